@@ -22,6 +22,9 @@ type spending struct {
 	kept     *ledger.Reservation
 }
 
+// spent is a reservation of one kind.
+type spent = auth.Spending
+
 // unlimited is more than any run affects.
 const unlimited = math.MaxInt32
 
@@ -58,12 +61,12 @@ func (s *Server) giveBack(r *request) {
 	r.spending = spending{}
 }
 
-// recall reads what the caller has spent before the gateway was started.
+// recall reads what the caller has spent before the gateway was started, or at all gateways.
 func (s *Server) recall(r *request, kind auth.Impact) error {
 	if s.ledger == nil {
 		return nil
 	}
-	return r.principal.Recall(kind, func() (map[time.Time]int, error) {
+	return r.principal.Recall(kind, s.Members != nil, func() (map[time.Time]int, error) {
 		before := map[time.Time]int{}
 		spent, err := s.ledger.Spent(r.c.Request.Context(), ledger.Budget{Account: r.principal.ID, Impact: kind.String()})
 		for _, one := range spent {
@@ -73,35 +76,50 @@ func (s *Server) recall(r *request, kind auth.Impact) error {
 	})
 }
 
-// charge reserves what is about to be changed in the ledger, before it is.
-func (s *Server) charge(r *request, i *ps.Intent) error {
-	if s.ledger == nil || r.spending.kept != nil {
-		return nil
+// limitsOf returns the limits of the caller's budgets that all gateways share; none for a
+// gateway alone, which counts them itself.
+func (s *Server) limitsOf(r *request) map[ledger.Budget]int {
+	limits := map[ledger.Budget]int{}
+	if s.Members == nil {
+		return limits
 	}
-	amounts := r.amounts(func(one *auth.Spending) int {
-		if r.bound.Op.Extent != "" {
-			return one.Held() // it is corrected once it is known what was there
+	for _, one := range r.spending.reserved {
+		if limit, has := one.Limit(); has {
+			limits[budgetOf(r, one)] = limit
 		}
-		return min(one.Held(), max(1, len(i.Objects)))
-	})
-	if len(amounts) == 0 {
-		return nil
 	}
-	kept, err := s.ledger.Reserve(context.Background(), amounts) // the caller may leave, the change goes on
-	if err != nil {
-		r.unrecorded = ledgerUnavailable(err)
-		return err
+	return limits
+}
+
+func budgetOf(r *request, one *spent) ledger.Budget {
+	return ledger.Budget{Account: r.principal.ID, Impact: one.Impact().String()}
+}
+
+// held is how much of a budget a run holds.
+func held(one *spent) int { return one.Held() }
+
+// overspent returns the refusal of a run whose budget others have spent since it began.
+func (s *Server) overspent(r *request) *failure {
+	for _, one := range r.spending.reserved {
+		if _, has := one.Limit(); !has {
+			continue
+		}
+		if err := s.recall(r, one.Impact()); err != nil {
+			return ledgerUnavailable(err)
+		}
+		if refused := one.Exceeded(); refused != nil {
+			return refusedBy(refused)
+		}
 	}
-	r.spending.kept = kept
-	return nil
+	return ledgerUnavailable(ledger.ErrSpent) // it was given back meanwhile
 }
 
 // amounts returns a number for each budget of the caller that the call spends.
-func (r *request) amounts(n func(*auth.Spending) int) map[ledger.Budget]int {
+func (r *request) amounts(n func(*spent) int) map[ledger.Budget]int {
 	all := map[ledger.Budget]int{}
 	for _, one := range r.spending.reserved {
-		if one.Limited() {
-			all[ledger.Budget{Account: r.principal.ID, Impact: one.Impact().String()}] += n(one)
+		if _, limited := one.Limit(); limited {
+			all[budgetOf(r, one)] += n(one)
 		}
 	}
 	return all
@@ -118,7 +136,7 @@ func ledgerUnavailable(err error) *failure {
 func (s *Server) spend(r *request, affected func(auth.Impact) int) {
 	if kept := r.spending.kept; kept != nil {
 		r.spending.kept = nil
-		done := r.amounts(func(one *auth.Spending) int { return affected(one.Impact()) })
+		done := r.amounts(func(one *spent) int { return affected(one.Impact()) })
 		if err := kept.Settle(context.Background(), done); err != nil {
 			s.Log.WithError(err).WithField("request_id", r.id).Error("what a call has spent of the hourly limits of its credential could not be corrected")
 		}

@@ -36,7 +36,7 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = r.ownsHeaders(); failed != nil {
 		return failed
 	}
-	if failed = admit(r.principal); failed != nil {
+	if failed = admit(r.principal, s.gateways()); failed != nil {
 		return failed
 	}
 	r.leave = sync.OnceFunc(r.principal.Leave)
@@ -82,6 +82,9 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = requireGuard(r); failed != nil {
 		return failed
 	}
+	if failed = s.ready(r); failed != nil {
+		return failed
+	}
 	if done, failed := s.claim(r); done || failed != nil {
 		return failed
 	}
@@ -122,10 +125,10 @@ func (s *Server) authenticate(req *http.Request) (*auth.Principal, *failure) {
 	return nil, refusedBy(refused)
 }
 
-// admit counts the request against the caller's quota. On success
-// [auth.Principal.Leave] must follow.
-func admit(p *auth.Principal) *failure {
-	if refused := p.Enter(); refused != nil {
+// admit counts the request against the caller's quota, which some gateways share. On
+// success [auth.Principal.Leave] must follow.
+func admit(p *auth.Principal, gateways int) *failure {
+	if refused := p.Enter(gateways); refused != nil {
 		return refusedBy(refused)
 	}
 	return nil
@@ -166,7 +169,7 @@ func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	ctx, cancel := limitRead(r.c.Request.Context(), r.op)
 	defer cancel()
 	if req.Write {
-		r.hold = s.locks.begin()
+		r.hold, r.limit = s.locks.begin(), req.Limit
 		defer r.hold.end()
 	}
 	result, err = s.runLocked(ctx, r, req)

@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
@@ -21,8 +22,7 @@ import (
 // changeHeader identifies the change that a call has made.
 const changeHeader = "X-Change-Id"
 
-// remember records what a call is about to change. A history that cannot be written is no
-// reason to refuse a change: the audit is the evidence.
+// remember prepares the record of what a call is about to change.
 func (s *Server) remember(r *request, i ps.Intent) {
 	if s.History == nil {
 		return
@@ -39,9 +39,6 @@ func (s *Server) remember(r *request, i ps.Intent) {
 	}
 	c := r.change
 	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, zoneOf(r, &i)
-	if err := s.History.Save(context.Background(), c); err != nil { // the caller may leave, the change goes on
-		s.unremembered(r, err)
-	}
 }
 
 // changeID returns the identity of the change in the history; empty: there is none.
@@ -92,31 +89,6 @@ func zoneOf(r *request, i *ps.Intent) string {
 	return zone
 }
 
-// keepChange completes the record of what a call has changed, or removes it if that is
-// nothing.
-func (s *Server) keepChange(r *request) {
-	c := r.change
-	if c == nil || !c.Running {
-		return
-	}
-	outcome := r.outcome()
-	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
-		outcome = ps.OutcomeNone
-	}
-	if err := s.settled(c, outcome, r.result); err != nil {
-		s.unremembered(r, err)
-		return
-	}
-	if outcome == ps.OutcomeNone {
-		r.change = nil
-		return
-	}
-	if r.c.Writer.Written() {
-		return
-	}
-	r.c.Header(changeHeader, r.changeID())
-}
-
 // settled completes a record with what became of its change.
 func (s *Server) settled(c *changes.Record, outcome ps.Outcome, result *ps.Result) error {
 	ctx := context.Background()
@@ -139,25 +111,46 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 	unsettled := map[string]bool{}
 	defer func() { s.unsettled.Store(&unsettled) }()
 	for _, c := range running {
-		if c.Time.After(s.startedAt) {
-			continue // of this gateway
+		if !s.left(c) {
+			continue
 		}
-		outcome, result := ps.OutcomeUnknown, (*ps.Result)(nil)
-		if change, can := s.pastChange(c); can {
-			policy := &s.current.Load().policy
-			settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: policy.SettleLimit, Pause: policy.SettlePause}
-			found := settler.Settle(ctx, change)
-			outcome, result = found.Outcome, found.Result
-			if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
-				left++
-				unsettled[c.Undoes] = true
-				continue
-			}
+		settled, wrong := s.settlePast(ctx, c)
+		err = errors.Join(err, wrong)
+		if !settled {
+			left++
+			unsettled[c.Undoes] = true
 		}
-		err = errors.Join(err, s.settled(c, outcome, result))
-		s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": outcome}).Warn("a change that was cut off by the end of the gateway was settled")
 	}
 	return left, err
+}
+
+// left reports whether a change that is running was left by an earlier process of this
+// gateway.
+func (s *Server) left(c *changes.Record) bool {
+	if s.Members == nil || c.Owner == nil {
+		return !c.Time.After(s.startedAt)
+	}
+	return c.Owner.Gateway == s.Members.Name() && !s.mine(c.Owner)
+}
+
+// settlePast finds out what became of a change that was cut off, and completes its record.
+// It is not settled if it cannot be read yet.
+func (s *Server) settlePast(ctx context.Context, c *changes.Record) (settled bool, err error) {
+	outcome, result := ps.OutcomeUnknown, (*ps.Result)(nil)
+	if change, can := s.pastChange(c); can {
+		policy := &s.current.Load().policy
+		settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: policy.SettleLimit, Pause: policy.SettlePause}
+		found := settler.Settle(ctx, change)
+		outcome, result = found.Outcome, found.Result
+		if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
+			return false, nil
+		}
+	}
+	if err = s.settled(c, outcome, result); errors.Is(err, keep.ErrConflict) {
+		err = nil // another call with the key has settled it
+	}
+	s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": outcome}).Warn("a change that was cut off by the end of a gateway was settled")
+	return true, err
 }
 
 // passing are the reasons for which a change cannot be read now, but may be later.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -54,6 +55,9 @@ type keptCall struct {
 	Change      string     `json:"change,omitempty"`   // that the call made, or is about to make
 	Tag         string     `json:"tag,omitempty"`      // of the record in the answer
 
+	Owner *changes.Owner `json:"owner,omitempty"` // of a call that is running; nil: a gateway alone
+	Token string         `json:"token,omitempty"` // of the decision that allowed its change
+
 	Status int             `json:"status,omitempty"` // of the answer; 0: there is none
 	Body   json.RawMessage `json:"body,omitempty"`
 	Secret string          `json:"secret,omitempty"` // member of the record that is not kept
@@ -86,6 +90,7 @@ type claim struct {
 	unsure   bool      // an earlier call with the key was cut off after its announcement
 	earlier  string    // request id of an earlier call that was cut off; empty: there was none
 	expires  time.Time // zero: as long as all keys
+	lost     bool      // another gateway has taken the call over
 }
 
 // mostAttempts is how often the gateway may end while it makes the call of an item.
@@ -144,18 +149,29 @@ func (s *Server) take(r *request, c *claim) (done bool, failed *failure) {
 		failed.retryAfter = time.Second
 		return false, failed
 	}
-	done, failed = s.decide(r, c, fingerprint)
+	for try := 1; ; try++ {
+		done, failed = s.decide(r, c, fingerprint)
+		if failed == nil || !errors.Is(failed.cause, keep.ErrConflict) || try == mostTries {
+			break // else another gateway was faster
+		}
+	}
 	if r.key == nil {
 		s.keys.leave(c.name)
 	}
 	return done, failed
 }
 
+// mostTries is how often the key is read again that another gateway has changed.
+const mostTries = 20
+
 // decide takes the key, answers with what is kept, or refuses.
 func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, failed *failure) {
 	ctx := r.c.Request.Context()
 	found, err := s.keys.store.Get(ctx, keyKind, c.name)
-	fresh := keptCall{Version: keptVersion, Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now()}
+	owner := s.owner(r.policy.WriteLimit)
+	c.call, c.revision, c.unsure, c.earlier = keptCall{}, keep.Absent, false, ""
+	fresh := keptCall{Version: keptVersion, Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now(), Owner: owner}
+	var fences []keep.Change
 	switch {
 	case errors.Is(err, keep.ErrAbsent) && !c.expires.IsZero():
 		c.call = fresh
@@ -181,8 +197,15 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 			s.replay(r, &c.call)
 			return true, nil
 		}
+		if failed := s.running(&c.call); failed != nil {
+			return false, failed
+		}
+		if fences, err = s.fencesOf(ctx, c.call.Owner); err != nil {
+			return false, keysUnavailable(err)
+		}
 		c.revision, c.unsure, c.earlier = found.Revision, c.call.Intent != nil, c.call.RequestID
 		if c.unsure {
+			c.call.Owner = owner
 			break // what became of it is found out, which is no other attempt
 		}
 		fresh.Attempts = c.call.Attempts + 1
@@ -191,7 +214,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 		}
 		c.call = fresh // the earlier call changed nothing
 	}
-	if err := c.save(ctx); err != nil {
+	if err := c.save(ctx, fences...); err != nil {
 		return false, keysUnavailable(err)
 	}
 	r.key = c
@@ -267,20 +290,31 @@ func withWarning(body []byte, warning ps.Warning) []byte {
 	return encode(e)
 }
 
-// announce keeps what the script is about to change, and the identity of the change in the
-// history, before it may.
-func (c *claim) announce(i ps.Intent, change string) error {
-	c.call.Intent, c.call.Server, c.call.Change = &i, i.Server, change
-	return c.save(context.Background()) // the caller may leave, the change goes on
+// change returns the change of the store that keeps the call as it is now.
+func (c *claim) change() (keep.Change, error) {
+	value, err := json.Marshal(c.call)
+	return keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: later(time.Now().Add(c.keys.life), c.expires)}, err
 }
 
-// save keeps the call as it is now.
-func (c *claim) save(ctx context.Context) error {
-	value, err := json.Marshal(c.call)
+// latest returns the call as it is kept now, and its revision.
+func (c *claim) latest(ctx context.Context) (call keptCall, revision keep.Revision, err error) {
+	found, err := c.keys.store.Get(ctx, keyKind, c.name)
+	if errors.Is(err, keep.ErrAbsent) {
+		return call, keep.Absent, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(found.Value, &call)
+	}
+	return call, found.Revision, err
+}
+
+// save keeps the call as it is now, with other changes.
+func (c *claim) save(ctx context.Context, with ...keep.Change) error {
+	own, err := c.change()
 	if err != nil {
 		return err
 	}
-	revision, err := c.keys.store.Apply(ctx, keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: later(time.Now().Add(c.keys.life), c.expires)})
+	revision, err := c.keys.store.Apply(ctx, append(with, own)...)
 	if err != nil {
 		return err
 	}
@@ -298,15 +332,6 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// forget gives the key back: the call has changed nothing, and may be tried again.
-func (c *claim) forget() error {
-	_, err := c.keys.store.Apply(context.Background(), keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision})
-	if err == nil {
-		c.keys.count(c.caller, -1)
-	}
-	return err
-}
-
 // resume finds out what became of the change of an earlier call with the key that was
 // cut off. It fails with errNotRun if there is none, or if it was not made: then the
 // request runs.
@@ -317,6 +342,12 @@ func (s *Server) resume(r *request, e *envelope) (*ps.Result, error) {
 	call := &r.key.call
 	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: call.Intent, Server: call.Server}
 	result, err := s.settle(r, e, settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: call.StartedAt, Cut: cut})
+	switch outcome := cmp.Or(ps.AsError(err).Outcome, ps.OutcomeNone); {
+	case err == nil:
+		s.settleRecord(r.c.Request.Context(), call.Change, ps.OutcomeDone, result)
+	case outcome != ps.OutcomeUnknown:
+		s.settleRecord(r.c.Request.Context(), call.Change, outcome, nil)
+	}
 	if err != nil && cmp.Or(ps.AsError(err).Outcome, ps.OutcomeNone) == ps.OutcomeNone {
 		call.Intent, call.StartedAt, call.Change = nil, time.Now(), ""
 		return nil, errNotRun
@@ -330,37 +361,6 @@ func (s *Server) resume(r *request, e *envelope) (*ps.Result, error) {
 		r.bound.Generated = nil
 	}
 	return result, err
-}
-
-// keepAnswer keeps the answer of a call with a key before it is sent. If it cannot, a
-// repetition finds out what became of the change.
-func (s *Server) keepAnswer(r *request, status int, body []byte) {
-	c := r.key
-	if c == nil || c.call.Status != 0 {
-		return
-	}
-	var err error
-	switch outcome := r.outcome(); {
-	case r.dryRun(), outcome == ps.OutcomeNone && r.failure != nil:
-		err = c.forget()
-	case outcome == ps.OutcomeUnknown:
-		return
-	default:
-		c.call.Status, c.call.Body, c.call.Intent = status, body, nil
-		header := r.c.Writer.Header()
-		c.call.Change, c.call.Tag = header.Get(changeHeader), header.Get(tagHeader)
-		if secret := r.bound.Generated; secret != nil {
-			name := string(encode(secret.Member)) + ":"
-			c.call.Body, c.call.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
-		}
-		if len(c.call.Body) > maxKeptBody {
-			c.call.Body, c.call.Cut = withoutRecords(c.call.Body), true
-		}
-		err = c.save(context.Background())
-	}
-	if err != nil {
-		s.Log.WithError(err).WithField("request_id", r.id).Error("the answer of a call with an " + keyHeader + " could not be kept")
-	}
 }
 
 // outcome returns what the request left behind; done if it succeeded.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
@@ -208,9 +209,25 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 	until := time.Now().Add(req.Limit)
 	waiting, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
+	fenced := false
 	for {
+		r.begun, r.seenAt = s.Members.Begin(), max(r.seenAt, s.latest())
 		result, err := s.Runner.Run(ctx, req)
-		if !errors.Is(err, errContended) {
+		switch {
+		case errors.Is(err, errFenced) && !fenced:
+			fenced = true // once; what was moved is known now
+		case errors.Is(err, errFenced):
+			r.unrecorded = pinMoved()
+			return nil, err
+		case errors.Is(err, errLeased):
+			if err := s.waitForLeases(waiting, r); err != nil {
+				r.unrecorded = busy()
+				if !errors.Is(err, errLeased) {
+					r.unrecorded = clusterUnavailable(err)
+				}
+				return nil, stoppedBy(ps.KindStopped, err)
+			}
+		case !errors.Is(err, errContended):
 			return result, err
 		}
 		if err := r.hold.wait(waiting); err != nil {
@@ -218,8 +235,21 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 			if ctx.Err() != nil {
 				kind = ps.KindCancelled
 			}
-			return nil, &ps.Error{Kind: kind, Outcome: ps.OutcomeNone, Message: "other changes of the object went first", Cause: err}
+			return nil, stoppedBy(kind, err)
 		}
 		req.Limit = max(time.Until(until), time.Nanosecond)
 	}
+}
+
+// stoppedBy returns how a run ended that other changes kept from changing anything.
+func stoppedBy(kind ps.Kind, cause error) error {
+	return &ps.Error{Kind: kind, Outcome: ps.OutcomeNone, Message: "other changes of the object went first", Cause: cause}
+}
+
+// pinMoved returns the refusal of a change that was begun on a server that is not the
+// pinned one any more, and again.
+func pinMoved() *failure {
+	failed := fail(schema.PinMoved, "The server that changes are made on was replaced while the change was prepared. Nothing was changed. Send it again.")
+	failed.retryAfter = time.Second
+	return failed
 }

@@ -33,6 +33,8 @@ type application struct {
 	plan  *plans.Plan
 	drift []change.Difference // from what it shows
 	used  bool                // by this request
+
+	closed bool // what became of it is kept
 }
 
 // fingerprint identifies the operation and the arguments of a request that has not run
@@ -182,8 +184,7 @@ func plansUnavailable(err error) *failure {
 	return failed
 }
 
-// check compares what is announced with the plan, and uses the plan up if nothing has
-// changed. It is called again if the request runs again on another server.
+// check compares what is announced with the plan. It is called again if the request runs again on another server.
 func (a *application) check(r *request, i *ps.Intent) error {
 	if a == nil {
 		return nil
@@ -199,11 +200,12 @@ func (a *application) check(r *request, i *ps.Intent) error {
 	if a.drift != nil {
 		return errPlanDrifted
 	}
-	return a.use(r)
+	return nil
 }
 
+// use uses up a plan whose application has nothing to change.
 func (a *application) use(r *request) error {
-	if a.used {
+	if a == nil || a.used {
 		return nil
 	}
 	err := r.gateway.plans.Use(context.Background(), a.plan, plans.Use{RequestID: r.id}) // the caller may leave, the change goes on
@@ -278,32 +280,6 @@ func (a *application) fields() string {
 		}
 	}
 	return strings.Join(fields, ", ")
-}
-
-// closePlan keeps what became of the plan that a request applies, before its answer is
-// sent: one whose application changed nothing can be applied again.
-func (s *Server) closePlan(r *request) {
-	a := r.applying
-	if a == nil {
-		return
-	}
-	var err error
-	switch {
-	case a.drift != nil:
-		s.meters.plans.WithLabelValues(planDrifted).Inc()
-		if a.used {
-			a.plan.Used = nil
-		}
-		err = s.plans.Drift(context.Background(), a.plan)
-	case a.used && r.failure != nil && r.outcome() == ps.OutcomeNone:
-		a.used = false
-		err = s.plans.Release(context.Background(), a.plan)
-	case a.used && r.change != nil:
-		err = s.plans.Done(context.Background(), a.plan, r.change.ID)
-	}
-	if err != nil {
-		s.Log.WithError(err).WithField("request_id", r.id).Error("what became of a plan could not be kept")
-	}
 }
 
 // showPlan answers with a plan.

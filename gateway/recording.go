@@ -55,7 +55,10 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 	}
 	return func(i ps.Intent) error {
 		if !i.Changes() {
-			return holds(r, &i)
+			if err := holds(r, &i); err != nil {
+				return err
+			}
+			return r.applying.use(r)
 		}
 		if err := r.hold.claim(keysOf(r, &i)); err != nil {
 			return err
@@ -81,24 +84,22 @@ func holds(r *request, i *ps.Intent) error {
 	return r.applying.check(r, i)
 }
 
-// keepIntent keeps what is about to be changed where it outlives the request: in the ledger,
-// with its key, in the history and in the audit.
+// keepIntent keeps what is about to be changed where it outlives the request: in the store
+// and in the audit. Afterwards the change may begin, if that is at once.
 func (s *Server) keepIntent(r *request, i ps.Intent) error {
-	if err := s.charge(r, &i); err != nil {
+	if err := s.allow(r, &i); err != nil {
 		return err
 	}
+	var err error
 	if p := r.op.Protocol; p != nil && p.PerSet {
-		s.remember(r, i)
-		return s.recordSets(r, i)
+		err = s.recordSets(r, i)
+	} else {
+		err = s.recordIntent(r)
 	}
-	s.remember(r, i)
-	if r.key != nil {
-		if err := r.key.announce(i, r.changeID()); err != nil {
-			r.unrecorded = keysUnavailable(err)
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	return s.recordIntent(r)
+	return s.inTime(r)
 }
 
 // recordIntent records that a change is about to be made, or that an answer that is

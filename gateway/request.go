@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
 )
@@ -47,6 +48,12 @@ type request struct {
 	key         *claim          // nil: without a key
 	replayed    bool            // the answer is that of an earlier call
 	change      *changes.Record // in the history; nil: nothing was announced, or there is none
+	kept        bool            // the change is in the store
+	limit       time.Duration   // of the run of a change
+	allowedAt   time.Time       // when the change was allowed
+	begun       uint64          // state of the fences when the run began
+	seenAt      keep.Revision   // of the store when the run began
+	leases      *leases         // what the change has of objects and names; nil for a gateway alone
 	undoing     *undoing        // nil: the call does not take back a change
 	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
@@ -102,9 +109,7 @@ func (r *request) send(status int, body []byte) {
 		r.c.Writer.Header()["Content-Type"] = r.mediaOf()
 	}
 	r.c.Status(status)
-	r.gateway.keepChange(r)
-	r.gateway.closePlan(r)
-	r.gateway.keepAnswer(r, status, body)
+	r.gateway.conclude(r, status, body)
 	r.gateway.recordOutcome(r)
 	r.c.Writer.WriteHeaderNow()
 	_ = r.write(body) // fails only if the client has left

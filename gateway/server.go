@@ -85,9 +85,13 @@ type Options struct {
 	Kept    *keep.Sealed  // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
 	KeyLife time.Duration // for which calls are kept; zero: 24 h
 
-	Members *members.Self // the gateways that use the same store; nil: this one is alone
-
 	History *changes.History // of what was changed; nil: none is kept
+
+	// Members are the gateways that share the store; nil: this one is alone. What they share
+	// is decided together then: keys, plans, budgets, and which object and name is changed.
+	Members     *members.Self
+	SettleDelay time.Duration // after the end of a gateway and of what it may still run, before another settles it; zero: 30 s
+	NameHold    time.Duration // for which a name that was given at one controller is not given at another; zero: 4 h
 
 	JobLimits JobLimits          // jobs need a store and a history
 	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
@@ -99,6 +103,7 @@ type Options struct {
 
 	streamAbove int           // tests lower it
 	keepAlive   time.Duration // of streams of events; tests lower it
+	now         func() time.Time
 }
 
 // Policy is the part of the settings that may change while the server runs, see
@@ -171,6 +176,16 @@ func (o *Options) complete() error {
 		o.streamAbove = streamAbove
 	}
 	o.Streams = cmp.Or(o.Streams, 50)
+	o.SettleDelay, o.NameHold = cmp.Or(o.SettleDelay, 30*time.Second), cmp.Or(o.NameHold, 4*time.Hour)
+	if o.now == nil {
+		o.now = time.Now
+	}
+	if o.Kept != nil && o.History != nil && o.History.Store() != o.Kept {
+		missing = append(missing, errors.New("gateway: the history must be in the store of the keys, so that both are decided at once"))
+	}
+	if o.Members != nil && (o.Kept == nil || o.History == nil) {
+		missing = append(missing, errors.New("gateway: gateways that share a store need it for keys and the history"))
+	}
 	o.keepAlive = cmp.Or(o.keepAlive, keepAlive)
 	o.JobLimits.complete()
 	if o.Sessions == nil {
@@ -226,6 +241,7 @@ type Server struct {
 	jobs           *jobs.Manager                       // nil: there are none
 	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
 	current        atomic.Pointer[view]
+	reached        atomic.Uint64                   // revision of the store that is known
 	unsettled      atomic.Pointer[map[string]bool] // changes whose undo was cut off, and is not settled; nil: none
 }
 

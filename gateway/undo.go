@@ -390,8 +390,7 @@ func (s *Server) undoOne(r *request, e *envelope) *failure {
 		}
 		r.failure = failed
 	}
-	s.keepChange(r)
-	s.closePlan(r)
+	s.conclude(r, 0, nil) // its key, if there is one, is that of the whole request
 	s.recordOutcome(r)
 	return failed
 }

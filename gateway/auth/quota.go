@@ -114,11 +114,13 @@ var verbs = [impacts]struct{ may, what string }{
 // meter counts what an account does. It survives changes of the account, so that
 // reloading the file does not reset the counters.
 type meter struct {
-	now     func() time.Time
-	limiter atomic.Pointer[rate.Limiter]
-	running atomic.Int64
-	most    atomic.Int64 // maximum of concurrent requests
-	lastUse atomic.Int64 // Unix seconds; zero for never
+	now      func() time.Time
+	limiter  atomic.Pointer[rate.Limiter]
+	running  atomic.Int64
+	most     atomic.Int64              // maximum of concurrent requests
+	full     atomic.Pointer[allowance] // the rate, of all gateways together
+	gateways atomic.Int64              // that share it and the maximum; zero: not known yet
+	lastUse  atomic.Int64              // Unix seconds; zero for never
 
 	recalling sync.Mutex // held while a ledger is read
 
@@ -136,8 +138,9 @@ func (m *meter) set(q Quota) {
 	if err != nil {
 		limit, burst = 0, 0 // cannot happen in a checked quota: admit nothing
 	}
-	if old := m.limiter.Load(); old == nil || old.Limit() != limit || old.Burst() != burst {
-		m.limiter.Store(rate.NewLimiter(limit, burst))
+	full := allowance{limit, burst}
+	if old := m.full.Swap(&full); old == nil || *old != full {
+		m.limiter.Store(rate.NewLimiter(full.among(m.gateways.Load())))
 	}
 	m.most.Store(int64(numberOr(q.Concurrency, math.MaxInt)))
 	m.mu.Lock()
@@ -147,6 +150,32 @@ func (m *meter) set(q Quota) {
 	m.spent[Change].limit = q.ChangesPerHour
 }
 
+// allowance is a rate and how much of it may come at once.
+type allowance struct {
+	limit rate.Limit
+	burst int
+}
+
+// among returns the part of one of some gateways, which is something if the whole is.
+func (a allowance) among(gateways int64) (rate.Limit, int) {
+	if gateways <= 1 || a.limit == rate.Inf {
+		return a.limit, a.burst
+	}
+	return a.limit / rate.Limit(gateways), min(a.burst, (a.burst+int(gateways)-1)/int(gateways))
+}
+
+// divide makes the counters those of one of some gateways that share what an account may
+// do (many W14). What was counted stays.
+func (m *meter) divide(gateways int64) {
+	if m.gateways.Swap(gateways) == gateways {
+		return
+	}
+	limiter, now := m.limiter.Load(), m.now()
+	limit, burst := m.full.Load().among(gateways)
+	limiter.SetLimitAt(now, limit)
+	limiter.SetBurstAt(now, burst)
+}
+
 func numberOr(n *int, standard int) int {
 	if n == nil {
 		return standard
@@ -154,16 +183,21 @@ func numberOr(n *int, standard int) int {
 	return *n
 }
 
-// Enter counts a request against the principal's rate and concurrency. Unless it
-// returns a refusal, Leave must be called.
-func (p *Principal) Enter() *Refusal {
+// Enter counts a request against the principal's rate and concurrency, of which this is one
+// of some gateways. Unless it returns a refusal, Leave must be called.
+func (p *Principal) Enter(gateways int) *Refusal {
 	m := p.meter
 	if m == nil {
 		return nil
 	}
-	if m.running.Add(1) > m.most.Load() {
+	m.divide(int64(gateways))
+	most := m.most.Load()
+	if most > 0 {
+		most = max(1, most/int64(gateways))
+	}
+	if m.running.Add(1) > most {
 		m.running.Add(-1)
-		return tooMany(time.Second, "The %s may run %d requests at once. Try again when one has ended.", p, m.most.Load())
+		return tooMany(time.Second, "The %s may run %d requests at once. Try again when one has ended.", p, most)
 	}
 	now, limiter := m.now(), m.limiter.Load()
 	taken := limiter.ReserveN(now, 1)
@@ -200,8 +234,10 @@ func tooMany(wait time.Duration, format string, args ...any) *Refusal {
 
 // Recall adds what was spent of an impact before the gateway was started, which spent
 // returns as numbers by time. It is called once, if the principal has such a limit; an
-// error is returned, and the next Recall calls it again.
-func (p *Principal) Recall(kind Impact, spent func() (map[time.Time]int, error)) error {
+// error is returned, and the next Recall calls it again. If the impact is shared with other
+// gateways, it is called each time, and what it returns is all that counts: what runs
+// of this gateway have reserved is among it.
+func (p *Principal) Recall(kind Impact, shared bool, spent func() (map[time.Time]int, error)) error {
 	m := p.meter
 	if m == nil {
 		return nil
@@ -209,7 +245,7 @@ func (p *Principal) Recall(kind Impact, spent func() (map[time.Time]int, error))
 	m.recalling.Lock()
 	defer m.recalling.Unlock()
 	m.mu.Lock()
-	due := m.spent[kind].limit != nil && !m.spent[kind].recalled
+	due := m.spent[kind].limit != nil && (shared || !m.spent[kind].recalled)
 	m.mu.Unlock()
 	if !due {
 		return nil
@@ -221,7 +257,10 @@ func (p *Principal) Recall(kind Impact, spent func() (map[time.Time]int, error))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w := &m.spent[kind]
-	w.recalled = true
+	w.recalled, w.shared = true, shared
+	if shared {
+		w.events = nil
+	}
 	for at, n := range before {
 		w.events = append(w.events, event{at, n})
 	}
@@ -246,7 +285,9 @@ func (p *Principal) Spend(kind Impact, most int) (*Spending, *Refusal) {
 			return nil, p.overspent(kind, 1, now)
 		}
 	}
-	w.held += s.held
+	if !w.shared {
+		w.held += s.held
+	}
 	return s, nil
 }
 
@@ -272,16 +313,19 @@ type Spending struct {
 // Held returns how many the run may spend at most.
 func (s *Spending) Held() int { return s.held }
 
-// Limited reports whether the principal has such a limit, so that it must be known later
-// what it has spent.
-func (s *Spending) Limited() bool {
+// Limit returns how many an hour the principal may spend, and whether there is such a
+// limit, so that it must be known later what it has spent.
+func (s *Spending) Limit() (limit int, limited bool) {
 	m := s.principal.meter
 	if m == nil {
-		return false
+		return 0, false
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.spent[s.kind].limit != nil
+	if of := m.spent[s.kind].limit; of != nil {
+		return *of, true
+	}
+	return 0, false
 }
 
 // Impact returns what it is.
@@ -298,6 +342,9 @@ func (s *Spending) Settle(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w := &m.spent[s.kind]
+	if w.shared {
+		return // the ledger has it
+	}
 	w.held -= s.held
 	w.add(n, m.now())
 }
@@ -325,6 +372,7 @@ type window struct {
 	held     int  // reserved by runs
 	events   []event
 	recalled bool // those from before the start are among them
+	shared   bool // events are those of all gateways, and reservations are among them
 }
 
 // event is a number of events in one second.

@@ -56,7 +56,17 @@ type Record struct {
 	Plan     string    `json:"plan,omitempty"`
 	Batch    string    `json:"batch,omitempty"` // the first of the changes that one request made
 
+	Owner *Owner `json:"owner,omitempty"` // of a change that is running; nil: a gateway alone
+	Token string `json:"token,omitempty"` // of the decision that allowed it
+
 	revision keep.Revision
+}
+
+// Owner is the gateway that makes a change, or settles it (many W8).
+type Owner struct {
+	Gateway     string    `json:"gateway"`
+	Incarnation string    `json:"incarnation"`
+	Until       time.Time `json:"until"` // the run has ended by then
 }
 
 // Identify completes the announcement with the identity of what was created, and notes
@@ -152,26 +162,53 @@ func (h *History) measure(ctx context.Context) (size int64, err error) {
 }
 
 // Save creates a record or replaces it as it was last saved or read.
-func (h *History) Save(ctx context.Context, r *Record) error { return h.save(ctx, r) }
+func (h *History) Save(ctx context.Context, r *Record) error {
+	own, err := h.Change(r)
+	if err != nil {
+		return err
+	}
+	revision, err := h.store.Apply(ctx, own)
+	if err != nil {
+		return err
+	}
+	return h.Saved(ctx, r, []keep.Change{own}, revision)
+}
+
+// Store returns the store that the history is in.
+func (h *History) Store() *keep.Sealed { return h.store }
 
 // Complete saves a record with what became of its change, and appends it to [Log]. The
 // change that it takes back, if it is still kept, names it from then on.
 func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) error {
-	r.Running, r.Outcome = false, outcome
-	entry := keep.Change{Log: Log, Value: []byte(r.ID), Expires: r.Time.Add(h.life)}
 	for try := 1; ; try++ {
-		with := []keep.Change{entry}
-		undone, err := h.undoneBy(ctx, r)
+		all, err := h.Completion(ctx, r, outcome)
 		if err != nil {
 			return err
 		}
-		if undone != nil {
-			with = append(with, *undone)
+		revision, err := h.store.Apply(ctx, all...)
+		if err == nil {
+			return h.Saved(ctx, r, all, revision)
 		}
-		if err = h.save(ctx, r, with...); !errors.Is(err, keep.ErrConflict) || undone == nil || try == mostTries {
+		if !errors.Is(err, keep.ErrConflict) || r.Undoes == "" || try == mostTries {
 			return err // else another undo of the change was faster
 		}
 	}
+}
+
+// Completion returns the changes of the store that [History.Complete] makes, for a decision
+// with others. Once they are made, [History.Saved] must follow.
+func (h *History) Completion(ctx context.Context, r *Record, outcome ps.Outcome) ([]keep.Change, error) {
+	r.Running, r.Outcome, r.Owner, r.Token = false, outcome, nil, ""
+	own, err := h.Change(r)
+	if err != nil {
+		return nil, err
+	}
+	all := []keep.Change{own, {Log: Log, Value: []byte(r.ID), Expires: r.Time.Add(h.life)}}
+	undone, err := h.undoneBy(ctx, r)
+	if undone != nil {
+		all = append(all, *undone)
+	}
+	return all, err
 }
 
 const mostTries = 20
@@ -189,29 +226,22 @@ func (h *History) undoneBy(ctx context.Context, r *Record) (*keep.Change, error)
 		return nil, err
 	}
 	undone.UndoneBy = append(undone.UndoneBy, Undoing{ID: r.ID, Fields: r.Fields})
-	change, err := h.change(undone)
+	change, err := h.Change(undone)
 	return &change, err
 }
 
-// change returns the change of the store that saves a record.
-func (h *History) change(r *Record) (keep.Change, error) {
+// Change returns the change of the store that [History.Save] makes, for a decision with
+// others. Once it is made, [History.Saved] must follow.
+func (h *History) Change(r *Record) (keep.Change, error) {
 	r.Version = version
 	value, err := json.Marshal(r)
 	return keep.Change{Kind: kind, Key: r.ID, Expect: r.revision, Value: value, Expires: r.Time.Add(h.life)}, err
 }
 
-// save saves a record together with other changes of the store.
-func (h *History) save(ctx context.Context, r *Record, with ...keep.Change) error {
-	own, err := h.change(r)
-	if err != nil {
-		return err
-	}
-	revision, err := h.store.Apply(ctx, append(with, own)...)
-	if err != nil {
-		return err
-	}
+// Saved notes that changes of the store were made, of which the first saves a record.
+func (h *History) Saved(ctx context.Context, r *Record, made []keep.Change, revision keep.Revision) error {
 	r.revision = revision
-	return h.grow(ctx, int64(len(own.Value)))
+	return h.grow(ctx, int64(len(made[0].Value)))
 }
 
 // grow counts what was added, and removes the oldest records if all are too large.
@@ -270,9 +300,20 @@ func (h *History) through(ctx context.Context, id string) (sequence uint64, err 
 
 // Remove removes a record: its change was not made.
 func (h *History) Remove(ctx context.Context, r *Record) error {
-	_, err := h.store.Apply(ctx, keep.Change{Kind: kind, Key: r.ID, Expect: r.revision})
+	_, err := h.store.Apply(ctx, h.Removal(r))
 	return err
 }
+
+// Removal returns the change of the store that [History.Remove] makes.
+func (h *History) Removal(r *Record) keep.Change {
+	return keep.Change{Kind: kind, Key: r.ID, Expect: r.revision}
+}
+
+// Same reports whether two records are the same state of one change.
+func (r *Record) Same(as *Record) bool { return r.ID == as.ID && r.revision == as.revision }
+
+// Revision returns the revision of the store that a record was read or saved with.
+func (r *Record) Revision() keep.Revision { return r.revision }
 
 // Get returns a record, or [ErrAbsent].
 func (h *History) Get(ctx context.Context, id string) (*Record, error) {

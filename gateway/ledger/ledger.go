@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"adgateway/gateway/keep"
@@ -95,15 +96,30 @@ func (l *Ledger) read(ctx context.Context, of Budget) (found record, revision ke
 type Reservation struct {
 	ledger  *Ledger
 	at      time.Time
-	amounts map[Budget]int
+	wanted  map[Budget]int // to be reserved
+	limits  map[Budget]int
+	amounts map[Budget]int // reserved
 }
 
-// Reserve adds amounts to what was spent, in one decision. It does not compare them with
-// a limit. Amounts of 0 are left out.
-func (l *Ledger) Reserve(ctx context.Context, amounts map[Budget]int) (*Reservation, error) {
-	r := &Reservation{ledger: l, at: l.now(), amounts: map[Budget]int{}}
-	return r, r.Settle(ctx, amounts)
+// ErrSpent means that an amount is more than is left of a budget.
+var ErrSpent = errors.New("no more is left of what may be spent in an hour")
+
+// Prepare returns a reservation that adds amounts to what was spent once the changes of
+// [Reservation.Changes] are made. Amounts of 0 are left out. Of a budget that has a limit,
+// no more than that is ever reserved in an hour, by all gateways together; other amounts
+// are compared with nothing.
+func (l *Ledger) Prepare(amounts, limits map[Budget]int) *Reservation {
+	return &Reservation{ledger: l, at: l.now(), wanted: amounts, limits: limits, amounts: map[Budget]int{}}
 }
+
+// Changes returns what the store must change, from what is spent now. It fails with
+// [ErrSpent]. After a conflict it is called again.
+func (r *Reservation) Changes(ctx context.Context) ([]keep.Change, error) {
+	return r.ledger.adding(ctx, r.at, r.wanted, r.limits)
+}
+
+// Made notes that the changes were made.
+func (r *Reservation) Made() { r.amounts = r.wanted }
 
 // Settle sets the amounts to what was done. If they are as they were reserved, it does
 // not use the store. It must not be called again before it has returned.
@@ -119,9 +135,11 @@ func (r *Reservation) Settle(ctx context.Context, amounts map[Budget]int) error 
 	}
 	err := r.ledger.add(ctx, r.at, more)
 	if err == nil {
+		settled := maps.Clone(r.amounts)
 		for of, n := range more {
-			r.amounts[of] += n
+			settled[of] += n
 		}
+		r.amounts = settled
 	}
 	return err
 }
@@ -129,18 +147,9 @@ func (r *Reservation) Settle(ctx context.Context, amounts map[Budget]int) error 
 // add adds amounts to a minute. It is repeated if another call is faster.
 func (l *Ledger) add(ctx context.Context, at time.Time, amounts map[Budget]int) error {
 	for {
-		var all []keep.Change
-		for of, n := range amounts {
-			found, revision, err := l.read(ctx, of)
-			if err != nil {
-				return err
-			}
-			found.add(at, n, l.now())
-			value, err := json.Marshal(found)
-			if err != nil {
-				return err
-			}
-			all = append(all, keep.Change{Kind: kind, Key: l.key(of), Expect: revision, Value: value, Expires: l.now().Add(life)})
+		all, err := l.adding(ctx, at, amounts, nil)
+		if err != nil || len(all) == 0 {
+			return err
 		}
 		if _, err := l.store.Apply(ctx, all...); !errors.Is(err, keep.ErrConflict) {
 			return err
@@ -149,6 +158,37 @@ func (l *Ledger) add(ctx context.Context, at time.Time, amounts map[Budget]int) 
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// adding returns the changes that add amounts to a minute.
+func (l *Ledger) adding(ctx context.Context, at time.Time, amounts, limits map[Budget]int) (all []keep.Change, err error) {
+	for of, n := range amounts {
+		if n == 0 {
+			continue
+		}
+		found, revision, err := l.read(ctx, of)
+		if err != nil {
+			return nil, err
+		}
+		found.add(at, n, l.now())
+		if limit, has := limits[of]; has && found.sum() > limit {
+			return nil, ErrSpent
+		}
+		value, err := json.Marshal(found)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, keep.Change{Kind: kind, Key: l.key(of), Expect: revision, Value: value, Expires: l.now().Add(life)})
+	}
+	return all, nil
+}
+
+// sum returns what counts of a record to which something was just added.
+func (r *record) sum() (n int) {
+	for _, m := range r.Minutes {
+		n += m.N
+	}
+	return n
 }
 
 // add adds to the minute that a time lies in, and forgets those that do not count any

@@ -56,9 +56,15 @@ func total(t *testing.T, l *Ledger, of Budget) (n int) {
 	return n
 }
 
+// reserve reserves amounts in a decision of their own.
+func reserve(l *Ledger, ctx context.Context, amounts map[Budget]int) (*Reservation, error) {
+	r := l.Prepare(nil, nil)
+	return r, r.Settle(ctx, amounts)
+}
+
 func TestWhatIsReservedIsSpentUntilItIsCorrected(t *testing.T) {
 	l, store, _ := open(t)
-	r, err := l.Reserve(t.Context(), map[Budget]int{deletions: 3, resets: 0})
+	r, err := reserve(l, t.Context(), map[Budget]int{deletions: 3, resets: 0})
 	require.NoError(t, err)
 	assert.Equal(t, 3, total(t, l, deletions), "also if the gateway ends now")
 	assert.Zero(t, total(t, l, resets))
@@ -77,14 +83,14 @@ func TestWhatIsOlderThanAnHourDoesNotCount(t *testing.T) {
 	l, store, clock := open(t)
 	start := clock.Now()
 	for range 3 {
-		_, err := l.Reserve(t.Context(), map[Budget]int{deletions: 2})
+		_, err := reserve(l, t.Context(), map[Budget]int{deletions: 2})
 		require.NoError(t, err)
 		clock.Advance(20 * time.Second)
 	}
-	slow, err := l.Reserve(t.Context(), map[Budget]int{deletions: 4})
+	slow, err := reserve(l, t.Context(), map[Budget]int{deletions: 4})
 	require.NoError(t, err)
 	clock.Advance(30 * time.Minute)
-	_, err = l.Reserve(t.Context(), map[Budget]int{deletions: 1})
+	_, err = reserve(l, t.Context(), map[Budget]int{deletions: 1})
 	require.NoError(t, err)
 	spent, err := l.Spent(t.Context(), deletions)
 	require.NoError(t, err)
@@ -110,7 +116,7 @@ func TestReservationsAtOnceAreAllCounted(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for i := range 10 {
-				r, err := l.Reserve(t.Context(), map[Budget]int{deletions: 2, resets: 1})
+				r, err := reserve(l, t.Context(), map[Budget]int{deletions: 2, resets: 1})
 				assert.NoError(t, err)
 				if i%2 == 0 {
 					assert.NoError(t, r.Settle(t.Context(), map[Budget]int{deletions: 0, resets: 1}))
@@ -134,7 +140,7 @@ func TestAFaultyStoreForgetsNothingThatWasSpent(t *testing.T) {
 		for range 4 {
 			group.Go(func() {
 				for range 10 {
-					if _, err := l.Reserve(t.Context(), map[Budget]int{deletions: 1}); err == nil {
+					if _, err := reserve(l, t.Context(), map[Budget]int{deletions: 1}); err == nil {
 						reserved.Add(1)
 					} else {
 						unsure.Add(1)
@@ -155,13 +161,13 @@ func TestAFaultyStoreForgetsNothingThatWasSpent(t *testing.T) {
 func TestAReservationThatCannotBeKept(t *testing.T) {
 	l, store, _ := open(t)
 	store.fails = keep.ErrClosed
-	_, err := l.Reserve(t.Context(), map[Budget]int{deletions: 1})
+	_, err := reserve(l, t.Context(), map[Budget]int{deletions: 1})
 	require.ErrorIs(t, err, keep.ErrClosed)
 	store.fails = keep.ErrConflict
 	gone, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("left")
 	cancel(why)
-	_, err = l.Reserve(gone, map[Budget]int{deletions: 1})
+	_, err = reserve(l, gone, map[Budget]int{deletions: 1})
 	require.ErrorIs(t, err, why)
 	store.fails = nil
 	assert.Zero(t, total(t, l, deletions))

@@ -21,6 +21,7 @@ import (
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
+	"adgateway/ps"
 )
 
 // ContentType is the content type of the document.
@@ -405,7 +406,10 @@ func codes(op *ops.Operation) []schema.Code {
 		schema.RateLimited, schema.Internal, schema.Backend, schema.Overloaded, schema.Unavailable, schema.Timeout,
 	}
 	if op.Effect.Writes() {
-		common = append(common, schema.NotSupported, schema.InProgress, schema.KeyReused, schema.PreconditionRequired)
+		common = append(common, schema.NotSupported, schema.InProgress, schema.Busy, schema.PinMoved, schema.KeyReused, schema.PreconditionRequired)
+		if op.Lane == ps.Directory && slices.Contains(op.Fails, schema.Conflict) { // it may give a name
+			common = append(common, schema.NamePending)
+		}
 		if honours(op, ops.IfMatch) || honours(op, ops.IfNoneMatch) {
 			common = append(common, schema.PreconditionFailed)
 		}

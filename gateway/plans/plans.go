@@ -185,36 +185,55 @@ func (p *Plans) Use(ctx context.Context, plan *Plan, by Use) error {
 	return err
 }
 
-// Done adds the change that a call with a plan has made.
-func (p *Plans) Done(ctx context.Context, plan *Plan, changeID string) error {
+// Using returns the change of the store that [Plans.Use] makes, for a decision with others.
+// Once it is made, [Plan.Saved] must follow.
+func (p *Plans) Using(plan *Plan, by Use) (keep.Change, error) {
+	plan.Used, plan.Drifted = &by, false
+	return p.change(plan)
+}
+
+// Done returns the change of the store that adds to a plan the change that its call has
+// made.
+func (p *Plans) Done(plan *Plan, changeID string) (keep.Change, error) {
 	plan.Used.ChangeID = changeID
-	return p.save(ctx, plan)
+	return p.change(plan)
 }
 
-// Release makes a plan usable again whose application has changed nothing.
-func (p *Plans) Release(ctx context.Context, plan *Plan) error {
+// Release returns the change of the store that makes a plan usable again whose application
+// has changed nothing.
+func (p *Plans) Release(plan *Plan) (keep.Change, error) {
 	plan.Used = nil
-	return p.save(ctx, plan)
+	return p.change(plan)
 }
 
-// Drift marks a plan that did not hold when it was applied. Another call may have changed
-// it meanwhile, which then stays.
-func (p *Plans) Drift(ctx context.Context, plan *Plan) error {
+// Drift returns the change of the store that marks a plan that did not hold when it was
+// applied. Another call may have changed it meanwhile, which then stays.
+func (p *Plans) Drift(plan *Plan) (keep.Change, error) {
 	plan.Drifted = true
-	err := p.save(ctx, plan)
-	if errors.Is(err, keep.ErrConflict) {
-		return nil
-	}
-	return err
+	return p.change(plan)
+}
+
+// Saved notes that a plan was changed as it is now.
+func (p *Plan) Saved(revision keep.Revision) { p.revision = revision }
+
+// Same reports whether two plans are the same state of one.
+func (p *Plan) Same(as *Plan) bool { return p.ID == as.ID && p.revision == as.revision }
+
+// Adopt makes a plan the successor of its latest state.
+func (p *Plan) Adopt(latest *Plan) { p.revision = latest.revision }
+
+func (p *Plans) change(plan *Plan) (keep.Change, error) {
+	plan.Version = version
+	value, err := json.Marshal(plan)
+	return keep.Change{Kind: kind, Key: plan.ID, Expect: plan.revision, Value: value, Expires: plan.Expires.Add(afterlife)}, err
 }
 
 func (p *Plans) save(ctx context.Context, plan *Plan) error {
-	plan.Version = version
-	value, err := json.Marshal(plan)
+	own, err := p.change(plan)
 	if err != nil {
 		return err
 	}
-	revision, err := p.store.Apply(ctx, keep.Change{Kind: kind, Key: plan.ID, Expect: plan.revision, Value: value, Expires: plan.Expires.Add(afterlife)})
+	revision, err := p.store.Apply(ctx, own)
 	if err == nil {
 		plan.revision = revision
 	}

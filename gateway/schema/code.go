@@ -19,6 +19,8 @@ const (
 	NotSupported         Code = "not_supported"
 	TokenMismatch        Code = "token_mismatch"
 	InProgress           Code = "in_progress"
+	Busy                 Code = "busy"
+	NamePending          Code = "name_pending"
 	KeyReused            Code = "key_reused"
 	Drifted              Code = "drifted"
 	PreconditionFailed   Code = "precondition_failed"
@@ -46,6 +48,7 @@ const (
 	Backend              Code = "backend"
 	Overloaded           Code = "overloaded"
 	Unavailable          Code = "unavailable"
+	PinMoved             Code = "pin_moved"
 	Timeout              Code = "timeout"
 )
 
@@ -74,6 +77,8 @@ var codes = []struct {
 	{Protected, http.StatusConflict, "The object is protected from accidental deletion, or critical."},
 	{NotEmpty, http.StatusConflict, "Other objects lie below it, or a zone has records, or would hide those of another."},
 	{InProgress, http.StatusConflict, "A call with this Idempotency-Key is running; see Retry-After."},
+	{Busy, http.StatusConflict, "Another gateway is changing the object; see Retry-After."},
+	{NamePending, http.StatusConflict, "The name was given on another domain controller not long ago, of which this one may not know yet; see Retry-After."},
 	{Ambiguous, http.StatusConflict, "Several objects match."},
 	{TooMany, http.StatusConflict, "More objects match than one request may remove."},
 	{JobState, http.StatusConflict, "The job is not in a state for the call."},
@@ -94,6 +99,7 @@ var codes = []struct {
 	{Backend, http.StatusBadGateway, "The directory or the DNS server failed."},
 	{Overloaded, http.StatusServiceUnavailable, "The gateway is busy; see Retry-After."},
 	{Unavailable, http.StatusServiceUnavailable, "No PowerShell session can be started, or no server that could answer be reached; see Retry-After and GET /readyz."},
+	{PinMoved, http.StatusServiceUnavailable, "The server that changes are made on was replaced while the call was prepared; see Retry-After."},
 	{Timeout, http.StatusGatewayTimeout, "The work was not finished in time."},
 }
 

@@ -57,10 +57,13 @@ func NewFaulty(store keep.Store, seed uint64, share float64) *Faulty {
 }
 
 // Heal ends the faults, but for changes that are made late.
-func (f *Faulty) Heal() {
+func (f *Faulty) Heal() { f.Fail(0) }
+
+// Fail does another share of the calls wrong from now on.
+func (f *Faulty) Fail(share float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.share = 0
+	f.share = share
 }
 
 // Happened returns how often each fault happened.

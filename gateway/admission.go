@@ -1,0 +1,340 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/ledger"
+	"adgateway/gateway/plans"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Before a script may change anything, all that the change depends on is decided in one
+// batch (many W2): its key gets the announcement, the history the record, the plan is used
+// up, the budgets are charged, and where there are several gateways also the leases of
+// objects, the holds of names and a fence. All of it or nothing: if one part is refused,
+// the script is stopped, and nothing was written.
+
+// share is one part of a call in the batch that allows its change.
+type share struct {
+	// changes returns what the store must change, composed from what is known now.
+	changes func(ctx context.Context) ([]keep.Change, error)
+	// again finds out after a conflict whether this part is the reason, and reads anew what
+	// changes needs. An error refuses the call; errMade: an earlier try has made the batch.
+	// Nil: changes reads it.
+	again func(ctx context.Context) error
+	// made notes that the batch was made, with the revision. Nil: nothing is noted.
+	made func(revision keep.Revision)
+}
+
+// made says that a batch was made by an earlier try, whose answer was lost.
+type made struct{ revision keep.Revision }
+
+func (m *made) Error() string { return "the batch was made before" }
+
+// mostDoubt is how long an allowance is tried again of which it is not known whether it was
+// made: as long as the engine needs for another leader.
+const mostDoubt = 15 * time.Second
+
+// allow decides whether the change of a call may begin.
+func (s *Server) allow(r *request, i *ps.Intent) error {
+	limit := cmp.Or(r.limit, r.policy.WriteLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), limit) // the caller may leave, the change goes on
+	defer cancel()
+	s.remember(r, *i)
+	token := uuid.NewString()
+	shares := []share{s.shareOfChange(r, token), s.shareOfPlan(r), s.shareOfBudgets(r, i), s.shareOfKey(r, i, token)}
+	more, end, err := s.sharesOfCluster(ctx, r, i)
+	if err != nil {
+		return s.refuse(r, err)
+	}
+	defer end()
+	if err := s.decideTogether(ctx, append(shares, more...)); err != nil {
+		return s.refuse(r, err)
+	}
+	r.allowedAt = s.now()
+	return nil
+}
+
+// decideTogether makes the batch of some shares. It is composed anew as long as others are
+// faster, and tried again while it is not known whether it was made (many W3).
+func (s *Server) decideTogether(ctx context.Context, shares []share) error {
+	until := time.Now().Add(mostDoubt)
+	for pause := 10 * time.Millisecond; ; {
+		var all []keep.Change
+		for i := range shares {
+			if shares[i].changes == nil {
+				continue
+			}
+			own, err := shares[i].changes(ctx)
+			if err != nil {
+				return err
+			}
+			all = append(all, own...)
+		}
+		if len(all) == 0 {
+			return nil
+		}
+		revision, err := s.store().Apply(ctx, all...)
+		if errors.Is(err, keep.ErrConflict) {
+			err = conflict(ctx, shares)
+			if before := (*made)(nil); errors.As(err, &before) {
+				revision, err = before.revision, nil
+			} else if err == nil {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				continue
+			} else {
+				return err
+			}
+		}
+		if err == nil {
+			s.seen(revision)
+			for i := range shares {
+				if shares[i].made != nil {
+					shares[i].made(revision)
+				}
+			}
+			return nil
+		}
+		if s.Members == nil || errors.Is(err, keep.ErrClosed) || ctx.Err() != nil || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+			pause = min(2*pause, time.Second)
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// conflict asks all shares for the reason of a conflict. That an earlier try was made says
+// the share that has a mark of it, whatever the others find.
+func conflict(ctx context.Context, shares []share) error {
+	var refused error
+	for i := range shares {
+		if shares[i].again == nil {
+			continue
+		}
+		err := shares[i].again(ctx)
+		if before := (*made)(nil); errors.As(err, &before) {
+			return err
+		}
+		refused = cmp.Or(refused, err)
+	}
+	return refused
+}
+
+// store returns the store of what the server keeps; nil if there is none.
+func (s *Server) store() *keep.Sealed {
+	if s.Kept == nil && s.History != nil {
+		return s.History.Store()
+	}
+	return s.Kept
+}
+
+// refuse completes why a change is not allowed. If only the history cannot be written, that
+// is no reason for a gateway that is alone: the audit is the evidence.
+func (s *Server) refuse(r *request, err error) error {
+	switch {
+	case r.unrecorded != nil || errors.Is(err, errContended) || errors.Is(err, errFenced) || errors.Is(err, errLeased):
+	case r.key != nil:
+		r.unrecorded = keysUnavailable(err)
+	case r.applying != nil:
+		r.unrecorded = plansUnavailable(err)
+	case len(r.spending.reserved) > 0 && s.ledger != nil && len(r.amounts(held)) > 0:
+		r.unrecorded = ledgerUnavailable(err)
+	case s.Members == nil:
+		s.unremembered(r, err)
+		return nil
+	default:
+		r.unrecorded = clusterUnavailable(err)
+	}
+	if r.change != nil && !r.kept {
+		r.change = nil // there is no record of it
+	}
+	return err
+}
+
+// clusterUnavailable returns the refusal of a change that the gateways could not agree on.
+func clusterUnavailable(err error) *failure {
+	failed := fail(schema.Unavailable, "The store that the gateways share cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
+	failed.cause, failed.retryAfter = err, auditRetry
+	return failed
+}
+
+// shareOfChange returns the record of a change in the history.
+func (s *Server) shareOfChange(r *request, token string) share {
+	c := r.change
+	if c == nil {
+		return share{}
+	}
+	c.Token, c.Owner = token, s.owner(r.limit)
+	var own keep.Change
+	return share{
+		changes: func(context.Context) (all []keep.Change, err error) {
+			own, err = s.History.Change(c)
+			return []keep.Change{own}, err
+		},
+		again: func(ctx context.Context) error {
+			latest, err := s.History.Get(ctx, c.ID)
+			switch {
+			case errors.Is(err, changes.ErrAbsent) && !r.kept:
+				return nil
+			case err != nil:
+				return err
+			case latest.Token == token:
+				return &made{latest.Revision()}
+			case latest.Same(c):
+				return nil
+			}
+			r.unrecorded = takenOver()
+			return errTakenOver
+		},
+		made: func(revision keep.Revision) {
+			r.kept = true
+			if err := s.History.Saved(context.Background(), c, []keep.Change{own}, revision); err != nil {
+				s.Log.WithError(err).Error("the oldest changes could not be removed from the history")
+			}
+		},
+	}
+}
+
+// errTakenOver is why a change is not allowed whose call another gateway has settled.
+var errTakenOver = errors.New("another gateway has taken the call over")
+
+func takenOver() *failure {
+	failed := fail(schema.Unavailable, "This gateway did not answer for so long that another one has taken the call over. Nothing was changed here. Send it again, with its %s.", keyHeader)
+	failed.retryAfter = time.Second
+	return failed
+}
+
+// shareOfPlan returns the plan that a call applies, as used.
+func (s *Server) shareOfPlan(r *request) share {
+	a := r.applying
+	if a == nil || a.used {
+		return share{}
+	}
+	return share{
+		changes: func(context.Context) ([]keep.Change, error) {
+			own, err := s.plans.Using(a.plan, plans.Use{RequestID: r.id})
+			return []keep.Change{own}, err
+		},
+		again: func(ctx context.Context) error {
+			latest, err := s.plans.Get(ctx, a.plan.ID)
+			switch {
+			case err != nil:
+				r.unrecorded = plansUnavailable(err)
+				return err
+			case latest.Same(a.plan):
+				return nil
+			case latest.Used != nil:
+				a.plan.Used = nil // not by this request
+				r.unrecorded = usedPlan(latest)
+				return plans.ErrUsed
+			}
+			a.plan.Adopt(latest) // only its drift was noted
+			return nil
+		},
+		made: func(revision keep.Revision) {
+			a.plan.Saved(revision)
+			a.used = true
+			s.meters.plans.WithLabelValues(planApplied).Inc()
+		},
+	}
+}
+
+// shareOfKey returns the key of a call, with what the script is about to change and the
+// identity of the change in the history.
+func (s *Server) shareOfKey(r *request, i *ps.Intent, token string) share {
+	c := r.key
+	if c == nil {
+		return share{}
+	}
+	return share{
+		changes: func(context.Context) ([]keep.Change, error) {
+			c.call.Intent, c.call.Server, c.call.Change = i, i.Server, r.changeID()
+			c.call.Token, c.call.Owner = token, s.owner(r.limit)
+			own, err := c.change()
+			return []keep.Change{own}, err
+		},
+		again: func(ctx context.Context) error {
+			latest, revision, err := c.latest(ctx)
+			switch {
+			case err != nil:
+				return err
+			case latest.Token == token:
+				return &made{revision}
+			case revision == c.revision:
+				return nil
+			}
+			c.lost, r.unrecorded = true, takenOver()
+			return errTakenOver
+		},
+		made: func(revision keep.Revision) { c.revision = revision },
+	}
+}
+
+// shareOfBudgets returns what is about to be spent of the caller's hourly limits.
+func (s *Server) shareOfBudgets(r *request, i *ps.Intent) share {
+	if s.ledger == nil || r.spending.kept != nil {
+		return share{}
+	}
+	amounts := r.amounts(func(one *spent) int {
+		if r.bound.Op.Extent != "" {
+			return one.Held() // it is corrected once it is known what was there
+		}
+		return min(one.Held(), max(1, len(i.Objects)))
+	})
+	if len(amounts) == 0 {
+		return share{}
+	}
+	kept := s.ledger.Prepare(amounts, s.limitsOf(r))
+	return share{
+		changes: func(ctx context.Context) ([]keep.Change, error) {
+			all, err := kept.Changes(ctx)
+			switch {
+			case errors.Is(err, ledger.ErrSpent):
+				r.unrecorded = s.overspent(r)
+			case err != nil:
+				r.unrecorded = ledgerUnavailable(err)
+			}
+			return all, err
+		},
+		made: func(keep.Revision) {
+			kept.Made()
+			r.spending.kept = kept
+		},
+	}
+}
+
+// late reports whether too much time has passed since a change was allowed, by either
+// clock: a process that was suspended meanwhile must not let it begin (many Z2).
+func late(allowed, now time.Time) bool {
+	const most = 2 * time.Second
+	return now.Sub(allowed) > most || now.Round(0).Sub(allowed.Round(0)) > most
+}
+
+// errLate is why a change is not begun that was allowed.
+var errLate = errors.New("too much time has passed since the change was allowed")
+
+// inTime refuses a change that was allowed too long ago.
+func (s *Server) inTime(r *request) error {
+	if s.Members == nil || !late(r.allowedAt, s.now()) {
+		return nil
+	}
+	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Warn("a change was stopped, as this host stood still after it had been allowed")
+	r.unrecorded = fail(schema.Unavailable, "The host of the gateway stood still while the change was prepared, so that it was not begun. Send it again.")
+	r.unrecorded.retryAfter, r.unrecorded.cause = time.Second, errLate
+	return errLate
+}

@@ -1,0 +1,245 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/members"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// cluster are several gateways in this process that share a store, and a clock that can be
+// set ahead.
+type cluster struct {
+	t       *testing.T
+	store   *keep.Sealed
+	ahead   atomic.Int64 // of the clock
+	selves  []*members.Self
+	servers []*Server
+}
+
+func (c *cluster) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+// newCluster returns three gateways over a store, each of which runs its scripts by the
+// runner of its number.
+func newCluster(t *testing.T, store keep.Store, runner func(n int) ps.Runner, change func(n int, o *Options)) *cluster {
+	t.Helper()
+	c := &cluster{t: t, store: keeptest.Seal(t, store)}
+	for n := range 3 {
+		var self *members.Self
+		name := fmt.Sprintf("gw%d", n+1)
+		require.Eventually(t, func() (joined bool) { // faults of the store
+			var err error
+			self, err = members.Join(t.Context(), c.store, members.Options{Name: name, File: filepath.Join(t.TempDir(), name), Version: "1", Format: 1, Now: c.now})
+			return err == nil
+		}, 10*time.Second, time.Millisecond)
+		history, err := changes.Open(t.Context(), c.store, time.Hour, 1<<20)
+		require.NoError(t, err)
+		c.selves = append(c.selves, self)
+		c.servers = append(c.servers, newTestServer(t, runner(n), func(o *Options) {
+			o.Kept, o.History, o.Members, o.now, o.Policy.SettlePause = c.store, history, self, c.now, time.Millisecond
+			if change != nil {
+				change(n, o)
+			}
+		}))
+	}
+	c.tick(0, 1, 2)
+	return c
+}
+
+// tick lets some gateways tell that they live, and look for the others.
+func (c *cluster) tick(alive ...int) {
+	for range 2 {
+		for _, n := range alive {
+			c.selves[n].Tick(c.t.Context())
+		}
+	}
+}
+
+// pass lets a time pass, in which only some of the gateways live.
+func (c *cluster) pass(d time.Duration, alive ...int) {
+	for end := d; end > 0; end -= members.Beat {
+		c.ahead.Add(int64(min(end, members.Beat)))
+		c.tick(alive...)
+	}
+}
+
+// any returns one of the gateways.
+func (c *cluster) any() *Server { return c.servers[rand.IntN(len(c.servers))] }
+
+func same(runner ps.Runner) func(int) ps.Runner { return func(int) ps.Runner { return runner } }
+
+// TestAKeyRunsOnceAtSeveralGateways: whatever the store loses, doubles or delays, a change
+// whose key comes to several gateways at once is made once (many 7.1).
+func TestAKeyRunsOnceAtSeveralGateways(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for seed := range uint64(3) {
+		d := &cities{of: map[string]string{}, writes: map[string][]string{}, random: rand.New(rand.NewPCG(seed, 2))}
+		faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0)
+		t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
+		c := newCluster(t, faulty, same(&fakeRunner{run: d.run}), nil)
+		faulty.Fail(0.3)
+		var group sync.WaitGroup
+		const users, clients = 6, 4
+		for user := range users {
+			for range clients { // with the same key
+				group.Go(func() {
+					name := fmt.Sprintf("user%d", user)
+					for ctx.Err() == nil {
+						w := call(c.any(), http.MethodPut, "/api/ADUser/"+name, `{"City":"Rome"}`, "Content-Type: application/json", "Idempotency-Key: key-of-"+name)
+						switch w.Code {
+						case http.StatusOK:
+							return
+						case http.StatusConflict:
+							time.Sleep(time.Millisecond) // another client has the key
+						case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+						default:
+							assert.Fail(t, "no repetition helps", "%d: %s", w.Code, w.Body)
+							return
+						}
+					}
+					assert.Fail(t, "the call did not succeed in time")
+				})
+			}
+		}
+		group.Wait()
+		faulty.Heal()
+		for user := range users {
+			assert.Len(t, d.writes[fmt.Sprintf("user%d", user)], 1, "seed %d, user %d", seed, user)
+		}
+	}
+}
+
+func TestAPlanIsAppliedOnceBySeveralGateways(t *testing.T) {
+	var made atomic.Int64
+	good := answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]")
+	c := newCluster(t, keep.NewMemory(nil), same(&fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		result, err := good.run(ctx, req)
+		if err == nil && req.Write {
+			made.Add(1)
+		}
+		return result, err
+	}}), nil)
+	id := planID(t, call(c.servers[0], http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
+	var group sync.WaitGroup
+	statuses := make(chan int, 30)
+	for range cap(statuses) {
+		group.Go(func() {
+			statuses <- call(c.any(), http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+id, "").Code
+		})
+	}
+	group.Wait()
+	close(statuses)
+	done := 0
+	for status := range statuses {
+		if status == http.StatusOK {
+			done++
+			continue
+		}
+		assert.Equal(t, http.StatusConflict, status)
+	}
+	assert.Equal(t, 1, done)
+	assert.EqualValues(t, 1, made.Load())
+}
+
+// TestABudgetIsOneForAllGateways: of 500 tries at three gateways, exactly as many remove
+// something as the limit says (many W14).
+func TestABudgetIsOneForAllGateways(t *testing.T) {
+	q := newQuotas(t)
+	q.now = time.Now()
+	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:delete"}, Quota: &auth.Quota{DeletionsPerHour: number(50)}})
+	var removed atomic.Int64
+	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		user := userOf(req)
+		if err := req.Announced(ps.Intent{Effect: ps.EffectRemoved, Server: "dc1", Objects: []ps.Intended{
+			{GUID: user, DN: "CN=" + user, Changes: []ps.IntendedChange{{Name: "exists", Before: "True", After: "False"}}}}}); err != nil {
+			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+		}
+		removed.Add(1)
+		return &ps.Result{Effect: ps.EffectRemoved, Server: "dc1", Changes: make([]ps.Change, 1)}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+	}}
+	c := newCluster(t, keep.NewMemory(nil), same(runner), func(n int, o *Options) {
+		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
+		require.NoError(t, err)
+		o.Auth = own
+	})
+	assert.NotNil(t, accounts)
+	var group sync.WaitGroup
+	var done, refused atomic.Int64
+	tries := make(chan int)
+	for range 20 {
+		group.Go(func() {
+			for n := range tries {
+				switch w := call(c.servers[n%3], http.MethodDelete, fmt.Sprintf("/api/ADUser/user%d", n), "", header); w.Code {
+				case http.StatusOK:
+					done.Add(1)
+				case http.StatusTooManyRequests:
+					refused.Add(1)
+					assert.Contains(t, w.Body.String(), "may remove 50 objects an hour")
+				default:
+					assert.Fail(t, "neither done nor refused", "%d: %s", w.Code, w.Body)
+				}
+			}
+		})
+	}
+	for n := range 500 {
+		tries <- n
+	}
+	close(tries)
+	group.Wait()
+	assert.EqualValues(t, 50, removed.Load())
+	assert.EqualValues(t, 50, done.Load())
+	assert.EqualValues(t, 450, refused.Load())
+}
+
+// TestChangesOfAnObjectExcludeEachOther: a change at one gateway begins with what the last
+// one at another gateway has left (many W12).
+func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
+	var value, within, most atomic.Int64
+	run := func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		read := value.Load()
+		if err := req.Announced(ps.Intent{Effect: ps.EffectChanged, Server: "dc1", Objects: []ps.Intended{
+			{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: fmt.Sprint(read), After: fmt.Sprint(read + 1)}}}}}); err != nil {
+			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+		}
+		now := within.Add(1)
+		for last := most.Load(); now > last && !most.CompareAndSwap(last, now); last = most.Load() {
+			continue
+		}
+		value.Store(read + 1)
+		within.Add(-1)
+		return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+	}
+	c := newCluster(t, keep.NewMemory(nil), same(&fakeRunner{run: run}), nil)
+	var group sync.WaitGroup
+	var done atomic.Int64
+	for n := range 30 {
+		group.Go(func() {
+			w := call(c.servers[n%3], http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json")
+			if assert.Equal(t, http.StatusOK, w.Code, w.Body) {
+				done.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	assert.EqualValues(t, 1, most.Load())
+	assert.Equal(t, done.Load(), value.Load(), "no change is lost")
+	assert.EqualValues(t, 30, done.Load())
+}

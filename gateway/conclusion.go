@@ -1,0 +1,195 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"adgateway/gateway/keep"
+	"adgateway/ps"
+)
+
+// What became of a call is kept before its answer is sent, in one decision (many W2): the
+// record of the change, the answer with its key, the plan, the leases of its objects.
+
+// ending is one part of what becomes of a call.
+type ending struct {
+	changes []keep.Change
+	made    func(revision keep.Revision) // notes that they were made; nil: nothing is noted
+	failed  func(err error)              // reports that they were not
+	alone   func() error                 // makes them again after a conflict; nil: it stays a failure
+}
+
+// conclude keeps what became of a call that is about to be answered.
+func (s *Server) conclude(r *request, status int, body []byte) {
+	var all []*ending
+	for _, one := range []*ending{s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, status, body), s.endOfLeases(r)} {
+		if one != nil {
+			all = append(all, one)
+		}
+	}
+	s.endTogether(all...)
+}
+
+// keepChange keeps what became of the change of a call that was not answered.
+func (s *Server) keepChange(r *request) {
+	for _, one := range []*ending{s.endOfChange(r), s.endOfLeases(r)} {
+		if one != nil {
+			s.endTogether(one)
+		}
+	}
+}
+
+// endTogether keeps some endings in one decision, or each alone if one of them conflicts.
+func (s *Server) endTogether(endings ...*ending) {
+	var changes []keep.Change
+	for _, one := range endings {
+		changes = append(changes, one.changes...)
+	}
+	if len(changes) == 0 {
+		return
+	}
+	revision, err := s.store().Apply(context.Background(), changes...)
+	switch {
+	case err == nil:
+		s.seen(revision)
+		for _, one := range endings {
+			if one.made != nil {
+				one.made(revision)
+			}
+		}
+		return
+	case errors.Is(err, keep.ErrConflict) && len(endings) > 1:
+		for _, one := range endings {
+			s.endTogether(one)
+		}
+		return
+	}
+	for _, one := range endings {
+		why := err
+		if errors.Is(err, keep.ErrConflict) && one.alone != nil {
+			why = one.alone()
+		}
+		if why != nil {
+			one.failed(why)
+		}
+	}
+}
+
+// endOfChange returns what completes the record of what a call has changed, or removes it
+// if that is nothing. The answer names the change.
+func (s *Server) endOfChange(r *request) *ending {
+	c := r.change
+	if c == nil || !c.Running {
+		return nil
+	}
+	outcome := r.outcome()
+	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
+		outcome = ps.OutcomeNone
+	}
+	failed := func(err error) {
+		s.unremembered(r, err)
+		if !r.c.Writer.Written() {
+			r.c.Writer.Header().Del(changeHeader)
+		}
+	}
+	ctx := context.Background()
+	if outcome == ps.OutcomeNone {
+		r.change = nil
+		return &ending{changes: []keep.Change{s.History.Removal(c)}, failed: failed}
+	}
+	if r.result != nil {
+		c.Identify(r.result)
+	}
+	changes, err := s.History.Completion(ctx, c, outcome)
+	if err != nil {
+		failed(err)
+		return nil
+	}
+	if !r.c.Writer.Written() {
+		r.c.Header(changeHeader, r.changeID())
+	}
+	return &ending{
+		changes: changes, failed: failed,
+		alone: func() error { return s.History.Complete(ctx, c, outcome) },
+		made: func(revision keep.Revision) {
+			if err := s.History.Saved(ctx, c, changes, revision); err != nil {
+				s.Log.WithError(err).Error("the oldest changes could not be removed from the history")
+			}
+		},
+	}
+}
+
+// endOfPlan returns what became of the plan that a request applies: one whose application
+// changed nothing can be applied again.
+func (s *Server) endOfPlan(r *request) *ending {
+	a := r.applying
+	if a == nil || a.closed {
+		return nil
+	}
+	a.closed = true
+	failed := func(err error) {
+		s.Log.WithError(err).WithField("request_id", r.id).Error("what became of a plan could not be kept")
+	}
+	var change keep.Change
+	var err error
+	var alone func() error
+	switch {
+	case a.drift != nil:
+		s.meters.plans.WithLabelValues(planDrifted).Inc()
+		if a.used {
+			a.plan.Used = nil
+		}
+		change, err = s.plans.Drift(a.plan)
+		alone = func() error { return nil } // another call has changed it, which stays
+	case a.used && r.failure != nil && r.outcome() == ps.OutcomeNone:
+		a.used = false
+		change, err = s.plans.Release(a.plan)
+	case a.used && r.change != nil:
+		change, err = s.plans.Done(a.plan, r.change.ID)
+	default:
+		return nil
+	}
+	if err != nil {
+		failed(err)
+		return nil
+	}
+	return &ending{changes: []keep.Change{change}, made: a.plan.Saved, failed: failed, alone: alone}
+}
+
+// endOfKey returns the answer of a call with a key. If it cannot be kept, a repetition
+// finds out what became of the change.
+func (s *Server) endOfKey(r *request, status int, body []byte) *ending {
+	c := r.key
+	if c == nil || c.call.Status != 0 || c.lost {
+		return nil
+	}
+	failed := func(err error) {
+		s.Log.WithError(err).WithField("request_id", r.id).Error("the answer of a call with an " + keyHeader + " could not be kept")
+	}
+	switch outcome := r.outcome(); {
+	case r.dryRun(), outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
+		return &ending{
+			changes: []keep.Change{{Kind: keyKind, Key: c.name, Expect: c.revision}}, failed: failed,
+			made: func(keep.Revision) { c.keys.count(c.caller, -1) },
+		}
+	case outcome == ps.OutcomeUnknown:
+		return nil
+	}
+	c.call.Status, c.call.Body, c.call.Intent, c.call.Owner, c.call.Token = status, body, nil, nil, ""
+	header := r.c.Writer.Header()
+	c.call.Change, c.call.Tag = header.Get(changeHeader), header.Get(tagHeader)
+	if secret := r.bound.Generated; secret != nil {
+		name := string(encode(secret.Member)) + ":"
+		c.call.Body, c.call.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
+	}
+	if len(c.call.Body) > maxKeptBody {
+		c.call.Body, c.call.Cut = withoutRecords(c.call.Body), true
+	}
+	own, err := c.change()
+	if err != nil {
+		failed(err)
+		return nil
+	}
+	return &ending{changes: []keep.Change{own}, made: func(revision keep.Revision) { c.revision = revision }, failed: failed}
+}

@@ -1,0 +1,364 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/members"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Where several gateways share a store, what locks do in one process (see locks) leases do
+// among them (many W12): an object that is being changed is leased to its run, in the batch
+// that allows the change, until its outcome is kept. A lease that has ended stays for a
+// while and tells when: a run that began before it has read the object as it was before.
+// Names that a change is about to give are held for longer, until every controller knows of
+// them (many W11).
+
+// The kinds of leases and holds in the store, by sums.
+const (
+	leaseKind keep.Kind = "obj"
+	nameKind  keep.Kind = "name"
+)
+
+// leaseAfter is how much longer a lease is than the run that has it may be: nobody else
+// takes over what a run may still do (many Z1).
+const leaseAfter = time.Minute
+
+// The reasons for which a run is stopped, to be run again.
+var (
+	errLeased = errors.New("another gateway changes the object, or has changed it since the run began")
+	errFenced = members.ErrFenced
+)
+
+// lease is an object that one run changes.
+type lease struct {
+	V     int            `json:"v"`
+	Run   string         `json:"run"`
+	Owner *changes.Owner `json:"owner"`
+	Ended bool           `json:"ended,omitempty"`
+}
+
+// nameHold is a name that a change gives at one controller.
+type nameHold struct {
+	V      int            `json:"v"`
+	Run    string         `json:"run"`
+	Server string         `json:"server"`
+	GUID   string         `json:"guid,omitempty"` // of the object; empty: it is not created yet
+	Owner  *changes.Owner `json:"owner"`
+}
+
+const leaseVersion = 1
+
+// errNewer means that a value has a format of a newer gateway (many W6).
+var errNewer = members.ErrNewer
+
+// leases are those of one request.
+type leases struct {
+	run     string                   // identifies it
+	objects map[string]keep.Revision // leased, by key
+	names   map[string]keep.Revision // held, by key
+	fresh   map[string]bool          // names that nobody held before
+	taken   map[string]bool          // objects of which a run was allowed to change something
+	owner   *changes.Owner
+}
+
+// sharesOfCluster returns what the batch of a change must contain where there are several
+// gateways, and what must follow; nothing for one alone.
+func (s *Server) sharesOfCluster(ctx context.Context, r *request, i *ps.Intent) (all []share, end func(), err error) {
+	if s.Members == nil {
+		return nil, func() {}, nil
+	}
+	if err := s.Members.Refuses(); err != nil {
+		r.unrecorded = s.notReady(err)
+		return nil, nil, err
+	}
+	pass, err := s.Members.Pass(ctx, r.begun)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := r.leased()
+	l.owner = s.owner(r.limit)
+	fence := share{
+		changes: func(context.Context) ([]keep.Change, error) { return pass.Changes() },
+		again:   pass.Refresh,
+		made:    pass.Done,
+	}
+	objects := map[string]bool{}
+	named := map[string]keep.Change{}
+	leasing := share{
+		changes: func(ctx context.Context) (all []keep.Change, err error) {
+			for _, key := range r.hold.wanted {
+				sum := s.leaseKey(key)
+				one, err := s.lease(ctx, r, sum)
+				if err != nil {
+					return nil, err
+				}
+				objects[sum] = true
+				all = append(all, one)
+			}
+			return all, nil
+		},
+		made: func(revision keep.Revision) {
+			for sum := range objects {
+				l.objects[sum], l.taken[sum] = revision, true
+			}
+		},
+	}
+	naming := share{
+		changes: func(ctx context.Context) ([]keep.Change, error) {
+			clear(named)
+			err := s.holdNames(ctx, r, i, named)
+			var all []keep.Change
+			for _, one := range named {
+				all = append(all, one)
+			}
+			return all, err
+		},
+		made: func(revision keep.Revision) {
+			for sum, one := range named {
+				l.names[sum] = revision
+				l.fresh[sum] = l.fresh[sum] || one.Expect == keep.Absent
+			}
+		},
+	}
+	return []share{fence, leasing, naming}, pass.End, nil
+}
+
+// leased returns the leases of a request.
+func (r *request) leased() *leases {
+	if r.leases == nil {
+		r.leases = &leases{run: uuid.NewString(), objects: map[string]keep.Revision{}, names: map[string]keep.Revision{}, fresh: map[string]bool{}, taken: map[string]bool{}}
+	}
+	return r.leases
+}
+
+func (s *Server) leaseKey(object string) string {
+	return hex.EncodeToString(s.store().Sum([]byte(leaseKind), []byte(object)))
+}
+
+// lease returns the change that leases an object to a request. It fails with errLeased if
+// another run has it, or had it since this one began.
+func (s *Server) lease(ctx context.Context, r *request, sum string) (keep.Change, error) {
+	l := r.leased()
+	value, err := json.Marshal(lease{V: leaseVersion, Run: l.run, Owner: l.owner})
+	own := keep.Change{Kind: leaseKind, Key: sum, Value: value, Expires: l.owner.Until}
+	if err != nil {
+		return own, err
+	}
+	present, revision, err := kept[lease](ctx, s.store(), leaseKind, sum)
+	own.Expect = revision
+	switch {
+	case err != nil:
+		return own, err
+	case revision == keep.Absent, present.Run == l.run:
+	case !present.Ended, revision > r.seenAt:
+		s.seen(revision)
+		return own, errLeased
+	}
+	return own, nil
+}
+
+// kept returns a value of the store and its revision, or the zero value if it is absent.
+func kept[T lease | nameHold](ctx context.Context, store *keep.Sealed, kind keep.Kind, key string) (value T, revision keep.Revision, err error) {
+	e, err := store.Get(ctx, kind, key)
+	if errors.Is(err, keep.ErrAbsent) {
+		return value, keep.Absent, nil
+	}
+	var format struct {
+		V int `json:"v"`
+	}
+	if err == nil {
+		err = json.Unmarshal(e.Value, &format)
+	}
+	if err == nil && format.V > leaseVersion {
+		err = errNewer
+	}
+	if err == nil {
+		err = json.Unmarshal(e.Value, &value)
+	}
+	return value, e.Revision, err
+}
+
+// waitForLeases leases the objects of a request once no other gateway has one of them, all
+// at once, so that nobody waits who has one.
+func (s *Server) waitForLeases(ctx context.Context, r *request) error {
+	const longest = 250 * time.Millisecond
+	l := r.leased()
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, longest) {
+		r.seenAt = s.latest()
+		l.owner = s.owner(r.limit)
+		var all []keep.Change
+		var err error
+		for _, key := range r.hold.wanted {
+			var one keep.Change
+			if one, err = s.lease(ctx, r, s.leaseKey(key)); err != nil {
+				break
+			}
+			all = append(all, one)
+		}
+		if err == nil {
+			var revision keep.Revision
+			if revision, err = s.store().Apply(ctx, all...); err == nil {
+				for _, one := range all {
+					l.objects[one.Key] = revision
+				}
+				s.seen(revision)
+				r.seenAt = revision
+				return nil
+			}
+		}
+		if !errors.Is(err, errLeased) && !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return errLeased
+		}
+	}
+}
+
+// busy returns the refusal of a change whose object another gateway changes all the time.
+func busy() *failure {
+	failed := fail(schema.Busy, "Another gateway is changing the object, and was not done in time. Nothing was changed. Try again later.")
+	failed.retryAfter = time.Second
+	return failed
+}
+
+// nameOf is a name that a change gives: its kind and what it must be the only one of.
+type nameOf struct{ kind, value string }
+
+// namesOf returns the names that an announced object gets, if it is created, restored,
+// renamed or moved.
+func namesOf(object *ps.Intended) (names []nameOf) {
+	created, cn, parent := false, object.Name, object.Parent
+	leaf, above, _ := cutName(object.DN)
+	for _, c := range object.Changes {
+		if c.Name == existence && c.After == "True" {
+			created = true
+			names = append(names, nameOf{"account", object.Account}, nameOf{"account", object.Also["sAMAccountName"]}, nameOf{"principal", object.Also["userPrincipalName"]})
+		}
+	}
+	for _, c := range object.Changes {
+		switch {
+		case strings.EqualFold(c.Before, c.After) && c.Before != "":
+		case c.Name == "sAMAccountName":
+			names = append(names, nameOf{"account", c.After})
+		case c.Name == "userPrincipalName":
+			names = append(names, nameOf{"principal", c.After})
+		case c.Name == "name":
+			names = append(names, nameOf{"entry", c.After + "," + above})
+		case c.Name == "parent":
+			names = append(names, nameOf{"entry", leaf + "," + c.After})
+		}
+	}
+	if created {
+		names = append(names, nameOf{"entry", cmp.Or(cn, leaf) + "," + cmp.Or(parent, above)})
+	}
+	names = slices.DeleteFunc(names, func(n nameOf) bool { return strings.Trim(n.value, ",") == "" })
+	for i := range names {
+		names[i].value = strings.ToLower(names[i].value)
+	}
+	return names
+}
+
+// cutName splits a distinguished name into the value of its first part, as it is escaped,
+// and what is above.
+func cutName(dn string) (leaf, above string, found bool) {
+	for i := 0; i < len(dn); i++ {
+		switch dn[i] {
+		case '\\':
+			i++
+		case ',':
+			_, leaf, _ = strings.Cut(dn[:i], "=")
+			return leaf, dn[i+1:], true
+		}
+	}
+	_, leaf, _ = strings.Cut(dn, "=")
+	return leaf, "", false
+}
+
+// holdNames adds the changes that hold the names that a change gives. It refuses a name
+// that another object has got at another controller, which this one may not know of yet.
+func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all map[string]keep.Change) error {
+	if r.op.Lane != ps.Directory {
+		return nil
+	}
+	l := r.leased()
+	for n := range i.Objects {
+		object := &i.Objects[n]
+		for _, name := range namesOf(object) {
+			sum := hex.EncodeToString(s.store().Sum([]byte(nameKind), []byte(name.kind), []byte(name.value)))
+			present, revision, err := kept[nameHold](ctx, s.store(), nameKind, sum)
+			if err != nil {
+				return err
+			}
+			same := object.GUID != "" && strings.EqualFold(object.GUID, present.GUID)
+			if revision != keep.Absent && present.Run != l.run && !same && !strings.EqualFold(present.Server, i.Server) {
+				r.unrecorded = namePending(name, &present)
+				return errNamePending
+			}
+			value, err := json.Marshal(nameHold{V: leaseVersion, Run: l.run, Server: i.Server, GUID: object.GUID, Owner: l.owner})
+			if err != nil {
+				return err
+			}
+			all[sum] = keep.Change{Kind: nameKind, Key: sum, Expect: revision, Value: value, Expires: time.Now().Add(s.NameHold)}
+		}
+	}
+	return nil
+}
+
+// errNamePending is why a change is not allowed that gives a name twice.
+var errNamePending = errors.New("the name was given at another controller")
+
+func namePending(name nameOf, by *nameHold) *failure {
+	what := map[string]string{"account": "account name", "principal": "logon name", "entry": "name in its OU"}[name.kind]
+	failed := fail(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, of which others may not know yet, so that it could be given twice. Nothing was changed. Use another one, or try again once it has replicated (names.hold).", what, by.Server)
+	failed.retryAfter = 5 * time.Minute
+	return failed
+}
+
+// endOfLeases returns what becomes of the leases and the names of a call. Those of a change
+// of which is not known whether it was made end by themselves.
+func (s *Server) endOfLeases(r *request) *ending {
+	l := r.leases
+	outcome := r.outcome()
+	if l == nil || len(l.objects)+len(l.names) == 0 || outcome == ps.OutcomeUnknown {
+		return nil
+	}
+	none := outcome == ps.OutcomeNone
+	var all []keep.Change
+	for sum, revision := range l.objects {
+		one := keep.Change{Kind: leaseKind, Key: sum, Expect: revision}
+		if l.taken[sum] && !none {
+			value, err := json.Marshal(lease{V: leaseVersion, Run: l.run, Owner: l.owner, Ended: true})
+			if err != nil {
+				continue // it ends by itself
+			}
+			one.Value, one.Expires = value, l.owner.Until.Add(leaseAfter)
+		}
+		all = append(all, one)
+	}
+	for sum, revision := range l.names {
+		if none && l.fresh[sum] {
+			all = append(all, keep.Change{Kind: nameKind, Key: sum, Expect: revision})
+		}
+	}
+	clear(l.objects)
+	clear(l.names)
+	return &ending{changes: all, failed: func(err error) {
+		s.Log.WithError(err).WithField("request_id", r.id).Warn("the leases of a change were not given back, and end by themselves")
+	}}
+}
