@@ -126,6 +126,15 @@ func read(ctx context.Context, store *keep.Sealed) (*list, error) {
 	return l, nil
 }
 
+// Read returns the accounts in a store.
+func Read(ctx context.Context, store *keep.Sealed) (*auth.Document, error) {
+	found, err := read(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	return found.document, nil
+}
+
 // tries is how often a change is composed again when others change the list.
 const tries = 50
 

@@ -147,6 +147,7 @@ type Ring struct {
 	content  *content
 	revision keep.Revision
 	learned  time.Time // when a version that was not known was last looked for
+	sealing  uint64    // values that all gateways have sealed under the current version, about
 }
 
 // Open reads the ring of a store. It fails with [ErrNone], or with [ErrLocked] and what to
@@ -316,6 +317,16 @@ func (r *Ring) known() Status {
 	defer r.mu.Unlock()
 	c := r.content
 	return Status{Current: c.Current, Since: c.Since, Newest: c.newest(), Resealed: c.Resealed}
+}
+
+// Warning says that the version should be replaced, or "". It may be asked often.
+func (r *Ring) Warning() string {
+	s := r.known()
+	r.mu.Lock()
+	s.Seals = r.sealing
+	r.mu.Unlock()
+	s.warn(time.Now())
+	return s.Warning
 }
 
 // warn says that the version should be replaced.

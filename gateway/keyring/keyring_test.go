@@ -263,6 +263,7 @@ func TestSealsAreCounted(t *testing.T) {
 		require.NoError(t, run.once(t.Context()))
 		require.NoError(t, run.once(t.Context()))
 	}
+	assert.Empty(t, open(t, store, path).Warning())
 	status, err := open(t, store, path).Status(t.Context())
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, status.Seals, uint64(3*mostUncounted))

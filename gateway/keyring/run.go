@@ -90,7 +90,14 @@ func (r *runner) once(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.count(ctx)
+	if err := r.count(ctx); err != nil {
+		return err
+	}
+	sum, err := r.seals(ctx, known.Current)
+	r.mu.Lock()
+	r.sealing = sum
+	r.mu.Unlock()
+	return err
 }
 
 // Lacking returns the names of the members that do not have a version.

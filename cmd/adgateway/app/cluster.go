@@ -92,7 +92,7 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 		return fmt.Errorf("cluster %s: %w", c.Name, err)
 	}
 	s.lasts, s.shared = true, true
-	if s.ring, err = openRing(ctx, c, shared); err != nil {
+	if s.ring, err = openRing(ctx, o, shared); err != nil {
 		return errors.Join(err, shared.Close())
 	}
 	s.store = s.ring.Sealed()
@@ -101,22 +101,6 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 	}
 	s.self, err = members.Join(ctx, s.store, memberOptions(o))
 	return err
-}
-
-// openRing reads the key ring of the shared store with the key file.
-func openRing(ctx context.Context, c config.Cluster, shared keep.Store) (*keyring.Ring, error) {
-	w, err := keyring.KeyFile(c.KeyFile)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%w: copy it from a gateway of the cluster, or make it with 'adgateway cluster init' if there is none yet", filefault.Explain("cluster.keyFile", err))
-	}
-	if err != nil {
-		return nil, filefault.Explain("cluster.keyFile", err)
-	}
-	ring, err := keyring.Open(ctx, shared, w)
-	if err != nil {
-		return nil, fmt.Errorf("cluster %s: %w", c.Name, err)
-	}
-	return ring, nil
 }
 
 // memberFormat is the newest format of shared values that this version reads.
@@ -156,6 +140,9 @@ func (s *kept) memberChecks() (checks []gateway.Check) {
 	if s == nil {
 		return nil
 	}
+	if s.ring != nil {
+		checks = append(checks, s.ringCheck())
+	}
 	for _, c := range s.self.Checks() {
 		checks = append(checks, gateway.Check{Name: c.Name, OK: true, Degraded: !c.OK || c.Degraded, Reason: c.Reason})
 	}
@@ -179,13 +166,7 @@ func RejoinCluster(ctx context.Context, o Options) error {
 
 // withCluster opens the shared store for a command, beside a gateway that may run.
 func withCluster(ctx context.Context, o Options, do func(*keep.Sealed) error) error {
-	return withShared(ctx, o, func(shared keep.Store) error {
-		ring, err := openRing(ctx, o.Settings.Cluster, shared)
-		if err != nil {
-			return err
-		}
-		return do(ring.Sealed())
-	})
+	return withRing(ctx, o, func(ring *keyring.Ring) error { return do(ring.Sealed()) })
 }
 
 // withShared is withCluster without the key ring.
@@ -213,17 +194,22 @@ type Membership struct {
 	Members []members.Member `json:"members"`
 	Left    map[string]bool  `json:"left"`
 	Rewound string           `json:"rewound,omitempty"`
+	Key     keyring.Status   `json:"key"`
 }
 
 // ReadMembers reads which gateways the cluster has.
 func ReadMembers(ctx context.Context, o Options) (m Membership, err error) {
-	return m, withCluster(ctx, o, func(store *keep.Sealed) (err error) {
-		m.Members, m.Left, err = members.Read(ctx, store)
-		if rewound := store.State().Rewound; rewound != nil {
+	err = withRing(ctx, o, func(ring *keyring.Ring) (err error) {
+		m.Members, m.Left, err = members.Read(ctx, ring.Sealed())
+		if rewound := ring.Sealed().State().Rewound; rewound != nil {
 			m.Rewound = rewound.Error()
+		}
+		if err == nil {
+			m.Key, err = ring.Status(ctx)
 		}
 		return err
 	})
+	return m, err
 }
 
 // CreateCluster makes the key and the stream of the shared store, unless they are there.
@@ -237,14 +223,15 @@ func CreateCluster(ctx context.Context, o Options, replicas int) (newKey bool, e
 	if err := natsstore.CreateAt(ctx, endpoint, natsstore.StreamOptions{Name: c.Name, Replicas: replicas}); err != nil {
 		return false, err
 	}
-	err = keyring.CreateKeyFile(c.KeyFile)
-	newKey = err == nil
-	if err != nil && !errors.Is(err, os.ErrExist) {
-		return false, filefault.Explain("cluster.keyFile", err)
+	if c.KeyGroup == "" {
+		err = keyring.CreateKeyFile(c.KeyFile)
+		if newKey = err == nil; err != nil && !errors.Is(err, os.ErrExist) {
+			return false, filefault.Explain("cluster.keyFile", err)
+		}
 	}
-	w, err := keyring.KeyFile(c.KeyFile)
+	w, err := wrapper(o)
 	if err != nil {
-		return newKey, filefault.Explain("cluster.keyFile", err)
+		return newKey, err
 	}
 	err = withShared(ctx, o, func(shared keep.Store) error { return keyring.Create(ctx, shared, w) })
 	if errors.Is(err, keyring.ErrThere) {

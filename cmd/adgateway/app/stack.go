@@ -25,6 +25,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/every"
+	"adgateway/gateway/keyring"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/signin"
 	"adgateway/gateway/tlscert"
@@ -58,6 +59,9 @@ type Options struct {
 
 	Store tlscert.Store // the system's certificate store; nil if it has none
 
+	// KeyGroup protects the key of what a cluster shares for a group of the domain; nil: the
+	// system cannot.
+	KeyGroup func(name string) (keyring.Wrapper, error)
 	// Shared are the credentials that Auth takes from the store of the cluster; nil: it does not.
 	Shared *credentials.Credentials
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
@@ -19,9 +20,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Location says where the credential file is: --store names it, or else the
-// settings file of --config.
-type Location struct{ Config, Store string }
+// Location says where the accounts are: --store names their file, or else the settings
+// file of --config, or they are in the store that the gateways of its cluster share.
+type Location struct {
+	Config, Store string
+
+	// Cluster returns how the shared store is opened.
+	Cluster func(*config.Settings) app.Options
+}
 
 // AddTo declares the flags.
 func (l *Location) AddTo(flags *pflag.FlagSet) {
@@ -39,8 +45,53 @@ func (l *Location) Open() (Store, error) {
 	if err != nil {
 		return Store{}, fmt.Errorf("the settings do not say where the credentials are; correct them, or name the file with --store:\n%w", err)
 	}
-	return Store{settings.CredentialFile(live.Now().Auth, flags.Path())}, nil
+	file := settings.CredentialFile(live.Now().Auth, flags.Path())
+	if live.Now().Auth.Shared {
+		return Store{shared{l.Cluster(live.Now()), file}}, nil
+	}
+	return Store{file}, nil
 }
+
+// OpenBoth returns the store of the file, which the settings or --store name, and that of
+// the cluster.
+func (l *Location) OpenBoth() (file auth.File, cluster app.Options, err error) {
+	flags := settings.Flags{File: l.Config, Fallback: settings.DefaultFile(), Beside: true}
+	live, err := flags.Load()
+	if err != nil {
+		return file, cluster, err
+	}
+	if live.Now().Cluster.Name == "" {
+		return file, cluster, errors.New("the settings name no cluster (cluster.name), so that this gateway is alone")
+	}
+	file = settings.CredentialFile(live.Now().Auth, flags.Path())
+	if l.Store != "" {
+		file = settings.CredentialFile(config.Auth{Store: l.Store}, "")
+	}
+	return file, l.Cluster(live.Now()), nil
+}
+
+// shared are the accounts that the gateways of a cluster share. When they were last used is
+// known of this gateway.
+type shared struct {
+	cluster app.Options
+	file    auth.File
+}
+
+// sharedWait is how long the accounts of a cluster are waited for.
+const sharedWait = 30 * time.Second
+
+func (s shared) Read() (*auth.Document, string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), sharedWait)
+	defer cancel()
+	document, err := app.ReadCredentials(ctx, s.cluster)
+	return document, "", err
+}
+
+func (s shared) Edit(ctx context.Context, change func(*auth.Document) error) error {
+	return app.EditCredentials(ctx, s.cluster, change)
+}
+
+func (s shared) LastUses() map[string]time.Time { return s.file.LastUses() }
 
 // Kind is one of the two kinds of accounts, which are kept in lists of their own.
 type Kind struct {
@@ -54,16 +105,22 @@ var (
 	Users  = Kind{auth.KindUser, func(d *auth.Document) *[]*auth.Account { return &d.Users }}
 )
 
-// Store is a credential file. Several processes may use it at once.
-type Store struct{ File auth.File }
+// Store is a credential file, or what gateways share. Several processes may use it at once.
+type Store struct{ in place }
+
+// place holds accounts, and says when they were last used.
+type place interface {
+	auth.Holder
+	LastUses() map[string]time.Time
+}
 
 // List returns all accounts of a kind and when they were last used, by their ID.
 func (s Store) List(k Kind) (all []*auth.Account, lastUse map[string]time.Time, err error) {
-	document, _, err := s.File.Read()
+	document, _, err := s.in.Read()
 	if err != nil {
 		return nil, nil, err
 	}
-	return *k.list(document), s.File.LastUses(), nil
+	return *k.list(document), s.in.LastUses(), nil
 }
 
 // Find returns the account of a name, regardless of case. The error suggests the
@@ -84,7 +141,7 @@ func (k Kind) Find(all []*auth.Account, name string) (*auth.Account, error) {
 
 // Add adds an account.
 func (s Store) Add(ctx context.Context, k Kind, a *auth.Account) error {
-	return s.File.Edit(ctx, func(d *auth.Document) error {
+	return s.in.Edit(ctx, func(d *auth.Document) error {
 		list := k.list(d)
 		*list = append(*list, a)
 		return nil
@@ -93,7 +150,7 @@ func (s Store) Add(ctx context.Context, k Kind, a *auth.Account) error {
 
 // Edit changes the account of a name, and returns it as it was saved.
 func (s Store) Edit(ctx context.Context, k Kind, name string, change func(*auth.Account) error) (edited *auth.Account, err error) {
-	err = s.File.Edit(ctx, func(d *auth.Document) error {
+	err = s.in.Edit(ctx, func(d *auth.Document) error {
 		a, err := k.Find(*k.list(d), name)
 		if err != nil {
 			return err
@@ -109,7 +166,7 @@ func (s Store) Edit(ctx context.Context, k Kind, name string, change func(*auth.
 
 // Remove removes the accounts of these names, all of them or none.
 func (s Store) Remove(ctx context.Context, k Kind, names []string) error {
-	return s.File.Edit(ctx, func(d *auth.Document) error {
+	return s.in.Edit(ctx, func(d *auth.Document) error {
 		list := k.list(d)
 		removed := map[*auth.Account]bool{}
 		var faults []error

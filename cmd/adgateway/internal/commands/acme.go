@@ -85,7 +85,7 @@ func knownCredential(f *settings.Flags, cfg *config.Settings, name string) error
 	if slices.ContainsFunc(cfg.Sandbox.Users, func(u config.User) bool { return strings.EqualFold(u.Name, name) }) {
 		return nil
 	}
-	store, err := (&accounts.Location{Config: f.File}).Open()
+	store, err := (&accounts.Location{Config: f.File, Cluster: location().Cluster}).Open()
 	if err != nil {
 		return err
 	}

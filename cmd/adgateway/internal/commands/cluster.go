@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"text/tabwriter"
 	"time"
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/report"
+	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
+	"adgateway/gateway/config"
+	"adgateway/gateway/keyring"
 	"adgateway/winsvc/host"
 
 	"github.com/sirupsen/logrus"
@@ -19,7 +23,7 @@ import (
 
 func clusterCommand() *cobra.Command {
 	return group("cluster", "Set up and look after several gateways that share their state",
-		clusterInitCommand(), clusterStatusCommand(), clusterRecoverCommand(), clusterRejoinCommand())
+		clusterInitCommand(), clusterStatusCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand())
 }
 
 // inCluster returns a command that works on the cluster of the settings.
@@ -35,12 +39,17 @@ func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Op
 		if s.Cluster.Name == "" {
 			return errors.New("the settings name no cluster (cluster.name), so that this gateway is alone")
 		}
-		log := logrus.New()
-		log.SetOutput(c.ErrOrStderr())
-		return do(c.Context(), c, app.Options{Settings: s, Log: log, Version: gateway.Version{Version: buildVersion()}, Store: host.Certificates()})
+		return do(c.Context(), c, clusterOptions(c.ErrOrStderr(), s))
 	}
 	f.AddTo(c.Flags())
 	return c
+}
+
+// clusterOptions returns how a command opens the shared store of the settings.
+func clusterOptions(log io.Writer, s *config.Settings) app.Options {
+	logger := logrus.New()
+	logger.SetOutput(log)
+	return app.Options{Settings: s, Log: logger, Version: gateway.Version{Version: buildVersion()}, Store: host.Certificates(), KeyGroup: serve.KeyGroup}
 }
 
 func clusterInitCommand() *cobra.Command {
@@ -94,6 +103,7 @@ func clusterStatusCommand() *cobra.Command {
 		if found.Rewound != "" {
 			fmt.Fprintln(c.OutOrStdout(), found.Rewound)
 		}
+		fmt.Fprintf(c.OutOrStdout(), "Key: version %d since %s%s\n", found.Key.Current, found.Key.Since.Local().Format(time.DateTime), keyNotes(found.Key))
 		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "GATEWAY\tSITE\tVERSION\tSTARTED\tLAST HEARTBEAT\tSTATE")
 		for _, m := range found.Members {
@@ -107,6 +117,20 @@ func clusterStatusCommand() *cobra.Command {
 	})
 	jsonFlag(c, &asJSON)
 	return c
+}
+
+// keyNotes says what is going on with the key of a cluster.
+func keyNotes(k keyring.Status) (text string) {
+	if k.Newest > k.Current {
+		text += fmt.Sprintf("; version %d waits until all gateways that run have it", k.Newest)
+	}
+	if k.Resealed < k.Current {
+		text += "; what lasts is being sealed anew"
+	}
+	if k.Warning != "" {
+		text += "; " + k.Warning
+	}
+	return text
 }
 
 func clusterRecoverCommand() *cobra.Command {

@@ -2,21 +2,25 @@ package commands
 
 import (
 	"fmt"
+	"os"
 	"time"
 
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/accounts"
 	"adgateway/cmd/adgateway/internal/input"
 	"adgateway/cmd/adgateway/internal/report"
 	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
 
 	"github.com/spf13/cobra"
 )
 
 func tokenCommand() *cobra.Command {
-	at := &accounts.Location{}
+	at := location()
 	c := group("token", "Manage the tokens that may call the API",
 		tokenCreateCommand(at), listCommand(at, accounts.Tokens), showCommand(at, accounts.Tokens), setCommand(at, accounts.Tokens), tokenRotateCommand(at),
-		removeCommand(at, accounts.Tokens, "revoke", "Revoke tokens for good; they are rejected within a second", "is revoked"))
+		removeCommand(at, accounts.Tokens, "revoke", "Revoke tokens for good; they are rejected within a second", "is revoked"),
+		tokenMoveCommand(at))
 	c.Long = "Manages the tokens that may call the API. A running gateway applies every\nchange within a second."
 	at.AddTo(c.PersistentFlags())
 	return c
@@ -110,4 +114,47 @@ func tokenRotateCommand(at *accounts.Location) *cobra.Command {
 	c.Flags().StringVar(&grace, "grace", "0s", "how long the old token remains valid, such as 24h")
 	c.Flags().StringVar(&expires, "expires", "", "new expiry: 90d, 12h, 2027-01-31 or never (default: unchanged)")
 	return c
+}
+
+func tokenMoveCommand(at *accounts.Location) *cobra.Command {
+	to := ""
+	c := &cobra.Command{
+		Use:   "move --to cluster",
+		Short: "Take the tokens and users of the credential file over into the shared store",
+		Long: "Adds the tokens and users of the credential file to those that the gateways of the cluster\n" +
+			"share. If the cluster has others of the same names, nothing is moved. The file stays as it\n" +
+			"is; it counts no more once auth.shared is true. What was moved already is left alone, so\n" +
+			"that this can be repeated.",
+		Example: "  adgateway token move --to cluster",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if to != "cluster" {
+				return fmt.Errorf("--to takes cluster, not %q", to)
+			}
+			file, cluster, err := at.OpenBoth()
+			if err != nil {
+				return err
+			}
+			document, _, err := file.Read()
+			if err != nil {
+				return err
+			}
+			moved, err := app.MoveCredentials(c.Context(), cluster, document)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.OutOrStdout(), "moved: %d of %d tokens and users; the others were there already\n", moved, len(document.Tokens)+len(document.Users))
+			if !cluster.Settings.Auth.Shared {
+				fmt.Fprintln(c.ErrOrStderr(), "Now set auth.shared to true in the settings of each gateway, and start it again.")
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&to, "to", "", "`PLACE` to move to: cluster")
+	return c
+}
+
+// location returns where accounts are, without flags yet.
+func location() *accounts.Location {
+	return &accounts.Location{Cluster: func(s *config.Settings) app.Options { return clusterOptions(os.Stderr, s) }}
 }

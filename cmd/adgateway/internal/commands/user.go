@@ -14,7 +14,7 @@ import (
 )
 
 func userCommand() *cobra.Command {
-	at := &accounts.Location{}
+	at := location()
 	c := group("user", "Manage the users that may call the API with name and password",
 		userAddCommand(at), userPasswdCommand(at), setCommand(at, accounts.Users),
 		removeCommand(at, accounts.Users, "remove", "Remove users; they are rejected within a second", "is removed"),

@@ -164,7 +164,7 @@ func (s *Server) open(ctx context.Context) error {
 		Event:   s.options.Event,
 		Sandbox: s.backend.sandbox, People: s.backend.people,
 		Checks: s.checks, LostEntries: s.entries.lost.Load,
-		Store: host.Certificates(), Shared: s.backend.shared,
+		Store: host.Certificates(), Shared: s.backend.shared, KeyGroup: KeyGroup,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -13,7 +13,9 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
+	"adgateway/gateway/keyring"
 	"adgateway/winsvc/events"
+	"adgateway/winsvc/host"
 
 	"github.com/sirupsen/logrus"
 )
@@ -42,6 +44,15 @@ func sharedCredentials(file auth.File, c config.Auth, log *logrus.Logger) *crede
 			}
 		},
 	})
+}
+
+// KeyGroup protects the key of what a cluster shares for a group of the domain.
+func KeyGroup(name string) (keyring.Wrapper, error) {
+	secrets, err := host.ForGroup(name)
+	if err != nil {
+		return nil, err
+	}
+	return secrets, nil
 }
 
 // openStore opens the credentials of a gateway: those of a file, unless there are shared
