@@ -18,7 +18,7 @@ func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, err
 	revision, err := s.Store.Apply(ctx, changes...)
 	mark, lost := mark(changes), err
 	for _, wait := range patience {
-		if err == nil || mark == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrClosed) || ctx.Err() != nil {
+		if err == nil || mark == nil || settled(err) || ctx.Err() != nil {
 			return revision, err
 		}
 		timer := time.NewTimer(wait)
@@ -43,6 +43,17 @@ func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, err
 		}
 	}
 	return revision, err
+}
+
+// settled reports whether trying again would change nothing: the answer is certain, or the
+// driver has been patient itself.
+func settled(err error) bool {
+	for _, one := range []error{ErrConflict, ErrClosed, ErrNotSent, ErrUnreachable, ErrRewound} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
 }
 
 // mark returns the change that sets a value, by which changes are recognized; nil if there

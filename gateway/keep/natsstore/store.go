@@ -73,6 +73,7 @@ type Store struct {
 	waiting []*write
 	moving  time.Time // when the connection was last given up for another one
 	state   keep.State
+	lost    bool // the engine did not answer the last change that was tried
 }
 
 var (

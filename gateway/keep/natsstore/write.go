@@ -64,6 +64,8 @@ func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revisio
 		return own.revision, own.err
 	case <-ctx.Done():
 		return 0, s.leave(ctx, own)
+	case <-s.ctx.Done():
+		return 0, keep.ErrClosed
 	}
 	s.work(func() {
 		s.mu.Lock()
@@ -110,12 +112,25 @@ func (s *Store) note(err error) {
 	defer s.mu.Unlock()
 	switch {
 	case err == nil:
+		s.lost = false
 		s.state.Failed = nil
 		s.state.Writes++
 	case !errors.Is(err, keep.ErrConflict) && !errors.Is(err, keep.ErrClosed):
+		s.lost = s.lost || errors.Is(err, keep.ErrUnreachable)
 		s.state.Failed = err
 		s.state.Failures++
 	}
+}
+
+// patience is how long changes are tried: for a moment only when those before were tried in
+// vain, so that callers learn at once that the engine is lost.
+func (s *Store) patience() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost {
+		return min(s.o.Patience, time.Second)
+	}
+	return s.o.Patience
 }
 
 // end answers a call.
@@ -132,7 +147,7 @@ func (s *Store) end(w *write, revision keep.Revision, err error) {
 
 // applyAll makes the changes of several calls, each of which conflicts by itself.
 func (s *Store) applyAll(all []*write) {
-	until := time.Now().Add(s.o.Patience)
+	until := time.Now().Add(s.patience())
 	strict := false // the last try was refused: nothing is taken from the mirror that it may not know
 	for len(all) > 0 {
 		err := s.usable(until)
