@@ -269,14 +269,20 @@ func (w *witnessed) findings(c Chain) (all []Finding) {
 		last, file, line = w.last.Head.Seq, w.last.File, w.last.Number
 	}
 	var beyond claim
+	furthest := map[string]claim{} // of each witness
 	for seq, claims := range w.claims {
-		if seq > last && seq > beyond.Seq {
-			beyond = claims[0]
+		for _, one := range claims {
+			if seq > last && seq > furthest[one.by].Seq {
+				furthest[one.by] = one
+			}
+			if seq > last && seq > beyond.Seq {
+				beyond = one
+			}
 		}
 	}
 	if beyond.Seq > 0 {
 		all = append(all, Finding{c.Gateway, audit.Fault{File: file, Line: line,
-			Text: fmt.Sprintf("%s missing at the end: line %d was recorded as the end at %s", span(last+1, beyond.Seq), beyond.Seq, beyond.time)}, names(w.claims[beyond.Seq])})
+			Text: fmt.Sprintf("%s missing at the end: line %d was recorded as the end at %s", span(last+1, beyond.Seq), beyond.Seq, beyond.time)}, names(slices.Collect(maps.Values(furthest)))})
 	}
 	return all
 }
@@ -334,7 +340,7 @@ func (v *verifying) copies(ctx context.Context, c Chain) (compared uint64, err e
 		return nil
 	})
 	if missing.Seq > last.Head.Seq {
-		v.find(c.Gateway, fileOf(last, c), last.Number, inStore, "%s missing at the end: there are copies of them", span(last.Head.Seq+1, missing.Seq))
+		v.find(c.Gateway, fileOf(last, c), last.Number, inStore, "%s missing at the end: the copy goes further", span(last.Head.Seq+1, missing.Seq))
 	}
 	return compared, err
 }

@@ -73,7 +73,7 @@ func TestWhatIsDoneToAChainIsFoundAndNamed(t *testing.T) {
 		}, want: []string{"lines 1 to 9 are missing at the end", "gw2 ("}},
 		"the end is cut off, and there are copies": {copies: true, attack: func(t *testing.T, g *gateway, _ func()) {
 			forge(t, g.file, func(line int, text string) (string, bool) { return text, line <= 6 })
-		}, want: []string{"gw1.jsonl:6", "lines 7 to 10 are missing at the end: there are copies", "the shared store"}},
+		}, want: []string{"gw1.jsonl:6", "lines 7 to 10 are missing at the end: the copy goes further", "the shared store"}},
 		"a line is changed and the rest forged, and there are copies": {copies: true, attack: func(t *testing.T, g *gateway, _ func()) {
 			forge(t, g.file, func(line int, text string) (string, bool) {
 				if line == 4 {
