@@ -1,35 +1,48 @@
 package commands
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"adgateway/gateway/engine/enginetest"
+	"adgateway/test/canary"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// TestGatewaysOfACluster runs two gateways over one engine: they have the same tokens and
-// refuse a revoked one, use a new version of the key, and are evidence for each other.
-func TestGatewaysOfACluster(t *testing.T) {
-	engine := enginetest.Start(t, 1)
-	folder := t.TempDir()
-	settings := func(name string) string {
+// clusterSettings returns a folder with the settings of gateways of a cluster, each in one of
+// its own, and their files.
+func clusterSettings(t *testing.T, engine *enginetest.Cluster, gateways ...string) (folder string, files []string) {
+	folder = t.TempDir()
+	for _, name := range gateways {
 		own := filepath.Join(folder, name)
 		require.NoError(t, os.Mkdir(own, 0o700))
 		path := filepath.Join(own, "adgateway.yaml")
-		text := fmt.Sprintf("cluster:\n  name: test\n  gateway: %s\n  servers: [%q]\n  keyFile: %q\nstore:\n  file: %q\naudit:\n  file: %q\n  witness: 1s\nauth:\n  store: %q\n  shared: true\n",
+		text := fmt.Sprintf("cluster:\n  name: test\n  gateway: %s\n  servers: [%q]\n  keyFile: %q\nstore:\n  file: %q\naudit:\n  file: %q\n  witness: 1s\nauth:\n  store: %q\n  shared: true\njobs:\n  secrets: sealed\n",
 			name, engine.URLs()[0], filepath.Join(folder, "cluster.key"), filepath.Join(own, "state.db"), filepath.Join(own, "audit.jsonl"), filepath.Join(own, "credentials.json"))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
+		files = append(files, path)
 	}
-	files := []string{settings("gw1"), settings("gw2")}
+	return folder, files
+}
+
+// TestGatewaysOfACluster runs two gateways over one engine: they have the same tokens and
+// refuse a revoked one, use a new version of the key, and are evidence for each other.
+func TestGatewaysOfACluster(t *testing.T) {
+	folder, files := clusterSettings(t, enginetest.Start(t, 1), "gw1", "gw2")
 	one, two := "--config="+files[0], "--config="+files[1]
 	command(t, "cluster", "init", one)
 
@@ -95,4 +108,73 @@ func TestGatewaysOfACluster(t *testing.T) {
 	code, out, _ = runCommand(t, "cluster", "verify", "--no-store", "gw1="+audits[0], "gw2="+audits[1])
 	assert.EqualValues(t, codeFailed, code)
 	assert.Contains(t, out, "gw2 ("+audits[1]+":")
+}
+
+// TestWhatIsSharedIsSealed looks for names and passwords of calls, jobs and their
+// announcements where who holds the engine sees them: in its folder, and in its messages as
+// they are sent. Passwords are nowhere else either (many Z11).
+func TestWhatIsSharedIsSealed(t *testing.T) {
+	engine := enginetest.Start(t, 1)
+	folder, files := clusterSettings(t, engine, "gw1")
+	config := "--config=" + files[0]
+	command(t, "cluster", "init", config)
+	wire := engine.Connect()
+	var sent bytes.Buffer
+	var writing sync.Mutex
+	_, err := wire.Subscribe(">", func(m *nats.Msg) {
+		writing.Lock()
+		defer writing.Unlock()
+		fmt.Fprintln(&sent, m.Subject, m.Reply, m.Header)
+		sent.Write(m.Data)
+	})
+	require.NoError(t, err)
+	require.NoError(t, wire.Flush())
+
+	const called, listed, bearer = "zq7canary-called", "zq7canary-listed", "canary-admin"
+	password := canary.Plain("Pw1")
+	command(t, "token", "create", "zq7canary-token", config, "--scope", "*")
+	g := startSandbox(t, config, "--token", bearer)
+	callSandbox(t, g, bearer)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	body := fmt.Sprintf(`{"OUPath":%q,"Password":%q,"FirstName":"Max"}`, jobOU, password)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/api/ADUser/"+called, strings.NewReader(body))
+	require.NoError(t, err)
+	for name, value := range map[string]string{"Auth-Token": "Bearer " + bearer, "Content-Type": "application/json", "Idempotency-Key": "zq7canary-key"} {
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, errors.Join(err, response.Body.Close()))
+	require.Less(t, response.StatusCode, 300, "%s", text)
+	people := list(t, "people.csv", "Username,OUPath,Password\n"+listed+",\""+jobOU+"\","+password+"\n")
+	assert.Equal(t, "done", ofJob(t, codeDone, "submit", people, "--operation", "user.create", "--watch").State)
+	g.stop()
+	require.NoError(t, wire.Flush())
+
+	everything := canary.New("zq7canary", bearer)
+	passwords := canary.New()
+	writing.Lock()
+	defer writing.Unlock()
+	require.Contains(t, sent.String(), "adgw", "the messages of the store were seen")
+	assert.Empty(t, everything.Find("messages", sent.Bytes()))
+	look := func(hunt *canary.Hunt, root string, only func(name string) bool) (looked int) {
+		require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !only(entry.Name()) {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			looked++
+			assert.Empty(t, hunt.Find(path, content))
+			return err
+		}))
+		return looked
+	}
+	assert.NotZero(t, look(everything, engine.Options(0).Store, func(string) bool { return true }))
+	assert.GreaterOrEqual(t, look(everything, folder, func(name string) bool {
+		return strings.HasPrefix(name, "cluster-") || strings.HasSuffix(name, ".shared")
+	}), 2, "the mirror, and the copy of the credentials")
+	assert.NotZero(t, look(passwords, folder, func(string) bool { return true }), "the audit log has names, and no passwords")
+	assert.Empty(t, passwords.Find("log", []byte(g.log.String())))
 }
