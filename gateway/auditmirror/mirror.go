@@ -142,8 +142,16 @@ func (m *Mirror) Stats() Stats {
 // mostRetry is the longest pause between two attempts.
 const mostRetry = 30 * time.Second
 
-// Run copies lines until ctx ends.
+// lastSend is how long the last lines may take at the end.
+const lastSend = time.Second
+
+// Run copies lines until ctx ends, and then what is left, if the store answers soon.
 func (m *Mirror) Run(ctx context.Context) {
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSend)
+		defer cancel()
+		_ = m.Send(last) // otherwise the next process does it
+	}()
 	pause := m.o.Retry
 	for {
 		grown := m.o.Log.Grown()

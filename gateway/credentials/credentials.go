@@ -33,10 +33,9 @@ const Kind keep.Kind = "cred"
 
 // The head of the list is one value, which every change rewrites: so the accounts of a
 // change fit together, whoever changes others at the same time.
-const (
-	headKind keep.Kind = "auth"
-	headKey            = "credentials"
-)
+const headKind keep.Kind = "auth"
+
+const headKey = "credentials"
 
 // Log gets an entry with each change. The entries say which accounts, not what they are.
 const Log keep.Log = "auth"
