@@ -3,7 +3,7 @@
 GO      ?= go
 BIN     := bin/adgateway
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X adgateway/cmd/adgateway/internal/commands.version=$(VERSION)
+LDFLAGS := -s -w -X adgateway/cmd/adgateway/internal/commands.version=$(VERSION) -X main.version=$(VERSION)
 FUZZTIME ?= 1000x
 BENCHTIME ?= 300ms
 SOAK    ?= 10m
@@ -25,6 +25,7 @@ run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)-engine ./cmd/adgateway-engine
 
 test: ## what to run before a commit: lint, and all tests once
 	@$(MAKE) --no-print-directory -j2 -Oline lint plain

@@ -26,8 +26,7 @@ import (
 type fleet struct {
 	t     testing.TB
 	store *keep.Sealed
-	cut   map[string]*cutStore // by incarnation
-	ended chan string          // jobs, by the gateway that ended them
+	ended chan string // jobs, by the gateway that ended them
 
 	mu       sync.Mutex
 	members  map[string]string // incarnation by name, of those that live

@@ -23,6 +23,8 @@ const module = "adgateway/"
 // its tests. A pattern that ends in /... covers all packages below.
 var mayImport = map[string][]string{
 	"cmd/adgateway":                       {"cmd/adgateway/internal/commands"},
+	"cmd/adgateway-engine":                {"cmd/adgateway/node"},
+	"cmd/adgateway/node":                  {"cmd/adgateway/internal/input", "cmd/adgateway/internal/report", "cmd/adgateway/internal/settings", "gateway/config", "gateway/engine", "gateway/engine/stock", "winsvc", "winsvc/events", "winsvc/host"},
 	"cmd/adgateway/app":                   {"gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "scripts", "winsvc/events"},
 	"cmd/adgateway/internal/certificates": {"cmd/adgateway/app", "cmd/adgateway/internal/settings", "gateway/atomicfile", "gateway/config", "gateway/tlscert", "winsvc/host"},
 	"cmd/adgateway/internal/commands":     {"cmd/adgateway/app", "cmd/adgateway/internal/...", "gateway", "gateway/atomicfile", "gateway/audit", "gateway/auditmirror", "gateway/auth", "gateway/config", "gateway/filefault", "gateway/keyring", "gateway/tlscert", "ps/sandbox/remote", "winsvc", "winsvc/events", "winsvc/host"},
@@ -116,7 +118,7 @@ var never = []struct{ importer, imported, except []string }{
 	{importer: []string{"..."}, imported: []string{"ps/sandbox", "ps/sandbox/..."}, except: []string{"ps/sandbox", "ps/sandbox/...", "cmd/adgateway/internal/..."}},
 	{importer: []string{"gateway", "gateway/..."}, imported: []string{"ps/pool", "ps/session", "ps/servers", "ps/syntax", "ps/cmdlets", "scripts", "winsvc", "winsvc/...", "cmd/..."}},
 	{importer: []string{"ps", "ps/...", "scripts"}, imported: []string{"gateway", "gateway/...", "winsvc", "winsvc/...", "cmd/..."}},
-	{importer: []string{"cmd/adgateway", "cmd/adgateway/...", "gateway", "gateway/..."}, imported: []string{"gateway/engine"}, except: []string{"gateway/engine", "gateway/engine/..."}},
+	{importer: []string{"cmd/adgateway", "cmd/adgateway/...", "gateway", "gateway/..."}, imported: []string{"gateway/engine"}, except: []string{"gateway/engine", "gateway/engine/...", "cmd/adgateway/node"}},
 	{importer: []string{"winsvc", "winsvc/..."}, imported: []string{"cmd/...", "gateway", "gateway/...", "ps", "ps/...", "scripts"}},
 }
 

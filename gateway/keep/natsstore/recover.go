@@ -20,9 +20,9 @@ const beforeField = "adgateway.before"
 
 // Recovered is what [Recover] has done.
 type Recovered struct {
-	Values     int // sent again
-	Entries    int // of logs, sent again
-	Superseded int // values that another gateway has changed since the loss, and that stay so
+	Values     int `json:"values"`     // sent again
+	Entries    int `json:"entries"`    // of logs, sent again
+	Superseded int `json:"superseded"` // values that another gateway has changed since the loss, and that stay so
 }
 
 // Recover sends the stream what it has lost and the mirror of a gateway still has (many

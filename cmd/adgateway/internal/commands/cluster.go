@@ -134,7 +134,8 @@ func keyNotes(k keyring.Status) (text string) {
 }
 
 func clusterRecoverCommand() *cobra.Command {
-	return inCluster(&cobra.Command{
+	asJSON := false
+	c := inCluster(&cobra.Command{
 		Use:   "recover",
 		Short: "Send the shared store what it has lost",
 		Long: "After the loss of nodes or a restored backup the shared store may have less than it\n" +
@@ -147,9 +148,14 @@ func clusterRecoverCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if asJSON {
+			return report.JSON(c.OutOrStdout(), done)
+		}
 		_, err = fmt.Fprintf(c.OutOrStdout(), "sent again: %d values, %d entries of logs; changed by others since then, and left so: %d\n", done.Values, done.Entries, done.Superseded)
 		return err
 	})
+	jsonFlag(c, &asJSON)
+	return c
 }
 
 func clusterRejoinCommand() *cobra.Command {

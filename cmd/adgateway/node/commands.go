@@ -1,0 +1,140 @@
+// Package node defines the commands of adgateway-engine, which runs a node of the engine
+// on a host of its own or beside a gateway. [Run] runs the command that the arguments
+// name; serve.go runs the node, service.go installs it as a Windows service.
+//
+// It stands below cmd/adgateway for the sake of the settings, which both executables
+// read in the same way. adgateway itself does not contain the engine.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway/config"
+	"adgateway/gateway/engine"
+	"adgateway/gateway/engine/stock"
+)
+
+// program is what the commands have in common.
+type program struct {
+	version string
+	stderr  io.Writer
+	flags   settings.Flags
+}
+
+// Run runs one command and returns its exit code: 0 done, 1 not done, 2 the command line
+// is wrong.
+func Run(ctx context.Context, version string, args []string, stdout, stderr io.Writer) int {
+	p := &program{version: version, stderr: stderr}
+	p.flags = settings.Flags{Fallback: defaultFile(), Amend: separateLog}
+	started := false
+	root := p.root(&started)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	called, err := root.ExecuteContextC(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case started:
+		fmt.Fprintf(stderr, "adgateway-engine: %v\n", err)
+		return 1
+	}
+	fmt.Fprintf(stderr, "adgateway-engine: %v\nSee '%s --help'.\n", err, called.CommandPath())
+	return 2
+}
+
+func (p *program) root(started *bool) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "adgateway-engine",
+		Short: "Run a node of the engine in which several gateways keep what they share",
+		Long: "Runs a node of the engine in which several gateways keep what they share: NATS\n" +
+			"JetStream " + engine.Version() + " with fixed settings. Three hosts run one node each; one of them\n" +
+			"may be lost. Settings are those of the section engine, and cluster.name.\n\n" +
+			"Exit code 0: done. 1: not done. 2: the command line is wrong.",
+		Args:             cobra.NoArgs,
+		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
+		SilenceUsage:     true,
+		SilenceErrors:    true,
+		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(p.runCommand(), p.checkCommand(), p.configCommand(), p.versionCommand())
+	return root
+}
+
+func (p *program) checkCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "check", Short: "Check the settings", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := p.read()
+			if err != nil {
+				return err
+			}
+			o := s.EngineOptions()
+			_, err = fmt.Fprintf(c.OutOrStdout(), "node %s of cluster %q listens on %s, keeps its data in %s, and has %d peers\n", o.Node, o.Cluster, o.Listen, o.Store, len(o.Peers))
+			return err
+		},
+	}
+	p.flags.AddTo(c.Flags())
+	return c
+}
+
+func (p *program) configCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "config", Short: "Print the same node as a configuration of nats-server", Args: cobra.NoArgs,
+		Long: "Prints the configuration file with which nats-server is the node of the settings,\n" +
+			"for those who run an engine of their own.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := p.read()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(c.OutOrStdout(), stock.Configuration(s.EngineOptions()))
+			return err
+		},
+	}
+	p.flags.AddTo(c.Flags())
+	return c
+}
+
+func (p *program) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(c.OutOrStdout(), "adgateway-engine %s (nats-server %s)\n", p.version, engine.Version())
+			return err
+		},
+	}
+}
+
+var errNoNode = errors.New("the settings have no node for this host: set engine.node to a name such as n1, and engine.store to a folder")
+
+// read reads the settings of a host that has a node.
+func (p *program) read() (*config.Settings, error) {
+	_, s, _, err := p.flags.Read()
+	if err != nil {
+		return nil, err
+	}
+	if s.Engine.Node == "" {
+		return nil, errNoNode
+	}
+	return s, nil
+}
+
+// separateLog gives the node a log of its own where it shares the settings file with a
+// gateway: two processes cannot rotate one file.
+func separateLog(s *config.Settings) error {
+	if s.Log.File != "" {
+		extension := filepath.Ext(s.Log.File)
+		s.Log.File = strings.TrimSuffix(s.Log.File, extension) + "-engine" + extension
+	}
+	return nil
+}

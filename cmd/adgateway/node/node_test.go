@@ -1,0 +1,115 @@
+package node_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/adgateway/node"
+)
+
+const limit = 60 * time.Second
+
+// asNode is the variable that makes the test program a node.
+const asNode = "TEST_ENGINE_NODE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asNode) == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := node.Run(ctx, "test", os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// free returns addresses that nobody listens on.
+func free(t *testing.T, n int) []string {
+	t.Helper()
+	var addresses []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer func() { _ = l.Close() }()
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses
+}
+
+func run(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = node.Run(ctx, "1.2.3", args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "adgateway.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("cluster:\n  name: corp\nengine:\n  node: n1\n  listen: 127.0.0.1:4222\n  store: data\n"), 0o600))
+	empty := filepath.Join(dir, "empty.yaml")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	for name, c := range map[string]struct {
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		"version":         {[]string{"version"}, 0, "adgateway-engine 1.2.3 (nats-server 2.", ""},
+		"check":           {[]string{"check", "--config", file}, 0, `node n1 of cluster "corp" listens on 127.0.0.1:4222, keeps its data in ` + filepath.Join(dir, "data"), ""},
+		"configuration":   {[]string{"config", "--config", file}, 0, "sync_interval: always", ""},
+		"no node":         {[]string{"check", "--config", empty}, 1, "", "set engine.node to a name such as n1"},
+		"a wrong setting": {[]string{"run", "--config", file, "--set", "engine.listen=:4222"}, 1, "", "there is no engine.certificate"},
+		"an unknown one":  {[]string{"run", "--config", file, "--set", "engine.sync=no"}, 1, "", "unknown setting"},
+		"a wrong flag":    {[]string{"run", "--nonsense"}, 2, "", "See 'adgateway-engine run --help'"},
+		"a wrong command": {[]string{"nonsense"}, 2, "", "unknown command"},
+		"help":            {nil, 0, "Available Commands", ""},
+	} {
+		code, stdout, stderr := run(t.Context(), c.args...)
+		assert.Equal(t, c.code, code, name)
+		assert.Contains(t, stdout, c.stdout, name)
+		assert.Contains(t, stderr, c.stderr, name)
+	}
+}
+
+// TestRunUntilToldToStop: a node logs beside the log of a gateway with the same settings.
+func TestRunUntilToldToStop(t *testing.T) {
+	dir, address := t.TempDir(), free(t, 1)[0]
+	file := filepath.Join(dir, "adgateway.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("log:\n  file: gw.log\nengine:\n  node: n1\n  listen: "+address+"\n  store: data\n"), 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan string, 1)
+	go func() {
+		code, _, stderr := run(ctx, "run", "--config", file)
+		ended <- fmt.Sprint(code, stderr)
+	}()
+	log := func() string {
+		text, _ := os.ReadFile(filepath.Join(dir, "gw-engine.log")) // not there at first
+		return string(text)
+	}
+	require.Eventually(t, func() bool { return strings.Contains(log(), "the node is ready") }, limit, 10*time.Millisecond)
+	code, _, stderr := run(t.Context(), "run", "--config", file, "--set", "engine.listen=127.0.0.1:-1")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, "it takes HOST:PORT", "a random port is for tests only")
+	code, _, stderr = run(t.Context(), "run", "--config", file)
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, address+" cannot be used")
+	cancel()
+	select {
+	case result := <-ended:
+		assert.True(t, strings.HasPrefix(result, "0"), result)
+	case <-time.After(limit):
+		t.Fatal("the node does not stop")
+	}
+	assert.Contains(t, log(), "stopped")
+}

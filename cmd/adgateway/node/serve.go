@@ -1,0 +1,141 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway/config"
+	"adgateway/gateway/engine"
+	"adgateway/winsvc/events"
+)
+
+const (
+	progressEvery = 10 * time.Second // lines about a start that takes long
+	healthEvery   = 10 * time.Second
+)
+
+func (p *program) runCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "run", Short: "Run the node of the settings until it is told to stop", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			serve, _, err := p.prepare(c.Context(), nil)
+			if err != nil {
+				return err
+			}
+			return serve(c.Context())
+		},
+	}
+	p.flags.AddTo(c.Flags())
+	return c
+}
+
+// running is a node with its log.
+type running struct {
+	node   *engine.Node
+	log    *logrus.Logger
+	closer io.Closer
+}
+
+// prepare starts the node of the settings. It is a winsvc.Prepare.
+func (p *program) prepare(ctx context.Context, _ events.Write) (serve func(context.Context) error, started string, err error) {
+	s, err := p.read()
+	if err != nil {
+		return nil, "", err
+	}
+	log, closer, err := settings.OpenLog(s.Log, p.stderr)
+	if err != nil {
+		return nil, "", err
+	}
+	node, err := start(ctx, s, log)
+	if err != nil {
+		log.Error(settings.OneLine(err))
+		return nil, "", errors.Join(err, closer.Close())
+	}
+	r := &running{node, log, closer}
+	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, s.Engine.Node, node.URL()), nil
+}
+
+// start starts the node and reports meanwhile that it goes on: with much data it takes
+// minutes (many E21).
+func start(ctx context.Context, s *config.Settings, log *logrus.Logger) (*engine.Node, error) {
+	type result struct {
+		node *engine.Node
+		err  error
+	}
+	done := make(chan result, 1)
+	begun := time.Now()
+	log.WithFields(logrus.Fields{"node": s.Engine.Node, "store": s.Engine.Store}).Info("starting: the streams are opened")
+	go func() {
+		node, err := engine.Start(ctx, engine.Options{Options: s.EngineOptions(), Log: log.WithField("source", "nats-server")})
+		done <- result{node, err}
+	}()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case r := <-done:
+			return r.node, r.err
+		case <-tick.C:
+			log.WithField("seconds", int(time.Since(begun).Seconds())).Info("still starting: the streams are opened")
+		}
+	}
+}
+
+// serve reports how the node is until ctx ends, and stops it.
+func (r *running) serve(ctx context.Context) error {
+	r.log.WithField("url", r.node.URL()).Info("the node listens")
+	r.awaitReady(ctx)
+	tick := time.NewTicker(healthEvery)
+	defer tick.Stop()
+	trouble := ""
+	for {
+		select {
+		case <-ctx.Done():
+			r.log.Info("stopping: leadership is handed over")
+			r.node.Close()
+			r.log.Info("stopped")
+			return r.closer.Close()
+		case <-tick.C:
+			trouble = r.report(trouble)
+		}
+	}
+}
+
+// awaitReady waits until the node takes part in a majority, and says what it waits for.
+func (r *running) awaitReady(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait, cancel := context.WithTimeout(ctx, progressEvery)
+		err := r.node.Ready(wait)
+		cancel()
+		if err == nil {
+			r.log.Info("the node is ready")
+			return
+		}
+		if ctx.Err() == nil {
+			r.log.Warn(err)
+		}
+	}
+}
+
+// report says when the node's health changes, and returns what is wrong now.
+func (r *running) report(before string) string {
+	now := ""
+	if err := r.node.Health(); err != nil {
+		now = err.Error()
+	}
+	switch {
+	case now == before:
+	case now == "":
+		r.log.Info("the node is healthy again")
+	default:
+		r.log.WithField("trouble", now).Error("the node is not healthy; if this lasts, look for errors of the disk above, and restart the node")
+	}
+	return now
+}
