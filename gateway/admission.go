@@ -168,7 +168,10 @@ func (s *Server) refuse(r *request, err error) error {
 
 // clusterUnavailable returns the refusal of a change that the gateways could not agree on.
 func clusterUnavailable(err error) *failure {
-	failed := fail(schema.Unavailable, "The store that the gateways share cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
+	failed := fail(storeCode(err), "The store that the gateways share cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
+	if failed.code == schema.StoreRewound {
+		failed.message = "The store that the gateways share has lost what it acknowledged, so that nothing is changed until an administrator has recovered it. GET /readyz tells more; " + askWhy
+	}
 	failed.cause, failed.retryAfter = err, auditRetry
 	return failed
 }

@@ -127,7 +127,7 @@ func (r *request) amounts(n func(*spent) int) map[ledger.Budget]int {
 
 // ledgerUnavailable returns the refusal of a call whose spending cannot be kept.
 func ledgerUnavailable(err error) *failure {
-	failed := fail(schema.Unavailable, "What the credential has spent of its hourly limits cannot be kept at the moment, so that nothing was changed. Try again later.")
+	failed := fail(storeCode(err), "What the credential has spent of its hourly limits cannot be kept at the moment, so that nothing was changed. Try again later.")
 	failed.cause, failed.retryAfter = err, auditRetry
 	return failed
 }

@@ -241,7 +241,7 @@ func invalidKey(format string, args ...any) *failure {
 
 // keysUnavailable returns the refusal of a call whose key cannot be kept.
 func keysUnavailable(err error) *failure {
-	failed := fail(schema.Unavailable, "Keys cannot be kept at the moment, so that the call was not run. Try again later, or without %s.", keyHeader)
+	failed := fail(storeCode(err), "Keys cannot be kept at the moment, so that the call was not run. Try again later, or without %s.", keyHeader)
 	failed.cause, failed.retryAfter = err, auditRetry
 	return failed
 }

@@ -371,7 +371,7 @@ func (s *Server) addJob(r *request, submission jobs.Submission) *failure {
 }
 
 func jobsUnavailable(err error) *failure {
-	failed := fail(schema.Unavailable, "Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
+	failed := fail(storeCode(err), "Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
 	failed.cause, failed.retryAfter = err, auditRetry
 	return failed
 }

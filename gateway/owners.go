@@ -52,13 +52,33 @@ func (s *Server) notReady(err error) *failure {
 
 // ready refuses a change early that this gateway must not make.
 func (s *Server) ready(r *request) *failure {
-	if s.Members == nil || !r.op.Effect.Writes() {
+	if !s.shared() || !r.op.Effect.Writes() {
 		return nil
+	}
+	switch state := s.Kept.State(); {
+	case state.Rewound != nil:
+		return clusterUnavailable(state.Rewound)
+	case errors.Is(state.Failed, keep.ErrUnreachable):
+		return clusterUnavailable(state.Failed)
 	}
 	if err := s.Members.Refuses(); err != nil {
 		return s.notReady(err)
 	}
 	return nil
+}
+
+// shared reports whether other gateways use the same store.
+func (s *Server) shared() bool { return s.Members != nil || s.Kept != nil && s.Kept.Remote() }
+
+// storeCode returns the code of a call that was refused because of a fault of the store.
+func storeCode(err error) schema.Code {
+	switch {
+	case errors.Is(err, keep.ErrRewound):
+		return schema.StoreRewound
+	case errors.Is(err, keep.ErrUnreachable):
+		return schema.StoreLost
+	}
+	return schema.Unavailable
 }
 
 // running refuses a call with a key that another gateway is running, or may be.

@@ -179,7 +179,7 @@ func (s *Server) mayKnow(r *request, p *plans.Plan) bool {
 }
 
 func plansUnavailable(err error) *failure {
-	failed := fail(schema.Unavailable, "Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
+	failed := fail(storeCode(err), "Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
 	failed.cause, failed.retryAfter = err, auditRetry
 	return failed
 }

@@ -28,16 +28,9 @@ type Cluster struct {
 
 	KeyFile     string // of the key that seals what is shared
 	KeyGroup    string // instead of KeyFile
-	Loss        string // LossClosed or LossDegraded
 	SettleDelay time.Duration
 	ClockWarn   time.Duration
 }
-
-// The values of cluster.loss.
-const (
-	LossClosed   = "closed"
-	LossDegraded = "degraded"
-)
 
 // Engine configures the node of the engine that runs on this host. Without a node's
 // name there is none.
@@ -90,8 +83,6 @@ func clusterRows() []Row {
 			text(func(s *Settings) *string { return &s.Cluster.KeyFile })},
 		{"cluster.keyGroup", "\"\"", "On Windows, instead of cluster.keyFile: the group of the domain whose members may open what the gateways share, such as CORP\\adgateway-gateways; the accounts of all gateways are in it.",
 			text(func(s *Settings) *string { return &s.Cluster.KeyGroup })},
-		{"cluster.loss", LossClosed, "What a gateway does that has lost the engine: closed, it only reads; degraded, it also makes changes that need nothing shared, such as unlocking an account.",
-			choice(func(s *Settings) *string { return &s.Cluster.Loss }, LossClosed, LossDegraded)},
 		{"cluster.settleDelay", "30s", "How long after the end of another gateway its unfinished changes are left alone, in which a domain controller may still be at work on them.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Cluster.SettleDelay }, time.Second, 10*time.Minute)},
 		{"cluster.clockWarn", "2s", "Difference between the clocks of two gateways that is reported; at 10s a gateway makes no changes any more.",

@@ -173,6 +173,12 @@ type Remote interface {
 	Reach(ctx context.Context) error
 }
 
+// Remote reports whether the store is on other machines.
+func (s *Sealed) Remote() bool {
+	_, remote := s.Store.(Remote)
+	return remote
+}
+
 // Reach is that of [Remote]. It returns nil for a store that is not on other machines.
 func (s *Sealed) Reach(ctx context.Context) error {
 	if remote, ok := s.Store.(Remote); ok {

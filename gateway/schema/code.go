@@ -49,6 +49,8 @@ const (
 	Overloaded           Code = "overloaded"
 	Unavailable          Code = "unavailable"
 	PinMoved             Code = "pin_moved"
+	StoreLost            Code = "store_lost"
+	StoreRewound         Code = "store_rewound"
 	Timeout              Code = "timeout"
 )
 
@@ -100,6 +102,8 @@ var codes = []struct {
 	{Overloaded, http.StatusServiceUnavailable, "The gateway is busy; see Retry-After."},
 	{Unavailable, http.StatusServiceUnavailable, "No PowerShell session can be started, or no server that could answer be reached; see Retry-After and GET /readyz."},
 	{PinMoved, http.StatusServiceUnavailable, "The server that changes are made on was replaced while the call was prepared; see Retry-After."},
+	{StoreLost, http.StatusServiceUnavailable, "The store that the gateways share cannot be reached, so that nothing was changed; see Retry-After."},
+	{StoreRewound, http.StatusServiceUnavailable, "The store that the gateways share has lost what it acknowledged, so that nothing is changed until an administrator has recovered it."},
 	{Timeout, http.StatusGatewayTimeout, "The work was not finished in time."},
 }
 

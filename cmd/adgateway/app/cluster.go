@@ -12,12 +12,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"adgateway/gateway"
 	"adgateway/gateway/auditmirror"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
+	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
@@ -116,7 +118,7 @@ func memberOptions(o Options) members.Options {
 
 // agreed returns the digest of the settings that all gateways must have alike (many W23).
 func agreed(s *config.Settings) string {
-	text, err := json.Marshal([]any{s.Limits, s.Changes, s.Idempotency, s.Plans, s.Jobs, s.SignIn, s.Cluster.SettleDelay, s.Cluster.Loss})
+	text, err := json.Marshal([]any{s.Limits, s.Changes, s.Idempotency, s.Plans, s.Jobs, s.SignIn, s.Cluster.SettleDelay})
 	if err != nil {
 		panic(err) // these are plain values
 	}
@@ -133,6 +135,18 @@ func (s *kept) serveRing(ctx context.Context, log func(string, map[string]any)) 
 	s.ring.Run(ctx, keyring.RunOptions{Members: s.self, Kinds: lastingKinds, Problem: func(message string, err error) {
 		log(message, map[string]any{"error": err.Error()})
 	}})
+}
+
+// takeOverEvery is how often a gateway looks for what others that are gone have left.
+const takeOverEvery = 5 * time.Second
+
+// takeOver settles what gateways that are gone have left, until ctx ends.
+func (s *Stack) takeOver(ctx context.Context, log func(string, map[string]any)) {
+	every.Do(ctx, takeOverEvery, func() {
+		if _, err := s.Gateway.TakeOver(ctx); err != nil && ctx.Err() == nil {
+			log("what other gateways have left could not be settled", map[string]any{"error": err.Error()})
+		}
+	})
 }
 
 // memberChecks are the readiness checks of the cluster.

@@ -160,6 +160,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	s.watched.Go(func() { s.kept.sweep(watching, log) })
 	if self := s.kept.member(); self != nil {
 		s.watched.Go(func() { self.Run(watching) })
+		s.watched.Go(func() { s.takeOver(watching, log) })
 		s.watched.Go(func() { s.kept.serveRing(watching, log) })
 	}
 	s.watched.Go(func() { s.evidence.run(watching) })
@@ -231,7 +232,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), Members: s.kept.member(), KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
+		Kept: s.kept.sealed(), Members: s.kept.member(), SettleDelay: o.Settings.Cluster.SettleDelay, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
