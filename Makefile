@@ -18,10 +18,13 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak release release-check ansible-test wine-test sign-check clean
+.PHONY: run run-three build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak release release-check ansible-test wine-test sign-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
+
+run-three: build ## three gateways and three nodes of the engine on this computer, behind caddy or nginx if there is one
+	@./test/three.sh
 
 build:
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway

@@ -243,3 +243,67 @@ func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 	assert.Equal(t, done.Load(), value.Load(), "no change is lost")
 	assert.EqualValues(t, 30, done.Load())
 }
+
+// TestWhatAGoneGatewayLeftIsSettled: a gateway stands still at a point of a change. When it
+// has been gone for long enough, and not before, another one finds out what became of the
+// change and answers for it; what the first one does when it wakes up is refused (many Z1).
+func TestWhatAGoneGatewayLeftIsSettled(t *testing.T) {
+	for point, runs := range map[string]int{
+		"claimed":   1, // nothing was announced: the call runs at the other gateway
+		"announced": 1, // it was announced and not made: likewise
+		"changed":   1, // it was made: the other one finds it
+	} {
+		t.Run(point, func(t *testing.T) {
+			still, wake := make(chan struct{}), make(chan struct{})
+			var mu sync.Mutex
+			stood := false
+			d := &oneUser{city: "Oslo"}
+			d.at = func(p string) {
+				mu.Lock()
+				first := p == point && !stood
+				stood = stood || first
+				mu.Unlock()
+				if first {
+					close(still)
+					<-wake
+				}
+			}
+			var c *cluster
+			c = newCluster(t, keep.NewMemory(func() time.Time {
+				if c == nil {
+					return time.Now()
+				}
+				return c.now() // leases end by the store's clock
+			}), same(&fakeRunner{run: d.run}), nil)
+			var group sync.WaitGroup
+			var late int
+			group.Go(func() { late, _, _ = toRome(c.servers[0]) })
+			<-still
+			ended := sync.OnceFunc(func() { close(wake); group.Wait() })
+			defer ended()
+
+			status, answer, _ := toRome(c.servers[1])
+			require.Equal(t, http.StatusConflict, status)
+			assert.Equal(t, schema.InProgress, answer.Error.Code)
+			c.pass(members.Lapse+time.Second, 1, 2)
+			status, _, _ = toRome(c.servers[1])
+			assert.Equal(t, http.StatusConflict, status, "what the gateway had begun may still be made")
+
+			c.pass(10*time.Minute, 1, 2)
+			status, answer, _ = toRome(c.servers[2])
+			require.Equal(t, http.StatusOK, status, "%v", answer)
+			left, err := c.servers[1].TakeOver(t.Context())
+			require.NoError(t, err)
+			assert.Zero(t, left)
+			assert.Equal(t, "Rome", d.city)
+			made := d.changes
+			d.city = "Bern" // by somebody else
+			ended()
+			if point == "claimed" {
+				assert.Equal(t, http.StatusServiceUnavailable, late, "it is not among the live ones")
+				assert.Equal(t, made, d.changes, "and nothing is written")
+			}
+			assert.Equal(t, runs, made, point)
+		})
+	}
+}

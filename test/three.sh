@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Three gateways over one simulated domain, and three nodes of the engine that keeps what they
+# share, all on this computer, until Ctrl-C. LISTEN is the address of the balancer.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+listen=${LISTEN:-127.0.0.1:8080}
+folder=$(mktemp -d)
+names=(gw1 gw2 gw3)
+declare -A pids
+stop() {
+  trap - EXIT INT TERM
+  kill "${pids[@]}" 2>/dev/null || true
+  wait || true
+  rm -rf "$folder"
+}
+trap stop EXIT
+trap 'exit 0' INT TERM
+
+begin() { # NAME COMMAND...
+  local name=$1
+  shift
+  "$@" > "$folder/$name.log" 2>&1 &
+  pids[$name]=$!
+}
+await() { # NAME TEXT: until the log of a process has a text
+  for _ in $(seq 300); do
+    grep -q -- "$2" "$folder/$1.log" 2>/dev/null && return
+    kill -0 "${pids[$1]}" 2>/dev/null || break
+    sleep 0.1
+  done
+  echo "$1 did not start:" >&2
+  cat "$folder/$1.log" >&2
+  exit 1
+}
+
+nodes=(127.0.0.1:14221 127.0.0.1:14222 127.0.0.1:14223)
+routes=(127.0.0.1:16221 127.0.0.1:16222 127.0.0.1:16223)
+for i in 0 1 2; do
+  peers=("${routes[@]:0:i}" "${routes[@]:i+1}")
+  cat > "$folder/n$((i + 1)).yaml" <<EOF
+cluster:
+  name: demo
+engine:
+  node: n$((i + 1))
+  listen: ${nodes[i]}
+  cluster: ${routes[i]}
+  peers: [$(IFS=,; echo "${peers[*]}")]
+  store: $folder/n$((i + 1))
+EOF
+  begin "n$((i + 1))" bin/adgateway-engine run --config "$folder/n$((i + 1)).yaml"
+done
+for i in 1 2 3; do await "n$i" 'the node is ready'; done
+
+begin domain bin/adgateway sandbox domain --listen 127.0.0.1:17300 --ticket-file "$folder/ticket"
+await domain 'ticket'
+for i in 0 1 2; do
+  mkdir "$folder/${names[i]}"
+  cat > "$folder/${names[i]}/adgateway.yaml" <<EOF
+http:
+  listen: 127.0.0.1:1808$((i + 1))
+store:
+  file: state.db
+cluster:
+  name: demo
+  gateway: ${names[i]}
+  site: Berlin
+  servers: [nats://${nodes[0]}, nats://${nodes[1]}, nats://${nodes[2]}]
+  keyFile: $folder/cluster.key
+EOF
+done
+bin/adgateway cluster init --config "$folder/gw1/adgateway.yaml"
+for name in "${names[@]}"; do
+  begin "$name" bin/adgateway sandbox --config "$folder/$name/adgateway.yaml" --token dev-token-of-all-three \
+    --domain 127.0.0.1:17300 --ticket-file "$folder/ticket" --gateway-name "$name"
+done
+for name in "${names[@]}"; do await "$name" 'listening on'; done
+
+urls=(http://127.0.0.1:18081 http://127.0.0.1:18082 http://127.0.0.1:18083)
+if command -v caddy > /dev/null; then
+  printf '{\n  admin off\n}\nhttp://%s {\n  reverse_proxy %s {\n    lb_policy round_robin\n    lb_try_duration 5s\n    health_uri /readyz\n    health_interval 1s\n    flush_interval -1\n  }\n}\n' \
+    "$listen" "${urls[*]#http://}" > "$folder/Caddyfile"
+  begin balancer caddy run --config "$folder/Caddyfile"
+  url=http://$listen
+elif command -v nginx > /dev/null; then
+  printf 'daemon off; pid %s; error_log stderr;\nevents {}\nhttp { access_log off; upstream gateways { %s }\n  server { listen %s; location / { proxy_pass http://gateways; proxy_next_upstream error timeout http_503; proxy_buffering off; } } }\n' \
+    "$folder/nginx.pid" "$(printf 'server %s; ' "${urls[@]#http://}")" "$listen" > "$folder/nginx.conf"
+  begin balancer nginx -c "$folder/nginx.conf"
+  url=http://$listen
+else
+  echo 'There is no balancer (caddy or nginx): call the gateways in turn.'
+  url=${urls[0]}
+fi
+
+cat <<EOF
+
+gateways   ${urls[*]}
+balancer   ${url}
+processes  $(for name in "${!pids[@]}"; do printf '%s=%s ' "$name" "${pids[$name]}"; done)
+logs       $folder
+
+A change with a key, at two gateways: the second answers with what the first has done.
+  curl -XPUT '${urls[0]}/api/ADUser/lweber?City=Rome' -H 'Auth-Token: Bearer dev-token-of-all-three' -H 'Idempotency-Key: first-key-of-mine'
+  curl -XPUT '${urls[1]}/api/ADUser/lweber?City=Rome' -H 'Auth-Token: Bearer dev-token-of-all-three' -H 'Idempotency-Key: first-key-of-mine'
+Who lives, and what the gateways have done:
+  bin/adgateway cluster status --config $folder/gw1/adgateway.yaml
+  curl '${url}/api/Changes?Limit=5' -H 'Auth-Token: Bearer dev-token-of-all-three'
+A gateway or a node that ends: the others go on.
+  kill -9 ${pids[gw2]}
+  kill -9 ${pids[n3]}
+
+Ctrl-C ends all of them.
+EOF
+wait "${pids[domain]}" || true
