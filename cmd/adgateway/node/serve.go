@@ -13,6 +13,7 @@ import (
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
+	"adgateway/gateway/keep/natsstore"
 	"adgateway/winsvc/events"
 )
 
@@ -41,6 +42,8 @@ type running struct {
 	node   *engine.Node
 	log    *logrus.Logger
 	closer io.Closer
+	stream string // of the store that the gateways share
+	leads  bool   // the node leads it
 }
 
 // prepare starts the node of the settings. It is a winsvc.Prepare.
@@ -58,7 +61,7 @@ func (p *program) prepare(ctx context.Context, _ events.Write) (serve func(conte
 		log.Error(settings.OneLine(err))
 		return nil, "", errors.Join(err, closer.Close())
 	}
-	r := &running{node, log, closer}
+	r := &running{node: node, log: log, closer: closer, stream: natsstore.StreamName(s.Cluster.Name)}
 	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, s.Engine.Node, node.URL()), nil
 }
 
@@ -115,7 +118,8 @@ func (r *running) awaitReady(ctx context.Context) {
 		err := r.node.Ready(wait)
 		cancel()
 		if err == nil {
-			r.log.Info("the node is ready")
+			leads, nodes := r.node.LeadsCluster()
+			r.log.WithFields(logrus.Fields{"leads": leads, "nodes": nodes, "cluster_port": r.node.ClusterPort()}).Info("the node is ready")
 			return
 		}
 		if ctx.Err() == nil {
@@ -126,6 +130,10 @@ func (r *running) awaitReady(ctx context.Context) {
 
 // report says when the node's health changes, and returns what is wrong now.
 func (r *running) report(before string) string {
+	if leads := r.node.LeadsStream(r.stream); leads != r.leads {
+		r.leads = leads
+		r.log.WithField("leads", leads).Info("the store of the gateways has another leader")
+	}
 	now := ""
 	if err := r.node.Health(); err != nil {
 		now = err.Error()

@@ -232,7 +232,7 @@ func TestReadmeNamesWhatExists(t *testing.T) {
 	for _, match := range sections.FindAllStringSubmatch(text, -1) {
 		assert.True(t, known[match[1]] || match[1] == "audit.jsonl", "setting %s", match[1])
 	}
-	commands := regexp.MustCompile("(?m)(?:^|\\| | )(?:\\.\\\\)?adgateway((?: [a-z]+)+)((?: .*)?)$|`adgateway((?: [a-z]+)+)([^`]*)`")
+	commands := regexp.MustCompile("(?m)(?:^|\\| | )(?:\\.\\\\)?adgateway((?: [a-z]+(?:-[a-z]+)*)+)((?: .*)?)$|`adgateway((?: [a-z]+(?:-[a-z]+)*)+)([^`]*)`")
 	found := commands.FindAllStringSubmatch(text, -1)
 	require.Greater(t, len(found), 20)
 	for _, match := range found {
