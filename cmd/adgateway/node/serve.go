@@ -119,7 +119,7 @@ func (r *running) awaitReady(ctx context.Context) {
 		cancel()
 		if err == nil {
 			leads, nodes := r.node.LeadsCluster()
-			r.log.WithFields(logrus.Fields{"leads": leads, "nodes": nodes, "cluster_port": r.node.ClusterPort()}).Info("the node is ready")
+			r.log.WithFields(logrus.Fields{"leads": leads, "nodes": nodes, "port": r.node.Port(), "cluster_port": r.node.ClusterPort()}).Info("the node is ready")
 			return
 		}
 		if ctx.Err() == nil {
