@@ -1,0 +1,331 @@
+package many
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"adgateway/ps/sandbox/directory"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// number returns the value of an environment variable, for longer runs by hand.
+func number(t *testing.T, name string, otherwise int) int {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, name)
+	return n
+}
+
+// item is one change, with a value that no other has. It is asked for under one key, until
+// some gateway says what became of it.
+type item struct {
+	key, method, path, body string
+
+	object, attribute, value string // what the write log must have once; attribute "": the object is made
+
+	status  int    // of the answer that settled it; 0: none came
+	outcome string // none, unknown or partial, if that was not 2xx
+	code    string
+	asked   int
+}
+
+const users = 24
+
+// items returns changes of several kinds to a few objects, so that they meet.
+func items(n int, random *rand.Rand) []*item {
+	var all []*item
+	for i := range n {
+		value := fmt.Sprintf("v%05d", i)
+		it := &item{key: fmt.Sprintf("many-key-%05d", i), value: value}
+		switch i % 4 {
+		case 0:
+			it.method, it.path, it.body = http.MethodPost, "/api/ADUser/many"+value, `{}`
+			it.object = "CN=many" + value + ","
+		case 1, 2:
+			name := fmt.Sprintf("shared%02d", random.IntN(users))
+			it.method, it.path, it.body = http.MethodPut, "/api/ADUser/"+name, fmt.Sprintf(`{"City":%q}`, value)
+			it.object, it.attribute = "CN="+name+",", "l"
+		case 3:
+			it.method, it.path = http.MethodPost, "/api/DnsCNameRecord"
+			it.body = fmt.Sprintf(`{"DNS_HostName":%q,"DNS_HostName_Alias":"host.corp.example","ZoneName":"corp.example"}`, "many"+value)
+			it.object, it.attribute = "corp.example", "cname"
+		}
+		all = append(all, it)
+	}
+	return all
+}
+
+// crowd are the clients.
+type crowd struct {
+	f        *fleet
+	client   *http.Client
+	patience time.Duration // for one item, which is left open then
+	repeats  atomic.Int64  // answers to keys that were settled before, which must be the same
+	wrong    sync.Map      // what must not be
+}
+
+// work settles items one after the other, each of them at gateways at random.
+func (c *crowd) work(ctx context.Context, queue <-chan *item, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 7))
+	for it := range queue {
+		for began := time.Now(); it.status == 0 && ctx.Err() == nil && time.Since(began) < c.patience; {
+			gateway := random.IntN(members)
+			if random.IntN(5) == 0 { // at two at once
+				var second sync.WaitGroup
+				other, copied := (gateway+1)%members, *it
+				second.Go(func() { c.ask(ctx, other, &copied) })
+				c.ask(ctx, gateway, it)
+				second.Wait()
+				if it.status == 0 {
+					*it = copied
+				}
+			} else {
+				c.ask(ctx, gateway, it)
+			}
+			if it.status == 0 {
+				pause(ctx, time.Duration(20+random.IntN(80))*time.Millisecond)
+			}
+		}
+		if it.status/100 == 2 && random.IntN(3) == 0 { // once more, when all is settled
+			again := *it
+			again.status = 0
+			if c.ask(ctx, random.IntN(members), &again); again.status != 0 {
+				c.repeats.Add(1)
+				if again.status != it.status {
+					c.wrong.Store(it.key, fmt.Sprintf("%s was %d and then %d %s", it.key, it.status, again.status, again.code))
+				}
+			}
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// ask sends an item to a gateway, and sets its status if the answer settles it.
+func (c *crowd) ask(ctx context.Context, gateway int, it *item) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	it.asked++
+	request, err := http.NewRequestWithContext(ctx, it.method, "http://"+c.f.gateways[gateway].plan.Listen+it.path, strings.NewReader(it.body))
+	if err != nil {
+		c.wrong.Store(it.key, err.Error())
+		return
+	}
+	request.Header.Set("Auth-Token", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", it.key)
+	response, err := c.client.Do(request)
+	if err != nil {
+		return // it was killed, or is not there yet
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Error struct{ Code, Outcome string }
+	}
+	if json.NewDecoder(response.Body).Decode(&answer) != nil {
+		return // it was killed meanwhile
+	}
+	switch {
+	case response.StatusCode/100 == 2:
+	case answer.Error.Outcome == "unknown" || answer.Error.Outcome == "partial":
+	case response.StatusCode == http.StatusInternalServerError:
+		c.wrong.Store(it.key, fmt.Sprintf("%s was answered with 500 %s", it.key, answer.Error.Code))
+	default: // it runs elsewhere, or nothing was done: again
+		it.code = answer.Error.Code
+		return
+	}
+	it.status, it.code, it.outcome = response.StatusCode, answer.Error.Code, answer.Error.Outcome
+}
+
+// leaseEnds is when what a killed gateway was changing is free again at the latest: after
+// http.writeTimeout and a minute (many Z1). Who is not that patient leaves items open.
+const leaseEnds = 75 * time.Second
+
+// TestKilledAmongMany: whichever gateways and nodes are killed, a key runs at most once, what
+// was confirmed is in the directory, and nothing else is. KILLS, KILL_EVERY_MS, MANY_ITEMS,
+// PATIENCE_S and SEED are for longer runs.
+func TestKilledAmongMany(t *testing.T) {
+	n, kills := number(t, "MANY_ITEMS", 160), number(t, "KILLS", 4)
+	every := time.Duration(number(t, "KILL_EVERY_MS", 1200)) * time.Millisecond
+	patience := time.Duration(number(t, "PATIENCE_S", 3)) * time.Second
+	seed := uint64(number(t, "SEED", 1))
+	random := rand.New(rand.NewPCG(seed, 0))
+	f := newFleet(t, "cluster.settleDelay=1s", "http.settlePause=50ms", "http.writeTimeout=3s", "pool.directorySessions=4", "log.level=error")
+	f.makeUsers()
+	started := f.last()
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(n)*time.Second+time.Duration(kills)*(every+patience+20*time.Second))
+	defer cancel()
+
+	all := items(n, random)
+	queue := make(chan *item, n)
+	for _, it := range all {
+		queue <- it
+	}
+	close(queue)
+	c := &crowd{f: f, patience: patience, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	var clients sync.WaitGroup
+	for i := range 8 {
+		clients.Go(func() { c.work(ctx, queue, seed*100+uint64(i)) })
+	}
+	over := make(chan struct{})
+	go func() { defer close(over); clients.Wait() }()
+	killed := f.killAtRandom(ctx, over, kills, every, random)
+	<-over
+	t.Logf("%d items, 8 clients, %d kills (%s) in %s; %d asked again afterwards", n, len(killed), strings.Join(killed, " "),
+		time.Since(began).Round(time.Millisecond), c.repeats.Load())
+	if left := unsettled(all); len(left) > n/4 || patience > leaseEnds && len(left) > 0 {
+		t.Errorf("%d are open:\n%s", len(left), strings.Join(left[:min(len(left), 10)], "\n"))
+	}
+	c.wrong.Range(func(_, what any) bool { t.Error(what); return true })
+	f.verify(all, started)
+}
+
+// killAtRandom kills gateways and nodes, never two nodes at a time, and starts them again.
+func (f *fleet) killAtRandom(ctx context.Context, over <-chan struct{}, kills int, every time.Duration, random *rand.Rand) (killed []string) {
+	var starting sync.WaitGroup
+	defer starting.Wait()
+	var node, gateways [members]atomic.Bool // are being started again
+	for range kills {
+		select {
+		case <-over:
+			return killed
+		case <-ctx.Done():
+			return killed
+		case <-time.After(every):
+		}
+		i := random.IntN(members)
+		if random.IntN(3) == 0 {
+			busy := slices.ContainsFunc([]int{0, 1, 2}, func(k int) bool { return node[k].Load() })
+			if busy {
+				continue
+			}
+			f.restart(ctx, f.nodes[i], &node[i], &starting, 500*time.Millisecond)
+			killed = append(killed, f.nodes[i].plan.Name)
+			continue
+		}
+		if gateways[i].Load() {
+			continue
+		}
+		f.restart(ctx, f.gateways[i], &gateways[i], &starting, 0)
+		killed = append(killed, f.gateways[i].plan.Name)
+	}
+	return killed
+}
+
+// restart kills a process, and starts it again after a pause, in the background.
+func (f *fleet) restart(ctx context.Context, p *process, busy *atomic.Bool, starting *sync.WaitGroup, after time.Duration) {
+	busy.Store(true)
+	p.signal(syscall.SIGKILL)
+	starting.Go(func() {
+		defer busy.Store(false)
+		pause(ctx, after)
+		if err := p.again(ctx); err != nil {
+			f.t.Error(err)
+		}
+	})
+}
+
+func unsettled(all []*item) (left []string) {
+	for _, it := range all {
+		if it.status == 0 {
+			left = append(left, fmt.Sprintf("%s %s %s asked %d times, last %q", it.key, it.method, it.path, it.asked, it.code))
+		}
+	}
+	return left
+}
+
+// makeUsers makes the accounts that many items change.
+func (f *fleet) makeUsers() {
+	f.t.Helper()
+	dc := f.world.Directory.DCs()[0]
+	for i := range users {
+		name := fmt.Sprintf("shared%02d", i)
+		_, err := dc.Add(f.t.Context(), "CN="+name+","+f.world.Directory.UsersContainer(), directory.Attr("objectClass", "user"), directory.Attr("sAMAccountName", name))
+		require.NoError(f.t, err)
+	}
+}
+
+func (f *fleet) last() int64 {
+	last := int64(0)
+	for _, w := range f.writes.After(0, 1<<30) {
+		last = w.Position
+	}
+	return last
+}
+
+// verify holds the write log against what the clients were told.
+func (f *fleet) verify(all []*item, started int64) {
+	f.t.Helper()
+	times := map[string]int{} // by object and value
+	for _, w := range f.writes.After(started, 1<<30) {
+		switch {
+		case w.Op == "add record":
+			name, _, _ := strings.Cut(strings.Join(w.After, ""), ".")
+			name, _, _ = strings.Cut(name, "\t")
+			name, _, _ = strings.Cut(name, " ")
+			times["cname "+name]++
+		case w.Op == "add" && w.Attribute == "":
+			name, _, _ := strings.Cut(strings.TrimPrefix(w.Object, "CN="), ",")
+			times["user "+name]++
+		case w.Attribute == "l":
+			times["city "+strings.Join(w.After, "")]++
+		case w.Op == "add" || strings.HasPrefix(w.Object, "CN=many"): // the parts of a creation
+		default:
+			assert.Fail(f.t, "a write that nobody asked for", "%+v", w)
+		}
+	}
+	told := map[string]int{}
+	for _, it := range all {
+		name := map[bool]string{true: "user many" + it.value, false: "city " + it.value}[it.attribute == ""]
+		if it.attribute == "cname" {
+			name = "cname many" + it.value
+		}
+		made := times[name]
+		delete(times, name)
+		assert.LessOrEqual(f.t, made, 1, "%s (%s %s) was made twice", it.key, it.method, it.path)
+		switch {
+		case it.status/100 == 2:
+			told["done"]++
+			assert.Equal(f.t, 1, made, "%s (%s %s) was answered with %d and is not in the directory", it.key, it.method, it.path, it.status)
+		case it.status == 0:
+			told["open"]++
+		default:
+			told[it.outcome]++
+		}
+	}
+	assert.Empty(f.t, times, "are written and nobody asked for them")
+	f.t.Logf("told: %v", told)
+	if f.t.Failed() {
+		f.showLogs()
+	}
+}
+
+// showLogs shows what the gateways have said.
+func (f *fleet) showLogs() {
+	for _, p := range f.gateways {
+		f.t.Logf("%s:\n%.6000s", p.plan.Name, p.log.String())
+	}
+}

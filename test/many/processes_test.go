@@ -1,0 +1,301 @@
+// Package many kills gateways and nodes of their engine at any moment, while clients repeat
+// their calls at whichever gateway answers. The gateways and the nodes are processes; the
+// simulated domain lives in the test's, so that its write log says what really happened.
+package many
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/config/configtest"
+	"adgateway/gateway/engine"
+	"adgateway/gateway/engine/stock"
+	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/remote"
+	"adgateway/ps/session"
+	"adgateway/test/systemtest"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// processVariable has the plan of a gateway or a node in whose process the test binary runs.
+const processVariable = "TEST_MANY"
+
+const (
+	token  = "many-token"
+	secret = "many-ticket" // of the domain
+)
+
+// plan is what a process is told by its environment.
+type plan struct {
+	Node *stock.Options // of a node
+
+	Name, Listen, Domain string // of a gateway
+	Settings             []string
+}
+
+func TestMain(m *testing.M) {
+	text := os.Getenv(processVariable)
+	if text == "" {
+		systemtest.Main(m)
+		return
+	}
+	var p plan
+	err := json.Unmarshal([]byte(text), &p)
+	ctx, stop := context.WithCancel(context.Background())
+	go func() { // ends with the test, whatever ends that
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	if err == nil && p.Node != nil {
+		err = runNode(ctx, *p.Node)
+	} else if err == nil {
+		err = runGateway(ctx, &p)
+	}
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintln(os.Stderr, p.Name, err)
+		os.Exit(1)
+	}
+}
+
+// runNode runs a node of the engine until ctx ends.
+func runNode(ctx context.Context, o stock.Options) error {
+	n, err := engine.Start(ctx, engine.Options{Options: o})
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	fmt.Println("listening")
+	<-ctx.Done()
+	return nil
+}
+
+// runGateway runs a gateway until ctx ends.
+func runGateway(ctx context.Context, p *plan) error {
+	settings, err := configtest.Load("", nil, p.Settings)
+	if err != nil {
+		return err
+	}
+	log := logrus.New()
+	log.SetOutput(os.Stderr)
+	log.SetLevel(logrus.WarnLevel)
+	link, err := remote.Connect(ctx, remote.LinkOptions{
+		Address: p.Domain, Secret: func() (string, error) { return secret, nil }, Gateway: p.Name, Account: "gmsa-" + p.Name + "$",
+	})
+	if err != nil {
+		return err
+	}
+	static := auth.NewStatic(auth.Header{})
+	if err := static.AddToken(token, &auth.Principal{Name: "many", Scopes: []auth.Scope{auth.All}}); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", p.Listen)
+	if err != nil {
+		return err
+	}
+	stack, err := app.New(ctx, app.Options{
+		Settings: settings, Auth: static, Log: log, Engine: "sandbox", Dial: link.Dial,
+		Session: func(ps.Lane) session.Config { return session.Config{Starter: link.Starter()} },
+	})
+	if err != nil {
+		return err
+	}
+	var running sync.WaitGroup
+	running.Go(func() { link.Run(ctx) })
+	fmt.Println("listening")
+	err = stack.Gateway.Run(ctx, listener)
+	closing, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
+	defer cancel()
+	if closed := stack.Close(closing); err == nil {
+		err = closed
+	}
+	running.Wait()
+	if closed := link.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// process is a gateway or a node that can be killed and started again.
+type process struct {
+	t    *testing.T
+	plan plan
+	log  *systemtest.LogBuffer
+
+	mu      sync.Mutex
+	command *exec.Cmd
+	input   io.Closer
+}
+
+// start starts the process and waits until it listens.
+func (p *process) start() error {
+	text, err := json.Marshal(p.plan)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	command := exec.Command(self)
+	command.Env = append(os.Environ(), processVariable+"="+string(text))
+	command.Stderr = p.log
+	input, err := command.StdinPipe()
+	if err != nil {
+		return err
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.command, p.input = command, input
+	p.mu.Unlock()
+	line := make([]byte, len("listening"))
+	if _, err := io.ReadFull(output, line); err != nil {
+		_ = command.Wait()
+		return fmt.Errorf("%s did not start: %s", p.plan.Name, p.log.String())
+	}
+	return nil
+}
+
+// signal sends a signal; after SIGKILL it waits for the end.
+func (p *process) signal(s syscall.Signal) {
+	p.mu.Lock()
+	command := p.command
+	p.mu.Unlock()
+	if command == nil {
+		return
+	}
+	_ = command.Process.Signal(s)
+	if s == syscall.SIGKILL {
+		_ = command.Wait() // killed processes have an error
+	}
+}
+
+// fleet is three gateways and three nodes over one domain.
+type fleet struct {
+	t        *testing.T
+	world    *sandbox.World
+	writes   *sandbox.WriteLog
+	gateways []*process
+	nodes    []*process
+}
+
+// ports returns free ports.
+func ports(t *testing.T, n int) []string {
+	t.Helper()
+	var addresses []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses
+}
+
+const members = 3
+
+// newFleet starts a fleet that ends with the test.
+func newFleet(t *testing.T, settings ...string) *fleet {
+	f := &fleet{t: t, writes: &sandbox.WriteLog{}}
+	var err error
+	f.world, err = sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Writes: f.writes})
+	require.NoError(t, err)
+	domain, err := remote.NewDomain(remote.DomainOptions{World: f.world, Listen: "127.0.0.1:0", Ticket: secret})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, domain.Close()) })
+	folder := t.TempDir()
+	keyFile := filepath.Join(folder, "cluster.key")
+	clients, routes, api := ports(t, members), ports(t, members), ports(t, members)
+	var servers []string
+	for i := range members {
+		name := fmt.Sprintf("n%d", i+1)
+		peers := append(append([]string{}, routes[:i]...), routes[i+1:]...)
+		f.nodes = append(f.nodes, &process{t: t, log: &systemtest.LogBuffer{}, plan: plan{Name: name, Node: &stock.Options{
+			Node: name, Cluster: "many", Listen: clients[i], ClusterListen: routes[i], Peers: peers, Store: filepath.Join(folder, name), MaxStore: 1 << 30,
+		}}})
+		servers = append(servers, "nats://"+clients[i])
+	}
+	for i := range members {
+		name := fmt.Sprintf("gw%d", i+1)
+		f.gateways = append(f.gateways, &process{t: t, log: &systemtest.LogBuffer{}, plan: plan{Name: name, Listen: api[i], Domain: domain.Address(), Settings: append([]string{
+			"cluster.name=many", "cluster.gateway=" + name, "cluster.servers=[" + strings.Join(servers, ", ") + "]", "cluster.keyFile=" + keyFile,
+			"store.file=" + filepath.Join(folder, name+".db"), "audit.file=off",
+		}, settings...)}})
+	}
+	t.Cleanup(func() {
+		for _, p := range append(append([]*process{}, f.gateways...), f.nodes...) {
+			p.signal(syscall.SIGKILL)
+		}
+	})
+	f.all(f.nodes)
+	f.makeStore()
+	f.all(f.gateways)
+	return f
+}
+
+// makeStore makes the store that the gateways share, as soon as the nodes have found each
+// other.
+func (f *fleet) makeStore() {
+	f.t.Helper()
+	settings, err := configtest.Load("", nil, f.gateways[0].plan.Settings)
+	require.NoError(f.t, err)
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	require.EventuallyWithT(f.t, func(c *assert.CollectT) {
+		ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := app.CreateCluster(ctx, app.Options{Settings: settings, Log: log}, members)
+		assert.NoError(c, err)
+	}, systemtest.Patience, 50*time.Millisecond)
+}
+
+// all starts processes at once.
+func (f *fleet) all(processes []*process) {
+	f.t.Helper()
+	var starting sync.WaitGroup
+	errs := make([]error, len(processes))
+	for i, p := range processes {
+		starting.Go(func() { errs[i] = p.start() })
+	}
+	starting.Wait()
+	for _, err := range errs {
+		require.NoError(f.t, err)
+	}
+}
+
+// again starts a process that was killed, which another instance may hinder for a moment.
+func (p *process) again(ctx context.Context) error {
+	for {
+		p.log.Reset()
+		err := p.start()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
