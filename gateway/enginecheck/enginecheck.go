@@ -85,6 +85,16 @@ const streamPrefix = "ADGW"
 // quiet is how long nothing must be heard until all nodes that live have answered.
 const quiet = time.Second
 
+// CheckAt is [Check] by a connection of its own.
+func CheckAt(ctx context.Context, connect func(...nats.Option) (*nats.Conn, error)) (Report, error) {
+	connection, err := connect(nats.Name("adgateway check"))
+	if err != nil {
+		return Report{}, err
+	}
+	defer connection.Close()
+	return Check(ctx, connection)
+}
+
 // Check asks every node. The error is nil when at least one answered; what is wrong
 // then is in the report.
 func Check(ctx context.Context, connection *nats.Conn) (Report, error) {

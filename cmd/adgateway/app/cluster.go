@@ -19,6 +19,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
+	"adgateway/gateway/enginecheck"
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/jobs"
@@ -89,6 +90,9 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 		return err
 	}
 	options.Log = func(message string, err error) { o.Log.WithError(err).Warn("cluster: " + message) }
+	if err := checkEngine(ctx, o, options); err != nil {
+		return fmt.Errorf("cluster %s: %w", c.Name, err)
+	}
 	shared, err := natsstore.Open(ctx, options)
 	if err != nil {
 		return fmt.Errorf("cluster %s: %w", c.Name, err)
@@ -103,6 +107,21 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 	}
 	s.self, err = members.Join(ctx, s.store, memberOptions(o))
 	return err
+}
+
+// checkEngine returns why a gateway must not join: the engine is not set up so that what
+// the gateways promise holds (many 1.3).
+func checkEngine(ctx context.Context, o Options, options natsstore.Options) error {
+	report, err := enginecheck.CheckAt(ctx, options.Connect)
+	if err != nil {
+		return err
+	}
+	for _, f := range report.Findings {
+		if f.Warning {
+			o.Log.Warn("cluster: " + f.String())
+		}
+	}
+	return report.Err()
 }
 
 // memberFormat is the newest format of shared values that this version reads.
