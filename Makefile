@@ -63,7 +63,7 @@ tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 # request at a time is sent, many thousand of them, and `make test` runs those.
 RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./gateway/auth ./gateway/changes ./gateway/config ./gateway/credentials ./gateway/jobs ./gateway/keep ./gateway/keyring ./gateway/ledger ./gateway/settle ./gateway/signin ./gateway/tlscert \
 	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
-	./winsvc/... ./test/faults ./test/hostile ./test/kill ./test/load ./test/processes ./test/soak ./test/systemtest
+	./winsvc/... ./test/faults ./test/hostile ./test/kill ./test/load ./test/many ./test/processes ./test/soak ./test/systemtest
 SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters
 
 race: ## the race detector where goroutines meet
@@ -147,6 +147,7 @@ monitoring: ## the alert rules, their tests and the queries of the dashboard (ne
 soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
 	SETTLE=all $(GO) test -count=1 -timeout 30m -run '^TestEveryWriteIsSettled$$' ./test/faults
 	KILLS=100 $(GO) test -count=1 -timeout 30m -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/commands
+	MANY_ITEMS=1500 KILLS=40 KILL_EVERY_MS=2500 PATIENCE_S=150 $(GO) test -count=1 -timeout 60m -v ./test/many
 	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak
 
 clean:

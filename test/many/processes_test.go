@@ -170,6 +170,8 @@ func (p *process) start() error {
 	p.mu.Lock()
 	p.command, p.input = command, input
 	p.mu.Unlock()
+	late := time.AfterFunc(systemtest.Patience, func() { _ = command.Process.Signal(syscall.SIGQUIT) }) // its log says where it hangs
+	defer late.Stop()
 	line := make([]byte, len("listening"))
 	if _, err := io.ReadFull(output, line); err != nil {
 		_ = command.Wait()
@@ -287,6 +289,8 @@ func (f *fleet) all(processes []*process) {
 
 // again starts a process that was killed, which another instance may hinder for a moment.
 func (p *process) again(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*systemtest.Patience)
+	defer cancel()
 	for {
 		p.log.Reset()
 		err := p.start()
