@@ -307,7 +307,7 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 			}
 			same := object.GUID != "" && strings.EqualFold(object.GUID, present.GUID)
 			if revision != keep.Absent && present.Run != l.run && !same && !strings.EqualFold(present.Server, i.Server) {
-				r.unrecorded = namePending(name, &present)
+				r.unrecorded = s.namePending(name, &present)
 				return errNamePending
 			}
 			value, err := json.Marshal(nameHold{V: leaseVersion, Run: l.run, Server: i.Server, GUID: object.GUID, Owner: l.owner})
@@ -323,9 +323,9 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 // errNamePending is why a change is not allowed that gives a name twice.
 var errNamePending = errors.New("the name was given at another controller")
 
-func namePending(name nameOf, by *nameHold) *failure {
+func (s *Server) namePending(name nameOf, by *nameHold) *failure {
 	what := map[string]string{"account": "account name", "principal": "logon name", "entry": "name in its OU"}[name.kind]
-	failed := fail(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, of which others may not know yet, so that it could be given twice. Nothing was changed. Use another one, or try again once it has replicated (names.hold).", what, by.Server)
+	failed := fail(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, of which others may not know yet, so that it could be given twice. Nothing was changed. Use another one, or try again once it has replicated; after %s it is free again.", what, by.Server, s.NameHold)
 	failed.retryAfter = 5 * time.Minute
 	return failed
 }

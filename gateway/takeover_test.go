@@ -1,0 +1,268 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// city is a directory with one user, whose gateways can be stopped in the middle.
+type city struct {
+	mu     sync.Mutex
+	value  string
+	writes int
+}
+
+// run is what the scripts do; at is called before and after the announcement of a change,
+// and after the write.
+func (d *city) run(at func(point string)) ps.Runner {
+	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		record := sample(schema.User)
+		d.mu.Lock()
+		value := d.value
+		d.mu.Unlock()
+		if !req.Write {
+			return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(
+				`[{"guid":"g-1","dn":"CN=j","age":1,"state":{"exists":"True","l":"` + value + `"},"record":` + record + `}]`))
+		}
+		at("read")
+		intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{
+			{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: value, After: "Rome"}}}}}
+		if err := req.Announced(intent); err != nil {
+			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+		}
+		at("announced")
+		d.mu.Lock()
+		d.value, d.writes = "Rome", d.writes+1
+		d.mu.Unlock()
+		at("written")
+		return &ps.Result{Effect: ps.EffectChanged, Server: "dc9"}, req.Records(json.RawMessage("[" + record + "]"))
+	}}
+}
+
+// TestAnotherGatewaySettlesWhatADeadOneLeft: a call with a key whose gateway stops answers
+// in_progress at others as long as it may still run, and is settled by one of them then. If
+// the first one only slept, its change is refused, or what it did is not done again.
+func TestAnotherGatewaySettlesWhatADeadOneLeft(t *testing.T) {
+	for _, point := range []string{"read", "written"} {
+		t.Run(point, func(t *testing.T) {
+			d := &city{value: "Oslo"}
+			reached, wake := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			asleep := d.run(func(at string) {
+				if at == point {
+					once.Do(func() { close(reached); <-wake })
+				}
+			})
+			c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
+				if n == 0 {
+					return asleep
+				}
+				return d.run(func(string) {})
+			}, nil)
+			var first int
+			var group sync.WaitGroup
+			group.Go(func() { first, _, _ = toRome(c.servers[0]) })
+			<-reached
+			status, got, _ := toRome(c.servers[1])
+			require.Equal(t, http.StatusConflict, status)
+			assert.Equal(t, schema.InProgress, got.Error.Code)
+			c.pass(20*time.Second, 1, 2) // it lapses
+			status, _, _ = toRome(c.servers[1])
+			require.Equal(t, http.StatusConflict, status, "it may still run")
+			c.pass(5*time.Minute, 1, 2)
+			status, got, header := toRome(c.servers[1])
+			require.Equal(t, http.StatusOK, status, "%+v", got)
+			assert.Equal(t, 1, d.writes)
+			left, err := c.servers[2].TakeOver(t.Context())
+			require.NoError(t, err)
+			assert.Zero(t, left)
+			close(wake)
+			group.Wait()
+			assert.Equal(t, 1, d.writes, "the one that slept changes nothing more")
+			if point == "read" {
+				assert.NotEqual(t, http.StatusOK, first)
+			}
+			running, err := c.servers[1].History.Running(t.Context())
+			require.NoError(t, err)
+			assert.Empty(t, running)
+			if id := header.Get(changeHeader); assert.NotEmpty(t, id) {
+				record, err := c.servers[1].History.Get(t.Context(), id)
+				require.NoError(t, err)
+				assert.Equal(t, ps.OutcomeDone, record.Outcome)
+			}
+		})
+	}
+}
+
+// TestTheHistoryOfADeadGatewayIsSettled: also of a call without a key.
+func TestTheHistoryOfADeadGatewayIsSettled(t *testing.T) {
+	d := &city{value: "Oslo"}
+	reached, wake := make(chan struct{}), make(chan struct{})
+	c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
+		return d.run(func(at string) {
+			if n == 0 && at == "written" {
+				close(reached)
+				<-wake
+			}
+		})
+	}, nil)
+	var group sync.WaitGroup
+	group.Go(func() {
+		call(c.servers[0], http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json")
+	})
+	<-reached
+	for range 2 {
+		_, err := c.servers[1].TakeOver(t.Context())
+		require.NoError(t, err)
+		running, err := c.servers[1].History.Running(t.Context())
+		require.NoError(t, err)
+		require.Len(t, running, 1, "its gateway lives, or may still run it")
+		c.pass(20*time.Second, 1, 2)
+	}
+	c.pass(5*time.Minute, 1, 2)
+	begun := c.selves[0].Begin()
+	_, err := c.servers[1].TakeOver(t.Context())
+	require.NoError(t, err)
+	running, err := c.servers[1].History.Running(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, running)
+	logged := 0
+	require.NoError(t, c.store.Log(t.Context(), changes.Log, keep.Position{}, func(keep.Appended) bool { logged++; return true }))
+	assert.Equal(t, 1, logged)
+	pass, err := c.selves[0].Pass(t.Context(), begun)
+	require.NoError(t, err)
+	assert.ErrorIs(t, pass.Refresh(t.Context()), errFenced, "the fences of the one that is gone were moved")
+	pass.End()
+	close(wake)
+	group.Wait()
+}
+
+// TestANameIsGivenAtOneController: a name that was given on one domain controller is not
+// given on another one before it has replicated (many W11).
+func TestANameIsGivenAtOneController(t *testing.T) {
+	var fails atomic.Bool
+	on := func(server string) ps.Runner {
+		return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+			if err := req.Announced(ps.Intent{Effect: ps.EffectCreated, Server: server, Objects: []ps.Intended{{
+				Account: "Anna", Name: "Anna", Parent: "OU=Sales,DC=corp", Changes: []ps.IntendedChange{{Name: "exists", Before: "False", After: "True"}},
+			}}}); err != nil {
+				return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+			}
+			if fails.Load() {
+				return nil, &ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone}
+			}
+			return &ps.Result{Effect: ps.EffectCreated, Server: server}, req.Records(json.RawMessage("[" + sample(schema.Group) + "]"))
+		}}
+	}
+	c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner { return on(fmt.Sprintf("dc%d", max(1, n))) }, nil)
+	create := func(n int) (int, reply) {
+		w := call(c.servers[n], http.MethodPost, "/api/ADGroups/anna/Security?GroupScope=Global", "")
+		var got reply
+		_ = json.Unmarshal(w.Body.Bytes(), &got)
+		return w.Code, got
+	}
+	fails.Store(true)
+	status, got := create(2)
+	require.Equal(t, http.StatusConflict, status, "%+v", got)
+	require.Equal(t, schema.Conflict, got.Error.Code)
+	fails.Store(false)
+	status, got = create(0)
+	require.Equal(t, http.StatusCreated, status, "a name that was not given is free: %+v", got)
+	status, _ = create(1)
+	assert.Equal(t, http.StatusCreated, status, "on the same controller its own rule decides")
+	status, got = create(2)
+	require.Equal(t, http.StatusConflict, status)
+	assert.Equal(t, schema.NamePending, got.Error.Code)
+}
+
+func TestLate(t *testing.T) {
+	now := time.Now()
+	assert.False(t, late(now, now.Add(2*time.Second)))
+	assert.True(t, late(now, now.Add(3*time.Second)))
+	assert.True(t, late(now.Round(0), now.Round(0).Add(3*time.Second)), "by the wall clock")
+}
+
+// TestAChangeThatWasAllowedTooLongAgoIsStopped: and can be sent again.
+func TestAChangeThatWasAllowedTooLongAgoIsStopped(t *testing.T) {
+	d := &city{value: "Oslo"}
+	c := newCluster(t, keep.NewMemory(nil), func(int) ps.Runner { return d.run(func(string) {}) }, nil)
+	s, asked := c.servers[0], 0
+	real := s.now
+	s.now = func() time.Time { // the host stands still between the batch and the answer
+		asked++
+		return real().Add(time.Duration(asked) * 3 * time.Second)
+	}
+	status, got, _ := toRome(s)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Equal(t, "none", got.Error.Outcome)
+	assert.Zero(t, d.writes)
+	s.now = real
+	status, got, _ = toRome(s)
+	require.Equal(t, http.StatusOK, status, "%+v", got)
+	assert.Equal(t, 1, d.writes)
+}
+
+// TestAChangeTakesThreeWrites: with a key, a plan, a budget and the history.
+func TestAChangeTakesThreeWrites(t *testing.T) {
+	q := newQuotas(t)
+	q.now = time.Now()
+	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:write"}, Quota: &auth.Quota{ChangesPerHour: number(5)}})
+	store := openKeys(t, filepath.Join(t.TempDir(), "state.db"))
+	history, err := changes.Open(t.Context(), store, time.Hour, 1<<20)
+	require.NoError(t, err)
+	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), func(o *Options) {
+		o.Auth, o.Kept, o.History = accounts, store, history
+	})
+	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "", header)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	before := store.State().Writes
+	w = call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+planID(t, w.Body.Bytes()), "", header, keyOfRome)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	assert.EqualValues(t, 3, store.State().Writes-before)
+}
+
+// TestARunBeginsAgainAfterAChangeElsewhere: what a run has read before another gateway
+// changed the object is read again, before anything is announced as if it still held.
+func TestARunBeginsAgainAfterAChangeElsewhere(t *testing.T) {
+	var value atomic.Int64
+	var between func()
+	runner := func(n int) ps.Runner {
+		return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+			read := value.Load()
+			if n == 0 && between != nil {
+				other := between
+				between = nil
+				other()
+			}
+			if err := req.Announced(ps.Intent{Effect: ps.EffectChanged, Server: "dc1", Objects: []ps.Intended{
+				{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: fmt.Sprint(read), After: fmt.Sprint(read + 1)}}}}}); err != nil {
+				return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+			}
+			value.Store(read + 1)
+			return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+		}}
+	}
+	c := newCluster(t, keep.NewMemory(nil), runner, nil)
+	change := func(n int) int {
+		return call(c.servers[n], http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json").Code
+	}
+	between = func() { assert.Equal(t, http.StatusOK, change(1)) }
+	require.Equal(t, http.StatusOK, change(0))
+	assert.EqualValues(t, 2, value.Load(), "no change is lost")
+}
