@@ -82,7 +82,7 @@ if command -v caddy > /dev/null; then
   begin balancer caddy run --config "$folder/Caddyfile"
   url=http://$listen
 elif command -v nginx > /dev/null; then
-  printf 'daemon off; pid %s; error_log stderr;\nevents {}\nhttp { access_log off; upstream gateways { %s }\n  server { listen %s; location / { proxy_pass http://gateways; proxy_next_upstream error timeout http_503; proxy_buffering off; } } }\n' \
+  printf 'daemon off; pid %s; error_log stderr;\nevents {}\nhttp { access_log off; upstream gateways { %s }\n  server { listen %s; location / { proxy_pass http://gateways; proxy_next_upstream error timeout; proxy_buffering off; } } }\n' \
     "$folder/nginx.pid" "$(printf 'server %s; ' "${urls[@]#http://}")" "$listen" > "$folder/nginx.conf"
   begin balancer nginx -c "$folder/nginx.conf"
   url=http://$listen
