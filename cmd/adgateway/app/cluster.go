@@ -225,7 +225,8 @@ func withShared(ctx context.Context, o Options, do func(keep.Store) error) (err 
 // Membership is what the store of a cluster says of its gateways.
 type Membership struct {
 	Members []members.Member `json:"members"`
-	Left    map[string]bool  `json:"left"`
+	Left    map[string]bool  `json:"left"`   // by name: it was stopped
+	Silent  map[string]bool  `json:"silent"` // by name: it has ended, or cannot reach the store
 	Rewound string           `json:"rewound,omitempty"`
 	Key     keyring.Status   `json:"key"`
 }
@@ -234,6 +235,10 @@ type Membership struct {
 func ReadMembers(ctx context.Context, o Options) (m Membership, err error) {
 	err = withRing(ctx, o, func(ring *keyring.Ring) (err error) {
 		m.Members, m.Left, err = members.Read(ctx, ring.Sealed())
+		m.Silent = map[string]bool{}
+		for _, one := range m.Members {
+			m.Silent[one.Name] = !m.Left[one.Name] && time.Since(one.Clock) > members.Lapse
+		}
 		if rewound := ring.Sealed().State().Rewound; rewound != nil {
 			m.Rewound = rewound.Error()
 		}

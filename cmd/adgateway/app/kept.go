@@ -178,6 +178,8 @@ func (s *kept) checks() []gateway.Check {
 	}
 	check := gateway.Check{Name: "store", OK: true}
 	switch failed := s.store.State().Failed; {
+	case failed != nil && s.shared:
+		check.Degraded, check.Reason = true, "The store that the gateways share cannot be written, so that changes and jobs wait, or are refused; reads go on: "+failed.Error()
 	case failed != nil:
 		check.Degraded, check.Reason = true, "The store cannot be written, so that calls with an Idempotency-Key and plans are refused, and changes are not recorded in the history: "+failed.Error()
 	case s.aside != "":

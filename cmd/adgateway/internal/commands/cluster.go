@@ -90,7 +90,7 @@ func clusterStatusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show the gateways of the cluster",
 		Long: "Shows what the shared store says of the gateways of the last seven days: when each told\n" +
-			"last that it lives, and whether it reaches the servers of its site.",
+			"last that it lives. One that is silent has ended, or cannot reach the store.",
 		Example: "  adgateway cluster status\n  adgateway cluster status --json",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
 		found, err := app.ReadMembers(ctx, o)
@@ -107,9 +107,12 @@ func clusterStatusCommand() *cobra.Command {
 		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "GATEWAY\tSITE\tVERSION\tSTARTED\tLAST HEARTBEAT\tSTATE")
 		for _, m := range found.Members {
-			state := "told so"
-			if found.Left[m.Name] {
+			state := "lives"
+			switch {
+			case found.Left[m.Name]:
 				state = "stopped"
+			case found.Silent[m.Name]:
+				state = "silent"
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Site, m.Version, m.Started.Local().Format(time.DateTime), m.Clock.Local().Format(time.DateTime), state)
 		}

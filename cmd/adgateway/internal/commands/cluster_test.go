@@ -67,7 +67,9 @@ func TestGatewaysOfACluster(t *testing.T) {
 		require.Eventually(t, func() bool { return status(g) == http.StatusOK }, patience, 10*time.Millisecond)
 	}
 	assert.Contains(t, command(t, "cluster", "rotate-key", two), "Version 2 is used by all gateways that run.")
-	assert.Contains(t, command(t, "cluster", "status", one), "Key: version 2")
+	shown := command(t, "cluster", "status", one)
+	assert.Contains(t, shown, "Key: version 2")
+	assert.Regexp(t, `gw1 .* lives\n(?s).*gw2 .* lives\n`, shown)
 	assert.Contains(t, command(t, "token", "list", two), "moved")
 	command(t, "token", "revoke", "moved", two)
 	for _, g := range gateways {
