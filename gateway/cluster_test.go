@@ -96,34 +96,9 @@ func TestAKeyRunsOnceAtSeveralGateways(t *testing.T) {
 		t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
 		c := newCluster(t, faulty, same(&fakeRunner{run: d.run}), nil)
 		faulty.Fail(0.3)
-		var group sync.WaitGroup
-		const users, clients = 6, 4
-		for user := range users {
-			for range clients { // with the same key
-				group.Go(func() {
-					name := fmt.Sprintf("user%d", user)
-					for ctx.Err() == nil {
-						w := call(c.any(), http.MethodPut, "/api/ADUser/"+name, `{"City":"Rome"}`, "Content-Type: application/json", "Idempotency-Key: key-of-"+name)
-						switch w.Code {
-						case http.StatusOK:
-							return
-						case http.StatusConflict:
-							time.Sleep(time.Millisecond) // another client has the key
-						case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-						default:
-							assert.Fail(t, "no repetition helps", "%d: %s", w.Code, w.Body)
-							return
-						}
-					}
-					assert.Fail(t, "the call did not succeed in time")
-				})
-			}
-		}
-		group.Wait()
+		d.repeated(ctx, t, c.any)
 		faulty.Heal()
-		for user := range users {
-			assert.Len(t, d.writes[fmt.Sprintf("user%d", user)], 1, "seed %d, user %d", seed, user)
-		}
+		d.madeOnce(t, seed)
 	}
 }
 
@@ -242,68 +217,4 @@ func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 	assert.EqualValues(t, 1, most.Load())
 	assert.Equal(t, done.Load(), value.Load(), "no change is lost")
 	assert.EqualValues(t, 30, done.Load())
-}
-
-// TestWhatAGoneGatewayLeftIsSettled: a gateway stands still at a point of a change. When it
-// has been gone for long enough, and not before, another one finds out what became of the
-// change and answers for it; what the first one does when it wakes up is refused (many Z1).
-func TestWhatAGoneGatewayLeftIsSettled(t *testing.T) {
-	for point, runs := range map[string]int{
-		"claimed":   1, // nothing was announced: the call runs at the other gateway
-		"announced": 1, // it was announced and not made: likewise
-		"changed":   1, // it was made: the other one finds it
-	} {
-		t.Run(point, func(t *testing.T) {
-			still, wake := make(chan struct{}), make(chan struct{})
-			var mu sync.Mutex
-			stood := false
-			d := &oneUser{city: "Oslo"}
-			d.at = func(p string) {
-				mu.Lock()
-				first := p == point && !stood
-				stood = stood || first
-				mu.Unlock()
-				if first {
-					close(still)
-					<-wake
-				}
-			}
-			var c *cluster
-			c = newCluster(t, keep.NewMemory(func() time.Time {
-				if c == nil {
-					return time.Now()
-				}
-				return c.now() // leases end by the store's clock
-			}), same(&fakeRunner{run: d.run}), nil)
-			var group sync.WaitGroup
-			var late int
-			group.Go(func() { late, _, _ = toRome(c.servers[0]) })
-			<-still
-			ended := sync.OnceFunc(func() { close(wake); group.Wait() })
-			defer ended()
-
-			status, answer, _ := toRome(c.servers[1])
-			require.Equal(t, http.StatusConflict, status)
-			assert.Equal(t, schema.InProgress, answer.Error.Code)
-			c.pass(members.Lapse+time.Second, 1, 2)
-			status, _, _ = toRome(c.servers[1])
-			assert.Equal(t, http.StatusConflict, status, "what the gateway had begun may still be made")
-
-			c.pass(10*time.Minute, 1, 2)
-			status, answer, _ = toRome(c.servers[2])
-			require.Equal(t, http.StatusOK, status, "%v", answer)
-			left, err := c.servers[1].TakeOver(t.Context())
-			require.NoError(t, err)
-			assert.Zero(t, left)
-			assert.Equal(t, "Rome", d.city)
-			made := d.changes
-			d.city = "Bern" // by somebody else
-			ended()
-			if point == "claimed" {
-				assert.Equal(t, http.StatusServiceUnavailable, late, "it is not among the live ones")
-				assert.Equal(t, made, d.changes, "and nothing is written")
-			}
-			assert.Equal(t, runs, made, point)
-		})
-	}
 }

@@ -85,6 +85,45 @@ func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Reques
 	return s, faulty, history
 }
 
+const users = 6
+
+// repeated lets clients change users at servers, with the same key until it succeeds.
+func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *Server) {
+	t.Helper()
+	var group sync.WaitGroup
+	const clients = 4
+	for user := range users {
+		for range clients {
+			group.Go(func() {
+				name := fmt.Sprintf("user%d", user)
+				for ctx.Err() == nil {
+					w := call(server(), http.MethodPut, "/api/ADUser/"+name, `{"City":"Rome"}`, "Content-Type: application/json", "Idempotency-Key: key-of-"+name)
+					switch w.Code {
+					case http.StatusOK:
+						return
+					case http.StatusConflict:
+						time.Sleep(time.Millisecond) // another client has the key
+					case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+					default:
+						assert.Fail(t, "no repetition helps", "%d: %s", w.Code, w.Body)
+						return
+					}
+				}
+				assert.Fail(t, "the call did not succeed in time")
+			})
+		}
+	}
+	group.Wait()
+}
+
+// madeOnce checks that each user was changed once.
+func (d *cities) madeOnce(t *testing.T, seed uint64) {
+	t.Helper()
+	for user := range users {
+		assert.Len(t, d.writes[fmt.Sprintf("user%d", user)], 1, "seed %d, user %d", seed, user)
+	}
+}
+
 // TestAFaultyStoreRunsNoKeyTwice: whatever the store loses, doubles, delays or does in
 // another order, a change with a key that its clients repeat until it succeeds is made
 // once, is in the history, and in its log at most once.
@@ -94,34 +133,9 @@ func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
 	for seed := range uint64(5) {
 		d := &cities{of: map[string]string{}, writes: map[string][]string{}, random: rand.New(rand.NewPCG(seed, 2))}
 		s, faulty, history := faultyServer(t, seed, d.run)
-		var group sync.WaitGroup
-		const users, clients = 6, 3
-		for user := range users {
-			for range clients { // with the same key
-				group.Go(func() {
-					name := fmt.Sprintf("user%d", user)
-					for ctx.Err() == nil {
-						w := call(s, http.MethodPut, "/api/ADUser/"+name, `{"City":"Rome"}`, "Content-Type: application/json", "Idempotency-Key: key-of-"+name)
-						switch w.Code {
-						case http.StatusOK:
-							return
-						case http.StatusConflict:
-							time.Sleep(time.Millisecond) // another client has the key
-						case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-						default:
-							assert.Fail(t, "no repetition helps", "%d: %s", w.Code, w.Body)
-							return
-						}
-					}
-					assert.Fail(t, "the call did not succeed in time")
-				})
-			}
-		}
-		group.Wait()
+		d.repeated(ctx, t, func() *Server { return s })
 		faulty.Heal()
-		for user := range users {
-			assert.Len(t, d.writes[fmt.Sprintf("user%d", user)], 1, "seed %d, user %d", seed, user)
-		}
+		d.madeOnce(t, seed)
 		logged := map[string]int{}
 		require.NoError(t, s.Kept.Log(t.Context(), changes.Log, keep.Position{}, func(a keep.Appended) bool {
 			logged[string(a.Value)]++

@@ -29,8 +29,8 @@ type city struct {
 }
 
 // run is what the scripts do; at is called before and after the announcement of a change,
-// and after the write.
-func (d *city) run(at func(point string)) ps.Runner {
+// and after the write. A gateway that dies there goes no further.
+func (d *city) run(at func(point string) (dies bool)) ps.Runner {
 	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		record := sample(schema.User)
 		d.mu.Lock()
@@ -46,7 +46,9 @@ func (d *city) run(at func(point string)) ps.Runner {
 		if err := req.Announced(intent); err != nil {
 			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 		}
-		at("announced")
+		if at("announced") {
+			return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent, Server: intent.Server}
+		}
 		d.mu.Lock()
 		d.value, d.writes = "Rome", d.writes+1
 		d.mu.Unlock()
@@ -55,25 +57,35 @@ func (d *city) run(at func(point string)) ps.Runner {
 	}}
 }
 
+// lives is where no gateway dies.
+func lives(string) bool { return false }
+
 // TestAnotherGatewaySettlesWhatADeadOneLeft: a call with a key whose gateway stops answers
 // in_progress at others as long as it may still run, and is settled by one of them then. If
 // the first one only slept, its change is refused, or what it did is not done again.
 func TestAnotherGatewaySettlesWhatADeadOneLeft(t *testing.T) {
-	for _, point := range []string{"read", "written"} {
+	for _, point := range []string{"read", "announced", "written"} {
 		t.Run(point, func(t *testing.T) {
 			d := &city{value: "Oslo"}
 			reached, wake := make(chan struct{}), make(chan struct{})
 			var once sync.Once
-			asleep := d.run(func(at string) {
+			asleep := d.run(func(at string) (dies bool) {
 				if at == point {
-					once.Do(func() { close(reached); <-wake })
+					once.Do(func() { close(reached); <-wake; dies = true })
 				}
+				return dies
 			})
-			c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
+			var c *cluster
+			c = newCluster(t, keep.NewMemory(func() time.Time {
+				if c == nil {
+					return time.Now()
+				}
+				return c.now() // leases end by the clock of the store
+			}), func(n int) ps.Runner {
 				if n == 0 {
 					return asleep
 				}
-				return d.run(func(string) {})
+				return d.run(lives)
 			}, nil)
 			var first int
 			var group sync.WaitGroup
@@ -115,11 +127,12 @@ func TestTheHistoryOfADeadGatewayIsSettled(t *testing.T) {
 	d := &city{value: "Oslo"}
 	reached, wake := make(chan struct{}), make(chan struct{})
 	c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
-		return d.run(func(at string) {
+		return d.run(func(at string) bool {
 			if n == 0 && at == "written" {
 				close(reached)
 				<-wake
 			}
+			return false
 		})
 	}, nil)
 	var group sync.WaitGroup
@@ -201,7 +214,7 @@ func TestLate(t *testing.T) {
 // TestAChangeThatWasAllowedTooLongAgoIsStopped: and can be sent again.
 func TestAChangeThatWasAllowedTooLongAgoIsStopped(t *testing.T) {
 	d := &city{value: "Oslo"}
-	c := newCluster(t, keep.NewMemory(nil), func(int) ps.Runner { return d.run(func(string) {}) }, nil)
+	c := newCluster(t, keep.NewMemory(nil), func(int) ps.Runner { return d.run(lives) }, nil)
 	s, asked := c.servers[0], 0
 	real := s.now
 	s.now = func() time.Time { // the host stands still between the batch and the answer

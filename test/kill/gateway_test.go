@@ -83,25 +83,10 @@ func serve(text string) error {
 		}
 		return append(p.Keys[i], systemtest.EngineVariable+"=kill")
 	}}
-	stack, err := app.New(ctx, app.Options{
+	return systemtest.Serve(ctx, app.Options{
 		Settings: settings, Auth: static, Log: log, Engine: "sandbox", Dial: p.dial,
 		Session: func(ps.Lane) session.Config { return session.Config{Starter: starter} },
-	})
-	if err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	fmt.Printf("http://%s\n", listener.Addr())
-	err = stack.Gateway.Run(ctx, listener)
-	closing, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
-	defer cancel()
-	if closed := stack.Close(closing); err == nil {
-		err = closed
-	}
-	return err
+	}, "127.0.0.1:0", func(address net.Addr) { fmt.Printf("http://%s\n", address) })
 }
 
 func (p *plan) dial(_ context.Context, network, address string) (net.Conn, error) {

@@ -4,29 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"adgateway/ps/sandbox/sandboxtest"
+	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// number returns the value of an environment variable, for longer runs by hand.
-func number(t *testing.T, name string, otherwise int) int {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err, name)
-	return n
-}
 
 // list returns a list of mixed changes of which each changes something, and of which none
 // could be made twice unseen: a repetition would fail, or find nothing to do.
@@ -60,8 +48,8 @@ const late = "kill.late"
 // twice, what failed is tried again, and the undo of the job, during which it is killed as
 // well, leaves the directory as it was.
 func TestKilledInAJob(t *testing.T) {
-	items, kills := number(t, "JOB_ITEMS", 300), number(t, "KILLS", 2)
-	every := time.Duration(number(t, "KILL_EVERY_MS", 150)) * time.Millisecond
+	items, kills := systemtest.Number(t, "JOB_ITEMS", 300), systemtest.Number(t, "KILLS", 2)
+	every := time.Duration(systemtest.Number(t, "KILL_EVERY_MS", 150)) * time.Millisecond
 	patience := time.Minute + time.Duration(items)*time.Second/2
 	f := newFleet(t, "store.file="+filepath.Join(t.TempDir(), "state.db"), "jobs.rate=0", "jobs.share=100", "http.settlePause=50ms",
 		"pool.startTimeout=60s", "jobs.maxItems=200000")

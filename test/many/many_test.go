@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,21 +15,11 @@ import (
 	"time"
 
 	"adgateway/ps/sandbox/directory"
+	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// number returns the value of an environment variable, for longer runs by hand.
-func number(t *testing.T, name string, otherwise int) int {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err, name)
-	return n
-}
 
 // item is one change, with a value that no other has. It is asked for under one key, until
 // some gateway says what became of it.
@@ -167,10 +155,10 @@ const leaseEnds = 75 * time.Second
 // was confirmed is in the directory, and nothing else is. KILLS, KILL_EVERY_MS, MANY_ITEMS,
 // PATIENCE_S and SEED are for longer runs.
 func TestKilledAmongMany(t *testing.T) {
-	n, kills := number(t, "MANY_ITEMS", 160), number(t, "KILLS", 4)
-	every := time.Duration(number(t, "KILL_EVERY_MS", 1200)) * time.Millisecond
-	patience := time.Duration(number(t, "PATIENCE_S", 3)) * time.Second
-	seed := uint64(number(t, "SEED", 1))
+	n, kills := systemtest.Number(t, "MANY_ITEMS", 160), systemtest.Number(t, "KILLS", 4)
+	every := time.Duration(systemtest.Number(t, "KILL_EVERY_MS", 1200)) * time.Millisecond
+	patience := time.Duration(systemtest.Number(t, "PATIENCE_S", 3)) * time.Second
+	seed := uint64(systemtest.Number(t, "SEED", 1))
 	random := rand.New(rand.NewPCG(seed, 0))
 	f := newFleet(t, "cluster.settleDelay=1s", "http.settlePause=50ms", "http.writeTimeout=3s", "pool.directorySessions=4", "log.level=error")
 	f.makeUsers()

@@ -88,6 +88,8 @@ func runNode(ctx context.Context, o stock.Options) error {
 
 // runGateway runs a gateway until ctx ends.
 func runGateway(ctx context.Context, p *plan) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	settings, err := configtest.Load("", nil, p.Settings)
 	if err != nil {
 		return err
@@ -105,26 +107,13 @@ func runGateway(ctx context.Context, p *plan) error {
 	if err := static.AddToken(token, &auth.Principal{Name: "many", Scopes: []auth.Scope{auth.All}}); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", p.Listen)
-	if err != nil {
-		return err
-	}
-	stack, err := app.New(ctx, app.Options{
-		Settings: settings, Auth: static, Log: log, Engine: "sandbox", Dial: link.Dial,
-		Session: func(ps.Lane) session.Config { return session.Config{Starter: link.Starter()} },
-	})
-	if err != nil {
-		return err
-	}
 	var running sync.WaitGroup
 	running.Go(func() { link.Run(ctx) })
-	fmt.Println("listening")
-	err = stack.Gateway.Run(ctx, listener)
-	closing, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
-	defer cancel()
-	if closed := stack.Close(closing); err == nil {
-		err = closed
-	}
+	err = systemtest.Serve(ctx, app.Options{
+		Settings: settings, Auth: static, Log: log, Engine: "sandbox", Dial: link.Dial,
+		Session: func(ps.Lane) session.Config { return session.Config{Starter: link.Starter()} },
+	}, p.Listen, func(net.Addr) { fmt.Println("listening") })
+	stop()
 	running.Wait()
 	if closed := link.Close(); err == nil {
 		err = closed

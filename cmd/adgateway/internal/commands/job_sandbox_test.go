@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -9,11 +8,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"adgateway/gateway/config"
+	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,24 +90,6 @@ func TestJobsOfAGateway(t *testing.T) {
 	assert.Contains(t, stdout, held.ID)
 }
 
-// lockedBuffer is written to by a command and read by the test.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // Who watches a job sees its end although the gateway was restarted meanwhile.
 func TestJobIsWatchedThroughARestart(t *testing.T) {
 	port, err := net.Listen("tcp", "127.0.0.1:0")
@@ -128,7 +109,7 @@ func TestJobIsWatchedThroughARestart(t *testing.T) {
 	}
 	submitted := ofJob(t, codeDone, "submit", list(t, "cities.ndjson", items.String()), "--operation", "user.update", "--on-unknown", "continue")
 	ended := make(chan int, 1)
-	var stdout, stderr lockedBuffer
+	var stdout, stderr systemtest.LogBuffer
 	go func() { ended <- Run(t.Context(), []string{"job", "watch", submitted.ID}, &stdout, &stderr) }()
 	under := regexp.MustCompile(fmt.Sprintf(`\d+ of %d `, total))
 	require.Eventually(t, func() bool { return under.MatchString(stderr.String()) }, patience, time.Millisecond)

@@ -1,13 +1,12 @@
 package jobclient_test
 
 import (
-	"bytes"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"adgateway/cmd/adgateway/internal/jobclient"
+	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,27 +49,9 @@ func TestLinesAreRare(t *testing.T) {
 	assert.Equal(t, "0 of 100  0 %\n5 of 100  5 %\n10 of 100  10 %\n100 of 100  100 %\n", out.String())
 }
 
-// lockedBuffer is written to by the bar and read by the test.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 func TestBar(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	var out lockedBuffer
+	var out systemtest.LogBuffer
 	display := jobclient.NewDisplay(&out, true, time.Now)
 	display.Show(&underWay)
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "7,412 of 10,000") }, 20*time.Second, time.Millisecond)

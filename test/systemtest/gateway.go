@@ -1,0 +1,47 @@
+package systemtest
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+	"testing"
+
+	"adgateway/cmd/adgateway/app"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Number returns the value of an environment variable, for longer runs by hand.
+func Number(t testing.TB, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, name)
+	return n
+}
+
+// Serve runs a gateway on an address until ctx ends, for tests that have gateways in
+// processes of their own. listening is called when it listens.
+func Serve(ctx context.Context, o app.Options, address string, listening func(net.Addr)) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	stack, err := app.New(ctx, o)
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	listening(listener.Addr())
+	err = stack.Gateway.Run(ctx, listener)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), Patience)
+	defer cancel()
+	if closed := stack.Close(closing); err == nil {
+		err = closed
+	}
+	return err
+}
