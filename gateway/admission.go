@@ -60,7 +60,7 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 	if err := s.decideTogether(ctx, append(shares, more...)); err != nil {
 		return s.refuse(r, err)
 	}
-	r.allowedAt = s.now()
+	r.allowedAt = s.Now()
 	return nil
 }
 
@@ -333,7 +333,7 @@ var errLate = errors.New("too much time has passed since the change was allowed"
 
 // inTime refuses a change that was allowed too long ago.
 func (s *Server) inTime(r *request) error {
-	if s.Members == nil || !late(r.allowedAt, s.now()) {
+	if s.Members == nil || !late(r.allowedAt, s.Now()) {
 		return nil
 	}
 	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Warn("a change was stopped, as this host stood still after it had been allowed")

@@ -53,7 +53,7 @@ func newCluster(t *testing.T, store keep.Store, runner func(n int) ps.Runner, ch
 		require.NoError(t, err)
 		c.selves = append(c.selves, self)
 		c.servers = append(c.servers, newTestServer(t, runner(n), func(o *Options) {
-			o.Kept, o.History, o.Members, o.now, o.Policy.SettlePause = c.store, history, self, c.now, time.Millisecond
+			o.Kept, o.History, o.Members, o.Now, o.Policy.SettlePause = c.store, history, self, c.now, time.Millisecond
 			if change != nil {
 				change(n, o)
 			}

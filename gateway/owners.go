@@ -23,7 +23,7 @@ func (s *Server) owner(limit time.Duration) *changes.Owner {
 	if s.Members == nil {
 		return nil
 	}
-	return &changes.Owner{Gateway: s.Members.Name(), Incarnation: s.Members.Incarnation(), Until: s.now().Add(limit + leaseAfter)}
+	return &changes.Owner{Gateway: s.Members.Name(), Incarnation: s.Members.Incarnation(), Until: s.Now().Add(limit + leaseAfter)}
 }
 
 // mine reports whether this process is an owner.
@@ -37,7 +37,7 @@ func (s *Server) orphaned(o *changes.Owner) bool {
 	switch {
 	case o.Gateway == s.Members.Name():
 		return !s.mine(o)
-	case s.now().Before(o.Until.Add(s.SettleDelay)):
+	case s.Now().Before(o.Until.Add(s.SettleDelay)):
 		return false
 	}
 	return s.Members.Gone(o.Gateway, o.Incarnation, s.SettleDelay)
@@ -95,7 +95,7 @@ func (s *Server) running(call *keptCall) *failure {
 	} else if s.orphaned(o) {
 		return nil
 	} else if s.Members.Gone(o.Gateway, o.Incarnation, 0) {
-		wait = max(wait, o.Until.Add(s.SettleDelay).Sub(s.now()))
+		wait = max(wait, o.Until.Add(s.SettleDelay).Sub(s.Now()))
 	}
 	failed := fail(schema.InProgress, "A call with this %s is running at another gateway, or was when that ended. Repeat it later to get its answer.", keyHeader)
 	failed.retryAfter = wait

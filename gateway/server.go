@@ -90,8 +90,9 @@ type Options struct {
 	// Members are the gateways that share the store; nil: this one is alone. What they share
 	// is decided together then: keys, plans, budgets, and which object and name is changed.
 	Members     *members.Self
-	SettleDelay time.Duration // after the end of a gateway and of what it may still run, before another settles it; zero: 30 s
-	NameHold    time.Duration // for which a name that was given at one controller is not given at another; zero: 4 h
+	Now         func() time.Time // the clock by which members know what others may still run; nil: time.Now
+	SettleDelay time.Duration    // after the end of a gateway and of what it may still run, before another settles it; zero: 30 s
+	NameHold    time.Duration    // for which a name that was given at one controller is not given at another; zero: 4 h
 
 	JobLimits JobLimits          // jobs need a store and a history
 	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
@@ -103,7 +104,6 @@ type Options struct {
 
 	streamAbove int           // tests lower it
 	keepAlive   time.Duration // of streams of events; tests lower it
-	now         func() time.Time
 }
 
 // Policy is the part of the settings that may change while the server runs, see
@@ -177,8 +177,8 @@ func (o *Options) complete() error {
 	}
 	o.Streams = cmp.Or(o.Streams, 50)
 	o.SettleDelay, o.NameHold = cmp.Or(o.SettleDelay, 30*time.Second), cmp.Or(o.NameHold, 4*time.Hour)
-	if o.now == nil {
-		o.now = time.Now
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Kept != nil && o.History != nil && o.History.Store() != o.Kept {
 		missing = append(missing, errors.New("gateway: the history must be in the store of the keys, so that both are decided at once"))

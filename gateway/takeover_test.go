@@ -216,8 +216,8 @@ func TestAChangeThatWasAllowedTooLongAgoIsStopped(t *testing.T) {
 	d := &city{value: "Oslo"}
 	c := newCluster(t, keep.NewMemory(nil), func(int) ps.Runner { return d.run(lives) }, nil)
 	s, asked := c.servers[0], 0
-	real := s.now
-	s.now = func() time.Time { // the host stands still between the batch and the answer
+	real := s.Now
+	s.Now = func() time.Time { // the host stands still between the batch and the answer
 		asked++
 		return real().Add(time.Duration(asked) * 3 * time.Second)
 	}
@@ -225,7 +225,7 @@ func TestAChangeThatWasAllowedTooLongAgoIsStopped(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Equal(t, "none", got.Error.Outcome)
 	assert.Zero(t, d.writes)
-	s.now = real
+	s.Now = real
 	status, got, _ = toRome(s)
 	require.Equal(t, http.StatusOK, status, "%+v", got)
 	assert.Equal(t, 1, d.writes)

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -113,7 +112,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // ask sends an item to a gateway, and sets its status if the answer settles it.
 func (c *crowd) ask(ctx context.Context, gateway int, it *item) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, min(30*time.Second, c.patience))
 	defer cancel()
 	it.asked++
 	request, err := http.NewRequestWithContext(ctx, it.method, "http://"+c.f.gateways[gateway].plan.Listen+it.path, strings.NewReader(it.body))
@@ -151,23 +150,29 @@ func (c *crowd) ask(ctx context.Context, gateway int, it *item) {
 // http.writeTimeout and a minute (many Z1). Who is not that patient leaves items open.
 const leaseEnds = 75 * time.Second
 
-// TestKilledAmongMany: whichever gateways and nodes are killed, a key runs at most once, what
-// was confirmed is in the directory, and nothing else is. KILLS, KILL_EVERY_MS, MANY_ITEMS,
-// PATIENCE_S and SEED are for longer runs.
-func TestKilledAmongMany(t *testing.T) {
-	n, kills := systemtest.Number(t, "MANY_ITEMS", 160), systemtest.Number(t, "KILLS", 4)
-	every := time.Duration(systemtest.Number(t, "KILL_EVERY_MS", 1200)) * time.Millisecond
-	patience := time.Duration(systemtest.Number(t, "PATIENCE_S", 3)) * time.Second
+// TestFaultsAmongMany: whichever gateways and nodes are killed, stopped, cut off, slow or
+// have a wrong clock, a key runs at most once, what was confirmed is in the directory, and
+// nothing else is. FAULTS, FAULT_EVERY_MS, FAULT_LASTS_MS, MANY_ITEMS, PATIENCE_S and SEED
+// are for longer runs; FAULT is one kind of them only.
+func TestFaultsAmongMany(t *testing.T) {
+	n := systemtest.Number(t, "MANY_ITEMS", 200)
+	patience := time.Duration(systemtest.Number(t, "PATIENCE_S", 2)) * time.Second
 	seed := uint64(systemtest.Number(t, "SEED", 1))
-	random := rand.New(rand.NewPCG(seed, 0))
+	plan := faultPlan{
+		most:   systemtest.Number(t, "FAULTS", 10),
+		every:  time.Duration(systemtest.Number(t, "FAULT_EVERY_MS", 350)) * time.Millisecond,
+		lasts:  time.Duration(systemtest.Number(t, "FAULT_LASTS_MS", 1500)) * time.Millisecond,
+		kind:   os.Getenv("FAULT"),
+		random: rand.New(rand.NewPCG(seed, 0)),
+	}
 	f := newFleet(t, "cluster.settleDelay=1s", "http.settlePause=50ms", "http.writeTimeout=3s", "pool.directorySessions=4", "log.level=error")
 	f.makeUsers()
 	started := f.last()
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(n)*time.Second+time.Duration(kills)*(every+patience+20*time.Second))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(n)*time.Second+time.Duration(plan.most)*(plan.every+plan.lasts+patience+20*time.Second))
 	defer cancel()
 
-	all := items(n, random)
+	all := items(n, plan.random)
 	queue := make(chan *item, n)
 	for _, it := range all {
 		queue <- it
@@ -180,60 +185,15 @@ func TestKilledAmongMany(t *testing.T) {
 	}
 	over := make(chan struct{})
 	go func() { defer close(over); clients.Wait() }()
-	killed := f.killAtRandom(ctx, over, kills, every, random)
+	happened := f.fail(ctx, over, plan)
 	<-over
-	t.Logf("%d items, 8 clients, %d kills (%s) in %s; %d asked again afterwards", n, len(killed), strings.Join(killed, " "),
+	t.Logf("seed %d: %d items, 8 clients, %d faults (%s) in %s; %d asked again afterwards", seed, n, len(happened), strings.Join(happened, ", "),
 		time.Since(began).Round(time.Millisecond), c.repeats.Load())
-	if left := unsettled(all); len(left) > n/4 || patience > leaseEnds && len(left) > 0 {
+	if left := unsettled(all); len(left) > n/2 || patience > leaseEnds+plan.lasts && len(left) > 0 {
 		t.Errorf("%d are open:\n%s", len(left), strings.Join(left[:min(len(left), 10)], "\n"))
 	}
 	c.wrong.Range(func(_, what any) bool { t.Error(what); return true })
 	f.verify(all, started)
-}
-
-// killAtRandom kills gateways and nodes, never two nodes at a time, and starts them again.
-func (f *fleet) killAtRandom(ctx context.Context, over <-chan struct{}, kills int, every time.Duration, random *rand.Rand) (killed []string) {
-	var starting sync.WaitGroup
-	defer starting.Wait()
-	var node, gateways [members]atomic.Bool // are being started again
-	for range kills {
-		select {
-		case <-over:
-			return killed
-		case <-ctx.Done():
-			return killed
-		case <-time.After(every):
-		}
-		i := random.IntN(members)
-		if random.IntN(3) == 0 {
-			busy := slices.ContainsFunc([]int{0, 1, 2}, func(k int) bool { return node[k].Load() })
-			if busy {
-				continue
-			}
-			f.restart(ctx, f.nodes[i], &node[i], &starting, 500*time.Millisecond)
-			killed = append(killed, f.nodes[i].plan.Name)
-			continue
-		}
-		if gateways[i].Load() {
-			continue
-		}
-		f.restart(ctx, f.gateways[i], &gateways[i], &starting, 0)
-		killed = append(killed, f.gateways[i].plan.Name)
-	}
-	return killed
-}
-
-// restart kills a process, and starts it again after a pause, in the background.
-func (f *fleet) restart(ctx context.Context, p *process, busy *atomic.Bool, starting *sync.WaitGroup, after time.Duration) {
-	busy.Store(true)
-	p.signal(syscall.SIGKILL)
-	starting.Go(func() {
-		defer busy.Store(false)
-		pause(ctx, after)
-		if err := p.again(ctx); err != nil {
-			f.t.Error(err)
-		}
-	})
 }
 
 func unsettled(all []*item) (left []string) {

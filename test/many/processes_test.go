@@ -1,6 +1,7 @@
-// Package many kills gateways and nodes of their engine at any moment, while clients repeat
-// their calls at whichever gateway answers. The gateways and the nodes are processes; the
-// simulated domain lives in the test's, so that its write log says what really happened.
+// Package many kills, stops and cuts off gateways and nodes of their engine at any moment,
+// while clients repeat their calls at whichever gateway answers. The gateways and the nodes
+// are processes, which know each other by proxies in the test's only; the simulated domain
+// lives there, too, so that its write log says what really happened.
 package many
 
 import (
@@ -22,6 +23,7 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/engine"
+	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/engine/stock"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
@@ -48,6 +50,7 @@ type plan struct {
 
 	Name, Listen, Domain string // of a gateway
 	Settings             []string
+	Clock                time.Duration // by which its clock is ahead
 }
 
 func TestMain(m *testing.M) {
@@ -98,7 +101,7 @@ func runGateway(ctx context.Context, p *plan) error {
 	log.SetOutput(os.Stderr)
 	log.SetLevel(logrus.WarnLevel)
 	link, err := remote.Connect(ctx, remote.LinkOptions{
-		Address: p.Domain, Secret: func() (string, error) { return secret, nil }, Gateway: p.Name, Account: "gmsa-" + p.Name + "$",
+		Address: p.Domain, Secret: func() (string, error) { return secret, nil }, Gateway: p.Name, Account: "gmsa-" + p.Name + "$", Clock: p.Clock,
 	})
 	if err != nil {
 		return err
@@ -111,6 +114,7 @@ func runGateway(ctx context.Context, p *plan) error {
 	running.Go(func() { link.Run(ctx) })
 	err = systemtest.Serve(ctx, app.Options{
 		Settings: settings, Auth: static, Log: log, Engine: "sandbox", Dial: link.Dial,
+		Now:     func() time.Time { return time.Now().Add(p.Clock) },
 		Session: func(ps.Lane) session.Config { return session.Config{Starter: link.Starter()} },
 	}, p.Listen, func(net.Addr) { fmt.Println("listening") })
 	stop()
@@ -190,6 +194,8 @@ type fleet struct {
 	writes   *sandbox.WriteLog
 	gateways []*process
 	nodes    []*process
+	between  *enginetest.Wires    // of the nodes
+	wires    [][]*enginetest.Wire // of each gateway to the nodes
 }
 
 // ports returns free ports.
@@ -219,17 +225,28 @@ func newFleet(t *testing.T, settings ...string) *fleet {
 	folder := t.TempDir()
 	keyFile := filepath.Join(folder, "cluster.key")
 	clients, routes, api := ports(t, members), ports(t, members), ports(t, members)
-	var servers []string
+	f.between, err = enginetest.NewWires(members)
+	t.Cleanup(f.between.Close)
+	require.NoError(t, err)
 	for i := range members {
 		name := fmt.Sprintf("n%d", i+1)
-		peers := append(append([]string{}, routes[:i]...), routes[i+1:]...)
+		f.between.To(i, routes[i])
 		f.nodes = append(f.nodes, &process{t: t, log: &systemtest.LogBuffer{}, plan: plan{Name: name, Node: &stock.Options{
-			Node: name, Cluster: "many", Listen: clients[i], ClusterListen: routes[i], Peers: peers, Store: filepath.Join(folder, name), MaxStore: 1 << 30,
+			Node: name, Cluster: "many", Listen: clients[i], ClusterListen: routes[i], Peers: f.between.Peers(i), Store: filepath.Join(folder, name), MaxStore: 1 << 30,
+			Advertise: "127.0.0.1:1", // nobody listens: there is no way around the proxies
 		}}})
-		servers = append(servers, "nats://"+clients[i])
 	}
 	for i := range members {
 		name := fmt.Sprintf("gw%d", i+1)
+		var servers []string
+		var wires []*enginetest.Wire
+		for _, client := range clients {
+			wire, err := enginetest.NewWire(client)
+			require.NoError(t, err)
+			t.Cleanup(wire.Close)
+			wires, servers = append(wires, wire), append(servers, "nats://"+wire.Address())
+		}
+		f.wires = append(f.wires, wires)
 		f.gateways = append(f.gateways, &process{t: t, log: &systemtest.LogBuffer{}, plan: plan{Name: name, Listen: api[i], Domain: domain.Address(), Settings: append([]string{
 			"cluster.name=many", "cluster.gateway=" + name, "cluster.servers=[" + strings.Join(servers, ", ") + "]", "cluster.keyFile=" + keyFile,
 			"store.file=" + filepath.Join(folder, name+".db"), "audit.file=off",

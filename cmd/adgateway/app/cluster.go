@@ -73,7 +73,7 @@ func storeOptions(o Options) (natsstore.Options, error) {
 		return natsstore.Options{}, errors.New("store.file: a gateway of a cluster keeps a mirror of the shared store in the folder of this file: set it")
 	}
 	endpoint, err := Endpoint(c, o.Store)
-	return natsstore.Options{Name: c.Name, Gateway: c.Gateway, Mirror: clusterFile(o, "mirror"), Connect: endpoint.Connect}, err
+	return natsstore.Options{Name: c.Name, Gateway: c.Gateway, Mirror: clusterFile(o, "mirror"), Connect: endpoint.Connect, Now: o.Now}, err
 }
 
 // clusterFile returns the path of a file of the cluster that this gateway keeps itself.
@@ -131,7 +131,7 @@ func memberOptions(o Options) members.Options {
 	c := o.Settings.Cluster
 	return members.Options{
 		Name: c.Gateway, File: clusterFile(o, "member"), Version: o.Version.Version, Format: memberFormat,
-		Site: c.Site, Settings: agreed(o.Settings), ClockWarn: c.ClockWarn,
+		Site: c.Site, Settings: agreed(o.Settings), ClockWarn: c.ClockWarn, Now: o.Now,
 	}
 }
 

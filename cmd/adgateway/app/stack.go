@@ -54,6 +54,9 @@ type Options struct {
 	Session func(ps.Lane) session.Config
 	Dial    servers.Dial // probes servers; nil dials the network
 
+	// Now is the clock by which the gateways of a cluster compare; nil: time.Now.
+	Now func() time.Time
+
 	// Event writes an entry to the system's event log; nil: there is none.
 	Event events.Write
 
@@ -232,7 +235,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), Members: s.kept.member(), SettleDelay: o.Settings.Cluster.SettleDelay, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
+		Kept: s.kept.sealed(), Members: s.kept.member(), Now: o.Now, SettleDelay: o.Settings.Cluster.SettleDelay, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,

@@ -27,7 +27,7 @@ const startLimit = 60 * time.Second
 type Cluster struct {
 	t      testing.TB
 	folder string
-	wires  *wires
+	wires  *Wires
 
 	mu    sync.Mutex
 	nodes []*engine.Node // nil while stopped
@@ -38,10 +38,12 @@ type Cluster struct {
 // them.
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, folder: t.TempDir(), wires: newWires(n), nodes: make([]*engine.Node, n), ports: make([]int, n)}
+	c := &Cluster{t: t, folder: t.TempDir(), wires: &Wires{}, nodes: make([]*engine.Node, n), ports: make([]int, n)}
 	t.Cleanup(c.close)
 	if n > 1 {
-		require.NoError(t, c.wires.open())
+		var err error
+		c.wires, err = NewWires(n)
+		require.NoError(t, err)
 	}
 	var all sync.WaitGroup
 	errs := make([]error, n)
@@ -67,7 +69,7 @@ func (c *Cluster) Options(i int) stock.Options {
 	}
 	if len(c.nodes) > 1 {
 		o.ClusterListen = "127.0.0.1:-1"
-		o.Peers = c.wires.peers(i)
+		o.Peers = c.wires.Peers(i)
 		o.Advertise = "127.0.0.1:1" // nobody listens: nodes have no way around the proxies
 	}
 	return o
@@ -83,7 +85,7 @@ func (c *Cluster) start(i int) error {
 	if err != nil {
 		return err
 	}
-	c.wires.target(i, node.ClusterPort())
+	c.wires.To(i, local(node.ClusterPort()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nodes[i], c.ports[i] = node, node.Port()
@@ -109,10 +111,10 @@ func (c *Cluster) Stop(i int) {
 }
 
 // Cut holds back everything between node i and the other nodes. Clients still reach it.
-func (c *Cluster) Cut(i int) { c.wires.cut(i, true) }
+func (c *Cluster) Cut(i int) { c.wires.Cut(i, true) }
 
 // Heal lets pass what Cut held back.
-func (c *Cluster) Heal(i int) { c.wires.cut(i, false) }
+func (c *Cluster) Heal(i int) { c.wires.Cut(i, false) }
 
 // URLs are where clients connect, those of stopped nodes included.
 func (c *Cluster) URLs() []string {
@@ -182,7 +184,7 @@ func (c *Cluster) AwaitReady() {
 }
 
 func (c *Cluster) close() {
-	c.wires.close()
+	c.wires.Close()
 	var all sync.WaitGroup
 	for i := range c.nodes {
 		all.Go(func() { c.Stop(i) })

@@ -1,0 +1,180 @@
+package enginetest
+
+import (
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+)
+
+// Wire is a proxy on the way from one process to another. It can hold bytes back while
+// the connections stay open, which is the hard kind of partition (many T2), make them
+// late, and show them to a listener. It is safe for concurrent use.
+type Wire struct {
+	listener net.Listener
+	work     sync.WaitGroup
+	done     chan struct{} // closed by Close
+
+	mu     sync.Mutex
+	change *sync.Cond    // of what follows
+	target string        // empty until it is known
+	holds  int           // how often it is held
+	late   time.Duration // the most that a piece is late
+	tap    func([]byte)
+	closed bool
+	open   map[net.Conn]bool
+}
+
+// NewWire returns a wire that leads to an address; empty: see [Wire.To]. [Wire.Close]
+// must follow.
+func NewWire(target string) (*Wire, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	w := &Wire{listener: listener, target: target, open: map[net.Conn]bool{}, done: make(chan struct{})}
+	w.change = sync.NewCond(&w.mu)
+	w.work.Go(w.accept)
+	return w, nil
+}
+
+// Address is where the wire is entered.
+func (w *Wire) Address() string { return w.listener.Addr().String() }
+
+// To says where new connections lead.
+func (w *Wire) To(target string) { w.set(func() { w.target = target }) }
+
+// Hold keeps everything back, or lets it pass again. It counts.
+func (w *Wire) Hold(on bool) {
+	w.set(func() {
+		if on {
+			w.holds++
+		} else {
+			w.holds = max(0, w.holds-1)
+		}
+	})
+}
+
+// Delay makes each piece late by a time at random, at most this.
+func (w *Wire) Delay(most time.Duration) { w.set(func() { w.late = most }) }
+
+// Tap calls listen with each piece that passes, in both directions. It may be called
+// concurrently, and must not keep the bytes.
+func (w *Wire) Tap(listen func([]byte)) { w.set(func() { w.tap = listen }) }
+
+// Close ends the wire and its connections.
+func (w *Wire) Close() {
+	_ = w.listener.Close()
+	w.set(func() {
+		if !w.closed {
+			close(w.done)
+		}
+		w.closed = true
+		for conn := range w.open {
+			_ = conn.Close()
+		}
+	})
+	w.work.Wait()
+}
+
+func (w *Wire) set(change func()) {
+	w.mu.Lock()
+	change()
+	w.mu.Unlock()
+	w.change.Broadcast()
+}
+
+// pass waits until bytes may pass, and reports false when the wire is closed.
+func (w *Wire) pass(bytes []byte) bool {
+	w.mu.Lock()
+	late, tap := w.late, w.tap
+	w.mu.Unlock()
+	if late > 0 && len(bytes) > 0 {
+		select {
+		case <-time.After(rand.N(late)):
+		case <-w.done:
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !w.closed && (w.holds > 0 || w.target == "") {
+		w.change.Wait()
+	}
+	if tap != nil && !w.closed && len(bytes) > 0 {
+		tap(bytes)
+	}
+	return !w.closed
+}
+
+// hold keeps conn for closing, and reports false when the wire is closed already.
+func (w *Wire) hold(conn net.Conn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		_ = conn.Close()
+		return false
+	}
+	w.open[conn] = true
+	return true
+}
+
+func (w *Wire) drop(conn net.Conn) {
+	_ = conn.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.open, conn)
+}
+
+func (w *Wire) accept() {
+	for {
+		conn, err := w.listener.Accept()
+		if err != nil { // it was closed
+			return
+		}
+		if w.hold(conn) {
+			w.work.Go(func() { w.serve(conn) })
+		}
+	}
+}
+
+func (w *Wire) serve(near net.Conn) {
+	defer w.drop(near)
+	if !w.pass(nil) {
+		return
+	}
+	w.mu.Lock()
+	target := w.target
+	w.mu.Unlock()
+	far, err := net.Dial("tcp", target)
+	if err != nil || !w.hold(far) {
+		return
+	}
+	defer w.drop(far)
+	var back sync.WaitGroup
+	back.Go(func() { w.copy(near, far) })
+	w.copy(far, near)
+	back.Wait()
+}
+
+// copy passes bytes on, and closes both ends when one of them ends.
+func (w *Wire) copy(to, from net.Conn) {
+	defer func() {
+		_ = to.Close()
+		_ = from.Close()
+	}()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			if !w.pass(buffer[:n]) {
+				return
+			}
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}

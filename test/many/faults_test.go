@@ -1,0 +1,130 @@
+package many
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"adgateway/gateway/engine/enginetest"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// faultPlan says which faults happen, by its random numbers.
+type faultPlan struct {
+	most         int
+	every, lasts time.Duration // a fault lasts at most so long
+	kind         string        // empty: all
+	random       *rand.Rand
+}
+
+// fault is what goes wrong with a gateway or a node, by its number. It returns what ends
+// it; nil: the process is killed, and started again.
+type fault struct {
+	name   string
+	ofNode bool
+	begin  func(f *fleet, i int, random *rand.Rand) (end func())
+}
+
+// faults are those that a plan chooses from.
+var faults = []fault{
+	{"kill", false, nil},
+	{"kill", true, nil},
+	{"stop", false, func(f *fleet, i int, _ *rand.Rand) func() { return f.gateways[i].stop() }},
+	{"stop", true, func(f *fleet, i int, _ *rand.Rand) func() { return f.nodes[i].stop() }},
+	{"cut", false, func(f *fleet, i int, _ *rand.Rand) func() {
+		f.toEngine(i, func(w *enginetest.Wire) { w.Hold(true) })
+		return func() { f.toEngine(i, func(w *enginetest.Wire) { w.Hold(false) }) }
+	}},
+	{"cut", true, func(f *fleet, i int, _ *rand.Rand) func() {
+		f.between.Cut(i, true)
+		return func() { f.between.Cut(i, false) }
+	}},
+	{"slow", false, func(f *fleet, i int, random *rand.Rand) func() {
+		late := time.Duration(1+random.IntN(80)) * time.Millisecond
+		f.toEngine(i, func(w *enginetest.Wire) { w.Delay(late) })
+		return func() { f.toEngine(i, func(w *enginetest.Wire) { w.Delay(0) }) }
+	}},
+	{"clock", false, nil}, // it is killed, and has another clock from then on
+}
+
+// toEngine calls do with the wires of a gateway to the engine.
+func (f *fleet) toEngine(i int, do func(*enginetest.Wire)) {
+	for _, w := range f.wires[i] {
+		do(w)
+	}
+}
+
+// stop lets a process stand still until what it returns is called.
+func (p *process) stop() (goOn func()) {
+	p.signal(syscall.SIGSTOP)
+	return func() { p.signal(syscall.SIGCONT) }
+}
+
+// clocks are by how much clocks are ahead.
+var clocks = []time.Duration{0, 1500 * time.Millisecond, -1500 * time.Millisecond, 5 * time.Second, -5 * time.Second, 5 * time.Minute, -5 * time.Minute}
+
+// fail lets faults happen to gateways and nodes, never to two nodes at a time, as more than
+// that is not promised, until there were enough of them or the clients are over. All have
+// ended when it returns.
+func (f *fleet) fail(ctx context.Context, over <-chan struct{}, plan faultPlan) (happened []string) {
+	var ending sync.WaitGroup
+	defer ending.Wait()
+	var nodes, gateways [members]atomic.Bool // something is wrong with them
+	for range plan.most {
+		select {
+		case <-over:
+			return happened
+		case <-ctx.Done():
+			return happened
+		case <-time.After(plan.every):
+		}
+		one, i := faults[plan.random.IntN(len(faults))], plan.random.IntN(members)
+		lasts := time.Duration(plan.random.Int64N(int64(plan.lasts)))
+		late := clocks[plan.random.IntN(len(clocks))]
+		for plan.kind != "" && one.name != plan.kind {
+			one = faults[plan.random.IntN(len(faults))]
+		}
+		p, busy := f.gateways[i], &gateways[i]
+		if one.ofNode {
+			p, busy = f.nodes[i], &nodes[i]
+			if slices.ContainsFunc([]int{0, 1, 2}, func(k int) bool { return nodes[k].Load() }) {
+				continue
+			}
+		}
+		if busy.Swap(true) {
+			continue
+		}
+		what := fmt.Sprintf("%s %s %s", one.name, p.plan.Name, lasts.Round(time.Millisecond))
+		if one.name == "clock" {
+			what = fmt.Sprintf("clock %s %s", p.plan.Name, late)
+		}
+		happened = append(happened, what)
+		if one.begin != nil {
+			end := one.begin(f, i, plan.random)
+			ending.Go(func() {
+				pause(ctx, lasts)
+				end()
+				busy.Store(false)
+			})
+			continue
+		}
+		p.signal(syscall.SIGKILL)
+		if one.name == "clock" {
+			p.plan.Clock = late
+		}
+		ending.Go(func() {
+			defer busy.Store(false)
+			if one.ofNode {
+				pause(ctx, min(lasts, time.Second))
+			}
+			assert.NoError(f.t, p.again(ctx))
+		})
+	}
+	return happened
+}
