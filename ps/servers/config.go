@@ -34,6 +34,10 @@ type Config struct {
 	Directory []string
 	DNS       []string
 
+	// Shared is the choice of several gateways, which then pin one server together. Nil:
+	// this gateway is alone.
+	Shared Shared
+
 	SessionWait  time.Duration // how long a discovery waits for a session; zero: the Runner's default
 	MaxWait      time.Duration // how long a request waits for a discovery; default 10 s
 	ProbeTimeout time.Duration // per port; default 1 s
@@ -74,9 +78,10 @@ type Status struct {
 	Candidates []string  `json:"candidates"` // in order of preference
 	Failovers  int       `json:"failovers"`
 	Rejected   bool      `json:"rejected"` // every candidate rejected the gateway's account lately
+	Unusable   string    `json:"unusable"` // why the server that gateways share cannot be used from here
 	Reason     string    `json:"reason"`   // of the last change, or why none answers or all reject
 
 	// Warnings are those of the last discovery, about domain controllers that
-	// cannot be used.
+	// cannot be used, and one about a pinned server that the settings do not name.
 	Warnings []string `json:"warnings"`
 }

@@ -26,6 +26,7 @@ const (
 // the error gives the reason if none answers. A server that has been idle is
 // probed before a write, because a write cannot be repeated once it has started.
 func (s *Servers) pinned(ctx context.Context, g *group, write bool) (string, error) {
+	g.follow(ctx)
 	host, silent := g.current()
 	if host != "" && write && silent >= s.cfg.Verify {
 		if g.probe(ctx, host) {
@@ -45,8 +46,9 @@ func (s *Servers) pinned(ctx context.Context, g *group, write bool) (string, err
 				Message: "the domain controllers are still being discovered", Cause: s.cfg.Starting()}
 		}
 	}
+	unusable := g.unusable()
 	switch {
-	case host != "":
+	case host != "" && unusable == "":
 		return host, nil
 	case ctx.Err() != nil:
 		return "", &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left", Cause: context.Cause(ctx)}
@@ -211,7 +213,7 @@ func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, []ps.Warnin
 	if _, declared := script.Param("Force"); declared {
 		req.Args["Force"] = ps.Bool(force)
 	}
-	if host, _ := s.directory.current(); host != "" {
+	if host, _ := s.directory.current(); host != "" && s.directory.unusable() == "" {
 		if _, declared := script.Param(argServer); declared {
 			req.Args[argServer] = ps.Text(host)
 		}
@@ -248,6 +250,12 @@ func (s *Servers) keep(ctx context.Context) {
 	defer back.Stop()
 	refresh := time.NewTicker(s.cfg.Refresh)
 	defer refresh.Stop()
+	var look <-chan time.Time // nil: there is nothing to look at
+	if s.cfg.Shared != nil {
+		ticker := time.NewTicker(lookEvery)
+		defer ticker.Stop()
+		look = ticker.C
+	}
 	groups := []*group{s.directory, s.dns}
 	s.first(ctx)
 	retry := time.NewTimer(s.nextPause())
@@ -258,7 +266,7 @@ func (s *Servers) keep(ctx context.Context) {
 			return
 		case <-retry.C:
 			for _, g := range groups {
-				if host, _ := g.current(); host == "" {
+				if host, _ := g.current(); host == "" || g.unusable() != "" && g.unknown() {
 					s.lost(ctx, g)
 				}
 			}
@@ -268,6 +276,10 @@ func (s *Servers) keep(ctx context.Context) {
 				if g.unknown() {
 					s.lost(ctx, g)
 				}
+			}
+		case <-look:
+			for _, g := range groups {
+				g.look(ctx)
 			}
 		case <-back.C:
 			for _, g := range groups {
@@ -312,8 +324,12 @@ func (g *group) check(ctx context.Context, host string) {
 	}
 }
 
-// leaveUndiscovered unpins a server that the last discovery did not find.
+// leaveUndiscovered unpins a server that the last discovery did not find. One that other
+// gateways use, too, stays.
 func (g *group) leaveUndiscovered(ctx context.Context) {
+	if g.cfg.Shared != nil {
+		return
+	}
 	g.mu.Lock()
 	pin, known := g.pin, slices.Contains(g.candidates, g.pin)
 	g.mu.Unlock()

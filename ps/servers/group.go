@@ -8,11 +8,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"adgateway/ps"
 )
 
 // group is the servers of one kind, one of which is pinned.
 type group struct {
 	cfg   *Config
+	lane  ps.Lane
 	kind  string   // for messages
 	ports []string // all must accept connections
 	fixed bool     // the candidates come from settings
@@ -20,6 +23,7 @@ type group struct {
 	moving chan struct{} // semaphore: full while a server is being pinned
 
 	mu         sync.Mutex
+	common     common // what it shares with other gateways
 	candidates []string
 	discovered bool     // a discovery succeeded, even if it found no candidates
 	others     []string // never pinned: read-only domain controllers
@@ -33,9 +37,9 @@ type group struct {
 	suspects   chan string          // servers for keep to probe
 }
 
-func newGroup(cfg *Config, kind string, ports, candidates []string) *group {
+func newGroup(cfg *Config, lane ps.Lane, kind string, ports, candidates []string) *group {
 	return &group{
-		cfg: cfg, kind: kind, ports: ports,
+		cfg: cfg, lane: lane, kind: kind, ports: ports,
 		fixed:      len(candidates) > 0,
 		discovered: len(candidates) > 0,
 		candidates: slices.Clone(candidates),
@@ -52,6 +56,10 @@ func (g *group) status() Status {
 	s := Status{Pinned: g.pin, Since: g.since, Candidates: slices.Clone(g.candidates), Failovers: g.failovers, Reason: g.reason}
 	if len(g.candidates) > 0 {
 		s.Preferred = g.candidates[0]
+	}
+	s.Warnings, s.Unusable = g.unlisted(), g.common.unusable
+	if s.Unusable != "" {
+		s.Reason = s.Unusable
 	}
 	if s.Rejected = g.allReject(); s.Rejected {
 		s.Reason = "every " + g.kind + " rejects the credentials of the gateway's service account"
@@ -80,7 +88,7 @@ func (g *group) heard(host string) {
 	defer g.mu.Unlock()
 	delete(g.rejections, host)
 	if g.pin == host {
-		g.last = time.Now()
+		g.last, g.common.failed = time.Now(), 0
 	}
 }
 
@@ -115,11 +123,7 @@ func (g *group) rejectedByAll() bool {
 // unrejected returns the first candidate that answers and did not reject the
 // account lately, empty if there is none.
 func (g *group) unrejected(ctx context.Context) string {
-	return g.firstUp(ctx, func(h string) bool {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return !g.rejects(h)
-	})
+	return g.firstUp(ctx, func(h string) bool { return !g.rejected(h) })
 }
 
 // replace pins other instead of host, if host is still pinned.
@@ -189,8 +193,12 @@ func (g *group) unlock() { <-g.moving }
 
 // leave pins another server because host does not answer, unless another caller
 // already has. It reports whether a server other than host is pinned now. If no
-// other server answers, host is kept as long as it accepts connections.
+// other server answers, host is kept as long as it accepts connections. Where
+// gateways share the choice, they only leave together.
 func (g *group) leave(ctx context.Context, host, why string) bool {
+	if g.cfg.Shared != nil {
+		return g.disappointed(ctx, host, why)
+	}
 	if !g.lock(ctx) {
 		return false
 	}
@@ -226,14 +234,23 @@ func (g *group) establish(ctx context.Context) string {
 	if host == "" && ctx.Err() != nil {
 		return ""
 	}
-	g.set(host, "")
-	return host
+	if g.cfg.Shared == nil {
+		g.set(host, "")
+		return host
+	}
+	if host != "" {
+		g.agree(ctx, host)
+	} else if pin, _ = g.current(); pin == "" { // none was taken over meanwhile
+		g.set("", "")
+	}
+	pin, _ = g.current()
+	return pin
 }
 
 // better pins the first candidate that is preferred to the pinned server and
 // answers, and unpins a server that is no longer a candidate. Only keep calls it.
 func (g *group) better(ctx context.Context) {
-	if !g.lock(ctx) {
+	if g.cfg.Shared != nil || !g.lock(ctx) { // what gateways share stays
 		return
 	}
 	defer g.unlock()
@@ -275,6 +292,13 @@ func (g *group) firstUp(ctx context.Context, may func(string) bool) string {
 // set pins a server, or none if host is empty. The caller must have called lock.
 func (g *group) set(host, why string) {
 	g.mu.Lock()
+	tell := g.replaced(host, why)
+	g.mu.Unlock()
+	tell()
+}
+
+// replaced is set for callers that hold mu; they call tell when they do not any more.
+func (g *group) replaced(host, why string) (tell func()) {
 	now := time.Now()
 	before := g.pin
 	g.pin, g.since, g.last, g.reason = host, now, now, why
@@ -288,19 +312,18 @@ func (g *group) set(host, why string) {
 	case before != "" && before != host:
 		g.failovers++
 	}
-	reason := g.reason
-	g.mu.Unlock()
-	if host != before {
-		message := g.kind + " pinned"
-		if host == "" {
-			message = "no " + g.kind + " answers"
-		}
-		fields := map[string]any{"server": host, "before": before, "reason": reason}
-		if before != "" {
-			fields["event"] = "failover"
-		}
-		g.cfg.Log(message, fields)
+	if host == before {
+		return func() {}
 	}
+	message := g.kind + " pinned"
+	if host == "" {
+		message = "no " + g.kind + " answers"
+	}
+	fields := map[string]any{"server": host, "before": before, "reason": g.reason}
+	if before != "" {
+		fields["event"] = "failover"
+	}
+	return func() { g.cfg.Log(message, fields) }
 }
 
 func listed(hosts []string) string {

@@ -49,8 +49,8 @@ func New(cfg Config) (*Servers, error) {
 	}
 	cfg = cfg.withDefaults()
 	s := &Servers{cfg: cfg, done: make(chan struct{}), pause: cfg.Retry}
-	s.directory = newGroup(&s.cfg, "domain controller", []string{"9389"}, cfg.Directory)
-	s.dns = newGroup(&s.cfg, "DNS server", []string{"53", "135"}, cfg.DNS)
+	s.directory = newGroup(&s.cfg, ps.Directory, "domain controller", []string{"9389"}, cfg.Directory)
+	s.dns = newGroup(&s.cfg, ps.DNS, "DNS server", []string{"53", "135"}, cfg.DNS)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	go s.keep(s.ctx)
 	return s, nil
@@ -109,7 +109,7 @@ func (s *Servers) Status() (directory, dns Status) {
 	directory, dns = s.directory.status(), s.dns.status()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	directory.Warnings = slices.Clone(s.warnings)
+	directory.Warnings = slices.Concat(s.warnings, directory.Warnings)
 	if s.discovery != nil {
 		for _, status := range []*Status{&directory, &dns} {
 			if status.Pinned == "" && status.Reason == "" {
@@ -335,7 +335,9 @@ func (s *Servers) unavailable(e *ps.Error) {
 // if the request may be repeated; when all reject it, it is the account.
 func (s *Servers) rejected(ctx context.Context, g *group, host string, e *ps.Error, repeatable bool) (again bool, instead string) {
 	g.reject(host)
-	if repeatable {
+	if g.cfg.Shared != nil {
+		g.examine(ctx, host)
+	} else if repeatable {
 		if instead = g.unrejected(ctx); instead != "" {
 			return true, instead
 		}

@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"gateway/atomicfile":                  {},
 	"gateway/audit":                       {"gateway/filefault", "ps"},
 	"gateway/credentials":                 {"gateway/atomicfile", "gateway/auth", "gateway/keep"},
+	"gateway/pins":                        {"gateway/keep", "gateway/members", "ps"},
 	"gateway/keyring":                     {"gateway/keep", "gateway/members"},
 	"gateway/auditmirror":                 {"gateway/audit", "gateway/keep"},
 	"gateway/auth":                        {"gateway/atomicfile", "gateway/filefault", "gateway/nearest", "gateway/schema"},

@@ -1,0 +1,177 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/ps"
+)
+
+// Shared is the choice of servers that several gateways have in common, so that a change
+// made by one of them is seen through the others, and no two of them give a name at two
+// controllers (many W9). It is safe for concurrent use.
+type Shared interface {
+	// Pinned returns the server of a lane, empty if none is pinned yet, and the number of
+	// the choice, which grows. It is asked for each run.
+	Pinned(ctx context.Context, lane ps.Lane) (server string, epoch uint64)
+	// Pin pins a server of a lane, unless one is pinned.
+	Pin(ctx context.Context, lane ps.Lane, server string) error
+	// Reached notes whether this gateway can use the pinned server, and another one that
+	// it could use instead; empty if there is none.
+	Reached(lane ps.Lane, server string, reached bool, other string)
+}
+
+const (
+	lookEvery  = time.Second      // at the choice of the gateways
+	probeEvery = 5 * time.Second  // while nothing is heard of the pinned server
+	mostFailed = 3                // runs on a server that accepts connections, before it counts as unusable
+	setAside   = 15 * time.Second // for which it does
+)
+
+// common is what a group knows of the choice that it shares.
+type common struct {
+	epoch    uint64    // of the pin; 0: it is this gateway's own choice
+	unusable string    // why the pinned server cannot be used from here; empty: it can
+	failed   int       // runs on it, one after the other
+	fault    string    // why they did
+	until    time.Time // it counts as unusable because of that
+}
+
+// follow takes over the server that the gateways have pinned. It reports whether there is
+// one, or none is needed.
+func (g *group) follow(ctx context.Context) bool {
+	if g.cfg.Shared == nil {
+		return true
+	}
+	host, epoch := g.cfg.Shared.Pinned(ctx, g.lane)
+	if host == "" {
+		return false
+	}
+	g.mu.Lock()
+	news := epoch > g.common.epoch
+	moves := news && host != g.pin
+	if news {
+		g.common = common{epoch: epoch}
+	}
+	if !moves {
+		g.mu.Unlock()
+		return true
+	}
+	tell := g.replaced(host, "the gateways of the site use it")
+	g.mu.Unlock()
+	tell()
+	return true
+}
+
+// agree pins a server for all gateways. If that is not possible, this one uses it until it
+// is.
+func (g *group) agree(ctx context.Context, host string) {
+	if err := g.cfg.Shared.Pin(ctx, g.lane, host); err == nil && g.follow(ctx) {
+		return
+	}
+	if pin, _ := g.current(); pin == "" {
+		g.set(host, "")
+	}
+}
+
+// look follows the gateways' choice, and tells them whether the server can be used from
+// here.
+func (g *group) look(ctx context.Context) {
+	agreed := g.follow(ctx)
+	host, silent := g.current()
+	switch {
+	case host == "":
+		return
+	case !agreed:
+		g.agree(ctx, host)
+	}
+	if silent >= probeEvery || g.unusable() != "" {
+		g.examine(ctx, host)
+		return
+	}
+	g.cfg.Shared.Reached(g.lane, host, true, "")
+}
+
+// unusable returns why the pinned server cannot be used from here; empty if it can.
+func (g *group) unusable() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.common.unusable
+}
+
+// examine probes the pinned server, and tells the other gateways. It reports whether it can
+// be used from here.
+func (g *group) examine(ctx context.Context, host string) bool {
+	answers := g.probe(ctx, host)
+	if ctx.Err() != nil {
+		return answers
+	}
+	g.mu.Lock()
+	now := time.Now()
+	why := ""
+	switch {
+	case !answers:
+		why = fmt.Sprintf("%s does not accept connections on port %s", host, strings.Join(g.ports, " and "))
+	case g.rejects(host):
+		why = host + " rejects the credentials of the gateway's service account"
+	case now.Before(g.common.until):
+		why = g.common.fault
+	}
+	if g.pin != host {
+		g.mu.Unlock()
+		return g.unusable() == ""
+	}
+	before := g.common.unusable
+	if g.common.unusable = why; why == "" {
+		g.last = now
+	}
+	g.mu.Unlock()
+	other := ""
+	if why != "" {
+		other = g.firstUp(ctx, func(h string) bool { return !strings.EqualFold(h, host) && !g.rejected(h) })
+	}
+	g.cfg.Shared.Reached(g.lane, host, why == "", other)
+	switch {
+	case why != "" && before == "":
+		g.cfg.Log("the "+g.kind+" of the site cannot be used from here", map[string]any{"server": host, "error": why})
+	case why == "" && before != "":
+		g.cfg.Log("the "+g.kind+" of the site can be used again", map[string]any{"server": host})
+	}
+	return why == ""
+}
+
+// disappointed notes that a run has failed at the pinned server, which the gateways replace
+// if most of them cannot use it. It reports whether they have replaced it already.
+func (g *group) disappointed(ctx context.Context, host, why string) (moved bool) {
+	g.follow(ctx)
+	g.mu.Lock()
+	if moved = g.pin != host; !moved {
+		if g.common.failed++; g.common.failed >= mostFailed {
+			g.common.fault, g.common.until = host+" accepts connections, but calls fail: "+why, time.Now().Add(setAside)
+		}
+	}
+	g.mu.Unlock()
+	if !moved {
+		g.examine(ctx, host)
+	}
+	return moved
+}
+
+// rejected is rejects for callers that do not hold mu.
+func (g *group) rejected(host string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.rejects(host)
+}
+
+// unlisted returns a warning if the gateways use a server that the settings of this one do
+// not name. The caller holds mu.
+func (g *group) unlisted() []string {
+	if g.cfg.Shared == nil || !g.fixed || g.pin == "" || slices.ContainsFunc(g.candidates, func(h string) bool { return strings.EqualFold(h, g.pin) }) {
+		return nil
+	}
+	return []string{fmt.Sprintf("the gateways of the site use the %s %s, which the settings of this one do not name", g.kind, g.pin)}
+}
