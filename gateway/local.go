@@ -16,6 +16,8 @@ func (s *Server) answerLocally(r *request) *failure {
 		return s.showPlan(r)
 	case r.op.ID == "caller.show":
 		return s.whoAmI(r)
+	case r.op.ID == "cluster.show":
+		return s.showCluster(r)
 	case strings.HasPrefix(r.op.ID, "job."):
 		return s.answerJobs(r)
 	case s.History == nil:

@@ -90,9 +90,10 @@ type Options struct {
 	// Members are the gateways that share the store; nil: this one is alone. What they share
 	// is decided together then: keys, plans, budgets, and which object and name is changed.
 	Members     *members.Self
-	Now         func() time.Time // the clock by which members know what others may still run; nil: time.Now
-	SettleDelay time.Duration    // after the end of a gateway and of what it may still run, before another settles it; zero: 30 s
-	NameHold    time.Duration    // for which a name that was given at one controller is not given at another; zero: 4 h
+	Now         func() time.Time                            // the clock by which members know what others may still run; nil: time.Now
+	SettleDelay time.Duration                               // after the end of a gateway and of what it may still run, before another settles it; zero: 30 s
+	NameHold    time.Duration                               // for which a name that was given at one controller is not given at another; zero: 4 h
+	Cluster     func(context.Context) (ClusterState, error) // what is known of them; nil: this one is alone
 
 	JobLimits JobLimits          // jobs need a store and a history
 	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always

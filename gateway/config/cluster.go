@@ -65,7 +65,7 @@ func clusterRows() []Row {
 			clusterName(func(s *Settings) *string { return &s.Cluster.Name })},
 		{"cluster.gateway", "\"\"", "Name of this gateway, which no other one of the cluster has.",
 			clusterName(func(s *Settings) *string { return &s.Cluster.Gateway })},
-		{"cluster.site", "\"\"", "Site of this gateway, which `adgateway cluster status` shows.",
+		{"cluster.site", "\"\"", "Site of this gateway: the gateways of one site use the same domain controller and DNS server.",
 			text(func(s *Settings) *string { return &s.Cluster.Site })},
 		{"cluster.servers", "[]", "Nodes of the engine that keeps what is shared, such as tls://n1.corp.example:4222; all of them, so that one may be missing.",
 			engineServers(func(s *Settings) *[]string { return &s.Cluster.Servers })},

@@ -177,7 +177,7 @@ func serverRows() []Row {
 			texts(func(s *Settings) *[]string { return &s.Servers.Controllers })},
 		{"servers.dnsServer", "\"\"", "DNS server to use; if empty, the domain controller in use.",
 			text(func(s *Settings) *string { return &s.Servers.DNSServer })},
-		{"servers.returnAfter", "10m", "Time after a failover before the preferred server is tried again.",
+		{"servers.returnAfter", "10m", "Time after a failover before the preferred server is tried again; the gateways of a cluster stay.",
 			duration(func(s *Settings) *time.Duration { return &s.Servers.ReturnAfter })},
 
 		{"limits.bulkDelete", "50", "Maximum number of objects that one request may delete.",

@@ -195,7 +195,7 @@ func Table() []*Operation { return table }
 
 var table = tagged(undoable(slices.Concat(
 	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows, taskRows, binRows)),
-	acmeRows, externalDNSRows, planRows, historyRows, jobRows,
+	acmeRows, externalDNSRows, planRows, historyRows, jobRows, clusterRows,
 )))
 
 // LastEventHeader is the header with which clients go on with a stream of events.
@@ -237,6 +237,7 @@ var Resources = map[string]string{
 	"change":      "History of what the gateway has changed",
 	"job":         "Lists of changes that run as one job",
 	"externaldns": "Webhook provider for ExternalDNS",
+	"cluster":     "The gateways that share a store",
 	"acme":        "Challenges of certificate authorities, in the protocols of their clients",
 }
 

@@ -196,6 +196,7 @@ func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 		"359 DELETE /api/Jobs/{JobId} 1 job:submit",
 		"360 POST /api/Jobs/{JobId}/Retry 1 job:submit",
 		"361 POST /api/Jobs/{JobId}/Undo 1 change:undo",
+		"370 GET /api/Cluster 1 ops:read",
 	}, routes)
 }
 

@@ -193,6 +193,23 @@ var (
 		{Name: "expires", Type: TimeField, Null: true},
 	}}
 
+	Cluster = &Shape{Name: "Cluster", Fields: []Field{
+		{Name: "name"},
+		{Name: "gateway", Doc: "the one that answers"},
+		{Name: "degraded", Type: BoolField, Doc: "changes are not possible through it, or not all"},
+		{Name: "reason", Null: true, Doc: "why; null: all is well"},
+		{Name: "members", Type: ObjectListField, Doc: "the gateways of the last seven days", Of: []Field{
+			{Name: "name"}, {Name: "site"}, {Name: "state", Enum: []string{"lives", "silent", "stopped"}}, {Name: "version"},
+			{Name: "started", Type: TimeField}, {Name: "heartbeat", Type: TimeField, Doc: "by its own clock"},
+			{Name: "unreached", Type: TextListField, Doc: "lanes of which it cannot use the server"},
+		}},
+		{Name: "pins", Type: ObjectListField, Doc: "which servers the gateways of each site use together", Of: []Field{
+			{Name: "site"}, {Name: "lane", Enum: []string{"directory", "dns"}}, {Name: "server"}, {Name: "since", Type: TimeField},
+			{Name: "epoch", Type: NumberField, Doc: "how often it was set"}, {Name: "reason", Null: true, Doc: "why it was moved"},
+		}},
+		{Name: "keyVersion", Type: NumberField, Doc: "of the key that seals what is shared"},
+	}}
+
 	CopiedGroup = &Shape{Name: "CopiedGroup", Fields: []Field{
 		{Name: "group", Doc: "sAMAccountName"},
 		{Name: "guid", Type: GUIDField},

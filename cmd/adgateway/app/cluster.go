@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"adgateway/gateway"
@@ -27,9 +28,13 @@ import (
 	"adgateway/gateway/keep/natsstore"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/members"
+	"adgateway/gateway/pins"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/signin"
 	"adgateway/gateway/tlscert"
 	"adgateway/gateway/webhooks"
+	"adgateway/ps"
+	"adgateway/ps/servers"
 )
 
 // Endpoint returns where the engine of the settings is, and how this gateway shows who it
@@ -109,6 +114,23 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 	return err
 }
 
+// choice returns which servers the gateways of the site use together; nil if this one is
+// alone.
+func (s *kept) choice(o Options, log func(string, map[string]any)) servers.Shared {
+	if s == nil || !s.shared {
+		return nil
+	}
+	s.pins = pins.New(pins.Options{Store: s.store, Members: s.member, Site: o.Settings.Cluster.Site, Log: log})
+	return s.pins
+}
+
+// movePins moves the pins of the site when it is due, until ctx ends.
+func (s *kept) movePins(ctx context.Context) {
+	if s != nil && s.pins != nil {
+		s.pins.Run(ctx)
+	}
+}
+
 // checkEngine returns why a gateway must not join: the engine is not set up so that what
 // the gateways promise holds (many 1.3).
 func checkEngine(ctx context.Context, o Options, options natsstore.Options) error {
@@ -147,7 +169,7 @@ func agreed(s *config.Settings) string {
 
 // lastingKinds are those of the values that are sealed anew under a new version of the key.
 // Logs, and what lives for a day, age out under the one before.
-var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, credentials.Kinds, jobs.Kinds, members.Kinds, signin.Kinds, webhooks.Kinds)
+var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, credentials.Kinds, jobs.Kinds, members.Kinds, pins.Kinds, signin.Kinds, webhooks.Kinds)
 
 // serveRing takes new versions of the key over, until ctx ends.
 func (s *kept) serveRing(ctx context.Context, log func(string, map[string]any)) {
@@ -224,21 +246,15 @@ func withShared(ctx context.Context, o Options, do func(keep.Store) error) (err 
 
 // Membership is what the store of a cluster says of its gateways.
 type Membership struct {
-	Members []members.Member `json:"members"`
-	Left    map[string]bool  `json:"left"`   // by name: it was stopped
-	Silent  map[string]bool  `json:"silent"` // by name: it has ended, or cannot reach the store
-	Rewound string           `json:"rewound,omitempty"`
-	Key     keyring.Status   `json:"key"`
+	gateway.ClusterState
+	Rewound string         `json:"rewound,omitempty"`
+	Key     keyring.Status `json:"key"`
 }
 
-// ReadMembers reads which gateways the cluster has.
+// ReadMembers reads which gateways the cluster has, and which servers they use.
 func ReadMembers(ctx context.Context, o Options) (m Membership, err error) {
 	err = withRing(ctx, o, func(ring *keyring.Ring) (err error) {
-		m.Members, m.Left, err = members.Read(ctx, ring.Sealed())
-		m.Silent = map[string]bool{}
-		for _, one := range m.Members {
-			m.Silent[one.Name] = !m.Left[one.Name] && time.Since(one.Clock) > members.Lapse
-		}
+		m.ClusterState, err = clusterState(ctx, o, ring)
 		if rewound := ring.Sealed().State().Rewound; rewound != nil {
 			m.Rewound = rewound.Error()
 		}
@@ -248,6 +264,71 @@ func ReadMembers(ctx context.Context, o Options) (m Membership, err error) {
 		return err
 	})
 	return m, err
+}
+
+// clusterState reads what the store of a cluster says of its gateways.
+func clusterState(ctx context.Context, o Options, ring *keyring.Ring) (gateway.ClusterState, error) {
+	c := o.Settings.Cluster
+	state := gateway.ClusterState{Name: c.Name, Gateway: c.Gateway, Members: []gateway.ClusterMember{}, Pins: []gateway.ClusterPin{}}
+	key, err := ring.Status(ctx)
+	if err != nil {
+		return state, err
+	}
+	state.KeyVersion = int(key.Current)
+	all, left, err := members.Read(ctx, ring.Sealed())
+	if err != nil {
+		return state, err
+	}
+	for i := range all {
+		state.Members = append(state.Members, clusterMember(&all[i], left[all[i].Name]))
+	}
+	pinned, err := pins.Read(ctx, ring.Sealed())
+	for _, p := range pinned {
+		one := gateway.ClusterPin{Site: p.Site, Lane: string(p.Lane), Server: p.Server, Since: p.Since, Epoch: p.Epoch}
+		if p.Reason != "" {
+			one.Reason = &p.Reason
+		}
+		state.Pins = append(state.Pins, one)
+	}
+	return state, err
+}
+
+func clusterMember(m *members.Member, left bool) gateway.ClusterMember {
+	one := gateway.ClusterMember{Name: m.Name, Site: m.Site, State: "lives", Version: m.Version, Started: m.Started.UTC(), Heartbeat: m.Clock.UTC(), Unreached: []string{}}
+	switch {
+	case left:
+		one.State = "stopped"
+	case time.Since(m.Clock) > members.Lapse:
+		one.State = "silent"
+	}
+	for lane, reached := range m.Reach {
+		if !reached {
+			one.Unreached = append(one.Unreached, lane)
+		}
+	}
+	slices.Sort(one.Unreached)
+	return one
+}
+
+// showCluster returns what the gateway knows of its cluster; nil if it is alone.
+func (s *Stack) showCluster(o Options) func(context.Context) (gateway.ClusterState, error) {
+	if s.kept == nil || s.kept.ring == nil {
+		return nil
+	}
+	return func(ctx context.Context) (gateway.ClusterState, error) {
+		state, err := clusterState(ctx, o, s.kept.ring)
+		var reasons []string
+		for _, check := range slices.Concat(s.kept.checks(), s.kept.memberChecks()) {
+			if check.Degraded || !check.OK {
+				reasons = append(reasons, check.Reason)
+			}
+		}
+		if state.Degraded = len(reasons) > 0; state.Degraded {
+			reason := strings.Join(reasons, "; ")
+			state.Reason = &reason
+		}
+		return state, err
+	}
 }
 
 // CreateCluster makes the key and the stream of the shared store, unless they are there.
@@ -276,4 +357,15 @@ func CreateCluster(ctx context.Context, o Options, replicas int) (newKey bool, e
 		err = nil
 	}
 	return newKey, err
+}
+
+// MovePin lets the gateways of a site use another server of a lane.
+func MovePin(ctx context.Context, o Options, site, lane, server string) error {
+	if lane != string(ps.Directory) && lane != string(ps.DNS) {
+		return fmt.Errorf("--lane: %q is neither %s nor %s", lane, ps.Directory, ps.DNS)
+	}
+	if _, problem := schema.NewTarget.Decode(server); problem != nil {
+		return fmt.Errorf("--server: %q %s", server, problem.Message)
+	}
+	return withCluster(ctx, o, func(store *keep.Sealed) error { return pins.Move(ctx, store, site, ps.Lane(lane), server) })
 }

@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/members"
+	"adgateway/gateway/pins"
 )
 
 // kept is what the gateway keeps beyond one request.
@@ -27,6 +28,7 @@ type kept struct {
 	shared bool          // with other gateways
 	ring   *keyring.Ring // of its keys, if it is
 	self   *members.Self // this one among them; nil if it is alone, or may make no changes
+	pins   *pins.Pins    // which servers the gateways of its site use; nil if it is alone
 }
 
 // mostInMemory is the size of a history in memory, if that of the settings is larger.

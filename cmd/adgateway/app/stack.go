@@ -120,8 +120,13 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		cert.close()
 		return nil, err
 	}
+	s.kept, err = openKept(ctx, o)
+	if err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
 	s.Servers, err = servers.New(servers.Config{
 		Runner:      s.Pool,
+		Shared:      s.kept.choice(o, log),
 		SessionWait: o.Settings.Pool.StartTimeout + startMargin,
 		MaxWait:     o.Settings.Pool.MaxWait,
 		Starting:    func() error { return s.Pool.Starting(ps.Directory) },
@@ -137,9 +142,6 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	if err == nil {
 		s.calls = newCallEvents(o.Event, o.Settings.Audit.EventLog)
 		s.Audit, err = openAudit(o, s.calls)
-	}
-	if err == nil {
-		s.kept, err = openKept(ctx, o)
 	}
 	if err == nil {
 		s.evidence = newEvidence(o, s.kept.sealed(), s.Audit)
@@ -166,6 +168,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.watched.Go(func() { s.takeOver(watching, log) })
 		s.watched.Go(func() { s.kept.serveRing(watching, log) })
 	}
+	s.watched.Go(func() { s.kept.movePins(watching) })
 	s.watched.Go(func() { s.evidence.run(watching) })
 	s.watched.Go(func() { s.settle(watching, log) })
 	s.watched.Go(func() { s.sendWebhooks(watching) })
@@ -235,7 +238,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), Members: s.kept.member(), Now: o.Now, SettleDelay: o.Settings.Cluster.SettleDelay, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(),
+		Kept: s.kept.sealed(), Members: s.kept.member(), Now: o.Now, SettleDelay: o.Settings.Cluster.SettleDelay, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o),
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
@@ -323,13 +326,13 @@ func (s *Stack) checks() []gateway.Check {
 		ok, why := stats[lane].Ready()
 		return gateway.Check{Name: name, OK: ok, Reason: why, Degraded: ok && why != ""}
 	}
-	controllers := check("domainController", controller.Pinned != "" && !controller.Rejected, strings.Join(slices.Concat(optional(controller.Reason), controller.Warnings), "; "))
+	controllers := check("domainController", controller.Pinned != "" && !controller.Rejected && controller.Unusable == "", strings.Join(slices.Concat(optional(controller.Reason), controller.Warnings), "; "))
 	controllers.Degraded = controllers.OK && len(controller.Warnings) > 0
 	checks := append([]gateway.Check{
 		sessions("directorySessions", ps.Directory),
 		sessions("dnsSessions", ps.DNS),
 		controllers,
-		check("dnsServer", dns.Pinned != "", dns.Reason),
+		check("dnsServer", dns.Pinned != "" && dns.Unusable == "", dns.Reason),
 	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.memberChecks(), s.evidence.checks(), s.webhookChecks())...)
 	if s.extraChecks != nil {
 		checks = append(checks, s.extraChecks()...)

@@ -52,7 +52,7 @@ var nouns = map[string]string{
 	"cname": "CNameRecord", "a": "ARecord", "aaaa": "AAAARecord", "ptr": "PtrRecord", "txt": "TxtRecord", "srv": "SrvRecord", "mx": "MxRecord",
 	"record": "DnsRecord", "recordSet": "DnsRecordSet", "reverseZone": "DnsReverseZone", "zone": "DnsZone", "lookupZone": "DnsLookupZone",
 	"forwarder": "DnsForwarder", "delegation": "DnsDelegation", "membership": "Membership", "user": "User", "ou": "OU", "caller": "Caller",
-	"search": "Object", "group": "Group", "computer": "Computer", "plan": "Plan", "bin": "RecycleBin", "change": "Change", "job": "Job",
+	"search": "Object", "group": "Group", "computer": "Computer", "plan": "Plan", "bin": "RecycleBin", "change": "Change", "job": "Job", "cluster": "Cluster",
 }
 
 // prefix begins the noun of every function.

@@ -23,7 +23,7 @@ import (
 
 func clusterCommand() *cobra.Command {
 	return group("cluster", "Set up and look after several gateways that share their state",
-		clusterInitCommand(), clusterStatusCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand())
+		clusterInitCommand(), clusterStatusCommand(), clusterPinCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand())
 }
 
 // inCluster returns a command that works on the cluster of the settings.
@@ -88,9 +88,10 @@ func clusterStatusCommand() *cobra.Command {
 	asJSON := false
 	c := inCluster(&cobra.Command{
 		Use:   "status",
-		Short: "Show the gateways of the cluster",
+		Short: "Show the gateways of the cluster, and the servers that they use",
 		Long: "Shows what the shared store says of the gateways of the last seven days: when each told\n" +
-			"last that it lives. One that is silent has ended, or cannot reach the store.",
+			"last that it lives. One that is silent has ended, or cannot reach the store. Below are the\n" +
+			"domain controllers and DNS servers that the gateways of each site use together.",
 		Example: "  adgateway cluster status\n  adgateway cluster status --json",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
 		found, err := app.ReadMembers(ctx, o)
@@ -107,18 +108,47 @@ func clusterStatusCommand() *cobra.Command {
 		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "GATEWAY\tSITE\tVERSION\tSTARTED\tLAST HEARTBEAT\tSTATE")
 		for _, m := range found.Members {
-			state := "lives"
-			switch {
-			case found.Left[m.Name]:
-				state = "stopped"
-			case found.Silent[m.Name]:
-				state = "silent"
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Site, m.Version, m.Started.Local().Format(time.DateTime), m.Heartbeat.Local().Format(time.DateTime), m.State)
+		}
+		if len(found.Pins) > 0 {
+			fmt.Fprintln(w, "\nSITE\tLANE\tSERVER\tSINCE\tREASON")
+		}
+		for _, p := range found.Pins {
+			reason := ""
+			if p.Reason != nil {
+				reason = *p.Reason
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Site, m.Version, m.Started.Local().Format(time.DateTime), m.Clock.Local().Format(time.DateTime), state)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Site, p.Lane, p.Server, p.Since.Local().Format(time.DateTime), reason)
 		}
 		return w.Flush()
 	})
 	jsonFlag(c, &asJSON)
+	return c
+}
+
+func clusterPinCommand() *cobra.Command {
+	var site, lane, server string
+	c := inCluster(&cobra.Command{
+		Use:   "pin",
+		Short: "Let the gateways of a site use another domain controller or DNS server",
+		Long: "Lets all gateways of a site use another server from the next call on, such as before the\n" +
+			"one that they use is restarted. Changes that were begun on the old one are run again. The\n" +
+			"gateways stay with it until most of them cannot use it any more, or this command is run again.",
+		Example: "  adgateway cluster pin --server dc2.corp.example\n  adgateway cluster pin --lane dns --server dns1.corp.example --site Berlin",
+	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
+		if !c.Flags().Changed("site") {
+			site = o.Settings.Cluster.Site
+		}
+		if err := app.MovePin(ctx, o, site, lane, server); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(c.OutOrStdout(), "The gateways of the site %q use %s.\n", site, server)
+		return err
+	})
+	c.Flags().StringVar(&site, "site", "", "site of the gateways (default: cluster.site)")
+	c.Flags().StringVar(&lane, "lane", "directory", "directory for the domain controller, dns for the DNS server")
+	c.Flags().StringVar(&server, "server", "", "its DNS name")
+	_ = c.MarkFlagRequired("server") // fails for unknown flags only
 	return c
 }
 

@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,7 +49,7 @@ func TestGatewaysOfACluster(t *testing.T) {
 	command(t, "cluster", "init", one)
 
 	old := filepath.Join(folder, "old.json")
-	moved := command(t, "token", "create", "moved", "--store="+old, "--scope", "user:read")
+	moved := command(t, "token", "create", "moved", "--store="+old, "--scope", "user:read,ops:read")
 	assert.Contains(t, command(t, "token", "move", "--to", "cluster", one, "--store="+old), "moved: 1 of 1")
 	command(t, "token", "create", "clashing", one, "--scope", "user:read")
 	command(t, "token", "create", "clashing", "--store="+old, "--scope", "user:read")
@@ -70,6 +72,7 @@ func TestGatewaysOfACluster(t *testing.T) {
 	shown := command(t, "cluster", "status", one)
 	assert.Contains(t, shown, "Key: version 2")
 	assert.Regexp(t, `(?m)^gw1 .* lives$[^$]*^gw2 .* lives$`, shown)
+	usesOneServer(t, one, gateways, moved)
 	assert.Contains(t, command(t, "token", "list", two), "moved")
 	command(t, "token", "revoke", "moved", two)
 	for _, g := range gateways {
@@ -111,6 +114,43 @@ func TestGatewaysOfACluster(t *testing.T) {
 	code, out, _ = runCommand(t, "cluster", "verify", "--no-store", "gw1="+audits[0], "gw2="+audits[1])
 	assert.EqualValues(t, codeFailed, code)
 	assert.Contains(t, out, "gw2 ("+audits[1]+":")
+}
+
+// usesOneServer checks that the gateways use one domain controller, and another one when an
+// administrator says so.
+func usesOneServer(t *testing.T, config string, gateways []*runningSandbox, token string) {
+	var shown struct {
+		Result []struct {
+			Degraded bool
+			Members  []struct{ Name, State string }
+			Pins     []struct{ Lane, Server, Reason string }
+		}
+	}
+	server := func(g *runningSandbox) (servers []string) {
+		_, body := g.get("/api/Cluster", "Bearer "+token)
+		require.NoError(t, json.Unmarshal([]byte(body), &shown), body)
+		require.Len(t, shown.Result, 1, body)
+		assert.False(t, shown.Result[0].Degraded, body)
+		assert.Len(t, shown.Result[0].Members, 2, body)
+		for _, pin := range shown.Result[0].Pins {
+			if pin.Lane == "directory" {
+				servers = append(servers, pin.Server)
+			}
+		}
+		return servers
+	}
+	assert.Equal(t, []string{"dc1.corp.example"}, server(gateways[0]))
+	code, _, stderr := runCommand(t, "cluster", "pin", "--server", "dc 2", config)
+	assert.EqualValues(t, codeFailed, code)
+	assert.Contains(t, stderr, `--server: "dc 2" must be a DNS host name`)
+	code, _, stderr = runCommand(t, "cluster", "pin", "--server", "dc2.corp.example", "--site", "Rome", config)
+	assert.EqualValues(t, codeFailed, code)
+	assert.Contains(t, stderr, "no pinned server")
+	assert.Contains(t, command(t, "cluster", "pin", "--server", "dc2.corp.example", config), "use dc2.corp.example")
+	for _, g := range gateways {
+		require.Eventually(t, func() bool { return slices.Contains(server(g), "dc2.corp.example") }, patience, 10*time.Millisecond)
+	}
+	assert.Regexp(t, `directory  dc2\.corp\.example .* an administrator has chosen it`, command(t, "cluster", "status", config))
 }
 
 // TestWhatIsSharedIsSealed looks for names and passwords of calls, jobs and their

@@ -1,0 +1,21 @@
+package ops
+
+import (
+	"net/http"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// clusterRows are about the gateways that share a store.
+var clusterRows = []*Operation{
+	{
+		ID: "cluster.show", Row: 370, Summary: "Shows the gateways that share a store, and the servers that they use together.",
+		Method: http.MethodGet, Path: "/api/Cluster",
+		Scope: auth.OpsRead, Effect: Read, Local: true,
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Cluster, Single},
+		Subject: "cluster",
+	},
+}
