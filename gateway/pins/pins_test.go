@@ -51,9 +51,8 @@ type site struct {
 
 type gateway struct {
 	*pins.Pins
-	self   *members.Self
-	away   bool            // from the pinned server
-	pinned map[string]bool // servers that it reaches
+	self *members.Self
+	away bool // from the pinned server
 }
 
 func newSite(t *testing.T, n int) *site {
