@@ -133,11 +133,38 @@ func (s *Store) tick(ctx context.Context) (uint64, error) {
 	m := message{What: isValue, Token: newToken(), Name: string(tickKind), Key: s.o.Gateway, Value: []byte{}}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	known := s.highest()
 	ack, err := s.js.Publish(ctx, m.subject(prefixOf(s.o.Name)), m.encode())
 	if err != nil {
 		return 0, unreachable(err)
 	}
-	return ack.Sequence, nil
+	return ack.Sequence, s.acknowledged(known, ack.Sequence, 1)
+}
+
+// highest returns the highest sequence that the stream is known to have; 0 as long as it is
+// not followed.
+func (s *Store) highest() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stream == nil {
+		return 0
+	}
+	return max(s.applied, s.acked)
+}
+
+// acknowledged notes the sequence that the last of some messages got. If the stream had a
+// higher one when they were sent, it has lost what it acknowledged, and no change is made
+// any more (many W4).
+func (s *Store) acknowledged(known, last uint64, messages int) error {
+	if last < known+uint64(messages) {
+		err := fmt.Errorf("%w: what was written after message %d became message %d", keep.ErrRewound, known, last)
+		s.refuse(err)
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acked = max(s.acked, last)
+	return nil
 }
 
 // compare returns [keep.ErrRewound] if the stream has not all that it has acknowledged
@@ -240,6 +267,15 @@ func (s *Store) follow(ctx context.Context, incoming <-chan jetstream.Msg, ended
 		}
 		if len(f.whole) == 0 {
 			continue
+		}
+		s.mu.Lock()
+		applied, refused := s.applied, s.refused
+		s.mu.Unlock()
+		switch {
+		case refused != nil: // the mirror stays as it is, to recover from
+			return refused
+		case f.sequence <= applied:
+			return fmt.Errorf("%w: message %d came again", keep.ErrRewound, f.sequence)
 		}
 		if err := s.mirror.Follow(f.whole, f.sequence, f.at); err != nil {
 			return err

@@ -68,6 +68,7 @@ type Store struct {
 	fault   error                   // why the stream could not be followed the last time
 	refused error                   // why no change can be made until the gateway starts again
 	applied uint64                  // sequence up to which the mirror has the stream
+	acked   uint64                  // highest sequence that was acknowledged since the stream is followed
 	moved   chan struct{}           // closed when applied grows
 	seen    map[token]keep.Revision // decisions that are waited for; 0: not seen yet
 	waiting []*write
@@ -298,6 +299,10 @@ func (s *Store) catchUp(ctx context.Context) error {
 	info, err := leaderState(ctx, stream)
 	if err != nil {
 		s.elsewhere(err)
+		return err
+	}
+	if info.State.LastSeq < s.highest() { // an old leader may say so, but cannot write (many E8)
+		_, err := s.tick(ctx)
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

@@ -302,6 +302,46 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// TestRewindUnderAnOpenStore: a store whose stream was replaced while it is open notices it
+// with the next write, whatever that writes, and leaves its mirror as it is.
+func TestRewindUnderAnOpenStore(t *testing.T) {
+	for name, change := range map[string]keep.Change{
+		"a new value":         set("c", "1", keep.Absent),
+		"a value from before": set("b0", "2", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := startNode(t, t.TempDir())
+			create(t, node.ClientURL(), "c", 1)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			s := open(t, node.ClientURL(), "c", "gw1", t.TempDir())
+			for i := range 10 {
+				revision, err := s.Apply(ctx, set(fmt.Sprint("b", i), "1", keep.Absent))
+				require.NoError(t, err)
+				if i == 0 && change.Expect != keep.Absent {
+					change.Expect = revision
+				}
+			}
+			conn, err := nats.Connect(node.ClientURL())
+			require.NoError(t, err)
+			defer conn.Close()
+			js, err := jetstream.New(conn)
+			require.NoError(t, err)
+			require.NoError(t, js.DeleteStream(ctx, StreamName("c")))
+			create(t, node.ClientURL(), "c", 1)
+
+			_, err = s.Apply(ctx, change)
+			require.ErrorIs(t, err, keep.ErrRewound)
+			require.ErrorIs(t, s.State().Rewound, keep.ErrRewound)
+			_, err = s.Apply(ctx, set("d", "1", keep.Absent))
+			require.ErrorIs(t, err, keep.ErrRewound)
+			e, err := s.Get(ctx, "k", "b9")
+			require.NoError(t, err)
+			assert.Equal(t, "1", string(e.Value))
+		})
+	}
+}
+
 // testRecovery recovers a store by the mirror of gw1, which was open, and by that of gw2.
 func testRecovery(t *testing.T, ctx context.Context, s *Store, url, folder string) {
 	before, err := s.End(ctx, "log")

@@ -167,7 +167,11 @@ func (s *Store) applyAll(all []*write) {
 		if len(b.writes) == 0 {
 			continue // all were refused
 		}
+		known := s.highest()
 		sequence, err := s.publish(b)
+		if err == nil {
+			err = s.acknowledged(known, sequence, len(b.messages))
+		}
 		strict = false
 		switch {
 		case err == nil:
@@ -175,7 +179,7 @@ func (s *Store) applyAll(all []*write) {
 			continue
 		case conflicts(err):
 			strict = true
-		case certain(err):
+		case certain(err), errors.Is(err, keep.ErrRewound):
 			for _, w := range b.writes {
 				s.end(w, 0, err)
 			}
