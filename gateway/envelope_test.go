@@ -80,6 +80,10 @@ func TestEnvelopes(t *testing.T) {
 		"readyz-degraded":      {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + opsToken},
 		"readyz-without-scope": {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + readToken},
 		"readyz-anonymous":     {nil, "GET", "/readyz", "", "Auth-Token: "},
+		"readyz-lane-other":    {nil, "GET", "/readyz?lane=directory", "", "Auth-Token: Bearer " + opsToken},
+		"readyz-lane-failed":   {nil, "GET", "/readyz?lane=dns", "", "Auth-Token: Bearer " + opsToken},
+		"readyz-degraded-lane": {nil, "GET", "/readyz?lane=changes", "", "Auth-Token: Bearer " + opsToken},
+		"readyz-lane-unknown":  {nil, "GET", "/readyz?lane=mail", "", "Auth-Token: Bearer " + opsToken},
 		"readyz-wrong-token":   {nil, "GET", "/readyz", "", "Auth-Token: Bearer nobody"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,10 +93,13 @@ func TestEnvelopes(t *testing.T) {
 			s := newTestServer(t, c.runner, func(o *Options) {
 				o.Ready = func(context.Context) []Check {
 					checks := []Check{{Name: "session", OK: true}, {Name: "settings", OK: true, Degraded: true, Reason: "line 3"}}
+					if name == "readyz-degraded-lane" {
+						checks = append(checks, Check{Name: "store", OK: true, Degraded: true, NoChanges: true, Reason: "it cannot be reached"})
+					}
 					if strings.HasPrefix(name, "readyz-degraded") {
 						return checks
 					}
-					return append(checks, Check{Name: "dns", Reason: "port 53 of dc1 does not answer"})
+					return append(checks, Check{Name: "dns", Lane: ps.DNS, Reason: "port 53 of dc1 does not answer"})
 				}
 			})
 			headers := []string{"Content-Type: application/json"}

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"net/http"
 	"runtime"
+	"slices"
+	"strings"
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/schema"
+	"adgateway/ps"
 )
 
 // healthz answers as long as the process runs.
@@ -18,8 +21,15 @@ func (s *Server) healthz(r *request) {
 
 // readyz reports whether requests can be served, check by check. What is wrong and
 // does not keep them from being served is degraded. Only callers with ops:read see
-// the reasons.
+// the reasons. With a lane, only what concerns it counts.
 func (s *Server) readyz(r *request) {
+	lane := r.c.Query(laneParam)
+	if !slices.Contains(readyLanes, lane) && lane != "" {
+		f := fail(schema.InvalidRequest, "%s must be one of %s.", laneParam, strings.Join(readyLanes, ", "))
+		f.details = []detail{{Field: laneParam, Message: "must be one of " + strings.Join(readyLanes, ", ")}}
+		r.fail(f)
+		return
+	}
 	var checks []Check
 	if s.Ready != nil {
 		checks = s.Ready(r.c.Request.Context())
@@ -49,6 +59,12 @@ func (s *Server) readyz(r *request) {
 	status, output := http.StatusOK, "The gateway is ready."
 	records := []any{}
 	for _, check := range checks {
+		switch {
+		case lane == changesLane && check.NoChanges:
+			check.OK = false
+		case lane != "" && lane != changesLane && check.Lane != "" && string(check.Lane) != lane:
+			continue
+		}
 		record := line{Name: check.Name, OK: check.OK, Degraded: check.Degraded && check.OK}
 		if reasons {
 			record.Reason = &check.Reason
@@ -64,6 +80,16 @@ func (s *Server) readyz(r *request) {
 	}
 	r.sendRecords(status, output, records)
 }
+
+// laneParam is the parameter of /readyz that tells what the asker would send, and readyLanes
+// are its values, so that balancers can send changes, or calls of one kind of server, to
+// gateways that serve them (many Z14).
+const (
+	laneParam   = "lane"
+	changesLane = "changes"
+)
+
+var readyLanes = []string{string(ps.Directory), string(ps.DNS), changesLane}
 
 // version reports the build and the engine.
 func (s *Server) version(r *request) {

@@ -149,6 +149,9 @@ type Check struct {
 	OK       bool   // as far as this is concerned, requests are served
 	Reason   string // why it is not OK, or what is wrong although it is
 	Degraded bool   // it is OK, but something is wrong that needs attention
+
+	Lane      ps.Lane // calls of other lanes are not concerned; empty: all are
+	NoChanges bool    // only reads are served
 }
 
 func (o *Options) complete() error {

@@ -42,6 +42,11 @@ func (b *builder) operational(document *openapi3.T) {
 			}
 			o.AddResponse(status, r)
 		}
+		if e.id == "ready" {
+			lane := openapi3.NewQueryParameter("lane").WithDescription("Report only what concerns calls of the directory or of DNS, or, with changes, not ready when only reads are served.")
+			lane.Schema = openapi3.NewStringSchema().WithEnum("directory", "dns", "changes").NewRef()
+			o.Parameters = openapi3.Parameters{{Value: lane}}
+		}
 		if e.open {
 			o.Security = &openapi3.SecurityRequirements{{}}
 		} else {

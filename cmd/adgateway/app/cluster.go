@@ -199,7 +199,7 @@ func (s *kept) memberChecks() (checks []gateway.Check) {
 		checks = append(checks, s.ringCheck())
 	}
 	for _, c := range s.self.Checks() {
-		checks = append(checks, gateway.Check{Name: c.Name, OK: true, Degraded: !c.OK || c.Degraded, Reason: c.Reason})
+		checks = append(checks, gateway.Check{Name: c.Name, OK: true, Degraded: !c.OK || c.Degraded, NoChanges: !c.OK, Reason: c.Reason})
 	}
 	return checks
 }

@@ -181,13 +181,13 @@ func (s *kept) checks() []gateway.Check {
 	check := gateway.Check{Name: "store", OK: true}
 	switch failed := s.store.State().Failed; {
 	case failed != nil && s.shared:
-		check.Degraded, check.Reason = true, "The store that the gateways share cannot be written, so that changes and jobs wait, or are refused; reads go on: "+failed.Error()
+		check.Degraded, check.NoChanges, check.Reason = true, true, "The store that the gateways share cannot be written, so that changes and jobs wait, or are refused; reads go on: "+failed.Error()
 	case failed != nil:
 		check.Degraded, check.Reason = true, "The store cannot be written, so that calls with an Idempotency-Key and plans are refused, and changes are not recorded in the history: "+failed.Error()
 	case s.aside != "":
 		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
 	case s.store.State().Rewound != nil:
-		check.Degraded, check.Reason = true, s.store.State().Rewound.Error()+". "+s.afterRewind()
+		check.Degraded, check.NoChanges, check.Reason = true, s.shared, s.store.State().Rewound.Error()+". "+s.afterRewind()
 	}
 	return []gateway.Check{check}
 }

@@ -322,17 +322,18 @@ func (s *Stack) checks() []gateway.Check {
 	check := func(name string, ok bool, reason string) gateway.Check {
 		return gateway.Check{Name: name, OK: ok, Reason: reason}
 	}
+	of := func(lane ps.Lane, c gateway.Check) gateway.Check { c.Lane = lane; return c }
 	sessions := func(name string, lane ps.Lane) gateway.Check {
 		ok, why := stats[lane].Ready()
-		return gateway.Check{Name: name, OK: ok, Reason: why, Degraded: ok && why != ""}
+		return gateway.Check{Name: name, OK: ok, Reason: why, Degraded: ok && why != "", Lane: lane}
 	}
-	controllers := check("domainController", controller.Pinned != "" && !controller.Rejected && controller.Unusable == "", strings.Join(slices.Concat(optional(controller.Reason), controller.Warnings), "; "))
+	controllers := of(ps.Directory, check("domainController", controller.Pinned != "" && !controller.Rejected && controller.Unusable == "", strings.Join(slices.Concat(optional(controller.Reason), controller.Warnings), "; ")))
 	controllers.Degraded = controllers.OK && len(controller.Warnings) > 0
 	checks := append([]gateway.Check{
 		sessions("directorySessions", ps.Directory),
 		sessions("dnsSessions", ps.DNS),
 		controllers,
-		check("dnsServer", dns.Pinned != "" && dns.Unusable == "", dns.Reason),
+		of(ps.DNS, check("dnsServer", dns.Pinned != "" && dns.Unusable == "", dns.Reason)),
 	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.memberChecks(), s.evidence.checks(), s.webhookChecks())...)
 	if s.extraChecks != nil {
 		checks = append(checks, s.extraChecks()...)
