@@ -40,20 +40,26 @@ func (c *cluster) now() time.Time { return time.Now().Add(time.Duration(c.ahead.
 // runner of its number.
 func newCluster(t *testing.T, store keep.Store, runner func(n int) ps.Runner, change func(n int, o *Options)) *cluster {
 	t.Helper()
+	return newClusterOver(t, store, func(int) keep.Store { return store }, runner, change)
+}
+
+// newClusterOver is newCluster where each gateway has a way of its own to the store.
+func newClusterOver(t *testing.T, store keep.Store, way func(n int) keep.Store, runner func(n int) ps.Runner, change func(n int, o *Options)) *cluster {
+	t.Helper()
 	c := &cluster{t: t, store: keeptest.Seal(t, store)}
 	for n := range 3 {
 		var self *members.Self
-		name := fmt.Sprintf("gw%d", n+1)
+		name, own := fmt.Sprintf("gw%d", n+1), keeptest.Seal(t, way(n))
 		require.Eventually(t, func() (joined bool) { // faults of the store
 			var err error
-			self, err = members.Join(t.Context(), c.store, members.Options{Name: name, File: filepath.Join(t.TempDir(), name), Version: "1", Format: 1, Now: c.now})
+			self, err = members.Join(t.Context(), own, members.Options{Name: name, File: filepath.Join(t.TempDir(), name), Version: "1", Format: 1, Now: c.now})
 			return err == nil
 		}, 10*time.Second, time.Millisecond)
-		history, err := changes.Open(t.Context(), c.store, time.Hour, 1<<20)
+		history, err := changes.Open(t.Context(), own, time.Hour, 1<<20)
 		require.NoError(t, err)
 		c.selves = append(c.selves, self)
 		c.servers = append(c.servers, newTestServer(t, runner(n), func(o *Options) {
-			o.Kept, o.History, o.Members, o.Now, o.Policy.SettlePause = c.store, history, self, c.now, time.Millisecond
+			o.Kept, o.History, o.Members, o.Now, o.Policy.SettlePause = own, history, self, c.now, time.Millisecond
 			if change != nil {
 				change(n, o)
 			}
