@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -125,6 +126,7 @@ type Self struct {
 	joined   time.Time
 	others   map[string]*observation
 	replaced bool
+	news     bool  // the next heartbeat is due at once
 	fault    error // of the last heartbeat or look; nil: it was made
 }
 
@@ -307,7 +309,8 @@ func (s *Self) Run(ctx context.Context) {
 func (s *Self) Tick(ctx context.Context) {
 	s.mu.Lock()
 	now := s.options.Now()
-	due := now.Sub(s.beaten) >= Beat && !s.replaced
+	due := (s.news || now.Sub(s.beaten) >= Beat) && !s.replaced
+	s.news = false
 	s.mu.Unlock()
 	var err error
 	if due {
@@ -507,7 +510,8 @@ func (s *Self) Gone(name, incarnation string, delay time.Duration) bool {
 	return err == nil && latest > number || other.lapsed(now, delay)
 }
 
-// Report changes what the next heartbeats say. Name, incarnation and times stay.
+// Report changes what the next heartbeats say. Name, incarnation and times stay. What a
+// gateway reaches is told at once.
 func (s *Self) Report(set func(*Member)) {
 	if s == nil {
 		return
@@ -516,6 +520,7 @@ func (s *Self) Report(set func(*Member)) {
 	defer s.mu.Unlock()
 	was := s.own.Member
 	set(&s.own.Member)
+	s.news = s.news || !maps.Equal(was.Reach, s.own.Reach)
 	s.own.Name, s.own.Incarnation, s.own.Started, s.own.Clock = was.Name, was.Incarnation, was.Started, was.Clock
 }
 

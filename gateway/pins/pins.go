@@ -80,6 +80,7 @@ type lane struct {
 	other   string // another server, which can be used from here
 	reached bool   // the pinned server can; meaningful once it was looked at
 	looked  bool
+	doubted bool      // another gateway cannot use it
 	epoch   uint64    // of the pin that lost is about
 	lost    time.Time // since when most gateways cannot reach the server; zero: they can
 	fault   string    // why the last move failed, as logged
@@ -181,6 +182,13 @@ func (p *Pins) Reached(on ps.Lane, server string, reached bool, other string) {
 	}
 }
 
+// Doubted reports whether another gateway of the site cannot use the pinned server.
+func (p *Pins) Doubted(on ps.Lane) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lanes[on].doubted
+}
+
 // tell has the next heartbeats say what is known of the pinned servers.
 func (p *Pins) tell(self *members.Self) {
 	reach := map[string]bool{}
@@ -250,7 +258,7 @@ func (p *Pins) failed(ctx context.Context, pin Pin, err error) {
 // due reports whether a pin is to be moved, and where to. A gateway that has just seen it
 // move gives the others the time to tell what they think of the new one.
 func (p *Pins) due(self *members.Self, on ps.Lane, pin Pin) (other string, due bool) {
-	live, without := 0, 0
+	live, without, others := 0, 0, false
 	for _, m := range self.Live() {
 		if m.Site != p.o.Site {
 			continue
@@ -258,11 +266,13 @@ func (p *Pins) due(self *members.Self, on ps.Lane, pin Pin) (other string, due b
 		live++
 		if reached, told := m.Reach[string(on)]; told && !reached {
 			without++
+			others = others || m.Name != self.Name()
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.lanes[on]
+	l.doubted = others
 	switch {
 	case pin.Server == "" || pin.Epoch != l.epoch || 2*without <= live:
 		l.epoch, l.lost = pin.Epoch, time.Time{}

@@ -22,6 +22,8 @@ type Shared interface {
 	// Reached notes whether this gateway can use the pinned server, and another one that
 	// it could use instead; empty if there is none.
 	Reached(lane ps.Lane, server string, reached bool, other string)
+	// Doubted reports whether another gateway cannot use the pinned server.
+	Doubted(lane ps.Lane) bool
 }
 
 const (
@@ -88,7 +90,7 @@ func (g *group) look(ctx context.Context) {
 	case !agreed:
 		g.agree(ctx, host)
 	}
-	if silent >= probeEvery || g.unusable() != "" {
+	if silent >= probeEvery || g.unusable() != "" || g.cfg.Shared.Doubted(g.lane) {
 		g.examine(ctx, host)
 		return
 	}

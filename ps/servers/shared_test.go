@@ -22,7 +22,9 @@ type choice struct {
 	pinned map[ps.Lane]string
 	epoch  uint64
 	away   bool
-	told   map[ps.Lane]reached
+
+	doubted bool
+	told    map[ps.Lane]reached
 }
 
 type reached struct {
@@ -58,6 +60,8 @@ func (c *choice) Reached(on ps.Lane, server string, yes bool, other string) {
 	defer c.mu.Unlock()
 	c.told[on] = reached{server, other, yes}
 }
+
+func (c *choice) Doubted(ps.Lane) bool { c.mu.Lock(); defer c.mu.Unlock(); return c.doubted }
 
 func (c *choice) says(on ps.Lane) reached { c.mu.Lock(); defer c.mu.Unlock(); return c.told[on] }
 
@@ -196,6 +200,15 @@ func TestIdleSharedServerIsProbed(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, reached{server: dc1, other: dc2}, c.says(ps.Directory))
 		assert.Equal(t, reached{server: dc1, other: dc2}, c.says(ps.DNS))
+		w.set(dc1, true)
+		time.Sleep(10 * time.Second)
+		w.set(dc1, false)
+		c.mu.Lock()
+		c.doubted = true
+		c.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, reached{server: dc1, other: dc2}, c.says(ps.Directory), "it looks at once when another gateway cannot use it")
 		w.set(dc1, true)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
