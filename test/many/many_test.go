@@ -155,11 +155,11 @@ const leaseEnds = 75 * time.Second
 // nothing else is. FAULTS, FAULT_EVERY_MS, FAULT_LASTS_MS, MANY_ITEMS, PATIENCE_S and SEED
 // are for longer runs; FAULT is one kind of them only.
 func TestFaultsAmongMany(t *testing.T) {
-	n := systemtest.Number(t, "MANY_ITEMS", 200)
+	n := systemtest.Number(t, "MANY_ITEMS", 120)
 	patience := time.Duration(systemtest.Number(t, "PATIENCE_S", 2)) * time.Second
 	seed := uint64(systemtest.Number(t, "SEED", 1))
 	plan := faultPlan{
-		most:   systemtest.Number(t, "FAULTS", 10),
+		most:   systemtest.Number(t, "FAULTS", 8),
 		every:  time.Duration(systemtest.Number(t, "FAULT_EVERY_MS", 350)) * time.Millisecond,
 		lasts:  time.Duration(systemtest.Number(t, "FAULT_LASTS_MS", 1500)) * time.Millisecond,
 		kind:   os.Getenv("FAULT"),
