@@ -127,7 +127,7 @@ func runGateway(ctx context.Context, p *plan) error {
 
 // process is a gateway or a node that can be killed and started again.
 type process struct {
-	t    *testing.T
+	t    testing.TB
 	plan plan
 	log  *systemtest.LogBuffer
 
@@ -189,7 +189,7 @@ func (p *process) signal(s syscall.Signal) {
 
 // fleet is three gateways and three nodes over one domain.
 type fleet struct {
-	t        *testing.T
+	t        testing.TB
 	world    *sandbox.World
 	writes   *sandbox.WriteLog
 	gateways []*process
@@ -199,7 +199,7 @@ type fleet struct {
 }
 
 // ports returns free ports.
-func ports(t *testing.T, n int) []string {
+func ports(t testing.TB, n int) []string {
 	t.Helper()
 	var addresses []string
 	for range n {
@@ -213,15 +213,22 @@ func ports(t *testing.T, n int) []string {
 
 const members = 3
 
-// newFleet starts a fleet that ends with the test.
-func newFleet(t *testing.T, settings ...string) *fleet {
-	f := &fleet{t: t, writes: &sandbox.WriteLog{}}
+// newDomain returns a domain without any gateway, and its address.
+func newDomain(t testing.TB) (f *fleet, address string) {
+	f = &fleet{t: t, writes: &sandbox.WriteLog{}}
 	var err error
 	f.world, err = sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Writes: f.writes})
 	require.NoError(t, err)
 	domain, err := remote.NewDomain(remote.DomainOptions{World: f.world, Listen: "127.0.0.1:0", Ticket: secret})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, domain.Close()) })
+	return f, domain.Address()
+}
+
+// newFleet starts a fleet that ends with the test.
+func newFleet(t testing.TB, settings ...string) *fleet {
+	f, domain := newDomain(t)
+	var err error
 	folder := t.TempDir()
 	keyFile := filepath.Join(folder, "cluster.key")
 	clients, routes, api := ports(t, members), ports(t, members), ports(t, members)
@@ -247,7 +254,7 @@ func newFleet(t *testing.T, settings ...string) *fleet {
 			wires, servers = append(wires, wire), append(servers, "nats://"+wire.Address())
 		}
 		f.wires = append(f.wires, wires)
-		f.gateways = append(f.gateways, &process{t: t, log: &systemtest.LogBuffer{}, plan: plan{Name: name, Listen: api[i], Domain: domain.Address(), Settings: append([]string{
+		f.gateways = append(f.gateways, &process{t: t, log: &systemtest.LogBuffer{}, plan: plan{Name: name, Listen: api[i], Domain: domain, Settings: append([]string{
 			"cluster.name=many", "cluster.gateway=" + name, "cluster.servers=[" + strings.Join(servers, ", ") + "]", "cluster.keyFile=" + keyFile,
 			"store.file=" + filepath.Join(folder, name+".db"), "audit.file=off",
 		}, settings...)}})
