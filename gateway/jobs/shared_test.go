@@ -240,12 +240,14 @@ func (f *fleet) check(g *one, id string, n int) {
 
 func TestAJobIsRunByAllGateways(t *testing.T) {
 	f := newFleet(t)
-	f.duration = time.Millisecond
+	f.duration, f.calls = time.Millisecond, make(chan struct{})
 	var all []*one
 	for _, name := range []string{"gw1", "gw2", "gw3"} {
 		all = append(all, f.start(name, nil))
 	}
 	id := all[0].submit(t, jobs.Job{}, listOn(1000, 40))
+	require.Eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.going) == 3 }, patience, time.Millisecond, "each takes some")
+	close(f.calls)
 	for _, g := range all {
 		job := g.await(t, id, jobstate.Done)
 		assert.Equal(t, jobs.Counts{Made: 1000}, job.Counts)
