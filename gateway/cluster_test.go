@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -223,4 +224,25 @@ func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 	assert.EqualValues(t, 1, most.Load())
 	assert.Equal(t, done.Load(), value.Load(), "no change is lost")
 	assert.EqualValues(t, 30, done.Load())
+}
+
+// TestWhatANewerGatewayHasWritten: a call with a key of a format that this gateway does not
+// know is not guessed at, and not run (many W6).
+func TestWhatANewerGatewayHasWritten(t *testing.T) {
+	d := &oneUser{city: "Oslo", at: func(string) {}}
+	c := newCluster(t, keep.NewMemory(nil), same(&fakeRunner{run: d.run}), nil)
+	status, _, _ := toRome(c.servers[0])
+	require.Equal(t, http.StatusOK, status)
+	var newer keep.Change
+	require.NoError(t, c.store.Range(t.Context(), keyKind, "", func(e keep.Entry) bool {
+		newer = keep.Change{Kind: keyKind, Key: e.Key, Expect: e.Revision, Expires: e.Expires, Value: bytes.Replace(e.Value, []byte(`"v":1`), []byte(`"v":2`), 1)}
+		require.NotEqual(t, e.Value, newer.Value)
+		return true
+	}))
+	_, err := c.store.Apply(t.Context(), newer)
+	require.NoError(t, err)
+	status, answer, _ := toRome(c.servers[1])
+	assert.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Equal(t, schema.NewerPeer, answer.Error.Code)
+	assert.Equal(t, 1, d.changes)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -187,8 +188,8 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 	case err != nil:
 		return false, keysUnavailable(err)
 	default:
-		if err := json.Unmarshal(found.Value, &c.call); err != nil || c.call.Version != keptVersion {
-			return false, keysUnavailable(errors.Join(err, errors.New("a kept call has another format")))
+		if err := cmp.Or(json.Unmarshal(found.Value, &c.call), keep.CheckFormat(c.call.Version, keptVersion)); err != nil {
+			return false, keysUnavailable(fmt.Errorf("a kept call: %w", err))
 		}
 		if !bytes.Equal(c.call.Fingerprint, fingerprint) {
 			return false, fail(schema.KeyReused, "This %s belongs to another call: of another operation, or with other parameters. Use a new key for each call, and the same for its repetitions.", keyHeader)

@@ -188,7 +188,7 @@ func (t *itemAnswer) refused(e *errorBody, result jobs.Result) jobs.Answer {
 		return jobs.Answer{Hold: jobstate.Budget, For: wait}
 	case e.Code == schema.InProgress, e.Code == schema.Busy: // at a gateway that may have ended; others are not concerned
 		return jobs.Answer{Again: true, For: wait}
-	case e.Code == schema.StoreLost, e.Code == schema.StoreRewound:
+	case e.Code == schema.StoreLost, e.Code == schema.StoreRewound, e.Code == schema.NewerPeer:
 		return jobs.Answer{Hold: jobstate.Engine, For: wait}
 	case e.Code == schema.Overloaded, e.Code == schema.Unavailable, e.Code == schema.PinMoved:
 		return jobs.Answer{Hold: jobstate.Lane, For: wait}

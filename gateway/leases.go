@@ -61,9 +61,6 @@ type nameHold struct {
 
 const leaseVersion = 1
 
-// errNewer means that a value has a format of a newer gateway (many W6).
-var errNewer = members.ErrNewer
-
 // leases are those of one request.
 type leases struct {
 	run     string                   // identifies it
@@ -182,8 +179,8 @@ func kept[T lease | nameHold](ctx context.Context, store *keep.Sealed, kind keep
 	if err == nil {
 		err = json.Unmarshal(e.Value, &format)
 	}
-	if err == nil && format.V > leaseVersion {
-		err = errNewer
+	if err == nil {
+		err = keep.CheckFormat(format.V, leaseVersion)
 	}
 	if err == nil {
 		err = json.Unmarshal(e.Value, &value)

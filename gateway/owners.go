@@ -77,6 +77,8 @@ func storeCode(err error) schema.Code {
 		return schema.StoreRewound
 	case errors.Is(err, keep.ErrUnreachable):
 		return schema.StoreLost
+	case errors.Is(err, keep.ErrNewer):
+		return schema.NewerPeer
 	}
 	return schema.Unavailable
 }

@@ -8,6 +8,7 @@
 package changes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -380,8 +381,8 @@ func (h *History) Sum(parts ...string) []byte {
 
 func decode(e keep.Entry) (*Record, error) {
 	r := &Record{}
-	if err := json.Unmarshal(e.Value, r); err != nil || r.Version != version {
-		return nil, errors.Join(err, fmt.Errorf("the change %s has another format", e.Key))
+	if err := cmp.Or(json.Unmarshal(e.Value, r), keep.CheckFormat(r.Version, version)); err != nil {
+		return nil, fmt.Errorf("the change %s: %w", e.Key, err)
 	}
 	r.revision = e.Revision
 	return r, nil

@@ -77,8 +77,8 @@ func encode(value any) []byte {
 func decodeJob(e keep.Entry) (*Job, error) {
 	job := &Job{}
 	err := json.Unmarshal(e.Value, job)
-	if err == nil && job.Version != version {
-		err = fmt.Errorf("a kept job has the format %d", job.Version)
+	if err == nil {
+		err = keep.CheckFormat(job.Version, version)
 	}
 	job.revision = e.Revision
 	return job, err

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
@@ -86,8 +85,8 @@ func (l *Ledger) read(ctx context.Context, of Budget) (found record, revision ke
 	if err == nil {
 		err = json.Unmarshal(e.Value, &found)
 	}
-	if err == nil && found.Version != version {
-		err = fmt.Errorf("a budget has the format %d", found.Version)
+	if err == nil {
+		err = keep.CheckFormat(found.Version, version)
 	}
 	return found, e.Revision, err
 }

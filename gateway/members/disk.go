@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/keep"
 )
 
 // disk is what a gateway keeps of its membership on its own disk.
@@ -30,7 +31,7 @@ func readDisk(path string) (on disk, err error) {
 		return on, fmt.Errorf("%w: %s cannot be read (%w): %s", ErrBehind, path, err, afterBehind)
 	}
 	if on.V > version {
-		return on, fmt.Errorf("%s: %w: it is %d", path, ErrNewer, on.V)
+		return on, fmt.Errorf("%s: %w: it is %d", path, keep.ErrNewer, on.V)
 	}
 	return on, nil
 }

@@ -91,8 +91,6 @@ var (
 	// ErrBehind means that the disk of the gateway is not the one that it had when it last
 	// joined, or was taken back to an earlier state (many Z4).
 	ErrBehind = errors.New("the disk of the gateway is behind the cluster")
-	// ErrNewer means that a value has a format of a newer gateway (many W6).
-	ErrNewer = errors.New("a newer gateway has written the value in a format that this one cannot read")
 )
 
 // Options configure a member. Name and File are required.
@@ -536,7 +534,7 @@ func read[T any](ctx context.Context, store *keep.Sealed, kind keep.Kind, key st
 	return value, e.Revision, err
 }
 
-// decode returns a value. It fails with [ErrNewer] if it has a format that is not known.
+// decode returns a value. It fails with [keep.ErrNewer] if it has a format that is not known.
 func decode[T any](e keep.Entry) (value T, err error) {
 	var format struct {
 		V int `json:"v"`
@@ -544,8 +542,8 @@ func decode[T any](e keep.Entry) (value T, err error) {
 	if err := json.Unmarshal(e.Value, &format); err != nil {
 		return value, err
 	}
-	if format.V > version {
-		return value, fmt.Errorf("%w: it is %d", ErrNewer, format.V)
+	if err := keep.CheckFormat(format.V, version); err != nil {
+		return value, err
 	}
 	return value, json.Unmarshal(e.Value, &value)
 }

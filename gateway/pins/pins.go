@@ -46,10 +46,6 @@ type Pin struct {
 
 const version = 1
 
-// ErrNewer means that a newer gateway has written a pin in a format that this one cannot
-// read (many W6).
-var ErrNewer = errors.New("a newer gateway has written the pin in a format that this one cannot read")
-
 const (
 	moveAfter = 10 * time.Second // for which most gateways of the site cannot reach the server
 	look      = time.Second
@@ -112,8 +108,8 @@ func read(ctx context.Context, store *keep.Sealed, site string, lane ps.Lane) (P
 }
 
 func decode(e keep.Entry) (pin Pin, err error) {
-	if err = json.Unmarshal(e.Value, &pin); err == nil && pin.Version > version {
-		err = fmt.Errorf("%w: it is %d", ErrNewer, pin.Version)
+	if err = json.Unmarshal(e.Value, &pin); err == nil {
+		err = keep.CheckFormat(pin.Version, version)
 	}
 	pin.revision = e.Revision
 	return pin, err

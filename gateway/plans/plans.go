@@ -142,6 +142,9 @@ func (p *Plans) Get(ctx context.Context, id string) (*Plan, error) {
 	if err := json.Unmarshal(found.Value, plan); err != nil {
 		return nil, fmt.Errorf("plan %s: %w", id, err)
 	}
+	if err := keep.CheckFormat(plan.Version, version); err != nil {
+		return nil, fmt.Errorf("plan %s: %w", id, err)
+	}
 	if plan.Version != version {
 		return nil, fmt.Errorf("plan %s has the format %d: %w", id, plan.Version, ErrAbsent)
 	}

@@ -51,6 +51,7 @@ const (
 	PinMoved             Code = "pin_moved"
 	StoreLost            Code = "store_lost"
 	StoreRewound         Code = "store_rewound"
+	NewerPeer            Code = "newer_peer"
 	Timeout              Code = "timeout"
 )
 
@@ -104,6 +105,7 @@ var codes = []struct {
 	{PinMoved, http.StatusServiceUnavailable, "The server that changes are made on was replaced while the call was prepared; see Retry-After."},
 	{StoreLost, http.StatusServiceUnavailable, "The store that the gateways share cannot be reached, so that nothing was changed; see Retry-After."},
 	{StoreRewound, http.StatusServiceUnavailable, "The store that the gateways share has lost what it acknowledged, so that nothing is changed until an administrator has recovered it."},
+	{NewerPeer, http.StatusServiceUnavailable, "A later version of the gateway has written what the call needs, in a format that this one cannot read; nothing was changed."},
 	{Timeout, http.StatusGatewayTimeout, "The work was not finished in time."},
 }
 

@@ -50,7 +50,7 @@ func create(t testing.TB, url, name string, replicas int) {
 	defer conn.Close()
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.NoError(t, Create(ctx, js, StreamOptions{Name: name, Replicas: replicas}))
 }
