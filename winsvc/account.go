@@ -16,9 +16,6 @@ const (
 	UserAccount    AccountKind = "user"
 )
 
-// DefaultAccount needs no password. In the network it acts as the computer's account.
-const DefaultAccount = `NT SERVICE\` + Name
-
 var builtIn = map[string]string{
 	"localsystem": "LocalSystem", `nt authority\system`: "LocalSystem",
 	`nt authority\networkservice`: `NT AUTHORITY\NetworkService`, `nt authority\network service`: `NT AUTHORITY\NetworkService`,
@@ -26,14 +23,14 @@ var builtIn = map[string]string{
 }
 
 // forms describes the possible forms of an account.
-const forms = `write DOMAIN\name$ (group managed service account), ` + DefaultAccount +
+const forms = `write DOMAIN\name$ (group managed service account), NT SERVICE\{name}` +
 	` (virtual account), DOMAIN\user, .\user or user@domain (user)`
 
 // ParseAccount returns the kind of an account, judged by its form, and its canonical
-// spelling. An empty account is [DefaultAccount].
-func ParseAccount(text string) (account string, kind AccountKind, err error) {
+// spelling. An empty account is [Service.Account].
+func (s Service) ParseAccount(text string) (account string, kind AccountKind, err error) {
 	if text == "" {
-		return DefaultAccount, VirtualAccount, nil
+		return s.Account(), VirtualAccount, nil
 	}
 	if name, ok := builtIn[strings.ToLower(text)]; ok {
 		return name, BuiltInAccount, nil
@@ -44,12 +41,12 @@ func ParseAccount(text string) (account string, kind AccountKind, err error) {
 	case strings.HasPrefix(text, "'"):
 		err = fmt.Errorf("%s starts with a quotation mark: omit it, or use double quotation marks; only PowerShell supports single ones", text)
 	case strings.ContainsAny(text, "/\"[]:;|=,+*?<>") || strings.Count(text, `\`) > 1:
-		err = fmt.Errorf("%q is not an account: %s", text, forms)
+		err = fmt.Errorf("%q is not an account: %s", text, s.filled(forms))
 	case qualified && strings.EqualFold(domain, "NT SERVICE"):
-		if !strings.EqualFold(name, Name) {
-			err = fmt.Errorf("%q is the virtual account of another service: the service's own is %s", text, DefaultAccount)
+		if !strings.EqualFold(name, s.Name) {
+			err = fmt.Errorf("%q is the virtual account of another service: the service's own is %s", text, s.Account())
 		}
-		return DefaultAccount, VirtualAccount, err
+		return s.Account(), VirtualAccount, err
 	case qualified && strings.HasSuffix(name, "$"):
 		if domain == "" || domain == "." || name == "$" {
 			err = fmt.Errorf("%q has no domain: write a group managed service account as DOMAIN\\name$", text)
@@ -62,7 +59,7 @@ func ParseAccount(text string) (account string, kind AccountKind, err error) {
 	case qualified && domain != "" && name != "", !qualified && isUPN && user != "" && realm != "":
 		return text, UserAccount, nil
 	default:
-		err = fmt.Errorf("%q has no domain or computer: %s", text, forms)
+		err = fmt.Errorf("%q has no domain or computer: %s", text, s.filled(forms))
 	}
 	return "", "", err
 }

@@ -1,10 +1,6 @@
 package winsvc
 
-import (
-	"errors"
-	"fmt"
-	"syscall"
-)
+import "syscall"
 
 // Error codes of the Windows service manager (winerror.h).
 const (
@@ -25,41 +21,28 @@ const (
 	errnoNoneMapped        syscall.Errno = 1332
 )
 
-// advice explains what an error code means for the service and what to do.
+// advice explains what an error code means for the service and what to do; {name} and
+// {check} are those of the service.
 var advice = map[syscall.Errno]string{
-	errnoFileNotFound:   "the service's executable has moved; run 'adgateway service install' from its current location",
-	errnoPathNotFound:   "the service's executable has moved; run 'adgateway service install' from its current location",
+	errnoFileNotFound:   "the service's executable has moved; run '{name} service install' from its current location",
+	errnoPathNotFound:   "the service's executable has moved; run '{name} service install' from its current location",
 	errnoAccessDenied:   notElevated,
-	errnoRequestTimeout: "the service did not start in time; see the event log (Application, source adgateway) and the log file",
+	errnoRequestTimeout: "the service did not start in time; see the event log (Application, source {name}) and the log file",
 	errnoAlreadyRunning: "the service is already running",
 	errnoInvalidAccount: "the account does not exist, or may not run services: check its spelling; a group managed service account must be installed on this computer (Test-ADServiceAccount name)",
 	errnoNoneMapped:     "the account does not exist: check its spelling, and that this computer can reach the domain",
-	errnoDisabled:       "the service is disabled; 'adgateway service install --reset' sets it to start automatically",
-	errnoDoesNotExist:   "the service is not installed; run 'adgateway service install'",
+	errnoDisabled:       "the service is disabled; '{name} service install --reset' sets it to start automatically",
+	errnoDoesNotExist:   "the service is not installed; run '{name} service install'",
 	errnoCannotAccept:   "the service is starting or stopping and cannot be controlled: try again in a moment",
 	errnoNotActive:      "the service is not running",
 	errnoSpecific:       failedToStart,
 	errnoProcessAborted: failedToStart,
 	errnoLogonFailed: "the service's account could not log on: it lacks the right 'Log on as a service' (grant it in secpol.msc, Local Policies, User Rights Assignment, " +
-		"or in the group policy that sets it), or its password is wrong (run 'adgateway service install' with the account again)",
+		"or in the group policy that sets it), or its password is wrong (run '{name} service install' with the account again)",
 	errnoMarkedForDeletion: "the service is marked for deletion and disappears when the last program that has it open is closed: close services.msc, Task Manager and other consoles, then try again, or restart the computer",
 }
 
 const (
 	notElevated   = "administrator rights are required: use a console that was opened with 'Run as administrator'"
-	failedToStart = "the service stopped while it was starting; see the event log (Application, source adgateway) and the log file; 'adgateway config check' reports mistakes in the settings"
+	failedToStart = "the service stopped while it was starting; see the event log (Application, source {name}) and the log file; '{check}' reports mistakes in the settings"
 )
-
-// explain adds the advice for an error of the service manager. It uses the code,
-// never the message, which is in the language of Windows.
-func explain(err error) error {
-	var code syscall.Errno
-	if err == nil || !errors.As(err, &code) {
-		return err
-	}
-	text, known := advice[code]
-	if !known {
-		return err
-	}
-	return fmt.Errorf("%s (%w)", text, err)
-}

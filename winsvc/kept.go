@@ -27,7 +27,7 @@ func (m *Manager) Keep() (*Kept, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explain(err)
+		return nil, m.of.explain(err)
 	}
 	return &Kept{CommandLine: found.CommandLine, Account: found.Account, Start: found.Start, Running: found.State == Running || found.State == Starting}, nil
 }
@@ -47,7 +47,7 @@ func (m *Manager) Restore(ctx context.Context, kept *Kept) (done bool, err error
 	if errors.Is(err, service.ErrNotInstalled) {
 		return false, nil
 	}
-	return err == nil, explain(err)
+	return err == nil, m.of.explain(err)
 }
 
 // Write writes it to a file.

@@ -21,12 +21,11 @@ var recovery = []time.Duration{5 * time.Second, 30 * time.Second, time.Minute}
 const recoveryReset = 24 * time.Hour
 
 const (
-	pollWait  = 250 * time.Millisecond
-	startWait = 30 * time.Second
+	pollWait = 250 * time.Millisecond
 )
 
 var (
-	errNotInstalled = fmt.Errorf("the service is not installed; run 'adgateway service install': %w", service.ErrNotInstalled)
+	errNotInstalled = fmt.Errorf("the service is not installed: %w", service.ErrNotInstalled)
 	errElevation    = errors.New(notElevated)
 )
 
@@ -44,6 +43,7 @@ type Registration struct {
 
 // Manager installs and controls the service. Use [NewManager].
 type Manager struct {
+	of     Service
 	open   func(*service.Config) (service.Service, error)
 	native native
 	exists func(path string) bool
@@ -98,17 +98,15 @@ const (
 	Disabled  StartType = "disabled"
 )
 
-var errNotWindows = errors.New("the service is only available on Windows. Here run 'adgateway serve' under this system's own service manager, " +
-	"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config /etc/adgateway/adgateway.yaml")
-
-// NewManager returns a manager. On other systems it fails with an error that says
-// what to use there.
-func NewManager() (*Manager, error) {
-	windows := newNative()
+// NewManager returns a manager of a service. On other systems it fails with an error
+// that says what to use there.
+func NewManager(of Service) (*Manager, error) {
+	windows := newNative(of)
 	if windows == nil {
-		return nil, errNotWindows
+		return nil, of.notWindows()
 	}
 	m := &Manager{
+		of:     of,
 		open:   func(c *service.Config) (service.Service, error) { return service.New(nil, c) },
 		native: windows,
 		poll:   pollWait,
@@ -119,7 +117,7 @@ func NewManager() (*Manager, error) {
 }
 
 func (m *Manager) service() (service.Service, error) {
-	s, err := m.open(&service.Config{Name: Name})
+	s, err := m.open(&service.Config{Name: m.of.Name})
 	if err != nil {
 		return nil, noManager(err)
 	}
@@ -135,7 +133,7 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 			return nil, err
 		}
 	}
-	account, kind, err := ParseAccount(r.Account)
+	account, kind, err := m.of.ParseAccount(r.Account)
 	switch {
 	case err != nil:
 		return nil, err
@@ -156,7 +154,7 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 	switch {
 	case errors.Is(err, service.ErrNotInstalled):
 		if keep && r.Kept != nil && r.Kept.Account != "" {
-			if r.Account, kind, err = ParseAccount(r.Kept.Account); err != nil {
+			if r.Account, kind, err = m.of.ParseAccount(r.Kept.Account); err != nil {
 				return nil, fmt.Errorf("the account of the service that was removed: %w", err)
 			}
 		}
@@ -165,14 +163,14 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 		done, err = m.update(r, kind, old, keep)
 	}
 	if err != nil {
-		return done, explain(err)
+		return done, m.of.explain(err)
 	}
 	if old.Recovers && !r.Reset {
 		return append(done, "what Windows does after a failure is unchanged"), nil
 	}
 	warnings, err := m.native.Recover(recovery, recoveryReset)
 	if err != nil {
-		return done, fmt.Errorf("the recovery actions cannot be set: %w", explain(err))
+		return done, fmt.Errorf("the recovery actions cannot be set: %w", m.of.explain(err))
 	}
 	done = append(done, "Windows restarts it after a failure, waiting "+strings.Join(texts(recovery), ", "))
 	return append(done, warnings...), nil
@@ -198,7 +196,7 @@ func (m *Manager) Arguments() ([]string, error) {
 	if errors.Is(err, service.ErrNotInstalled) {
 		return nil, nil
 	}
-	return found.Arguments, explain(err)
+	return found.Arguments, m.of.explain(err)
 }
 
 func (m *Manager) create(r Registration, kind AccountKind) ([]string, error) {
@@ -219,7 +217,7 @@ func (m *Manager) create(r Registration, kind AccountKind) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the service was registered, but cannot be configured: %w", err)
 	}
-	done := []string{fmt.Sprintf("service %s was installed; it runs as %s (%s), start type: %s", Name, r.Account, kind, start)}
+	done := []string{fmt.Sprintf("service %s was installed; it runs as %s (%s), start type: %s", m.of.Name, r.Account, kind, start)}
 	return slices.Concat(done, m.allowLogon(r.Account, kind), warnings), nil
 }
 
@@ -239,7 +237,7 @@ func (m *Manager) update(r Registration, kind AccountKind, old registered, keep 
 	if err != nil {
 		return nil, fmt.Errorf("the installed service cannot be changed: %w", err)
 	}
-	done := []string{fmt.Sprintf("service %s was already installed and has been updated", Name)}
+	done := []string{fmt.Sprintf("service %s was already installed and has been updated", m.of.Name)}
 	if old.CommandLine != line {
 		done = append(done, fmt.Sprintf("it runs %s; previously: %s", line, old.CommandLine))
 	}
@@ -252,7 +250,7 @@ func (m *Manager) update(r Registration, kind AccountKind, old registered, keep 
 	}
 	done = append(done, warnings...)
 	if old.State == Running {
-		done = append(done, "the running service is unchanged: apply this with 'adgateway service restart'")
+		done = append(done, m.of.filled("the running service is unchanged: apply this with '{name} service restart'"))
 	}
 	if err := m.native.AddEventSource(); err != nil {
 		return done, fmt.Errorf("the event log source cannot be registered: %w", err)
@@ -279,7 +277,7 @@ func (m *Manager) Uninstall(ctx context.Context) error {
 		if _, gone := m.native.Find(); errors.Is(gone, service.ErrNotInstalled) {
 			return nil // only the event log source was missing
 		}
-		return explain(err)
+		return m.of.explain(err)
 	}
 	return nil
 }
@@ -301,10 +299,10 @@ func (m *Manager) Start(ctx context.Context) error {
 			return err
 		}
 		if err := s.Start(); err != nil {
-			return explain(err)
+			return m.of.explain(err)
 		}
 	}
-	return m.await(ctx, startWait, Running, Starting)
+	return m.await(ctx, m.of.StartWait, Running, Starting)
 }
 
 // Stop asks the service to stop and waits until it has.
@@ -314,14 +312,14 @@ func (m *Manager) Stop(ctx context.Context) error {
 		return err
 	}
 	if state == Starting { // it cannot be stopped yet
-		if err := m.await(ctx, startWait, Running, Starting); err != nil {
+		if err := m.await(ctx, m.of.StartWait, Running, Starting); err != nil {
 			return err
 		}
 	}
 	if state != Stopping { // otherwise it has been requested already
 		// kardianos/service would wait forever.
 		if err := m.native.Stop(); err != nil && !errors.Is(err, errnoCannotAccept) {
-			return explain(err)
+			return m.of.explain(err)
 		}
 	}
 	return m.await(ctx, StopWait+5*time.Second, Stopped, Running, Stopping)
@@ -347,7 +345,7 @@ func (m *Manager) await(ctx context.Context, wait time.Duration, want State, onT
 		case state == want:
 			return nil
 		case !slices.Contains(onTheWay, state) && want == Running:
-			return errors.New(failedToStart)
+			return errors.New(m.of.filled(failedToStart))
 		}
 		select {
 		case <-ctx.Done():
@@ -361,7 +359,7 @@ func (m *Manager) await(ctx context.Context, wait time.Duration, want State, onT
 func (m *Manager) installed() (State, error) {
 	state, _, err := m.Status()
 	if err == nil && state == NotInstalled {
-		err = errNotInstalled
+		err = fmt.Errorf("%s: %w", m.of.filled("run '{name} service install'"), errNotInstalled)
 	}
 	return state, err
 }
@@ -375,13 +373,13 @@ func (m *Manager) Status() (state State, problems []string, err error) {
 	case errors.Is(err, service.ErrNotInstalled):
 		return NotInstalled, nil, nil
 	case err != nil:
-		return Unknown, nil, fmt.Errorf("the service manager does not respond: %w", explain(err))
+		return Unknown, nil, fmt.Errorf("the service manager does not respond: %w", m.of.explain(err))
 	}
 	if path := executableOf(found.CommandLine); !m.exists(path) {
-		problems = append(problems, fmt.Sprintf("its executable %s no longer exists: run 'adgateway service install' from its current location", path))
+		problems = append(problems, fmt.Sprintf("its executable %s no longer exists: run '%s service install' from its current location", path, m.of.Name))
 	}
 	if found.Start != Delayed && found.Start != Automatic {
-		problems = append(problems, fmt.Sprintf("it does not start with Windows (start type: %s): 'adgateway service install --reset' changes that", found.Start))
+		problems = append(problems, fmt.Sprintf("it does not start with Windows (start type: %s): '%s service install --reset' changes that", found.Start, m.of.Name))
 	}
 	return found.State, problems, nil
 }

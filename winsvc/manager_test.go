@@ -137,6 +137,7 @@ func newFake(t *testing.T) (*fakeWindows, *Manager) {
 	t.Helper()
 	f := &fakeWindows{elevated: true, fails: map[string]error{}}
 	return f, &Manager{
+		of:     Gateway,
 		open:   func(*service.Config) (service.Service, error) { return f, nil },
 		native: f, poll: time.Millisecond,
 		exists: func(path string) bool { return path == exe },
@@ -399,8 +400,8 @@ func TestAccounts(t *testing.T) {
 		kind          AccountKind
 		fault         string
 	}{
-		{"", DefaultAccount, VirtualAccount, ""},
-		{`nt service\ADGATEWAY`, DefaultAccount, VirtualAccount, ""},
+		{"", Gateway.Account(), VirtualAccount, ""},
+		{`nt service\ADGATEWAY`, Gateway.Account(), VirtualAccount, ""},
 		{`NT SERVICE\other`, "", "", "another service"},
 		{`CORP\gw$`, `CORP\gw$`, ManagedAccount, ""},
 		{`corp.example\gw$`, `corp.example\gw$`, ManagedAccount, ""},
@@ -422,7 +423,7 @@ func TestAccounts(t *testing.T) {
 		{`LocalSystem`, "LocalSystem", BuiltInAccount, ""},
 		{`NT AUTHORITY\Network Service`, `NT AUTHORITY\NetworkService`, BuiltInAccount, ""},
 	} {
-		account, kind, err := ParseAccount(c.text)
+		account, kind, err := Gateway.ParseAccount(c.text)
 		if c.fault != "" {
 			assert.ErrorContains(t, err, c.fault, c.text)
 			continue

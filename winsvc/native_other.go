@@ -9,6 +9,8 @@ import (
 )
 
 // newNative returns nil: there are no Windows services.
-func newNative() native { return nil }
+func newNative(Service) native { return nil }
 
-func run(_ *handler, s service.Service, _ context.Context) error { return s.Run() }
+func run(_ *handler, manager service.Service, _ Service, _ context.Context) error {
+	return manager.Run()
+}

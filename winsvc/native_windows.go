@@ -21,20 +21,20 @@ import (
 )
 
 // serviceManager implements native with the service manager of Windows.
-type serviceManager struct{}
+type serviceManager struct{ of Service }
 
-func newNative() native { return serviceManager{} }
+func newNative(of Service) native { return serviceManager{of} }
 
 func (serviceManager) Elevated() bool { return windows.GetCurrentProcessToken().IsElevated() }
 
 // with opens the service with these rights for the duration of do.
-func with(managerRights, serviceRights uint32, do func(*mgr.Service) error) error {
+func (m serviceManager) with(managerRights, serviceRights uint32, do func(*mgr.Service) error) error {
 	manager, err := windows.OpenSCManager(nil, nil, managerRights)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = windows.CloseServiceHandle(manager) }()
-	name, err := windows.UTF16PtrFromString(Name)
+	name, err := windows.UTF16PtrFromString(m.of.Name)
 	if err != nil {
 		return err
 	}
@@ -45,13 +45,13 @@ func with(managerRights, serviceRights uint32, do func(*mgr.Service) error) erro
 	if err != nil {
 		return err
 	}
-	s := &mgr.Service{Name: Name, Handle: handle}
+	s := &mgr.Service{Name: m.of.Name, Handle: handle}
 	defer func() { _ = s.Close() }()
 	return do(s)
 }
 
-func (serviceManager) Find() (found registered, err error) {
-	err = with(windows.SC_MANAGER_CONNECT, windows.SERVICE_QUERY_CONFIG|windows.SERVICE_QUERY_STATUS, func(s *mgr.Service) error {
+func (m serviceManager) Find() (found registered, err error) {
+	err = m.with(windows.SC_MANAGER_CONNECT, windows.SERVICE_QUERY_CONFIG|windows.SERVICE_QUERY_STATUS, func(s *mgr.Service) error {
 		config, err := host.ServiceConfig(s)
 		if err != nil {
 			return err
@@ -94,8 +94,12 @@ func (serviceManager) DomainController() bool {
 
 func (serviceManager) GrantLogon(account string) error { return host.AllowServiceLogon(account) }
 
-// stopHint is the interval at which a stopping service reports its progress.
-const stopHint = 5 * time.Second
+// A starting and a stopping service reports its progress within these times. A start can
+// keep a computer busy that has just been switched on.
+const (
+	startHint = 30 * time.Second
+	stopHint  = 5 * time.Second
+)
 
 // argumentsOf returns the words of a command line after its executable, or none if it
 // cannot be parsed.
@@ -108,14 +112,14 @@ func argumentsOf(line string) []string {
 }
 
 // Create registers the service. Its start type and texts are those of Change.
-func (serviceManager) Create(commandLine, account, password string) error {
+func (m serviceManager) Create(commandLine, account, password string) error {
 	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CREATE_SERVICE)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = windows.CloseServiceHandle(manager) }()
 	var texts [4]*uint16
-	for i, s := range []string{Name, commandLine, account, password} {
+	for i, s := range []string{m.of.Name, commandLine, account, password} {
 		if texts[i], err = text(s); err != nil {
 			return err
 		}
@@ -149,15 +153,15 @@ func text(s string) (*uint16, error) {
 	return windows.UTF16PtrFromString(s)
 }
 
-func (serviceManager) Change(c change) (warnings []string, err error) {
+func (m serviceManager) Change(c change) (warnings []string, err error) {
 	start := map[StartType]uint32{"": windows.SERVICE_NO_CHANGE, Delayed: mgr.StartAutomatic, Automatic: mgr.StartAutomatic, Manual: mgr.StartManual, Disabled: mgr.StartDisabled}[c.Start]
 	var texts [5]*uint16
-	for i, s := range []string{c.CommandLine, c.Account, c.Password, displayName, description} {
+	for i, s := range []string{c.CommandLine, c.Account, c.Password, m.of.display, m.of.description} {
 		if texts[i], err = text(s); err != nil {
 			return nil, err
 		}
 	}
-	err = with(windows.SC_MANAGER_CONNECT, windows.SERVICE_ALL_ACCESS, func(s *mgr.Service) error {
+	err = m.with(windows.SC_MANAGER_CONNECT, windows.SERVICE_ALL_ACCESS, func(s *mgr.Service) error {
 		err := windows.ChangeServiceConfig(s.Handle, windows.SERVICE_NO_CHANGE, start, mgr.ErrorNormal, // records a failed start in the system's event log
 			texts[0], nil, nil, nil, texts[1], texts[2], texts[3])
 		if err != nil {
@@ -185,12 +189,12 @@ func (serviceManager) Change(c change) (warnings []string, err error) {
 	return warnings, err
 }
 
-func (serviceManager) Recover(delays []time.Duration, reset time.Duration) (warnings []string, err error) {
+func (m serviceManager) Recover(delays []time.Duration, reset time.Duration) (warnings []string, err error) {
 	var actions []mgr.RecoveryAction
 	for _, delay := range delays {
 		actions = append(actions, mgr.RecoveryAction{Type: mgr.ServiceRestart, Delay: delay})
 	}
-	err = with(windows.SC_MANAGER_CONNECT, windows.SERVICE_ALL_ACCESS, func(s *mgr.Service) error {
+	err = m.with(windows.SC_MANAGER_CONNECT, windows.SERVICE_ALL_ACCESS, func(s *mgr.Service) error {
 		if err := optional(&warnings, "recovery actions", s.SetRecoveryActions(actions, uint32(reset.Seconds()))); err != nil {
 			return err
 		}
@@ -200,17 +204,17 @@ func (serviceManager) Recover(delays []time.Duration, reset time.Duration) (warn
 }
 
 // AddEventSource registers the event log source if it is missing.
-func (serviceManager) AddEventSource() error {
-	const key = `SYSTEM\CurrentControlSet\Services\EventLog\Application\` + Name
+func (m serviceManager) AddEventSource() error {
+	key := `SYSTEM\CurrentControlSet\Services\EventLog\Application\` + m.of.Name
 	existing, err := registry.OpenKey(registry.LOCAL_MACHINE, key, registry.QUERY_VALUE)
 	if err == nil {
 		return existing.Close()
 	}
-	return eventlog.InstallAsEventCreate(Name, eventlog.Error|eventlog.Warning|eventlog.Info)
+	return eventlog.InstallAsEventCreate(m.of.Name, eventlog.Error|eventlog.Warning|eventlog.Info)
 }
 
-func (serviceManager) Stop() error {
-	err := with(windows.SC_MANAGER_CONNECT, windows.SERVICE_STOP|windows.SERVICE_QUERY_STATUS, func(s *mgr.Service) error {
+func (m serviceManager) Stop() error {
+	err := m.with(windows.SC_MANAGER_CONNECT, windows.SERVICE_STOP|windows.SERVICE_QUERY_STATUS, func(s *mgr.Service) error {
 		_, err := s.Control(svc.Stop)
 		return err
 	})
@@ -231,13 +235,13 @@ func endedByManager(ctx context.Context) context.Context {
 
 // run asks the service manager first, instead of guessing from the session or the parent
 // process, and runs in the foreground if the manager did not start this process.
-func run(h *handler, s service.Service, foreground context.Context) error {
+func run(h *handler, manager service.Service, s Service, foreground context.Context) error {
 	p := &program{handler: h}
-	err := svc.Run(Name, p)
+	err := svc.Run(s.Name, p)
 	if errors.Is(err, windows.ERROR_FAILED_SERVICE_CONTROLLER_CONNECT) {
 		h.ctx, h.cancel = context.WithCancel(foreground)
 		h.events = service.ConsoleLogger
-		return s.Run()
+		return manager.Run()
 	}
 	return errors.Join(err, p.failed)
 }
@@ -253,9 +257,16 @@ type program struct {
 
 func (p *program) Execute(_ []string, requests <-chan svc.ChangeRequest, states chan<- svc.Status) (specific bool, code uint32) {
 	const accepted = svc.AcceptStop | svc.AcceptShutdown | svc.AcceptPreShutdown
-	states <- svc.Status{State: svc.StartPending, WaitHint: uint32(startWait.Milliseconds())}
+	pending := svc.Status{State: svc.StartPending, WaitHint: uint32(startHint.Milliseconds())}
+	states <- pending
 	p.ctx, p.cancel = context.WithCancel(endedByManager(p.ctx))
-	if p.failed = p.Start(nil); p.failed != nil {
+	answered := p.answer(requests, states)
+	p.failed = p.start(time.Second, func(checkpoint uint32) {
+		pending.CheckPoint = checkpoint
+		states <- pending
+	})
+	answered()
+	if p.failed != nil {
 		return true, 1
 	}
 	states <- svc.Status{State: svc.Running, Accepts: accepted}
@@ -278,4 +289,22 @@ func (p *program) Execute(_ []string, requests <-chan svc.ChangeRequest, states 
 		}
 	}
 	return false, 0
+}
+
+// answer tells the manager the state until end is called. A service that is starting is
+// asked for nothing else, and an unreceived request would block the manager's thread.
+func (p *program) answer(requests <-chan svc.ChangeRequest, states chan<- svc.Status) (end func()) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case request := <-requests:
+				states <- request.CurrentStatus
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped }
 }

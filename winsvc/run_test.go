@@ -87,6 +87,30 @@ func TestTheManagerHearsOfAServiceThatStops(t *testing.T) {
 	assert.Equal(t, []uint32{1, 2, 3}, heard[:3])
 }
 
+// The start of a node takes as long as its data is much.
+func TestTheManagerHearsOfAServiceThatStarts(t *testing.T) {
+	for name, result := range map[string]error{"it starts": nil, "it fails": errors.New("the disk is gone")} {
+		release := make(chan struct{})
+		h := newHandler(t.Context(), func(context.Context, events.Write) (func(context.Context) error, string, error) {
+			<-release
+			return func(ctx context.Context) error { <-ctx.Done(); return nil }, "It listens.", result
+		}, nil)
+		h.events = &journal{}
+		var heard []uint32
+		err := h.start(time.Millisecond, func(checkpoint uint32) {
+			if heard = append(heard, checkpoint); checkpoint == 3 {
+				close(release)
+			}
+		})
+		assert.Equal(t, result, err, name)
+		require.GreaterOrEqual(t, len(heard), 3, name)
+		assert.Equal(t, []uint32{1, 2, 3}, heard[:3], name)
+		if result == nil {
+			require.NoError(t, h.Stop(nil), name)
+		}
+	}
+}
+
 // A requested stop is not a failure: otherwise Windows would restart the service.
 func TestAnUncleanStopIsToldAndIsNoFailure(t *testing.T) {
 	cut := errors.New("2 requests were cut off")

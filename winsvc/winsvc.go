@@ -1,9 +1,9 @@
-// Package winsvc installs and controls the gateway's Windows service ([Manager]) and
-// runs a process as that service ([Run]). It builds on kardianos/service and adds
+// Package winsvc installs and controls the product's Windows services ([Gateway],
+// [Engine]; [Manager]) and runs a process as one of them ([Service.Run]). It builds on kardianos/service and adds
 // recovery actions with growing delays, updates in place, and explanations of the
 // errors of Windows.
 //
-// It knows nothing about the gateway itself. On other systems only Run works, in the
+// It knows nothing about what the services do. On other systems only Run works, in the
 // foreground.
 package winsvc
 
@@ -15,15 +15,6 @@ import (
 	"github.com/kardianos/service"
 
 	"adgateway/winsvc/events"
-)
-
-// Name is the name of the service, of its event log source, and of its virtual
-// account.
-const Name = "adgateway"
-
-const (
-	displayName = "Active Directory gateway"
-	description = "Manages Active Directory, Windows DNS and computers over HTTP."
 )
 
 // StopWait is how long the service may take to stop. Windows also waits that long
@@ -49,20 +40,20 @@ const (
 // line what is running. write may be called as long as serve has not returned.
 type Prepare func(ctx context.Context, write events.Write) (serve func(context.Context) error, started string, err error)
 
-// Run runs as the service until the service manager or ctx stops it. After an error
+// Run runs as this service until the service manager or ctx stops it. After an error
 // of serve it calls exit with a non-zero code, so that the service manager restarts
 // the service. Starts, stops and errors are recorded in the system's event log.
 // Signals do not stop a Windows service.
-func Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
+func (s Service) Run(ctx context.Context, prepare Prepare, exit func(code int)) error {
 	h := newHandler(ctx, prepare, exit)
-	s, err := service.New(h, &service.Config{Name: Name, DisplayName: displayName, Description: description})
+	manager, err := service.New(h, &service.Config{Name: s.Name, DisplayName: s.display, Description: s.description})
 	if err != nil {
 		return noManager(err)
 	}
-	if h.events, err = s.Logger(nil); err != nil {
+	if h.events, err = manager.Logger(nil); err != nil {
 		h.events = service.ConsoleLogger
 	}
-	return run(h, s, ctx)
+	return run(h, manager, s, ctx)
 }
 
 // handler implements [service.Interface].
@@ -82,7 +73,7 @@ func newHandler(ctx context.Context, prepare Prepare, exit func(int)) *handler {
 	return h
 }
 
-// Start implements [service.Interface]. It is called once and must return soon.
+// Start implements [service.Interface]. It is called once.
 func (h *handler) Start(service.Service) error {
 	serve, started, err := h.prepare(h.ctx, h.write)
 	if err != nil {
@@ -127,7 +118,7 @@ func (h *handler) Stop(service.Service) error {
 	select {
 	case <-h.ended:
 	case <-timer.C:
-		h.err = fmt.Errorf("requests or sessions did not end within %s", StopWait)
+		h.err = fmt.Errorf("what was running did not end within %s", StopWait)
 	}
 	if h.err != nil {
 		h.write(events.StoppedLate, fmt.Sprint("The service has stopped: ", h.err))
@@ -137,19 +128,27 @@ func (h *handler) Stop(service.Service) error {
 	return nil
 }
 
-// stop calls Stop, and meanwhile report with a growing checkpoint at every interval.
+// stop calls Stop, and meanwhile report as [reporting] does.
 func (h *handler) stop(every time.Duration, report func(checkpoint uint32)) {
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		_ = h.Stop(nil) // never fails
-	}()
+	_ = reporting(every, report, func() error { return h.Stop(nil) }) // never fails
+}
+
+// start calls Start, and meanwhile report as [reporting] does: Windows takes a service
+// for hung whose checkpoint no longer grows.
+func (h *handler) start(every time.Duration, report func(checkpoint uint32)) error {
+	return reporting(every, report, func() error { return h.Start(nil) })
+}
+
+// reporting calls do, and meanwhile report with a growing checkpoint at every interval.
+func reporting(every time.Duration, report func(checkpoint uint32), do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for checkpoint := uint32(1); ; checkpoint++ {
 		select {
-		case <-stopped:
-			return
+		case err := <-done:
+			return err
 		case <-ticker.C:
 			report(checkpoint)
 		}

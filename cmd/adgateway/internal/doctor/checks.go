@@ -129,7 +129,7 @@ func probeAccount(_ context.Context, x *exam) verdict {
 		return v
 	}
 	v.found += "; the service: " + service.Account
-	if _, kind, err := winsvc.ParseAccount(service.Account); err == nil {
+	if _, kind, err := winsvc.Gateway.ParseAccount(service.Account); err == nil {
 		v.found += " (" + string(kind) + ")"
 	}
 	domain, _, _ := strings.Cut(strings.ToUpper(service.Account), `\`)

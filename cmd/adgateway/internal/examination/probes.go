@@ -24,12 +24,12 @@ import (
 )
 
 func (e *Examination) probes() doctor.Probes {
-	files := host.Files{Service: winsvc.Name}
+	files := host.Files{Service: winsvc.Gateway.Name}
 	return doctor.Probes{
 		Settings: func() (doctor.Settings, error) { return e.settings, e.faults },
 		System:   host.ReadSystem,
 		Account:  host.ReadAccount,
-		Service:  func() (host.Service, error) { return host.ReadService(winsvc.Name) },
+		Service:  func() (host.Service, error) { return host.ReadService(winsvc.Gateway.Name) },
 		Policy:   host.ExecutionPolicy,
 
 		Self: func(ctx context.Context, cfg *config.Settings) (selfview.View, error) {
@@ -130,7 +130,7 @@ func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
 
 // readCredentials lists who can call the API, without secrets.
 func readCredentials(path string) ([]doctor.Credential, error) {
-	document, _, err := auth.File{Path: path, Guardian: host.Files{Service: winsvc.Name}}.Read() // the check of files reports the warning
+	document, _, err := auth.File{Path: path, Guardian: host.Files{Service: winsvc.Gateway.Name}}.Read() // the check of files reports the warning
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func SelfFiles(cfg *config.Settings, settingsFile string, sandbox bool) (files s
 	if cfg.Auth.Store != "" && !sandbox {
 		path = settings.CredentialFile(cfg.Auth, settingsFile).Path
 	}
-	files = selfview.Files{Folder: filepath.Dir(path), Name: "adgateway-as-service", Restrict: host.Files{Service: winsvc.Name}.Restrict}
+	files = selfview.Files{Folder: filepath.Dir(path), Name: "adgateway-as-service", Restrict: host.Files{Service: winsvc.Gateway.Name}.Restrict}
 	if sandbox {
 		files.Name = "adgateway-as-sandbox"
 	}

@@ -13,6 +13,8 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine/stock"
 	"adgateway/gateway/filefault"
+	"adgateway/winsvc"
+	"adgateway/winsvc/host"
 
 	"github.com/spf13/pflag"
 )
@@ -48,6 +50,7 @@ type Flags struct {
 	Beside    bool                         // default auth.store and audit.file to files next to the settings file
 	LogBeside bool                         // default log.file likewise
 	Amend     func(*config.Settings) error // changes the loaded settings; may be nil
+	Service   string                       // whose account may write the file; empty: the gateway
 
 	flags     *pflag.FlagSet
 	spellings []Spelling
@@ -84,7 +87,7 @@ func (f *Flags) source() func() (config.Sources, error) {
 		if src.Name == "" {
 			return src, nil
 		}
-		if _, exposed := Files.Exposed(src.Name); exposed != nil && !errors.Is(exposed, fs.ErrNotExist) {
+		if _, exposed := (host.Files{Service: cmp.Or(f.Service, winsvc.Gateway.Name)}).Exposed(src.Name); exposed != nil && !errors.Is(exposed, fs.ErrNotExist) {
 			return src, fmt.Errorf("the settings in %s are not trusted, because they decide what runs and who is let in: %w", src.Name, exposed)
 		}
 		text, err := os.ReadFile(src.Name)
@@ -92,7 +95,11 @@ func (f *Flags) source() func() (config.Sources, error) {
 		case err == nil:
 			required, src.Text = true, text
 		case required && errors.Is(err, fs.ErrNotExist):
-			return src, fmt.Errorf("the settings file %s does not exist; create it with 'adgateway config init --config %s'", src.Name, src.Name)
+			command := "adgateway config init"
+			if f.Service == winsvc.Engine.Name {
+				command = "adgateway-engine init"
+			}
+			return src, fmt.Errorf("the settings file %s does not exist; create it with '%s --config %s'", src.Name, command, src.Name)
 		case !errors.Is(err, fs.ErrNotExist):
 			return src, filefault.Explain("--config", err)
 		}

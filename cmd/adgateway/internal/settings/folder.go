@@ -22,34 +22,43 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// Files protects the files of the installation.
-var Files = host.Files{Service: winsvc.Name}
+// Files protects the files of a gateway.
+var Files = host.Files{Service: winsvc.Gateway.Name}
 
 // FileName is the name of the settings file.
 const FileName = "adgateway.yaml"
 
-// DataDir returns the folder in which an installation keeps its settings and its
-// data: on Windows below ProgramData, elsewhere /etc/adgateway for root and a
-// folder in the configuration directory for other users.
-func DataDir() string {
+// DataDir returns the [Folder] of a gateway.
+func DataDir() string { return Folder(winsvc.Gateway) }
+
+// Folder returns the folder in which an installation keeps its settings and its data: on
+// Windows below ProgramData, elsewhere below /etc for root and in the configuration
+// directory for other users. Each service has one of its own, which is closed to the
+// accounts of the others.
+func Folder(of winsvc.Service) string {
 	if runtime.GOOS == "windows" {
 		root := os.Getenv("ProgramData")
 		if root == "" {
 			root = `C:\ProgramData`
 		}
-		return filepath.Join(root, "adgateway")
+		return filepath.Join(root, of.Name)
 	}
 	if os.Geteuid() != 0 {
 		if dir, err := os.UserConfigDir(); err == nil {
-			return filepath.Join(dir, "adgateway")
+			return filepath.Join(dir, of.Name)
 		}
 	}
-	return "/etc/adgateway"
+	return "/etc/" + of.Name
 }
 
-// IsDataDir reports whether an absolute path is [DataDir].
-func IsDataDir(dir string) bool {
-	return dir == DataDir() || runtime.GOOS == "windows" && strings.EqualFold(dir, DataDir())
+// FolderOf returns the service whose [Folder] an absolute path is, if it is one.
+func FolderOf(dir string) (of winsvc.Service, is bool) {
+	for _, of := range []winsvc.Service{winsvc.Gateway, winsvc.Engine} {
+		if folder := Folder(of); dir == folder || runtime.GOOS == "windows" && strings.EqualFold(dir, folder) {
+			return of, true
+		}
+	}
+	return winsvc.Service{}, false
 }
 
 // DefaultFile returns the path of the settings file in [DataDir].
@@ -89,11 +98,33 @@ func WriteTemplate(file string, force bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// createFolder creates a folder that does not exist. [DataDir] is restricted from
+// createFolder creates a folder that does not exist. A [Folder] is restricted from
 // the start: by default every user may read and add to folders in ProgramData.
 func createFolder(dir string) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && IsDataDir(dir) {
-		return Files.RestrictFolder(dir)
+	if of, is := FolderOf(dir); is {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return host.Files{Service: of.Name}.RestrictFolder(dir)
+		}
 	}
 	return os.MkdirAll(dir, 0o750)
+}
+
+// CheckProgram returns an error if other accounts may replace this executable.
+func CheckProgram(files host.Files) error {
+	executable, err := os.Executable()
+	if err == nil {
+		executable, err = filepath.EvalSymlinks(executable)
+	}
+	if err != nil {
+		return fmt.Errorf("the folder of this program cannot be found: %w", err)
+	}
+	return CheckFolder(files, "the folder of this program", executable)
+}
+
+// CheckFolder checks the folder of a file that is run; what names it in the error.
+func CheckFolder(files host.Files, what, file string) error {
+	if err := files.ExposedFolder(filepath.Dir(file)); err != nil {
+		return fmt.Errorf("%s is not trusted, because what is in it runs with the rights of %s: %w", what, files.Service, err)
+	}
+	return nil
 }

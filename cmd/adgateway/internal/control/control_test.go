@@ -1,4 +1,4 @@
-package commands
+package control
 
 import (
 	"bytes"
@@ -8,10 +8,17 @@ import (
 	"testing"
 
 	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/winsvc"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// gateway are the options of the gateway's service.
+var gateway = Options{Service: winsvc.Gateway, Check: func(file string) error {
+	_, _, _, err := (&settings.Flags{Fallback: file}).Read()
+	return err
+}}
 
 func TestInstallationRestrictsTheDataFolder(t *testing.T) {
 	t.Setenv("ProgramData", t.TempDir())
@@ -20,7 +27,7 @@ func TestInstallationRestrictsTheDataFolder(t *testing.T) {
 		t.Log("root's data folder belongs to the machine: only another folder is tested")
 	} else {
 		var out bytes.Buffer
-		require.NoError(t, restrictData(&out, settings.DataDir()))
+		require.NoError(t, gateway.restrictData(&out, settings.DataDir()))
 		assert.Contains(t, out.String(), settings.DataDir()+" is restricted to the service's account")
 		assert.DirExists(t, settings.DataDir())
 	}
@@ -31,7 +38,7 @@ func TestInstallationRestrictsTheDataFolder(t *testing.T) {
 	before, err := os.Stat(file)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, restrictData(&out, elsewhere))
+	require.NoError(t, gateway.restrictData(&out, elsewhere))
 	assert.Contains(t, out.String(), "can write in "+elsewhere)
 	after, err := os.Stat(file)
 	require.NoError(t, err)
@@ -41,7 +48,7 @@ func TestInstallationRestrictsTheDataFolder(t *testing.T) {
 func TestCrashesAreRecorded(t *testing.T) {
 	const logVariable = "ADGATEWAY_TEST_CRASH"
 	if log := os.Getenv(logVariable); log != "" { // this is the child process
-		require.NoError(t, recordCrashes(log))
+		require.NoError(t, RecordCrashes(log))
 		done := make(chan struct{})
 		go func() { defer close(done); panic("out of order") }()
 		<-done
@@ -53,7 +60,7 @@ func TestCrashesAreRecorded(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(log), "adgateway-crash.log"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "panic: out of order")
-	require.NoError(t, recordCrashes(""))
+	require.NoError(t, RecordCrashes(""))
 }
 
 // 'service install' without flags is an upgrade.
@@ -66,11 +73,11 @@ func TestUpgradeKeepsTheSettingsFile(t *testing.T) {
 
 func TestAServiceIsNotInstalledWithBrokenSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "adgateway.yaml")
-	require.NoError(t, checkSettings(file), "they may be created later")
+	require.NoError(t, gateway.checkSettings(file), "they may be created later")
 	require.NoError(t, os.WriteFile(file, []byte("http:\n  listen: 127.0.0.1:8080\n"), 0o600))
-	require.NoError(t, checkSettings(file))
+	require.NoError(t, gateway.checkSettings(file))
 	require.NoError(t, os.WriteFile(file, []byte("http:\n  lisen: 127.0.0.1:8080\n"), 0o600))
-	err := checkSettings(file)
+	err := gateway.checkSettings(file)
 	assert.ErrorContains(t, err, "nothing was changed")
 	assert.ErrorContains(t, err, "lisen")
 }
@@ -78,16 +85,16 @@ func TestAServiceIsNotInstalledWithBrokenSettings(t *testing.T) {
 // In ProgramData every user can create a file, and that of the service names its account.
 func TestWhatIsKeptOfAServiceIsNotReadFromOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "service.json")
-	none, err := kept(path)
+	none, err := kept(path, settings.Files)
 	require.NoError(t, err)
 	assert.Nil(t, none)
 	require.NoError(t, forget(path))
 	require.NoError(t, os.WriteFile(path, []byte(`{"account":"LocalSystem"}`), 0o600))
-	found, err := kept(path)
+	found, err := kept(path, settings.Files)
 	require.NoError(t, err)
 	assert.Equal(t, "LocalSystem", found.Account)
 	require.NoError(t, os.Chmod(path, 0o666))
-	_, err = kept(path)
+	_, err = kept(path, settings.Files)
 	assert.ErrorContains(t, err, path)
 	require.NoError(t, forget(path))
 	assert.NoFileExists(t, path)

@@ -1,4 +1,4 @@
-package commands
+package control
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/winsvc"
+	"adgateway/winsvc/host"
 
 	"github.com/spf13/cobra"
 )
@@ -18,12 +18,12 @@ import (
 // restore' if the installation fails.
 
 // keptFile keeps what 'service install' restores of a service that was removed.
-func keptFile() string { return filepath.Join(settings.DataDir(), "service.json") }
+func (o Options) keptFile() string { return filepath.Join(o.folder(), "service.json") }
 
 // keep writes what is to be kept of the installed service. With once, what is there
 // already is left alone: it is of the same installation, and older.
-func keep(m *winsvc.Manager, once bool) error {
-	path := keptFile()
+func (o Options) keep(m *winsvc.Manager, once bool) error {
+	path := o.keptFile()
 	if _, err := os.Stat(path); once && err == nil {
 		return nil
 	}
@@ -42,11 +42,11 @@ func keep(m *winsvc.Manager, once bool) error {
 
 // kept returns what keep has written, or nil. Everybody may create files in ProgramData: a
 // file of somebody else could name the account of the service.
-func kept(path string) (*winsvc.Kept, error) {
+func kept(path string, files host.Files) (*winsvc.Kept, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if _, err := settings.Files.Exposed(path); err != nil {
+	if _, err := files.Exposed(path); err != nil {
 		return nil, fmt.Errorf("%s, which keeps the service's account and start type: %w", path, err)
 	}
 	return winsvc.ReadKept(path)
@@ -60,11 +60,11 @@ func forget(path string) error {
 	return nil
 }
 
-func installerCommand(name, short string, do func(c *cobra.Command, m *winsvc.Manager) error) *cobra.Command {
+func (o Options) installerCommand(name, short string, do func(c *cobra.Command, m *winsvc.Manager) error) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs, Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := winsvc.NewManager()
+			m, err := winsvc.NewManager(o.Service)
 			if err != nil {
 				return err
 			}
@@ -73,15 +73,15 @@ func installerCommand(name, short string, do func(c *cobra.Command, m *winsvc.Ma
 	}
 }
 
-func serviceKeepCommand() *cobra.Command {
-	return installerCommand("keep", "Write down account, start type and state of the service", func(_ *cobra.Command, m *winsvc.Manager) error {
-		return keep(m, false)
+func (o Options) keepCommand() *cobra.Command {
+	return o.installerCommand("keep", "Write down account, start type and state of the service", func(_ *cobra.Command, m *winsvc.Manager) error {
+		return o.keep(m, false)
 	})
 }
 
-func serviceRestoreCommand() *cobra.Command {
-	return installerCommand("restore", "Undo what a failed installation did to the service", func(c *cobra.Command, m *winsvc.Manager) error {
-		before, err := kept(keptFile())
+func (o Options) restoreCommand() *cobra.Command {
+	return o.installerCommand("restore", "Undo what a failed installation did to the service", func(c *cobra.Command, m *winsvc.Manager) error {
+		before, err := kept(o.keptFile(), o.files())
 		if err != nil {
 			return err
 		}
@@ -89,17 +89,17 @@ func serviceRestoreCommand() *cobra.Command {
 		if !done {
 			return err // the next installation takes what is kept
 		}
-		return errors.Join(err, forget(keptFile()))
+		return errors.Join(err, forget(o.keptFile()))
 	})
 }
 
-func serviceResumeCommand() *cobra.Command {
-	return installerCommand("resume", "Start the service if it ran before the installation", func(c *cobra.Command, m *winsvc.Manager) error {
-		before, err := kept(keptFile())
+func (o Options) resumeCommand() *cobra.Command {
+	return o.installerCommand("resume", "Start the service if it ran before the installation", func(c *cobra.Command, m *winsvc.Manager) error {
+		before, err := kept(o.keptFile(), o.files())
 		if err != nil {
 			return err
 		}
-		if err := forget(keptFile()); err != nil || before == nil || !before.Running {
+		if err := forget(o.keptFile()); err != nil || before == nil || !before.Running {
 			return err
 		}
 		return m.Start(c.Context())

@@ -1,0 +1,68 @@
+package winsvc
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Service is one of the product's services, with what the texts about it name.
+type Service struct {
+	Name string // of the service, its event log source, its virtual account and its program
+
+	Check string // command that reports mistakes in the settings
+
+	display, description string
+	elsewhere            string // command that does the same away from Windows
+
+	// StartWait is how long a start may take. The service manager hears meanwhile that it
+	// goes on.
+	StartWait time.Duration
+}
+
+// The services.
+var (
+	Gateway = Service{
+		Name: "adgateway", display: "Active Directory gateway",
+		description: "Manages Active Directory, Windows DNS and computers over HTTP.",
+		Check:       "adgateway config check", elsewhere: "serve", StartWait: 30 * time.Second,
+	}
+	// Engine opens all its streams before it listens, which takes minutes when there is
+	// much in them (many E21).
+	Engine = Service{
+		Name: "adgateway-engine", display: "Active Directory gateway, engine node",
+		description: "Keeps what several gateways for Active Directory share.",
+		Check:       "adgateway-engine check", elsewhere: "run", StartWait: 15 * time.Minute,
+	}
+)
+
+// Account is the account that a service has when none is chosen. It needs no password.
+// In the network it acts as the computer's account.
+func (s Service) Account() string { return `NT SERVICE\` + s.Name }
+
+// filled returns a text with the names of this service in it.
+func (s Service) filled(text string) string {
+	return strings.NewReplacer("{name}", s.Name, "{check}", s.Check, "{elsewhere}", s.elsewhere).Replace(text)
+}
+
+// notWindows says what to use on other systems.
+func (s Service) notWindows() error {
+	return errors.New(s.filled("the service is only available on Windows. Here run '{name} {elsewhere}' under this system's own service manager, " +
+		"such as a systemd unit with ExecStart=/usr/local/bin/{name} {elsewhere} --config /etc/{name}/adgateway.yaml"))
+}
+
+// explain adds the advice for an error of the service manager. It uses the code,
+// never the message, which is in the language of Windows.
+func (s Service) explain(err error) error {
+	var code syscall.Errno
+	if err == nil || !errors.As(err, &code) {
+		return err
+	}
+	text, known := advice[code]
+	if !known {
+		return err
+	}
+	return fmt.Errorf("%s (%w)", s.filled(text), err)
+}
