@@ -2,8 +2,9 @@
 // they share.
 //
 //	adgateway-engine run        run the node of the settings
-//	adgateway-engine install    install it as a Windows service (uninstall, start, stop, status)
+//	adgateway-engine init       create the settings file
 //	adgateway-engine check      check the settings
+//	adgateway-engine service    install and control it as a Windows service
 //	adgateway-engine config     print the same node as a configuration of nats-server
 //	adgateway-engine version    print the version
 package main

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/gofrs/flock"
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 const (
@@ -25,6 +26,21 @@ type identity struct {
 
 // folder is a node's folder that no other process uses.
 type folder struct{ lock *flock.Flock }
+
+// OwnFolder reports whether a folder has nothing in it but a node's data, or nothing at
+// all. Of a folder that does not exist it reports true, with [fs.ErrNotExist].
+func OwnFolder(path string) (bool, error) {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, err
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); name != identityFile && name != lockFile && name != server.JetStreamStoreDir {
+			return false, nil
+		}
+	}
+	return err == nil, err
+}
 
 // claim makes the folder when it is missing, and makes sure that it is this node's
 // and that nobody else has it open.

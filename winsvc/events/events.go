@@ -1,5 +1,5 @@
-// Package events is the list of what the gateway writes to the system's event log
-// (Application, source adgateway): [List]. Ids are for those who collect events; they are
+// Package events is the list of what a gateway and a node of the engine write to the
+// system's event log (Application, sources adgateway and adgateway-engine): [List]. Ids are for those who collect events; they are
 // never used for something else.
 package events
 
@@ -56,6 +56,8 @@ var (
 	AuditTrouble        = Event{150, Error, "audit_trouble", "the audit log cannot be written, or was altered"}
 	AuditEnd            = Event{151, Info, "audit_end", "number and hash of the last line of the audit log"}
 	NotWritten          = Event{152, Warning, "not_written", "calls of which no event was written, because there were too many"}
+	NodeTrouble         = Event{160, Error, "node_trouble", "a node of the engine is not healthy"}
+	NodeHealthy         = Event{161, Info, "node_healthy", "a node of the engine is healthy again"}
 	CredentialsMade     = Event{310, Info, "credentials_made", "tokens or users were made"}
 	CredentialsRevoked  = Event{311, Info, "credentials_revoked", "tokens or users were removed"}
 	CredentialsUnusable = Event{312, Error, "credentials_unusable", "the file of tokens and users cannot be used"}
@@ -91,7 +93,7 @@ func List() []Event {
 	all := []Event{
 		Started, Stopped, StoppedLate, CannotStart, Ended,
 		SettingsTaken, SettingsRefused, CertificateTaken, CertificateRefused, CertificateEnds, SessionTrouble, Failover,
-		AuditTrouble, AuditEnd, NotWritten, CredentialsMade, CredentialsRevoked, CredentialsUnusable,
+		AuditTrouble, AuditEnd, NotWritten, NodeTrouble, NodeHealthy, CredentialsMade, CredentialsRevoked, CredentialsUnusable,
 		Incomplete, SignInRefused, Locked, OutOfLimits,
 	}
 	for _, e := range changes {

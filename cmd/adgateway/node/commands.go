@@ -1,6 +1,6 @@
 // Package node defines the commands of adgateway-engine, which runs a node of the engine
 // on a host of its own or beside a gateway. [Run] runs the command that the arguments
-// name; serve.go runs the node, service.go installs it as a Windows service.
+// name; serve.go runs the node, service.go is about the Windows service.
 //
 // It stands below cmd/adgateway for the sake of the settings, which both executables
 // read in the same way. adgateway itself does not contain the engine.
@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +31,7 @@ type program struct {
 // is wrong.
 func Run(ctx context.Context, version string, args []string, stdout, stderr io.Writer) int {
 	p := &program{version: version, stderr: stderr}
-	p.flags = settings.Flags{Fallback: defaultFile(), Amend: separateLog}
+	p.flags = newFlags()
 	started := false
 	root := p.root(&started)
 	root.SetArgs(args)
@@ -66,7 +64,7 @@ func (p *program) root(started *bool) *cobra.Command {
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(p.runCommand(), p.checkCommand(), p.configCommand(), p.versionCommand())
+	root.AddCommand(p.runCommand(), p.serviceCommand(), p.initCommand(), p.checkCommand(), p.configCommand(), p.versionCommand())
 	return root
 }
 
@@ -74,7 +72,7 @@ func (p *program) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check", Short: "Check the settings", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := p.read()
+			s, err := readNode(&p.flags)
 			if err != nil {
 				return err
 			}
@@ -93,7 +91,7 @@ func (p *program) configCommand() *cobra.Command {
 		Long: "Prints the configuration file with which nats-server is the node of the settings,\n" +
 			"for those who run an engine of their own.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := p.read()
+			s, err := readNode(&p.flags)
 			if err != nil {
 				return err
 			}
@@ -117,9 +115,9 @@ func (p *program) versionCommand() *cobra.Command {
 
 var errNoNode = errors.New("the settings have no node for this host: set engine.node to a name such as n1, and engine.store to a folder")
 
-// read reads the settings of a host that has a node.
-func (p *program) read() (*config.Settings, error) {
-	_, s, _, err := p.flags.Read()
+// readNode reads the settings of a host that has a node.
+func readNode(f *settings.Flags) (*config.Settings, error) {
+	_, s, _, err := f.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -127,14 +125,4 @@ func (p *program) read() (*config.Settings, error) {
 		return nil, errNoNode
 	}
 	return s, nil
-}
-
-// separateLog gives the node a log of its own where it shares the settings file with a
-// gateway: two processes cannot rotate one file.
-func separateLog(s *config.Settings) error {
-	if s.Log.File != "" {
-		extension := filepath.Ext(s.Log.File)
-		s.Log.File = strings.TrimSuffix(s.Log.File, extension) + "-engine" + extension
-	}
-	return nil
 }

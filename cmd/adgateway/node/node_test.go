@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,20 +65,38 @@ func TestCommands(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		"version":         {[]string{"version"}, 0, "adgateway-engine 1.2.3 (nats-server 2.", ""},
-		"check":           {[]string{"check", "--config", file}, 0, `node n1 of cluster "corp" listens on 127.0.0.1:4222, keeps its data in ` + filepath.Join(dir, "data"), ""},
-		"configuration":   {[]string{"config", "--config", file}, 0, "sync_interval: always", ""},
-		"no node":         {[]string{"check", "--config", empty}, 1, "", "set engine.node to a name such as n1"},
-		"a wrong setting": {[]string{"run", "--config", file, "--set", "engine.listen=:4222"}, 1, "", "there is no engine.certificate"},
-		"an unknown one":  {[]string{"run", "--config", file, "--set", "engine.sync=no"}, 1, "", "unknown setting"},
-		"a wrong flag":    {[]string{"run", "--nonsense"}, 2, "", "See 'adgateway-engine run --help'"},
-		"a wrong command": {[]string{"nonsense"}, 2, "", "unknown command"},
-		"help":            {nil, 0, "Available Commands", ""},
+		"version":           {[]string{"version"}, 0, "adgateway-engine 1.2.3 (nats-server 2.", ""},
+		"check":             {[]string{"check", "--config", file}, 0, `node n1 of cluster "corp" listens on 127.0.0.1:4222, keeps its data in ` + filepath.Join(dir, "data"), ""},
+		"configuration":     {[]string{"config", "--config", file}, 0, "sync_interval: always", ""},
+		"no node":           {[]string{"check", "--config", empty}, 1, "", "set engine.node to a name such as n1"},
+		"a wrong setting":   {[]string{"run", "--config", file, "--set", "engine.listen=:4222"}, 1, "", "there is no engine.certificate"},
+		"an unknown one":    {[]string{"run", "--config", file, "--set", "engine.sync=no"}, 1, "", "unknown setting"},
+		"a wrong flag":      {[]string{"run", "--nonsense"}, 2, "", "See 'adgateway-engine run --help'"},
+		"a wrong command":   {[]string{"nonsense"}, 2, "", "unknown command"},
+		"service, mistyped": {[]string{"service", "nonsense"}, 2, "", "unknown command"},
+		"service":           {[]string{"service"}, 0, "uninstall", ""},
+		"a new file":        {[]string{"init", "--config", filepath.Join(dir, "new.yaml")}, 0, "created " + filepath.Join(dir, "new.yaml"), ""},
+		"an old file":       {[]string{"init", "--config", file}, 1, "", "--force overwrites it"},
+		"no file":           {[]string{"check", "--config", filepath.Join(dir, "none.yaml")}, 1, "", "create it with 'adgateway-engine init"},
+		"help":              {nil, 0, "Available Commands", ""},
 	} {
 		code, stdout, stderr := run(t.Context(), c.args...)
 		assert.Equal(t, c.code, code, name)
 		assert.Contains(t, stdout, c.stdout, name)
 		assert.Contains(t, stderr, c.stderr, name)
+	}
+}
+
+// TestServiceElsewhere: away from Windows the commands say what to use instead.
+func TestServiceElsewhere(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Log("there is a service manager")
+		return
+	}
+	for _, command := range []string{"install", "uninstall", "start", "stop", "restart", "status"} {
+		code, _, stderr := run(t.Context(), "service", command)
+		assert.Equal(t, 1, code, command)
+		assert.Contains(t, stderr, "ExecStart=/usr/local/bin/adgateway-engine run --config /etc/adgateway-engine/adgateway.yaml", command)
 	}
 }
 

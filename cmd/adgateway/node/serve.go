@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"adgateway/cmd/adgateway/internal/control"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
@@ -26,7 +27,7 @@ func (p *program) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "run", Short: "Run the node of the settings until it is told to stop", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			serve, _, err := p.prepare(c.Context(), nil)
+			serve, _, err := p.prepare(c.Context(), &p.flags, nil)
 			if err != nil {
 				return err
 			}
@@ -41,14 +42,15 @@ func (p *program) runCommand() *cobra.Command {
 type running struct {
 	node   *engine.Node
 	log    *logrus.Logger
+	write  events.Write // nil without an event log
 	closer io.Closer
 	stream string // of the store that the gateways share
 	leads  bool   // the node leads it
 }
 
-// prepare starts the node of the settings. It is a winsvc.Prepare.
-func (p *program) prepare(ctx context.Context, _ events.Write) (serve func(context.Context) error, started string, err error) {
-	s, err := p.read()
+// prepare starts the node of the settings, as a winsvc.Prepare does. write may be nil.
+func (p *program) prepare(ctx context.Context, f *settings.Flags, write events.Write) (serve func(context.Context) error, started string, err error) {
+	s, err := readNode(f)
 	if err != nil {
 		return nil, "", err
 	}
@@ -56,12 +58,15 @@ func (p *program) prepare(ctx context.Context, _ events.Write) (serve func(conte
 	if err != nil {
 		return nil, "", err
 	}
+	if err := control.RecordCrashes(s.Log.File); err != nil {
+		log.WithError(err).Warn("crashes cannot be recorded")
+	}
 	node, err := start(ctx, s, log)
 	if err != nil {
 		log.Error(settings.OneLine(err))
 		return nil, "", errors.Join(err, closer.Close())
 	}
-	r := &running{node: node, log: log, closer: closer, stream: natsstore.StreamName(s.Cluster.Name)}
+	r := &running{node: node, log: log, write: write, closer: closer, stream: natsstore.StreamName(s.Cluster.Name)}
 	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, s.Engine.Node, node.URL()), nil
 }
 
@@ -134,16 +139,30 @@ func (r *running) report(before string) string {
 		r.leads = leads
 		r.log.WithField("leads", leads).Info("the store of the gateways has another leader")
 	}
+	return r.health(before, r.node.Health())
+}
+
+// health is report for the health of the node.
+func (r *running) health(before string, err error) string {
 	now := ""
-	if err := r.node.Health(); err != nil {
+	if err != nil {
 		now = err.Error()
 	}
 	switch {
 	case now == before:
 	case now == "":
 		r.log.Info("the node is healthy again")
+		r.tell(events.NodeHealthy, "The node is healthy again.")
 	default:
 		r.log.WithField("trouble", now).Error("the node is not healthy; if this lasts, look for errors of the disk above, and restart the node")
+		r.tell(events.NodeTrouble, fmt.Sprintf("The node is not healthy: %s. If this lasts, look for errors of the disk in the log, and restart the node.", now))
 	}
 	return now
+}
+
+// tell writes to the event log, if there is one.
+func (r *running) tell(e events.Event, text string) {
+	if r.write != nil {
+		r.write(e, text)
+	}
 }

@@ -252,7 +252,7 @@ func TestReadmeNamesWhatExists(t *testing.T) {
 func TestReadmePowerShellIsValid(t *testing.T) {
 	options := scripts.CheckOptions{Commands: []string{ // from other modules and programs
 		"Install-WindowsFeature", "Get-FileHash", "Expand-Archive", "Set-Location", "Copy-Item", "Add-KdsRootKey",
-		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", "certreq", `.\adgateway`, `.\Set-AdgatewayAccess.ps1`, "Set-Content",
+		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", "certreq", `.\adgateway`, `.\adgateway-engine`, `.\Set-AdgatewayAccess.ps1`, "Set-Content",
 	}}
 	options.Prelude = []ps.Source{{Name: clients.ModuleName, Text: clientModule(t)}}
 	blocks := regexp.MustCompile("(?ms)^ *```powershell\n(.*?)^ *```$").FindAllStringSubmatch(readme(t), -1)
