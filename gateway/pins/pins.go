@@ -306,29 +306,33 @@ func Move(ctx context.Context, store *keep.Sealed, site string, lane ps.Lane, se
 func move(ctx context.Context, store *keep.Sealed, pin Pin, server, why string, now time.Time) (moved bool, err error) {
 	next := pin
 	next.Version, next.Server, next.Epoch, next.Since, next.Reason = version, server, pin.Epoch+1, now.UTC(), why
-	fenced, err := together(ctx, store, pin.Site, []keep.Change{set(next)}, nil, func() (bool, error) {
+	fenced, err := together(ctx, store, pin.Site, nil, func() ([]keep.Change, bool, error) {
 		latest, err := read(ctx, store, pin.Site, pin.Lane)
-		return latest.Epoch == pin.Epoch, err
+		next.revision = latest.revision // it may have been sealed anew
+		return []keep.Change{set(next)}, latest.Epoch == pin.Epoch, err
 	})
 	if err != nil || fenced == nil {
 		return false, err
 	}
 	// A gateway that has joined meanwhile may have begun with the old one.
-	_, err = together(ctx, store, pin.Site, nil, fenced, func() (bool, error) { return true, nil })
+	_, err = together(ctx, store, pin.Site, fenced, func() ([]keep.Change, bool, error) { return nil, true, nil })
 	return true, err
 }
 
 // together makes changes in one batch with the moved fences of all gateways of a site but
-// some, as long as still says that they are to be made, and returns these gateways; nil if
-// nothing was to be done.
-func together(ctx context.Context, store *keep.Sealed, site string, changes []keep.Change, but []string, still func() (bool, error)) (fenced []string, err error) {
+// some, and returns these gateways; nil if nothing was to be done. The changes are composed
+// for each try, as long as they are wanted.
+func together(ctx context.Context, store *keep.Sealed, site string, but []string, compose func() (changes []keep.Change, wanted bool, err error)) (fenced []string, err error) {
 	for range mostTries {
+		batch, wanted, err := compose()
+		if err != nil || !wanted {
+			return nil, err
+		}
 		fenced = []string{}
 		all, _, err := members.Read(ctx, store)
 		if err != nil {
 			return nil, err
 		}
-		batch := slices.Clone(changes)
 		for i := range all {
 			if all[i].Site != site || slices.Contains(but, all[i].Name) {
 				continue
@@ -344,9 +348,6 @@ func together(ctx context.Context, store *keep.Sealed, site string, changes []ke
 		}
 		if _, err = store.Apply(ctx, batch...); !errors.Is(err, keep.ErrConflict) {
 			return fenced, err
-		}
-		if wanted, err := still(); err != nil || !wanted {
-			return nil, err
 		}
 		if !pause(ctx, 5*time.Millisecond+rand.N(20*time.Millisecond)) {
 			return nil, context.Cause(ctx)

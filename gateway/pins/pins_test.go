@@ -24,6 +24,8 @@ type engine struct {
 	mu    sync.Mutex
 	away  bool
 	moves int // of pins
+
+	before func() // is called before each Apply
 }
 
 func (e *engine) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
@@ -31,6 +33,9 @@ func (e *engine) Apply(ctx context.Context, changes ...keep.Change) (keep.Revisi
 	defer e.mu.Unlock()
 	if e.away {
 		return 0, keep.ErrUnreachable
+	}
+	if e.before != nil {
+		e.before()
 	}
 	revision, err := e.Store.Apply(ctx, changes...)
 	for _, c := range changes {
@@ -236,4 +241,20 @@ func TestAnAdministratorMovesAPin(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	assert.Equal(t, "an administrator has chosen it", all[0].Reason)
+}
+
+// TestAPinThatIsSealedAnewIsMoved: its value is written again while it is moved, under a new
+// version of the key.
+func TestAPinThatIsSealedAnewIsMoved(t *testing.T) {
+	s := newSite(t, 2)
+	require.NoError(t, s.gateways[0].Pin(t.Context(), ps.Directory, "dc1"))
+	once := sync.OnceFunc(func() {
+		found, err := s.engine.Store.Get(t.Context(), "pin", "Berlin/directory")
+		require.NoError(t, err)
+		_, err = s.engine.Store.Apply(t.Context(), keep.Change{Kind: "pin", Key: found.Key, Expect: found.Revision, Value: found.Value})
+		require.NoError(t, err)
+	})
+	s.engine.before = once
+	require.NoError(t, pins.Move(t.Context(), keeptest.Seal(t, s.engine), "Berlin", ps.Directory, "dc2"))
+	assert.Equal(t, []string{"dc2", "dc2"}, s.servers())
 }
