@@ -64,7 +64,7 @@ tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./gateway/auth ./gateway/changes ./gateway/config ./gateway/credentials ./gateway/jobs ./gateway/keep ./gateway/keyring ./gateway/ledger ./gateway/settle ./gateway/signin ./gateway/tlscert \
 	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
 	./winsvc/... ./test/faults ./test/hostile ./test/kill ./test/load ./test/many ./test/processes ./test/soak ./test/systemtest
-SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters
+SEQUENTIAL := TestAControllerStops|TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters
 
 race: ## the race detector where goroutines meet
 	$(GO) test -race -vet=off -timeout 20m -skip '^($(SEQUENTIAL))$$' $(RACE)

@@ -103,8 +103,15 @@ func TestAKeyRunsOnceAtSeveralGateways(t *testing.T) {
 		t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
 		c := newCluster(t, faulty, same(&fakeRunner{run: d.run}), nil)
 		faulty.Fail(0.3)
+		living, stop := context.WithCancel(ctx)
+		var beats sync.WaitGroup
+		for _, self := range c.selves {
+			beats.Go(func() { self.Run(living) })
+		}
 		d.repeated(ctx, t, c.any)
 		faulty.Heal()
+		stop()
+		beats.Wait()
 		d.madeOnce(t, seed)
 	}
 }
