@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -60,10 +62,24 @@ func (f *fleet) toEngine(i int, do func(*enginetest.Wire)) {
 	}
 }
 
-// stop lets a process stand still until what it returns is called.
+// stop lets a process stand still until what it returns is called. The signals for that have
+// no names on Windows.
 func (p *process) stop() (goOn func()) {
-	p.signal(syscall.SIGSTOP)
-	return func() { p.signal(syscall.SIGCONT) }
+	p.told("STOP")
+	return func() { p.told("CONT") }
+}
+
+// told sends a signal by its name to a process, which may have ended.
+func (p *process) told(signal string) {
+	p.mu.Lock()
+	command := p.command
+	p.mu.Unlock()
+	if command == nil {
+		return
+	}
+	if out, err := exec.Command("kill", "-"+signal, strconv.Itoa(command.Process.Pid)).CombinedOutput(); err != nil {
+		p.t.Logf("kill -%s %s: %v %s", signal, p.plan.Name, err, out)
+	}
 }
 
 // clocks are by how much clocks are ahead.
