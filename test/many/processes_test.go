@@ -292,7 +292,7 @@ func (f *fleet) all(processes []*process) {
 	var starting sync.WaitGroup
 	errs := make([]error, len(processes))
 	for i, p := range processes {
-		starting.Go(func() { errs[i] = p.start() })
+		starting.Go(func() { errs[i] = p.again(f.t.Context()) }) // its port may be in use for a moment
 	}
 	starting.Wait()
 	for _, err := range errs {
