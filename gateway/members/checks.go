@@ -55,6 +55,8 @@ func (s *Self) Refuses() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch skew := s.skew(); {
+	case s.joined.IsZero():
+		return fmt.Errorf("it has not joined the other gateways yet: %w", s.why())
 	case s.replaced:
 		return errors.New("another gateway has joined under its name, from a copy of its disk: stop one of the two, and run 'adgateway cluster rejoin' on the other under its own name (cluster.gateway)")
 	case skew.Abs() >= clocksDiffer:

@@ -44,31 +44,34 @@ type slot struct {
 	revision keep.Revision
 }
 
-// take returns the changes that make the fences those of an incarnation, and move them.
-func (f *fences) take(ctx context.Context, store *keep.Sealed, name, incarnation string) (all []keep.Change, err error) {
-	f.free = make(chan *slot, slots)
+// takeFences returns the fences of an incarnation, and the changes that make them so and
+// move them.
+func takeFences(ctx context.Context, store *keep.Sealed, name, incarnation string) (taken []*slot, all []keep.Change, err error) {
 	for i := range slots {
 		s := &slot{key: fenceKey(name, i)}
 		last, at, err := read[fence](ctx, store, fenceKind, s.key)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		s.fence = fence{version, incarnation, last.Moved + 1}
 		set, err := change(fenceKind, s.key, at, s.fence, time.Time{})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		f.free <- s
-		f.moved = s.fence.Moved
-		all = append(all, set)
+		taken, all = append(taken, s), append(all, set)
 	}
-	return all, nil
+	return taken, all, nil
 }
 
-// taken notes that the changes of take were made.
-func (f *fences) taken(revision keep.Revision) {
-	for range slots {
-		s := <-f.free
+// taken frees the fences for changes, once they were written with a revision.
+func (f *fences) taken(all []*slot, revision keep.Revision) {
+	f.mu.Lock()
+	f.moved = all[0].fence.Moved
+	for _, s := range all[1:] {
+		f.moved = max(f.moved, s.fence.Moved)
+	}
+	f.mu.Unlock()
+	for _, s := range all {
 		s.revision = revision
 		f.free <- s
 	}

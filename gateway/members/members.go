@@ -104,28 +104,32 @@ type Options struct {
 	KeyVersion int
 	ClockWarn  time.Duration // difference of clocks to warn of; zero: 2 s
 
-	Now func() time.Time // nil: time.Now
+	// Check is asked before each try to join later ([New]), and returns why it must not; nil:
+	// nothing is in the way.
+	Check func(context.Context) error
+	Now   func() time.Time // nil: time.Now
 }
 
-// Self is a gateway that has joined. It is safe for concurrent use. The methods of nil are
-// those of a gateway that is alone.
+// Self is a gateway that has joined, or will ([New]). It is safe for concurrent use. The
+// methods of nil are those of a gateway that is alone.
 type Self struct {
-	store    *keep.Sealed
-	options  Options
-	number   uint64
-	identity string
-	fences   fences
+	store   *keep.Sealed
+	options Options
+	fences  fences
 
 	mu       sync.Mutex // guards the fields below
+	number   uint64
+	identity string
 	own      heartbeat
 	revision keep.Revision // of the own heartbeat
 	beaten   time.Time     // when it was last acknowledged
 	looked   time.Time     // when the others were last read
-	joined   time.Time
+	joined   time.Time     // zero: not yet
+	tried    time.Time     // when it last tried to join later
 	others   map[string]*observation
 	replaced bool
 	news     bool  // the next heartbeat is due at once
-	fault    error // of the last heartbeat or look; nil: it was made
+	fault    error // of the last heartbeat or look, or try to join; nil: it was made
 }
 
 // observation is what was seen of another member.
@@ -140,29 +144,79 @@ type observation struct {
 // Join makes a gateway a member. It fails with [ErrTaken] or [ErrBehind], or if the store
 // or the file cannot be used. [Self.Run] must follow.
 func Join(ctx context.Context, store *keep.Sealed, o Options) (*Self, error) {
-	if err := o.complete(); err != nil {
-		return nil, err
+	s, err := New(store, o, nil)
+	if err == nil {
+		err = s.join(ctx)
 	}
-	on, err := readDisk(o.File)
 	if err != nil {
 		return nil, err
 	}
-	s := &Self{store: store, options: o, others: map[string]*observation{}}
-	for {
-		if err := s.claim(ctx, on); !errors.Is(err, keep.ErrConflict) {
-			if err != nil {
-				return nil, err
-			}
-			break
-		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-	}
-	if err := s.observe(ctx); err != nil {
+	return s, nil
+}
+
+// New returns a gateway that has not joined, for a reason such as [keep.ErrUnreachable]. It
+// makes no changes ([Self.Refuses]) until [Self.Run] has let it join. It fails if the options
+// are wrong.
+func New(store *keep.Sealed, o Options, reason error) (*Self, error) {
+	if err := o.complete(); err != nil {
 		return nil, err
 	}
+	s := &Self{store: store, options: o, others: map[string]*observation{}, fault: reason}
+	s.own.Name = o.Name
+	s.fences.free = make(chan *slot, slots)
 	return s, nil
+}
+
+// join is [Join].
+func (s *Self) join(ctx context.Context) error {
+	on, err := readDisk(s.options.File)
+	if err != nil {
+		return err
+	}
+	for {
+		err := s.claim(ctx, on)
+		if err == nil {
+			return s.observe(ctx)
+		}
+		if !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// joinLater joins, if a try is due. Until it succeeds, what is in the way may go away: the
+// engine comes back, or the other gateway of the name ends.
+func (s *Self) joinLater(ctx context.Context) {
+	s.mu.Lock()
+	now := s.options.Now()
+	due := now.Sub(s.tried) >= Beat
+	if due {
+		s.tried = now
+	}
+	s.mu.Unlock()
+	if !due {
+		return
+	}
+	var err error
+	if s.options.Check != nil {
+		err = s.options.Check(ctx)
+	}
+	if err == nil {
+		err = s.join(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = err
+}
+
+// hasJoined reports whether it is a member.
+func (s *Self) hasJoined() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.joined.IsZero()
 }
 
 func (o *Options) complete() error {
@@ -205,12 +259,11 @@ func (s *Self) claim(ctx context.Context, on disk) error {
 	if err := on.write(s.options.File); err != nil { // first, as the disk may be ahead but not behind
 		return err
 	}
-	s.number, s.identity = on.Number, on.Identity
-	s.own = heartbeat{V: version, Member: Member{
+	own := heartbeat{V: version, Member: Member{
 		Name: s.options.Name, Incarnation: strconv.FormatUint(on.Number, 10), Version: s.options.Version, Format: s.options.Format,
-		Started: now, Site: s.options.Site, KeyVersion: s.options.KeyVersion, Settings: s.options.Settings,
+		Started: now, Clock: now, Site: s.options.Site, KeyVersion: s.options.KeyVersion, Settings: s.options.Settings,
 	}}
-	beat, err := s.beat(lastAt, now)
+	beat, err := change(heartbeats, own.Name, lastAt, own, now.Add(remembered))
 	if err != nil {
 		return err
 	}
@@ -218,16 +271,21 @@ func (s *Self) claim(ctx context.Context, on disk) error {
 	if err != nil {
 		return err
 	}
-	own, err := s.fences.take(ctx, s.store, s.options.Name, s.own.Incarnation)
+	fences, moved, err := takeFences(ctx, s.store, own.Name, own.Incarnation)
 	if err != nil {
 		return err
 	}
-	revision, err := s.store.Apply(ctx, append(own, beat, latestNow)...)
+	revision, err := s.store.Apply(ctx, append(moved, beat, latestNow)...)
 	if err != nil {
 		return err
 	}
-	s.fences.taken(revision)
-	s.revision, s.beaten, s.joined = revision, now, now
+	s.fences.taken(fences, revision)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own.Reach = s.own.Reach
+	own.KeyVersion = cmp.Or(s.own.KeyVersion, own.KeyVersion)
+	s.number, s.identity, s.own = on.Number, on.Identity, own
+	s.revision, s.beaten, s.joined, s.news = revision, now, now, s.news || own.Reach != nil
 	return nil
 }
 
@@ -278,7 +336,7 @@ func Read(ctx context.Context, store *keep.Sealed) (all []Member, left map[strin
 	return all, left, errors.Join(err, wrong)
 }
 
-// Run tells that the gateway lives and reads the others' heartbeats until ctx ends; then
+// Run joins if that was not possible before, tells that the gateway lives, and reads the others' heartbeats until ctx ends; then
 // it leaves.
 func (s *Self) Run(ctx context.Context) {
 	if s == nil {
@@ -305,6 +363,10 @@ func (s *Self) Run(ctx context.Context) {
 // Tick does what is due: the own heartbeat, and reading the others'. Run calls it each
 // second.
 func (s *Self) Tick(ctx context.Context) {
+	if !s.hasJoined() {
+		s.joinLater(ctx)
+		return
+	}
 	s.mu.Lock()
 	now := s.options.Now()
 	due := (s.news || now.Sub(s.beaten) >= Beat) && !s.replaced
@@ -370,9 +432,9 @@ func (s *Self) tell(ctx context.Context, left bool) error {
 // leave tells that the gateway has ended.
 func (s *Self) leave(ctx context.Context) {
 	s.mu.Lock()
-	replaced := s.replaced
+	member := !s.joined.IsZero() && !s.replaced
 	s.mu.Unlock()
-	if replaced {
+	if !member {
 		return
 	}
 	err := s.tell(ctx, true)
@@ -446,11 +508,14 @@ func (s *Self) Name() string {
 	return s.options.Name
 }
 
-// Incarnation returns the incarnation, a decimal number; empty for nil.
+// Incarnation returns the incarnation, a decimal number; empty for nil, and 0 for one that
+// has not joined.
 func (s *Self) Incarnation() string {
 	if s == nil {
 		return ""
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return strconv.FormatUint(s.number, 10)
 }
 
@@ -494,11 +559,14 @@ func (s *Self) Gone(name, incarnation string, delay time.Duration) bool {
 	if err != nil {
 		number = 0 // of a gateway that was alone: it came before all
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if name == s.options.Name {
 		return number < s.number
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if s.joined.IsZero() {
+		return false // it has not watched anybody
+	}
 	now := s.options.Now()
 	other, known := s.others[name]
 	if !known {

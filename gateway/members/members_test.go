@@ -2,6 +2,7 @@ package members_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -290,4 +291,47 @@ func TestAGatewayAlone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	alone.Run(ctx)
+}
+
+// TestAMemberThatJoinsLater: it makes no changes before, its name may be taken meanwhile, and
+// what was reported of it is told when it joins.
+func TestAMemberThatJoinsLater(t *testing.T) {
+	c := newCluster(t)
+	a := c.join("a", 0)
+	away := errors.New("the engine is away")
+	options := c.options("b", 0)
+	options.Check = func(context.Context) error { return away }
+	b, err := members.New(c.store, options, away)
+	require.NoError(t, err)
+	c.pass(20*time.Second, a, b)
+	require.ErrorIs(t, b.Refuses(), away)
+	assert.Equal(t, []string{"a"}, names(a))
+	assert.Equal(t, []string{"b"}, names(b))
+	assert.False(t, b.Gone("a", a.Incarnation(), 0), "it has watched nobody")
+	assert.Equal(t, "0", b.Incarnation())
+	begun := b.Begin()
+	b.Report(func(m *members.Member) { m.Reach = map[string]bool{"dns": true} })
+
+	other := c.options("b", 0)
+	other.File += "-other"
+	taken, err := members.Join(t.Context(), c.store, other)
+	require.NoError(t, err)
+	away = nil
+	c.pass(members.Beat, a, b, taken)
+	require.ErrorIs(t, b.Refuses(), members.ErrTaken)
+
+	require.NoError(t, os.Rename(other.File, options.File)) // the disk that the name belongs to
+	c.pass(members.Lapse+members.Beat, a, b)
+	require.NoError(t, b.Refuses())
+	assert.Equal(t, "2", b.Incarnation())
+	assert.Equal(t, []string{"a", "b"}, names(a))
+	assert.True(t, a.Live()[1].Reach["dns"])
+	pass, err := b.Pass(t.Context(), begun)
+	require.NoError(t, err)
+	_, err = pass.Changes()
+	require.ErrorIs(t, err, members.ErrFenced, "a run that began before is refused")
+	pass.End()
+	pass, err = b.Pass(t.Context(), b.Begin())
+	require.NoError(t, err)
+	pass.End()
 }

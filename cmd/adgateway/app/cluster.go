@@ -95,10 +95,18 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 		return err
 	}
 	options.Log = func(message string, err error) { o.Log.WithError(err).Warn("cluster: " + message) }
-	if err := checkEngine(ctx, o, options); err != nil {
-		return fmt.Errorf("cluster %s: %w", c.Name, err)
+	check := func(ctx context.Context) error { return checkEngine(ctx, o, options) }
+	away := check(ctx)
+	if away != nil && !errors.Is(away, keep.ErrUnreachable) {
+		return fmt.Errorf("cluster %s: %w", c.Name, away)
 	}
-	shared, err := natsstore.Open(ctx, options)
+	opening := ctx
+	if away != nil { // it has been waited for
+		var cancel context.CancelFunc
+		opening, cancel = context.WithTimeout(ctx, time.Second)
+		defer cancel()
+	}
+	shared, err := natsstore.Open(opening, options)
 	if err != nil {
 		return fmt.Errorf("cluster %s: %w", c.Name, err)
 	}
@@ -110,7 +118,13 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 	if shared.State().Rewound != nil {
 		return nil // reads go on, and the state says why changes do not
 	}
-	s.self, err = members.Join(ctx, s.store, memberOptions(o))
+	joining := memberOptions(o)
+	if joining.Check = check; away == nil {
+		s.self, err = members.Join(ctx, s.store, joining)
+		return err
+	}
+	o.Log.WithError(away).Warn("cluster: the engine cannot be reached: the gateway answers reads from its mirror, and joins the others once it can")
+	s.self, err = members.New(s.store, joining, away)
 	return err
 }
 
@@ -136,7 +150,7 @@ func (s *kept) movePins(ctx context.Context) {
 func checkEngine(ctx context.Context, o Options, options natsstore.Options) error {
 	report, err := enginecheck.CheckAt(ctx, options.Connect)
 	if err != nil {
-		return err
+		return natsstore.Explain(err)
 	}
 	for _, f := range report.Findings {
 		if f.Warning {

@@ -96,6 +96,17 @@ func unreachable(err error) error {
 	return fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
 }
 
+// Explain returns an error of a connection to the engine, which is a [keep.ErrUnreachable]
+// if none of its nodes answered. Nil stays nil.
+func Explain(err error) error {
+	for _, away := range []error{nats.ErrNoServers, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrConnectionClosed, context.DeadlineExceeded} {
+		if errors.Is(err, away) {
+			return unreachable(err)
+		}
+	}
+	return err
+}
+
 // different returns how a stream differs from what a store needs; empty: it does not.
 func different(got jetstream.StreamConfig) string {
 	for _, part := range []struct {

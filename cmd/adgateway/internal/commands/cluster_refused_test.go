@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,4 +51,42 @@ func TestAGatewayThatMustNotJoin(t *testing.T) {
 	t.Cleanup(func() { node.Shutdown(); node.WaitForShutdown() })
 	require.True(t, node.ReadyForConnections(patience))
 	refused("sync_interval", changed(engine.URLs()[0], node.ClientURL()))
+}
+
+// TestAGatewayStartsWithoutTheEngine: a gateway that has a mirror answers reads while no node
+// of the engine runs, and joins when one does; one without a mirror does not start.
+func TestAGatewayStartsWithoutTheEngine(t *testing.T) {
+	engine := enginetest.Start(t, 1)
+	_, files := clusterSettings(t, engine, "gw1", "gw2")
+	one, two := "--config="+files[0], "--config="+files[1]
+	command(t, "cluster", "init", one)
+	token := command(t, "token", "create", "helpdesk", one, "--scope", "user:read,user:write")
+	g := startSandbox(t, one)
+	status := func(method, path string) int {
+		request, err := http.NewRequestWithContext(t.Context(), method, g.url+path, nil)
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.StatusCode
+	}
+	const read, change = "/api/ADUser/lweber/Details", "/api/ADUser/lweber?City=Rome"
+	require.Eventually(t, func() bool { return status(http.MethodPut, change) == http.StatusOK }, patience, 10*time.Millisecond)
+	require.Zero(t, g.stop())
+
+	engine.Stop(0)
+	code, _, stderr := runCommand(t, "sandbox", "--listen=127.0.0.1:0", two)
+	assert.EqualValues(t, codeFailed, code)
+	assert.Contains(t, stderr, "engine")
+	g = startSandbox(t, one)
+	require.Eventually(t, func() bool { return status(http.MethodGet, read) == http.StatusOK }, patience, 10*time.Millisecond)
+	assert.Equal(t, http.StatusServiceUnavailable, status(http.MethodPut, change))
+	assert.Equal(t, http.StatusServiceUnavailable, status(http.MethodGet, "/readyz?lane=changes"))
+	assert.Equal(t, http.StatusOK, status(http.MethodGet, "/readyz?lane=directory"))
+
+	engine.Start(0)
+	require.Eventually(t, func() bool { return status(http.MethodPut, change) == http.StatusOK }, patience, 10*time.Millisecond)
+	assert.Equal(t, http.StatusOK, status(http.MethodGet, "/readyz?lane=changes"))
+	assert.Regexp(t, `(?m)^gw1 .* lives$`, command(t, "cluster", "status", one))
 }
