@@ -28,6 +28,7 @@ type Settings struct {
 	Changes     Changes
 	Events      Events
 	Idempotency Idempotency
+	Names       Names
 	Plans       Plans
 	Jobs        Jobs
 	Memory      Memory
@@ -179,6 +180,11 @@ type Store struct {
 
 // KeyFile returns the file of the key that the store is encrypted with.
 func (s Store) KeyFile() string { return s.File + ".key" }
+
+// Names configures the names of objects in a cluster.
+type Names struct {
+	Hold time.Duration // for which a name given at one server is not given at another
+}
 
 // Idempotency configures calls with an Idempotency-Key.
 type Idempotency struct {

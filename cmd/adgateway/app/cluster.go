@@ -173,7 +173,7 @@ func memberOptions(o Options) members.Options {
 
 // agreed returns the digest of the settings that all gateways must have alike (many W23).
 func agreed(s *config.Settings) string {
-	text, err := json.Marshal([]any{s.Limits, s.Changes, s.Idempotency, s.Plans, s.Jobs, s.SignIn, s.Cluster.SettleDelay})
+	text, err := json.Marshal([]any{s.Limits, s.Changes, s.Idempotency, s.Names, s.Plans, s.Jobs, s.SignIn, s.Cluster.SettleDelay})
 	if err != nil {
 		panic(err) // these are plain values
 	}

@@ -238,7 +238,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), Members: s.kept.member(), Now: o.Now, SettleDelay: o.Settings.Cluster.SettleDelay, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o),
+		Kept: s.kept.sealed(), Members: s.kept.member(), Now: o.Now, SettleDelay: o.Settings.Cluster.SettleDelay, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o),
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
