@@ -89,7 +89,7 @@ bench-once: ## every benchmark once, so that none stops working
 MSI     := $(if $(and $(shell command -v wixl),$(shell command -v msibuild),$(shell command -v faketime)),-msi)
 RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION) -commit $$(git rev-parse HEAD) $(if $(RELEASE_URL),-url $(RELEASE_URL)) $(MSI)
 
-release: ## a zip for each system, and an MSI for each Windows, in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign what is for Windows
+release: ## zips of both programs for each system, and an MSI for each Windows, in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign what is for Windows
 	@[ -n "$(MSI)" ] || echo "no MSI is built: wixl, msibuild or faketime is missing (apt-get install wixl msitools faketime)"
 	@[ -n "$(RELEASE_URL)" ] || echo "no manifests for winget and Scoop are written: they need RELEASE_URL, the folder that the files will be downloaded from"
 	$(RELEASE) -out dist $(if $(SIGN_CERT),-sign-certificate $(SIGN_CERT) -sign-key $(SIGN_KEY) $(if $(TSA),-sign-timestamps $(TSA)))
@@ -105,7 +105,8 @@ ansible-test: build ## the Ansible collection of the release against the sandbox
 	./test/ansible.sh $(BIN)
 
 release-check: RELEASE_URL ?= https://downloads.corp.example/adgateway
-release-check: ## all files of a release are equal byte for byte when they are made twice
+release-check: ## all files of a release are equal byte for byte when they are made twice, and run
+	$(GO) test -count=1 -timeout 10m ./cmd/release -run '^TestTheZipOfTheEngine$$' -builds
 	rm -rf dist/first dist/second
 	$(RELEASE) -out dist/first
 	$(RELEASE) -out dist/second

@@ -62,8 +62,8 @@ type goModule struct {
 // licencesOf returns the licence files of all modules whose code is in the executable,
 // and of Go itself, by their path below licenses/, and the names of the licences by the
 // path of the module. A module without an allowed licence is an error.
-func licencesOf(ctx context.Context, t target) (all map[string][]byte, of map[string][]string, err error) {
-	listed, err := goTool(ctx, t, "list", "-deps", "-json=ImportPath,Dir,Module", "./cmd/"+product)
+func licencesOf(ctx context.Context, p program, t target) (all map[string][]byte, of map[string][]string, err error) {
+	listed, err := goTool(ctx, t, "list", "-deps", "-json=ImportPath,Dir,Module", "./cmd/"+p.name)
 	if err != nil {
 		return nil, nil, err
 	}

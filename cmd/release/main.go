@@ -1,6 +1,6 @@
 // Command release builds a release: a zip for each system with the executable, default
 // settings, the README, alert rules and a dashboard, the licences of everything inside, a
-// bill of materials, and checksums; the PowerShell module as zip and NuGet package; the
+// bill of materials, and checksums; another one with adgateway-engine; the PowerShell module as zip and NuGet package; the
 // Ansible collection; what package managers of Windows read; and the provenance of all that.
 //
 //	release -version v1.2.3 -out dist
@@ -33,6 +33,18 @@ import (
 )
 
 const product = "adgateway"
+
+// program is an executable of a release, which has a zip for each system.
+type program struct {
+	name        string // of its folder in cmd, too
+	description string // in the version information of Windows
+	version     string // variable that the linker sets
+}
+
+var (
+	gateway = program{product, "Active Directory gateway", "adgateway/cmd/adgateway/internal/commands.version"}
+	engine  = program{product + "-engine", "Node of the store that several Active Directory gateways share", "main.version"}
+)
 
 // target is a system to build for.
 type target struct{ os, arch string }
@@ -120,15 +132,13 @@ func (j *job) release(ctx context.Context, out string) error {
 
 // system builds the files for a system.
 func (j *job) system(ctx context.Context, t target, built map[string][]byte) error {
-	content, err := contents(ctx, t, j.version, j.stamp, j.sign)
+	if _, _, err := j.zip(ctx, engine, t, built); err != nil {
+		return fmt.Errorf("%s: %w", engine.name, err)
+	}
+	name, content, err := j.zip(ctx, gateway, t, built)
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%s-%s-%s-%s", product, j.version, t.os, t.arch)
-	if built[name+".zip"], err = pack(name, content, j.stamp); err != nil {
-		return err
-	}
-	built[name+".cdx.json"] = content[sbomFile].content
 	if t.os != "windows" || !j.withMSI {
 		return nil
 	}
@@ -138,6 +148,18 @@ func (j *job) system(ctx context.Context, t target, built map[string][]byte) err
 	}
 	built[name+".msi"], err = j.sign.sign(ctx, name+".msi", installer)
 	return err
+}
+
+// zip builds the zip of a program and its bill of materials. It returns their name, without
+// an extension, and what is in the zip.
+func (j *job) zip(ctx context.Context, p program, t target, built map[string][]byte) (name string, content map[string]file, err error) {
+	if content, err = j.contents(ctx, p, t); err != nil {
+		return "", nil, err
+	}
+	name = fmt.Sprintf("%s-%s-%s-%s", p.name, j.version, t.os, t.arch)
+	built[name+".cdx.json"] = content[sbomFile].content
+	built[name+".zip"], err = pack(name, content, j.stamp)
+	return name, content, err
 }
 
 // clients builds what drives a gateway from other tools, and what package managers read.
@@ -177,60 +199,37 @@ func sum(name string, content []byte) string {
 }
 
 // contents returns the files of a zip by their path in it.
-func contents(ctx context.Context, t target, version string, stamp time.Time, sign *signer) (map[string]file, error) {
-	executable, err := build(ctx, t, version)
+func (j *job) contents(ctx context.Context, p program, t target) (map[string]file, error) {
+	executable, err := build(ctx, p, t, j.version)
 	if err != nil {
 		return nil, err
 	}
-	name, newline := product, "\n"
+	name, newline := p.name, "\n"
 	if t.os == "windows" {
-		name, newline = product+".exe", "\r\n"
-		if executable, err = withVersion(executable, version, stamp); err != nil {
+		name, newline = p.name+".exe", "\r\n"
+		if executable, err = withVersion(executable, p, j.version, j.stamp); err != nil {
 			return nil, fmt.Errorf("version information: %w", err)
 		}
-		if executable, err = sign.sign(ctx, name, executable); err != nil {
+		if executable, err = j.sign.sign(ctx, name, executable); err != nil {
 			return nil, err
 		}
 	}
-	all := map[string]file{
-		name:             {executable, 0o755},
-		"adgateway.yaml": {config.Template(newline), 0o644},
+	all := map[string]file{name: {executable, 0o755}}
+	err = add(all, newline, map[string]string{"README.md": "README.md", "LICENSE": "LICENSE.txt"})
+	if err == nil && p == gateway {
+		err = ofGateway(all, newline)
 	}
-	for from, to := range map[string]string{
-		"README.md": "README.md", "LICENSE": "LICENSE.txt", "ps/cmdlets/data/NOTICE.md": "licenses/cmdlet-declarations/NOTICE.md",
-	} {
-		text, err := os.ReadFile(from)
-		if err != nil {
-			return nil, fmt.Errorf("%w (run in the module's root)", err)
-		}
-		// The Notepad of Windows Server 2016 supports no other line ends.
-		all[to] = file{bytes.ReplaceAll(text, []byte("\n"), []byte(newline)), 0o644}
-	}
-	rules, err := os.ReadFile("cmd/release/monitoring/adgateway.rules.yml")
 	if err != nil {
 		return nil, err
 	}
-	graphs, err := dashboard()
-	if err != nil {
-		return nil, err
-	}
-	all["monitoring/adgateway.rules.yml"] = file{rules, 0o644}
-	all["monitoring/dashboard.json"] = file{graphs, 0o644}
-	examples, err := clients.Terraform()
-	if err != nil {
-		return nil, err
-	}
-	for path, text := range examples {
-		all["clients/terraform/"+path] = file{text, 0o644}
-	}
-	licences, names, err := licencesOf(ctx, t)
+	licences, names, err := licencesOf(ctx, p, t)
 	if err != nil {
 		return nil, err
 	}
 	for path, text := range licences {
 		all["licenses/"+path] = file{text, 0o644}
 	}
-	materials, err := sbom(executable, t, version, stamp, names)
+	materials, err := sbom(executable, p, t, j.version, j.stamp, names)
 	if err != nil {
 		return nil, fmt.Errorf("bill of materials: %w", err)
 	}
@@ -244,14 +243,48 @@ func contents(ctx context.Context, t target, version string, stamp time.Time, si
 	return all, nil
 }
 
-func build(ctx context.Context, t target, version string) ([]byte, error) {
+// add adds texts of the module to a zip, by their path in it.
+func add(all map[string]file, newline string, paths map[string]string) error {
+	for from, to := range paths {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return fmt.Errorf("%w (run in the module's root)", err)
+		}
+		// The Notepad of Windows Server 2016 supports no other line ends.
+		all[to] = file{bytes.ReplaceAll(text, []byte("\n"), []byte(newline)), 0o644}
+	}
+	return nil
+}
+
+// ofGateway adds what only the zip of the gateway has.
+func ofGateway(all map[string]file, newline string) error {
+	all["adgateway.yaml"] = file{config.Template(newline), 0o644}
+	if err := add(all, newline, map[string]string{"ps/cmdlets/data/NOTICE.md": "licenses/cmdlet-declarations/NOTICE.md"}); err != nil {
+		return err
+	}
+	if err := add(all, "\n", map[string]string{"cmd/release/monitoring/adgateway.rules.yml": "monitoring/adgateway.rules.yml"}); err != nil {
+		return err
+	}
+	graphs, err := dashboard()
+	if err != nil {
+		return err
+	}
+	all["monitoring/dashboard.json"] = file{graphs, 0o644}
+	examples, err := clients.Terraform()
+	for path, text := range examples {
+		all["clients/terraform/"+path] = file{text, 0o644}
+	}
+	return err
+}
+
+func build(ctx context.Context, p program, t target, version string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "release")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, product)
-	_, err = goTool(ctx, t, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X adgateway/cmd/adgateway/internal/commands.version="+version, "-o", path, "./cmd/"+product)
+	path := filepath.Join(dir, p.name)
+	_, err = goTool(ctx, t, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X "+p.version+"="+version, "-o", path, "./cmd/"+p.name)
 	if err != nil {
 		return nil, err
 	}

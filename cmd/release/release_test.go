@@ -3,16 +3,24 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"context"
+	"flag"
 	"io"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+var builds = flag.Bool("builds", false, "run tests that build executables")
 
 var stamp = time.Unix(1700000000, 0)
 
@@ -60,8 +68,11 @@ func TestSourceDates(t *testing.T) {
 
 func TestEveryModuleHasAnAllowedLicence(t *testing.T) {
 	t.Chdir("../..")
+	_, names, err := licencesOf(t.Context(), engine, target{"windows", "amd64"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Apache-2.0"}, names["github.com/nats-io/nats-server/v2"])
 	for _, system := range []target{{"windows", "amd64"}, {"linux", "amd64"}} {
-		all, names, err := licencesOf(t.Context(), system)
+		all, names, err := licencesOf(t.Context(), gateway, system)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"MIT"}, names["github.com/gin-gonic/gin"])
 		paths := slices.Collect(maps.Keys(all))
@@ -71,6 +82,38 @@ func TestEveryModuleHasAnAllowedLicence(t *testing.T) {
 		assert.Contains(t, string(all["MODULES.txt"]), "github.com/gin-gonic/gin v")
 		assert.NotContains(t, string(all["MODULES.txt"]), "testify", "what tests need is not in the executable")
 	}
+}
+
+// TestTheZipOfTheEngine: the node of the engine runs from its zip, which has the licences and
+// the bill of materials of what is in it, and nothing of the gateway's.
+func TestTheZipOfTheEngine(t *testing.T) {
+	if !*builds {
+		t.Skip("it builds an executable: make release-check")
+	}
+	t.Chdir("../..")
+	built := map[string][]byte{}
+	name, content, err := (&job{version: "v1.2.3", stamp: stamp}).zip(t.Context(), engine, target{runtime.GOOS, runtime.GOARCH}, built)
+	require.NoError(t, err)
+	assert.Equal(t, "adgateway-engine-v1.2.3-"+runtime.GOOS+"-"+runtime.GOARCH, name)
+	assert.ElementsMatch(t, []string{name + ".zip", name + ".cdx.json"}, slices.Collect(maps.Keys(built)))
+	var others []string
+	for path := range content {
+		if !strings.HasPrefix(path, "licenses/") {
+			others = append(others, path)
+		}
+	}
+	assert.ElementsMatch(t, []string{"adgateway-engine", "README.md", "LICENSE.txt", sbomFile, "SHA256SUMS"}, others)
+	assert.Contains(t, string(content[sbomFile].content), `"pkg:golang/github.com/nats-io/nats-server/v2@`)
+	assert.Contains(t, content, "licenses/github.com/nats-io/nats-server/v2/LICENSE")
+	assert.NotContains(t, string(content[sbomFile].content), "gin-gonic")
+
+	path := filepath.Join(t.TempDir(), "adgateway-engine")
+	require.NoError(t, os.WriteFile(path, content["adgateway-engine"].content, 0o700))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	said, err := exec.CommandContext(ctx, path, "version").CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	assert.Contains(t, string(said), "v1.2.3")
 }
 
 func TestUnknownLicenceIsRejected(t *testing.T) {

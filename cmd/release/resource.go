@@ -12,16 +12,16 @@ import (
 
 // withVersion adds version information to a Windows executable, which Explorer shows
 // under Details.
-func withVersion(executable []byte, text string, stamp time.Time) ([]byte, error) {
+func withVersion(executable []byte, p program, text string, stamp time.Time) ([]byte, error) {
 	numbers := versionNumbers(text)
 	info := version.Info{FileVersion: numbers, ProductVersion: numbers, Timestamp: stamp}
 	for key, value := range map[string]string{
 		version.ProductName:      product,
-		version.FileDescription:  "Active Directory gateway",
+		version.FileDescription:  p.description,
 		version.ProductVersion:   text,
 		version.FileVersion:      text,
-		version.InternalName:     product,
-		version.OriginalFilename: product + ".exe",
+		version.InternalName:     p.name,
+		version.OriginalFilename: p.name + ".exe",
 		version.LegalCopyright:   "MIT License",
 	} {
 		if err := info.Set(version.LangDefault, key, value); err != nil {

@@ -22,7 +22,7 @@ var spdx = []string{"Apache-2.0", "MIT", "ISC", "Zlib", "MPL-2.0"}
 
 // sbom returns the bill of materials of an executable in CycloneDX: every module that the
 // linker recorded in it, and Go itself. licences are by the path of the module.
-func sbom(executable []byte, t target, version string, stamp time.Time, licences map[string][]string) ([]byte, error) {
+func sbom(executable []byte, p program, t target, version string, stamp time.Time, licences map[string][]string) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(executable))
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func sbom(executable []byte, t target, version string, stamp time.Time, licences
 	all.Metadata = &cyclonedx.Metadata{
 		Timestamp: stamp.UTC().Format(time.RFC3339),
 		Component: &cyclonedx.Component{
-			BOMRef: product, Type: cyclonedx.ComponentTypeApplication, Name: product, Version: version,
+			BOMRef: p.name, Type: cyclonedx.ComponentTypeApplication, Name: p.name, Version: version,
 			Hashes:     &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: fmt.Sprintf("%x", digest)}},
 			Properties: &[]cyclonedx.Property{{Name: "os", Value: t.os}, {Name: "architecture", Value: t.arch}},
 		},
@@ -60,7 +60,7 @@ func sbom(executable []byte, t target, version string, stamp time.Time, licences
 		components, refs = append(components, component), append(refs, component.BOMRef)
 	}
 	all.Components = &components
-	all.Dependencies = &[]cyclonedx.Dependency{{Ref: product, Dependencies: &refs}}
+	all.Dependencies = &[]cyclonedx.Dependency{{Ref: p.name, Dependencies: &refs}}
 	var text bytes.Buffer
 	err = cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(all, cyclonedx.SpecVersion1_6)
 	return text.Bytes(), err

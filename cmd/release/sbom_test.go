@@ -27,9 +27,9 @@ func TestBillOfMaterials(t *testing.T) {
 	}
 	require.Greater(t, len(want), 3)
 	linux := target{"linux", "amd64"}
-	first, err := sbom(executable, linux, "v1.0.0", stamp, licences)
+	first, err := sbom(executable, gateway, linux, "v1.0.0", stamp, licences)
 	require.NoError(t, err)
-	again, err := sbom(executable, linux, "v1.0.0", stamp, licences)
+	again, err := sbom(executable, gateway, linux, "v1.0.0", stamp, licences)
 	require.NoError(t, err)
 	assert.Equal(t, first, again, "the same input gives the same bytes")
 
@@ -46,8 +46,8 @@ func TestBillOfMaterials(t *testing.T) {
 	assert.Len(t, (*found.Metadata.Component.Hashes)[0].Value, 64)
 
 	delete(licences, info.Deps[0].Path)
-	_, err = sbom(executable, linux, "v1.0.0", stamp, licences)
+	_, err = sbom(executable, gateway, linux, "v1.0.0", stamp, licences)
 	assert.ErrorContains(t, err, info.Deps[0].Path+" has no licence")
-	_, err = sbom([]byte("no executable"), linux, "v1.0.0", stamp, licences)
+	_, err = sbom([]byte("no executable"), gateway, linux, "v1.0.0", stamp, licences)
 	assert.Error(t, err)
 }

@@ -87,6 +87,8 @@ func clusterRows() []Row {
 			shortDuration(func(s *Settings) *time.Duration { return &s.Cluster.SettleDelay }, time.Second, 10*time.Minute)},
 		{"cluster.clockWarn", "2s", "Difference between the clocks of two gateways that is reported; at 10s a gateway makes no changes any more.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Cluster.ClockWarn }, 100*time.Millisecond, 10*time.Second)},
+		{"names.hold", "4h", "In a cluster: how long a name that was given at one domain controller or DNS server is not given at another, which may not know it yet; longer than the slowest replication.",
+			shortDuration(func(s *Settings) *time.Duration { return &s.Names.Hold }, time.Minute, 168*time.Hour)},
 	}
 }
 

@@ -264,8 +264,6 @@ func recordRows() []Row {
 			text(func(s *Settings) *string { return &s.Store.File })},
 		{"idempotency.keep", "24h", "How long a call with an Idempotency-Key is kept, so that its repetition gets the same answer.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Idempotency.Keep }, time.Minute, 168*time.Hour)},
-		{"names.hold", "4h", "In a cluster: how long a name that was given at one domain controller or DNS server is not given at another, which may not know it yet; longer than the slowest replication.",
-			shortDuration(func(s *Settings) *time.Duration { return &s.Names.Hold }, time.Minute, 168*time.Hour)},
 		{"plans.life", "30m", "How long the plan of a dry run can be applied.",
 			live{shortDuration(func(s *Settings) *time.Duration { return &s.Plans.Life }, time.Minute, 24*time.Hour)}},
 		{"plans.otherCaller", "false", "A credential may apply a plan that another one has made, with its own scopes and limits; the audit names both.",

@@ -27,8 +27,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"adgateway/gateway/keep"
 )
 
@@ -141,84 +139,6 @@ type observation struct {
 	compared bool          // skew is known
 }
 
-// Join makes a gateway a member. It fails with [ErrTaken] or [ErrBehind], or if the store
-// or the file cannot be used. [Self.Run] must follow.
-func Join(ctx context.Context, store *keep.Sealed, o Options) (*Self, error) {
-	s, err := New(store, o, nil)
-	if err == nil {
-		err = s.join(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// New returns a gateway that has not joined, for a reason such as [keep.ErrUnreachable]. It
-// makes no changes ([Self.Refuses]) until [Self.Run] has let it join. It fails if the options
-// are wrong.
-func New(store *keep.Sealed, o Options, reason error) (*Self, error) {
-	if err := o.complete(); err != nil {
-		return nil, err
-	}
-	s := &Self{store: store, options: o, others: map[string]*observation{}, fault: reason}
-	s.own.Name = o.Name
-	s.fences.free = make(chan *slot, slots)
-	return s, nil
-}
-
-// join is [Join].
-func (s *Self) join(ctx context.Context) error {
-	on, err := readDisk(s.options.File)
-	if err != nil {
-		return err
-	}
-	for {
-		err := s.claim(ctx, on)
-		if err == nil {
-			return s.observe(ctx)
-		}
-		if !errors.Is(err, keep.ErrConflict) {
-			return err
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// joinLater joins, if a try is due. Until it succeeds, what is in the way may go away: the
-// engine comes back, or the other gateway of the name ends.
-func (s *Self) joinLater(ctx context.Context) {
-	s.mu.Lock()
-	now := s.options.Now()
-	due := now.Sub(s.tried) >= Beat
-	if due {
-		s.tried = now
-	}
-	s.mu.Unlock()
-	if !due {
-		return
-	}
-	var err error
-	if s.options.Check != nil {
-		err = s.options.Check(ctx)
-	}
-	if err == nil {
-		err = s.join(ctx)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = err
-}
-
-// hasJoined reports whether it is a member.
-func (s *Self) hasJoined() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.joined.IsZero()
-}
-
 func (o *Options) complete() error {
 	if !namePattern.MatchString(o.Name) {
 		return fmt.Errorf("cluster.gateway: %q is no name of a gateway: give it 1 to 63 lower-case letters, digits and hyphens, such as gw1", o.Name)
@@ -233,92 +153,9 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// claim takes the name, and the next incarnation of it.
-func (s *Self) claim(ctx context.Context, on disk) error {
-	now := s.options.Now()
-	latest, latestAt, err := read[incarnation](ctx, s.store, incarnations, s.options.Name)
-	if err != nil {
-		return err
-	}
-	last, lastAt, err := read[heartbeat](ctx, s.store, heartbeats, s.options.Name)
-	if err != nil {
-		return err
-	}
-	if latestAt != keep.Absent {
-		if latest.Identity != on.Identity && lastAt != keep.Absent && last.live(now) {
-			return taken(s.options.Name, last)
-		}
-		if latest.Identity != on.Identity || on.Number < latest.Number {
-			return fmt.Errorf("%w: it has joined as '%s' for the %d. time, and %s knows of %d: %s", ErrBehind, s.options.Name, latest.Number, s.options.File, on.Number, afterBehind)
-		}
-	}
-	if on.Identity == "" {
-		on.Identity = uuid.NewString()
-	}
-	on.Number = max(on.Number, latest.Number) + 1
-	if err := on.write(s.options.File); err != nil { // first, as the disk may be ahead but not behind
-		return err
-	}
-	own := heartbeat{V: version, Member: Member{
-		Name: s.options.Name, Incarnation: strconv.FormatUint(on.Number, 10), Version: s.options.Version, Format: s.options.Format,
-		Started: now, Clock: now, Site: s.options.Site, KeyVersion: s.options.KeyVersion, Settings: s.options.Settings,
-	}}
-	beat, err := change(heartbeats, own.Name, lastAt, own, now.Add(remembered))
-	if err != nil {
-		return err
-	}
-	latestNow, err := change(incarnations, s.options.Name, latestAt, incarnation{version, on.Number, on.Identity}, time.Time{})
-	if err != nil {
-		return err
-	}
-	fences, moved, err := takeFences(ctx, s.store, own.Name, own.Incarnation)
-	if err != nil {
-		return err
-	}
-	revision, err := s.store.Apply(ctx, append(moved, beat, latestNow)...)
-	if err != nil {
-		return err
-	}
-	s.fences.taken(fences, revision)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own.Reach = s.own.Reach
-	own.KeyVersion = cmp.Or(s.own.KeyVersion, own.KeyVersion)
-	s.number, s.identity, s.own = on.Number, on.Identity, own
-	s.revision, s.beaten, s.joined, s.news = revision, now, now, s.news || own.Reach != nil
-	return nil
-}
-
-const afterBehind = "a disk that was replaced or taken back to a snapshot has lost what the gateway had begun. Run 'adgateway cluster rejoin' on it, which settles that first"
-
-func taken(name string, by heartbeat) error {
-	return fmt.Errorf("%w '%s': it has run since %s and told so at %s. Give this one another name (cluster.gateway), or stop the other one and wait %s",
-		ErrTaken, name, by.Started.UTC().Format(time.RFC3339), by.Clock.UTC().Format(time.RFC3339), Lapse)
-}
-
 // live reports whether a heartbeat is fresh, as far as clocks agree. It is used only where
 // nothing was observed yet.
 func (h *heartbeat) live(now time.Time) bool { return !h.Left && now.Sub(h.Clock) < Lapse }
-
-// Rejoin lets a gateway join again whose disk was replaced or taken back: it makes the file
-// that of the latest incarnation. It fails with [ErrTaken] while a gateway of the name lives.
-func Rejoin(ctx context.Context, store *keep.Sealed, o Options) error {
-	if err := o.complete(); err != nil {
-		return err
-	}
-	latest, _, err := read[incarnation](ctx, store, incarnations, o.Name)
-	if err != nil {
-		return err
-	}
-	last, at, err := read[heartbeat](ctx, store, heartbeats, o.Name)
-	if err != nil {
-		return err
-	}
-	if at != keep.Absent && last.live(o.Now()) {
-		return taken(o.Name, last)
-	}
-	return disk{V: version, Number: latest.Number, Identity: latest.Identity}.write(o.File)
-}
 
 // Read returns the members that the store remembers, sorted by name, and which of them have
 // left. It is for those that are no members.
