@@ -110,7 +110,7 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("cluster %s: %w", c.Name, err)
 	}
-	s.lasts, s.shared = true, true
+	s.lasts, s.shared, s.engine = true, true, shared
 	if s.ring, err = openRing(ctx, o, shared); err != nil {
 		return errors.Join(err, shared.Close())
 	}
@@ -208,6 +208,10 @@ func (s *Stack) takeOver(ctx context.Context, log func(string, map[string]any)) 
 func (s *kept) memberChecks() (checks []gateway.Check) {
 	if s == nil {
 		return nil
+	}
+	if s.engine != nil {
+		trouble := s.engine.Trouble()
+		checks = append(checks, gateway.Check{Name: "engine", OK: true, Degraded: trouble != "", Reason: trouble})
 	}
 	if s.ring != nil {
 		checks = append(checks, s.ringCheck())

@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/natsstore"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/members"
 	"adgateway/gateway/pins"
@@ -25,10 +26,11 @@ type kept struct {
 	aside string // new name of a damaged file; empty: there was none
 	lasts bool   // beyond the process
 
-	shared bool          // with other gateways
-	ring   *keyring.Ring // of its keys, if it is
-	self   *members.Self // this one among them; nil if it is alone, or may make no changes
-	pins   *pins.Pins    // which servers the gateways of its site use; nil if it is alone
+	shared bool             // with other gateways
+	engine *natsstore.Store // which they share
+	ring   *keyring.Ring    // of its keys, if it is
+	self   *members.Self    // this one among them; nil if it is alone, or may make no changes
+	pins   *pins.Pins       // which servers the gateways of its site use; nil if it is alone
 }
 
 // mostInMemory is the size of a history in memory, if that of the settings is larger.

@@ -18,6 +18,7 @@
 //	message.go  a message
 //	recover.go  what the stream has lost is sent again
 //	stream.go   the stream and its settings
+//	health.go   what is wrong with the engine although it works
 package natsstore
 
 import (
@@ -74,7 +75,8 @@ type Store struct {
 	waiting []*write
 	moving  time.Time // when the connection was last given up for another one
 	state   keep.State
-	lost    bool // the engine did not answer the last change that was tried
+	lost    bool   // the engine did not answer the last change that was tried
+	trouble string // with the engine, although it works
 }
 
 var (
@@ -119,6 +121,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.applied = at.Sequence
 	s.work(s.keepAttached)
+	s.work(s.watchHealth)
 	if err = s.opened(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
