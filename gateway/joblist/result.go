@@ -31,11 +31,11 @@ type ResultOptions struct {
 // with Job when the list has a column of that name. NDJSON has the same as members
 // named state, code, message, changeId, guid and sealed.
 //
-// Spreadsheets take cells that begin with = + - @, a tab or CR as formulas. In the
-// columns that are added here, which may tell of what others wrote into the directory,
-// such a cell begins with an apostrophe. The submitted columns stay as they were: they
-// are no news to whoever submitted them, and a telephone number that begins with + must
-// survive when rows of the result are submitted again.
+// Spreadsheets take cells that begin with = + - @, a tab or CR as formulas. In the column
+// Message, which may tell of what others wrote into the directory, such a cell begins with
+// an apostrophe. What is sealed stays as it is, to be opened, and so do the submitted
+// columns: they are no news to whoever submitted them, and a telephone number that begins
+// with + must survive when rows of the result are submitted again.
 //
 // A Result is not safe for concurrent use.
 type Result struct {
@@ -65,7 +65,7 @@ type addition struct {
 var additions = []addition{
 	{"State", func(o *Outcome) string { return o.State }},
 	{"Code", func(o *Outcome) string { return o.Code }},
-	{"Message", func(o *Outcome) string { return o.Message }},
+	{"Message", func(o *Outcome) string { return defuse(o.Message) }},
 	{"ChangeId", func(o *Outcome) string { return o.ChangeID }},
 	{"Guid", func(o *Outcome) string { return o.GUID }},
 	{"Sealed", func(o *Outcome) string { return o.Sealed }},
@@ -153,7 +153,7 @@ func (r *Result) Write(item Item, outcome Outcome) error {
 		r.cells = append(r.cells, oneBreak(c.cell(&item))) // the writer makes CR LF of LF, and drops CR
 	}
 	for _, c := range r.added() {
-		r.cells = append(r.cells, defuse(c.of(&outcome)))
+		r.cells = append(r.cells, c.of(&outcome))
 	}
 	return r.csv.Write(r.cells)
 }

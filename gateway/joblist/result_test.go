@@ -95,3 +95,10 @@ func TestFormulas(t *testing.T) {
 		assert.Equal(t, want, message)
 	}
 }
+
+// TestSealedStartsWithPlus: the base64 of one box in 64 begins with +, and must stay as it is
+// to be opened.
+func TestSealedStartsWithPlus(t *testing.T) {
+	got := written(t, "A\nx\n", joblist.CSV, joblist.ResultOptions{Format: joblist.CSV, Sealed: true}, joblist.Outcome{State: "done", Sealed: "+box="})
+	assert.Equal(t, "A,State,Code,Message,ChangeId,Guid,Sealed\r\nx,done,,,,,+box=\r\n", got)
+}
