@@ -46,7 +46,7 @@ func (c *cut) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision,
 	return c.Store.Apply(ctx, changes...)
 }
 
-func sealed(t *testing.T, inner keep.Store) (*keep.Sealed, *cut) {
+func sealed(t testing.TB, inner keep.Store) (*keep.Sealed, *cut) {
 	t.Helper()
 	key, err := keep.NewKey(bytes.Repeat([]byte{7}, keep.KeyLength))
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ type gateway struct {
 }
 
 // start returns a gateway that follows the accounts of a store until the test ends.
-func start(t *testing.T, inner keep.Store, o Options) *gateway {
+func start(t testing.TB, inner keep.Store, o Options) *gateway {
 	t.Helper()
 	g := &gateway{events: make(chan string, 100)}
 	g.store, g.line = sealed(t, inner)
@@ -102,7 +102,7 @@ func (g *gateway) try(token string) error {
 }
 
 // await waits until the log says something.
-func (g *gateway) await(t *testing.T, text string) {
+func (g *gateway) await(t testing.TB, text string) {
 	t.Helper()
 	timeout := time.After(20 * time.Second)
 	for {
@@ -117,7 +117,7 @@ func (g *gateway) await(t *testing.T, text string) {
 	}
 }
 
-func newToken(t *testing.T, name string) (*auth.Account, string) {
+func newToken(t testing.TB, name string) (*auth.Account, string) {
 	t.Helper()
 	now := time.Now()
 	a := auth.NewAccount(name, now, auth.Rights{Scopes: []string{"user:read"}})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -107,44 +108,70 @@ func reportTimes(b *testing.B, took []time.Duration) {
 }
 
 // BenchmarkJob measures the items of a job a second, with one, two and three gateways, and
-// changes of somebody else beside it.
+// changes of somebody else beside it, or reads. JOB=off measures what somebody else has
+// without a job, for as many changes or reads as there would be items.
 func BenchmarkJob(b *testing.B) {
 	f := newFleet(b, benchSettings...)
 	f.makeUsers()
+	other := fmt.Sprintf("shared%02d", users-1)
+	kinds := []struct {
+		name string
+		call func(ctx context.Context) int
+	}{
+		{"changes", func(ctx context.Context) int {
+			status, _ := f.change(ctx, 0, other, fmt.Sprintf("v%d", values.Add(1)))
+			return status
+		}},
+		{"reads", func(ctx context.Context) int {
+			status, _ := f.call(ctx, 0, http.MethodGet, "/api/ADUser/"+other+"/Details", "", "")
+			return status
+		}},
+	}
 	for gateways := members; gateways > 0; gateways-- {
 		measured := false
-		b.Run(fmt.Sprintf("gateways=%d", gateways), func(b *testing.B) {
-			measured = b.N > 1
-			ctx, stop := context.WithCancel(b.Context())
-			defer stop()
-			var beside []time.Duration
-			var client sync.WaitGroup
-			client.Go(func() {
-				for ctx.Err() == nil {
-					began := time.Now()
-					if status, _ := f.change(ctx, 0, fmt.Sprintf("shared%02d", users-1), fmt.Sprintf("v%d", values.Add(1))); status == http.StatusOK {
-						beside = append(beside, time.Since(began))
-					}
-					pause(ctx, 20*time.Millisecond)
-				}
+		for _, kind := range kinds {
+			b.Run(fmt.Sprintf("gateways=%d/beside=%s", gateways, kind.name), func(b *testing.B) {
+				measured = b.N > 1
+				f.measureJob(b, kind.call)
 			})
-			b.ResetTimer()
-			f.runJob(b, b.N)
-			b.StopTimer()
-			stop()
-			client.Wait()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "items/s")
-			b.ReportMetric(0, "ns/op")
-			if len(beside) > 0 {
-				slices.Sort(beside)
-				b.ReportMetric(float64(beside[len(beside)/2].Microseconds())/1000, "beside-p50-ms")
-				b.ReportMetric(float64(beside[len(beside)*99/100].Microseconds())/1000, "beside-p99-ms")
-			}
-		})
+		}
 		f.gateways[gateways-1].signal(syscall.SIGKILL)
 		if measured && gateways > 1 { // the others must know that it is gone, and have settled what it left
 			pause(b.Context(), 20*time.Second)
 		}
+	}
+	f.end()
+}
+
+// measureJob runs a job of b.N items, or none, and reports what calls take beside it.
+func (f *fleet) measureJob(b *testing.B, call func(ctx context.Context) (status int)) {
+	job := os.Getenv("JOB") != "off"
+	ctx, stop := context.WithCancel(b.Context())
+	defer stop()
+	var beside []time.Duration
+	var client sync.WaitGroup
+	client.Go(func() {
+		for ctx.Err() == nil && (job || len(beside) < b.N) {
+			began := time.Now()
+			if call(ctx) == http.StatusOK {
+				beside = append(beside, time.Since(began))
+			}
+			pause(ctx, 20*time.Millisecond)
+		}
+	})
+	b.ResetTimer()
+	if job {
+		f.runJob(b, b.N)
+		b.StopTimer()
+		stop()
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "items/s")
+	}
+	client.Wait()
+	b.ReportMetric(0, "ns/op")
+	if len(beside) > 0 {
+		slices.Sort(beside)
+		b.ReportMetric(float64(beside[len(beside)/2].Microseconds())/1000, "beside-p50-ms")
+		b.ReportMetric(float64(beside[len(beside)*99/100].Microseconds())/1000, "beside-p99-ms")
 	}
 }
 
@@ -187,7 +214,5 @@ func (f *fleet) runJob(b *testing.B, items int) {
 
 // end ends the processes, so that what follows has the machine for itself.
 func (f *fleet) end() {
-	for _, p := range slices.Concat(f.gateways, f.nodes) {
-		p.signal(syscall.SIGKILL)
-	}
+	kill(slices.Concat(f.gateways, f.nodes))
 }

@@ -147,6 +147,9 @@ func (p *process) start() error {
 		return err
 	}
 	command := exec.Command(self)
+	if slow := systemtest.Number(p.t, "SYNC_MS", 0); slow > 0 {
+		command = slowly(self, slow)
+	}
 	command.Env = append(os.Environ(), processVariable+"="+string(text))
 	command.Stderr = p.log
 	input, err := command.StdinPipe()
@@ -173,6 +176,13 @@ func (p *process) start() error {
 	return nil
 }
 
+// slowly returns a command whose syncs take some milliseconds longer, by strace, as on a slow
+// disk. It is killed like the program itself, which strace does not stand before (-D).
+func slowly(program string, milliseconds int) *exec.Cmd {
+	return exec.Command("strace", "-D", "-f", "-qq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync",
+		"-e", fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", milliseconds*1000), program)
+}
+
 // signal sends a signal; after SIGKILL it waits for the end.
 func (p *process) signal(s syscall.Signal) {
 	p.mu.Lock()
@@ -192,6 +202,7 @@ type fleet struct {
 	t        testing.TB
 	world    *sandbox.World
 	writes   *sandbox.WriteLog
+	folder   string // of the nodes' data and the gateways' files
 	gateways []*process
 	nodes    []*process
 	between  *enginetest.Wires    // of the nodes
@@ -225,13 +236,11 @@ func newDomain(t testing.TB) (f *fleet, address string) {
 	return f, domain.Address()
 }
 
-// newFleet starts a fleet that ends with the test.
-func newFleet(t testing.TB, settings ...string) *fleet {
-	f, domain := newDomain(t)
+// startNodes starts the nodes of the engine, and returns where clients connect to them.
+func (f *fleet) startNodes(t testing.TB) (clients []string) {
+	f.folder = t.TempDir()
+	clients, routes := ports(t, members), ports(t, members)
 	var err error
-	folder := t.TempDir()
-	keyFile := filepath.Join(folder, "cluster.key")
-	clients, routes, api := ports(t, members), ports(t, members), ports(t, members)
 	f.between, err = enginetest.NewWires(members)
 	t.Cleanup(f.between.Close)
 	require.NoError(t, err)
@@ -239,10 +248,28 @@ func newFleet(t testing.TB, settings ...string) *fleet {
 		name := fmt.Sprintf("n%d", i+1)
 		f.between.To(i, routes[i])
 		f.nodes = append(f.nodes, &process{t: t, log: &systemtest.LogBuffer{}, plan: plan{Name: name, Node: &stock.Options{
-			Node: name, Cluster: "many", Listen: clients[i], ClusterListen: routes[i], Peers: f.between.Peers(i), Store: filepath.Join(folder, name), MaxStore: 1 << 30,
+			Node: name, Cluster: "many", Listen: clients[i], ClusterListen: routes[i], Peers: f.between.Peers(i), Store: filepath.Join(f.folder, name), MaxStore: 4 << 30,
 			Advertise: "127.0.0.1:1", // nobody listens: there is no way around the proxies
 		}}})
 	}
+	t.Cleanup(func() { kill(f.nodes) })
+	f.all(f.nodes)
+	return clients
+}
+
+// kill ends processes.
+func kill(processes []*process) {
+	for _, p := range processes {
+		p.signal(syscall.SIGKILL)
+	}
+}
+
+// newFleet starts a fleet that ends with the test.
+func newFleet(t testing.TB, settings ...string) *fleet {
+	f, domain := newDomain(t)
+	clients := f.startNodes(t)
+	api := ports(t, members)
+	keyFile := filepath.Join(f.folder, "cluster.key")
 	for i := range members {
 		name := fmt.Sprintf("gw%d", i+1)
 		var servers []string
@@ -256,15 +283,10 @@ func newFleet(t testing.TB, settings ...string) *fleet {
 		f.wires = append(f.wires, wires)
 		f.gateways = append(f.gateways, &process{t: t, log: &systemtest.LogBuffer{}, plan: plan{Name: name, Listen: api[i], Domain: domain, Settings: append([]string{
 			"cluster.name=many", "cluster.gateway=" + name, "cluster.servers=[" + strings.Join(servers, ", ") + "]", "cluster.keyFile=" + keyFile,
-			"store.file=" + filepath.Join(folder, name+".db"), "audit.file=off",
+			"store.file=" + filepath.Join(f.folder, name+".db"), "audit.file=off",
 		}, settings...)}})
 	}
-	t.Cleanup(func() {
-		for _, p := range append(append([]*process{}, f.gateways...), f.nodes...) {
-			p.signal(syscall.SIGKILL)
-		}
-	})
-	f.all(f.nodes)
+	t.Cleanup(func() { kill(f.gateways) })
 	f.makeStore()
 	f.all(f.gateways)
 	return f
