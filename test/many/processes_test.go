@@ -179,7 +179,7 @@ func (p *process) start() error {
 // slowly returns a command whose syncs take some milliseconds longer, by strace, as on a slow
 // disk. It is killed like the program itself, which strace does not stand before (-D).
 func slowly(program string, milliseconds int) *exec.Cmd {
-	return exec.Command("strace", "-D", "-f", "-qq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync",
+	return exec.Command("strace", "-D", "-f", "-qq", "--seccomp-bpf", "-o", os.DevNull, "-e", "trace=fsync,fdatasync",
 		"-e", fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", milliseconds*1000), program)
 }
 

@@ -31,7 +31,8 @@ type space struct {
 
 // BenchmarkSpace measures the bytes that changes leave: in the stream, on the disk of each
 // node, where what was replaced or removed is until the engine tidies it up, and in the
-// mirror of each gateway. Let it make some thousand changes.
+// mirror of each gateway. Let it make some thousand changes, of one kind in a run: what a
+// kind before has left is tidied up meanwhile.
 func BenchmarkSpace(b *testing.B) {
 	f := newFleet(b, benchSettings...)
 	f.makeUsers()
@@ -55,7 +56,7 @@ func (f *fleet) space(t testing.TB) (s space) {
 	require.NoError(t, err)
 	return space{
 		messages: float64(info.State.Msgs), stream: float64(info.State.Bytes),
-		node: sizeOf(t, f.nodes[0].plan.Node.Store), mirror: sizeOf(t, filepath.Join(f.folder, "gw1.db")),
+		node: sizeOf(t, f.nodes[0].plan.Node.Store), mirror: sizeOf(t, filepath.Join(f.folder, "cluster-many-gw1.mirror")),
 	}
 }
 
@@ -88,6 +89,8 @@ func (f *fleet) stream(t testing.TB, name string) (found jetstream.Stream) {
 // sizeOf returns the bytes of a file, or of those in a folder. A file may be removed
 // meanwhile.
 func sizeOf(t testing.TB, path string) (bytes float64) {
+	_, err := os.Stat(path)
+	require.NoError(t, err)
 	require.NoError(t, filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			if info, err := entry.Info(); err == nil {
