@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,6 +23,7 @@ import (
 
 	"adgateway/gateway/engine"
 	"adgateway/gateway/engine/stock"
+	"adgateway/test/freeport"
 )
 
 const limit = 60 * time.Second
@@ -129,19 +129,6 @@ func TestWhatKeepsANodeFromStarting(t *testing.T) {
 	}
 }
 
-// free returns ports that nobody uses.
-func free(t *testing.T, n int) []int {
-	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "localhost:0")
-		require.NoError(t, err)
-		defer func() { _ = l.Close() }()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports
-}
-
 // TestMutualTLS: gateways connect only with a certificate of a name that is listed, and
 // nodes join only with one of a name of the peers (many E22).
 func TestMutualTLS(t *testing.T) {
@@ -152,7 +139,7 @@ func TestMutualTLS(t *testing.T) {
 	require.NoError(t, err)
 	public, err := key.PublicKey()
 	require.NoError(t, err)
-	ports := free(t, 3)
+	ports := freeport.Ports(t, 3)
 	options := func(i int, cert pair) engine.Options {
 		o := engine.Options{Options: stock.Options{
 			Node: fmt.Sprintf("n%d", i+1), Cluster: "corp", Listen: "localhost:-1", ClusterListen: fmt.Sprintf("localhost:%d", ports[i]),
@@ -238,7 +225,7 @@ func TestAStockServerIsTheSameNode(t *testing.T) {
 
 // TestPeersMayBeMissing: a node starts and waits for the others.
 func TestPeersMayBeMissing(t *testing.T) {
-	ports := free(t, 3)
+	ports := freeport.Ports(t, 3)
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	nodes := make([]*engine.Node, 3)

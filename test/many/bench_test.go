@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/test/freeport"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/require"
@@ -26,7 +27,7 @@ var benchSettings = []string{"pool.directorySessions=4", "log.level=error", "job
 // newLoner starts a gateway that is alone, over a domain of its own.
 func newLoner(t testing.TB, settings ...string) *fleet {
 	f, domain := newDomain(t)
-	f.gateways = []*process{{t: t, log: &systemtest.LogBuffer{}, plan: plan{Name: "gw1", Listen: ports(t, 1)[0], Domain: domain,
+	f.gateways = []*process{{t: t, log: &systemtest.LogBuffer{}, plan: plan{Name: "gw1", Listen: freeport.Addresses(t, 1)[0], Domain: domain,
 		Settings: append([]string{"store.file=" + filepath.Join(t.TempDir(), "state.db"), "audit.file=off"}, settings...)}}}
 	t.Cleanup(func() { f.gateways[0].signal(syscall.SIGKILL) })
 	f.all(f.gateways)

@@ -29,6 +29,7 @@ import (
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
+	"adgateway/test/freeport"
 	"adgateway/test/systemtest"
 
 	"github.com/sirupsen/logrus"
@@ -209,19 +210,6 @@ type fleet struct {
 	wires    [][]*enginetest.Wire // of each gateway to the nodes
 }
 
-// ports returns free ports.
-func ports(t testing.TB, n int) []string {
-	t.Helper()
-	var addresses []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close()
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses
-}
-
 const members = 3
 
 // newDomain returns a domain without any gateway, and its address.
@@ -239,7 +227,7 @@ func newDomain(t testing.TB) (f *fleet, address string) {
 // startNodes starts the nodes of the engine, and returns where clients connect to them.
 func (f *fleet) startNodes(t testing.TB) (clients []string) {
 	f.folder = t.TempDir()
-	clients, routes := ports(t, members), ports(t, members)
+	clients, routes := freeport.Addresses(t, members), freeport.Addresses(t, members)
 	var err error
 	f.between, err = enginetest.NewWires(members)
 	t.Cleanup(f.between.Close)
@@ -268,7 +256,7 @@ func kill(processes []*process) {
 func newFleet(t testing.TB, settings ...string) *fleet {
 	f, domain := newDomain(t)
 	clients := f.startNodes(t)
-	api := ports(t, members)
+	api := freeport.Addresses(t, members)
 	keyFile := filepath.Join(f.folder, "cluster.key")
 	for i := range members {
 		name := fmt.Sprintf("gw%d", i+1)

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/enginecheck"
+	"adgateway/test/freeport"
 )
 
 // process is a node in a process of its own.
@@ -120,7 +121,7 @@ func TestKilledNodesLoseNothing(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), duration+3*limit)
 	defer cancel()
-	clients, routes, dir := free(t, 3), free(t, 3), t.TempDir()
+	clients, routes, dir := freeport.Addresses(t, 3), freeport.Addresses(t, 3), t.TempDir()
 	var files []string
 	nodes := make([]*process, 3)
 	for i := range nodes {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/node"
+	"adgateway/test/freeport"
 )
 
 const limit = 60 * time.Second
@@ -33,19 +33,6 @@ func TestMain(m *testing.M) {
 	code := node.Run(ctx, "test", os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
-}
-
-// free returns addresses that nobody listens on.
-func free(t *testing.T, n int) []string {
-	t.Helper()
-	var addresses []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer func() { _ = l.Close() }()
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses
 }
 
 func run(ctx context.Context, args ...string) (code int, stdout, stderr string) {
@@ -102,7 +89,7 @@ func TestServiceElsewhere(t *testing.T) {
 
 // TestRunUntilToldToStop: a node logs beside the log of a gateway with the same settings.
 func TestRunUntilToldToStop(t *testing.T) {
-	dir, address := t.TempDir(), free(t, 1)[0]
+	dir, address := t.TempDir(), freeport.Addresses(t, 1)[0]
 	file := filepath.Join(dir, "adgateway.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("log:\n  file: gw.log\nengine:\n  node: n1\n  listen: "+address+"\n  store: data\n"), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())

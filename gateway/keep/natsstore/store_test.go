@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
+	"adgateway/test/freeport"
 )
 
 // startNode starts an engine of one node.
@@ -89,14 +89,6 @@ func FuzzMessage(f *testing.F) {
 			assert.True(t, a.Log != "" || a.Kind != "")
 		}
 	})
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func open(t testing.TB, url, name, gateway, folder string) *Store {
@@ -207,7 +199,7 @@ func TestMirrorIsMadeAnew(t *testing.T) {
 // While the engine is away reads go on, and changes fail without having been made; then
 // they go on, too.
 func TestEngineAway(t *testing.T) {
-	nodeFolder, folder, port := t.TempDir(), t.TempDir(), freePort(t)
+	nodeFolder, folder, port := t.TempDir(), t.TempDir(), freeport.Ports(t, 1)[0]
 	node := startNodeAt(t, nodeFolder, port)
 	url := node.ClientURL()
 	create(t, url, "c", 1)
@@ -260,7 +252,7 @@ func TestRewind(t *testing.T) {
 		"made anew": func(t *testing.T, _, now string) { require.NoError(t, os.RemoveAll(now)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			nodeFolder, backup, folder, port := t.TempDir(), filepath.Join(t.TempDir(), "backup"), t.TempDir(), freePort(t)
+			nodeFolder, backup, folder, port := t.TempDir(), filepath.Join(t.TempDir(), "backup"), t.TempDir(), freeport.Ports(t, 1)[0]
 			stop := func(node *server.Server) { node.Shutdown(); node.WaitForShutdown() }
 			node := startNodeAt(t, nodeFolder, port)
 			create(t, node.ClientURL(), "c", 1)

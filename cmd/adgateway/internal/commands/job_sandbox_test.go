@@ -3,7 +3,6 @@ package commands
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"adgateway/gateway/config"
+	"adgateway/test/freeport"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -92,10 +92,7 @@ func TestJobsOfAGateway(t *testing.T) {
 
 // Who watches a job sees its end although the gateway was restarted meanwhile.
 func TestJobIsWatchedThroughARestart(t *testing.T) {
-	port, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	listen := port.Addr().String()
-	require.NoError(t, port.Close())
+	listen := freeport.Addresses(t, 1)[0]
 	start := func(folder string) *runningSandbox {
 		return startSandbox(t, "--listen", listen, "--token", "job-token", "--set", "store.file="+filepath.Join(folder, "store.db"))
 	}

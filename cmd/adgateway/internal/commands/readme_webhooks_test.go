@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/freeport"
 )
 
 // relayExample is the example of the README that needs a gateway with a webhook.
@@ -36,12 +38,9 @@ func TestTheRelayOfTheReadme(t *testing.T) {
 		texts <- message.Text
 	}))
 	t.Cleanup(chat.Close)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := free.Addr().String()
+	address := freeport.Addresses(t, 1)[0]
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	require.NoError(t, free.Close())
 	secret := filepath.Join(t.TempDir(), "chat.secret")
 	require.NoError(t, os.WriteFile(secret, []byte("whsec_c3Rvcnktc2VjcmV0LW9mLXRoZS1yZWNlaXZlcg==\n"), 0o600))
 
