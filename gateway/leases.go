@@ -173,17 +173,8 @@ func kept[T lease | nameHold](ctx context.Context, store *keep.Sealed, kind keep
 	if errors.Is(err, keep.ErrAbsent) {
 		return value, keep.Absent, nil
 	}
-	var format struct {
-		V int `json:"v"`
-	}
 	if err == nil {
-		err = json.Unmarshal(e.Value, &format)
-	}
-	if err == nil {
-		err = keep.CheckFormat(format.V, leaseVersion)
-	}
-	if err == nil {
-		err = json.Unmarshal(e.Value, &value)
+		err = keep.Decode(e.Value, leaseVersion, &value)
 	}
 	return value, e.Revision, err
 }
@@ -240,7 +231,7 @@ type nameOf struct{ kind, value string }
 // namesOf returns the names that an announced object gets, if it is created, restored,
 // renamed or moved.
 func namesOf(object *ps.Intended) (names []nameOf) {
-	created, cn, parent := false, object.Name, object.Parent
+	created := false
 	leaf, above, _ := cutName(object.DN)
 	for _, c := range object.Changes {
 		if c.Name == existence && c.After == "True" {
@@ -256,19 +247,32 @@ func namesOf(object *ps.Intended) (names []nameOf) {
 		case c.Name == "userPrincipalName":
 			names = append(names, nameOf{"principal", c.After})
 		case c.Name == "name":
-			names = append(names, nameOf{"entry", c.After + "," + above})
+			names = append(names, entryOf(schema.EscapeRDN(c.After), above))
 		case c.Name == "parent":
-			names = append(names, nameOf{"entry", leaf + "," + c.After})
+			names = append(names, entryOf(leaf, c.After))
 		}
 	}
 	if created {
-		names = append(names, nameOf{"entry", cmp.Or(cn, leaf) + "," + cmp.Or(parent, above)})
+		names = append(names, entryOf(cmp.Or(schema.EscapeRDN(object.Name), leaf), cmp.Or(object.Parent, above)))
 	}
-	names = slices.DeleteFunc(names, func(n nameOf) bool { return strings.Trim(n.value, ",") == "" })
+	names = slices.DeleteFunc(names, func(n nameOf) bool { return n.value == "" })
 	for i := range names {
 		names[i].value = strings.ToLower(names[i].value)
 	}
 	return names
+}
+
+// entryOf returns the name of an entry, whose first part is written as in a distinguished
+// name, below another entry. However it is written, it is the same.
+func entryOf(leaf, above string) nameOf {
+	if leaf == "" {
+		return nameOf{kind: "entry"}
+	}
+	dn := "CN=" + leaf + "," + above
+	if path, ok := schema.ParsePath(dn); ok {
+		return nameOf{"entry", strings.Join(path, "\x00")}
+	}
+	return nameOf{"entry", dn}
 }
 
 // cutName splits a distinguished name into the value of its first part, as it is escaped,
