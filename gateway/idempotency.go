@@ -188,7 +188,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 	case err != nil:
 		return false, keysUnavailable(err)
 	default:
-		if err := cmp.Or(json.Unmarshal(found.Value, &c.call), keep.CheckFormat(c.call.Version, keptVersion)); err != nil {
+		if err := keep.Decode(found.Value, keptVersion, &c.call); err != nil {
 			return false, keysUnavailable(fmt.Errorf("a kept call: %w", err))
 		}
 		if !bytes.Equal(c.call.Fingerprint, fingerprint) {
@@ -304,7 +304,7 @@ func (c *claim) latest(ctx context.Context) (call keptCall, revision keep.Revisi
 		return call, keep.Absent, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(found.Value, &call)
+		err = keep.Decode(found.Value, keptVersion, &call)
 	}
 	return call, found.Revision, err
 }

@@ -8,7 +8,6 @@
 package changes
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -381,7 +380,7 @@ func (h *History) Sum(parts ...string) []byte {
 
 func decode(e keep.Entry) (*Record, error) {
 	r := &Record{}
-	if err := cmp.Or(json.Unmarshal(e.Value, r), keep.CheckFormat(r.Version, version)); err != nil {
+	if err := keep.Decode(e.Value, version, r); err != nil {
 		return nil, fmt.Errorf("the change %s: %w", e.Key, err)
 	}
 	r.revision = e.Revision

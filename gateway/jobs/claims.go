@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,6 +34,7 @@ type claim struct {
 	Taken       int    `json:"attempt,omitempty"` // how often an owner has ended with it
 
 	revision keep.Revision
+	newer    bool // a later version of this program has written it, and has the unit
 }
 
 // mostTaken is how often gateways may end with a unit of a dry run, whose items have no keys
@@ -72,6 +72,9 @@ func (r *run) owned(unit int) bool {
 // free reports whether a unit may be claimed.
 func (r *run) free(unit int) bool {
 	claimed := &r.shared.claims[unit]
+	if claimed.newer {
+		return false
+	}
 	return claimed.Owner == "" || claimed.Round != r.job.Round || !r.owned(unit) && r.m.Cluster.Gone(claimed.Owner, claimed.Incarnation, 0)
 }
 
@@ -97,7 +100,10 @@ func (r *run) readClaims(ctx context.Context) error {
 	var failed error
 	err := r.m.store.Range(ctx, claimKind, r.id+"/", func(e keep.Entry) bool {
 		if unit := indexOf(e.Key); unit < len(claims) {
-			failed = json.Unmarshal(e.Value, &claims[unit])
+			failed = keep.Decode(e.Value, version, &claims[unit])
+			if claims[unit].newer = errors.Is(failed, keep.ErrNewer); claims[unit].newer {
+				failed = nil
+			}
 			claims[unit].revision = e.Revision
 		}
 		return failed == nil

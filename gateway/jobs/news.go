@@ -334,9 +334,9 @@ func (r *run) savePart(ctx context.Context) time.Duration {
 	name := r.id + "/" + p.Gateway
 	revision, err := r.m.store.Apply(ctx, keep.Change{Kind: partKind, Key: name, Expect: p.revision, Value: encode(&p), Expires: r.job.Expires})
 	if errors.Is(err, keep.ErrConflict) { // of an earlier incarnation
-		if e, err := r.m.store.Get(ctx, partKind, name); err == nil {
-			var earlier part
-			_ = json.Unmarshal(e.Value, &earlier) // else it counts from zero
+		var earlier part
+		e, err := r.m.store.Get(ctx, partKind, name)
+		if err == nil && keep.Decode(e.Value, version, &earlier) == nil { // a newer one stays
 			s.part.revision = e.Revision
 			s.ended += earlier.Ended
 		}
@@ -354,7 +354,7 @@ func (m *Manager) parts(ctx context.Context, job string) (all []part, err error)
 	var failed error
 	err = m.store.Range(ctx, partKind, job+"/", func(e keep.Entry) bool {
 		var p part
-		if failed = json.Unmarshal(e.Value, &p); failed == nil {
+		if failed = keep.Decode(e.Value, version, &p); failed == nil {
 			all = append(all, p)
 		}
 		return failed == nil

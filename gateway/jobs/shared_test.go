@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -488,4 +489,34 @@ func TestNamesOfValuesAreIdentities(t *testing.T) {
 		}))
 		assert.Positive(t, n, kind)
 	}
+}
+
+// TestWhatANewerGatewayHasClaimed: a unit whose claim cannot be read is another gateway's.
+func TestWhatANewerGatewayHasClaimed(t *testing.T) {
+	f := newFleet(t)
+	f.calls = make(chan struct{})
+	first := f.start("gw1", nil)
+	id := first.submit(t, jobs.Job{}, listOn(4, 1))
+	var claimed keep.Entry
+	require.Eventually(t, func() bool {
+		require.NoError(t, f.store.Range(t.Context(), "jobunit", id+"/", func(e keep.Entry) bool { claimed = e; return true }))
+		return claimed.Key != ""
+	}, patience, time.Millisecond)
+	f.cutOff(first)
+	close(f.calls)
+	first.stop()
+	newer := bytes.Replace(claimed.Value, []byte(`"v":1`), []byte(`"v":2`), 1)
+	require.NotEqual(t, claimed.Value, newer)
+	_, err := f.store.Apply(t.Context(), keep.Change{Kind: "jobunit", Key: claimed.Key, Expect: claimed.Revision, Value: newer, Expires: claimed.Expires})
+	require.NoError(t, err)
+
+	second := f.start("gw2", nil)
+	other := second.submit(t, jobs.Job{}, listOn(4, 1))
+	second.await(t, other, jobstate.Done)
+	job, err := second.Get(t.Context(), id)
+	require.NoError(t, err)
+	assert.NotZero(t, job.Counts.Open(), "it waits for the newer one")
+	left, err := f.store.Get(t.Context(), "jobunit", claimed.Key)
+	require.NoError(t, err)
+	assert.Equal(t, string(newer), string(left.Value))
 }

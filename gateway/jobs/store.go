@@ -76,10 +76,7 @@ func encode(value any) []byte {
 
 func decodeJob(e keep.Entry) (*Job, error) {
 	job := &Job{}
-	err := json.Unmarshal(e.Value, job)
-	if err == nil {
-		err = keep.CheckFormat(job.Version, version)
-	}
+	err := keep.Decode(e.Value, version, job)
 	job.revision = e.Revision
 	return job, err
 }

@@ -21,18 +21,6 @@ import (
 // ErrRewound means that a store does not have all that it acknowledged.
 var ErrRewound = errors.New("the store is older than what it has acknowledged")
 
-// ErrNewer means that a value has a format of a later version of this program, which is
-// never guessed at (many W6).
-var ErrNewer = errors.New("a later version of adgateway has written it, in a format that this one cannot read: update this one")
-
-// CheckFormat returns [ErrNewer] if a format is higher than the highest that is known.
-func CheckFormat(format, known int) error {
-	if format > known {
-		return fmt.Errorf("%w: it is %d", ErrNewer, format)
-	}
-	return nil
-}
-
 // AfterRewind is what to do about [ErrRewound].
 const AfterRewind = "Stop the gateway, and put the newer file back, or run 'adgateway changes rebuild', which reads the changes since then back from the audit log and ends this notice; what was sent since then with an Idempotency-Key or a plan must not be repeated."
 

@@ -83,10 +83,7 @@ func (l *Ledger) read(ctx context.Context, of Budget) (found record, revision ke
 		return record{Version: version}, keep.Absent, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(e.Value, &found)
-	}
-	if err == nil {
-		err = keep.CheckFormat(found.Version, version)
+		err = keep.Decode(e.Value, version, &found)
 	}
 	return found, e.Revision, err
 }

@@ -441,16 +441,7 @@ func read[T any](ctx context.Context, store *keep.Sealed, kind keep.Kind, key st
 
 // decode returns a value. It fails with [keep.ErrNewer] if it has a format that is not known.
 func decode[T any](e keep.Entry) (value T, err error) {
-	var format struct {
-		V int `json:"v"`
-	}
-	if err := json.Unmarshal(e.Value, &format); err != nil {
-		return value, err
-	}
-	if err := keep.CheckFormat(format.V, version); err != nil {
-		return value, err
-	}
-	return value, json.Unmarshal(e.Value, &value)
+	return value, keep.Decode(e.Value, version, &value)
 }
 
 // change returns the change that sets a value.

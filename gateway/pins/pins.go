@@ -108,9 +108,7 @@ func read(ctx context.Context, store *keep.Sealed, site string, lane ps.Lane) (P
 }
 
 func decode(e keep.Entry) (pin Pin, err error) {
-	if err = json.Unmarshal(e.Value, &pin); err == nil {
-		err = keep.CheckFormat(pin.Version, version)
-	}
+	err = keep.Decode(e.Value, version, &pin)
 	pin.revision = e.Revision
 	return pin, err
 }

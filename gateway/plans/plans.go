@@ -139,14 +139,8 @@ func (p *Plans) Get(ctx context.Context, id string) (*Plan, error) {
 		return nil, err
 	}
 	plan := &Plan{}
-	if err := json.Unmarshal(found.Value, plan); err != nil {
+	if err := keep.Decode(found.Value, version, plan); err != nil {
 		return nil, fmt.Errorf("plan %s: %w", id, err)
-	}
-	if err := keep.CheckFormat(plan.Version, version); err != nil {
-		return nil, fmt.Errorf("plan %s: %w", id, err)
-	}
-	if plan.Version != version {
-		return nil, fmt.Errorf("plan %s has the format %d: %w", id, plan.Version, ErrAbsent)
 	}
 	plan.revision = found.Revision
 	return plan, nil

@@ -61,8 +61,8 @@ func (g *Gate) Restore(ctx context.Context) error {
 			wrong = fmt.Errorf("a session has the name %q", e.Key)
 			return true
 		}
-		if err := json.Unmarshal(e.Value, &kept); err != nil || kept.Version != version {
-			wrong = errors.Join(err, fmt.Errorf("a session has the format %d", kept.Version))
+		if err := keep.Decode(e.Value, version, &kept); err != nil {
+			wrong = fmt.Errorf("a session: %w", err)
 			return true
 		}
 		s := &Session{

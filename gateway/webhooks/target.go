@@ -67,8 +67,8 @@ func newTarget(ctx context.Context, settings Target, o *Options) (*target, error
 		}
 		t.client = newClient(trusted)
 	}
-	if err := t.begin(ctx); err != nil && !errors.Is(err, errTurn) {
-		return nil, err
+	if err := t.begin(ctx); err != nil && o.Cluster == nil {
+		return nil, err // one of several gateways begins when it can: run tells why it cannot
 	}
 	return t, nil
 }

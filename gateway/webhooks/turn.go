@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -50,7 +49,8 @@ func (o *Options) free(t turn) bool {
 }
 
 // begin makes it this gateway's turn, and goes on where the one before has ended. It fails
-// with errTurn if that has not ended.
+// with errTurn if that has not ended, and with [keep.ErrNewer] if a later version has sent:
+// where that has ended cannot be read.
 func (t *target) begin(ctx context.Context) error {
 	t.mine = false
 	for {
@@ -59,8 +59,10 @@ func (t *target) begin(ctx context.Context) error {
 			return err
 		}
 		read := kept{}
-		if err == nil && (json.Unmarshal(found.Value, &read) != nil || read.Version != version) {
-			read = kept{} // of another version: it begins anew
+		if err == nil {
+			if err = keep.Decode(found.Value, version, &read); err != nil {
+				return err
+			}
 		}
 		if !t.o.free(read.Turn) {
 			t.note(func(s *Status) { s.Elsewhere = read.Turn.Gateway })

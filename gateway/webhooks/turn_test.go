@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -158,4 +159,31 @@ func TestTargetsOfOtherSettings(t *testing.T) {
 	_, _ = p.gateway(f, "gw2")
 	_, err = p.store.Get(t.Context(), kind, "chat")
 	assert.ErrorIs(t, err, keep.ErrAbsent)
+}
+
+// TestWhatANewerGatewayHasSent: a gateway that cannot read where another one has ended sends
+// nothing, leaves that as it is, and says so; it starts nevertheless.
+func TestWhatANewerGatewayHasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, r, f := newPlace(t), &receiver{}, &fellowship{gone: map[string]bool{"gw1": true}}
+		_, _ = p.gateway(f, "gw1", p.target())
+		found, err := p.store.Get(t.Context(), kind, "chat")
+		require.NoError(t, err)
+		newer := bytes.Replace(found.Value, []byte(`"v":1`), []byte(`"v":2`), 1)
+		require.NotEqual(t, found.Value, newer)
+		_, err = p.store.Apply(t.Context(), keep.Change{Kind: kind, Key: "chat", Expect: found.Revision, Value: newer})
+		require.NoError(t, err)
+
+		second, _ := p.gateway(f, "gw2", p.target())
+		defer start(second, r)()
+		p.change("g")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Empty(t, r.ids())
+		assert.Contains(t, second.Status()[0].Reason, "later version")
+		_, _ = p.gateway(f, "gw3") // whose settings do not have it
+		found, err = p.store.Get(t.Context(), kind, "chat")
+		require.NoError(t, err)
+		assert.Equal(t, string(newer), string(found.Value))
+	})
 }

@@ -14,7 +14,6 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -90,7 +89,7 @@ func forget(ctx context.Context, o *Options) error {
 	var gone []keep.Change
 	err := o.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
 		var read kept
-		if !known[e.Key] && (json.Unmarshal(e.Value, &read) != nil || o.free(read.Turn)) {
+		if !known[e.Key] && keep.Decode(e.Value, version, &read) == nil && o.free(read.Turn) { // a newer one stays
 			gone = append(gone, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
 		}
 		return true
@@ -98,7 +97,7 @@ func forget(ctx context.Context, o *Options) error {
 	if err != nil || len(gone) == 0 {
 		return err
 	}
-	if _, err = o.Store.Apply(ctx, gone...); errors.Is(err, keep.ErrConflict) {
+	if _, err = o.Store.Apply(ctx, gone...); errors.Is(err, keep.ErrConflict) || errors.Is(err, keep.ErrUnreachable) {
 		return nil // the next start tries again
 	}
 	return err

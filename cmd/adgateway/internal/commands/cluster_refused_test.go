@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -59,6 +60,11 @@ func TestAGatewayStartsWithoutTheEngine(t *testing.T) {
 	engine := enginetest.Start(t, 1)
 	_, files := clusterSettings(t, engine, "gw1", "gw2")
 	one, two := "--config="+files[0], "--config="+files[1]
+	settings, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	secret := filepath.Join(t.TempDir(), "chat.secret")
+	require.NoError(t, os.WriteFile(secret, []byte("whsec_c3Rvcnktc2VjcmV0LW9mLXRoZS1yZWNlaXZlcg==\n"), 0o600))
+	require.NoError(t, os.WriteFile(files[0], append(settings, fmt.Appendf(nil, "events:\n  webhooks:\n    - {name: chat, url: 'http://127.0.0.1:1', secretFile: %q}\n", secret)...), 0o600))
 	command(t, "cluster", "init", one)
 	token := command(t, "token", "create", "helpdesk", one, "--scope", "user:read,user:write")
 	g := startSandbox(t, one)
