@@ -1,13 +1,10 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,15 +47,6 @@ type lease struct {
 	Ended bool           `json:"ended,omitempty"`
 }
 
-// nameHold is a name that a change gives at one controller.
-type nameHold struct {
-	V      int            `json:"v"`
-	Run    string         `json:"run"`
-	Server string         `json:"server"`
-	GUID   string         `json:"guid,omitempty"` // of the object; empty: it is not created yet
-	Owner  *changes.Owner `json:"owner"`
-}
-
 const leaseVersion = 1
 
 // leases are those of one request.
@@ -69,6 +57,9 @@ type leases struct {
 	fresh   map[string]bool          // names that nobody held before
 	taken   map[string]bool          // objects of which a run was allowed to change something
 	owner   *changes.Owner
+
+	pending    *pendingName             // why the run that has just ended was stopped
+	replicated map[string]keep.Revision // holds that no longer matter to the server of the run, by key
 }
 
 // sharesOfCluster returns what the batch of a change must contain where there are several
@@ -136,7 +127,7 @@ func (s *Server) sharesOfCluster(ctx context.Context, r *request, i *ps.Intent) 
 // leased returns the leases of a request.
 func (r *request) leased() *leases {
 	if r.leases == nil {
-		r.leases = &leases{run: uuid.NewString(), objects: map[string]keep.Revision{}, names: map[string]keep.Revision{}, fresh: map[string]bool{}, taken: map[string]bool{}}
+		r.leases = &leases{run: uuid.NewString(), objects: map[string]keep.Revision{}, names: map[string]keep.Revision{}, fresh: map[string]bool{}, taken: map[string]bool{}, replicated: map[string]keep.Revision{}}
 	}
 	return r.leases
 }
@@ -222,112 +213,6 @@ func (s *Server) waitForLeases(ctx context.Context, r *request) error {
 func busy() *failure {
 	failed := fail(schema.Busy, "Another gateway is changing the object, and was not done in time. Nothing was changed. Try again later.")
 	failed.retryAfter = time.Second
-	return failed
-}
-
-// nameOf is a name that a change gives: its kind and what it must be the only one of.
-type nameOf struct{ kind, value string }
-
-// namesOf returns the names that an announced object gets, if it is created, restored,
-// renamed or moved.
-func namesOf(object *ps.Intended) (names []nameOf) {
-	created := false
-	leaf, above, _ := cutName(object.DN)
-	for _, c := range object.Changes {
-		if c.Name == existence && c.After == "True" {
-			created = true
-			names = append(names, nameOf{"account", object.Account}, nameOf{"account", object.Also["sAMAccountName"]}, nameOf{"principal", object.Also["userPrincipalName"]})
-		}
-	}
-	for _, c := range object.Changes {
-		switch {
-		case strings.EqualFold(c.Before, c.After) && c.Before != "":
-		case c.Name == "sAMAccountName":
-			names = append(names, nameOf{"account", c.After})
-		case c.Name == "userPrincipalName":
-			names = append(names, nameOf{"principal", c.After})
-		case c.Name == "name":
-			names = append(names, entryOf(schema.EscapeRDN(c.After), above))
-		case c.Name == "parent":
-			names = append(names, entryOf(leaf, c.After))
-		}
-	}
-	if created {
-		names = append(names, entryOf(cmp.Or(schema.EscapeRDN(object.Name), leaf), cmp.Or(object.Parent, above)))
-	}
-	names = slices.DeleteFunc(names, func(n nameOf) bool { return n.value == "" })
-	for i := range names {
-		names[i].value = strings.ToLower(names[i].value)
-	}
-	return names
-}
-
-// entryOf returns the name of an entry, whose first part is written as in a distinguished
-// name, below another entry. However it is written, it is the same.
-func entryOf(leaf, above string) nameOf {
-	if leaf == "" {
-		return nameOf{kind: "entry"}
-	}
-	dn := "CN=" + leaf + "," + above
-	if path, ok := schema.ParsePath(dn); ok {
-		return nameOf{"entry", strings.Join(path, "\x00")}
-	}
-	return nameOf{"entry", dn}
-}
-
-// cutName splits a distinguished name into the value of its first part, as it is escaped,
-// and what is above.
-func cutName(dn string) (leaf, above string, found bool) {
-	for i := 0; i < len(dn); i++ {
-		switch dn[i] {
-		case '\\':
-			i++
-		case ',':
-			_, leaf, _ = strings.Cut(dn[:i], "=")
-			return leaf, dn[i+1:], true
-		}
-	}
-	_, leaf, _ = strings.Cut(dn, "=")
-	return leaf, "", false
-}
-
-// holdNames adds the changes that hold the names that a change gives. It refuses a name
-// that another object has got at another controller, which this one may not know of yet.
-func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all map[string]keep.Change) error {
-	if r.op.Lane != ps.Directory {
-		return nil
-	}
-	l := r.leased()
-	for n := range i.Objects {
-		object := &i.Objects[n]
-		for _, name := range namesOf(object) {
-			sum := hex.EncodeToString(s.store().Sum([]byte(nameKind), []byte(name.kind), []byte(name.value)))
-			present, revision, err := kept[nameHold](ctx, s.store(), nameKind, sum)
-			if err != nil {
-				return err
-			}
-			same := object.GUID != "" && strings.EqualFold(object.GUID, present.GUID)
-			if revision != keep.Absent && present.Run != l.run && !same && !strings.EqualFold(present.Server, i.Server) {
-				r.unrecorded = s.namePending(name, &present)
-				return errNamePending
-			}
-			value, err := json.Marshal(nameHold{V: leaseVersion, Run: l.run, Server: i.Server, GUID: object.GUID, Owner: l.owner})
-			if err != nil {
-				return err
-			}
-			all[sum] = keep.Change{Kind: nameKind, Key: sum, Expect: revision, Value: value, Expires: s.Now().Add(s.NameHold)}
-		}
-	}
-	return nil
-}
-
-// errNamePending is why a change is not allowed that gives a name twice.
-var errNamePending = errors.New("the name was given at another controller")
-
-func (s *Server) namePending(name nameOf, by *nameHold) *failure {
-	what := map[string]string{"account": "account name", "principal": "logon name", "entry": "name in its OU"}[name.kind]
-	failed := fail(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, of which others may not know yet, so that it could be given twice. Nothing was changed. Use another one, or try again once it has replicated; after %s it is free again.", what, by.Server, s.NameHold)
-	failed.retryAfter = 5 * time.Minute
 	return failed
 }
 

@@ -227,6 +227,10 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 				}
 				return nil, stoppedBy(ps.KindStopped, err)
 			}
+		case errors.Is(err, errNamePending):
+			if !s.hasReplicated(waiting, r) {
+				return result, err
+			}
 		case !errors.Is(err, errContended):
 			return result, err
 		}

@@ -169,9 +169,22 @@ func TestTheHistoryOfADeadGatewayIsSettled(t *testing.T) {
 // TestANameIsGivenAtOneController: a name that was given on one domain controller is not
 // given on another one before it has replicated (many W11).
 func TestANameIsGivenAtOneController(t *testing.T) {
-	var fails atomic.Bool
+	var fails, replicates, replicated atomic.Bool
 	on := func(server string) ps.Runner {
 		return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+			if !req.Write && replicates.Load() { // just now, after the script has found nothing
+				replicated.Store(true)
+			}
+			exists := "False"
+			if server == "dc1" || replicated.Load() {
+				exists = "True"
+			}
+			if !req.Write {
+				return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(`[{"guid":"g-1","dn":"CN=Anna,OU=Sales,DC=corp","age":1,"state":{"exists":"` + exists + `"},"record":null}]`))
+			}
+			if exists == "True" && server != "dc1" {
+				return nil, &ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "It exists.", Outcome: ps.OutcomeNone}
+			}
 			if err := req.Announced(ps.Intent{Effect: ps.EffectCreated, Server: server, Objects: []ps.Intended{{
 				Account: "Anna", Name: "Anna", Parent: "OU=Sales,DC=corp", Changes: []ps.IntendedChange{{Name: "exists", Before: "False", After: "True"}},
 			}}}); err != nil {
@@ -180,7 +193,7 @@ func TestANameIsGivenAtOneController(t *testing.T) {
 			if fails.Load() {
 				return nil, &ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone}
 			}
-			return &ps.Result{Effect: ps.EffectCreated, Server: server}, req.Records(json.RawMessage("[" + sample(schema.Group) + "]"))
+			return &ps.Result{Effect: ps.EffectCreated, Server: server, Changes: []ps.Change{{GUID: "g-1"}}}, req.Records(json.RawMessage("[" + sample(schema.Group) + "]"))
 		}}
 	}
 	c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner { return on(fmt.Sprintf("dc%d", max(1, n))) }, nil)
@@ -202,6 +215,10 @@ func TestANameIsGivenAtOneController(t *testing.T) {
 	status, got = create(2)
 	require.Equal(t, http.StatusConflict, status)
 	assert.Equal(t, schema.NamePending, got.Error.Code)
+	replicates.Store(true)
+	status, got = create(2)
+	require.Equal(t, http.StatusConflict, status)
+	assert.Equal(t, schema.Conflict, got.Error.Code, "the rule of its own controller decides")
 }
 
 func TestLate(t *testing.T) {

@@ -110,6 +110,16 @@ func (s *Settler) Now(ctx context.Context, change Change) ([]State, error) {
 	return states, err
 }
 
+// Seen reports whether the server of a change has all of it, such as one that was made on
+// another server. It changes nothing.
+func (s *Settler) Seen(ctx context.Context, change Change) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Limit)
+	defer cancel()
+	r := &run{Settler: s, Change: change}
+	seen, err := r.read(ctx)
+	return err == nil && judge(r.Cut.Intent, r.Cut.Steps, seen).outcome == ps.OutcomeDone, err
+}
+
 // run settles one change.
 type run struct {
 	*Settler

@@ -1,0 +1,176 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
+	"adgateway/ps"
+)
+
+// nameHold is a name that a change gives at one controller.
+type nameHold struct {
+	V      int            `json:"v"`
+	Run    string         `json:"run"`
+	Server string         `json:"server"`
+	GUID   string         `json:"guid,omitempty"`   // of the object; empty: it was created
+	Change string         `json:"change,omitempty"` // which gives it
+	Owner  *changes.Owner `json:"owner"`
+}
+
+// nameOf is a name that a change gives: its kind and what it must be the only one of.
+type nameOf struct{ kind, value string }
+
+// namesOf returns the names that an announced object gets, if it is created, restored,
+// renamed or moved.
+func namesOf(object *ps.Intended) (names []nameOf) {
+	created := false
+	leaf, above, _ := cutName(object.DN)
+	for _, c := range object.Changes {
+		if c.Name == existence && c.After == "True" {
+			created = true
+			names = append(names, nameOf{"account", object.Account}, nameOf{"account", object.Also["sAMAccountName"]}, nameOf{"principal", object.Also["userPrincipalName"]})
+		}
+	}
+	for _, c := range object.Changes {
+		switch {
+		case strings.EqualFold(c.Before, c.After) && c.Before != "":
+		case c.Name == "sAMAccountName":
+			names = append(names, nameOf{"account", c.After})
+		case c.Name == "userPrincipalName":
+			names = append(names, nameOf{"principal", c.After})
+		case c.Name == "name":
+			names = append(names, entryOf(schema.EscapeRDN(c.After), above))
+		case c.Name == "parent":
+			names = append(names, entryOf(leaf, c.After))
+		}
+	}
+	if created {
+		names = append(names, entryOf(cmp.Or(schema.EscapeRDN(object.Name), leaf), cmp.Or(object.Parent, above)))
+	}
+	names = slices.DeleteFunc(names, func(n nameOf) bool { return n.value == "" })
+	for i := range names {
+		names[i].value = strings.ToLower(names[i].value)
+	}
+	return names
+}
+
+// entryOf returns the name of an entry, whose first part is written as in a distinguished
+// name, below another entry. However it is written, it is the same.
+func entryOf(leaf, above string) nameOf {
+	if leaf == "" {
+		return nameOf{kind: "entry"}
+	}
+	dn := "CN=" + leaf + "," + above
+	if path, ok := schema.ParsePath(dn); ok {
+		return nameOf{"entry", strings.Join(path, "\x00")}
+	}
+	return nameOf{"entry", dn}
+}
+
+// cutName splits a distinguished name into the value of its first part, as it is escaped,
+// and what is above.
+func cutName(dn string) (leaf, above string, found bool) {
+	for i := 0; i < len(dn); i++ {
+		switch dn[i] {
+		case '\\':
+			i++
+		case ',':
+			_, leaf, _ = strings.Cut(dn[:i], "=")
+			return leaf, dn[i+1:], true
+		}
+	}
+	_, leaf, _ = strings.Cut(dn, "=")
+	return leaf, "", false
+}
+
+// pendingName is a hold that kept a run from giving its name.
+type pendingName struct {
+	key      string
+	revision keep.Revision
+	hold     nameHold
+	server   string // of the run
+}
+
+// holdNames adds the changes that hold the names that a change gives. It refuses a name
+// that another object has got at another controller, which this one may not know of yet.
+func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all map[string]keep.Change) error {
+	if r.op.Lane != ps.Directory {
+		return nil
+	}
+	l := r.leased()
+	for n := range i.Objects {
+		object := &i.Objects[n]
+		for _, name := range namesOf(object) {
+			sum := hex.EncodeToString(s.store().Sum([]byte(nameKind), []byte(name.kind), []byte(name.value)))
+			present, revision, err := kept[nameHold](ctx, s.store(), nameKind, sum)
+			if err != nil {
+				return err
+			}
+			same := object.GUID != "" && strings.EqualFold(object.GUID, present.GUID)
+			if revision != keep.Absent && present.Run != l.run && !same && !strings.EqualFold(present.Server, i.Server) && l.replicated[sum] != revision {
+				l.pending = &pendingName{key: sum, revision: revision, hold: present, server: i.Server}
+				r.unrecorded = s.namePending(name, &present)
+				return errNamePending
+			}
+			own := nameHold{V: leaseVersion, Run: l.run, Server: i.Server, GUID: object.GUID, Owner: l.owner}
+			if r.change != nil {
+				own.Change = r.change.ID
+			}
+			value, err := json.Marshal(own)
+			if err != nil {
+				return err
+			}
+			all[sum] = keep.Change{Kind: nameKind, Key: sum, Expect: revision, Value: value, Expires: s.Now().Add(s.NameHold)}
+		}
+	}
+	return nil
+}
+
+// errNamePending is why a change is not allowed that gives a name twice.
+var errNamePending = errors.New("the name was given at another controller")
+
+func (s *Server) namePending(name nameOf, by *nameHold) *failure {
+	what := map[string]string{"account": "account name", "principal": "logon name", "entry": "name in its OU"}[name.kind]
+	failed := fail(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, of which others may not know yet, so that it could be given twice. Nothing was changed. Use another one, or try again once it has replicated; after %s it is free again.", what, by.Server, s.NameHold)
+	failed.retryAfter = 5 * time.Minute
+	return failed
+}
+
+// hasReplicated reports whether the server of a run that was kept from giving a name knows of
+// the change that has given it before: then its own rule decides, and the run can begin again.
+func (s *Server) hasReplicated(ctx context.Context, r *request) bool {
+	p := r.leases.pending
+	if p == nil || p.hold.Change == "" || s.History == nil {
+		return false
+	}
+	r.leases.pending = nil
+	c, err := s.History.Get(ctx, p.hold.Change)
+	if err != nil || c.Running {
+		return false
+	}
+	change, can := s.pastChange(c)
+	if !can {
+		return false
+	}
+	change.Cut.Server, change.Cut.Intent.Server = p.server, p.server
+	settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.SettleLimit}
+	seen, err := settler.Seen(ctx, change)
+	if err != nil {
+		s.Log.WithError(err).WithField("request_id", r.id).Warn("whether a name has replicated could not be read")
+	}
+	if !seen {
+		return false
+	}
+	r.leases.replicated[p.key], r.unrecorded = p.revision, nil
+	return true
+}
