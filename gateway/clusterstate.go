@@ -16,7 +16,24 @@ type ClusterState struct {
 	Reason     *string         `json:"reason"` // nil: all is well
 	Members    []ClusterMember `json:"members"`
 	Pins       []ClusterPin    `json:"pins"`
+	Nodes      []ClusterNode   `json:"nodes"`
+	Stream     *ClusterStream  `json:"stream"` // nil: the engine has not answered yet
 	KeyVersion int             `json:"keyVersion"`
+}
+
+// ClusterNode is a node of the engine.
+type ClusterNode struct {
+	Name  string `json:"name"`
+	Leads bool   `json:"leads"`
+	State string `json:"state"` // current, behind or away
+	Lag   uint64 `json:"lag"`   // messages that it lacks
+}
+
+// ClusterStream is what the engine keeps.
+type ClusterStream struct {
+	Messages uint64 `json:"messages"`
+	Bytes    uint64 `json:"bytes"`
+	MaxBytes *int64 `json:"maxBytes"` // nil: unbounded
 }
 
 // ClusterMember is a gateway of the last seven days.

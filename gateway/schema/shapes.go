@@ -207,6 +207,14 @@ var (
 			{Name: "site"}, {Name: "lane", Enum: []string{"directory", "dns"}}, {Name: "server"}, {Name: "since", Type: TimeField},
 			{Name: "epoch", Type: NumberField, Doc: "how often it was set"}, {Name: "reason", Null: true, Doc: "why it was moved"},
 		}},
+		{Name: "nodes", Type: ObjectListField, Doc: "of the engine, as it last answered", Of: []Field{
+			{Name: "name"}, {Name: "leads", Type: BoolField}, {Name: "state", Enum: []string{"current", "behind", "away"}},
+			{Name: "lag", Type: NumberField, Doc: "messages that it lacks"},
+		}},
+		{Name: "stream", Type: ObjectField, Null: true, Doc: "what the engine keeps; null: it has not answered yet", Of: []Field{
+			{Name: "messages", Type: NumberField}, {Name: "bytes", Type: NumberField, Doc: "on each node"},
+			{Name: "maxBytes", Type: NumberField, Null: true, Doc: "null: unbounded"},
+		}},
 		{Name: "keyVersion", Type: NumberField, Doc: "of the key that seals what is shared"},
 	}}
 

@@ -210,7 +210,7 @@ func (s *kept) memberChecks() (checks []gateway.Check) {
 		return nil
 	}
 	if s.engine != nil {
-		trouble := s.engine.Trouble()
+		trouble := s.engine.Health().Trouble()
 		checks = append(checks, gateway.Check{Name: "engine", OK: true, Degraded: trouble != "", Reason: trouble})
 	}
 	if s.ring != nil {
@@ -243,7 +243,7 @@ func withCluster(ctx context.Context, o Options, do func(*keep.Sealed) error) er
 }
 
 // withShared is withCluster without the key ring.
-func withShared(ctx context.Context, o Options, do func(keep.Store) error) (err error) {
+func withShared(ctx context.Context, o Options, do func(*natsstore.Store) error) (err error) {
 	options, err := storeOptions(o)
 	if err != nil {
 		return err
@@ -271,8 +271,12 @@ type Membership struct {
 
 // ReadMembers reads which gateways the cluster has, and which servers they use.
 func ReadMembers(ctx context.Context, o Options) (m Membership, err error) {
-	err = withRing(ctx, o, func(ring *keyring.Ring) (err error) {
-		m.ClusterState, err = clusterState(ctx, o, ring)
+	err = withShared(ctx, o, func(shared *natsstore.Store) error {
+		ring, err := openRing(ctx, o, shared)
+		if err != nil {
+			return err
+		}
+		m.ClusterState, err = clusterState(ctx, o, ring, shared.AskHealth())
 		if rewound := ring.Sealed().State().Rewound; rewound != nil {
 			m.Rewound = rewound.Error()
 		}
@@ -285,9 +289,10 @@ func ReadMembers(ctx context.Context, o Options) (m Membership, err error) {
 }
 
 // clusterState reads what the store of a cluster says of its gateways.
-func clusterState(ctx context.Context, o Options, ring *keyring.Ring) (gateway.ClusterState, error) {
+func clusterState(ctx context.Context, o Options, ring *keyring.Ring, health *natsstore.Health) (gateway.ClusterState, error) {
 	c := o.Settings.Cluster
 	state := gateway.ClusterState{Name: c.Name, Gateway: c.Gateway, Members: []gateway.ClusterMember{}, Pins: []gateway.ClusterPin{}}
+	state.Nodes, state.Stream = engineState(health)
 	key, err := ring.Status(ctx)
 	if err != nil {
 		return state, err
@@ -309,6 +314,22 @@ func clusterState(ctx context.Context, o Options, ring *keyring.Ring) (gateway.C
 		state.Pins = append(state.Pins, one)
 	}
 	return state, err
+}
+
+// engineState returns how the engine is; nil is one that has not answered yet.
+func engineState(h *natsstore.Health) ([]gateway.ClusterNode, *gateway.ClusterStream) {
+	nodes := []gateway.ClusterNode{}
+	if h == nil {
+		return nodes, nil
+	}
+	for _, n := range h.Nodes {
+		nodes = append(nodes, gateway.ClusterNode{Name: n.Name, Leads: n.Leads, State: string(n.State), Lag: n.Lag})
+	}
+	stream := &gateway.ClusterStream{Messages: h.Messages, Bytes: h.Bytes}
+	if h.MaxBytes > 0 {
+		stream.MaxBytes = &h.MaxBytes
+	}
+	return nodes, stream
 }
 
 func clusterMember(m *members.Member, left bool) gateway.ClusterMember {
@@ -334,7 +355,11 @@ func (s *Stack) showCluster(o Options) func(context.Context) (gateway.ClusterSta
 		return nil
 	}
 	return func(ctx context.Context) (gateway.ClusterState, error) {
-		state, err := clusterState(ctx, o, s.kept.ring)
+		health := s.kept.engine.Health()
+		if health == nil { // just after the start
+			health = s.kept.engine.AskHealth()
+		}
+		state, err := clusterState(ctx, o, s.kept.ring, health)
 		var reasons []string
 		for _, check := range slices.Concat(s.kept.checks(), s.kept.memberChecks()) {
 			if check.Degraded || !check.OK {
@@ -370,7 +395,7 @@ func CreateCluster(ctx context.Context, o Options, replicas int) (newKey bool, e
 	if err != nil {
 		return newKey, err
 	}
-	err = withShared(ctx, o, func(shared keep.Store) error { return keyring.Create(ctx, shared, w) })
+	err = withShared(ctx, o, func(shared *natsstore.Store) error { return keyring.Create(ctx, shared, w) })
 	if errors.Is(err, keyring.ErrThere) {
 		err = nil
 	}

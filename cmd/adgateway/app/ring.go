@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/natsstore"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/members"
 )
@@ -53,7 +54,7 @@ func openRing(ctx context.Context, o Options, shared keep.Store) (*keyring.Ring,
 
 // withRing opens the shared store for a command, beside a gateway that may run.
 func withRing(ctx context.Context, o Options, do func(*keyring.Ring) error) error {
-	return withShared(ctx, o, func(shared keep.Store) error {
+	return withShared(ctx, o, func(shared *natsstore.Store) error {
 		ring, err := openRing(ctx, o, shared)
 		if err != nil {
 			return err

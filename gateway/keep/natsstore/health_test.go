@@ -27,11 +27,14 @@ func TestTroubleOfTheEngine(t *testing.T) {
 		"unbounded":       {info(-1, 1<<40, well), nil},
 		"a little behind": {info(-1, 0, &jetstream.PeerInfo{Name: "n2", Lag: 100}), nil},
 		"far behind":      {info(-1, 0, well, &jetstream.PeerInfo{Name: "n2", Lag: 20_000}), []string{"'n2'", "20000 messages"}},
+		"silent":          {info(-1, 0, well, &jetstream.PeerInfo{Name: "n3", Active: time.Minute}), []string{"'n3'", "does not run"}},
+		"idle":            {info(-1, 0, well, &jetstream.PeerInfo{Name: "n3", Current: true, Active: time.Minute}), nil},
 		"away":            {info(-1, 0, well, &jetstream.PeerInfo{Name: "n3", Offline: true}), []string{"'n3'", "does not run"}},
 		"full":            {info(100<<20, 80<<20, well), []string{"80 of 100 MiB", "changes.keep"}},
 		"both":            {info(100<<20, 99<<20, &jetstream.PeerInfo{Name: "n3", Offline: true}), []string{"'n3'", "99 of 100 MiB"}},
 	} {
-		got := troubleOf(c.info)
+		health := healthOf(c.info)
+		got := health.Trouble()
 		assert.Equal(t, len(c.want) == 0, got == "", "%s: %s", name, got)
 		for _, part := range c.want {
 			assert.Contains(t, got, part, name)
@@ -47,14 +50,18 @@ func TestANodeThatIsAwayIsNamed(t *testing.T) {
 	s, err := Open(t.Context(), Options{Name: "c", Gateway: "gw1", Mirror: filepath.Join(t.TempDir(), "mirror"), Connect: connectTo(urls)})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, s.Close()) }()
-	trouble := func() string {
-		s.lookAtHealth()
-		return s.Trouble()
-	}
+	trouble := func() string { return s.AskHealth().Trouble() }
 	require.Eventually(t, func() bool { return trouble() == "" }, time.Minute, 50*time.Millisecond)
 	away := (engine.Leader(StreamName("c")) + 1) % 3
 	engine.Stop(away)
 	require.Eventually(t, func() bool { return strings.Contains(trouble(), "'"+enginetest.Name(away)+"'") }, time.Minute, 50*time.Millisecond)
+	states := map[string]NodeState{}
+	for i, node := range s.Health().Nodes {
+		states[node.Name] = node.State
+		assert.Equal(t, node.Name == enginetest.Name(engine.Leader(StreamName("c"))), node.Leads, i)
+	}
+	assert.Len(t, states, 3)
+	assert.Equal(t, NodeAway, states[enginetest.Name(away)])
 	_, err = s.Apply(t.Context(), set("k", "v", 0))
 	require.NoError(t, err)
 }

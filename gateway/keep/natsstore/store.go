@@ -75,8 +75,8 @@ type Store struct {
 	waiting []*write
 	moving  time.Time // when the connection was last given up for another one
 	state   keep.State
-	lost    bool   // the engine did not answer the last change that was tried
-	trouble string // with the engine, although it works
+	lost    bool    // the engine did not answer the last change that was tried
+	health  *Health // of the engine, as it was last seen; nil: not yet
 }
 
 var (

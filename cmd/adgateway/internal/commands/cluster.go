@@ -88,10 +88,11 @@ func clusterStatusCommand() *cobra.Command {
 	asJSON := false
 	c := inCluster(&cobra.Command{
 		Use:   "status",
-		Short: "Show the gateways of the cluster, and the servers that they use",
+		Short: "Show the gateways of the cluster, the servers that they use, and the engine",
 		Long: "Shows what the shared store says of the gateways of the last seven days: when each told\n" +
 			"last that it lives. One that is silent has ended, or cannot reach the store. Below are the\n" +
-			"domain controllers and DNS servers that the gateways of each site use together.",
+			"domain controllers and DNS servers that the gateways of each site use together, and the\n" +
+			"nodes of the engine: which leads, and which is away or lacks messages.",
 		Example: "  adgateway cluster status\n  adgateway cluster status --json",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
 		found, err := app.ReadMembers(ctx, o)
@@ -120,10 +121,32 @@ func clusterStatusCommand() *cobra.Command {
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Site, p.Lane, p.Server, p.Since.Local().Format(time.DateTime), reason)
 		}
+		if len(found.Nodes) > 0 {
+			fmt.Fprintln(w, "\nNODE\tSTATE\tLAG\tROLE")
+		}
+		for _, n := range found.Nodes {
+			role := "follows"
+			if n.Leads {
+				role = "leads"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", n.Name, n.State, n.Lag, role)
+		}
+		if found.Stream != nil {
+			fmt.Fprintf(w, "\nStore: %s\n", streamSize(found.Stream))
+		}
 		return w.Flush()
 	})
 	jsonFlag(c, &asJSON)
 	return c
+}
+
+// streamSize says how much the engine keeps.
+func streamSize(s *gateway.ClusterStream) string {
+	limit := "without a limit"
+	if s.MaxBytes != nil {
+		limit = fmt.Sprintf("of %d MiB", *s.MaxBytes>>20)
+	}
+	return fmt.Sprintf("%d MiB %s on each node, %d messages", s.Bytes>>20, limit, s.Messages)
 }
 
 func clusterPinCommand() *cobra.Command {

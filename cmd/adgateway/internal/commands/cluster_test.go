@@ -73,6 +73,7 @@ func TestGatewaysOfACluster(t *testing.T) {
 	shown := command(t, "cluster", "status", one)
 	assert.Contains(t, shown, "Key: version 2")
 	assert.Regexp(t, `(?m)^gw1 .* lives$[^$]*^gw2 .* lives$`, shown)
+	assert.Regexp(t, `(?m)^n1 +current +0 +leads$[^$]*^Store: \d+ MiB .* messages$`, shown)
 	usesOneServer(t, one, gateways, moved)
 	assert.Contains(t, command(t, "token", "list", two), "moved")
 	command(t, "token", "revoke", "moved", two)
@@ -124,6 +125,8 @@ func usesOneServer(t *testing.T, config string, gateways []*runningSandbox, toke
 		Result []struct {
 			Members []struct{ Name, State string }
 			Pins    []struct{ Lane, Server, Reason string }
+			Nodes   []struct{ Name, State string }
+			Stream  struct{ Messages int }
 		}
 	}
 	server := func(g *runningSandbox) (servers []string) {
@@ -131,6 +134,9 @@ func usesOneServer(t *testing.T, config string, gateways []*runningSandbox, toke
 		require.NoError(t, json.Unmarshal([]byte(body), &shown), body)
 		require.Len(t, shown.Result, 1, body)
 		assert.Len(t, shown.Result[0].Members, 2, body)
+		require.Len(t, shown.Result[0].Nodes, 1, body)
+		assert.Equal(t, "current", shown.Result[0].Nodes[0].State, body)
+		assert.NotZero(t, shown.Result[0].Stream.Messages, body)
 		for _, pin := range shown.Result[0].Pins {
 			if pin.Lane == "directory" {
 				servers = append(servers, pin.Server)
