@@ -201,13 +201,15 @@ func keysOf(r *request, i *ps.Intent) []string {
 }
 
 // runLocked runs a request, again if it had to wait for another change of its objects.
-// Waiting counts towards the limit of the run.
+// Waiting counts towards the limit of the run, and ends when a quarter of that is left: a
+// run that begins with less is cut off in the middle of its change, and keeps its object
+// from others until it is known what became of it.
 func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps.Result, error) {
 	if !req.Write {
 		return s.Runner.Run(ctx, req)
 	}
 	until := time.Now().Add(req.Limit)
-	waiting, cancel := context.WithDeadline(ctx, until)
+	waiting, cancel := context.WithDeadline(ctx, until.Add(-req.Limit/4))
 	defer cancel()
 	fenced := false
 	for {
