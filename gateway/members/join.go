@@ -91,14 +91,19 @@ func (s *Self) hasJoined() bool {
 	return !s.joined.IsZero()
 }
 
+// known returns what the store has of this name: its latest incarnation, and its last
+// heartbeat.
+func (s *Self) known(ctx context.Context) (latest incarnation, latestAt keep.Revision, last heartbeat, lastAt keep.Revision, err error) {
+	if latest, latestAt, err = read[incarnation](ctx, s.store, incarnations, s.options.Name); err == nil {
+		last, lastAt, err = read[heartbeat](ctx, s.store, heartbeats, s.options.Name)
+	}
+	return latest, latestAt, last, lastAt, err
+}
+
 // claim takes the name, and the next incarnation of it.
 func (s *Self) claim(ctx context.Context, on disk) error {
 	now := s.options.Now()
-	latest, latestAt, err := read[incarnation](ctx, s.store, incarnations, s.options.Name)
-	if err != nil {
-		return err
-	}
-	last, lastAt, err := read[heartbeat](ctx, s.store, heartbeats, s.options.Name)
+	latest, latestAt, last, lastAt, err := s.known(ctx)
 	if err != nil {
 		return err
 	}

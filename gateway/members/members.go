@@ -247,11 +247,7 @@ func (s *Self) tell(ctx context.Context, left bool) error {
 		if !errors.Is(err, keep.ErrConflict) || ctx.Err() != nil {
 			return err
 		}
-		latest, _, err := read[incarnation](ctx, s.store, incarnations, s.options.Name)
-		if err != nil {
-			return err
-		}
-		_, at, err := read[heartbeat](ctx, s.store, heartbeats, s.options.Name)
+		latest, _, _, at, err := s.known(ctx)
 		if err != nil {
 			return err
 		}
