@@ -95,7 +95,7 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 		return err
 	}
 	options.Log = func(message string, err error) { o.Log.WithError(err).Warn("cluster: " + message) }
-	check := func(ctx context.Context) error { return checkEngine(ctx, o, options) }
+	check := func(ctx context.Context) error { return checkEngine(ctx, o) }
 	away := check(ctx)
 	if away != nil && !errors.Is(away, keep.ErrUnreachable) {
 		return fmt.Errorf("cluster %s: %w", c.Name, away)
@@ -145,12 +145,22 @@ func (s *kept) movePins(ctx context.Context) {
 	}
 }
 
+// CheckEngine asks every node of the engine of the settings how it is set up.
+func CheckEngine(ctx context.Context, o Options) (enginecheck.Report, error) {
+	options, err := storeOptions(o)
+	if err != nil {
+		return enginecheck.Report{}, err
+	}
+	report, err := enginecheck.CheckAt(ctx, options.Connect)
+	return report, natsstore.Explain(err)
+}
+
 // checkEngine returns why a gateway must not join: the engine is not set up so that what
 // the gateways promise holds (many 1.3).
-func checkEngine(ctx context.Context, o Options, options natsstore.Options) error {
-	report, err := enginecheck.CheckAt(ctx, options.Connect)
+func checkEngine(ctx context.Context, o Options) error {
+	report, err := CheckEngine(ctx, o)
 	if err != nil {
-		return natsstore.Explain(err)
+		return err
 	}
 	for _, f := range report.Findings {
 		if f.Warning {

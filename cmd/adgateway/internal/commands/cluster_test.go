@@ -74,6 +74,7 @@ func TestGatewaysOfACluster(t *testing.T) {
 	assert.Contains(t, shown, "Key: version 2")
 	assert.Regexp(t, `(?m)^gw1 .* lives$[^$]*^gw2 .* lives$`, shown)
 	assert.Regexp(t, `(?m)^n1 +current +0 +leads$[^$]*^Store: \d+ MiB .* messages$`, shown)
+	assert.Equal(t, map[string]string{"engine": "ok nodes: n1", "cluster": "ok 2 gateways live"}, doctorOnCluster(t, one))
 	usesOneServer(t, one, gateways, moved)
 	assert.Contains(t, command(t, "token", "list", two), "moved")
 	command(t, "token", "revoke", "moved", two)
@@ -116,6 +117,28 @@ func TestGatewaysOfACluster(t *testing.T) {
 	code, out, _ = runCommand(t, "cluster", "verify", "--no-store", "gw1="+audits[0], "gw2="+audits[1])
 	assert.EqualValues(t, codeFailed, code)
 	assert.Contains(t, out, "gw2 ("+audits[1]+":")
+}
+
+// doctorOnCluster returns what the doctor finds of the engine, and of the other gateways.
+func doctorOnCluster(t *testing.T, config string) map[string]string {
+	_, stdout, stderr := runCommand(t, "doctor", "--sandbox", "--json", config)
+	var report struct {
+		Results []struct {
+			Check, Status, Found string
+			Problems             []struct{ Fault string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report), stderr)
+	found := map[string]string{}
+	for _, r := range report.Results {
+		if r.Check == "engine" || r.Check == "cluster" {
+			found[r.Check] = r.Status + " " + r.Found
+			for _, p := range r.Problems {
+				found[r.Check] += p.Fault
+			}
+		}
+	}
+	return found
 }
 
 // usesOneServer checks that the gateways use one domain controller, and another one when an

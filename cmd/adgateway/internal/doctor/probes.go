@@ -46,6 +46,11 @@ type Probes struct {
 	// Receiver connects to the receiver of a webhook, and sends nothing.
 	Receiver func(ctx context.Context, w config.Webhook) error
 
+	// Engine asks every node of the engine that several gateways share, and Cluster reads
+	// what these share. Both are used only if the settings name a cluster.
+	Engine  func(ctx context.Context, s *config.Settings) (Engine, error)
+	Cluster func(ctx context.Context, s *config.Settings) (Cluster, error)
+
 	// Rewound returns why the store in a file was taken back, or nil.
 	Rewound func(path string) error
 
@@ -95,6 +100,26 @@ type Certificate struct {
 	Subject string
 	Names   []string // DNS names and addresses
 	Ends    time.Time
+}
+
+// Engine is how the nodes of the engine are set up.
+type Engine struct {
+	Nodes    []string // those that answered
+	Findings []EngineFinding
+}
+
+// EngineFinding is something that is not as it must be.
+type EngineFinding struct {
+	Node                        string // empty: in the whole engine
+	What, Found, Wanted, Remedy string
+	Warning                     bool // the gateway joins nevertheless
+}
+
+// Cluster is what gateways that share a store know of each other.
+type Cluster struct {
+	Rewound string   // why the store lacks what it acknowledged; empty: it does not
+	Living  int      // gateways
+	Silent  []string // gateways without a heartbeat that have not ended
 }
 
 // Credential is one token or user.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -21,6 +22,8 @@ import (
 	"adgateway/scripts"
 	"adgateway/winsvc"
 	"adgateway/winsvc/host"
+
+	"github.com/sirupsen/logrus"
 )
 
 func (e *Examination) probes() doctor.Probes {
@@ -59,6 +62,8 @@ func (e *Examination) probes() doctor.Probes {
 
 		Receiver: app.ReachWebhook,
 		Rewound:  keep.Rewound,
+		Engine:   readEngine,
+		Cluster:  readCluster,
 
 		Exposed:     files.Exposed,
 		Writable:    host.Writable,
@@ -126,6 +131,39 @@ func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
 	}
 	leaf := served.Leaf
 	return doctor.Certificate{Subject: leaf.Subject.String(), Names: tlscert.Names(leaf), Ends: leaf.NotAfter}, nil
+}
+
+// clusterOptions returns how the doctor opens what gateways share.
+func clusterOptions(s *config.Settings) app.Options {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	return app.Options{Settings: s, Log: log, Store: host.Certificates(), KeyGroup: serve.KeyGroup}
+}
+
+func readEngine(ctx context.Context, s *config.Settings) (doctor.Engine, error) {
+	report, err := app.CheckEngine(ctx, clusterOptions(s))
+	var e doctor.Engine
+	for _, n := range report.Nodes {
+		e.Nodes = append(e.Nodes, n.Name)
+	}
+	for _, f := range report.Findings {
+		e.Findings = append(e.Findings, doctor.EngineFinding{Node: f.Node, What: f.What, Found: f.Found, Wanted: f.Wanted, Remedy: f.Remedy, Warning: f.Warning})
+	}
+	return e, err
+}
+
+func readCluster(ctx context.Context, s *config.Settings) (doctor.Cluster, error) {
+	found, err := app.ReadMembers(ctx, clusterOptions(s))
+	c := doctor.Cluster{Rewound: found.Rewound}
+	for _, m := range found.Members {
+		switch m.State {
+		case "lives":
+			c.Living++
+		case "silent":
+			c.Silent = append(c.Silent, m.Name)
+		}
+	}
+	return c, err
 }
 
 // readCredentials lists who can call the API, without secrets.
