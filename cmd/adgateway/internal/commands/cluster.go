@@ -146,7 +146,7 @@ func streamSize(s *gateway.ClusterStream) string {
 	if s.MaxBytes != nil {
 		limit = fmt.Sprintf("of %d MiB", *s.MaxBytes>>20)
 	}
-	return fmt.Sprintf("%d MiB %s on each node, %d messages", s.Bytes>>20, limit, s.Messages)
+	return fmt.Sprintf("%.1f MiB %s on each node, %d messages", float64(s.Bytes)/(1<<20), limit, s.Messages)
 }
 
 func clusterPinCommand() *cobra.Command {

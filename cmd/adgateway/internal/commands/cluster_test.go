@@ -73,7 +73,7 @@ func TestGatewaysOfACluster(t *testing.T) {
 	shown := command(t, "cluster", "status", one)
 	assert.Contains(t, shown, "Key: version 2")
 	assert.Regexp(t, `(?m)^gw1 .* lives$[^$]*^gw2 .* lives$`, shown)
-	assert.Regexp(t, `(?m)^n1 +current +0 +leads$[^$]*^Store: \d+ MiB .* messages$`, shown)
+	assert.Regexp(t, `(?m)^n1 +current +0 +leads$[^$]*^Store: \d+\.\d MiB .* messages$`, shown)
 	assert.Equal(t, map[string]string{"engine": "ok nodes: n1", "cluster": "ok 2 gateways live"}, doctorOnCluster(t, one))
 	usesOneServer(t, one, gateways, moved)
 	assert.Contains(t, command(t, "token", "list", two), "moved")
