@@ -337,9 +337,20 @@ func (l *loader) unknownBinaries() {
 	}
 }
 
+// deleted reports whether an entry is a deleted object: it says so, or is where only those
+// are.
+func (l *loader) deleted(e *entry) bool {
+	const bin = "Deleted Objects"
+	if strings.EqualFold(e.dn.RDN().Value, bin) {
+		return false
+	}
+	v := e.get("isDeleted")
+	return len(v) > 0 && v[0] == "TRUE" || e.dn.Under(l.d.rootDN.Child("CN", bin))
+}
+
 // plant adds the node of an entry to the tree, with its plain values.
 func (l *loader) plant(e *entry) {
-	if v := e.get("isDeleted"); len(v) > 0 && v[0] == "TRUE" && !strings.EqualFold(e.dn.RDN().Value, "Deleted Objects") {
+	if l.deleted(e) {
 		l.warn(e, "a deleted object is skipped")
 		return
 	}
