@@ -234,11 +234,15 @@ func limit(allowed []string) ps.Value {
 	return ps.List(allowed)
 }
 
+// settler returns what settles changes under a policy.
+func (s *Server) settler(p *Policy) *settle.Settler {
+	return &settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: p.SettleLimit, Pause: p.SettlePause}
+}
+
 // settle finds out what became of a change that was cut off, whether or not the
 // client is still there.
 func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Result, error) {
-	settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.SettleLimit, Pause: r.policy.SettlePause}
-	found := settler.Settle(r.c.Request.Context(), change)
+	found := s.settler(r.policy).Settle(r.c.Request.Context(), change)
 	if found.NoCleanUp != nil {
 		s.Log.WithFields(logrus.Fields{"request": r.id, "error": found.NoCleanUp.Error()}).Error("what an unfinished create left behind could not be removed")
 	}

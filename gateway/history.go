@@ -138,9 +138,7 @@ func (s *Server) left(c *changes.Record) bool {
 func (s *Server) settlePast(ctx context.Context, c *changes.Record) (settled bool, err error) {
 	outcome, result := ps.OutcomeUnknown, (*ps.Result)(nil)
 	if change, can := s.pastChange(c); can {
-		policy := &s.current.Load().policy
-		settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: policy.SettleLimit, Pause: policy.SettlePause}
-		found := settler.Settle(ctx, change)
+		found := s.settler(&s.current.Load().policy).Settle(ctx, change)
 		outcome, result = found.Outcome, found.Result
 		if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
 			return false, nil

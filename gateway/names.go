@@ -13,7 +13,6 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
 
@@ -163,8 +162,7 @@ func (s *Server) hasReplicated(ctx context.Context, r *request) bool {
 		return false
 	}
 	change.Cut.Server, change.Cut.Intent.Server = p.server, p.server
-	settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.SettleLimit}
-	seen, err := settler.Seen(ctx, change)
+	seen, err := s.settler(r.policy).Seen(ctx, change)
 	if err != nil {
 		s.Log.WithError(err).WithField("request_id", r.id).Warn("whether a name has replicated could not be read")
 	}

@@ -15,19 +15,16 @@ import (
 
 const lowest, highest = 10_000, 32_767
 
-var given struct {
+var given = struct {
 	sync.Mutex
 	ports map[int]bool
-}
+}{ports: map[int]bool{}}
 
 // Ports returns n ports on which nobody listens. A process gets each once.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
 	given.Lock()
 	defer given.Unlock()
-	if given.ports == nil {
-		given.ports = map[int]bool{}
-	}
 	var ports []int
 	for range 1000 {
 		if len(ports) == n {

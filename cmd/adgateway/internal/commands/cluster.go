@@ -15,9 +15,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/config"
 	"adgateway/gateway/keyring"
-	"adgateway/winsvc/host"
 
-	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 )
 
@@ -47,9 +45,9 @@ func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Op
 
 // clusterOptions returns how a command opens the shared store of the settings.
 func clusterOptions(log io.Writer, s *config.Settings) app.Options {
-	logger := logrus.New()
-	logger.SetOutput(log)
-	return app.Options{Settings: s, Log: logger, Version: gateway.Version{Version: buildVersion()}, Store: host.Certificates(), KeyGroup: serve.KeyGroup}
+	o := serve.SharedOptions(s, log)
+	o.Version = gateway.Version{Version: buildVersion()}
+	return o
 }
 
 func clusterInitCommand() *cobra.Command {

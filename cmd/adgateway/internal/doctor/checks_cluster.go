@@ -33,9 +33,12 @@ func clusterChecks() []Check {
 	}
 }
 
+// alone is the verdict about a gateway that shares nothing.
+var alone = skipped("the gateway is alone: no cluster.name is set")
+
 func probeEngine(ctx context.Context, x *exam) verdict {
 	if x.settings.Cluster.Name == "" {
-		return skipped("the gateway is alone: no cluster.name is set")
+		return alone
 	}
 	found, err := x.Engine(ctx, x.settings)
 	if err != nil {
@@ -60,7 +63,7 @@ func probeEngine(ctx context.Context, x *exam) verdict {
 
 func probeCluster(ctx context.Context, x *exam) verdict {
 	if x.settings.Cluster.Name == "" {
-		return skipped("the gateway is alone: no cluster.name is set")
+		return alone
 	}
 	found, err := x.Cluster(ctx, x.settings)
 	if err != nil {

@@ -22,8 +22,6 @@ import (
 	"adgateway/scripts"
 	"adgateway/winsvc"
 	"adgateway/winsvc/host"
-
-	"github.com/sirupsen/logrus"
 )
 
 func (e *Examination) probes() doctor.Probes {
@@ -133,15 +131,8 @@ func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
 	return doctor.Certificate{Subject: leaf.Subject.String(), Names: tlscert.Names(leaf), Ends: leaf.NotAfter}, nil
 }
 
-// clusterOptions returns how the doctor opens what gateways share.
-func clusterOptions(s *config.Settings) app.Options {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	return app.Options{Settings: s, Log: log, Store: host.Certificates(), KeyGroup: serve.KeyGroup}
-}
-
 func readEngine(ctx context.Context, s *config.Settings) (doctor.Engine, error) {
-	report, err := app.CheckEngine(ctx, clusterOptions(s))
+	report, err := app.CheckEngine(ctx, serve.SharedOptions(s, io.Discard))
 	var e doctor.Engine
 	for _, n := range report.Nodes {
 		e.Nodes = append(e.Nodes, n.Name)
@@ -153,7 +144,7 @@ func readEngine(ctx context.Context, s *config.Settings) (doctor.Engine, error) 
 }
 
 func readCluster(ctx context.Context, s *config.Settings) (doctor.Cluster, error) {
-	found, err := app.ReadMembers(ctx, clusterOptions(s))
+	found, err := app.ReadMembers(ctx, serve.SharedOptions(s, io.Discard))
 	c := doctor.Cluster{Rewound: found.Rewound}
 	for _, m := range found.Members {
 		switch m.State {

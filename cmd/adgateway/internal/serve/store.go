@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
 
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
@@ -44,6 +46,14 @@ func sharedCredentials(file auth.File, c config.Auth, log *logrus.Logger) *crede
 			}
 		},
 	})
+}
+
+// SharedOptions returns how a command opens what the gateways of the settings share. What
+// happens meanwhile is written to log.
+func SharedOptions(s *config.Settings, log io.Writer) app.Options {
+	logger := logrus.New()
+	logger.SetOutput(log)
+	return app.Options{Settings: s, Log: logger, Store: host.Certificates(), KeyGroup: KeyGroup}
 }
 
 // KeyGroup protects the key of what a cluster shares for a group of the domain.
