@@ -49,6 +49,9 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 	limit := cmp.Or(r.limit, r.policy.WriteLimit)
 	ctx, cancel := context.WithTimeout(context.Background(), limit) // the caller may leave, the change goes on
 	defer cancel()
+	if r.degraded {
+		return s.allowDegraded(ctx, r, i)
+	}
 	s.remember(r, *i)
 	token := uuid.NewString()
 	shares := []share{s.shareOfChange(r, token), s.shareOfPlan(r), s.shareOfBudgets(r, i), s.shareOfKey(r, i, token)}

@@ -28,20 +28,21 @@ func (s *Server) conclude(r *request, status int, body []byte) {
 			all = append(all, one)
 		}
 	}
-	s.endTogether(all...)
+	s.endTogether(s.storeOf(r), all...)
 }
 
 // keepChange keeps what became of the change of a call that was not answered.
 func (s *Server) keepChange(r *request) {
 	for _, one := range []*ending{s.endOfChange(r), s.endOfLeases(r)} {
 		if one != nil {
-			s.endTogether(one)
+			s.endTogether(s.storeOf(r), one)
 		}
 	}
 }
 
-// endTogether keeps some endings in one decision, or each alone if one of them conflicts.
-func (s *Server) endTogether(endings ...*ending) {
+// endTogether keeps some endings in one decision of a store, or each alone if one of them
+// conflicts.
+func (s *Server) endTogether(in *keep.Sealed, endings ...*ending) {
 	var changes []keep.Change
 	for _, one := range endings {
 		changes = append(changes, one.changes...)
@@ -49,10 +50,12 @@ func (s *Server) endTogether(endings ...*ending) {
 	if len(changes) == 0 {
 		return
 	}
-	revision, err := s.store().Apply(context.Background(), changes...)
+	revision, err := in.Apply(context.Background(), changes...)
 	switch {
 	case err == nil:
-		s.seen(revision)
+		if in == s.store() {
+			s.seen(revision)
+		}
 		for _, one := range endings {
 			if one.made != nil {
 				one.made(revision)
@@ -61,7 +64,7 @@ func (s *Server) endTogether(endings ...*ending) {
 		return
 	case errors.Is(err, keep.ErrConflict) && len(endings) > 1:
 		for _, one := range endings {
-			s.endTogether(one)
+			s.endTogether(in, one)
 		}
 		return
 	}
@@ -93,15 +96,15 @@ func (s *Server) endOfChange(r *request) *ending {
 			r.c.Writer.Header().Del(changeHeader)
 		}
 	}
-	ctx := context.Background()
+	ctx, history := context.Background(), s.historyOf(r)
 	if outcome == ps.OutcomeNone {
 		r.change = nil
-		return &ending{changes: []keep.Change{s.History.Removal(c)}, failed: failed}
+		return &ending{changes: []keep.Change{history.Removal(c)}, failed: failed}
 	}
 	if r.result != nil {
 		c.Identify(r.result)
 	}
-	changes, err := s.History.Completion(ctx, c, outcome)
+	changes, err := history.Completion(ctx, c, outcome)
 	if err != nil {
 		failed(err)
 		return nil
@@ -111,9 +114,9 @@ func (s *Server) endOfChange(r *request) *ending {
 	}
 	return &ending{
 		changes: changes, failed: failed,
-		alone: func() error { return s.History.Complete(ctx, c, outcome) },
+		alone: func() error { return history.Complete(ctx, c, outcome) },
 		made: func(revision keep.Revision) {
-			if err := s.History.Saved(ctx, c, changes, revision); err != nil {
+			if err := history.Saved(ctx, c, changes, revision); err != nil {
 				s.Log.WithError(err).Error("the oldest changes could not be removed from the history")
 			}
 		},

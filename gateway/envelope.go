@@ -194,8 +194,13 @@ func (e *envelope) flush() error {
 func (e *envelope) finish(result *ps.Result) error {
 	output := encode(e.sentence(result))
 	tail := []byte{}
-	if warnings := slices.Concat(result.Warnings, e.warnings, e.r.unread); len(warnings) > 0 {
-		tail = append([]byte(`,"warnings":`), encode(warnings)...)
+	warnings := slices.Concat(result.Warnings, e.warnings, e.r.unread)
+	if e.r.degraded && result.Effect != ps.EffectNone {
+		tail = append(tail, `,"degraded":true`...)
+		warnings = append(warnings, degradedWarning)
+	}
+	if len(warnings) > 0 {
+		tail = append(append(tail, `,"warnings":`...), encode(warnings)...)
 	}
 	tail = append(tail, e.page.members()...)
 	if e.stream != nil {

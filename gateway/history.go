@@ -28,7 +28,7 @@ func (s *Server) remember(r *request, i ps.Intent) {
 		return
 	}
 	if r.change == nil {
-		r.change = &changes.Record{ID: changes.NewID(), RequestID: r.id, Caller: r.principal.Name, Operation: r.op.ID, Running: true}
+		r.change = &changes.Record{ID: changes.NewID(), RequestID: r.id, Caller: r.principal.Name, Operation: r.op.ID, Running: true, Degraded: r.degraded}
 		r.change.Parameters, r.change.Secret = r.parameters()
 		if r.applying != nil {
 			r.change.Plan = r.applying.plan.ID
@@ -89,16 +89,16 @@ func zoneOf(r *request, i *ps.Intent) string {
 	return zone
 }
 
-// settled completes a record with what became of its change.
-func (s *Server) settled(c *changes.Record, outcome ps.Outcome, result *ps.Result) error {
+// settled completes a record of a history with what became of its change.
+func settled(in *changes.History, c *changes.Record, outcome ps.Outcome, result *ps.Result) error {
 	ctx := context.Background()
 	if outcome == ps.OutcomeNone {
-		return s.History.Remove(ctx, c)
+		return in.Remove(ctx, c)
 	}
 	if result != nil {
 		c.Identify(result)
 	}
-	return s.History.Complete(ctx, c, outcome)
+	return in.Complete(ctx, c, outcome)
 }
 
 // SettleHistory finds out what became of the changes that were running when the gateway
@@ -114,7 +114,7 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 		if !s.left(c) {
 			continue
 		}
-		settled, wrong := s.settlePast(ctx, c)
+		settled, wrong := s.settlePast(ctx, s.History, c)
 		err = errors.Join(err, wrong)
 		if !settled {
 			left++
@@ -133,9 +133,9 @@ func (s *Server) left(c *changes.Record) bool {
 	return c.Owner.Gateway == s.Members.Name() && !s.mine(c.Owner)
 }
 
-// settlePast finds out what became of a change that was cut off, and completes its record.
-// It is not settled if it cannot be read yet.
-func (s *Server) settlePast(ctx context.Context, c *changes.Record) (settled bool, err error) {
+// settlePast finds out what became of a change that was cut off, and completes its record in
+// a history. It is not settled if it cannot be read yet.
+func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes.Record) (done bool, err error) {
 	outcome, result := ps.OutcomeUnknown, (*ps.Result)(nil)
 	if change, can := s.pastChange(c); can {
 		found := s.settler(&s.current.Load().policy).Settle(ctx, change)
@@ -144,7 +144,7 @@ func (s *Server) settlePast(ctx context.Context, c *changes.Record) (settled boo
 			return false, nil
 		}
 	}
-	if err = s.settled(c, outcome, result); errors.Is(err, keep.ErrConflict) {
+	if err = settled(in, c, outcome, result); errors.Is(err, keep.ErrConflict) {
 		err = nil // another call with the key has settled it
 	}
 	s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": outcome}).Warn("a change that was cut off by the end of a gateway was settled")

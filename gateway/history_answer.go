@@ -35,6 +35,7 @@ type shownChange struct {
 	UndoneBy  []string        `json:"undoneBy"`
 	Plan      *string         `json:"plan"`
 	Batch     *string         `json:"batch"`
+	Degraded  bool            `json:"degraded"`
 }
 
 type shownObject struct {
@@ -83,7 +84,7 @@ func (s *Server) show(ctx context.Context, p *past, principal *auth.Principal, w
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller, Operation: p.Operation, Effect: p.Intent.Effect,
 		Outcome: p.Outcome, Server: p.Server, Undo: s.undoable(ctx, p), Undoes: optionalText(p.Undoes), UndoneBy: []string{},
-		Plan: optionalText(p.Plan), Batch: optionalText(p.Batch),
+		Plan: optionalText(p.Plan), Batch: optionalText(p.Batch), Degraded: p.Degraded,
 	}
 	if p.Running {
 		shown.Outcome = ps.OutcomeUnknown
@@ -174,6 +175,9 @@ func (s *Server) showChange(r *request) *failure {
 func (s *Server) findChange(r *request) (*past, *failure) {
 	id := r.bound.Text(ops.ChangeIDParam)
 	c, err := s.History.Get(r.c.Request.Context(), id)
+	if errors.Is(err, changes.ErrAbsent) && s.Journal != nil && !r.op.Effect.Writes() { // it may not have been sent yet
+		c, err = s.Journal.Get(r.c.Request.Context(), id)
+	}
 	switch {
 	case errors.Is(err, changes.ErrAbsent):
 	case err != nil:

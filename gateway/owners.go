@@ -59,7 +59,7 @@ func (s *Server) ready(r *request) *failure {
 	case state.Rewound != nil:
 		return clusterUnavailable(state.Rewound)
 	case errors.Is(state.Failed, keep.ErrUnreachable):
-		return clusterUnavailable(state.Failed)
+		return s.degrade(r, state.Failed)
 	}
 	if err := s.Members.Refuses(); err != nil {
 		return s.notReady(err)
@@ -121,7 +121,7 @@ func (s *Server) settleRecord(ctx context.Context, id string, outcome ps.Outcome
 	}
 	c, err := s.History.Get(ctx, id)
 	if err == nil && c.Running {
-		err = s.settled(c, outcome, result)
+		err = settled(s.History, c, outcome, result)
 	}
 	if err != nil && !errors.Is(err, changes.ErrAbsent) && !errors.Is(err, keep.ErrConflict) {
 		s.Log.WithError(err).Error("the record of a change that was settled could not be completed")
@@ -152,7 +152,7 @@ func (s *Server) TakeOver(ctx context.Context) (left int, err error) {
 		if !claimed {
 			continue
 		}
-		settled, wrong := s.settlePast(ctx, c)
+		settled, wrong := s.settlePast(ctx, s.History, c)
 		err = errors.Join(err, wrong)
 		if !settled {
 			left++

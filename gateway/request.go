@@ -49,6 +49,7 @@ type request struct {
 	replayed    bool            // the answer is that of an earlier call
 	change      *changes.Record // in the history; nil: nothing was announced, or there is none
 	kept        bool            // the change is in the store
+	degraded    bool            // the change is made without the store that the gateways share
 	limit       time.Duration   // of the run of a change
 	allowedAt   time.Time       // when the change was allowed
 	begun       uint64          // state of the fences when the run began

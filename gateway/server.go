@@ -95,6 +95,12 @@ type Options struct {
 	NameHold    time.Duration                               // for which a name that was given at one controller is not given at another; zero: 4 h
 	Cluster     func(context.Context) (ClusterState, error) // what is known of them; nil: this one is alone
 
+	// Degraded allows some changes while the shared store cannot be reached. They are recorded
+	// in the Journal, on a disk of this gateway, until [Server.SendJournal] has sent them to
+	// the History. A Journal that is left from before may be there without Degraded; nil: none.
+	Degraded bool
+	Journal  *changes.History
+
 	JobLimits JobLimits          // jobs need a store and a history
 	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
 	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share; nil: one each
@@ -189,6 +195,9 @@ func (o *Options) complete() error {
 	}
 	if o.Members != nil && (o.Kept == nil || o.History == nil) {
 		missing = append(missing, errors.New("gateway: gateways that share a store need it for keys and the history"))
+	}
+	if o.Degraded && (o.Members == nil || o.Journal == nil) {
+		missing = append(missing, errors.New("gateway: only a gateway of a cluster with a journal goes on without the shared store"))
 	}
 	o.keepAlive = cmp.Or(o.keepAlive, keepAlive)
 	o.JobLimits.complete()

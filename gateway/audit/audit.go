@@ -101,6 +101,7 @@ type Call struct {
 	Parameters map[string]string // those that identify its targets; secrets masked
 	PlanCaller string            // who made the plan that it applies; empty: it applies none
 	Change     string            // its identity in the history; empty: it has none
+	Degraded   bool              // the change is made without the store that the gateways share
 }
 
 // Result is the result of a call.

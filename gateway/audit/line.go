@@ -47,6 +47,7 @@ type Line struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 	PlanCaller string            `json:"planCaller,omitempty"` // who made the plan that is applied
 	Change     string            `json:"change,omitempty"`     // its identity in the history
+	Degraded   bool              `json:"degraded,omitempty"`   // made without the store that the gateways share
 
 	Intent   uint64      `json:"intent,omitempty"` // sequence number of the intent
 	Outcome  string      `json:"outcome,omitempty"`
@@ -88,7 +89,7 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 func stamp(t time.Time) string { return t.UTC().Format(timeFormat) }
 
 func (c Call) line(event Event) *Line {
-	return &Line{Event: event, RequestID: c.RequestID, Who: c.Who, From: c.From, Operation: c.Operation, Parameters: c.Parameters, PlanCaller: c.PlanCaller, Change: c.Change}
+	return &Line{Event: event, RequestID: c.RequestID, Who: c.Who, From: c.From, Operation: c.Operation, Parameters: c.Parameters, PlanCaller: c.PlanCaller, Change: c.Change, Degraded: c.Degraded}
 }
 
 func (l *Line) add(r Result) {

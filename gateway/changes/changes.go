@@ -56,6 +56,9 @@ type Record struct {
 	Plan     string    `json:"plan,omitempty"`
 	Batch    string    `json:"batch,omitempty"` // the first of the changes that one request made
 
+	Degraded bool      `json:"degraded,omitempty"` // made without the store that the gateways share
+	Sent     time.Time `json:"sent,omitzero"`      // to that store, of one that was
+
 	Owner *Owner `json:"owner,omitempty"` // of a change that is running; nil: a gateway alone
 	Token string `json:"token,omitempty"` // of the decision that allowed it
 
@@ -193,6 +196,18 @@ func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) e
 			return err // else another undo of the change was faster
 		}
 	}
+}
+
+// Adopt adds a completed record of another history, at a time, and appends it to [Log]. It
+// does nothing if this one has it already. The record stays as it is.
+func (h *History) Adopt(ctx context.Context, r *Record, now time.Time) error {
+	own := *r
+	own.revision, own.Sent = keep.Absent, now.UTC()
+	err := h.Complete(ctx, &own, r.Outcome)
+	if errors.Is(err, keep.ErrConflict) {
+		_, err = h.Get(ctx, r.ID)
+	}
+	return err
 }
 
 // Completion returns the changes of the store that [History.Complete] makes, for a decision

@@ -75,7 +75,13 @@ func (h *History) From(ctx context.Context, t time.Time) (keep.Position, error) 
 		if err != nil && !errors.Is(err, keep.ErrPosition) { // it was kept a moment ago
 			return end, err
 		}
-		if began, _ := Time(string(entry.Value)); found && began.Before(t.Add(-longest)) {
+		early := false
+		if found {
+			if early, err = h.early(ctx, string(entry.Value), t.Add(-longest)); err != nil {
+				return end, err
+			}
+		}
+		if early {
 			low = entry.Position.Sequence
 		} else {
 			high = middle.Sequence
@@ -91,6 +97,19 @@ func (h *History) From(ctx context.Context, t time.Time) (keep.Position, error) 
 		return !found
 	})
 	return position, err
+}
+
+// early reports whether a change began before a time, and is where changes of that time are:
+// one of a journal may have been appended long after its beginning.
+func (h *History) early(ctx context.Context, id string, t time.Time) (bool, error) {
+	if began, _ := Time(id); !began.Before(t) {
+		return false, nil
+	}
+	r, err := h.Get(ctx, id)
+	if errors.Is(err, ErrAbsent) {
+		return true, nil // it was one of the oldest
+	}
+	return err == nil && r.Sent.Before(t), err
 }
 
 // next returns the entry after a position.

@@ -3,6 +3,7 @@ package changes
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,6 +66,33 @@ func TestChangesAreFollowedInTheOrderOfTheirEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, h.Remove(t.Context(), removed))
 	assert.Equal(t, append(append([]string{}, ids[:2]...), ids[3:]...), all(t, h, beginning, 1), "what is not kept is passed over")
+}
+
+// TestThePositionOfATimeBesideAdoptedChanges: changes of a journal, which began long before
+// they were sent, do not hide those around them.
+func TestThePositionOfATimeBesideAdoptedChanges(t *testing.T) {
+	h := open(t, 1<<20)
+	begin := time.Now().Add(-10 * time.Hour).Truncate(time.Millisecond)
+	before := end(t, h, 120, begin)
+	sent := begin.Add(121 * time.Minute)
+	var adopted []string
+	for i := range 400 {
+		r := &Record{ID: idOf(begin.Add(-20*time.Hour), uint64(i)), Time: time.Now(), Outcome: ps.OutcomeDone}
+		require.NoError(t, h.Adopt(t.Context(), r, sent))
+		adopted = append(adopted, r.ID)
+	}
+	after := end(t, h, 120, begin.Add(122*time.Minute))
+	for n, want := range map[int][]string{
+		60:  slices.Concat(before[60:], adopted, after),
+		150: after[28:],
+	} {
+		position, err := h.From(t.Context(), begin.Add(time.Duration(n)*time.Minute))
+		require.NoError(t, err)
+		got := all(t, h, position, 100)
+		if assert.Len(t, got, len(want), n) {
+			assert.Equal(t, want[0], got[0], n)
+		}
+	}
 }
 
 func TestThePositionOfATime(t *testing.T) {

@@ -30,7 +30,14 @@ type Cluster struct {
 	KeyGroup    string // instead of KeyFile
 	SettleDelay time.Duration
 	ClockWarn   time.Duration
+	Loss        string // LossClosed or LossDegraded
 }
+
+// What a gateway does while it cannot reach what the gateways share.
+const (
+	LossClosed   = "closed"
+	LossDegraded = "degraded"
+)
 
 // Engine configures the node of the engine that runs on this host. Without a node's
 // name there is none.
@@ -87,6 +94,8 @@ func clusterRows() []Row {
 			shortDuration(func(s *Settings) *time.Duration { return &s.Cluster.SettleDelay }, time.Second, 10*time.Minute)},
 		{"cluster.clockWarn", "2s", "Difference between the clocks of two gateways that is reported; at 10s a gateway makes no changes any more.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Cluster.ClockWarn }, 100*time.Millisecond, 10*time.Second)},
+		{"cluster.loss", LossClosed, "While a gateway cannot reach what the gateways share: closed makes no changes, degraded goes on with those of single accounts and memberships, under its own locks: unlocking, enabling, disabling, updating, passwords, without a key, plan or hourly limit.",
+			choice(func(s *Settings) *string { return &s.Cluster.Loss }, LossClosed, LossDegraded)},
 		{"names.hold", "4h", "In a cluster: how long a name that was given at one domain controller or DNS server is not given at another, which may not know it yet; longer than the slowest replication.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Names.Hold }, time.Minute, 168*time.Hour)},
 	}

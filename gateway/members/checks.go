@@ -61,11 +61,25 @@ func (s *Self) Refuses() error {
 		return errors.New("another gateway has joined under its name, from a copy of its disk: stop one of the two, and run 'adgateway cluster rejoin' on the other under its own name (cluster.gateway)")
 	case skew.Abs() >= clocksDiffer:
 		return fmt.Errorf("its clock is %s those of the other gateways: correct the time of this host, or of the other if there are two", apart(skew))
-	case s.options.Now().Sub(s.beaten) >= Lapse:
+	case s.lapsed():
 		return fmt.Errorf("it could not tell the other gateways for %s that it lives: %w", s.options.Now().Sub(s.beaten).Round(time.Second), s.why())
 	}
 	return nil
 }
+
+// Lapsed reports whether the others count this gateway as gone, as it could not tell them for
+// [Lapse] that it lives, or has not joined them yet. For nil it is false.
+func (s *Self) Lapsed() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.joined.IsZero() || s.lapsed()
+}
+
+// lapsed reports whether the last heartbeat was made too long ago; the mutex is held.
+func (s *Self) lapsed() bool { return s.options.Now().Sub(s.beaten) >= Lapse }
 
 // why returns why there was no heartbeat.
 func (s *Self) why() error {

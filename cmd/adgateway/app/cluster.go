@@ -106,6 +106,9 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 		opening, cancel = context.WithTimeout(ctx, time.Second)
 		defer cancel()
 	}
+	if err = s.openJournal(ctx, o); err != nil {
+		return fmt.Errorf("cluster %s: what was changed without it: %w", c.Name, err)
+	}
 	shared, err := natsstore.Open(opening, options)
 	if err != nil {
 		return fmt.Errorf("cluster %s: %w", c.Name, err)
@@ -126,6 +129,43 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 	o.Log.WithError(away).Warn("cluster: the engine cannot be reached: the gateway answers reads from its mirror, and joins the others once it can")
 	s.self, err = members.New(s.store, joining, away)
 	return err
+}
+
+// openJournal opens the journal of changes that are made without the shared store, if such
+// are allowed or if some are left from when they were.
+func (s *kept) openJournal(ctx context.Context, o Options) error {
+	s.degraded = o.Settings.Cluster.Loss == config.LossDegraded
+	path := clusterFile(o, "journal")
+	if _, err := os.Stat(path); err != nil && !s.degraded {
+		return nil
+	}
+	own, aside, err := sealedFile(path, o.Settings.Store.KeyFile())
+	if err != nil {
+		return err
+	}
+	if aside != "" {
+		o.Log.WithField("file", aside).Error("the journal of changes that were made without the shared store was damaged: it was renamed, and an empty one takes its place; those that were not sent yet are in the audit log only")
+	}
+	s.own = own
+	s.journal, err = changes.Open(ctx, own, o.Settings.Changes.Keep, mostOfHistory(o))
+	return err
+}
+
+// alone reports whether this gateway makes changes although it cannot reach the shared store.
+func (s *kept) alone() bool {
+	return s.degraded && s.self.Lapsed() && errors.Is(s.store.State().Failed, keep.ErrUnreachable)
+}
+
+// sendJournalEvery is how often changes that were made without the shared store are sent there.
+const sendJournalEvery = 5 * time.Second
+
+// sendJournal sends them until ctx ends.
+func (s *Stack) sendJournal(ctx context.Context, log func(string, map[string]any)) {
+	every.Do(ctx, sendJournalEvery, func() {
+		if _, err := s.Gateway.SendJournal(ctx); err != nil && ctx.Err() == nil {
+			log("changes that were made without the shared store could not be sent to it", map[string]any{"error": err.Error()})
+		}
+	})
 }
 
 // choice returns which servers the gateways of the site use together; nil if this one is
@@ -183,7 +223,7 @@ func memberOptions(o Options) members.Options {
 
 // agreed returns the digest of the settings that all gateways must have alike (many W23).
 func agreed(s *config.Settings) string {
-	text, err := json.Marshal([]any{s.Limits, s.Changes, s.Idempotency, s.Names, s.Plans, s.Jobs, s.SignIn, s.Cluster.SettleDelay})
+	text, err := json.Marshal([]any{s.Limits, s.Changes, s.Idempotency, s.Names, s.Plans, s.Jobs, s.SignIn, s.Cluster.SettleDelay, s.Cluster.Loss})
 	if err != nil {
 		panic(err) // these are plain values
 	}
@@ -227,7 +267,7 @@ func (s *kept) memberChecks() (checks []gateway.Check) {
 		checks = append(checks, s.ringCheck())
 	}
 	for _, c := range s.self.Checks() {
-		checks = append(checks, gateway.Check{Name: c.Name, OK: true, Degraded: !c.OK || c.Degraded, NoChanges: !c.OK, Reason: c.Reason})
+		checks = append(checks, gateway.Check{Name: c.Name, OK: true, Degraded: !c.OK || c.Degraded, NoChanges: !c.OK && !s.alone(), Reason: c.Reason})
 	}
 	return checks
 }

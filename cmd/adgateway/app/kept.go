@@ -31,7 +31,14 @@ type kept struct {
 	ring   *keyring.Ring    // of its keys, if it is
 	self   *members.Self    // this one among them; nil if it is alone, or may make no changes
 	pins   *pins.Pins       // which servers the gateways of its site use; nil if it is alone
+
+	degraded bool             // changes are made although the shared store cannot be reached
+	own      *keep.Sealed     // store of the journal
+	journal  *changes.History // of these changes; nil: there is none
 }
+
+// mostOfHistory is the size of the history of the settings, in bytes.
+func mostOfHistory(o Options) int64 { return int64(o.Settings.Changes.MaxSize) << 20 }
 
 // mostInMemory is the size of a history in memory, if that of the settings is larger.
 const mostInMemory = 64 << 20
@@ -42,7 +49,7 @@ const storeKey = "store.file (its key)"
 // openKept opens the store of the settings, which is in memory if they name no file. It
 // returns nil if it is switched off.
 func openKept(ctx context.Context, o Options) (*kept, error) {
-	s, most := &kept{}, int64(o.Settings.Changes.MaxSize)<<20
+	s, most := &kept{}, mostOfHistory(o)
 	var err error
 	switch path := o.Settings.Store.File; {
 	case o.Settings.Cluster.Name != "":
@@ -53,7 +60,8 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 		most = min(most, mostInMemory)
 		err = s.inMemory()
 	default:
-		err = s.inFile(path)
+		s.lasts = true
+		s.store, s.aside, err = sealedFile(path, o.Settings.Store.KeyFile())
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -78,18 +86,18 @@ func (s *kept) inMemory() error {
 	return err
 }
 
-func (s *kept) inFile(path string) error {
-	key, err := keep.ReadKey(config.Store{File: path}.KeyFile())
+// sealedFile opens the store in a file. A damaged one is renamed to aside.
+func sealedFile(path, keyFile string) (store *keep.Sealed, aside string, err error) {
+	key, err := keep.ReadKey(keyFile)
 	if err != nil {
-		return filefault.Explain(storeKey, err)
+		return nil, "", filefault.Explain(storeKey, err)
 	}
 	file, aside, err := keep.Open(keep.Options{Path: path})
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	s.aside, s.lasts = aside, true
-	s.store, err = keep.Seal(file, key)
-	return err
+	store, err = keep.Seal(file, key)
+	return store, aside, err
 }
 
 // RebuildHistory adds the changes of an audit log to the history of the settings, which no
@@ -182,6 +190,8 @@ func (s *kept) checks() []gateway.Check {
 	}
 	check := gateway.Check{Name: "store", OK: true}
 	switch failed := s.store.State().Failed; {
+	case failed != nil && s.shared && s.alone():
+		check.Degraded, check.Reason = true, "The store that the gateways share cannot be reached, so that this gateway makes only changes of single accounts and memberships, under its own locks (cluster.loss): "+failed.Error()
 	case failed != nil && s.shared:
 		check.Degraded, check.NoChanges, check.Reason = true, true, "The store that the gateways share cannot be written, so that changes and jobs wait, or are refused; reads go on: "+failed.Error()
 	case failed != nil:
@@ -224,6 +234,17 @@ func (s *kept) history() *changes.History {
 	return s.past
 }
 
+// withoutStore reports whether changes are made although the shared store cannot be reached.
+func (s *kept) withoutStore() bool { return s != nil && s.degraded && s.self != nil }
+
+// unsent returns the journal of such changes; nil if there is none.
+func (s *kept) unsent() *changes.History {
+	if s == nil {
+		return nil
+	}
+	return s.journal
+}
+
 // member returns this gateway among those of its cluster; nil if it is alone.
 func (s *kept) member() *members.Self {
 	if s == nil {
@@ -234,8 +255,14 @@ func (s *kept) member() *members.Self {
 
 // close closes the store.
 func (s *kept) close() error {
-	if s == nil || s.store == nil {
+	if s == nil {
 		return nil
 	}
-	return s.store.Close()
+	var err error
+	for _, store := range []*keep.Sealed{s.store, s.own} {
+		if store != nil {
+			err = errors.Join(err, store.Close())
+		}
+	}
+	return err
 }

@@ -167,6 +167,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.watched.Go(func() { self.Run(watching) })
 		s.watched.Go(func() { s.takeOver(watching, log) })
 		s.watched.Go(func() { s.kept.serveRing(watching, log) })
+		s.watched.Go(func() { s.sendJournal(watching, log) })
 	}
 	s.watched.Go(func() { s.kept.movePins(watching) })
 	s.watched.Go(func() { s.evidence.run(watching) })
@@ -239,6 +240,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
 		Kept: s.kept.sealed(), Members: s.kept.member(), Now: o.Now, SettleDelay: o.Settings.Cluster.SettleDelay, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o),
+		Degraded: s.kept.withoutStore(), Journal: s.kept.unsent(),
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
