@@ -28,6 +28,7 @@ import (
 	"adgateway/gateway/keep/natsstore"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/members"
+	"adgateway/gateway/nodecheck"
 	"adgateway/gateway/pins"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/signin"
@@ -233,7 +234,7 @@ func agreed(s *config.Settings) string {
 
 // lastingKinds are those of the values that are sealed anew under a new version of the key.
 // Logs, and what lives for a day, age out under the one before.
-var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, credentials.Kinds, jobs.Kinds, members.Kinds, pins.Kinds, signin.Kinds, webhooks.Kinds)
+var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, credentials.Kinds, jobs.Kinds, members.Kinds, nodecheck.Kinds, pins.Kinds, signin.Kinds, webhooks.Kinds)
 
 // serveRing takes new versions of the key over, until ctx ends.
 func (s *kept) serveRing(ctx context.Context, log func(string, map[string]any)) {
@@ -260,7 +261,7 @@ func (s *kept) memberChecks() (checks []gateway.Check) {
 		return nil
 	}
 	if s.engine != nil {
-		trouble := s.engine.Health().Trouble()
+		trouble := s.engineTrouble()
 		checks = append(checks, gateway.Check{Name: "engine", OK: true, Degraded: trouble != "", Reason: trouble})
 	}
 	if s.ring != nil {
@@ -270,6 +271,52 @@ func (s *kept) memberChecks() (checks []gateway.Check) {
 		checks = append(checks, gateway.Check{Name: c.Name, OK: true, Degraded: !c.OK || c.Degraded, NoChanges: !c.OK && !s.alone(), Reason: c.Reason})
 	}
 	return checks
+}
+
+// engineTrouble returns what is wrong with the nodes of the engine although they work.
+func (s *kept) engineTrouble() string {
+	var all []string
+	if trouble := s.engine.Health().Trouble(); trouble != "" {
+		all = append(all, trouble)
+	}
+	last, err := nodecheck.Read(context.Background(), s.store)
+	if err != nil {
+		all = append(all, "what was found when the nodes were compared cannot be read: "+err.Error())
+	}
+	if trouble := last.Trouble(); trouble != "" {
+		all = append(all, trouble)
+	}
+	return strings.Join(all, "; ")
+}
+
+// compareNodes compares what the nodes of the engine have, each night, until ctx ends.
+func (s *kept) compareNodes(ctx context.Context, o Options, log func(string, map[string]any)) {
+	nodecheck.Run(ctx, nodecheck.Options{
+		Gateway: o.Settings.Cluster.Gateway, Store: s.store, Log: log,
+		Compare: func(ctx context.Context) (natsstore.Comparison, error) {
+			options, err := storeOptions(o)
+			if err != nil {
+				return natsstore.Comparison{}, err
+			}
+			return natsstore.CompareNodes(ctx, options)
+		},
+	})
+}
+
+// CompareNodes compares what the nodes of the engine have, and keeps what it finds for the
+// gateways that run.
+func CompareNodes(ctx context.Context, o Options) (found natsstore.Comparison, err error) {
+	options, err := storeOptions(o)
+	if err != nil {
+		return found, err
+	}
+	began := time.Now()
+	if found, err = natsstore.CompareNodes(ctx, options); err != nil {
+		return found, err
+	}
+	return found, withCluster(ctx, o, func(store *keep.Sealed) error {
+		return nodecheck.Save(ctx, store, options.Gateway, began, time.Now(), found)
+	})
 }
 
 // RecoverCluster sends the shared store what it has lost and the mirror of this gateway,

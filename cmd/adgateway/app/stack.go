@@ -168,6 +168,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.watched.Go(func() { s.takeOver(watching, log) })
 		s.watched.Go(func() { s.kept.serveRing(watching, log) })
 		s.watched.Go(func() { s.sendJournal(watching, log) })
+		s.watched.Go(func() { s.kept.compareNodes(watching, o, log) })
 	}
 	s.watched.Go(func() { s.kept.movePins(watching) })
 	s.watched.Go(func() { s.evidence.run(watching) })

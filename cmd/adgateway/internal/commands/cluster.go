@@ -21,7 +21,7 @@ import (
 
 func clusterCommand() *cobra.Command {
 	return group("cluster", "Set up and look after several gateways that share their state",
-		clusterInitCommand(), clusterStatusCommand(), clusterPinCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand())
+		clusterInitCommand(), clusterStatusCommand(), clusterPinCommand(), clusterVerifyCommand(), clusterVerifyNodesCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand())
 }
 
 // inCluster returns a command that works on the cluster of the settings.

@@ -111,6 +111,34 @@ func (f *auditFlags) chains(c *cobra.Command, s *config.Settings, files, keys []
 	return chains, key, nil
 }
 
+func clusterVerifyNodesCommand() *cobra.Command {
+	asJSON := false
+	c := inCluster(&cobra.Command{
+		Use:   "verify-nodes",
+		Short: "Compare what the nodes of the engine have",
+		Long: "Reads all that is shared through each node of the engine, and compares it: a node whose\n" +
+			"files were damaged does not notice it, and would spread the damage if it led one day.\n" +
+			"Gateways may run meanwhile. They do the same once each night; /readyz tells what was found.",
+		Example: "  adgateway cluster verify-nodes",
+	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
+		found, err := app.CompareNodes(ctx, o)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			err = report.JSON(c.OutOrStdout(), found)
+		} else {
+			report.NodeComparison(c.OutOrStdout(), found)
+		}
+		if err == nil && found.Differs() {
+			return codeFailed
+		}
+		return err
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
 func clusterRotateKeyCommand() *cobra.Command {
 	return inCluster(&cobra.Command{
 		Use:   "rotate-key",

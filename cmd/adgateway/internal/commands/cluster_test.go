@@ -75,6 +75,7 @@ func TestGatewaysOfACluster(t *testing.T) {
 	assert.Regexp(t, `(?m)^gw1 .* lives$[^$]*^gw2 .* lives$`, shown)
 	assert.Regexp(t, `(?m)^n1 +current +0 +leads$[^$]*^Store: \d+\.\d MiB .* messages$`, shown)
 	assert.Equal(t, map[string]string{"engine": "ok nodes: n1", "cluster": "ok 2 gateways live"}, doctorOnCluster(t, one))
+	assert.Regexp(t, `(?m)^n1: \d+ messages as most have them$[^$]*^OK: all nodes have the same$`, command(t, "cluster", "verify-nodes", one))
 	usesOneServer(t, one, gateways, moved)
 	assert.Contains(t, command(t, "token", "list", two), "moved")
 	command(t, "token", "revoke", "moved", two)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"adgateway/gateway/auditmirror"
+	"adgateway/gateway/keep/natsstore"
+	"adgateway/gateway/nodecheck"
 )
 
 // ClusterVerification writes the result of holding the audit logs of a cluster against each
@@ -33,6 +35,23 @@ func ClusterVerification(w io.Writer, r *auditmirror.Result) {
 		fmt.Fprintln(w, "OK: the logs agree with each other, as far as that was checked")
 	} else {
 		fmt.Fprintf(w, "NOT OK: %s\n", count(len(r.Findings), "fault"))
+	}
+}
+
+// NodeComparison writes what the nodes of the engine have of the same.
+func NodeComparison(w io.Writer, c natsstore.Comparison) {
+	for _, n := range c.Nodes {
+		if n.Differs() {
+			fmt.Fprintf(w, "FAULT %s: of %s, %d are missing, %d differ from those of the others, %d only it has; the first has the sequence %d\n",
+				n.Name, count(c.Messages, "message"), n.Missing, n.Altered, n.Surplus, n.First)
+		} else {
+			fmt.Fprintf(w, "%s: %s as most have them\n", n.Name, count(c.Messages, "message"))
+		}
+	}
+	if c.Differs() {
+		fmt.Fprintf(w, "NOT OK: %s. One node at a time.\n", nodecheck.Remedy)
+	} else {
+		fmt.Fprintln(w, "OK: all nodes have the same")
 	}
 }
 
