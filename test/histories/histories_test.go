@@ -30,7 +30,7 @@ func TestModels(t *testing.T) {
 	call, run := Op{Of: "k", Do: "call"}, Op{Of: "k", Do: "write"}
 	give := func(controller string) Op { return Op{Of: "n", Do: "give", Value: controller} }
 	change := func(from, to string) Op { return Op{Of: "o", Do: "change", Expect: from, Value: to} }
-	move := func(from, to string) Op { return Op{Of: "s", Do: "move", Expect: from, Value: to} }
+	move := func(to string) Op { return Op{Of: "s", Do: "move", Value: to} }
 	on := func(server string) Op { return Op{Of: "s", Do: "change", Value: server} }
 	for name, c := range map[string]struct {
 		model     Model
@@ -182,21 +182,21 @@ func TestModels(t *testing.T) {
 		}, false},
 
 		"a pin is moved": {Pins, func(r *Recorder) {
-			r.add(move("", "dc1"), done)
+			r.add(move("dc1"), done)
 			r.add(on("dc1"), done)
-			r.add(move("dc1", "dc2"), done)
+			r.add(move("dc2"), done)
 			r.add(on("dc1"), refused)
 			r.add(on("dc2"), done)
 		}, true},
 		"a change is made on the old server": {Pins, func(r *Recorder) {
-			r.add(move("", "dc1"), done)
-			r.add(move("dc1", "dc2"), done)
+			r.add(move("dc1"), done)
+			r.add(move("dc2"), done)
 			r.add(on("dc1"), done)
 		}, false},
-		"a pin is moved twice from the same server": {Pins, func(r *Recorder) {
-			r.add(move("", "dc1"), done)
-			r.add(move("dc1", "dc2"), done)
-			r.add(move("dc1", "dc3"), done)
+		"a change is made on a server before it is pinned": {Pins, func(r *Recorder) {
+			r.add(move("dc1"), done)
+			r.add(on("dc2"), done)
+			r.Begin(move("dc2"))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

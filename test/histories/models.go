@@ -150,16 +150,14 @@ var Leases = model("no change is lost", "0", func(value string, op Op, answer *A
 	return true, op.Value
 })
 
-// Pins is the server of a site: "move" puts Value in the place of Expect; "change" writes on
-// Value. What is not allowed there any more is refused.
+// Pins is the server of a site: "move" pins Value; "change" writes on Value. What is not
+// allowed there any more is refused.
 var Pins = model("changes are made on the pinned server", "", func(pinned string, op Op, answer *Answer) (bool, string) {
 	switch {
 	case answer != nil && answer.Refused, op.Do == "change" && answer == nil:
 		return true, pinned
 	case op.Do == "change":
 		return pinned == op.Value, pinned
-	case pinned != op.Expect:
-		return answer == nil, pinned
 	}
 	return true, op.Value
 })

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -21,8 +22,13 @@ type Wire struct {
 	holds  int           // how often it is held
 	late   time.Duration // the most that a piece is late
 	tap    func([]byte)
+	framed bool // it is one between a client and a node
 	closed bool
-	open   map[net.Conn]bool
+
+	open map[net.Conn]bool
+
+	mischief     Mischief
+	twice, tardy int // how many messages came so
 }
 
 // NewWire returns a wire that leads to an address; empty: see [Wire.To]. [Wire.Close]
@@ -158,6 +164,12 @@ func (w *Wire) serve(near net.Conn) {
 
 // copy passes bytes on, and closes both ends when one of them ends.
 func (w *Wire) copy(to, from net.Conn) {
+	out := io.Writer(to)
+	if w.framed {
+		m := newMangler(w, to)
+		defer m.close()
+		out = m
+	}
 	defer func() {
 		_ = to.Close()
 		_ = from.Close()
@@ -169,7 +181,7 @@ func (w *Wire) copy(to, from net.Conn) {
 			if !w.pass(buffer[:n]) {
 				return
 			}
-			if _, err := to.Write(buffer[:n]); err != nil {
+			if _, err := out.Write(buffer[:n]); err != nil {
 				return
 			}
 		}

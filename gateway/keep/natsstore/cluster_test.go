@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -82,5 +83,57 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 		require.NoError(t, err, key)
 		assert.Equal(t, fmt.Sprint(by[0]), string(e.Value), key)
 		assert.Equal(t, 1, entries[key], "%s in the log", key)
+	}
+}
+
+// What reaches the engine twice does not conflict with itself, even if another gateway has
+// changed the value meanwhile (many E11).
+func TestWhatComesTwiceIsNoConflict(t *testing.T) {
+	engine := enginetest.Start(t, 3)
+	urls := strings.Join(engine.URLs(), ",")
+	create(t, urls, "c", 3)
+	wire, err := enginetest.NewClientWire(strings.TrimPrefix(engine.URLs()[0], "nats://"))
+	require.NoError(t, err)
+	t.Cleanup(wire.Close)
+	folder := t.TempDir()
+	doubled := func(o ...nats.Option) (*nats.Conn, error) {
+		return nats.Connect("nats://"+wire.Address(), append(o, nats.IgnoreDiscoveredServers())...)
+	}
+	first, err := Open(t.Context(), Options{Name: "c", Gateway: "gw1", Mirror: filepath.Join(folder, "gw1"), Connect: doubled})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, first.Close()) })
+	second := open(t, urls, "c", "gw2", folder)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for name, c := range map[string]struct {
+		double float64
+		keys   []string
+	}{
+		"a message":         {1, []string{"a"}},
+		"some of a batch's": {0.2, []string{"b", "c"}},
+	} {
+		wire.Mischief(enginetest.Mischief{Double: c.double})
+		for n := range 30 {
+			mine, theirs := []keep.Change{}, []keep.Change{}
+			for _, key := range c.keys {
+				mine, theirs = append(mine, set(fmt.Sprint(key, n), "1", keep.Absent)), append(theirs, set(fmt.Sprint(key, n), "2", 0))
+			}
+			replaced := make(chan error, 1)
+			go func() {
+				for ctx.Err() == nil && theirs[0].Expect == keep.Absent {
+					found, _ := second.get(ctx, "k", theirs[0].Key)
+					for i := range theirs {
+						theirs[i].Expect = found.Revision
+					}
+				}
+				_, err := second.Apply(ctx, theirs...)
+				replaced <- err
+			}()
+			_, err := first.Apply(ctx, mine...)
+			if len(c.keys) == 1 || !errors.Is(err, keep.ErrUnreachable) || errors.Is(err, keep.ErrNotSent) {
+				require.NoError(t, err, "%s, %d", name, n) // what was made of a batch may not be known
+			}
+			require.NoError(t, <-replaced, "%s, %d", name, n)
+		}
 	}
 }

@@ -104,7 +104,7 @@ func (r *recovery) look(subject string) (found there, err error) {
 // so any more.
 func (r *recovery) send(p part) (bool, error) {
 	p.Token = newToken()
-	_, err := r.js.PublishMsg(r.ctx, p.msg(r.o.Name))
+	_, err := publishOnce(r.ctx, r.js, p.msg(r.o.Name), p.Token)
 	if conflicts(err) {
 		return false, nil
 	}

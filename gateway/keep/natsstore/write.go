@@ -2,9 +2,11 @@ package natsstore
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"time"
 
@@ -253,11 +255,7 @@ func (s *Store) publish(b *batch) (uint64, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, publishTimeout)
 	defer cancel()
 	if len(b.messages) == 1 {
-		ack, err := s.js.PublishMsg(ctx, b.messages[0])
-		if err != nil {
-			return 0, err
-		}
-		return ack.Sequence, nil
+		return publishOnce(ctx, s.js, b.messages[0], b.token)
 	}
 	ack, err := jetstreamext.PublishMsgBatch(ctx, s.js, b.messages, jetstreamext.BatchFlowControl{AckTimeout: publishTimeout})
 	if err != nil {
@@ -265,6 +263,31 @@ func (s *Store) publish(b *batch) (uint64, error) {
 	}
 	return ack.Sequence, nil
 }
+
+// publishOnce sends a message and returns its sequence. The engine knows it again by the
+// token if it comes twice, so that it does not conflict with itself (many E11); a batch is
+// given up then.
+func publishOnce(ctx context.Context, js jetstream.JetStream, m *nats.Msg, t token) (uint64, error) {
+	m.Header.Set(nats.MsgIdHdr, hex.EncodeToString(t[:]))
+	for {
+		ack, err := js.PublishMsg(ctx, m)
+		var refused *jetstream.APIError
+		switch {
+		case err == nil:
+			return ack.Sequence, nil
+		case !errors.As(err, &refused) || refused.ErrorCode != duplicateUnderWay:
+			return 0, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
+}
+
+// duplicateUnderWay is given for a message that came twice while the first is on its way.
+const duplicateUnderWay jetstream.ErrorCode = 10158
 
 // conflicts reports whether the engine refused a batch because a value was not the expected
 // one, or might not have been (many E10).
@@ -277,8 +300,11 @@ func conflicts(err error) bool {
 const wrongLastSequenceInFlight jetstream.ErrorCode = 10164
 
 // certain reports whether a batch was certainly not made, and would not be if it were sent
-// again.
+// again. One that is incomplete may be the rest of one that came twice and was made.
 func certain(err error) bool {
 	var refused *jetstream.APIError
-	return errors.As(err, &refused) && refused.Code < 500 || errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, nats.ErrBadSubject)
+	if errors.As(err, &refused) {
+		return refused.Code < 500 && refused.Code != http.StatusTooManyRequests && refused.ErrorCode != jetstreamext.JSErrCodeBatchPublishIncomplete
+	}
+	return errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, nats.ErrBadSubject)
 }

@@ -1,0 +1,150 @@
+package enginetest
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Mischief is what a wire between a client and a node does to messages, in both
+// directions: what is published and requested, answers, and what is delivered.
+type Mischief struct {
+	Double float64       // the share of them that comes twice
+	Late   float64       // the share that is overtaken by what follows
+	By     time.Duration // the most that those are late
+}
+
+// NewClientWire returns a wire from clients to a node, without TLS, which knows where each
+// message ends. See [NewWire] and [Wire.Mischief].
+func NewClientWire(target string) (*Wire, error) {
+	w, err := NewWire("")
+	if err != nil {
+		return nil, err
+	}
+	w.set(func() { w.framed, w.target = true, target })
+	return w, nil
+}
+
+// Mischief sets what happens to messages from now on. The zero value is nothing.
+func (w *Wire) Mischief(m Mischief) { w.set(func() { w.mischief = m }) }
+
+// Mangled is how many messages came twice or late.
+func (w *Wire) Mangled() (twice, late int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.twice, w.tardy
+}
+
+// mangler passes on whole frames of the protocol between clients and nodes.
+type mangler struct {
+	wire *Wire
+	rest []byte // of a frame whose end has not come
+	late sync.WaitGroup
+	over chan struct{} // closed by close
+
+	mu sync.Mutex // is held while a frame is written
+	to net.Conn
+}
+
+func newMangler(wire *Wire, to net.Conn) *mangler {
+	return &mangler{wire: wire, to: to, over: make(chan struct{})}
+}
+
+// close gives up what is late.
+func (m *mangler) close() {
+	close(m.over)
+	m.late.Wait()
+}
+
+// Write passes on the frames that end in piece.
+func (m *mangler) Write(piece []byte) (int, error) {
+	m.rest = append(m.rest, piece...)
+	var now []byte
+	for {
+		length, isMessage := frame(m.rest)
+		if length == 0 {
+			break
+		}
+		var one []byte
+		one, m.rest = m.rest[:length], m.rest[length:]
+		times, late := 1, time.Duration(0)
+		if isMessage {
+			times, late = m.wire.fate()
+		}
+		for range times {
+			if late > 0 {
+				m.later(slices.Clone(one), late)
+				continue
+			}
+			now = append(now, one...)
+		}
+	}
+	m.rest = slices.Clone(m.rest)
+	if err := m.write(now); err != nil {
+		return 0, err
+	}
+	return len(piece), nil
+}
+
+func (m *mangler) write(frames []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, err := m.to.Write(frames)
+	return err
+}
+
+func (m *mangler) later(frame []byte, late time.Duration) {
+	m.late.Go(func() {
+		select {
+		case <-time.After(late):
+			_ = m.write(frame) // the connection may have ended
+		case <-m.over:
+		}
+	})
+}
+
+// fate is how often a message comes, and how late.
+func (w *Wire) fate() (times int, late time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	times = 1
+	if rand.Float64() < w.mischief.Double {
+		times = 2
+		w.twice++
+	}
+	if w.mischief.By > 0 && rand.Float64() < w.mischief.Late {
+		late = rand.N(w.mischief.By)
+		w.tardy++
+	}
+	return times, late
+}
+
+// frame returns the length of the first frame, or 0 if its end is not there yet, and
+// whether it is a message.
+func frame(text []byte) (length int, isMessage bool) {
+	line, _, whole := bytes.Cut(text, []byte("\r\n"))
+	if !whole {
+		return 0, false
+	}
+	length = len(line) + len("\r\n")
+	words := bytes.Fields(line)
+	if len(words) < 3 {
+		return length, false
+	}
+	switch string(bytes.ToUpper(words[0])) {
+	case "PUB", "HPUB", "MSG", "HMSG":
+		size, err := strconv.Atoi(string(words[len(words)-1]))
+		if err != nil {
+			return length, false
+		}
+		if length += size + len("\r\n"); length > len(text) {
+			return 0, false
+		}
+		return length, true
+	}
+	return length, false
+}
