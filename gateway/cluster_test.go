@@ -20,6 +20,7 @@ import (
 	"adgateway/gateway/members"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/histories"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -128,13 +129,18 @@ func TestAPlanIsAppliedOnceBySeveralGateways(t *testing.T) {
 	}}), nil)
 	id := planID(t, call(c.servers[0], http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
 	var group sync.WaitGroup
+	var calls histories.Recorder
 	statuses := make(chan int, 30)
 	for range cap(statuses) {
 		group.Go(func() {
-			statuses <- call(c.any(), http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+id, "").Code
+			use := calls.Begin(histories.Op{Of: id, Do: "use"})
+			status := call(c.any(), http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+id, "").Code
+			use.End(histories.Answer{Refused: status == http.StatusConflict})
+			statuses <- status
 		})
 	}
 	group.Wait()
+	calls.Check(t, histories.Once, "one plan")
 	close(statuses)
 	done := 0
 	for status := range statuses {
@@ -171,12 +177,16 @@ func TestABudgetIsOneForAllGateways(t *testing.T) {
 	})
 	assert.NotNil(t, accounts)
 	var group sync.WaitGroup
+	var calls histories.Recorder
 	var done, refused atomic.Int64
 	tries := make(chan int)
 	for range 20 {
 		group.Go(func() {
 			for n := range tries {
-				switch w := call(c.servers[n%3], http.MethodDelete, fmt.Sprintf("/api/ADUser/user%d", n), "", header); w.Code {
+				spend := calls.Begin(histories.Op{Of: "deletions", At: n % 3, Do: "spend"})
+				w := call(c.servers[n%3], http.MethodDelete, fmt.Sprintf("/api/ADUser/user%d", n), "", header)
+				spend.End(histories.Answer{Refused: w.Code == http.StatusTooManyRequests})
+				switch w.Code {
 				case http.StatusOK:
 					done.Add(1)
 				case http.StatusTooManyRequests:
@@ -193,6 +203,7 @@ func TestABudgetIsOneForAllGateways(t *testing.T) {
 	}
 	close(tries)
 	group.Wait()
+	calls.Check(t, histories.Budget(50), "one budget")
 	assert.EqualValues(t, 50, removed.Load())
 	assert.EqualValues(t, 50, done.Load())
 	assert.EqualValues(t, 450, refused.Load())
@@ -202,10 +213,13 @@ func TestABudgetIsOneForAllGateways(t *testing.T) {
 // one at another gateway has left (many W12).
 func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 	var value, within, most atomic.Int64
+	var changes histories.Recorder
 	run := func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		read := value.Load()
+		change := changes.Begin(histories.Op{Of: "g-1", Do: "change", Expect: fmt.Sprint(read), Value: fmt.Sprint(read + 1)})
 		if err := req.Announced(ps.Intent{Effect: ps.EffectChanged, Server: "dc1", Objects: []ps.Intended{
 			{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: fmt.Sprint(read), After: fmt.Sprint(read + 1)}}}}}); err != nil {
+			change.End(histories.Answer{Refused: true})
 			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 		}
 		now := within.Add(1)
@@ -214,6 +228,7 @@ func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 		}
 		value.Store(read + 1)
 		within.Add(-1)
+		change.End(histories.Answer{})
 		return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
 	}
 	c := newCluster(t, keep.NewMemory(nil), same(&fakeRunner{run: run}), nil)
@@ -228,6 +243,7 @@ func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 		})
 	}
 	group.Wait()
+	changes.Check(t, histories.Leases, "one object")
 	assert.EqualValues(t, 1, most.Load())
 	assert.Equal(t, done.Load(), value.Load(), "no change is lost")
 	assert.EqualValues(t, 30, done.Load())

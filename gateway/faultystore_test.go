@@ -17,6 +17,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/histories"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,7 @@ type cities struct {
 	of     map[string]string
 	writes map[string][]string // request ids, by user
 	random *rand.Rand
+	calls  histories.Recorder
 }
 
 func (d *cities) run(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -50,10 +52,12 @@ func (d *cities) run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	if err := req.Announced(intent); err != nil {
 		return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 	}
+	write := d.calls.Begin(histories.Op{Of: user, Do: "write"})
 	d.mu.Lock()
 	d.of[user] = "Rome"
 	d.writes[user] = append(d.writes[user], req.ID)
 	d.mu.Unlock()
+	write.End(histories.Answer{})
 	if unlucky {
 		return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &intent}
 	}
@@ -97,7 +101,9 @@ func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *Serv
 			group.Go(func() {
 				name := fmt.Sprintf("user%d", user)
 				for ctx.Err() == nil {
+					asked := d.calls.Begin(histories.Op{Of: name, Do: "call"})
 					w := call(server(), http.MethodPut, "/api/ADUser/"+name, `{"City":"Rome"}`, "Content-Type: application/json", "Idempotency-Key: key-of-"+name)
+					asked.End(histories.Answer{Refused: w.Code != http.StatusOK, Value: w.Header().Get(changeHeader)})
 					switch w.Code {
 					case http.StatusOK:
 						return
@@ -116,9 +122,11 @@ func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *Serv
 	group.Wait()
 }
 
-// madeOnce checks that each user was changed once.
+// madeOnce checks that each user was changed once, before anybody was told so, and that all
+// were told the same.
 func (d *cities) madeOnce(t *testing.T, seed uint64) {
 	t.Helper()
+	d.calls.Check(t, histories.Keys, fmt.Sprint("seed ", seed))
 	for user := range users {
 		assert.Len(t, d.writes[fmt.Sprintf("user%d", user)], 1, "seed %d, user %d", seed, user)
 	}
@@ -167,6 +175,7 @@ func TestAFaultyStoreAppliesNoPlanTwice(t *testing.T) {
 			return result, err
 		})
 		var group sync.WaitGroup
+		var calls histories.Recorder
 		applied := 0
 		for user := range 5 {
 			path := fmt.Sprintf("/api/ADUser/user%d/Disable", user)
@@ -180,15 +189,22 @@ func TestAFaultyStoreAppliesNoPlanTwice(t *testing.T) {
 			mu.Unlock()
 			for range 4 {
 				group.Go(func() {
-					if w := call(s, http.MethodPut, path+"?PlanId="+id, ""); w.Code == http.StatusOK {
+					use := calls.Begin(histories.Op{Of: id, Do: "use"})
+					w := call(s, http.MethodPut, path+"?PlanId="+id, "")
+					switch w.Code {
+					case http.StatusOK:
+						use.End(histories.Answer{})
 						mu.Lock()
 						applied++
 						mu.Unlock()
+					case http.StatusConflict:
+						use.End(histories.Answer{Refused: true})
 					}
 				})
 			}
 		}
 		group.Wait()
+		calls.Check(t, histories.Once, fmt.Sprint("seed ", seed))
 		for user, times := range made {
 			assert.Equal(t, 1, times, user)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,8 +15,10 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/histories"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -219,6 +222,58 @@ func TestANameIsGivenAtOneController(t *testing.T) {
 	status, got = create(2)
 	require.Equal(t, http.StatusConflict, status)
 	assert.Equal(t, schema.Conflict, got.Error.Code, "the rule of its own controller decides")
+}
+
+// TestANameIsHeldForOneController: whichever gateways create it at once, and whatever the
+// store loses, a name is given by one controller only as long as that has not replicated.
+func TestANameIsHeldForOneController(t *testing.T) {
+	for seed := range uint64(3) {
+		var calls histories.Recorder
+		runner := func(n int) ps.Runner {
+			controller := fmt.Sprint("dc", n%2)
+			return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+				raw, _ := req.Args["GroupName"].MarshalJSON()
+				name := strings.Trim(string(raw), `"`)
+				if !req.Write {
+					return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(`[{"guid":"g-` + name + `","dn":"CN=` + name + `,OU=Sales,DC=corp","age":1,"state":{"exists":"False"},"record":null}]`))
+				}
+				give := calls.Begin(histories.Op{Of: name, At: n, Do: "give", Value: controller})
+				err := req.Announced(ps.Intent{Effect: ps.EffectCreated, Server: controller, Objects: []ps.Intended{{
+					Account: name, Name: name, Parent: "OU=Sales,DC=corp", Changes: []ps.IntendedChange{{Name: "exists", Before: "False", After: "True"}},
+				}}})
+				if err != nil { // the gateway writes nothing, whatever the store has
+					give.Forget()
+					return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+				}
+				give.End(histories.Answer{})
+				return &ps.Result{Effect: ps.EffectCreated, Server: controller, Changes: []ps.Change{{GUID: "g-" + name}}}, req.Records(json.RawMessage("[" + sample(schema.Group) + "]"))
+			}}
+		}
+		faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0)
+		t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
+		c := newCluster(t, faulty, runner, nil)
+		faulty.Fail(0.2)
+		var group sync.WaitGroup
+		var given, pending atomic.Int64
+		for n := range 60 {
+			group.Go(func() {
+				w := call(c.servers[n%3], http.MethodPost, fmt.Sprintf("/api/ADGroups/name%d/Security?GroupScope=Global", n/6), "")
+				switch {
+				case w.Code == http.StatusCreated:
+					given.Add(1)
+				case strings.Contains(w.Body.String(), string(schema.NamePending)):
+					pending.Add(1)
+				}
+				assert.NotEqual(t, http.StatusInternalServerError, w.Code, w.Body)
+			})
+		}
+		group.Wait()
+		faulty.Heal()
+		t.Logf("seed %d: %d given, %d pending", seed, given.Load(), pending.Load())
+		assert.NotZero(t, given.Load())
+		assert.NotZero(t, pending.Load())
+		calls.Check(t, histories.Names, fmt.Sprint("seed ", seed))
+	}
 }
 
 func TestLate(t *testing.T) {

@@ -8,6 +8,7 @@
 package histories
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -37,8 +38,17 @@ type Answer struct {
 // Recorder is a history that grows. The zero value is empty. It is safe for concurrent use.
 type Recorder struct {
 	mu    sync.Mutex
-	now   int64
+	last  int64
 	calls []*Call
+}
+
+// started is from when times are counted.
+var started = time.Now()
+
+// now returns the time in nanoseconds, later each time that it is called.
+func (r *Recorder) now() int64 {
+	r.last = max(r.last+1, time.Since(started).Nanoseconds())
+	return r.last
 }
 
 // Call is one that has begun. Without [Call.End] its answer was lost: whatever it does may
@@ -55,8 +65,7 @@ type Call struct {
 func (r *Recorder) Begin(op Op) *Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.now++
-	c := &Call{r: r, op: op, begin: r.now}
+	c := &Call{r: r, op: op, begin: r.now()}
 	r.calls = append(r.calls, c)
 	return c
 }
@@ -65,8 +74,15 @@ func (r *Recorder) Begin(op Op) *Call {
 func (c *Call) End(answer Answer) {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
-	c.r.now++
-	c.end, c.answer = c.r.now, answer
+	c.end, c.answer = c.r.now(), answer
+}
+
+// Happened records what was done at a time, as was found afterwards.
+func (r *Recorder) Happened(op Op, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	moment := at.Sub(started).Nanoseconds()
+	r.calls = append(r.calls, &Call{r: r, op: op, begin: moment, end: moment})
 }
 
 // Forget takes back a call that certainly did nothing, and that learned nothing.
@@ -76,25 +92,23 @@ func (c *Call) Forget() {
 	c.r.calls = slices.DeleteFunc(c.r.calls, func(one *Call) bool { return one == c })
 }
 
-// String describes a call and its answer.
-func (c *Call) String() string {
-	text := fmt.Sprintf("%4d to ", c.begin)
-	if c.end == 0 {
-		text += "   ?"
-	} else {
-		text += fmt.Sprintf("%4d", c.end)
+// describe says when a call began and ended, after a moment in milliseconds, and the rest.
+func (c *Call) describe(after int64) string {
+	ms := func(at int64) string { return fmt.Sprintf("%10.3f", float64(at-after)/1e6) }
+	text, answer := ms(c.begin)+" to ", fmt.Sprintf("%q", c.answer.Value)
+	switch {
+	case c.end == 0:
+		text, answer = text+fmt.Sprintf("%10s", "?"), "the answer was lost"
+	case c.answer.Refused:
+		text, answer = text+ms(c.end), "refused"
+	default:
+		text += ms(c.end)
 	}
 	text += fmt.Sprintf("  at %d %s %s", c.op.At, c.op.Do, c.op.Of)
 	if c.op.Expect != "" || c.op.Value != "" {
 		text += fmt.Sprintf(" %q -> %q", c.op.Expect, c.op.Value)
 	}
-	switch {
-	case c.end == 0:
-		return text + ": the answer was lost"
-	case c.answer.Refused:
-		return text + ": refused"
-	}
-	return text + fmt.Sprintf(": %q", c.answer.Value)
+	return text + ": " + answer
 }
 
 // Counts returns how many calls there are, and how many of them were not answered.
@@ -149,10 +163,12 @@ func (r *Recorder) Contradiction(m Model) string {
 	return ""
 }
 
+// describe returns a line for each call, in the order in which they began.
 func describe(calls []*Call) string {
+	slices.SortFunc(calls, func(a, b *Call) int { return cmp.Compare(a.begin, b.begin) })
 	var lines []string
 	for _, c := range calls {
-		lines = append(lines, c.String())
+		lines = append(lines, c.describe(calls[0].begin))
 	}
 	return strings.Join(lines, "\n")
 }

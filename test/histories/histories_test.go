@@ -1,8 +1,10 @@
 package histories
 
 import (
+	"regexp"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -129,6 +131,13 @@ func TestModels(t *testing.T) {
 			r.add(call, said("200"))
 			r.add(call, said("201"))
 		}, false},
+		"a key is answered without saying more": {Keys, func(r *Recorder) {
+			r.add(run, done)
+			r.add(call, said("200"))
+			r.add(call, done)
+			r.add(call, said("200"))
+		}, true},
+		"a key that has not run is answered without saying more": {Keys, func(r *Recorder) { r.add(call, done) }, false},
 		"a key is answered before it has run": {Keys, func(r *Recorder) {
 			r.add(call, said("200"))
 			r.add(run, done)
@@ -210,15 +219,18 @@ func TestModels(t *testing.T) {
 func TestWhatContradictsIsShown(t *testing.T) {
 	var r Recorder
 	r.add(Op{Of: "other", Do: "use"}, done)
-	r.add(Op{Of: "p", At: 1, Do: "use"}, done)
 	r.Begin(Op{Of: "p", At: 1, Do: "use"})
 	r.Begin(Op{Of: "p", At: 1, Do: "use"}).Forget()
 	r.add(Op{Of: "p", At: 2, Do: "use", Value: "x"}, said("y"))
-	assert.Equal(t, `   3 to    4  at 1 use p: ""
-   5 to    ?  at 1 use p: the answer was lost
-   7 to    8  at 2 use p "" -> "x": "y"`, r.Contradiction(Once))
+	r.add(Op{Of: "p", At: 2, Do: "use"}, refused)
+	r.Happened(Op{Of: "p", At: 1, Do: "use"}, time.Now().Add(-time.Hour))
+	got := regexp.MustCompile(` *[0-9]+\.[0-9]{3}`).ReplaceAllString(r.Contradiction(Once), "T")
+	assert.Equal(t, `T toT  at 1 use p: ""
+T to          ?  at 1 use p: the answer was lost
+T toT  at 2 use p "" -> "x": "y"
+T toT  at 2 use p: refused`, got)
 	all, lost := r.Counts()
-	assert.Equal(t, []int{4, 1}, []int{all, lost})
+	assert.Equal(t, []int{5, 1}, []int{all, lost})
 }
 
 func TestARecorderIsSafe(t *testing.T) {

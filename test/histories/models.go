@@ -84,14 +84,17 @@ func orAbsent(value string) string {
 }
 
 // Keys is an idempotency key: "write" is what its change does to the directory, "call" asks
-// for it and is told Value. It is written once, before anybody is told so, and everybody is
-// told the same. Who is refused is told nothing about the change.
+// for it and is told that it is done, as Value if that is not empty. It is written once,
+// before anybody is told so, and everybody is told the same. Who is refused is told nothing
+// about the change.
 var Keys = model("a key runs once, with one answer", keyState{}, func(state keyState, op Op, answer *Answer) (bool, keyState) {
 	switch {
 	case op.Do == "write":
 		return !state.written, keyState{true, state.answer}
 	case answer == nil, answer.Refused:
 		return true, state
+	case answer.Value == "":
+		return state.written, state
 	case state.answer == "":
 		return state.written, keyState{state.written, answer.Value}
 	}

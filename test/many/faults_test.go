@@ -52,7 +52,21 @@ var faults = []fault{
 		f.toEngine(i, func(w *enginetest.Wire) { w.Delay(late) })
 		return func() { f.toEngine(i, func(w *enginetest.Wire) { w.Delay(0) }) }
 	}},
+	{"deaf", false, func(f *fleet, i int, _ *rand.Rand) func() {
+		f.toEngine(i, func(w *enginetest.Wire) { w.HoldAnswers(true) })
+		return func() { f.toEngine(i, func(w *enginetest.Wire) { w.HoldAnswers(false) }) }
+	}},
+	{"double", false, mischief(enginetest.Mischief{Double: 0.3})},
+	{"late", false, mischief(enginetest.Mischief{Late: 0.1, Double: 0.1, By: 5 * time.Second})}, // longer than the driver waits
 	{"clock", false, nil}, // it is killed, and has another clock from then on
+}
+
+// mischief returns the begin of a fault of what a gateway and the engine tell each other.
+func mischief(m enginetest.Mischief) func(*fleet, int, *rand.Rand) func() {
+	return func(f *fleet, i int, _ *rand.Rand) func() {
+		f.toEngine(i, func(w *enginetest.Wire) { w.Mischief(m) })
+		return func() { f.toEngine(i, func(w *enginetest.Wire) { w.Mischief(enginetest.Mischief{}) }) }
+	}
 }
 
 // toEngine calls do with the wires of a gateway to the engine.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"adgateway/ps/sandbox/directory"
+	"adgateway/test/histories"
 	"adgateway/test/systemtest"
 
 	"github.com/stretchr/testify/assert"
@@ -66,6 +67,7 @@ type crowd struct {
 	patience time.Duration // for one item, which is left open then
 	repeats  atomic.Int64  // answers to keys that were settled before, which must be the same
 	wrong    sync.Map      // what must not be
+	calls    histories.Recorder
 }
 
 // work settles items one after the other, each of them at gateways at random.
@@ -123,8 +125,10 @@ func (c *crowd) ask(ctx context.Context, gateway int, it *item) {
 	request.Header.Set("Auth-Token", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", it.key)
+	call := c.calls.Begin(histories.Op{Of: it.key, At: gateway, Do: "call"})
 	response, err := c.client.Do(request)
 	if err != nil {
+		call.Forget()
 		return // it was killed, or is not there yet
 	}
 	defer response.Body.Close()
@@ -132,8 +136,10 @@ func (c *crowd) ask(ctx context.Context, gateway int, it *item) {
 		Error struct{ Code, Outcome string }
 	}
 	if json.NewDecoder(response.Body).Decode(&answer) != nil {
+		call.Forget()
 		return // it was killed meanwhile
 	}
+	call.End(histories.Answer{Refused: response.StatusCode/100 != 2, Value: response.Header.Get("X-Change-Id")})
 	switch {
 	case response.StatusCode/100 == 2:
 	case answer.Error.Outcome == "unknown" || answer.Error.Outcome == "partial":
@@ -150,7 +156,7 @@ func (c *crowd) ask(ctx context.Context, gateway int, it *item) {
 // http.writeTimeout and a minute (many Z1). Who is not that patient leaves items open.
 const leaseEnds = 75 * time.Second
 
-// TestFaultsAmongMany: whichever gateways and nodes are killed, stopped, cut off, slow or
+// TestFaultsAmongMany: whichever gateways and nodes are killed, stopped, cut off, slow, deaf or
 // have a wrong clock, a key runs at most once, what was confirmed is in the directory, and
 // nothing else is. FAULTS, FAULT_EVERY_MS, FAULT_LASTS_MS, MANY_ITEMS, PATIENCE_S and SEED
 // are for longer runs; FAULT is one kind of them only.
@@ -193,7 +199,12 @@ func TestFaultsAmongMany(t *testing.T) {
 		t.Errorf("%d are open:\n%s", len(left), strings.Join(left[:min(len(left), 10)], "\n"))
 	}
 	c.wrong.Range(func(_, what any) bool { t.Error(what); return true })
-	f.verify(all, started)
+	for key, times := range f.verify(all, started) {
+		for _, at := range times {
+			c.calls.Happened(histories.Op{Of: key, Do: "write"}, at)
+		}
+	}
+	c.calls.Check(t, histories.Keys, fmt.Sprint("seed ", seed))
 }
 
 func unsettled(all []*item) (left []string) {
@@ -224,22 +235,25 @@ func (f *fleet) last() int64 {
 	return last
 }
 
-// verify holds the write log against what the clients were told.
-func (f *fleet) verify(all []*item, started int64) {
+// verify holds the write log against what the clients were told, and returns when each key
+// wrote.
+func (f *fleet) verify(all []*item, started int64) (wrote map[string][]time.Time) {
 	f.t.Helper()
-	times := map[string]int{} // by object and value
+	wrote = map[string][]time.Time{}
+	times := map[string][]time.Time{} // by object and value
 	for _, w := range f.writes.After(started, 1<<30) {
 		switch {
 		case w.Op == "add record":
 			name, _, _ := strings.Cut(strings.Join(w.After, ""), ".")
 			name, _, _ = strings.Cut(name, "\t")
 			name, _, _ = strings.Cut(name, " ")
-			times["cname "+name]++
+			times["cname "+name] = append(times["cname "+name], w.Time)
 		case w.Op == "add" && w.Attribute == "":
 			name, _, _ := strings.Cut(strings.TrimPrefix(w.Object, "CN="), ",")
-			times["user "+name]++
+			times["user "+name] = append(times["user "+name], w.Time)
 		case w.Attribute == "l":
-			times["city "+strings.Join(w.After, "")]++
+			name := "city " + strings.Join(w.After, "")
+			times[name] = append(times[name], w.Time)
 		case w.Op == "add" || strings.HasPrefix(w.Object, "CN=many"): // the parts of a creation
 		default:
 			assert.Fail(f.t, "a write that nobody asked for", "%+v", w)
@@ -251,7 +265,8 @@ func (f *fleet) verify(all []*item, started int64) {
 		if it.attribute == "cname" {
 			name = "cname many" + it.value
 		}
-		made := times[name]
+		wrote[it.key] = times[name]
+		made := len(times[name])
 		delete(times, name)
 		assert.LessOrEqual(f.t, made, 1, "%s (%s %s) was made twice", it.key, it.method, it.path)
 		switch {
@@ -269,6 +284,7 @@ func (f *fleet) verify(all []*item, started int64) {
 	if f.t.Failed() {
 		f.showLogs()
 	}
+	return wrote
 }
 
 // showLogs shows what the gateways have said.

@@ -263,7 +263,7 @@ func newFleet(t testing.TB, settings ...string) *fleet {
 		var servers []string
 		var wires []*enginetest.Wire
 		for _, client := range clients {
-			wire, err := enginetest.NewWire(client)
+			wire, err := enginetest.NewClientWire(client)
 			require.NoError(t, err)
 			t.Cleanup(wire.Close)
 			wires, servers = append(wires, wire), append(servers, "nats://"+wire.Address())

@@ -166,14 +166,15 @@ type storeFault struct {
 	begin func(s *shared, i int) (end func())
 }
 
-func (s *shared) mischief(i int, m enginetest.Mischief) func() {
-	for _, wire := range s.wires[i] {
-		wire.Mischief(m)
-	}
-	return func() {
-		for _, wire := range s.wires[i] {
-			wire.Mischief(enginetest.Mischief{})
-		}
+func (s *shared) mischief(i int, m enginetest.Mischief) (end func()) {
+	s.each(i, func(w *enginetest.Wire) { w.Mischief(m) })
+	return func() { s.each(i, func(w *enginetest.Wire) { w.Mischief(enginetest.Mischief{}) }) }
+}
+
+// each calls do with the wires of a gateway.
+func (s *shared) each(gateway int, do func(*enginetest.Wire)) {
+	for _, wire := range s.wires[gateway] {
+		do(wire)
 	}
 }
 
@@ -186,14 +187,12 @@ var storeFaults = []storeFault{
 		return s.mischief(i, enginetest.Mischief{Late: 0.1, Double: 0.1, By: 5 * time.Second})
 	}},
 	{"slow", func(s *shared, i int) func() {
-		for _, wire := range s.wires[i] {
-			wire.Delay(50 * time.Millisecond)
-		}
-		return func() {
-			for _, wire := range s.wires[i] {
-				wire.Delay(0)
-			}
-		}
+		s.each(i, func(w *enginetest.Wire) { w.Delay(50 * time.Millisecond) })
+		return func() { s.each(i, func(w *enginetest.Wire) { w.Delay(0) }) }
+	}},
+	{"gateway deaf", func(s *shared, i int) func() {
+		s.each(i, func(w *enginetest.Wire) { w.HoldAnswers(true) })
+		return func() { s.each(i, func(w *enginetest.Wire) { w.HoldAnswers(false) }) }
 	}},
 	{"gateway cut off", func(s *shared, i int) func() {
 		s.cut(i, true)
@@ -219,9 +218,7 @@ var storeFaults = []storeFault{
 
 // cut holds back everything between a gateway and the engine, or lets it pass again.
 func (s *shared) cut(gateway int, off bool) {
-	for _, wire := range s.wires[gateway] {
-		wire.Hold(off)
-	}
+	s.each(gateway, func(w *enginetest.Wire) { w.Hold(off) })
 }
 
 // TestStoresAreLinearizable: whatever happens to the engine and on the way to it, each write

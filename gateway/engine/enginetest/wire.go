@@ -20,6 +20,7 @@ type Wire struct {
 	change *sync.Cond    // of what follows
 	target string        // empty until it is known
 	holds  int           // how often it is held
+	deaf   bool          // what comes back is held
 	late   time.Duration // the most that a piece is late
 	tap    func([]byte)
 	framed bool // it is one between a client and a node
@@ -61,6 +62,10 @@ func (w *Wire) Hold(on bool) {
 	})
 }
 
+// HoldAnswers keeps back what the other end sends, or lets it pass again: what is sent there
+// arrives, and nobody hears of it.
+func (w *Wire) HoldAnswers(on bool) { w.set(func() { w.deaf = on }) }
+
 // Delay makes each piece late by a time at random, at most this.
 func (w *Wire) Delay(most time.Duration) { w.set(func() { w.late = most }) }
 
@@ -90,8 +95,8 @@ func (w *Wire) set(change func()) {
 	w.change.Broadcast()
 }
 
-// pass waits until bytes may pass, and reports false when the wire is closed.
-func (w *Wire) pass(bytes []byte) bool {
+// pass waits until bytes may pass, there or back, and reports false when the wire is closed.
+func (w *Wire) pass(bytes []byte, back bool) bool {
 	w.mu.Lock()
 	late, tap := w.late, w.tap
 	w.mu.Unlock()
@@ -103,7 +108,7 @@ func (w *Wire) pass(bytes []byte) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for !w.closed && (w.holds > 0 || w.target == "") {
+	for !w.closed && (w.holds > 0 || back && w.deaf || w.target == "") {
 		w.change.Wait()
 	}
 	if tap != nil && !w.closed && len(bytes) > 0 {
@@ -145,7 +150,7 @@ func (w *Wire) accept() {
 
 func (w *Wire) serve(near net.Conn) {
 	defer w.drop(near)
-	if !w.pass(nil) {
+	if !w.pass(nil, false) {
 		return
 	}
 	w.mu.Lock()
@@ -157,13 +162,13 @@ func (w *Wire) serve(near net.Conn) {
 	}
 	defer w.drop(far)
 	var back sync.WaitGroup
-	back.Go(func() { w.copy(near, far) })
-	w.copy(far, near)
+	back.Go(func() { w.copy(near, far, true) })
+	w.copy(far, near, false)
 	back.Wait()
 }
 
 // copy passes bytes on, and closes both ends when one of them ends.
-func (w *Wire) copy(to, from net.Conn) {
+func (w *Wire) copy(to, from net.Conn, back bool) {
 	out := io.Writer(to)
 	if w.framed {
 		m := newMangler(w, to)
@@ -178,7 +183,7 @@ func (w *Wire) copy(to, from net.Conn) {
 	for {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			if !w.pass(buffer[:n]) {
+			if !w.pass(buffer[:n], back) {
 				return
 			}
 			if _, err := out.Write(buffer[:n]); err != nil {

@@ -217,19 +217,21 @@ type follower struct {
 
 	parts   []keep.Arrival // of one that may not be
 	token   token
+	last    keep.Revision // sequence that its last message has, or had
 	through uint64
 	time    time.Time
 }
 
 // add adds a message. A decision is complete with its last message, or when that of
-// another one follows: then the last is not there any more.
+// another one follows: then the last is not there any more. It is recognized by any of its
+// messages.
 func (f *follower) add(m *message, sequence uint64, at time.Time) {
 	if f.token != m.Token {
 		f.flush()
 	}
 	f.parts, f.token, f.through, f.time = append(f.parts, m.arrivals(sequence)...), m.Token, sequence, at
+	f.last = keep.Revision(sequence + uint64(m.Left))
 	if m.Left == 0 {
-		f.tokens[m.Token] = keep.Revision(sequence)
 		f.flush()
 	}
 }
@@ -237,6 +239,7 @@ func (f *follower) add(m *message, sequence uint64, at time.Time) {
 func (f *follower) flush() {
 	if len(f.parts) > 0 {
 		f.whole, f.sequence, f.at = append(f.whole, f.parts...), f.through, f.time
+		f.tokens[f.token] = f.last
 		f.parts = nil
 	}
 }

@@ -71,12 +71,10 @@ func (s *Store) compose(all []*write, strict bool) (b *batch, rest []*write, err
 		case err == nil:
 		case errors.Is(err, errLater):
 			rest = append(rest, w)
-		case errors.Is(err, keep.ErrConflict) && w.doubt != nil:
-			s.end(w, 0, w.failure(err)) // it may be a conflict with itself
 		case errors.Is(err, keep.ErrUnreachable):
 			return b, append(append(b.writes, rest...), all[i:]...), err
 		default:
-			s.end(w, 0, err)
+			s.end(w, 0, w.failure(err)) // what is in doubt may conflict with itself
 		}
 	}
 	if len(b.writes) > 0 {
@@ -101,19 +99,24 @@ func (s *Store) sawAny(w *write) keep.Revision {
 // add adds a call, all of it or nothing.
 func (b *batch) add(w *write, strict bool) error {
 	var parts []part
+	expects := map[string]uint64{}
 	ends := map[keep.Log]end{}
 	logs := len(b.ends)
 	for i := range w.changes {
 		c := &w.changes[i]
 		if c.Log == "" {
-			if b.touched[hashed(string(c.Kind), c.Key)] {
+			name := hashed(string(c.Kind), c.Key)
+			if b.touched[name] {
 				return errLater
 			}
 			p, err := b.value(c, strict)
 			if err != nil {
 				return err
 			}
-			parts = append(parts, p)
+			if w.doubt != nil && p.expect != w.expects[name] { // it may have been made, and removed since
+				return fmt.Errorf("%w: %s %q", keep.ErrConflict, c.Kind, c.Key)
+			}
+			parts, expects[name] = append(parts, p), p.expect
 			continue
 		}
 		e, known := ends[c.Log]
@@ -139,11 +142,10 @@ func (b *batch) add(w *write, strict bool) error {
 	for log, e := range ends {
 		b.ends[log] = &e
 	}
-	for i := range w.changes {
-		if c := &w.changes[i]; c.Log == "" {
-			b.touched[hashed(string(c.Kind), c.Key)] = true
-		}
+	for name := range expects {
+		b.touched[name] = true
 	}
+	w.expects = expects
 	for i := range parts {
 		parts[i].Own = uint16(len(parts) - 1 - i)
 	}

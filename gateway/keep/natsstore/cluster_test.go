@@ -86,9 +86,8 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 	}
 }
 
-// What reaches the engine twice does not conflict with itself, even if another gateway has
-// changed the value meanwhile (many E11).
-func TestWhatComesTwiceIsNoConflict(t *testing.T) {
+// behindWire opens two stores: the first one reaches the engine over a wire only.
+func behindWire(t *testing.T) (first, second *Store, wire *enginetest.Wire) {
 	engine := enginetest.Start(t, 3)
 	urls := strings.Join(engine.URLs(), ",")
 	create(t, urls, "c", 3)
@@ -96,13 +95,91 @@ func TestWhatComesTwiceIsNoConflict(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(wire.Close)
 	folder := t.TempDir()
-	doubled := func(o ...nats.Option) (*nats.Conn, error) {
+	first, err = Open(t.Context(), Options{Name: "c", Gateway: "gw1", Mirror: filepath.Join(folder, "gw1"), Patience: time.Minute, Connect: func(o ...nats.Option) (*nats.Conn, error) {
 		return nats.Connect("nats://"+wire.Address(), append(o, nats.IgnoreDiscoveredServers())...)
-	}
-	first, err := Open(t.Context(), Options{Name: "c", Gateway: "gw1", Mirror: filepath.Join(folder, "gw1"), Connect: doubled})
+	}})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, first.Close()) })
-	second := open(t, urls, "c", "gw2", folder)
+	return first, open(t, urls, "c", "gw2", folder), wire
+}
+
+// What was made is not made again because the answer was lost, even if another gateway has
+// removed or replaced it before it was seen here (many E11).
+func TestWhatIsNotHeardIsNotMadeTwice(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls [][]keep.Change                                // of one batch
+		other func(ctx context.Context, second *Store) error // once they were made
+		known bool                                           // that they were
+		log   []string                                       // in the end
+	}{
+		"a value that was removed": {
+			calls: [][]keep.Change{{set("a", "1", keep.Absent)}},
+			other: func(ctx context.Context, second *Store) error {
+				found, err := second.Get(ctx, "k", "a")
+				if err == nil {
+					_, err = second.Apply(ctx, keep.Change{Kind: "k", Key: "a", Expect: found.Revision})
+				}
+				return err
+			},
+		},
+		"entries of a log that has gone on": {
+			calls: [][]keep.Change{{said("b")}, {said("c")}},
+			other: func(ctx context.Context, second *Store) error {
+				if len(logged(ctx, t, second)) < 2 {
+					return keep.ErrAbsent
+				}
+				_, err := second.Apply(ctx, said("d"))
+				return err
+			},
+			known: true,
+			log:   []string{"b", "c", "d"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, second, wire := behindWire(t)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			var calls []*write
+			for _, changes := range c.calls {
+				calls = append(calls, &write{changes: changes, done: make(chan struct{})})
+			}
+			wire.HoldAnswers(true)
+			made := make(chan struct{})
+			go func() {
+				defer close(made)
+				first.applyAll(calls)
+			}()
+			require.Eventually(t, func() bool { return c.other(ctx, second) == nil }, 20*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return !first.conn.IsConnected() }, 20*time.Second, 5*time.Millisecond, "it looks for another node")
+			wire.HoldAnswers(false)
+			<-made
+			for _, w := range calls {
+				if c.known {
+					assert.NoError(t, w.err)
+					continue
+				}
+				require.ErrorIs(t, w.err, keep.ErrUnreachable, "nobody knows")
+				assert.NotErrorIs(t, w.err, keep.ErrNotSent)
+			}
+			assert.Equal(t, c.log, logged(ctx, t, second))
+			_, err := second.Get(ctx, "k", "a")
+			assert.ErrorIs(t, err, keep.ErrAbsent, "it was removed")
+		})
+	}
+}
+
+// logged returns what is in the log.
+func logged(ctx context.Context, t *testing.T, s *Store) (all []string) {
+	require.NoError(t, s.Reach(ctx))
+	require.NoError(t, s.Log(ctx, "log", keep.Position{}, func(a keep.Appended) bool { all = append(all, string(a.Value)); return true }))
+	return all
+}
+
+// What reaches the engine twice does not conflict with itself, even if another gateway has
+// changed the value meanwhile (many E11).
+func TestWhatComesTwiceIsNoConflict(t *testing.T) {
+	first, second, wire := behindWire(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for name, c := range map[string]struct {

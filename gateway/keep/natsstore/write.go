@@ -33,8 +33,9 @@ type write struct {
 	revision keep.Revision
 	err      error
 
-	sent  []sending
-	doubt error // why it is not known what became of the last one
+	sent    []sending
+	expects map[string]uint64 // sequences that the last one expected, by the names of the values
+	doubt   error             // why it is not known what became of one of them
 }
 
 // sending is a batch that a call was sent with.
@@ -140,15 +141,11 @@ func (s *Store) end(w *write, revision keep.Revision, err error) {
 	s.note(err)
 	w.revision, w.err = revision, err
 	close(w.done)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, one := range w.sent {
-		delete(s.seen, one.token) // those that shared the batch are answered at the same time, or have been
-	}
 }
 
 // applyAll makes the changes of several calls, each of which conflicts by itself.
 func (s *Store) applyAll(all []*write) {
+	defer s.forget()
 	until := time.Now().Add(s.patience())
 	strict := false // the last try was refused: nothing is taken from the mirror that it may not know
 	for len(all) > 0 {
@@ -195,6 +192,14 @@ func (s *Store) applyAll(all []*write) {
 		all = append(b.writes, all...)
 		s.pause()
 	}
+}
+
+// forget ends the wait for decisions: all calls that may have been made with them are
+// answered.
+func (s *Store) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.seen)
 }
 
 // failure returns what a call fails with that cannot be tried any longer.
