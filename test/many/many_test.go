@@ -156,9 +156,9 @@ func (c *crowd) ask(ctx context.Context, gateway int, it *item) {
 // http.writeTimeout and a minute (many Z1). Who is not that patient leaves items open.
 const leaseEnds = 75 * time.Second
 
-// TestFaultsAmongMany: whichever gateways and nodes are killed, stopped, cut off, slow, deaf or
-// have a wrong clock, a key runs at most once, what was confirmed is in the directory, and
-// nothing else is. FAULTS, FAULT_EVERY_MS, FAULT_LASTS_MS, MANY_ITEMS, PATIENCE_S and SEED
+// TestFaultsAmongMany: whichever gateways and nodes are killed, stopped, cut off, slow or deaf,
+// hear each other twice or late, or have a wrong clock, a key runs at most once, with one
+// answer; what was confirmed is in the directory, and nothing else is. FAULTS, FAULT_EVERY_MS, FAULT_LASTS_MS, MANY_ITEMS, PATIENCE_S and SEED
 // are for longer runs; FAULT is one kind of them only.
 func TestFaultsAmongMany(t *testing.T) {
 	n := systemtest.Number(t, "MANY_ITEMS", 120)

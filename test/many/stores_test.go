@@ -245,6 +245,7 @@ func TestStoresAreLinearizable(t *testing.T) {
 	all, lost := r.Counts()
 	twice, late := s.mangled()
 	t.Logf("seed %d: %d calls, %d of them without an answer; %d messages twice, %d late; %s", seed, all, lost, twice, late, strings.Join(happened, ", "))
+	t.Logf("reads were old: %t, refusals were: %t", r.Contradiction(histories.LinearizableReads) != "", r.Contradiction(histories.LinearizableRefusals) != "")
 	r.Check(t, histories.LinearizableWrites, fmt.Sprint("seed ", seed))
 	s.checkLog(written)
 }
