@@ -6,7 +6,14 @@
 // makes all of it or nothing (many E9, E12). Each gateway follows the stream into a mirror
 // in a local file, which answers reads. So a value that is read may be some milliseconds
 // old: a read is a hint, and only [Store.Apply] decides (many W1). What is not found is
-// looked for again when the mirror has what the leader of the stream has.
+// looked for again when the mirror has what the leader of the stream has, and so is what a
+// call conflicts with. A leader that is cut off answers for some seconds as if it were still
+// one (many E8): what it says is old then, also that a value is not the expected one; but
+// nothing is made by it.
+//
+// A call whose answer is lost is sent again, and is not made twice: it is recognized by the
+// token of its batch, and expects the same messages as before. If they have changed, and it
+// was not seen, it remains in doubt (many E11).
 //
 // While the engine cannot be reached, reads go on from the mirror, and changes fail with
 // [keep.ErrUnreachable].
