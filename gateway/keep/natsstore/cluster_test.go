@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/keep"
@@ -212,5 +214,23 @@ func TestWhatComesTwiceIsNoConflict(t *testing.T) {
 			}
 			require.NoError(t, <-replaced, "%s, %d", name, n)
 		}
+	}
+}
+
+func TestCertain(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{&jetstream.APIError{Code: 400, ErrorCode: 10025}, true},
+		{&jetstream.APIError{Code: 400, ErrorCode: jetstreamext.JSErrCodeBatchPublishIncomplete}, false},
+		{&jetstream.APIError{Code: 429, ErrorCode: jetstreamext.JSErrCodeAtomicPublishTooManyInflight}, false},
+		{&jetstream.APIError{Code: 503, ErrorCode: 10077}, false},
+		{nats.ErrMaxPayload, true},
+		{nats.ErrBadSubject, true},
+		{nats.ErrNoResponders, false},
+		{context.DeadlineExceeded, false},
+	} {
+		assert.Equal(t, c.want, certain(c.err), "%v", c.err)
 	}
 }
