@@ -37,7 +37,9 @@ func namesOf(object *ps.Intended) (names []nameOf) {
 	for _, c := range object.Changes {
 		if c.Name == existence && c.After == "True" {
 			created = true
-			names = append(names, nameOf{"account", object.Account}, nameOf{"account", object.Also["sAMAccountName"]}, nameOf{"principal", object.Also["userPrincipalName"]})
+			names = append(names,
+				nameOf{"account", cmp.Or(object.Account, object.Also["sAMAccountName"])},
+				nameOf{"principal", cmp.Or(object.Principal, object.Also["userPrincipalName"])})
 		}
 	}
 	for _, c := range object.Changes {
@@ -115,8 +117,8 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 			if err != nil {
 				return err
 			}
-			same := object.GUID != "" && strings.EqualFold(object.GUID, present.GUID)
-			if revision != keep.Absent && present.Run != l.run && !same && !strings.EqualFold(present.Server, i.Server) && l.replicated[sum] != revision {
+			rival := revision != keep.Absent && present.Run != l.run && !strings.EqualFold(present.Server, i.Server) && l.replicated[sum] != revision
+			if rival && !s.namesObject(ctx, &present, object.GUID) {
 				l.pending = &pendingName{key: sum, revision: revision, hold: present, server: i.Server}
 				r.unrecorded = s.namePending(name, &present)
 				return errNamePending
@@ -133,6 +135,16 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 		}
 	}
 	return nil
+}
+
+// namesObject reports whether a hold is of a name of the object with a GUID: one that gets
+// back a name that it had has no rival. Of one that was created the history has the GUID.
+func (s *Server) namesObject(ctx context.Context, hold *nameHold, guid string) bool {
+	if guid == "" || hold.GUID != "" || hold.Change == "" || s.History == nil {
+		return guid != "" && strings.EqualFold(guid, hold.GUID)
+	}
+	c, err := s.History.Get(ctx, hold.Change)
+	return err == nil && slices.ContainsFunc(c.Intent.Objects, func(o ps.Intended) bool { return strings.EqualFold(guid, o.GUID) })
 }
 
 // errNamePending is why a change is not allowed that gives a name twice.

@@ -23,5 +23,7 @@ func TestNamesOf(t *testing.T) {
 			assert.Equal(t, []nameOf{want}, namesOf(&object), "%s, %s", name, how)
 		}
 	}
+	back := ps.Intended{GUID: "g", DN: "CN=Ann," + sales, Account: "Ann", Principal: "Ann@corp.example", Changes: []ps.IntendedChange{{Name: existence, Before: "False", After: "True"}}}
+	assert.Equal(t, []nameOf{{"account", "ann"}, {"principal", "ann@corp.example"}, entryOf("Ann", sales)}, namesOf(&back), "an account is restored")
 	assert.NotEqual(t, entryOf("Ann", sales), entryOf("Ann", "DC=corp,DC=example"))
 }

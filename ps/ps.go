@@ -186,11 +186,14 @@ func (i Intent) Changes() bool {
 type Intended struct {
 	GUID    string           `json:"guid"`
 	DN      string           `json:"dn"`
-	Account string           `json:"account"` // sAMAccountName of a new object
-	Name    string           `json:"name"`    // its name
+	Account string           `json:"account"` // sAMAccountName, of an object that has one
+	Name    string           `json:"name"`    // of a new object
 	Parent  string           `json:"parent"`  // its container
 	Record  json.RawMessage  `json:"record"`  // last state of an object to be removed; null if the answer has none
 	Changes []IntendedChange `json:"changes"` // in the order of execution
+
+	// Principal is the userPrincipalName that a restored object has again.
+	Principal string `json:"principal,omitempty"`
 
 	// Image is what is known of an object that is removed or replaced, for the history; null
 	// if there is none. It is never part of an answer to the change.

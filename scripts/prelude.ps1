@@ -343,6 +343,7 @@ function New-GatewayIntent {
         [string] $Guid,
         [string] $Dn,
         [string] $Account,
+        [string] $Principal,
         [string] $Name,
         [string] $Parent,
         [switch] $Creates,
@@ -352,7 +353,8 @@ function New-GatewayIntent {
         [AllowNull()] [System.Collections.IDictionary] $Also
     )
     $script:GatewayIntents.Add([ordered]@{
-            guid = $Guid; dn = $Dn; account = $Account; name = $Name; parent = $Parent; record = $Record; image = $Image; also = $Also; changes = @()
+            guid = $Guid; dn = $Dn; account = $Account; principal = $Principal; name = $Name; parent = $Parent
+            record = $Record; image = $Image; also = $Also; changes = @()
         })
     if ($Creates) { Add-GatewayIntent -Name 'exists' -Before 'False' -After 'True' }
     if ($Removes) { Add-GatewayIntent -Name 'exists' -Before 'True' -After 'False' }

@@ -21,7 +21,6 @@ param(
 $known = @{}
 $object = Find-GatewayDeleted -Guid $Guid -Known $known -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server
 $guid = [string]$object.ObjectGUID
-$type = [string]$GatewayDeletedTypes[[string]$object.ObjectClass]
 $former = Get-GatewayFormerName -Object $object
 Set-GatewayStep -Label 'read optional feature' -Arg 'Guid'
 if (-not (Test-GatewayBin -Server $Server) -or [string]$object.isRecycled -eq 'True') {
@@ -32,9 +31,7 @@ if (-not (Test-GatewayBin -Server $Server) -or [string]$object.isRecycled -eq 'T
 $place = Find-GatewayRestorePlace -Object $object -OUPath $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -Server $Server
 $name = $former
 if ($NewName) { $name = $NewName }
-$rdn = 'CN='
-if ($type -eq 'ou') { $rdn = 'OU=' }
-$dn = $rdn + (Get-GatewayRdnEscaped -Value $name) + ',' + $place
+$dn = Get-GatewayRestoredDn -Object $object -Name $name -Parent $place
 $below = @()
 if ($Recursive) { $below = @(Get-GatewayDeletedBelow -Object $object -Among $RemovedTogether -Most $BulkLimit -Server $Server) }
 
@@ -50,12 +47,14 @@ if ($NewName) { $argument = 'NewName' }
 Assert-GatewayNameFree -Name $name -Parent $place -Arg $argument @names
 
 # Announce.
-New-GatewayIntent -Creates -Guid $guid -Dn $dn
-if (Test-GatewayDisabling -Object $object -Disabled $Disabled) { Add-GatewayIntent -Name 'enabled' -Before 'True' -After 'False' }
+New-GatewayRestoreIntent -Object $object -Dn $dn -Name $name -Parent $place -Disabled $Disabled
 if ($Protect) { Add-GatewayIntent -Name 'protected' -Before '' -After 'True' }
+$restoredDns = @{ $guid = $dn }
 foreach ($item in $below) {
-    New-GatewayIntent -Creates -Guid ([string]$item.ObjectGUID) -Dn ([string]$item.DistinguishedName)
-    if (Test-GatewayDisabling -Object $item -Disabled $Disabled) { Add-GatewayIntent -Name 'enabled' -Before 'True' -After 'False' }
+    $parent = [string]$restoredDns[(Get-GatewayDeletedGuid -Dn ([string]$item.lastKnownParent))]
+    $itemName = Get-GatewayFormerName -Object $item
+    $restoredDns[[string]$item.ObjectGUID] = Get-GatewayRestoredDn -Object $item -Name $itemName -Parent $parent
+    New-GatewayRestoreIntent -Object $item -Dn ([string]$item.DistinguishedName) -Name $itemName -Parent $parent -Disabled $Disabled
 }
 $script:GatewayCounts['objects'] = [int](1 + $below.Length)
 Write-GatewayIntent -Effect 'changed'

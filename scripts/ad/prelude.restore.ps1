@@ -44,6 +44,34 @@ function Get-GatewayRdnEscaped {
     $escaped -replace ' $', '\ '
 }
 
+# The distinguished name that a deleted object gets under a name below a container.
+function Get-GatewayRestoredDn {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Object,
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Parent
+    )
+    $rdn = 'CN='
+    if ([string]$Object.ObjectClass -eq 'organizationalUnit') { $rdn = 'OU=' }
+    $rdn + (Get-GatewayRdnEscaped -Value $Name) + ',' + $Parent
+}
+
+# Adds a deleted object that comes back to the intent, with all the names that it has again.
+function New-GatewayRestoreIntent {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Object,
+        [Parameter(Mandatory)] [string] $Dn,
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Parent,
+        [Parameter(Mandatory)] [bool] $Disabled
+    )
+    $names = @{ Account = [string]$Object.sAMAccountName; Principal = [string]$Object.userPrincipalName; Name = $Name; Parent = $Parent }
+    New-GatewayIntent -Creates -Guid ([string]$Object.ObjectGUID) -Dn $Dn @names
+    if (Test-GatewayDisabling -Object $Object -Disabled $Disabled) { Add-GatewayIntent -Name 'enabled' -Before 'True' -After 'False' }
+}
+
 # What was deleted with an object from below it, parents first: level by level the objects whose last parent it is,
 # if they are Among some GUIDs, or without those were deleted within ten minutes of it. Ends the request if they are
 # more than Most.
@@ -63,7 +91,7 @@ function Get-GatewayDeletedBelow {
     $named = $null -ne $Among -and $Among.Length -gt 0
     for ($i = 0; $i -lt $queue.Count; $i++) {
         $filter = '(lastKnownParent=' + (Get-GatewayLdapEscaped -Value ([string]$queue[$i].DistinguishedName)) + ')'
-        foreach ($child in @(Get-GatewayDeleted -Filter $filter -Property @('memberOf') -Server $Server)) {
+        foreach ($child in @(Get-GatewayDeleted -Filter $filter -Property @('memberOf', 'userPrincipalName') -Server $Server)) {
             $apart = [long](([datetime]$child.whenChanged).ToUniversalTime() - $at).TotalSeconds
             $with = $apart -le 600 -and $apart -ge -600
             if ($named) { $with = Test-GatewayListed -Value ([string]$child.ObjectGUID) -List $Among }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,17 +17,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestANameIsGivenAtOneSite: as long as two domain controllers do not know of each other's
-// changes, a name that a gateway of one site has given is not given by one of the other. As
-// soon as they do, the controller's own rule decides (many W11, W25).
-func TestANameIsGivenAtOneSite(t *testing.T) {
+// sites are two gateways, each of a site that has a domain controller of its own.
+type sites struct {
+	t        *testing.T
+	gateways []*runningSandbox
+	token    string
+	order    func(args ...string) // to the domain
+}
+
+// newSites starts them over the simulated domain, and the entries of an LDIF file.
+func newSites(t *testing.T, entries string) *sites {
 	dir := t.TempDir()
+	ldif := filepath.Join(dir, "entries.ldif")
+	require.NoError(t, os.WriteFile(ldif, []byte(entries), 0o600))
 	ticket, orders := filepath.Join(dir, "ticket"), filepath.Join(dir, "orders")
-	domain, _ := startProcess(t, "the domain corp.example listens on ", "sandbox", "domain", "--listen", "127.0.0.1:0", "--ticket-file", ticket, "--orders-file", orders, "--log-level", "error")
-	order := func(args ...string) {
+	domain, _ := startProcess(t, "the domain corp.example listens on ", "sandbox", "domain", "--ldif", ldif, "--listen", "127.0.0.1:0", "--ticket-file", ticket, "--orders-file", orders, "--log-level", "error")
+	s := &sites{t: t, order: func(args ...string) {
 		code, _, stderr := runCommand(t, append([]string{"sandbox", "order", "--domain", domain, "--orders-file", orders}, args...)...)
 		require.Zero(t, code, stderr)
-	}
+	}}
 	_, files := clusterSettings(t, enginetest.Start(t, 1), "gw1", "gw2")
 	for i, site := range []string{"rome", "oslo"} {
 		text, err := os.ReadFile(files[i])
@@ -36,39 +45,116 @@ func TestANameIsGivenAtOneSite(t *testing.T) {
 		require.NoError(t, os.WriteFile(files[i], []byte(changed), 0o600))
 	}
 	command(t, "cluster", "init", "--config="+files[0])
-	token := command(t, "token", "create", "terraform", "--config="+files[0], "--scope", "group:read,group:write")
-	var gateways []*runningSandbox
+	s.token = command(t, "token", "create", "terraform", "--config="+files[0], "--scope", "*")
 	for i, name := range []string{"gw1", "gw2"} {
-		gateways = append(gateways, startSandbox(t, "--config="+files[i], "--domain", domain, "--ticket-file", ticket, "--gateway-name", name, "--log-level", "error"))
+		s.gateways = append(s.gateways, startSandbox(t, "--config="+files[i], "--domain", domain, "--ticket-file", ticket, "--gateway-name", name, "--log-level", "error"))
 	}
-	send := func(gateway int, method, path string) (int, string) {
-		request, err := http.NewRequestWithContext(t.Context(), method, gateways[gateway].url+path, nil)
-		require.NoError(t, err)
-		request.Header.Set("Auth-Token", "Bearer "+token)
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		defer response.Body.Close()
-		var answer struct{ Error struct{ Code string } }
-		require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
-		return response.StatusCode, answer.Error.Code
-	}
-	for i := range gateways {
+	for i := range s.gateways {
 		require.Eventually(t, func() bool {
-			status, _ := send(i, http.MethodGet, "/readyz?lane=changes")
-			return status == http.StatusOK
+			return s.send(i, http.MethodGet, "/readyz?lane=changes").status == http.StatusOK
 		}, patience, 10*time.Millisecond)
 	}
-	const group = "/api/ADGroups/anna/Security?GroupScope=Global"
+	return s
+}
 
-	order("cut", "dc1.corp.example", "dc2.corp.example")
-	status, code := send(0, http.MethodPost, group)
-	require.Equal(t, http.StatusCreated, status, code)
-	status, code = send(1, http.MethodPost, group)
-	assert.Equal(t, http.StatusConflict, status)
-	assert.Equal(t, "name_pending", code)
-	order("heal", "dc1.corp.example", "dc2.corp.example")
-	require.Eventually(t, func() bool {
-		status, code = send(1, http.MethodPost, group)
-		return status == http.StatusConflict && code == "conflict"
-	}, patience, 10*time.Millisecond)
+// told is an answer: the code of its error, and the change that was made of what.
+type told struct {
+	status             int
+	code, change, guid string
+}
+
+func (s *sites) send(gateway int, method, path string) told {
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.gateways[gateway].url+path, nil)
+	require.NoError(s.t, err)
+	request.Header.Set("Auth-Token", "Bearer "+s.token)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	var answer struct {
+		Error  struct{ Code string }
+		Result []struct{ GUID string }
+	}
+	require.NoError(s.t, json.NewDecoder(response.Body).Decode(&answer))
+	a := told{status: response.StatusCode, code: answer.Error.Code, change: response.Header.Get("X-Change-Id")}
+	if len(answer.Result) > 0 {
+		a.guid = answer.Result[0].GUID
+	}
+	return a
+}
+
+// does makes a call that succeeds.
+func (s *sites) does(gateway int, method, path string) told {
+	a := s.send(gateway, method, path)
+	require.Less(s.t, a.status, http.StatusBadRequest, "%s: %s", path, a.code)
+	return a
+}
+
+// becomes waits until calls end with a code.
+func (s *sites) becomes(code string, gateway int, method, path string) {
+	require.Eventually(s.t, func() bool { return s.send(gateway, method, path).code == code }, patience, 10*time.Millisecond)
+}
+
+// cut makes the two controllers know nothing of each other's changes, until heal.
+func (s *sites) cut()  { s.order("cut", "dc1.corp.example", "dc2.corp.example") }
+func (s *sites) heal() { s.order("heal", "dc1.corp.example", "dc2.corp.example") }
+
+// TestANameIsGivenAtOneSite: as long as two domain controllers do not know of each other's
+// changes, a name that a gateway of one site has given is not given by one of the other. As
+// soon as they do, the controller's own rule decides (many W11, W25).
+func TestANameIsGivenAtOneSite(t *testing.T) {
+	s := newSites(t, "")
+	const group = "/api/ADGroups/anna/Security?GroupScope=Global"
+	s.cut()
+	s.does(0, http.MethodPost, group)
+	refused := s.send(1, http.MethodPost, group)
+	assert.Equal(t, http.StatusConflict, refused.status)
+	assert.Equal(t, "name_pending", refused.code)
+	s.heal()
+	s.becomes("conflict", 1, http.MethodPost, group)
+}
+
+// TestARestoredNameIsGivenAtOneSite: what comes back from the Recycle Bin has its names
+// again, and so has what comes back with it. An undo that restores is no exception, and what
+// the other site had made is no rival of itself.
+func TestARestoredNameIsGivenAtOneSite(t *testing.T) {
+	const staff, empty = "OU=Staff,OU=Corp,DC=corp,DC=example", "OU=Empty,OU=Corp,DC=corp,DC=example"
+	const tree = "OU=Tree," + empty
+	s := newSites(t, "dn: CN=carl,"+empty+"\nobjectClass: user\nsAMAccountName: carl\nuserPrincipalName: karl@corp.example\n")
+	user := func(name string, in ...string) string {
+		path := "/api/ADUser/" + name
+		for _, ou := range in {
+			path += "?OUPath=" + url.QueryEscape(ou)
+		}
+		return path
+	}
+	s.does(1, http.MethodPost, "/api/OU?OUName=Tree&IsProtected=false&OUDestinationPath="+url.QueryEscape(empty))
+	s.does(1, http.MethodPost, user("below", tree))
+	s.does(1, http.MethodPost, user("made"))
+	for _, name := range []string{"below", "made"} {
+		s.becomes("", 0, http.MethodGet, user(name)+"/Details")
+	}
+	top := s.does(0, http.MethodDelete, "/api/OU/Path/Remove?Recursive=true&OUPath="+url.QueryEscape(tree))
+	removed := map[string]told{}
+	for _, name := range []string{"made", "aschmidt", "carl"} {
+		removed[name] = s.does(0, http.MethodDelete, user(name))
+	}
+	for _, name := range []string{"below", "made", "aschmidt", "carl"} {
+		s.becomes("not_found", 1, http.MethodGet, user(name)+"/Details")
+	}
+
+	s.cut()
+	s.does(0, http.MethodPut, "/api/RecycleBin/"+top.guid+"/Restore?Recursive=true")
+	s.does(0, http.MethodPut, "/api/RecycleBin/"+removed["made"].guid+"/Restore")
+	s.does(0, http.MethodPut, "/api/RecycleBin/"+removed["carl"].guid+"/Restore")
+	s.does(0, http.MethodPut, "/api/Changes/"+removed["aschmidt"].change+"/Undo")
+	again := []string{"below", "made", "aschmidt", "karl"} // the last is a logon name only
+	for _, name := range again {
+		refused := s.send(1, http.MethodPost, user(name, staff))
+		assert.Equal(t, http.StatusConflict, refused.status, name)
+		assert.Equal(t, "name_pending", refused.code, name)
+	}
+	s.heal()
+	for _, name := range again {
+		s.becomes("conflict", 1, http.MethodPost, user(name, staff))
+	}
 }
