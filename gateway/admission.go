@@ -109,7 +109,7 @@ func (s *Server) decideTogether(ctx context.Context, shares []share) error {
 			}
 			return nil
 		}
-		if s.Members == nil || errors.Is(err, keep.ErrClosed) || ctx.Err() != nil || time.Now().After(until) {
+		if s.Members == nil || errors.Is(err, keep.ErrClosed) || errors.Is(err, keep.ErrTooMany) || ctx.Err() != nil || time.Now().After(until) {
 			return err
 		}
 		select {
@@ -151,6 +151,8 @@ func (s *Server) store() *keep.Sealed {
 func (s *Server) refuse(r *request, err error) error {
 	switch {
 	case r.unrecorded != nil || errors.Is(err, errContended) || errors.Is(err, errFenced) || errors.Is(err, errLeased):
+	case errors.Is(err, keep.ErrTooMany):
+		r.unrecorded = fail(schema.TooMany, "The change affects more objects than gateways that share a store can decide on at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
 	case r.key != nil:
 		r.unrecorded = keysUnavailable(err)
 	case r.applying != nil:

@@ -276,6 +276,27 @@ func TestANameIsHeldForOneController(t *testing.T) {
 	}
 }
 
+// TestAChangeOfTooManyObjectsIsRefused: at once, and with the reason, as what it needs does
+// not fit into one decision.
+func TestAChangeOfTooManyObjectsIsRefused(t *testing.T) {
+	var objects []ps.Intended
+	for i := range keep.MostChanges {
+		objects = append(objects, ps.Intended{GUID: fmt.Sprintf("g-%d", i), DN: fmt.Sprintf("CN=c%d,DC=corp", i), Changes: []ps.IntendedChange{{Name: "exists", Before: "True", After: "False"}}})
+	}
+	c := newCluster(t, keep.NewMemory(nil), func(int) ps.Runner {
+		return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+			err := req.Announced(ps.Intent{Effect: ps.EffectRemoved, Server: "dc1", Objects: objects})
+			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+		}}
+	}, nil)
+	w := call(c.servers[0], http.MethodDelete, "/api/OU/Path/Remove?Recursive=true&OUPath=OU%3DTree,DC%3Dcorp", "")
+	var got reply
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	assert.Equal(t, http.StatusConflict, w.Code, "%s", w.Body)
+	assert.Equal(t, schema.TooMany, got.Error.Code)
+	assert.Equal(t, "none", got.Error.Outcome)
+}
+
 func TestLate(t *testing.T) {
 	now := time.Now()
 	assert.False(t, late(now, now.Add(2*time.Second)))

@@ -64,7 +64,7 @@ const MostChanges = 900
 // CheckChanges returns why no driver takes changes, or nil.
 func CheckChanges(changes []Change) error {
 	if len(changes) > MostChanges {
-		return fmt.Errorf("a call makes at most %d changes, not %d", MostChanges, len(changes))
+		return fmt.Errorf("%w: %d, and a call makes at most %d", ErrTooMany, len(changes), MostChanges)
 	}
 	for i := range changes {
 		if err := changes[i].check(); err != nil {
@@ -136,10 +136,11 @@ type Store interface {
 	// if it is empty, the greatest key first, until it returns false, as Range does.
 	RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error
 
-	// Apply makes all the changes, at most [MostChanges] and of different values, and returns the revision that they have, once they
-	// are on the disk; or none of them. It fails with [ErrConflict] if a value does not
-	// have the expected revision. After any other error it is not known whether the
-	// changes were made.
+	// Apply makes all the changes, which are of different values, and returns the revision
+	// that they have, once they are on the disk; or none of them. It fails with
+	// [ErrConflict] if a value does not have the expected revision, and with [ErrTooMany]
+	// if they are more than [MostChanges]. After any other error it is not known whether
+	// the changes were made.
 	Apply(ctx context.Context, changes ...Change) (Revision, error)
 
 	// Log calls visit with the entries of a log after a position, in their order, until it
@@ -209,6 +210,7 @@ var (
 	ErrConflict = errors.New("the value is not the expected one")
 	ErrClosed   = errors.New("the store is closed")
 	ErrPosition = errors.New("the position is not one of this log, or entries after it are not kept any more")
+	ErrTooMany  = errors.New("so many changes cannot be made together")
 
 	// ErrUnreachable means that a store on other machines did not answer. It is joined with
 	// [ErrNotSent] if the change has certainly not been made.
