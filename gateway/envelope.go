@@ -170,7 +170,7 @@ func (e *envelope) add(rendered []byte, n int) error {
 // flush streams the records held, after the start of the envelope on the first call.
 func (e *envelope) flush() error {
 	if e.stream == nil {
-		if err := e.r.gateway.recordIntent(e.r); err != nil {
+		if err := e.r.gateway.recordIntent(e.r, nil); err != nil {
 			return err
 		}
 		e.r.c.Header("Content-Type", contentType)

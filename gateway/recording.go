@@ -90,11 +90,12 @@ func (s *Server) keepIntent(r *request, i ps.Intent) error {
 	if err := s.allow(r, &i); err != nil {
 		return err
 	}
+	r.pinEpoch = i.PinEpoch
 	var err error
 	if p := r.op.Protocol; p != nil && p.PerSet {
 		err = s.recordSets(r, i)
 	} else {
-		err = s.recordIntent(r)
+		err = s.recordIntent(r, &i)
 	}
 	if err != nil {
 		return err
@@ -103,13 +104,17 @@ func (s *Server) keepIntent(r *request, i ps.Intent) error {
 }
 
 // recordIntent records that a change is about to be made, or that an answer that is
-// streamed is about to begin. It does so once, also if the request runs again on
-// another server.
-func (s *Server) recordIntent(r *request) error {
+// streamed is about to begin, which announces nothing. It does so once, also if the request
+// runs again on another server.
+func (s *Server) recordIntent(r *request, i *ps.Intent) error {
 	if r.intent != nil || !s.audited(r.op) {
 		return nil
 	}
-	intent, err := s.Audit.Intent(r.auditCall(r.accepted))
+	call := r.auditCall(r.accepted)
+	if i != nil {
+		call.Server, call.PinEpoch = i.Server, i.PinEpoch
+	}
+	intent, err := s.Audit.Intent(call)
 	if err != nil {
 		r.unrecorded = unrecorded(err)
 		return err
@@ -225,7 +230,7 @@ func shortened(text string) string {
 
 // auditResult returns what became of a call as the audit shows it.
 func (r *request) auditResult() audit.Result {
-	record := audit.Result{Outcome: string(ps.OutcomeDone), Status: r.c.Writer.Status(), Server: r.server, Duration: time.Since(r.startedAt)}
+	record := audit.Result{Outcome: string(ps.OutcomeDone), Status: r.c.Writer.Status(), Server: r.server, PinEpoch: r.pinEpoch, Duration: time.Since(r.startedAt)}
 	if result := r.result; result != nil {
 		record.Changes, record.Steps = result.Changes, result.Steps
 		for _, failed := range result.Failures {

@@ -45,6 +45,27 @@ func audited(t *testing.T, runner ps.Runner, reads bool, more ...func(*Options))
 	return s, file, lines
 }
 
+// TestTheServerOfAChangeIsRecorded: before it is made, and with the choice of the gateways
+// that had pinned it.
+func TestTheServerOfAChangeIsRecorded(t *testing.T) {
+	run := func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		err := req.Announced(ps.Intent{Effect: ps.EffectChanged, Server: "dc2.corp.example", PinEpoch: 7, Objects: []ps.Intended{
+			{GUID: "g-1", DN: "CN=J", Changes: []ps.IntendedChange{{Name: "l", Before: "Bonn", After: "Rome"}}}}})
+		require.NoError(t, err)
+		return &ps.Result{Effect: ps.EffectChanged, Server: "dc2.corp.example"}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+	}
+	s, file, lines := audited(t, &fakeRunner{run: run}, false)
+	require.Equal(t, http.StatusOK, call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome", "").Code)
+	require.Len(t, lines(), 2)
+	for _, line := range lines() {
+		assert.Equal(t, "dc2.corp.example", line.Server, line.Event)
+		assert.EqualValues(t, 7, line.PinEpoch, line.Event)
+	}
+	report, err := audit.Verify(audit.Check{File: file})
+	require.NoError(t, err)
+	assert.Empty(t, report.Faults)
+}
+
 func TestChangesAreRecorded(t *testing.T) {
 	result := ps.Result{
 		Effect: ps.EffectChanged, Server: "dc1.corp.example",

@@ -64,9 +64,10 @@ type request struct {
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run
 
-	server  string   // that answered; empty unless the run succeeded
-	records int      // in the answer of a success
-	failure *failure // nil: a success
+	server   string   // that answered; empty unless the run succeeded
+	pinEpoch uint64   // of the announcement that was allowed last
+	records  int      // in the answer of a success
+	failure  *failure // nil: a success
 }
 
 const requestKey = "adgateway.request"

@@ -167,6 +167,10 @@ type Intent struct {
 	State string `json:"state,omitempty"`
 
 	Server string `json:"-"` // domain controller or DNS server that is used
+
+	// PinEpoch is the number of the choice by which several gateways use that server
+	// together; 0 for a gateway alone.
+	PinEpoch uint64 `json:"-"`
 }
 
 // Changes reports whether anything would differ afterwards. Scripts also announce

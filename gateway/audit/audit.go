@@ -102,6 +102,11 @@ type Call struct {
 	PlanCaller string            // who made the plan that it applies; empty: it applies none
 	Change     string            // its identity in the history; empty: it has none
 	Degraded   bool              // the change is made without the store that the gateways share
+
+	// Server is the directory or DNS server that is about to be used, and PinEpoch as in
+	// Result. Both are for [Log.Intent]; other lines have those of their Result.
+	Server   string
+	PinEpoch uint64
 }
 
 // Result is the result of a call.
@@ -110,6 +115,7 @@ type Result struct {
 	Code     string // error code of the response; empty on success
 	Status   int    // of the response; 0 if there was none
 	Server   string // the directory or DNS server that was used
+	PinEpoch uint64 // number of the choice by which several gateways used it; 0: one was alone
 	Duration time.Duration
 
 	Changes []ps.Change

@@ -54,6 +54,7 @@ type Line struct {
 	Code     string      `json:"code,omitempty"`
 	Status   int         `json:"status,omitempty"`
 	Server   string      `json:"server,omitempty"`
+	PinEpoch uint64      `json:"pinEpoch,omitempty"` // of the choice of gateways that share the server
 	Duration float64     `json:"durationMs,omitempty"`
 	Changes  []ps.Change `json:"changes,omitempty"`
 	Steps    []ps.Step   `json:"steps,omitempty"`
@@ -89,11 +90,11 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 func stamp(t time.Time) string { return t.UTC().Format(timeFormat) }
 
 func (c Call) line(event Event) *Line {
-	return &Line{Event: event, RequestID: c.RequestID, Who: c.Who, From: c.From, Operation: c.Operation, Parameters: c.Parameters, PlanCaller: c.PlanCaller, Change: c.Change, Degraded: c.Degraded}
+	return &Line{Event: event, RequestID: c.RequestID, Who: c.Who, From: c.From, Operation: c.Operation, Parameters: c.Parameters, PlanCaller: c.PlanCaller, Change: c.Change, Degraded: c.Degraded, Server: c.Server, PinEpoch: c.PinEpoch}
 }
 
 func (l *Line) add(r Result) {
-	l.Outcome, l.Code, l.Status, l.Server = r.Outcome, r.Code, r.Status, r.Server
+	l.Outcome, l.Code, l.Status, l.Server, l.PinEpoch = r.Outcome, r.Code, r.Status, r.Server, r.PinEpoch
 	l.Duration = float64(r.Duration.Microseconds()) / 1000
 	l.Changes, l.Steps, l.Remains, l.Failed = r.Changes, r.Steps, r.Remains, r.Failed
 }

@@ -169,6 +169,7 @@ type use struct {
 	directory, dns *group // nil if not used
 	controller     string
 	nameServer     string
+	epoch          uint64 // of the pin of the server that the result comes from
 	lists          ps.Args
 }
 
@@ -186,12 +187,14 @@ func (s *Servers) choose(ctx context.Context, req ps.Request, script ps.Script) 
 		if u.controller, err = s.pinned(ctx, s.directory, req.Write); err != nil {
 			return nil, err
 		}
+		u.epoch = s.directory.epoch()
 	}
 	if wants(argComputerName) {
 		u.dns = s.dns
 		if u.nameServer, err = s.pinned(ctx, s.dns, req.Write); err != nil {
 			return nil, err
 		}
+		u.epoch = s.dns.epoch()
 	}
 	if wants(argControllers) || wants(argUnreached) {
 		up, down := s.directory.reach(ctx)
@@ -232,7 +235,7 @@ func (u *use) request(req ps.Request) ps.Request {
 	}
 	if announced := req.Announced; announced != nil {
 		req.Announced = func(i ps.Intent) error {
-			i.Server = u.host()
+			i.Server, i.PinEpoch = u.host(), u.epoch
 			return announced(i)
 		}
 	}

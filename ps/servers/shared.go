@@ -104,6 +104,14 @@ func (g *group) unusable() string {
 	return g.common.unusable
 }
 
+// epoch returns the number of the gateways' choice that this one follows; 0 if it is its own.
+// Should it be moved after a run has chosen its server, the change of that run is refused.
+func (g *group) epoch() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.common.epoch
+}
+
 // examine probes the pinned server, and tells the other gateways. It reports whether it can
 // be used from here.
 func (g *group) examine(ctx context.Context, host string) bool {

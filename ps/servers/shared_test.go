@@ -99,10 +99,16 @@ func TestSharedServer(t *testing.T) {
 		assert.Equal(t, []string{"the gateways of the site use the domain controller dc1.corp.example, which the settings of this one do not name"}, directory.Warnings)
 
 		c.move(dc2)
+		_, epoch := c.Pinned(t.Context(), ps.Directory)
+		w.answer = func(_ string, req ps.Request) error { return req.Announced(ps.Intent{}) }
 		for _, s := range []*servers.Servers{first, second} {
-			result, err := s.Run(t.Context(), user())
+			request := user()
+			var announced ps.Intent
+			request.Announced = func(i ps.Intent) error { announced = i; return nil }
+			result, err := s.Run(t.Context(), request)
 			require.NoError(t, err)
 			assert.Equal(t, dc2, result.Server, "each run asks which one is pinned")
+			assert.Equal(t, ps.Intent{Server: dc2, PinEpoch: epoch}, announced, "and says under which choice it announces")
 			directory, _ := s.Status()
 			assert.Equal(t, 1, directory.Failovers)
 		}

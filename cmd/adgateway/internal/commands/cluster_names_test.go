@@ -21,6 +21,7 @@ import (
 type sites struct {
 	t        *testing.T
 	gateways []*runningSandbox
+	audits   []string // their files
 	token    string
 	order    func(args ...string) // to the domain
 }
@@ -43,6 +44,7 @@ func newSites(t *testing.T, entries string) *sites {
 		changed := strings.Replace(string(text), "cluster:\n", "cluster:\n  site: "+site+"\n", 1)
 		changed += fmt.Sprintf("servers:\n  controllers: [dc%d.corp.example]\n", i+1)
 		require.NoError(t, os.WriteFile(files[i], []byte(changed), 0o600))
+		s.audits = append(s.audits, filepath.Join(filepath.Dir(files[i]), "audit.jsonl"))
 	}
 	command(t, "cluster", "init", "--config="+files[0])
 	s.token = command(t, "token", "create", "terraform", "--config="+files[0], "--scope", "*")
@@ -100,7 +102,8 @@ func (s *sites) heal() { s.order("heal", "dc1.corp.example", "dc2.corp.example")
 
 // TestANameIsGivenAtOneSite: as long as two domain controllers do not know of each other's
 // changes, a name that a gateway of one site has given is not given by one of the other. As
-// soon as they do, the controller's own rule decides (many W11, W25).
+// soon as they do, the controller's own rule decides (many W11, W25). The audit says where
+// each of them gave it (many W26).
 func TestANameIsGivenAtOneSite(t *testing.T) {
 	s := newSites(t, "")
 	const group = "/api/ADGroups/anna/Security?GroupScope=Global"
@@ -111,6 +114,11 @@ func TestANameIsGivenAtOneSite(t *testing.T) {
 	assert.Equal(t, "name_pending", refused.code)
 	s.heal()
 	s.becomes("conflict", 1, http.MethodPost, group)
+
+	evidence, err := os.ReadFile(s.audits[0])
+	require.NoError(t, err)
+	assert.Regexp(t, `"event":"intent".*"operation":"group.createSecurity".*"server":"dc1.corp.example","pinEpoch":1`, string(evidence))
+	assert.Regexp(t, `"event":"outcome".*"operation":"group.createSecurity".*"server":"dc1.corp.example","pinEpoch":1`, string(evidence))
 }
 
 // TestARestoredNameIsGivenAtOneSite: what comes back from the Recycle Bin has its names
