@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -291,13 +292,25 @@ func (s *Server) retryJob(r *request, job *jobs.Job) *failure {
 	}
 	for i := range specs {
 		spec := &specs[i]
-		spec.Waits = moved(spec.Waits, place)
 		if slices.ContainsFunc(spec.Needs, func(before int) bool { _, again := place[before]; return !again && !succeeded[before] }) {
 			spec.Skip = &jobs.Result{State: jobstate.NotRun, Message: "An item that it comes after was not done, and is not tried again."}
 		}
-		spec.Needs = moved(spec.Needs, place)
+		spec.Needs, spec.Waits = moved(spec.Needs, place), moved(spec.Waits, place)
 	}
+	keepOrder(specs)
 	return s.addJob(r, jobs.Submission{Job: next, Specs: specs})
+}
+
+// keepOrder makes items wait for those before them that touch the same objects: what was
+// between them in the job that they are of may have been left out.
+func keepOrder(specs []jobs.Spec) {
+	waits := make([][]int, len(specs))
+	for i := range specs {
+		waits[i] = specs[i].Waits
+	}
+	for i, all := range joblist.Waits(touches(specs), waits) {
+		specs[i].Waits = all
+	}
 }
 
 // moved returns the places of items in a new job, without those that are not in it.
@@ -332,7 +345,7 @@ func (s *Server) undoJob(r *request, job *jobs.Job) *failure {
 			return true
 		}
 		place[i] = len(all)
-		item := jobs.Spec{Line: spec.Line, ID: spec.ID, Operation: undo.ID, Lane: spec.Lane, Parameters: map[string]any{ops.ChangeIDParam: result.ChangeID}}
+		item := jobs.Spec{Line: spec.Line, ID: spec.ID, Operation: undo.ID, Lane: spec.Lane, Changes: spec.Changes, Uses: spec.Uses, Parameters: map[string]any{ops.ChangeIDParam: result.ChangeID}}
 		if fields := r.bound.Text(ops.UndoFields); fields != "" {
 			item.Parameters[ops.UndoFields] = fields
 		}
@@ -354,6 +367,7 @@ func (s *Server) undoJob(r *request, job *jobs.Job) *failure {
 		}
 	}
 	slices.Reverse(all)
+	keepOrder(all)
 	return s.addJob(r, jobs.Submission{Job: next, Specs: all})
 }
 

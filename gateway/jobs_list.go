@@ -83,7 +83,6 @@ type submission struct {
 	missing  auth.Scope     // that an item needs and the caller lacks
 	specs    []jobs.Spec
 	secrets  []map[string]string
-	touches  []joblist.Touch
 	faulty   []bool
 	problems []jobs.Problem
 	columns  map[string]bool // unknown ones that were told, by operation and name
@@ -151,7 +150,7 @@ func (s *Server) listable(name string) (*ops.Operation, string) {
 func (sub *submission) bind() *failure {
 	items := sub.list.Items
 	n := len(items)
-	sub.specs, sub.touches, sub.faulty = make([]jobs.Spec, n), make([]joblist.Touch, n), make([]bool, n)
+	sub.specs, sub.faulty = make([]jobs.Spec, n), make([]bool, n)
 	for _, p := range sub.list.Problems {
 		sub.note(jobs.Problem(p))
 	}
@@ -165,7 +164,7 @@ func (sub *submission) bind() *failure {
 	if sub.missing != "" {
 		return authorise(sub.r.principal, sub.missing)
 	}
-	units, problems := joblist.Order(items, func(i int) joblist.Touch { return sub.touches[i] })
+	units, problems := joblist.Order(items, touches(sub.specs))
 	for _, p := range problems {
 		p.Column = sub.column(nil, p.Field)
 		sub.note(jobs.Problem(p))
@@ -176,6 +175,11 @@ func (sub *submission) bind() *failure {
 		sub.specs[i].Waits, sub.specs[i].Needs = unit.Before, unit.After
 	}
 	return nil
+}
+
+// touches returns what tells the objects that items touch.
+func touches(specs []jobs.Spec) func(i int) joblist.Touch {
+	return func(i int) joblist.Touch { return joblist.Touch{Changes: specs[i].Changes, Uses: specs[i].Uses} }
 }
 
 // bindItem binds one item, as a request with its parameters would be bound.
@@ -215,7 +219,7 @@ func (sub *submission) bindItem(i int) {
 		sub.problem(i, generatedBy(op, bound), "is missing, so that a password would be generated, which only a result sealed to your key may show: send ResultKey, as adgateway job submit --passwords-to does")
 	}
 	sub.guard(i, op, item.IfMatch)
-	sub.touches[i].Changes, sub.touches[i].Uses = bound.Touches()
+	spec.Changes, spec.Uses = bound.Touches()
 	sub.keepParameters(i, c.given, op)
 }
 

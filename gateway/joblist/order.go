@@ -41,14 +41,25 @@ func Order(items []Item, touch func(i int) Touch) ([]Unit, []Problem) {
 			o.byLower[lower] = i + 1
 		}
 	}
-	units, objects := make([]Unit, len(items)), objects{}
+	units, after := make([]Unit, len(items)), make([][]int, len(items))
 	for i, item := range items {
-		unit := Unit{Item: i, After: o.named(i, item.After)}
-		unit.Before = objects.before(i, touch(i), unit.After)
-		units[i] = unit
+		after[i] = o.named(i, item.After)
+	}
+	for i, before := range Waits(touch, after) {
+		units[i] = Unit{Item: i, After: after[i], Before: before}
 	}
 	o.circles(units)
 	return units, o.problems
+}
+
+// Waits returns what each item waits for, as [Order] does, given what it waits for beside
+// those that touch the same objects.
+func Waits(touch func(i int) Touch, after [][]int) [][]int {
+	waits, objects := make([][]int, len(after)), objects{}
+	for i := range after {
+		waits[i] = objects.before(i, touch(i), after[i])
+	}
+	return waits
 }
 
 // objects are those that items touch, by name.

@@ -108,9 +108,11 @@ type Spec struct {
 	IfMatch    string         `json:"ifMatch,omitempty"`
 	After      []string       `json:"after,omitempty"` // as written
 	Lane       ps.Lane        `json:"lane"`
-	Waits      []int          `json:"waits,omitempty"` // items that must have ended before
-	Needs      []int          `json:"needs,omitempty"` // of those, the ones that must have succeeded
-	Key        string         `json:"key"`             // under which the call is made, in retries that of the first
+	Changes    []string       `json:"changes,omitempty"` // objects, each of which items change in the order of the list
+	Uses       []string       `json:"uses,omitempty"`    // objects that must be as the items before have left them
+	Waits      []int          `json:"waits,omitempty"`   // items that must have ended before
+	Needs      []int          `json:"needs,omitempty"`   // of those, the ones that must have succeeded
+	Key        string         `json:"key"`               // under which the call is made, in retries that of the first
 	RequestID  string         `json:"requestId"`
 	Skip       *Result        `json:"skip,omitempty"` // the item is not run
 }

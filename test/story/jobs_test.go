@@ -295,6 +295,47 @@ func TestJobOfItemsThatNeedEachOther(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, gone.Status, "%s", gone.Body)
 }
 
+// TestOrderAroundWhatIsLeftOut: items of one object keep their order when the list is tried
+// again, and the reverse one when it is taken back, although those between them have no part
+// in that.
+func TestOrderAroundWhatIsLeftOut(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.share=100")
+	const each = 20
+	var list strings.Builder
+	list.WriteString("UserName,City,Id,After\nlate.user,Rome,late,\n")
+	for i := range each {
+		name := fmt.Sprintf("order.user%02d", i)
+		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + name}, http.StatusCreated)
+		for city, after := range []string{"", "late", "", "late", ""} {
+			fmt.Fprintf(&list, "%s,City %d,,%s\n", name, city, after)
+		}
+	}
+	cities := func(want any, when string) {
+		t.Helper()
+		for i := range each {
+			assert.Equal(t, want, userField(s, fmt.Sprintf("order.user%02d", i), "city"), when)
+		}
+	}
+	id := submitted(s, submit(csvMedia, list.String(), "Operation", "user.update", "StopAfter", "0"))
+	require.Equal(t, 2.0*each, reached(s, id, "done")["notRun"])
+	cities("City 4", "the list has run")
+	next := func(path string) string {
+		t.Helper()
+		a := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs/" + path, Params: map[string]any{"StopAfter": "0"}})
+		require.Equal(t, http.StatusAccepted, a.Status, "%s", a.Body)
+		made := a.Envelope.Result[0]["id"].(string)
+		assert.Equal(t, a.Envelope.Result[0]["total"], reached(s, made, "done")["done"], "%v", itemsOf(s, made, "State", "failed"))
+		return made
+	}
+	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/late.user"}, http.StatusCreated)
+	again := next(id + "/Retry")
+	cities("City 3", "what was not run has")
+	next(again + "/Undo")
+	cities("City 4", "that is taken back")
+	next(id + "/Undo")
+	cities(nil, "all is taken back")
+}
+
 // TestJobIsPlannedFirst: a dry run changes nothing, and what Start makes is what it showed.
 func TestJobIsPlannedFirst(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
