@@ -308,6 +308,8 @@ func (s *Store) advance(f *follower) {
 	for decision, revision := range f.tokens {
 		if _, waited := s.seen[decision]; waited {
 			s.seen[decision] = revision
+		} else {
+			s.rival = time.Now()
 		}
 	}
 	clear(f.tokens)

@@ -80,6 +80,8 @@ type Store struct {
 	moved   chan struct{}           // closed when applied grows
 	seen    map[token]keep.Revision // decisions that are waited for; 0: not seen yet
 	waiting []*write
+	turn    time.Time // until when others go first, if they write
+	rival   time.Time // when something that another one has written was last seen
 	moving  time.Time // when the connection was last given up for another one
 	state   keep.State
 	lost    bool    // the engine did not answer the last change that was tried
@@ -328,6 +330,13 @@ func (s *Store) followed() jetstream.Stream {
 		return nil
 	}
 	return s.stream
+}
+
+// through returns the sequence up to which the mirror has the stream.
+func (s *Store) through() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.applied
 }
 
 // reached waits until the mirror has the stream up to a sequence.

@@ -71,6 +71,7 @@ func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revisio
 		return 0, keep.ErrClosed
 	}
 	s.work(func() {
+		s.giveWay()
 		s.mu.Lock()
 		all := s.waiting
 		s.waiting = nil
@@ -147,9 +148,9 @@ func (s *Store) end(w *write, revision keep.Revision, err error) {
 func (s *Store) applyAll(all []*write) {
 	defer s.forget()
 	until := time.Now().Add(s.patience())
-	strict := false // the last try was refused: nothing is taken from the mirror that it may not know
+	strict, refusals := false, 0 // strict: nothing is taken from the mirror that it may not know
 	for len(all) > 0 {
-		err := s.usable(until)
+		err, through := s.usable(until), s.through()
 		var b *batch
 		if err == nil {
 			b, all, err = s.compose(all, strict)
@@ -166,7 +167,7 @@ func (s *Store) applyAll(all []*write) {
 		if len(b.writes) == 0 {
 			continue // all were refused
 		}
-		known := s.highest()
+		known, sent := s.highest(), time.Now()
 		sequence, err := s.publish(b)
 		if err == nil {
 			err = s.acknowledged(known, sequence, len(b.messages))
@@ -174,10 +175,16 @@ func (s *Store) applyAll(all []*write) {
 		strict = false
 		switch {
 		case err == nil:
-			s.settle(b, sequence)
+			s.settle(b, sequence, sent)
+			refusals = 0
 			continue
 		case conflicts(err):
-			strict = true
+			// What was in the way is most often in the mirror as soon as that moves. What
+			// never comes there must be looked up, however much the mirror moves.
+			refusals++
+			strict = !s.moves(through) || refusals%4 == 0
+			all = append(b.writes, all...)
+			continue
 		case certain(err), errors.Is(err, keep.ErrRewound):
 			for _, w := range b.writes {
 				s.end(w, 0, err)
@@ -239,16 +246,52 @@ func (s *Store) usable(until time.Time) error {
 // pause waits for a moment, which differs so that rivals do not meet again (many E10).
 func (s *Store) pause() {
 	select {
-	case <-time.After(10*time.Millisecond + rand.N(40*time.Millisecond)):
+	case <-time.After(moment()):
 	case <-s.ctx.Done():
 	}
 }
 
+func moment() time.Duration { return 10*time.Millisecond + rand.N(40*time.Millisecond) }
+
+// moves waits for a moment until the mirror has more of the stream than up to a sequence,
+// and reports whether it has.
+func (s *Store) moves(from uint64) bool {
+	ctx, cancel := context.WithTimeout(s.ctx, moment())
+	defer cancel()
+	return s.reached(ctx, from+1) == nil
+}
+
+// Changes of all gateways append to the same logs, so that of those that write at the same
+// time one succeeds. The others try again as soon as they see what it has written, but it
+// knows that first, and would go on before them for as long as it has something to write.
+// So who has just written gives way to the others, if they write as well, for as long as a
+// batch takes.
+const (
+	longestTurn = 25 * time.Millisecond
+	rivalry     = 100 * time.Millisecond // how long others count as writing after what was seen of them
+)
+
+// giveWay lets other gateways write first, if this one has just written.
+func (s *Store) giveWay() {
+	s.mu.Lock()
+	wait, applied, rivals := time.Until(s.turn), s.applied, time.Since(s.rival) < rivalry
+	s.mu.Unlock()
+	if !rivals || wait <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, wait)
+	defer cancel()
+	_ = s.reached(ctx, applied+1) // they have written, or have nothing to write
+}
+
 // settle answers the calls of a batch that was acknowledged, when the mirror has it.
-func (s *Store) settle(b *batch, sequence uint64) {
+func (s *Store) settle(b *batch, sequence uint64, sent time.Time) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.o.Patience)
 	defer cancel()
 	_ = s.reached(ctx, sequence) // it is decided, in the mirror or not
+	s.mu.Lock()
+	s.turn = time.Now().Add(min(time.Since(sent), longestTurn))
+	s.mu.Unlock()
 	first := sequence - uint64(len(b.messages)-1)
 	for i, w := range b.writes {
 		s.end(w, keep.Revision(first+uint64(b.last[i])), nil)
