@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -110,9 +109,10 @@ func reportTimes(b *testing.B, took []time.Duration) {
 
 // BenchmarkJob measures the items of a job a second, with one, two and three gateways, and
 // changes of somebody else beside it, or reads. JOB=off measures what somebody else has
-// without a job, for as many changes or reads as there would be items.
+// without a job, for as many changes or reads as there would be items. JOB_RATE is the items a
+// second that the job may have.
 func BenchmarkJob(b *testing.B) {
-	f := newFleet(b, benchSettings...)
+	f := newFleet(b, append(slices.Clone(benchSettings), fmt.Sprintf("jobs.rate=%d", systemtest.Number(b, "JOB_RATE", 0)))...)
 	f.makeUsers()
 	other := fmt.Sprintf("shared%02d", users-1)
 	kinds := []struct {
@@ -189,16 +189,8 @@ func (f *fleet) runJob(b *testing.B, items int) {
 		}
 	}
 	ask := func(method, path, body string) {
-		request, err := http.NewRequestWithContext(b.Context(), method, "http://"+f.gateways[0].plan.Listen+path, strings.NewReader(body))
-		require.NoError(b, err)
-		request.Header.Set("Auth-Token", "Bearer "+token)
-		request.Header.Set("Content-Type", "application/x-ndjson")
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(b, err)
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		require.NoError(b, err)
-		require.Less(b, response.StatusCode, 300, string(text))
+		status, _, text := f.send(b.Context(), 0, method, path, "application/x-ndjson", body, "")
+		require.Equal(b, 2, status/100, string(text))
 		require.NoError(b, json.Unmarshal(text, &job), string(text))
 		require.Len(b, job.Result, 1)
 	}

@@ -91,20 +91,31 @@ func (f *fleet) change(ctx context.Context, gateway int, user, city string) (sta
 // call asks a gateway, and returns the status of its answer and the controller that it is
 // from; 0 if there is no answer.
 func (f *fleet) call(ctx context.Context, gateway int, method, path, body, key string) (status int, server string) {
+	status, header, _ := f.send(ctx, gateway, method, path, "application/json", body, key)
+	return status, header.Get("X-Directory-Server")
+}
+
+// send asks a gateway, and returns its answer; the status is 0 if there is none.
+func (f *fleet) send(ctx context.Context, gateway int, method, path, media, body, key string) (status int, header http.Header, text []byte) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+f.gateways[gateway].plan.Listen+path, strings.NewReader(body))
 	if err != nil {
-		return 0, ""
+		return 0, nil, nil
 	}
 	request.Header.Set("Auth-Token", "Bearer "+token)
-	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Type", media)
 	if key != "" {
 		request.Header.Set("Idempotency-Key", key)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return 0, ""
+		return 0, nil, nil
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, response.Body)
-	return response.StatusCode, response.Header.Get("X-Directory-Server") + response.Trailer.Get("X-Directory-Server")
+	if text, err = io.ReadAll(response.Body); err != nil {
+		return 0, nil, nil
+	}
+	for name, values := range response.Trailer {
+		response.Header[name] = append(response.Header[name], values...)
+	}
+	return response.StatusCode, response.Header, text
 }

@@ -22,6 +22,7 @@ type faultPlan struct {
 	most         int
 	every, lasts time.Duration // a fault lasts at most so long
 	kind         string        // empty: all
+	ofNodes      bool          // gateways are left alone
 	random       *rand.Rand
 }
 
@@ -117,7 +118,7 @@ func (f *fleet) fail(ctx context.Context, over <-chan struct{}, plan faultPlan) 
 		one, i := faults[plan.random.IntN(len(faults))], plan.random.IntN(members)
 		lasts := time.Duration(plan.random.Int64N(int64(plan.lasts)))
 		late := clocks[plan.random.IntN(len(clocks))]
-		for plan.kind != "" && one.name != plan.kind {
+		for plan.kind != "" && one.name != plan.kind || plan.ofNodes && !one.ofNode {
 			one = faults[plan.random.IntN(len(faults))]
 		}
 		p, busy := f.gateways[i], &gateways[i]
