@@ -92,6 +92,9 @@ func (s *Server) endOfChange(r *request) *ending {
 	}
 	failed := func(err error) {
 		s.unremembered(r, err)
+		if item := itemCallOf(r.c.Request); item != nil {
+			item.unkept = true
+		}
 		if !r.c.Writer.Written() {
 			r.c.Writer.Header().Del(changeHeader)
 		}

@@ -32,6 +32,7 @@ import (
 type itemCall struct {
 	key     string    // instead of an Idempotency-Key
 	expires time.Time // until when the key is kept
+	unkept  bool      // set if it is not in the history what the call has changed
 }
 
 type itemCallKey struct{}
@@ -73,13 +74,17 @@ func (s *Server) callItem(ctx context.Context, call jobs.Call) jobs.Answer {
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(schema.NotSupported), Message: "This gateway does not have the operation any more."}}
 	}
 	ctx = auth.WithPrincipal(ctx, principal)
-	ctx = context.WithValue(ctx, itemCallKey{}, &itemCall{key: call.Spec.Key, expires: call.Job.Expires})
+	made := &itemCall{key: call.Spec.Key, expires: call.Job.Expires}
+	ctx = context.WithValue(ctx, itemCallKey{}, made)
 	req, err := itemRequest(ctx, op, call)
 	if err != nil {
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(schema.InvalidRequest), Message: err.Error()}}
 	}
 	taken := itemAnswer(inprocess.Send(s.Handler(), req))
 	answer := taken.answer(op, call)
+	if made.unkept && answer.State == jobstate.Noop { // its key finds the change
+		answer = jobs.Answer{Again: true, For: holdLane}
+	}
 	state := string(answer.State)
 	if answer.Hold != "" || answer.Again {
 		state = string(jobstate.Held)
@@ -165,7 +170,7 @@ func (t *itemAnswer) answer(op *ops.Operation, call jobs.Call) jobs.Answer {
 		if e.Plan.Effect == ps.EffectNone {
 			result.State = jobstate.Noop
 		}
-	case result.ChangeID == "": // every change that was made is in the history
+	case result.ChangeID == "": // a change that was made is in the history, see itemCall.unkept
 		result.State = jobstate.Noop
 	}
 	result.Secret = sealedSecret(op, record, call.Job.ResultKey)

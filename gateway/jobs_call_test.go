@@ -4,12 +4,18 @@ import (
 	"context"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/ps"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -64,4 +70,42 @@ func TestAnItemThatEndsTheGatewayIsNotCalledForEver(t *testing.T) {
 			assert.Equal(t, string(schema.Poison), code, name)
 		}
 	}
+}
+
+// losable is a store that cannot be written while it is lost.
+type losable struct {
+	keep.Store
+	lost atomic.Bool
+}
+
+func (l *losable) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+	if l.lost.Load() {
+		return 0, keep.ErrUnreachable
+	}
+	return l.Store.Apply(ctx, changes...)
+}
+
+// TestAnItemWhoseOutcomeCouldNotBeKept: the store is lost after an item has changed something.
+// The item is called again, which finds the change, and is not taken for one that changed
+// nothing: it could not be taken back then.
+func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
+	store := &losable{Store: keep.NewMemory(nil)}
+	kept := keeptest.Seal(t, store)
+	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
+	require.NoError(t, err)
+	d := &oneUser{city: "Oslo", at: func(point string) { store.lost.Store(point == "changed") }}
+	s := newTestServer(t, &fakeRunner{run: d.run}, func(o *Options) { o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond })
+	item := jobs.Call{
+		Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
+		Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: "jb.1", RequestID: "jb.1"},
+	}
+	answer := s.callItem(t.Context(), item)
+	require.True(t, answer.Again, "%+v", answer)
+	store.lost.Store(false)
+	answer = s.callItem(t.Context(), item)
+	assert.Equal(t, jobstate.Made, answer.State, "%+v", answer)
+	assert.Equal(t, 1, d.changes)
+	record, err := history.Get(t.Context(), answer.ChangeID)
+	require.NoError(t, err)
+	assert.Equal(t, ps.OutcomeDone, record.Outcome)
 }
