@@ -60,16 +60,16 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 		return s.refuse(r, err)
 	}
 	defer end()
-	if err := s.decideTogether(ctx, append(shares, more...)); err != nil {
+	if err := s.decideTogether(ctx, s.store(), append(shares, more...)); err != nil {
 		return s.refuse(r, err)
 	}
 	r.allowedAt = s.Now()
 	return nil
 }
 
-// decideTogether makes the batch of some shares. It is composed anew as long as others are
+// decideTogether makes the batch of some shares in a store. It is composed anew as long as others are
 // faster, and tried again while it is not known whether it was made (many W3).
-func (s *Server) decideTogether(ctx context.Context, shares []share) error {
+func (s *Server) decideTogether(ctx context.Context, in *keep.Sealed, shares []share) error {
 	until := time.Now().Add(mostDoubt)
 	for pause := 10 * time.Millisecond; ; {
 		var all []keep.Change
@@ -86,7 +86,7 @@ func (s *Server) decideTogether(ctx context.Context, shares []share) error {
 		if len(all) == 0 {
 			return nil
 		}
-		revision, err := s.store().Apply(ctx, all...)
+		revision, err := in.Apply(ctx, all...)
 		if errors.Is(err, keep.ErrConflict) {
 			err = conflict(ctx, shares)
 			if before := (*made)(nil); errors.As(err, &before) {
@@ -101,7 +101,9 @@ func (s *Server) decideTogether(ctx context.Context, shares []share) error {
 			}
 		}
 		if err == nil {
-			s.seen(revision)
+			if in == s.store() {
+				s.seen(revision)
+			}
 			for i := range shares {
 				if shares[i].made != nil {
 					shares[i].made(revision)
@@ -188,6 +190,9 @@ func (s *Server) shareOfChange(r *request, token string) share {
 		return share{}
 	}
 	c.Token, c.Owner = token, s.owner(r.limit)
+	if s.Members != nil {
+		c.Run = r.leased().run
+	}
 	var own keep.Change
 	return share{
 		changes: func(context.Context) (all []keep.Change, err error) {
@@ -211,9 +216,7 @@ func (s *Server) shareOfChange(r *request, token string) share {
 		},
 		made: func(revision keep.Revision) {
 			r.kept = true
-			if err := s.History.Saved(context.Background(), c, []keep.Change{own}, revision); err != nil {
-				s.Log.WithError(err).Error("the oldest changes could not be removed from the history")
-			}
+			s.saved(s.History, c, []keep.Change{own}, revision)
 		},
 	}
 }
@@ -272,7 +275,7 @@ func (s *Server) shareOfKey(r *request, i *ps.Intent, token string) share {
 	return share{
 		changes: func(context.Context) ([]keep.Change, error) {
 			c.call.Intent, c.call.Server, c.call.Change = i, i.Server, r.changeID()
-			c.call.Token, c.call.Owner = token, s.owner(r.limit)
+			c.call.Token, c.call.Owner, c.call.Settling = token, s.owner(r.limit), false
 			own, err := c.change()
 			return []keep.Change{own}, err
 		},
@@ -308,6 +311,9 @@ func (s *Server) shareOfBudgets(r *request, i *ps.Intent) share {
 		return share{}
 	}
 	kept := s.ledger.Prepare(amounts, s.limitsOf(r))
+	if r.change != nil {
+		r.change.Spent = spentBy(kept)
+	}
 	return share{
 		changes: func(ctx context.Context) ([]keep.Change, error) {
 			all, err := kept.Changes(ctx)

@@ -132,17 +132,32 @@ func ledgerUnavailable(err error) *failure {
 	return failed
 }
 
-// spend counts what a run did. Only the first call has an effect.
+// spend counts what a run did. Only the first call has an effect. If the record of the
+// change tells what was reserved, both are corrected together: else a gateway that dies in
+// between would leave a record by which it is given back once more.
 func (s *Server) spend(r *request, affected func(auth.Impact) int) {
 	if kept := r.spending.kept; kept != nil {
+		s.correct(r) // of an earlier run of the call
 		r.spending.kept = nil
-		done := r.amounts(func(one *spent) int { return affected(one.Impact()) })
-		if err := kept.Settle(context.Background(), done); err != nil {
-			s.Log.WithError(err).WithField("request_id", r.id).Error("what a call has spent of the hourly limits of its credential could not be corrected")
+		r.correction = &correction{kept, r.amounts(func(one *spent) int { return affected(one.Impact()) })}
+		if r.change == nil || !r.change.Running {
+			s.correct(r)
 		}
 	}
 	for _, one := range r.spending.reserved {
 		one.Settle(affected(one.Impact()))
+	}
+}
+
+// correct corrects what the call has spent, unless that is done.
+func (s *Server) correct(r *request) {
+	c := r.correction
+	if c == nil {
+		return
+	}
+	r.correction = nil
+	if err := c.reserved.Settle(context.Background(), c.done); err != nil {
+		s.Log.WithError(err).WithField("request_id", r.id).Error("what a call has spent of the hourly limits of its credential could not be corrected")
 	}
 }
 

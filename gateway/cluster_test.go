@@ -34,6 +34,7 @@ type cluster struct {
 	ahead   atomic.Int64 // of the clock
 	selves  []*members.Self
 	servers []*Server
+	start   func(n int) // lets a gateway join, again after its end, as a new process
 }
 
 func (c *cluster) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
@@ -48,24 +49,27 @@ func newCluster(t *testing.T, store keep.Store, runner func(n int) ps.Runner, ch
 // newClusterOver is newCluster where each gateway has a way of its own to the store.
 func newClusterOver(t *testing.T, store keep.Store, way func(n int) keep.Store, runner func(n int) ps.Runner, change func(n int, o *Options)) *cluster {
 	t.Helper()
-	c := &cluster{t: t, store: keeptest.Seal(t, store)}
-	for n := range 3 {
-		var self *members.Self
+	c := &cluster{t: t, store: keeptest.Seal(t, store), selves: make([]*members.Self, 3), servers: make([]*Server, 3)}
+	folder := t.TempDir()
+	c.start = func(n int) {
+		t.Helper()
 		name, own := fmt.Sprintf("gw%d", n+1), keeptest.Seal(t, way(n))
 		require.Eventually(t, func() (joined bool) { // faults of the store
 			var err error
-			self, err = members.Join(t.Context(), own, members.Options{Name: name, File: filepath.Join(t.TempDir(), name), Version: "1", Format: 1, Now: c.now})
+			c.selves[n], err = members.Join(t.Context(), own, members.Options{Name: name, File: filepath.Join(folder, name), Version: "1", Format: 1, Now: c.now})
 			return err == nil
 		}, 10*time.Second, time.Millisecond)
 		history, err := changes.Open(t.Context(), own, time.Hour, 1<<20)
 		require.NoError(t, err)
-		c.selves = append(c.selves, self)
-		c.servers = append(c.servers, newTestServer(t, runner(n), func(o *Options) {
-			o.Kept, o.History, o.Members, o.Now, o.Policy.SettlePause = own, history, self, c.now, time.Millisecond
+		c.servers[n] = newTestServer(t, runner(n), func(o *Options) {
+			o.Kept, o.History, o.Members, o.Now, o.Policy.SettlePause = own, history, c.selves[n], c.now, time.Millisecond
 			if change != nil {
 				change(n, o)
 			}
-		}))
+		})
+	}
+	for n := range c.servers {
+		c.start(n)
 	}
 	c.tick(0, 1, 2)
 	return c

@@ -84,6 +84,7 @@ func (s *Server) endTogether(in *keep.Sealed, endings ...*ending) {
 func (s *Server) endOfChange(r *request) *ending {
 	c := r.change
 	if c == nil || !c.Running {
+		s.correct(r)
 		return nil
 	}
 	outcome := r.outcome()
@@ -99,31 +100,35 @@ func (s *Server) endOfChange(r *request) *ending {
 			r.c.Writer.Header().Del(changeHeader)
 		}
 	}
+	spent := r.correction.share()
+	r.correction = nil
 	ctx, history := context.Background(), s.historyOf(r)
+	own := &ending{failed: failed, alone: func() error { return s.keepOutcome(history, c, outcome, nil, spent) }}
+	var err error
 	if outcome == ps.OutcomeNone {
 		r.change = nil
-		return &ending{changes: []keep.Change{history.Removal(c)}, failed: failed}
+		own.changes = []keep.Change{history.Removal(c)}
+	} else {
+		if r.result != nil {
+			c.Identify(r.result)
+		}
+		if own.changes, err = history.Completion(ctx, c, outcome); err != nil {
+			failed(err)
+			return nil
+		}
+		if !r.c.Writer.Written() {
+			r.c.Header(changeHeader, r.changeID())
+		}
+		own.made = func(revision keep.Revision) { s.saved(history, c, own.changes, revision) }
 	}
-	if r.result != nil {
-		c.Identify(r.result)
+	if spent.changes != nil {
+		more, err := spent.changes(ctx)
+		if err != nil {
+			s.Log.WithError(err).WithField("request_id", r.id).Error("what a call has spent of the hourly limits of its credential could not be corrected")
+		}
+		own.changes = append(own.changes, more...)
 	}
-	changes, err := history.Completion(ctx, c, outcome)
-	if err != nil {
-		failed(err)
-		return nil
-	}
-	if !r.c.Writer.Written() {
-		r.c.Header(changeHeader, r.changeID())
-	}
-	return &ending{
-		changes: changes, failed: failed,
-		alone: func() error { return history.Complete(ctx, c, outcome) },
-		made: func(revision keep.Revision) {
-			if err := history.Saved(ctx, c, changes, revision); err != nil {
-				s.Log.WithError(err).Error("the oldest changes could not be removed from the history")
-			}
-		},
-	}
+	return own
 }
 
 // endOfPlan returns what became of the plan that a request applies: one whose application
@@ -179,10 +184,18 @@ func (s *Server) endOfKey(r *request, status int, body []byte) *ending {
 			changes: []keep.Change{{Kind: keyKind, Key: c.name, Expect: c.revision}}, failed: failed,
 			made: func(keep.Revision) { c.keys.count(c.caller, -1) },
 		}
-	case outcome == ps.OutcomeUnknown:
+	case outcome == ps.OutcomeUnknown && (c.call.Owner == nil || c.call.Intent == nil):
 		return nil
+	case outcome == ps.OutcomeUnknown:
+		c.call.Owner, c.call.Settling = nil, false // whoever is asked next may find it out
+		own, err := c.change()
+		if err != nil {
+			failed(err)
+			return nil
+		}
+		return &ending{changes: []keep.Change{own}, failed: failed}
 	}
-	c.call.Status, c.call.Body, c.call.Intent, c.call.Owner, c.call.Token = status, body, nil, nil, ""
+	c.call.Status, c.call.Body, c.call.Intent, c.call.Owner, c.call.Settling, c.call.Token = status, body, nil, nil, false, ""
 	header := r.c.Writer.Header()
 	c.call.Change, c.call.Tag = header.Get(changeHeader), header.Get(tagHeader)
 	if secret := r.bound.Generated; secret != nil {

@@ -14,7 +14,6 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/members"
-	"adgateway/gateway/schema"
 	"adgateway/ps"
 	"adgateway/test/thorough"
 )
@@ -77,8 +76,8 @@ func (m *mortal) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, 
 	return revision, err
 }
 
-// mortals are three gateways over a city, each of which can die.
-func mortals(t *testing.T, d *city) (*cluster, []*life) {
+// mortals are three gateways over a directory, each of which can die.
+func mortals(t *testing.T, d *scene, change func(n int, o *Options)) (*cluster, []*life) {
 	lives := []*life{{}, {}, {}}
 	var c *cluster
 	store := keep.NewMemory(func() time.Time {
@@ -87,13 +86,13 @@ func mortals(t *testing.T, d *city) (*cluster, []*life) {
 		}
 		return c.now()
 	})
-	c = newClusterOver(t, store, func(n int) keep.Store { return &mortal{store, lives[n]} }, func(n int) ps.Runner { return d.run(lives[n].step) }, nil)
+	c = newClusterOver(t, store, func(n int) keep.Store { return &mortal{store, lives[n]} }, func(n int) ps.Runner { return d.run(lives[n].step) }, change)
 	return c, lives
 }
 
 // settledOnce checks that a change which one or two gateways left behind has been made once,
 // and that all records say so.
-func (c *cluster) settledOnce(d *city, alive int, during string) {
+func (c *cluster) settledOnce(d *scene, alive int, during string) {
 	c.t.Helper()
 	status, got, header := toRome(c.servers[alive])
 	require.Equal(c.t, http.StatusOK, status, "%s: %+v", during, got)
@@ -118,29 +117,6 @@ func (c *cluster) settledOnce(d *city, alive int, during string) {
 	assert.Equal(c.t, 1, logged, during)
 }
 
-// TestAGatewayDiesAtEachStep: before and after each write to the store, and anywhere in the
-// script. Another one makes the change, or finds it made, once it may (many W2).
-func TestAGatewayDiesAtEachStep(t *testing.T) {
-	for step := 1; ; step++ {
-		d := &city{value: "Oslo"}
-		c, lives := mortals(t, d)
-		lives[0].begin(step)
-		toRome(c.servers[0]) // nobody hears its answer
-		died, during := lives[0].dead()
-		if !died {
-			require.Greater(t, step, 8, "(A), (B) and (C), before and after, and three steps of the script")
-			return
-		}
-		if status, got, _ := toRome(c.servers[1]); status != http.StatusOK { // it may still run
-			require.Equal(t, http.StatusConflict, status, during)
-			assert.Equal(t, schema.InProgress, got.Error.Code, during)
-		}
-		c.pass(20*time.Second, 1, 2)
-		c.pass(5*time.Minute, 1, 2)
-		c.settledOnce(d, 1, during)
-	}
-}
-
 // TestWhoTakesOverDiesToo: at each step of settling what the first one left at each of its
 // steps, and a third one settles that.
 func TestWhoTakesOverDiesToo(t *testing.T) {
@@ -150,8 +126,8 @@ func TestWhoTakesOverDiesToo(t *testing.T) {
 			if !thorough.All() && first%3 != second%3 {
 				continue
 			}
-			d := &city{value: "Oslo"}
-			c, lives := mortals(t, d)
+			d := newScene(t, &toRomeOf)
+			c, lives := mortals(t, d, nil)
 			lives[0].begin(first)
 			toRome(c.servers[0])
 			died, during := lives[0].dead()
@@ -183,8 +159,8 @@ func TestWhoTakesOverDiesToo(t *testing.T) {
 // TestAWrongClockTakesNothingOver: a gateway whose clock is ahead by minutes believes that
 // what others may still run has ended, so that it leaves it alone (many W7, Z3).
 func TestAWrongClockTakesNothingOver(t *testing.T) {
-	d := &city{value: "Oslo"}
-	c, lives := mortals(t, d)
+	d := newScene(t, &toRomeOf)
+	c, lives := mortals(t, d, nil)
 	lives[0].begin(6) // after (B)
 	toRome(c.servers[0])
 	died, during := lives[0].dead()

@@ -92,6 +92,14 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if r.op.Local {
 		return s.answerLocally(r)
 	}
+	e := newEnvelope(r, s.spooler, s.streamAbove)
+	defer e.close()
+	// What an earlier call with the key has done is answered whatever has become of its plan,
+	// and of what the caller may still spend.
+	if r.result, r.runErr = s.resume(r, e); !errors.Is(r.runErr, errNotRun) {
+		return s.answer(r, e)
+	}
+	r.result, r.runErr = nil, nil
 	if failed = s.findPlan(r); failed != nil {
 		return failed
 	}
@@ -100,14 +108,10 @@ func (s *Server) operate(r *request) (failed *failure) {
 	}
 	defer s.giveBack(r)
 	r.readAll()
-	e := newEnvelope(r, s.spooler, s.streamAbove)
-	defer e.close()
 	if r.op.Protocol != nil {
 		return s.exchange(r, e)
 	}
-	if r.result, r.runErr = s.resume(r, e); errors.Is(r.runErr, errNotRun) {
-		r.result, r.runErr = s.run(r, e)
-	}
+	r.result, r.runErr = s.run(r, e)
 	return s.answer(r, e)
 }
 

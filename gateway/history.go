@@ -89,18 +89,6 @@ func zoneOf(r *request, i *ps.Intent) string {
 	return zone
 }
 
-// settled completes a record of a history with what became of its change.
-func settled(in *changes.History, c *changes.Record, outcome ps.Outcome, result *ps.Result) error {
-	ctx := context.Background()
-	if outcome == ps.OutcomeNone {
-		return in.Remove(ctx, c)
-	}
-	if result != nil {
-		c.Identify(result)
-	}
-	return in.Complete(ctx, c, outcome)
-}
-
 // SettleHistory finds out what became of the changes that were running when the gateway
 // was ended. Those that cannot be read yet are left, and it is called again.
 func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
@@ -144,7 +132,7 @@ func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes
 			return false, nil
 		}
 	}
-	if err = settled(in, c, outcome, result); errors.Is(err, keep.ErrConflict) {
+	if err = s.settled(in, c, outcome, result); errors.Is(err, keep.ErrConflict) {
 		err = nil // another call with the key has settled it
 	}
 	s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": outcome}).Warn("a change that was cut off by the end of a gateway was settled")

@@ -56,8 +56,11 @@ type keptCall struct {
 	Change      string     `json:"change,omitempty"`   // that the call made, or is about to make
 	Tag         string     `json:"tag,omitempty"`      // of the record in the answer
 
-	Owner *changes.Owner `json:"owner,omitempty"` // of a call that is running; nil: a gateway alone
-	Token string         `json:"token,omitempty"` // of the decision that allowed its change
+	// Owner is of a call that is running; nil: a gateway alone, or the call has ended without
+	// finding out what became of its change, which any gateway may do then.
+	Owner    *changes.Owner `json:"owner,omitempty"`
+	Settling bool           `json:"settling,omitempty"` // the owner finds out what became of an earlier call
+	Token    string         `json:"token,omitempty"`    // of the decision that allowed its change
 
 	Status int             `json:"status,omitempty"` // of the answer; 0: there is none
 	Body   json.RawMessage `json:"body,omitempty"`
@@ -198,7 +201,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 			s.replay(r, &c.call)
 			return true, nil
 		}
-		if failed := s.running(&c.call); failed != nil {
+		if failed := s.running(ctx, &c.call); failed != nil {
 			return false, failed
 		}
 		if fences, err = s.fencesOf(ctx, c.call.Owner); err != nil {
@@ -206,7 +209,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 		}
 		c.revision, c.unsure, c.earlier = found.Revision, c.call.Intent != nil, c.call.RequestID
 		if c.unsure {
-			c.call.Owner = owner
+			c.call.Owner, c.call.Settling = owner, true
 			break // what became of it is found out, which is no other attempt
 		}
 		fresh.Attempts = c.call.Attempts + 1

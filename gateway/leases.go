@@ -158,6 +158,16 @@ func (s *Server) lease(ctx context.Context, r *request, sum string) (keep.Change
 	return own, nil
 }
 
+// end returns the change that ends a lease of an object, which was changed or not.
+func (l *lease) end(sum string, at keep.Revision, changed bool) (own keep.Change, err error) {
+	own = keep.Change{Kind: leaseKind, Key: sum, Expect: at}
+	if changed {
+		own.Value, err = json.Marshal(lease{V: leaseVersion, Run: l.Run, Owner: l.Owner, Ended: true})
+		own.Expires = l.Owner.Until.Add(leaseAfter)
+	}
+	return own, err
+}
+
 // kept returns a value of the store and its revision, or the zero value if it is absent.
 func kept[T lease | nameHold](ctx context.Context, store *keep.Sealed, kind keep.Kind, key string) (value T, revision keep.Revision, err error) {
 	e, err := store.Get(ctx, kind, key)
@@ -227,13 +237,9 @@ func (s *Server) endOfLeases(r *request) *ending {
 	none := outcome == ps.OutcomeNone
 	var all []keep.Change
 	for sum, revision := range l.objects {
-		one := keep.Change{Kind: leaseKind, Key: sum, Expect: revision}
-		if l.taken[sum] && !none {
-			value, err := json.Marshal(lease{V: leaseVersion, Run: l.run, Owner: l.owner, Ended: true})
-			if err != nil {
-				continue // it ends by itself
-			}
-			one.Value, one.Expires = value, l.owner.Until.Add(leaseAfter)
+		one, err := (&lease{Run: l.run, Owner: l.owner}).end(sum, revision, l.taken[sum] && !none)
+		if err != nil {
+			continue // it ends by itself
 		}
 		all = append(all, one)
 	}

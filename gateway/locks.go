@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -184,15 +185,15 @@ func (h *hold) end() {
 	h.stop()
 }
 
-// keysOf returns the objects that an announced change locks.
-func keysOf(r *request, i *ps.Intent) []string {
+// keysOf returns the objects that an announced change of an operation, in a zone, locks.
+func keysOf(op *ops.Operation, zone string, i *ps.Intent) []string {
 	var keys []string
 	for n := range i.Objects {
 		object := &i.Objects[n]
 		switch {
 		case len(object.Changes) == 0:
-		case r.op.Lane == ps.DNS: // the name of a record; of a zone in a file only the announcement has it
-			keys = append(keys, "dns "+strings.ToLower(cmp.Or(object.DN, zoneOf(r, i))))
+		case op.Lane == ps.DNS: // the name of a record; of a zone in a file only the announcement has it
+			keys = append(keys, "dns "+strings.ToLower(cmp.Or(object.DN, zone)))
 		case object.GUID != "": // of one to be created the directory sees to it that it is made once
 			keys = append(keys, strings.ToLower(object.GUID))
 		}

@@ -24,6 +24,7 @@ type nameHold struct {
 	GUID   string         `json:"guid,omitempty"`   // of the object; empty: it was created
 	Change string         `json:"change,omitempty"` // which gives it
 	Owner  *changes.Owner `json:"owner"`
+	Fresh  bool           `json:"fresh,omitempty"` // nobody held it before the run
 }
 
 // nameOf is a name that a change gives: its kind and what it must be the only one of.
@@ -112,7 +113,7 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 	for n := range i.Objects {
 		object := &i.Objects[n]
 		for _, name := range namesOf(object) {
-			sum := hex.EncodeToString(s.store().Sum([]byte(nameKind), []byte(name.kind), []byte(name.value)))
+			sum := s.nameKey(name)
 			present, revision, err := kept[nameHold](ctx, s.store(), nameKind, sum)
 			if err != nil {
 				return err
@@ -123,7 +124,7 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 				r.unrecorded = s.namePending(name, &present)
 				return errNamePending
 			}
-			own := nameHold{V: leaseVersion, Run: l.run, Server: i.Server, GUID: object.GUID, Owner: l.owner}
+			own := nameHold{V: leaseVersion, Run: l.run, Server: i.Server, GUID: object.GUID, Owner: l.owner, Fresh: revision == keep.Absent || l.fresh[sum]}
 			if r.change != nil {
 				own.Change = r.change.ID
 			}
@@ -145,6 +146,10 @@ func (s *Server) namesObject(ctx context.Context, hold *nameHold, guid string) b
 	}
 	c, err := s.History.Get(ctx, hold.Change)
 	return err == nil && slices.ContainsFunc(c.Intent.Objects, func(o ps.Intended) bool { return strings.EqualFold(guid, o.GUID) })
+}
+
+func (s *Server) nameKey(name nameOf) string {
+	return hex.EncodeToString(s.store().Sum([]byte(nameKind), []byte(name.kind), []byte(name.value)))
 }
 
 // errNamePending is why a change is not allowed that gives a name twice.

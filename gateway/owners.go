@@ -84,7 +84,7 @@ func storeCode(err error) schema.Code {
 }
 
 // running refuses a call with a key that another gateway is running, or may be.
-func (s *Server) running(call *keptCall) *failure {
+func (s *Server) running(ctx context.Context, call *keptCall) *failure {
 	o := call.Owner
 	if s.mine(o) {
 		return nil
@@ -94,7 +94,7 @@ func (s *Server) running(call *keptCall) *failure {
 		if s.Members.Gone(o.Gateway, o.Incarnation, s.SettleDelay) {
 			return nil
 		}
-	} else if s.orphaned(o) {
+	} else if s.orphaned(o) || s.isSettled(ctx, call) {
 		return nil
 	} else if s.Members.Gone(o.Gateway, o.Incarnation, 0) {
 		wait = max(wait, o.Until.Add(s.SettleDelay).Sub(s.Now()))
@@ -102,6 +102,16 @@ func (s *Server) running(call *keptCall) *failure {
 	failed := fail(schema.InProgress, "A call with this %s is running at another gateway, or was when that ended. Repeat it later to get its answer.", keyHeader)
 	failed.retryAfter = wait
 	return failed
+}
+
+// isSettled reports whether the history says what became of the change of a call: the
+// gateway that made it has done so after it was started again, before its key was repeated.
+func (s *Server) isSettled(ctx context.Context, call *keptCall) bool {
+	if s.History == nil || call.Change == "" || call.Settling {
+		return false
+	}
+	c, err := s.History.Get(ctx, call.Change)
+	return errors.Is(err, changes.ErrAbsent) || err == nil && !c.Running
 }
 
 // fencesOf returns the changes that move the fences of an owner that is gone; none if it is
@@ -120,8 +130,12 @@ func (s *Server) settleRecord(ctx context.Context, id string, outcome ps.Outcome
 		return
 	}
 	c, err := s.History.Get(ctx, id)
-	if err == nil && c.Running {
-		err = settled(s.History, c, outcome, result)
+	switch {
+	case err != nil:
+	case c.Running:
+		err = s.settled(s.History, c, outcome, result)
+	case c.Outcome == ps.OutcomeUnknown: // which it stays there, as others may have read it
+		err = s.decideTogether(ctx, s.store(), []share{s.leasesAfter(c, outcome), s.namesAfter(c, outcome)})
 	}
 	if err != nil && !errors.Is(err, changes.ErrAbsent) && !errors.Is(err, keep.ErrConflict) {
 		s.Log.WithError(err).Error("the record of a change that was settled could not be completed")

@@ -58,6 +58,7 @@ type request struct {
 	undoing     *undoing        // nil: the call does not take back a change
 	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
+	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
 	unrecorded  *failure        // nil unless the intent could not be recorded
 	recorded    bool            // the audit has the outcome
 

@@ -24,52 +24,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// city is a directory with one user, whose gateways can be stopped in the middle.
-type city struct {
-	mu     sync.Mutex
-	value  string
-	writes int
-}
-
-// run is what the scripts do; at is called before and after the announcement of a change,
-// and after the write. A gateway that dies there goes no further.
-func (d *city) run(at func(point string) (dies bool)) ps.Runner {
-	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
-		record := sample(schema.User)
-		d.mu.Lock()
-		value := d.value
-		d.mu.Unlock()
-		if !req.Write {
-			return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(
-				`[{"guid":"g-1","dn":"CN=j","age":1,"state":{"exists":"True","l":"` + value + `"},"record":` + record + `}]`))
-		}
-		at("read")
-		intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{
-			{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: value, After: "Rome"}}}}}
-		if err := req.Announced(intent); err != nil {
-			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
-		}
-		if at("announced") {
-			return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent, Server: intent.Server}
-		}
-		d.mu.Lock()
-		d.value, d.writes = "Rome", d.writes+1
-		d.mu.Unlock()
-		at("written")
-		return &ps.Result{Effect: ps.EffectChanged, Server: "dc9"}, req.Records(json.RawMessage("[" + record + "]"))
-	}}
-}
-
-// lives is where no gateway dies.
-func lives(string) bool { return false }
-
 // TestAnotherGatewaySettlesWhatADeadOneLeft: a call with a key whose gateway stops answers
 // in_progress at others as long as it may still run, and is settled by one of them then. If
 // the first one only slept, its change is refused, or what it did is not done again.
 func TestAnotherGatewaySettlesWhatADeadOneLeft(t *testing.T) {
 	for _, point := range []string{"read", "announced", "written"} {
 		t.Run(point, func(t *testing.T) {
-			d := &city{value: "Oslo"}
+			d := newScene(t, &toRomeOf)
 			reached, wake := make(chan struct{}), make(chan struct{})
 			var once sync.Once
 			asleep := d.run(func(at string) (dies bool) {
@@ -125,9 +86,40 @@ func TestAnotherGatewaySettlesWhatADeadOneLeft(t *testing.T) {
 	}
 }
 
+// TestWhatAGatewayCouldNotFindOutAnotherOneMay: a call whose outcome stayed unknown has
+// ended, so that any gateway settles it that it is repeated at, also while the first one
+// lives.
+func TestWhatAGatewayCouldNotFindOutAnotherOneMay(t *testing.T) {
+	d := newScene(t, &toRomeOf)
+	var unread atomic.Bool
+	reading := d.run(lives)
+	c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
+		scripts := d.run(func(point string) bool { return point == "announced" })
+		return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+			switch {
+			case !req.Settles && n == 0:
+				return scripts.Run(ctx, req)
+			case req.Settles && unread.Load():
+				return nil, &ps.Error{Kind: ps.KindUnavailable}
+			}
+			return reading.Run(ctx, req)
+		}}
+	}, nil)
+	unread.Store(true)
+	for n := range 2 { // also who is asked next may not find it out
+		_, got, _ := toRome(c.servers[n])
+		require.NotNil(t, got.Error)
+		require.Equal(t, string(ps.OutcomeUnknown), got.Error.Outcome)
+	}
+	unread.Store(false)
+	status, got, _ := toRome(c.servers[2])
+	require.Equal(t, http.StatusOK, status, "%+v", got)
+	assert.Equal(t, 1, d.writes)
+}
+
 // TestTheHistoryOfADeadGatewayIsSettled: also of a call without a key.
 func TestTheHistoryOfADeadGatewayIsSettled(t *testing.T) {
-	d := &city{value: "Oslo"}
+	d := newScene(t, &toRomeOf)
 	reached, wake := make(chan struct{}), make(chan struct{})
 	c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
 		return d.run(func(at string) bool {
@@ -306,7 +298,7 @@ func TestLate(t *testing.T) {
 
 // TestAChangeThatWasAllowedTooLongAgoIsStopped: and can be sent again.
 func TestAChangeThatWasAllowedTooLongAgoIsStopped(t *testing.T) {
-	d := &city{value: "Oslo"}
+	d := newScene(t, &toRomeOf)
 	c := newCluster(t, keep.NewMemory(nil), func(int) ps.Runner { return d.run(lives) }, nil)
 	s, asked := c.servers[0], 0
 	real := s.Now

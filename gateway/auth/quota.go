@@ -102,7 +102,15 @@ const (
 )
 
 // String returns the name that a ledger keeps the impact under.
-func (i Impact) String() string { return [impacts]string{"deletion", "passwordReset", "change"}[i] }
+func (i Impact) String() string { return impactNames[i] }
+
+var impactNames = [impacts]string{"deletion", "passwordReset", "change"}
+
+// ImpactNamed returns the impact whose String is name, and whether there is one.
+func ImpactNamed(name string) (of Impact, known bool) {
+	i := slices.Index(impactNames[:], name)
+	return Impact(max(i, 0)), i >= 0
+}
 
 // verbs describe the impacts in messages.
 var verbs = [impacts]struct{ may, what string }{

@@ -61,6 +61,8 @@ type Record struct {
 
 	Owner *Owner `json:"owner,omitempty"` // of a change that is running; nil: a gateway alone
 	Token string `json:"token,omitempty"` // of the decision that allowed it
+	Run   string `json:"run,omitempty"`   // has the leases of a change that is running, or may be; empty: there are none
+	Spent *Spent `json:"spent,omitempty"` // by a change that is running; nil: nothing that is counted
 
 	revision keep.Revision
 }
@@ -70,6 +72,13 @@ type Owner struct {
 	Gateway     string    `json:"gateway"`
 	Incarnation string    `json:"incarnation"`
 	Until       time.Time `json:"until"` // the run has ended by then
+}
+
+// Spent is what a change that is running has reserved of its caller's hourly limits.
+type Spent struct {
+	Account string         `json:"account"` // identity of the credential
+	At      time.Time      `json:"at"`
+	Impacts map[string]int `json:"impacts"`
 }
 
 // Identify completes the announcement with the identity of what was created, and notes
@@ -213,7 +222,11 @@ func (h *History) Adopt(ctx context.Context, r *Record, now time.Time) error {
 // Completion returns the changes of the store that [History.Complete] makes, for a decision
 // with others. Once they are made, [History.Saved] must follow.
 func (h *History) Completion(ctx context.Context, r *Record, outcome ps.Outcome) ([]keep.Change, error) {
-	r.Running, r.Outcome, r.Owner, r.Token = false, outcome, nil, ""
+	r.Running, r.Outcome = false, outcome
+	r.Owner, r.Token, r.Spent = nil, "", nil
+	if outcome != ps.OutcomeUnknown {
+		r.Run = ""
+	}
 	own, err := h.Change(r)
 	if err != nil {
 		return nil, err

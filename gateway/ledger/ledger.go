@@ -1,7 +1,7 @@
 // Package ledger keeps what credentials have spent of their hourly limits, so that the end
 // of the gateway does not give it back. An amount is reserved in the store before the
 // first write of a call (many W14), and corrected when it is known what the call did: of
-// a call that is cut off, the reservation stays.
+// a call that is cut off, once another one has settled it ([Ledger.Reserved]).
 package ledger
 
 import (
@@ -108,6 +108,23 @@ func (l *Ledger) Prepare(amounts, limits map[Budget]int) *Reservation {
 	return &Reservation{ledger: l, at: l.now(), wanted: amounts, limits: limits, amounts: map[Budget]int{}}
 }
 
+// Reserved returns a reservation that a call has made at a time, such as one that was cut
+// off.
+func (l *Ledger) Reserved(at time.Time, amounts map[Budget]int) *Reservation {
+	return &Reservation{ledger: l, at: at, amounts: amounts}
+}
+
+// At returns when the amounts count as spent.
+func (r *Reservation) At() time.Time { return r.at }
+
+// Amounts returns what is to be reserved, or is.
+func (r *Reservation) Amounts() map[Budget]int {
+	if len(r.amounts) == 0 {
+		return r.wanted
+	}
+	return r.amounts
+}
+
 // Changes returns what the store must change, from what is spent now. It fails with
 // [ErrSpent]. After a conflict it is called again.
 func (r *Reservation) Changes(ctx context.Context) ([]keep.Change, error) {
@@ -120,12 +137,7 @@ func (r *Reservation) Made() { r.amounts = r.wanted }
 // Settle sets the amounts to what was done. If they are as they were reserved, it does
 // not use the store. It must not be called again before it has returned.
 func (r *Reservation) Settle(ctx context.Context, amounts map[Budget]int) error {
-	more := map[Budget]int{}
-	for of, n := range amounts {
-		if n != r.amounts[of] {
-			more[of] = n - r.amounts[of]
-		}
-	}
+	more := r.missing(amounts)
 	if len(more) == 0 {
 		return nil
 	}
@@ -138,6 +150,24 @@ func (r *Reservation) Settle(ctx context.Context, amounts map[Budget]int) error 
 		r.amounts = settled
 	}
 	return err
+}
+
+// Settling returns the changes of the store that [Reservation.Settle] makes, for a decision
+// with others; none if the amounts are as they were reserved. After a conflict it is called
+// again.
+func (r *Reservation) Settling(ctx context.Context, amounts map[Budget]int) ([]keep.Change, error) {
+	return r.ledger.adding(ctx, r.at, r.missing(amounts), nil)
+}
+
+// missing returns how much more than reserved some amounts are.
+func (r *Reservation) missing(amounts map[Budget]int) map[Budget]int {
+	more := map[Budget]int{}
+	for of, n := range amounts {
+		if n != r.amounts[of] {
+			more[of] = n - r.amounts[of]
+		}
+	}
+	return more
 }
 
 // add adds amounts to a minute. It is repeated if another call is faster.

@@ -1,0 +1,180 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/ledger"
+	"adgateway/ps"
+)
+
+// A change that was cut off by the end of its gateway leaves what it had: leases of objects,
+// names that it was about to give, the plan that it has used up, a part of its caller's
+// budgets. Its record tells which. Whoever settles it gives that back, in the decision that
+// completes the record, so that it is done once.
+
+// settled keeps in a history what became of a change that was cut off. It fails with
+// [keep.ErrConflict] if another gateway was faster.
+func (s *Server) settled(in *changes.History, c *changes.Record, outcome ps.Outcome, result *ps.Result) error {
+	return s.keepOutcome(in, c, outcome, result,
+		s.planAfter(c, outcome), s.leasesAfter(c, outcome), s.namesAfter(c, outcome), s.budgetsAfter(c, outcome, result))
+}
+
+// keepOutcome completes the record of a change, or removes it if nothing was changed, in one
+// decision with what depends on it. It fails with [keep.ErrConflict] if the record is not
+// any more as it was read.
+func (s *Server) keepOutcome(in *changes.History, c *changes.Record, outcome ps.Outcome, result *ps.Result, with ...share) error {
+	ctx, cancel := context.WithTimeout(context.Background(), mostDoubt)
+	defer cancel()
+	if result != nil {
+		c.Identify(result)
+	}
+	var own []keep.Change
+	record := share{
+		changes: func(ctx context.Context) (_ []keep.Change, err error) {
+			if outcome == ps.OutcomeNone {
+				own = []keep.Change{in.Removal(c)}
+				return own, nil
+			}
+			own, err = in.Completion(ctx, c, outcome)
+			return own, err
+		},
+		again: func(ctx context.Context) error {
+			latest, err := in.Get(ctx, c.ID)
+			if errors.Is(err, changes.ErrAbsent) || err == nil && !latest.Same(c) {
+				return keep.ErrConflict
+			}
+			return err
+		},
+		made: func(revision keep.Revision) {
+			if outcome != ps.OutcomeNone {
+				s.saved(in, c, own, revision)
+			}
+		},
+	}
+	return s.decideTogether(ctx, in.Store(), append([]share{record}, with...))
+}
+
+// saved notes that the record of a change was written to a history.
+func (s *Server) saved(in *changes.History, c *changes.Record, made []keep.Change, revision keep.Revision) {
+	if err := in.Saved(context.Background(), c, made, revision); err != nil {
+		s.Log.WithError(err).Error("the oldest changes could not be removed from the history")
+	}
+}
+
+// planAfter opens the plan again that a change has used up which was not made, and notes
+// the change in it otherwise.
+func (s *Server) planAfter(c *changes.Record, outcome ps.Outcome) share {
+	if s.plans == nil || c.Plan == "" {
+		return share{}
+	}
+	return share{changes: func(ctx context.Context) ([]keep.Change, error) {
+		p, err := s.plans.Get(ctx, c.Plan)
+		if err != nil || p.Used == nil || p.Used.RequestID != c.RequestID || p.Used.ChangeID != "" {
+			return nil, nil // it is not kept any more, or was used by another call
+		}
+		var own keep.Change
+		if outcome == ps.OutcomeNone {
+			own, err = s.plans.Release(p)
+		} else {
+			own, err = s.plans.Done(p, c.ID)
+		}
+		return []keep.Change{own}, err
+	}}
+}
+
+// leasesAfter ends the leases of a change. Those of one of which is not known whether it was
+// made end by themselves.
+func (s *Server) leasesAfter(c *changes.Record, outcome ps.Outcome) share {
+	op := s.operationOf(c.Operation)
+	if s.Members == nil || c.Run == "" || op == nil || outcome == ps.OutcomeUnknown {
+		return share{}
+	}
+	run, keys := c.Run, keysOf(op, c.Zone, &c.Intent)
+	return share{changes: func(ctx context.Context) (all []keep.Change, err error) {
+		for _, key := range keys {
+			sum := s.leaseKey(key)
+			present, revision, err := kept[lease](ctx, s.store(), leaseKind, sum)
+			if err != nil {
+				return nil, err
+			}
+			if revision == keep.Absent || present.Run != run || present.Ended {
+				continue
+			}
+			present.Owner = s.owner(s.current.Load().policy.WriteLimit)
+			one, err := present.end(sum, revision, outcome != ps.OutcomeNone)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one)
+		}
+		return all, nil
+	}}
+}
+
+// namesAfter frees the names that a change was about to give which was not made.
+func (s *Server) namesAfter(c *changes.Record, outcome ps.Outcome) share {
+	if s.Members == nil || c.Run == "" || outcome != ps.OutcomeNone {
+		return share{}
+	}
+	run := c.Run
+	return share{changes: func(ctx context.Context) (all []keep.Change, err error) {
+		for i := range c.Intent.Objects {
+			for _, name := range namesOf(&c.Intent.Objects[i]) {
+				sum := s.nameKey(name)
+				present, revision, err := kept[nameHold](ctx, s.store(), nameKind, sum)
+				if err != nil {
+					return nil, err
+				}
+				if revision != keep.Absent && present.Run == run && present.Fresh {
+					all = append(all, keep.Change{Kind: nameKind, Key: sum, Expect: revision})
+				}
+			}
+		}
+		return all, nil
+	}}
+}
+
+// budgetsAfter corrects what a change has reserved of its caller's budgets, if it is known
+// what it did. Otherwise all of that stays spent.
+func (s *Server) budgetsAfter(c *changes.Record, outcome ps.Outcome, result *ps.Result) share {
+	op := s.operationOf(c.Operation)
+	if s.ledger == nil || c.Spent == nil || outcome != ps.OutcomeNone && (result == nil || op == nil) {
+		return share{}
+	}
+	reserved, done := map[ledger.Budget]int{}, map[ledger.Budget]int{}
+	for name, n := range c.Spent.Impacts {
+		of := ledger.Budget{Account: c.Spent.Account, Impact: name}
+		reserved[of], done[of] = n, 0
+		if kind, known := auth.ImpactNamed(name); known && outcome != ps.OutcomeNone {
+			done[of] = affected(kind, op, result, nil)
+		}
+	}
+	return (&correction{s.ledger.Reserved(c.Spent.At, reserved), done}).share()
+}
+
+// correction is what a run has left to correct of its caller's budgets.
+type correction struct {
+	reserved *ledger.Reservation
+	done     map[ledger.Budget]int
+}
+
+// share returns the correction for a decision with others.
+func (c *correction) share() share {
+	if c == nil {
+		return share{}
+	}
+	return share{changes: func(ctx context.Context) ([]keep.Change, error) { return c.reserved.Settling(ctx, c.done) }}
+}
+
+// spentBy returns what a reservation has of the budgets of one account.
+func spentBy(r *ledger.Reservation) *changes.Spent {
+	spent := &changes.Spent{At: r.At(), Impacts: map[string]int{}}
+	for of, n := range r.Amounts() {
+		spent.Account, spent.Impacts[of.Impact] = of.Account, n
+	}
+	return spent
+}
