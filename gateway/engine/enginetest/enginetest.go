@@ -28,6 +28,7 @@ type Cluster struct {
 	t      testing.TB
 	folder string
 	wires  *Wires
+	adjust func(*engine.Options)
 
 	mu    sync.Mutex
 	nodes []*engine.Node // nil while stopped
@@ -38,7 +39,13 @@ type Cluster struct {
 // them.
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, folder: t.TempDir(), wires: &Wires{}, nodes: make([]*engine.Node, n), ports: make([]int, n)}
+	return StartWith(t, n, func(*engine.Options) {})
+}
+
+// StartWith is Start with nodes whose options are adjusted, at each start.
+func StartWith(t testing.TB, n int, adjust func(*engine.Options)) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, folder: t.TempDir(), wires: &Wires{}, adjust: adjust, nodes: make([]*engine.Node, n), ports: make([]int, n)}
 	t.Cleanup(c.close)
 	if n > 1 {
 		var err error
@@ -81,7 +88,9 @@ func Name(i int) string { return fmt.Sprintf("n%d", i+1) }
 func (c *Cluster) start(i int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
-	node, err := engine.Start(ctx, engine.Options{Options: c.Options(i)})
+	options := engine.Options{Options: c.Options(i)}
+	c.adjust(&options)
+	node, err := engine.Start(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -115,6 +124,11 @@ func (c *Cluster) Cut(i int) { c.wires.Cut(i, true) }
 
 // Heal lets pass what Cut held back.
 func (c *Cluster) Heal(i int) { c.wires.Cut(i, false) }
+
+// Tap calls listen with all that passes between the nodes from now on, as [Wire.Tap] does.
+func (c *Cluster) Tap(listen func([]byte)) {
+	c.wires.Each(func(w *Wire) { w.Tap(listen) })
+}
 
 // URLs are where clients connect, those of stopped nodes included.
 func (c *Cluster) URLs() []string {

@@ -1,27 +1,19 @@
 package commands
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"adgateway/gateway/engine/enginetest"
-	"adgateway/test/canary"
 
-	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -180,73 +172,4 @@ func usesOneServer(t *testing.T, config string, gateways []*runningSandbox, toke
 		require.Eventually(t, func() bool { return slices.Contains(server(g), "dc2.corp.example") }, patience, 10*time.Millisecond)
 	}
 	assert.Regexp(t, `directory  dc2\.corp\.example .* an administrator has chosen it`, command(t, "cluster", "status", config))
-}
-
-// TestWhatIsSharedIsSealed looks for names and passwords of calls, jobs and their
-// announcements where who holds the engine sees them: in its folder, and in its messages as
-// they are sent. Passwords are nowhere else either (many Z11).
-func TestWhatIsSharedIsSealed(t *testing.T) {
-	engine := enginetest.Start(t, 1)
-	folder, files := clusterSettings(t, engine, "gw1")
-	config := "--config=" + files[0]
-	command(t, "cluster", "init", config)
-	wire := engine.Connect()
-	var sent bytes.Buffer
-	var writing sync.Mutex
-	_, err := wire.Subscribe(">", func(m *nats.Msg) {
-		writing.Lock()
-		defer writing.Unlock()
-		fmt.Fprintln(&sent, m.Subject, m.Reply, m.Header)
-		sent.Write(m.Data)
-	})
-	require.NoError(t, err)
-	require.NoError(t, wire.Flush())
-
-	const called, listed, bearer = "zq7canary-called", "zq7canary-listed", "canary-admin"
-	password := canary.Plain("Pw1")
-	command(t, "token", "create", "zq7canary-token", config, "--scope", "*")
-	g := startSandbox(t, config, "--token", bearer)
-	callSandbox(t, g, bearer)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	body := fmt.Sprintf(`{"OUPath":%q,"Password":%q,"FirstName":"Max"}`, jobOU, password)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/api/ADUser/"+called, strings.NewReader(body))
-	require.NoError(t, err)
-	for name, value := range map[string]string{"Auth-Token": "Bearer " + bearer, "Content-Type": "application/json", "Idempotency-Key": "zq7canary-key"} {
-		request.Header.Set(name, value)
-	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, errors.Join(err, response.Body.Close()))
-	require.Less(t, response.StatusCode, 300, "%s", text)
-	people := list(t, "people.csv", "Username,OUPath,Password\n"+listed+",\""+jobOU+"\","+password+"\n")
-	assert.Equal(t, "done", ofJob(t, codeDone, "submit", people, "--operation", "user.create", "--watch").State)
-	g.stop()
-	require.NoError(t, wire.Flush())
-
-	everything := canary.New("zq7canary", bearer)
-	passwords := canary.New()
-	writing.Lock()
-	defer writing.Unlock()
-	require.Contains(t, sent.String(), "adgw", "the messages of the store were seen")
-	assert.Empty(t, everything.Find("messages", sent.Bytes()))
-	look := func(hunt *canary.Hunt, root string, only func(name string) bool) (looked int) {
-		require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !only(entry.Name()) {
-				return err
-			}
-			content, err := os.ReadFile(path)
-			looked++
-			assert.Empty(t, hunt.Find(path, content))
-			return err
-		}))
-		return looked
-	}
-	assert.NotZero(t, look(everything, engine.Options(0).Store, func(string) bool { return true }))
-	assert.GreaterOrEqual(t, look(everything, folder, func(name string) bool {
-		return strings.HasPrefix(name, "cluster-") || strings.HasSuffix(name, ".shared")
-	}), 2, "the mirror, and the copy of the credentials")
-	assert.NotZero(t, look(passwords, folder, func(string) bool { return true }), "the audit log has names, and no passwords")
-	assert.Empty(t, passwords.Find("log", []byte(g.log.String())))
 }
