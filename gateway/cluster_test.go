@@ -56,7 +56,7 @@ func newClusterOver(t *testing.T, store keep.Store, way func(n int) keep.Store, 
 		name, own := fmt.Sprintf("gw%d", n+1), keeptest.Seal(t, way(n))
 		require.Eventually(t, func() (joined bool) { // faults of the store
 			var err error
-			c.selves[n], err = members.Join(t.Context(), own, members.Options{Name: name, File: filepath.Join(folder, name), Version: "1", Format: 1, Now: c.now})
+			c.selves[n], err = members.Join(t.Context(), own, members.Options{Name: name, File: filepath.Join(folder, name), Version: "1", Now: c.now})
 			return err == nil
 		}, 10*time.Second, time.Millisecond)
 		history, err := changes.Open(t.Context(), own, time.Hour, 1<<20)

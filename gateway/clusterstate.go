@@ -19,6 +19,7 @@ type ClusterState struct {
 	Nodes      []ClusterNode   `json:"nodes"`
 	Stream     *ClusterStream  `json:"stream"` // nil: the engine has not answered yet
 	KeyVersion int             `json:"keyVersion"`
+	Format     int             `json:"format"` // in which values are written
 }
 
 // ClusterNode is a node of the engine.

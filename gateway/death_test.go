@@ -169,7 +169,7 @@ func TestAWrongClockTakesNothingOver(t *testing.T) {
 	running, err := c.servers[1].History.Running(t.Context())
 	require.NoError(t, err)
 	require.Len(t, running, 1, during)
-	ahead := members.Options{Name: "gw4", File: t.TempDir() + "/gw4", Version: "1", Format: 1, Now: func() time.Time { return c.now().Add(5 * time.Minute) }}
+	ahead := members.Options{Name: "gw4", File: t.TempDir() + "/gw4", Version: "1", Now: func() time.Time { return c.now().Add(5 * time.Minute) }}
 	self, err := members.Join(t.Context(), c.store, ahead)
 	require.NoError(t, err)
 	history, err := changes.Open(t.Context(), c.store, time.Hour, 1<<20)

@@ -220,7 +220,7 @@ func TestALimitedCredentialNeedsTheStore(t *testing.T) {
 func TestAnObjectThatAnotherGatewayHad(t *testing.T) {
 	f := newForsaken(t, nil)
 	other := f.servers[1]
-	value, err := json.Marshal(lease{V: leaseVersion, Run: "another", Owner: other.owner(time.Minute)})
+	value, err := keep.Encode(f.store, lease{Run: "another", Owner: other.owner(time.Minute)})
 	require.NoError(t, err)
 	_, err = f.store.Apply(t.Context(), keep.Change{Kind: leaseKind, Key: other.leaseKey("g-1"), Value: value, Expires: f.now().Add(time.Hour)})
 	require.NoError(t, err)

@@ -46,7 +46,7 @@ var keyPattern = regexp.MustCompile(`^(?:"(` + ops.KeyPattern + `)"|(` + ops.Key
 
 // keptCall is what is kept of a call with a key.
 type keptCall struct {
-	Version     int        `json:"v"`
+	keep.Formatted
 	Fingerprint []byte     `json:"fingerprint"` // of the operation and its arguments
 	RequestID   string     `json:"requestId"`
 	StartedAt   time.Time  `json:"startedAt"`
@@ -67,8 +67,6 @@ type keptCall struct {
 	Secret string          `json:"secret,omitempty"` // member of the record that is not kept
 	Cut    bool            `json:"cut,omitempty"`    // the answer was too long to keep its records
 }
-
-const keptVersion = 1
 
 // keys are the calls with keys.
 type keys struct {
@@ -174,7 +172,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 	found, err := s.keys.store.Get(ctx, keyKind, c.name)
 	owner := s.owner(r.policy.WriteLimit)
 	c.call, c.revision, c.unsure, c.earlier = keptCall{}, keep.Absent, false, ""
-	fresh := keptCall{Version: keptVersion, Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now(), Owner: owner}
+	fresh := keptCall{Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now(), Owner: owner}
 	var fences []keep.Change
 	switch {
 	case errors.Is(err, keep.ErrAbsent) && !c.expires.IsZero():
@@ -191,7 +189,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 	case err != nil:
 		return false, keysUnavailable(err)
 	default:
-		if err := keep.Decode(found.Value, keptVersion, &c.call); err != nil {
+		if err := keep.Decode(s.keys.store, found.Value, &c.call); err != nil {
 			return false, keysUnavailable(fmt.Errorf("a kept call: %w", err))
 		}
 		if !bytes.Equal(c.call.Fingerprint, fingerprint) {
@@ -296,7 +294,7 @@ func withWarning(body []byte, warning ps.Warning) []byte {
 
 // change returns the change of the store that keeps the call as it is now.
 func (c *claim) change() (keep.Change, error) {
-	value, err := json.Marshal(c.call)
+	value, err := keep.Encode(c.keys.store, c.call)
 	return keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: later(time.Now().Add(c.keys.life), c.expires)}, err
 }
 
@@ -307,7 +305,7 @@ func (c *claim) latest(ctx context.Context) (call keptCall, revision keep.Revisi
 		return call, keep.Absent, nil
 	}
 	if err == nil {
-		err = keep.Decode(found.Value, keptVersion, &call)
+		err = keep.Decode(c.keys.store, found.Value, &call)
 	}
 	return call, found.Revision, err
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -41,13 +40,11 @@ var (
 
 // lease is an object that one run changes.
 type lease struct {
-	V     int            `json:"v"`
+	keep.Formatted
 	Run   string         `json:"run"`
 	Owner *changes.Owner `json:"owner"`
 	Ended bool           `json:"ended,omitempty"`
 }
-
-const leaseVersion = 1
 
 // leases are those of one request.
 type leases struct {
@@ -140,7 +137,7 @@ func (s *Server) leaseKey(object string) string {
 // another run has it, or had it since this one began.
 func (s *Server) lease(ctx context.Context, r *request, sum string) (keep.Change, error) {
 	l := r.leased()
-	value, err := json.Marshal(lease{V: leaseVersion, Run: l.run, Owner: l.owner})
+	value, err := keep.Encode(s.store(), lease{Run: l.run, Owner: l.owner})
 	own := keep.Change{Kind: leaseKind, Key: sum, Value: value, Expires: l.owner.Until}
 	if err != nil {
 		return own, err
@@ -159,23 +156,23 @@ func (s *Server) lease(ctx context.Context, r *request, sum string) (keep.Change
 }
 
 // end returns the change that ends a lease of an object, which was changed or not.
-func (l *lease) end(sum string, at keep.Revision, changed bool) (own keep.Change, err error) {
+func (l *lease) end(store *keep.Sealed, sum string, at keep.Revision, changed bool) (own keep.Change, err error) {
 	own = keep.Change{Kind: leaseKind, Key: sum, Expect: at}
 	if changed {
-		own.Value, err = json.Marshal(lease{V: leaseVersion, Run: l.Run, Owner: l.Owner, Ended: true})
+		own.Value, err = keep.Encode(store, lease{Run: l.Run, Owner: l.Owner, Ended: true})
 		own.Expires = l.Owner.Until.Add(leaseAfter)
 	}
 	return own, err
 }
 
 // kept returns a value of the store and its revision, or the zero value if it is absent.
-func kept[T lease | nameHold](ctx context.Context, store *keep.Sealed, kind keep.Kind, key string) (value T, revision keep.Revision, err error) {
+func kept[T any, P keep.Value[T]](ctx context.Context, store *keep.Sealed, kind keep.Kind, key string) (value T, revision keep.Revision, err error) {
 	e, err := store.Get(ctx, kind, key)
 	if errors.Is(err, keep.ErrAbsent) {
 		return value, keep.Absent, nil
 	}
 	if err == nil {
-		err = keep.Decode(e.Value, leaseVersion, &value)
+		err = keep.Decode(store, e.Value, P(&value))
 	}
 	return value, e.Revision, err
 }
@@ -237,7 +234,7 @@ func (s *Server) endOfLeases(r *request) *ending {
 	none := outcome == ps.OutcomeNone
 	var all []keep.Change
 	for sum, revision := range l.objects {
-		one, err := (&lease{Run: l.run, Owner: l.owner}).end(sum, revision, l.taken[sum] && !none)
+		one, err := (&lease{Run: l.run, Owner: l.owner}).end(s.store(), sum, revision, l.taken[sum] && !none)
 		if err != nil {
 			continue // it ends by itself
 		}

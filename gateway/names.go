@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ import (
 
 // nameHold is a name that a change gives at one controller.
 type nameHold struct {
-	V      int            `json:"v"`
+	keep.Formatted
 	Run    string         `json:"run"`
 	Server string         `json:"server"`
 	GUID   string         `json:"guid,omitempty"`   // of the object; empty: it was created
@@ -124,11 +123,11 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 				r.unrecorded = s.namePending(name, &present)
 				return errNamePending
 			}
-			own := nameHold{V: leaseVersion, Run: l.run, Server: i.Server, GUID: object.GUID, Owner: l.owner, Fresh: revision == keep.Absent || l.fresh[sum]}
+			own := nameHold{Run: l.run, Server: i.Server, GUID: object.GUID, Owner: l.owner, Fresh: revision == keep.Absent || l.fresh[sum]}
 			if r.change != nil {
 				own.Change = r.change.ID
 			}
-			value, err := json.Marshal(own)
+			value, err := keep.Encode(s.store(), own)
 			if err != nil {
 				return err
 			}

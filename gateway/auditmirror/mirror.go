@@ -35,22 +35,9 @@ func keyOf(store *keep.Sealed, gateway string) string {
 	return hex.EncodeToString(store.Sum([]byte("audit of a gateway"), []byte(gateway)))
 }
 
-const version = 1
-
-// ErrNewer means that a later version of this program has written what is in the store
-// (many W6).
-var ErrNewer = errors.New("a later version has written it")
-
-func checkVersion(what string, v int) error {
-	if v > version {
-		return fmt.Errorf("%s has the format %d: %w", what, v, ErrNewer)
-	}
-	return nil
-}
-
 // position says which lines of a gateway are in the store.
 type position struct {
-	Version int    `json:"v"`
+	keep.Formatted
 	Gateway string `json:"gateway"`
 	Era     int    `json:"era"` // counts how often the gateway's files were not those that were copied
 	audit.Head
@@ -60,12 +47,12 @@ type position struct {
 // header is the first line of an entry of the log. Whole lines of the audit follow, or a
 // part of one that is too long.
 type header struct {
-	Version int    `json:"v"`
-	Era     int    `json:"era"`
-	First   uint64 `json:"first"`
-	Last    uint64 `json:"last"`
-	Part    int    `json:"part,omitempty"` // from 1
-	Parts   int    `json:"parts,omitempty"`
+	keep.Formatted
+	Era   int    `json:"era"`
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
+	Part  int    `json:"part,omitempty"` // from 1
+	Parts int    `json:"parts,omitempty"`
 }
 
 // mostEntry is how many bytes of lines an entry has at most. Messages of the engine have
@@ -250,16 +237,15 @@ func (m *Mirror) begin(ctx context.Context) error {
 
 // readPosition returns which lines of a gateway are in the store.
 func readPosition(ctx context.Context, store *keep.Sealed, gateway string) (position, keep.Revision, error) {
-	at := position{Version: version, Gateway: gateway}
+	at := position{Gateway: gateway}
 	found, err := store.Get(ctx, positions, keyOf(store, gateway))
 	if errors.Is(err, keep.ErrAbsent) {
 		return at, keep.Absent, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(found.Value, &at)
-	}
-	if err == nil {
-		err = checkVersion("the position of the audit's copy", at.Version)
+		if err = keep.Decode(store, found.Value, &at); err != nil {
+			err = fmt.Errorf("the position of the audit's copy: %w", err)
+		}
 	}
 	return at, found.Revision, err
 }
@@ -269,12 +255,12 @@ func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
 	now, last := time.Now(), lines[len(lines)-1]
 	next := m.at
 	next.Head, next.Time = last.Head, now.UTC()
-	value, err := json.Marshal(next)
+	value, err := keep.Encode(m.o.Store, next)
 	if err != nil {
 		return err
 	}
 	changes := []keep.Change{{Kind: positions, Key: keyOf(m.o.Store, m.o.Gateway), Expect: m.revision, Value: value}}
-	for _, entry := range entries(m.at.Era, lines) {
+	for _, entry := range entries(m.o.Store, m.at.Era, lines) {
 		changes = append(changes, keep.Change{Log: logOf(m.o.Gateway), Value: entry, Expires: now.Add(m.o.Keep)})
 	}
 	revision, err := m.o.Store.Apply(ctx, changes...)
@@ -289,20 +275,20 @@ func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
 }
 
 // entries returns the entries for lines, one unless a line is too long.
-func entries(era int, lines []audit.Text) [][]byte {
+func entries(store *keep.Sealed, era int, lines []audit.Text) [][]byte {
 	var all [][]byte
-	whole := header{Version: version, Era: era}
+	whole := header{Era: era}
 	var text bytes.Buffer
 	flush := func() {
 		if text.Len() > 0 {
-			all = append(all, encode(whole, text.Bytes()))
+			all = append(all, encode(store, whole, text.Bytes()))
 			text.Reset()
 		}
 	}
 	for _, line := range lines {
 		if len(line.Raw) > mostEntry {
 			flush()
-			all = append(all, parts(era, line)...)
+			all = append(all, parts(store, era, line)...)
 			continue
 		}
 		if text.Len() == 0 {
@@ -318,19 +304,19 @@ func entries(era int, lines []audit.Text) [][]byte {
 }
 
 // parts cuts a long line.
-func parts(era int, line audit.Text) [][]byte {
+func parts(store *keep.Sealed, era int, line audit.Text) [][]byte {
 	size := max(mostEntry, (len(line.Raw)+mostParts-1)/mostParts)
-	h := header{Version: version, Era: era, First: line.Seq, Last: line.Seq, Parts: (len(line.Raw) + size - 1) / size}
+	h := header{Era: era, First: line.Seq, Last: line.Seq, Parts: (len(line.Raw) + size - 1) / size}
 	var all [][]byte
 	for at := 0; at < len(line.Raw); at += size {
 		h.Part++
-		all = append(all, encode(h, line.Raw[at:min(at+size, len(line.Raw))]))
+		all = append(all, encode(store, h, line.Raw[at:min(at+size, len(line.Raw))]))
 	}
 	return all
 }
 
-func encode(h header, text []byte) []byte {
-	head, _ := json.Marshal(h) // cannot fail for numbers
+func encode(store *keep.Sealed, h header, text []byte) []byte {
+	head, _ := keep.Encode(store, h) // cannot fail for numbers
 	return append(append(head, '\n'), text...)
 }
 
@@ -348,10 +334,8 @@ func Read(ctx context.Context, store *keep.Sealed, gateway string, each func(Cop
 	err := store.Log(ctx, logOf(gateway), keep.Position{}, func(e keep.Appended) bool {
 		head, text, _ := bytes.Cut(e.Value, []byte("\n"))
 		var h header
-		if failed = json.Unmarshal(head, &h); failed != nil {
-			return false
-		}
-		if failed = checkVersion("a copy of the audit", h.Version); failed != nil {
+		if failed = keep.Decode(store, head, &h); failed != nil {
+			failed = fmt.Errorf("a copy of the audit: %w", failed)
 			return false
 		}
 		if h.Parts > 0 {

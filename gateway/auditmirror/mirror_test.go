@@ -239,10 +239,10 @@ func TestNewerFormatsAreNotGuessedAt(t *testing.T) {
 	g := newShared(t).gateway("gw1")
 	_, err := g.store.Apply(t.Context(), keep.Change{Kind: positions, Key: keyOf(g.store, "gw1"), Value: []byte(`{"v":2}`)})
 	require.NoError(t, err)
-	assert.ErrorIs(t, g.mirror.Send(t.Context()), ErrNewer)
+	assert.ErrorIs(t, g.mirror.Send(t.Context()), keep.ErrNewer)
 	_, err = g.store.Apply(t.Context(), keep.Change{Kind: heads, Key: keyOf(g.store, "gw2"), Value: []byte(`{"v":2}`)})
 	require.NoError(t, err)
-	assert.ErrorIs(t, g.witness.Look(t.Context()), ErrNewer)
+	assert.ErrorIs(t, g.witness.Look(t.Context()), keep.ErrNewer)
 }
 
 // backup copies the files of a gateway, and returns what puts them back.

@@ -2,8 +2,8 @@ package auditmirror
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"adgateway/gateway/audit"
@@ -15,10 +15,18 @@ const bell keep.Log = "audit.heads"
 
 // headValue is the end of a gateway's chain in the store.
 type headValue struct {
-	Version int    `json:"v"`
+	keep.Formatted
 	Gateway string `json:"gateway"`
 	audit.Head
 	Time time.Time `json:"time"`
+}
+
+// read reads the end of a gateway's chain.
+func (h *headValue) read(store *keep.Sealed, e keep.Entry) error {
+	if err := keep.Decode(store, e.Value, h); err != nil {
+		return fmt.Errorf("the end of a chain: %w", err)
+	}
+	return nil
 }
 
 // WitnessOptions configure a [Witness]. All fields but Problem are required.
@@ -88,7 +96,7 @@ func (w *Witness) Tell(ctx context.Context) error {
 		w.revision, w.known = found.Revision, true
 	}
 	now := time.Now().UTC()
-	value, err := json.Marshal(headValue{version, w.o.Gateway, w.o.Log.Head(), now})
+	value, err := keep.Encode(w.o.Store, headValue{Gateway: w.o.Gateway, Head: w.o.Log.Head(), Time: now})
 	if err != nil {
 		return err
 	}
@@ -112,10 +120,7 @@ func (w *Witness) Look(ctx context.Context) error {
 			return true
 		}
 		var head headValue
-		if failed = json.Unmarshal(e.Value, &head); failed != nil {
-			return false
-		}
-		if failed = checkVersion("the end of a chain", head.Version); failed != nil {
+		if failed = head.read(w.o.Store, e); failed != nil {
 			return false
 		}
 		if failed = w.o.Log.Witness(head.Gateway, head.Head, head.Time); failed != nil {
@@ -163,10 +168,7 @@ func Heads(ctx context.Context, store *keep.Sealed) (map[string]audit.Witnessed,
 	var wrong error
 	err := store.Range(ctx, heads, "", func(e keep.Entry) bool {
 		var head headValue
-		if wrong = json.Unmarshal(e.Value, &head); wrong != nil {
-			return false
-		}
-		if wrong = checkVersion("the end of a chain", head.Version); wrong != nil {
+		if wrong = head.read(store, e); wrong != nil {
 			return false
 		}
 		found[head.Gateway] = audit.Witnessed{Gateway: head.Gateway, Head: head.Head, Time: head.Time.Format(time.RFC3339)}

@@ -9,7 +9,6 @@ package changes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -34,7 +33,7 @@ const Log keep.Log = "changes"
 
 // Record is a change that was made, or is being made.
 type Record struct {
-	Version    int               `json:"v"`
+	keep.Formatted
 	ID         string            `json:"id"`
 	RequestID  string            `json:"requestId"`
 	Time       time.Time         `json:"time"` // of its announcement
@@ -103,8 +102,6 @@ type Undoing struct {
 	ID     string   `json:"id"`
 	Fields []string `json:"fields,omitempty"` // that it took back; none: all
 }
-
-const version = 1
 
 // Pattern is what the identity of a change looks like.
 const Pattern = `ch_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`
@@ -261,8 +258,7 @@ func (h *History) undoneBy(ctx context.Context, r *Record) (*keep.Change, error)
 // Change returns the change of the store that [History.Save] makes, for a decision with
 // others. Once it is made, [History.Saved] must follow.
 func (h *History) Change(r *Record) (keep.Change, error) {
-	r.Version = version
-	value, err := json.Marshal(r)
+	value, err := keep.Encode(h.store, *r)
 	return keep.Change{Kind: kind, Key: r.ID, Expect: r.revision, Value: value, Expires: r.Time.Add(h.life)}, err
 }
 
@@ -349,7 +345,7 @@ func (h *History) Get(ctx context.Context, id string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode(e)
+	return h.decode(e)
 }
 
 // Update changes a record as it is now. The change is repeated if another is faster.
@@ -378,7 +374,7 @@ func (h *History) Newest(ctx context.Context, until time.Time, before string, vi
 	var wrong error
 	err := h.store.RangeBack(ctx, kind, before, func(e keep.Entry) bool {
 		var r *Record
-		if r, wrong = decode(e); wrong != nil {
+		if r, wrong = h.decode(e); wrong != nil {
 			return false
 		}
 		return visit(r)
@@ -406,9 +402,9 @@ func (h *History) Sum(parts ...string) []byte {
 	return h.store.Sum(raw...)
 }
 
-func decode(e keep.Entry) (*Record, error) {
+func (h *History) decode(e keep.Entry) (*Record, error) {
 	r := &Record{}
-	if err := keep.Decode(e.Value, version, r); err != nil {
+	if err := keep.Decode(h.store, e.Value, r); err != nil {
 		return nil, fmt.Errorf("the change %s: %w", e.Key, err)
 	}
 	r.revision = e.Revision

@@ -41,31 +41,27 @@ const headKey = "credentials"
 const Log keep.Log = "auth"
 
 const (
-	version  = 1
 	logLife  = 24 * time.Hour
 	mostEdit = keep.MostChanges - 2 // accounts of one change, beside the head and the log
 )
-
-// ErrNewer means that a later version of this program has written an account (many W6).
-var ErrNewer = errors.New("a later version of adgateway has written the credentials: update this one")
 
 // ErrUnreached means that the store could not be reached for too long.
 var ErrUnreached = errors.New("the shared store of the credentials cannot be reached")
 
 // account is a token or a user in the store.
 type account struct {
-	Version int           `json:"v"`
+	keep.Formatted
 	Kind    string        `json:"kind"` // [auth.KindToken] or [auth.KindUser]
 	Account *auth.Account `json:"account"`
 }
 
 type head struct {
-	Version int    `json:"v"`
+	keep.Formatted
 	Edition uint64 `json:"edition"`
 }
 
 type logged struct {
-	Version int      `json:"v"`
+	keep.Formatted
 	Set     []string `json:"set,omitempty"`
 	Removed []string `json:"removed,omitempty"`
 }
@@ -76,37 +72,35 @@ type list struct {
 	head     head
 	revision keep.Revision // of the head
 	raw      map[string]string
+	formats  map[string]keep.Formatted
 	at       map[string]keep.Revision
 }
 
 // read returns the accounts in a store, oldest first.
 func read(ctx context.Context, store *keep.Sealed) (*list, error) {
-	l := &list{document: &auth.Document{Version: 1}, raw: map[string]string{}, at: map[string]keep.Revision{}}
+	l := &list{document: &auth.Document{Version: 1}, raw: map[string]string{}, formats: map[string]keep.Formatted{}, at: map[string]keep.Revision{}}
 	found, err := store.Get(ctx, headKind, headKey)
 	switch {
 	case errors.Is(err, keep.ErrAbsent):
 	case err != nil:
 		return nil, err
 	default:
-		if err = json.Unmarshal(found.Value, &l.head); err != nil {
-			return nil, err
+		if err = keep.Decode(store, found.Value, &l.head); err != nil {
+			return nil, fmt.Errorf("the shared credentials: %w", err)
 		}
 		l.revision = found.Revision
-	}
-	if l.head.Version > version {
-		return nil, ErrNewer
 	}
 	var wrong error
 	err = store.Range(ctx, Kind, "", func(e keep.Entry) bool {
 		var a account
-		if wrong = json.Unmarshal(e.Value, &a); wrong != nil {
+		if wrong = keep.Decode(store, e.Value, &a); wrong == nil && a.Account == nil {
+			wrong = errors.New("it is none")
+		}
+		if wrong != nil {
+			wrong = fmt.Errorf("the shared account %s: %w", e.Key, wrong)
 			return false
 		}
-		if a.Version > version || a.Account == nil {
-			wrong = ErrNewer
-			return false
-		}
-		l.raw[e.Key], l.at[e.Key] = string(e.Value), e.Revision
+		l.raw[e.Key], l.formats[e.Key], l.at[e.Key] = string(e.Value), a.Formatted, e.Revision
 		if a.Kind == auth.KindUser {
 			l.document.Users = append(l.document.Users, a.Account)
 		} else {
@@ -150,7 +144,7 @@ func Edit(ctx context.Context, store *keep.Sealed, change func(*auth.Document) e
 		if err = before.document.Check(); err != nil {
 			return err
 		}
-		changes, err := before.changes(time.Now())
+		changes, err := before.changes(store, time.Now())
 		if err != nil || len(changes) == 0 {
 			return err
 		}
@@ -162,18 +156,22 @@ func Edit(ctx context.Context, store *keep.Sealed, change func(*auth.Document) e
 }
 
 // changes returns what makes the store have the document, which was changed.
-func (l *list) changes(now time.Time) (all []keep.Change, err error) {
-	entry := logged{Version: version}
+func (l *list) changes(store *keep.Sealed, now time.Time) (all []keep.Change, err error) {
+	entry := logged{}
 	left := map[string]bool{}
 	for kind, accounts := range map[string][]*auth.Account{auth.KindToken: l.document.Tokens, auth.KindUser: l.document.Users} {
 		for _, a := range accounts {
 			left[a.ID] = true
-			value, err := json.Marshal(account{version, kind, a})
+			same, err := json.Marshal(account{l.formats[a.ID], kind, a})
 			if err != nil {
 				return nil, err
 			}
-			if string(value) == l.raw[a.ID] {
+			if string(same) == l.raw[a.ID] {
 				continue
+			}
+			value, err := keep.Encode(store, account{Kind: kind, Account: a})
+			if err != nil {
+				return nil, err
 			}
 			entry.Set = append(entry.Set, a.ID)
 			all = append(all, keep.Change{Kind: Kind, Key: a.ID, Expect: l.at[a.ID], Value: value})
@@ -193,8 +191,8 @@ func (l *list) changes(now time.Time) (all []keep.Change, err error) {
 	}
 	slices.Sort(entry.Set)
 	slices.Sort(entry.Removed)
-	top, _ := json.Marshal(head{version, l.head.Edition + 1}) // cannot fail for numbers
-	note, _ := json.Marshal(entry)
+	top, _ := keep.Encode(store, head{Edition: l.head.Edition + 1}) // cannot fail for numbers
+	note, _ := keep.Encode(store, entry)
 	return append(all, keep.Change{Kind: headKind, Key: headKey, Expect: l.revision, Value: top},
 		keep.Change{Log: Log, Value: note, Expires: now.Add(logLife)}), nil
 }
@@ -291,7 +289,7 @@ func New(o Options) *Credentials {
 func (c *Credentials) Attach(ctx context.Context, store *keep.Sealed) error {
 	c.store = store
 	if err := c.refresh(ctx, func() {}); err != nil {
-		if errors.Is(err, ErrNewer) {
+		if errors.Is(err, keep.ErrNewer) {
 			return err
 		}
 		if copied := c.readCopy(); copied != nil {
@@ -404,7 +402,7 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 
 // copied is the content of the copy.
 type copied struct {
-	Version  int            `json:"v"`
+	keep.Formatted
 	Contact  time.Time      `json:"contact"`
 	Document *auth.Document `json:"document"`
 }
@@ -415,7 +413,7 @@ func (c *Credentials) writeCopy() error {
 	if c.o.Copy == "" {
 		return nil
 	}
-	text, err := json.Marshal(copied{version, time.Unix(0, c.contact.Load()).UTC(), c.document.Load()})
+	text, err := keep.Encode(c.store, copied{Contact: time.Unix(0, c.contact.Load()).UTC(), Document: c.document.Load()})
 	if err != nil {
 		return err
 	}
@@ -439,11 +437,11 @@ func (c *Credentials) readCopy() error {
 		return fmt.Errorf("%s: %w", c.o.Copy, err)
 	}
 	var found copied
-	if err := json.Unmarshal(text, &found); err != nil || found.Document == nil {
-		return errors.Join(err, fmt.Errorf("%s is no copy of the credentials", c.o.Copy))
+	if err := keep.Decode(c.store, text, &found); err != nil {
+		return fmt.Errorf("%s: %w", c.o.Copy, err)
 	}
-	if found.Version > version {
-		return ErrNewer
+	if found.Document == nil {
+		return fmt.Errorf("%s is no copy of the credentials", c.o.Copy)
 	}
 	c.document.Store(found.Document)
 	c.contact.Store(found.Contact.UnixNano())

@@ -306,13 +306,32 @@ func TestMove(t *testing.T) {
 	assert.Equal(t, there.head, again.head)
 }
 
+// TestAnEditChangesNoFormats: accounts that are not edited stay in the format that they have,
+// so that an edit of a long list remains one decision.
+func TestAnEditChangesNoFormats(t *testing.T) {
+	store, _ := sealed(t, keep.NewMemory(nil))
+	first, _ := newToken(t, "first")
+	require.NoError(t, Edit(t.Context(), store, add(first)))
+	store.SetNewest(keep.Newest + 1)
+	second, _ := newToken(t, "second")
+	require.NoError(t, Edit(t.Context(), store, add(second)))
+	formats := map[string]int{}
+	require.NoError(t, store.Range(t.Context(), Kind, "", func(e keep.Entry) bool {
+		var found keep.Formatted
+		assert.NoError(t, json.Unmarshal(e.Value, &found))
+		formats[e.Key] = found.V
+		return true
+	}))
+	assert.Equal(t, map[string]int{first.ID: keep.Newest, second.ID: keep.Newest + 1}, formats)
+}
+
 func TestNewerFormatsAreNotGuessedAt(t *testing.T) {
 	store, _ := sealed(t, keep.NewMemory(nil))
-	value, err := json.Marshal(map[string]any{"v": version + 1})
+	value, err := json.Marshal(map[string]any{"v": keep.Newest + 1})
 	require.NoError(t, err)
 	_, err = store.Apply(t.Context(), keep.Change{Kind: Kind, Key: "x", Value: value})
 	require.NoError(t, err)
-	require.ErrorIs(t, New(Options{}).Attach(t.Context(), store), ErrNewer)
+	require.ErrorIs(t, New(Options{}).Attach(t.Context(), store), keep.ErrNewer)
 	a, _ := newToken(t, "portal")
-	require.ErrorIs(t, Edit(t.Context(), store, add(a)), ErrNewer)
+	require.ErrorIs(t, Edit(t.Context(), store, add(a)), keep.ErrNewer)
 }

@@ -27,7 +27,7 @@ const (
 
 // claim is what the store has of a unit. One that nobody has claimed is not there.
 type claim struct {
-	Version     int    `json:"v"`
+	keep.Formatted
 	Owner       string `json:"owner,omitempty"` // empty: it was released
 	Incarnation string `json:"incarnation,omitempty"`
 	Round       int    `json:"round,omitempty"`   // of the job; an earlier one does not count any more
@@ -100,7 +100,7 @@ func (r *run) readClaims(ctx context.Context) error {
 	var failed error
 	err := r.m.store.Range(ctx, claimKind, r.id+"/", func(e keep.Entry) bool {
 		if unit := indexOf(e.Key); unit < len(claims) {
-			failed = keep.Decode(e.Value, version, &claims[unit])
+			failed = keep.Decode(r.m.store.Sealed, e.Value, &claims[unit])
 			if claims[unit].newer = errors.Is(failed, keep.ErrNewer); claims[unit].newer {
 				failed = nil
 			}
@@ -221,7 +221,7 @@ func (r *run) take(ctx context.Context, wanted []int) error {
 	claims, changes := make([]claim, len(wanted)), make([]keep.Change, len(wanted))
 	for k, unit := range wanted {
 		before := s.claims[unit]
-		claims[k] = claim{Version: version, Owner: r.m.Cluster.Name(), Incarnation: r.m.Cluster.Incarnation(), Round: r.job.Round}
+		claims[k] = claim{Owner: r.m.Cluster.Name(), Incarnation: r.m.Cluster.Incarnation(), Round: r.job.Round}
 		if before.Round == r.job.Round {
 			claims[k].Taken = before.Taken
 			if before.Owner != "" {
@@ -257,7 +257,7 @@ func (r *run) poison(unit, taken int) {
 }
 
 func (r *run) claimChange(unit int, c claim) keep.Change {
-	return keep.Change{Kind: claimKind, Key: itemName(r.id, unit), Expect: r.shared.claims[unit].revision, Value: encode(&c), Expires: r.job.Expires}
+	return keep.Change{Kind: claimKind, Key: itemName(r.id, unit), Expect: r.shared.claims[unit].revision, Value: encode(r.m.store, c), Expires: r.job.Expires}
 }
 
 // release gives back the units of this gateway that are wanted elsewhere, unless one of
@@ -278,7 +278,7 @@ func (r *run) release(ctx context.Context, wanted func(unit int) bool) {
 			break // the others stay until the next look
 		}
 		units = append(units, unit)
-		changes = append(changes, r.claimChange(unit, claim{Version: version, Round: s.claims[unit].Round, Taken: s.claims[unit].Taken}))
+		changes = append(changes, r.claimChange(unit, claim{Round: s.claims[unit].Round, Taken: s.claims[unit].Taken}))
 	}
 	if len(units) == 0 {
 		return
@@ -289,7 +289,7 @@ func (r *run) release(ctx context.Context, wanted func(unit int) bool) {
 		return
 	}
 	for _, unit := range units {
-		s.claims[unit] = claim{Version: version, Round: s.claims[unit].Round, Taken: s.claims[unit].Taken, revision: revision}
+		s.claims[unit] = claim{Round: s.claims[unit].Round, Taken: s.claims[unit].Taken, revision: revision}
 	}
 	for lane, items := range r.ready {
 		r.ready[lane] = slices.DeleteFunc(items, func(i int) bool { return !r.mine(i) })

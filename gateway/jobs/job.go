@@ -43,7 +43,7 @@ type Caller struct {
 
 // Job is a list of calls and how far it has come.
 type Job struct {
-	Version   int           `json:"v"`
+	keep.Formatted
 	ID        string        `json:"id"`
 	Name      string        `json:"name,omitempty"`
 	Operation string        `json:"operation,omitempty"` // of items that name none
@@ -172,10 +172,7 @@ func (c Counts) retryable() int { return c.Refused + c.Unknown + c.NotRun }
 // MostOpen is how many jobs of a caller may be open: their items are counted in memory.
 const MostOpen = 50
 
-const (
-	version = 1
-	prefix  = "jb_"
-)
+const prefix = "jb_"
 
 // Pattern is what the identity of a job looks like.
 const Pattern = prefix + `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`

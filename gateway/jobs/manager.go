@@ -249,7 +249,7 @@ func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 	if m.openOf(job.Caller) >= MostOpen {
 		return nil, ErrOpen
 	}
-	job.Version, job.ID, job.Created, job.Total = version, NewID(), now(), len(s.Specs)
+	job.ID, job.Created, job.Total = NewID(), now(), len(s.Specs)
 	job.Expires = job.Created.Add(m.Keep)
 	if job.Root == "" {
 		job.Root = job.ID

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -27,6 +26,7 @@ const (
 
 // told is a line of the news.
 type told struct {
+	keep.Formatted
 	Job   string `json:"job"`
 	By    string `json:"by"`              // gateway and incarnation
 	Items []int  `json:"items,omitempty"` // of which the results were written
@@ -40,7 +40,7 @@ func (m *Manager) news(job string, items []int) []keep.Change {
 	if m.Cluster == nil {
 		return nil
 	}
-	return []keep.Change{{Log: newsLog, Value: encode(told{job, m.self(), items}), Expires: now().Add(newsKept)}}
+	return []keep.Change{{Log: newsLog, Value: encode(m.store, told{Job: job, By: m.self(), Items: items}), Expires: now().Add(newsKept)}}
 }
 
 // follow reads the news until ctx is done.
@@ -92,7 +92,7 @@ func (m *Manager) hearAll(ctx context.Context) (missed bool, err error) {
 	err = m.store.Log(ctx, newsLog, heard, func(a keep.Appended) bool {
 		heard = a.Position
 		var line told
-		if json.Unmarshal(a.Value, &line) == nil && line.By != m.self() {
+		if keep.Decode(m.store.Sealed, a.Value, &line) == nil && line.By != m.self() {
 			items[line.Job] = append(items[line.Job], line.Items...)
 		}
 		return true
@@ -291,7 +291,7 @@ func (r *run) compare(ctx context.Context, items []int) error {
 }
 
 func (r *run) saveJob(ctx context.Context) error {
-	own := keep.Change{Kind: jobKind, Key: r.id, Expect: r.job.revision, Value: encode(&r.job), Expires: r.job.Expires}
+	own := keep.Change{Kind: jobKind, Key: r.id, Expect: r.job.revision, Value: encode(r.m.store, r.job), Expires: r.job.Expires}
 	changes := append(r.m.entry(&r.job), r.m.news(r.id, nil)...)
 	revision, err := r.m.store.Apply(ctx, append(changes, own)...)
 	switch {
@@ -307,7 +307,7 @@ func (r *run) saveJob(ctx context.Context) error {
 
 // part is what a gateway does for a job.
 type part struct {
-	Version     int             `json:"v"`
+	keep.Formatted
 	Gateway     string          `json:"gateway"`
 	Incarnation string          `json:"incarnation"`
 	Going       int             `json:"running"`
@@ -323,7 +323,10 @@ const partEvery = time.Second
 // do so again. r.mu is held.
 func (r *run) savePart(ctx context.Context) time.Duration {
 	s := r.shared
-	p := part{version, r.m.Cluster.Name(), r.m.Cluster.Incarnation(), r.job.Counts.Going, s.ended, s.why, s.part.revision}
+	p := part{
+		Gateway: r.m.Cluster.Name(), Incarnation: r.m.Cluster.Incarnation(), Going: r.job.Counts.Going,
+		Ended: s.ended, Why: s.why, revision: s.part.revision,
+	}
 	if p == s.part || p.Going == 0 && p.Ended == 0 && p.Why == "" && p.revision == keep.Absent {
 		return lookAgain
 	}
@@ -332,11 +335,11 @@ func (r *run) savePart(ctx context.Context) time.Duration {
 	}
 	s.at = time.Now()
 	name := r.id + "/" + p.Gateway
-	revision, err := r.m.store.Apply(ctx, keep.Change{Kind: partKind, Key: name, Expect: p.revision, Value: encode(&p), Expires: r.job.Expires})
+	revision, err := r.m.store.Apply(ctx, keep.Change{Kind: partKind, Key: name, Expect: p.revision, Value: encode(r.m.store, p), Expires: r.job.Expires})
 	if errors.Is(err, keep.ErrConflict) { // of an earlier incarnation
 		var earlier part
 		e, err := r.m.store.Get(ctx, partKind, name)
-		if err == nil && keep.Decode(e.Value, version, &earlier) == nil { // a newer one stays
+		if err == nil && keep.Decode(r.m.store.Sealed, e.Value, &earlier) == nil { // a newer one stays
 			s.part.revision = e.Revision
 			s.ended += earlier.Ended
 		}
@@ -354,7 +357,7 @@ func (m *Manager) parts(ctx context.Context, job string) (all []part, err error)
 	var failed error
 	err = m.store.Range(ctx, partKind, job+"/", func(e keep.Entry) bool {
 		var p part
-		if failed = keep.Decode(e.Value, version, &p); failed == nil {
+		if failed = keep.Decode(m.store.Sealed, e.Value, &p); failed == nil {
 			all = append(all, p)
 		}
 		return failed == nil

@@ -26,7 +26,8 @@ func sealSecrets(dataKey []byte, itemKey string, secrets map[string]string) ([]b
 	if err != nil {
 		return nil, err
 	}
-	return aead.Seal(nil, nil, encode(secrets), []byte(itemKey)), nil
+	plain, err := json.Marshal(secrets)
+	return aead.Seal(nil, nil, plain, []byte(itemKey)), err
 }
 
 // seals opens the secrets of items. The data keys of running jobs stay in memory.

@@ -43,9 +43,9 @@ type store struct{ *keep.Sealed }
 func (s store) add(ctx context.Context, job *Job, specs []Spec, dataKey []byte, once string, also ...keep.Change) error {
 	var changes []keep.Change
 	for i := range specs {
-		changes = append(changes, keep.Change{Kind: specKind, Key: itemName(job.ID, i), Value: encode(&specs[i]), Expires: job.Expires})
+		changes = append(changes, keep.Change{Kind: specKind, Key: itemName(job.ID, i), Value: encode(s, storedSpec{Spec: specs[i]}), Expires: job.Expires})
 		if specs[i].Skip != nil {
-			changes = append(changes, keep.Change{Kind: resultKind, Key: itemName(job.ID, i), Value: encode(specs[i].Skip), Expires: job.Expires})
+			changes = append(changes, keep.Change{Kind: resultKind, Key: itemName(job.ID, i), Value: encode(s, storedResult{Result: *specs[i].Skip}), Expires: job.Expires})
 		}
 	}
 	for part := range slices.Chunk(changes, batch) {
@@ -53,7 +53,7 @@ func (s store) add(ctx context.Context, job *Job, specs []Spec, dataKey []byte, 
 			return err
 		}
 	}
-	last := append(also, keep.Change{Kind: jobKind, Key: job.ID, Value: encode(job), Expires: job.Expires})
+	last := append(also, keep.Change{Kind: jobKind, Key: job.ID, Value: encode(s, *job), Expires: job.Expires})
 	if dataKey != nil {
 		last = append(last, keep.Change{Kind: dataKind, Key: job.Root, Value: dataKey, Expires: job.Expires})
 	}
@@ -65,18 +65,30 @@ func (s store) add(ctx context.Context, job *Job, specs []Spec, dataKey []byte, 
 	return err
 }
 
+// storedSpec and storedResult are those of an item as they are kept.
+type (
+	storedSpec struct {
+		keep.Formatted
+		Spec
+	}
+	storedResult struct {
+		keep.Formatted
+		Result
+	}
+)
+
 // encode encodes a value of this package, which can always be encoded.
-func encode(value any) []byte {
-	raw, err := json.Marshal(value)
+func encode[T any, P keep.Value[T]](s store, value T) []byte {
+	raw, err := keep.Encode[T, P](s.Sealed, value)
 	if err != nil {
 		panic(err)
 	}
 	return raw
 }
 
-func decodeJob(e keep.Entry) (*Job, error) {
+func (s store) decodeJob(e keep.Entry) (*Job, error) {
 	job := &Job{}
-	err := keep.Decode(e.Value, version, job)
+	err := keep.Decode(s.Sealed, e.Value, job)
 	job.revision = e.Revision
 	return job, err
 }
@@ -89,7 +101,7 @@ func (s store) job(ctx context.Context, id string) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeJob(e)
+	return s.decodeJob(e)
 }
 
 // jobs calls visit with the jobs whose identity is less than before, or with all, the
@@ -97,7 +109,7 @@ func (s store) job(ctx context.Context, id string) (*Job, error) {
 func (s store) jobs(ctx context.Context, before string, visit func(*Job) bool) error {
 	var failed error
 	err := s.RangeBack(ctx, jobKind, before, func(e keep.Entry) bool {
-		job, err := decodeJob(e)
+		job, err := s.decodeJob(e)
 		if err != nil {
 			failed = err
 			return false
@@ -112,10 +124,13 @@ func (s store) spec(ctx context.Context, job string, index int) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeSpec(e)
+	return s.decodeSpec(e)
 }
 
-func decodeSpec(e keep.Entry) (*Spec, error) {
+func (s store) decodeSpec(e keep.Entry) (*Spec, error) {
+	if err := keep.Decode(s.Sealed, e.Value, &keep.Formatted{}); err != nil {
+		return nil, err
+	}
 	spec := &Spec{}
 	decoder := json.NewDecoder(strings.NewReader(string(e.Value)))
 	decoder.UseNumber()
@@ -126,7 +141,7 @@ func decodeSpec(e keep.Entry) (*Spec, error) {
 func (s store) specs(ctx context.Context, job string, visit func(int, *Spec) bool) error {
 	var failed error
 	err := s.Range(ctx, specKind, job+"/", func(e keep.Entry) bool {
-		spec, err := decodeSpec(e)
+		spec, err := s.decodeSpec(e)
 		if err != nil {
 			failed = err
 			return false
@@ -145,7 +160,7 @@ func (s store) results(ctx context.Context, job *Job) ([]Result, []keep.Revision
 	var failed error
 	err := s.Range(ctx, resultKind, job.ID+"/", func(e keep.Entry) bool {
 		if index := indexOf(e.Key); index < len(results) {
-			failed = json.Unmarshal(e.Value, &results[index])
+			results[index], failed = s.decodeResult(e)
 			revisions[index] = e.Revision
 		}
 		return failed == nil
@@ -157,9 +172,15 @@ func (s store) results(ctx context.Context, job *Job) ([]Result, []keep.Revision
 func (s store) result(ctx context.Context, job string, index int) (result Result, revision keep.Revision, err error) {
 	e, err := s.Get(ctx, resultKind, itemName(job, index))
 	if err == nil {
-		err = json.Unmarshal(e.Value, &result)
+		result, err = s.decodeResult(e)
 	}
 	return result, e.Revision, err
+}
+
+func (s store) decodeResult(e keep.Entry) (Result, error) {
+	var stored storedResult
+	err := keep.Decode(s.Sealed, e.Value, &stored)
+	return stored.Result, err
 }
 
 // put keeps a job and results of its items, and also together with the job. Every decision of a job but the last batch of
@@ -171,14 +192,14 @@ func (s store) put(ctx context.Context, job *Job, changed []int, results []Resul
 		}
 		changed = changed[batch:]
 	}
-	own := keep.Change{Kind: jobKind, Key: job.ID, Expect: job.revision, Value: encode(job), Expires: job.Expires}
+	own := keep.Change{Kind: jobKind, Key: job.ID, Expect: job.revision, Value: encode(s, *job), Expires: job.Expires}
 	return s.putSome(ctx, &own, also, job, changed, results, revisions)
 }
 
 func (s store) putSome(ctx context.Context, own *keep.Change, also []keep.Change, job *Job, changed []int, results []Result, revisions []keep.Revision) error {
 	changes := slices.Clone(also)
 	for _, i := range changed {
-		changes = append(changes, keep.Change{Kind: resultKind, Key: itemName(job.ID, i), Expect: revisions[i], Value: encode(&results[i]), Expires: job.Expires})
+		changes = append(changes, keep.Change{Kind: resultKind, Key: itemName(job.ID, i), Expect: revisions[i], Value: encode(s, storedResult{Result: results[i]}), Expires: job.Expires})
 	}
 	if own != nil {
 		changes = append(changes, *own)

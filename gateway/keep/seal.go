@@ -103,8 +103,9 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 type Sealed struct {
 	Store
 	*Key
-	aead cipher.AEAD
-	keys versions
+	aead    cipher.AEAD
+	keys    versions
+	formats formats
 }
 
 // ErrUnreadable means that a value was changed, or sealed with another key.

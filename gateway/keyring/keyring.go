@@ -31,8 +31,6 @@ const (
 	bell keep.Log  = "keyring" // gets an entry with each change, which says nothing
 )
 
-const format = 1
-
 // When a version should be replaced (many 7.6).
 const (
 	MostAge   = 90 * 24 * time.Hour
@@ -43,7 +41,6 @@ const (
 var (
 	ErrNone   = errors.New("the cluster has no key ring yet: run 'adgateway cluster init' once")
 	ErrThere  = errors.New("the cluster has a key ring already")
-	ErrNewer  = errors.New("a later version of adgateway has written the key ring: update this one")
 	ErrLocked = errors.New("the key ring of the cluster cannot be unwrapped")
 )
 
@@ -57,7 +54,7 @@ type Wrapper interface {
 
 // stored is the value in the store.
 type stored struct {
-	Format  int    `json:"v"`
+	keep.Formatted
 	Wrapped []byte `json:"wrapped"`
 }
 
@@ -86,10 +83,11 @@ func secret() []byte {
 }
 
 // Create puts a ring with one version into a store. It fails with [ErrThere] if there is one.
+// The gateways that open it must be of this version of the program, or later.
 func Create(ctx context.Context, store keep.Store, w Wrapper) error {
 	now := time.Now().UTC()
 	first := &content{Sums: secret(), Current: 1, Since: now, Resealed: 1, Versions: []version{{1, secret(), now}}}
-	value, err := wrap(w, first)
+	value, err := wrap(w, keep.Newest, first)
 	if err != nil {
 		return err
 	}
@@ -103,7 +101,7 @@ func Create(ctx context.Context, store keep.Store, w Wrapper) error {
 	return err
 }
 
-func wrap(w Wrapper, c *content) ([]byte, error) {
+func wrap(w Wrapper, format int, c *content) ([]byte, error) {
 	plain, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
@@ -112,16 +110,16 @@ func wrap(w Wrapper, c *content) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(stored{format, wrapped})
+	return json.Marshal(stored{keep.Formatted{V: format}, wrapped})
 }
 
-func unwrap(w Wrapper, value []byte) (*content, error) {
+func unwrap(w Wrapper, newest int, value []byte) (*content, error) {
 	var s stored
 	if err := json.Unmarshal(value, &s); err != nil {
 		return nil, err
 	}
-	if s.Format > format {
-		return nil, ErrNewer
+	if err := keep.CheckFormat(s.V, newest); err != nil {
+		return nil, fmt.Errorf("the key ring of the cluster: %w", err)
 	}
 	plain, err := w.Unwrap(s.Wrapped)
 	if err != nil {
@@ -141,6 +139,7 @@ func unwrap(w Wrapper, value []byte) (*content, error) {
 type Ring struct {
 	raw    keep.Store
 	w      Wrapper
+	newest int // format that is read
 	sealed *keep.Sealed
 
 	mu       sync.Mutex // guards the fields below
@@ -150,10 +149,10 @@ type Ring struct {
 	sealing  uint64    // values that all gateways have sealed under the current version, about
 }
 
-// Open reads the ring of a store. It fails with [ErrNone], or with [ErrLocked] and what to
-// do about it.
-func Open(ctx context.Context, store keep.Store, w Wrapper) (*Ring, error) {
-	r := &Ring{raw: store, w: w}
+// Open reads the ring of a store, of which the gateway reads formats up to newest. It fails
+// with [ErrNone], or with [ErrLocked] and what to do about it.
+func Open(ctx context.Context, store keep.Store, w Wrapper, newest int) (*Ring, error) {
+	r := &Ring{raw: store, w: w, newest: newest}
 	c, revision, err := r.read(ctx)
 	if err != nil {
 		return nil, err
@@ -165,6 +164,7 @@ func Open(ctx context.Context, store keep.Store, w Wrapper) (*Ring, error) {
 	if r.sealed, err = keep.Seal(store, sums); err != nil {
 		return nil, err
 	}
+	r.sealed.SetNewest(newest)
 	if err := r.use(c, revision); err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (r *Ring) read(ctx context.Context) (*content, keep.Revision, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	c, err := unwrap(r.w, found.Value)
+	c, err := unwrap(r.w, r.newest, found.Value)
 	return c, found.Revision, err
 }
 
@@ -248,7 +248,7 @@ func (r *Ring) change(ctx context.Context, change func(*content) error) error {
 			}
 			return err
 		}
-		value, err := wrap(r.w, c)
+		value, err := wrap(r.w, r.sealed.Format(), c)
 		if err != nil {
 			return err
 		}

@@ -71,7 +71,7 @@ func wrapper(t *testing.T, path string) Wrapper {
 
 func open(t *testing.T, store keep.Store, path string) *Ring {
 	t.Helper()
-	r, err := Open(t.Context(), store, wrapper(t, path))
+	r, err := Open(t.Context(), store, wrapper(t, path), keep.Newest)
 	require.NoError(t, err)
 	return r
 }
@@ -191,12 +191,12 @@ func TestAGatewayThatDoesNotKnowAVersionLearnsIt(t *testing.T) {
 
 func TestARingThatCannotBeUnwrapped(t *testing.T) {
 	store, path := keep.NewMemory(nil), file(t)
-	_, err := Open(t.Context(), store, wrapper(t, path))
+	_, err := Open(t.Context(), store, wrapper(t, path), keep.Newest)
 	require.ErrorIs(t, err, ErrNone)
 	require.ErrorContains(t, err, "adgateway cluster init")
 	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
 	other := file(t)
-	_, err = Open(t.Context(), store, wrapper(t, other))
+	_, err = Open(t.Context(), store, wrapper(t, other), keep.Newest)
 	require.ErrorIs(t, err, ErrLocked)
 	require.ErrorContains(t, err, "the key file "+other+" (cluster.keyFile)")
 	require.ErrorContains(t, err, "copy it from a gateway that runs")
@@ -211,8 +211,8 @@ func TestARingThatCannotBeUnwrapped(t *testing.T) {
 	require.NoError(t, err)
 	_, err = store.Apply(t.Context(), keep.Change{Kind: kind, Key: key, Expect: found.Revision, Value: []byte(`{"v":2}`)})
 	require.NoError(t, err)
-	_, err = Open(t.Context(), store, wrapper(t, path))
-	require.ErrorIs(t, err, ErrNewer)
+	_, err = Open(t.Context(), store, wrapper(t, path), keep.Newest)
+	require.ErrorIs(t, err, keep.ErrNewer)
 }
 
 // TestNothingOfTheRingIsInClear: who holds the store has no key.

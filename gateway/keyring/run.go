@@ -3,7 +3,6 @@ package keyring
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -162,7 +161,7 @@ func (r *runner) reseal(ctx context.Context, current uint32) error {
 const counts keep.Kind = "seals"
 
 type counted struct {
-	Format  int    `json:"v"`
+	keep.Formatted
 	Version uint32 `json:"version"`
 	Seals   uint64 `json:"seals"`
 }
@@ -181,7 +180,7 @@ func (r *runner) count(ctx context.Context) error {
 		}
 		var before counted
 		if err == nil {
-			if err = json.Unmarshal(found.Value, &before); err != nil {
+			if err = keep.Decode(r.sealed, found.Value, &before); err != nil {
 				return err
 			}
 		}
@@ -193,7 +192,7 @@ func (r *runner) count(ctx context.Context) error {
 	if r.before+seals < r.told+mostUncounted {
 		return nil
 	}
-	value, err := json.Marshal(counted{format, number, r.before + seals})
+	value, err := keep.Encode(r.sealed, counted{Version: number, Seals: r.before + seals})
 	if err != nil {
 		return err
 	}
@@ -211,7 +210,7 @@ func (r *Ring) seals(ctx context.Context, number uint32) (sum uint64, err error)
 	var wrong error
 	err = r.sealed.Range(ctx, counts, "", func(e keep.Entry) bool {
 		var c counted
-		if wrong = json.Unmarshal(e.Value, &c); wrong != nil {
+		if wrong = keep.Decode(r.sealed, e.Value, &c); wrong != nil {
 			return false
 		}
 		if c.Version == number {

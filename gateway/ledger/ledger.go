@@ -7,7 +7,6 @@ package ledger
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"maps"
 	"time"
@@ -50,7 +49,7 @@ type Spent struct {
 
 // record is what is kept of a budget: a number for each minute of the last hour.
 type record struct {
-	Version int      `json:"v"`
+	keep.Formatted
 	Minutes []minute `json:"minutes"`
 }
 
@@ -58,8 +57,6 @@ type minute struct {
 	Last int64 `json:"last"` // Unix seconds; the minute is the one that it lies in
 	N    int   `json:"n"`
 }
-
-const version = 1
 
 // Spent returns what was spent of a budget in the last hour, the oldest first.
 func (l *Ledger) Spent(ctx context.Context, of Budget) (spent []Spent, err error) {
@@ -80,10 +77,10 @@ func (l *Ledger) key(of Budget) string {
 func (l *Ledger) read(ctx context.Context, of Budget) (found record, revision keep.Revision, err error) {
 	e, err := l.store.Get(ctx, kind, l.key(of))
 	if errors.Is(err, keep.ErrAbsent) {
-		return record{Version: version}, keep.Absent, nil
+		return record{}, keep.Absent, nil
 	}
 	if err == nil {
-		err = keep.Decode(e.Value, version, &found)
+		err = keep.Decode(l.store, e.Value, &found)
 	}
 	return found, e.Revision, err
 }
@@ -200,7 +197,7 @@ func (l *Ledger) adding(ctx context.Context, at time.Time, amounts, limits map[B
 		if limit, has := limits[of]; has && found.sum() > limit {
 			return nil, ErrSpent
 		}
-		value, err := json.Marshal(found)
+		value, err := keep.Encode(l.store, found)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package members
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -116,11 +117,15 @@ func (s *Self) Checks() []Check {
 		clock.Degraded, clock.Reason = true, fmt.Sprintf("the clock is %s those of the other gateways, and with %s no changes are made", apart(skew), clocksDiffer)
 	}
 	agreement := Check{Name: "agreement", OK: true}
-	var differ []string
+	var remembered []Member
+	for _, name := range slices.Sorted(maps.Keys(s.others)) {
+		remembered = append(remembered, s.others[name].Member)
+	}
+	differ := Holding(remembered, s.store.Newest())
 	for i := range live {
 		other := &live[i]
 		if other.Format > s.own.Format {
-			differ = append(differ, fmt.Sprintf("'%s' is newer (%s) and reads the format %d, this one %d: update this one", other.Name, other.Version, other.Format, s.own.Format))
+			differ = append(differ, fmt.Sprintf("'%s' is newer (%s) and reads formats up to %d, this one up to %d: update this one", other.Name, other.Version, other.Format, s.own.Format))
 		}
 		if other.Settings != s.own.Settings {
 			differ = append(differ, fmt.Sprintf("'%s' has other limits, roles or keeping times: make the settings equal", other.Name))

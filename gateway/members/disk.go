@@ -1,7 +1,6 @@
 package members
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,13 +12,13 @@ import (
 
 // disk is what a gateway keeps of its membership on its own disk.
 type disk struct {
-	V        int    `json:"v"`
+	keep.Formatted
 	Number   uint64 `json:"incarnation"`
 	Identity string `json:"identity"`
 }
 
 // readDisk returns what the file says; the zero value if there is none.
-func readDisk(path string) (on disk, err error) {
+func readDisk(store *keep.Sealed, path string) (on disk, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return on, nil
@@ -27,18 +26,18 @@ func readDisk(path string) (on disk, err error) {
 	if err != nil {
 		return on, err
 	}
-	if err := json.Unmarshal(text, &on); err != nil {
+	err = keep.Decode(store, text, &on)
+	switch {
+	case errors.Is(err, keep.ErrNewer):
+		return on, fmt.Errorf("%s: %w", path, err)
+	case err != nil:
 		return on, fmt.Errorf("%w: %s cannot be read (%w): %s", ErrBehind, path, err, afterBehind)
-	}
-	if on.V > version {
-		return on, fmt.Errorf("%s: %w: it is %d", path, keep.ErrNewer, on.V)
 	}
 	return on, nil
 }
 
-func (d disk) write(path string) error {
-	d.V = version
-	text, err := json.Marshal(d)
+func (d disk) write(store *keep.Sealed, path string) error {
+	text, err := keep.Encode(store, d)
 	if err != nil {
 		return err
 	}

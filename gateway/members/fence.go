@@ -19,7 +19,7 @@ const slots = 8
 
 // fence is a fence as it is kept. All of a gateway are moved together.
 type fence struct {
-	V           int    `json:"v"`
+	keep.Formatted
 	Incarnation string `json:"incarnation"`
 	Moved       uint64 `json:"moved"` // how often
 }
@@ -53,8 +53,8 @@ func takeFences(ctx context.Context, store *keep.Sealed, name, incarnation strin
 		if err != nil {
 			return nil, nil, err
 		}
-		s.fence = fence{version, incarnation, last.Moved + 1}
-		set, err := change(fenceKind, s.key, at, s.fence, time.Time{})
+		s.fence = fence{Incarnation: incarnation, Moved: last.Moved + 1}
+		set, err := change(store, fenceKind, s.key, at, s.fence, time.Time{})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -93,7 +93,7 @@ func MoveFences(ctx context.Context, store *keep.Sealed, gateway string) (all []
 			continue
 		}
 		last.Moved++
-		set, err := change(fenceKind, fenceKey(gateway, i), at, last, time.Time{})
+		set, err := change(store, fenceKind, fenceKey(gateway, i), at, last, time.Time{})
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ func (p *Pass) Changes() ([]keep.Change, error) {
 	if p.slot.fence.Moved != p.begun || p.self.Begin() != p.begun {
 		return nil, ErrFenced
 	}
-	set, err := change(fenceKind, p.slot.key, p.slot.revision, p.slot.fence, time.Time{})
+	set, err := change(p.self.store, fenceKind, p.slot.key, p.slot.revision, p.slot.fence, time.Time{})
 	return []keep.Change{set}, err
 }
 

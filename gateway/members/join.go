@@ -35,18 +35,22 @@ func New(store *keep.Sealed, o Options, reason error) (*Self, error) {
 	}
 	s := &Self{store: store, options: o, others: map[string]*observation{}, fault: reason}
 	s.own.Name = o.Name
+	store.SetFormat(keep.Oldest) // until it is known what the others read
 	s.fences.free = make(chan *slot, slots)
 	return s, nil
 }
 
 // join is [Join].
 func (s *Self) join(ctx context.Context) error {
-	on, err := readDisk(s.options.File)
+	on, err := readDisk(s.store, s.options.File)
 	if err != nil {
 		return err
 	}
 	for {
-		err := s.claim(ctx, on)
+		err := s.observe(ctx) // first: how the others read what is claimed
+		if err == nil {
+			err = s.claim(ctx, on)
+		}
 		if err == nil {
 			return s.observe(ctx)
 		}
@@ -119,18 +123,18 @@ func (s *Self) claim(ctx context.Context, on disk) error {
 		on.Identity = uuid.NewString()
 	}
 	on.Number = max(on.Number, latest.Number) + 1
-	if err := on.write(s.options.File); err != nil { // first, as the disk may be ahead but not behind
+	if err := on.write(s.store, s.options.File); err != nil { // first, as the disk may be ahead but not behind
 		return err
 	}
-	own := heartbeat{V: version, Member: Member{
-		Name: s.options.Name, Incarnation: strconv.FormatUint(on.Number, 10), Version: s.options.Version, Format: s.options.Format,
+	own := heartbeat{Member: Member{
+		Name: s.options.Name, Incarnation: strconv.FormatUint(on.Number, 10), Version: s.options.Version, Format: s.store.Newest(),
 		Started: now, Clock: now, Site: s.options.Site, KeyVersion: s.options.KeyVersion, Settings: s.options.Settings,
 	}}
-	beat, err := change(heartbeats, own.Name, lastAt, own, now.Add(remembered))
+	beat, err := change(s.store, heartbeats, own.Name, lastAt, own, now.Add(remembered))
 	if err != nil {
 		return err
 	}
-	latestNow, err := change(incarnations, s.options.Name, latestAt, incarnation{version, on.Number, on.Identity}, time.Time{})
+	latestNow, err := change(s.store, incarnations, s.options.Name, latestAt, incarnation{Number: on.Number, Identity: on.Identity}, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -176,5 +180,5 @@ func Rejoin(ctx context.Context, store *keep.Sealed, o Options) error {
 	if at != keep.Absent && last.live(o.Now()) {
 		return taken(o.Name, last)
 	}
-	return disk{V: version, Number: latest.Number, Identity: latest.Identity}.write(o.File)
+	return disk{Number: latest.Number, Identity: latest.Identity}.write(store, o.File)
 }

@@ -17,7 +17,6 @@ package members
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -65,19 +64,17 @@ type Member struct {
 
 // heartbeat is a member as it is kept.
 type heartbeat struct {
-	V int `json:"v"`
+	keep.Formatted
 	Member
 	Left bool `json:"left,omitempty"` // it has ended in order
 }
 
 // incarnation is the latest of a name.
 type incarnation struct {
-	V        int    `json:"v"`
+	keep.Formatted
 	Number   uint64 `json:"number"`
 	Identity string `json:"identity"` // of the disk that the name belongs to
 }
-
-const version = 1
 
 // namePattern is what the name of a gateway looks like. It is in clear in the store.
 var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
@@ -96,7 +93,6 @@ type Options struct {
 	Name       string // 1 to 63 of a-z, 0-9 and hyphens
 	File       string // where the incarnation is kept, on a disk of this gateway
 	Version    string
-	Format     int // of values, the newest that this gateway reads
 	Site       string
 	Settings   string // digest of the settings that must be equal everywhere (many W23)
 	KeyVersion int
@@ -164,7 +160,7 @@ func Read(ctx context.Context, store *keep.Sealed) (all []Member, left map[strin
 	var wrong error
 	err = store.Range(ctx, heartbeats, "", func(e keep.Entry) bool {
 		var h heartbeat
-		if h, wrong = decode[heartbeat](e); wrong != nil {
+		if wrong = keep.Decode(store, e.Value, &h); wrong != nil {
 			return false
 		}
 		all, left[h.Name] = append(all, h.Member), h.Left
@@ -222,7 +218,7 @@ func (s *Self) Tick(ctx context.Context) {
 // beat returns the change that sets the own heartbeat.
 func (s *Self) beat(expect keep.Revision, now time.Time) (keep.Change, error) {
 	s.own.Clock = now
-	return change(heartbeats, s.own.Name, expect, s.own, now.Add(remembered))
+	return change(s.store, heartbeats, s.own.Name, expect, s.own, now.Add(remembered))
 }
 
 // tell writes the own heartbeat. If that is not the last one that this gateway wrote,
@@ -281,8 +277,8 @@ func (s *Self) observe(ctx context.Context) error {
 	found := map[string]observation{}
 	var wrong error
 	err := s.store.Range(ctx, heartbeats, "", func(e keep.Entry) bool {
-		h, err := decode[heartbeat](e)
-		if err != nil {
+		var h heartbeat
+		if err := keep.Decode(s.store, e.Value, &h); err != nil {
 			wrong = errors.Join(wrong, fmt.Errorf("member '%s': %w", e.Key, err))
 			return true
 		}
@@ -296,6 +292,7 @@ func (s *Self) observe(ctx context.Context) error {
 	defer s.mu.Unlock()
 	now := s.options.Now()
 	delete(found, s.own.Name)
+	s.agree(found)
 	for name, seen := range found {
 		before, known := s.others[name]
 		switch {
@@ -424,25 +421,20 @@ func (s *Self) Report(set func(*Member)) {
 }
 
 // read returns a value and its revision, or the zero value if it is absent.
-func read[T any](ctx context.Context, store *keep.Sealed, kind keep.Kind, key string) (value T, revision keep.Revision, err error) {
+func read[T any, P keep.Value[T]](ctx context.Context, store *keep.Sealed, kind keep.Kind, key string) (value T, revision keep.Revision, err error) {
 	e, err := store.Get(ctx, kind, key)
 	if errors.Is(err, keep.ErrAbsent) {
 		return value, keep.Absent, nil
 	}
 	if err == nil {
-		value, err = decode[T](e)
+		err = keep.Decode(store, e.Value, P(&value))
 	}
 	return value, e.Revision, err
 }
 
-// decode returns a value. It fails with [keep.ErrNewer] if it has a format that is not known.
-func decode[T any](e keep.Entry) (value T, err error) {
-	return value, keep.Decode(e.Value, version, &value)
-}
-
 // change returns the change that sets a value.
-func change(kind keep.Kind, key string, expect keep.Revision, value any, expires time.Time) (keep.Change, error) {
-	text, err := json.Marshal(value)
+func change[T any, P keep.Value[T]](store *keep.Sealed, kind keep.Kind, key string, expect keep.Revision, value T, expires time.Time) (keep.Change, error) {
+	text, err := keep.Encode[T, P](store, value)
 	return keep.Change{Kind: kind, Key: key, Expect: expect, Value: text, Expires: expires}, err
 }
 

@@ -21,18 +21,27 @@ import (
 type cluster struct {
 	t     *testing.T
 	clock *keeptest.Clock
+	plain keep.Store
 	store *keep.Sealed
 	disk  string
 }
 
 func newCluster(t *testing.T) *cluster {
 	clock := keeptest.NewClock()
-	return &cluster{t, clock, keeptest.Seal(t, keep.NewMemory(clock.Now)), t.TempDir()}
+	plain := keep.NewMemory(clock.Now)
+	return &cluster{t, clock, plain, keeptest.Seal(t, plain), t.TempDir()}
 }
 
 // options are those of a gateway whose clock is ahead.
 func (c *cluster) options(name string, ahead time.Duration) members.Options {
-	return members.Options{Name: name, File: filepath.Join(c.disk, name), Version: "1.2.3", Format: 1, Now: func() time.Time { return c.clock.Now().Add(ahead) }}
+	return members.Options{Name: name, File: filepath.Join(c.disk, name), Version: "1.2.3", Now: func() time.Time { return c.clock.Now().Add(ahead) }}
+}
+
+// storeOf returns the store as a gateway has it that reads formats up to newest.
+func (c *cluster) storeOf(newest int) *keep.Sealed {
+	store := keeptest.Seal(c.t, c.plain)
+	store.SetNewest(newest)
+	return store
 }
 
 func (c *cluster) join(name string, ahead time.Duration) *members.Self {
@@ -181,8 +190,8 @@ func TestMembersThatDiffer(t *testing.T) {
 	c := newCluster(t)
 	a := c.join("a", 0)
 	newer := c.options("b", 0)
-	newer.Format, newer.Settings = 2, "other"
-	b, err := members.Join(t.Context(), c.store, newer)
+	newer.Settings = "other"
+	b, err := members.Join(t.Context(), c.storeOf(2), newer)
 	require.NoError(t, err)
 	c.pass(time.Second, a, b)
 	last := a.Checks()[2]

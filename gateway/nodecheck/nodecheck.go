@@ -7,7 +7,6 @@ package nodecheck
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,11 +26,9 @@ const (
 // Kinds are the kinds of values of this package that outlast a key of the store.
 var Kinds = []keep.Kind{kind}
 
-const version = 1
-
 // Last is the last comparison. What was found before stays while another one goes on.
 type Last struct {
-	V       int                   `json:"v"`
+	keep.Formatted
 	Gateway string                `json:"gateway"` // that began the last one
 	Began   time.Time             `json:"began"`
 	Ended   time.Time             `json:"ended,omitzero"` // of the last that has ended; zero: none has
@@ -97,7 +94,7 @@ func Tick(ctx context.Context, o Options) {
 	if last != nil {
 		own = *last
 	}
-	own.V, own.Gateway, own.Began = version, o.Gateway, now.UTC()
+	own.Gateway, own.Began = o.Gateway, now.UTC()
 	if revision, err = save(ctx, o.Store, own, revision); err != nil {
 		return // another gateway was faster, or the store is away
 	}
@@ -122,7 +119,7 @@ func Tick(ctx context.Context, o Options) {
 // It asks the mirror only.
 func Read(ctx context.Context, store *keep.Sealed) (last *Last, err error) {
 	ranged := store.Range(ctx, kind, key, func(e keep.Entry) bool {
-		last, err = decode(e)
+		last, err = decode(store, e)
 		return false
 	})
 	if last != nil && last.Ended.IsZero() {
@@ -139,13 +136,13 @@ func read(ctx context.Context, store *keep.Sealed) (*Last, keep.Revision, error)
 	if err != nil {
 		return nil, keep.Absent, err
 	}
-	last, err := decode(e)
+	last, err := decode(store, e)
 	return last, e.Revision, err
 }
 
-func decode(e keep.Entry) (*Last, error) {
+func decode(store *keep.Sealed, e keep.Entry) (*Last, error) {
 	last := &Last{}
-	err := keep.Decode(e.Value, version, last)
+	err := keep.Decode(store, e.Value, last)
 	return last, err
 }
 
@@ -153,13 +150,13 @@ func decode(e keep.Entry) (*Last, error) {
 func Save(ctx context.Context, store *keep.Sealed, gateway string, began, ended time.Time, found natsstore.Comparison) error {
 	_, revision, err := read(ctx, store)
 	if err == nil {
-		_, err = save(ctx, store, Last{V: version, Gateway: gateway, Began: began.UTC(), Ended: ended.UTC(), Found: &found}, revision)
+		_, err = save(ctx, store, Last{Gateway: gateway, Began: began.UTC(), Ended: ended.UTC(), Found: &found}, revision)
 	}
 	return err
 }
 
 func save(ctx context.Context, store *keep.Sealed, last Last, expect keep.Revision) (keep.Revision, error) {
-	value, err := json.Marshal(last)
+	value, err := keep.Encode(store, last)
 	if err != nil {
 		return 0, err
 	}

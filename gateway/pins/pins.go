@@ -11,7 +11,6 @@ package pins
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -33,18 +32,16 @@ var Kinds = []keep.Kind{kind}
 
 // Pin is the server that the gateways of a site use on a lane.
 type Pin struct {
-	Version int       `json:"v"`
-	Site    string    `json:"site"`
-	Lane    ps.Lane   `json:"lane"`
-	Server  string    `json:"server"`
-	Epoch   uint64    `json:"epoch"` // greater each time that it is moved
-	Since   time.Time `json:"since"`
-	Reason  string    `json:"reason,omitempty"` // why it was moved
+	keep.Formatted
+	Site   string    `json:"site"`
+	Lane   ps.Lane   `json:"lane"`
+	Server string    `json:"server"`
+	Epoch  uint64    `json:"epoch"` // greater each time that it is moved
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason,omitempty"` // why it was moved
 
 	revision keep.Revision
 }
-
-const version = 1
 
 const (
 	moveAfter = 10 * time.Second // for which most gateways of the site cannot reach the server
@@ -104,11 +101,11 @@ func read(ctx context.Context, store *keep.Sealed, site string, lane ps.Lane) (P
 	if err != nil {
 		return Pin{}, err
 	}
-	return decode(e)
+	return decode(store, e)
 }
 
-func decode(e keep.Entry) (pin Pin, err error) {
-	err = keep.Decode(e.Value, version, &pin)
+func decode(store *keep.Sealed, e keep.Entry) (pin Pin, err error) {
+	err = keep.Decode(store, e.Value, &pin)
 	pin.revision = e.Revision
 	return pin, err
 }
@@ -118,7 +115,7 @@ func Read(ctx context.Context, store *keep.Sealed) (all []Pin, err error) {
 	var wrong error
 	err = store.Range(ctx, kind, "", func(e keep.Entry) bool {
 		var pin Pin
-		if pin, wrong = decode(e); wrong == nil {
+		if pin, wrong = decode(store, e); wrong == nil {
 			all = append(all, pin)
 		}
 		return wrong == nil
@@ -152,8 +149,8 @@ func (p *Pins) Pin(ctx context.Context, on ps.Lane, server string) error {
 	if err != nil || pin.Server != "" {
 		return err
 	}
-	pin.Version, pin.Server, pin.Epoch, pin.Since = version, server, 1, p.o.Now().UTC()
-	_, err = p.o.Store.Apply(ctx, set(pin))
+	pin.Server, pin.Epoch, pin.Since = server, 1, p.o.Now().UTC()
+	_, err = p.o.Store.Apply(ctx, set(p.o.Store, pin))
 	if errors.Is(err, keep.ErrConflict) {
 		return nil // another gateway was faster
 	}
@@ -161,8 +158,8 @@ func (p *Pins) Pin(ctx context.Context, on ps.Lane, server string) error {
 }
 
 // set returns the change that sets a pin.
-func set(pin Pin) keep.Change {
-	value, _ := json.Marshal(pin) // texts, a number and a time: it cannot fail
+func set(store *keep.Sealed, pin Pin) keep.Change {
+	value, _ := keep.Encode(store, pin) // texts, a number and a time: it cannot fail
 	return keep.Change{Kind: kind, Key: key(pin.Site, pin.Lane), Expect: pin.revision, Value: value}
 }
 
@@ -303,11 +300,11 @@ func Move(ctx context.Context, store *keep.Sealed, site string, lane ps.Lane, se
 // has; otherwise another gateway has moved the pin.
 func move(ctx context.Context, store *keep.Sealed, pin Pin, server, why string, now time.Time) (moved bool, err error) {
 	next := pin
-	next.Version, next.Server, next.Epoch, next.Since, next.Reason = version, server, pin.Epoch+1, now.UTC(), why
+	next.Server, next.Epoch, next.Since, next.Reason = server, pin.Epoch+1, now.UTC(), why
 	fenced, err := together(ctx, store, pin.Site, nil, func() ([]keep.Change, bool, error) {
 		latest, err := read(ctx, store, pin.Site, pin.Lane)
 		next.revision = latest.revision // it may have been sealed anew
-		return []keep.Change{set(next)}, latest.Epoch == pin.Epoch, err
+		return []keep.Change{set(store, next)}, latest.Epoch == pin.Epoch, err
 	})
 	if err != nil || fenced == nil {
 		return false, err

@@ -29,7 +29,7 @@ type Caller struct {
 
 // Plan is what a dry run has shown.
 type Plan struct {
-	Version     int             `json:"v"`
+	keep.Formatted
 	ID          string          `json:"id"`
 	Caller      Caller          `json:"caller"`
 	Fingerprint []byte          `json:"fingerprint"` // of the operation and its arguments
@@ -89,8 +89,6 @@ func (p *Plan) StateAt(now time.Time) State {
 	}
 }
 
-const version = 1
-
 const prefix = "pl_"
 
 // NewID returns an id for a plan. Later ones are greater.
@@ -139,7 +137,7 @@ func (p *Plans) Get(ctx context.Context, id string) (*Plan, error) {
 		return nil, err
 	}
 	plan := &Plan{}
-	if err := keep.Decode(found.Value, version, plan); err != nil {
+	if err := keep.Decode(p.store, found.Value, plan); err != nil {
 		return nil, fmt.Errorf("plan %s: %w", id, err)
 	}
 	plan.revision = found.Revision
@@ -220,8 +218,7 @@ func (p *Plan) Same(as *Plan) bool { return p.ID == as.ID && p.revision == as.re
 func (p *Plan) Adopt(latest *Plan) { p.revision = latest.revision }
 
 func (p *Plans) change(plan *Plan) (keep.Change, error) {
-	plan.Version = version
-	value, err := json.Marshal(plan)
+	value, err := keep.Encode(p.store, *plan)
 	return keep.Change{Kind: kind, Key: plan.ID, Expect: plan.revision, Value: value, Expires: plan.Expires.Add(afterlife)}, err
 }
 

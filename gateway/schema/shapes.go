@@ -216,6 +216,7 @@ var (
 			{Name: "maxBytes", Type: NumberField, Null: true, Doc: "null: unbounded"},
 		}},
 		{Name: "keyVersion", Type: NumberField, Doc: "of the key that seals what is shared"},
+		{Name: "format", Type: NumberField, Doc: "in which values are written: all members read it"},
 	}}
 
 	CopiedGroup = &Shape{Name: "CopiedGroup", Fields: []Field{

@@ -7,7 +7,6 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -28,7 +27,7 @@ const saveEvery = time.Minute
 
 // stored is what is kept of a session.
 type stored struct {
-	Version int        `json:"v"`
+	keep.Formatted
 	Name    string     `json:"name"`
 	Kind    string     `json:"kind"`
 	Person  *Person    `json:"person,omitempty"`
@@ -38,8 +37,6 @@ type stored struct {
 	Used    time.Time  `json:"used"`
 	Checked time.Time  `json:"checked"`
 }
-
-const version = 1
 
 // sum is what the gate knows of the id of a session.
 type sum [32]byte
@@ -61,7 +58,7 @@ func (g *Gate) Restore(ctx context.Context) error {
 			wrong = fmt.Errorf("a session has the name %q", e.Key)
 			return true
 		}
-		if err := keep.Decode(e.Value, version, &kept); err != nil {
+		if err := keep.Decode(g.o.Store, e.Value, &kept); err != nil {
 			wrong = fmt.Errorf("a session: %w", err)
 			return true
 		}
@@ -97,14 +94,14 @@ func (g *Gate) save(key sum, s *Session) {
 	}
 	g.mu.Lock()
 	kept := stored{
-		Version: version, Name: s.Name, Kind: s.Kind, Token: s.sealed, Client: s.client,
+		Name: s.Name, Kind: s.Kind, Token: s.sealed, Client: s.client,
 		Started: s.startedAt, Used: s.usedAt, Checked: s.checkedAt,
 	}
 	if s.person != nil {
 		kept.Person = &Person{SID: s.person.SID, Name: s.person.Name, Groups: s.groups}
 	}
 	g.mu.Unlock()
-	value, err := json.Marshal(kept)
+	value, err := keep.Encode(g.o.Store, kept)
 	if err == nil {
 		change := keep.Change{Kind: kind, Key: hex.EncodeToString(key[:]), Expect: s.revision, Value: value, Expires: kept.Started.Add(g.o.Max)}
 		var revision keep.Revision

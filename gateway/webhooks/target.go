@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"sync"
@@ -16,7 +15,7 @@ const kind keep.Kind = "webhook"
 
 // kept is what the store keeps of a target.
 type kept struct {
-	Version int                    `json:"v"`
+	keep.Formatted
 	URL     string                 `json:"url"`
 	After   map[Type]keep.Position `json:"after"`
 	Failing time.Time              `json:"failing,omitzero"` // since when all tries have failed
@@ -24,8 +23,6 @@ type kept struct {
 	Stopped bool                   `json:"stopped,omitempty"`
 	Turn    turn                   `json:"turn,omitzero"` // of several gateways
 }
-
-const version = 1
 
 // pauses follow the first tries of a target that fail, lastPause all others.
 var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute}
@@ -79,7 +76,7 @@ func (t *target) resumeAt(ctx context.Context, read kept) error {
 	if read.URL != t.settings.URL {
 		read = kept{After: read.After} // the same receiver elsewhere misses nothing
 	}
-	read.Version, read.URL = version, t.settings.URL
+	read.URL = t.settings.URL
 	after := map[Type]keep.Position{}
 	for _, kind := range t.settings.Types {
 		position, known := read.After[kind]
@@ -98,7 +95,7 @@ func (t *target) resumeAt(ctx context.Context, read kept) error {
 
 // write keeps what was reached, unless another gateway has written.
 func (t *target) write(ctx context.Context) error {
-	value, err := json.Marshal(t.kept)
+	value, err := keep.Encode(t.o.Store, t.kept)
 	if err != nil {
 		return err
 	}

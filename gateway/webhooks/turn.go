@@ -60,7 +60,7 @@ func (t *target) begin(ctx context.Context) error {
 		}
 		read := kept{}
 		if err == nil {
-			if err = keep.Decode(found.Value, version, &read); err != nil {
+			if err = keep.Decode(t.o.Store, found.Value, &read); err != nil {
 				return err
 			}
 		}

@@ -89,7 +89,7 @@ func forget(ctx context.Context, o *Options) error {
 	var gone []keep.Change
 	err := o.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
 		var read kept
-		if !known[e.Key] && keep.Decode(e.Value, version, &read) == nil && o.free(read.Turn) { // a newer one stays
+		if !known[e.Key] && keep.Decode(o.Store, e.Value, &read) == nil && o.free(read.Turn) { // a newer one stays
 			gone = append(gone, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
 		}
 		return true

@@ -52,6 +52,7 @@ type plan struct {
 	Name, Listen, Domain string // of a gateway
 	Settings             []string
 	Clock                time.Duration // by which its clock is ahead
+	Format               int           // the newest that it reads, as another version; 0: that of this one
 }
 
 func TestMain(m *testing.M) {
@@ -115,6 +116,7 @@ func runGateway(ctx context.Context, p *plan) error {
 	running.Go(func() { link.Run(ctx) })
 	err = systemtest.Serve(ctx, app.Options{
 		Settings: settings, Auth: static, Log: log, Engine: "sandbox", Dial: link.Dial,
+		Format:  p.Format,
 		Now:     func() time.Time { return time.Now().Add(p.Clock) },
 		Session: func(ps.Lane) session.Config { return session.Config{Starter: link.Starter()} },
 	}, p.Listen, func(net.Addr) { fmt.Println("listening") })

@@ -211,13 +211,10 @@ func checkEngine(ctx context.Context, o Options) error {
 	return report.Err()
 }
 
-// memberFormat is the newest format of shared values that this version reads.
-const memberFormat = 1
-
 func memberOptions(o Options) members.Options {
 	c := o.Settings.Cluster
 	return members.Options{
-		Name: c.Gateway, File: clusterFile(o, "member"), Version: o.Version.Version, Format: memberFormat,
+		Name: c.Gateway, File: clusterFile(o, "member"), Version: o.Version.Version,
 		Site: c.Site, Settings: agreed(o.Settings), ClockWarn: c.ClockWarn, Now: o.Now,
 	}
 }
@@ -362,6 +359,7 @@ func withShared(ctx context.Context, o Options, do func(*natsstore.Store) error)
 // Membership is what the store of a cluster says of its gateways.
 type Membership struct {
 	gateway.ClusterState
+	Holding []string       `json:"holding,omitempty"` // who keeps values from being written in a newer format, and until when
 	Rewound string         `json:"rewound,omitempty"`
 	Key     keyring.Status `json:"key"`
 }
@@ -379,6 +377,9 @@ func ReadMembers(ctx context.Context, o Options) (m Membership, err error) {
 		}
 		if err == nil {
 			m.Key, err = ring.Status(ctx)
+		}
+		if err == nil {
+			m.Holding, err = members.Held(ctx, ring.Sealed())
 		}
 		return err
 	})
@@ -399,6 +400,7 @@ func clusterState(ctx context.Context, o Options, ring *keyring.Ring, health *na
 	if err != nil {
 		return state, err
 	}
+	state.Format = ring.Sealed().Format()
 	for i := range all {
 		state.Members = append(state.Members, clusterMember(&all[i], left[all[i].Name]))
 	}

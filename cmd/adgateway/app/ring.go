@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,13 +40,16 @@ func wrapper(o Options) (keyring.Wrapper, error) {
 	return w, filefault.Explain("cluster.keyFile", err)
 }
 
-// openRing reads the key ring of the shared store.
+// openRing reads the key ring of the shared store, and lets it write what all gateways read.
 func openRing(ctx context.Context, o Options, shared keep.Store) (*keyring.Ring, error) {
 	w, err := wrapper(o)
 	if err != nil {
 		return nil, err
 	}
-	ring, err := keyring.Open(ctx, shared, w)
+	ring, err := keyring.Open(ctx, shared, w, cmp.Or(o.Format, keep.Newest))
+	if err == nil {
+		err = members.Agree(ctx, ring.Sealed())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cluster %s: %w", o.Settings.Cluster.Name, err)
 	}

@@ -57,6 +57,9 @@ type Options struct {
 	// Now is the clock by which the gateways of a cluster compare; nil: time.Now.
 	Now func() time.Time
 
+	// Format is the newest format of shared values that the gateway reads; zero: [keep.Newest].
+	Format int
+
 	// Event writes an entry to the system's event log; nil: there is none.
 	Event events.Write
 

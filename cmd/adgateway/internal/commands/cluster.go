@@ -104,6 +104,10 @@ func clusterStatusCommand() *cobra.Command {
 			fmt.Fprintln(c.OutOrStdout(), found.Rewound)
 		}
 		fmt.Fprintf(c.OutOrStdout(), "Key: version %d since %s%s\n", found.Key.Current, found.Key.Since.Local().Format(time.DateTime), keyNotes(found.Key))
+		fmt.Fprintf(c.OutOrStdout(), "Format: values are written in format %d\n", found.Format)
+		for _, reason := range found.Holding {
+			fmt.Fprintf(c.OutOrStdout(), "  %s\n", reason)
+		}
 		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "GATEWAY\tSITE\tVERSION\tSTARTED\tLAST HEARTBEAT\tSTATE")
 		for _, m := range found.Members {
