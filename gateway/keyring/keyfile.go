@@ -21,6 +21,9 @@ type keyFile struct {
 	aead cipher.AEAD
 }
 
+// Copy is what to do about a key file that is lost or wrong.
+const Copy = "copy it from another gateway of the cluster, or from the backup"
+
 // KeyFile returns a wrapper with the secret in a file, which is one line of base64.
 func KeyFile(path string) (Wrapper, error) {
 	text, err := os.ReadFile(path)
@@ -29,7 +32,7 @@ func KeyFile(path string) (Wrapper, error) {
 	}
 	secret, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(text)))
 	if err != nil || len(secret) != keep.KeyLength {
-		return nil, fmt.Errorf("%s is not a key file of a cluster, which has one line of 44 characters: copy that of another gateway", path)
+		return nil, fmt.Errorf("%s is not a key file of a cluster, which has one line of 44 characters: %s", path, Copy)
 	}
 	key, err := hkdf.Key(sha256.New, secret, nil, "key ring", keep.KeyLength)
 	if err != nil {
@@ -69,5 +72,5 @@ func (f *keyFile) Unwrap(wrapped []byte) ([]byte, error) {
 }
 
 func (f *keyFile) Remedy() string {
-	return fmt.Sprintf("the key file %s (cluster.keyFile), which is that of another cluster or was changed: copy it from a gateway that runs", f.path)
+	return fmt.Sprintf("the key file %s (cluster.keyFile), which is that of another cluster or was changed: %s", f.path, Copy)
 }

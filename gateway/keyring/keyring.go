@@ -101,6 +101,15 @@ func Create(ctx context.Context, store keep.Store, w Wrapper) error {
 	return err
 }
 
+// Exists reports whether a store has a ring.
+func Exists(ctx context.Context, store keep.Store) (bool, error) {
+	_, err := store.Get(ctx, kind, key)
+	if errors.Is(err, keep.ErrAbsent) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 func wrap(w Wrapper, format int, c *content) ([]byte, error) {
 	plain, err := json.Marshal(c)
 	if err != nil {
@@ -185,6 +194,15 @@ func (r *Ring) read(ctx context.Context) (*content, keep.Revision, error) {
 	}
 	c, err := unwrap(r.w, r.newest, found.Value)
 	return c, found.Revision, err
+}
+
+// Opens returns why a gateway that starts now with a wrapper could not open the ring, or nil.
+func (r *Ring) Opens(ctx context.Context, w Wrapper) error {
+	found, err := r.raw.Get(ctx, kind, key)
+	if err == nil {
+		_, err = unwrap(w, r.newest, found.Value)
+	}
+	return err
 }
 
 // use takes over what was read, unless something newer is known.

@@ -75,7 +75,7 @@ func TestChangesAreMadeOnThePinnedServer(t *testing.T) {
 	var r histories.Recorder
 	var site []*pinned
 	for i, store := range s.stores {
-		self, err := peers.Join(t.Context(), store, peers.Options{Name: fmt.Sprint("gw", i+1), File: filepath.Join(t.TempDir(), "self"), Site: "Berlin", Version: "1", Format: 1})
+		self, err := peers.Join(t.Context(), store, peers.Options{Name: fmt.Sprint("gw", i+1), File: filepath.Join(t.TempDir(), "self"), Site: "Berlin", Version: "1"})
 		require.NoError(t, err)
 		site = append(site, &pinned{pins.New(pins.Options{Store: store, Members: func() *peers.Self { return self }, Site: "Berlin"}), self, store, &r, i})
 	}

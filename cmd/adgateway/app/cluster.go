@@ -118,6 +118,7 @@ func (s *kept) inCluster(ctx context.Context, o Options) error {
 	if s.ring, err = openRing(ctx, o, shared); err != nil {
 		return errors.Join(err, shared.Close())
 	}
+	s.keyFile = func() error { return checkKeyFile(context.WithoutCancel(ctx), o, s.ring) }
 	s.store = s.ring.Sealed()
 	if shared.State().Rewound != nil {
 		return nil // reads go on, and the state says why changes do not
@@ -484,21 +485,39 @@ func CreateCluster(ctx context.Context, o Options, replicas int) (newKey bool, e
 	if err := natsstore.CreateAt(ctx, endpoint, natsstore.StreamOptions{Name: c.Name, Replicas: replicas}); err != nil {
 		return false, err
 	}
+	err = withShared(ctx, o, func(shared *natsstore.Store) error {
+		there, err := keyring.Exists(ctx, shared)
+		if err == nil && !there {
+			newKey, err = createRing(ctx, o, shared)
+		}
+		if err == nil && !newKey { // the key of the settings must be that of the cluster
+			_, err = openRing(ctx, o, shared)
+		}
+		return err
+	})
+	return newKey, err
+}
+
+// createRing makes the key of a shared store. It reports whether its file is new, too.
+func createRing(ctx context.Context, o Options, shared keep.Store) (newFile bool, err error) {
+	c := o.Settings.Cluster
 	if c.KeyGroup == "" {
 		err = keyring.CreateKeyFile(c.KeyFile)
-		if newKey = err == nil; err != nil && !errors.Is(err, os.ErrExist) {
+		if newFile = err == nil; err != nil && !errors.Is(err, os.ErrExist) {
 			return false, filefault.Explain("cluster.keyFile", err)
 		}
 	}
 	w, err := wrapper(o)
-	if err != nil {
-		return newKey, err
+	if err == nil {
+		err = keyring.Create(ctx, shared, w)
 	}
-	err = withShared(ctx, o, func(shared *natsstore.Store) error { return keyring.Create(ctx, shared, w) })
-	if errors.Is(err, keyring.ErrThere) {
+	if errors.Is(err, keyring.ErrThere) { // another gateway was faster
 		err = nil
+		if newFile {
+			newFile, err = false, os.Remove(c.KeyFile)
+		}
 	}
-	return newKey, err
+	return newFile, err
 }
 
 // MovePin lets the gateways of a site use another server of a lane.

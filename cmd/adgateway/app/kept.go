@@ -26,11 +26,12 @@ type kept struct {
 	aside string // new name of a damaged file; empty: there was none
 	lasts bool   // beyond the process
 
-	shared bool             // with other gateways
-	engine *natsstore.Store // which they share
-	ring   *keyring.Ring    // of its keys, if it is
-	self   *members.Self    // this one among them; nil if it is alone, or may make no changes
-	pins   *pins.Pins       // which servers the gateways of its site use; nil if it is alone
+	shared  bool             // with other gateways
+	engine  *natsstore.Store // which they share
+	ring    *keyring.Ring    // of its keys, if it is
+	keyFile func() error     // why the file that the ring was opened with does not open it any more; not nil if ring is not
+	self    *members.Self    // this one among them; nil if it is alone, or may make no changes
+	pins    *pins.Pins       // which servers the gateways of its site use; nil if it is alone
 
 	degraded bool             // changes are made although the shared store cannot be reached
 	own      *keep.Sealed     // store of the journal

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"adgateway/gateway"
@@ -35,7 +36,7 @@ func wrapper(o Options) (keyring.Wrapper, error) {
 	}
 	w, err := keyring.KeyFile(c.KeyFile)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%w: copy it from a gateway of the cluster, or make it with 'adgateway cluster init' if there is none yet", filefault.Explain("cluster.keyFile", err))
+		return nil, fmt.Errorf("%w: %s; that of a new cluster is made by 'adgateway cluster init'", filefault.Explain("cluster.keyFile", err), keyring.Copy)
 	}
 	return w, filefault.Explain("cluster.keyFile", err)
 }
@@ -67,13 +68,31 @@ func withRing(ctx context.Context, o Options, do func(*keyring.Ring) error) erro
 	})
 }
 
-// ringCheck is the readiness check of the key ring.
+// ringCheck is the readiness check of the key ring, and of the key file while the gateway
+// can still do without it.
 func (s *kept) ringCheck() gateway.Check {
 	check := gateway.Check{Name: "keyRing", OK: true}
-	if warning := s.ring.Warning(); warning != "" {
-		check.Degraded, check.Reason = true, warning
+	var wrong []string
+	if err := s.keyFile(); err != nil {
+		wrong = append(wrong, "the gateway runs on, but does not start again: "+err.Error())
 	}
+	if warning := s.ring.Warning(); warning != "" {
+		wrong = append(wrong, warning)
+	}
+	check.Degraded, check.Reason = len(wrong) > 0, strings.Join(wrong, "; ")
 	return check
+}
+
+// checkKeyFile returns why the key file of the settings, if there is one, does not open a ring.
+func checkKeyFile(ctx context.Context, o Options, ring *keyring.Ring) error {
+	if o.Settings.Cluster.KeyGroup != "" {
+		return nil
+	}
+	w, err := wrapper(o)
+	if err != nil {
+		return err
+	}
+	return ring.Opens(ctx, w)
 }
 
 // RotateKey adds a version to the key of the shared store. It waits until the gateways that
