@@ -66,7 +66,9 @@ func (f *fleet) become(gateway, newest int) {
 // ready waits until a gateway makes changes.
 func (f *fleet) ready(gateway int) {
 	f.t.Helper()
-	f.soon(func() bool { return f.say(gateway, "", http.MethodGet, "/readyz?lane=changes", "").status == http.StatusOK })
+	f.soon(func() bool {
+		return f.say(gateway, "", http.MethodGet, "/readyz?lane=changes", "").status == http.StatusOK
+	})
 }
 
 // soon waits for something, by asking again and again.
