@@ -214,8 +214,14 @@ func TestABudgetIsOneForAllGateways(t *testing.T) {
 }
 
 // TestChangesOfAnObjectExcludeEachOther: a change at one gateway begins with what the last
-// one at another gateway has left (many W12).
+// one at another gateway has left (many W12), whatever the store loses, doubles or delays.
 func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
+	for name, faults := range map[string]float64{"a good store": 0, "a faulty store": 0.2} {
+		t.Run(name, func(t *testing.T) { excludeEachOther(t, faults) })
+	}
+}
+
+func excludeEachOther(t *testing.T, faults float64) {
 	var value, within, most atomic.Int64
 	var changes histories.Recorder
 	run := func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -235,22 +241,27 @@ func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 		change.End(histories.Answer{})
 		return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
 	}
-	c := newCluster(t, keep.NewMemory(nil), same(&fakeRunner{run: run}), nil)
+	faulty := keeptest.NewFaulty(keep.NewMemory(nil), 1, 0)
+	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
+	c := newCluster(t, faulty, same(&fakeRunner{run: run}), nil)
+	faulty.Fail(faults)
 	var group sync.WaitGroup
 	var done atomic.Int64
 	for n := range 30 {
 		group.Go(func() {
 			w := call(c.servers[n%3], http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json")
-			if assert.Equal(t, http.StatusOK, w.Code, w.Body) {
+			if w.Code == http.StatusOK {
 				done.Add(1)
 			}
+			assert.True(t, w.Code == http.StatusOK || faults > 0, w.Body)
 		})
 	}
 	group.Wait()
 	changes.Check(t, histories.Leases, "one object")
 	assert.EqualValues(t, 1, most.Load())
 	assert.Equal(t, done.Load(), value.Load(), "no change is lost")
-	assert.EqualValues(t, 30, done.Load())
+	assert.NotZero(t, done.Load())
+	t.Logf("%d of 30 were made", done.Load())
 }
 
 // TestWhatANewerGatewayHasWritten: a call with a key of a format that this gateway does not
