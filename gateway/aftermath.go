@@ -105,7 +105,7 @@ func (s *Server) leasesAfter(c *changes.Record, outcome ps.Outcome) share {
 				continue
 			}
 			present.Owner = s.owner(s.current.Load().policy.WriteLimit)
-			one, err := present.end(s.store(), sum, revision, outcome != ps.OutcomeNone)
+			one, err := present.end(s.store(), sum, revision, true) // it may have been changed by the run before
 			if err != nil {
 				return nil, err
 			}

@@ -53,6 +53,7 @@ type leases struct {
 	names   map[string]keep.Revision // held, by key
 	fresh   map[string]bool          // names that nobody held before
 	taken   map[string]bool          // objects of which a run was allowed to change something
+	after   map[string]bool          // objects that another run had before
 	owner   *changes.Owner
 
 	pending    *pendingName             // why the run that has just ended was stopped
@@ -124,7 +125,7 @@ func (s *Server) sharesOfCluster(ctx context.Context, r *request, i *ps.Intent) 
 // leased returns the leases of a request.
 func (r *request) leased() *leases {
 	if r.leases == nil {
-		r.leases = &leases{run: uuid.NewString(), objects: map[string]keep.Revision{}, names: map[string]keep.Revision{}, fresh: map[string]bool{}, taken: map[string]bool{}, replicated: map[string]keep.Revision{}}
+		r.leases = &leases{run: uuid.NewString(), objects: map[string]keep.Revision{}, names: map[string]keep.Revision{}, fresh: map[string]bool{}, taken: map[string]bool{}, after: map[string]bool{}, replicated: map[string]keep.Revision{}}
 	}
 	return r.leases
 }
@@ -151,6 +152,8 @@ func (s *Server) lease(ctx context.Context, r *request, sum string) (keep.Change
 	case !present.Ended, revision > r.seenAt:
 		s.seen(revision)
 		return own, errLeased
+	default:
+		l.after[sum] = true
 	}
 	return own, nil
 }
@@ -234,7 +237,7 @@ func (s *Server) endOfLeases(r *request) *ending {
 	none := outcome == ps.OutcomeNone
 	var all []keep.Change
 	for sum, revision := range l.objects {
-		one, err := (&lease{Run: l.run, Owner: l.owner}).end(s.store(), sum, revision, l.taken[sum] && !none)
+		one, err := (&lease{Run: l.run, Owner: l.owner}).end(s.store(), sum, revision, l.taken[sum] && !none || l.after[sum]) // the end of the one before must be told on
 		if err != nil {
 			continue // it ends by itself
 		}

@@ -336,7 +336,8 @@ func TestAChangeTakesThreeWrites(t *testing.T) {
 }
 
 // TestARunBeginsAgainAfterAChangeElsewhere: what a run has read before another gateway
-// changed the object is read again, before anything is announced as if it still held.
+// changed the object is read again, before anything is announced as if it still held, also
+// if a third one has had the object since, and changed nothing.
 func TestARunBeginsAgainAfterAChangeElsewhere(t *testing.T) {
 	var value atomic.Int64
 	var between func()
@@ -352,6 +353,9 @@ func TestARunBeginsAgainAfterAChangeElsewhere(t *testing.T) {
 				{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: fmt.Sprint(read), After: fmt.Sprint(read + 1)}}}}}); err != nil {
 				return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 			}
+			if n == 2 {
+				return nil, &ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone}
+			}
 			value.Store(read + 1)
 			return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
 		}}
@@ -360,7 +364,20 @@ func TestARunBeginsAgainAfterAChangeElsewhere(t *testing.T) {
 	change := func(n int) int {
 		return call(c.servers[n], http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json").Code
 	}
-	between = func() { assert.Equal(t, http.StatusOK, change(1)) }
-	require.Equal(t, http.StatusOK, change(0))
-	assert.EqualValues(t, 2, value.Load(), "no change is lost")
+	for _, others := range [][]int{{1}, {1, 2}, {2}} {
+		before, changed := value.Load(), int64(1)
+		between = func() {
+			for _, n := range others {
+				want := http.StatusOK
+				if n == 2 {
+					want = http.StatusConflict
+				} else {
+					changed++
+				}
+				assert.Equal(t, want, change(n))
+			}
+		}
+		require.Equal(t, http.StatusOK, change(0))
+		assert.Equal(t, before+changed, value.Load(), "%v: no change is lost", others)
+	}
 }
