@@ -161,6 +161,18 @@ func TestAPlanIsAppliedOnceBySeveralGateways(t *testing.T) {
 // TestABudgetIsOneForAllGateways: of 500 tries at three gateways, exactly as many remove
 // something as the limit says (many W14).
 func TestABudgetIsOneForAllGateways(t *testing.T) {
+	spendAll(t, 0)
+}
+
+// TestABudgetIsNotOverspent: whatever the store loses, doubles or delays, no more is removed
+// than the limit says.
+func TestABudgetIsNotOverspent(t *testing.T) {
+	spendAll(t, 0.2)
+}
+
+// spendAll lets clients try to remove ten times as many as they may, over a store with a
+// share of faults.
+func spendAll(t *testing.T, faults float64) {
 	q := newQuotas(t)
 	q.now = time.Now()
 	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:delete"}, Quota: &auth.Quota{DeletionsPerHour: number(50)}})
@@ -174,12 +186,15 @@ func TestABudgetIsOneForAllGateways(t *testing.T) {
 		removed.Add(1)
 		return &ps.Result{Effect: ps.EffectRemoved, Server: "dc1", Changes: make([]ps.Change, 1)}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
 	}}
-	c := newCluster(t, keep.NewMemory(nil), same(runner), func(n int, o *Options) {
+	faulty := keeptest.NewFaulty(keep.NewMemory(nil), 1, 0)
+	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
+	c := newCluster(t, faulty, same(runner), func(n int, o *Options) {
 		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
 		o.Auth = own
 	})
 	assert.NotNil(t, accounts)
+	faulty.Fail(faults)
 	var group sync.WaitGroup
 	var calls histories.Recorder
 	var done, refused atomic.Int64
@@ -189,13 +204,20 @@ func TestABudgetIsOneForAllGateways(t *testing.T) {
 			for n := range tries {
 				spend := calls.Begin(histories.Op{Of: "deletions", At: n % 3, Do: "spend"})
 				w := call(c.servers[n%3], http.MethodDelete, fmt.Sprintf("/api/ADUser/user%d", n), "", header)
-				spend.End(histories.Answer{Refused: w.Code == http.StatusTooManyRequests})
-				switch w.Code {
-				case http.StatusOK:
+				switch {
+				case w.Code == http.StatusOK:
+					spend.End(histories.Answer{})
 					done.Add(1)
-				case http.StatusTooManyRequests:
+				case w.Code == http.StatusTooManyRequests:
+					if faults > 0 {
+						spend.Forget() // what was reserved for a change that came to nothing may not be free yet
+					} else {
+						spend.End(histories.Answer{Refused: true})
+					}
 					refused.Add(1)
 					assert.Contains(t, w.Body.String(), "may remove 50 objects an hour")
+				case faults > 0:
+					spend.Forget() // it is counted if it was removed
 				default:
 					assert.Fail(t, "neither done nor refused", "%d: %s", w.Code, w.Body)
 				}
@@ -208,6 +230,12 @@ func TestABudgetIsOneForAllGateways(t *testing.T) {
 	close(tries)
 	group.Wait()
 	calls.Check(t, histories.Budget(50), "one budget")
+	t.Logf("%d removed, %d told so, %d refused", removed.Load(), done.Load(), refused.Load())
+	if faults > 0 {
+		assert.LessOrEqual(t, removed.Load(), int64(50))
+		assert.NotZero(t, done.Load())
+		return
+	}
 	assert.EqualValues(t, 50, removed.Load())
 	assert.EqualValues(t, 50, done.Load())
 	assert.EqualValues(t, 450, refused.Load())
