@@ -77,7 +77,7 @@ for name in "${names[@]}"; do await "$name" 'listening on'; done
 
 urls=(http://127.0.0.1:18081 http://127.0.0.1:18082 http://127.0.0.1:18083)
 if command -v caddy > /dev/null; then
-  printf '{\n  admin off\n}\nhttp://%s {\n  reverse_proxy %s {\n    lb_policy round_robin\n    lb_try_duration 5s\n    health_uri /readyz\n    health_interval 1s\n    flush_interval -1\n  }\n}\n' \
+  printf '{\n  admin off\n}\nhttp://%s {\n  reverse_proxy %s {\n    lb_policy round_robin\n    lb_try_duration 5s\n    health_uri /readyz\n    health_interval 1s\n  }\n}\n' \
     "$listen" "${urls[*]#http://}" > "$folder/Caddyfile"
   begin balancer caddy run --config "$folder/Caddyfile"
   url=http://$listen
