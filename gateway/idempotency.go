@@ -344,13 +344,18 @@ func (s *Server) resume(r *request, e *envelope) (*ps.Result, error) {
 	call := &r.key.call
 	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: call.Intent, Server: call.Server}
 	result, err := s.settle(r, e, settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: call.StartedAt, Cut: cut})
-	switch outcome := cmp.Or(ps.AsError(err).Outcome, ps.OutcomeNone); {
-	case err == nil:
-		s.settleRecord(r.c.Request.Context(), call.Change, ps.OutcomeDone, result)
-	case outcome != ps.OutcomeUnknown:
-		s.settleRecord(r.c.Request.Context(), call.Change, outcome, nil)
+	outcome := cmp.Or(ps.AsError(err).Outcome, ps.OutcomeNone)
+	switch {
+	case err != nil:
+	case len(result.Failures) > 0:
+		outcome = ps.OutcomePartial
+	default:
+		outcome = ps.OutcomeDone
 	}
-	if err != nil && cmp.Or(ps.AsError(err).Outcome, ps.OutcomeNone) == ps.OutcomeNone {
+	if outcome != ps.OutcomeUnknown {
+		s.settleRecord(r.c.Request.Context(), call.Change, outcome, result)
+	}
+	if outcome == ps.OutcomeNone {
 		call.Intent, call.StartedAt, call.Change = nil, time.Now(), ""
 		return nil, errNotRun
 	}

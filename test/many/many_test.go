@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
 	"adgateway/test/histories"
 	"adgateway/test/systemtest"
@@ -26,12 +27,14 @@ import (
 type item struct {
 	key, method, path, body string
 
-	object, attribute, value string // what the write log must have once; attribute "": the object is made
+	write string // what the write log must have once, see nameOf
 
 	status  int    // of the answer that settled it; 0: none came
 	outcome string // none, unknown or partial, if that was not 2xx
 	code    string
 	asked   int
+
+	ambush string // where the gateway ends that it comes to first; empty: it does not
 }
 
 const users = 24
@@ -41,19 +44,19 @@ func items(n int, random *rand.Rand) []*item {
 	var all []*item
 	for i := range n {
 		value := fmt.Sprintf("v%05d", i)
-		it := &item{key: fmt.Sprintf("many-key-%05d", i), value: value}
+		it := &item{key: fmt.Sprintf("many-key-%05d", i)}
 		switch i % 4 {
 		case 0:
 			it.method, it.path, it.body = http.MethodPost, "/api/ADUser/many"+value, `{}`
-			it.object = "CN=many" + value + ","
+			it.write = "add many" + value
 		case 1, 2:
 			name := fmt.Sprintf("shared%02d", random.IntN(users))
 			it.method, it.path, it.body = http.MethodPut, "/api/ADUser/"+name, fmt.Sprintf(`{"City":%q}`, value)
-			it.object, it.attribute = "CN="+name+",", "l"
+			it.write = "city " + value
 		case 3:
 			it.method, it.path = http.MethodPost, "/api/DnsCNameRecord"
 			it.body = fmt.Sprintf(`{"DNS_HostName":%q,"DNS_HostName_Alias":"host.corp.example","ZoneName":"corp.example"}`, "many"+value)
-			it.object, it.attribute = "corp.example", "cname"
+			it.write = "record many" + value
 		}
 		all = append(all, it)
 	}
@@ -125,6 +128,9 @@ func (c *crowd) ask(ctx context.Context, gateway int, it *item) {
 	request.Header.Set("Auth-Token", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", it.key)
+	if it.ambush != "" {
+		request.Header.Set(pointHeader, it.ambush)
+	}
 	call := c.calls.Begin(histories.Op{Of: it.key, At: gateway, Do: "call"})
 	response, err := c.client.Do(request)
 	if err != nil {
@@ -235,6 +241,29 @@ func (f *fleet) last() int64 {
 	return last
 }
 
+// nameOf returns what a write is of which an item must have exactly one; empty if it belongs
+// to another one. It is not known if no item has such writes.
+func nameOf(w sandbox.Write) (name string, known bool) {
+	leaf, _, _ := strings.Cut(strings.TrimPrefix(w.Object, "CN="), ",")
+	after := strings.Join(w.After, "")
+	switch {
+	case w.Op == "add record":
+		return "record " + after[:strings.IndexAny(after+".", ".\t ")], true
+	case w.Op == "add" && w.Attribute == "":
+		return "add " + leaf, true
+	case w.Attribute == "l":
+		return "city " + after, true
+	case w.Attribute == "member" && len(w.After) > len(w.Before):
+		return "member of " + leaf, true
+	case w.Op == "delete" && w.Attribute == "":
+		leaf, _, _ := strings.Cut(strings.TrimPrefix(strings.Join(w.Before, ""), "CN="), ",")
+		return "delete " + leaf, true
+	case w.Attribute == "sAMAccountName" && len(w.Before) > 0 && len(w.After) > 0:
+		return "rename to " + after, true
+	}
+	return "", w.Op == "add" || w.Op == "delete" || strings.HasPrefix(leaf, "many") // a part of what an item does
+}
+
 // verify holds the write log against what the clients were told, and returns when each key
 // wrote.
 func (f *fleet) verify(all []*item, started int64) (wrote map[string][]time.Time) {
@@ -242,32 +271,18 @@ func (f *fleet) verify(all []*item, started int64) (wrote map[string][]time.Time
 	wrote = map[string][]time.Time{}
 	times := map[string][]time.Time{} // by object and value
 	for _, w := range f.writes.After(started, 1<<30) {
-		switch {
-		case w.Op == "add record":
-			name, _, _ := strings.Cut(strings.Join(w.After, ""), ".")
-			name, _, _ = strings.Cut(name, "\t")
-			name, _, _ = strings.Cut(name, " ")
-			times["cname "+name] = append(times["cname "+name], w.Time)
-		case w.Op == "add" && w.Attribute == "":
-			name, _, _ := strings.Cut(strings.TrimPrefix(w.Object, "CN="), ",")
-			times["user "+name] = append(times["user "+name], w.Time)
-		case w.Attribute == "l":
-			name := "city " + strings.Join(w.After, "")
-			times[name] = append(times[name], w.Time)
-		case w.Op == "add" || strings.HasPrefix(w.Object, "CN=many"): // the parts of a creation
-		default:
+		switch name, known := nameOf(w); {
+		case !known:
 			assert.Fail(f.t, "a write that nobody asked for", "%+v", w)
+		case name != "":
+			times[name] = append(times[name], w.Time)
 		}
 	}
 	told := map[string]int{}
 	for _, it := range all {
-		name := map[bool]string{true: "user many" + it.value, false: "city " + it.value}[it.attribute == ""]
-		if it.attribute == "cname" {
-			name = "cname many" + it.value
-		}
-		wrote[it.key] = times[name]
-		made := len(times[name])
-		delete(times, name)
+		wrote[it.key] = times[it.write]
+		made := len(times[it.write])
+		delete(times, it.write)
 		assert.LessOrEqual(f.t, made, 1, "%s (%s %s) was made twice", it.key, it.method, it.path)
 		switch {
 		case it.status/100 == 2:

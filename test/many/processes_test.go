@@ -53,6 +53,7 @@ type plan struct {
 	Settings             []string
 	Clock                time.Duration // by which its clock is ahead
 	Format               int           // the newest that it reads, as another version; 0: that of this one
+	Ambush               bool          // calls may say where it ends
 }
 
 func TestMain(m *testing.M) {
@@ -108,18 +109,27 @@ func runGateway(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
+	listener, err := net.Listen("tcp", p.Listen)
+	if err != nil {
+		return err
+	}
+	starter := session.Starter(link.Starter())
+	if p.Ambush {
+		var a ambush
+		listener, starter = a.listen(listener), a.around(starter)
+	}
 	static := auth.NewStatic(auth.Header{})
 	if err := static.AddToken(token, &auth.Principal{Name: "many", Scopes: []auth.Scope{auth.All}}); err != nil {
 		return err
 	}
 	var running sync.WaitGroup
 	running.Go(func() { link.Run(ctx) })
-	err = systemtest.Serve(ctx, app.Options{
+	err = systemtest.ServeOn(ctx, app.Options{
 		Settings: settings, Auth: static, Log: log, Engine: "sandbox", Dial: link.Dial,
 		Format:  p.Format,
 		Now:     func() time.Time { return time.Now().Add(p.Clock) },
-		Session: func(ps.Lane) session.Config { return session.Config{Starter: link.Starter()} },
-	}, p.Listen, func(net.Addr) { fmt.Println("listening") })
+		Session: func(ps.Lane) session.Config { return session.Config{Starter: starter} },
+	}, listener, func(net.Addr) { fmt.Println("listening") })
 	stop()
 	running.Wait()
 	if closed := link.Close(); err == nil {
@@ -256,6 +266,11 @@ func kill(processes []*process) {
 
 // newFleet starts a fleet that ends with the test.
 func newFleet(t testing.TB, settings ...string) *fleet {
+	return newFleetOf(t, func(*plan) {}, settings...)
+}
+
+// newFleetOf is newFleet with other plans of the gateways.
+func newFleetOf(t testing.TB, change func(*plan), settings ...string) *fleet {
 	f, domain := newDomain(t)
 	clients := f.startNodes(t)
 	api := freeport.Addresses(t, members)
@@ -277,6 +292,9 @@ func newFleet(t testing.TB, settings ...string) *fleet {
 		}, settings...)}})
 	}
 	t.Cleanup(func() { kill(f.gateways) })
+	for _, p := range f.gateways {
+		change(&p.plan)
+	}
 	f.makeStore()
 	f.all(f.gateways)
 	return f

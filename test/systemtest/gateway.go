@@ -31,6 +31,11 @@ func Serve(ctx context.Context, o app.Options, address string, listening func(ne
 	if err != nil {
 		return err
 	}
+	return ServeOn(ctx, o, listener, listening)
+}
+
+// ServeOn is Serve on a listener, which it closes.
+func ServeOn(ctx context.Context, o app.Options, listener net.Listener, listening func(net.Addr)) error {
 	stack, err := app.New(ctx, o)
 	if err != nil {
 		_ = listener.Close()
