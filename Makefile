@@ -148,7 +148,8 @@ monitoring: ## the alert rules, their tests and the queries of the dashboard (ne
 soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
 	SETTLE=all $(GO) test -count=1 -timeout 30m -run '^TestEveryWriteIsSettled$$' ./test/faults
 	KILLS=100 $(GO) test -count=1 -timeout 30m -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/commands
-	MANY_ITEMS=1500 FAULTS=60 FAULT_EVERY_MS=2500 FAULT_LASTS_MS=90000 PATIENCE_S=200 HISTORY_S=120 JOB_ITEMS=10000 KILL_EVERY_MS=5000 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 120m -v ./test/many
+	THOROUGH=1 $(GO) test -count=1 -timeout 60m -run '^(TestAGatewayDiesAtEachStep|TestWhoTakesOverDiesToo)$$' ./gateway
+	MANY_ITEMS=1500 FAULTS=60 FAULT_EVERY_MS=2500 FAULT_LASTS_MS=90000 PATIENCE_S=200 HISTORY_S=120 JOB_ITEMS=10000 KILL_EVERY_MS=5000 SEED=$(or $(SEED),1) POINTS=all $(GO) test -count=1 -timeout 120m -v ./test/many
 	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak
 
 clean:
