@@ -92,6 +92,12 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if r.op.Local {
 		return s.answerLocally(r)
 	}
+	return s.perform(r)
+}
+
+// perform runs the script of a request that nothing stands against, unless an earlier call
+// with its key has, and answers.
+func (s *Server) perform(r *request) (failed *failure) {
 	e := newEnvelope(r, s.spooler, s.streamAbove)
 	defer e.close()
 	// What an earlier call with the key has done is answered whatever has become of its plan,

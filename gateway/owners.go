@@ -106,12 +106,14 @@ func (s *Server) running(ctx context.Context, call *keptCall) *failure {
 
 // isSettled reports whether the history says what became of the change of a call: the
 // gateway that made it has done so after it was started again, before its key was repeated.
+// That a record is absent may be what was so before; only of a process that has ended it
+// says that nothing was changed (many W1).
 func (s *Server) isSettled(ctx context.Context, call *keptCall) bool {
 	if s.History == nil || call.Change == "" || call.Settling {
 		return false
 	}
 	c, err := s.History.Get(ctx, call.Change)
-	return errors.Is(err, changes.ErrAbsent) || err == nil && !c.Running
+	return err == nil && !c.Running || errors.Is(err, changes.ErrAbsent) && s.Members.Replaced(call.Owner.Gateway, call.Owner.Incarnation)
 }
 
 // fencesOf returns the changes that move the fences of an owner that is gone; none if it is

@@ -406,6 +406,23 @@ func (s *Self) Gone(name, incarnation string, delay time.Duration) bool {
 	return err == nil && latest > number || other.lapsed(now, delay)
 }
 
+// Replaced reports whether an incarnation of another gateway has ended and was started again.
+// It is false for nil.
+func (s *Self) Replaced(name, incarnation string) bool {
+	number, err := strconv.ParseUint(incarnation, 10, 64)
+	if s == nil || err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	other, known := s.others[name]
+	if !known {
+		return false
+	}
+	latest, err := strconv.ParseUint(other.Incarnation, 10, 64)
+	return err == nil && latest > number
+}
+
 // Report changes what the next heartbeats say. Name, incarnation and times stay. What a
 // gateway reaches is told at once.
 func (s *Self) Report(set func(*Member)) {
