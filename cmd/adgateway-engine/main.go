@@ -4,6 +4,7 @@
 //	adgateway-engine run        run the node of the settings
 //	adgateway-engine init       create the settings file
 //	adgateway-engine check      check the settings
+//	adgateway-engine doctor     check what the node needs of this computer
 //	adgateway-engine service    install and control it as a Windows service
 //	adgateway-engine config     print the same node as a configuration of nats-server
 //	adgateway-engine version    print the version

@@ -29,8 +29,8 @@ func (Files) ExposedFolder(path string) error {
 	return nil
 }
 
-// Exposed returns who besides its owner may read the file, or "". If others may write
-// it, that is an error.
+// Exposed returns who besides its owner may read the file, or look into the folder, or "".
+// If others may write it, that is an error.
 func (Files) Exposed(path string) (readers string, err error) {
 	const ofGroup, ofAll = 0o040, 0o004
 	const toWrite = 0o022
@@ -38,9 +38,13 @@ func (Files) Exposed(path string) (readers string, err error) {
 	if err != nil {
 		return "", err
 	}
+	what, own := "the file", "600"
+	if info.IsDir() {
+		what, own = "what is in the folder", "700"
+	}
 	switch mode := info.Mode().Perm(); {
 	case mode&toWrite != 0:
-		return "", fmt.Errorf("others than its owner may change the file (mode %04o); check its content, then run 'chmod 600 %s'", mode, path)
+		return "", fmt.Errorf("others than its owner may change %s (mode %04o); check its content, then run 'chmod %s %s'", what, mode, own, path)
 	case mode&ofAll != 0:
 		return "everybody", nil
 	case mode&ofGroup != 0:

@@ -36,6 +36,11 @@ func TestRestrict(t *testing.T) {
 		_, err = files.Exposed(path)
 		assert.ErrorContains(t, err, "chmod 600 "+path, mode)
 	}
+	open := filepath.Join(t.TempDir(), "open")
+	require.NoError(t, os.Mkdir(open, 0o700))
+	require.NoError(t, os.Chmod(open, 0o777))
+	_, err = files.Exposed(open)
+	assert.ErrorContains(t, err, "chmod 700 "+open)
 }
 
 func TestRestrictFolder(t *testing.T) {

@@ -53,8 +53,8 @@ func (f Files) allow(path, inherit string) error {
 	return nil
 }
 
-// Exposed returns which other accounts may read the file, or "". If others may write
-// it, or grant themselves the right to, that is an error.
+// Exposed returns which other accounts may read the file, or look into the folder, or "". If
+// others may write it, or grant themselves the right to, that is an error.
 func (f Files) Exposed(path string) (readers string, err error) {
 	a, owner, grants, err := f.grants(path)
 	if err != nil {

@@ -1,6 +1,7 @@
 // Package node defines the commands of adgateway-engine, which runs a node of the engine
 // on a host of its own or beside a gateway. [Run] runs the command that the arguments
-// name; serve.go runs the node, service.go is about the Windows service.
+// name; serve.go runs the node, service.go is about the Windows service, doctor.go about
+// what the host must be like.
 //
 // It stands below cmd/adgateway for the sake of the settings, which both executables
 // read in the same way. adgateway itself does not contain the engine.
@@ -28,11 +29,12 @@ type program struct {
 }
 
 // Run runs one command and returns its exit code: 0 done, 1 not done, 2 the command line
-// is wrong.
+// is wrong. That of doctor is 1 with warnings, 2 with failures.
 func Run(ctx context.Context, version string, args []string, stdout, stderr io.Writer) int {
 	p := &program{version: version, stderr: stderr}
 	p.flags = newFlags()
 	started := false
+	var code exitCode
 	root := p.root(&started)
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -41,6 +43,8 @@ func Run(ctx context.Context, version string, args []string, stdout, stderr io.W
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &code):
+		return int(code)
 	case started:
 		fmt.Fprintf(stderr, "adgateway-engine: %v\n", err)
 		return 1
@@ -49,6 +53,11 @@ func Run(ctx context.Context, version string, args []string, stdout, stderr io.W
 	return 2
 }
 
+// exitCode is the result of a command that has said all there is to say.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
 func (p *program) root(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "adgateway-engine",
@@ -56,7 +65,7 @@ func (p *program) root(started *bool) *cobra.Command {
 		Long: "Runs a node of the engine in which several gateways keep what they share: NATS\n" +
 			"JetStream " + engine.Version() + " with fixed settings. Three hosts run one node each; one of them\n" +
 			"may be lost. Settings are those of the section engine, and cluster.name.\n\n" +
-			"Exit code 0: done. 1: not done. 2: the command line is wrong.",
+			"Exit code 0: done. 1: not done. 2: the command line is wrong. Of doctor: 1: warnings. 2: failures.",
 		Args:             cobra.NoArgs,
 		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceUsage:     true,
@@ -64,7 +73,7 @@ func (p *program) root(started *bool) *cobra.Command {
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(p.runCommand(), p.serviceCommand(), p.initCommand(), p.checkCommand(), p.configCommand(), p.versionCommand())
+	root.AddCommand(p.runCommand(), p.serviceCommand(), p.initCommand(), p.checkCommand(), p.doctorCommand(), p.configCommand(), p.versionCommand())
 	return root
 }
 

@@ -3,6 +3,7 @@ package node_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
@@ -54,6 +55,9 @@ func TestCommands(t *testing.T) {
 	}{
 		"version":           {[]string{"version"}, 0, "adgateway-engine 1.2.3 (nats-server 2.", ""},
 		"check":             {[]string{"check", "--config", file}, 0, `node n1 of cluster "corp" listens on 127.0.0.1:4222, keeps its data in ` + filepath.Join(dir, "data"), ""},
+		"checks":            {[]string{"doctor", "--list"}, 0, "engine.store", ""},
+		"checks, as JSON":   {[]string{"doctor", "--list", "--json"}, 0, `"check": "store"`, ""},
+		"doctor, no node":   {[]string{"doctor", "--config", empty}, 2, "set engine.node to a name such as n1", ""},
 		"configuration":     {[]string{"config", "--config", file}, 0, "sync_interval: always", ""},
 		"no node":           {[]string{"check", "--config", empty}, 1, "", "set engine.node to a name such as n1"},
 		"a wrong setting":   {[]string{"run", "--config", file, "--set", "engine.listen=:4222"}, 1, "", "there is no engine.certificate"},
@@ -85,6 +89,43 @@ func TestServiceElsewhere(t *testing.T) {
 		assert.Equal(t, 1, code, command)
 		assert.Contains(t, stderr, "ExecStart=/usr/local/bin/adgateway-engine run --config /etc/adgateway-engine/adgateway.yaml", command)
 	}
+}
+
+// TestDoctor examines this computer beside a node that runs.
+func TestDoctor(t *testing.T) {
+	dir, addresses := t.TempDir(), freeport.Addresses(t, 2)
+	file := filepath.Join(dir, "adgateway.yaml")
+	text := fmt.Sprintf("engine:\n  node: n1\n  listen: %s\n  monitor: %s\n  store: data\n  maxStore: 1GiB\n", addresses[0], addresses[1])
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	found := func() map[string]string {
+		_, stdout, stderr := run(ctx, "doctor", "--json", "--config", file)
+		var report struct {
+			Results []struct{ Check, Status, Found string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(stdout), &report), stderr)
+		all := map[string]string{}
+		for _, r := range report.Results {
+			all[r.Check] = r.Status + " " + r.Found
+		}
+		return all
+	}
+	before := found()
+	assert.Contains(t, before["store"], "warning "+filepath.Join(dir, "data"), "the folder is not there yet")
+	assert.Contains(t, before["listeners"], "warning")
+
+	p := launch(ctx, t, file)
+	defer p.kill()
+	p.await(ctx, t)
+	with := found()
+	assert.Contains(t, with["settings"], "ok node n1")
+	assert.Equal(t, "ok engine.listen "+addresses[0], with["listeners"])
+	assert.Contains(t, with["store"], "ok ")
+	assert.Contains(t, with["volume"], "ok ")
+	assert.Contains(t, with["peers"], "skipped")
+	_, stdout, _ := run(ctx, "doctor", "--config", file)
+	assert.Regexp(t, `\n\d+ ok, \d+ warnings, 0 failures, \d+ skipped\n$`, stdout)
 }
 
 // TestRunUntilToldToStop: a node logs beside the log of a gateway with the same settings.

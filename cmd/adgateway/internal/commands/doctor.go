@@ -67,10 +67,10 @@ func doctorCommand() *cobra.Command {
 
 func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if f.list && f.json {
-		return report.JSON(stdout, doctor.Listed())
+		return report.JSON(stdout, doctor.Listed(doctor.Checks()))
 	}
 	if f.list {
-		return doctor.List(stdout)
+		return doctor.List(stdout, doctor.Checks())
 	}
 	if !f.live && (f.zone != "" || f.out != "") {
 		return errors.New("--zone and --out can only be used with --live")

@@ -71,21 +71,55 @@ func systemChecks() []Check {
 			},
 			probe: probeAccount,
 		},
-		{
-			Name: "service", About: "the service is installed, starts with Windows and restarts after failures", Windows: true,
-			How: "asks the service manager",
-			Faults: []Fault{
-				{"missing", Warning, "The service is not installed.", "Run 'adgateway service install --account DOMAIN\\name$' from an administrator's console."},
-				{"stopped", Warning, "The service is not running.", "Run 'adgateway service start'."},
-				{"disabled", Failure, "The service is disabled.", "Run 'adgateway service install', which fixes this."},
-				{"manual", Warning, "The service does not start with Windows: its startup type is {start}.", "Run 'adgateway service install', which fixes this."},
-				{"early", Warning, "The service starts before other services that it needs: its start is not delayed.", "Run 'adgateway service install', which fixes this."},
-				{"no-recovery", Warning, "Windows does not restart the service after every failure ({restarts} of 3 actions; after errors that it reports itself: {errors}).",
-					"Run 'adgateway service install', which fixes this."},
-			},
-			probe: probeService,
-		},
+		serviceCheck("adgateway", " --account DOMAIN\\name$"),
+		sleepCheck,
 	}
+}
+
+// serviceCheck is about the service of a program that is installed with some options.
+func serviceCheck(program, options string) Check {
+	repair := "Run '" + program + " service install', which fixes this."
+	return Check{
+		Name: "service", About: "the service is installed, starts with Windows and restarts after failures", Windows: true,
+		How: "asks the service manager",
+		Faults: []Fault{
+			{"missing", Warning, "The service is not installed.", "Run '" + program + " service install" + options + "' from an administrator's console."},
+			{"stopped", Warning, "The service is not running.", "Run '" + program + " service start'."},
+			{"disabled", Failure, "The service is disabled.", repair},
+			{"manual", Warning, "The service does not start with Windows: its startup type is {start}.", repair},
+			{"early", Warning, "The service starts before other services that it needs: its start is not delayed.", repair},
+			{"no-recovery", Warning, "Windows does not restart the service after every failure ({restarts} of 3 actions; after errors that it reports itself: {errors}).", repair},
+		},
+		probe: probeService,
+	}
+}
+
+// sleepCheck is about all computers that others rely on.
+var sleepCheck = Check{
+	Name: "sleep", About: "this computer does not sleep by itself", Windows: true,
+	How: "reads the power plan in use",
+	Faults: []Fault{
+		{"standby", Warning, "This computer goes to sleep after {after} without input: whoever relies on it waits until it wakes up, and a change in progress is left to the others.",
+			"Run 'powercfg /change standby-timeout-ac 0', or set it by group policy."},
+		{"hibernation", Warning, "This computer hibernates after {after} without input: whoever relies on it waits until it wakes up, and a change in progress is left to the others.",
+			"Run 'powercfg /change hibernate-timeout-ac 0', or set it by group policy."},
+	},
+	probe: probeSleep,
+}
+
+func probeSleep(_ context.Context, x *exam) verdict {
+	s, err := x.Sleep()
+	if err != nil {
+		return failed(err)
+	}
+	v := verdict{found: "never"}
+	if s.Standby > 0 {
+		v.hit("standby", "after", s.Standby.String())
+	}
+	if s.Hibernation > 0 {
+		v.hit("hibernation", "after", s.Hibernation.String())
+	}
+	return v
 }
 
 func probeSystem(_ context.Context, x *exam) verdict {

@@ -231,7 +231,7 @@ func probeDisk(_ context.Context, x *exam) verdict {
 		if err != nil {
 			return failed(err)
 		}
-		amount := fmt.Sprintf("%d MiB", free>>20)
+		amount := mebibytes(free)
 		found = append(found, amount+" free at "+folder)
 		switch {
 		case free < fullDisk:
@@ -243,6 +243,8 @@ func probeDisk(_ context.Context, x *exam) verdict {
 	v.found = strings.Join(found, "; ")
 	return v
 }
+
+func mebibytes(n uint64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 func probeStore(_ context.Context, x *exam) verdict {
 	file := x.settings.Store.File

@@ -1,7 +1,8 @@
 // Package doctor checks whether an installation has what it needs, and says how to
 // fix what is missing.
 //
-// A [Check] is a row of a table ([Checks]): what it is about, how it works, and every
+// A [Check] is a row of a table ([Checks] for a gateway, [NodeChecks] for a node of the
+// engine that gateways share): what it is about, how it works, and every
 // fault it can find, each with a severity and advice. Checks use nothing but
 // [Probes], so that tests can simulate any broken computer. [Examine] runs all checks
 // in the order of the table, each with a time limit; a check that needs another one
@@ -63,8 +64,8 @@ const limit = 15 * time.Second
 // common are the faults of every check.
 var common = []Fault{
 	{hangs, Failure, "The check did not finish within {limit}.",
-		"Run 'adgateway doctor' again; if it hangs again, examine what the check uses: {how}."},
-	{unknown, Failure, "The check could not be completed: {error}", "Fix what the error names, then run 'adgateway doctor' again."},
+		"Run the doctor again; if it hangs again, examine what the check uses: {how}."},
+	{unknown, Failure, "The check could not be completed: {error}", "Fix what the error names, then run the doctor again."},
 }
 
 func (c Check) fault(id string) (Fault, bool) {
@@ -138,12 +139,12 @@ func (r Report) ExitCode() int {
 	return 0
 }
 
-// Examine runs all checks. progress receives each result as it comes; nil discards
-// them. When ctx ends, the remaining checks are skipped.
-func Examine(ctx context.Context, probes Probes, progress func(Result)) Report {
+// Examine runs the checks of a table. progress receives each result as it comes; nil
+// discards them. When ctx ends, the remaining checks are skipped.
+func Examine(ctx context.Context, checks []Check, probes Probes, progress func(Result)) Report {
 	report := Report{Results: []Result{}, Counts: map[Status]int{}}
 	x := &exam{Probes: probes, ended: map[string]Status{}, settings: config.Default()}
-	for _, check := range Checks() {
+	for _, check := range checks {
 		result := check.run(ctx, x)
 		x.ended[check.Name] = result.Status
 		report.Counts[result.Status]++

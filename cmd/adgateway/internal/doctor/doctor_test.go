@@ -37,6 +37,7 @@ type computer struct {
 	account     host.Account
 	service     host.Service
 	policy      string
+	sleep       host.Sleep
 	survey      doctor.Survey
 	session     map[ps.Lane]error
 	took        time.Duration
@@ -101,6 +102,7 @@ func healthy() *computer {
 		Account:        func() (host.Account, error) { return c.account, nil },
 		Service:        func() (host.Service, error) { return c.service, nil },
 		Policy:         func(string) (string, error) { return c.policy, nil },
+		Sleep:          func() (host.Sleep, error) { return c.sleep, nil },
 		Self:           func(context.Context, *config.Settings) (selfview.View, error) { return c.self, c.selfErr },
 		FindPowerShell: func(string) (string, error) { return "powershell.exe", nil },
 		Survey:         func(context.Context) (doctor.Survey, error) { return c.survey, nil },
@@ -167,7 +169,7 @@ var broken = []struct {
 	{"workgroup", func(c *computer) { c.system.Domain = "" }, "windows/workgroup", "servers.controllers", 1},
 	{"version unreadable", func(c *computer) {
 		c.probes.System = func() (host.System, error) { return host.System{}, fs.ErrPermission }
-	}, "windows/unknown", "run 'adgateway doctor' again", 2},
+	}, "windows/unknown", "run the doctor again", 2},
 	{"another account", func(c *computer) { c.account.Name = `CORP\admin` }, "account/another", "as the service's account", 1},
 	{"LocalSystem", func(c *computer) {
 		c.account, c.service.Account, c.service.AccountID = host.Account{Name: `NT AUTHORITY\SYSTEM`, ID: "S-1-5-18"}, "LocalSystem", "S-1-5-18"
@@ -199,6 +201,7 @@ var broken = []struct {
 	{"started by hand", func(c *computer) { c.service.Start = "manual" }, "service/manual", "adgateway service install", 1},
 	{"started early", func(c *computer) { c.service.Start = "automatic" }, "service/early", "adgateway service install", 1},
 	{"no recovery", func(c *computer) { c.service.OnErrors = false }, "service/no-recovery", "adgateway service install", 1},
+	{"sleeps", func(c *computer) { c.sleep = host.Sleep{Standby: time.Hour, Hibernation: 2 * time.Hour} }, "sleep/standby sleep/hibernation", "powercfg", 1},
 	{"no PowerShell", func(c *computer) {
 		c.probes.FindPowerShell = func(string) (string, error) { return "", errors.New("pwsh is not there") }
 	}, "powershell/not-found", "powershell.path", 2},
@@ -351,7 +354,7 @@ func TestEveryFaultHasAdvice(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			sick := healthy()
 			c.harm(sick)
-			report := doctor.Examine(t.Context(), sick.probes, nil)
+			report := doctor.Examine(t.Context(), doctor.Checks(), sick.probes, nil)
 			found, first := problems(report)
 			assert.Equal(t, c.problems, strings.Join(found, " "), "%+v", report)
 			assert.Contains(t, first.Advice, c.advice)
@@ -378,7 +381,7 @@ func TestEveryFaultHasAdvice(t *testing.T) {
 func TestSkippedChecks(t *testing.T) {
 	status := func(c *computer) map[string]doctor.Status {
 		out := map[string]doctor.Status{}
-		for _, result := range doctor.Examine(t.Context(), c.probes, nil).Results {
+		for _, result := range doctor.Examine(t.Context(), doctor.Checks(), c.probes, nil).Results {
 			out[result.Check] = result.Status
 			if result.Status == doctor.Skipped {
 				assert.NotEmpty(t, result.Found)
@@ -402,7 +405,7 @@ func TestSkippedChecks(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, result := range doctor.Examine(stopped, healthy().probes, nil).Results {
+	for _, result := range doctor.Examine(stopped, doctor.Checks(), healthy().probes, nil).Results {
 		assert.Equal(t, doctor.Skipped, result.Status)
 	}
 }
@@ -427,7 +430,7 @@ func TestHangingProbe(t *testing.T) {
 			c := healthy()
 			hang(c)
 			c.probes.Limit = 20 * time.Millisecond
-			report := doctor.Examine(t.Context(), c.probes, nil)
+			report := doctor.Examine(t.Context(), doctor.Checks(), c.probes, nil)
 			found, first := problems(report)
 			require.NotEmpty(t, found)
 			for _, one := range found {
@@ -450,14 +453,14 @@ func TestReport(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	report := doctor.Examine(t.Context(), c.probes, func(r doctor.Result) { require.NoError(t, r.Text(&text)) })
+	report := doctor.Examine(t.Context(), doctor.Checks(), c.probes, func(r doctor.Result) { require.NoError(t, r.Text(&text)) })
 	text.WriteString("\n" + report.Summary() + "\n")
 	golden(t, "report.txt", text.String())
 	encoded, err := json.MarshalIndent(report, "", "  ")
 	require.NoError(t, err)
 	golden(t, "report.json", string(encoded)+"\n")
 	var list strings.Builder
-	require.NoError(t, doctor.List(&list))
+	require.NoError(t, doctor.List(&list, doctor.Checks()))
 	golden(t, "list.txt", list.String())
 }
 

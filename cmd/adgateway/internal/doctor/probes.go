@@ -13,7 +13,7 @@ import (
 )
 
 // Probes are everything that the checks use of the computer, the network and the
-// domain. None is nil. A probe that does not support this system returns
+// domain. None that the table of checks uses is nil. A probe that does not support this system returns
 // errors.ErrUnsupported, and its check is skipped. Results contain no secrets.
 type Probes struct {
 	Settings func() (Settings, error) // the error joins every mistake
@@ -24,6 +24,7 @@ type Probes struct {
 	// Policy returns the execution policy that a group policy sets for the PowerShell
 	// of an edition, "Desktop" or "Core", or "".
 	Policy func(edition string) (string, error)
+	Sleep  func() (host.Sleep, error)
 
 	// Self asks the running gateway how it sees its sessions, see [selfview.Files.Ask].
 	// Its error is errors.ErrUnsupported if such a gateway leaves no files.
@@ -51,6 +52,8 @@ type Probes struct {
 	Engine  func(ctx context.Context, s *config.Settings) (Engine, error)
 	Cluster func(ctx context.Context, s *config.Settings) (Cluster, error)
 
+	Node NodeProbes
+
 	// Rewound returns why the store in a file was taken back, or nil.
 	Rewound func(path string) error
 
@@ -65,6 +68,22 @@ type Probes struct {
 	OUs []string // OUs whose rights are checked, in addition to the domain's default containers
 
 	Limit time.Duration // maximum time of every check; zero means that each has its own
+}
+
+// NodeProbes are what only the checks of a node use.
+type NodeProbes struct {
+	// Owned reports whether a folder has nothing in it but a node's data. The error of one
+	// that does not exist is [fs.ErrNotExist].
+	Owned func(folder string) (bool, error)
+	// Routes returns the names of the other nodes that are connected to the one whose
+	// monitoring page is at an address.
+	Routes func(ctx context.Context, address string) ([]string, error)
+
+	Volume     func(folder string) (host.Volume, error)
+	WriteCache func(folder string) (host.WriteCache, error)
+	Scanner    func() (excluded []string, err error) // folders
+	Backup     func() (excluded []string, err error) // folders
+	Indexed    func(folder string) (bool, error)
 }
 
 // Errors of Probes.Listen.

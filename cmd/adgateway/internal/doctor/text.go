@@ -26,11 +26,10 @@ func (r Report) Summary() string {
 	return fmt.Sprintf("%d ok, %d warnings, %d failures, %d skipped", r.Counts[OK], r.Counts[Warning], r.Counts[Failure], r.Counts[Skipped])
 }
 
-// List writes the table of checks: what each is about, how it works, and what it can
-// find.
-func List(w io.Writer) error {
+// List writes a table of checks: what each is about, how it works, and what it can find.
+func List(w io.Writer, checks []Check) error {
 	var out strings.Builder
-	for _, c := range Checks() {
+	for _, c := range checks {
 		fmt.Fprintf(&out, "%s: %s\n  how: %s\n", c.Name, c.About, c.How)
 		for _, f := range c.Faults {
 			fmt.Fprintf(&out, "  %s: %s\n    to do: %s\n", f.Severity, f.Says, f.Advice)
@@ -48,10 +47,10 @@ type Listing struct {
 	Faults []Problem `json:"faults"` // what it can find, with {placeholders}
 }
 
-// Listed returns the table of checks.
-func Listed() []Listing {
+// Listed returns a table of checks.
+func Listed(checks []Check) []Listing {
 	var all []Listing
-	for _, c := range Checks() {
+	for _, c := range checks {
 		l := Listing{Check: c.Name, About: c.About, How: c.How, Faults: []Problem{}}
 		for _, f := range c.Faults {
 			l.Faults = append(l.Faults, Problem{f.ID, f.Severity, f.Says, f.Advice})

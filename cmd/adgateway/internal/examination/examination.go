@@ -136,7 +136,7 @@ func (e *Examination) Close(ctx context.Context) error {
 // Run runs the checks. progress receives each result as it comes; nil discards
 // them.
 func (e *Examination) Run(ctx context.Context, progress func(doctor.Result)) doctor.Report {
-	return doctor.Examine(ctx, e.probes(), progress)
+	return doctor.Examine(ctx, doctor.Checks(), e.probes(), progress)
 }
 
 // RunLive runs the live probes. The runner and the engine of the options are set

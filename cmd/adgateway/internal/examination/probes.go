@@ -32,6 +32,7 @@ func (e *Examination) probes() doctor.Probes {
 		Account:  host.ReadAccount,
 		Service:  func() (host.Service, error) { return host.ReadService(winsvc.Gateway.Name) },
 		Policy:   host.ExecutionPolicy,
+		Sleep:    host.ReadSleep,
 
 		Self: func(ctx context.Context, cfg *config.Settings) (selfview.View, error) {
 			files, ok := serve.SelfFiles(cfg, e.settings.File, e.options.Sandbox)

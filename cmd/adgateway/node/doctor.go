@@ -1,0 +1,119 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"adgateway/cmd/adgateway/internal/doctor"
+	"adgateway/cmd/adgateway/internal/report"
+	"adgateway/gateway/engine"
+	"adgateway/winsvc"
+	"adgateway/winsvc/host"
+)
+
+func (p *program) doctorCommand() *cobra.Command {
+	asJSON, list := false, false
+	c := &cobra.Command{
+		Use: "doctor", Short: "Check what a node needs of this computer, and say how to fix what is missing", Args: cobra.NoArgs,
+		Long: "Checks what a node needs of this computer, with the settings that 'adgateway-engine run'\n" +
+			"would use, and says how to fix each fault. Nothing is changed. How all nodes are set up,\n" +
+			"'adgateway doctor' on a gateway checks.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			out := c.OutOrStdout()
+			switch {
+			case list && asJSON:
+				return report.JSON(out, doctor.Listed(doctor.NodeChecks()))
+			case list:
+				return doctor.List(out, doctor.NodeChecks())
+			}
+			return p.examine(c.Context(), out, asJSON)
+		},
+	}
+	p.flags.AddTo(c.Flags())
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&list, "list", false, "print all checks, what they can find and what to do about it, and check nothing")
+	return c
+}
+
+// examine runs the checks and writes their results. Its error is an [exitCode] if something
+// was found.
+func (p *program) examine(ctx context.Context, out io.Writer, asJSON bool) error {
+	var written error
+	progress := func(r doctor.Result) { written = errors.Join(written, r.Text(out)) }
+	if asJSON {
+		progress = nil
+	}
+	result := doctor.Examine(ctx, doctor.NodeChecks(), p.probes(), progress)
+	if ctx.Err() != nil {
+		return errors.New("the examination was interrupted")
+	}
+	if asJSON {
+		written = report.JSON(out, result)
+	} else {
+		_, err := fmt.Fprintf(out, "\n%s\n", result.Summary())
+		written = errors.Join(written, err)
+	}
+	if code := result.ExitCode(); written == nil && code != 0 {
+		return exitCode(code)
+	}
+	return written
+}
+
+// probes are what the checks ask this computer.
+func (p *program) probes() doctor.Probes {
+	return doctor.Probes{
+		Settings: func() (doctor.Settings, error) {
+			s, err := readNode(&p.flags)
+			return doctor.Settings{File: p.flags.Path(), Exists: err == nil, Values: s}, err
+		},
+		System:  host.ReadSystem,
+		Service: func() (host.Service, error) { return host.ReadService(winsvc.Engine.Name) },
+		Sleep:   host.ReadSleep,
+		Exposed: files.Exposed,
+		Free:    host.FreeSpace,
+		Dial:    (&net.Dialer{}).DialContext,
+		Node: doctor.NodeProbes{
+			Owned: engine.OwnFolder, Routes: readRoutes, Volume: host.ReadVolume, WriteCache: host.ReadWriteCache,
+			Scanner: host.ScannerExclusions, Backup: host.BackupExclusions, Indexed: host.Indexed,
+		},
+	}
+}
+
+// readRoutes returns the names of the nodes that are connected to the one whose monitoring
+// page is at an address.
+func readRoutes(ctx context.Context, address string) ([]string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/routez", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("it answers with %s", response.Status)
+	}
+	var page struct {
+		Routes []struct {
+			Name string `json:"remote_name"`
+		} `json:"routes"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&page); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, r := range page.Routes { // there are several to each node
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
