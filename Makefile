@@ -89,7 +89,7 @@ bench-once: ## every benchmark once, so that none stops working
 MSI     := $(if $(and $(shell command -v wixl),$(shell command -v msibuild),$(shell command -v faketime)),-msi)
 RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION) -commit $$(git rev-parse HEAD) $(if $(RELEASE_URL),-url $(RELEASE_URL)) $(MSI)
 
-release: ## zips of both programs for each system, and an MSI for each Windows, in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign what is for Windows
+release: ## zips of both programs for each system, and an MSI of each for each Windows, in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign what is for Windows
 	@[ -n "$(MSI)" ] || echo "no MSI is built: wixl, msibuild or faketime is missing (apt-get install wixl msitools faketime)"
 	@[ -n "$(RELEASE_URL)" ] || echo "no manifests for winget and Scoop are written: they need RELEASE_URL, the folder that the files will be downloaded from"
 	$(RELEASE) -out dist $(if $(SIGN_CERT),-sign-certificate $(SIGN_CERT) -sign-key $(SIGN_KEY) $(if $(TSA),-sign-timestamps $(TSA)))
@@ -98,7 +98,7 @@ sign-check: ## signs with a throw-away certificate, verifies, and tampers (needs
 	@command -v osslsigncode >/dev/null || { echo "osslsigncode is missing (apt-get install osslsigncode)"; exit 1; }
 	$(GO) test -count=1 -timeout 20m ./cmd/release -run '^TestSigning$$' -sign
 
-wine-test: ## the executable and the MSI for Windows under Wine; what is missing is named
+wine-test: ## the executables and the MSIs for Windows under Wine; what is missing is named
 	./test/wine.sh
 
 ansible-test: build ## the Ansible collection of the release against the sandbox; as root on Debian, what is missing is installed

@@ -63,7 +63,7 @@ type goModule struct {
 // and of Go itself, by their path below licenses/, and the names of the licences by the
 // path of the module. A module without an allowed licence is an error.
 func licencesOf(ctx context.Context, p program, t target) (all map[string][]byte, of map[string][]string, err error) {
-	listed, err := goTool(ctx, t, "list", "-deps", "-json=ImportPath,Dir,Module", "./cmd/"+p.name)
+	listed, err := goTool(ctx, t, "list", "-deps", "-json=ImportPath,Dir,Module", "./cmd/"+p.Name)
 	if err != nil {
 		return nil, nil, err
 	}

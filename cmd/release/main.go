@@ -1,6 +1,6 @@
 // Command release builds a release: a zip for each system with the executable, default
 // settings, the README, alert rules and a dashboard, the licences of everything inside, a
-// bill of materials, and checksums; another one with adgateway-engine; the PowerShell module as zip and NuGet package; the
+// bill of materials, and checksums; another one with adgateway-engine; an MSI of both for each Windows; the PowerShell module as zip and NuGet package; the
 // Ansible collection; what package managers of Windows read; and the provenance of all that.
 //
 //	release -version v1.2.3 -out dist
@@ -34,16 +34,20 @@ import (
 
 const product = "adgateway"
 
-// program is an executable of a release, which has a zip for each system.
+// program is an executable of a release, which has a zip for each system, and an MSI for
+// each Windows.
 type program struct {
-	name        string // of its folder in cmd, too
-	description string // in the version information of Windows
+	Name        string // of its folder in cmd, and of its service, too
+	Description string // in the version information of Windows
 	version     string // variable that the linker sets
+	Installer   installer
 }
 
 var (
-	gateway = program{product, "Active Directory gateway", "adgateway/cmd/adgateway/internal/commands.version"}
-	engine  = program{product + "-engine", "Node of the store that several Active Directory gateways share", "main.version"}
+	gateway = program{product, "Active Directory gateway", "adgateway/cmd/adgateway/internal/commands.version",
+		installer{"6F6B6C32-6E0B-5B0F-9C6B-0C4C6F0B3A51", "B5D7B6D0-2E4B-5C55-8E34-0B7C8F5F1A0", "adgateway.yaml"}}
+	engine = program{product + "-engine", "Node of the store that several Active Directory gateways share", "main.version",
+		installer{"3C1D9A74-5F0E-5D2B-A1C8-7E2B94D60F18", "8A42E7C5-93D1-5B6F-80A4-51C7D3E6F2B", ""}}
 )
 
 // target is a system to build for.
@@ -132,17 +136,21 @@ func (j *job) release(ctx context.Context, out string) error {
 
 // system builds the files for a system.
 func (j *job) system(ctx context.Context, t target, built map[string][]byte) error {
-	if _, _, err := j.zip(ctx, engine, t, built); err != nil {
-		return fmt.Errorf("%s: %w", engine.name, err)
+	for _, p := range []program{engine, gateway} {
+		if err := j.packages(ctx, p, t, built); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
 	}
-	name, content, err := j.zip(ctx, gateway, t, built)
-	if err != nil {
+	return nil
+}
+
+// packages builds the zip of a program, and its MSI where there is one.
+func (j *job) packages(ctx context.Context, p program, t target, built map[string][]byte) error {
+	name, content, err := j.zip(ctx, p, t, built)
+	if err != nil || t.os != "windows" || !j.withMSI {
 		return err
 	}
-	if t.os != "windows" || !j.withMSI {
-		return nil
-	}
-	installer, err := msi(ctx, t.arch, j.version, content, j.stamp)
+	installer, err := msi(ctx, p, t.arch, j.version, content, j.stamp)
 	if err != nil {
 		return err
 	}
@@ -156,7 +164,7 @@ func (j *job) zip(ctx context.Context, p program, t target, built map[string][]b
 	if content, err = j.contents(ctx, p, t); err != nil {
 		return "", nil, err
 	}
-	name = fmt.Sprintf("%s-%s-%s-%s", p.name, j.version, t.os, t.arch)
+	name = fmt.Sprintf("%s-%s-%s-%s", p.Name, j.version, t.os, t.arch)
 	built[name+".cdx.json"] = content[sbomFile].content
 	built[name+".zip"], err = pack(name, content, j.stamp)
 	return name, content, err
@@ -204,9 +212,9 @@ func (j *job) contents(ctx context.Context, p program, t target) (map[string]fil
 	if err != nil {
 		return nil, err
 	}
-	name, newline := p.name, "\n"
+	name, newline := p.Name, "\n"
 	if t.os == "windows" {
-		name, newline = p.name+".exe", "\r\n"
+		name, newline = p.Name+".exe", "\r\n"
 		if executable, err = withVersion(executable, p, j.version, j.stamp); err != nil {
 			return nil, fmt.Errorf("version information: %w", err)
 		}
@@ -283,8 +291,8 @@ func build(ctx context.Context, p program, t target, version string) ([]byte, er
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, p.name)
-	_, err = goTool(ctx, t, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X "+p.version+"="+version, "-o", path, "./cmd/"+p.name)
+	path := filepath.Join(dir, p.Name)
+	_, err = goTool(ctx, t, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X "+p.version+"="+version, "-o", path, "./cmd/"+p.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,6 @@ import (
 const (
 	wingetID      = product + "." + product
 	wingetVersion = "1.10.0" // of the schemas (delivery S22, S23)
-	upgradeCode   = "{6F6B6C32-6E0B-5B0F-9C6B-0C4C6F0B3A51}"
 	shortly       = "HTTP gateway that manages Active Directory, Windows DNS and AD computers"
 	atLength      = "An HTTP API for users, groups, OUs, computers and DNS, with scopes and limits for each token, dry runs, plans, undo and an audit. It runs as a Windows service and needs the modules ActiveDirectory and DnsServer."
 )
@@ -72,7 +71,7 @@ func managerFiles(ctx context.Context, version, url string, built map[string][]b
 
 // wingetInstaller returns the entry of an MSI.
 func wingetInstaller(version, arch, url string, content []byte) string {
-	code := msiCode(shortVersion(version), arch)
+	code := gateway.Installer.code(shortVersion(version), arch)
 	return fmt.Sprintf(`  - Architecture: %s
     InstallerUrl: %s
     InstallerSha256: %X
@@ -81,7 +80,7 @@ func wingetInstaller(version, arch, url string, content []byte) string {
       - ProductCode: '%s'
         UpgradeCode: '%s'
         InstallerType: wix
-`, map[string]string{"amd64": "x64", "arm64": "arm64"}[arch], quotedYAML(url), sha256.Sum256(content), code, code, upgradeCode)
+`, map[string]string{"amd64": "x64", "arm64": "arm64"}[arch], quotedYAML(url), sha256.Sum256(content), code, code, "{"+gateway.Installer.UpgradeCode+"}")
 }
 
 // wingetFiles returns the three manifests of a version by the ends of their names.

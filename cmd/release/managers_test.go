@@ -113,10 +113,11 @@ func TestWingetManifests(t *testing.T) {
 		name := "adgateway-v1.2.3-windows-" + arch + ".msi"
 		assert.Equal(t, downloads+"/"+name, one["InstallerUrl"])
 		assert.Equal(t, strings.ToUpper(sumOf(name)), one["InstallerSha256"])
-		assert.Equal(t, msiCode("1.2.3", arch), one["ProductCode"])
-		hold(t, "entry", one["AppsAndFeaturesEntries"].([]any)[0].(map[string]any))
+		assert.Equal(t, gateway.Installer.code("1.2.3", arch), one["ProductCode"])
+		entry := one["AppsAndFeaturesEntries"].([]any)[0].(map[string]any)
+		hold(t, "entry", entry)
+		assert.Equal(t, "{"+gateway.Installer.UpgradeCode+"}", entry["UpgradeCode"])
 	}
-	assert.Contains(t, string(msiSource), `UpgradeCode="`+strings.Trim(upgradeCode, "{}")+`"`)
 }
 
 func TestScoopManifest(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -10,13 +11,33 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/google/uuid"
 )
 
-//go:embed msi/adgateway.wxs
-var msiSource []byte
+// installer is what tells the packages of Windows Installer apart. Windows knows them by it,
+// so it never changes.
+type installer struct {
+	UpgradeCode string // of all versions; the name space of product and package codes, too
+	Components  string // how the identifiers of the components begin
+	Template    string // file of the zip with all settings; empty: there is none
+}
+
+//go:embed msi/program.wxs
+var msiTemplate string
+
+// msiSource returns the source of the package of a program.
+func (p program) msiSource() ([]byte, error) {
+	t, err := template.New("program.wxs").Parse(msiTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var source bytes.Buffer
+	err = t.Execute(&source, p)
+	return source.Bytes(), err
+}
 
 // environmentTable adds the program's folder to PATH. wixl knows no such table.
 const environmentTable = "Environment\tName\tValue\tComponent_\r\ns72\tl255\tL255\ts72\r\nEnvironment\tEnvironment\r\n" +
@@ -33,11 +54,10 @@ var msiChanges = []string{
 	"INSERT INTO InstallExecuteSequence (Action, Condition, Sequence) VALUES ('WriteEnvironmentStrings', '', 5200)",
 }
 
-// msiSpace is the name space of product and package codes.
-var msiSpace = uuid.MustParse("6f6b6c32-6e0b-5b0f-9c6b-0c4c6f0b3a51")
-
-func msiCode(parts ...string) string {
-	return "{" + strings.ToUpper(uuid.NewSHA1(msiSpace, []byte(strings.Join(parts, "\n"))).String()) + "}"
+// code returns a product or package code of what has these parts.
+func (i installer) code(parts ...string) string {
+	space := uuid.MustParse(i.UpgradeCode)
+	return "{" + strings.ToUpper(uuid.NewSHA1(space, []byte(strings.Join(parts, "\n"))).String()) + "}"
 }
 
 // msiVersion returns the version of a package, which has three numbers of a limited size.
@@ -52,9 +72,9 @@ func msiVersion(version string) (string, error) {
 // msiTools are the programs that build a package.
 var msiTools = []string{"wixl", "msibuild", "faketime"}
 
-// msi returns the package of a Windows system with files of its zip. The same files
-// give the same bytes.
-func msi(ctx context.Context, arch, version string, files map[string]file, stamp time.Time) ([]byte, error) {
+// msi returns the package of a program for a Windows system with files of its zip. The same
+// files give the same bytes.
+func msi(ctx context.Context, p program, arch, version string, files map[string]file, stamp time.Time) ([]byte, error) {
 	for _, tool := range msiTools {
 		if _, err := exec.LookPath(tool); err != nil {
 			return nil, fmt.Errorf("%s, which an MSI is built with, is missing: apt-get install wixl msitools faketime", tool)
@@ -64,14 +84,20 @@ func msi(ctx context.Context, arch, version string, files map[string]file, stamp
 	if err != nil {
 		return nil, err
 	}
+	source, err := p.msiSource()
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "msi")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	staged := map[string][]byte{"adgateway.wxs": msiSource, "environment.idt": []byte(environmentTable)}
-	for _, name := range []string{product + ".exe", "adgateway.yaml", "README.md", "LICENSE.txt"} {
-		staged[name] = files[name].content
+	staged := map[string][]byte{"program.wxs": source, "environment.idt": []byte(environmentTable)}
+	for _, name := range []string{p.Name + ".exe", p.Installer.Template, "README.md", "LICENSE.txt"} {
+		if name != "" {
+			staged[name] = files[name].content
+		}
 	}
 	for name, content := range staged {
 		path := filepath.Join(dir, name)
@@ -88,19 +114,19 @@ func msi(ctx context.Context, arch, version string, files map[string]file, stamp
 		}
 		return nil
 	}
-	platform, name := "x64", product+".msi"
+	platform, name, codes := "x64", p.Name+".msi", p.Installer
 	if arch == "arm64" {
 		platform = "Arm64"
 	}
 	steps := [][]string{
-		{"wixl", "-a", "x64", "-D", "Version=" + number, "-D", "ProductCode=" + msiCode(number, arch), "-o", name, "adgateway.wxs"},
+		{"wixl", "-a", "x64", "-D", "Version=" + number, "-D", "ProductCode=" + codes.code(number, arch), "-o", name, "program.wxs"},
 		{"msibuild", name, "-i", "environment.idt"},
 	}
 	for _, change := range msiChanges {
 		steps = append(steps, []string{"msibuild", name, "-q", change})
 	}
-	sum := fmt.Sprintf("%x", sha256.Sum256(files[product+".exe"].content))
-	steps = append(steps, []string{"msibuild", name, "-s", "Installation Database", product, platform + ";1033", msiCode(number, arch, sum)})
+	sum := fmt.Sprintf("%x", sha256.Sum256(files[p.Name+".exe"].content))
+	steps = append(steps, []string{"msibuild", name, "-s", "Installation Database", product, platform + ";1033", codes.code(number, arch, sum)})
 	for _, step := range steps {
 		if err := run(step...); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,18 +45,23 @@ type msiProduct struct {
 	} `xml:"InstallExecuteSequence>Custom"`
 }
 
-func sourceOfThePackage(t *testing.T) msiProduct {
+// programs are those that have a package.
+var programs = []program{gateway, engine}
+
+func sourceOfThePackage(t *testing.T, p program) (text string, source msiProduct) {
 	t.Helper()
-	var source struct {
+	raw, err := p.msiSource()
+	require.NoError(t, err)
+	var parsed struct {
 		Product msiProduct `xml:"Product"`
 	}
-	require.NoError(t, xml.Unmarshal(msiSource, &source))
-	return source.Product
+	require.NoError(t, xml.Unmarshal(raw, &parsed))
+	return string(raw), parsed.Product
 }
 
 // What runs the executable runs when it is there and with the installer's rights.
 func TestActionsOfThePackage(t *testing.T) {
-	p := sourceOfThePackage(t)
+	_, p := sourceOfThePackage(t, gateway)
 	at := map[string]int{}
 	conditions := map[string]string{}
 	for _, s := range p.Sequence {
@@ -84,22 +90,47 @@ func TestActionsOfThePackage(t *testing.T) {
 
 // Windows counts the users of files by these, and finds older versions by them.
 func TestIdentifiersOfThePackageNeverChange(t *testing.T) {
-	p := sourceOfThePackage(t)
-	assert.Equal(t, "6F6B6C32-6E0B-5B0F-9C6B-0C4C6F0B3A51", p.UpgradeCode)
-	const start = "B5D7B6D0-2E4B-5C55-8E34-0B7C8F5F1A0"
-	assert.Equal(t, []component{{"Program", start + "1"}, {"Texts", start + "2"}, {"Path", start + "3"}, {"EventSource", start + "4"}, {"ServiceStop", start + "5"}}, p.Components)
-	assert.Equal(t, "{954EEAF0-017E-5FFF-98C7-F53E743A7102}", msiCode("1.0.0", "amd64"))
-	assert.NotEqual(t, msiCode("1.0.0", "amd64"), msiCode("1.0.0", "arm64"))
+	for _, c := range []struct {
+		program                   program
+		upgrade, start, ofVersion string
+	}{
+		{gateway, "6F6B6C32-6E0B-5B0F-9C6B-0C4C6F0B3A51", "B5D7B6D0-2E4B-5C55-8E34-0B7C8F5F1A0", "{954EEAF0-017E-5FFF-98C7-F53E743A7102}"},
+		{engine, "3C1D9A74-5F0E-5D2B-A1C8-7E2B94D60F18", "8A42E7C5-93D1-5B6F-80A4-51C7D3E6F2B", "{25D434F6-09DE-54D5-AA10-5C68C1A48FA7}"},
+	} {
+		_, p := sourceOfThePackage(t, c.program)
+		assert.Equal(t, c.upgrade, p.UpgradeCode)
+		assert.Equal(t, []component{{"Program", c.start + "1"}, {"Texts", c.start + "2"}, {"Path", c.start + "3"}, {"EventSource", c.start + "4"}, {"ServiceStop", c.start + "5"}}, p.Components)
+		codes := c.program.Installer
+		assert.Equal(t, c.ofVersion, codes.code("1.0.0", "amd64"))
+		assert.NotEqual(t, codes.code("1.0.0", "amd64"), codes.code("1.0.0", "arm64"))
+	}
+}
+
+// The packages of the two programs differ in their names and identifiers, and touch nothing
+// of each other.
+func TestEachProgramHasItsOwnPackage(t *testing.T) {
+	ofGateway, _ := sourceOfThePackage(t, gateway)
+	ofEngine, _ := sourceOfThePackage(t, engine)
+	renamed := strings.NewReplacer(engine.Name, gateway.Name, engine.Description, gateway.Description,
+		engine.Installer.UpgradeCode, gateway.Installer.UpgradeCode, engine.Installer.Components, gateway.Installer.Components).Replace(ofEngine)
+	template := `            <File Id="Template" Source="adgateway.yaml" Name="adgateway.template.yaml"/>` + "\n"
+	require.Contains(t, ofGateway, template)
+	assert.Equal(t, strings.Replace(ofGateway, template, "", 1), renamed)
+	own := regexp.MustCompile(`(?:Key="[^"]*\\|Name=")adgateway"`)
+	assert.NotRegexp(t, own, ofEngine)
+	assert.Regexp(t, own, ofGateway)
 }
 
 func TestThePackageRefusesWithASentence(t *testing.T) {
-	all := strings.Join(sourceOfThePackage(t).Conditions, "\n")
-	for _, condition := range []string{"Privileged", "MsiNTProductType <> 2", "VersionNT >= 603"} {
-		assert.Contains(t, all, condition)
-	}
-	text := strings.ToLower(string(msiSource))
-	for _, word := range []string{"password", "<serviceinstall"} {
-		assert.NotContains(t, text, word)
+	for _, program := range programs {
+		text, p := sourceOfThePackage(t, program)
+		all := strings.Join(p.Conditions, "\n")
+		for _, condition := range []string{"Privileged", "MsiNTProductType <> 2", "VersionNT >= 603"} {
+			assert.Contains(t, all, condition)
+		}
+		for _, word := range []string{"password", "<serviceinstall"} {
+			assert.NotContains(t, strings.ToLower(text), word)
+		}
 	}
 }
 
@@ -131,7 +162,9 @@ func TestTablesOfThePackage(t *testing.T) {
 	template, err := exec.CommandContext(t.Context(), "msiinfo", "suminfo", *packageFile).Output()
 	require.NoError(t, err)
 	assert.Contains(t, string(template), "Template: x64;1033")
-	const golden = "testdata/tables.txt"
+	name := regexp.MustCompile(`(?m)^ProductName\t(\S+)$`).FindStringSubmatch(all.String())
+	require.NotNil(t, name)
+	golden := "testdata/" + name[1] + ".tables.txt"
 	if *updateTables {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(golden, []byte(all.String()), 0o644))

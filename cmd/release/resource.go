@@ -17,11 +17,11 @@ func withVersion(executable []byte, p program, text string, stamp time.Time) ([]
 	info := version.Info{FileVersion: numbers, ProductVersion: numbers, Timestamp: stamp}
 	for key, value := range map[string]string{
 		version.ProductName:      product,
-		version.FileDescription:  p.description,
+		version.FileDescription:  p.Description,
 		version.ProductVersion:   text,
 		version.FileVersion:      text,
-		version.InternalName:     p.name,
-		version.OriginalFilename: p.name + ".exe",
+		version.InternalName:     p.Name,
+		version.OriginalFilename: p.Name + ".exe",
 		version.LegalCopyright:   "MIT License",
 	} {
 		if err := info.Set(version.LangDefault, key, value); err != nil {

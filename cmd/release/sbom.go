@@ -33,7 +33,7 @@ func sbom(executable []byte, p program, t target, version string, stamp time.Tim
 	all.Metadata = &cyclonedx.Metadata{
 		Timestamp: stamp.UTC().Format(time.RFC3339),
 		Component: &cyclonedx.Component{
-			BOMRef: p.name, Type: cyclonedx.ComponentTypeApplication, Name: p.name, Version: version,
+			BOMRef: p.Name, Type: cyclonedx.ComponentTypeApplication, Name: p.Name, Version: version,
 			Hashes:     &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: fmt.Sprintf("%x", digest)}},
 			Properties: &[]cyclonedx.Property{{Name: "os", Value: t.os}, {Name: "architecture", Value: t.arch}},
 		},
@@ -60,7 +60,7 @@ func sbom(executable []byte, p program, t target, version string, stamp time.Tim
 		components, refs = append(components, component), append(refs, component.BOMRef)
 	}
 	all.Components = &components
-	all.Dependencies = &[]cyclonedx.Dependency{{Ref: p.name, Dependencies: &refs}}
+	all.Dependencies = &[]cyclonedx.Dependency{{Ref: p.Name, Dependencies: &refs}}
 	var text bytes.Buffer
 	err = cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(all, cyclonedx.SpecVersion1_6)
 	return text.Bytes(), err
