@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -130,19 +131,23 @@ func (o *overheard) readPages() {
 	fmt.Fprintln(&o.status, command(o.t, "cluster", "status", "--config="+o.files[0]))
 }
 
-// call sends a call with a token to a gateway, requires that it succeeds, and returns the
-// answer.
+// call sends a call with a token to a gateway until it succeeds, as what another one did a
+// moment ago may not be known there yet, and returns the answer.
 func (o *overheard) call(gateway int, token, method, path, body string, more ...string) string {
 	o.t.Helper()
 	header := http.Header{"Auth-Token": {"Bearer " + token}, "Content-Type": {"application/json"}}
 	for i := 0; i < len(more); i += 2 {
 		header.Set(more[i], more[i+1])
 	}
-	ctx, cancel := context.WithTimeout(o.t.Context(), patience)
-	defer cancel()
-	status, text, err := send(ctx, method, o.gateways[gateway].url+path, header, body)
-	require.NoError(o.t, err)
-	require.Less(o.t, status, 300, "%s %s: %s", method, path, text)
+	text := ""
+	require.EventuallyWithT(o.t, func(c *assert.CollectT) {
+		ctx, cancel := context.WithTimeout(o.t.Context(), patience)
+		defer cancel()
+		status, answer, err := send(ctx, method, o.gateways[gateway].url+path, header, body)
+		require.NoError(c, err)
+		require.Less(c, status, 300, "%s %s: %s", method, path, answer)
+		text = answer
+	}, patience, 20*time.Millisecond)
 	return text
 }
 
@@ -192,19 +197,27 @@ func (o *overheard) places() map[string]string {
 	return all
 }
 
-// filesOf returns the texts of all files in a folder, by their paths in it.
+// filesOf returns the texts of all files in a folder, by their paths in it. Files may come and
+// go meanwhile.
 func filesOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
 	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return err
+			return ignoringGone(err)
 		}
 		text, err := os.ReadFile(path)
 		texts[strings.TrimPrefix(path, folder)] = string(text)
-		return err
+		return ignoringGone(err)
 	}))
 	return texts
+}
+
+func ignoringGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // TestWhatIsSharedIsSealed has three gateways do everything that takes or makes a secret,
@@ -223,10 +236,12 @@ func TestWhatIsSharedIsSealed(t *testing.T) {
 
 	token := command(t, "token", "create", tokenName, "--config="+o.files[0], "--scope", "*")
 	made := []string{token, strings.TrimSpace(readText(t, filepath.Join(o.folder, "cluster.key")))}
-	require.Eventually(t, func() bool {
-		status, _ := o.gateways[2].get("/api/ADUser/Administrator/Details", "Bearer "+token)
-		return status == http.StatusOK
-	}, patience, 10*time.Millisecond)
+	for _, g := range o.gateways {
+		require.Eventually(t, func() bool {
+			status, _ := g.get("/api/ADUser/Administrator/Details", "Bearer "+token)
+			return status == http.StatusOK
+		}, patience, 10*time.Millisecond)
+	}
 
 	const called, listed = named + "-called", named + "-listed"
 	body := fmt.Sprintf(`{"OUPath":%q,"Password":%q,"FirstName":%q}`, jobOU, canary.Secret("created"), named+"-first")
