@@ -32,13 +32,17 @@ func (s *Server) mine(o *changes.Owner) bool {
 }
 
 // orphaned reports whether what an owner has announced may be taken over. What an earlier
-// process of this gateway left has ended with it.
+// process of this gateway left has ended with it. What this one has begun and cannot be
+// running any more has an outcome that could not be kept.
 func (s *Server) orphaned(o *changes.Owner) bool {
+	own := o.Gateway == s.Members.Name()
 	switch {
-	case o.Gateway == s.Members.Name():
-		return !s.mine(o)
+	case own && !s.mine(o):
+		return true
 	case s.Now().Before(o.Until.Add(s.SettleDelay)):
 		return false
+	case own:
+		return true
 	}
 	return s.Members.Gone(o.Gateway, o.Incarnation, s.SettleDelay)
 }
@@ -144,8 +148,8 @@ func (s *Server) settleRecord(ctx context.Context, id string, outcome ps.Outcome
 	}
 }
 
-// TakeOver settles the changes of other gateways that are gone: it finds out what became of
-// them, and completes their records. Those that cannot be read yet are left, and counted.
+// TakeOver settles the changes of other gateways that are gone, and those of this one whose
+// outcome could not be kept: it finds out what became of them, and completes their records. Those that cannot be read yet are left, and counted.
 // It does nothing for a gateway alone, and for one that must not make changes: its clock may
 // say that a run has ended which still goes on.
 func (s *Server) TakeOver(ctx context.Context) (left int, err error) {
@@ -158,7 +162,7 @@ func (s *Server) TakeOver(ctx context.Context) (left int, err error) {
 	}
 	for _, c := range open {
 		o := c.Owner
-		if o == nil || s.mine(o) || !s.orphaned(o) {
+		if o == nil || !s.orphaned(o) {
 			continue
 		}
 		claimed, wrong := s.claimRecord(ctx, c)
