@@ -352,12 +352,19 @@ func (m *Manager) runOf(id string) *run {
 	return m.active[id]
 }
 
-// Get returns a copy of a job as it is now, or [ErrAbsent].
+// Get returns a copy of a job as it is now, or [ErrAbsent]. It fails with another error if the
+// job may have been added by another gateway, of which this one cannot hear at the moment.
 func (m *Manager) Get(ctx context.Context, id string) (*Job, error) {
 	if r := m.runOf(id); r != nil {
 		return r.snapshot(), nil
 	}
 	job, err := m.store.job(ctx, id)
+	if errors.Is(err, ErrAbsent) && pattern.MatchString(id) {
+		if err := m.store.Reach(ctx); err != nil {
+			return nil, fmt.Errorf("job %s: %w", id, err)
+		}
+		job, err = m.store.job(ctx, id)
+	}
 	if err == nil && !job.State.Ended() && m.Cluster != nil { // another gateway has just added it
 		if r, err := m.adopt(ctx, id); r != nil || err != nil {
 			return r.snapshot(), err

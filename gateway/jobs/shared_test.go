@@ -14,6 +14,7 @@ import (
 
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
 
@@ -519,4 +520,20 @@ func TestWhatANewerGatewayHasClaimed(t *testing.T) {
 	left, err := f.store.Get(t.Context(), "jobunit", claimed.Key)
 	require.NoError(t, err)
 	assert.Equal(t, string(newer), string(left.Value))
+}
+
+// behind is a store that cannot find out what others have written.
+type behind struct{ keep.Store }
+
+func (behind) Reach(context.Context) error { return keep.ErrUnreachable }
+
+// TestAJobThatMayBeThereIsNotAbsent: another gateway may have just added it.
+func TestAJobThatMayBeThereIsNotAbsent(t *testing.T) {
+	m, err := jobs.Open(t.Context(), jobs.Options{Store: keeptest.Seal(t, behind{keep.NewMemory(nil)})})
+	require.NoError(t, err)
+	_, err = m.Get(t.Context(), jobs.NewID())
+	assert.ErrorIs(t, err, keep.ErrUnreachable)
+	assert.NotErrorIs(t, err, jobs.ErrAbsent)
+	_, err = m.Get(t.Context(), "of no job")
+	assert.ErrorIs(t, err, jobs.ErrAbsent)
 }
