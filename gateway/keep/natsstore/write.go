@@ -183,6 +183,7 @@ func (s *Store) applyAll(all []*write) {
 			// never comes there must be looked up, however much the mirror moves.
 			refusals++
 			strict = !s.moves(through) || refusals%4 == 0
+			s.yield(refusals)
 			all = append(b.writes, all...)
 			continue
 		case certain(err), errors.Is(err, keep.ErrRewound):
@@ -264,12 +265,26 @@ func (s *Store) moves(from uint64) bool {
 // Changes of all gateways append to the same logs, so that of those that write at the same
 // time one succeeds. The others try again as soon as they see what it has written, but it
 // knows that first, and would go on before them for as long as it has something to write.
-// So who has just written gives way to the others, if they write as well, for as long as a
-// batch takes.
+// So who has just written gives way to the others, if they write as well, for the time of two
+// batches; and of the others those go first that were refused more often.
 const (
 	longestTurn = 25 * time.Millisecond
 	rivalry     = 100 * time.Millisecond // how long others count as writing after what was seen of them
+
+	seniority = 3 // refusals, after which nobody goes first
+	step      = 2 * time.Millisecond
 )
+
+// yield lets those go first that were refused more often.
+func (s *Store) yield(refusals int) {
+	if refusals >= seniority {
+		return
+	}
+	select {
+	case <-time.After(time.Duration(seniority-refusals) * step):
+	case <-s.ctx.Done():
+	}
+}
 
 // giveWay lets other gateways write first, if this one has just written.
 func (s *Store) giveWay() {
@@ -290,7 +305,7 @@ func (s *Store) settle(b *batch, sequence uint64, sent time.Time) {
 	defer cancel()
 	_ = s.reached(ctx, sequence) // it is decided, in the mirror or not
 	s.mu.Lock()
-	s.turn = time.Now().Add(min(time.Since(sent), longestTurn))
+	s.turn = time.Now().Add(min(2*time.Since(sent), longestTurn))
 	s.mu.Unlock()
 	first := sequence - uint64(len(b.messages)-1)
 	for i, w := range b.writes {
