@@ -32,7 +32,10 @@ import (
 type itemCall struct {
 	key     string    // instead of an Idempotency-Key
 	expires time.Time // until when the key is kept
-	unkept  bool      // set if it is not in the history what the call has changed
+
+	// What the request finds out.
+	unkept    bool // it is not in the history what the call has changed
+	overtaken bool // nothing was changed, as other changes of the object went first for too long
 }
 
 type itemCallKey struct{}
@@ -82,7 +85,7 @@ func (s *Server) callItem(ctx context.Context, call jobs.Call) jobs.Answer {
 	}
 	taken := itemAnswer(inprocess.Send(s.Handler(), req))
 	answer := taken.answer(op, call)
-	if made.unkept && answer.State == jobstate.Noop { // its key finds the change
+	if made.overtaken || made.unkept && answer.State == jobstate.Noop { // its key finds the change
 		answer = jobs.Answer{Again: true, For: holdLane}
 	}
 	state := string(answer.State)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -108,4 +109,34 @@ func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	record, err := history.Get(t.Context(), answer.ChangeID)
 	require.NoError(t, err)
 	assert.Equal(t, ps.OutcomeDone, record.Outcome)
+}
+
+// TestAnItemThatWaitsForTooLongIsCalledAgain: other changes of its object went first until
+// there was no time left. Nothing is wrong with the item.
+func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
+	kept := keeptest.Seal(t, keep.NewMemory(nil))
+	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
+	require.NoError(t, err)
+	announced, goOn := make(chan struct{}), make(chan struct{})
+	first := sync.OnceFunc(func() { close(announced); <-goOn })
+	d := &oneUser{city: "Oslo", at: func(point string) {
+		if point == "announced" {
+			first()
+		}
+	}}
+	s := newTestServer(t, &fakeRunner{run: d.run}, func(o *Options) { o.Kept, o.History, o.Policy.WriteLimit = kept, history, 100*time.Millisecond })
+	item := func(key string) jobs.Call {
+		return jobs.Call{
+			Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
+			Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: key, RequestID: key},
+		}
+	}
+	var group sync.WaitGroup
+	group.Go(func() { s.callItem(t.Context(), item("jb.1")) })
+	<-announced
+	answer := s.callItem(t.Context(), item("jb.2"))
+	close(goOn)
+	group.Wait()
+	assert.True(t, answer.Again, "%+v", answer)
+	assert.Equal(t, 1, d.changes)
 }

@@ -242,6 +242,9 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 			if ctx.Err() != nil {
 				kind = ps.KindCancelled
 			}
+			if item := itemCallOf(r.c.Request); item != nil {
+				item.overtaken = true
+			}
 			return nil, stoppedBy(kind, err)
 		}
 		req.Limit = max(time.Until(until), time.Nanosecond)
