@@ -24,10 +24,11 @@ import (
 
 // cast are the accounts that a list changes, by their number: those of the staff, and late
 // ones, which cannot be found under their names until [fleet.nameLate].
-type cast struct{ staff, late int }
+type cast struct{ staff, late, groups int }
 
 // castFor returns accounts for a list of so many items, each of which meets several of them.
-func castFor(items int) cast { return cast{max(24, items/8), max(8, items/40)} }
+// The groups are made by the list.
+func castFor(items int) cast { return cast{max(24, items/8), max(8, items/40), max(2, items/60)} }
 
 // listOf returns a list of changes of several kinds, of which some fail until the late
 // accounts can be found, and others wait for those.
@@ -41,15 +42,19 @@ func listOf(n int, random *rand.Rand) string {
 		}
 		list.Write(append(line, '\n'))
 	}
-	add("group", "group.createSecurity", map[string]any{"GroupName": "Job Group"})
-	for i := 1; i < n; i++ {
+	for i := range cast.groups {
+		name := fmt.Sprintf("group%04d", i)
+		add(name, "group.createSecurity", map[string]any{"GroupName": name})
+	}
+	for i := 1; i <= n-cast.groups; i++ {
 		id, before, value := fmt.Sprintf("i%05d", i), fmt.Sprintf("i%05d", i-1), fmt.Sprintf("v%05d", i)
 		staff, late := fmt.Sprintf("staff%04d", random.IntN(cast.staff)), fmt.Sprintf("late%04d", random.IntN(cast.late))
 		switch i % 8 {
 		case 1:
 			add(id, "user.create", map[string]any{"UserName": "job" + value})
 		case 2:
-			add(id, "membership.add", map[string]any{"Username": fmt.Sprintf("jobv%05d", i-1), "GroupName": "Job Group"}, before, "group")
+			group := fmt.Sprintf("group%04d", random.IntN(cast.groups))
+			add(id, "membership.add", map[string]any{"Username": fmt.Sprintf("jobv%05d", i-1), "GroupName": group}, before, group)
 		case 3:
 			add(id, "user.update", map[string]any{"UserName": fmt.Sprintf("jobv%05d", i-2), "City": value})
 		case 4:
