@@ -3,10 +3,8 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,31 +22,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// severable is a way to a store that can be cut. Reads go on, as from a mirror.
-type severable struct {
-	keep.Store
-	cut atomic.Bool
-}
-
-func (s *severable) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
-	if s.cut.Load() {
-		return 0, errors.Join(keep.ErrUnreachable, keep.ErrNotSent)
-	}
-	return s.Store.Apply(ctx, all...)
-}
-
-func (s *severable) State() keep.State {
-	state := s.Store.State()
-	if s.cut.Load() {
-		state.Failed = keep.ErrUnreachable
-	}
-	return state
-}
-
 // forsaken is a cluster whose first gateway can lose the store, and goes on without it.
 type forsaken struct {
 	*cluster
-	way     *severable
+	way     *losable
 	journal *changes.History
 	changes []ps.IntendedChange // that the next script announces
 	runs    int                 // of scripts that were allowed to change something
@@ -75,7 +52,7 @@ func (f *forsaken) run(_ context.Context, req ps.Request) (*ps.Result, error) {
 }
 
 func newForsaken(t *testing.T, change func(o *Options)) *forsaken {
-	f := &forsaken{way: &severable{}, changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}}}
+	f := &forsaken{way: &losable{}, changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}}}
 	own := keeptest.Seal(t, keep.NewMemory(nil))
 	t.Cleanup(func() { assert.NoError(t, own.Close()) })
 	var err error
@@ -102,7 +79,7 @@ func newForsaken(t *testing.T, change func(o *Options)) *forsaken {
 
 // lose cuts the first gateway off, and lets so much time pass that the others count it as gone.
 func (f *forsaken) lose() {
-	f.way.cut.Store(true)
+	f.way.lost.Store(true)
 	f.pass(members.Lapse+time.Second, 0, 1, 2)
 }
 
@@ -182,7 +159,7 @@ func (f *forsaken) toRome() int {
 // TestAnElectionIsNoLoss: a store that does not answer for a moment is waited for.
 func TestAnElectionIsNoLoss(t *testing.T) {
 	f := newForsaken(t, nil)
-	f.way.cut.Store(true)
+	f.way.lost.Store(true)
 	f.pass(members.Lapse-members.Beat, 0, 1, 2)
 	assert.Equal(t, http.StatusServiceUnavailable, f.toRome())
 	f.pass(2*members.Beat, 0, 1, 2)
@@ -196,7 +173,7 @@ func TestALossThatIsClosed(t *testing.T) {
 	require.NoError(t, f.journal.Save(t.Context(), &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: "user.update", Outcome: ps.OutcomeDone, Degraded: true}))
 	f.lose()
 	assert.Equal(t, http.StatusServiceUnavailable, f.toRome())
-	f.way.cut.Store(false)
+	f.way.lost.Store(false)
 	left, err := f.servers[0].SendJournal(t.Context())
 	require.NoError(t, err)
 	assert.Zero(t, left+f.unsent(t))
@@ -251,7 +228,7 @@ func TestWhatWasChangedWithoutTheStoreIsSent(t *testing.T) {
 	left, err := f.servers[0].SendJournal(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 3, left)
-	f.way.cut.Store(false)
+	f.way.lost.Store(false)
 	for range 2 { // the second time there is nothing to send
 		left, err = f.servers[0].SendJournal(t.Context())
 		require.NoError(t, err)

@@ -73,7 +73,7 @@ func TestAnItemThatEndsTheGatewayIsNotCalledForEver(t *testing.T) {
 	}
 }
 
-// losable is a store that cannot be written while it is lost.
+// losable is a store that cannot be reached while it is lost, and is read from a mirror then.
 type losable struct {
 	keep.Store
 	lost atomic.Bool
@@ -84,6 +84,14 @@ func (l *losable) Apply(ctx context.Context, changes ...keep.Change) (keep.Revis
 		return 0, keep.ErrUnreachable
 	}
 	return l.Store.Apply(ctx, changes...)
+}
+
+func (l *losable) State() keep.State {
+	state := l.Store.State()
+	if l.lost.Load() {
+		state.Failed = keep.ErrUnreachable
+	}
+	return state
 }
 
 // TestAnItemWhoseOutcomeCouldNotBeKept: the store is lost after an item has changed something.

@@ -17,7 +17,7 @@ import (
 // only by its next start.
 func TestAGatewaySettlesWhatItCouldNotKeep(t *testing.T) {
 	store := &losable{Store: keep.NewMemory(nil)}
-	d := &city{value: "Oslo"}
+	d := newScene(t, &toRomeOf)
 	c := newCluster(t, store, func(int) ps.Runner {
 		return d.run(func(at string) bool { store.lost.Store(at == "written"); return false })
 	}, nil)
