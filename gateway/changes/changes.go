@@ -56,7 +56,7 @@ type Record struct {
 	Batch    string    `json:"batch,omitempty"` // the first of the changes that one request made
 
 	Degraded bool      `json:"degraded,omitempty"` // made without the store that the gateways share
-	Sent     time.Time `json:"sent,omitzero"`      // to that store, of one that was
+	Sent     time.Time `json:"sent,omitzero"`      // when it was adopted by this history; zero: it was not
 
 	Owner *Owner `json:"owner,omitempty"` // of a change that is running; nil: a gateway alone
 	Token string `json:"token,omitempty"` // of the decision that allowed it
@@ -207,13 +207,20 @@ func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) e
 // Adopt adds a completed record of another history, at a time, and appends it to [Log]. It
 // does nothing if this one has it already. The record stays as it is.
 func (h *History) Adopt(ctx context.Context, r *Record, now time.Time) error {
+	_, err := h.adopt(ctx, r, now)
+	return err
+}
+
+// adopt is Adopt, and reports whether the record was added.
+func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bool, err error) {
 	own := *r
 	own.revision, own.Sent = keep.Absent, now.UTC()
-	err := h.Complete(ctx, &own, r.Outcome)
+	err = h.Complete(ctx, &own, r.Outcome)
 	if errors.Is(err, keep.ErrConflict) {
 		_, err = h.Get(ctx, r.ID)
+		return false, err
 	}
-	return err
+	return err == nil, err
 }
 
 // Completion returns the changes of the store that [History.Complete] makes, for a decision

@@ -57,7 +57,7 @@ func Held(ctx context.Context, store *keep.Sealed) ([]string, error) {
 func Holding(all []Member, newest int) (reasons []string) {
 	for i := range all {
 		if m := &all[i]; m.Format < newest {
-			reasons = append(reasons, fmt.Sprintf("'%s' (%s) reads formats up to %d, so that values are written in that one rather than %d: update it; if it is gone for good, this ends on %s",
+			reasons = append(reasons, fmt.Sprintf("'%s' (%s) reads formats up to %d, so that values are written in that one rather than %d: update it; if it is gone for good, run 'adgateway cluster leave --gateway %[1]s', or wait until %[5]s",
 				m.Name, m.Version, m.Format, newest, m.Clock.Add(remembered).UTC().Format(time.DateOnly)))
 		}
 	}

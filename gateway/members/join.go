@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -181,4 +182,42 @@ func Rejoin(ctx context.Context, store *keep.Sealed, o Options) error {
 		return taken(o.Name, last)
 	}
 	return disk{Number: latest.Number, Identity: latest.Identity}.write(store, o.File)
+}
+
+// Leave forgets a gateway that is gone for good, so that nobody waits for it or takes its
+// version for one that must be regarded. It fails with [ErrLives] while it does, and with
+// [keep.ErrAbsent] if it is not known.
+func Leave(ctx context.Context, store *keep.Sealed, name string, now time.Time) error {
+	for {
+		last, at, err := read[heartbeat](ctx, store, heartbeats, name)
+		if err != nil {
+			return err
+		}
+		_, latestAt, err := read[incarnation](ctx, store, incarnations, name)
+		if err != nil {
+			return err
+		}
+		if at == keep.Absent && latestAt == keep.Absent {
+			return keep.ErrAbsent
+		}
+		if at != keep.Absent && last.live(now) {
+			return fmt.Errorf("%w: '%s' told so at %s. Stop it, and wait %s", ErrLives, name, last.Clock.UTC().Format(time.RFC3339), Lapse)
+		}
+		gone := []keep.Change{{Kind: heartbeats, Key: name, Expect: at}, {Kind: incarnations, Key: name, Expect: latestAt}}
+		for i := range slots {
+			key := fenceKey(name, i)
+			_, fenceAt, err := read[fence](ctx, store, fenceKind, key)
+			if err != nil {
+				return err
+			}
+			gone = append(gone, keep.Change{Kind: fenceKind, Key: key, Expect: fenceAt})
+		}
+		gone = slices.DeleteFunc(gone, func(c keep.Change) bool { return c.Expect == keep.Absent })
+		if _, err = store.Apply(ctx, gone...); !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
 }

@@ -79,10 +79,12 @@ type incarnation struct {
 // namePattern is what the name of a gateway looks like. It is in clear in the store.
 var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// The errors of [Join].
+// The errors of [Join] and [Leave].
 var (
 	// ErrTaken means that another gateway has the name.
 	ErrTaken = errors.New("another gateway has the name")
+	// ErrLives means that a gateway that is to be forgotten is still there.
+	ErrLives = errors.New("the gateway lives")
 	// ErrBehind means that the disk of the gateway is not the one that it had when it last
 	// joined, or was taken back to an earlier state (many Z4).
 	ErrBehind = errors.New("the disk of the gateway is behind the cluster")

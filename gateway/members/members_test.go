@@ -344,3 +344,32 @@ func TestAMemberThatJoinsLater(t *testing.T) {
 	require.NoError(t, err)
 	pass.End()
 }
+
+// TestLeave: a gateway that is gone for good is forgotten, and one that only slept makes no
+// change any more.
+func TestLeave(t *testing.T) {
+	c := newCluster(t)
+	a, b := c.join("a", 0), c.join("b", 0)
+	c.pass(2*time.Second, a, b)
+	leave := func(name string) error { return members.Leave(t.Context(), c.store, name, c.clock.Now()) }
+	require.ErrorIs(t, leave("b"), members.ErrLives)
+	require.ErrorIs(t, leave("c"), keep.ErrAbsent)
+	begun := b.Begin()
+	c.pass(members.Lapse+time.Second, a)
+	require.NoError(t, leave("b"))
+	all, _, err := members.Read(t.Context(), c.store)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.Equal(t, "a", all[0].Name)
+	require.ErrorIs(t, leave("b"), keep.ErrAbsent)
+
+	pass, err := b.Pass(t.Context(), begun)
+	require.NoError(t, err)
+	defer pass.End()
+	changes, err := pass.Changes()
+	require.NoError(t, err)
+	_, err = c.store.Apply(t.Context(), changes...)
+	require.ErrorIs(t, err, keep.ErrConflict)
+	assert.ErrorIs(t, pass.Refresh(t.Context()), members.ErrFenced)
+	c.join("b", 0)
+}

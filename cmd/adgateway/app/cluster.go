@@ -332,6 +332,66 @@ func RejoinCluster(ctx context.Context, o Options) error {
 	return withCluster(ctx, o, func(store *keep.Sealed) error { return members.Rejoin(ctx, store, memberOptions(o)) })
 }
 
+// LeaveCluster forgets a gateway that is gone for good. It fails if it lives, or while changes
+// that it has begun are not settled.
+func LeaveCluster(ctx context.Context, o Options, name string) error {
+	return withCluster(ctx, o, func(store *keep.Sealed) error {
+		history, err := changes.Open(ctx, store, o.Settings.Changes.Keep, mostOfHistory(o))
+		if err != nil {
+			return err
+		}
+		running, err := history.Running(ctx)
+		if err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(running, func(r *changes.Record) bool { return r.Owner == nil || r.Owner.Gateway != name })
+		if len(left) > 0 {
+			return fmt.Errorf("changes that '%s' has begun are not settled yet (%d): another gateway does that once it may (cluster.settleDelay). Try again in a few minutes, while one runs", name, len(left))
+		}
+		err = members.Leave(ctx, store, name, time.Now())
+		if errors.Is(err, keep.ErrAbsent) {
+			return fmt.Errorf("the cluster knows no gateway '%s': 'adgateway cluster status' shows those that it does", name)
+		}
+		return err
+	})
+}
+
+// MoveHistory adds the history of a gateway that was alone to the one that the gateways of a
+// cluster share, or the other way round. Where it comes from it stays. No gateway may have
+// the file open.
+func MoveHistory(ctx context.Context, o Options, toCluster bool) (moved changes.Moved, err error) {
+	c := o.Settings.Store
+	if c.File == "" || c.File == config.AuditOff {
+		return moved, errors.New("store.file: the settings name no file with a history")
+	}
+	own, aside, err := sealedFile(c.File, c.KeyFile())
+	if err != nil {
+		return moved, err
+	}
+	defer func() { err = errors.Join(err, own.Close()) }()
+	if aside != "" {
+		return moved, fmt.Errorf("%s was damaged, and was renamed to %s", c.File, aside)
+	}
+	alone, err := changes.Open(ctx, own, o.Settings.Changes.Keep, mostOfHistory(o))
+	if err != nil {
+		return moved, err
+	}
+	return moved, withCluster(ctx, o, func(store *keep.Sealed) error {
+		shared, err := changes.Open(ctx, store, o.Settings.Changes.Keep, mostOfHistory(o))
+		if err != nil {
+			return err
+		}
+		from, to := shared, alone
+		if toCluster {
+			from, to = alone, shared
+		}
+		if moved, err = to.Take(ctx, from, time.Now()); errors.Is(err, changes.ErrUnfinished) {
+			err = fmt.Errorf("%w: start a gateway with the store that they are in, which settles them, and stop it again", err)
+		}
+		return err
+	})
+}
+
 // withCluster opens the shared store for a command, beside a gateway that may run.
 func withCluster(ctx context.Context, o Options, do func(*keep.Sealed) error) error {
 	return withRing(ctx, o, func(ring *keyring.Ring) error { return do(ring.Sealed()) })

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,7 @@ import (
 )
 
 func changesCommand() *cobra.Command {
-	return group("changes", "Manage the history of changes", changesRebuildCommand())
+	return group("changes", "Manage the history of changes", changesRebuildCommand(), changesMoveCommand())
 }
 
 func changesRebuildCommand() *cobra.Command {
@@ -52,6 +53,37 @@ func changesRebuildCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func changesMoveCommand() *cobra.Command {
+	var to string
+	var asJSON bool
+	c := inCluster(&cobra.Command{
+		Use:   "move --to cluster|embedded",
+		Short: "Take the history over into the shared store, or out of it",
+		Long: "Adds the changes of the history in store.file, which a gateway has kept as long as it was\n" +
+			"alone, to the history that the gateways of the cluster share, so that they can be found and\n" +
+			"undone as before; with --to embedded the other way round. Where they come from they stay.\n" +
+			"The gateway must not run meanwhile. Keys, plans, budgets and jobs are not taken along: let\n" +
+			"jobs end first. Callers that follow the changes get 410 once, and begin anew.",
+		Example: "  adgateway changes move --to cluster",
+	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
+		if to != "cluster" && to != "embedded" {
+			return fmt.Errorf("--to takes cluster or embedded, not %q", to)
+		}
+		moved, err := app.MoveHistory(ctx, o, to == "cluster")
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return report.JSON(c.OutOrStdout(), moved)
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "changes added: %d, there already: %d\n", moved.Added, moved.Present)
+		return err
+	})
+	c.Flags().StringVar(&to, "to", "", "`PLACE` to move to: cluster or embedded")
 	jsonFlag(c, &asJSON)
 	return c
 }

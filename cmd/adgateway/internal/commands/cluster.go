@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 
 func clusterCommand() *cobra.Command {
 	return group("cluster", "Set up and look after several gateways that share their state",
-		clusterInitCommand(), clusterStatusCommand(), clusterPinCommand(), clusterVerifyCommand(), clusterVerifyNodesCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand())
+		clusterInitCommand(), clusterStatusCommand(), clusterPinCommand(), clusterVerifyCommand(), clusterVerifyNodesCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand(), clusterLeaveCommand())
 }
 
 // inCluster returns a command that works on the cluster of the settings.
@@ -232,4 +233,27 @@ func clusterRejoinCommand() *cobra.Command {
 		_, err := fmt.Fprintf(c.OutOrStdout(), "%s may join again: start it.\n", o.Settings.Cluster.Gateway)
 		return err
 	})
+}
+
+func clusterLeaveCommand() *cobra.Command {
+	name := ""
+	c := inCluster(&cobra.Command{
+		Use:   "leave",
+		Short: "Forget a gateway that is gone for good",
+		Long: "Removes what the cluster knows of a gateway that does not run any more, this one if no other\n" +
+			"is named. Otherwise it is remembered for seven days, in which its version counts: values\n" +
+			"are written as it can read them. What it had begun must have been settled by another one.\n" +
+			"If the account or the key file of the gateway may be known to others, run 'adgateway\n" +
+			"cluster rotate-key' afterwards.",
+		Example: "  adgateway cluster leave --gateway gw3",
+	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
+		name = cmp.Or(name, o.Settings.Cluster.Gateway)
+		if err := app.LeaveCluster(ctx, o, name); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(c.OutOrStdout(), "%s is no gateway of the cluster any more.\n", name)
+		return err
+	})
+	c.Flags().StringVar(&name, "gateway", "", "`NAME` of the gateway (default: cluster.gateway)")
+	return c
 }
