@@ -18,7 +18,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run run-three build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak release release-check ansible-test wine-test sign-check clean
+.PHONY: run run-three build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test wine-test sign-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -151,6 +151,9 @@ soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeat
 	THOROUGH=1 $(GO) test -count=1 -timeout 60m -run '^(TestAGatewayDiesAtEachStep|TestWhoTakesOverDiesToo)$$' ./gateway
 	MANY_ITEMS=1500 FAULTS=60 FAULT_EVERY_MS=2500 FAULT_LASTS_MS=90000 PATIENCE_S=200 HISTORY_S=120 JOB_ITEMS=10000 KILL_EVERY_MS=5000 SEED=$(or $(SEED),1) POINTS=all $(GO) test -count=1 -timeout 120m -v ./test/many
 	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak
+
+upgrade-test: ## a cluster of OLD (a commit or tag; else the last tag, or the 50th commit before HEAD) is upgraded under load, and taken back
+	OLD='$(OLD)' GO='$(GO)' ./test/upgrade.sh
 
 clean:
 	rm -rf bin dist

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Builds both programs at an older commit, and runs them beside those of now (test/upgrade).
+# OLD is a commit or a tag; without it, the last tag before HEAD, or if there is none the
+# fiftieth commit before it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+go=${GO:-go}
+old=${OLD:-$(git describe --tags --abbrev=0 HEAD^ 2>/dev/null || echo HEAD~50)}
+folder=$(mktemp -d)
+trap 'git worktree remove --force "$folder/source" 2>/dev/null || true; rm -rf "$folder"' EXIT
+git worktree add --quiet --detach "$folder/source" "$old"
+build() { # FOLDER: the programs of the sources here
+  "$go" build -o "$1/adgateway" ./cmd/adgateway
+  "$go" build -o "$1/adgateway-engine" ./cmd/adgateway-engine
+}
+(cd "$folder/source" && build "$folder/old")
+build "$folder/new"
+echo "old: $(git log -1 --format='%h %s' "$old")"
+echo "new: $(git log -1 --format='%h %s')$(git diff --quiet HEAD || echo ', with changes')"
+"$go" test -count=1 -vet=off -timeout 30m -v ./test/upgrade -run '^TestTwoVersions$' -old "$folder/old" -new "$folder/new"

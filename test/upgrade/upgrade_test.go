@@ -1,0 +1,317 @@
+package upgrade
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	oldFolder = flag.String("old", "", "folder with adgateway and adgateway-engine of the older version")
+	newFolder = flag.String("new", "", "folder with those of the newer version")
+)
+
+// answer is what a gateway says.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	Result []json.RawMessage
+	Plan   struct{ ID string }
+	Error  struct{ Code, Outcome string }
+}
+
+// ask sends a call to a gateway. It fails if no answer comes, as of one that is being replaced.
+func (f *fleet) ask(ctx context.Context, g *member, token, key, method, path, media string, body []byte) (*answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, g.url+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Auth-Token", "Bearer "+token)
+	if media != "" {
+		request.Header.Set("Content-Type", media)
+	}
+	if key != "" {
+		request.Header.Set("Idempotency-Key", key)
+	}
+	response, err := f.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, err
+	}
+	a := &answer{status: response.StatusCode, header: response.Header, body: text}
+	_ = json.Unmarshal(text, a) // a result of a job is a list
+	return a, nil
+}
+
+// forbidden returns what must never be answered while versions run side by side; empty:
+// nothing of it.
+func (a *answer) forbidden() string {
+	if a.status == http.StatusInternalServerError || a.Error.Code == "newer_peer" || a.Error.Outcome == "unknown" {
+		return fmt.Sprintf("%d %s", a.status, a.body)
+	}
+	return ""
+}
+
+// must sends a call that is answered with a status, as soon as the gateway has heard of what
+// another one has just done.
+func (f *fleet) must(status int, g *member, token, method, path, media, body string) (a *answer) {
+	f.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		var err error
+		a, err = f.ask(f.t.Context(), g, token, "", method, path, media, []byte(body))
+		require.NoError(f.t, err)
+		early := a.status == http.StatusNotFound || a.Error.Code == "in_progress" || a.Error.Code == "busy"
+		if a.status == status || !early || time.Now().After(end) {
+			break
+		}
+	}
+	require.Equal(f.t, status, a.status, "%s (%s): %s %s: %s", g.name, g.version.Load().name, method, path, a.body)
+	return a
+}
+
+// crowd are clients that change a user each, one value after the other, each under a key
+// that is repeated at other gateways.
+type crowd struct {
+	f         *fleet
+	token     string
+	done      atomic.Int64
+	replayed  atomic.Int64 // keys that were repeated, of these:
+	elsewhere atomic.Int64 // at a gateway of another version than that which has run them
+	retried   atomic.Int64
+
+	mu      sync.Mutex
+	changes []string          // identities
+	values  map[string]string // by user, as last confirmed
+	wrong   []string
+}
+
+func (c *crowd) fault(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
+}
+
+// work changes a user until stop is closed.
+func (c *crowd) work(ctx context.Context, user string, stop <-chan struct{}) {
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		value, key := fmt.Sprintf("%s-%d", user, n), fmt.Sprintf("upgrade-%s-%06d", user, n)
+		first, by := c.settle(ctx, user, key, value, nil)
+		if first == nil {
+			return
+		}
+		c.done.Add(1)
+		c.mu.Lock()
+		c.values[user] = value
+		c.changes = append(c.changes, first.header.Get("X-Change-Id"))
+		c.mu.Unlock()
+		again, at := c.settle(ctx, user, key, value, by)
+		if again == nil {
+			return
+		}
+		c.replayed.Add(1)
+		if at.version.Load() != by.version.Load() {
+			c.elsewhere.Add(1)
+		}
+		if again.header.Get("Idempotency-Replayed") != "true" || !bytes.Equal(again.body, first.body) {
+			c.fault("%s was answered with %s and then, not replayed, with %s", key, first.body, again.body)
+		}
+	}
+}
+
+// settle sends a change to one gateway after the other, not to one of them, until it was made.
+func (c *crowd) settle(ctx context.Context, user, key, value string, not *member) (*answer, *member) {
+	last := "no gateway answers"
+	for end := time.Now().Add(patience); ctx.Err() == nil && time.Now().Before(end); c.retried.Add(1) {
+		g := c.f.gateways[rand.IntN(members)]
+		if g == not {
+			continue
+		}
+		a, err := c.f.ask(ctx, g, c.token, key, http.MethodPut, "/api/ADUser/"+user, "application/json", fmt.Appendf(nil, `{"City":%q}`, value))
+		if err == nil {
+			if wrong := a.forbidden(); wrong != "" {
+				c.fault("%s at %s (%s): %s", key, g.name, g.version.Load().name, wrong)
+				return nil, nil
+			}
+			if a.status/100 == 2 {
+				return a, g
+			}
+			last = string(a.body)
+		}
+		time.Sleep(20 * time.Millisecond) // a client's pause between tries
+	}
+	c.fault("%s is not settled: %s", key, last)
+	return nil, nil
+}
+
+// TestTwoVersions: a cluster of one version is replaced by another one, piece by piece, and
+// back, while clients go on. What one version has begun or kept, the other goes on with and
+// reads; no answer says otherwise, and the audit logs agree.
+func TestTwoVersions(t *testing.T) {
+	if *oldFolder == "" || *newFolder == "" {
+		t.Skip("it needs two versions: run 'make upgrade-test'")
+	}
+	old, latest := &version{"old", *oldFolder}, &version{"new", *newFolder}
+	f, token := newFleet(t, old, latest)
+	c := &crowd{f: f, token: token, values: map[string]string{}}
+	stop := make(chan struct{})
+	var clients sync.WaitGroup
+	for i := range 4 {
+		user := fmt.Sprintf("upgrade%d", i)
+		f.must(http.StatusCreated, f.gateways[0], token, http.MethodPost, "/api/ADUser/"+user, "application/json", `{}`)
+		clients.Go(func() { c.work(t.Context(), user, stop) })
+	}
+	ended := sync.OnceFunc(func() { close(stop); clients.Wait() })
+	defer ended()
+	f.exchange(c, "all old")
+
+	for _, n := range f.nodes { // the engine first, one node at a time (many E19)
+		f.replaceNode(n, latest)
+	}
+	f.exchange(c, "engine new")
+	for i, g := range f.gateways {
+		f.replaceGateway(g, latest)
+		f.exchange(c, fmt.Sprintf("%d of %d gateways new", i+1, members))
+	}
+	for i, g := range f.gateways {
+		f.replaceGateway(g, old)
+		f.exchange(c, fmt.Sprintf("%d of %d gateways old again", i+1, members))
+	}
+	for _, n := range f.nodes {
+		f.replaceNode(n, old)
+	}
+	f.exchange(c, "all old again")
+	ended()
+
+	t.Logf("%d changes, %d keys repeated, %d of them at the other version, %d tries more", c.done.Load(), c.replayed.Load(), c.elsewhere.Load(), c.retried.Load())
+	assert.Empty(t, c.wrong)
+	assert.NotZero(t, c.elsewhere.Load())
+	f.replaceGateway(f.gateways[0], latest)
+	for _, g := range f.gateways[:2] { // one of each version
+		for _, id := range c.changes {
+			f.must(http.StatusOK, g, token, http.MethodGet, "/api/Changes/"+id, "", "")
+		}
+		for user, value := range c.values {
+			a := f.must(http.StatusOK, g, token, http.MethodGet, "/api/ADUser/"+user+"/Details", "", "")
+			assert.Contains(t, string(a.body), fmt.Sprintf("%q", value))
+		}
+	}
+	for _, v := range []*version{old, latest} {
+		shown := f.command(v, "cluster", "verify", "--config", f.gateways[0].settings)
+		assert.Contains(t, shown, "OK: the logs agree with each other", v.name)
+		t.Logf("cluster verify of the %s version:\n%s", v.name, shown)
+	}
+}
+
+// exchange lets each two neighbours go on with what the other has begun.
+func (f *fleet) exchange(c *crowd, when string) {
+	f.t.Helper()
+	before := c.done.Load()
+	for i, a := range f.gateways {
+		b := f.gateways[(i+1)%members]
+		f.token(c, a, b, fmt.Sprintf("%s %d", when, i))
+		f.plan(c, a, b)
+		f.job(c, a, b)
+	}
+	f.until("the clients go on: "+when, func() bool { return c.done.Load() >= before+8 })
+	f.t.Logf("%s: %d changes so far", when, c.done.Load())
+}
+
+// token makes a token by a command of one gateway's version, uses it at the other, and
+// revokes it there.
+func (f *fleet) token(c *crowd, a, b *member, name string) {
+	f.t.Helper()
+	name = strings.ReplaceAll(name, " ", "-")
+	secret := strings.TrimSpace(f.command(a.version.Load(), "token", "create", name, "--scope", "user:read", "--config", a.settings))
+	reads := func(g *member, status int) {
+		f.t.Helper()
+		var last []byte
+		defer func() {
+			if f.t.Failed() {
+				f.t.Logf("%s answered last: %s", g.name, last)
+			}
+		}()
+		f.until(fmt.Sprintf("%s answers the token %s with %d", g.name, name, status), func() bool {
+			answered, err := f.ask(f.t.Context(), g, secret, "", http.MethodGet, "/api/ADUser/Administrator/Details", "", nil)
+			require.NoError(f.t, err)
+			last = answered.body
+			return answered.status == status
+		})
+	}
+	reads(b, http.StatusOK)
+	f.command(b.version.Load(), "token", "revoke", name, "--config", b.settings)
+	reads(a, http.StatusUnauthorized)
+}
+
+// plan makes a plan at one gateway, and applies it at the other; that change is undone at
+// the first one.
+func (f *fleet) plan(c *crowd, a, b *member) {
+	f.t.Helper()
+	made := f.must(http.StatusOK, a, c.token, http.MethodPut, "/api/ADUser/aschmidt", "application/json", `{"Department":"Upgrades","DryRun":true}`)
+	require.NotEmpty(f.t, made.Plan.ID, "%s", made.body)
+	f.must(http.StatusOK, b, c.token, http.MethodGet, "/api/Plans/"+made.Plan.ID, "", "")
+	applied := f.must(http.StatusOK, b, c.token, http.MethodPut, "/api/ADUser/aschmidt", "application/json", fmt.Sprintf(`{"Department":"Upgrades","PlanId":%q}`, made.Plan.ID))
+	id := applied.header.Get("X-Change-Id")
+	one := f.must(http.StatusOK, a, c.token, http.MethodGet, "/api/Changes/"+id, "", "")
+	other := f.must(http.StatusOK, b, c.token, http.MethodGet, "/api/Changes/"+id, "", "")
+	require.NotEmpty(f.t, one.Result)
+	require.NotEmpty(f.t, other.Result)
+	f.must(http.StatusOK, a, c.token, http.MethodPut, "/api/Changes/"+id+"/Undo", "", "")
+}
+
+// job submits a list at one gateway, starts it at the other, and reads it at both.
+func (f *fleet) job(c *crowd, a, b *member) {
+	f.t.Helper()
+	query := url.Values{"Operation": {"user.update"}, "Mode": {"validate"}}
+	list := "Username,Office\n"
+	for _, user := range []string{"aschmidt", "ahoffmann", "lweber"} {
+		list += user + "," + fmt.Sprintf("%s %d\n", a.name, c.done.Load())
+	}
+	submitted := f.must(http.StatusAccepted, a, c.token, http.MethodPost, "/api/Jobs?"+query.Encode(), "text/csv", list)
+	type job struct {
+		ID, State   string
+		Done, Total int
+	}
+	read := func(answered *answer) (j job) {
+		require.NotEmpty(f.t, answered.Result, "%s", answered.body)
+		require.NoError(f.t, json.Unmarshal(answered.Result[0], &j))
+		return j
+	}
+	id := read(submitted).ID
+	until := func(g *member, state string) {
+		f.t.Helper()
+		f.until(fmt.Sprintf("%s is %s at %s", id, state, g.name), func() bool {
+			return read(f.must(http.StatusOK, g, c.token, http.MethodGet, "/api/Jobs/"+id, "", "")).State == state
+		})
+	}
+	until(b, "ready")
+	f.must(http.StatusOK, b, c.token, http.MethodPut, "/api/Jobs/"+id+"/Start", "", "")
+	until(a, "done")
+	until(b, "done")
+	result := f.must(http.StatusOK, a, c.token, http.MethodGet, "/api/Jobs/"+id+"/Result", "", "")
+	assert.Equal(f.t, string(result.body), string(f.must(http.StatusOK, b, c.token, http.MethodGet, "/api/Jobs/"+id+"/Result", "", "").body))
+	assert.Equal(f.t, 3, strings.Count(string(result.body), ",done,"), "%s", result.body)
+}
