@@ -220,9 +220,11 @@ func TestTwoVersions(t *testing.T) {
 		}
 	}
 	for _, v := range []*version{old, latest} {
-		shown := f.command(v, "cluster", "verify", "--config", f.gateways[0].settings)
-		assert.Contains(t, shown, "OK: the logs agree with each other", v.name)
-		t.Logf("cluster verify of the %s version:\n%s", v.name, shown)
+		for _, g := range f.gateways { // each with its own files
+			shown := f.command(v, "cluster", "verify", "--config", g.settings)
+			assert.Contains(t, shown, "OK: the logs agree with each other", "%s of %s", v.name, g.name)
+			t.Logf("cluster verify of the %s version for %s: %s", v.name, g.name, shown[:strings.IndexByte(shown, '\n')+1])
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ type kept struct {
 	shared  bool             // with other gateways
 	engine  *natsstore.Store // which they share
 	ring    *keyring.Ring    // of its keys, if it is
-	keyFile func() error     // why the file that the ring was opened with does not open it any more; not nil if ring is not
+	keyFile func() error     // returns why cluster.keyFile does not open the ring any more; set if ring is
 	self    *members.Self    // this one among them; nil if it is alone, or may make no changes
 	pins    *pins.Pins       // which servers the gateways of its site use; nil if it is alone
 
