@@ -112,12 +112,15 @@ func probeSleep(_ context.Context, x *exam) verdict {
 	if err != nil {
 		return failed(err)
 	}
-	v := verdict{found: "never"}
+	var v verdict
 	if s.Standby > 0 {
 		v.hit("standby", "after", s.Standby.String())
 	}
 	if s.Hibernation > 0 {
 		v.hit("hibernation", "after", s.Hibernation.String())
+	}
+	if len(v.hits) == 0 {
+		v.found = "never"
 	}
 	return v
 }

@@ -252,11 +252,12 @@ func probeIndexing(_ context.Context, x *exam) verdict {
 	if err != nil {
 		return failed(err)
 	}
-	v := verdict{found: folder + " is not indexed"}
 	if indexed {
+		var v verdict
 		v.hit("indexed", "folder", folder)
+		return v
 	}
-	return v
+	return verdict{found: folder + " is not indexed"}
 }
 
 func probeBackup(_ context.Context, x *exam) verdict {
@@ -265,11 +266,12 @@ func probeBackup(_ context.Context, x *exam) verdict {
 	if err != nil {
 		return failed(err)
 	}
-	v := verdict{found: folder + " is left out"}
 	if !host.Covers(excluded, folder) {
+		var v verdict
 		v.hit("copied", "folder", folder)
+		return v
 	}
-	return v
+	return verdict{found: folder + " is left out"}
 }
 
 // here returns where this computer connects to a listener.

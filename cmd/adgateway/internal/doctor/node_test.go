@@ -143,6 +143,9 @@ func TestEveryFaultOfANodeHasAdvice(t *testing.T) {
 			assert.Equal(t, c.code, result.ExitCode())
 			for _, one := range result.Results {
 				assert.NotRegexp(t, `\{[a-z]+\}`, fmt.Sprint(one), "a value is missing")
+				if len(one.Problems) > 0 {
+					assert.NotRegexp(t, "excluded|not indexed|left out|never", one.Found, "what is not so")
+				}
 			}
 			for _, name := range found {
 				reached[name] = true
