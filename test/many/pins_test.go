@@ -56,6 +56,7 @@ func (p *pinned) change(ctx context.Context, n int) {
 			call.End(histories.Answer{})
 			return
 		case !errors.Is(err, keep.ErrConflict):
+			call.Forget() // it may have been made, at any time
 			return
 		}
 		if err = pass.Refresh(ctx); err != nil {
