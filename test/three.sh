@@ -66,6 +66,8 @@ cluster:
   site: Berlin
   servers: [nats://${nodes[0]}, nats://${nodes[1]}, nats://${nodes[2]}]
   keyFile: $folder/cluster.key
+sandbox:
+  account: ${names[i]}
 EOF
 done
 bin/adgateway cluster init --config "$folder/gw1/adgateway.yaml"

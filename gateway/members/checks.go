@@ -90,6 +90,27 @@ func (s *Self) why() error {
 	return errors.New("the process did not run")
 }
 
+// mostConnections is how many connections a controller takes of one account (facts D19).
+const mostConnections = 5
+
+// crowded returns why gateways of a site may be refused connections to its controller, as
+// they use one account (many W15); empty: they do not.
+func crowded(live []Member, own Member) string {
+	var others []string
+	connections := own.Connections
+	for i := range live {
+		other := &live[i]
+		if other.Name != own.Name && own.Account != "" && other.Site == own.Site && strings.EqualFold(other.Account, own.Account) {
+			others, connections = append(others, "'"+other.Name+"'"), connections+other.Connections
+		}
+	}
+	if len(others) == 0 || connections <= mostConnections {
+		return ""
+	}
+	return fmt.Sprintf("the account %s is that of %s, too, and all of them may open %d connections to a domain controller, which takes %d of an account and refuses more: give each gateway an account of its own, or fewer sessions (pool.directorySessions)",
+		own.Account, strings.Join(others, " and "), connections, mostConnections)
+}
+
 func apart(skew time.Duration) string {
 	if skew < 0 {
 		return (-skew).Round(100*time.Millisecond).String() + " behind"
@@ -130,6 +151,9 @@ func (s *Self) Checks() []Check {
 		if other.Settings != s.own.Settings {
 			differ = append(differ, fmt.Sprintf("'%s' has other limits, roles or keeping times: make the settings equal", other.Name))
 		}
+	}
+	if crowded := crowded(live, s.own.Member); crowded != "" {
+		differ = append(differ, crowded)
 	}
 	if len(differ) > 0 {
 		agreement.Degraded, agreement.Reason = true, strings.Join(differ, "; ")

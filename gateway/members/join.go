@@ -129,7 +129,7 @@ func (s *Self) claim(ctx context.Context, on disk) error {
 	}
 	own := heartbeat{Member: Member{
 		Name: s.options.Name, Incarnation: strconv.FormatUint(on.Number, 10), Version: s.options.Version, Format: s.store.Newest(),
-		Started: now, Clock: now, Site: s.options.Site, KeyVersion: s.options.KeyVersion, Settings: s.options.Settings,
+		Started: now, Clock: now, Site: s.options.Site, KeyVersion: s.options.KeyVersion, Settings: s.options.Settings, Connections: s.options.Connections,
 	}}
 	beat, err := change(s.store, heartbeats, own.Name, lastAt, own, now.Add(remembered))
 	if err != nil {

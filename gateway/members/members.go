@@ -60,6 +60,8 @@ type Member struct {
 	Reach       map[string]bool `json:"reach,omitempty"` // by lane: whether it reaches the pinned server
 	KeyVersion  int             `json:"keyVersion,omitempty"`
 	Settings    string          `json:"settings,omitempty"` // digest of those that must be equal everywhere
+	Account     string          `json:"account,omitempty"`  // with which its sessions connect to domain controllers; empty: not known yet
+	Connections int             `json:"connections,omitempty"`
 }
 
 // heartbeat is a member as it is kept.
@@ -98,7 +100,9 @@ type Options struct {
 	Site       string
 	Settings   string // digest of the settings that must be equal everywhere (many W23)
 	KeyVersion int
-	ClockWarn  time.Duration // difference of clocks to warn of; zero: 2 s
+	// Connections is how many this gateway may have to a domain controller at once.
+	Connections int
+	ClockWarn   time.Duration // difference of clocks to warn of; zero: 2 s
 
 	// Check is asked before each try to join later ([New]), and returns why it must not; nil:
 	// nothing is in the way.
@@ -435,7 +439,7 @@ func (s *Self) Report(set func(*Member)) {
 	defer s.mu.Unlock()
 	was := s.own.Member
 	set(&s.own.Member)
-	s.news = s.news || !maps.Equal(was.Reach, s.own.Reach)
+	s.news = s.news || !maps.Equal(was.Reach, s.own.Reach) || was.Account != s.own.Account
 	s.own.Name, s.own.Incarnation, s.own.Started, s.own.Clock = was.Name, was.Incarnation, was.Started, was.Clock
 }
 

@@ -373,3 +373,48 @@ func TestLeave(t *testing.T) {
 	assert.ErrorIs(t, pass.Refresh(t.Context()), members.ErrFenced)
 	c.join("b", 0)
 }
+
+// TestOneAccountForSeveralGateways: a controller takes five connections of an account (many
+// W15).
+func TestOneAccountForSeveralGateways(t *testing.T) {
+	for name, test := range map[string]struct {
+		accounts    [2]string
+		sites       [2]string
+		connections [2]int
+		told        bool
+	}{
+		"of their own":      {[2]string{`CORP\gw1$`, `CORP\gw2$`}, [2]string{"", ""}, [2]int{4, 4}, false},
+		"one for both":      {[2]string{`CORP\gw$`, `corp\GW$`}, [2]string{"", ""}, [2]int{4, 4}, true},
+		"one, few sessions": {[2]string{`CORP\gw$`, `CORP\gw$`}, [2]string{"", ""}, [2]int{3, 2}, false},
+		"at two sites":      {[2]string{`CORP\gw$`, `CORP\gw$`}, [2]string{"Berlin", "Rome"}, [2]int{4, 4}, false},
+		"not known yet":     {[2]string{"", ""}, [2]string{"", ""}, [2]int{4, 4}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			var all []*members.Self
+			for i, gateway := range []string{"a", "b"} {
+				o := c.options(gateway, 0)
+				o.Site, o.Connections = test.sites[i], test.connections[i]
+				s, err := members.Join(t.Context(), c.store, o)
+				require.NoError(t, err)
+				s.Report(func(m *members.Member) { m.Account = test.accounts[i] })
+				all = append(all, s)
+			}
+			c.pass(2*time.Second, all...)
+			reason := ""
+			for _, check := range all[0].Checks() {
+				require.True(t, check.OK)
+				if check.Name == "agreement" {
+					assert.Equal(t, test.told, check.Degraded)
+					reason = check.Reason
+				}
+			}
+			if test.told {
+				assert.Contains(t, reason, "8 connections")
+				assert.Contains(t, reason, "'b'")
+			} else {
+				assert.Empty(t, reason)
+			}
+		})
+	}
+}

@@ -216,7 +216,7 @@ func memberOptions(o Options) members.Options {
 	c := o.Settings.Cluster
 	return members.Options{
 		Name: c.Gateway, File: clusterFile(o, "member"), Version: o.Version.Version,
-		Site: c.Site, Settings: agreed(o.Settings), ClockWarn: c.ClockWarn, Now: o.Now,
+		Site: c.Site, Settings: agreed(o.Settings), Connections: o.Settings.Pool.DirectorySessions, ClockWarn: c.ClockWarn, Now: o.Now,
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/every"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/members"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/signin"
 	"adgateway/gateway/tlscert"
@@ -251,6 +252,16 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Pages:        s.pages(o),
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
+}
+
+// UsesAccount tells the other gateways of a cluster which account the sessions of this one
+// run as. One that each Windows has connects to controllers as its host.
+func (s *Stack) UsesAccount(name string) {
+	domain, _, _ := strings.Cut(name, `\`)
+	if slices.Contains([]string{"NT SERVICE", "NT AUTHORITY"}, strings.ToUpper(domain)) {
+		return
+	}
+	s.kept.member().Report(func(m *members.Member) { m.Account = name })
 }
 
 // laneReady reports whether a lane has a session.
