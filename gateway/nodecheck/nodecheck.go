@@ -17,11 +17,10 @@ import (
 	"adgateway/gateway/keep/natsstore"
 )
 
-// kind and key are where the last comparison is in the store.
-const (
-	kind keep.Kind = "nodecheck"
-	key            = "last"
-)
+// kind is that of the last comparison in the store, and key its key.
+const kind keep.Kind = "nodecheck"
+
+const key = "last"
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
 var Kinds = []keep.Kind{kind}
