@@ -67,8 +67,8 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 	return nil
 }
 
-// decideTogether makes the batch of some shares in a store. It is composed anew as long as others are
-// faster, and tried again while it is not known whether it was made (many W3).
+// decideTogether makes the batch of some shares in a store. It is composed anew as long as
+// others are faster, and tried again while it is not known whether it was made (many W3).
 func (s *Server) decideTogether(ctx context.Context, in *keep.Sealed, shares []share) error {
 	until := time.Now().Add(mostDoubt)
 	for pause := 10 * time.Millisecond; ; {

@@ -149,7 +149,8 @@ func (s *Server) settleRecord(ctx context.Context, id string, outcome ps.Outcome
 }
 
 // TakeOver settles the changes of other gateways that are gone, and those of this one whose
-// outcome could not be kept: it finds out what became of them, and completes their records. Those that cannot be read yet are left, and counted.
+// outcome could not be kept: it finds out what became of them, and completes their records.
+// Those that cannot be read yet are left, and counted.
 // It does nothing for a gateway alone, and for one that must not make changes: its clock may
 // say that a run has ended which still goes on.
 func (s *Server) TakeOver(ctx context.Context) (left int, err error) {

@@ -222,7 +222,11 @@ func memberOptions(o Options) members.Options {
 
 // agreed returns the digest of the settings that all gateways must have alike (many W23).
 func agreed(s *config.Settings) string {
-	text, err := json.Marshal([]any{s.Limits, s.Changes, s.Idempotency, s.Names, s.Plans, s.Jobs, s.SignIn, s.Cluster.SettleDelay, s.Cluster.Loss})
+	all := []any{s.Limits, s.Changes, s.Idempotency, s.Names, s.Plans, s.Jobs, s.SignIn, s.Cluster.SettleDelay}
+	if s.Cluster.Loss != config.LossClosed { // versions without the setting agree on that
+		all = append(all, s.Cluster.Loss)
+	}
+	text, err := json.Marshal(all)
 	if err != nil {
 		panic(err) // these are plain values
 	}
