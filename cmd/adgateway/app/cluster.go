@@ -546,7 +546,10 @@ func CreateCluster(ctx context.Context, o Options, replicas int) (newKey bool, e
 	if err != nil {
 		return false, err
 	}
-	if err := natsstore.CreateAt(ctx, endpoint, natsstore.StreamOptions{Name: c.Name, Replicas: replicas}); err != nil {
+	waits := func(reason error) {
+		o.Log.WithError(reason).Warn("cluster: the nodes of the engine have no leader yet; trying again")
+	}
+	if err := natsstore.CreateAt(ctx, endpoint, natsstore.StreamOptions{Name: c.Name, Replicas: replicas, Waits: waits}); err != nil {
 		return false, err
 	}
 	err = withShared(ctx, o, func(shared *natsstore.Store) error {

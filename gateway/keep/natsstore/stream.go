@@ -1,9 +1,11 @@
 package natsstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,6 +20,11 @@ type StreamOptions struct {
 	Name     string // of the store: letters, digits, hyphens
 	Replicas int    // 1, 3 or 5
 	MaxBytes int64  // 0 is unbounded
+
+	// Patience is how long [CreateAt] tries while the nodes have no leader, as for a while
+	// after their start; 0 is a minute. Waits is told why it tries again; nil is nobody.
+	Patience time.Duration
+	Waits    func(reason error)
 }
 
 // StreamName returns the name of the stream of a store.
@@ -63,7 +70,8 @@ func Create(ctx context.Context, js jetstream.JetStream, o StreamOptions) error 
 	return nil
 }
 
-// CreateAt is Create by a connection of its own.
+// CreateAt is Create by a connection of its own. While the nodes choose a leader they lose
+// requests, or refuse them: these are sent again, until [StreamOptions.Patience] is over.
 func CreateAt(ctx context.Context, e Endpoint, o StreamOptions) error {
 	conn, err := e.Connect(nats.Name("adgateway cluster init"), nats.Timeout(requestTimeout))
 	if err != nil {
@@ -74,8 +82,50 @@ func CreateAt(ctx context.Context, e Endpoint, o StreamOptions) error {
 	if err != nil {
 		return err
 	}
+	patience := cmp.Or(o.Patience, time.Minute)
+	until := time.Now().Add(patience)
+	for {
+		err = createOnce(ctx, js, o)
+		switch {
+		case err == nil || ctx.Err() != nil || !passes(err):
+			return err
+		case time.Now().After(until):
+			return fmt.Errorf("%w for %s: see that most of its nodes run and reach each other ('adgateway-engine doctor' on each), and run this again: %w", errNoLeader, patience, unreachable(err))
+		}
+		if o.Waits != nil {
+			o.Waits(err)
+		}
+		select {
+		case <-time.After(createPause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// createPause is how soon a stream that could not be made is tried again.
+const createPause = 250 * time.Millisecond
+
+var errNoLeader = errors.New("the engine has made no stream, as its nodes had no leader")
+
+func createOnce(ctx context.Context, js jetstream.JetStream, o StreamOptions) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
 	return Create(ctx, js, o)
 }
+
+// passes reports whether a stream that could not be made can be as soon as the nodes have
+// a leader, or is there because only the answer was lost.
+func passes(err error) bool {
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) {
+		return refused.Code >= http.StatusInternalServerError || refused.ErrorCode == noPeers || refused.ErrorCode == jetstream.JSErrCodeStreamNameInUse
+	}
+	return errors.Is(Explain(err), keep.ErrUnreachable)
+}
+
+// noPeers is given while too few nodes are known to run.
+const noPeers jetstream.ErrorCode = 10005
 
 // leaderState returns the state of a stream as its leader has it.
 func leaderState(ctx context.Context, stream jetstream.Stream) (*jetstream.StreamInfo, error) {

@@ -59,7 +59,8 @@ func clusterInitCommand() *cobra.Command {
 		Long: "Makes the stream of the shared store on the engine (cluster.servers), and the key that seals\n" +
 			"what is in it (cluster.keyFile). What is there already stays as it is: a store that has a key\n" +
 			"gets no other one, and the key file must be its. Copy the key to the\n" +
-			"other gateways by a way that nobody else can read, and keep a copy where the backups are.",
+			"other gateways by a way that nobody else can read, and keep a copy where the backups are.\n" +
+			"Nodes that have just started have no leader for some seconds: it is waited for, for a minute.",
 		Example: "  adgateway cluster init",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
 		if replicas == 0 {

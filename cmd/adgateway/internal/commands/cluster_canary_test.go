@@ -78,11 +78,7 @@ func overhear(t *testing.T, settings ...string) *overheard {
 	o.engine.Tap(func(b []byte) { _, _ = o.between.Write(b) })
 	names := []string{"gw1", "gw2", "gw3"}
 	o.folder, o.files = clusterSettings(t, o.engine, names...)
-	require.Eventually(t, func() bool { // a request is lost while the nodes choose another leader
-		ctx, cancel := context.WithTimeout(t.Context(), patience/10)
-		defer cancel()
-		return Run(ctx, []string{"cluster", "init", "--replicas=3", "--config=" + o.files[0]}, io.Discard, io.Discard) == 0
-	}, patience, 10*time.Millisecond)
+	command(t, "cluster", "init", "--replicas=3", "--config="+o.files[0])
 
 	listener := o.engine.Connect()
 	_, err := listener.Subscribe(">", func(m *nats.Msg) { fmt.Fprintf(&o.messages, "%s %s %v\n%s\n", m.Subject, m.Reply, m.Header, m.Data) })
