@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"adgateway/gateway/auth"
 	"adgateway/gateway/keep"
 )
@@ -38,10 +40,10 @@ type Options struct {
 	Record func(Event)
 	Now    func() time.Time // nil: time.Now
 
-	// Store keeps the sessions, so that [Gate.Restore] can continue them. Nil: they end with
-	// the gate.
+	// Store keeps the sessions, what their pages are about to do, and the tries. Gates that
+	// share it have them in common. Nil: they end with the gate.
 	Store *keep.Sealed
-	// Problem is told why a session could not be kept. Nil: nobody is.
+	// Problem is told what could not be kept, or read, and why. Nil: nobody is.
 	Problem func(error)
 }
 
@@ -59,52 +61,37 @@ type Event struct {
 // for a wrong one.
 var ErrTooMany = errors.New("signin: too many tries")
 
-// Gate signs people in and keeps their sessions by hash, in memory and in a store if there
-// is one. It is safe for concurrent use.
+// ErrStore is joined with why the store that several gates share cannot be used: nobody
+// signs in meanwhile. It is joined with ErrRewound if the store has lost changes.
+var (
+	ErrStore   = errors.New("signin: the store that the gateways share cannot be used")
+	ErrRewound = errors.New("signin: it has lost changes")
+)
+
+// Gate signs people in and keeps their sessions by hash. It is safe for concurrent use.
 type Gate struct {
 	o     Options
-	key   [32]byte // of the tokens in forms
-	tries *tries
+	key   [32]byte     // of the tokens in forms
+	own   *keep.Sealed // in memory, for what the store cannot keep
+	since time.Time    // when the gate was made
 
-	mu       sync.Mutex
-	sessions map[sum]*Session
-	ended    map[sum]*Session // that are still in the store
-	links    map[sum]*link
+	addresses *addresses
+	asking    asking
+
+	mu    sync.Mutex
+	uses  *simplelru.LRU[sum, use] // of sessions here
+	ended map[sum]*Session         // that are still in the store
+	links map[sum]*link
 }
 
-// Limits of what a gate keeps.
 const (
-	sessionsEach = 5    // of a credential; the oldest ends
-	sessionsMost = 5000 // the oldest ends
+	sessionsEach = 5 // of a person or a token; the oldest ends
 	linkLife     = 10 * time.Minute
 )
 
 type link struct {
 	person  *Person
 	expires time.Time
-}
-
-// Session is a person, or a token, that is signed in.
-type Session struct {
-	Name string
-	Kind string // KindPerson, or that of a credential
-
-	person *Person // nil: a token
-	token  string
-	gate   *Gate
-	client netip.Addr
-
-	startedAt, usedAt, checkedAt, savedAt time.Time // guarded by the gate, and so are those that follow
-	principals                            []*auth.Principal
-	groups                                []string // of the person, when it was last asked for
-
-	sealed   []byte     // the token
-	keeping  sync.Mutex // held while the store is used; guards the fields below
-	revision keep.Revision
-	ended    bool
-
-	// Steps are what the session is about to do, or did; of the pages.
-	Steps sync.Map
 }
 
 // NewGate returns a gate without sessions.
@@ -120,12 +107,16 @@ func NewGate(o Options) *Gate {
 	if o.Problem == nil {
 		o.Problem = func(error) {}
 	}
-	g := &Gate{o: o, tries: newTries(o.Now), sessions: map[sum]*Session{}, links: map[sum]*link{}}
-	if o.Store != nil {
-		copy(g.key[:], o.Store.Sum([]byte("forms"))) // those that are open in a browser can still be sent
-	} else {
-		_, _ = rand.Read(g.key[:]) // never fails
+	g := &Gate{
+		o: o, own: inMemory(o.Now), since: o.Now(), addresses: newAddresses(o.Now),
+		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
 	}
+	g.asking <- time.Time{}
+	if o.Store == nil {
+		g.o.Store = g.own
+	}
+	g.uses, _ = simplelru.NewLRU[sum, use](remembered, nil) // fails only for size < 1
+	copy(g.key[:], g.o.Store.Sum([]byte("forms")))          // those that are open in a browser can be sent to every gateway
 	return g
 }
 
@@ -164,8 +155,8 @@ func (g *Gate) FormValid(cookie, token string) bool {
 }
 
 // Password signs a person in and returns the id of the new session. It wipes the
-// password. The error is ErrRefused, ErrTooMany, ErrMustChange, ErrExpired, or why the
-// directory could not answer.
+// password. The error is ErrRefused, ErrTooMany, ErrMustChange, ErrExpired, [ErrStore], or
+// why the directory could not answer.
 func (g *Gate) Password(ctx context.Context, name string, password []byte, client netip.Addr) (string, error) {
 	defer clear(password)
 	if g.o.Directory == nil {
@@ -176,9 +167,15 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 		g.o.Record(Event{What: "refused", Client: client, Reason: "the name or the password has no valid form"})
 		return "", ErrRefused
 	}
-	if g.tries.full(client) { // before anything is asked
-		g.o.Record(Event{What: "refused", Name: account, Kind: KindPerson, Client: client, Reason: "too many tries from this address; the directory was not asked"})
-		return "", ErrTooMany
+	refused := func(reason string, err error) (string, error) {
+		g.o.Record(Event{What: "refused", Name: account, Kind: KindPerson, Client: client, Reason: reason})
+		return "", err
+	}
+	if g.addresses.full(client) { // before anything is asked
+		return refused("too many tries from this address; the directory was not asked", ErrTooMany)
+	}
+	if err := g.lost(); err != nil {
+		return refused(err.Error(), err)
 	}
 	key, _, _ := strings.Cut(account, "@") // unless it is known better
 	most, window := g.o.Tries, StandardWindow
@@ -189,28 +186,30 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 			most, window = allowed(g.o.Tries, threshold), max(counts, StandardWindow)
 		}
 	}
-	key = fold(key)
-	if !g.tries.take(key, client, most, window) {
-		g.o.Record(Event{What: "refused", Name: account, Kind: KindPerson, Client: client, Reason: "too many tries; the directory was not asked"})
-		return "", ErrTooMany
+	t := &try{gate: g, account: fold(key), at: g.o.Now()}
+	switch err := t.take(ctx, client, most, window); {
+	case errors.Is(err, ErrTooMany):
+		return refused("too many tries; the directory was not asked", err)
+	case err != nil:
+		return refused(err.Error(), err)
 	}
 	person, err := g.o.Directory.Check(ctx, domain, account, password)
 	switch {
 	case err == nil:
-		g.tries.right(key, client)
-		return g.start(&Session{Name: person.Name, Kind: KindPerson, person: person, client: client, principals: principals(person, g.o.Roles)}), nil
+		g.addresses.right(client)
+		return g.start(ctx, ofPerson(person, client), "", t)
 	case errors.Is(err, ErrMustChange), errors.Is(err, ErrExpired):
-		g.tries.right(key, client)
+		g.addresses.right(client)
+		t.change(ctx, t.forgiven)
 	case !errors.Is(err, ErrRefused):
-		g.tries.withdrawn(key)
+		t.change(ctx, t.withdrawn)
 	}
-	g.o.Record(Event{What: "refused", Name: account, Kind: KindPerson, Client: client, Reason: err.Error()})
-	return "", err
+	return refused(err.Error(), err)
 }
 
 // Token signs the holder of a token in and returns the id of the new session. The error
-// is a [*auth.Refusal].
-func (g *Gate) Token(token string, client netip.Addr) (string, error) {
+// is a [*auth.Refusal], or [ErrStore].
+func (g *Gate) Token(ctx context.Context, token string, client netip.Addr) (string, error) {
 	if g.o.Tokens == nil {
 		return "", ErrUnsupported
 	}
@@ -219,7 +218,7 @@ func (g *Gate) Token(token string, client netip.Addr) (string, error) {
 		g.o.Record(Event{What: "refused", Client: client, Reason: "the token is not valid"})
 		return "", err
 	}
-	return g.start(&Session{Name: p.Name, Kind: p.Kind, token: token, client: client}), nil
+	return g.start(ctx, &stored{Name: p.Name, Kind: p.Kind, Client: client}, token, nil)
 }
 
 // byToken returns the principal of a token as it is now, in the dialect of the pages.
@@ -234,7 +233,8 @@ func (g *Gate) byToken(token string, client netip.Addr) (*auth.Principal, error)
 	return &own, nil
 }
 
-// Link returns the code of a link that signs a person in once, within ten minutes.
+// Link returns the code of a link that signs a person in once, within ten minutes, at this
+// gate.
 func (g *Gate) Link(person *Person) string {
 	code := NewID()
 	g.mu.Lock()
@@ -243,8 +243,12 @@ func (g *Gate) Link(person *Person) string {
 	return code
 }
 
-// UseLink uses a link up and returns the id of the new session.
-func (g *Gate) UseLink(code string, client netip.Addr) (string, error) {
+// UseLink uses a link up and returns the id of the new session. The error is ErrRefused,
+// or [ErrStore].
+func (g *Gate) UseLink(ctx context.Context, code string, client netip.Addr) (string, error) {
+	if err := g.lost(); err != nil { // the link can be used later
+		return "", err
+	}
 	sum := sumOf(code)
 	g.mu.Lock()
 	found := g.links[sum]
@@ -254,6 +258,5 @@ func (g *Gate) UseLink(code string, client netip.Addr) (string, error) {
 		g.o.Record(Event{What: "refused", Client: client, Reason: "the link was used, has expired or was never made"})
 		return "", ErrRefused
 	}
-	p := found.person
-	return g.start(&Session{Name: p.Name, Kind: KindPerson, person: p, client: client, principals: principals(p, g.o.Roles)}), nil
+	return g.start(ctx, ofPerson(found.person, client), "", nil)
 }

@@ -3,6 +3,8 @@ package signin
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/keep"
 )
 
 var root = &url.URL{Path: "/"}
@@ -37,99 +40,129 @@ func account(typed string, domains []string) (name, before string, err error) {
 	return name, before, nil
 }
 
-// start keeps a new session. The oldest ones of the same credential end beyond the limit.
-func (g *Gate) start(s *Session) string {
-	id := NewID()
-	now := g.o.Now()
-	s.gate, s.startedAt, s.usedAt, s.checkedAt, s.savedAt = g, now, now, now, now
-	kept := true
-	if s.person != nil {
-		s.groups = s.person.Groups
-	} else if err := s.sealToken(id); err != nil {
-		kept = false
-		g.o.Problem(err)
+// Session is a person, or a token, that is signed in, as one request has found it.
+type Session struct {
+	Name string
+	Kind string // KindPerson, or that of a credential
+
+	gate       *Gate
+	key        sum
+	in         *keep.Sealed // where it is kept
+	revision   keep.Revision
+	kept       stored
+	token      string            // if it is not a person's
+	principals []*auth.Principal // of the person
+}
+
+// use is what a gate knows of the use of a session here.
+type use struct{ at, savedAt time.Time }
+
+// ofPerson returns what is kept of a new session of a person.
+func ofPerson(p *Person, client netip.Addr) *stored {
+	return &stored{Name: p.Name, Kind: KindPerson, Person: p, Client: client}
+}
+
+// start keeps a new session, which proves a try right if there was one, and returns its id.
+// The oldest ones of the same credential end beyond the limit.
+func (g *Gate) start(ctx context.Context, kept *stored, token string, proved *try) (id string, err error) {
+	id, now := NewID(), g.o.Now()
+	kept.Started, kept.Used, kept.Checked = now, now, now
+	if kept.Person == nil {
+		if kept.Token, err = sealToken(id, token); err != nil {
+			return "", err
+		}
 	}
 	key := sumOf(id)
-	g.mu.Lock()
-	for key, other := range g.sessions {
-		if g.over(other, now) {
-			g.drop(key)
+	err = g.decide(ctx, func(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+		all, err := g.joinOthers(ctx, in, kept, key)
+		if err != nil {
+			return nil, err
 		}
-	}
-	g.limit(func(other *Session) bool { return other.Kind == s.Kind && fold(other.Name) == fold(s.Name) }, sessionsEach-1)
-	g.limit(func(*Session) bool { return true }, sessionsMost-1)
-	g.sessions[key] = s
-	g.o.Record(s.event("signed in", ""))
-	g.mu.Unlock()
-	g.forget()
-	if kept {
-		g.save(key, s)
-	}
-	return id
-}
-
-// limit ends the oldest sessions that match until no more than most are left.
-func (g *Gate) limit(match func(*Session) bool, most int) {
-	var keys []sum
-	for key, s := range g.sessions {
-		if match(s) {
-			keys = append(keys, key)
+		set, err := g.change(in, key, keep.Absent, kept)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, set)
+		if proved != nil {
+			forgiven, err := proved.forgiven(ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, forgiven...)
+		}
+		return all, nil
+	})
+	if err != nil {
+		g.o.Record(kept.event("refused", err.Error()))
+		return "", err
 	}
-	if len(keys) <= most {
-		return
-	}
-	slices.SortFunc(keys, func(a, b sum) int { return g.sessions[a].startedAt.Compare(g.sessions[b].startedAt) })
-	for _, key := range keys[:len(keys)-most] {
-		g.drop(key)
-	}
+	g.o.Record(kept.event("signed in", ""))
+	return id, nil
 }
 
-func (g *Gate) over(s *Session, now time.Time) bool {
-	return now.Sub(s.usedAt) >= g.o.Idle || now.Sub(s.startedAt) >= g.o.Max
+// over reports whether a session has ended by itself.
+func (g *Gate) over(s *stored, usedAt, now time.Time) bool {
+	return now.Sub(usedAt) >= g.o.Idle || now.Sub(s.Started) >= g.o.Max
 }
 
-func (s *Session) event(what, reason string) Event {
-	e := Event{What: what, Name: s.Name, Kind: s.Kind, Client: s.client, Reason: reason}
-	if s.person != nil {
-		e.SID = s.person.SID
+func (s *stored) event(what, reason string) Event {
+	e := Event{What: what, Name: s.Name, Kind: s.Kind, Client: s.Client, Reason: reason}
+	if s.Person != nil {
+		e.SID = s.Person.SID
 	}
 	return e
 }
 
 // Find returns the session with an id, or nil if there is none, or none any more. From
-// time to time it asks whether the person may still log on.
-func (g *Gate) Find(ctx context.Context, id string) *Session {
-	if id == "" {
-		return nil
+// time to time it asks whether the person may still log on; it fails with [ErrStore] if
+// that is due while nobody knows whether another gateway has ended the session.
+func (g *Gate) Find(ctx context.Context, id string) (*Session, error) {
+	s, _ := g.lookUp(ctx, id) // what cannot be looked up is not known here
+	if s == nil || !s.openToken(id) {
+		return nil, nil
 	}
-	key, now := sumOf(id), g.o.Now()
-	g.mu.Lock()
-	s := g.sessions[key]
-	if s == nil || g.over(s, now) || !s.openToken(id) {
-		g.drop(key)
-		g.mu.Unlock()
-		g.forget()
-		return nil
-	}
-	s.usedAt = now
-	due := s.person != nil && g.o.Directory != nil && now.Sub(s.checkedAt) >= g.o.Recheck
-	save := now.Sub(s.savedAt) >= saveEvery
-	if save {
-		s.savedAt = now
-	}
-	g.mu.Unlock()
-	if !due || g.recheck(ctx, s, now) {
-		if save {
-			g.save(key, s)
+	now := g.o.Now()
+	due := s.kept.Checked.Before(g.since) || now.Sub(s.kept.Checked) >= g.o.Recheck
+	if due {
+		if err := g.lost(); err != nil {
+			return nil, err
 		}
-		return s
+		if !g.recheck(ctx, s, now) {
+			return nil, g.end(ctx, s)
+		}
+	} else {
+		s.principals = s.roles()
 	}
+	g.used(ctx, s, now, due && s.kept.Checked.Equal(now))
+	return s, nil
+}
+
+// roles returns what the person of a session may do.
+func (s *Session) roles() []*auth.Principal {
+	if s.kept.Person == nil {
+		return nil
+	}
+	return principals(s.kept.Person, s.gate.o.Roles)
+}
+
+// used notes that a session is used, and keeps it if that is due or was changed.
+func (g *Gate) used(ctx context.Context, s *Session, now time.Time, changed bool) {
 	g.mu.Lock()
-	g.drop(key)
+	last, _ := g.uses.Get(s.key)
+	due := changed || now.Sub(s.kept.Used) >= saveEvery && now.Sub(last.savedAt) >= saveEvery
+	last.at = now
+	if due {
+		last.savedAt = now
+	}
+	g.uses.Add(s.key, last)
 	g.mu.Unlock()
-	g.forget()
-	return nil
+	if !due || g.lost() != nil {
+		return
+	}
+	s.kept.Used = now
+	if err := g.save(ctx, s); err != nil && !errors.Is(err, keep.ErrConflict) { // another request has kept it, or ended it
+		g.o.Problem(fmt.Errorf("the use of a session could not be kept: %w", err))
+	}
 }
 
 // unreachable is how long a session goes on while the directory does not answer.
@@ -138,21 +171,24 @@ const unreachable = 15 * time.Minute
 // recheck asks the directory for the person of a session, and reports whether the
 // session goes on.
 func (g *Gate) recheck(ctx context.Context, s *Session, now time.Time) bool {
-	person, err := g.o.Directory.Groups(ctx, s.person.SID)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case err == nil:
-		s.checkedAt, s.groups, s.principals = now, person.Groups, principals(person, g.o.Roles)
-		return true
-	case errors.Is(err, ErrRefused):
-		g.o.Record(s.event("ended", "the account may not log on any more"))
-		return false
-	case now.Sub(s.checkedAt) < g.o.Recheck+unreachable:
-		s.principals = readers(s.principals)
+	if s.kept.Person == nil || g.o.Directory == nil { // a token is checked at each request
+		s.kept.Checked, s.principals = now, s.roles()
 		return true
 	}
-	g.o.Record(s.event("ended", "the directory did not answer for too long"))
+	person, err := g.o.Directory.Groups(ctx, s.kept.Person.SID)
+	switch {
+	case err == nil:
+		s.kept.Checked, s.kept.Person = now, &Person{SID: s.kept.Person.SID, Name: s.kept.Person.Name, Groups: person.Groups}
+		s.principals = s.roles()
+		return true
+	case errors.Is(err, ErrRefused):
+		g.o.Record(s.kept.event("ended", "the account may not log on any more"))
+		return false
+	case now.Sub(s.kept.Checked) < g.o.Recheck+unreachable:
+		s.principals = readers(s.roles())
+		return true
+	}
+	g.o.Record(s.kept.event("ended", "the directory did not answer for too long"))
 	return false
 }
 
@@ -167,29 +203,57 @@ func readers(all []*auth.Principal) []*auth.Principal {
 	return reading
 }
 
-// End ends a session.
-func (g *Gate) End(id string) {
-	key := sumOf(id)
-	g.mu.Lock()
-	if s := g.sessions[key]; s != nil {
-		g.drop(key)
-		g.o.Record(s.event("signed out", ""))
+// End ends a session at all gateways. If it fails with [ErrStore], the session has ended
+// here; the others learn of it when the store can be used, by [Gate.Tidy].
+func (g *Gate) End(ctx context.Context, id string) error {
+	s, err := g.lookUp(ctx, id)
+	if s == nil {
+		return err
 	}
+	g.o.Record(s.kept.event("signed out", ""))
+	return g.end(ctx, s)
+}
+
+// end removes a session from the store, or notes that it must be.
+func (g *Gate) end(ctx context.Context, s *Session) error {
+	err := g.remove(ctx, s)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.uses.Remove(s.key)
+	if err == nil {
+		delete(g.ended, s.key)
+		return nil
+	}
+	if g.ended[s.key] == nil {
+		g.o.Problem(fmt.Errorf("a session that has ended could not be removed from the store; it is tried again: %w", err))
+	}
+	g.ended[s.key] = s
+	return err
+}
+
+// Tidy removes what has ended and could not be removed at once. It is to be called every
+// second or so.
+func (g *Gate) Tidy(ctx context.Context) {
+	g.mu.Lock()
+	ended := slices.Collect(maps.Values(g.ended))
 	g.mu.Unlock()
-	g.forget()
+	for _, s := range ended {
+		if g.lost() == nil {
+			_ = g.end(ctx, s) // it has told why not
+		}
+	}
+	_, _ = g.own.Sweep(ctx) // fails only when it is closed, which it never is
 }
 
 // Principals returns what the session may do: one principal for each role of a person,
 // or that of the token as it is now. The error is a [*auth.Refusal].
 func (s *Session) Principals(client netip.Addr) ([]*auth.Principal, error) {
-	if s.person == nil {
-		p, err := s.gate.byToken(s.token, client)
-		if err != nil {
-			return nil, err
-		}
-		return []*auth.Principal{p}, nil
+	if s.kept.Person != nil {
+		return slices.Clone(s.principals), nil
 	}
-	s.gate.mu.Lock()
-	defer s.gate.mu.Unlock()
-	return slices.Clone(s.principals), nil
+	p, err := s.gate.byToken(s.token, client)
+	if err != nil {
+		return nil, err
+	}
+	return []*auth.Principal{p}, nil
 }

@@ -2,6 +2,16 @@
 // domain, with a token, or with a link that works once. It checks no password itself;
 // a [Directory] does. A [Gate] stops asking it before the domain would lock an account
 // out, gives roles by group, and keeps the sessions.
+//
+// Gateways that share a store have sessions, what the pages keep for them, and the wrong
+// passwords of an account in common: a browser's requests may go to any of them. Each by
+// itself has the tries from an address, which only slow a host down, and the links.
+//
+//	gate.go     the gate, and the ways to sign in
+//	session.go  sessions: their start, use and end
+//	stored.go   what is kept of them, and how it is decided and looked up
+//	steps.go    what the pages keep for a session
+//	tries.go    wrong passwords
 package signin
 
 import (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -55,6 +54,13 @@ func gate(adjust func(*Options)) (g *Gate, d *directory, now *time.Time, events 
 	return NewGate(o), d, now, events
 }
 
+func find(t *testing.T, g *Gate, id string) *Session {
+	t.Helper()
+	s, err := g.Find(t.Context(), id)
+	require.NoError(t, err)
+	return s
+}
+
 func in(t *testing.T, g *Gate, name string) string {
 	t.Helper()
 	id, err := g.Password(t.Context(), name, []byte("right"), client)
@@ -66,26 +72,26 @@ func TestSessionsEnd(t *testing.T) {
 	g, _, now, events := gate(func(*Options) {})
 	idle := in(t, g, "anna")
 	*now = now.Add(14 * time.Minute)
-	require.NotNil(t, g.Find(t.Context(), idle))
+	require.NotNil(t, find(t, g, idle))
 	*now = now.Add(14 * time.Minute)
-	require.NotNil(t, g.Find(t.Context(), idle), "each request keeps it")
+	require.NotNil(t, find(t, g, idle), "each request keeps it")
 	*now = now.Add(15 * time.Minute)
-	assert.Nil(t, g.Find(t.Context(), idle), "without one it ends")
+	assert.Nil(t, find(t, g, idle), "without one it ends")
 
 	busy := in(t, g, "anna")
 	for range 8*6 - 1 {
 		*now = now.Add(10 * time.Minute)
-		require.NotNil(t, g.Find(t.Context(), busy))
+		require.NotNil(t, find(t, g, busy))
 	}
 	*now = now.Add(10 * time.Minute)
-	assert.Nil(t, g.Find(t.Context(), busy), "after eight hours it ends in any case")
+	assert.Nil(t, find(t, g, busy), "after eight hours it ends in any case")
 
 	out := in(t, g, "anna")
-	g.End(out)
-	g.End(out)
-	assert.Nil(t, g.Find(t.Context(), out))
-	assert.Nil(t, g.Find(t.Context(), ""))
-	assert.Nil(t, g.Find(t.Context(), "made up"))
+	require.NoError(t, g.End(t.Context(), out))
+	require.NoError(t, g.End(t.Context(), out))
+	assert.Nil(t, find(t, g, out))
+	assert.Nil(t, find(t, g, ""))
+	assert.Nil(t, find(t, g, "made up"))
 	assert.NotEqual(t, idle, busy, "each sign-in has an id of its own")
 	assert.Equal(t, Event{What: "signed out", Name: "anna", Kind: KindPerson, SID: "S-anna", Client: client}, (*events)[len(*events)-1])
 }
@@ -98,9 +104,9 @@ func TestEachPersonHasFiveSessions(t *testing.T) {
 		ids = append(ids, in(t, g, "Anna"))
 	}
 	other := in(t, g, "bert")
-	assert.Nil(t, g.Find(t.Context(), ids[0]), "the oldest ended")
+	assert.Nil(t, find(t, g, ids[0]), "the oldest ended")
 	for _, id := range append(ids[1:], other) {
-		assert.NotNil(t, g.Find(t.Context(), id))
+		assert.NotNil(t, find(t, g, id))
 	}
 }
 
@@ -108,16 +114,16 @@ func TestLinks(t *testing.T) {
 	g, _, now, events := gate(func(*Options) {})
 	person := &Person{SID: "S-1", Name: "operator", Groups: []string{"desk"}}
 	code := g.Link(person)
-	id, err := g.UseLink(code, client)
+	id, err := g.UseLink(t.Context(), code, client)
 	require.NoError(t, err)
-	require.NotNil(t, g.Find(t.Context(), id))
-	_, err = g.UseLink(code, client)
+	require.NotNil(t, find(t, g, id))
+	_, err = g.UseLink(t.Context(), code, client)
 	require.ErrorIs(t, err, ErrRefused, "it works once")
 	late := g.Link(person)
 	*now = now.Add(linkLife)
-	_, err = g.UseLink(late, client)
+	_, err = g.UseLink(t.Context(), late, client)
 	require.ErrorIs(t, err, ErrRefused, "and for ten minutes")
-	_, err = g.UseLink("", client)
+	_, err = g.UseLink(t.Context(), "", client)
 	require.ErrorIs(t, err, ErrRefused)
 	assert.Equal(t, "refused", (*events)[len(*events)-1].What)
 }
@@ -127,30 +133,30 @@ func TestRecheck(t *testing.T) {
 	id := in(t, g, "anna")
 	*now = now.Add(6 * time.Minute)
 	d.err = errors.New("no domain controller")
-	s := g.Find(t.Context(), id)
+	s := find(t, g, id)
 	require.NotNil(t, s)
 	principals, err := s.Principals(client)
 	require.NoError(t, err)
 	assert.Equal(t, []auth.Scope{auth.UserRead}, principals[0].Scopes, "while nobody answers it only reads")
 	d.err = nil
-	s = g.Find(t.Context(), id)
+	s = find(t, g, id)
 	principals, _ = s.Principals(client)
 	assert.Equal(t, []auth.Scope{auth.UserRead, auth.UserPassword}, principals[0].Scopes)
 
 	d.err = errors.New("no domain controller")
 	for range 3 {
 		*now = now.Add(6 * time.Minute)
-		require.NotNil(t, g.Find(t.Context(), id))
+		require.NotNil(t, find(t, g, id))
 	}
 	*now = now.Add(6 * time.Minute)
-	assert.Nil(t, g.Find(t.Context(), id), "not for longer than a quarter of an hour")
+	assert.Nil(t, find(t, g, id), "not for longer than a quarter of an hour")
 	assert.Equal(t, "the directory did not answer for too long", (*events)[len(*events)-1].Reason)
 
 	d.err = nil
 	id = in(t, g, "anna")
 	d.err = ErrRefused
 	*now = now.Add(6 * time.Minute)
-	assert.Nil(t, g.Find(t.Context(), id), "an account that was disabled ends its sessions")
+	assert.Nil(t, find(t, g, id), "an account that was disabled ends its sessions")
 }
 
 func TestPasswords(t *testing.T) {
@@ -195,18 +201,6 @@ func TestTriesWithoutAPolicy(t *testing.T) {
 			in(t, g, "anna")
 		})
 	}
-}
-
-func TestSessionsAreBounded(t *testing.T) {
-	g, _, now, _ := gate(func(*Options) {})
-	first := in(t, g, "anna")
-	*now = now.Add(time.Second)
-	for i := range sessionsMost - 1 {
-		g.sessions[sumOf(strconv.Itoa(i))] = &Session{Kind: "token", gate: g, startedAt: *now, usedAt: *now}
-	}
-	in(t, g, "bert")
-	assert.Len(t, g.sessions, sessionsMost)
-	assert.Nil(t, g.Find(t.Context(), first), "the oldest ended")
 }
 
 func TestFormTokensBelongToACookie(t *testing.T) {

@@ -5,22 +5,31 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"adgateway/gateway/keep"
 )
 
-// Sessions that are kept in a store go on after a restart of the gateway (many W18). The
-// store knows the hash of a cookie, not the cookie; a token is sealed with a key made of
-// the cookie, so that nobody who has the store and its key has it.
+// What a gate knows is in the store (many W18), so that all gateways that share it know the
+// same, also after a restart. The store knows the hash of a cookie, not the cookie; a token
+// is sealed with a key made of the cookie, so that nobody who has the store and its key has it.
 
-// kind is the kind of sessions in the store.
-const kind keep.Kind = "session"
+const (
+	kind      keep.Kind = "session"       // by the hash of the cookie
+	ownerKind keep.Kind = "session-owner" // the sessions of a person or a token
+	stepKind  keep.Kind = "session-step"  // what the pages keep for a session
+	triesKind keep.Kind = "tries"         // wrong passwords of an account
+)
+
+// Kinds are the kinds of values of this package that outlast a key of the store.
+var Kinds = []keep.Kind{kind, ownerKind, stepKind, triesKind}
 
 // saveEvery is how often the last use of a session is kept at most.
 const saveEvery = time.Minute
@@ -38,113 +47,263 @@ type stored struct {
 	Checked time.Time  `json:"checked"`
 }
 
+// owned are the sessions of a person or a token, the oldest first. Each new one rewrites it,
+// so that there are never more than the limit, wherever they start.
+type owned struct {
+	keep.Formatted
+	Sessions []string `json:"sessions"`
+}
+
 // sum is what the gate knows of the id of a session.
 type sum [32]byte
 
 func sumOf(id string) sum { return sha256.Sum256([]byte(id)) }
 
-// Restore continues the sessions of the gateway before, if they are kept. Whether their
-// people may still log on is asked at their next request.
-func (g *Gate) Restore(ctx context.Context) error {
-	if g.o.Store == nil {
+func (s sum) String() string { return hex.EncodeToString(s[:]) }
+
+// inMemory returns a store that ends with the process.
+func inMemory(now func() time.Time) *keep.Sealed {
+	secret := make([]byte, keep.KeyLength)
+	_, _ = rand.Read(secret) // never fails
+	key, err := keep.NewKey(secret)
+	if err == nil {
+		var store *keep.Sealed
+		if store, err = keep.Seal(keep.NewMemory(now), key); err == nil {
+			return store
+		}
+	}
+	panic(err) // the key has the right length
+}
+
+// lost returns [ErrStore] if the store is shared with others and cannot be used.
+func (g *Gate) lost() error {
+	if !g.o.Store.Remote() {
 		return nil
 	}
-	now := g.o.Now()
+	switch state := g.o.Store.State(); {
+	case state.Rewound != nil:
+		return fmt.Errorf("%w: %w: %w", ErrStore, ErrRewound, state.Rewound)
+	case errors.Is(state.Failed, keep.ErrUnreachable):
+		return fmt.Errorf("%w: %w", ErrStore, state.Failed)
+	}
+	return nil
+}
+
+const (
+	decisions  = 20               // how often a decision is made anew when others change the same
+	writeLimit = 20 * time.Second // of a decision: more than an election takes
+)
+
+// decide makes the changes that compose returns, which reads what they depend on and is
+// called again if others change it. What a store of this gateway alone cannot keep ends
+// with the gate; if it is shared, decide fails with [ErrStore].
+func (g *Gate) decide(ctx context.Context, compose func(context.Context, *keep.Sealed) ([]keep.Change, error)) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit) // the person may leave
+	defer cancel()
+	err := decideIn(ctx, g.o.Store, compose)
+	switch {
+	case err == nil, errors.Is(err, ErrTooMany):
+		return err
+	case g.o.Store.Remote():
+		return fmt.Errorf("%w: %w", ErrStore, err)
+	case g.o.Store == g.own:
+		return err
+	}
+	g.o.Problem(fmt.Errorf("sessions cannot be kept, so that they end with the gateway: %w", err))
+	return decideIn(ctx, g.own, compose)
+}
+
+func decideIn(ctx context.Context, in *keep.Sealed, compose func(context.Context, *keep.Sealed) ([]keep.Change, error)) (err error) {
+	for range decisions {
+		var changes []keep.Change
+		if changes, err = compose(ctx, in); err != nil || len(changes) == 0 {
+			return err
+		}
+		if _, err = in.Apply(ctx, changes...); !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+	}
+	return err
+}
+
+// read reads a value as it is known here, without asking the other gateways: Get would ask
+// them for each value that there is not. The revision is [keep.Absent] if there is none.
+func read[T any, P keep.Value[T]](ctx context.Context, in *keep.Sealed, kind keep.Kind, key string) (value T, revision keep.Revision, err error) {
 	var wrong error
-	err := g.o.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
-		var key sum
-		var kept stored
-		if raw, err := hex.DecodeString(e.Key); err != nil || copy(key[:], raw) != len(key) {
-			wrong = fmt.Errorf("a session has the name %q", e.Key)
-			return true
+	err = in.Range(ctx, kind, key, func(e keep.Entry) bool {
+		if e.Key == key {
+			revision, wrong = e.Revision, keep.Decode(in, e.Value, P(&value))
 		}
-		if err := keep.Decode(g.o.Store, e.Value, &kept); err != nil {
-			wrong = fmt.Errorf("a session: %w", err)
-			return true
-		}
-		s := &Session{
-			Name: kept.Name, Kind: kept.Kind, person: kept.Person, sealed: kept.Token, gate: g, client: kept.Client,
-			startedAt: kept.Started, usedAt: kept.Used, savedAt: kept.Used, checkedAt: kept.Checked, revision: e.Revision,
-		}
-		if asked := now.Add(-g.o.Recheck); s.checkedAt.After(asked) {
-			s.checkedAt = asked
-		}
-		if s.person != nil {
-			s.groups, s.principals = s.person.Groups, principals(s.person, g.o.Roles)
-		}
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if g.sessions[key] == nil && !g.over(s, now) {
-			g.sessions[key] = s
-		}
-		return true
+		return false
 	})
-	return errors.Join(err, wrong)
+	return value, revision, errors.Join(err, wrong)
 }
 
-// save keeps a session as it is now, unless it has ended. g.mu is not held.
-func (g *Gate) save(key sum, s *Session) {
-	if g.o.Store == nil {
-		return
+// lookUp returns the session with an id that has not ended, or nil. If it is not known here,
+// it may have been made by another gateway a moment ago; the error is why that is not known.
+func (g *Gate) lookUp(ctx context.Context, id string) (*Session, error) {
+	if id == "" {
+		return nil, nil
 	}
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
-	if s.ended {
-		return
-	}
+	key := sumOf(id)
 	g.mu.Lock()
-	kept := stored{
-		Name: s.Name, Kind: s.Kind, Token: s.sealed, Client: s.client,
-		Started: s.startedAt, Used: s.usedAt, Checked: s.checkedAt,
-	}
-	if s.person != nil {
-		kept.Person = &Person{SID: s.person.SID, Name: s.person.Name, Groups: s.groups}
+	ended, last := g.ended[key] != nil, time.Time{}
+	if used, known := g.uses.Peek(key); known {
+		last = used.at
 	}
 	g.mu.Unlock()
-	value, err := keep.Encode(g.o.Store, kept)
-	if err == nil {
-		change := keep.Change{Kind: kind, Key: hex.EncodeToString(key[:]), Expect: s.revision, Value: value, Expires: kept.Started.Add(g.o.Max)}
-		var revision keep.Revision
-		if revision, err = g.o.Store.Apply(context.Background(), change); err == nil { // the person may leave, the session stays
-			s.revision = revision
+	if ended {
+		return nil, nil
+	}
+	s := g.known(ctx, key)
+	var err error
+	if s == nil && g.o.Store.Remote() {
+		if err = g.asking.ask(ctx, g.o.Store); err == nil {
+			s = g.known(ctx, key)
 		}
 	}
+	if s == nil {
+		return nil, err
+	}
+	if s.kept.Used.After(last) {
+		last = s.kept.Used
+	}
+	if g.over(&s.kept, last, g.o.Now()) {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// known returns a session as it is known here, or nil.
+func (g *Gate) known(ctx context.Context, key sum) *Session {
+	for _, in := range []*keep.Sealed{g.o.Store, g.own} {
+		kept, revision, err := read[stored](ctx, in, kind, key.String())
+		if err != nil {
+			if ctx.Err() == nil {
+				g.o.Problem(fmt.Errorf("a session cannot be read: %w", err))
+			}
+			continue
+		}
+		if revision != keep.Absent {
+			return &Session{Name: kept.Name, Kind: kept.Kind, gate: g, key: key, in: in, revision: revision, kept: kept}
+		}
+	}
+	return nil
+}
+
+// asking holds when the other gateways were asked last; who has taken it out asks.
+type asking chan time.Time
+
+// askEvery is how often they are asked at most, for all who want to know together: anybody
+// can send cookies that nobody knows.
+const askEvery = 50 * time.Millisecond
+
+// askLimit is how long an answer is waited for.
+const askLimit = 2 * time.Second
+
+// ask returns once a shared store has what the others had when ask was called.
+func (a asking) ask(ctx context.Context, store *keep.Sealed) error {
+	called := time.Now()
+	select {
+	case last := <-a:
+		defer func() { a <- last }()
+		if last.After(called) { // for this one, too
+			return nil
+		}
+		select {
+		case <-time.After(askEvery - time.Since(last)):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		ctx, cancel := context.WithTimeout(ctx, askLimit)
+		defer cancel()
+		last = time.Now()
+		return store.Reach(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// change returns the change that keeps a session as it is.
+func (g *Gate) change(in *keep.Sealed, key sum, expect keep.Revision, kept *stored) (keep.Change, error) {
+	value, err := keep.Encode(in, *kept)
+	expires := kept.Used.Add(g.o.Idle + saveEvery) // it may have been used since then
+	if most := kept.Started.Add(g.o.Max); most.Before(expires) {
+		expires = most
+	}
+	return keep.Change{Kind: kind, Key: key.String(), Expect: expect, Value: value, Expires: expires}, err
+}
+
+// saveLimit is how long a request waits until the use of its session is kept.
+const saveLimit = 2 * time.Second
+
+// save keeps a session as it is now, unless it was changed or has ended.
+func (g *Gate) save(ctx context.Context, s *Session) error {
+	set, err := g.change(s.in, s.key, s.revision, &s.kept)
 	if err != nil {
-		g.o.Problem(fmt.Errorf("a session could not be kept, so that it ends with the gateway: %w", err))
+		return err
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
+	defer cancel()
+	_, err = s.in.Apply(ctx, set)
+	return err
 }
 
-// forget removes the sessions that have ended from the store. g.mu is not held.
-func (g *Gate) forget() {
-	g.mu.Lock()
-	ended := g.ended
-	g.ended = nil
-	g.mu.Unlock()
-	for key, s := range ended {
-		s.keeping.Lock()
-		s.ended = true
-		var err error
-		if s.revision != keep.Absent {
-			_, err = g.o.Store.Apply(context.Background(), keep.Change{Kind: kind, Key: hex.EncodeToString(key[:]), Expect: s.revision})
-		}
-		s.keeping.Unlock()
-		if err != nil && !errors.Is(err, keep.ErrConflict) { // it has expired
-			g.o.Problem(fmt.Errorf("a session that has ended could not be removed from the store: %w", err))
-		}
+// ownerKey is the key of the sessions of the person or the token that a session is of.
+func ownerKey(in *keep.Sealed, kept *stored) string {
+	who := fold(kept.Name)
+	if kept.Person != nil {
+		who = kept.Person.SID
 	}
+	return hex.EncodeToString(in.Sum([]byte("owner of sessions"), []byte(kept.Kind), []byte(who)))
 }
 
-// drop ends a session. g.mu is held; forget must follow.
-func (g *Gate) drop(key sum) {
-	s := g.sessions[key]
-	delete(g.sessions, key)
-	if s == nil || g.o.Store == nil {
-		return
+// joinOthers returns the changes that add a session to those of its owner, and end the
+// oldest beyond the limit.
+func (g *Gate) joinOthers(ctx context.Context, in *keep.Sealed, kept *stored, key sum) (all []keep.Change, err error) {
+	owner := ownerKey(in, kept)
+	others, at, err := read[owned](ctx, in, ownerKind, owner)
+	if err != nil {
+		return nil, err
 	}
-	if g.ended == nil {
-		g.ended = map[sum]*Session{}
+	revisions := map[string]keep.Revision{}
+	others.Sessions = slices.DeleteFunc(others.Sessions, func(other string) bool {
+		var found keep.Revision
+		if err == nil {
+			_, found, err = read[stored](ctx, in, kind, other)
+		}
+		revisions[other] = found
+		return found == keep.Absent
+	})
+	if err != nil {
+		return nil, err
 	}
-	g.ended[key] = s
+	for len(others.Sessions) >= sessionsEach {
+		oldest := others.Sessions[0]
+		others.Sessions = others.Sessions[1:]
+		all = append(all, keep.Change{Kind: kind, Key: oldest, Expect: revisions[oldest]})
+	}
+	others.Sessions = append(others.Sessions, key.String())
+	value, err := keep.Encode(in, others)
+	return append(all, keep.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: kept.Started.Add(g.o.Max)}), err
+}
+
+// remove removes a session from where it is kept.
+func (g *Gate) remove(ctx context.Context, s *Session) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
+	defer cancel()
+	err := decideIn(ctx, s.in, func(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+		e, err := in.Get(ctx, kind, s.key.String())
+		switch {
+		case errors.Is(err, keep.ErrAbsent), errors.Is(err, keep.ErrUnreadable): // nobody can use it
+			return nil, nil
+		}
+		return []keep.Change{{Kind: kind, Key: s.key.String(), Expect: e.Revision}}, err
+	})
+	if err != nil && s.in.Remote() {
+		return fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	return err
 }
 
 // sealer encrypts the token of a session for its cookie.
@@ -160,29 +319,26 @@ func sealer(id string) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// sealToken encrypts the token of a new session.
-func (s *Session) sealToken(id string) error {
+// sealToken encrypts the token of a session for its cookie.
+func sealToken(id, token string) ([]byte, error) {
 	aead, err := sealer(id)
-	if err == nil {
-		s.sealed = aead.Seal(nil, nil, []byte(s.token), nil)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return aead.Seal(nil, nil, []byte(token), nil), nil
 }
 
-// openToken decrypts the token of a session that was restored, and reports whether the
-// session has one or needs none.
+// openToken decrypts the token of a session, and reports whether the session has one or
+// needs none.
 func (s *Session) openToken(id string) bool {
-	if s.person != nil || s.token != "" {
+	if s.kept.Person != nil {
 		return true
 	}
 	aead, err := sealer(id)
 	if err != nil {
 		return false
 	}
-	token, err := aead.Open(nil, nil, s.sealed, nil)
+	token, err := aead.Open(nil, nil, s.kept.Token, nil)
 	s.token = string(token)
 	return err == nil
 }
-
-// Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []keep.Kind{kind}

@@ -1,17 +1,26 @@
 package signin
 
 import (
+	"context"
+	"encoding/hex"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/keep"
 )
 
+// Wrong passwords are counted before the directory is asked: for the domain each one counts
+// towards locking the account out, whichever gateway passes it on. So those of an account
+// are in the store, and all gateways count together. Those from an address are of each
+// gateway: they only keep one host from trying many accounts.
+
 const (
-	remembered    = 20000 // names and addresses, each
+	remembered    = 20000 // addresses, and uses of sessions
 	addressTries  = 20
 	standardTries = 3
 	// StandardWindow is the time for which a wrong password counts when the policy of
@@ -19,65 +28,126 @@ const (
 	StandardWindow = 30 * time.Minute
 )
 
-// tries counts wrong passwords, by account and by address, before the directory is
-// asked: for the domain each wrong one counts towards locking the account out.
-type tries struct {
+// addresses counts wrong passwords by address.
+type addresses struct {
 	now func() time.Time
 
-	mu        sync.Mutex
-	names     *simplelru.LRU[string, []time.Time]
-	addresses *simplelru.LRU[netip.Prefix, []time.Time]
+	mu    sync.Mutex
+	tries *simplelru.LRU[netip.Prefix, []time.Time]
 }
 
-func newTries(now func() time.Time) *tries {
-	t := &tries{now: now}
-	// NewLRU fails only for size < 1.
-	t.names, _ = simplelru.NewLRU[string, []time.Time](remembered, nil)
-	t.addresses, _ = simplelru.NewLRU[netip.Prefix, []time.Time](remembered, nil)
-	return t
+func newAddresses(now func() time.Time) *addresses {
+	a := &addresses{now: now}
+	a.tries, _ = simplelru.NewLRU[netip.Prefix, []time.Time](remembered, nil) // fails only for size < 1
+	return a
 }
 
 // take counts a try as a wrong one, or reports that there were too many.
-func (t *tries) take(name string, client netip.Addr, most int, window time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now, host := t.now(), auth.Host(client)
-	byName, _ := t.names.Get(name)
-	byAddress, _ := t.addresses.Get(host)
-	byName, byAddress = since(byName, now.Add(-window)), since(byAddress, now.Add(-StandardWindow))
-	if len(byName) >= most || len(byAddress) >= addressTries {
+func (a *addresses) take(client netip.Addr) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now, host := a.now(), auth.Host(client)
+	times, _ := a.tries.Get(host)
+	if times = since(times, now.Add(-StandardWindow)); len(times) >= addressTries {
 		return false
 	}
-	t.names.Add(name, append(byName, now))
-	t.addresses.Add(host, append(byAddress, now))
+	a.tries.Add(host, append(times, now))
 	return true
 }
 
 // full reports whether an address has no tries left.
-func (t *tries) full(client netip.Addr) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	times, _ := t.addresses.Peek(auth.Host(client))
-	return len(since(times, t.now().Add(-StandardWindow))) >= addressTries
+func (a *addresses) full(client netip.Addr) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	times, _ := a.tries.Peek(auth.Host(client))
+	return len(since(times, a.now().Add(-StandardWindow))) >= addressTries
 }
 
-// right takes back what [tries.take] counted, and forgets the wrong ones of the account.
-func (t *tries) right(name string, client netip.Addr) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.names.Remove(name)
-	if host := auth.Host(client); t.addresses.Contains(host) {
-		byAddress, _ := t.addresses.Get(host)
-		t.addresses.Add(host, byAddress[:max(len(byAddress)-1, 0)])
+// right takes back what [addresses.take] counted.
+func (a *addresses) right(client netip.Addr) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if host := auth.Host(client); a.tries.Contains(host) {
+		times, _ := a.tries.Get(host)
+		a.tries.Add(host, times[:max(len(times)-1, 0)])
 	}
 }
 
-// withdrawn takes back a try for which the directory was not able to answer.
-func (t *tries) withdrawn(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if byName, ok := t.names.Get(name); ok {
-		t.names.Add(name, byName[:max(len(byName)-1, 0)])
+// tried are the wrong passwords of an account in the store.
+type tried struct {
+	keep.Formatted
+	Times   []time.Time `json:"times"`
+	Expires time.Time   `json:"expires"` // when none of them counts any more
+}
+
+// try is one of the account that a password is tried of, whose name is folded.
+type try struct {
+	gate    *Gate
+	account string
+	at      time.Time
+}
+
+func (t *try) key(in *keep.Sealed) string {
+	return hex.EncodeToString(in.Sum([]byte("tries"), []byte(t.account)))
+}
+
+// take counts the try as a wrong one. It fails with ErrTooMany, or with [ErrStore].
+func (t *try) take(ctx context.Context, client netip.Addr, most int, window time.Duration) error {
+	counted := false // by address
+	return t.gate.decide(ctx, func(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+		before, revision, err := read[tried](ctx, in, triesKind, t.key(in))
+		if err != nil {
+			return nil, err
+		}
+		times := since(before.Times, t.at.Add(-window))
+		if len(times) >= most || !counted && !t.gate.addresses.take(client) {
+			return nil, ErrTooMany
+		}
+		counted = true
+		return t.set(in, revision, tried{Times: append(times, t.at), Expires: t.at.Add(window)})
+	})
+}
+
+// set returns the change that keeps the wrong passwords of the account.
+func (t *try) set(in *keep.Sealed, at keep.Revision, left tried) ([]keep.Change, error) {
+	change := keep.Change{Kind: triesKind, Key: t.key(in), Expect: at}
+	switch {
+	case len(left.Times) > 0:
+		value, err := keep.Encode(in, left)
+		change.Value, change.Expires = value, left.Expires
+		return []keep.Change{change}, err
+	case at == keep.Absent:
+		return nil, nil
+	}
+	return []keep.Change{change}, nil
+}
+
+// forgiven returns the change that forgets the wrong passwords of the account, as the right
+// one is known.
+func (t *try) forgiven(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+	_, at, err := read[tried](ctx, in, triesKind, t.key(in))
+	if err != nil {
+		return nil, err
+	}
+	return t.set(in, at, tried{})
+}
+
+// withdrawn returns the change that takes the try back, which the directory was not able to
+// answer.
+func (t *try) withdrawn(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+	before, revision, err := read[tried](ctx, in, triesKind, t.key(in))
+	i := slices.IndexFunc(before.Times, t.at.Equal)
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	before.Times = slices.Delete(before.Times, i, i+1)
+	return t.set(in, revision, before)
+}
+
+// change makes a change of the tries. One that cannot be made leaves the try as a wrong one.
+func (t *try) change(ctx context.Context, of func(context.Context, *keep.Sealed) ([]keep.Change, error)) {
+	if err := t.gate.decide(ctx, of); err != nil {
+		t.gate.o.Problem(err)
 	}
 }
 

@@ -1,13 +1,12 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"adgateway/gateway/auth"
@@ -42,7 +41,7 @@ func (p plannedChange) Secret() bool { return p.Kind == "secret" }
 type planCheck struct{ Name, State, Message string }
 
 // step is a change of a session from its preview on. It is done once: pressing the
-// button again shows what the first press did.
+// button again shows what the first press did, at whichever gateway.
 type step struct {
 	ID      string
 	Kind    *kind
@@ -53,37 +52,47 @@ type step struct {
 	Plan    *plan
 	Said    string
 	Warned  []warning
-	Drifted bool // the object changed after an earlier preview
-	made    time.Time
-	as      *auth.Principal // of the roles, the one that made the plan
+	Drifted bool    // the object changed after an earlier preview
+	Result  *answer // nil: not confirmed
+	role    role    // that made the plan
 
-	mu     sync.Mutex
-	Result *answer // nil: not confirmed
+	version signin.Version
+}
+
+// role is what tells the roles of a person apart.
+type role struct {
+	Scopes []auth.Scope
+	Limits auth.Limits
+}
+
+func roleOf(p *auth.Principal) role { return role{p.Scopes, p.Limits} }
+
+// keptStep is a step as it is kept.
+type keptStep struct {
+	Kind, Action, GUID, Name string
+	Given                    url.Values
+	Plan                     *plan
+	Said                     string
+	Warned                   []warning
+	Drifted                  bool
+	Role                     role
+	Result                   *answer
+	Status                   int // of the result
 }
 
 // Back returns the page of the object.
 func (s *step) Back() string { return s.Kind.Path() + "/" + segment(s.GUID) }
 
-// Limits of the steps that a session keeps.
-const (
-	stepsMost = 50
-	stepLife  = time.Hour
-)
-
-// keep keeps a step, and forgets old ones.
-func (c *visit) keep(s *step) {
-	kept := map[*step]bool{}
-	c.session.Steps.Range(func(_, value any) bool {
-		kept[value.(*step)] = true
-		return true
-	})
-	byAge := slices.SortedFunc(maps.Keys(kept), func(a, b *step) int { return a.made.Compare(b.made) })
-	for i, old := range byAge {
-		if i <= len(byAge)-stepsMost || time.Since(old.made) > stepLife {
-			c.session.Steps.Delete(old.ID)
-		}
+// keep keeps a step as it is now.
+func (c *visit) keep(s *step) error {
+	kept := keptStep{
+		Kind: s.Kind.path, Action: s.Action.ID, GUID: s.GUID, Name: s.Name, Given: s.Given,
+		Plan: s.Plan, Said: s.Said, Warned: s.Warned, Drifted: s.Drifted, Role: s.role, Result: s.Result,
 	}
-	c.session.Steps.Store(s.ID, s)
+	if s.Result != nil {
+		kept.Status = s.Result.Status
+	}
+	return c.session.Keep(c.r.Context(), s.ID, s.version, kept)
 }
 
 // preview shows what an action would change.
@@ -117,9 +126,11 @@ func (c *visit) plan(s *step) *answer {
 			return &answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: "This gateway keeps no plans, which changes on these pages need."}}
 		}
 		if a.ok() {
-			s.ID, s.as, s.Plan, s.Said, s.Warned, s.made = signin.NewID(), principal, a.Plan, a.Output, a.Warnings, time.Now()
+			s.ID, s.role, s.Plan, s.Said, s.Warned = signin.NewID(), roleOf(principal), a.Plan, a.Output, a.Warnings
 			s.Name = c.nameOf(s)
-			c.keep(s)
+			if err := c.keep(s); err != nil {
+				return &answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: "The preview could not be kept, so nothing can be changed. " + withoutStore(err)}}
+			}
 			return nil
 		}
 		if first == nil || first.Status == http.StatusForbidden {
@@ -158,8 +169,24 @@ func (c *visit) nameOf(s *step) string {
 
 // step returns a step of the session; nil: there is none.
 func (c *visit) step(id string) *step {
-	found, _ := c.session.Steps.Load(id)
-	s, _ := found.(*step)
+	var kept keptStep
+	at, err := c.session.Kept(c.r.Context(), id, &kept)
+	if err != nil || at == 0 {
+		return nil
+	}
+	s := &step{
+		ID: id, Kind: kindAt(kept.Kind), GUID: kept.GUID, Name: kept.Name, Given: kept.Given, Plan: kept.Plan, Said: kept.Said,
+		Warned: kept.Warned, Drifted: kept.Drifted, Result: kept.Result, role: kept.Role, version: at,
+	}
+	if s.Kind != nil {
+		s.Action = s.Kind.action(kept.Action)
+	}
+	if s.Action == nil || s.Plan == nil {
+		return nil // another version has made it
+	}
+	if s.Result != nil {
+		s.Result.Status = kept.Status
+	}
 	return s
 }
 
@@ -170,19 +197,21 @@ func (c *visit) confirm() {
 		c.page(http.StatusGone, "message", page{Title: "Too late", Alert: &alert{Text: "This preview is not kept any more. Nothing was changed. Open the page again and repeat what you did."}})
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.Result != nil {
 		c.goTo(base + "done/" + s.ID)
 		return
 	}
-	principal := c.current(s.as)
+	principal := c.current(s.role)
 	if principal == nil {
 		c.failed(&answer{Status: http.StatusForbidden, Error: &failure{Message: "You do not have the role any more with which you made this preview. Nothing was changed."}})
 		return
 	}
 	a := c.sendStep(principal, s, "PlanId", s.Plan.ID)
-	if a.Status == http.StatusPreconditionFailed {
+	switch {
+	case a.Error != nil && a.Error.Code == "plan_used":
+		c.confirmedBefore(s)
+		return
+	case a.Status == http.StatusPreconditionFailed:
 		c.previewAgain(s, a)
 		return
 	}
@@ -191,18 +220,41 @@ func (c *visit) confirm() {
 		generated, a = takePassword(a)
 	}
 	s.Result = a
-	if generated == "" {
+	if err := c.keep(s); generated == "" && err == nil {
 		c.goTo(base + "done/" + s.ID)
 		return
 	}
-	// No redirect: the password is in this answer only.
+	// No redirect: the password is in this answer only, and so is what could not be kept.
 	c.showDone(s, generated)
+}
+
+// resultWait is how long the result of an earlier press is waited for.
+const resultWait = 20 * time.Second
+
+// confirmedBefore shows what an earlier press of the button does, as soon as that is known.
+func (c *visit) confirmedBefore(s *step) {
+	ctx, cancel := context.WithTimeout(c.r.Context(), resultWait)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if now := c.step(s.ID); now != nil && now.Result != nil {
+			c.goTo(base + "done/" + s.ID)
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			c.page(http.StatusConflict, "message", page{Title: "Confirmed already", Alert: &alert{Text: "This was confirmed before. What became of it is among your changes."}})
+			return
+		}
+	}
 }
 
 func (c *visit) goTo(path string) { http.Redirect(c.w, c.r, path, http.StatusSeeOther) }
 
-// current returns the principal of the same role as the person has it now; nil: none.
-func (c *visit) current(was *auth.Principal) *auth.Principal {
+// current returns the principal of a role as the person has it now; nil: none.
+func (c *visit) current(was role) *auth.Principal {
 	for _, p := range c.principals {
 		if slices.Equal(p.Scopes, was.Scopes) && slices.Equal(p.Limits.OUs, was.Limits.OUs) && slices.Equal(p.Limits.Groups, was.Limits.Groups) {
 			return p
@@ -215,6 +267,7 @@ func (c *visit) current(was *auth.Principal) *auth.Principal {
 func (c *visit) previewAgain(s *step, drifted *answer) {
 	again := &step{Kind: s.Kind, Action: s.Action, GUID: s.GUID, Given: s.Given, Drifted: true}
 	s.Result = drifted
+	_ = c.keep(s) // the plan cannot be applied any more, which another press would show again
 	if failed := c.plan(again); failed != nil {
 		c.failed(failed)
 		return
@@ -252,8 +305,6 @@ func (c *visit) done() {
 		c.notFound(c.w, c.r)
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.Result == nil {
 		c.page(http.StatusOK, "preview", page{Title: s.Action.Label, Section: s.Kind.path, Body: s})
 		return

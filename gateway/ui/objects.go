@@ -262,7 +262,7 @@ var checkNames = map[string]string{
 
 // status shows the verdict to everybody, and the checks to people who are signed in.
 func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
-	session := p.Gate.Find(r.Context(), p.cookie(r))
+	session, _ := p.Gate.Find(r.Context(), p.cookie(r)) // the page is for everybody
 	c := &visit{Pages: p, w: w, r: r, session: session}
 	if session != nil {
 		var err error

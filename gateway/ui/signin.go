@@ -49,7 +49,7 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 	var err error
 	client, where := auth.Client(r), r.PostForm.Get("next")
 	if token := r.PostForm.Get("token"); token != "" {
-		id, err = p.Gate.Token(token, client)
+		id, err = p.Gate.Token(r.Context(), token, client)
 	} else {
 		id, err = p.Gate.Password(r.Context(), r.PostForm.Get("username"), []byte(r.PostForm.Get("password")), client)
 	}
@@ -63,6 +63,8 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 		p.askSignIn(w, r, http.StatusUnauthorized, "Your password has expired. Change it where you log on to Windows.", where)
 	case errors.Is(err, signin.ErrRefused), errors.Is(err, signin.ErrTooMany), errors.Is(err, signin.ErrUnsupported):
 		p.askSignIn(w, r, http.StatusUnauthorized, notRight, where)
+	case errors.Is(err, signin.ErrStore):
+		p.cannotSignIn(w, r, err, where)
 	case errors.As(err, &refused) && refused.Status < http.StatusInternalServerError:
 		p.askSignIn(w, r, http.StatusUnauthorized, "The token is not valid, or too many were tried from here.", where)
 	default:
@@ -70,16 +72,25 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func (p *Pages) cannotSignIn(w http.ResponseWriter, r *http.Request, err error, where string) {
+	w.Header().Set("Retry-After", "5")
+	p.askSignIn(w, r, http.StatusServiceUnavailable, withoutStore(err)+" Nobody can sign in until it is back. Try again in a moment.", where)
+}
+
 // enter starts a session under a new id and goes to a page.
 func (p *Pages) enter(w http.ResponseWriter, r *http.Request, id, where string) {
-	p.Gate.End(p.cookie(r))
+	_ = p.Gate.End(r.Context(), p.cookie(r)) // the gate tries it again; the new session is another one
 	p.setCookie(w, r, id)
 	http.Redirect(w, r, next(where), http.StatusSeeOther)
 }
 
 func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
-	p.Gate.End(p.cookie(r))
+	err := p.Gate.End(r.Context(), p.cookie(r))
 	p.setCookie(w, r, "")
+	if errors.Is(err, signin.ErrStore) {
+		p.plain(w, r, http.StatusServiceUnavailable, "Signed out here", withoutStore(err)+" You are signed out in this browser; your session ends everywhere once the store is back.")
+		return
+	}
 	http.Redirect(w, r, base, http.StatusSeeOther)
 }
 
@@ -90,7 +101,11 @@ func (p *Pages) showLink(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Pages) useLink(w http.ResponseWriter, r *http.Request) {
-	id, err := p.Gate.UseLink(r.PathValue("code"), auth.Client(r))
+	id, err := p.Gate.UseLink(r.Context(), r.PathValue("code"), auth.Client(r))
+	if errors.Is(err, signin.ErrStore) {
+		p.cannotSignIn(w, r, err, base)
+		return
+	}
 	if err != nil {
 		p.askSignIn(w, r, http.StatusUnauthorized, "This link was used already or has expired.", base)
 		return

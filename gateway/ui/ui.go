@@ -9,6 +9,7 @@ package ui
 
 import (
 	"cmp"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -165,12 +166,32 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 			next(w, r)
 			return
 		}
-		if p.Gate.Find(r.Context(), cookie) == nil {
+		session, err := p.Gate.Find(r.Context(), cookie)
+		if err != nil {
+			p.storeLost(w, r, err)
+			return
+		}
+		if session == nil {
 			p.askSignIn(w, r, http.StatusUnauthorized, "Your session has ended, and nothing was changed. Sign in again.", pageOf(r))
 			return
 		}
 		p.plain(w, r, http.StatusForbidden, "Form not accepted", "This form is not one that was shown to you, or it is too old. Nothing was changed. Open the page again and repeat what you did.")
 	}
+}
+
+// storeLost says that the store cannot be used in which the gateways share the sessions.
+func (p *Pages) storeLost(w http.ResponseWriter, r *http.Request, err error) {
+	w.Header().Set("Retry-After", "5")
+	p.plain(w, r, http.StatusServiceUnavailable, "Not now", withoutStore(err)+" Nothing was changed. Try again in a moment: your session goes on.")
+}
+
+// withoutStore says why there are no sessions. What the store said names its hosts, so that
+// only the log has it.
+func withoutStore(err error) string {
+	if errors.Is(err, signin.ErrRewound) {
+		return "The store that the gateways share has lost changes (store_rewound)."
+	}
+	return "The store that the gateways share cannot be reached (store_lost)."
 }
 
 // pageOf returns the page that a form was on, to return to.
@@ -197,7 +218,11 @@ func next(text string) string {
 // person passes on requests of people who are signed in.
 func (p *Pages) person(next func(*visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		session := p.Gate.Find(r.Context(), p.cookie(r))
+		session, err := p.Gate.Find(r.Context(), p.cookie(r))
+		if err != nil {
+			p.storeLost(w, r, err)
+			return
+		}
 		if session == nil {
 			where := pageOf(r)
 			if r.Method == http.MethodGet {
@@ -208,7 +233,7 @@ func (p *Pages) person(next func(*visit)) http.HandlerFunc {
 		}
 		c, err := p.visit(w, r, session)
 		if err != nil {
-			p.Gate.End(p.cookie(r))
+			_ = p.Gate.End(r.Context(), p.cookie(r)) // nobody can use it without the token
 			p.askSignIn(w, r, http.StatusUnauthorized, "The token is not valid any more. Sign in again.", base)
 			return
 		}

@@ -81,7 +81,7 @@ func TestAuditPage(t *testing.T) {
 	require.Equal(t, 200, namesake.get("/ui/audit"))
 	assert.Contains(t, namesake.page, "signin.start")
 	assert.NotContains(t, namesake.page, "S-1-namesake", "a person with the name of the token is somebody else")
-	s.Stack.Gate.End(own.cookie())
+	require.NoError(t, s.Stack.Gate.End(t.Context(), own.cookie()))
 	assert.Equal(t, 401, own.get("/ui/audit"))
 	require.Equal(t, 200, b.get("/ui/audit?who=norights"))
 	assert.Contains(t, b.page, "signin.end")

@@ -386,7 +386,7 @@ func TestSessionEndsInMidAction(t *testing.T) {
 	action := "/ui/people/" + lea + "/disable"
 	require.Equal(t, 200, b.submit(action))
 	confirm := b.form("/ui/confirm")
-	s.Stack.Gate.End(b.cookie())
+	require.NoError(t, s.Stack.Gate.End(t.Context(), b.cookie()))
 	require.Equal(t, 401, b.post("/ui/confirm", confirm))
 	assert.Equal(t, "/ui/people/"+lea, b.form("/ui/signin").Get("next"), "back to the page, not to the action")
 	require.Equal(t, 303, b.submit("/ui/signin", "username", "helpdesk", "password", password))

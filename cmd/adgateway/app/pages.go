@@ -2,10 +2,10 @@ package app
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
@@ -49,14 +49,14 @@ func (s *Stack) pages(o Options) func(api http.Handler) http.Handler {
 		}
 		options.Store, options.Problem = s.kept.lasting(), func(err error) { o.Log.WithError(err).Error("sessions of the pages") }
 		s.Gate = signin.NewGate(options)
-		if err := s.Gate.Restore(context.Background()); err != nil {
-			options.Problem(err) // people sign in again
-		}
 		pages.Figures, pages.Log = s.figures, s.auditLines(o.Settings.Audit)
 		pages.Gate = s.Gate
 		return ui.New(pages)
 	}
 }
+
+// tidyEvery is how often sessions of the pages are ended everywhere that could not be before.
+const tidyEvery = time.Second
 
 // recordSignIn returns what logs who signed in, and records it in the audit.
 func (s *Stack) recordSignIn(log *logrus.Logger) func(signin.Event) {

@@ -179,6 +179,9 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	s.watched.Go(func() { s.settle(watching, log) })
 	s.watched.Go(func() { s.sendWebhooks(watching) })
 	s.watched.Go(func() { s.runJobs(watching) })
+	if s.Gate != nil {
+		s.watched.Go(func() { every.Do(watching, tidyEvery, func() { s.Gate.Tidy(watching) }) })
+	}
 	return s, nil
 }
 

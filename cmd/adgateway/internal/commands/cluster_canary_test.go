@@ -8,14 +8,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,34 +149,106 @@ func (o *overheard) call(gateway int, token, method, path, body string, more ...
 	return text
 }
 
-// signIn signs a person in to the pages of a gateway, opens one of them, and returns the
-// cookie.
-func (o *overheard) signIn(name, password string) string {
-	o.t.Helper()
-	jar, err := cookiejar.New(nil)
-	require.NoError(o.t, err)
-	client := &http.Client{Jar: jar, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	at := o.gateways[0].url
-	answer, err := client.Get(at + "/ui/signin")
-	require.NoError(o.t, err)
-	page, err := io.ReadAll(answer.Body)
-	require.NoError(o.t, err)
-	require.NoError(o.t, answer.Body.Close())
-	form := url.Values{"username": {name}, "password": {password}}
-	for _, hidden := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllSubmatch(page, -1) {
-		form.Set(string(hidden[1]), string(hidden[2]))
+// browser is one whose requests a load balancer spreads over the gateways.
+type browser struct {
+	t      *testing.T
+	client *http.Client
+	jar    *jar
+}
+
+// jar keeps the cookies of all gateways together, as they have one name behind a balancer.
+type jar struct {
+	mu      sync.Mutex
+	cookies map[string]*http.Cookie
+}
+
+func (j *jar) SetCookies(_ *url.URL, cookies []*http.Cookie) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, c := range cookies {
+		j.cookies[c.Name] = c
 	}
-	request, err := http.NewRequestWithContext(o.t.Context(), http.MethodPost, at+"/ui/signin", strings.NewReader(form.Encode()))
-	require.NoError(o.t, err)
-	request.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {at}, "Sec-Fetch-Site": {"same-origin"}}
-	answer, err = client.Do(request)
-	require.NoError(o.t, err)
-	require.NoError(o.t, answer.Body.Close())
-	require.Equal(o.t, http.StatusSeeOther, answer.StatusCode)
-	cookie := answer.Cookies()[0]
-	status, _, err := send(o.t.Context(), http.MethodGet, at+"/ui/people", http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}}, "")
-	require.NoError(o.t, err)
-	require.Equal(o.t, http.StatusOK, status)
+}
+
+func (j *jar) Cookies(*url.URL) []*http.Cookie {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Collect(maps.Values(j.cookies))
+}
+
+func newBrowser(t *testing.T) *browser {
+	j := &jar{cookies: map[string]*http.Cookie{}}
+	return &browser{t: t, jar: j, client: &http.Client{Jar: j, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// open opens a page of a gateway.
+func (b *browser) open(g *runningSandbox, path string) (status int, page string) {
+	return b.do(g, http.MethodGet, path, nil)
+}
+
+// send sends the form of a page at another gateway.
+func (b *browser) send(g *runningSandbox, path, page string, more url.Values) (status int, text string) {
+	form := url.Values{}
+	for _, hidden := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllStringSubmatch(page, -1) {
+		form.Set(hidden[1], hidden[2])
+	}
+	maps.Copy(form, more)
+	return b.do(g, http.MethodPost, path, form)
+}
+
+func (b *browser) do(g *runningSandbox, method, path string, form url.Values) (status int, text string) {
+	b.t.Helper()
+	request, err := http.NewRequestWithContext(b.t.Context(), method, g.url+path, strings.NewReader(form.Encode()))
+	require.NoError(b.t, err)
+	request.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {g.url}, "Sec-Fetch-Site": {"same-origin"}}
+	answer, err := b.client.Do(request)
+	require.NoError(b.t, err)
+	page, err := io.ReadAll(answer.Body)
+	require.NoError(b.t, err)
+	require.NoError(b.t, answer.Body.Close())
+	if at := answer.Header.Get("Location"); at != "" {
+		return answer.StatusCode, at
+	}
+	return answer.StatusCode, string(page)
+}
+
+// signIn signs a person in at one gateway, makes a change by way of all of them, signs out,
+// and returns the cookie that the session had.
+func (o *overheard) signIn(name, password string) string {
+	t := o.t
+	t.Helper()
+	one, two, three := o.gateways[0], o.gateways[1], o.gateways[2]
+	b := newBrowser(t)
+	_, page := b.open(three, "/ui/signin")
+	status, _ := b.send(one, "/ui/signin", page, url.Values{"username": {name}, "password": {password}})
+	require.Equal(t, http.StatusSeeOther, status)
+	cookie := b.jar.Cookies(nil)[0]
+	for _, g := range o.gateways {
+		status, page = b.open(g, "/ui/people?q=norights")
+		require.Equal(t, http.StatusOK, status, page)
+	}
+	person := regexp.MustCompile(`/ui/people/[0-9a-f-]{36}`).FindString(page)
+	require.NotEmpty(t, person, page)
+	_, page = b.open(one, person)
+	status, preview := b.send(two, person+"/disable", page, nil)
+	require.Equal(t, http.StatusOK, status, preview)
+	status, done := b.send(three, "/ui/confirm", preview, nil)
+	require.Equal(t, http.StatusSeeOther, status, done)
+	status, again := b.send(one, "/ui/confirm", preview, nil)
+	require.Equal(t, http.StatusSeeOther, status, "another press shows what the first did")
+	assert.Equal(t, done, again)
+	status, page = b.open(two, done)
+	require.Equal(t, http.StatusOK, status, page)
+	assert.Contains(t, page, "Disable account: done")
+
+	status, _ = b.send(three, "/ui/signout", page, nil)
+	require.Equal(t, http.StatusSeeOther, status)
+	for _, g := range o.gateways {
+		require.Eventually(t, func() bool {
+			status, _, err := send(t.Context(), http.MethodGet, g.url+"/ui/people", http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}}, "")
+			return err == nil && status == http.StatusUnauthorized
+		}, patience, 10*time.Millisecond, "a session that was signed out at another gateway")
+	}
 	return cookie.Value
 }
 
