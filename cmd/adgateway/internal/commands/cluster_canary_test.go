@@ -6,18 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -147,69 +143,6 @@ func (o *overheard) call(gateway int, token, method, path, body string, more ...
 		text = answer
 	}, patience, 20*time.Millisecond)
 	return text
-}
-
-// browser is one whose requests a load balancer spreads over the gateways.
-type browser struct {
-	t      *testing.T
-	client *http.Client
-	jar    *jar
-}
-
-// jar keeps the cookies of all gateways together, as they have one name behind a balancer.
-type jar struct {
-	mu      sync.Mutex
-	cookies map[string]*http.Cookie
-}
-
-func (j *jar) SetCookies(_ *url.URL, cookies []*http.Cookie) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, c := range cookies {
-		j.cookies[c.Name] = c
-	}
-}
-
-func (j *jar) Cookies(*url.URL) []*http.Cookie {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.Collect(maps.Values(j.cookies))
-}
-
-func newBrowser(t *testing.T) *browser {
-	j := &jar{cookies: map[string]*http.Cookie{}}
-	return &browser{t: t, jar: j, client: &http.Client{Jar: j, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-}
-
-// open opens a page of a gateway.
-func (b *browser) open(g *runningSandbox, path string) (status int, page string) {
-	return b.do(g, http.MethodGet, path, nil)
-}
-
-// send sends the form of a page at another gateway.
-func (b *browser) send(g *runningSandbox, path, page string, more url.Values) (status int, text string) {
-	form := url.Values{}
-	for _, hidden := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllStringSubmatch(page, -1) {
-		form.Set(hidden[1], hidden[2])
-	}
-	maps.Copy(form, more)
-	return b.do(g, http.MethodPost, path, form)
-}
-
-func (b *browser) do(g *runningSandbox, method, path string, form url.Values) (status int, text string) {
-	b.t.Helper()
-	request, err := http.NewRequestWithContext(b.t.Context(), method, g.url+path, strings.NewReader(form.Encode()))
-	require.NoError(b.t, err)
-	request.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {g.url}, "Sec-Fetch-Site": {"same-origin"}}
-	answer, err := b.client.Do(request)
-	require.NoError(b.t, err)
-	page, err := io.ReadAll(answer.Body)
-	require.NoError(b.t, err)
-	require.NoError(b.t, answer.Body.Close())
-	if at := answer.Header.Get("Location"); at != "" {
-		return answer.StatusCode, at
-	}
-	return answer.StatusCode, string(page)
 }
 
 // signIn signs a person in at one gateway, makes a change by way of all of them, signs out,
