@@ -49,6 +49,7 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 	limit := cmp.Or(r.limit, r.policy.WriteLimit)
 	ctx, cancel := context.WithTimeout(context.Background(), limit) // the caller may leave, the change goes on
 	defer cancel()
+	r.askedAt = s.Now()
 	if r.degraded {
 		return s.allowDegraded(ctx, r, i)
 	}
@@ -332,22 +333,32 @@ func (s *Server) shareOfBudgets(r *request, i *ps.Intent) share {
 	}
 }
 
-// late reports whether too much time has passed since a change was allowed, by either
-// clock: a process that was suspended meanwhile must not let it begin (many Z2).
-func late(allowed, now time.Time) bool {
-	const most = 2 * time.Second
-	return now.Sub(allowed) > most || now.Round(0).Sub(allowed.Round(0)) > most
+// How much time may pass before a change begins: since it was allowed, and since that was asked
+// for. The lease counts from then, so that half of what it is longer than the run remains,
+// however late the answer came.
+const (
+	mostSinceAllowed = 2 * time.Second
+	mostSinceAsked   = leaseAfter / 2
+)
+
+// late reports whether more than a time has passed, by either clock: a process that was
+// suspended meanwhile must not let a change begin (many Z2).
+func late(since, now time.Time, most time.Duration) bool {
+	return now.Sub(since) > most || now.Round(0).Sub(since.Round(0)) > most
 }
 
 // errLate is why a change is not begun that was allowed.
 var errLate = errors.New("too much time has passed since the change was allowed")
 
-// inTime refuses a change that was allowed too long ago.
+// inTime refuses a change that was allowed too long ago, or asked for that.
 func (s *Server) inTime(r *request) error {
-	if s.Members == nil || !late(r.allowedAt, s.Now()) {
+	if s.Members == nil {
 		return nil
 	}
-	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Warn("a change was stopped, as this host stood still after it had been allowed")
+	if now := s.Now(); !late(r.allowedAt, now, mostSinceAllowed) && !late(r.askedAt, now, mostSinceAsked) {
+		return nil
+	}
+	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Warn("a change was stopped, as this host stood still while it was being allowed, or afterwards")
 	r.unrecorded = fail(schema.Unavailable, "The host of the gateway stood still while the change was prepared, so that it was not begun. Send it again.")
 	r.unrecorded.retryAfter, r.unrecorded.cause = time.Second, errLate
 	return errLate

@@ -51,7 +51,8 @@ type request struct {
 	kept        bool            // the change is in the store
 	degraded    bool            // the change is made without the store that the gateways share
 	limit       time.Duration   // of the run of a change
-	allowedAt   time.Time       // when the change was allowed
+	askedAt     time.Time       // when it was asked whether the change is allowed
+	allowedAt   time.Time       // when it was
 	begun       uint64          // state of the fences when the run began
 	seenAt      keep.Revision   // of the store when the run began
 	leases      *leases         // what the change has of objects and names; nil for a gateway alone

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/members"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 	"adgateway/test/histories"
@@ -291,9 +293,10 @@ func TestAChangeOfTooManyObjectsIsRefused(t *testing.T) {
 
 func TestLate(t *testing.T) {
 	now := time.Now()
-	assert.False(t, late(now, now.Add(2*time.Second)))
-	assert.True(t, late(now, now.Add(3*time.Second)))
-	assert.True(t, late(now.Round(0), now.Round(0).Add(3*time.Second)), "by the wall clock")
+	for passed, want := range map[time.Duration]bool{2 * time.Second: false, 3 * time.Second: true} {
+		assert.Equal(t, want, late(now, now.Add(passed), 2*time.Second))
+		assert.Equal(t, want, late(now.Round(0), now.Round(0).Add(passed), 2*time.Second), "without the monotonic clock")
+	}
 }
 
 // TestAChangeThatWasAllowedTooLongAgoIsStopped: and can be sent again.
@@ -314,6 +317,90 @@ func TestAChangeThatWasAllowedTooLongAgoIsStopped(t *testing.T) {
 	status, got, _ = toRome(s)
 	require.Equal(t, http.StatusOK, status, "%+v", got)
 	assert.Equal(t, 1, d.writes)
+}
+
+// slowly is a way to a store on which much happens between the batch that allows the first
+// change and its answer.
+type slowly struct {
+	keep.Store
+	between atomic.Pointer[func()]
+}
+
+func (s *slowly) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
+	revision, err := s.Store.Apply(ctx, all...)
+	if slices.ContainsFunc(all, func(c keep.Change) bool { return c.Kind == leaseKind }) {
+		if between := s.between.Swap(nil); between != nil {
+			(*between)()
+		}
+	}
+	return revision, err
+}
+
+// TestAChangeWhoseAllowanceWasAnsweredTooLateIsStopped: the lease may have ended before the
+// answer came, and another gateway has found that nothing was changed.
+func TestAChangeWhoseAllowanceWasAnsweredTooLateIsStopped(t *testing.T) {
+	d := newScene(t, &toRomeOf)
+	var c *cluster
+	store := keep.NewMemory(func() time.Time {
+		if c == nil {
+			return time.Now()
+		}
+		return c.now() // leases end by the clock of the store
+	})
+	slow := &slowly{Store: store}
+	c = newClusterOver(t, store, func(n int) keep.Store {
+		if n == 0 {
+			return slow
+		}
+		return store
+	}, same(d.run(lives)), nil)
+	elsewhere := func() {
+		c.pass(20*time.Second, 1, 2)
+		c.pass(5*time.Minute, 1, 2)
+		status, got, _ := toRome(c.servers[1])
+		require.Equal(t, http.StatusOK, status, "%+v", got)
+	}
+	slow.between.Store(&elsewhere)
+	status, got, _ := toRome(c.servers[0])
+	require.Nil(t, slow.between.Load())
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Equal(t, "none", got.Error.Outcome)
+	assert.Equal(t, 1, d.writes)
+	status, _, header := toRome(c.servers[2])
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "true", header.Get(replayedHeader))
+}
+
+// TestAChangeOnAServerThatIsNotPinnedAnyMore is refused before its first write, and made once
+// by a run that begins after the move (many W9).
+func TestAChangeOnAServerThatIsNotPinnedAnyMore(t *testing.T) {
+	for moves, want := range []int{http.StatusOK, http.StatusOK, http.StatusServiceUnavailable} {
+		d := newScene(t, &toRomeOf)
+		var c *cluster
+		left := moves
+		c = newCluster(t, keep.NewMemory(nil), same(d.run(func(at string) bool {
+			if at == "read" && left > 0 {
+				left--
+				fences, err := members.MoveFences(t.Context(), c.store, "gw1")
+				require.NoError(t, err)
+				_, err = c.store.Apply(t.Context(), fences...)
+				require.NoError(t, err)
+			}
+			return false
+		})), nil)
+		w := call(c.servers[0], http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json")
+		require.Equal(t, want, w.Code, "%d moves: %s", moves, w.Body)
+		require.Zero(t, left)
+		if want == http.StatusOK {
+			assert.Equal(t, 1, d.writes)
+			continue
+		}
+		assert.Zero(t, d.writes)
+		var got reply
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+		assert.Equal(t, schema.PinMoved, got.Error.Code)
+		assert.Equal(t, "none", got.Error.Outcome)
+	}
 }
 
 // TestAChangeTakesThreeWrites: with a key, a plan, a budget and the history.
