@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/ps"
 )
@@ -103,7 +106,7 @@ func (s *Server) endOfChange(r *request) *ending {
 	spent := r.correction.share()
 	r.correction = nil
 	ctx, history := context.Background(), s.historyOf(r)
-	own := &ending{failed: failed, alone: func() error { return s.keepOutcome(history, c, outcome, nil, spent) }}
+	own := &ending{failed: failed, alone: func() error { return s.keepBeside(r, history, c, outcome, spent) }}
 	var err error
 	if outcome == ps.OutcomeNone {
 		r.change = nil
@@ -130,6 +133,34 @@ func (s *Server) endOfChange(r *request) *ending {
 	}
 	return own
 }
+
+// keepBeside keeps what became of a change although others write at the same time. If another
+// gateway has taken the call over, which this one has made all the same, that is told: the
+// other one may have made the change a second time, or let it be made (many Z1).
+func (s *Server) keepBeside(r *request, in *changes.History, c *changes.Record, outcome ps.Outcome, spent share) error {
+	err := s.keepOutcome(in, c, outcome, nil, spent)
+	if !errors.Is(err, keep.ErrConflict) || s.Members == nil || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
+		return err
+	}
+	ctx := context.Background()
+	latest, unread := in.Get(ctx, c.ID)
+	switch {
+	case errors.Is(unread, changes.ErrAbsent): // the other one has found that nothing was changed
+		err = in.Adopt(ctx, c, s.Now())
+	case unread != nil:
+		return err
+	case !latest.Running && latest.Outcome == outcome: // it has found this change
+		return nil
+	}
+	r.raced = true
+	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID, "change": c.ID}).Error("a change was made after another gateway had taken the call over, as this host stood still: it may have been made twice")
+	return err
+}
+
+// racedCode marks such a change in its answer and in the audit.
+const racedCode = "raced"
+
+var racedWarning = ps.Warning{Code: racedCode, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
 
 // endOfPlan returns what became of the plan that a request applies: one whose application
 // changed nothing can be applied again.

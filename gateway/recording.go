@@ -246,6 +246,9 @@ func (r *request) auditResult() audit.Result {
 	if r.dryRun() {
 		record.Outcome = string(ps.OutcomeNone)
 	}
+	if r.raced {
+		record.Code = racedCode
+	}
 	if r.runErr != nil {
 		err := ps.AsError(r.runErr)
 		record.Steps, record.Remains = err.Steps, err.Remains

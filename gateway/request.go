@@ -53,6 +53,7 @@ type request struct {
 	limit       time.Duration   // of the run of a change
 	askedAt     time.Time       // when it was asked whether the change is allowed
 	allowedAt   time.Time       // when it was
+	raced       bool            // another gateway has settled the change before it was made
 	begun       uint64          // state of the fences when the run began
 	seenAt      keep.Revision   // of the store when the run began
 	leases      *leases         // what the change has of objects and names; nil for a gateway alone
@@ -106,14 +107,17 @@ func (r *request) abort(f *failure) {
 
 // send writes a whole answer.
 func (r *request) send(status int, body []byte) {
+	r.c.Status(status)
+	r.gateway.conclude(r, status, body)
+	if r.raced {
+		body = withWarning(body, racedWarning)
+	}
 	if status != http.StatusNoContent && status != http.StatusNotModified {
 		r.c.Header("Content-Length", strconv.Itoa(len(body)))
 	}
 	if len(body) > 0 {
 		r.c.Writer.Header()["Content-Type"] = r.mediaOf()
 	}
-	r.c.Status(status)
-	r.gateway.conclude(r, status, body)
 	r.gateway.recordOutcome(r)
 	r.c.Writer.WriteHeaderNow()
 	_ = r.write(body) // fails only if the client has left

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
@@ -369,6 +370,74 @@ func TestAChangeWhoseAllowanceWasAnsweredTooLateIsStopped(t *testing.T) {
 	status, _, header := toRome(c.servers[2])
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "true", header.Get(replayedHeader))
+}
+
+// TestAChangeThatWasMadeAfterItWasSettledIsReported: a gateway that stood still between the
+// permission and the write, until another one had found that nothing was changed, writes all
+// the same, which cannot be prevented (many Z1). Its answer, the audit and the history say so.
+func TestAChangeThatWasMadeAfterItWasSettledIsReported(t *testing.T) {
+	for point, raced := range map[string]bool{"announced": true, "written": false} {
+		t.Run(point, func(t *testing.T) {
+			d := newScene(t, &toRomeOf)
+			reached, wake := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			file := filepath.Join(t.TempDir(), "audit.jsonl")
+			log, err := audit.Open(audit.Options{File: file})
+			require.NoError(t, err)
+			defer func() { assert.NoError(t, log.Close()) }()
+			c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
+				return d.run(func(at string) bool {
+					if n == 0 && at == point {
+						once.Do(func() { close(reached); <-wake })
+					}
+					return false
+				})
+			}, func(n int, o *Options) {
+				if n == 0 {
+					o.Audit = log
+				}
+			})
+			var status int
+			var got reply
+			var header http.Header
+			var group sync.WaitGroup
+			group.Go(func() { status, got, header = toRome(c.servers[0]) })
+			<-reached
+			c.pass(20*time.Second, 1, 2)
+			c.pass(5*time.Minute, 1, 2)
+			other, _, settled := toRome(c.servers[1])
+			require.Equal(t, http.StatusOK, other)
+			close(wake)
+			group.Wait()
+			require.Equal(t, http.StatusOK, status, "%+v", got)
+			var lines []*audit.Line
+			require.NoError(t, audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
+				lines = append(lines, r.Lines()...)
+				return nil
+			}))
+			outcome := lines[len(lines)-1]
+			assert.Equal(t, string(ps.OutcomeDone), outcome.Outcome)
+			made := map[string]bool{header.Get(changeHeader): true, settled.Get(changeHeader): true}
+			if raced {
+				assert.Equal(t, 2, d.writes)
+				require.Len(t, got.Warnings, 1)
+				assert.Equal(t, "raced", got.Warnings[0].Code)
+				assert.Equal(t, "raced", outcome.Code)
+				assert.Len(t, made, 2)
+			} else {
+				assert.Equal(t, 1, d.writes)
+				assert.Empty(t, got.Warnings)
+				assert.Empty(t, outcome.Code)
+				assert.Len(t, made, 1, "the other one has found this change")
+			}
+			for id := range made {
+				record, err := c.servers[2].History.Get(t.Context(), id)
+				require.NoError(t, err)
+				assert.Equal(t, ps.OutcomeDone, record.Outcome)
+				assert.False(t, record.Running)
+			}
+		})
+	}
 }
 
 // TestAChangeOnAServerThatIsNotPinnedAnyMore is refused before its first write, and made once
