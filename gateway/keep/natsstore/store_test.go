@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -294,6 +295,148 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// replaceStream lets an empty stream take the place of that of the store c, as a new one or
+// as the same one, which was taken back.
+func replaceStream(t *testing.T, js jetstream.JetStream, anew bool) {
+	t.Helper()
+	stream, err := js.Stream(t.Context(), StreamName("c"))
+	require.NoError(t, err)
+	config := stream.CachedInfo().Config
+	if anew {
+		config = StreamOptions{Name: "c", Replicas: 1}.config("another")
+	}
+	require.NoError(t, js.DeleteStream(t.Context(), config.Name))
+	require.Eventually(t, func() bool { // once its folder is gone
+		_, err := js.CreateStream(t.Context(), config)
+		return err == nil
+	}, 10*time.Second, 10*time.Millisecond)
+}
+
+// TestRewindThatWasWrittenOver: that acknowledged data was lost is noticed, too, when others
+// have written so much since that the sequence says nothing.
+func TestRewindThatWasWrittenOver(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for name, over := range map[string]struct {
+		anew bool // not a stream that was taken back
+		key  func(i int) string
+	}{
+		"taken back": {false, func(i int) string { return fmt.Sprint("c", i) }},
+		"made anew":  {true, func(int) string { return "c" }}, // no message has the sequence
+	} {
+		t.Run(name, func(t *testing.T) {
+			node, folder := startNode(t, t.TempDir()), t.TempDir()
+			create(t, node.ClientURL(), "c", 1)
+			s := open(t, node.ClientURL(), "c", "gw1", folder)
+			_, err := s.Apply(ctx, set("a", "1", keep.Absent))
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+			conn, err := nats.Connect(node.ClientURL())
+			require.NoError(t, err)
+			defer conn.Close()
+			js, err := jetstream.New(conn)
+			require.NoError(t, err)
+			replaceStream(t, js, over.anew)
+			other := open(t, node.ClientURL(), "c", "gw2", t.TempDir())
+			last := map[string]keep.Revision{}
+			for i := range 20 {
+				key := over.key(i)
+				last[key], err = other.Apply(ctx, set(key, "1", last[key]))
+				require.NoError(t, err)
+			}
+			s = open(t, node.ClientURL(), "c", "gw1", folder)
+			require.ErrorIs(t, s.State().Rewound, keep.ErrRewound)
+			_, err = s.Apply(ctx, set("d", "1", keep.Absent))
+			require.ErrorIs(t, err, keep.ErrRewound)
+		})
+	}
+}
+
+// TestStreamThatIsFull: what does not fit is refused, and nothing that was acknowledged is
+// forgotten for it (many Z13). It goes on when there is room.
+func TestStreamThatIsFull(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	node := startNode(t, t.TempDir())
+	conn, err := nats.Connect(node.ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	o := StreamOptions{Name: "c", Replicas: 1, MaxBytes: 64 << 10}
+	require.NoError(t, Create(ctx, js, o))
+	s, err := Open(ctx, Options{Name: "c", Gateway: "gw1", Mirror: filepath.Join(t.TempDir(), "gw1.db"), Connect: connectTo(node.ClientURL()), Patience: time.Second})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, s.Close()) }()
+	value := strings.Repeat("x", 8<<10)
+	var kept []keep.Revision
+	var full keep.Change
+	for {
+		full = set(fmt.Sprint("a", len(kept)), value, keep.Absent)
+		revision, err := s.Apply(ctx, full)
+		if err != nil {
+			assert.ErrorContains(t, err, "maximum bytes")
+			break
+		}
+		require.Less(t, len(kept), 8, "there is room for less")
+		kept = append(kept, revision)
+	}
+	require.Greater(t, len(kept), 3)
+	assert.NoError(t, s.State().Rewound)
+	for _, s := range []*Store{s, open(t, node.ClientURL(), "c", "gw2", t.TempDir())} {
+		for i, revision := range kept {
+			e, err := s.Get(ctx, "k", fmt.Sprint("a", i))
+			require.NoError(t, err)
+			assert.Equal(t, revision, e.Revision)
+		}
+	}
+	stream, err := js.Stream(ctx, StreamName("c"))
+	require.NoError(t, err)
+	larger := stream.CachedInfo().Config
+	larger.MaxBytes *= 2
+	_, err = js.UpdateStream(ctx, larger)
+	require.NoError(t, err)
+	_, err = s.Apply(ctx, full)
+	assert.NoError(t, err)
+}
+
+// TestStreamOfOtherSettings: a store does not use a stream with which what is acknowledged
+// can be lost, forgotten, or read as it was.
+func TestStreamOfOtherSettings(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	node := startNode(t, t.TempDir())
+	conn, err := nats.Connect(node.ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	for wanted, change := range map[string]func(*jetstream.StreamConfig){
+		"storage":              func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage },
+		"retention":            func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy },
+		"discard":              func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld },
+		"max_msgs_per_subject": func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 2 },
+		"max_age":              func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
+		"max_msgs":             func(c *jetstream.StreamConfig) { c.MaxMsgs = 1000 },
+		"allow_msg_ttl":        func(c *jetstream.StreamConfig) { c.AllowMsgTTL = false },
+		"allow_atomic":         func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
+		"allow_direct":         func(c *jetstream.StreamConfig) { c.AllowDirect = true },
+		"deny_delete":          func(c *jetstream.StreamConfig) { c.DenyDelete = false },
+		"deny_purge":           func(c *jetstream.StreamConfig) { c.DenyPurge = false },
+	} {
+		o := StreamOptions{Name: strings.ReplaceAll(wanted, "_", "-"), Replicas: 1}
+		config := o.config("x")
+		change(&config)
+		_, err := js.CreateStream(ctx, config)
+		require.NoError(t, err, wanted)
+		s, err := Open(ctx, Options{Name: o.Name, Gateway: "gw1", Mirror: filepath.Join(t.TempDir(), "gw1.db"), Connect: connectTo(node.ClientURL())})
+		if err == nil {
+			assert.NoError(t, s.Close())
+		}
+		assert.ErrorContains(t, err, "other settings than a store needs: "+wanted)
+	}
+}
+
 // TestRewindUnderAnOpenStore: a store whose stream was replaced while it is open notices it
 // with the next write, whatever that writes, and leaves its mirror as it is.
 func TestRewindUnderAnOpenStore(t *testing.T) {
@@ -319,8 +462,7 @@ func TestRewindUnderAnOpenStore(t *testing.T) {
 			defer conn.Close()
 			js, err := jetstream.New(conn)
 			require.NoError(t, err)
-			require.NoError(t, js.DeleteStream(ctx, StreamName("c")))
-			create(t, node.ClientURL(), "c", 1)
+			replaceStream(t, js, true)
 
 			_, err = s.Apply(ctx, change)
 			require.ErrorIs(t, err, keep.ErrRewound)
