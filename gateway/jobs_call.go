@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -154,7 +155,8 @@ func (t *itemAnswer) answer(op *ops.Operation, call jobs.Call) jobs.Answer {
 			ID     *string   `json:"id"`
 			Effect ps.Effect `json:"effect"`
 		} `json:"plan"`
-		Error *errorBody `json:"error"`
+		Warnings []ps.Warning `json:"warnings"`
+		Error    *errorBody   `json:"error"`
 	}
 	if err := json.Unmarshal(t.Body, &e); err != nil && t.Status != http.StatusNoContent {
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Unknown, Code: string(schema.Internal), Message: "The answer to the call of the item could not be read."}}
@@ -175,6 +177,9 @@ func (t *itemAnswer) answer(op *ops.Operation, call jobs.Call) jobs.Answer {
 		}
 	case result.ChangeID == "": // a change that was made is in the history, see itemCall.unkept
 		result.State = jobstate.Noop
+	}
+	if slices.ContainsFunc(e.Warnings, func(w ps.Warning) bool { return w.Code == racedCode }) {
+		result.Code, result.Message = racedCode, racedWarning.Message
 	}
 	result.Secret = sealedSecret(op, record, call.Job.ResultKey)
 	return jobs.Answer{Result: result}

@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
@@ -117,6 +118,19 @@ func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	record, err := history.Get(t.Context(), answer.ChangeID)
 	require.NoError(t, err)
 	assert.Equal(t, ps.OutcomeDone, record.Outcome)
+}
+
+// TestAnItemThatMayHaveBeenMadeTwiceSaysSo: what its answer warns of is not lost in the job.
+func TestAnItemThatMayHaveBeenMadeTwiceSaysSo(t *testing.T) {
+	for code, want := range map[string]string{racedCode: racedCode, "bin_off": ""} {
+		taken := itemAnswer{
+			Status: http.StatusOK, Header: http.Header{changeHeader: {"ch_1"}},
+			Body: withWarning([]byte(`{"output":"Done.","result":[]}`), ps.Warning{Code: code, Message: "Look."}),
+		}
+		answer := taken.answer(&ops.Operation{}, jobs.Call{Job: &jobs.Job{}})
+		assert.Equal(t, jobstate.Made, answer.State)
+		assert.Equal(t, want, answer.Code)
+	}
 }
 
 // TestAnItemThatWaitsForTooLongIsCalledAgain: other changes of its object went first until
