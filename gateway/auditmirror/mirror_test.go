@@ -23,7 +23,8 @@ import (
 // cut is a store that cannot be reached now and then.
 type cut struct {
 	keep.Store
-	off atomic.Bool
+	off   atomic.Bool
+	stuck func() // called before each change; nil: it takes no time
 }
 
 var errCut = errors.New("cut off")
@@ -31,6 +32,9 @@ var errCut = errors.New("cut off")
 func (c *cut) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
 	if c.off.Load() {
 		return 0, errCut
+	}
+	if c.stuck != nil {
+		c.stuck()
 	}
 	return c.Store.Apply(ctx, changes...)
 }
@@ -210,6 +214,50 @@ func TestRunCopiesWhatIsWritten(t *testing.T) {
 	result, err := Verify(t.Context(), gateways[0].store, []Chain{gateways[0].chain(), gateways[1].chain(), gateways[2].chain()}, nil)
 	require.NoError(t, err)
 	assert.Empty(t, result.Findings)
+}
+
+// TestALogIsWrittenWhileItsCopyIsStuck: a change does not wait for the copy of its lines, nor
+// for the end of its chain to be told (many W21).
+func TestALogIsWrittenWhileItsCopyIsStuck(t *testing.T) {
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	running, cancel := context.WithCancel(ctx)
+	g := newShared(t).gateway("gw1")
+	stuck, reached := make(chan struct{}), make(chan struct{}, 2)
+	g.line.stuck = func() {
+		select {
+		case reached <- struct{}{}:
+		default:
+		}
+		<-stuck
+	}
+	var ended sync.WaitGroup
+	ended.Go(func() { g.mirror.Run(running) })
+	ended.Go(func() { g.witness.Run(running) })
+	g.record(1)
+	for range 2 { // both are
+		select {
+		case <-reached:
+		case <-ctx.Done():
+			require.Fail(t, "nothing is copied")
+		}
+	}
+	recorded := make(chan struct{})
+	go func() {
+		defer close(recorded)
+		g.record(100)
+	}()
+	select {
+	case <-recorded:
+	case <-ctx.Done():
+		assert.Fail(t, "the log waits for its copy")
+	}
+	close(stuck)
+	<-recorded
+	cancel()
+	ended.Wait()
+	require.NoError(t, g.mirror.Send(t.Context()))
+	assert.Equal(t, g.written(), g.copied())
 }
 
 func TestAloneIsRecorded(t *testing.T) {
