@@ -258,3 +258,24 @@ func TestAPinThatIsSealedAnewIsMoved(t *testing.T) {
 	require.NoError(t, pins.Move(t.Context(), keeptest.Seal(t, s.engine), "Berlin", ps.Directory, "dc2"))
 	assert.Equal(t, []string{"dc2", "dc2"}, s.servers())
 }
+
+// TestAGatewayThatJoinsWhileAPinIsMoved is one whose runs have read the old pin: they are
+// fenced, too.
+func TestAGatewayThatJoinsWhileAPinIsMoved(t *testing.T) {
+	s := newSite(t, 2)
+	require.NoError(t, s.gateways[0].Pin(t.Context(), ps.Directory, "dc1"))
+	var late *members.Self
+	var begun uint64
+	s.engine.before = sync.OnceFunc(func() { // after it was read who is a member
+		var err error
+		late, err = members.Join(t.Context(), keeptest.Seal(t, s.engine.Store), members.Options{Name: "late", File: filepath.Join(t.TempDir(), "late"), Site: "Berlin", Now: s.clock.Now})
+		require.NoError(t, err)
+		begun = late.Begin()
+	})
+	require.NoError(t, pins.Move(t.Context(), keeptest.Seal(t, s.engine), "Berlin", ps.Directory, "dc2"))
+	require.NotNil(t, late)
+	pass, err := late.Pass(t.Context(), begun)
+	require.NoError(t, err)
+	defer pass.End()
+	assert.ErrorIs(t, pass.Refresh(t.Context()), members.ErrFenced)
+}
