@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -536,4 +537,48 @@ func TestAJobThatMayBeThereIsNotAbsent(t *testing.T) {
 	assert.NotErrorIs(t, err, jobs.ErrAbsent)
 	_, err = m.Get(t.Context(), "of no job")
 	assert.ErrorIs(t, err, jobs.ErrAbsent)
+}
+
+// deaf is a store whose news do not come, until it says that some were missed.
+type deaf struct {
+	keep.Store
+	missed atomic.Bool
+}
+
+func (d *deaf) Log(ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool) error {
+	switch {
+	case log != "jobnews":
+		return d.Store.Log(ctx, log, after, visit)
+	case d.missed.Swap(false):
+		return keep.ErrPosition
+	}
+	return nil
+}
+
+// TestMissedNewsLoseNoJob: a gateway that has not heard of a job looks at all of them once it
+// knows that it has missed news, and goes on with those of one that has ended (many J12).
+func TestMissedNewsLoseNoJob(t *testing.T) {
+	f := newFleet(t)
+	f.duration = time.Millisecond
+	first, unheard := f.start("gw1", nil), &deaf{Store: f.store.Store}
+	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	require.NoError(t, err)
+	sealed, err := keep.Seal(unheard, key)
+	require.NoError(t, err)
+	second := f.start("gw2", func(o *jobs.Options) { o.Store = sealed })
+	const n = 1000
+	id := first.submit(t, jobs.Job{}, listOn(n, 50))
+	require.Eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.runs) > 0 }, patience, time.Millisecond)
+	first.kill()
+	unheard.missed.Store(true)
+	_, err = f.store.Apply(t.Context(), keep.Change{Log: "jobnews", Value: []byte("{}")})
+	require.NoError(t, err)
+	select { // who asks the second one for the job tells it of that
+	case <-f.ended:
+	case <-time.After(patience):
+		require.Fail(t, "nobody goes on with the job")
+	}
+	job := second.await(t, id, jobstate.Done)
+	assert.Equal(t, jobs.Counts{Made: n}, job.Counts)
+	f.check(second, id, n)
 }
