@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,7 +29,8 @@ type forsaken struct {
 	way     *losable
 	journal *changes.History
 	changes []ps.IntendedChange // that the next script announces
-	runs    int                 // of scripts that were allowed to change something
+	begun   int                 // scripts that may change something
+	runs    int                 // of them, that were allowed to
 }
 
 func (f *forsaken) run(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -43,6 +45,7 @@ func (f *forsaken) run(_ context.Context, req ps.Request) (*ps.Result, error) {
 		return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(
 			`[{"guid":"g-1","dn":"CN=j","age":1,"state":{"exists":"True","l":"Rome"},"record":` + sample(schema.User) + `}]`))
 	}
+	f.begun++
 	intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc1", Objects: []ps.Intended{{GUID: "g-1", DN: "CN=j", Changes: f.changes}}}
 	if err := req.Announced(intent); err != nil {
 		return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
@@ -177,6 +180,54 @@ func TestALossThatIsClosed(t *testing.T) {
 	left, err := f.servers[0].SendJournal(t.Context())
 	require.NoError(t, err)
 	assert.Zero(t, left+f.unsent(t))
+}
+
+// rewound is a store that has lost what it acknowledged.
+type rewound struct {
+	keep.Store
+	noticed atomic.Bool
+}
+
+func (r *rewound) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+	if r.noticed.Load() {
+		return 0, keep.ErrRewound
+	}
+	return r.Store.Apply(ctx, changes...)
+}
+
+func (r *rewound) State() keep.State {
+	state := r.Store.State()
+	if r.noticed.Load() {
+		state.Rewound = keep.ErrRewound
+	}
+	return state
+}
+
+// TestAStoreThatWasTakenBack: no change is begun, whatever cluster.loss says, before an
+// administrator has recovered it; reads go on (many W4).
+func TestAStoreThatWasTakenBack(t *testing.T) {
+	f := newForsaken(t, nil)
+	store := &rewound{Store: f.way.Store}
+	f.way.Store = store
+	store.noticed.Store(true)
+	for range 2 {
+		for _, path := range []string{"/api/ADUser/jdoe", "/api/ADUser/jdoe?DryRun=true"} {
+			w := call(f.servers[0], http.MethodPut, path, `{"City":"Rome"}`, "Content-Type: application/json")
+			var got reply
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+			require.Equal(t, http.StatusServiceUnavailable, w.Code)
+			assert.Equal(t, schema.StoreRewound, got.Error.Code)
+			assert.Equal(t, "none", got.Error.Outcome)
+		}
+		f.pass(members.Lapse+time.Second, 0, 1, 2) // the others count it as gone
+	}
+	assert.Zero(t, f.runs)
+	assert.Zero(t, f.begun)
+	assert.Zero(t, f.unsent(t))
+	assert.Equal(t, http.StatusOK, call(f.servers[0], http.MethodGet, "/api/Changes", "").Code)
+	store.noticed.Store(false)
+	f.pass(members.Beat, 0, 1, 2)
+	assert.Equal(t, http.StatusOK, f.toRome())
 }
 
 // TestALimitedCredentialNeedsTheStore: what it may still spend is known there only.

@@ -320,18 +320,18 @@ func TestAChangeThatWasAllowedTooLongAgoIsStopped(t *testing.T) {
 	assert.Equal(t, 1, d.writes)
 }
 
-// slowly is a way to a store on which much happens between the batch that allows the first
-// change and its answer.
+// slowly is a way to a store on which something happens between the batch that allows the
+// first change and its answer, which may be lost.
 type slowly struct {
 	keep.Store
-	between atomic.Pointer[func()]
+	between atomic.Pointer[func() error]
 }
 
 func (s *slowly) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
 	revision, err := s.Store.Apply(ctx, all...)
 	if slices.ContainsFunc(all, func(c keep.Change) bool { return c.Kind == leaseKind }) {
 		if between := s.between.Swap(nil); between != nil {
-			(*between)()
+			err = (*between)()
 		}
 	}
 	return revision, err
@@ -355,11 +355,12 @@ func TestAChangeWhoseAllowanceWasAnsweredTooLateIsStopped(t *testing.T) {
 		}
 		return store
 	}, same(d.run(lives)), nil)
-	elsewhere := func() {
+	elsewhere := func() error {
 		c.pass(20*time.Second, 1, 2)
 		c.pass(5*time.Minute, 1, 2)
 		status, got, _ := toRome(c.servers[1])
 		require.Equal(t, http.StatusOK, status, "%+v", got)
+		return nil
 	}
 	slow.between.Store(&elsewhere)
 	status, got, _ := toRome(c.servers[0])
@@ -370,6 +371,22 @@ func TestAChangeWhoseAllowanceWasAnsweredTooLateIsStopped(t *testing.T) {
 	status, _, header := toRome(c.servers[2])
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "true", header.Get(replayedHeader))
+}
+
+// TestAnAllowanceWhoseAnswerIsLostIsFoundOut: also that of a call without a key, which is made
+// once (many E11, W3).
+func TestAnAllowanceWhoseAnswerIsLostIsFoundOut(t *testing.T) {
+	for _, headers := range [][]string{nil, {keyOfRome}} {
+		d := newScene(t, &toRomeOf)
+		slow := &slowly{Store: keep.NewMemory(nil)}
+		c := newCluster(t, slow, same(d.run(lives)), nil)
+		lost := func() error { return keep.ErrUnreachable }
+		slow.between.Store(&lost)
+		w := call(c.servers[0], http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, append(headers, "Content-Type: application/json")...)
+		require.Equal(t, http.StatusOK, w.Code, "%v: %s", headers, w.Body)
+		require.Nil(t, slow.between.Load())
+		assert.Equal(t, 1, d.writes)
+	}
 }
 
 // TestAChangeThatWasMadeAfterItWasSettledIsReported: a gateway that stood still between the
