@@ -1,6 +1,7 @@
 package natsstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -350,6 +351,33 @@ func TestRewindThatWasWrittenOver(t *testing.T) {
 			require.ErrorIs(t, err, keep.ErrRewound)
 		})
 	}
+}
+
+// TestWhatExpiresLeavesTheEngine: each value that has an end, and each that says that one was
+// removed, has a time in the engine, too, also after it was written again (many E13).
+func TestWhatExpiresLeavesTheEngine(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	node := startNode(t, t.TempDir())
+	create(t, node.ClientURL(), "c", 1)
+	s := open(t, node.ClientURL(), "c", "gw1", t.TempDir())
+	end := time.Now().Add(time.Hour)
+	lasts := func(c keep.Change, want time.Duration) keep.Revision {
+		t.Helper()
+		revision, err := s.Apply(ctx, c)
+		require.NoError(t, err)
+		found, err := s.followed().GetMsg(ctx, uint64(revision))
+		require.NoError(t, err)
+		ttl, _ := time.ParseDuration(cmp.Or(found.Header.Get(jetstream.MsgTTLHeader), "0s"))
+		assert.InDelta(t, want.Seconds(), ttl.Seconds(), 60)
+		return revision
+	}
+	first := set("a", "1", keep.Absent)
+	first.Expires = end
+	again := set("a", "2", lasts(first, time.Hour+slack))
+	again.Expires = end.Add(time.Hour)
+	lasts(keep.Change{Kind: "k", Key: "a", Expect: lasts(again, 2*time.Hour+slack)}, removalsKept+slack)
+	lasts(set("b", "1", keep.Absent), 0)
 }
 
 // TestStreamThatIsFull: what does not fit is refused, and nothing that was acknowledged is
