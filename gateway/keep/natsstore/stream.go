@@ -21,7 +21,7 @@ type StreamOptions struct {
 	Replicas int    // 1, 3 or 5
 	MaxBytes int64  // 0 is unbounded
 
-	// Patience is how long [CreateAt] tries while the nodes have no leader, as for a while
+	// Patience is how long [Create] tries while the nodes have no leader, as for a while
 	// after their start; 0 is a minute. Waits is told why it tries again; nil is nobody.
 	Patience time.Duration
 	Waits    func(reason error)
@@ -58,34 +58,13 @@ func (o StreamOptions) config(creation string) jetstream.StreamConfig {
 var ErrNoStream = errors.New("the engine has no store of this name: make it with 'adgateway cluster init'")
 
 // Create makes the stream of a store, with a new identity. It does nothing if there is
-// one.
+// one. While the nodes choose a leader they lose requests, or refuse them: these are sent
+// again, until [StreamOptions.Patience] is over.
 func Create(ctx context.Context, js jetstream.JetStream, o StreamOptions) error {
-	_, err := js.Stream(ctx, StreamName(o.Name))
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		_, err = js.CreateStream(ctx, o.config(uuid.Must(uuid.NewV7()).String()))
-	}
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", StreamName(o.Name), err)
-	}
-	return nil
-}
-
-// CreateAt is Create by a connection of its own. While the nodes choose a leader they lose
-// requests, or refuse them: these are sent again, until [StreamOptions.Patience] is over.
-func CreateAt(ctx context.Context, e Endpoint, o StreamOptions) error {
-	conn, err := e.Connect(nats.Name("adgateway cluster init"), nats.Timeout(requestTimeout))
-	if err != nil {
-		return unreachable(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return err
-	}
 	patience := cmp.Or(o.Patience, time.Minute)
 	until := time.Now().Add(patience)
 	for {
-		err = createOnce(ctx, js, o)
+		err := createOnce(ctx, js, o)
 		switch {
 		case err == nil || ctx.Err() != nil || !passes(err):
 			return err
@@ -103,15 +82,37 @@ func CreateAt(ctx context.Context, e Endpoint, o StreamOptions) error {
 	}
 }
 
+// CreateAt is Create by a connection of its own.
+func CreateAt(ctx context.Context, e Endpoint, o StreamOptions) error {
+	conn, err := e.Connect(nats.Name("adgateway cluster init"), nats.Timeout(requestTimeout))
+	if err != nil {
+		return unreachable(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	return Create(ctx, js, o)
+}
+
 // createPause is how soon a stream that could not be made is tried again.
 const createPause = 250 * time.Millisecond
 
 var errNoLeader = errors.New("the engine has made no stream, as its nodes had no leader")
 
+// createOnce is one try of [Create].
 func createOnce(ctx context.Context, js jetstream.JetStream, o StreamOptions) error {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	return Create(ctx, js, o)
+	_, err := js.Stream(ctx, StreamName(o.Name))
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		_, err = js.CreateStream(ctx, o.config(uuid.Must(uuid.NewV7()).String()))
+	}
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", StreamName(o.Name), err)
+	}
+	return nil
 }
 
 // passes reports whether a stream that could not be made can be as soon as the nodes have
