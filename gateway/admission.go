@@ -156,7 +156,7 @@ func (s *Server) refuse(r *request, err error) error {
 	case r.unrecorded != nil || errors.Is(err, errContended) || errors.Is(err, errFenced) || errors.Is(err, errLeased):
 	case errors.Is(err, keep.ErrTooMany):
 		r.unrecorded = fail(schema.TooMany, "The change affects more objects than gateways that share a store can decide on at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
-	case r.key != nil:
+	case r.claimed() != nil:
 		r.unrecorded = keysUnavailable(err)
 	case r.applying != nil:
 		r.unrecorded = plansUnavailable(err)
@@ -269,13 +269,16 @@ func (s *Server) shareOfPlan(r *request) share {
 // shareOfKey returns the key of a call, with what the script is about to change and the
 // identity of the change in the history.
 func (s *Server) shareOfKey(r *request, i *ps.Intent, token string) share {
-	c := r.key
+	c := r.claimed()
 	if c == nil {
 		return share{}
 	}
 	return share{
 		changes: func(context.Context) ([]keep.Change, error) {
-			c.call.Intent, c.call.Server, c.call.Change = i, i.Server, r.changeID()
+			c.call.Intent, c.call.Server = i, i.Server
+			if r.change != nil {
+				c.call.Change, c.call.Batch = r.change.ID, r.change.Batch
+			}
 			c.call.Token, c.call.Owner, c.call.Settling = token, s.owner(r.limit), false
 			own, err := c.change()
 			return []keep.Change{own}, err

@@ -96,6 +96,9 @@ func (s *Server) endOfChange(r *request) *ending {
 	}
 	failed := func(err error) {
 		s.unremembered(r, err)
+		if c := r.claimed(); c != nil && r.undoing != nil {
+			c.open = true
+		}
 		if item := itemCallOf(r.c.Request); item != nil {
 			item.unkept = true
 		}
@@ -209,15 +212,17 @@ func (s *Server) endOfKey(r *request, status int, body []byte) *ending {
 	failed := func(err error) {
 		s.Log.WithError(err).WithField("request_id", r.id).Error("the answer of a call with an " + keyHeader + " could not be kept")
 	}
-	switch outcome := r.outcome(); {
-	case r.dryRun(), outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
+	outcome := r.outcome()
+	open := c.open || outcome == ps.OutcomeUnknown
+	switch {
+	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
 		return &ending{
 			changes: []keep.Change{{Kind: keyKind, Key: c.name, Expect: c.revision}}, failed: failed,
 			made: func(keep.Revision) { c.keys.count(c.caller, -1) },
 		}
-	case outcome == ps.OutcomeUnknown && (c.call.Owner == nil || c.call.Intent == nil):
+	case open && (c.call.Owner == nil || c.call.Intent == nil):
 		return nil
-	case outcome == ps.OutcomeUnknown:
+	case open:
 		c.call.Owner, c.call.Settling = nil, false // whoever is asked next may find it out
 		own, err := c.change()
 		if err != nil {

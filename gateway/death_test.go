@@ -76,8 +76,8 @@ func (m *mortal) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, 
 	return revision, err
 }
 
-// mortals are three gateways over a directory, each of which can die.
-func mortals(t *testing.T, d *scene, change func(n int, o *Options)) (*cluster, []*life) {
+// mortals are three gateways, each of which can die, and the scripts that they run.
+func mortals(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change func(n int, o *Options)) (*cluster, []*life) {
 	lives := []*life{{}, {}, {}}
 	var c *cluster
 	store := keep.NewMemory(func() time.Time {
@@ -86,7 +86,7 @@ func mortals(t *testing.T, d *scene, change func(n int, o *Options)) (*cluster, 
 		}
 		return c.now()
 	})
-	c = newClusterOver(t, store, func(n int) keep.Store { return &mortal{store, lives[n]} }, func(n int) ps.Runner { return d.run(lives[n].step) }, change)
+	c = newClusterOver(t, store, func(n int) keep.Store { return &mortal{store, lives[n]} }, func(n int) ps.Runner { return run(lives[n].step) }, change)
 	return c, lives
 }
 
@@ -127,7 +127,7 @@ func TestWhoTakesOverDiesToo(t *testing.T) {
 				continue
 			}
 			d := newScene(t, &toRomeOf)
-			c, lives := mortals(t, d, nil)
+			c, lives := mortals(t, d.run, nil)
 			lives[0].begin(first)
 			toRome(c.servers[0])
 			died, during := lives[0].dead()
@@ -160,7 +160,7 @@ func TestWhoTakesOverDiesToo(t *testing.T) {
 // what others may still run has ended, so that it leaves it alone (many W7, Z3).
 func TestAWrongClockTakesNothingOver(t *testing.T) {
 	d := newScene(t, &toRomeOf)
-	c, lives := mortals(t, d, nil)
+	c, lives := mortals(t, d.run, nil)
 	lives[0].begin(6) // after (B)
 	toRome(c.servers[0])
 	died, during := lives[0].dead()

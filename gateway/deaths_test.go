@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,6 +37,8 @@ type dying struct {
 	caller  []string // header lines
 	account string   // of the caller
 	plan    string   // that is applied; empty: none
+	item    bool     // of a job
+	past    string   // the change that is taken back; empty: none
 	during  string   // the step at which the first gateway died
 }
 
@@ -49,7 +54,8 @@ func (e either) Authenticate(r *http.Request, client netip.Addr) (p *auth.Princi
 	return p, err
 }
 
-// newDying returns them before the deed, which is asked for with a key, by a plan or neither.
+// newDying returns them before the deed, which is asked for with a key, as an item of a job,
+// by a plan or by none of these.
 func newDying(t *testing.T, what *deed, how string) *dying {
 	t.Helper()
 	d := &dying{scene: newScene(t, what)}
@@ -58,7 +64,7 @@ func newDying(t *testing.T, what *deed, how string) *dying {
 	_, header := q.stored(auth.Rights{Scopes: []string{string(auth.All)}, Quota: &auth.Quota{
 		DeletionsPerHour: number(max(1, d.spends(auth.Deletion))), ChangesPerHour: number(max(1, d.spends(auth.Change))),
 	}})
-	d.cluster, d.lives = mortals(t, d.scene, func(_ int, o *Options) {
+	d.cluster, d.lives = mortals(t, d.run, func(_ int, o *Options) {
 		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
 		o.Auth = either{own, testAuth(t)}
@@ -69,7 +75,17 @@ func newDying(t *testing.T, what *deed, how string) *dying {
 	p, err := d.servers[2].Auth.Authenticate(request, netip.Addr{})
 	require.NoError(t, err)
 	d.account = p.ID
+	if what.undoes != nil {
+		d.begin(t, what.undoes)
+		w := d.asks(2, nil)
+		require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
+		d.past = w.Header().Get(changeHeader)
+		d.pass(5*time.Minute, 0, 1, 2) // nobody leases the object any more
+		d.begin(t, what)
+	}
 	switch how {
+	case "item":
+		d.item = true
 	case "key":
 		d.caller = append(d.caller, "Idempotency-Key: key-of-the-deed")
 	case "plan":
@@ -100,8 +116,17 @@ func (d *dying) asks(n int, also map[string]any, header ...string) *httptest.Res
 	if d.op == "user.update" {
 		values["City"] = "Rome"
 	}
+	method, path := d.row.Method, target(d.row, "", "")
+	if d.past != "" {
+		method, path, values = http.MethodPut, "/api/Changes/"+d.past+"/Undo", map[string]any{}
+	}
 	maps.Copy(values, also)
-	return call(d.servers[n], d.row.Method, target(d.row, "", ""), string(encode(values)), append(header, "Content-Type: application/json")...)
+	request := httptest.NewRequest(method, path, bytes.NewReader(encode(values)))
+	if d.item {
+		item := &itemCall{key: "key-of-the-item", expires: d.now().Add(time.Hour)}
+		request = request.WithContext(context.WithValue(request.Context(), itemCallKey{}, item))
+	}
+	return serve(d.servers[n], request, append(header, "Content-Type: application/json")...)
 }
 
 // ask asks a gateway for the deed as the caller does each time.
@@ -121,11 +146,15 @@ func (d *dying) ask(n int) (*httptest.ResponseRecorder, reply) {
 // started again, is what is in the directory, and frees all that the change had (many W2,
 // W11-W14).
 func TestAGatewayDiesAtEachStep(t *testing.T) {
-	for i := range deeds {
-		for _, how := range []string{"key", "plan", "neither"} {
+	for _, what := range append(deeds, undos...) {
+		name := what.op
+		if what.undoes != nil {
+			name = "undo of " + what.undoes.op
+		}
+		for _, how := range []string{"key", "item", "plan", "none"} {
 			for _, settles := range []string{"another gateway", "the same gateway"} {
-				t.Run(deeds[i].op+", "+how+", "+settles, func(t *testing.T) {
-					diesAtEachStep(t, &deeds[i], how, settles == "the same gateway")
+				t.Run(name+", "+how+", "+settles, func(t *testing.T) {
+					diesAtEachStep(t, &what, how, settles == "the same gateway")
 				})
 			}
 		}
@@ -158,7 +187,7 @@ func diesAtEachStep(t *testing.T, what *deed, how string, again bool) {
 			require.Zero(t, left)
 			d.tick(0, 1, 2)
 		default:
-			if how == "key" {
+			if how == "key" || how == "item" {
 				if w, got := d.ask(1); w.Code/100 != 2 { // it may still run
 					require.Equal(t, schema.InProgress, got.Error.Code, d.during)
 				}
@@ -179,7 +208,7 @@ func diesAtEachStep(t *testing.T, what *deed, how string, again bool) {
 func (d *dying) isSettled(settler, step int) {
 	t := d.t
 	t.Helper()
-	keyed := len(d.caller) > 1
+	keyed := d.item || len(d.caller) > 1
 	if settler > 0 && (!keyed || step%2 == 0) { // else the call that repeats the key does it
 		left, err := d.servers[settler].TakeOver(t.Context())
 		require.NoError(t, err, d.during)
@@ -239,6 +268,11 @@ func (d *dying) isRecorded(left ps.Outcome) {
 		logged = append(logged, string(a.Value))
 		return true
 	}))
+	if d.past != "" {
+		require.NotEmpty(d.t, logged, d.during)
+		require.Equal(d.t, d.past, logged[0], d.during)
+		logged = logged[1:]
+	}
 	if left == ps.OutcomeNone {
 		assert.Empty(d.t, logged, d.during)
 		return
@@ -274,5 +308,87 @@ func (d *dying) canBeDone(left ps.Outcome) {
 		return
 	}
 	require.Equal(d.t, schema.PlanUsed, got.Error.Code, "%s: %s", d.during, w.Body)
-	assert.Contains(d.t, got.Error.Message, "the change ch_", "%s: the plan names the change", d.during)
+	assert.Regexp(d.t, "the change '?ch_", got.Error.Message, "%s: the plan names the change", d.during)
+}
+
+// bin is a directory to which removed objects come back, each by a call of its own. One that
+// comes back twice is made twice.
+type bin struct {
+	mu   sync.Mutex
+	back map[string]int // how often, by GUID
+}
+
+func (b *bin) times() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.back)
+}
+
+// run is what the scripts do; at is as in [scene.on].
+func (b *bin) run(at func(point string) (dies bool)) ps.Runner {
+	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		text, _ := req.Args["Guid"].MarshalJSON() // a text can always be encoded
+		var guid string
+		if err := json.Unmarshal(text, &guid); err != nil {
+			return nil, err
+		}
+		record := json.RawMessage(sample(schema.RestoredObject))
+		if req.Settles {
+			state := map[string]string{existence: map[bool]string{true: "True", false: "False"}[b.times()[guid] > 0]}
+			return &ps.Result{Effect: ps.EffectNone}, req.Records(encode([]map[string]any{{"guid": guid, "dn": "CN=" + guid, "age": 1, "state": state, "record": record}}))
+		}
+		intent := ps.Intent{Effect: ps.EffectCreated, Server: "dc9", Objects: []ps.Intended{changed(guid, existence, "False", "True")}}
+		if err := req.Announced(intent); err != nil {
+			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+		}
+		if at("announced") {
+			return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent, Server: "dc9"}
+		}
+		b.mu.Lock()
+		b.back[guid]++
+		b.mu.Unlock()
+		at("written")
+		made := ps.Change{GUID: guid, DN: "CN=" + guid, After: map[string]json.RawMessage{"x": nil}}
+		return &ps.Result{Effect: ps.EffectCreated, Server: "dc9", Changes: []ps.Change{made}}, req.Records(encode([]json.RawMessage{record}))
+	}}
+}
+
+// TestAnUndoOfSeveralCallsIsCompleted: a gateway dies at each step of it. Whoever the key
+// comes to next makes those of its calls that were not made, and answers with all of them.
+func TestAnUndoOfSeveralCallsIsCompleted(t *testing.T) {
+	const other = "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11"
+	for step := 1; ; step++ {
+		b := &bin{back: map[string]int{}}
+		c, lives := mortals(t, b.run, nil)
+		past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: "computer.deleteMany", Server: "dc9",
+			Intent: ps.Intent{Effect: ps.EffectRemoved, Objects: []ps.Intended{removed(guid, schema.Computer), removed(other, schema.Computer)}}}
+		require.NoError(t, c.servers[2].History.Complete(t.Context(), past, ps.OutcomeDone))
+		undo := func(n int) (*httptest.ResponseRecorder, []struct{ ID string }) {
+			w := call(c.servers[n], http.MethodPut, "/api/Changes/"+past.ID+"/Undo", "", "Idempotency-Key: key-of-the-undo")
+			var got struct{ Result []struct{ ID string } }
+			_ = json.Unmarshal(w.Body.Bytes(), &got) // who is dead answers anything
+			return w, got.Result
+		}
+		lives[0].begin(step)
+		undo(0)
+		died, during := lives[0].dead()
+		if died {
+			c.pass(20*time.Second, 1, 2)
+			c.pass(5*time.Minute, 1, 2)
+		}
+		first, made := undo(1)
+		require.Equal(t, http.StatusOK, first.Code, "%s: %s", during, first.Body)
+		require.Len(t, made, 2, "%s: %s", during, first.Body)
+		require.Equal(t, map[string]int{guid: 1, other: 1}, b.times(), during)
+		again, same := undo(2)
+		require.Equal(t, http.StatusOK, again.Code, during)
+		require.Equal(t, made, same, during)
+		record, err := c.servers[2].History.Get(t.Context(), past.ID)
+		require.NoError(t, err)
+		require.Len(t, record.UndoneBy, 2, during)
+		if !died {
+			require.Greater(t, step, 12)
+			return
+		}
+	}
 }

@@ -20,7 +20,8 @@ type deed struct {
 	op      string
 	effect  ps.Effect
 	objects []ps.Intended
-	extent  int // of what else goes with it
+	extent  int   // of what else goes with it
+	undoes  *deed // what was done before, which it takes back; nil: it is no undo
 }
 
 // changed returns an object of which one value is changed.
@@ -41,26 +42,45 @@ func removed(guid string, shape *schema.Shape) ps.Intended {
 }
 
 // toRomeOf is the deed that most tests need only one of.
-var toRomeOf = deed{"user.update", ps.EffectChanged, []ps.Intended{changed("g-1", "l", "Oslo", "Rome")}, 0}
+var toRomeOf = deed{op: "user.update", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "l", "Oslo", "Rome")}}
 
 // deeds are changes of all kinds.
 var deeds = []deed{
 	toRomeOf,
-	{"user.create", ps.EffectCreated, []ps.Intended{created("Anna")}, 0},
-	{"group.createSecurity", ps.EffectCreated, []ps.Intended{created("Buyers")}, 0},
-	{"computer.register", ps.EffectCreated, []ps.Intended{created("PC7")}, 0},
-	{"ou.create", ps.EffectCreated, []ps.Intended{created("Berlin")}, 0},
-	{"membership.add", ps.EffectChanged, []ps.Intended{changed("g-1", "member", "False", "True"), {GUID: "g-2"}}, 0},
-	{"membership.remove", ps.EffectChanged, []ps.Intended{changed("g-1", "member", "True", "False"), {GUID: "g-2"}}, 0},
-	{"membership.copy", ps.EffectChanged, []ps.Intended{changed("g-1", "member", "False", "True"), changed("g-2", "member", "False", "True")}, 0},
-	{"user.rename", ps.EffectChanged, []ps.Intended{changed("g-1", "sAMAccountName", "anna", "berta")}, 0},
-	{"ou.move", ps.EffectChanged, []ps.Intended{changed("g-1", "parent", "OU=a,DC=corp", "OU=b,DC=corp")}, 3},
-	{"user.delete", ps.EffectRemoved, []ps.Intended{removed("g-1", schema.User)}, 0},
-	{"computer.deleteMany", ps.EffectRemoved, []ps.Intended{removed("g-1", schema.Computer), removed("g-2", schema.Computer)}, 0},
-	{"cname.create", ps.EffectCreated, []ps.Intended{changed("", existence, "False", "True")}, 0},
-	{"a.change", ps.EffectChanged, []ps.Intended{changed("", "data", "10.0.0.1", "10.0.0.2")}, 0},
-	{"lookupZone.delete", ps.EffectRemoved, []ps.Intended{changed("", existence, "True", "False")}, 5},
+	{op: "user.create", effect: ps.EffectCreated, objects: []ps.Intended{created("Anna")}},
+	{op: "group.createSecurity", effect: ps.EffectCreated, objects: []ps.Intended{created("Buyers")}},
+	{op: "computer.register", effect: ps.EffectCreated, objects: []ps.Intended{created("PC7")}},
+	{op: "ou.create", effect: ps.EffectCreated, objects: []ps.Intended{created("Berlin")}},
+	{op: "membership.add", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "member", "False", "True"), {GUID: "g-2"}}},
+	{op: "membership.remove", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "member", "True", "False"), {GUID: "g-2"}}},
+	{op: "membership.copy", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "member", "False", "True"), changed("g-2", "member", "False", "True")}},
+	{op: "user.rename", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "sAMAccountName", "anna", "berta")}},
+	{op: "ou.move", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "parent", "OU=a,DC=corp", "OU=b,DC=corp")}, extent: 3},
+	{op: "user.delete", effect: ps.EffectRemoved, objects: []ps.Intended{removed("g-1", schema.User)}},
+	{op: "computer.deleteMany", effect: ps.EffectRemoved, objects: []ps.Intended{removed("g-1", schema.Computer), removed("g-2", schema.Computer)}},
+	{op: "cname.create", effect: ps.EffectCreated, objects: []ps.Intended{changed("", existence, "False", "True")}},
+	{op: "a.change", effect: ps.EffectChanged, objects: []ps.Intended{changed("", "data", "10.0.0.1", "10.0.0.2")}},
+	{op: "lookupZone.delete", effect: ps.EffectRemoved, objects: []ps.Intended{changed("", existence, "True", "False")}, extent: 5},
 }
+
+// undos are changes that take back another one.
+var undos = []deed{
+	{
+		op: "user.updateByGuid", effect: ps.EffectChanged, objects: []ps.Intended{changed(guid, "l", "Rome", "Oslo")},
+		undoes: &deed{op: "user.update", effect: ps.EffectChanged, objects: []ps.Intended{changed(guid, "l", "Oslo", "Rome")}},
+	},
+	{
+		op: "membership.remove", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "member", "True", "False"), {GUID: "g-2"}},
+		undoes: &deed{op: "membership.add", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "member", "False", "True"), {GUID: "g-2"}}},
+	},
+	{
+		op: "bin.restore", effect: ps.EffectCreated, objects: []ps.Intended{changed(guid, existence, "False", "True")},
+		undoes: &deed{op: "user.delete", effect: ps.EffectRemoved, objects: []ps.Intended{removed(guid, schema.User)}},
+	},
+}
+
+// guid is an identity that is given as a parameter.
+const guid = "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"
 
 // scene is a directory in which one deed is done, whose gateways can be stopped in the
 // middle. A script that runs twice writes twice.
@@ -75,13 +95,21 @@ type scene struct {
 
 func newScene(t *testing.T, d *deed) *scene {
 	t.Helper()
+	s := &scene{}
+	s.begin(t, d)
+	return s
+}
+
+// begin makes it a directory in which a deed has yet to be done.
+func (d *scene) begin(t *testing.T, what *deed) {
+	t.Helper()
+	d.deed, d.row, d.made, d.writes = *what, nil, map[int]bool{}, 0
 	for _, row := range ops.Table() {
-		if row.ID == d.op {
-			return &scene{deed: *d, row: row, made: map[int]bool{}}
+		if row.ID == what.op {
+			d.row = row
 		}
 	}
-	require.Fail(t, "there is no such operation", d.op)
-	return nil
+	require.NotNil(t, d.row, "there is no such operation: %s", what.op)
 }
 
 // once is how often a directory is written to in which the deed is done.

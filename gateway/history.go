@@ -96,8 +96,6 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 		return 0, nil
 	}
 	running, err := s.History.Running(ctx)
-	unsettled := map[string]bool{}
-	defer func() { s.unsettled.Store(&unsettled) }()
 	for _, c := range running {
 		if !s.left(c) {
 			continue
@@ -106,7 +104,6 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 		err = errors.Join(err, wrong)
 		if !settled {
 			left++
-			unsettled[c.Undoes] = true
 		}
 	}
 	return left, err

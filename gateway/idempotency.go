@@ -54,6 +54,7 @@ type keptCall struct {
 	Server      string     `json:"server,omitempty"`
 	Attempts    int        `json:"attempts,omitempty"` // that ended with the gateway
 	Change      string     `json:"change,omitempty"`   // that the call made, or is about to make
+	Batch       string     `json:"batch,omitempty"`    // the first of the changes that the call made before that one; empty: there was none
 	Tag         string     `json:"tag,omitempty"`      // of the record in the answer
 
 	// Owner is of a call that is running; nil: a gateway alone, or the call has ended without
@@ -90,9 +91,18 @@ type claim struct {
 	revision keep.Revision
 	call     keptCall
 	unsure   bool      // an earlier call with the key was cut off after its announcement
-	earlier  string    // request id of an earlier call that was cut off; empty: there was none
+	open     bool      // it is not known yet what became of a change of the call, or of an earlier one
 	expires  time.Time // zero: as long as all keys
 	lost     bool      // another gateway has taken the call over
+}
+
+// claimed returns the key that the change of a request is made under: that of the whole call
+// if it is one of an undo; nil: there is none.
+func (r *request) claimed() *claim {
+	if r.undoing != nil {
+		return r.undoing.key
+	}
+	return r.key
 }
 
 // mostAttempts is how often the gateway may end while it makes the call of an item.
@@ -171,7 +181,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 	ctx := r.c.Request.Context()
 	found, err := s.keys.store.Get(ctx, keyKind, c.name)
 	owner := s.owner(r.policy.WriteLimit)
-	c.call, c.revision, c.unsure, c.earlier = keptCall{}, keep.Absent, false, ""
+	c.call, c.revision, c.unsure = keptCall{}, keep.Absent, false
 	fresh := keptCall{Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now(), Owner: owner}
 	var fences []keep.Change
 	switch {
@@ -205,7 +215,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 		if fences, err = s.fencesOf(ctx, c.call.Owner); err != nil {
 			return false, keysUnavailable(err)
 		}
-		c.revision, c.unsure, c.earlier = found.Revision, c.call.Intent != nil, c.call.RequestID
+		c.revision, c.unsure = found.Revision, c.call.Intent != nil
 		if c.unsure {
 			c.call.Owner, c.call.Settling = owner, true
 			break // what became of it is found out, which is no other attempt

@@ -254,8 +254,7 @@ type Server struct {
 	jobs           *jobs.Manager                       // nil: there are none
 	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
 	current        atomic.Pointer[view]
-	reached        atomic.Uint64                   // revision of the store that is known
-	unsettled      atomic.Pointer[map[string]bool] // changes whose undo was cut off, and is not settled; nil: none
+	reached        atomic.Uint64 // revision of the store that is known
 }
 
 // view is the server under one policy. A request uses the same view throughout.

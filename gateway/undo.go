@@ -27,7 +27,9 @@ var errDrifted = errors.New("what was to be undone has been changed since")
 // undoing is a call that takes back a recorded change.
 type undoing struct {
 	record *changes.Record
-	batch  string // the first of the calls; empty: this is it
+	key    *claim            // of the request; nil: it has none
+	batch  string            // the first of the calls; empty: this is it
+	before []*changes.Record // what an earlier request with the key has made
 	call   *ops.Undoing
 	empty  bool                // what was created must be as it was
 	accept []string            // fields that may have been changed since
@@ -115,17 +117,21 @@ func (s *Server) undoneBy(ctx context.Context, c *changes.Record, fields []strin
 
 // undo takes a change back.
 func (s *Server) undo(r *request) *failure {
+	first, failed := s.settleUndo(r)
+	if failed != nil {
+		return failed
+	}
 	p, failed := s.findChange(r)
 	if failed != nil {
 		return failed
 	}
 	ctx := r.c.Request.Context()
 	fields, accept := names(r.bound.Text(ops.UndoFields)), names(r.bound.Text(ops.AcceptDrift))
-	if failed := s.beingSettled(r, p); failed != nil {
-		return failed
-	}
-	if done := s.undoneBefore(ctx, r, p, fields); len(done) > 0 {
-		return s.answerUndo(r, p, done, nil, nil, nil)
+	plain := undoing{record: p.Record, key: r.key, batch: first, accept: accept, fields: fields, from: p.announcement(), empty: p.op.Undo.Empty}
+	if first != "" {
+		if plain.before, failed = s.takeBefore(ctx, p, first); failed != nil {
+			return failed
+		}
 	}
 	done, failed := s.toUndo(ctx, p, fields)
 	if failed != nil {
@@ -140,6 +146,16 @@ func (s *Server) undo(r *request) *failure {
 			return fail(schema.NotUndoable, "The change '%s' cannot be undone: this gateway cannot restore from the Recycle Bin.", p.ID)
 		}
 	}
+	if len(plain.before) < len(calls) {
+		if failed := s.guardUndo(r, p, calls); failed != nil {
+			return failed
+		}
+	}
+	return s.undoAll(r, p, plain, calls)
+}
+
+// guardUndo holds an undo against the plan and the state that the request names.
+func (s *Server) guardUndo(r *request, p *past, calls []ops.Undoing) *failure {
 	if failed := s.findPlan(r); failed != nil {
 		return failed
 	}
@@ -154,40 +170,76 @@ func (s *Server) undo(r *request) *failure {
 			return notHonoured(ops.IfMatch, "the undo is a call of "+row.ID+", and "+row.Guard.Never)
 		}
 	}
-	plain := undoing{record: p.Record, accept: accept, fields: fields, from: p.announcement(), empty: p.op.Undo.Empty}
-	return s.undoAll(r, p, plain, calls)
+	return nil
 }
 
-// beingSettled refuses the repetition of a call whose undo was cut off, until it is known
-// what became of it.
-func (s *Server) beingSettled(r *request, p *past) *failure {
-	unsettled := s.unsettled.Load()
-	if r.key == nil || r.key.earlier == "" || unsettled == nil || !(*unsettled)[p.ID] {
-		return nil
+// settleUndo finds out what became of an undo of an earlier call with the key of a request
+// that was cut off (many J10), and returns the first of the changes that it made; empty if
+// it made none. The key stays as it is while that is not known: whoever is asked next, here
+// or at another gateway, goes on from there.
+func (s *Server) settleUndo(r *request) (first string, failed *failure) {
+	if r.key == nil || !r.key.unsure {
+		return "", nil
 	}
-	failed := fail(schema.InProgress, "It is being found out what became of an earlier undo of the change '%s'. Try again later.", p.ID)
-	failed.retryAfter = time.Second
-	return failed
+	ctx, key := r.c.Request.Context(), r.key
+	key.open = true
+	made, err := s.History.Get(ctx, key.call.Change)
+	if err == nil && made.Running {
+		if _, err = s.settlePast(ctx, s.History, made); err == nil {
+			made, err = s.History.Get(ctx, key.call.Change)
+		}
+	}
+	undoes := r.bound.Text(ops.ChangeIDParam)
+	switch {
+	case errors.Is(err, changes.ErrAbsent): // it was not made
+		key.open, key.call.Intent, key.call.Change = false, nil, ""
+		return key.call.Batch, nil
+	case err != nil:
+		return "", historyUnavailable(err)
+	case made.Running:
+		failed = fail(schema.InProgress, "It is being found out what became of an earlier undo of the change '%s'. Try again later.", undoes)
+		failed.retryAfter = time.Second
+		return "", failed
+	case made.Outcome == ps.OutcomeUnknown:
+		failed = fail(schema.Timeout, "It could not be found out what became of the undo of the change '%s', which is the change '%s'.", undoes, made.ID)
+		failed.outcome, failed.server = ps.OutcomeUnknown, made.Server
+		return "", failed
+	}
+	key.open = false
+	return cmp.Or(made.Batch, made.ID), nil
 }
 
-// undoneBefore returns the changes of an earlier call with the key of the request that was
-// cut off after them; none if there was no such call, or if it has left something to do.
-func (s *Server) undoneBefore(ctx context.Context, r *request, p *past, fields []string) []any {
-	if r.key == nil || r.key.earlier == "" || r.dryRun() || s.undoneBy(ctx, p.Record, fields, 0) == "" {
-		return nil
-	}
-	var records []any
+// takeBefore takes the undo that began with a change out of those that a change is undone
+// by, so that it can be completed, and returns what it has made.
+func (s *Server) takeBefore(ctx context.Context, p *past, first string) (before []*changes.Record, failed *failure) {
+	var others []changes.Undoing
 	for _, by := range p.UndoneBy {
 		made, err := s.History.Get(ctx, by.ID)
-		if err != nil || made.RequestID != r.key.earlier && !strings.HasPrefix(made.RequestID, r.key.earlier+".") {
+		if err != nil && !errors.Is(err, changes.ErrAbsent) {
+			return nil, historyUnavailable(err)
+		}
+		if err != nil || made.ID != first && made.Batch != first {
+			others = append(others, by)
 			continue
 		}
-		if past, known := s.pastOf(made); known {
-			records = append(records, s.show(ctx, past, r.principal, false))
+		before = append(before, made)
+	}
+	p.UndoneBy = others
+	return before, nil
+}
+
+// madeBefore returns the change that one of the calls has made before; nil if it has not.
+func (u *undoing) madeBefore(i, n int) *changes.Record {
+	for _, made := range u.before {
+		if n == 1 || strings.HasSuffix(made.RequestID, nthCall(i)) {
+			return made
 		}
 	}
-	return records
+	return nil
 }
+
+// nthCall completes the request id of an undo that takes several calls.
+func nthCall(i int) string { return fmt.Sprintf(".%d", i+1) }
 
 func names(list string) []string {
 	if list == "" {
@@ -296,6 +348,14 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 	var plans []plan
 	var first *failure
 	for i := range calls {
+		if made := plain.madeBefore(i, len(calls)); made != nil {
+			records, r.server = append(records, s.shown(r, made)...), cmp.Or(made.Server, r.server)
+			if made.Outcome == ps.OutcomePartial {
+				first = cmp.Or(first, fail(schema.Partial, "The change '%s' was made in part.", made.ID))
+				details = append(details, detail{Field: "", Message: first.message})
+			}
+			continue
+		}
 		u := plain
 		u.call = &calls[i]
 		inner, e := s.within(r, u, i, len(calls))
@@ -311,10 +371,8 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 		case r.dryRun():
 			plans = append(plans, s.planned(inner))
 		case inner.change != nil:
-			if past, known := s.pastOf(inner.change); known {
-				records = append(records, s.show(r.c.Request.Context(), past, r.principal, false))
-				plain.batch = cmp.Or(plain.batch, inner.change.ID)
-			}
+			records = append(records, s.shown(r, inner.change)...)
+			plain.batch = cmp.Or(plain.batch, inner.change.ID)
 		}
 		r.server = cmp.Or(inner.server, r.server)
 		buildOnFirst := calls[0].Row != calls[len(calls)-1].Row
@@ -323,6 +381,14 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 		}
 	}
 	return s.answerUndo(r, p, records, plans, first, details)
+}
+
+// shown returns a change as the answer shows it; nothing if this gateway does not have its row.
+func (s *Server) shown(r *request, c *changes.Record) (records []any) {
+	if past, known := s.pastOf(c); known {
+		records = append(records, s.show(r.c.Request.Context(), past, r.principal, false))
+	}
+	return records
 }
 
 // answerUndo answers an undo.
@@ -368,7 +434,7 @@ func (s *Server) within(r *request, u undoing, i, n int) (*request, *envelope) {
 		op: s.operationOf(u.call.Row), principal: r.principal, undoing: &u,
 	}
 	if n > 1 {
-		inner.id = fmt.Sprintf("%s.%d", r.id, i+1)
+		inner.id = r.id + nthCall(i)
 	}
 	inner.given = u.call.Given
 	inner.applying, r.applying = r.applying, nil
