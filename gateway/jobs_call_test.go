@@ -133,6 +133,48 @@ func TestAnItemThatMayHaveBeenMadeTwiceSaysSo(t *testing.T) {
 	}
 }
 
+// TestAnUndoWhoseOutcomeCouldNotBeKept: the store is lost after an item has taken a change
+// back, and is there again before the answer. The item is not taken for one that changed
+// nothing.
+func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
+	var lost atomic.Bool
+	kept := keeptest.Seal(t, &oneWriteLost{Store: keep.NewMemory(nil), lost: &lost})
+	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
+	require.NoError(t, err)
+	d := newScene(t, &undos[0])
+	s := newTestServer(t, d.run(func(point string) bool { lost.Store(point == "written"); return false }), func(o *Options) {
+		o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond
+	})
+	past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: d.undoes.op, Intent: ps.Intent{Effect: d.undoes.effect, Objects: d.undoes.objects}}
+	require.NoError(t, history.Complete(t.Context(), past, ps.OutcomeDone))
+	item := jobs.Call{
+		Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
+		Spec: &jobs.Spec{Operation: "change.undo", Parameters: map[string]any{ops.ChangeIDParam: past.ID}, Key: "jb.1", RequestID: "jb.1"},
+	}
+	answer := s.callItem(t.Context(), item)
+	require.True(t, answer.Again, "%+v", answer)
+	answer = s.callItem(t.Context(), item)
+	require.Equal(t, jobstate.Made, answer.State, "%+v", answer)
+	assert.Equal(t, 1, d.writes)
+	record, err := history.Get(t.Context(), answer.ChangeID)
+	require.NoError(t, err)
+	assert.Equal(t, ps.OutcomeDone, record.Outcome)
+	assert.Equal(t, past.ID, record.Undoes)
+}
+
+// oneWriteLost is a store that cannot be reached for one write once it is lost.
+type oneWriteLost struct {
+	keep.Store
+	lost *atomic.Bool
+}
+
+func (o *oneWriteLost) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+	if o.lost.Swap(false) {
+		return 0, keep.ErrUnreachable
+	}
+	return o.Store.Apply(ctx, changes...)
+}
+
 // TestAnItemThatWaitsForTooLongIsCalledAgain: other changes of its object went first until
 // there was no time left. Nothing is wrong with the item.
 func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
