@@ -93,10 +93,13 @@ func (s *Server) leasesAfter(c *changes.Record, outcome ps.Outcome) share {
 	if s.Members == nil || c.Run == "" || op == nil || outcome == ps.OutcomeUnknown {
 		return share{}
 	}
-	run, keys := c.Run, keysOf(op, c.Zone, &c.Intent)
+	run, wanted := c.Run, eachOnce(locksOf(op, c.Zone, &c.Intent))
 	return share{changes: func(ctx context.Context) (all []keep.Change, err error) {
-		for _, key := range keys {
-			sum := s.leaseKey(key)
+		for _, one := range wanted {
+			if one.shared {
+				continue // what it has alone tells that it has ended
+			}
+			sum := s.leaseKey(one.object)
 			present, revision, err := kept[lease](ctx, s.store(), leaseKind, sum)
 			if err != nil {
 				return nil, err
@@ -105,11 +108,11 @@ func (s *Server) leasesAfter(c *changes.Record, outcome ps.Outcome) share {
 				continue
 			}
 			present.Owner = s.owner(s.current.Load().policy.WriteLimit)
-			one, err := present.end(s.store(), sum, revision, true) // it may have been changed by the run before
+			end, err := present.end(s.store(), sum, revision, true) // it may have been changed by the run before
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, one)
+			all = append(all, end)
 		}
 		return all, nil
 	}}

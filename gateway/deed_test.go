@@ -53,7 +53,7 @@ var deeds = []deed{
 	{op: "ou.create", effect: ps.EffectCreated, objects: []ps.Intended{created("Berlin")}},
 	{op: "membership.add", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "member", "False", "True"), {GUID: "g-2"}}},
 	{op: "membership.remove", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "member", "True", "False"), {GUID: "g-2"}}},
-	{op: "membership.copy", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "member", "False", "True"), changed("g-2", "member", "False", "True")}},
+	{op: "membership.copy", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "member", "False", "True"), {GUID: "g-3"}, changed("g-2", "member", "False", "True")}},
 	{op: "user.rename", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "sAMAccountName", "anna", "berta")}},
 	{op: "ou.move", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "parent", "OU=a,DC=corp", "OU=b,DC=corp")}, extent: 3},
 	{op: "user.delete", effect: ps.EffectRemoved, objects: []ps.Intended{removed("g-1", schema.User)}},

@@ -70,11 +70,8 @@ func (s *Server) allowDegraded(ctx context.Context, r *request, i *ps.Intent) er
 		r.unrecorded = needsStore(lost, "a credential with hourly limits")
 		return errNeedsStore
 	}
-	for _, key := range r.hold.wanted {
-		asking, cancel := context.WithTimeout(ctx, mostOfMirror)
-		present, _, err := kept[lease](asking, s.store(), leaseKind, s.leaseKey(key))
-		cancel()
-		if err == nil && present.Owner != nil && !present.Ended && !s.mine(present.Owner) && s.Now().Before(present.Owner.Until) {
+	for _, one := range r.hold.wanted {
+		if s.hadByAnother(ctx, one) {
 			r.unrecorded = busy()
 			return errBusy
 		}
@@ -89,6 +86,21 @@ func (s *Server) allowDegraded(ctx context.Context, r *request, i *ps.Intent) er
 	r.kept, r.allowedAt = true, s.Now()
 	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Warn("a change is made without the store that the gateways share")
 	return nil
+}
+
+// hadByAnother reports whether another gateway may be changing what is to be locked, as far as
+// the mirror of the lost store knows.
+func (s *Server) hadByAnother(ctx context.Context, wanted lock) bool {
+	ctx, cancel := context.WithTimeout(ctx, mostOfMirror)
+	defer cancel()
+	present, err := s.getLease(ctx, s.leaseKey(wanted.object))
+	if err != nil {
+		return false
+	}
+	rivals, _ := s.rivals(ctx, present, wanted.shared) // those that are known
+	return slices.ContainsFunc(rivals, func(one presentLease) bool {
+		return one.Owner != nil && !one.Ended && !s.mine(one.Owner) && s.Now().Before(one.Owner.Until)
+	})
 }
 
 // limited reports whether the call spends something of an hourly limit of its caller.

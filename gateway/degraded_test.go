@@ -31,6 +31,7 @@ type forsaken struct {
 	changes []ps.IntendedChange // that the next script announces
 	begun   int                 // scripts that may change something
 	runs    int                 // of them, that were allowed to
+	also    []ps.Intended       // that it announces, too
 }
 
 func (f *forsaken) run(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -46,7 +47,7 @@ func (f *forsaken) run(_ context.Context, req ps.Request) (*ps.Result, error) {
 			`[{"guid":"g-1","dn":"CN=j","age":1,"state":{"exists":"True","l":"Rome"},"record":` + sample(schema.User) + `}]`))
 	}
 	f.begun++
-	intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc1", Objects: []ps.Intended{{GUID: "g-1", DN: "CN=j", Changes: f.changes}}}
+	intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc1", Objects: append([]ps.Intended{{GUID: "g-1", DN: "CN=j", Changes: f.changes}}, f.also...)}
 	if err := req.Announced(intent); err != nil {
 		return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 	}
@@ -258,6 +259,43 @@ func TestAnObjectThatAnotherGatewayHad(t *testing.T) {
 	assert.Contains(t, w.Body.String(), `"busy"`)
 	f.pass(3*time.Minute, 1, 2)
 	assert.Equal(t, http.StatusOK, f.toRome())
+}
+
+// TestAnObjectThatAnotherGatewayShared: a change of the object waits for those that share it,
+// unless they have ended; a change that shares it, too, does not.
+func TestAnObjectThatAnotherGatewayShared(t *testing.T) {
+	member := []ps.IntendedChange{{Name: memberChange, Before: "False", After: "True"}}
+	for name, c := range map[string]struct {
+		ended   bool
+		changes []ps.IntendedChange // nil: of the object itself
+		status  int
+	}{
+		"a change of the object":        {false, nil, http.StatusConflict},
+		"a change that shares it":       {false, member, http.StatusOK},
+		"a change after they had ended": {true, nil, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForsaken(t, nil)
+			other := f.servers[1]
+			var all []keep.Change
+			for object, one := range map[string]lease{
+				"g-1":            {Sharers: []sharer{{Run: "another", Key: other.leaseKey("member g-1 u-9"), Until: f.now().Add(time.Minute)}}},
+				"member g-1 u-9": {Run: "another", Owner: other.owner(time.Minute), Ended: c.ended},
+			} {
+				value, err := keep.Encode(f.store, one)
+				require.NoError(t, err)
+				all = append(all, keep.Change{Kind: leaseKind, Key: other.leaseKey(object), Value: value, Expires: f.now().Add(time.Hour)})
+			}
+			_, err := f.store.Apply(t.Context(), all...)
+			require.NoError(t, err)
+			f.lose()
+			if c.changes != nil {
+				f.changes, f.also = c.changes, []ps.Intended{{GUID: "u-1", DN: "CN=u"}}
+			}
+			w := call(f.servers[0], http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json")
+			assert.Equal(t, c.status, w.Code, "%s", w.Body)
+		})
+	}
 }
 
 // TestWhatWasChangedWithoutTheStoreIsSent: once, in the order of the changes, to the history

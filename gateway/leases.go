@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,6 +23,10 @@ import (
 // while and tells when: a run that began before it has read the object as it was before.
 // Names that a change is about to give are held for longer, until every controller knows of
 // them (many W11).
+//
+// The lease of an object that changes share says which runs do, and for each of them the
+// lease that it has alone, which tells whether it has ended. So only the beginning of such a
+// change competes with others for the shared lease, and nothing need be given back.
 
 // The kinds of leases and holds in the store, by sums.
 const (
@@ -38,12 +44,34 @@ var (
 	errFenced = members.ErrFenced
 )
 
-// lease is an object that one run changes.
+// lease is an object that one run changes, or several that share it.
 type lease struct {
 	keep.Formatted
-	Run   string         `json:"run"`
+	Run   string         `json:"run"` // that has it alone; empty: it is shared
 	Owner *changes.Owner `json:"owner"`
 	Ended bool           `json:"ended,omitempty"`
+
+	Sharers []sharer      `json:"sharers,omitempty"`
+	Alone   keep.Revision `json:"alone,omitempty"` // of a shared one: when the last run that had it alone had ended
+	Next    *turn         `json:"next,omitempty"`
+}
+
+// sharer is a run that shares an object.
+type sharer struct {
+	Run string `json:"run"`
+	Key string `json:"key"` // of a lease that it has alone, and of which the end is kept
+
+	// Since is the revision that lease had when this one was joined; 0 is that of this one. An
+	// older one is not what the run has: a store may read a value as it was before.
+	Since keep.Revision `json:"since,omitempty"`
+	Until time.Time     `json:"until"` // when it expires
+}
+
+// turn keeps a run from waiting for ever for those that share what it wants alone: nobody
+// joins them for a moment.
+type turn struct {
+	Run   string    `json:"run"`
+	Until time.Time `json:"until"`
 }
 
 // leases are those of one request.
@@ -54,6 +82,7 @@ type leases struct {
 	fresh   map[string]bool          // names that nobody held before
 	taken   map[string]bool          // objects of which a run was allowed to change something
 	after   map[string]bool          // objects that another run had before
+	shares  bool                     // others may ask whether the leases have ended
 	owner   *changes.Owner
 
 	pending    *pendingName             // why the run that has just ended was stopped
@@ -84,17 +113,12 @@ func (s *Server) sharesOfCluster(ctx context.Context, r *request, i *ps.Intent) 
 	objects := map[string]bool{}
 	named := map[string]keep.Change{}
 	leasing := share{
-		changes: func(ctx context.Context) (all []keep.Change, err error) {
-			for _, key := range r.hold.wanted {
-				sum := s.leaseKey(key)
-				one, err := s.lease(ctx, r, sum)
-				if err != nil {
-					return nil, err
-				}
+		changes: func(ctx context.Context) ([]keep.Change, error) {
+			all, alone, err := s.leasesOf(ctx, r)
+			for _, sum := range alone {
 				objects[sum] = true
-				all = append(all, one)
 			}
-			return all, nil
+			return all, err
 		},
 		made: func(revision keep.Revision) {
 			for sum := range objects {
@@ -134,28 +158,188 @@ func (s *Server) leaseKey(object string) string {
 	return hex.EncodeToString(s.store().Sum([]byte(leaseKind), []byte(object)))
 }
 
-// lease returns the change that leases an object to a request. It fails with errLeased if
-// another run has it, or had it since this one began.
-func (s *Server) lease(ctx context.Context, r *request, sum string) (keep.Change, error) {
-	l := r.leased()
-	value, err := keep.Encode(s.store(), lease{Run: l.run, Owner: l.owner})
-	own := keep.Change{Kind: leaseKind, Key: sum, Value: value, Expires: l.owner.Until}
-	if err != nil {
-		return own, err
+// leasesOf returns the changes that lease a request what it has locked, and the keys of
+// those that it has alone, which it must give back. It fails with errLeased if another run
+// has one of the objects, or had it since this one began.
+func (s *Server) leasesOf(ctx context.Context, r *request) (all []keep.Change, alone []string, err error) {
+	for _, one := range r.hold.wanted {
+		if !one.shared {
+			alone = append(alone, s.leaseKey(one.object))
+		}
 	}
-	present, revision, err := kept[lease](ctx, s.store(), leaseKind, sum)
-	own.Expect = revision
+	for _, one := range r.hold.wanted {
+		sum := s.leaseKey(one.object)
+		present, err := s.getLease(ctx, sum)
+		if err != nil {
+			return nil, nil, err
+		}
+		var own keep.Change
+		if one.shared {
+			own, err = s.shareLease(ctx, r, sum, present, alone[0])
+		} else {
+			own, err = s.lease(ctx, r, sum, present)
+		}
+		if errors.Is(err, errLeased) {
+			s.seen(present.revision)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, own)
+	}
+	return all, alone, nil
+}
+
+// presentLease is a lease as the store has it; without a revision, there is none.
+type presentLease struct {
+	lease
+	revision keep.Revision
+	expires  time.Time
+}
+
+func (s *Server) getLease(ctx context.Context, sum string) (present presentLease, err error) {
+	e, err := s.store().Get(ctx, leaseKind, sum)
+	if errors.Is(err, keep.ErrAbsent) {
+		return present, nil
+	}
+	if err == nil {
+		err = keep.Decode(s.store(), e.Value, &present.lease)
+	}
+	present.revision, present.expires = e.Revision, e.Expires
+	for n := range present.Sharers {
+		present.Sharers[n].Since = cmp.Or(present.Sharers[n].Since, e.Revision)
+	}
+	return present, err
+}
+
+// rivals returns the leases of the runs that have an object, or had it, so that it cannot be
+// had as it is wanted. They are read after the lease of the object, so that of a run that is
+// still going on none is missed.
+func (s *Server) rivals(ctx context.Context, present presentLease, shared bool) (all []presentLease, err error) {
+	if present.Run != "" {
+		return []presentLease{present}, nil
+	}
+	if shared {
+		return nil, nil
+	}
+	for _, one := range present.Sharers {
+		its, err := s.getLease(ctx, one.Key)
+		switch {
+		case err != nil:
+			return all, err
+		case its.revision == keep.Absent && !s.Now().Before(one.Until):
+		case its.revision < one.Since: // the end of it would be there
+			its = presentLease{lease: lease{Run: one.Run, Owner: &changes.Owner{Until: one.Until}}}
+			fallthrough
+		case its.Run == one.Run:
+			all = append(all, its)
+		}
+	}
+	return all, nil
+}
+
+// waitsFor reports whether a request cannot have what one of some other runs has, or had
+// since its own began.
+func (s *Server) waitsFor(r *request, rivals []presentLease) bool {
+	return slices.ContainsFunc(rivals, func(one presentLease) bool {
+		s.seen(one.revision)
+		return one.Run != r.leased().run && (!one.Ended || one.revision > r.seenAt)
+	})
+}
+
+// lease returns the change that leases an object to a request alone.
+func (s *Server) lease(ctx context.Context, r *request, sum string, present presentLease) (own keep.Change, err error) {
+	l := r.leased()
+	rivals, err := s.rivals(ctx, present, false)
 	switch {
 	case err != nil:
 		return own, err
-	case revision == keep.Absent, present.Run == l.run:
-	case !present.Ended, revision > r.seenAt:
-		s.seen(revision)
+	case s.waitsFor(r, rivals), present.Run == "" && present.revision > r.seenAt: // who has joined since may have ended already
 		return own, errLeased
-	default:
+	case present.revision != keep.Absent && present.Run != l.run:
 		l.after[sum] = true
 	}
-	return own, nil
+	own = keep.Change{Kind: leaseKind, Key: sum, Expect: present.revision, Expires: l.owner.Until}
+	own.Value, err = keep.Encode(s.store(), lease{Run: l.run, Owner: l.owner})
+	return own, err
+}
+
+// shareLease returns the change by which a request shares an object. Key is that of a lease
+// that it has alone.
+func (s *Server) shareLease(ctx context.Context, r *request, sum string, present presentLease, key string) (own keep.Change, err error) {
+	l := r.leased()
+	next := lease{Alone: present.Alone, Next: present.Next}
+	if present.Run != "" {
+		next.Alone = present.revision
+	}
+	joined := slices.ContainsFunc(present.Sharers, func(one sharer) bool { return one.Run == l.run })
+	rivals, err := s.rivals(ctx, present, true)
+	switch {
+	case err != nil:
+		return own, err
+	case s.waitsFor(r, rivals), next.Alone > r.seenAt:
+		return own, errLeased
+	case next.Next != nil && !s.Now().Before(next.Next.Until):
+		next.Next = nil
+	case next.Next != nil && !joined: // who has joined is waited for
+		return own, errLeased
+	}
+	if len(rivals) == 0 {
+		others, err := s.rivals(ctx, present, false)
+		if err != nil {
+			return own, err
+		}
+		for _, one := range present.Sharers {
+			if one.Run != l.run && slices.ContainsFunc(others, func(its presentLease) bool { return its.Run == one.Run && !its.Ended }) {
+				next.Sharers = append(next.Sharers, one)
+			}
+		}
+	}
+	next.Sharers = append(next.Sharers, sharer{Run: l.run, Key: key, Until: l.owner.Until})
+	l.shares = true
+	own = keep.Change{Kind: leaseKind, Key: sum, Expect: present.revision, Expires: l.owner.Until.Add(leaseAfter)}
+	if own.Expires.Before(present.expires) {
+		own.Expires = present.expires // what it tells of others
+	}
+	own.Value, err = keep.Encode(s.store(), next)
+	return own, err
+}
+
+// longestTurn is for how long nobody joins those that share an object that a run wants alone,
+// unless it asks for that again.
+const longestTurn = 2 * time.Second
+
+// askForTurns keeps others from joining those that share what a request wants alone.
+func (s *Server) askForTurns(ctx context.Context, r *request) error {
+	for _, one := range r.hold.wanted {
+		if one.shared {
+			continue
+		}
+		sum := s.leaseKey(one.object)
+		present, err := s.getLease(ctx, sum)
+		switch asked, now := present.Next, s.Now(); {
+		case err != nil:
+			return err
+		case len(present.Sharers) == 0:
+			continue
+		case asked != nil && asked.Run != r.leases.run && now.Before(asked.Until):
+			continue // after that
+		case asked != nil && now.Before(asked.Until.Add(-longestTurn/2)):
+			continue
+		default:
+			present.Next = &turn{r.leases.run, now.Add(longestTurn)}
+		}
+		value, err := keep.Encode(s.store(), present.lease)
+		if err != nil {
+			return err
+		}
+		revision, err := s.store().Apply(ctx, keep.Change{Kind: leaseKind, Key: sum, Expect: present.revision, Value: value, Expires: present.expires})
+		if err != nil {
+			return err
+		}
+		s.seen(revision)
+	}
+	return nil
 }
 
 // end returns the change that ends a lease of an object, which was changed or not.
@@ -188,25 +372,20 @@ func (s *Server) waitForLeases(ctx context.Context, r *request) error {
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, longest) {
 		r.seenAt = s.latest()
 		l.owner = s.owner(r.limit)
-		var all []keep.Change
-		var err error
-		for _, key := range r.hold.wanted {
-			var one keep.Change
-			if one, err = s.lease(ctx, r, s.leaseKey(key)); err != nil {
-				break
-			}
-			all = append(all, one)
-		}
+		all, alone, err := s.leasesOf(ctx, r)
 		if err == nil {
 			var revision keep.Revision
 			if revision, err = s.store().Apply(ctx, all...); err == nil {
-				for _, one := range all {
-					l.objects[one.Key] = revision
+				for _, sum := range alone {
+					l.objects[sum] = revision
 				}
 				s.seen(revision)
 				r.seenAt = revision
 				return nil
 			}
+		}
+		if errors.Is(err, errLeased) {
+			err = cmp.Or(s.askForTurns(ctx, r), err)
 		}
 		if !errors.Is(err, errLeased) && !errors.Is(err, keep.ErrConflict) {
 			return err
@@ -237,7 +416,7 @@ func (s *Server) endOfLeases(r *request) *ending {
 	none := outcome == ps.OutcomeNone
 	var all []keep.Change
 	for sum, revision := range l.objects {
-		one, err := (&lease{Run: l.run, Owner: l.owner}).end(s.store(), sum, revision, l.taken[sum] && !none || l.after[sum]) // the end of the one before must be told on
+		one, err := (&lease{Run: l.run, Owner: l.owner}).end(s.store(), sum, revision, l.taken[sum] && !none || l.after[sum] || l.shares) // the end of the one before must be told on
 		if err != nil {
 			continue // it ends by itself
 		}

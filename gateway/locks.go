@@ -22,30 +22,71 @@ import (
 // nothing. Its session is free for others while it waits, and then it runs again with the
 // lock. So no session ever waits for a lock, and no lock for itself: several locks are
 // taken at once, or one after another in their order.
+//
+// A membership is a pair, and so is what it locks (many W12): changes of the members of one
+// group do not wait for each other. They share the group and the member, which any other
+// change of these has alone: what is removed with its memberships has none that is changing.
 
 // errContended is why a run is stopped that must wait for another change.
 var errContended = errors.New("another change of the object goes first")
 
+// lock is an object that a change locks: alone, or shared with others that share it.
+type lock struct {
+	object string
+	shared bool
+}
+
 // locks are the objects that are being changed.
 type locks struct {
 	mu     sync.Mutex
-	queues map[string][]chan struct{} // by object that is locked: who waits for it, in order of arrival
-	now    uint64                     // counts
-	ends   map[string]uint64          // when a change of an object ended
-	begins map[uint64]int             // when runs began that have not ended, and how many
+	queues map[string]*queue // by object that is locked
+	now    uint64            // counts
+	ends   map[string]ends   // when changes of an object ended
+	begins map[uint64]int    // when runs began that have not ended, and how many
 }
 
+// queue is who has an object, and who waits for it.
+type queue struct {
+	holders int
+	alone   bool      // the holder does not share it
+	waiting []*waiter // in order of arrival
+}
+
+type waiter struct {
+	shared bool
+	turn   chan struct{} // closed when it has the object
+}
+
+// ends is when the last change of an object ended, and when the last that had it alone.
+type ends struct{ any, alone uint64 }
+
 func newLocks() *locks {
-	return &locks{queues: map[string][]chan struct{}{}, ends: map[string]uint64{}, begins: map[uint64]int{}}
+	return &locks{queues: map[string]*queue{}, ends: map[string]ends{}, begins: map[uint64]int{}}
+}
+
+// free reports whether an object can be had at once, overtaking nobody.
+func (q *queue) free(shared bool) bool {
+	return q == nil || shared && !q.alone && len(q.waiting) == 0
+}
+
+// admit gives an object to those who have waited for it longest, as far as they may have it.
+func (q *queue) admit() {
+	for len(q.waiting) > 0 && (q.holders == 0 || q.waiting[0].shared && !q.alone) {
+		next := q.waiting[0]
+		q.waiting = q.waiting[1:]
+		q.holders++
+		q.alone = !next.shared
+		close(next.turn)
+	}
 }
 
 // hold is what one request has locked. One goroutine uses it at a time.
 type hold struct {
 	locks  *locks
-	since  uint64   // when the run began
-	keys   []string // locked
-	wanted []string // to wait for, in order
-	made   bool     // the run was allowed to change something
+	since  uint64 // when the run began
+	had    []lock // locked
+	wanted []lock // to wait for, in order, each object once
+	made   bool   // the run was allowed to change something
 }
 
 // begin notes that a run begins, which [hold.end] must end.
@@ -78,32 +119,61 @@ func (h *hold) stop() {
 		clear(l.ends)
 	case len(l.ends) > most: // those that no run can have missed
 		oldest := slices.Min(slices.Collect(maps.Keys(l.begins)))
-		maps.DeleteFunc(l.ends, func(_ string, end uint64) bool { return end < oldest })
+		maps.DeleteFunc(l.ends, func(_ string, end ends) bool { return end.any < oldest })
 	}
 }
 
 // claim locks objects without waiting. It fails with errContended if one of them is locked,
-// or was changed since the run began.
-func (h *hold) claim(keys []string) error {
+// or was changed since the run began. Those that share an object do not count for each other.
+func (h *hold) claim(wanted []lock) error {
 	l := h.locks
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
-	h.wanted = keys
-	missing := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(h.keys, key) })
-	for _, key := range missing {
-		if _, locked := l.queues[key]; locked {
+	h.wanted = eachOnce(wanted)
+	missing := slices.DeleteFunc(slices.Clone(h.wanted), h.has)
+	for _, one := range missing {
+		if !l.queues[one.object].free(one.shared) {
 			return errContended
 		}
 	}
-	for _, key := range missing {
-		l.queues[key] = nil
-		h.keys = append(h.keys, key)
+	for _, one := range missing {
+		l.take(one)
+		h.had = append(h.had, one)
 	}
-	if slices.ContainsFunc(keys, func(key string) bool { return l.ends[key] > h.since }) {
+	if slices.ContainsFunc(h.wanted, func(one lock) bool { return l.changedSince(h.since, one) }) {
 		return errContended
 	}
 	return nil
+}
+
+// eachOnce returns locks in the order of their objects. One that is wanted both ways is
+// locked alone.
+func eachOnce(all []lock) []lock {
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b lock) int {
+		switch {
+		case a.object != b.object:
+			return cmp.Compare(a.object, b.object)
+		case a.shared == b.shared:
+			return 0
+		case b.shared:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return slices.CompactFunc(sorted, func(a, b lock) bool { return a.object == b.object })
+}
+
+// has reports whether a lock is held as it is wanted.
+func (h *hold) has(one lock) bool { return slices.Contains(h.had, one) }
+
+// changedSince reports whether a change that excludes a lock has ended since then. The mutex
+// is held.
+func (l *locks) changedSince(then uint64, one lock) bool {
+	if one.shared {
+		return l.ends[one.object].alone > then
+	}
+	return l.ends[one.object].any > then
 }
 
 // wait locks what claim could not lock, in order, and notes that the run begins again.
@@ -111,32 +181,47 @@ func (h *hold) wait(ctx context.Context) error {
 	l := h.locks
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if slices.ContainsFunc(h.wanted, func(key string) bool { return !slices.Contains(h.keys, key) }) {
-		h.release()
-		for _, key := range h.wanted {
-			if err := l.lock(ctx, key); err != nil {
-				return err
-			}
-			h.keys = append(h.keys, key)
+	if !slices.ContainsFunc(h.wanted, func(one lock) bool { return !h.has(one) }) {
+		h.stop()
+		h.start()
+		return nil
+	}
+	h.release()
+	for _, one := range h.wanted {
+		if err := l.lock(ctx, one); err != nil {
+			return err
 		}
+		h.had = append(h.had, one)
 	}
 	h.stop()
 	h.start()
 	return nil
 }
 
+// take locks an object that is free. The mutex is held.
+func (l *locks) take(one lock) {
+	q := l.queues[one.object]
+	if q == nil {
+		q = &queue{}
+		l.queues[one.object] = q
+	}
+	q.holders++
+	q.alone = !one.shared
+}
+
 // lock waits for an object, unlocking the mutex meanwhile.
-func (l *locks) lock(ctx context.Context, key string) error {
-	if _, locked := l.queues[key]; !locked {
-		l.queues[key] = nil
+func (l *locks) lock(ctx context.Context, one lock) error {
+	q := l.queues[one.object]
+	if q.free(one.shared) {
+		l.take(one)
 		return nil
 	}
-	turn := make(chan struct{})
-	l.queues[key] = append(l.queues[key], turn)
+	own := &waiter{one.shared, make(chan struct{})}
+	q.waiting = append(q.waiting, own)
 	l.mu.Unlock()
 	var err error
 	select {
-	case <-turn:
+	case <-own.turn:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -144,36 +229,41 @@ func (l *locks) lock(ctx context.Context, key string) error {
 	if err == nil {
 		return nil
 	}
-	if at := slices.Index(l.queues[key], turn); at >= 0 {
-		l.queues[key] = slices.Delete(l.queues[key], at, at+1)
+	if at := slices.Index(q.waiting, own); at >= 0 {
+		q.waiting = slices.Delete(q.waiting, at, at+1)
+		q.admit() // those that waited behind it only
 	} else {
-		l.unlock(key) // the turn came at the same moment
+		l.unlock(one.object) // the turn came at the same moment
 	}
 	return err
 }
 
 // unlock gives an object to who waits for it longest. The mutex is held.
-func (l *locks) unlock(key string) {
-	queue := l.queues[key]
-	if len(queue) == 0 {
-		delete(l.queues, key)
-		return
+func (l *locks) unlock(object string) {
+	q := l.queues[object]
+	q.holders--
+	q.admit()
+	if q.holders == 0 {
+		delete(l.queues, object)
 	}
-	l.queues[key] = queue[1:]
-	close(queue[0])
 }
 
 // release unlocks everything. The mutex is held.
 func (h *hold) release() {
 	l := h.locks
 	l.now++
-	for _, key := range h.keys {
+	for _, one := range h.had {
 		if h.made {
-			l.ends[key] = l.now
+			end := l.ends[one.object]
+			end.any = l.now
+			if !one.shared {
+				end.alone = l.now
+			}
+			l.ends[one.object] = end
 		}
-		l.unlock(key)
+		l.unlock(one.object)
 	}
-	h.keys, h.made = nil, false
+	h.had, h.made = nil, false
 }
 
 // end unlocks everything, after the run.
@@ -185,20 +275,42 @@ func (h *hold) end() {
 	h.stop()
 }
 
-// keysOf returns the objects that an announced change of an operation, in a zone, locks.
-func keysOf(op *ops.Operation, zone string, i *ps.Intent) []string {
-	var keys []string
+// locksOf returns what an announced change of an operation, in a zone, locks.
+func locksOf(op *ops.Operation, zone string, i *ps.Intent) []lock {
+	var all []lock
+	member := memberOf(i)
 	for n := range i.Objects {
 		object := &i.Objects[n]
+		guid := strings.ToLower(object.GUID)
 		switch {
 		case len(object.Changes) == 0:
 		case op.Lane == ps.DNS: // the name of a record; of a zone in a file only the announcement has it
-			keys = append(keys, "dns "+strings.ToLower(cmp.Or(object.DN, zone)))
-		case object.GUID != "": // of one to be created the directory sees to it that it is made once
-			keys = append(keys, strings.ToLower(object.GUID))
+			all = append(all, lock{object: "dns " + strings.ToLower(cmp.Or(object.DN, zone))})
+		case guid == "": // of one to be created the directory sees to it that it is made once
+		case member != "" && changesMember(object):
+			pair := []string{guid, member} // either way round: of two groups, neither becomes a member of the other unseen
+			slices.Sort(pair)
+			all = append(all, lock{object: "member " + strings.Join(pair, " ")}, lock{guid, true}, lock{member, true})
+		default:
+			all = append(all, lock{object: guid})
 		}
 	}
-	return keys
+	return all
+}
+
+// memberOf returns the GUID of the member whose memberships are changed: the object that is
+// announced without a change of its own; empty if none is.
+func memberOf(i *ps.Intent) string {
+	at := slices.IndexFunc(i.Objects, func(object ps.Intended) bool { return len(object.Changes) == 0 })
+	if at < 0 {
+		return ""
+	}
+	return strings.ToLower(i.Objects[at].GUID)
+}
+
+// changesMember reports whether nothing of an object is changed but one of its members.
+func changesMember(object *ps.Intended) bool {
+	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return c.Name != memberChange })
 }
 
 // runLocked runs a request, again if it had to wait for another change of its objects.

@@ -20,11 +20,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lockAll claims objects as a run does, as often as it takes.
-func lockAll(ctx context.Context, l *locks, keys ...string) (*hold, error) {
+// alone locks each of some objects alone.
+func alone(objects ...string) (all []lock) {
+	for _, object := range objects {
+		all = append(all, lock{object: object})
+	}
+	return all
+}
+
+// lockAll locks objects as a run does, as often as it takes.
+func lockAll(ctx context.Context, l *locks, wanted ...lock) (*hold, error) {
 	h := l.begin()
 	for {
-		if err := h.claim(keys); err == nil {
+		if err := h.claim(wanted); err == nil {
 			return h, nil
 		}
 		if err := h.wait(ctx); err != nil {
@@ -53,7 +61,7 @@ func TestChangesOfOneObjectExcludeEachOther(t *testing.T) {
 		callersDone.Go(func() {
 			for range rounds {
 				a, b := random.IntN(objects), random.IntN(objects)
-				h, err := lockAll(t.Context(), l, fmt.Sprint(a), fmt.Sprint(b))
+				h, err := lockAll(t.Context(), l, alone(fmt.Sprint(a), fmt.Sprint(b))...)
 				if !assert.NoError(t, err) {
 					return
 				}
@@ -79,29 +87,29 @@ func TestChangesOfOneObjectExcludeEachOther(t *testing.T) {
 func TestARunThatSawAnOldStateRunsAgain(t *testing.T) {
 	l := newLocks()
 	early := l.begin()
-	other, err := lockAll(t.Context(), l, "a", "b")
+	other, err := lockAll(t.Context(), l, alone("a", "b")...)
 	require.NoError(t, err)
 	other.done(true)
-	refused, err := lockAll(t.Context(), l, "c")
+	refused, err := lockAll(t.Context(), l, alone("c")...)
 	require.NoError(t, err)
 	refused.done(false)
-	require.NoError(t, early.claim([]string{"c"}), "nothing was changed")
-	require.ErrorIs(t, early.claim([]string{"a"}), errContended)
+	require.NoError(t, early.claim(alone("c")), "nothing was changed")
+	require.ErrorIs(t, early.claim(alone("a")), errContended)
 	require.NoError(t, early.wait(t.Context()))
-	require.NoError(t, early.claim([]string{"a"}), "it began again")
-	require.ErrorIs(t, l.begin().claim([]string{"a"}), errContended)
+	require.NoError(t, early.claim(alone("a")), "it began again")
+	require.ErrorIs(t, l.begin().claim(alone("a")), errContended)
 	early.end()
 }
 
 func TestWaitersComeInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLocks()
-		first, err := lockAll(t.Context(), l, "a")
+		first, err := lockAll(t.Context(), l, alone("a")...)
 		require.NoError(t, err)
 		var order []int
 		for i := range 5 {
 			go func() {
-				h, err := lockAll(t.Context(), l, "a")
+				h, err := lockAll(t.Context(), l, alone("a")...)
 				assert.NoError(t, err)
 				order = append(order, i)
 				h.done(true)
@@ -112,22 +120,72 @@ func TestWaitersComeInOrder(t *testing.T) {
 		first.done(true)
 		synctest.Wait()
 		assert.Equal(t, []int{0, 1, 2, 3, 4}, order)
-		assert.ErrorIs(t, late.claim([]string{"a"}), errContended, "it was changed since")
+		assert.ErrorIs(t, late.claim(alone("a")), errContended, "it was changed since")
 		late.end()
 		assert.Equal(t, []int{0, 0, 0}, l.left())
 	})
 }
 
+// TestWhoWantsAnObjectAloneIsNotOvertaken by those who would share it, unless it gives up.
+func TestWhoWantsAnObjectAloneIsNotOvertaken(t *testing.T) {
+	for name, givesUp := range map[string]bool{"it has its turn": false, "it gives up": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLocks()
+				shared := lock{"a", true}
+				first, err := lockAll(t.Context(), l, shared)
+				require.NoError(t, err)
+				second, err := lockAll(t.Context(), l, shared)
+				require.NoError(t, err, "it is shared")
+				second.done(true)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var order []string
+				wants := func(ctx context.Context, name string, one lock) {
+					go func() {
+						h, err := lockAll(ctx, l, one)
+						if err != nil {
+							assert.ErrorIs(t, err, context.Canceled)
+							return
+						}
+						order = append(order, name)
+						time.Sleep(time.Second)
+						order = append(order, name+" ends")
+						h.done(true)
+					}()
+					synctest.Wait()
+				}
+				wants(ctx, "alone", lock{object: "a"})
+				wants(t.Context(), "shares", shared)
+				assert.Empty(t, order)
+				if givesUp {
+					cancel()
+					synctest.Wait()
+					assert.Equal(t, []string{"shares"}, order)
+				}
+				first.done(true)
+				time.Sleep(time.Minute)
+				want := []string{"shares", "shares ends"}
+				if !givesUp {
+					want = append([]string{"alone", "alone ends"}, want...)
+				}
+				assert.Equal(t, want, order)
+				assert.Equal(t, []int{0, 0, 0}, l.left())
+			})
+		})
+	}
+}
+
 func TestWaitingEndsWithTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLocks()
-		first, err := lockAll(t.Context(), l, "b")
+		first, err := lockAll(t.Context(), l, alone("b")...)
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = lockAll(ctx, l, "a", "b", "c")
+		_, err = lockAll(ctx, l, alone("a", "b", "c")...)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		free, err := lockAll(t.Context(), l, "a", "c")
+		free, err := lockAll(t.Context(), l, alone("a", "c")...)
 		require.NoError(t, err, "what it had is free again")
 		free.done(true)
 		first.done(true)
@@ -139,14 +197,14 @@ func TestWhatEndedIsForgotten(t *testing.T) {
 	l := newLocks()
 	first := l.begin()
 	for i := range 5000 {
-		h, err := lockAll(t.Context(), l, fmt.Sprint(i))
+		h, err := lockAll(t.Context(), l, alone(fmt.Sprint(i))...)
 		require.NoError(t, err)
 		h.done(true)
 	}
-	require.ErrorIs(t, first.claim([]string{"7"}), errContended, "the oldest run knows what it missed")
+	require.ErrorIs(t, first.claim(alone("7")), errContended, "the oldest run knows what it missed")
 	require.NoError(t, first.wait(t.Context()))
 	for i := range 2000 {
-		h, err := lockAll(t.Context(), l, fmt.Sprint("more ", i))
+		h, err := lockAll(t.Context(), l, alone(fmt.Sprint("more ", i))...)
 		require.NoError(t, err)
 		h.done(true)
 	}

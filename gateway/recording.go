@@ -60,7 +60,7 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 			}
 			return r.applying.use(r)
 		}
-		if err := r.hold.claim(keysOf(r.op, zoneOf(r, &i), &i)); err != nil {
+		if err := r.hold.claim(locksOf(r.op, zoneOf(r, &i), &i)); err != nil {
 			return err
 		}
 		err := holds(r, &i)

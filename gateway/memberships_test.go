@@ -1,0 +1,418 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/joblist"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/ps"
+	"adgateway/test/histories"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// joins returns the deed that makes a member one of some groups.
+func joins(op, member string, groups ...string) deed {
+	d := deed{op: op, effect: ps.EffectCreated}
+	for n, group := range groups {
+		d.objects = append(d.objects, changed(group, memberChange, "False", "True"))
+		if n == 0 {
+			d.objects = append(d.objects, ps.Intended{GUID: member, DN: "CN=" + member})
+		}
+	}
+	return d
+}
+
+func restored(guid string) ps.Intended {
+	again := created("Buyers")
+	again.GUID = guid
+	return again
+}
+
+// rivalries say which changes exclude each other, in either order.
+var rivalries = map[string]struct {
+	a, b    deed
+	exclude bool
+}{
+	"two members of one group": {joins("membership.add", "u-1", "g-1"), joins("membership.add", "u-2", "g-1"), false},
+	"one member of two groups": {joins("membership.add", "u-1", "g-1"), joins("membership.add", "u-1", "g-2"), false},
+	"one membership twice":     {joins("membership.add", "u-1", "g-1"), joins("membership.remove", "U-1", "G-1"), true},
+	"two groups in each other": {joins("membership.addGroup", "g-2", "g-1"), joins("membership.addGroup", "g-1", "g-2"), true},
+	"members of nested groups": {joins("membership.addGroup", "g-2", "g-1"), joins("membership.add", "u-1", "g-2"), false},
+	"a group and its update": {joins("membership.add", "u-1", "g-1"),
+		deed{op: "group.update", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "scope", "Global", "Universal")}}, true},
+	"a group and its renaming": {joins("membership.remove", "u-1", "g-1"),
+		deed{op: "group.rename", effect: ps.EffectChanged, objects: []ps.Intended{changed("G-1", "sAMAccountName", "Staff", "Crew")}}, true},
+	"a group and its removal": {joins("membership.add", "u-1", "g-1"),
+		deed{op: "group.delete", effect: ps.EffectRemoved, objects: []ps.Intended{removed("g-1", schema.Group)}}, true},
+	"a group and its return": {joins("membership.add", "u-1", "g-1"),
+		deed{op: "bin.restore", effect: ps.EffectCreated, objects: []ps.Intended{restored("g-1")}}, true},
+	"a member and its removal with others": {joins("membership.add", "c-2", "g-1"),
+		deed{op: "computer.deleteMany", effect: ps.EffectRemoved, objects: []ps.Intended{removed("c-1", schema.Computer), removed("c-2", schema.Computer)}}, true},
+	"a member and its removal": {joins("membership.add", "u-1", "g-1"),
+		deed{op: "user.delete", effect: ps.EffectRemoved, objects: []ps.Intended{removed("u-1", schema.User)}}, true},
+	"a member and its renaming": {joins("membership.add", "u-1", "g-1"),
+		deed{op: "user.rename", effect: ps.EffectChanged, objects: []ps.Intended{changed("u-1", "sAMAccountName", "anna", "berta")}}, true},
+	"a group within another and its update": {joins("membership.addGroup", "g-2", "g-1"),
+		deed{op: "group.update", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-2", "description", "", "x")}}, true},
+	"another group": {joins("membership.add", "u-1", "g-1"),
+		deed{op: "group.update", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-2", "description", "", "x")}}, false},
+	"a copy and one of its memberships": {joins("membership.copy", "u-1", "g-1", "g-2"), joins("membership.remove", "u-1", "g-2"), true},
+	"a copy and another member":         {joins("membership.copy", "u-1", "g-1", "g-2"), joins("membership.add", "u-2", "g-2"), false},
+	"two copies":                        {joins("membership.copy", "u-1", "g-1", "g-2"), joins("membership.copy", "u-2", "g-2", "g-1"), false},
+	"a copy and one of its groups": {joins("membership.copy", "u-1", "g-1", "g-2"),
+		deed{op: "group.delete", effect: ps.EffectRemoved, objects: []ps.Intended{removed("g-2", schema.Group)}}, true},
+}
+
+// eachRivalry runs a check of each pair of changes, in either order.
+func eachRivalry(t *testing.T, check func(t *testing.T, first, second deed, exclude bool)) {
+	for name, c := range rivalries {
+		t.Run(name, func(t *testing.T) { check(t, c.a, c.b, c.exclude) })
+		t.Run(name+", the other way round", func(t *testing.T) { check(t, c.b, c.a, c.exclude) })
+	}
+}
+
+func TestWhichChangesOfOneGatewayExcludeEachOther(t *testing.T) {
+	eachRivalry(t, func(t *testing.T, first, second deed, exclude bool) {
+		lock := func(d deed) []lock {
+			return locksOf(newScene(t, &d).row, "", &ps.Intent{Objects: d.objects})
+		}
+		l := newLocks()
+		running, other := l.begin(), l.begin()
+		require.NoError(t, running.claim(lock(first)))
+		assert.Equal(t, exclude, errors.Is(other.claim(lock(second)), errContended), "while it runs")
+		other.done(false)
+		other = l.begin()
+		running.done(true)
+		assert.Equal(t, exclude, errors.Is(other.claim(lock(second)), errContended), "has run since")
+		other.done(true)
+		assert.Equal(t, []int{0, 0, 0}, l.left())
+	})
+}
+
+// TestWhichChangesOfSeveralGatewaysExcludeEachOther while one runs, and when it has run since
+// the other has read its object.
+func TestWhichChangesOfSeveralGatewaysExcludeEachOther(t *testing.T) {
+	eachRivalry(t, func(t *testing.T, first, second deed, exclude bool) {
+		assert.Equal(t, exclude, twoGateways(t, first, second, false), "while it runs")
+		assert.Equal(t, exclude, twoGateways(t, first, second, true), "has run since")
+	})
+}
+
+// awaited returns what comes from a channel, and fails the test if nothing does.
+func awaited[T any](t *testing.T, from <-chan T) (value T) {
+	select {
+	case value = <-from:
+	case <-time.After(30 * time.Second):
+		assert.Fail(t, "nothing came in time")
+	}
+	return value
+}
+
+// twoGateways lets one gateway make a change, and another one the second: while the first is
+// running, or having read before the first has begun and ended. It reports whether the first
+// try of the second was refused.
+func twoGateways(t *testing.T, first, second deed, early bool) (refused bool) {
+	var read, allowed, free, done, tried = make(chan bool, 1), make(chan bool, 1), make(chan bool), make(chan bool), make(chan bool, 1)
+	scenes := []*scene{newScene(t, &first), newScene(t, &second)}
+	reads := 0
+	running := scenes[0].run(func(point string) bool {
+		if point == "announced" {
+			allowed <- true
+			awaited(t, free)
+		}
+		return false
+	})
+	trying := scenes[1].run(func(point string) bool {
+		if point != "read" {
+			return false
+		}
+		if reads++; reads == 1 {
+			read <- true
+			awaited(t, done)
+		}
+		return false
+	})
+	c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
+		if n != 1 {
+			return running
+		}
+		return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+			result, err := trying.Run(ctx, req)
+			select {
+			case tried <- err != nil:
+			default: // not its first try
+			}
+			return result, err
+		}}
+	}, nil)
+	ask := func(n int) {
+		row := scenes[n].row
+		w := call(c.servers[n], row.Method, target(row, "", ""), string(encode(required(row))), "Content-Type: application/json")
+		assert.Equal(t, 2, w.Code/100, "%s: %s", row.ID, w.Body)
+	}
+	var calls sync.WaitGroup
+	if early {
+		close(free)
+		calls.Go(func() { ask(1) })
+		awaited(t, read)
+		ask(0)
+		close(done)
+		refused = awaited(t, tried)
+	} else {
+		close(done)
+		calls.Go(func() { ask(0) })
+		awaited(t, allowed)
+		calls.Go(func() { ask(1) })
+		refused = awaited(t, tried)
+		close(free)
+	}
+	calls.Wait()
+	return refused
+}
+
+// grid is a directory with memberships, each of which the group and the member have a list
+// of. A change of the membership changes both, a change of the group or of the member all of
+// its own.
+type grid struct {
+	cells  map[string]*cell // by whose list it is in, group and member
+	calls  histories.Recorder
+	inside func(group string) // called by each change of a membership, within it
+}
+
+type cell struct{ value, made, within atomic.Int64 }
+
+func newGrid(groups, members int) *grid {
+	d := &grid{cells: map[string]*cell{}, inside: func(string) {}}
+	for g := range groups {
+		for m := range members {
+			for _, list := range []string{"GroupName", "MemberName"} {
+				d.cells[fmt.Sprintf("%s g-%d u-%d", list, g, m)] = &cell{}
+			}
+		}
+	}
+	return d
+}
+
+// run changes what a request is about: the memberships of a group, of a member, or one.
+func (d *grid) run(t *testing.T, req ps.Request) (*ps.Result, error) {
+	group, member := nameIn(req, "GroupName"), cmp.Or(nameIn(req, "MemberName"), nameIn(req, "UserName"))
+	intent, shape := ps.Intent{Effect: ps.EffectChanged, Server: "dc1"}, schema.Membership
+	switch {
+	case member == "":
+		intent.Objects, shape = []ps.Intended{changed(group, "description", "a", "b")}, schema.Group
+	case group == "":
+		intent.Objects, shape = []ps.Intended{changed(member, "enabled", "True", "False")}, schema.User
+	default:
+		intent.Objects = joins("membership.add", member, group).objects
+	}
+	touches := func(list, g, m string) bool {
+		if list == "GroupName" {
+			return g == group && (m == member || member == "")
+		}
+		return m == member && (g == group || group == "")
+	}
+	read, calls := map[*cell]int64{}, []*histories.Call{}
+	for name, one := range d.cells {
+		if of := strings.Fields(name); touches(of[0], of[1], of[2]) {
+			read[one] = one.value.Load()
+			calls = append(calls, d.calls.Begin(histories.Op{Of: name, Do: "change", Expect: fmt.Sprint(read[one]), Value: fmt.Sprint(read[one] + 1)}))
+		}
+	}
+	if err := req.Announced(intent); err != nil {
+		for _, one := range calls {
+			one.End(histories.Answer{Refused: true})
+		}
+		return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+	}
+	for one := range read {
+		assert.EqualValues(t, 1, one.within.Add(1), "changes of one membership exclude each other")
+	}
+	if shape == schema.Membership {
+		d.inside(group)
+	}
+	runtime.Gosched()
+	for one, value := range read {
+		one.value.Store(value + 1)
+		one.made.Add(1)
+		one.within.Add(-1)
+	}
+	for _, one := range calls {
+		one.End(histories.Answer{})
+	}
+	return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + sample(shape) + "]"))
+}
+
+// nameIn returns a text among the arguments of a request; empty if it has none.
+func nameIn(req ps.Request, name string) (text string) {
+	if value, has := req.Args[name]; has {
+		raw, _ := value.MarshalJSON()
+		_ = json.Unmarshal(raw, &text)
+	}
+	return text
+}
+
+// TestNoMembershipIsLost: what reads all memberships of a group or a member, to change it,
+// misses none, and none misses it, whatever the store loses, doubles or delays.
+func TestNoMembershipIsLost(t *testing.T) {
+	for name, faults := range map[string]float64{"a good store": 0, "a faulty store": 0.2} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(2) {
+				changeMemberships(t, seed, faults)
+			}
+		})
+	}
+}
+
+func changeMemberships(t *testing.T, seed uint64, faults float64) {
+	d := newGrid(2, 3)
+	faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0)
+	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
+	c := newCluster(t, faulty, same(&fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }}), nil)
+	faulty.Fail(faults)
+	random := rand.New(rand.NewPCG(seed, 1))
+	var calls sync.WaitGroup
+	var done atomic.Int64
+	for n := range 48 {
+		group, member := fmt.Sprintf("g-%d", random.IntN(2)), fmt.Sprintf("u-%d", random.IntN(3))
+		method, path, body := http.MethodPost, "/api/ADUser/"+member+"/Group/"+group, ""
+		switch random.IntN(6) {
+		case 0:
+			method, path, body = http.MethodPut, "/api/ADGroups/"+group, `{"Description":"b"}`
+		case 1:
+			method, path = http.MethodPut, "/api/ADUser/"+member+"/Disable"
+		}
+		calls.Go(func() {
+			w := call(c.servers[n%3], method, path, body, "Content-Type: application/json")
+			if w.Code/100 == 2 {
+				done.Add(1)
+			}
+			assert.True(t, w.Code/100 == 2 || faults > 0, "%s %s: %s", method, path, w.Body)
+		})
+	}
+	calls.Wait()
+	d.calls.Check(t, histories.Leases, fmt.Sprintf("memberships, seed %d", seed))
+	for name, one := range d.cells {
+		assert.Equal(t, one.made.Load(), one.value.Load(), "%s: no change is lost", name)
+	}
+	assert.NotZero(t, done.Load())
+	t.Logf("seed %d: %d of 48 were made", seed, done.Load())
+}
+
+// TestAChangeOfAGroupHasItsTurn: though changes of its members, each of which begins before
+// the one before has ended, go on at another gateway.
+func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
+	const most = 300
+	var c *cluster
+	var calls sync.WaitGroup
+	var begun, changedAt atomic.Int64
+	tried := make([]chan bool, most+1)
+	for n := range tried {
+		tried[n] = make(chan bool, 1)
+	}
+	d := newGrid(1, 1)
+	join := func(n int) {
+		w := call(c.servers[0], http.MethodPost, fmt.Sprintf("/api/ADUser/u-%d/Group/g-0", n), "")
+		assert.Equal(t, 2, w.Code/100, "%s", w.Body)
+	}
+	first := sync.OnceFunc(func() {
+		calls.Go(func() {
+			w := call(c.servers[1], http.MethodPut, "/api/ADGroups/g-0", `{"Description":"b"}`, "Content-Type: application/json")
+			assert.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
+		})
+	})
+	joins := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		n := 0
+		_, err := fmt.Sscanf(nameIn(req, "MemberName"), "u-%d", &n)
+		require.NoError(t, err)
+		announced := req.Announced
+		req.Announced = func(i ps.Intent) error {
+			err := announced(i)
+			select {
+			case tried[n] <- err == nil:
+			default: // not for the first time
+			}
+			return err
+		}
+		d.inside = func(string) {
+			begun.Add(1)
+			first()
+			if n < most && changedAt.Load() == 0 {
+				calls.Go(func() { join(n + 1) })
+				awaited(t, tried[n+1])
+			}
+		}
+		return d.run(t, req)
+	}}
+	c = newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
+		if n == 0 {
+			return joins
+		}
+		return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+			result, err := d.run(t, req)
+			if err == nil {
+				changedAt.Store(begun.Load())
+			}
+			return result, err
+		}}
+	}, nil)
+	join(0)
+	calls.Wait()
+	assert.Less(t, changedAt.Load(), int64(most), "members that came before it")
+}
+
+// TestAJobOnOneGroup: its items do not wait for each other, in the order of the list or at
+// the gateways. Here none ends before all have begun.
+func TestAJobOnOneGroup(t *testing.T) {
+	const members = 40
+	d := newGrid(1, members)
+	all := make(chan struct{})
+	var within atomic.Int64
+	d.inside = func(string) {
+		if within.Add(1) == members {
+			close(all)
+		}
+		awaited(t, all)
+	}
+	c := newCluster(t, keep.NewMemory(nil), same(&fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }}), nil)
+	specs := make([]jobs.Spec, members)
+	for n := range specs {
+		given := ops.Given{"Username": fmt.Sprintf("u-%d", n), "GroupName": "g-0"}
+		specs[n] = jobs.Spec{Operation: "membership.add", Parameters: given, Key: fmt.Sprint("jb.", n), RequestID: fmt.Sprint("jb.", n)}
+		bound, problems := newScene(t, &deed{op: "membership.add"}).row.Bind(given)
+		require.Empty(t, problems)
+		specs[n].Changes, specs[n].Uses = bound.Touches()
+	}
+	for n, before := range joblist.Waits(touches(specs), make([][]int, members)) {
+		assert.Empty(t, before, "item %d", n)
+	}
+	job := &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)}
+	var calls sync.WaitGroup
+	for n := range specs {
+		calls.Go(func() {
+			answer := c.servers[n%3].callItem(t.Context(), jobs.Call{Job: job, Spec: &specs[n]})
+			assert.Equal(t, jobstate.Made, answer.State, "%+v", answer)
+		})
+	}
+	calls.Wait()
+	assert.EqualValues(t, members, within.Load())
+}
