@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -77,10 +78,33 @@ func (s *Store) compose(all []*write, strict bool) (b *batch, rest []*write, err
 			s.end(w, 0, w.failure(err)) // what is in doubt may conflict with itself
 		}
 	}
-	if len(b.writes) > 0 {
-		b.finish()
+	if len(b.writes) == 0 {
+		return b, rest, nil
 	}
+	if !s.knowsAll(b) {
+		return &batch{}, append(b.writes, rest...), nil
+	}
+	b.finish()
 	return b, rest, nil
+}
+
+// knowsAll reports whether the calls of a batch that are in doubt were certainly not made: else
+// they are composed anew. The mirror shows what was made a moment before that is known, so
+// that all up to what the batch expects must be known.
+func (s *Store) knowsAll(b *batch) bool {
+	if !slices.ContainsFunc(b.writes, func(w *write) bool { return w.doubt != nil }) {
+		return true
+	}
+	expected := uint64(0)
+	for i := range b.parts {
+		expected = max(expected, b.parts[i].expect)
+	}
+	for _, e := range b.ends {
+		expected = max(expected, e.sequence)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, requestTimeout)
+	defer cancel()
+	return s.reached(ctx, expected) == nil && !slices.ContainsFunc(b.writes, func(w *write) bool { return s.sawAny(w) > 0 })
 }
 
 // sawAny returns the revision of a call that was made by a batch of which the answer was

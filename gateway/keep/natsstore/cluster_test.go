@@ -171,6 +171,51 @@ func TestWhatIsNotHeardIsNotMadeTwice(t *testing.T) {
 	}
 }
 
+// A call in doubt is not sent again before it is known whether it was made, although the
+// mirror has what it would be appended to.
+func TestWhatTheMirrorShowsIsKnownABitLater(t *testing.T) {
+	node := startNode(t, t.TempDir())
+	create(t, node.ClientURL(), "c", 1)
+	s := open(t, node.ClientURL(), "c", "gw1", t.TempDir())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	revision, err := s.Apply(ctx, said("a"))
+	require.NoError(t, err)
+	made := newToken()
+	w := &write{changes: []keep.Change{said("a")}, done: make(chan struct{}), doubt: keep.ErrUnreachable, sent: []sending{{made, 0}}}
+	s.mu.Lock()
+	applied := s.applied
+	s.applied, s.seen[made] = applied-1, 0 // as after the mirror has followed, and before that is noted
+	s.mu.Unlock()
+	composed := make(chan *batch, 1)
+	go func() {
+		b, rest, err := s.compose([]*write{w}, false)
+		assert.NoError(t, err)
+		assert.Equal(t, []*write{w}, rest)
+		composed <- b
+	}()
+	select {
+	case <-composed:
+		assert.Fail(t, "it would be sent again")
+	case <-time.After(50 * time.Millisecond): // it waits, however long
+	}
+	s.mu.Lock()
+	s.applied, s.seen[made] = applied, revision
+	close(s.moved)
+	s.moved = make(chan struct{})
+	s.mu.Unlock()
+	select {
+	case b := <-composed:
+		assert.Empty(t, b.writes)
+	case <-ctx.Done():
+		assert.Fail(t, "it was not composed")
+	}
+	s.applyAll([]*write{w})
+	require.NoError(t, w.err)
+	assert.Equal(t, revision, w.revision)
+	assert.Equal(t, []string{"a"}, logged(ctx, t, s))
+}
+
 // logged returns what is in the log.
 func logged(ctx context.Context, t *testing.T, s *Store) (all []string) {
 	require.NoError(t, s.Reach(ctx))
