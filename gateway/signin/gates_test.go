@@ -20,7 +20,8 @@ import (
 // mirror is a store that several gateways share, as one of them sees it.
 type mirror struct {
 	keep.Store
-	behind atomic.Bool // it has nothing until the others are asked
+	behind atomic.Bool                // it has nothing until the others are asked
+	old    atomic.Pointer[keep.Entry] // a value as it was, which it has until then; nil: none
 	lost   atomic.Bool
 	asked  atomic.Int64
 }
@@ -33,6 +34,7 @@ func (m *mirror) Reach(context.Context) error {
 		return keep.ErrUnreachable
 	}
 	m.behind.Store(false)
+	m.old.Store(nil)
 	return nil
 }
 
@@ -40,7 +42,13 @@ func (m *mirror) Range(ctx context.Context, kind keep.Kind, prefix string, visit
 	if m.behind.Load() {
 		return nil
 	}
-	return m.Store.Range(ctx, kind, prefix, visit)
+	old := m.old.Load()
+	return m.Store.Range(ctx, kind, prefix, func(e keep.Entry) bool {
+		if old != nil && old.Key == e.Key {
+			e = *old
+		}
+		return visit(e)
+	})
 }
 
 func (m *mirror) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
@@ -277,9 +285,20 @@ func TestStepsAreThoseOfAllGates(t *testing.T) {
 	at, err := (&Session{gate: n.gates[1], key: s.key, in: n.gates[1].o.Store}).Kept(t.Context(), "first", &step)
 	require.NoError(t, err)
 	assert.Equal(t, "preview", step)
+	var before keep.Entry
+	require.NoError(t, n.mirrors[0].Store.Range(t.Context(), stepKind, s.stepKey("first"), func(e keep.Entry) bool { before = e; return false }))
 	require.NoError(t, find(t, n.gates[1], id).Keep(t.Context(), "first", at, "done"))
 	require.ErrorIs(t, s.Keep(t.Context(), "first", at, "done twice"), keep.ErrConflict)
 	_, err = s.Kept(t.Context(), "first", &step)
+	require.NoError(t, err)
+	assert.Equal(t, "done", step)
+	third := find(t, n.gates[2], id)
+	n.mirrors[2].old.Store(&before)
+	_, err = third.Kept(t.Context(), "first", &step)
+	require.NoError(t, err)
+	assert.Equal(t, "preview", step, "it has not heard yet")
+	third.CatchUp(t.Context())
+	_, err = third.Kept(t.Context(), "first", &step)
 	require.NoError(t, err)
 	assert.Equal(t, "done", step)
 	at, err = find(t, n.gates[2], other).Kept(t.Context(), "first", &step)

@@ -301,6 +301,10 @@ type copied struct{ Group, Action, Reason string }
 // done shows what became of a step.
 func (c *visit) done() {
 	s := c.step(c.r.PathValue("step"))
+	if s != nil && s.Result == nil { // another gateway may have just confirmed it
+		c.session.CatchUp(c.r.Context())
+		s = c.step(s.ID)
+	}
 	if s == nil {
 		c.notFound(c.w, c.r)
 		return
