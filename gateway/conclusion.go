@@ -215,6 +215,14 @@ func (s *Server) endOfKey(r *request, status int, body []byte) *ending {
 	outcome := r.outcome()
 	open := c.open || outcome == ps.OutcomeUnknown
 	switch {
+	case !open && outcome == ps.OutcomeNone && c.counts(r): // as an attempt
+		c.call = keptCall{Fingerprint: c.call.Fingerprint, RequestID: c.call.RequestID, StartedAt: c.call.StartedAt, Attempts: c.call.Attempts}
+		own, err := c.change()
+		if err != nil {
+			failed(err)
+			return nil
+		}
+		return &ending{changes: []keep.Change{own}, failed: failed}
 	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
 		return &ending{
 			changes: []keep.Change{{Kind: keyKind, Key: c.name, Expect: c.revision}}, failed: failed,

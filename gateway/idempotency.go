@@ -52,7 +52,7 @@ type keptCall struct {
 	StartedAt   time.Time  `json:"startedAt"`
 	Intent      *ps.Intent `json:"intent,omitempty"` // nil: nothing has been changed yet
 	Server      string     `json:"server,omitempty"`
-	Attempts    int        `json:"attempts,omitempty"` // that ended with the gateway
+	Attempts    int        `json:"attempts,omitempty"` // that were cut off
 	Change      string     `json:"change,omitempty"`   // that the call made, or is about to make
 	Batch       string     `json:"batch,omitempty"`    // the first of the changes that the call made before that one; empty: there was none
 	Tag         string     `json:"tag,omitempty"`      // of the record in the answer
@@ -105,8 +105,20 @@ func (r *request) claimed() *claim {
 	return r.key
 }
 
-// mostAttempts is how often the gateway may end while it makes the call of an item.
+// mostAttempts is how often the call of an item may be cut off, by the end of its gateway or
+// in its session, and be made again.
 const mostAttempts = 3
+
+// counts reports whether a call that changed nothing is that of an item which was cut off,
+// and is made again: a full host, a lost connection or an election of the engine passes.
+func (c *claim) counts(r *request) bool {
+	item := itemCallOf(r.c.Request)
+	if item == nil || item.overtaken || r.failure == nil || r.failure.code != schema.Timeout || c.call.Attempts >= mostAttempts {
+		return false
+	}
+	item.cutOff = true
+	return true
+}
 
 // claim takes the key of a request for it. done reports whether the answer of an earlier
 // call was sent in its place.
@@ -222,7 +234,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 		}
 		fresh.Attempts = c.call.Attempts + 1
 		if fresh.Attempts > mostAttempts && !c.expires.IsZero() {
-			return false, fail(schema.Poison, "The gateway was ended %d times while it made this call, so that it is not made again.", fresh.Attempts)
+			return false, fail(schema.Poison, "This call was cut off %d times, by the end of a gateway or in its session, so that it is not made again.", fresh.Attempts)
 		}
 		c.call = fresh // the earlier call changed nothing
 	}

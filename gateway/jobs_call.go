@@ -37,6 +37,7 @@ type itemCall struct {
 	// What the request finds out.
 	unkept    bool // it is not in the history what the call has changed
 	overtaken bool // nothing was changed, as other changes of the object went first for too long
+	cutOff    bool // nothing was changed, as the run was cut off, and it may be called again
 }
 
 type itemCallKey struct{}
@@ -86,7 +87,7 @@ func (s *Server) callItem(ctx context.Context, call jobs.Call) jobs.Answer {
 	}
 	taken := itemAnswer(inprocess.Send(s.Handler(), req))
 	answer := taken.answer(op, call)
-	if made.overtaken || made.unkept && answer.State == jobstate.Noop { // its key finds the change
+	if made.overtaken || made.cutOff || made.unkept && answer.State == jobstate.Noop { // its key finds the change
 		answer = jobs.Answer{Again: true, For: holdLane}
 	}
 	state := string(answer.State)

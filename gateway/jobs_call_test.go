@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -173,6 +174,45 @@ func (o *oneWriteLost) Apply(ctx context.Context, changes ...keep.Change) (keep.
 		return 0, keep.ErrUnreachable
 	}
 	return o.Store.Apply(ctx, changes...)
+}
+
+// TestAnItemThatIsCutOffIsCalledAgain: its session ends before it has changed anything, by
+// its time limit or by itself. That passes; an item of which it does not fails in the end.
+func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  ps.Kind
+		times int // that it is cut off
+		calls int // until the item has ended
+		code  schema.Code
+	}{
+		"once, by its limit":      {ps.KindTimeout, 1, 2, ""},
+		"twice, by itself":        {ps.KindDied, 2, 3, ""},
+		"each time, by itself":    {ps.KindDied, math.MaxInt, mostAttempts + 1, schema.Timeout},
+		"each time, by its limit": {ps.KindTimeout, math.MaxInt, mostAttempts + 1, schema.Timeout},
+	} {
+		kept := keeptest.Seal(t, keep.NewMemory(nil))
+		history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
+		require.NoError(t, err)
+		d, cut := &oneUser{city: "Oslo", at: func(string) {}}, 0
+		s := newTestServer(t, &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+			if cut < c.times {
+				cut++
+				return nil, &ps.Error{Kind: c.kind, Outcome: ps.OutcomeNone}
+			}
+			return d.run(ctx, req)
+		}}, func(o *Options) { o.Kept, o.History = kept, history })
+		item := jobs.Call{
+			Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
+			Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: "jb.1", RequestID: "jb.1"},
+		}
+		for range c.calls - 1 {
+			answer := s.callItem(t.Context(), item)
+			require.True(t, answer.Again, "%s: %+v", name, answer)
+		}
+		answer := s.callItem(t.Context(), item)
+		require.False(t, answer.Again, name)
+		assert.Equal(t, string(c.code), answer.Code, name)
+	}
 }
 
 // TestAnItemThatWaitsForTooLongIsCalledAgain: other changes of its object went first until

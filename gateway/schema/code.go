@@ -85,7 +85,7 @@ var codes = []struct {
 	{Ambiguous, http.StatusConflict, "Several objects match."},
 	{TooMany, http.StatusConflict, "More objects match than one request may remove."},
 	{JobState, http.StatusConflict, "The job is not in a state for the call."},
-	{Poison, http.StatusConflict, "The gateway was ended each time that it made the call, so that it is not made again."},
+	{Poison, http.StatusConflict, "The call was cut off each time that it was made, so that it is not made again."},
 	{PlanUsed, http.StatusConflict, "The plan was applied already, or the change was undone already."},
 	{ParentDeleted, http.StatusConflict, "Where the deleted object lay is deleted, too."},
 	{Drifted, http.StatusPreconditionFailed, "What was to be changed has been changed meanwhile."},
