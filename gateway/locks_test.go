@@ -140,7 +140,18 @@ func TestWhoWantsAnObjectAloneIsNotOvertaken(t *testing.T) {
 				second.done(true)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
+				var mu sync.Mutex
 				var order []string
+				happened := func(what string) {
+					mu.Lock()
+					defer mu.Unlock()
+					order = append(order, what)
+				}
+				soFar := func() []string {
+					mu.Lock()
+					defer mu.Unlock()
+					return slices.Clone(order)
+				}
 				wants := func(ctx context.Context, name string, one lock) {
 					go func() {
 						h, err := lockAll(ctx, l, one)
@@ -148,28 +159,29 @@ func TestWhoWantsAnObjectAloneIsNotOvertaken(t *testing.T) {
 							assert.ErrorIs(t, err, context.Canceled)
 							return
 						}
-						order = append(order, name)
+						happened(name)
 						time.Sleep(time.Second)
-						order = append(order, name+" ends")
+						happened(name + " ends")
 						h.done(true)
 					}()
 					synctest.Wait()
 				}
 				wants(ctx, "alone", lock{object: "a"})
 				wants(t.Context(), "shares", shared)
-				assert.Empty(t, order)
+				assert.Empty(t, soFar())
 				if givesUp {
 					cancel()
 					synctest.Wait()
-					assert.Equal(t, []string{"shares"}, order)
+					assert.Equal(t, []string{"shares"}, soFar())
 				}
 				first.done(true)
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				want := []string{"shares", "shares ends"}
 				if !givesUp {
 					want = append([]string{"alone", "alone ends"}, want...)
 				}
-				assert.Equal(t, want, order)
+				assert.Equal(t, want, soFar())
 				assert.Equal(t, []int{0, 0, 0}, l.left())
 			})
 		})

@@ -226,6 +226,7 @@ func logged(ctx context.Context, t *testing.T, s *Store) (all []string) {
 // What reaches the engine twice does not conflict with itself, even if another gateway has
 // changed the value meanwhile (many E11).
 func TestWhatComesTwiceIsNoConflict(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	first, second, wire := behindWire(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -16,6 +16,7 @@ import (
 // A node that is cut off is as one that has just started: the stream cannot be made before it
 // knows a leader.
 func TestCreateWaitsForALeader(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	engine := enginetest.Start(t, 3)
 	engine.Cut(0)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -41,6 +41,7 @@ func damage(t *testing.T, folder, text string) (times int) {
 // TestADamagedNodeIsFound: of three nodes, the one whose files were changed while it was
 // stopped, which the engine does not notice. Wiped, it gets what it lacks from the others.
 func TestADamagedNodeIsFound(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	engine := enginetest.Start(t, 3)
 	urls := strings.Join(engine.URLs(), ",")
 	create(t, urls, "d", 3)

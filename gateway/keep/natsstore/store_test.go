@@ -201,6 +201,7 @@ func TestMirrorIsMadeAnew(t *testing.T) {
 // While the engine is away reads go on, and changes fail without having been made; then
 // they go on, too.
 func TestEngineAway(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	nodeFolder, folder, port := t.TempDir(), t.TempDir(), freeport.Ports(t, 1)[0]
 	node := startNodeAt(t, nodeFolder, port)
 	url := node.ClientURL()
