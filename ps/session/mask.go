@@ -54,6 +54,10 @@ func mask(lead, text string, secrets []string) string {
 		if begun > 0 {
 			hide(at[len(at)-begun], len(text))
 		}
+		done = 0 // what looks like an escape sequence may end within a secret
+		if begun = search([]byte(text), secret, func(end int) { hide(end-len(secret), end) }); begun > 0 {
+			hide(len(text)-begun, len(text))
+		}
 		for _, pattern := range otherCodePages(sought) {
 			done = 0
 			for start := range joined {
