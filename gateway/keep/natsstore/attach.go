@@ -15,6 +15,12 @@ const (
 	// attachAgain is how soon the stream is tried again.
 	attachAgain = 500 * time.Millisecond
 
+	// What is followed is sent by one node, which may end: it says so often that it lives, and
+	// after two times without a word another one is asked. By default that takes half a minute,
+	// in which nothing that is written is seen.
+	followHeartbeat = time.Second
+	followExpiry    = 10 * time.Second
+
 	// removalsKept is how long the stream says that a value was removed. A mirror that is
 	// older than half of it begins anew, as it may have missed that.
 	removalsKept = 24 * time.Hour
@@ -84,7 +90,7 @@ func (s *Store) attach() error {
 		case incoming <- m:
 		case <-ctx.Done():
 		}
-	})
+	}, jetstream.PullExpiry(followExpiry), jetstream.PullHeartbeat(followHeartbeat))
 	if err != nil {
 		return unreachable(err)
 	}
