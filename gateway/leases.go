@@ -25,7 +25,7 @@ import (
 // them (many W11).
 //
 // The lease of an object that changes share says which runs do, and for each of them the
-// lease that it has alone, which tells whether it has ended. So only the beginning of such a
+// lease that it has alone, whose end is that of the run. So only the beginning of such a
 // change competes with others for the shared lease, and nothing need be given back.
 
 // The kinds of leases and holds in the store, by sums.

@@ -381,17 +381,23 @@ func TestWhatExpiresLeavesTheEngine(t *testing.T) {
 	lasts(set("b", "1", keep.Absent), 0)
 }
 
+// streamsOf returns a connection of its own to the streams of a node.
+func streamsOf(t *testing.T, url string) jetstream.JetStream {
+	conn, err := nats.Connect(url)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	return js
+}
+
 // TestStreamThatIsFull: what does not fit is refused, and nothing that was acknowledged is
 // forgotten for it (many Z13). It goes on when there is room.
 func TestStreamThatIsFull(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	node := startNode(t, t.TempDir())
-	conn, err := nats.Connect(node.ClientURL())
-	require.NoError(t, err)
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	require.NoError(t, err)
+	js := streamsOf(t, node.ClientURL())
 	o := StreamOptions{Name: "c", Replicas: 1, MaxBytes: 64 << 10}
 	require.NoError(t, Create(ctx, js, o))
 	s, err := Open(ctx, Options{Name: "c", Gateway: "gw1", Mirror: filepath.Join(t.TempDir(), "gw1.db"), Connect: connectTo(node.ClientURL()), Patience: time.Second})
@@ -435,11 +441,7 @@ func TestStreamOfOtherSettings(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	node := startNode(t, t.TempDir())
-	conn, err := nats.Connect(node.ClientURL())
-	require.NoError(t, err)
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	require.NoError(t, err)
+	js := streamsOf(t, node.ClientURL())
 	for wanted, change := range map[string]func(*jetstream.StreamConfig){
 		"storage":              func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage },
 		"retention":            func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy },
