@@ -143,8 +143,7 @@ func (d *dying) ask(n int) (*httptest.ResponseRecorder, reply) {
 
 // TestAGatewayDiesAtEachStep: before and after each write to the store, and anywhere in the
 // script, whatever is changed. What another one settles, or the same one when it has been
-// started again, is what is in the directory, and frees all that the change had (many W2,
-// W11-W14).
+// started again, is what is in the directory, and frees all that the change had.
 func TestAGatewayDiesAtEachStep(t *testing.T) {
 	for _, what := range append(deeds, undos...) {
 		name := what.op

@@ -24,7 +24,7 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// A list is read, bound and checked as a whole before anything of it runs (many 7.11).
+// A list is read, bound and checked as a whole before anything of it runs.
 // What cannot be read as a list is refused, and so is a list for whose items the caller
 // lacks a scope. Everything else that is wrong makes a job that is rejected and says where.
 

@@ -217,7 +217,7 @@ func TestRunCopiesWhatIsWritten(t *testing.T) {
 }
 
 // TestALogIsWrittenWhileItsCopyIsStuck: a change does not wait for the copy of its lines, nor
-// for the end of its chain to be told (many W21).
+// for the end of its chain to be told.
 func TestALogIsWrittenWhileItsCopyIsStuck(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()

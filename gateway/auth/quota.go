@@ -173,7 +173,7 @@ func (a allowance) among(gateways int64) (rate.Limit, int) {
 }
 
 // divide makes the counters those of one of some gateways that share what an account may
-// do (many W14). What was counted stays.
+// do. What was counted stays.
 func (m *meter) divide(gateways int64) {
 	if m.gateways.Swap(gateways) == gateways {
 		return

@@ -32,7 +32,7 @@ type StoreOptions struct {
 	Log func(problem bool, message string, fields map[string]any)
 }
 
-// Shared are accounts that several gateways have in common (many W17).
+// Shared are accounts that several gateways have in common.
 type Shared interface {
 	Holder
 	// Follow calls changed when the accounts are others, until ctx is done.

@@ -23,7 +23,7 @@ import (
 )
 
 // What was acknowledged stays and was granted once, whichever node is cut off or stopped
-// meanwhile (many E5, E8). Each write has an owner, so that an answer that was lost is not
+// meanwhile (facts J5, J8). Each write has an owner, so that an answer that was lost is not
 // taken for one.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
 	engine := enginetest.Start(t, 3)
@@ -106,7 +106,7 @@ func behindWire(t *testing.T) (first, second *Store, wire *enginetest.Wire) {
 }
 
 // What was made is not made again because the answer was lost, even if another gateway has
-// removed or replaced it before it was seen here (many E11).
+// removed or replaced it before it was seen here (facts J11).
 func TestWhatIsNotHeardIsNotMadeTwice(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls [][]keep.Change                                // of one batch
@@ -224,7 +224,7 @@ func logged(ctx context.Context, t *testing.T, s *Store) (all []string) {
 }
 
 // What reaches the engine twice does not conflict with itself, even if another gateway has
-// changed the value meanwhile (many E11).
+// changed the value meanwhile (facts J11).
 func TestWhatComesTwiceIsNoConflict(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	first, second, wire := behindWire(t)

@@ -355,7 +355,7 @@ func TestRewindThatWasWrittenOver(t *testing.T) {
 }
 
 // TestWhatExpiresLeavesTheEngine: each value that has an end, and each that says that one was
-// removed, has a time in the engine, too, also after it was written again (many E13).
+// removed, has a time in the engine, too, also after it was written again (facts J13).
 func TestWhatExpiresLeavesTheEngine(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -392,7 +392,7 @@ func streamsOf(t *testing.T, url string) jetstream.JetStream {
 }
 
 // TestStreamThatIsFull: what does not fit is refused, and nothing that was acknowledged is
-// forgotten for it (many Z13). It goes on when there is room.
+// forgotten for it (facts J23). It goes on when there is room.
 func TestStreamThatIsFull(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
