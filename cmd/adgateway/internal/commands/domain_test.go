@@ -88,7 +88,7 @@ func TestGatewaysOverOneDomain(t *testing.T) {
 			return status == want
 		}
 	}
-	require.Eventually(t, ready(http.StatusOK), time.Minute, 10*time.Millisecond)
+	require.Eventually(t, ready(http.StatusOK), 3*time.Minute, 10*time.Millisecond)
 	status, _ := sendTo(t, http.MethodPut, urls[0]+"/api/ADUser/aschmidt", `{"City":"Ravenna"}`)
 	require.Equal(t, http.StatusOK, status)
 	_, records := sendTo(t, http.MethodGet, urls[1]+"/api/ADUser/aschmidt/Details", "")
@@ -111,13 +111,13 @@ func TestGatewaysOverOneDomain(t *testing.T) {
 	assert.Contains(t, order("drop", "gw1"), `"dropped"`)
 
 	stop()
-	require.Eventually(t, ready(http.StatusServiceUnavailable), time.Minute, 10*time.Millisecond)
+	require.Eventually(t, ready(http.StatusServiceUnavailable), 3*time.Minute, 10*time.Millisecond)
 	startProcess(t, "the domain corp.example listens on ", "sandbox", "domain", "--listen", address, "--ticket-file", ticket, "--log-level", "error")
-	require.Eventually(t, ready(http.StatusOK), time.Minute, 10*time.Millisecond)
+	require.Eventually(t, ready(http.StatusOK), 3*time.Minute, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		status, records = sendTo(t, http.MethodGet, urls[1]+"/api/ADUser/aschmidt/Details", "")
 		return status == http.StatusOK
-	}, time.Minute, 10*time.Millisecond)
+	}, 3*time.Minute, 10*time.Millisecond)
 	assert.NotEqual(t, "Ravenna", records[0]["city"], "the domain is a fresh one")
 }
 
