@@ -34,7 +34,11 @@ func TestMeter(t *testing.T) {
 			s := start(t, cfg)
 			require.NoError(t, s.Probe(t.Context()))
 			if script != "" {
-				_, err := s.Run(t.Context(), ps.Request{Script: script, Limit: 100 * time.Millisecond})
+				limit := patience
+				if cause == session.CauseTimeout {
+					limit = 100 * time.Millisecond
+				}
+				_, err := s.Run(t.Context(), ps.Request{Script: script, Limit: limit})
 				require.Error(t, err)
 			}
 			_ = s.Close(t.Context())

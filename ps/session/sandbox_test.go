@@ -171,13 +171,16 @@ func TestAnEndlessLoopIsStoppedOnTheSandboxEngine(t *testing.T) {
 		steps   int
 		outcome ps.Outcome
 	}{{"Wait-TestForever", 0, ps.OutcomeNone}, {"Wait-TestAfterStep", 1, ps.OutcomeUnknown}} {
-		s := newSandbox(t)
-		_, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: true, Limit: time.Second})
-		e := ps.AsError(err)
+		var e *ps.Error
+		for limit := time.Second; e == nil || len(e.Steps) < c.steps && limit < patience; limit *= 2 { // until it comes so far
+			s := newSandbox(t)
+			_, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: true, Limit: limit})
+			e = ps.AsError(err)
+			s.Kill()
+		}
 		assert.Equal(t, ps.KindTimeout, e.Kind)
 		assert.Equal(t, c.outcome, e.Outcome)
 		assert.Len(t, e.Steps, c.steps)
-		s.Kill()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
@@ -196,9 +197,21 @@ func (l *cutLab) open() {
 	world, err := sandbox.NewWorld(l.t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(l.t, err)
 	l.cutter = &cutter{}
-	l.system = systemtest.NewOn(l.t, world, world.Starter().WithConsole(l.cutter.console),
-		"pool.directorySessions=2", "http.writeTimeout=300ms", "http.settleTimeout=30s", "http.settlePause=1ms")
+	l.system = systemtest.NewOn(l.t, world, world.Starter().WithConsole(l.cutter.console), append(cutSettings, "pool.directorySessions=2")...)
 	l.pristine = l.system.Snapshot()
+}
+
+var cutSettings = []string{"http.settleTimeout=30s", "http.settlePause=1ms"}
+
+// limit gives writes a short time, or as much as they need.
+func (l *cutLab) limit(short bool) {
+	overrides := slices.Clone(cutSettings)
+	if short {
+		overrides = append(overrides, "http.writeTimeout=300ms")
+	}
+	settings, err := configtest.Load("", nil, overrides)
+	require.NoError(l.t, err)
+	require.NoError(l.t, l.system.Stack.Apply(settings))
 }
 
 func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
@@ -211,7 +224,9 @@ func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 	}
 	op, start := opstest.Find(w.op), s.Snapshot()
 	l.cutter.arm(op.Script, c)
+	l.limit(c != nil && c.how == hangs) // what does not hang is not cut off because the machine is busy
 	r := writeRun{answer: s.Do(systemtest.CallFor(op, w.params))}
+	l.limit(false)
 	r.frames = l.cutter.answered()
 	r.changed = start.Compare(s.Snapshot())
 	if w.read.Path != "" {

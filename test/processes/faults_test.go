@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/gateway/config/configtest"
 	"adgateway/ps/sandbox/remote/remotetest"
 	"adgateway/test/systemtest"
 
@@ -58,8 +59,7 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 	var systems sync.WaitGroup
 	for kind, k := range faultKinds {
 		for _, hanging := range []bool{false, true} {
-			// Only requests that hang have a short limit: a busy machine must not cut the others off.
-			name, limit := k.name, 30*time.Second
+			name, limit := k.name, time.Duration(0)
 			if hanging {
 				name, limit = k.name+" that hangs", 2*time.Second
 			}
@@ -70,8 +70,8 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 				}
 				p := &systemtest.Processes{Faults: func() string { return strings.Join(switches, ",") }, MaxOutput: 8 << 20}
 				t.Run(name, func(t *testing.T) {
-					s := p.NewSystem(t, "http.settlePause=100ms",
-						"http.readTimeout="+limit.String(), "http.writeTimeout="+limit.String(), "http.listTimeout="+limit.String())
+					s := p.NewSystem(t, unlimited...)
+					require.Equal(t, http.StatusOK, s.Get("/api/ADUser/mmueller/Details").Status, "a session is idle")
 					over := overshoot{limit: limit}
 					for i, fault := range names {
 						if hanging == (faultStatus[fault][kind] == http.StatusGatewayTimeout) {
@@ -93,10 +93,25 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 }
 
 // faultKinds are the kinds of requests that are hit by faults.
-var faultKinds = [3]struct{ name, method, path string }{
-	{"read", http.MethodGet, "/api/ADUser/%s/Details"},
-	{"write", http.MethodDelete, "/api/ADUser/%s"},
-	{"list", http.MethodGet, "/api/ADUser/ListUsers?OUPath=OU=%s,DC=corp,DC=example"},
+var faultKinds = [3]struct{ name, limit, method, path string }{
+	{"read", "http.readTimeout", http.MethodGet, "/api/ADUser/%s/Details"},
+	{"write", "http.writeTimeout", http.MethodDelete, "/api/ADUser/%s"},
+	{"list", "http.listTimeout", http.MethodGet, "/api/ADUser/ListUsers?OUPath=OU=%s,DC=corp,DC=example"},
+}
+
+// unlimited are settings with which no request is cut off because the machine is busy.
+var unlimited = []string{"http.settlePause=100ms", "http.readTimeout=60s", "http.writeTimeout=60s", "http.listTimeout=60s"}
+
+// limited cuts off requests of a kind that take so long, and no others; 0: none.
+func limited(s *systemtest.System, kind int, limit time.Duration) {
+	s.T.Helper()
+	overrides := slices.Clone(unlimited)
+	if limit > 0 {
+		overrides = append(overrides, faultKinds[kind].limit+"="+limit.String())
+	}
+	settings, err := configtest.Load("", nil, overrides)
+	require.NoError(s.T, err)
+	require.NoError(s.T, s.Stack.Apply(settings))
 }
 
 // faultMarker returns the text in a request that triggers the i-th fault.
@@ -110,8 +125,13 @@ func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker 
 	if !ok {
 		want = [3]int{502, 504, 502}
 	}
+	limited(s, kind, over.limit)
 	parallel, value := make(chan systemtest.Answer, 1), n.Next()
-	go func() { parallel <- s.Get("/api/ADUser/" + value + "/Details") }()
+	beside := faultKinds[(kind+2)%3] // of another kind, which has time
+	if beside.name == "write" {
+		beside = faultKinds[0]
+	}
+	go func() { parallel <- s.Get(fmt.Sprintf(beside.path, value)) }()
 	nonce := n.Next()
 	start := time.Now()
 	a := s.Do(systemtest.Call{Method: faultKinds[kind].method, Path: fmt.Sprintf(faultKinds[kind].path, marker+nonce)})
@@ -131,6 +151,7 @@ func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker 
 	assert.Equal(t, http.StatusNotFound, other.Status, "%s", other.Body)
 	assert.Contains(t, string(other.Body), value)
 	n.Only(t, value, other.Body)
+	limited(s, kind, 0)
 	require.Equal(t, http.StatusOK, s.Get("/api/ADUser/mmueller/Details").Status, "the next request")
 	describe(s, "aschmidt", n.Next())
 	if fault == "grandchild" {
