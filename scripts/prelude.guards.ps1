@@ -1,7 +1,7 @@
 # What only callers with the scope 'privileged' may change, because it leads to the domain, and why. This is the
-# only list; the README shows it. Keys are used by the functions that guard.
+# only list; the manual shows it. Keys are used by the functions that guard.
 
-# what: for the README. why: for the sentence "Changing '...' needs the scope 'privileged': ...".
+# what: for the manual. why: for the sentence "Changing '...' needs the scope 'privileged': ...".
 $GatewayGuards = [ordered]@{
     adminCount = @{ what = 'objects with `adminCount=1`'; why = 'it is protected by AdminSDHolder (adminCount=1)' }
     critical   = @{ what = 'critical system objects'; why = 'it is a critical system object' }

@@ -126,10 +126,10 @@ title "Refusals and lists"
 play refused refused
 [ "$changed" = 0 ] || fail "what was refused changed something"
 
-title "The example of the README"
-awk '/^```/ {f = 0} f {print} /^```yaml/ && last == "<!-- playbook -->" {f = 1} {last = $0}' README.md >"$out/readme.yml"
-ansible-playbook "$out/readme.yml" -e vaulted_password="$SOME_PASSWORD" >"$out/readme.txt" 2>&1 || { cat "$out/readme.txt"; fail "the example of the README"; }
-grep -q 'changed=3' "$out/readme.txt" || fail "the example of the README changed something else"
+title "The example of the manual"
+awk '/^```/ {f = 0} f {print} /^```yaml/ && last == "<!-- playbook -->" {f = 1} {last = $0}' gateway/manual/ansible.md >"$out/manual.yml"
+ansible-playbook "$out/manual.yml" -e vaulted_password="$SOME_PASSWORD" >"$out/manual.txt" 2>&1 || { cat "$out/manual.txt"; fail "the example of the manual"; }
+grep -q 'changed=3' "$out/manual.txt" || fail "the example of the manual changed something else"
 
 title "A certificate that is not trusted"
 begin=$SECONDS

@@ -8,19 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"adgateway/test/manual"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// unmapped are the packages that the map of the README leaves to their parent.
+// unmapped are the packages that the map of the manual leaves to their parent.
 var unmapped = regexp.MustCompile(`/internal/|^gateway/(atomicfile|every|filefault|nearest)$|^gateway/schema/|^test/|test$`)
 
-// TestReadmeMapsThePackages holds the tree of packages in the README against
+// TestManualMapsThePackages holds the tree of packages in the manual against
 // the folders, in both directions.
-func TestReadmeMapsThePackages(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(text), "## Packages\n")
+func TestManualMapsThePackages(t *testing.T) {
+	_, section, found := strings.Cut(manual.Text(t, "develop"), "## Packages\n")
 	require.True(t, found)
 	block := regexp.MustCompile("(?s)```text\n(.*?)```").FindStringSubmatch(section)
 	require.NotNil(t, block)
@@ -44,16 +44,16 @@ func TestReadmeMapsThePackages(t *testing.T) {
 	}
 	for folder := range mapped {
 		_, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(folder)))
-		assert.NoError(t, err, "the README maps %s", folder)
+		assert.NoError(t, err, "the page maps %s", folder)
 	}
 	for _, s := range sources(t) {
 		if !s.test() && !unmapped.MatchString(s.dir) {
-			assert.True(t, mapped[s.dir], "the README's map lacks %s", s.dir)
+			assert.True(t, mapped[s.dir], "the page's map lacks %s", s.dir)
 		}
 	}
 }
 
-// TestTestsThatAreNamedExist: every test that the chapter on security or the
+// TestTestsThatAreNamedExist: every test that the page on security or the
 // Makefile names is one of the project's.
 func TestTestsThatAreNamedExist(t *testing.T) {
 	var tests strings.Builder
@@ -63,7 +63,7 @@ func TestTestsThatAreNamedExist(t *testing.T) {
 		}
 	}
 	for _, place := range []struct{ file, from, to string }{
-		{"README.md", "\n## Security\n", "\n## "},
+		{"gateway/manual/security.md", "# Security\n", "\n## "},
 		{"Makefile", "\nSEQUENTIAL :=", "\n"},
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", place.file))

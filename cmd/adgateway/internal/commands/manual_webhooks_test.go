@@ -18,15 +18,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/test/freeport"
+	"adgateway/test/manual"
 )
 
-// relayExample is the example of the README that needs a gateway with a webhook.
+// relayExample is the example of the manual that needs a gateway with a webhook.
 const relayExample = "chat relay"
 
-// TestTheRelayOfTheReadme runs the relay between a gateway and a chat channel.
-func TestTheRelayOfTheReadme(t *testing.T) {
+// TestTheRelayOfTheManual runs the relay between a gateway and a chat channel.
+func TestTheRelayOfTheManual(t *testing.T) {
 	needs(t, "python3")
-	all := examples(t)
+	all := examples(t, manual.Text(t, "follow"))
 	at := slices.IndexFunc(all, func(e example) bool { return e.name == relayExample })
 	require.GreaterOrEqual(t, at, 0)
 	texts := make(chan string, 10)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	gopath "path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,26 +21,26 @@ import (
 	"adgateway/ps/cmdlets"
 	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/test/manual"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 )
 
-// example is a block of the README below the line '<!-- example: NAME -->'. It may
+// example is a block of the manual below the line '<!-- example: NAME -->'. It may
 // be followed by a block below '<!-- prints -->', which is its output, or
 // '<!-- says -->', which is the sentences in its output.
 type example struct {
 	name, language, text string
-	how, output          string // "prints" or "says"; empty if the README shows no output
+	how, output          string // "prints" or "says"; empty if the page shows no output
 	outputLanguage       string
 }
 
 var exampleBlocks = regexp.MustCompile("(?s)<!-- example: ([a-z ]+) -->\n```([a-z]+)\n(.*?)\n```\n(?:\n?[^\n<]*\n?\n<!-- (prints|says) -->\n```([a-z]+)\n(.*?)\n```)?")
 
-func examples(t *testing.T) []example {
+func examples(t *testing.T, text string) []example {
 	t.Helper()
-	text := readme(t)
 	var all []example
 	for _, match := range exampleBlocks.FindAllStringSubmatch(text, -1) {
 		all = append(all, example{name: match[1], language: match[2], text: match[3], how: match[4], outputLanguage: match[5], output: match[6]})
@@ -55,24 +56,39 @@ func examples(t *testing.T) []example {
 	return all
 }
 
-// Every example of the README runs against a sandbox and prints what is shown.
-func TestReadmeExamplesRun(t *testing.T) {
-	all := examples(t)
+// variables are the example that those of all pages need.
+const variables = "variables"
+
+// Every example of the manual runs and prints what is shown, those of a page against one
+// sandbox.
+func TestManualExamplesRun(t *testing.T) {
 	languages := map[string]int{}
-	for _, e := range all {
-		languages[e.language]++
+	prefix := ""
+	for _, e := range examples(t, manual.Text(t, "start")) {
+		if e.name == variables {
+			prefix = e.text + "\n"
+		}
+	}
+	require.NotEmpty(t, prefix)
+	for _, page := range manual.Pages(t) {
+		all := examples(t, page.Text)
+		for _, e := range all {
+			languages[e.language]++
+		}
+		if len(all) > 0 {
+			t.Run(gopath.Base(page.Path), func(t *testing.T) { runExamples(t, prefix, all) })
+		}
 	}
 	for _, language := range []string{"sh", "python", "powershell", "yaml"} {
 		assert.NotZero(t, languages[language], "an example for %s", language)
 	}
-	const token, first = "readme-token", "a token"
+}
+
+func runExamples(t *testing.T, prefix string, all []example) {
+	const token, first = "manual-token", "a token"
 	dir := t.TempDir()
-	variables := ""
 	for _, e := range all {
-		switch e.name {
-		case "variables":
-			variables = e.text + "\n"
-		case first: // created before the sandbox that uses it starts
+		if e.name == first { // created before the sandbox that uses it starts
 			t.Run(first, func(t *testing.T) { runShell(t, dir, e.text, token) })
 		}
 	}
@@ -81,18 +97,14 @@ func TestReadmeExamplesRun(t *testing.T) {
 		args = append(args, "--set", "auth.store="+store)
 	}
 	s := startSandbox(t, args...)
-	_, ready := s.get("/readyz", "Bearer "+token)
-	for _, check := range regexp.MustCompile(`"name":"(\w+)"`).FindAllStringSubmatch(ready, -1) {
-		assert.Regexp(t, "(?m)^\\| [`a-zA-Z, ]*`"+check[1]+"`", readme(t), "the check %s in the table of checks", check[1])
-	}
 	for _, e := range all {
-		if e.name == "variables" || e.name == first || e.name == relayExample {
+		if e.name == variables || e.name == first || e.name == relayExample {
 			continue
 		}
 		t.Run(e.name, func(t *testing.T) {
 			text := e.text
 			if e.language == "sh" {
-				text = variables + text
+				text = prefix + text
 			}
 			text = strings.NewReplacer("http://127.0.0.1:8080", s.url, "<the token that was printed>", token).Replace(text)
 			var stdout string
@@ -113,12 +125,23 @@ func TestReadmeExamplesRun(t *testing.T) {
 	}
 }
 
+// The checks of a gateway are in the table of checks.
+func TestManualExplainsEveryCheck(t *testing.T) {
+	s := startSandbox(t, "--token", "t")
+	_, ready := s.get("/readyz", "Bearer t")
+	checks := regexp.MustCompile(`"name":"(\w+)"`).FindAllStringSubmatch(ready, -1)
+	require.NotEmpty(t, checks)
+	for _, check := range checks {
+		assert.Regexp(t, "(?m)^\\| [`a-zA-Z, ]*`"+check[1]+"`", manual.Text(t, "reference/checks"), "the check %s in the table of checks", check[1])
+	}
+}
+
 func fileExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// compare compares the output with what the README shows. IDs and times differ in
+// compare compares the output with what the page shows. IDs and times differ in
 // every run.
 func (e example) compare(t *testing.T, stdout string) {
 	t.Helper()
@@ -177,7 +200,7 @@ func runShell(t *testing.T, dir, text, token string) string {
 func needs(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed: this example of the README was not run", program)
+		t.Skipf("%s is not installed: this example of the manual was not run", program)
 	}
 }
 
@@ -245,7 +268,7 @@ func runPowerShell(t *testing.T, text, token string) string {
 	if imported := "Import-Module -Name " + clients.ModuleName + "\n"; strings.HasPrefix(text, imported) {
 		text = clientModule(t) + strings.Replace(strings.TrimPrefix(text, imported), "Read-Host -AsSecureString -Prompt 'Token'", "[System.Net.NetworkCredential]::new('', $env:GATEWAY_TOKEN).SecurePassword", 1)
 	}
-	require.NoError(t, session.Run(ctx, "README.md", text, streams))
+	require.NoError(t, session.Run(ctx, "manual", text, streams))
 	return formatOutput(printed)
 }
 
