@@ -58,7 +58,7 @@ func newClusterOver(t *testing.T, store keep.Store, way func(n int) keep.Store, 
 			var err error
 			c.selves[n], err = members.Join(t.Context(), own, members.Options{Name: name, File: filepath.Join(folder, name), Version: "1", Now: c.now})
 			return err == nil
-		}, 10*time.Second, time.Millisecond)
+		}, 3*time.Minute, time.Millisecond)
 		history, err := changes.Open(t.Context(), own, time.Hour, 1<<20)
 		require.NoError(t, err)
 		c.servers[n] = newTestServer(t, runner(n), func(o *Options) {
@@ -100,7 +100,7 @@ func same(runner ps.Runner) func(int) ps.Runner { return func(int) ps.Runner { r
 // TestAKeyRunsOnceAtSeveralGateways: whatever the store loses, doubles or delays, a change
 // whose key comes to several gateways at once is made once.
 func TestAKeyRunsOnceAtSeveralGateways(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for seed := range uint64(3) {
 		d := &cities{of: map[string]string{}, writes: map[string][]string{}, random: rand.New(rand.NewPCG(seed, 2))}

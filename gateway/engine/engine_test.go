@@ -26,7 +26,7 @@ import (
 	"adgateway/test/freeport"
 )
 
-const limit = 60 * time.Second
+const limit = 3 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -14,7 +14,7 @@ import (
 	"adgateway/gateway/engine/enginetest"
 )
 
-const limit = 60 * time.Second
+const limit = 3 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

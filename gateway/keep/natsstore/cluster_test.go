@@ -38,7 +38,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 		defer func() { assert.NoError(t, s.Close()) }()
 		stores = append(stores, keeptest.Seal(t, s))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	var mu sync.Mutex
 	granted, doubts := map[string][]int{}, 0
@@ -140,7 +140,7 @@ func TestWhatIsNotHeardIsNotMadeTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first, second, wire := behindWire(t)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			var calls []*write
 			for _, changes := range c.calls {
@@ -152,8 +152,8 @@ func TestWhatIsNotHeardIsNotMadeTwice(t *testing.T) {
 				defer close(made)
 				first.applyAll(calls)
 			}()
-			require.Eventually(t, func() bool { return c.other(ctx, second) == nil }, 20*time.Second, 5*time.Millisecond)
-			require.Eventually(t, func() bool { return !first.conn.IsConnected() }, 20*time.Second, 5*time.Millisecond, "it looks for another node")
+			require.Eventually(t, func() bool { return c.other(ctx, second) == nil }, 3*time.Minute, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return !first.conn.IsConnected() }, 3*time.Minute, 5*time.Millisecond, "it looks for another node")
 			wire.HoldAnswers(false)
 			<-made
 			for _, w := range calls {
@@ -177,7 +177,7 @@ func TestWhatTheMirrorShowsIsKnownABitLater(t *testing.T) {
 	node := startNode(t, t.TempDir())
 	create(t, node.ClientURL(), "c", 1)
 	s := open(t, node.ClientURL(), "c", "gw1", t.TempDir())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	revision, err := s.Apply(ctx, said("a"))
 	require.NoError(t, err)
@@ -228,7 +228,7 @@ func logged(ctx context.Context, t *testing.T, s *Store) (all []string) {
 func TestWhatComesTwiceIsNoConflict(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	first, second, wire := behindWire(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for name, c := range map[string]struct {
 		double float64
