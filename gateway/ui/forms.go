@@ -33,7 +33,7 @@ func (o *object) form(a *action) actionForm {
 		case shown.Open:
 			in.Value, in.Checked = o.Given.Get(f.Name), o.Given.Get(f.Name) == ticked
 		case f.present != nil:
-			in.Value = f.present(o.Record)
+			in.Value = f.present(o.record)
 		}
 		shown.Inputs = append(shown.Inputs, in)
 	}
@@ -44,7 +44,7 @@ func (o *object) form(a *action) actionForm {
 func (o *object) inlineForm(a *action, name string, row record) *actionForm {
 	shown := o.form(a)
 	shown.Inputs = []input{{Name: name, Value: row.Text("guid")}}
-	shown.Says = a.sentence(nameIn(o.Record), map[string]string{name: row.Text("name")})
+	shown.Says = a.sentence(nameIn(o.record), map[string]string{name: row.Text("name")})
 	return &shown
 }
 

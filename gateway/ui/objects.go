@@ -92,7 +92,7 @@ func (c *visit) nothingFound(k *kind, query string) *empty {
 type object struct {
 	Kind    *kind
 	GUID    string
-	Record  record
+	record  record
 	Lead    string
 	Code    string // a name in the directory, which ends the lead
 	Facts   []fact
@@ -177,15 +177,15 @@ func (c *visit) show(k *kind, status int, refused *object, said ...*alert) {
 		c.failed(&answer{Status: http.StatusNotFound, Error: &failure{Message: "There is no such " + k.One + "."}})
 		return
 	}
-	o.Record = found[0]
-	if guid := o.Record.Text("guid"); guid != "" {
+	o.record = found[0]
+	if guid := o.record.Text("guid"); guid != "" {
 		o.GUID = guid
 	}
 	c.offer(o)
 	fills[k.hitType](c, o)
-	o.Facts = factsOf(o.Record, k.facts)
+	o.Facts = factsOf(o.record, k.facts)
 	c.readChanges(o)
-	title := o.Record.first("displayName", "name", "computerName")
+	title := o.record.first("displayName", "name", "computerName")
 	shown := page{Title: title, Section: k.path, Body: o}
 	if len(said) > 0 {
 		shown.Alert = said[0]
@@ -198,7 +198,7 @@ func (c *visit) offer(o *object) {
 	for i := range o.Kind.actions {
 		a := &o.Kind.actions[i]
 		switch {
-		case !c.may(a.scope) || a.fits != nil && !a.Inline && !a.fits(o.Record):
+		case !c.may(a.scope) || a.fits != nil && !a.Inline && !a.fits(o.record):
 		case !c.reaches(o.Kind, o.GUID, a.scope):
 			if !a.Inline {
 				o.Denied = append(o.Denied, *a)
@@ -280,13 +280,13 @@ func (c *visit) fillUser(o *object) {
 	at := "/api/ADUser/" + segment(o.GUID)
 	o.setLead("username", "jobTitle", "department")
 	states, read := part[logonState](c, o, "Logon", at+"/LogonState")
-	if o.Record["logonUnread"] = len(states) != 1; len(states) == 1 {
+	if o.record["logonUnread"] = len(states) != 1; len(states) == 1 {
 		o.Logon = o.logonBox(states[0])
 		for _, v := range states[0].Verdicts {
-			o.Record["logon."+v.Code] = true
+			o.record["logon."+v.Code] = true
 		}
 		for _, r := range records[record](read) {
-			o.Record["passwordExpires"], o.Record["lastBadPassword"] = r["passwordExpires"], r["lastBadPassword"]
+			o.record["passwordExpires"], o.record["lastBadPassword"] = r["passwordExpires"], r["lastBadPassword"]
 		}
 	}
 	if policies, _ := part[record](c, o, "Password policy", at+"/PasswordPolicy"); len(policies) == 1 {
@@ -320,11 +320,11 @@ func (o *object) logonBox(s logonState) *logonBox {
 func (o *object) setLead(name string, fields ...string) {
 	var texts []string
 	for _, field := range fields {
-		if text := o.Record.Text(field); text != "" {
+		if text := o.record.Text(field); text != "" {
 			texts = append(texts, text)
 		}
 	}
-	o.Lead, o.Code = strings.Join(texts, " · "), o.Record.Text(name)
+	o.Lead, o.Code = strings.Join(texts, " · "), o.record.Text(name)
 	if o.Lead != "" && o.Code != "" {
 		o.Lead += " · "
 	}
