@@ -303,6 +303,11 @@ func New(options Options) (*Server, error) {
 	if err := s.meters.register(s.Metrics); err != nil {
 		return nil, err
 	}
+	if s.keys != nil {
+		if err := s.keys.count.register(s.Metrics); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.Apply(options.Policy); err != nil {
 		return nil, err
 	}
