@@ -53,6 +53,7 @@ type Options struct {
 	Auth       auth.Authenticator
 	// Certificates maps client certificates to callers; nil: they are ignored.
 	Certificates Certificates
+	Quotas       *auth.Meters // of all callers; nil: only those with a quota of their own have one
 	Log          *logrus.Logger
 	Audit        *audit.Log // records changes and refusals; nil: nothing is recorded
 
@@ -169,6 +170,9 @@ func (o *Options) complete() error {
 	}
 	if o.Operations == nil {
 		o.Operations = ops.Table()
+	}
+	if o.Quotas == nil {
+		o.Quotas = auth.NewMeters(auth.Quota{}, nil)
 	}
 	if o.Engine == "" {
 		o.Engine = "powershell"

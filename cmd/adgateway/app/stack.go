@@ -242,7 +242,7 @@ func poolSession(s *session.Session, err error) (pool.Session, error) {
 func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
 	certificates, _ := o.Auth.(gateway.Certificates) // nil if o.Auth knows no client certificates
 	return gateway.Options{
-		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth, Log: o.Log,
+		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth, Quotas: auth.NewMeters(quota(o.Settings.Auth), nil), Log: o.Log,
 		Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
@@ -279,6 +279,15 @@ func spoolMost(h config.HTTP) int64 {
 		return -1
 	}
 	return int64(h.MaxSpool) << 20
+}
+
+// quota is what everything may do that has no quota of its own.
+func quota(c config.Auth) auth.Quota {
+	return auth.Quota{
+		Rate: auth.Rate(c.Rate), Concurrency: c.Concurrency,
+		DeletionsPerHour: c.DeletionsPerHour, PasswordResetsPerHour: c.PasswordResetsPerHour,
+		ChangesPerHour: c.ChangesPerHour,
+	}
 }
 
 func policy(settings *config.Settings) gateway.Policy {
