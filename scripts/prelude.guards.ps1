@@ -7,6 +7,10 @@ $GatewayGuards = [ordered]@{
     critical   = @{ what = 'critical system objects'; why = 'it is a critical system object' }
     builtIn    = @{ what = 'built-in accounts and groups: krbtgt, Administrator, all with a RID below 1000'; why = 'it is a built-in account or group' }
     nested     = @{ what = 'groups nested in a built-in or guarded group'; why = 'it is nested in a built-in group, whose members change with its own' }
+    krbtgt     = @{
+        what = 'the accounts that hold the keys of read-only domain controllers and of Microsoft Entra Kerberos: `krbtgt_*`'
+        why  = 'it holds the key by which a read-only domain controller or Microsoft Entra Kerberos issues tickets'
+    }
     controller = @{ what = 'domain controllers'; why = 'it is a domain controller' }
     self       = @{ what = 'the account that the gateway runs as: user, gMSA or computer'; why = 'it is the account the gateway runs as' }
     machine    = @{ what = 'the computer that the gateway runs on'; why = 'it is the computer the gateway runs on, which can act as the gateway' }

@@ -3,7 +3,7 @@
 # The properties of deleted objects that their records and the guards need.
 $GatewayDeletedProperties = @(
     'msDS-LastKnownRDN', 'lastKnownParent', 'isRecycled', 'sAMAccountName', 'objectSid', 'whenChanged', 'adminCount',
-    'isCriticalSystemObject', 'userAccountControl', 'primaryGroupID'
+    'isCriticalSystemObject', 'userAccountControl', 'primaryGroupID', 'msDS-SecondaryKrbTgtNumber'
 )
 
 # The records' names of the classes that can be restored.

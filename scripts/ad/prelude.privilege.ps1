@@ -1,7 +1,9 @@
 # Guards of what only callers with the scope 'privileged' may change; the list is in prelude.guards.ps1.
 
 # The properties that the guards need.
-$GatewayGuardProperties = @('adminCount', 'isCriticalSystemObject', 'primaryGroupID')
+$GatewayGuardProperties = @(
+    'adminCount', 'isCriticalSystemObject', 'primaryGroupID', 'sAMAccountName', 'msDS-SecondaryKrbTgtNumber', 'msDS-KrbTgtLinkBl'
+)
 
 # The primary groups that everybody has and that give nothing.
 $GatewayCommonGroups = @('513', '514', '515')
@@ -155,12 +157,25 @@ function Get-GatewaySid {
     $sid
 }
 
+# Returns whether an account holds the key of a read-only domain controller, or that of Microsoft Entra Kerberos. Such
+# accounts look like ordinary users, and any of their marks is enough.
+function Test-GatewayTicketKey {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Object)
+    if ([string]$Object.sAMAccountName -match '^krbtgt_') { return $true }
+    foreach ($name in @('msDS-SecondaryKrbTgtNumber', 'msDS-KrbTgtLinkBl')) {
+        if ([string]$Object.PSObject.Properties[$name].Value -ne '') { return $true }
+    }
+    $false
+}
+
 # Returns why an object is guarded whatever it is a member of; '' if it is not.
 function Get-GatewayOwnReason {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
     if (Test-GatewayController -Computer $Object) { return $GatewayGuards.controller.why }
     if ([string]$Object.isCriticalSystemObject -eq 'True') { return $GatewayGuards.critical.why }
+    if (Test-GatewayTicketKey -Object $Object) { return $GatewayGuards.krbtgt.why }
     $sid = Get-GatewaySid -Object $Object
     if ($sid -match '^S-1-5-32-|-([0-9]{1,3})$') { return $GatewayGuards.builtIn.why }
     if ([string]$Object.adminCount -eq '1') { return $GatewayGuards.adminCount.why }
@@ -259,6 +274,7 @@ function Assert-GatewayTree {
     $members = @(foreach ($name in $guard.members) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
     $nested = @(foreach ($name in $guard.nested) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
     $filter = '(|(adminCount=1)(isCriticalSystemObject=TRUE)(primaryGroupID=516)(primaryGroupID=521)' +
+        '(sAMAccountName=krbtgt_*)(msDS-SecondaryKrbTgtNumber=*)(msDS-KrbTgtLinkBl=*)' +
         '(userAccountControl:1.2.840.113556.1.4.803:=8192)' + $objects + $members + '(&(objectCategory=group)(|' + $nested + ')))'
     $found = @(Get-ADObject -LDAPFilter $filter -SearchBase $Dn -SearchScope Subtree -ResultSetSize 1 -Server $Server)
     if ($found.Length -gt 0) {
