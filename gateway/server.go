@@ -88,6 +88,9 @@ type Options struct {
 
 	History *changes.History // of what was changed; nil: none is kept
 
+	// Grants returns which groups give rights now; nil: none. They are guarded.
+	Grants func() auth.Grants
+
 	// Members are the gateways that share the store; nil: this one is alone. What they share
 	// is decided together then: keys, plans, budgets, and which object and name is changed.
 	Members     *members.Self

@@ -88,6 +88,8 @@ type accounts struct {
 	limited  []*compiled            // those that expire
 	byID     map[string]*compiled
 	count    int
+
+	limitedGroups []string // that limits name
 }
 
 // tokenKey is the part of a digest that the look-up uses, whose duration may
@@ -311,7 +313,9 @@ func indexed(all []*compiled) *accounts {
 		if c.Expires != nil {
 			ix.limited = append(ix.limited, c)
 		}
+		ix.limitedGroups = append(ix.limitedGroups, c.principal.Limits.Groups...)
 	}
+	ix.limitedGroups = uniqueGroups(ix.limitedGroups)
 	return ix
 }
 
