@@ -14,7 +14,7 @@ POWERSHELL ?= pwsh
 # built, every clone shares the build cache.
 export GOFLAGS := -tags=nomsgpack -trimpath
 
-# Checks of staticcheck that hold: correctness (SA), simplifications (S1), unused code (U1),
+# Checks of staticcheck that hold: correctness (SA*), simplifications (S1*), unused code (U1*),
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
@@ -41,6 +41,10 @@ deep: vet-windows thorough race fuzz bench-once ## what takes longer: all of vet
 # Linters and tests live for seconds: they collect garbage less often.
 lint plain: export GOGC ?= 400
 
+# Tests of what is written: no tracked file has markers of a merge, and every citation of a
+# fact resolves.
+TEXTS := ^(TestNoConflictMarkers|TestFactsResolve|TestNoOtherPageIsCited)$$
+
 # What is built for Windows is type-checked here by deadcode, and vetted by vet-windows.
 lint: tidy
 	@unformatted=$$(gofmt -l cmd gateway ps scripts test winsvc); \
@@ -48,6 +52,7 @@ lint: tidy
 	$(GO) vet ./...
 	$(GO) tool staticcheck -checks '$(LINTS)' ./...
 	./test/deadcode.sh
+	$(GO) test -vet=off -run '$(TEXTS)' ./test/layout ./scripts
 
 vet-windows: ## vet on every system that a release is built for
 	GOOS=windows $(GO) vet ./...

@@ -18,7 +18,7 @@ import (
 )
 
 // Before a script may change anything, all that the change depends on is decided in one
-// batch (many W2): its key gets the announcement, the history the record, the plan is used
+// batch: its key gets the announcement, the history the record, the plan is used
 // up, the budgets are charged, and where there are several gateways also the leases of
 // objects, the holds of names and a fence. All of it or nothing: if one part is refused,
 // the script is stopped, and nothing was written.
@@ -69,7 +69,7 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 }
 
 // decideTogether makes the batch of some shares in a store. It is composed anew as long as
-// others are faster, and tried again while it is not known whether it was made (many W3).
+// others are faster, and tried again while it is not known whether it was made.
 func (s *Server) decideTogether(ctx context.Context, in *keep.Sealed, shares []share) error {
 	until := time.Now().Add(mostDoubt)
 	for pause := 10 * time.Millisecond; ; {
@@ -345,7 +345,7 @@ const (
 )
 
 // late reports whether more than a time has passed, by either clock: a process that was
-// suspended meanwhile must not let a change begin (many Z2).
+// suspended meanwhile must not let a change begin.
 func late(since, now time.Time, most time.Duration) bool {
 	return now.Sub(since) > most || now.Round(0).Sub(since.Round(0)) > most
 }

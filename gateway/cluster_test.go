@@ -58,7 +58,7 @@ func newClusterOver(t *testing.T, store keep.Store, way func(n int) keep.Store, 
 			var err error
 			c.selves[n], err = members.Join(t.Context(), own, members.Options{Name: name, File: filepath.Join(folder, name), Version: "1", Now: c.now})
 			return err == nil
-		}, 10*time.Second, time.Millisecond)
+		}, 3*time.Minute, time.Millisecond)
 		history, err := changes.Open(t.Context(), own, time.Hour, 1<<20)
 		require.NoError(t, err)
 		c.servers[n] = newTestServer(t, runner(n), func(o *Options) {
@@ -98,9 +98,9 @@ func (c *cluster) any() *Server { return c.servers[rand.IntN(len(c.servers))] }
 func same(runner ps.Runner) func(int) ps.Runner { return func(int) ps.Runner { return runner } }
 
 // TestAKeyRunsOnceAtSeveralGateways: whatever the store loses, doubles or delays, a change
-// whose key comes to several gateways at once is made once (many 7.1).
+// whose key comes to several gateways at once is made once.
 func TestAKeyRunsOnceAtSeveralGateways(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for seed := range uint64(3) {
 		d := &cities{of: map[string]string{}, writes: map[string][]string{}, random: rand.New(rand.NewPCG(seed, 2))}
@@ -159,7 +159,7 @@ func TestAPlanIsAppliedOnceBySeveralGateways(t *testing.T) {
 }
 
 // TestABudgetIsOneForAllGateways: of 500 tries at three gateways, exactly as many remove
-// something as the limit says (many W14).
+// something as the limit says.
 func TestABudgetIsOneForAllGateways(t *testing.T) {
 	spendAll(t, 0)
 }
@@ -191,7 +191,7 @@ func spendAll(t *testing.T, faults float64) {
 	c := newCluster(t, faulty, same(runner), func(n int, o *Options) {
 		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
-		o.Auth = own
+		o.Auth, o.Quotas = own, auth.NewMeters(auth.Quota{}, q.clock)
 	})
 	assert.NotNil(t, accounts)
 	faulty.Fail(faults)
@@ -242,7 +242,7 @@ func spendAll(t *testing.T, faults float64) {
 }
 
 // TestChangesOfAnObjectExcludeEachOther: a change at one gateway begins with what the last
-// one at another gateway has left (many W12), whatever the store loses, doubles or delays.
+// one at another gateway has left, whatever the store loses, doubles or delays.
 func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 	for name, faults := range map[string]float64{"a good store": 0, "a faulty store": 0.2} {
 		t.Run(name, func(t *testing.T) { excludeEachOther(t, faults) })
@@ -293,7 +293,7 @@ func excludeEachOther(t *testing.T, faults float64) {
 }
 
 // TestWhatANewerGatewayHasWritten: a call with a key of a format that this gateway does not
-// know is not guessed at, and not run (many W6).
+// know is not guessed at, and not run.
 func TestWhatANewerGatewayHasWritten(t *testing.T) {
 	d := &oneUser{city: "Oslo", at: func(string) {}}
 	c := newCluster(t, keep.NewMemory(nil), same(&fakeRunner{run: d.run}), nil)

@@ -12,7 +12,7 @@ import (
 	"adgateway/ps"
 )
 
-// What became of a call is kept before its answer is sent, in one decision (many W2): the
+// What became of a call is kept before its answer is sent, in one decision: the
 // record of the change, the answer with its key, the plan, the leases of its objects.
 
 // ending is one part of what becomes of a call.
@@ -139,7 +139,7 @@ func (s *Server) endOfChange(r *request) *ending {
 
 // keepBeside keeps what became of a change although others write at the same time. If another
 // gateway has taken the call over, which this one has made all the same, that is told: the
-// other one may have made the change a second time, or let it be made (many Z1).
+// other one may have made the change a second time, or let it be made.
 func (s *Server) keepBeside(r *request, in *changes.History, c *changes.Record, outcome ps.Outcome, spent share) error {
 	err := s.keepOutcome(in, c, outcome, nil, spent)
 	if !errors.Is(err, keep.ErrConflict) || s.Members == nil || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
@@ -226,7 +226,7 @@ func (s *Server) endOfKey(r *request, status int, body []byte) *ending {
 	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
 		return &ending{
 			changes: []keep.Change{{Kind: keyKind, Key: c.name, Expect: c.revision}}, failed: failed,
-			made: func(keep.Revision) { c.keys.count(c.caller, -1) },
+			made: func(keep.Revision) { c.keys.count.add(c.caller, -1) },
 		}
 	case open && (c.call.Owner == nil || c.call.Intent == nil):
 		return nil

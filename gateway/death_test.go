@@ -157,7 +157,7 @@ func TestWhoTakesOverDiesToo(t *testing.T) {
 }
 
 // TestAWrongClockTakesNothingOver: a gateway whose clock is ahead by minutes believes that
-// what others may still run has ended, so that it leaves it alone (many W7, Z3).
+// what others may still run has ended, so that it leaves it alone.
 func TestAWrongClockTakesNothingOver(t *testing.T) {
 	d := newScene(t, &toRomeOf)
 	c, lives := mortals(t, d.run, nil)

@@ -67,7 +67,7 @@ func newDying(t *testing.T, what *deed, how string) *dying {
 	d.cluster, d.lives = mortals(t, d.run, func(_ int, o *Options) {
 		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
-		o.Auth = either{own, testAuth(t)}
+		o.Auth, o.Quotas = either{own, testAuth(t)}, auth.NewMeters(auth.Quota{}, q.clock)
 	})
 	d.caller = []string{header}
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -143,8 +143,7 @@ func (d *dying) ask(n int) (*httptest.ResponseRecorder, reply) {
 
 // TestAGatewayDiesAtEachStep: before and after each write to the store, and anywhere in the
 // script, whatever is changed. What another one settles, or the same one when it has been
-// started again, is what is in the directory, and frees all that the change had (many W2,
-// W11-W14).
+// started again, is what is in the directory, and frees all that the change had.
 func TestAGatewayDiesAtEachStep(t *testing.T) {
 	for _, what := range append(deeds, undos...) {
 		name := what.op

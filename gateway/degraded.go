@@ -17,7 +17,7 @@ import (
 )
 
 // A gateway that cannot reach the store of its cluster makes no changes, unless it is allowed
-// to go on degraded (many 7.7). Then it makes those that a single gateway can answer for: of
+// to go on degraded. Then it makes those that a single gateway can answer for: of
 // rows that say so, without a key, a plan or a budget, under its own locks. Their records are
 // kept in a journal on its own disk, and sent to the history of all once the store is back.
 

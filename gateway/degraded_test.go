@@ -205,7 +205,7 @@ func (r *rewound) State() keep.State {
 }
 
 // TestAStoreThatWasTakenBack: no change is begun, whatever cluster.loss says, before an
-// administrator has recovered it; reads go on (many W4).
+// administrator has recovered it; reads go on.
 func TestAStoreThatWasTakenBack(t *testing.T) {
 	f := newForsaken(t, nil)
 	store := &rewound{Store: f.way.Store}

@@ -136,7 +136,7 @@ func (d *cities) madeOnce(t *testing.T, seed uint64) {
 // another order, a change with a key that its clients repeat until it succeeds is made
 // once, is in the history, and in its log at most once.
 func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for seed := range uint64(5) {
 		d := &cities{of: map[string]string{}, writes: map[string][]string{}, random: rand.New(rand.NewPCG(seed, 2))}

@@ -71,7 +71,7 @@ func eventsFrom(t *testing.T, address, last string, n int, begun func()) (ids []
 }
 
 // TestAClientMayReconnectAnywhere: a cursor is a position of the log, whichever gateway has
-// given it, and that of a stream is also that of a poll (many V1, V2).
+// given it, and that of a stream is also that of a poll.
 func TestAClientMayReconnectAnywhere(t *testing.T) {
 	plain := keep.NewMemory(nil)
 	var gateways []*Server

@@ -83,7 +83,7 @@ func (s *Server) readyz(r *request) {
 
 // laneParam is the parameter of /readyz that tells what the asker would send, and readyLanes
 // are its values, so that balancers can send changes, or calls of one kind of server, to
-// gateways that serve them (many Z14).
+// gateways that serve them.
 const (
 	laneParam   = "lane"
 	changesLane = "changes"

@@ -13,7 +13,7 @@ import (
 
 // sendResult sends the list with what became of each item, as it is now. Secrets of the
 // list are never in it; those that were generated are, sealed to the key of whoever
-// submitted the job, until a result was sent to its end (many 7.4).
+// submitted the job, until a result was sent to its end.
 func (s *Server) sendResult(r *request, job *jobs.Job) *failure {
 	format, media := joblist.NDJSON, ops.MediaNDJSON
 	switch wanted := r.bound.Text(ops.JobFormat); {

@@ -11,7 +11,7 @@ import (
 // progressEvery is how often the progress of a job is sent at most.
 const progressEvery = time.Second
 
-// streamJob sends the progress of a job as server-sent events until it ends (many 7.4): at
+// streamJob sends the progress of a job as server-sent events until it ends: at
 // most one progress a second, and the items that fail if they are asked for.
 func (s *Server) streamJob(r *request, job *jobs.Job) *failure {
 	free, failed := s.takeStream(r)

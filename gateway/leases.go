@@ -18,11 +18,11 @@ import (
 )
 
 // Where several gateways share a store, what locks do in one process (see locks) leases do
-// among them (many W12): an object that is being changed is leased to its run, in the batch
+// among them: an object that is being changed is leased to its run, in the batch
 // that allows the change, until its outcome is kept. A lease that has ended stays for a
 // while and tells when: a run that began before it has read the object as it was before.
 // Names that a change is about to give are held for longer, until every controller knows of
-// them (many W11).
+// them.
 //
 // The lease of an object that changes share says which runs do, and for each of them the
 // lease that it has alone, whose end is that of the run. So only the beginning of such a
@@ -35,7 +35,7 @@ const (
 )
 
 // leaseAfter is how much longer a lease is than the run that has it may be: nobody else
-// takes over what a run may still do (many Z1).
+// takes over what a run may still do.
 const leaseAfter = time.Minute
 
 // The reasons for which a run is stopped, to be run again.

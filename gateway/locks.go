@@ -23,7 +23,7 @@ import (
 // lock. So no session ever waits for a lock, and no lock for itself: several locks are
 // taken at once, or one after another in their order.
 //
-// A membership is a pair, and so is what it locks (many W12): changes of the members of one
+// A membership is a pair, and so is what it locks: changes of the members of one
 // group do not wait for each other. They share the group and the member, which any other
 // change of these has alone: what is removed with its memberships has none that is changing.
 

@@ -122,7 +122,7 @@ func TestWhichChangesOfSeveralGatewaysExcludeEachOther(t *testing.T) {
 func awaited[T any](t *testing.T, from <-chan T) (value T) {
 	select {
 	case value = <-from:
-	case <-time.After(30 * time.Second):
+	case <-time.After(3 * time.Minute):
 		assert.Fail(t, "nothing came in time")
 	}
 	return value

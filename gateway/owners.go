@@ -12,11 +12,11 @@ import (
 	"adgateway/ps"
 )
 
-// Where several gateways share a store, each call that is running has an owner (many W8):
+// Where several gateways share a store, each call that is running has an owner:
 // the gateway that runs it, and until when the run can last. Others leave it alone while
 // that gateway lives. Once it is gone and the time has passed, another one takes over: it
 // moves the fences of the owner first, so that one that only slept is not allowed any
-// change it had begun, and then finds out what became of what was announced (many Z1).
+// change it had begun, and then finds out what became of what was announced.
 
 // owner returns this gateway as the owner of a run that begins now; nil if it is alone.
 func (s *Server) owner(limit time.Duration) *changes.Owner {
@@ -111,7 +111,7 @@ func (s *Server) running(ctx context.Context, call *keptCall) *failure {
 // isSettled reports whether the history says what became of the change of a call: the
 // gateway that made it has done so after it was started again, before its key was repeated.
 // That a record is absent may be what was so before; only of a process that has ended it
-// says that nothing was changed (many W1).
+// says that nothing was changed.
 func (s *Server) isSettled(ctx context.Context, call *keptCall) bool {
 	if s.History == nil || call.Change == "" || call.Settling {
 		return false

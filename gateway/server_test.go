@@ -27,7 +27,7 @@ import (
 	"adgateway/ps"
 )
 
-const patience = 10 * time.Second
+const patience = 3 * time.Minute
 
 func TestNewReportsEveryFault(t *testing.T) {
 	_, err := New(Options{})

@@ -165,7 +165,7 @@ func TestTheHistoryOfADeadGatewayIsSettled(t *testing.T) {
 }
 
 // TestANameIsGivenAtOneController: a name that was given on one domain controller is not
-// given on another one before it has replicated (many W11).
+// given on another one before it has replicated.
 func TestANameIsGivenAtOneController(t *testing.T) {
 	var fails, replicates, replicated atomic.Bool
 	on := func(server string) ps.Runner {
@@ -374,7 +374,7 @@ func TestAChangeWhoseAllowanceWasAnsweredTooLateIsStopped(t *testing.T) {
 }
 
 // TestAnAllowanceWhoseAnswerIsLostIsFoundOut: also that of a call without a key, which is made
-// once (many E11, W3).
+// once (facts J11).
 func TestAnAllowanceWhoseAnswerIsLostIsFoundOut(t *testing.T) {
 	for _, headers := range [][]string{nil, {keyOfRome}} {
 		d := newScene(t, &toRomeOf)
@@ -391,7 +391,7 @@ func TestAnAllowanceWhoseAnswerIsLostIsFoundOut(t *testing.T) {
 
 // TestAChangeThatWasMadeAfterItWasSettledIsReported: a gateway that stood still between the
 // permission and the write, until another one had found that nothing was changed, writes all
-// the same, which cannot be prevented (many Z1). Its answer, the audit and the history say so.
+// the same, which cannot be prevented. Its answer, the audit and the history say so.
 func TestAChangeThatWasMadeAfterItWasSettledIsReported(t *testing.T) {
 	for point, raced := range map[string]bool{"announced": true, "written": false} {
 		t.Run(point, func(t *testing.T) {
@@ -458,7 +458,7 @@ func TestAChangeThatWasMadeAfterItWasSettledIsReported(t *testing.T) {
 }
 
 // TestAChangeOnAServerThatIsNotPinnedAnyMore is refused before its first write, and made once
-// by a run that begins after the move (many W9).
+// by a run that begins after the move.
 func TestAChangeOnAServerThatIsNotPinnedAnyMore(t *testing.T) {
 	for moves, want := range []int{http.StatusOK, http.StatusOK, http.StatusServiceUnavailable} {
 		d := newScene(t, &toRomeOf)

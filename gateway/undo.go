@@ -174,7 +174,7 @@ func (s *Server) guardUndo(r *request, p *past, calls []ops.Undoing) *failure {
 }
 
 // settleUndo finds out what became of an undo of an earlier call with the key of a request
-// that was cut off (many J10), and returns the first of the changes that it made; empty if
+// that was cut off, and returns the first of the changes that it made; empty if
 // it made none. The key stays as it is while that is not known: whoever is asked next, here
 // or at another gateway, goes on from there.
 func (s *Server) settleUndo(r *request) (first string, failed *failure) {

@@ -126,7 +126,7 @@ func TestAFatalErrorAfterTheStartEndsTheProcess(t *testing.T) {
 		select {
 		case code := <-exits:
 			assert.Equal(t, 1, code, name)
-		case <-time.After(10 * time.Second):
+		case <-time.After(3 * time.Minute):
 			t.Fatal("the process goes on without serving")
 		}
 		assert.Contains(t, recorded.lines, fmt.Sprint("error: The service stops because of an error: ", err))
@@ -155,7 +155,7 @@ func TestTheContextOfTheCommandEndsItToo(t *testing.T) {
 	cancel()
 	select {
 	case <-h.ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("it does not end")
 	}
 	require.NoError(t, h.Stop(nil))

@@ -30,7 +30,7 @@ var (
 		Check:       "adgateway config check", elsewhere: "serve", StartWait: 30 * time.Second,
 	}
 	// Engine opens all its streams before it listens, which takes minutes when there is
-	// much in them (many E21).
+	// much in them (facts J21).
 	Engine = Service{
 		Name: "adgateway-engine", display: "Active Directory gateway, engine node",
 		description: "Keeps what several gateways for Active Directory share.",

@@ -13,7 +13,7 @@ import (
 // The package for managers of Windows packages.
 const (
 	wingetID      = product + "." + product
-	wingetVersion = "1.10.0" // of the schemas (delivery S22, S23)
+	wingetVersion = "1.10.0" // of the schemas (facts L1, L2)
 	shortly       = "HTTP gateway that manages Active Directory, Windows DNS and AD computers"
 	atLength      = "An HTTP API for users, groups, OUs, computers and DNS, with scopes and limits for each token, dry runs, plans, undo and an audit. It runs as a Windows service and needs the modules ActiveDirectory and DnsServer."
 )
@@ -112,7 +112,7 @@ func quotedYAML(text string) string {
 }
 
 // chocolatey returns the package for Chocolatey, with the MSI in it, as feeds inside a
-// network need it (delivery S26).
+// network need it (facts L3).
 func chocolatey(ctx context.Context, version, url, name string, msi, licence []byte, stamp time.Time, sign *signer) ([]byte, error) {
 	install := fmt.Sprintf(`$ErrorActionPreference = 'Stop'
 $folder = Split-Path -Parent -Path $MyInvocation.MyCommand.Definition

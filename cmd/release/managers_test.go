@@ -132,7 +132,7 @@ func TestScoopManifest(t *testing.T) {
 	}
 }
 
-// The rules are those of Chocolatey's package validator (delivery S26).
+// The rules are those of Chocolatey's package validator (facts L3).
 func TestChocolateyPackage(t *testing.T) {
 	files := managed(t, "")
 	require.Len(t, files, 1, "without a URL nothing is written that needs one")

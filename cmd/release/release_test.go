@@ -111,7 +111,7 @@ func TestTheZipOfTheEngine(t *testing.T) {
 
 	path := filepath.Join(t.TempDir(), "adgateway-engine")
 	require.NoError(t, os.WriteFile(path, content["adgateway-engine"].content, 0o700))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	said, err := exec.CommandContext(ctx, path, "version").CombinedOutput()
 	require.NoError(t, err, "%s", said)

@@ -3,7 +3,7 @@ package audit
 import "time"
 
 // Witnessed is the end of the chain of another gateway at a time of its own clock, as a
-// line of the event [EventWitness] records it (many W22). Cutting off what was witnessed
+// line of the event [EventWitness] records it. Cutting off what was witnessed
 // would need forging the chains of the witnesses as well.
 type Witnessed struct {
 	Gateway string `json:"gateway"`

@@ -2,8 +2,8 @@
 //
 // Each gateway's local file is the evidence and is written first. A [Mirror] copies its
 // lines, as they are written, into a log of the shared store, without any change waiting
-// for it (many W21). A [Witness] tells the others the end of the gateway's chain and
-// records theirs in its own chain (many W22): cutting off what a minute ago was the end of
+// for it. A [Witness] tells the others the end of the gateway's chain and
+// records theirs in its own chain: cutting off what a minute ago was the end of
 // one chain would need forging those of all others. [Verify] holds the files, the copies
 // and what was witnessed against each other.
 package auditmirror

@@ -24,7 +24,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-const patience = 10 * time.Second
+const patience = 3 * time.Minute
 
 // cheap is a cost for tests: hashing itself is the library's.
 var cheap = Cost{Memory: 8, Time: 1, Threads: 1}

@@ -66,7 +66,7 @@ type Record struct {
 	revision keep.Revision
 }
 
-// Owner is the gateway that makes a change, or settles it (many W8).
+// Owner is the gateway that makes a change, or settles it.
 type Owner struct {
 	Gateway     string    `json:"gateway"`
 	Incarnation string    `json:"incarnation"`

@@ -222,7 +222,7 @@ func TestWatchReloadsTheFile(t *testing.T) {
 // Only a text that was seen twice is loaded, whatever an editor writes meanwhile.
 func TestWatchIgnoresATextSeenOnce(t *testing.T) {
 	reads := 0
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	live, err := config.NewLive(func() (config.Sources, error) {
 		texts := []string{"", "log:\n  level: debug\n", "log:\n  level: debug\n", "log: [\n"}

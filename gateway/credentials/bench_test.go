@@ -25,7 +25,7 @@ func BenchmarkRevocation(b *testing.B) {
 	engine := enginetest.Start(b, 3)
 	js, err := jetstream.New(engine.Connect())
 	require.NoError(b, err)
-	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.Context(), 3*time.Minute)
 	defer cancel()
 	require.NoError(b, natsstore.Create(ctx, js, natsstore.StreamOptions{Name: "c", Replicas: 3}))
 	folder := b.TempDir()

@@ -1,6 +1,5 @@
 // Package credentials keeps tokens and users in the store that several gateways share, so
-// that all of them know each account at once, and refuse it at once when it is revoked
-// (many W17).
+// that all of them know each account at once, and refuse it at once when it is revoked.
 //
 // [Credentials] take the place of the credential file in [auth.Store]. Every change is one
 // decision that rewrites the head of the list and appends to [Log], which wakes all

@@ -104,7 +104,7 @@ func (g *gateway) try(token string) error {
 // await waits until the log says something.
 func (g *gateway) await(t testing.TB, text string) {
 	t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(3 * time.Minute)
 	for {
 		select {
 		case said := <-g.events:
@@ -207,7 +207,7 @@ func TestWithoutTheStore(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnreached)
 
 	g.line.off.Store(false)
-	require.Eventually(t, func() bool { return g.try(token) == nil }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return g.try(token) == nil }, 3*time.Minute, time.Millisecond)
 }
 
 // TestAStartWithoutTheStore: the copy is as old as it is, and nobody else reads it.

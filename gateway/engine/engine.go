@@ -4,7 +4,7 @@
 // [Start] claims the node's folder, opens its streams and listens; [Node.Ready] waits
 // until the node takes part in a cluster that can write. Only cmd/adgateway-engine and
 // tests import this package: a gateway and its node are two processes, because what
-// starves one would starve the other (many Z15).
+// starves one would starve the other.
 package engine
 
 import (
@@ -54,7 +54,7 @@ type Node struct {
 const pollEvery = 20 * time.Millisecond
 
 // Start runs the node until [Node.Close]. It returns when clients can connect, which
-// with much data takes minutes: all streams are opened first (many E21). ctx limits the
+// with much data takes minutes: all streams are opened first (facts J21). ctx limits the
 // start only. The errors are sentences that say what to do.
 //
 // Peers that cannot be reached are no error: they are reported to the log, and
@@ -157,7 +157,7 @@ func (n *Node) Ready(ctx context.Context) error {
 }
 
 // Health is nil when all streams of the node are current and its disk takes writes
-// (many E4, Z13).
+// (facts J4, J23).
 func (n *Node) Health() error {
 	if status := n.server.Healthz(nil); status.Error != "" {
 		return errors.New(status.Error)

@@ -26,7 +26,7 @@ import (
 	"adgateway/test/freeport"
 )
 
-const limit = 60 * time.Second
+const limit = 3 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -130,7 +130,7 @@ func TestWhatKeepsANodeFromStarting(t *testing.T) {
 }
 
 // TestMutualTLS: gateways connect only with a certificate of a name that is listed, and
-// nodes join only with one of a name of the peers (many E22).
+// nodes join only with one of a name of the peers (facts J22).
 func TestMutualTLS(t *testing.T) {
 	ca := newAuthority(t)
 	node, gateway, other := ca.issue(t, "localhost"), ca.issue(t, "gw1.corp.example"), ca.issue(t, "pc7.corp.example")

@@ -70,7 +70,7 @@ func (a answer) node() Node {
 	}
 }
 
-// oldest is the oldest version that is known to keep what it acknowledged (many E4).
+// oldest is the oldest version that is known to keep what it acknowledged (facts J4).
 var oldest = [3]int{2, 14, 5}
 
 // findings are what is wrong with the node itself.

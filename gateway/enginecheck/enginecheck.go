@@ -1,5 +1,5 @@
 // Package enginecheck finds out whether an engine is set up so that the promises of
-// several gateways hold (many 1.3). It asks the nodes themselves, because a
+// several gateways hold. It asks the nodes themselves, because a
 // configuration file says nothing about the server that once read it.
 //
 // [Check] returns what it found; [Report.Err] is why a gateway must not join. It needs a

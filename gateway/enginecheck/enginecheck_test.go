@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/enginecheck"
 )
 
-const limit = 60 * time.Second
+const limit = 3 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

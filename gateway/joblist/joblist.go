@@ -1,6 +1,6 @@
 // Package joblist reads the list of a bulk job, as spreadsheets and programs write it,
 // and writes the list of its results. It knows nothing of HTTP or of operations: what
-// the columns mean is the caller's (facts: many 7.4, 7.11).
+// the columns mean is the caller's.
 //
 // [Read] reads CSV (csv.go), NDJSON and JSON (json.go) through one reader that limits
 // the size and checks the encoding (source.go). What is wrong with single items is

@@ -15,7 +15,7 @@ import (
 )
 
 // A unit is run by the gateway that has claimed it in the store, by comparison and write;
-// the claim stands for the message of a queue (many J9 to J12). It has no time: it ends
+// the claim stands for the message of a queue. It has no time: it ends
 // with the heartbeats of its owner. That a unit is claimed twice, because its owner only
 // slept, does no harm: the keys of the items say what was done.
 

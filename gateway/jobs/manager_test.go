@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const patience = 20 * time.Second
+const patience = 3 * time.Minute
 
 // world is what the calls of items change: the number of times that each key was called.
 type world struct {

@@ -13,7 +13,7 @@ import (
 
 // Gateways that run jobs together tell each other what they have written in a log of the
 // store. A line is a hint: what it is about is read from the store, and a gateway that has
-// missed lines looks at everything (many J12).
+// missed lines looks at everything.
 
 const newsLog keep.Log = "jobnews"
 

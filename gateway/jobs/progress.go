@@ -8,7 +8,7 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// pace counts the items that ended in each of the last seconds (many J15).
+// pace counts the items that ended in each of the last seconds.
 type pace struct {
 	seconds [paceWindow]int
 	last    int64 // second of the newest count
@@ -102,7 +102,7 @@ func (m *Manager) ProgressOf(ctx context.Context, job *Job) (*Progress, error) {
 	return p, nil
 }
 
-// add adds what the other gateways do (many J15). A job that none of them can go on with
+// add adds what the other gateways do. A job that none of them can go on with
 // is held.
 func (p *Progress) add(parts []part, c Cluster) {
 	var why jobstate.Reason

@@ -556,7 +556,7 @@ func (d *deaf) Log(ctx context.Context, log keep.Log, after keep.Position, visit
 }
 
 // TestMissedNewsLoseNoJob: a gateway that has not heard of a job looks at all of them once it
-// knows that it has missed news, and goes on with those of one that has ended (many J12).
+// knows that it has missed news, and goes on with those of one that has ended.
 func TestMissedNewsLoseNoJob(t *testing.T) {
 	f := newFleet(t)
 	f.duration = time.Millisecond

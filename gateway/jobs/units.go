@@ -2,7 +2,7 @@ package jobs
 
 import "adgateway/ps"
 
-// mostUnit is how many items a unit has at most (many J9).
+// mostUnit is how many items a unit has at most.
 const mostUnit = 25
 
 // units divides the items of a job into those that one gateway claims together: items of

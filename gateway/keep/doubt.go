@@ -11,7 +11,7 @@ import (
 var patience = []time.Duration{5 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond}
 
 // certainly makes changes of sealed values. If the answer is lost, it looks whether they
-// were made, and makes them if not (many W3). No two sealed values are equal, so that one
+// were made, and makes them if not. No two sealed values are equal, so that one
 // that is there was written by this call, and all others with it. What remains in doubt
 // is no conflict: that says that nothing was changed. What was made and removed again in
 // between would be made twice: a driver on other machines, which others change, is patient

@@ -17,7 +17,7 @@ const Newest = 1
 const Oldest = 1
 
 // ErrNewer means that a value has a format of a later version of this program, which is
-// never guessed at (many W6).
+// never guessed at.
 var ErrNewer = errors.New("a later version of adgateway has written it, in a format that this one cannot read: update this one")
 
 // Formatted is what every value that is kept as JSON embeds.
@@ -41,7 +41,7 @@ type formats struct{ newest, written atomic.Int32 } // 0: not set
 func (s *Sealed) Newest() int { return cmp.Or(int(s.formats.newest.Load()), Newest) }
 
 // Format returns the format that values are written in now. It is the newest of a gateway
-// that is alone; among several, all of them read it (many Z10).
+// that is alone; among several, all of them read it.
 func (s *Sealed) Format() int {
 	return min(cmp.Or(int(s.formats.written.Load()), s.Newest()), s.Newest())
 }

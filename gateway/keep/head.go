@@ -14,7 +14,7 @@ import (
 )
 
 // Beside the file of a store is another one, its head: which store it is, and the highest
-// revision that it has acknowledged (many W4). A file that has less was taken back, such
+// revision that it has acknowledged. A file that has less was taken back, such
 // as to a backup; it becomes another store, so that no revision and no position of what
 // was lost is given again.
 

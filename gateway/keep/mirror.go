@@ -24,8 +24,7 @@ type Mirror struct {
 	writeAt time.Time // when known was written last
 }
 
-// Known is what is known of the store that a mirror follows, which outlives the mirror
-// (many W4).
+// Known is what is known of the store that a mirror follows, which outlives the mirror.
 type Known struct {
 	Creation string    `json:"creation"`
 	Sequence uint64    `json:"sequence"` // of the last change that was followed or acknowledged

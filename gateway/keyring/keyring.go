@@ -1,5 +1,4 @@
-// Package keyring keeps the key that several gateways seal their store with (many W19,
-// 7.6).
+// Package keyring keeps the key that several gateways seal their store with.
 //
 // The [Ring] is one value of the store: versions of the key, and the secret of sums, which
 // does not change, because names must have the same sum at every time. A [Wrapper]
@@ -31,7 +30,7 @@ const (
 	bell keep.Log  = "keyring" // gets an entry with each change, which says nothing
 )
 
-// When a version should be replaced (many 7.6).
+// When a version should be replaced.
 const (
 	MostAge   = 90 * 24 * time.Hour
 	MostSeals = 1 << 30
@@ -94,7 +93,7 @@ func Create(ctx context.Context, store keep.Store, w Wrapper) error {
 	_, err = store.Apply(ctx, keep.Change{Kind: kind, Key: key, Value: value})
 	switch found, unread := store.Get(ctx, kind, key); {
 	case unread == nil && bytes.Equal(found.Value, value):
-		return nil // even if the answer was lost (many E11)
+		return nil // even if the answer was lost (facts J11)
 	case errors.Is(err, keep.ErrConflict):
 		return ErrThere
 	}
@@ -274,7 +273,7 @@ func (r *Ring) change(ctx context.Context, change func(*content) error) error {
 			keep.Change{Log: bell, Value: []byte("{}"), Expires: time.Now().Add(time.Hour)})
 		if err != nil {
 			found, unread := r.raw.Get(ctx, kind, key)
-			if unread == nil && bytes.Equal(found.Value, value) { // the answer was lost (many E11)
+			if unread == nil && bytes.Equal(found.Value, value) { // the answer was lost (facts J11)
 				now, err = found.Revision, nil
 			}
 		}

@@ -111,7 +111,7 @@ func TestRotation(t *testing.T) {
 	}
 	sum := rings[0].Sealed().Sum([]byte("name"))
 
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	running, stop := context.WithCancel(ctx)
 	var ended sync.WaitGroup
@@ -158,7 +158,7 @@ func TestRotation(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status, err = rings[0].Status(ctx)
 		return err == nil && status.Resealed == 2
-	}, 20*time.Second, time.Millisecond)
+	}, 3*time.Minute, time.Millisecond)
 	stop()
 	ended.Wait()
 	require.NoError(t, store.Range(t.Context(), lasting, "", func(e keep.Entry) bool {

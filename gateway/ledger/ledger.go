@@ -1,6 +1,6 @@
 // Package ledger keeps what credentials have spent of their hourly limits, so that the end
 // of the gateway does not give it back. An amount is reserved in the store before the
-// first write of a call (many W14), and corrected when it is known what the call did: of
+// first write of a call, and corrected when it is known what the call did: of
 // a call that is cut off, once another one has settled it ([Ledger.Reserved]).
 package ledger
 

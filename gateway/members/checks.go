@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// clocksDiffer is the difference of clocks with which a gateway makes no changes (many Z3).
+// clocksDiffer is the difference of clocks with which a gateway makes no changes.
 const clocksDiffer = 10 * time.Second
 
 // Check is how the membership is, or one side of it.
@@ -94,7 +94,7 @@ func (s *Self) why() error {
 const mostConnections = 5
 
 // crowded returns why gateways of a site may be refused connections to its controller, as
-// they use one account (many W15); empty: they do not.
+// they use one account; empty: they do not.
 func crowded(live []Member, own Member) string {
 	var others []string
 	connections := own.Connections

@@ -14,7 +14,7 @@ import (
 const fenceKind keep.Kind = "fence"
 
 // slots is how many fences a gateway has: so many of its changes are allowed at the same
-// time, as two that expect the same value exclude each other (many E9).
+// time, as two that expect the same value exclude each other (facts J9).
 const slots = 8
 
 // fence is a fence as it is kept. All of a gateway are moved together.
@@ -80,7 +80,7 @@ func (f *fences) taken(all []*slot, revision keep.Revision) {
 func fenceKey(gateway string, n int) string { return fmt.Sprintf("%s.%d", gateway, n) }
 
 // MoveFences returns the changes that move the fences of a gateway, for a batch with what
-// they guard: from then on, no change of a run that began before is allowed (many W9). As
+// they guard: from then on, no change of a run that began before is allowed. As
 // each change of that gateway rewrites a fence, the batch is likely to meet
 // [keep.ErrConflict]; then it is composed anew. There are none for a gateway that never joined.
 func MoveFences(ctx context.Context, store *keep.Sealed, gateway string) (all []keep.Change, err error) {

@@ -8,10 +8,10 @@ import (
 	"adgateway/gateway/keep"
 )
 
-// Gateways of several versions run side by side while they are updated one by one (many
-// Z10). Values are written in the newest format that all of them read, and those that were
-// silent for less than a week: each gateway concludes it from the heartbeats, so that it
-// rises by itself once the last one was updated.
+// Gateways of several versions run side by side while they are updated one by one. Values
+// are written in the newest format that all of them read, and those that were silent for
+// less than a week: each gateway concludes it from the heartbeats, so that it rises by
+// itself once the last one was updated.
 
 // readable returns the newest format that a gateway and others read.
 func readable(own int, others []Member) int {

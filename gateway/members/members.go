@@ -1,17 +1,17 @@
-// Package members tells the gateways of a cluster of each other (many W16).
+// Package members tells the gateways of a cluster of each other.
 //
 // Each gateway joins under its name and tells every few seconds that it lives, by a
 // heartbeat in the store that they share; a [Self] is one that has joined. Whether another
 // one lives is judged by the own clock: by when its heartbeat was last seen to change, and
-// never by what the other says about the time (many W7). What the others say about the
-// time shows whose clock is wrong (many Z3).
+// never by what the other says about the time. What the others say about the
+// time shows whose clock is wrong.
 //
 // A gateway that joins again, after its end, has a greater incarnation. The number is kept
 // in the store and on its own disk. If the disk is behind, it was taken back to an earlier
-// state, and the gateway does not join (many Z4).
+// state, and the gateway does not join.
 //
 // The fences of a gateway are values that each of its changes rewrites in the batch that
-// allows it. Whoever moves them has stopped every change that was not allowed yet (many W9).
+// allows it. Whoever moves them has stopped every change that was not allowed yet.
 package members
 
 import (
@@ -45,7 +45,7 @@ const (
 const look = time.Second
 
 // remembered is how long a heartbeat is kept, so that what a gateway can read is known
-// while it is away (many Z10).
+// while it is away.
 const remembered = 7 * 24 * time.Hour
 
 // Member is what a gateway tells of itself.
@@ -88,7 +88,7 @@ var (
 	// ErrLives means that a gateway that is to be forgotten is still there.
 	ErrLives = errors.New("the gateway lives")
 	// ErrBehind means that the disk of the gateway is not the one that it had when it last
-	// joined, or was taken back to an earlier state (many Z4).
+	// joined, or was taken back to an earlier state.
 	ErrBehind = errors.New("the disk of the gateway is behind the cluster")
 )
 
@@ -98,7 +98,7 @@ type Options struct {
 	File       string // where the incarnation is kept, on a disk of this gateway
 	Version    string
 	Site       string
-	Settings   string // digest of the settings that must be equal everywhere (many W23)
+	Settings   string // digest of the settings that must be equal everywhere
 	KeyVersion int
 	// Connections is how many this gateway may have to a domain controller at once.
 	Connections int

@@ -374,8 +374,7 @@ func TestLeave(t *testing.T) {
 	c.join("b", 0)
 }
 
-// TestOneAccountForSeveralGateways: a controller takes five connections of an account (many
-// W15).
+// TestOneAccountForSeveralGateways: a controller takes five connections of an account.
 func TestOneAccountForSeveralGateways(t *testing.T) {
 	for name, test := range map[string]struct {
 		accounts    [2]string

@@ -1,5 +1,5 @@
 // Package nodecheck compares each night what the nodes of the engine have, as a node whose
-// files are damaged does not notice it, and may lead one day (many Z17).
+// files are damaged does not notice it, and may lead one day (facts J3).
 //
 // One of the gateways does it, whichever is first ([Run]); what it found is kept in the
 // store that they share, so that all of them tell of it ([Read]).

@@ -48,7 +48,7 @@ type Operation struct {
 
 	// WithoutStore reports that a gateway may make the change while it cannot reach the store
 	// that it shares with others, if cluster.loss is degraded: under its own locks only, and
-	// not if it gives a name (many 7.7).
+	// not if it gives a name.
 	WithoutStore bool
 
 	// Local reports that the gateway itself answers, from what it keeps: there is no script.

@@ -1,5 +1,5 @@
 // Package pins keeps which server the gateways of a site use together, by lane, and moves
-// them to another one when most of them cannot use it (many W9, W10).
+// them to another one when most of them cannot use it.
 //
 // The pin is a value in the store that they share. [Pins.Pinned] reads it for each run, so
 // that it is never older than the fences of the gateway: a pin is moved in one batch with

@@ -17,7 +17,7 @@ import (
 	"adgateway/gateway/keep"
 )
 
-// What a gate knows is in the store (many W18), so that all gateways that share it know the
+// What a gate knows is in the store, so that all gateways that share it know the
 // same, also after a restart. The store knows the hash of a cookie, not the cookie; a token
 // is sealed with a key made of the cookie, so that nobody who has the store and its key has it.
 

@@ -30,7 +30,7 @@ import (
 	"adgateway/gateway/tlscert"
 )
 
-const patience = 10 * time.Second
+const patience = 3 * time.Minute
 
 var today = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 

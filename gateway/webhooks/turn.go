@@ -8,7 +8,7 @@ import (
 	"adgateway/gateway/keep"
 )
 
-// Of several gateways with one store exactly one sends to a target (many V4): the one that
+// Of several gateways with one store exactly one sends to a target: the one that
 // the value with the position names. What it has reached is written only while it is still
 // named there, and another one takes its place when it has ended. A message that it was
 // sending then comes again.

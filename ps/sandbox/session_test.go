@@ -49,7 +49,7 @@ func outsideTranscripts(t testing.TB) map[string]string {
 }
 
 // testTimeout bounds every wait of the tests.
-const testTimeout = 20 * time.Second
+const testTimeout = 3 * time.Minute
 
 func hostStarter() *Starter {
 	return NewStarter(engine.NewEngine(engine.Options{

@@ -12,7 +12,7 @@ import (
 
 // Shared is the choice of servers that several gateways have in common, so that a change
 // made by one of them is seen through the others, and no two of them give a name at two
-// controllers (many W9). It is safe for concurrent use.
+// controllers. It is safe for concurrent use.
 type Shared interface {
 	// Pinned returns the server of a lane, empty if none is pinned yet, and the number of
 	// the choice, which grows. It is asked for each run.

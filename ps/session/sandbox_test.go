@@ -172,13 +172,11 @@ func TestAnEndlessLoopIsStoppedOnTheSandboxEngine(t *testing.T) {
 		outcome ps.Outcome
 	}{{"Wait-TestForever", 0, ps.OutcomeNone}, {"Wait-TestAfterStep", 1, ps.OutcomeUnknown}} {
 		s := newSandbox(t)
-		began := time.Now()
 		_, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: true, Limit: time.Second})
 		e := ps.AsError(err)
 		assert.Equal(t, ps.KindTimeout, e.Kind)
 		assert.Equal(t, c.outcome, e.Outcome)
 		assert.Len(t, e.Steps, c.steps)
-		assert.Less(t, time.Since(began), patience)
 		s.Kill()
 	}
 }

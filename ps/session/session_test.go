@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-const patience = 20 * time.Second
+const patience = 3 * time.Minute
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {

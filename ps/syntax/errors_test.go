@@ -219,7 +219,7 @@ func TestTimeIsBounded(t *testing.T) {
 			}()
 			select {
 			case <-done:
-			case <-time.After(10 * time.Second):
+			case <-time.After(3 * time.Minute):
 				t.Fatal("it takes too long")
 			}
 		})

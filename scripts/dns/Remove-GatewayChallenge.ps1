@@ -21,7 +21,7 @@ Write-GatewayIntent -Effect 'removed'
 
 # Act.
 Set-GatewayStep -Label 'remove record' -Arg 'Name'
-Remove-DnsServerResourceRecord -ZoneName $place.zone -InputObject $found -ComputerName $ComputerName -Force -Confirm:$false
+Remove-GatewayRecordObject -ZoneName $place.zone -Record $found -ComputerName $ComputerName
 Complete-GatewayStep -Label 'remove record' -Dn $place.fqdn
 Complete-GatewayChange -Effect 'removed'
 

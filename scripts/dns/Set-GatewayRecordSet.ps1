@@ -65,7 +65,8 @@ try {
     }
     Restore-GatewayPointer -Pointer $kept -ComputerName $ComputerName
 } catch {
-    if ($script:GatewayUndo.Count -eq 0) { throw }
+    # A server that takes the name for another one has its changes taken back.
+    if ($script:GatewayUndo.Count -eq 0 -or $_.FullyQualifiedErrorId -eq 'Gateway.unprocessable') { throw }
     Add-GatewayFailure -Record $_ -Guid '' -Dn $place.fqdn
 }
 Complete-GatewayChange -Effect $effect

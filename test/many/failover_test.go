@@ -85,7 +85,7 @@ func (f *fleet) node(t testing.TB, leads bool) *process {
 // the third gateway, and returns the longest time without a confirmed one.
 func (f *fleet) longestGap(t testing.TB, victim *process) time.Duration {
 	const clients, enough = 4, 15
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
 	var mu sync.Mutex
 	var confirmed []time.Time

@@ -57,7 +57,7 @@ func (f *fleet) follow(ctx context.Context, gateway int, path, after string, see
 }
 
 // TestAFollowerReadsOnElsewhere: who follows the changes, or a job, at a gateway that is
-// killed goes on at another one. No change is missed, and none comes twice (many V1).
+// killed goes on at another one. No change is missed, and none comes twice.
 func TestAFollowerReadsOnElsewhere(t *testing.T) {
 	f := newFleet(t, "pool.directorySessions=2", "log.level=error")
 	f.makeUsers()

@@ -108,7 +108,7 @@ func (f *fleet) crosses(round string) {
 
 // TestANewerFormatComesLast: gateways become a version with a newer format one by one. What
 // each writes, all read at any time; the newer format is written when the last one reads it,
-// and who does not read it does not start any more (many Z10, W6).
+// and who does not read it does not start any more.
 func TestANewerFormatComesLast(t *testing.T) {
 	const next = keep.Newest + 1
 	f := newFleet(t, "cluster.settleDelay=1s", "http.settlePause=50ms")

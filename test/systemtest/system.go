@@ -30,7 +30,7 @@ import (
 )
 
 // Patience bounds every wait of these tests.
-const Patience = 60 * time.Second
+const Patience = 3 * time.Minute
 
 // Tokens of a system.
 const (

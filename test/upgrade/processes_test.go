@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds every wait. What a gateway was changing that lost the store is free again
-// after writeTimeout, a minute and settleDelay (many Z1).
+// after writeTimeout, a minute and settleDelay.
 const (
 	patience     = 3 * time.Minute
 	writeTimeout = 20 * time.Second

@@ -188,7 +188,7 @@ func TestTwoVersions(t *testing.T) {
 	defer ended()
 	f.exchange(c, "all old")
 
-	for _, n := range f.nodes { // the engine first, one node at a time (many E19)
+	for _, n := range f.nodes { // the engine first, one node at a time (facts J19)
 		f.replaceNode(n, latest)
 	}
 	f.exchange(c, "engine new")

@@ -198,7 +198,7 @@ func CheckEngine(ctx context.Context, o Options) (enginecheck.Report, error) {
 }
 
 // checkEngine returns why a gateway must not join: the engine is not set up so that what
-// the gateways promise holds (many 1.3).
+// the gateways promise holds.
 func checkEngine(ctx context.Context, o Options) error {
 	report, err := CheckEngine(ctx, o)
 	if err != nil {
@@ -220,7 +220,7 @@ func memberOptions(o Options) members.Options {
 	}
 }
 
-// agreed returns the digest of the settings that all gateways must have alike (many W23).
+// agreed returns the digest of the settings that all gateways must have alike.
 func agreed(s *config.Settings) string {
 	all := []any{s.Limits, s.Changes, s.Idempotency, s.Names, s.Plans, s.Jobs, s.SignIn, s.Cluster.SettleDelay}
 	if s.Cluster.Loss != config.LossClosed { // versions without the setting agree on that

@@ -37,7 +37,7 @@ func TestPoolSettingsReachTheLanes(t *testing.T) {
 
 // The rehearsal runs every projection on made-up objects, without a directory.
 func TestTheRehearsalRunsEveryProjection(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)

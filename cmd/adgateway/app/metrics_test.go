@@ -35,7 +35,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // newStack returns a stack over the sandbox that has served two requests and
 // rejected one.

@@ -111,7 +111,7 @@ func (g *grants) acknowledged() int {
 
 // TestKilledNodesLoseNothing kills one of three nodes at a time while writers compete
 // for subjects: nothing that was acknowledged is lost, and nothing is granted to two
-// (many E5). ENGINE_KILL=60s makes it longer.
+// (facts J5). ENGINE_KILL=60s makes it longer.
 func TestKilledNodesLoseNothing(t *testing.T) {
 	duration := 3 * time.Second
 	if text := os.Getenv("ENGINE_KILL"); text != "" {

@@ -21,7 +21,7 @@ import (
 	"adgateway/test/freeport"
 )
 
-const limit = 60 * time.Second
+const limit = 3 * time.Minute
 
 // asNode is the variable that makes the test program a node.
 const asNode = "TEST_ENGINE_NODE"

@@ -71,7 +71,7 @@ func (p *program) prepare(ctx context.Context, f *settings.Flags, write events.W
 }
 
 // start starts the node and reports meanwhile that it goes on: with much data it takes
-// minutes (many E21).
+// minutes (facts J21).
 func start(ctx context.Context, s *config.Settings, log *logrus.Logger) (*engine.Node, error) {
 	type result struct {
 		node *engine.Node

@@ -57,7 +57,7 @@ func checkNode(file string) error {
 }
 
 // restrictStore restricts the folder of the streams to the service's account and the
-// administrators (many Z16). A folder with other things in it is left alone.
+// administrators. A folder with other things in it is left alone.
 func restrictStore(out io.Writer, file string) error {
 	f := newFlags()
 	f.Fallback = file

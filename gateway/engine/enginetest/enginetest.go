@@ -1,6 +1,6 @@
 // Package enginetest runs a cluster of the engine's nodes in a test process. The nodes
 // know each other only through proxies, so that a test can cut one off: bytes are then
-// held back and connections stay open, which is the hard kind of partition (many T2).
+// held back and connections stay open, which is the hard kind of partition (facts J8).
 package enginetest
 
 import (

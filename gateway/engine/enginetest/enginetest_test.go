@@ -14,7 +14,7 @@ import (
 	"adgateway/gateway/engine/enginetest"
 )
 
-const limit = 60 * time.Second
+const limit = 3 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -56,7 +56,7 @@ func TestOneNodeKeepsItsDataAcrossARestart(t *testing.T) {
 }
 
 // TestACutOffLeaderCannotWrite: the others go on, and the old leader's answers are
-// none until it is healed (many E8).
+// none until it is healed (facts J8).
 func TestACutOffLeaderCannotWrite(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 )
 
 // Wire is a proxy on the way from one process to another. It can hold bytes back while
-// the connections stay open, which is the hard kind of partition (many T2), make them
+// the connections stay open, which is the hard kind of partition (facts J8), make them
 // late, and show them to a listener. It is safe for concurrent use.
 type Wire struct {
 	listener net.Listener

@@ -1,6 +1,6 @@
 // Package stock describes a node of the engine in which several gateways keep what
 // they share: NATS JetStream with the settings without which the gateways' promises do
-// not hold (many 1.3).
+// not hold.
 //
 // [Options] are the few things that differ from node to node; [Options.Check] says what
 // is wrong with them. [Configuration] is the node as a configuration file of
@@ -22,7 +22,7 @@ import (
 const (
 	// Account is the account whose subjects and streams the gateways use.
 	Account = "ADGW"
-	// SystemAccount has no users: no client can reach it (E22).
+	// SystemAccount has no users: no client can reach it (facts J22).
 	SystemAccount = "SYS"
 	// NodesSubject is what a client asks to hear from every node how it is set. The
 	// answers are those of $SYS.REQ.SERVER.PING.JSZ.

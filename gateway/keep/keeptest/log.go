@@ -144,7 +144,7 @@ func testReadersOfALogAreWoken(t *testing.T, s keep.Store, _ *Clock) {
 // A reader that goes on from where it was, while several append, sees every entry once,
 // and those of each in their order.
 func testAReaderOfALogMissesNothing(t *testing.T, s keep.Store, _ *Clock) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	const writers, each = 4, 25
 	var group sync.WaitGroup

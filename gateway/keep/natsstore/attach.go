@@ -134,7 +134,7 @@ func (s *Store) find() (stream jetstream.Stream, creation string, err error) {
 }
 
 // tick writes, so that the leader of the stream must have a quorum, and returns the
-// sequence of what it wrote: all that was decided before has a lower one (many E8).
+// sequence of what it wrote: all that was decided before has a lower one (facts J8).
 func (s *Store) tick(ctx context.Context) (uint64, error) {
 	m := message{What: isValue, Token: newToken(), Name: string(tickKind), Key: s.o.Gateway, Value: []byte{}}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -160,7 +160,7 @@ func (s *Store) highest() uint64 {
 
 // acknowledged notes the sequence that the last of some messages got. If the stream had a
 // higher one when they were sent, it has lost what it acknowledged, and no change is made
-// any more (many W4).
+// any more.
 func (s *Store) acknowledged(known, last uint64, messages int) error {
 	if last < known+uint64(messages) {
 		err := fmt.Errorf("%w: what was written after message %d became message %d", keep.ErrRewound, known, last)
@@ -173,8 +173,8 @@ func (s *Store) acknowledged(known, last uint64, messages int) error {
 	return nil
 }
 
-// compare returns [keep.ErrRewound] if the stream has not all that it has acknowledged
-// (many W4). Otherwise the mirror is of the stream then.
+// compare returns [keep.ErrRewound] if the stream has not all that it has acknowledged.
+// Otherwise the mirror is of the stream then.
 func (s *Store) compare(stream jetstream.Stream, creation string, tick uint64) error {
 	known := s.mirror.Known()
 	at, err := s.mirror.At()

@@ -23,7 +23,7 @@ import (
 )
 
 // What was acknowledged stays and was granted once, whichever node is cut off or stopped
-// meanwhile (many E5, E8). Each write has an owner, so that an answer that was lost is not
+// meanwhile (facts J5, J8). Each write has an owner, so that an answer that was lost is not
 // taken for one.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
 	engine := enginetest.Start(t, 3)
@@ -38,7 +38,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 		defer func() { assert.NoError(t, s.Close()) }()
 		stores = append(stores, keeptest.Seal(t, s))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	var mu sync.Mutex
 	granted, doubts := map[string][]int{}, 0
@@ -106,7 +106,7 @@ func behindWire(t *testing.T) (first, second *Store, wire *enginetest.Wire) {
 }
 
 // What was made is not made again because the answer was lost, even if another gateway has
-// removed or replaced it before it was seen here (many E11).
+// removed or replaced it before it was seen here (facts J11).
 func TestWhatIsNotHeardIsNotMadeTwice(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls [][]keep.Change                                // of one batch
@@ -140,7 +140,7 @@ func TestWhatIsNotHeardIsNotMadeTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first, second, wire := behindWire(t)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			var calls []*write
 			for _, changes := range c.calls {
@@ -152,8 +152,8 @@ func TestWhatIsNotHeardIsNotMadeTwice(t *testing.T) {
 				defer close(made)
 				first.applyAll(calls)
 			}()
-			require.Eventually(t, func() bool { return c.other(ctx, second) == nil }, 20*time.Second, 5*time.Millisecond)
-			require.Eventually(t, func() bool { return !first.conn.IsConnected() }, 20*time.Second, 5*time.Millisecond, "it looks for another node")
+			require.Eventually(t, func() bool { return c.other(ctx, second) == nil }, 3*time.Minute, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return !first.conn.IsConnected() }, 3*time.Minute, 5*time.Millisecond, "it looks for another node")
 			wire.HoldAnswers(false)
 			<-made
 			for _, w := range calls {
@@ -177,7 +177,7 @@ func TestWhatTheMirrorShowsIsKnownABitLater(t *testing.T) {
 	node := startNode(t, t.TempDir())
 	create(t, node.ClientURL(), "c", 1)
 	s := open(t, node.ClientURL(), "c", "gw1", t.TempDir())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	revision, err := s.Apply(ctx, said("a"))
 	require.NoError(t, err)
@@ -224,11 +224,11 @@ func logged(ctx context.Context, t *testing.T, s *Store) (all []string) {
 }
 
 // What reaches the engine twice does not conflict with itself, even if another gateway has
-// changed the value meanwhile (many E11).
+// changed the value meanwhile (facts J11).
 func TestWhatComesTwiceIsNoConflict(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	first, second, wire := behindWire(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for name, c := range map[string]struct {
 		double float64

@@ -19,7 +19,7 @@ func TestCreateWaitsForALeader(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	engine := enginetest.Start(t, 3)
 	engine.Cut(0)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	at := Endpoint{Servers: engine.URLs()[:1]}
 

@@ -119,7 +119,7 @@ func healthOf(info *jetstream.StreamInfo) Health {
 }
 
 // Trouble returns what is wrong although the engine works, and what to do; empty: nothing
-// (many E4, Z13). Of nil, nothing is known.
+// (facts J4, J23). Of nil, nothing is known.
 func (h *Health) Trouble() string {
 	if h == nil {
 		return ""

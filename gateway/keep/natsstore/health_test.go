@@ -51,10 +51,10 @@ func TestANodeThatIsAwayIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, s.Close()) }()
 	trouble := func() string { return s.AskHealth().Trouble() }
-	require.Eventually(t, func() bool { return trouble() == "" }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return trouble() == "" }, 3*time.Minute, 50*time.Millisecond)
 	away := (engine.Leader(StreamName("c")) + 1) % 3
 	engine.Stop(away)
-	require.Eventually(t, func() bool { return strings.Contains(trouble(), "'"+enginetest.Name(away)+"'") }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(trouble(), "'"+enginetest.Name(away)+"'") }, 3*time.Minute, 50*time.Millisecond)
 	states := map[string]NodeState{}
 	for i, node := range s.Health().Nodes {
 		states[node.Name] = node.State

@@ -23,7 +23,7 @@ const (
 )
 
 // token is the same in all messages of a batch, and in no other. By it a writer knows its
-// own batch again if the answer was lost (many E11).
+// own batch again if the answer was lost (facts J11).
 type token [8]byte
 
 func newToken() (t token) {
@@ -46,7 +46,7 @@ type message struct {
 }
 
 // format is the first byte of a payload. A higher one is of a newer version, and is never
-// guessed at (many W6).
+// guessed at.
 const format = 1
 
 // errNewer means that another gateway writes a format that this one does not know.
@@ -114,7 +114,7 @@ func nanoseconds(t time.Time) int64 {
 }
 
 // subject returns the subject of a message below a prefix. Keys do not stand in subjects,
-// which monitoring shows, and which may not have all characters (many E17).
+// which monitoring shows, and which may not have all characters (facts J17).
 func (m *message) subject(prefix string) string {
 	switch m.What {
 	case isEntry:

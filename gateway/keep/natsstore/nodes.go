@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A node whose files were damaged does not notice it, and may lead one day (many E3, Z17). So
+// A node whose files were damaged does not notice it, and may lead one day (facts J3). So
 // the stream can be read through each node, and what they have be compared.
 
 // Comparison is what [CompareNodes] has found.

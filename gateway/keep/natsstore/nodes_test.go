@@ -79,7 +79,7 @@ func TestADamagedNodeIsFound(t *testing.T) {
 	require.Eventually(t, func() bool {
 		found, err = CompareNodes(t.Context(), o)
 		return err == nil && !found.Differs()
-	}, time.Minute, 100*time.Millisecond, "the node that was wiped has everything again")
+	}, 3*time.Minute, 100*time.Millisecond, "the node that was wiped has everything again")
 }
 
 func TestWhichNodeIsDamaged(t *testing.T) {

@@ -25,11 +25,11 @@ type Recovered struct {
 	Superseded int `json:"superseded"` // values that another gateway has changed since the loss, and that stay so
 }
 
-// Recover sends the stream what it has lost and the mirror of a gateway still has (many
-// W4). The gateway must not run. It may be called again, and for each gateway of the
-// store: what is there is not sent again. The store is another one afterwards, so that
-// positions of logs from before are known to be: those who follow a log read it anew. The
-// mirror follows it from the beginning.
+// Recover sends the stream what it has lost and the mirror of a gateway still has. The
+// gateway must not run. It may be called again, and for each gateway of the store: what is
+// there is not sent again. The store is another one afterwards, so that positions of logs
+// from before are known to be: those who follow a log read it anew. The mirror follows it
+// from the beginning.
 func Recover(ctx context.Context, o Options) (done Recovered, err error) {
 	mirror, err := keep.OpenMirror(o.Mirror, o.Now)
 	if err != nil {

@@ -3,17 +3,17 @@
 //
 // A stream has one message for each value, and one for each entry of a log. A decision is
 // one message, or an atomic batch of them, with the sequences that it expects: the engine
-// makes all of it or nothing (many E9, E12). Each gateway follows the stream into a mirror
+// makes all of it or nothing (facts J9, J12). Each gateway follows the stream into a mirror
 // in a local file, which answers reads. So a value that is read may be some milliseconds
-// old: a read is a hint, and only [Store.Apply] decides (many W1). What is not found is
+// old: a read is a hint, and only [Store.Apply] decides. What is not found is
 // looked for again when the mirror has what the leader of the stream has, and so is what a
 // call conflicts with. A leader that is cut off answers for some seconds as if it were still
-// one (many E8): what it says is old then, also that a value is not the expected one; but
+// one (facts J8): what it says is old then, also that a value is not the expected one; but
 // nothing is made by it.
 //
 // A call whose answer is lost is sent again, and is not made twice: it is recognized by the
 // token of its batch, and expects the same messages as before. If they have changed, and it
-// was not seen, it remains in doubt (many E11).
+// was not seen, it remains in doubt (facts J11).
 //
 // While the engine cannot be reached, reads go on from the mirror, and changes fail with
 // [keep.ErrUnreachable].
@@ -51,7 +51,7 @@ type Options struct {
 	Now     func() time.Time // nil: time.Now
 
 	// Patience is how long a change is tried again while no answer comes: longer than an
-	// election takes (many E8). 0 is 12 s.
+	// election takes (facts J8). 0 is 12 s.
 	Patience time.Duration
 
 	// Log is told what an administrator should know; nil is nobody.
@@ -167,7 +167,7 @@ func (s *Store) away() error {
 }
 
 // elsewhere connects to another node, if the present one does not answer: it may be cut off
-// from the others, and is still connected to this gateway (many E8).
+// from the others, and is still connected to this gateway (facts J8).
 func (s *Store) elsewhere(err error) {
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, jetstream.ErrNoStreamResponse) || s.ctx.Err() != nil {
 		return
@@ -313,7 +313,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 		s.elsewhere(err)
 		return err
 	}
-	if info.State.LastSeq < s.highest() { // an old leader may say so, but cannot write (many E8)
+	if info.State.LastSeq < s.highest() { // an old leader may say so, but cannot write (facts J8)
 		_, err := s.tick(ctx)
 		return err
 	}

@@ -52,7 +52,7 @@ func create(t testing.TB, url, name string, replicas int) {
 	defer conn.Close()
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	require.NoError(t, Create(ctx, js, StreamOptions{Name: name, Replicas: replicas}))
 }
@@ -115,7 +115,7 @@ func TestSeveralGateways(t *testing.T) {
 	for i := range 3 {
 		stores = append(stores, open(t, node.ClientURL(), "c", fmt.Sprintf("gw%d", i), folder))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for round := range 20 {
 		_, err := stores[round%3].Apply(ctx, set(fmt.Sprint("x", round), "1", keep.Absent))
@@ -168,7 +168,7 @@ func TestSeveralGateways(t *testing.T) {
 func TestMirrorIsMadeAnew(t *testing.T) {
 	node, folder := startNode(t, t.TempDir()), t.TempDir()
 	create(t, node.ClientURL(), "c", 1)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	s := open(t, node.ClientURL(), "c", "gw1", folder)
 	revision, err := s.Apply(ctx, set("a", "1", keep.Absent), said("one"))
@@ -206,7 +206,7 @@ func TestEngineAway(t *testing.T) {
 	node := startNodeAt(t, nodeFolder, port)
 	url := node.ClientURL()
 	create(t, url, "c", 1)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	_, err := Open(ctx, Options{Name: "c", Gateway: "gw9", Mirror: filepath.Join(folder, "gw9.db"), Connect: connectTo("nats://127.0.0.1:1"), Patience: time.Second})
 	require.ErrorIs(t, err, keep.ErrUnreachable, "there is no mirror to go on with")
@@ -239,7 +239,7 @@ func TestEngineAway(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err = s.Apply(ctx, set("a", "3", revision))
 		return err == nil
-	}, 30*time.Second, 50*time.Millisecond)
+	}, 3*time.Minute, 50*time.Millisecond)
 	assert.NoError(t, s.State().Failed)
 	require.NoError(t, s.Close())
 }
@@ -259,7 +259,7 @@ func TestRewind(t *testing.T) {
 			stop := func(node *server.Server) { node.Shutdown(); node.WaitForShutdown() }
 			node := startNodeAt(t, nodeFolder, port)
 			create(t, node.ClientURL(), "c", 1)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			s := open(t, node.ClientURL(), "c", "gw1", folder)
 			_, err := s.Apply(ctx, set("a", "1", keep.Absent))
@@ -311,13 +311,13 @@ func replaceStream(t *testing.T, js jetstream.JetStream, anew bool) {
 	require.Eventually(t, func() bool { // once its folder is gone
 		_, err := js.CreateStream(t.Context(), config)
 		return err == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 3*time.Minute, 10*time.Millisecond)
 }
 
 // TestRewindThatWasWrittenOver: that acknowledged data was lost is noticed, too, when others
 // have written so much since that the sequence says nothing.
 func TestRewindThatWasWrittenOver(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for name, over := range map[string]struct {
 		anew bool // not a stream that was taken back
@@ -355,9 +355,9 @@ func TestRewindThatWasWrittenOver(t *testing.T) {
 }
 
 // TestWhatExpiresLeavesTheEngine: each value that has an end, and each that says that one was
-// removed, has a time in the engine, too, also after it was written again (many E13).
+// removed, has a time in the engine, too, also after it was written again (facts J13).
 func TestWhatExpiresLeavesTheEngine(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	node := startNode(t, t.TempDir())
 	create(t, node.ClientURL(), "c", 1)
@@ -392,9 +392,9 @@ func streamsOf(t *testing.T, url string) jetstream.JetStream {
 }
 
 // TestStreamThatIsFull: what does not fit is refused, and nothing that was acknowledged is
-// forgotten for it (many Z13). It goes on when there is room.
+// forgotten for it (facts J23). It goes on when there is room.
 func TestStreamThatIsFull(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	node := startNode(t, t.TempDir())
 	js := streamsOf(t, node.ClientURL())
@@ -438,7 +438,7 @@ func TestStreamThatIsFull(t *testing.T) {
 // TestStreamOfOtherSettings: a store does not use a stream with which what is acknowledged
 // can be lost, forgotten, or read as it was.
 func TestStreamOfOtherSettings(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	node := startNode(t, t.TempDir())
 	js := streamsOf(t, node.ClientURL())
@@ -478,7 +478,7 @@ func TestRewindUnderAnOpenStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			node := startNode(t, t.TempDir())
 			create(t, node.ClientURL(), "c", 1)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			s := open(t, node.ClientURL(), "c", "gw1", t.TempDir())
 			for i := range 10 {

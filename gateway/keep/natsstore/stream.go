@@ -37,7 +37,7 @@ const (
 	formatField   = "adgateway.format"
 )
 
-// config returns how a stream must be (many 1.3). A new message takes the place of the
+// config returns how a stream must be. A new message takes the place of the
 // one before of its subject, so that each value has one message, and each is removed by
 // its time only.
 func (o StreamOptions) config(creation string) jetstream.StreamConfig {

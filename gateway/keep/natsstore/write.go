@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	mostMessages   = 1000            // of a batch (many E12); those of a call are fewer
+	mostMessages   = 1000            // of a batch (facts J12); those of a call are fewer
 	publishTimeout = 3 * time.Second // of one try
 
 	// slack is how much longer the engine keeps values than they are valid: the clocks of
-	// its nodes must not decide (many W7).
+	// its nodes must not decide.
 	slack = time.Hour
 )
 
@@ -244,7 +244,7 @@ func (s *Store) usable(until time.Time) error {
 	}
 }
 
-// pause waits for a moment, which differs so that rivals do not meet again (many E10).
+// pause waits for a moment, which differs so that rivals do not meet again (facts J10).
 func (s *Store) pause() {
 	select {
 	case <-time.After(moment()):
@@ -328,7 +328,7 @@ func (s *Store) publish(b *batch) (uint64, error) {
 }
 
 // publishOnce sends a message and returns its sequence. The engine knows it again by the
-// token if it comes twice, so that it does not conflict with itself (many E11); a batch is
+// token if it comes twice, so that it does not conflict with itself (facts J11); a batch is
 // given up then.
 func publishOnce(ctx context.Context, js jetstream.JetStream, m *nats.Msg, t token) (uint64, error) {
 	m.Header.Set(nats.MsgIdHdr, hex.EncodeToString(t[:]))
@@ -353,7 +353,7 @@ func publishOnce(ctx context.Context, js jetstream.JetStream, m *nats.Msg, t tok
 const duplicateUnderWay jetstream.ErrorCode = 10158
 
 // conflicts reports whether the engine refused a batch because a value was not the expected
-// one, or might not have been (many E10).
+// one, or might not have been (facts J10).
 func conflicts(err error) bool {
 	var refused *jetstream.APIError
 	return errors.As(err, &refused) && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || refused.ErrorCode == wrongLastSequenceInFlight)

@@ -1,5 +1,5 @@
 // Package jobstate names the states of jobs and of their items, which the store, the
-// answers of the API and its description share (many 7.5).
+// answers of the API and its description share.
 package jobstate
 
 // Job is the state of a job.

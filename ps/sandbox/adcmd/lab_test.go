@@ -92,7 +92,7 @@ func (l *lab) fill() {
 // terminating errors appear in the output as "error: id".
 func (l *lab) try(text string) ([]any, *dotnet.ErrorRecord) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var out []any
 	err := l.session.Run(ctx, "test.ps1", text, engine.Streams{

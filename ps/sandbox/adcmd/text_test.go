@@ -32,7 +32,7 @@ func FuzzStoredText(f *testing.F) {
 	}
 	s := engine.NewEngine(engine.Options{Modules: []*engine.Module{Module(Options{Domain: d})}}).NewSession(engine.Console{})
 	run := func(script string) (string, *dotnet.ErrorRecord, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		var out []any
 		err := s.Run(ctx, "test.ps1", "$ErrorActionPreference = 'Stop'\n"+script, engine.Streams{Output: func(v any) error { out = append(out, v); return nil }})

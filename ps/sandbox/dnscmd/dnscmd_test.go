@@ -63,7 +63,7 @@ type result struct {
 
 func (l *lab) run(script string) result {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var r result
 	err := l.engine.NewSession(engine.Console{}).Run(ctx, "test.ps1", "Import-Module DnsServer\n"+script, engine.Streams{

@@ -110,7 +110,7 @@ const refusedCall = "refused"
 func outcomeOf(t *testing.T, s *Session, call string, bound *string) string {
 	*bound = "not called"
 	var failed *dotnet.ErrorRecord
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err := s.Run(ctx, "", call, Streams{Error: func(rec *dotnet.ErrorRecord) { failed = rec }})
 	if isRefused(err) {

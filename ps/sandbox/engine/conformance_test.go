@@ -78,7 +78,7 @@ type ran struct {
 
 func runSource(source string) (r ran) {
 	s := NewEngine(Options{}).NewSession(Console{})
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r.err = s.Run(ctx, "", source, Streams{
 		Output: func(v any) error { r.output = append(r.output, v); return nil },

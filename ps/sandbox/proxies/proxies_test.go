@@ -89,7 +89,7 @@ func TestTypesSpeakToASandbox(t *testing.T) {
 	dir := t.TempDir()
 	types, program := filepath.Join(dir, "types.cs"), filepath.Join(dir, "talk.exe")
 	require.NoError(t, os.WriteFile(types, []byte(Types()), 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	said, err := exec.CommandContext(ctx, compiler, "-langversion:5", "-warn:4", "-warnaserror", "-out:"+program,
 		types, "testdata/automation.cs", "testdata/talk.cs").CombinedOutput()

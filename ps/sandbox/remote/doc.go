@@ -54,12 +54,12 @@
 //	domain   person   {id, person}, or refused {id, name: logon, change or expired, text}
 //
 // Keys that were not used end with the connection. The commands of a session run with the
-// modules of its gateway: ADWS counts connections per account (many X5), and times are by
+// modules of its gateway: ADWS counts connections per account (facts D19), and times are by
 // the clock of the ticket.
 //
 // The connection of a test begins with orders {ticket: {secret, protocol}}, whose secret is
 // another one, and then has order {id, order}, answered by done {id, outcome} or refused
-// {id, text}. See [Order] for what there is; every write is in the log (many T5).
+// {id, text}. See [Order] for what there is; every write is in the log.
 //
 // # Values
 //

@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds every wait of the tests.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // childVariable makes the test binary run as a stand-in process.
 const childVariable = "REMOTE_TEST_ENGINE"

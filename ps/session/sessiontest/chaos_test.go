@@ -21,7 +21,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // A pool whose processes show every fault, with callers that cancel at random: every
 // request ends in time with its own answer or a typed error, correct requests in

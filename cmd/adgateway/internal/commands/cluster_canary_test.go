@@ -226,7 +226,7 @@ func ignoringGone(err error) error {
 // TestWhatIsSharedIsSealed has three gateways do everything that takes or makes a secret,
 // and looks for secrets and names in all that leaves them: on the disks and in the logs of
 // the nodes, on the network, in messages, advisories and monitoring pages. Secrets are in
-// no file or log of a gateway either; names are in its audit log (many W5, Z11).
+// no file or log of a gateway either; names are in its audit log.
 func TestWhatIsSharedIsSealed(t *testing.T) {
 	secretFile := filepath.Join(t.TempDir(), "hook.secret")
 	hookKey := canary.Mark + "-the-key-of-a-webhook-" + canary.Mark

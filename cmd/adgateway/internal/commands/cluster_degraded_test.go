@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,6 +49,15 @@ func TestAGatewayGoesOnWithoutTheEngine(t *testing.T) {
 		got.status, got.change = response.StatusCode, response.Header.Get("X-Change-Id")
 		return got
 	}
+	// changes waits until a gateway makes changes, with the store or without it.
+	changes := func(g *runningSandbox, degraded bool) {
+		t.Helper()
+		var ready answer
+		require.Eventually(t, func() bool {
+			ready = ask(g, http.MethodGet, "/readyz?lane=changes")
+			return ready.status == http.StatusOK && degradedStore(ready.Result) == degraded
+		}, patience, 10*time.Millisecond, "%+v", &ready)
+	}
 	const read, change = "/api/ADUser/lweber/Details", "/api/ADUser/lweber?City="
 	g := startSandbox(t, one)
 	require.Eventually(t, func() bool { return ask(g, http.MethodPut, change+"Rome").status == http.StatusOK }, patience, 10*time.Millisecond)
@@ -55,7 +65,8 @@ func TestAGatewayGoesOnWithoutTheEngine(t *testing.T) {
 
 	engine.Stop(0)
 	g = startSandbox(t, one)
-	require.Eventually(t, func() bool { return ask(g, http.MethodGet, read).status == http.StatusOK }, patience, 10*time.Millisecond)
+	changes(g, true)
+	require.Equal(t, http.StatusOK, ask(g, http.MethodGet, read).status)
 	made := ask(g, http.MethodPut, change+"Oslo")
 	require.Equal(t, http.StatusOK, made.status, "%+v", made)
 	assert.True(t, made.Degraded)
@@ -70,7 +81,7 @@ func TestAGatewayGoesOnWithoutTheEngine(t *testing.T) {
 	assert.Contains(t, reasonOf(ready.Result, "store"), "cluster.loss")
 	require.Zero(t, g.stop())
 	g = startSandbox(t, one)
-	require.Eventually(t, func() bool { return ask(g, http.MethodGet, read).status == http.StatusOK }, patience, 10*time.Millisecond)
+	changes(g, true)
 
 	engine.Start(0)
 	other := startSandbox(t, two)
@@ -79,9 +90,17 @@ func TestAGatewayGoesOnWithoutTheEngine(t *testing.T) {
 	require.Len(t, found.Result, 1)
 	assert.Equal(t, true, found.Result[0]["degraded"])
 	assert.Equal(t, "full", found.Result[0]["undo"])
+	changes(g, false)
 	again := ask(g, http.MethodPut, change+"Bern", "Idempotency-Key", "key-of-bern")
 	assert.Equal(t, http.StatusOK, again.status, "%+v", again)
 	assert.False(t, again.Degraded)
+}
+
+// degradedStore reports whether /readyz says that changes are made without the store.
+func degradedStore(checks []map[string]any) bool {
+	return slices.ContainsFunc(checks, func(check map[string]any) bool {
+		return check["name"] == "store" && check["degraded"] == true
+	})
 }
 
 // reasonOf returns the reason of a check of /readyz.

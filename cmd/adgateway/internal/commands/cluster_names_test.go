@@ -102,8 +102,8 @@ func (s *sites) heal() { s.order("heal", "dc1.corp.example", "dc2.corp.example")
 
 // TestANameIsGivenAtOneSite: as long as two domain controllers do not know of each other's
 // changes, a name that a gateway of one site has given is not given by one of the other. As
-// soon as they do, the controller's own rule decides (many W11, W25). The audit says where
-// each of them gave it (many W26).
+// soon as they do, the controller's own rule decides. The audit says where
+// each of them gave it.
 func TestANameIsGivenAtOneSite(t *testing.T) {
 	s := newSites(t, "")
 	const group = "/api/ADGroups/anna/Security?GroupScope=Global"

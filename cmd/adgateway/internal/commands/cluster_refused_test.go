@@ -96,6 +96,6 @@ func TestAGatewayStartsWithoutTheEngine(t *testing.T) {
 
 	engine.Start(0)
 	require.Eventually(t, func() bool { return status(http.MethodPut, change) == http.StatusOK }, patience, 10*time.Millisecond)
-	assert.Equal(t, http.StatusOK, status(http.MethodGet, "/readyz?lane=changes"))
+	require.Eventually(t, func() bool { return status(http.MethodGet, "/readyz?lane=changes") == http.StatusOK }, patience, 10*time.Millisecond)
 	assert.Regexp(t, `(?m)^gw1 .* lives$`, command(t, "cluster", "status", one))
 }

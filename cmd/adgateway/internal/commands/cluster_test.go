@@ -60,6 +60,7 @@ func TestGatewaysOfACluster(t *testing.T) {
 	}
 	for _, g := range gateways {
 		require.Eventually(t, func() bool { return status(g) == http.StatusOK }, patience, 10*time.Millisecond)
+		g.eventually("/readyz?lane=changes", "Bearer "+moved, http.StatusOK)
 	}
 	assert.Contains(t, command(t, "cluster", "rotate-key", two), "Version 2 is used by all gateways that run.")
 	shown := command(t, "cluster", "status", one)

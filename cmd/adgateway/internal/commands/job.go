@@ -24,7 +24,7 @@ import (
 	"golang.org/x/term"
 )
 
-// The exit codes of commands that wait for a job, besides the general ones (many 7.3).
+// The exit codes of commands that wait for a job, besides the general ones.
 const (
 	codeSomeFailed  exitCode = 3
 	codeSomeUnknown exitCode = 4

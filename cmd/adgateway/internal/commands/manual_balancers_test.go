@@ -195,12 +195,14 @@ func (b *behind) check(t *testing.T, name string, client *http.Client) {
 	assert.Equal(t, "127.0.0.1", b.forwarded)
 	b.mu.Unlock()
 
-	used := map[string]bool{}
-	for range 30 {
-		_, gateway := ask(http.MethodGet, "/read", 0)
-		used[gateway] = true
-	}
-	assert.Len(t, used, 3, "no stickiness")
+	require.Eventually(t, func() bool {
+		used := map[string]bool{}
+		for range 30 {
+			_, gateway := ask(http.MethodGet, "/read", 0)
+			used[gateway] = true
+		}
+		return len(used) == 3
+	}, patience, 20*time.Millisecond, "no stickiness")
 	status, _ := ask(http.MethodPost, "/list", 30<<20)
 	assert.Equal(t, http.StatusOK, status, "the list of a job is let through")
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // runCommand runs a command that ends by itself. Commands that serve listen on a
 // free port, so that the tests do not depend on the default port.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// clusterChecks are about what several gateways share (many 1.3, Z16).
+// clusterChecks are about what several gateways share.
 func clusterChecks() []Check {
 	return []Check{
 		{

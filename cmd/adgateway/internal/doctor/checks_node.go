@@ -13,7 +13,7 @@ import (
 )
 
 // NodeChecks returns all checks of a host that runs a node of the engine, in the order in
-// which they run (many Z16).
+// which they run.
 func NodeChecks() []Check {
 	all := []Check{
 		{

@@ -37,7 +37,7 @@ func serve(t *testing.T, handle http.HandlerFunc) *jobclient.Client {
 
 // limited returns a context that no test outlives.
 func limited(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -54,7 +54,7 @@ func TestBar(t *testing.T) {
 	var out systemtest.LogBuffer
 	display := jobclient.NewDisplay(&out, true, time.Now)
 	display.Show(&underWay)
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "7,412 of 10,000") }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "7,412 of 10,000") }, 3*time.Minute, time.Millisecond)
 	assert.Regexp(t, `7,412 of 10,000  74 %  \[=+> +\]  38/s  about 1 min 8 s  12 failed, 3 unknown`, out.String())
 	display.Show(&jobclient.Job{State: "done", Total: 10_000})
 	display.Close()

@@ -3,7 +3,6 @@ package dotnet
 import (
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf16"
 
 	"github.com/stretchr/testify/assert"
@@ -69,9 +68,7 @@ func TestLike(t *testing.T) {
 		assert.Equal(t, c.want, Like(c.text, c.pattern, false), "%s -like %s", c.text, c.pattern)
 	}
 	assert.False(t, Like("abc", "A*", true))
-	start := time.Now()
-	Like(strings.Repeat("a", 20000), strings.Repeat("*a", 200)+"b", false)
-	assert.Less(t, time.Since(start), 30*time.Second, "goes on for ever")
+	assert.False(t, Like(strings.Repeat("a", 20000), strings.Repeat("*a", 200)+"b", false), "and it does not go on for ever")
 }
 
 func FuzzLike(f *testing.F) {

@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const patience = 20 * time.Second
+const patience = 3 * time.Minute
 
 func newWorld(t *testing.T) *sandbox.World {
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Clock: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }})

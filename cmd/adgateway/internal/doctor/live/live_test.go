@@ -66,7 +66,7 @@ func TestMain(m *testing.M) {
 }
 
 func (s *scratch) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	return s.runner.Close(ctx)
 }
