@@ -53,8 +53,8 @@ func TestManualMapsThePackages(t *testing.T) {
 	}
 }
 
-// TestTestsThatAreNamedExist: every test that the page on security or the
-// Makefile names is one of the project's.
+// TestTestsThatAreNamedExist: every test and benchmark that the manual or the Makefile names is
+// one of the project's.
 func TestTestsThatAreNamedExist(t *testing.T) {
 	var tests strings.Builder
 	for _, s := range sources(t) {
@@ -62,19 +62,25 @@ func TestTestsThatAreNamedExist(t *testing.T) {
 			tests.Write(s.text)
 		}
 	}
-	for _, place := range []struct{ file, from, to string }{
-		{"gateway/manual/security.md", "# Security\n", "\n## "},
-		{"Makefile", "\nSEQUENTIAL :=", "\n"},
-	} {
-		text, err := os.ReadFile(filepath.Join("..", "..", place.file))
-		require.NoError(t, err)
-		_, section, found := strings.Cut(string(text), place.from)
-		require.True(t, found, place.file)
-		section, _, _ = strings.Cut(section, place.to)
-		names := regexp.MustCompile(`\bTest[A-Za-z]+`).FindAllString(section, -1)
-		require.NotEmpty(t, names, place.file)
-		for _, name := range names {
-			assert.Contains(t, tests.String(), "\nfunc "+name+"(t *testing.T)", "%s names it", place.file)
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	require.NoError(t, err)
+	_, sequential, found := strings.Cut(string(makefile), "\nSEQUENTIAL :=")
+	require.True(t, found)
+	sequential, _, _ = strings.Cut(sequential, "\n")
+	for _, page := range append(manual.Pages(t), manual.Page{Path: "Makefile", Text: sequential}) {
+		names := regexp.MustCompile(`\b(?:Test|Benchmark)[A-Z][A-Za-z]+`).FindAllString(page.Text, -1)
+		if page.Path == "Makefile" || page.Path == manual.Folder+"/security.md" {
+			require.NotEmpty(t, names, page.Path)
 		}
+		for _, name := range names {
+			assert.Contains(t, tests.String(), "\nfunc "+name+"(", "%s names it", page.Path)
+		}
+	}
+}
+
+// TestTheManualHasPagesOnly: what is packed as the manual is text.
+func TestTheManualHasPagesOnly(t *testing.T) {
+	for _, page := range manual.Pages(t) {
+		assert.Equal(t, ".md", path.Ext(page.Path), page.Path)
 	}
 }

@@ -115,7 +115,8 @@ func TestEveryBlockOfTheManualIsRunOrSaysWhyNot(t *testing.T) {
 		assert.NotEqual(t, says, b.mark, "%s is not the answer of a block", b)
 		if b.language == "sh" || b.language == "powershell" {
 			for line := range strings.Lines(b.text) {
-				if word, _, more := strings.Cut(strings.TrimRight(line, "\n"), " "); more && regexp.MustCompile(`^[a-z.\\-]+$`).MatchString(word) {
+				word, _, more := strings.Cut(strings.TrimRight(line, "\n"), " ")
+				if more && regexp.MustCompile(`^[a-z.\\-]+$`).MatchString(word) {
 					commands[word] = true
 				}
 			}
