@@ -7,7 +7,6 @@ import (
 	gopath "path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -234,63 +233,38 @@ func anchor(heading string) string {
 	return strings.ReplaceAll(kept, " ", "-")
 }
 
-// Commands, flags, settings and make targets that the manual mentions exist.
-func TestManualNamesWhatExists(t *testing.T) {
-	text := manual.All(t)
-	makefile, err := os.ReadFile(filepath.Join(manual.Root(t), "Makefile"))
-	require.NoError(t, err)
-	for _, match := range regexp.MustCompile("(?m)(?:`|^)make ([a-z-]+)").FindAllStringSubmatch(text, -1) {
-		assert.Regexp(t, `(?m)^`+match[1]+`:`, string(makefile), "make %s", match[1])
-	}
-	known := map[string]bool{}
-	for _, row := range config.Rows() {
-		known[row.Key] = true
-	}
-	sections := regexp.MustCompile("`((?:http|tls|auth|powershell|pool|servers|limits|audit|metrics|docs|log|sandbox)\\.[a-zA-Z]+)[`=: ]")
-	for _, match := range sections.FindAllStringSubmatch(text, -1) {
-		assert.True(t, known[match[1]] || match[1] == "audit.jsonl", "setting %s", match[1])
-	}
-	commands := regexp.MustCompile("(?m)(?:^|\\| | )(?:\\.\\\\)?adgateway((?: [a-z]+(?:-[a-z]+)*)+)((?: .*)?)$|`adgateway((?: [a-z]+(?:-[a-z]+)*)+)([^`]*)`")
-	found := commands.FindAllStringSubmatch(text, -1)
-	require.Greater(t, len(found), 20)
-	for _, match := range found {
-		words := strings.Fields(match[1] + match[3])
-		code, help, stderr := runCommand(t, append(slices.Clone(words), "--help")...)
-		assert.Zero(t, code, "adgateway %s: %s", strings.Join(words, " "), stderr)
-		if usage := "adgateway " + strings.Join(words, " "); !strings.Contains(help, usage) && len(words) > 1 {
-			assert.Contains(t, help, "adgateway "+strings.Join(words[:2], " "), usage)
-		}
-		for _, flagName := range regexp.MustCompile(`--[a-z-]+`).FindAllString(strings.Split(match[2]+match[4], " #")[0], -1) {
-			assert.Contains(t, help, flagName, "adgateway %s %s", strings.Join(words, " "), flagName)
-		}
-	}
-}
-
 // Every PowerShell block passes the check of scripts.
 func TestManualPowerShellIsValid(t *testing.T) {
 	options := scripts.CheckOptions{Commands: []string{ // from other modules and programs
 		"Install-WindowsFeature", "Get-FileHash", "Expand-Archive", "Set-Location", "Copy-Item", "Add-KdsRootKey",
-		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", "certreq", `.\adgateway`, "adgateway", "msiexec", `.\adgateway-engine`, `.\Set-AdgatewayAccess.ps1`, "Set-Content",
+		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", "certreq", `.\adgateway`, "adgateway", "msiexec", "choco", "winget", "scoop", `.\adgateway-engine`, `.\Set-AdgatewayAccess.ps1`, "Set-Content",
 	}}
 	options.Prelude = []ps.Source{{Name: clients.ModuleName, Text: clientModule(t)}}
-	blocks := regexp.MustCompile("(?ms)^ *```powershell\n(.*?)^ *```$").FindAllStringSubmatch(manual.All(t), -1)
-	require.Greater(t, len(blocks), 8)
-	for _, block := range blocks {
-		assert.Empty(t, scripts.Check(ps.Source{Name: "manual", Text: block[1]}, options), "%s", block[1])
+	checked := 0
+	for _, b := range allBlocks(t) {
+		if b.language == "powershell" {
+			assert.Empty(t, scripts.Check(ps.Source{Name: "manual", Text: b.text}, options), "%s: %s", b, b.text)
+			checked++
+		}
 	}
+	assert.Greater(t, checked, 15)
 }
 
 // The settings in the manual are valid as they are, and so is every alternative
 // that is a comment there.
 func TestManualSettingsAreValid(t *testing.T) {
-	blocks := regexp.MustCompile("(?ms)^\n```yaml\n(.*?)^```$").FindAllStringSubmatch(manual.All(t), -1)
-	require.NotEmpty(t, blocks)
-	for _, block := range blocks {
-		_, err := configtest.Load("manual", []byte(block[1]), nil)
-		assert.NoError(t, err, "%s", block[1])
-		for _, other := range regexp.MustCompile(`(?m)^  # (\w+: .*)$`).FindAllStringSubmatch(block[1], -1) {
+	checked := 0
+	for _, b := range allBlocks(t) {
+		if b.language != "yaml" || b.mark != "" || b.example() {
+			continue
+		}
+		checked++
+		_, err := configtest.Load("manual", []byte(b.text), nil)
+		assert.NoError(t, err, "%s: %s", b, b.text)
+		for _, other := range regexp.MustCompile(`(?m)^  # (\w+: .*)$`).FindAllStringSubmatch(b.text, -1) {
 			_, err := configtest.Load("manual", []byte("tls:\n  "+other[1]+"\n"), nil)
-			assert.NoError(t, err, "%s", other[1])
+			assert.NoError(t, err, "%s: %s", b, other[1])
 		}
 	}
+	assert.Greater(t, checked, 3)
 }

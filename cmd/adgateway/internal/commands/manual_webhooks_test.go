@@ -18,17 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/test/freeport"
-	"adgateway/test/manual"
 )
-
-// relayExample is the example of the manual that needs a gateway with a webhook.
-const relayExample = "chat relay"
 
 // TestTheRelayOfTheManual runs the relay between a gateway and a chat channel.
 func TestTheRelayOfTheManual(t *testing.T) {
 	needs(t, "python3")
-	all := examples(t, manual.Text(t, "follow"))
-	at := slices.IndexFunc(all, func(e example) bool { return e.name == relayExample })
+	all := allBlocks(t)
+	at := slices.IndexFunc(all, func(b *block) bool { return b.mark == "relay" })
 	require.GreaterOrEqual(t, at, 0)
 	texts := make(chan string, 10)
 	chat := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
