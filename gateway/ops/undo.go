@@ -158,9 +158,9 @@ var undos = map[string]Undo{
 	"recordSet.put":    {Rows: []string{"recordSet.put", "recordSet.delete"}, Calls: undoSet, Loss: stampLost},
 	"recordSet.delete": {Rows: []string{"recordSet.put"}, Calls: undoSet, Loss: stampLost},
 
-	"reverseZone.create": emptyZone("reverseZone.delete", "NetworkIDOrZoneName", nil),
+	"reverseZone.create": emptyZone("reverseZone.delete", "NetworkIDOrZoneName", "NetworkID", nil),
 	"reverseZone.delete": zoneBack("reverseZone.create"),
-	"lookupZone.create":  emptyZone("lookupZone.delete", zoneParam, Given{"Force": "false"}),
+	"lookupZone.create":  emptyZone("lookupZone.delete", zoneParam, zoneParam, Given{"Force": "false"}),
 	"lookupZone.update":  restored("lookupZone.update", sameZone),
 	"lookupZone.delete":  zoneBack("lookupZone.create"),
 	"zone.setAging":      restored("zone.setAging", sameZone),

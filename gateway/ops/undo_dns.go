@@ -181,9 +181,9 @@ func sameZone(d Done) Given { return Given{zoneParam: d.Texts[zoneParam]} }
 
 // emptyZone is the undo of the creation of a zone, which must have nothing but its own
 // records.
-func emptyZone(row, param string, more Given) Undo {
+func emptyZone(row, param, created string, more Given) Undo {
 	undo := called(row, func(d Done) Given {
-		given := Given{param: d.object().DN}
+		given := Given{param: d.Texts[created]}
 		maps.Copy(given, more)
 		return given
 	})

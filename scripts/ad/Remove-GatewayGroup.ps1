@@ -42,7 +42,7 @@ $record = ConvertTo-GatewayGroup -Group @($group) -AllowedOU $AllowedOU -Server 
 $image = Get-GatewayImage -Class 'group' -Object $group -Record $record -Server $Server
 
 # Announce.
-New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$group.SamAccountName) -Record $record -Image $image
+New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$group.SamAccountName) -Record $record -Image $image -Of $group
 Write-GatewayIntent -Effect 'removed'
 
 # Act.

@@ -33,7 +33,7 @@ $record = ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $Allowed
 $image = Get-GatewayImage -Class 'user' -Object $user -Server $Server
 
 # Announce.
-New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$user.SamAccountName) -Record $record -Image $image
+New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$user.SamAccountName) -Record $record -Image $image -Of $user
 Write-GatewayIntent -Effect 'removed'
 
 # Act.

@@ -32,7 +32,8 @@ $also = @{
     masterServers = [string]($MasterServers -join ','); forwarderTimeout = [string]$ForwarderTimeout
     useRecursion = [string]$UseRecursion; replicationScope = $ReplicationScope
 }
-New-GatewayIntent -Creates -Dn $ZoneName -Also $also
+$dn = Get-GatewayNewZoneDn -ZoneName $ZoneName -Scope $ReplicationScope -Zone $zones
+New-GatewayIntent -Creates -Dn $dn -Parent $ZoneName -Also $also
 Write-GatewayIntent -Effect 'created'
 
 # Act.

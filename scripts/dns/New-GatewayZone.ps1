@@ -38,7 +38,8 @@ Assert-GatewayZoneName -ZoneName $ZoneName -Zone $zones
 Assert-GatewayNothingHidden -ZoneName $ZoneName -Zone $zones -AllowedZone $AllowedZone -ComputerName $ComputerName
 
 # Announce.
-New-GatewayIntent -Creates -Dn $ZoneName -Also @{ replicationScope = $ReplicationScope; dynamicUpdate = $DynamicUpdate }
+$dn = Get-GatewayNewZoneDn -ZoneName $ZoneName -Scope $ReplicationScope -Zone $zones
+New-GatewayIntent -Creates -Dn $dn -Parent $ZoneName -Also @{ replicationScope = $ReplicationScope; dynamicUpdate = $DynamicUpdate }
 Write-GatewayIntent -Effect 'created'
 
 # Act.

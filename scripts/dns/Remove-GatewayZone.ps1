@@ -48,7 +48,7 @@ if ($count -ge $ImpactLimit) {
     Stop-Gateway -Code 'too_many' -Arg 'ZoneName' -Message "Removing the zone '$ZoneName' would remove it with $count records."
 }
 $report = ConvertTo-GatewayZone -Zone @($zone) -Form $Form
-$dn = [string]$zone.DistinguishedName
+$dn = Get-GatewayZoneDn -Zone $zone
 $image = Get-GatewayZoneImage -Zone $zone -Record $records
 
 # Announce.

@@ -337,6 +337,32 @@ function Get-GatewayZoneScope {
     'File'
 }
 
+# The distinguished name of a zone; its name if it is not in the directory.
+function Get-GatewayZoneDn {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Zone)
+    if ([string]$Zone.DistinguishedName -ne '') { return [string]$Zone.DistinguishedName }
+    [string]$Zone.ZoneName
+}
+
+# The distinguished name that a new zone will have, beside the zones of the same replication scope; its name if it
+# will not be in the directory, or if there is no other zone in its place.
+function Get-GatewayNewZoneDn {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $Scope,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone
+    )
+    foreach ($item in $Zone) {
+        $dn = [string]$item.DistinguishedName
+        if ($dn -ne '' -and $Scope.Equals((Get-GatewayZoneScope -Zone $item), [System.StringComparison]::Ordinal)) {
+            return 'DC=' + $ZoneName + ',' + (Get-GatewayParentDn -Dn $dn)
+        }
+    }
+    $ZoneName
+}
+
 # A time as records show it; '' if there is none.
 function ConvertTo-GatewayTime {
     [CmdletBinding()]
