@@ -138,7 +138,7 @@ type Result struct {
 type Created struct {
 	GUID  string          `json:"guid"`
 	Names []string        `json:"names"` // as those of [Intended]
-	Image json.RawMessage `json:"image"` // its state, in the form of [Intended]; null: it is not known
+	Image json.RawMessage `json:"image"` // in the form of that of [Intended]; null: nothing is known
 }
 
 // Warning reports something that was skipped.
@@ -216,6 +216,10 @@ type Intended struct {
 	// Names are what the object is called beside its distinguished name, as it was found:
 	// account, UPN, SID and name. Changes made by earlier versions have none.
 	Names []string `json:"names,omitempty"`
+
+	// Made is what is known of an object that was created, as it was right after that, in the
+	// form of Image; null if nothing is. Scripts report it with the result.
+	Made json.RawMessage `json:"made,omitempty"`
 
 	// Also are the values that an object to be created gets in its first step, by the
 	// names of IntendedChange. Secrets are never among them.

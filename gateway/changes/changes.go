@@ -99,7 +99,7 @@ func (r *Record) Identify(result *ps.Result) {
 		object.DN = made.DN
 	}
 	if len(result.Created) > 0 {
-		object.Names, object.Image = result.Created[0].Names, result.Created[0].Image
+		object.Names, object.Made = result.Created[0].Names, result.Created[0].Image
 	} else { // it was settled
 		object.Names = NamesIn(made.After)
 	}

@@ -23,8 +23,6 @@ type Undo struct {
 	Covers func(d Done, c ps.IntendedChange) bool
 	// Calls returns the calls that take back what was announced, in order.
 	Calls func(d Done) []Undoing
-	// Empty reports that what was created must still be empty.
-	Empty bool
 }
 
 // Done is a change that was made.
@@ -193,9 +191,7 @@ func called(row string, given func(Done) Given) Undo {
 
 // removed is the undo of a create: the removal of what has the same GUID.
 func removed(row, param string) Undo {
-	undo := called(row, func(d Done) Given { return Given{param: d.object().GUID} })
-	undo.Empty = true
-	return undo
+	return called(row, func(d Done) Given { return Given{param: d.object().GUID} })
 }
 
 // renamed is the undo of a rename, by the row itself. attribute is announced with the name

@@ -12,8 +12,7 @@ param(
 
 # Resolve.
 $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
-$properties = $GatewayGroupProperties + @('ProtectedFromAccidentalDeletion')
-$group = Find-GatewayGroup -Identity $GroupName -Property $properties -Arg 'GroupName' -Write @limits
+$group = Find-GatewayGroup -Identity $GroupName -Property $GatewayGroupImaged -Arg 'GroupName' -Write @limits
 $guid = [string]$group.ObjectGUID
 $dn = [string]$group.DistinguishedName
 if ($OUPath) {

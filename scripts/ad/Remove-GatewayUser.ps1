@@ -11,9 +11,7 @@ param(
 
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$guards = $GatewayGuardProperties + @('ProtectedFromAccidentalDeletion')
-$imaged = $GatewayUserWritten + @('userAccountControl', 'pwdLastSet', 'LockedOut', 'userParameters')
-$properties = (Get-GatewayUserProperty -Field $Field) + $guards + $imaged
+$properties = (Get-GatewayUserProperty -Field $Field) + $GatewayGuardProperties + $GatewayUserImaged
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName

@@ -6,6 +6,9 @@ $GatewayComputerProperties = @(
     'primaryGroupID', 'userAccountControl', 'isCriticalSystemObject', 'adminCount', 'servicePrincipalName'
 )
 
+# The properties that the image of a computer needs.
+$GatewayComputerImaged = $GatewayComputerProperties + @('ProtectedFromAccidentalDeletion')
+
 # Writes the records of computers.
 function ConvertTo-GatewayComputer {
     [CmdletBinding()]

@@ -52,4 +52,5 @@ Complete-GatewayChange -Effect 'created'
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 $report = ConvertTo-GatewayZone -Zone @($zone) -Form 'Forwarder'
 Add-GatewayChange -Dn ([string]$zone.DistinguishedName) -Before $null -After $report
+Add-GatewayCreated -Image (Get-GatewayZoneImage -Zone $zone -Record @() -ComputerName $ComputerName)
 $report

@@ -59,5 +59,6 @@ Complete-GatewayChange -Effect 'created'
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 $report = ConvertTo-GatewayZone -Zone @($zone) -Form $Form
 Add-GatewayChange -Dn ([string]$zone.DistinguishedName) -Before $null -After $report
+Add-GatewayCreated -Image (Get-GatewayZoneImage -Zone $zone -Record @() -ComputerName $ComputerName)
 $report['serial'] = [string](Get-GatewayZoneSerial -Zone $zone -ComputerName $ComputerName)
 $report

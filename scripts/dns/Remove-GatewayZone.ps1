@@ -49,7 +49,7 @@ if ($count -ge $ImpactLimit) {
 }
 $report = ConvertTo-GatewayZone -Zone @($zone) -Form $Form
 $dn = Get-GatewayZoneDn -Zone $zone
-$image = Get-GatewayZoneImage -Zone $zone -Record $records
+$image = Get-GatewayZoneImage -Zone $zone -Record $records -ComputerName $ComputerName
 
 # Announce.
 $script:GatewayCounts['records'] = [int]$count

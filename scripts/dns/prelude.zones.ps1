@@ -256,14 +256,42 @@ function Get-GatewayZoneImage {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [object] $Zone,
-        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $ComputerName
     )
     $settings = ConvertTo-GatewayZone -Zone @($Zone) -Form 'Zone'
     $attributes = [ordered]@{}
     foreach ($name in @('zoneName', 'zoneType', 'replicationScope', 'dynamicUpdate')) { $attributes[$name] = [string]$settings[$name] }
+    $attributes['masterServers'] = [string]($settings['masterServers'] -join ',')
+    if ([string]$settings['zoneType'] -eq 'Forwarder') {
+        $attributes['forwarderTimeout'] = [string][int]$Zone.ForwarderTimeout
+        $attributes['useRecursion'] = [string][bool]$Zone.UseRecursion
+    }
+    if ([string]$settings['zoneType'] -eq 'Primary') {
+        $aging = Get-GatewayImageAging -ZoneName ([string]$Zone.ZoneName) -ComputerName $ComputerName
+        if ($null -ne $aging) {
+            foreach ($name in @('enabled', 'refreshHours', 'noRefreshHours')) { $attributes[$name] = [string]$aging[$name] }
+        }
+    }
     $some = @()
     if ($Record.Length -le $GatewayImageSize) { $some = @(ConvertTo-GatewayRecord -Record $Record -ZoneName ([string]$Zone.ZoneName)) }
     [ordered]@{ attributes = $attributes; records = $some; incomplete = [bool]($Record.Length -gt $GatewayImageSize) }
+}
+
+# How a zone ages, for its image; nothing if it cannot be read.
+function Get-GatewayImageAging {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $ComputerName)
+    $step = $script:GatewayStep
+    Set-GatewayStep -Label 'read aging' -Arg 'ZoneName'
+    $aging = $null
+    try {
+        $aging = ConvertTo-GatewayZoneAging -Aging @(Get-DnsServerZoneAging -Name $ZoneName -ComputerName $ComputerName)[0]
+    } catch {
+        $aging = $null
+    }
+    Set-GatewayStep -Label $step -Arg 'ZoneName'
+    $aging
 }
 
 # The most records that the image of a zone has.
@@ -537,6 +565,14 @@ function Assert-GatewayNameServer {
             Stop-Gateway -Code 'conflict' -Arg 'IP_Address' -Message "The zone '$ZoneName' has other addresses for the name server '$Target'."
         }
     }
+}
+
+# The image of a delegation to one name server, from its record.
+function Get-GatewayDelegationImage {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [System.Collections.IDictionary] $Record)
+    $attributes = [ordered]@{ nameServer = [string]$Record['nameServer']; ipAddresses = [string]($Record['ipAddresses'] -join ',') }
+    [ordered]@{ attributes = $attributes }
 }
 
 # Writes the records of delegations, one per name server, ordered by name and name server (facts NC6).
