@@ -287,7 +287,7 @@ var recordSetRows = []*Operation{
 	{
 		ID: "recordSet.put", Row: 272, Summary: "Makes a set of records exactly what is given; creates it if there is none.",
 		Method: http.MethodPut, Path: "/api/DnsRecordSet",
-		Scope: auth.DNSWrite, Effect: Update,
+		Scope: auth.DNSWrite, Effect: Update, Makes: true,
 		Params: append(recordSetParams(schema.NewOwner),
 			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: auth.DNSDelete, Doc: "The values, as the answer's data shows them."},
 			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the set, else that of the zone.", Example: "3600"},

@@ -32,7 +32,7 @@ if ($Pair) {
 }
 
 # Announce.
-New-GatewayIntent -Creates -Dn $place.fqdn -Name "TXT $Text"
+New-GatewayIntent -Creates -Dn $place.fqdn -Parent $place.name -Name "TXT $Text"
 Write-GatewayIntent -Effect 'created'
 
 # Act. The values that are too many go last, and come back with none: a client asks again.

@@ -72,4 +72,5 @@ if ($found.Length -gt 0 -and $report['ipAddresses'].Length -eq 0) {
     Add-GatewayWarning -Code 'no_addresses' -Target $target -Message "The name server lies outside the zone '$name', which does not keep its addresses."
 }
 Add-GatewayChange -Dn $dn -Before $null -After $report
+Add-GatewayCreated -Image (Get-GatewayDelegationImage -Record $report)
 $report

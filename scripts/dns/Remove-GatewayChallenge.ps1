@@ -16,7 +16,7 @@ $found = Find-GatewayChallenge -Place $place -Text $Text
 if ($null -eq $found) { return }
 
 # Announce.
-New-GatewayIntent -Removes -Dn $place.fqdn -Name "TXT $Text"
+New-GatewayIntent -Removes -Dn $place.fqdn -Parent $place.name -Name "TXT $Text"
 Write-GatewayIntent -Effect 'removed'
 
 # Act.

@@ -33,7 +33,8 @@ $other = @(Get-GatewayOtherDelegation -ZoneName $name -ChildName $child -Compute
 
 # Announce.
 foreach ($record in $report) {
-    New-GatewayIntent -Removes -Dn ($full + ' NS ' + $record['nameServer']) -Name $record['nameServer'] -Record $record
+    $dn = $full + ' NS ' + $record['nameServer']
+    New-GatewayIntent -Removes -Dn $dn -Name $record['nameServer'] -Record $record -Image (Get-GatewayDelegationImage -Record $record)
 }
 Write-GatewayIntent -Effect 'removed'
 

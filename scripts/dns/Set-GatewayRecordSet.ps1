@@ -73,7 +73,9 @@ Complete-GatewayChange -Effect $effect
 
 # Report.
 $after = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
-$report = ConvertTo-GatewayRecordSet -Record @(Select-GatewayRecord -Record $after -Type $Type) -ZoneName $place.name
+$set = @(Select-GatewayRecord -Record $after -Type $Type)
+$report = ConvertTo-GatewayRecordSet -Record $set -ZoneName $place.name
+if ($effect -eq 'created') { Add-GatewayCreated -Image @{ records = @(ConvertTo-GatewayRecord -Record $set -ZoneName $place.name) } }
 Add-GatewayLoss -Fqdn $place.fqdn -Before $before -After $after -Removed $plan.removed
 Add-GatewayChange -Dn $place.fqdn -Before $was -After $report
 $report

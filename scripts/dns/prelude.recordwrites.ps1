@@ -213,6 +213,25 @@ function Get-GatewayOtherNode {
     }
 }
 
+# The records of names that are gone since.
+function Get-GatewayLostRecord {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Node,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    foreach ($item in $Node) {
+        $fqdn = Get-GatewayFullName -Owner $item.owner -ZoneName $ZoneName
+        $present = @(Get-GatewayNode -ZoneName $ZoneName -Owner $item.owner -ComputerName $ComputerName)
+        $keys = @(Get-GatewayNodeKey -Fqdn $fqdn -Record $present)
+        foreach ($record in $item.records) {
+            $key = @(Get-GatewayNodeKey -Fqdn $fqdn -Record @($record))[0]
+            if ($GatewayRecordTypes[[string]$record.RecordType].writable -and -not (Test-GatewayListed -Text $key -List $keys)) { $record }
+        }
+    }
+}
+
 # Removes exactly one record object, never its siblings (facts E60). A name that a server could read in another way has
 # what is there looked at before and afterwards: should that go instead, it comes back and the request ends.
 function Remove-GatewayRecordObject {
@@ -227,23 +246,16 @@ function Remove-GatewayRecordObject {
     $others = @(Get-GatewayOtherNode -Owner $owner -ZoneName $ZoneName -ComputerName $ComputerName)
     $clear = Get-GatewayClearRecord -Record $Record -ZoneName $ZoneName
     Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $clear -ComputerName $ComputerName -Force -Confirm:$false
-    foreach ($item in $others) {
-        $fqdn = Get-GatewayFullName -Owner $item.owner -ZoneName $ZoneName
-        $present = @(Get-GatewayNode -ZoneName $ZoneName -Owner $item.owner -ComputerName $ComputerName)
-        $keys = @(Get-GatewayNodeKey -Fqdn $fqdn -Record $present)
-        $lost = @(foreach ($was in $item.records) {
-                $key = @(Get-GatewayNodeKey -Fqdn $fqdn -Record @($was))[0]
-                if ($GatewayRecordTypes[[string]$was.RecordType].writable -and -not (Test-GatewayListed -Text $key -List $keys)) { $was }
-            })
-        if ($lost.Length -eq 0) { continue }
-        $restore = {
-            param($ZoneName, $Record, $ComputerName)
-            Restore-GatewayRecord -ZoneName $ZoneName -Record $Record -ComputerName $ComputerName
-        }
-        $arguments = @{ ZoneName = $ZoneName; Record = $lost; ComputerName = $ComputerName }
-        Complete-GatewayStep -Label 'remove record' -Dn $fqdn -Undo $restore -Arguments $arguments
-        Stop-GatewayOtherName -Named $owner -Changed $item.owner -ZoneName $ZoneName -Arg $Arg
+    $lost = @(Get-GatewayLostRecord -ZoneName $ZoneName -Node $others -ComputerName $ComputerName)
+    if ($lost.Length -eq 0) { return }
+    $there = Get-GatewayRecordOwner -Record $lost[0] -ZoneName $ZoneName
+    $restore = {
+        param($ZoneName, $Record, $ComputerName)
+        Restore-GatewayRecord -ZoneName $ZoneName -Record $Record -ComputerName $ComputerName
     }
+    $arguments = @{ ZoneName = $ZoneName; Record = $lost; ComputerName = $ComputerName }
+    Complete-GatewayStep -Label 'remove record' -Dn (Get-GatewayFullName -Owner $there -ZoneName $ZoneName) -Undo $restore -Arguments $arguments
+    Stop-GatewayOtherName -Named $owner -Changed $there -ZoneName $ZoneName -Arg $Arg
 }
 
 # Adds one value; its undo removes it.
@@ -258,13 +270,16 @@ function Add-GatewayRecordValue {
         [string] $Arg = 'Name',
         [Parameter(Mandatory)] [string] $ComputerName
     )
+    $others = @(Get-GatewayOtherNode -Owner $Owner -ZoneName $ZoneName -ComputerName $ComputerName)
     Set-GatewayStep -Label 'create record' -Arg $Arg
     $created = @(Add-GatewayTypedRecord -ZoneName $ZoneName -Owner $Owner -Type $Type -Data $Data -TimeToLive $TimeToLive -ComputerName $ComputerName)[0]
     $remove = {
-        param($ZoneName, $Record, $ComputerName)
+        param($ZoneName, $Record, $Others, $ComputerName)
         Remove-GatewayRecordObject -ZoneName $ZoneName -Record $Record -ComputerName $ComputerName
+        $lost = @(Get-GatewayLostRecord -ZoneName $ZoneName -Node $Others -ComputerName $ComputerName)
+        Restore-GatewayRecord -ZoneName $ZoneName -Record $lost -ComputerName $ComputerName
     }
-    $arguments = @{ ZoneName = $ZoneName; Record = $created; ComputerName = $ComputerName }
+    $arguments = @{ ZoneName = $ZoneName; Record = $created; Others = $others; ComputerName = $ComputerName }
     Complete-GatewayStep -Label 'create record' -Dn (Get-GatewayFullName -Owner $Owner -ZoneName $ZoneName) -Undo $remove -Arguments $arguments
     Assert-GatewayWritten -Record $created -Owner $Owner -ZoneName $ZoneName -Arg $Arg
 }

@@ -257,14 +257,42 @@ function Get-GatewayZoneImage {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [object] $Zone,
-        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $ComputerName
     )
     $settings = ConvertTo-GatewayZone -Zone @($Zone) -Form 'Zone'
     $attributes = [ordered]@{}
     foreach ($name in @('zoneName', 'zoneType', 'replicationScope', 'dynamicUpdate')) { $attributes[$name] = [string]$settings[$name] }
+    $attributes['masterServers'] = [string]($settings['masterServers'] -join ',')
+    if ([string]$settings['zoneType'] -eq 'Forwarder') {
+        $attributes['forwarderTimeout'] = [string][int]$Zone.ForwarderTimeout
+        $attributes['useRecursion'] = [string][bool]$Zone.UseRecursion
+    }
+    if ([string]$settings['zoneType'] -eq 'Primary') {
+        $aging = Get-GatewayImageAging -ZoneName ([string]$Zone.ZoneName) -ComputerName $ComputerName
+        if ($null -ne $aging) {
+            foreach ($name in @('enabled', 'refreshHours', 'noRefreshHours')) { $attributes[$name] = [string]$aging[$name] }
+        }
+    }
     $some = @()
     if ($Record.Length -le $GatewayImageSize) { $some = @(ConvertTo-GatewayRecord -Record $Record -ZoneName ([string]$Zone.ZoneName)) }
     [ordered]@{ attributes = $attributes; records = $some; incomplete = [bool]($Record.Length -gt $GatewayImageSize) }
+}
+
+# How a zone ages, for its image; nothing if it cannot be read.
+function Get-GatewayImageAging {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $ComputerName)
+    $step = $script:GatewayStep
+    Set-GatewayStep -Label 'read aging' -Arg 'ZoneName'
+    $aging = $null
+    try {
+        $aging = ConvertTo-GatewayZoneAging -Aging @(Get-DnsServerZoneAging -Name $ZoneName -ComputerName $ComputerName)[0]
+    } catch {
+        $aging = $null
+    }
+    Set-GatewayStep -Label $step -Arg 'ZoneName'
+    $aging
 }
 
 # The most records that the image of a zone has.
@@ -336,6 +364,32 @@ function Get-GatewayZoneScope {
     param([Parameter(Mandatory)] [object] $Zone)
     if ([bool]$Zone.IsDsIntegrated) { return [string]$Zone.ReplicationScope }
     'File'
+}
+
+# The distinguished name of a zone; its name if it is not in the directory.
+function Get-GatewayZoneDn {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Zone)
+    if ([string]$Zone.DistinguishedName -ne '') { return [string]$Zone.DistinguishedName }
+    [string]$Zone.ZoneName
+}
+
+# The distinguished name that a new zone will have, beside the zones of the same replication scope; its name if it
+# will not be in the directory, or if there is no other zone in its place.
+function Get-GatewayNewZoneDn {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $Scope,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone
+    )
+    foreach ($item in $Zone) {
+        $dn = [string]$item.DistinguishedName
+        if ($dn -ne '' -and $Scope.Equals((Get-GatewayZoneScope -Zone $item), [System.StringComparison]::Ordinal)) {
+            return 'DC=' + $ZoneName + ',' + (Get-GatewayParentDn -Dn $dn)
+        }
+    }
+    $ZoneName
 }
 
 # A time as records show it; '' if there is none.
@@ -581,6 +635,14 @@ function Assert-GatewayNameServer {
             Stop-Gateway -Code 'conflict' -Arg 'IP_Address' -Message "The zone '$ZoneName' has other addresses for the name server '$Target'."
         }
     }
+}
+
+# The image of a delegation to one name server, from its record.
+function Get-GatewayDelegationImage {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [System.Collections.IDictionary] $Record)
+    $attributes = [ordered]@{ nameServer = [string]$Record['nameServer']; ipAddresses = [string]($Record['ipAddresses'] -join ',') }
+    [ordered]@{ attributes = $attributes }
 }
 
 # Writes the records of delegations, one per name server, ordered by name and name server (facts NC6).

@@ -330,7 +330,7 @@ func (g *guarded) badProcesses() {
 	changed := func(mark string) int {
 		return g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"Description": mark, "Password": canary.Secret("fault")}}, g.stored)
 	}
-	g.apply("http.settlePause=100ms")
+	g.apply("http.settlePause=100ms", "http.settleTimeout=30s")
 	for _, mark := range []string{"ECHO", "NOISE", "FLOOD", "AFTER"} {
 		assert.Equal(g.T, http.StatusOK, changed(mark), mark)
 	}
