@@ -147,7 +147,7 @@ monitoring: ## the alert rules, their tests and the queries of the dashboard (ne
 	mkdir -p dist
 	$(GO) test -count=1 ./cmd/release -run '^TestTheDashboardIsAboutWhatIsMeasured$$' -dashboard-rules $(CURDIR)/dist/dashboard.rules.yml
 	promtool check rules dist/dashboard.rules.yml
-	awk '/^```/ {f = 0} f {print} /^```yaml/ && last == "<!-- prometheus.yml -->" {f = 1} {last = $$0}' README.md > dist/prometheus.yml
+	awk '/^```/ {f = 0} f {print} /^```yaml/ && last == "<!-- prometheus.yml -->" {f = 1} {last = $$0}' gateway/manual/monitoring.md > dist/prometheus.yml
 	promtool check config --syntax-only dist/prometheus.yml
 
 soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask

@@ -68,7 +68,7 @@ func (s *Server) recall(r *request, kind auth.Impact) error {
 	}
 	return r.principal.Recall(kind, s.Members != nil, func() (map[time.Time]int, error) {
 		before := map[time.Time]int{}
-		spent, err := s.ledger.Spent(r.c.Request.Context(), ledger.Budget{Account: r.principal.ID, Impact: kind.String()})
+		spent, err := s.ledger.Spent(r.c.Request.Context(), ledger.Budget{Account: r.principal.Key(), Impact: kind.String()})
 		for _, one := range spent {
 			before[one.At] += one.N
 		}
@@ -92,7 +92,7 @@ func (s *Server) limitsOf(r *request) map[ledger.Budget]int {
 }
 
 func budgetOf(r *request, one *spent) ledger.Budget {
-	return ledger.Budget{Account: r.principal.ID, Impact: one.Impact().String()}
+	return ledger.Budget{Account: r.principal.Key(), Impact: one.Impact().String()}
 }
 
 // held is how much of a budget a run holds.

@@ -74,7 +74,7 @@ func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, str
 	q := newQuotas(t)
 	store, header := q.stored(rights)
 	q.Server = newTestServer(t, runner, func(o *Options) {
-		o.Auth = store
+		o.Auth, o.Quotas = store, auth.NewMeters(auth.Quota{}, q.clock)
 		for i := range o.Scripts {
 			switch o.Scripts[i].Name {
 			case "Remove-GatewayComputerList", "Remove-GatewayOU":

@@ -18,6 +18,15 @@ type Certificates interface {
 // the client certificate, wherever it is and whether or not it is valid: an invalid
 // one is rejected, and a valid one does not gain the rights of the certificate.
 func (s *Server) caller(r *http.Request) (*auth.Principal, error) {
+	p, err := s.identify(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.Quotas.Of(p), nil
+}
+
+// identify is caller before anything is counted.
+func (s *Server) identify(r *http.Request) (*auth.Principal, error) {
 	if p := auth.Preset(r); p != nil {
 		return p, nil
 	}

@@ -191,7 +191,7 @@ func spendAll(t *testing.T, faults float64) {
 	c := newCluster(t, faulty, same(runner), func(n int, o *Options) {
 		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
-		o.Auth = own
+		o.Auth, o.Quotas = own, auth.NewMeters(auth.Quota{}, q.clock)
 	})
 	assert.NotNil(t, accounts)
 	faulty.Fail(faults)

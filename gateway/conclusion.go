@@ -226,7 +226,7 @@ func (s *Server) endOfKey(r *request, status int, body []byte) *ending {
 	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
 		return &ending{
 			changes: []keep.Change{{Kind: keyKind, Key: c.name, Expect: c.revision}}, failed: failed,
-			made: func(keep.Revision) { c.keys.count(c.caller, -1) },
+			made: func(keep.Revision) { c.keys.count.add(c.caller, -1) },
 		}
 	case open && (c.call.Owner == nil || c.call.Intent == nil):
 		return nil

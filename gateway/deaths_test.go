@@ -67,7 +67,7 @@ func newDying(t *testing.T, what *deed, how string) *dying {
 	d.cluster, d.lives = mortals(t, d.run, func(_ int, o *Options) {
 		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
-		o.Auth = either{own, testAuth(t)}
+		o.Auth, o.Quotas = either{own, testAuth(t)}, auth.NewMeters(auth.Quota{}, q.clock)
 	})
 	d.caller = []string{header}
 	request := httptest.NewRequest(http.MethodGet, "/", nil)

@@ -234,7 +234,7 @@ func (e *envelope) finish(result *ps.Result) error {
 }
 
 func (e *envelope) status(result *ps.Result) int {
-	if result.Effect == ps.EffectCreated && e.r.op.Effect.Writes() && !e.classic {
+	if result.Effect == ps.EffectCreated && e.r.op.Creates() && !e.classic {
 		return http.StatusCreated
 	}
 	return http.StatusOK

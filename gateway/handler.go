@@ -221,7 +221,7 @@ var contextArgs = map[string]func(r *request) ps.Value{
 	"AllowedZone":  func(r *request) ps.Value { return limit(r.principal.Limits.Zones) },
 	"AllowedGroup": func(r *request) ps.Value { return limit(r.principal.Limits.Groups) },
 	"Privileged":   func(r *request) ps.Value { return ps.Bool(r.principal.Has(auth.Privileged)) },
-	"GuardedGroup": func(r *request) ps.Value { return limit(r.policy.GuardedGroups) },
+	"GuardedGroup": func(r *request) ps.Value { return limit(r.gateway.guardedGroups(r)) },
 	"BulkLimit": func(r *request) ps.Value {
 		if r.spending.many {
 			return ps.Int(int64(min(r.policy.BulkLimit, r.spending.held())))
@@ -235,6 +235,26 @@ var contextArgs = map[string]func(r *request) ps.Value{
 	"Readable":        func(r *request) ps.Value { return ps.List(r.readable) },
 	"RemovedTogether": func(r *request) ps.Value { return ps.List(r.removedTogether()) },
 	"CreatableType":   func(r *request) ps.Value { return ps.List(creatable(r.principal)) },
+}
+
+// guardedGroups returns what gives rights, as the scripts take it: each group after what it
+// gives, which is a key of their list of guards.
+func (s *Server) guardedGroups(r *request) (all []string) {
+	add := func(guard string, groups []string) {
+		for _, group := range groups {
+			all = append(all, guard+":"+group)
+		}
+	}
+	add("rights", r.policy.GuardedGroups)
+	if s.Grants == nil {
+		return all
+	}
+	grants := s.Grants()
+	add("role", grants.Roles)
+	if len(r.principal.Limits.Groups) == 0 { // else the caller reaches no groups but those that its own limits name
+		add("limit", grants.Limits)
+	}
+	return all
 }
 
 func limit(allowed []string) ps.Value {

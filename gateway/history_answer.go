@@ -276,37 +276,6 @@ func (s *Server) passes(ctx context.Context, b *ops.Bound, p *past) bool {
 	return true
 }
 
-// isAbout reports whether the change is about an object, given by its GUID, distinguished
-// name, account or name.
-func (p *past) isAbout(name string) bool {
-	guid := strings.Trim(name, "{}")
-	for i := range p.Intent.Objects {
-		object := &p.Intent.Objects[i]
-		if len(announcedChanges(object)) == 0 && i > 0 && p.op.Reply.Shape != schema.Membership {
-			continue
-		}
-		for _, own := range []string{object.GUID, object.DN, object.Account, object.Name} {
-			if own != "" && (strings.EqualFold(own, name) || strings.EqualFold(own, guid)) {
-				return true
-			}
-		}
-		for _, c := range announcedChanges(object) {
-			if c.Name == "sAMAccountName" && (strings.EqualFold(c.Before, name) || strings.EqualFold(c.After, name)) {
-				return true
-			}
-		}
-		var record map[string]any
-		if json.Unmarshal(object.Record, &record) == nil {
-			for _, member := range []string{"username", "samName", "fqdn", "zoneName"} {
-				if text, _ := record[member].(string); text != "" && strings.EqualFold(text, name) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // sealCursor returns where a list goes on, for the caller and the filters of a call only.
 func (s *Server) sealCursor(r *request, last string) string {
 	return base64.RawURLEncoding.EncodeToString(append(s.cursorSum(r, last), last...))

@@ -36,10 +36,7 @@ const (
 // keyKind is the kind of kept calls in the store.
 const keyKind keep.Kind = "key"
 
-const (
-	maxKeysPerCaller = 10_000
-	maxKeptBody      = 256 << 10
-)
+const maxKeptBody = 256 << 10
 
 // keyPattern is a key, with or without the quotation marks of a structured field.
 var keyPattern = regexp.MustCompile(`^(?:"(` + ops.KeyPattern + `)"|(` + ops.KeyPattern + `))$`)
@@ -74,13 +71,14 @@ type keys struct {
 	store *keep.Sealed
 	life  time.Duration
 
+	count *keyCount
+
 	mu     sync.Mutex
 	active map[string]bool // keys of calls that are running
-	kept   map[string]int  // number by caller, if known
 }
 
 func newKeys(store *keep.Sealed, life time.Duration) *keys {
-	return &keys{store: store, life: life, active: map[string]bool{}, kept: map[string]int{}}
+	return &keys{store: store, life: life, count: newKeyCount(store.Store), active: map[string]bool{}}
 }
 
 // claim is a key that a request has, until it is released.
@@ -200,11 +198,13 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 	case errors.Is(err, keep.ErrAbsent) && !c.expires.IsZero():
 		c.call = fresh
 	case errors.Is(err, keep.ErrAbsent):
-		if full, err := s.keys.full(ctx, c.caller); err != nil {
+		wait, err := s.keys.count.full(ctx, c.caller)
+		if err != nil {
 			return false, keysUnavailable(err)
-		} else if full {
-			failed := fail(schema.RateLimited, "The credential has %d keys, which is the limit. The oldest ends within %s.", maxKeysPerCaller, s.keys.life)
-			failed.retryAfter = time.Hour
+		}
+		if wait > 0 {
+			failed := fail(schema.RateLimited, "The credential has %d keys, which is the limit. The oldest ends in %s.", maxKeysPerCaller, wait.Round(time.Second))
+			failed.retryAfter = wait
 			return false, failed
 		}
 		c.call = fresh
@@ -343,7 +343,7 @@ func (c *claim) save(ctx context.Context, with ...keep.Change) error {
 		return err
 	}
 	if c.revision == keep.Absent {
-		c.keys.count(c.caller, 1)
+		c.keys.count.add(c.caller, 1)
 	}
 	c.revision = revision
 	return nil
@@ -432,29 +432,4 @@ func (k *keys) leave(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.active, name)
-}
-
-func (k *keys) count(caller string, more int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if n, known := k.kept[caller]; known {
-		k.kept[caller] = n + more
-	}
-}
-
-// full reports whether a caller has as many keys as it may. The number is counted in the
-// store when it is not known, and again when the limit is reached, as keys expire.
-func (k *keys) full(ctx context.Context, caller string) (bool, error) {
-	k.mu.Lock()
-	n, known := k.kept[caller]
-	k.mu.Unlock()
-	if known && n < maxKeysPerCaller {
-		return false, nil
-	}
-	n = 0
-	err := k.store.Store.Range(ctx, keyKind, caller, func(keep.Entry) bool { n++; return true })
-	k.mu.Lock()
-	k.kept[caller] = n
-	k.mu.Unlock()
-	return n >= maxKeysPerCaller, err
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -234,30 +232,6 @@ func TestLongAnswersAreKeptWithoutTheirRecords(t *testing.T) {
 	assert.Empty(t, second.Result)
 	require.Len(t, second.Warnings, 1)
 	assert.Equal(t, "records_not_replayed", second.Warnings[0].Code)
-}
-
-func TestTheNumberOfKeysIsLimited(t *testing.T) {
-	keys := openKeys(t, filepath.Join(t.TempDir(), "state.db"))
-	s := newTestServer(t, answering(okResult, "["+sample(schema.User)+"]"), func(o *Options) { o.Kept = keys })
-	status, _, _ := toRome(s)
-	require.Equal(t, http.StatusOK, status)
-	for caller := range s.keys.kept {
-		var more []keep.Change
-		for i := range maxKeysPerCaller - 1 {
-			more = append(more, keep.Change{Kind: keyKind, Key: fmt.Sprintf("%s%d", caller, i), Value: []byte("{}")})
-		}
-		for some := range slices.Chunk(more, 500) {
-			_, err := keys.Apply(t.Context(), some...)
-			require.NoError(t, err)
-		}
-	}
-	clear(s.keys.kept) // as after a restart
-	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "", "Idempotency-Key: one-too-many")
-	assert.Equal(t, http.StatusTooManyRequests, w.Code)
-	assert.NotEmpty(t, w.Header().Get("Retry-After"))
-	status, _, header := toRome(s)
-	assert.Equal(t, http.StatusOK, status)
-	assert.Equal(t, "true", header.Get("Idempotency-Replayed"), "known keys are answered")
 }
 
 func TestReplaysAreInTheAudit(t *testing.T) {

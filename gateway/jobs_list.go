@@ -26,7 +26,7 @@ import (
 
 // A list is read, bound and checked as a whole before anything of it runs.
 // What cannot be read as a list is refused, and so is a list for whose items the caller
-// lacks a scope. Everything else that is wrong makes a job that is rejected and says where.
+// lacks a scope, or whose items wait for each other. Everything else that is wrong makes a job that is rejected and says where.
 
 // JobLimits are the limits of jobs. The zero value of every field selects a default.
 type JobLimits struct {
@@ -122,6 +122,15 @@ func unreadableList(err error) *failure {
 	return fail(code, "This is no list that can be run: %s", strings.TrimSuffix(err.Error(), ".")+".")
 }
 
+// circular returns the refusal of a list whose items wait for each other as it says itself.
+func circular(circles []joblist.Problem) *failure {
+	problems := make([]schema.Problem, len(circles))
+	for i, c := range circles {
+		problems[i] = schema.Problem{Field: c.Field, Code: schema.InvalidRequest, Message: fmt.Sprintf("is wrong in line %d. %s", c.Line, c.Message)}
+	}
+	return refusal(problems)
+}
+
 // listable returns the operation of items, or what is wrong with its name.
 func (s *Server) listable(name string) (*ops.Operation, string) {
 	var known []string
@@ -164,7 +173,10 @@ func (sub *submission) bind() *failure {
 	if sub.missing != "" {
 		return authorise(sub.r.principal, sub.missing)
 	}
-	units, problems := joblist.Order(items, touches(sub.specs))
+	units, problems, circles := joblist.Order(items, touches(sub.specs))
+	if len(circles) > 0 {
+		return circular(circles)
+	}
 	for _, p := range problems {
 		p.Column = sub.column(nil, p.Field)
 		sub.note(jobs.Problem(p))

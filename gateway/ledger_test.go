@@ -61,7 +61,9 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 		return result, err
 	}}
 	start := func(accounts *auth.Store) *Server {
-		return newTestServer(t, runner, func(o *Options) { o.Auth, o.Kept = accounts, keeptest.Seal(t, plain) })
+		return newTestServer(t, runner, func(o *Options) {
+			o.Auth, o.Quotas, o.Kept = accounts, auth.NewMeters(auth.Quota{}, q.clock), keeptest.Seal(t, plain)
+		})
 	}
 	remove := func(s *Server) int { return call(s, http.MethodDelete, "/api/ADUser/a", "", header).Code }
 

@@ -53,6 +53,7 @@ type Options struct {
 	Auth       auth.Authenticator
 	// Certificates maps client certificates to callers; nil: they are ignored.
 	Certificates Certificates
+	Quotas       *auth.Meters // of all callers; nil: only those with a quota of their own have one
 	Log          *logrus.Logger
 	Audit        *audit.Log // records changes and refusals; nil: nothing is recorded
 
@@ -86,6 +87,9 @@ type Options struct {
 	KeyLife time.Duration // for which calls are kept; zero: 24 h
 
 	History *changes.History // of what was changed; nil: none is kept
+
+	// Grants returns which groups give rights now; nil: none. They are guarded.
+	Grants func() auth.Grants
 
 	// Members are the gateways that share the store; nil: this one is alone. What they share
 	// is decided together then: keys, plans, budgets, and which object and name is changed.
@@ -169,6 +173,9 @@ func (o *Options) complete() error {
 	}
 	if o.Operations == nil {
 		o.Operations = ops.Table()
+	}
+	if o.Quotas == nil {
+		o.Quotas = auth.NewMeters(auth.Quota{}, nil)
 	}
 	if o.Engine == "" {
 		o.Engine = "powershell"
@@ -302,6 +309,11 @@ func New(options Options) (*Server, error) {
 	}
 	if err := s.meters.register(s.Metrics); err != nil {
 		return nil, err
+	}
+	if s.keys != nil {
+		if err := s.keys.count.register(s.Metrics); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.Apply(options.Policy); err != nil {
 		return nil, err

@@ -26,15 +26,15 @@ var errDrifted = errors.New("what was to be undone has been changed since")
 
 // undoing is a call that takes back a recorded change.
 type undoing struct {
-	record *changes.Record
-	key    *claim            // of the request; nil: it has none
-	batch  string            // the first of the calls; empty: this is it
-	before []*changes.Record // what an earlier request with the key has made
-	call   *ops.Undoing
-	empty  bool                // what was created must be as it was
-	accept []string            // fields that may have been changed since
-	fields []string            // to take back; none: all
-	from   change.Announcement // the recorded change, in the form that plans are made from
+	record  *changes.Record
+	key     *claim            // of the request; nil: it has none
+	batch   string            // the first of the calls; empty: this is it
+	before  []*changes.Record // what an earlier request with the key has made
+	call    *ops.Undoing
+	created bool                // it is that of a creation: what was made must be as it was
+	accept  []string            // fields that may have been changed since
+	fields  []string            // to take back; none: all
+	from    change.Announcement // the recorded change, in the form that plans are made from
 
 	drift   []detail // what was changed since
 	inexact []string // fields that would not become what they were
@@ -127,7 +127,7 @@ func (s *Server) undo(r *request) *failure {
 	}
 	ctx := r.c.Request.Context()
 	fields, accept := names(r.bound.Text(ops.UndoFields)), names(r.bound.Text(ops.AcceptDrift))
-	plain := undoing{record: p.Record, key: r.key, batch: first, accept: accept, fields: fields, from: p.announcement(), empty: p.op.Undo.Empty}
+	plain := undoing{record: p.Record, key: r.key, batch: first, accept: accept, fields: fields, from: p.announcement(), created: p.Intent.Effect == ps.EffectCreated}
 	if first != "" {
 		if plain.before, failed = s.takeBefore(ctx, p, first); failed != nil {
 			return failed
@@ -450,7 +450,9 @@ func (s *Server) undoOne(r *request, e *envelope) *failure {
 	failed := s.operateWithin(r, e)
 	if failed != nil {
 		failed = failed.forOperation(r.op)
-		if failed.code == schema.NotFound {
+		if since := r.undoing.refused(r, failed); since != nil {
+			failed = since
+		} else if failed.code == schema.NotFound {
 			failed.code = schema.Conflict
 			failed.message = "What was changed is gone: " + failed.message
 		}

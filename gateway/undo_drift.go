@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -24,12 +23,15 @@ func (u *undoing) compare(i *ps.Intent) error {
 		for _, c := range was.Changes {
 			u.compareValue(was, c, now)
 		}
-		if u.empty && n == 0 {
+		if u.created && n == 0 {
 			u.compareCreated(was, now)
 		}
 	}
 	for n := range i.Objects {
 		u.compareSurplus(&i.Objects[n], i)
+	}
+	if u.created {
+		u.surplus()
 	}
 	if len(u.drift) > 0 || len(u.inexact) > 0 {
 		return errDrifted
@@ -95,9 +97,7 @@ func sameValue(name, a, b string) bool {
 // drifted notes that a value is not what the change wrote, unless the caller accepts it.
 func (u *undoing) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
 	for _, field := range u.from.Changes(was, c) {
-		if slices.ContainsFunc(u.accept, func(name string) bool {
-			return strings.EqualFold(name, field.Field) || strings.EqualFold(name, field.Attribute)
-		}) {
+		if u.accepts(field.Field, field.Attribute) {
 			continue
 		}
 		other := c
@@ -114,28 +114,6 @@ func (u *undoing) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
 		u.drift = append(u.drift, detail{
 			Field: field.Field, Message: fmt.Sprintf("is no longer what the change wrote: expected %s, found %s", field.After, now), Expected: field.After, Found: now,
 		})
-	}
-}
-
-// compareCreated compares what is about to be removed with what was created.
-func (u *undoing) compareCreated(was, now *ps.Intended) {
-	if now == nil {
-		return
-	}
-	image := ops.ImageOf(now)
-	for _, c := range announcedChanges(was) {
-		value, known := image.Attributes[c.Name]
-		if known && !c.Renewed && !sameValue(c.Name, value, c.After) {
-			u.drifted(was, c, value)
-		}
-	}
-	if len(image.Members) > 0 {
-		u.drift = append(u.drift, detail{Field: "member", Message: fmt.Sprintf("was empty: it has %d members", len(image.Members))})
-	}
-	for _, record := range image.Records {
-		if record.Type != "SOA" && record.Type != "NS" {
-			u.drift = append(u.drift, detail{Field: "records", Message: fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data)})
-		}
 	}
 }
 

@@ -123,12 +123,22 @@ type Result struct {
 	// passed over, which the caller must not learn.
 	Outside bool `json:"outside"`
 
+	// Created are the new objects, for the history; they are never part of an answer.
+	Created []Created `json:"created"`
+
 	// Failures are the objects of a bulk operation that failed while the script
 	// went on with the others. Effect says whether any succeeded.
 	Failures []Failure `json:"failures"`
 
 	Steps  []Step `json:"-"` // step frames, in order
 	Server string `json:"-"` // domain controller or DNS server that was used
+}
+
+// Created is an object as it is right after its creation.
+type Created struct {
+	GUID  string          `json:"guid"`
+	Names []string        `json:"names"` // as those of [Intended]
+	Image json.RawMessage `json:"image"` // in the form of that of [Intended]; null: nothing is known
 }
 
 // Warning reports something that was skipped.
@@ -202,6 +212,14 @@ type Intended struct {
 	// Image is what is known of an object that is removed or replaced, for the history; null
 	// if there is none. It is never part of an answer to the change.
 	Image json.RawMessage `json:"image,omitempty"`
+
+	// Names are what the object is called beside its distinguished name, as it was found:
+	// account, UPN, SID and name. Changes made by earlier versions have none.
+	Names []string `json:"names,omitempty"`
+
+	// Made is what is known of an object that was created, as it was right after that, in the
+	// form of Image; null if nothing is. Scripts report it with the result.
+	Made json.RawMessage `json:"made,omitempty"`
 
 	// Also are the values that an object to be created gets in its first step, by the
 	// names of IntendedChange. Secrets are never among them.

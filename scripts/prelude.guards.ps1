@@ -1,18 +1,33 @@
 # What only callers with the scope 'privileged' may change, because it leads to the domain, and why. This is the
-# only list; the README shows it. Keys are used by the functions that guard.
+# only list; the manual shows it. Keys are used by the functions that guard.
 
-# what: for the README. why: for the sentence "Changing '...' needs the scope 'privileged': ...".
+# what: for the manual. why: for the sentence "Changing '...' needs the scope 'privileged': ...".
 $GatewayGuards = [ordered]@{
     adminCount = @{ what = 'objects with `adminCount=1`'; why = 'it is protected by AdminSDHolder (adminCount=1)' }
     critical   = @{ what = 'critical system objects'; why = 'it is a critical system object' }
     builtIn    = @{ what = 'built-in accounts and groups: krbtgt, Administrator, all with a RID below 1000'; why = 'it is a built-in account or group' }
-    nested     = @{ what = 'groups nested in a built-in or guarded group'; why = 'it is nested in a built-in group, whose members change with its own' }
+    nested     = @{
+        what = 'groups nested in a built-in or guarded group'
+        why  = 'it is nested in a built-in or guarded group, whose members change with its own'
+    }
+    krbtgt     = @{
+        what = 'the accounts that hold the keys of read-only domain controllers and of Microsoft Entra Kerberos: `krbtgt_*`'
+        why  = 'it holds the key by which a read-only domain controller or Microsoft Entra Kerberos issues tickets'
+    }
     controller = @{ what = 'domain controllers'; why = 'it is a domain controller' }
     self       = @{ what = 'the account that the gateway runs as: user, gMSA or computer'; why = 'it is the account the gateway runs as' }
     machine    = @{ what = 'the computer that the gateway runs on'; why = 'it is the computer the gateway runs on, which can act as the gateway' }
     rights     = @{
         what = 'the groups of that account and of that computer, or those of `limits.guardedGroups`; their members'
         why  = 'it has a share in the rights of the gateway'
+    }
+    role       = @{
+        what = 'the groups of `signIn.roles`, the groups nested in them, and their members'
+        why  = 'its members may use this gateway'
+    }
+    limit      = @{
+        what = 'the groups that limits of tokens, users and roles name, except for callers with such limits'
+        why  = 'limits of credentials name it'
     }
     place      = @{
         what = 'anything created in, moved into or changed below `OU=Domain Controllers`'

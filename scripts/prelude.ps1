@@ -38,6 +38,7 @@ $script:GatewayIntents = [System.Collections.Generic.List[object]]::new()
 $script:GatewayUndo = [System.Collections.Generic.List[object]]::new()
 $script:GatewayWarnings = [System.Collections.Generic.List[object]]::new()
 $script:GatewayChanges = [System.Collections.Generic.List[object]]::new()
+$script:GatewayCreated = [System.Collections.Generic.List[object]]::new()
 $script:GatewayFailures = [System.Collections.Generic.List[object]]::new()
 
 #region Frames and the request loop
@@ -213,6 +214,7 @@ function Invoke-GatewayRequest {
     $script:GatewayUndo.Clear()
     $script:GatewayWarnings.Clear()
     $script:GatewayChanges.Clear()
+    $script:GatewayCreated.Clear()
     $script:GatewayFailures.Clear()
     try {
         $parts = $script:GatewayLine.Substring(1).Split([char]32)
@@ -245,6 +247,7 @@ function Invoke-GatewayRequest {
             effect   = $script:GatewayEffect
             warnings = $script:GatewayWarnings.ToArray()
             changes  = $script:GatewayChanges.ToArray()
+            created  = $script:GatewayCreated.ToArray()
             counts   = $script:GatewayCounts
             failures = $script:GatewayFailures.ToArray()
             last     = [string]$script:GatewayLast
@@ -332,11 +335,22 @@ function Set-GatewayStep {
     $script:GatewayArg = $Arg
 }
 
+# The names of an object of the directory that are not part of its distinguished name: account, UPN, SID and name.
+function Get-GatewayKnownName {
+    [CmdletBinding()]
+    param([AllowNull()] [object] $Of)
+    if ($null -eq $Of) { return }
+    foreach ($name in @($Of.SamAccountName, $Of.UserPrincipalName, $Of.SID, $Of.objectSid, $Of.Name)) {
+        if ([string]$name -ne '') { [string]$name }
+    }
+}
+
 # Adds an object that the script is about to change to the intent, to settle a write that is cut off.
 # An object without a GUID is found by its account, or by name and parent. Creates and Removes mean
 # that it is created or removed; Add-GatewayIntent adds other changes. Record is the last record of a removed one.
 # Also are the texts that a new one gets with its first step, for whoever wants to see them before; no secrets.
 # Image is all that is needed to bring back what is removed or replaced, whatever the answer shows.
+# Of is the object as it was found, for the names that the history knows it by.
 function New-GatewayIntent {
     [CmdletBinding()]
     param(
@@ -350,11 +364,12 @@ function New-GatewayIntent {
         [switch] $Removes,
         [AllowNull()] [System.Collections.IDictionary] $Record,
         [AllowNull()] [System.Collections.IDictionary] $Image,
-        [AllowNull()] [System.Collections.IDictionary] $Also
+        [AllowNull()] [System.Collections.IDictionary] $Also,
+        [AllowNull()] [object] $Of
     )
     $script:GatewayIntents.Add([ordered]@{
             guid = $Guid; dn = $Dn; account = $Account; principal = $Principal; name = $Name; parent = $Parent
-            record = $Record; image = $Image; also = $Also; changes = @()
+            record = $Record; image = $Image; also = $Also; names = [string[]]@(Get-GatewayKnownName -Of $Of); changes = @()
         })
     if ($Creates) { Add-GatewayIntent -Name 'exists' -Before 'False' -After 'True' }
     if ($Removes) { Add-GatewayIntent -Name 'exists' -Before 'True' -After 'False' }
@@ -446,6 +461,14 @@ function Add-GatewayChange {
     if ($null -eq $Before) { $Before = @{} }
     if ($null -eq $After) { $After = @{} }
     $script:GatewayChanges.Add([ordered]@{ guid = $Guid; dn = $Dn; before = $Before; after = $After })
+}
+
+# Tells the history what a new object is called and what it is made of, whatever the answer shows. Of is the object
+# as it was read after its creation, Image its state then.
+function Add-GatewayCreated {
+    [CmdletBinding()]
+    param([string] $Guid, [AllowNull()] [object] $Of, [AllowNull()] [System.Collections.IDictionary] $Image)
+    $script:GatewayCreated.Add([ordered]@{ guid = $Guid; names = [string[]]@(Get-GatewayKnownName -Of $Of); image = $Image })
 }
 
 # Reports that one object of a bulk operation failed; the script continues with the others.

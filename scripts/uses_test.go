@@ -11,6 +11,7 @@ import (
 	"adgateway/ps/cmdlets"
 	"adgateway/ps/sandbox/proxies"
 	"adgateway/ps/syntax"
+	"adgateway/test/manual"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,10 +43,8 @@ func shipped(t *testing.T) map[string]string {
 	handshake, err := os.ReadFile("../ps/session/handshake.ps1")
 	require.NoError(t, err)
 	out["handshake.ps1"] = string(handshake)
-	readme, err := os.ReadFile("../README.md")
-	require.NoError(t, err)
-	for i, block := range regexp.MustCompile("(?ms)^ *```powershell\n(.*?)^ *```$").FindAllStringSubmatch(string(readme), -1) {
-		out[fmt.Sprint("README.md ", i)] = block[1]
+	for i, block := range regexp.MustCompile("(?ms)^ *```powershell\n(.*?)^ *```$").FindAllStringSubmatch(manual.All(t), -1) {
+		out[fmt.Sprint("manual ", i)] = block[1]
 	}
 	return out
 }

@@ -80,7 +80,7 @@ for _ in $(seq 150); do
     sleep 0.2
 done
 [ -n "$up" ] || fail "the sandbox did not start; see $out/sandbox.txt"
-export GATEWAY_URL=https://localhost:$port GATEWAY_TOKEN=$token GATEWAY_CA_PATH=$out/tls/gw.pem
+export ADGATEWAY_URL=https://localhost:$port ADGATEWAY_TOKEN=$token GATEWAY_CA_PATH=$out/tls/gw.pem
 
 # play NAME PLAYBOOK ARGUMENTS...: runs a playbook; changed is how many tasks changed something.
 play() {
@@ -126,10 +126,10 @@ title "Refusals and lists"
 play refused refused
 [ "$changed" = 0 ] || fail "what was refused changed something"
 
-title "The example of the README"
-awk '/^```/ {f = 0} f {print} /^```yaml/ && last == "<!-- playbook -->" {f = 1} {last = $0}' README.md >"$out/readme.yml"
-ansible-playbook "$out/readme.yml" -e vaulted_password="$SOME_PASSWORD" >"$out/readme.txt" 2>&1 || { cat "$out/readme.txt"; fail "the example of the README"; }
-grep -q 'changed=3' "$out/readme.txt" || fail "the example of the README changed something else"
+title "The example of the manual"
+awk '/^```/ {f = 0} f {print} /^```yaml/ && last == "<!-- playbook -->" {f = 1} {last = $0}' gateway/manual/ansible.md >"$out/manual.yml"
+ansible-playbook "$out/manual.yml" -e vaulted_password="$SOME_PASSWORD" >"$out/manual.txt" 2>&1 || { cat "$out/manual.txt"; fail "the example of the manual"; }
+grep -q 'changed=3' "$out/manual.txt" || fail "the example of the manual changed something else"
 
 title "A certificate that is not trusted"
 begin=$SECONDS
@@ -144,7 +144,7 @@ play absent-again absent
 [ "$changed" = 0 ] || fail "something was removed twice"
 
 title "A busy gateway, of which an answer is lost"
-GATEWAY_URL=http://127.0.0.1:$busyport play busy site
+ADGATEWAY_URL=http://127.0.0.1:$busyport play busy site
 [ "$changed" = "$tasks" ] || fail "$changed of $tasks tasks changed something"
 grep -q ' 201 true$\| 200 true$' "$out/busy.txt" || fail "the change whose answer was lost was not repeated with its key"
 

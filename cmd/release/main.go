@@ -1,5 +1,5 @@
 // Command release builds a release: a zip for each system with the executable, default
-// settings, the README, alert rules and a dashboard, the licences of everything inside, a
+// settings, the manual, alert rules and a dashboard, the licences of everything inside, a
 // bill of materials, and checksums; another one with adgateway-engine; an MSI of both for each Windows; the PowerShell module as zip and NuGet package; the
 // Ansible collection; what package managers of Windows read; and the provenance of all that.
 //
@@ -223,7 +223,7 @@ func (j *job) contents(ctx context.Context, p program, t target) (map[string]fil
 		}
 	}
 	all := map[string]file{name: {executable, 0o755}}
-	err = add(all, newline, map[string]string{"README.md": "README.md", "LICENSE": "LICENSE.txt"})
+	err = errors.Join(addManual(all, newline), add(all, newline, map[string]string{"LICENSE": "LICENSE.txt"}))
 	if err == nil && p == gateway {
 		err = ofGateway(all, newline)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"adgateway/test/manual"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -89,8 +91,7 @@ func TestEveryAlertIsAboutWhatIsMeasured(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(text, &rules))
 	tests, err := os.ReadFile("monitoring/tests.yml")
 	require.NoError(t, err)
-	readme, err := os.ReadFile("../../README.md")
-	require.NoError(t, err)
+	alerts := manual.Text(t, "alerts")
 	all := known(t)
 	require.Len(t, rules.Groups, 1)
 	require.Greater(t, len(rules.Groups[0].Rules), 15)
@@ -98,12 +99,11 @@ func TestEveryAlertIsAboutWhatIsMeasured(t *testing.T) {
 		t.Run(rule.Alert, func(t *testing.T) {
 			holds(t, all, rule.Expr, rule.Annotations["summary"], rule.Annotations["description"])
 			assert.Contains(t, []string{"critical", "warning", "info"}, rule.Labels["severity"])
-			assert.Equal(t, "README.md#alerts", rule.Annotations["runbook_url"])
-			assert.Contains(t, string(readme), "| `"+rule.Alert+"` |", "README, Alerts")
+			assert.Equal(t, "gateway/manual/alerts.md", rule.Annotations["runbook_url"])
+			assert.Contains(t, alerts, "| `"+rule.Alert+"` |", "the page of alerts")
 			assert.Contains(t, string(tests), "alertname: "+rule.Alert+"\n        exp_alerts:", "fires in a unit test")
 		})
 	}
-	assert.Contains(t, string(readme), "\n### Alerts\n")
 }
 
 // The dashboard keeps the rules of Grafana's provisioning, which has no schema to check it

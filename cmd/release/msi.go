@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -28,14 +30,70 @@ type installer struct {
 //go:embed msi/program.wxs
 var msiTemplate string
 
-// msiSource returns the source of the package of a program.
-func (p program) msiSource() ([]byte, error) {
-	t, err := template.New("program.wxs").Parse(msiTemplate)
+// msiFolder is a folder of a package below that of the program.
+type msiFolder struct {
+	ID, Name        string
+	Component, GUID string // of its files
+	Files           []string
+	Folders         []*msiFolder
+}
+
+// manualComponents are the components of the folders with pages and pictures, and how their
+// identifiers end.
+var manualComponents = map[string][2]string{
+	"gateway/manual":           {"Manual", "6"},
+	"gateway/manual/reference": {"Reference", "7"},
+	"test/browser/testdata":    {"Pictures", "8"},
+}
+
+var noIdentifier = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+// msiIdentifier returns the identifier of a file or folder by its path.
+func msiIdentifier(name string) string { return "Text_" + noIdentifier.ReplaceAllString(name, "_") }
+
+// add adds a file by its path to the folder, whose own path is given.
+func (f *msiFolder) add(own, name string, i installer) error {
+	folder, rest, deeper := strings.Cut(strings.TrimPrefix(name, own), "/")
+	if !deeper {
+		known, ok := manualComponents[strings.TrimSuffix(own, "/")]
+		if !ok {
+			return fmt.Errorf("%s: no component of the MSI has the files of its folder", name)
+		}
+		f.Component, f.GUID = known[0], i.Components+known[1]
+		f.Files = append(f.Files, name)
+		return nil
+	}
+	at := slices.IndexFunc(f.Folders, func(g *msiFolder) bool { return g.Name == folder })
+	if at < 0 {
+		at = len(f.Folders)
+		f.Folders = append(f.Folders, &msiFolder{ID: msiIdentifier(own + folder), Name: folder})
+	}
+	return f.Folders[at].add(own+folder+"/", own+folder+"/"+rest, i)
+}
+
+// msiSource returns the source of the package of a program that has these pages and pictures.
+func (p program) msiSource(texts []string) ([]byte, error) {
+	t, err := template.New("program.wxs").Funcs(template.FuncMap{"fileID": msiIdentifier}).Parse(msiTemplate)
 	if err != nil {
 		return nil, err
 	}
+	var root msiFolder
+	for _, name := range texts {
+		if err := root.add("", name, p.Installer); err != nil {
+			return nil, err
+		}
+	}
+	var components []string
+	for _, known := range manualComponents {
+		components = append(components, known[0])
+	}
+	slices.Sort(components)
 	var source bytes.Buffer
-	err = t.Execute(&source, p)
+	err = t.Execute(&source, struct {
+		program
+		Manual     []*msiFolder
+		Components []string
+	}{p, root.Folders, components})
 	return source.Bytes(), err
 }
 
@@ -84,7 +142,8 @@ func msi(ctx context.Context, p program, arch, version string, files map[string]
 	if err != nil {
 		return nil, err
 	}
-	source, err := p.msiSource()
+	texts := manualFiles(files)
+	source, err := p.msiSource(texts)
 	if err != nil {
 		return nil, err
 	}
@@ -94,14 +153,15 @@ func msi(ctx context.Context, p program, arch, version string, files map[string]
 	}
 	defer os.RemoveAll(dir)
 	staged := map[string][]byte{"program.wxs": source, "environment.idt": []byte(environmentTable)}
-	for _, name := range []string{p.Name + ".exe", p.Installer.Template, "README.md", "LICENSE.txt"} {
+	for _, name := range append(texts, p.Name+".exe", p.Installer.Template, front, "LICENSE.txt") {
 		if name != "" {
 			staged[name] = files[name].content
 		}
 	}
 	for name, content := range staged {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.WriteFile(path, content, 0o644), os.Chtimes(path, stamp, stamp)); err != nil {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644), os.Chtimes(path, stamp, stamp))
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/xml"
 	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,12 +34,20 @@ type component struct {
 	GUID string `xml:"Guid,attr"`
 }
 
+// msiFolders are the folders below that of the program.
+type msiFolders struct {
+	Name       string       `xml:"Name,attr"`
+	Components []component  `xml:"Component"`
+	Folders    []msiFolders `xml:"Directory"`
+}
+
 // msiProduct is what the tests look at of the package's source.
 type msiProduct struct {
 	UpgradeCode string         `xml:"UpgradeCode,attr"`
 	Actions     []customAction `xml:"CustomAction"`
 	Conditions  []string       `xml:"Condition"`
 	Components  []component    `xml:"Directory>Directory>Directory>Component"`
+	Folders     []msiFolders   `xml:"Directory>Directory>Directory>Directory"`
 	Sequence    []struct {
 		Action    string `xml:"Action,attr"`
 		Sequence  string `xml:"Sequence,attr"`
@@ -50,7 +60,7 @@ var programs = []program{gateway, engine}
 
 func sourceOfThePackage(t *testing.T, p program) (text string, source msiProduct) {
 	t.Helper()
-	raw, err := p.msiSource()
+	raw, err := p.msiSource(slices.Sorted(maps.Keys(pagesOfZip(t))))
 	require.NoError(t, err)
 	var parsed struct {
 		Product msiProduct `xml:"Product"`
@@ -100,6 +110,10 @@ func TestIdentifiersOfThePackageNeverChange(t *testing.T) {
 		_, p := sourceOfThePackage(t, c.program)
 		assert.Equal(t, c.upgrade, p.UpgradeCode)
 		assert.Equal(t, []component{{"Program", c.start + "1"}, {"Texts", c.start + "2"}, {"Path", c.start + "3"}, {"EventSource", c.start + "4"}, {"ServiceStop", c.start + "5"}}, p.Components)
+		assert.Equal(t, []msiFolders{
+			{"gateway", nil, []msiFolders{{"manual", []component{{"Manual", c.start + "6"}}, []msiFolders{{"reference", []component{{"Reference", c.start + "7"}}, nil}}}}},
+			{"test", nil, []msiFolders{{"browser", nil, []msiFolders{{"testdata", []component{{"Pictures", c.start + "8"}}, nil}}}}},
+		}, p.Folders)
 		codes := c.program.Installer
 		assert.Equal(t, c.ofVersion, codes.code("1.0.0", "amd64"))
 		assert.NotEqual(t, codes.code("1.0.0", "amd64"), codes.code("1.0.0", "arm64"))

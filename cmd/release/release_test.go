@@ -96,9 +96,11 @@ func TestTheZipOfTheEngine(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "adgateway-engine-v1.2.3-"+runtime.GOOS+"-"+runtime.GOARCH, name)
 	assert.ElementsMatch(t, []string{name + ".zip", name + ".cdx.json"}, slices.Collect(maps.Keys(built)))
+	pages := manualFiles(content)
+	assert.Contains(t, pages, "gateway/manual/cluster.md")
 	var others []string
 	for path := range content {
-		if !strings.HasPrefix(path, "licenses/") {
+		if !strings.HasPrefix(path, "licenses/") && !slices.Contains(pages, path) {
 			others = append(others, path)
 		}
 	}

@@ -552,7 +552,7 @@ func TestReadFilters(t *testing.T) {
 	record(t, l, "anna")
 	clock.add(time.Hour)
 	late := clock.now()
-	require.NoError(t, l.Refuse(Call{Operation: "ou.delete", Parameters: map[string]string{"OUPath": "OU=X"}}, Result{Code: "unauthenticated"}))
+	require.NoError(t, l.Refuse(Call{Operation: "ou.delete", RequestID: "r-7", Parameters: map[string]string{"OUPath": "OU=X", "Members": `CORP\berta, carl`}}, Result{Code: "unauthenticated"}))
 	require.NoError(t, l.Close())
 	for _, c := range []struct {
 		filter Filter
@@ -564,6 +564,9 @@ func TestReadFilters(t *testing.T) {
 		{Filter{Outcome: "refused"}, 1}, {Filter{Outcome: "DONE"}, 1}, {Filter{Outcome: "partial"}, 0},
 		{Filter{Operation: "ou.*"}, 1}, {Filter{Operation: "user.update"}, 1}, {Filter{Operation: "user"}, 0},
 		{Filter{Target: "g-anna"}, 1}, {Filter{Target: "ou=x"}, 1}, {Filter{Target: "ou=y"}, 0},
+		{Filter{Target: "R-7"}, 1}, {Filter{Target: "r-"}, 0},
+		{Filter{Target: "Berta B", Names: []string{"BERTA"}}, 1}, {Filter{Target: "Carl C", Names: []string{"carl"}}, 1}, {Filter{Target: "Berta B", Names: []string{"bert", "g-ann"}}, 0},
+		{Filter{Target: "Anna A", Names: []string{"nobody", "G-Anna"}}, 1}, {Filter{Names: []string{"nobody"}}, 2},
 	} {
 		got := 0
 		require.NoError(t, Read(file, nil, c.filter, func(*Record) error { got++; return nil }))

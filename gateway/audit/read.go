@@ -47,9 +47,13 @@ func (r *Record) Lines() []*Line {
 type Filter struct {
 	Since, Until time.Time
 	Who          string // part of the caller's name
-	Target       string // part of a DN, a GUID or the value of a parameter
+	Target       string // part of a DN, a GUID or the value of a parameter, or the id of the request
 	Outcome      string // exactly
 	Operation    string // a pattern such as "user.*"
+
+	// Names are other names of what Target stands for. Calls that name an object by one of
+	// them as a whole are about the target, too.
+	Names []string
 }
 
 // Read calls each with the records of a log that the filter selects, in the order in
@@ -137,7 +141,28 @@ func (f Filter) takes(r *Record) bool {
 	return holds(who, f.Who) &&
 		(f.Outcome == "" || strings.EqualFold(f.Outcome, r.outcome)) &&
 		(f.Operation == "" || operation) &&
-		(f.Target == "" || slices.ContainsFunc(r.about(), func(text string) bool { return holds(text, f.Target) }))
+		(f.Target == "" || strings.EqualFold(call.RequestID, f.Target) || slices.ContainsFunc(r.about(), f.concerns))
+}
+
+// concerns reports whether a text of a call is about the target.
+func (f Filter) concerns(text string) bool {
+	if holds(text, f.Target) {
+		return true
+	}
+	return len(f.Names) > 0 && slices.ContainsFunc(namesIn(text), func(name string) bool {
+		return slices.ContainsFunc(f.Names, func(other string) bool { return strings.EqualFold(name, other) })
+	})
+}
+
+// namesIn returns what a parameter may name: the whole, each part of a list, and an account
+// without its domain.
+func namesIn(text string) []string {
+	names := []string{text}
+	for _, part := range strings.Split(text, ",") {
+		part = strings.TrimSpace(part)
+		names = append(names, part, part[strings.LastIndexByte(part, '\\')+1:])
+	}
+	return names
 }
 
 func holds(text, part string) bool {
@@ -147,8 +172,8 @@ func holds(text, part string) bool {
 // about returns every text that says what the call was about.
 func (r *Record) about() []string {
 	texts := slices.Collect(maps.Values(r.Call().Parameters))
-	if r.Outcome != nil {
-		for _, o := range r.Outcome.Targets() {
+	for _, line := range r.Lines() {
+		for _, o := range line.Targets() {
 			texts = append(texts, o.GUID, o.DN)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"adgateway/gateway/schema"
@@ -114,6 +115,7 @@ type compiled struct {
 	secrets   []compiledSecret
 	hash      *passwordHash
 	networks  []netip.Prefix
+	used      *atomic.Int64 // see Store.used
 }
 
 type compiledSecret struct {
@@ -123,7 +125,7 @@ type compiledSecret struct {
 
 func (a *Account) compile() (*compiled, []error) {
 	c := &compiled{Account: a}
-	p := &Principal{ID: a.ID, Name: a.Name, Kind: a.Kind(), Dialect: a.Dialect, SecretsInQuery: a.InQuery}
+	p := &Principal{ID: a.ID, Name: a.Name, Kind: a.Kind(), Dialect: a.Dialect, SecretsInQuery: a.InQuery, Quota: a.Quota}
 	if a.Expires != nil {
 		p.Expires = *a.Expires
 	}

@@ -119,8 +119,7 @@ var verbs = [impacts]struct{ may, what string }{
 	Change:        {"disable, rename, move or take out of groups", "objects"},
 }
 
-// meter counts what an account does. It survives changes of the account, so that
-// reloading the file does not reset the counters.
+// meter counts what a caller does; see [Meters].
 type meter struct {
 	now      func() time.Time
 	limiter  atomic.Pointer[rate.Limiter]
@@ -128,7 +127,6 @@ type meter struct {
 	most     atomic.Int64              // maximum of concurrent requests
 	full     atomic.Pointer[allowance] // the rate, of all gateways together
 	gateways atomic.Int64              // that share it and the maximum; zero: not known yet
-	lastUse  atomic.Int64              // Unix seconds; zero for never
 
 	recalling sync.Mutex // held while a ledger is read
 

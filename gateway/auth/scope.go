@@ -153,7 +153,15 @@ type Principal struct {
 
 	Expires time.Time // zero: never
 
-	meter *meter // nil if nothing is counted
+	Quota     *Quota // of its own; nil: the default of everything
+	Uncounted bool   // no quota applies, not even the default
+
+	meter *meter // see [Meters.Of]; nil: nothing is counted
+}
+
+// Key identifies the caller in what is counted: accounts of the sandbox have no ID.
+func (p *Principal) Key() string {
+	return cmp.Or(p.ID, p.Kind+" "+p.Name)
 }
 
 // String names the principal in messages: "token 'portal'".

@@ -23,9 +23,8 @@ type StoreOptions struct {
 	File     File
 	Shared   Shared // has the accounts instead of the file, beside which only their last use is kept
 	Header   Header
-	Defaults Quota // for accounts without their own
-	Failures int   // failed logins of a name from an address before it is locked; zero means 5
-	Cost     Cost  // of password hashes; zero means StandardCost
+	Failures int  // failed logins of a name from an address before it is locked; zero means 5
+	Cost     Cost // of password hashes; zero means StandardCost
 	Now      func() time.Time
 	Poll     time.Duration // interval at which the file is checked for changes; zero means 250 ms
 	// Log receives log entries about the file, without secrets. Nil discards them.
@@ -61,12 +60,12 @@ type Store struct {
 	verifier *verifier
 	accounts atomic.Pointer[accounts]
 
-	mu     sync.Mutex        // held while loading; guards the following fields
-	meters map[string]*meter // by account ID
-	names  map[string]string // kind and name by ID; nil: not read yet
-	seen   os.FileInfo       // the file as last loaded
-	state  atomic.Pointer[storeState]
-	uses   uses
+	mu    sync.Mutex               // held while loading; guards the following fields
+	used  map[string]*atomic.Int64 // Unix seconds of the last use by account ID; zero for never
+	names map[string]string        // kind and name by ID; nil: not read yet
+	seen  os.FileInfo              // the file as last loaded
+	state atomic.Pointer[storeState]
+	uses  uses
 }
 
 // grace is how long the file may be unusable before everyone is rejected. An editor
@@ -89,6 +88,8 @@ type accounts struct {
 	limited  []*compiled            // those that expire
 	byID     map[string]*compiled
 	count    int
+
+	limitedGroups []string // that limits name
 }
 
 // tokenKey is the part of a digest that the look-up uses, whose duration may
@@ -113,20 +114,17 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	if o.Log == nil {
 		o.Log = func(bool, string, map[string]any) {}
 	}
-	if err := o.Defaults.check(); err != nil {
-		return nil, err
-	}
 	s := &Store{
 		options: o, guard: newGuard(o.Now, o.Failures), verifier: newVerifier(o.Now, o.Cost),
-		meters: map[string]*meter{}, uses: uses{path: o.File.Path + usesSuffix},
+		used: map[string]*atomic.Int64{}, uses: uses{path: o.File.Path + usesSuffix},
 	}
 	s.state.Store(&storeState{})
 	if err := s.read(); err != nil {
 		return nil, err
 	}
 	for id, at := range s.uses.load() {
-		if m := s.meters[id]; m != nil {
-			m.lastUse.Store(at)
+		if used := s.used[id]; used != nil {
+			used.Store(at)
 		}
 	}
 	return s, nil
@@ -246,16 +244,12 @@ func (s *Store) read() error {
 		return err
 	}
 	all, _ := document.compile() // Read has checked it
-	meters := map[string]*meter{}
+	used := map[string]*atomic.Int64{}
 	for _, c := range all {
-		m := s.meters[c.ID]
-		if m == nil {
-			m = newMeter(s.options.Now)
-		}
-		m.set(c.Quota.over(s.options.Defaults))
-		meters[c.ID], c.principal.meter = m, m
+		c.used = cmp.Or(s.used[c.ID], new(atomic.Int64))
+		used[c.ID] = c.used
 	}
-	s.meters = meters
+	s.used = used
 	s.accounts.Store(indexed(all))
 	s.state.Store(&storeState{})
 	fields := map[string]any{"tokens": len(document.Tokens), "users": len(document.Users)}
@@ -319,7 +313,9 @@ func indexed(all []*compiled) *accounts {
 		if c.Expires != nil {
 			ix.limited = append(ix.limited, c)
 		}
+		ix.limitedGroups = append(ix.limitedGroups, c.principal.Limits.Groups...)
 	}
+	ix.limitedGroups = uniqueGroups(ix.limitedGroups)
 	return ix
 }
 
@@ -371,7 +367,7 @@ func (s *Store) admit(c *compiled, client netip.Addr) (*Principal, error) {
 	case !c.allows(client):
 		return nil, unauthenticated(fmt.Sprintf("the %s was used from %s, which is in none of its networks", c.principal, client))
 	}
-	c.principal.meter.lastUse.Store(now.Unix())
+	c.used.Store(now.Unix())
 	return c.principal, nil
 }
 

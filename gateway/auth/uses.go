@@ -33,8 +33,8 @@ func (u *uses) load() map[string]int64 {
 func (s *Store) flush() {
 	s.mu.Lock()
 	used := map[string]int64{}
-	for id, m := range s.meters {
-		if at := m.lastUse.Load(); at != 0 {
+	for id, last := range s.used {
+		if at := last.Load(); at != 0 {
 			used[id] = at
 		}
 	}

@@ -80,6 +80,9 @@ func Of(a Announcement) []Object {
 
 // NameOfNew returns the distinguished name that an object to be created will have.
 func NameOfNew(shape *schema.Shape, object *ps.Intended) string {
+	if object.Name == "" { // of DNS
+		return object.Parent
+	}
 	kind := "CN="
 	if shape == schema.OU {
 		kind = "OU="

@@ -9,6 +9,7 @@ package changes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -89,12 +90,33 @@ func (r *Record) Identify(result *ps.Result) {
 	if len(r.Intent.Objects) == 0 || len(result.Changes) == 0 {
 		return
 	}
-	if object := &r.Intent.Objects[0]; object.GUID == "" && r.Intent.Effect == ps.EffectCreated {
-		object.GUID = result.Changes[0].GUID
-		if object.DN == "" {
-			object.DN = result.Changes[0].DN
+	object := &r.Intent.Objects[0]
+	if r.Intent.Effect != ps.EffectCreated || object.GUID != "" {
+		return
+	}
+	made := &result.Changes[0]
+	if object.GUID = made.GUID; object.DN == "" {
+		object.DN = made.DN
+	}
+	if len(result.Created) > 0 {
+		object.Names, object.Made = result.Created[0].Names, result.Created[0].Image
+	} else { // it was settled
+		object.Names = NamesIn(made.After)
+	}
+	if made.DN != "" && made.DN != object.DN { // of a DNS record, which is announced by its full name
+		object.Names = append(object.Names, made.DN)
+	}
+}
+
+// NamesIn returns the names in a record of an object, besides its distinguished name.
+func NamesIn(record map[string]json.RawMessage) (names []string) {
+	for _, member := range []string{"username", "samName", "userPrincipalName", "sid", "name", "computerName", "fqdn", "zoneName"} {
+		var name string
+		if _ = json.Unmarshal(record[member], &name); name != "" { // stays empty unless it is a text
+			names = append(names, name)
 		}
 	}
+	return names
 }
 
 // Undoing is a change that took this one back.

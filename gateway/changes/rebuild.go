@@ -78,7 +78,7 @@ func fromAudit(line *audit.Record) *Record {
 	}
 	r.Intent = ps.Intent{Effect: ps.EffectChanged, Server: outcome.Server}
 	for _, c := range outcome.Changes {
-		object := ps.Intended{GUID: c.GUID, DN: c.DN}
+		object := ps.Intended{GUID: c.GUID, DN: c.DN, Names: append(NamesIn(c.Before), NamesIn(c.After)...)}
 		switch {
 		case len(c.Before) == 0:
 			r.Intent.Effect = ps.EffectCreated

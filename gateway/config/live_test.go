@@ -73,7 +73,7 @@ func TestPrecedenceAndOrigins(t *testing.T) {
 	src := config.Sources{
 		Name: "f", Text: []byte("http:\n  listen: 127.0.0.1:1\nlog:\n  level: warn\nlimits:\n  bulkDelete: 3\n"),
 		Environment: []string{"PATH=/bin", "ADGATEWAY_HTTP_LISTEN=127.0.0.1:2", "adgateway_log_level=error", "ADGATEWAY_SANDBOX_LDIF=[a, b]",
-			"ADGATEWAY_ENGINE_KEY=internal", "ADGATEWAY_URL=http://x", "adgateway_token=x"},
+			"ADGATEWAY_ENGINE_KEY=internal", "ADGATEWAY_URL=http://x", "adgateway_token=x", "ADGATEWAY_CA_PATH=/x"},
 		Flags: []string{"http.listen=127.0.0.1:3"},
 		Amend: func(s *config.Settings, _ map[string]config.Origin) error {
 			s.Sandbox.Zones = append(s.Sandbox.Zones, "z")

@@ -156,11 +156,12 @@ func (r *reader) set(row Row, node *yaml.Node, line int) {
 // processes of the sandbox.
 var internal = []string{variablePrefix + "ENGINE_"}
 
-// Variables that are no settings either: they tell commands that call a gateway which
-// one, and with which token.
+// Variables that are no settings either: they tell commands and clients that call a gateway
+// which one, with which token, and whose certificates they trust.
 const (
-	URLVariable   = variablePrefix + "URL"
-	TokenVariable = variablePrefix + "TOKEN"
+	URLVariable    = variablePrefix + "URL"
+	TokenVariable  = variablePrefix + "TOKEN"
+	CAPathVariable = variablePrefix + "CA_PATH"
 )
 
 func (r *reader) environment(variables []string) {
@@ -173,7 +174,7 @@ func (r *reader) environment(variables []string) {
 	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
 		name = strings.ToUpper(name) // Windows ignores the case
-		if !strings.HasPrefix(name, variablePrefix) || name == URLVariable || name == TokenVariable ||
+		if !strings.HasPrefix(name, variablePrefix) || slices.Contains([]string{URLVariable, TokenVariable, CAPathVariable}, name) ||
 			slices.ContainsFunc(internal, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 			continue
 		}

@@ -3,8 +3,10 @@ package joblist_test
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -66,12 +68,15 @@ func check(t *testing.T, text []byte, format joblist.Format) {
 		require.NotZero(t, p.Line)
 		require.NotEmpty(t, p.Message)
 	}
-	units, problems := joblist.Order(list.Items, func(i int) joblist.Touch {
+	units, problems, circles := joblist.Order(list.Items, func(i int) joblist.Touch {
 		return joblist.Touch{Changes: []string{fmt.Sprint(i % 3)}, Uses: []string{fmt.Sprint(i % 5)}}
 	})
-	require.Len(t, units, len(list.Items))
-	for _, p := range problems {
+	for _, p := range slices.Concat(problems, circles) {
 		require.NotZero(t, p.Line)
+	}
+	if len(problems)+len(circles) == 0 {
+		require.Len(t, units, len(list.Items))
+		canRun(t, units)
 	}
 	if list.TotalProblems > 0 || format != joblist.CSV {
 		return
@@ -92,6 +97,47 @@ func check(t *testing.T, text []byte, format joblist.Format) {
 		}
 		require.Equal(t, item.ID, reread.Items[i].ID)
 		require.Equal(t, item.After, reread.Items[i].After)
+	}
+}
+
+// canRun fails unless every item can begin once those that it waits for have ended.
+func canRun(t *testing.T, units []joblist.Unit) {
+	ended := make([]bool, len(units))
+	for left, before := len(units), len(units)+1; left > 0 && left < before; {
+		before = left
+		for i, unit := range units {
+			if !ended[i] && !slices.ContainsFunc(unit.Before, func(k int) bool { return !ended[k] }) {
+				ended[i] = true
+				left--
+			}
+		}
+	}
+	require.NotContains(t, ended, false, "%v", units)
+}
+
+// TestOrderAtRandom: what After asks for can always be had, whatever the items touch.
+func TestOrderAtRandom(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		places := random.Perm(2 + random.IntN(7))
+		list := make([]joblist.Item, len(places))
+		for i, at := range places {
+			list[i] = joblist.Item{Line: i + 1, ID: fmt.Sprint(at)}
+			if at > 0 && random.IntN(3) > 0 {
+				list[i].After = append(list[i].After, fmt.Sprint(random.IntN(at))) // so that there is no circle
+			}
+		}
+		touched := make([]joblist.Touch, len(list))
+		for i := range touched {
+			touched[i] = joblist.Touch{Changes: []string{fmt.Sprint(random.IntN(3))}, Uses: []string{fmt.Sprint(random.IntN(4))}}
+		}
+		units, problems, circles := joblist.Order(list, func(i int) joblist.Touch { return touched[i] })
+		require.Empty(t, problems)
+		require.Empty(t, circles)
+		canRun(t, units)
+		for _, unit := range units {
+			require.Subset(t, unit.Before, unit.After)
+		}
 	}
 }
 

@@ -22,18 +22,20 @@ type Touch struct {
 // Order returns what each item waits for, in the order of the items: those that its
 // After names, and because of the objects that it touches items above it: items that
 // change the same object keep their order, and one that uses an object waits for its
-// last change. It takes time and space in proportion to what the items touch.
+// last change. Where After asks for the opposite of that, After wins. It takes time and
+// space in proportion to what the items touch.
 //
-// Problems are an id that is there twice, an After without its item, and items that wait
-// for each other; the first 1,000. With a problem the units are of no use.
-func Order(items []Item, touch func(i int) Touch) ([]Unit, []Problem) {
+// Problems are an id that is there twice, and an After without its item; circles are items
+// that come after each other, or after themselves. Of each there are the first 1,000. With
+// any, the units are of no use.
+func Order(items []Item, touch func(i int) Touch) (units []Unit, problems, circles []Problem) {
 	o := &order{items: items, byID: make(map[string]int, len(items)), byLower: map[string]int{}}
 	for i, item := range items {
 		if item.ID == "" {
 			continue
 		}
 		if first, twice := o.byID[item.ID]; twice {
-			o.wrong(i, "id", fmt.Sprintf("The item in line %d has the same id.", items[first].Line))
+			o.wrong(&o.problems, i, "id", fmt.Sprintf("The item in line %d has the same id.", items[first].Line))
 			continue
 		}
 		o.byID[item.ID] = i
@@ -41,22 +43,39 @@ func Order(items []Item, touch func(i int) Touch) ([]Unit, []Problem) {
 			o.byLower[lower] = i + 1
 		}
 	}
-	units, after := make([]Unit, len(items)), make([][]int, len(items))
+	after := make([][]int, len(items))
 	for i, item := range items {
 		after[i] = o.named(i, item.After)
 	}
+	if o.findCircles(after); len(o.problems)+len(o.circles) > 0 {
+		return nil, o.problems, o.circles
+	}
+	units = make([]Unit, len(items))
 	for i, before := range Waits(touch, after) {
 		units[i] = Unit{Item: i, After: after[i], Before: before}
 	}
-	o.circles(units)
-	return units, o.problems
+	return units, nil, nil
 }
 
-// Waits returns what each item waits for, as [Order] does, given what it waits for beside
-// those that touch the same objects.
+// Waits returns what each item waits for, as [Order] does, given what it comes after, in
+// which there is no circle.
 func Waits(touch func(i int) Touch, after [][]int) [][]int {
+	lines := make([]int, len(after))
+	for i := range lines {
+		lines[i] = i
+	}
+	waits := waitsIn(lines, touch, after)
+	if sequence := untangled(waits, after); sequence != nil {
+		waits = waitsIn(sequence, touch, after)
+	}
+	return waits
+}
+
+// waitsIn returns what each item waits for if those that touch an object keep the order of
+// a sequence.
+func waitsIn(sequence []int, touch func(i int) Touch, after [][]int) [][]int {
 	waits, objects := make([][]int, len(after)), objects{}
-	for i := range after {
+	for _, i := range sequence {
 		waits[i] = objects.before(i, touch(i), after[i])
 	}
 	return waits
@@ -104,11 +123,13 @@ type order struct {
 	byID     map[string]int
 	byLower  map[string]int // index + 1, by the id in lower case
 	problems []Problem
+	circles  []Problem
 }
 
-func (o *order) wrong(i int, field, message string) {
-	if len(o.problems) < mostProblems {
-		o.problems = append(o.problems, Problem{Line: o.items[i].Line, ID: o.items[i].ID, Field: field, Message: message})
+// wrong adds a problem of an item, unless there are enough.
+func (o *order) wrong(to *[]Problem, i int, field, message string) {
+	if len(*to) < mostProblems {
+		*to = append(*to, Problem{Line: o.items[i].Line, ID: o.items[i].ID, Field: field, Message: message})
 	}
 }
 
@@ -119,28 +140,28 @@ func (o *order) named(i int, ids []string) []int {
 		at, ok := o.byID[id]
 		switch {
 		case ok && at == i:
-			o.wrong(i, "after", "The item comes after itself. Remove its own id from After.")
+			o.wrong(&o.circles, i, "after", "The item comes after itself. Remove its own id from After.")
 		case ok:
 			found = append(found, at)
 		case o.byLower[strings.ToLower(id)] > 0:
-			o.wrong(i, "after", fmt.Sprintf("There is no item with the id %q. Did you mean %q?", id, o.items[o.byLower[strings.ToLower(id)]-1].ID))
+			o.wrong(&o.problems, i, "after", fmt.Sprintf("There is no item with the id %q. Did you mean %q?", id, o.items[o.byLower[strings.ToLower(id)]-1].ID))
 		default:
-			o.wrong(i, "after", fmt.Sprintf("There is no item with the id %q.", id))
+			o.wrong(&o.problems, i, "after", fmt.Sprintf("There is no item with the id %q.", id))
 		}
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
 }
 
-// circles finds items that wait for each other: what is left when those that wait for
-// none are removed, again and again. Of circles that wait for each other, one is told.
-func (o *order) circles(units []Unit) {
-	waiting := make([]int, len(units))
-	followers := make([][]int, len(units))
+// findCircles finds items that come after each other: what is left when those that come
+// after none are removed, again and again. Of circles with common items, one is told.
+func (o *order) findCircles(after [][]int) {
+	waiting := make([]int, len(after))
+	followers := make([][]int, len(after))
 	var free []int
-	for i, unit := range units {
-		waiting[i] = len(unit.Before)
-		for _, before := range unit.Before {
+	for i, all := range after {
+		waiting[i] = len(all)
+		for _, before := range all {
 			followers[before] = append(followers[before], i)
 		}
 		if waiting[i] == 0 {
@@ -158,18 +179,18 @@ func (o *order) circles(units []Unit) {
 	}
 	// Whoever still waits, waits for one who does: going from one to the next ends in a
 	// circle, or where an earlier walk came by.
-	walk := make([]int, len(units)) // in which one an item was met, from 1
-	for i := range units {
+	walk := make([]int, len(after)) // in which one an item was met, from 1
+	for i := range after {
 		var path []int
 		at := i
 		for waiting[at] > 0 && walk[at] == 0 {
 			walk[at] = i + 1
 			path = append(path, at)
-			next := slices.IndexFunc(units[at].Before, func(before int) bool { return waiting[before] > 0 })
-			at = units[at].Before[next]
+			next := slices.IndexFunc(after[at], func(before int) bool { return waiting[before] > 0 })
+			at = after[at][next]
 		}
 		if len(path) > 0 && walk[at] == i+1 {
-			o.circle(units, path[slices.Index(path, at):])
+			o.circle(path[slices.Index(path, at):])
 		}
 	}
 }
@@ -177,27 +198,18 @@ func (o *order) circles(units []Unit) {
 // longestCircle is how many items of a circle are named.
 const longestCircle = 10
 
-// circle tells of a circle, in which each item waits for the next.
-func (o *order) circle(units []Unit, path []int) {
+// circle adds a circle, in which each item comes after the next.
+func (o *order) circle(path []int) {
 	first := slices.Index(path, slices.Min(path))
 	path = slices.Concat(path[first:], path[:first])
 	var names []string
-	sameObject := false
-	for k, i := range path {
+	for _, i := range path {
 		names = append(names, o.name(i))
-		if !slices.Contains(units[i].After, path[(k+1)%len(path)]) {
-			sameObject = true
-		}
 	}
 	if len(names) > longestCircle {
 		names = append(names[:longestCircle], fmt.Sprintf("%d others", len(path)-longestCircle))
 	}
-	message := fmt.Sprintf("These items wait for each other: %s, %s. Remove one of their ids from After.", strings.Join(names, ", "), names[0])
-	if sameObject {
-		message = fmt.Sprintf("These items wait for each other: %s, %s. Items of one object run in the order of the lines: move the lines, or remove an id from After.",
-			strings.Join(names, ", "), names[0])
-	}
-	o.wrong(path[0], "after", message)
+	o.wrong(&o.circles, path[0], "after", fmt.Sprintf("These items wait for each other: %s, %s. Remove one of their ids from After.", strings.Join(names, ", "), names[0]))
 }
 
 func (o *order) name(i int) string {

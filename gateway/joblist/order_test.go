@@ -2,6 +2,7 @@ package joblist_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,9 +48,17 @@ func TestOrder(t *testing.T) {
 		"used":              {[]string{"-@~x", "-@x", "-@~x", "-@~x", "-@x", "-@~x"}, "[]/[] [0]/[] [1]/[] [1]/[] [1 2 3]/[] [4]/[]"},
 		"used and changed":  {[]string{"-@x", "-@~x,x", "-@~x,y", "-@y"}, "[]/[] [0]/[] [1]/[] [2]/[]"},
 		"no item":           {nil, ""},
+		// What After says wins over the order of the lines, and only where they differ.
+		"against the lines":     {[]string{"-:b@x", "b@x"}, "[1]/[1] []/[]"},
+		"used before it is":     {[]string{"-:b@~x", "b@x"}, "[1]/[1] []/[]"},
+		"a line between":        {[]string{"-:c@x", "-@x", "c@x"}, "[2]/[2] [0]/[] []/[]"},
+		"others keep theirs":    {[]string{"-:c@x", "-@y", "c@x,y", "-@x", "-@y"}, "[2]/[2] []/[] [1]/[] [0]/[] [2]/[]"},
+		"without need":          {[]string{"-:c@x", "-@x", "c@y"}, "[2]/[2] [0]/[] []/[]"},
+		"against it, by others": {[]string{"-:b", "b:c@x", "c@x"}, "[1]/[1] [2]/[2] []/[]"},
 	} {
-		units, problems := joblist.Order(items(c.items...))
+		units, problems, circles := joblist.Order(items(c.items...))
 		assert.Empty(t, problems, name)
+		assert.Empty(t, circles, name)
 		var got []string
 		for i, unit := range units {
 			assert.Equal(t, i, unit.Item)
@@ -61,23 +70,23 @@ func TestOrder(t *testing.T) {
 
 func TestOrderThatCannotBe(t *testing.T) {
 	for name, c := range map[string]struct {
-		items []string
-		want  []joblist.Problem
+		items  []string
+		circle bool
+		want   []joblist.Problem
 	}{
-		"id twice": {[]string{"a", "b", "a"}, []joblist.Problem{{Line: 4, ID: "a", Field: "id", Message: "The item in line 2 has the same id."}}},
-		"no item":  {[]string{"a:c"}, []joblist.Problem{{Line: 2, ID: "a", Field: "after", Message: `There is no item with the id "c".`}}},
-		"case":     {[]string{"a", "b:A"}, []joblist.Problem{{Line: 3, ID: "b", Field: "after", Message: `There is no item with the id "A". Did you mean "a"?`}}},
-		"itself":   {[]string{"a:a"}, []joblist.Problem{{Line: 2, ID: "a", Field: "after", Message: "The item comes after itself. Remove its own id from After."}}},
-		"circle": {[]string{"d:c", "b:a", "c:b", "a:c", "e:d"}, []joblist.Problem{{Line: 3, ID: "b", Field: "after",
+		"id twice": {[]string{"a", "b", "a"}, false, []joblist.Problem{{Line: 4, ID: "a", Field: "id", Message: "The item in line 2 has the same id."}}},
+		"no item":  {[]string{"a:c"}, false, []joblist.Problem{{Line: 2, ID: "a", Field: "after", Message: `There is no item with the id "c".`}}},
+		"case":     {[]string{"a", "b:A"}, false, []joblist.Problem{{Line: 3, ID: "b", Field: "after", Message: `There is no item with the id "A". Did you mean "a"?`}}},
+		"itself":   {[]string{"a:a"}, true, []joblist.Problem{{Line: 2, ID: "a", Field: "after", Message: "The item comes after itself. Remove its own id from After."}}},
+		"circle": {[]string{"d:c", "b:a", "c:b", "a:c", "e:d"}, true, []joblist.Problem{{Line: 3, ID: "b", Field: "after",
 			Message: `These items wait for each other: "b" (line 3), "a" (line 5), "c" (line 4), "b" (line 3). Remove one of their ids from After.`}}},
-		"against the lines": {[]string{"-:b@x", "b@x"}, []joblist.Problem{{Line: 2, Field: "after",
-			Message: `These items wait for each other: line 2, "b" (line 3), line 2. Items of one object run in the order of the lines: move the lines, or remove an id from After.`}}},
-		"two circles": {[]string{"a:b", "b:a", "c:d", "d:c"}, []joblist.Problem{
+		"two circles": {[]string{"a:b", "b:a", "c:d", "d:c"}, true, []joblist.Problem{
 			{Line: 2, ID: "a", Field: "after", Message: `These items wait for each other: "a" (line 2), "b" (line 3), "a" (line 2). Remove one of their ids from After.`},
 			{Line: 4, ID: "c", Field: "after", Message: `These items wait for each other: "c" (line 4), "d" (line 5), "c" (line 4). Remove one of their ids from After.`}}},
 	} {
-		_, problems := joblist.Order(items(c.items...))
-		assert.Equal(t, c.want, problems, name)
+		_, problems, circles := joblist.Order(items(c.items...))
+		assert.Equal(t, c.want, slices.Concat(problems, circles), name)
+		assert.Equal(t, c.circle, len(circles) > 0, name)
 	}
 }
 
@@ -95,22 +104,31 @@ func many(n int) ([]joblist.Item, func(int) joblist.Touch) {
 	}
 }
 
-// 20,000 items on one object and in one chain, and the same as a circle.
+// 20,000 items on one object and in one chain, the same against the lines, and as a circle.
 func TestOrderOfManyItems(t *testing.T) {
 	list, object := many(20_000)
-	units, problems := joblist.Order(list, object)
-	assert.Empty(t, problems)
+	units, _, _ := joblist.Order(list, object)
 	for i, unit := range units {
 		assert.LessOrEqual(t, len(unit.Before), 2, "%d", i)
 	}
-	list[0].After = []string{"id19999"}
-	_, problems = joblist.Order(list, object)
-	if assert.NotEmpty(t, problems) {
-		assert.LessOrEqual(t, len(problems[0].Message), 500)
+	for i := range list {
+		list[i].After = []string{fmt.Sprint("id", i+1)}
+	}
+	list[len(list)-1].After = nil
+	units, problems, circles := joblist.Order(list, object)
+	assert.Empty(t, problems)
+	assert.Empty(t, circles)
+	for i, unit := range units[:len(units)-1] {
+		assert.Contains(t, unit.Before, i+1)
+	}
+	list[len(list)-1].After = []string{"id0"}
+	_, _, circles = joblist.Order(list, object)
+	if assert.NotEmpty(t, circles) {
+		assert.LessOrEqual(t, len(circles[0].Message), 500)
 	}
 	for i := range list {
 		list[i].After = []string{"none"}
 	}
-	_, problems = joblist.Order(list, object)
+	_, problems, _ = joblist.Order(list, object)
 	assert.Len(t, problems, 1000)
 }

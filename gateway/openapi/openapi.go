@@ -348,14 +348,15 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 		all.Set("200", file(op))
 	default:
 		for status, text := range b.successes(op) {
-			all.Set(status, answer(text, b.envelope(op), tagOf(op)...))
+			all.Set(status, answer(text, b.envelope(op), headersOfSuccess(op, status)...))
 		}
 	}
 	if honours(op, ops.IfNoneMatch) && !op.Effect.Writes() {
 		all.Set("304", unchanged())
 	}
-	byStatus, names := map[int][]string{}, map[int][]string{}
+	byStatus, names, waits := map[int][]string{}, map[int][]string{}, map[int]bool{}
 	for _, code := range codes(op) {
+		waits[code.Status()] = waits[code.Status()] || code.Waits()
 		names[code.Status()] = append(names[code.Status()], string(code))
 		byStatus[code.Status()] = append(byStatus[code.Status()], fmt.Sprintf("`%s`: %s", code, code.Doc()))
 	}
@@ -364,12 +365,12 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 			continue // a success with warnings
 		}
 		if status == schema.Partial.Status() {
-			all.Set(fmt.Sprint(status), answer(strings.Join(lines, "\n\n"), b.partialEnvelope(op)))
+			all.Set(fmt.Sprint(status), answer(strings.Join(lines, "\n\n"), b.partialEnvelope(op), headersOfSuccess(op, "207")...))
 			continue
 		}
 		name := strings.Join(names[status], ".")
 		if b.answers[name] == nil {
-			b.answers[name] = answer(strings.Join(lines, "\n\n"), ref("Error"), headersOf(status)...)
+			b.answers[name] = answer(strings.Join(lines, "\n\n"), ref("Error"), headersOf(status, waits[status])...)
 		}
 		all.Set(fmt.Sprint(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + name})
 	}
@@ -390,8 +391,10 @@ func (b *builder) successes(op *ops.Operation) map[string]string {
 		return map[string]string{"200": "Done."}
 	case op.Accepted:
 		return map[string]string{"202": "Accepted: the work goes on. Location has where to look."}
-	case !op.Effect.Creates():
+	case !op.Creates():
 		return map[string]string{"200": "Done."}
+	case op.Makes:
+		return map[string]string{"201": "Created.", "200": "Changed, or so already; or a dry run."}
 	case op.Unchanged != "":
 		return map[string]string{"201": "Created.", "200": "It was so already, and nothing was changed; or a dry run."}
 	default:
@@ -428,7 +431,7 @@ func codes(op *ops.Operation) []schema.Code {
 func answer(text string, body *openapi3.SchemaRef, more ...string) *openapi3.ResponseRef {
 	r := openapi3.NewResponse().WithDescription(text).WithContent(openapi3.NewContentWithJSONSchemaRef(body))
 	r.Headers = openapi3.Headers{}
-	for _, name := range append([]string{requestID, "X-Engine", directoryServer}, more...) {
+	for _, name := range append([]string{requestID, xEngine, directoryServer}, more...) {
 		r.Headers[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
 	}
 	return &openapi3.ResponseRef{Value: r}
@@ -436,33 +439,66 @@ func answer(text string, body *openapi3.SchemaRef, more ...string) *openapi3.Res
 
 const (
 	requestID       = "X-Request-Id"
+	xEngine         = "X-Engine"
 	directoryServer = "X-Directory-Server"
 	retryAfter      = "Retry-After"
 	challenge       = "WWW-Authenticate"
 	entityTag       = "ETag"
+	changeID        = "X-Change-Id"
+	dryRun          = "X-Dry-Run"
+	location        = "Location"
+	replayed        = "Idempotency-Replayed"
+	replayedCall    = "Idempotency-Request"
 )
 
-func headersOf(status int) []string {
+// headersOf returns the headers of failures with a status, of which some say when to try again.
+func headersOf(status int, waits bool) []string {
+	var names []string
 	switch status {
 	case http.StatusUnauthorized:
-		return []string{challenge}
+		names = append(names, challenge)
 	case http.StatusPreconditionFailed:
-		return []string{entityTag}
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return []string{retryAfter}
-	default:
-		return nil
+		names = append(names, entityTag)
 	}
+	if waits {
+		names = append(names, retryAfter)
+	}
+	return names
+}
+
+// headersOfSuccess returns the headers that a success of a row can have.
+func headersOfSuccess(op *ops.Operation, status string) []string {
+	names := tagOf(op)
+	if !op.Effect.Writes() {
+		return names
+	}
+	names = append(names, replayed, replayedCall)
+	if op.Accepted {
+		return append(names, location)
+	}
+	if op.Reply.Shape == schema.Job {
+		return names // what the job changes is in the history, and not the job
+	}
+	names = append(names, changeID)
+	if status == "200" && op.Protocol == nil {
+		names = append(names, dryRun)
+	}
+	return names
 }
 
 func headers() openapi3.Headers {
 	all := openapi3.Headers{}
 	for name, text := range map[string]string{
 		requestID:       "The id of the request, the client's where it sent one. It leads to the lines in the log and in the audit.",
-		"X-Engine":      "What answered: powershell, or sandbox for the simulated domain.",
+		xEngine:         "What answered: powershell, or sandbox for the simulated domain.",
 		directoryServer: "The domain controller or DNS server that was asked, where one was.",
 		retryAfter:      "Seconds after which another try makes sense.",
 		challenge:       "The challenge.",
+		changeID:        "The id of the change in the history, where something was changed and a history is kept.",
+		dryRun:          "true for a dry run, so that nothing takes it for the act.",
+		location:        "Where to look for what has become of it.",
+		replayed:        "true if an earlier call with the same Idempotency-Key has had this answer, and the call was not run again.",
+		replayedCall:    "The id of that earlier request.",
 		entityTag:       "Identifies the state of the record, for If-Match and If-None-Match.",
 	} {
 		value := openapi3.NewStringSchema()

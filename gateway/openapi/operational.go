@@ -12,13 +12,16 @@ const monitoring = "monitoring"
 // operational adds the endpoints that are no rows of the table.
 func (b *builder) operational(document *openapi3.T) {
 	document.Tags = append(document.Tags, &openapi3.Tag{Name: monitoring, Description: "State and figures of the gateway itself"})
-	check := openapi3.NewObjectSchema()
+	check := openapi3.NewObjectSchema().WithoutAdditionalProperties()
 	check.WithProperty("name", openapi3.NewStringSchema())
 	check.WithProperty("ok", openapi3.NewBoolSchema())
 	check.WithProperty("degraded", described(openapi3.NewBoolSchema(), "Something is wrong that does not hinder"))
 	check.WithProperty("reason", described(openapi3.NewStringSchema(), "Only with the scope ops:read"))
 	check.Required = []string{"name", "ok"}
 	checks := b.plainList("Check", check)
+	version := texts("version", "commit", "built", "go", "engine")
+	version.WithProperty("features", described(openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()), "What an older gateway would not honour"))
+	version.Required = append(version.Required, "features")
 	for _, e := range []struct {
 		path, id, summary string
 		answers           map[int]*openapi3.SchemaRef
@@ -29,12 +32,16 @@ func (b *builder) operational(document *openapi3.T) {
 		{"/readyz", "ready", "Reports whether requests would be served, check by check.",
 			map[int]*openapi3.SchemaRef{http.StatusOK: checks, http.StatusServiceUnavailable: checks}, "", true},
 		{"/version", "version", "Tells the version of the program.",
-			map[int]*openapi3.SchemaRef{http.StatusOK: b.plainList("Version", texts("version", "commit", "built", "go", "engine"))}, "", true},
+			map[int]*openapi3.SchemaRef{http.StatusOK: b.plainList("Version", version)}, "", true},
 		{"/metrics", "metrics", "Figures for Prometheus.", map[int]*openapi3.SchemaRef{http.StatusOK: openapi3.NewStringSchema().NewRef()}, "text/plain", false},
 	} {
 		o := &openapi3.Operation{OperationID: "monitoring." + e.id, Summary: e.summary, Tags: []string{monitoring}, Responses: openapi3.NewResponsesWithCapacity(2)}
 		for status, body := range e.answers {
 			r := openapi3.NewResponse().WithDescription(http.StatusText(status))
+			r.Headers = openapi3.Headers{}
+			for _, name := range []string{requestID, xEngine} {
+				r.Headers[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
+			}
 			if e.media != "" {
 				r.Content = openapi3.NewContentWithSchemaRef(body, []string{e.media})
 			} else {
@@ -62,7 +69,7 @@ func (b *builder) plainList(name string, record *openapi3.Schema) *openapi3.Sche
 	return b.define(name+"List", func() *openapi3.Schema {
 		items := openapi3.NewArraySchema()
 		items.Items = record.NewRef()
-		s := openapi3.NewObjectSchema()
+		s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
 		s.WithProperty("output", openapi3.NewStringSchema())
 		s.WithProperty("result", items)
 		s.Required = []string{"output", "result"}

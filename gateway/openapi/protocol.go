@@ -48,7 +48,7 @@ func (b *builder) foreign(op *ops.Operation, o *openapi3.Operation) {
 // foreignResponses returns the answers of a row that speaks a protocol of others.
 func (b *builder) foreignResponses(op *ops.Operation) *openapi3.Responses {
 	p, all := op.Protocol, openapi3.NewResponsesWithCapacity(16)
-	done := answer("Done.", nil)
+	done := answer("Done.", nil, headersOfSuccess(op, fmt.Sprint(p.Status))...)
 	done.Value.Content = nil
 	if p.Output != nil {
 		output, example := schemaOf(p.Output)
@@ -56,7 +56,7 @@ func (b *builder) foreignResponses(op *ops.Operation) *openapi3.Responses {
 		done.Value.Content[p.Media].Example = example
 	}
 	all.Set(fmt.Sprint(p.Status), done)
-	lines, own := map[int][]string{}, map[int]any{}
+	lines, own, waits := map[int][]string{}, map[int]any{}, map[int]bool{}
 	for _, code := range append(codes(op), schema.NotAcceptable) {
 		status := code.Status()
 		if p.Refusal != nil {
@@ -64,10 +64,11 @@ func (b *builder) foreignResponses(op *ops.Operation) *openapi3.Responses {
 			status, form = p.Refusal(code, "")
 			own[status] = form
 		}
+		waits[status] = waits[status] || code.Waits()
 		lines[status] = append(lines[status], fmt.Sprintf("`%s`: %s", code, code.Doc()))
 	}
 	for _, status := range slices.Sorted(maps.Keys(lines)) {
-		refused := answer(strings.Join(lines[status], "\n\n"), ref("Error"), headersOf(status)...)
+		refused := answer(strings.Join(lines[status], "\n\n"), ref("Error"), headersOf(status, waits[status])...)
 		if form := own[status]; form != nil {
 			refusal, example := schemaOf(form)
 			refused.Value.Content = openapi3.NewContentWithJSONSchema(refusal)

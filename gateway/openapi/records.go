@@ -87,7 +87,7 @@ func (b *builder) output(f *schema.Field) *openapi3.Schema {
 		s.Type = &openapi3.Types{"array"}
 		s.Items = b.object(f.Of).NewRef()
 	case schema.ValueField:
-		return described(&openapi3.Schema{}, f.Doc)
+		return described(&openapi3.Schema{Nullable: b.V30}, f.Doc) // in 3.1 what has no type may be null
 	}
 	for _, value := range b.words(f) {
 		s.Enum = append(s.Enum, value)
@@ -140,6 +140,16 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	name := strings.TrimPrefix(record.Ref, "#/components/schemas/")
 	if op.Local && op.Reply.Mark == ops.List {
 		return b.local(op, name, record)
+	}
+	if op.Reply.Mark == ops.List && op.Effect.Writes() {
+		return b.define(name+"ListChange", func() *openapi3.Schema {
+			s := b.envelopeOf(record, 0, -1)
+			if b.Classic {
+				b.nullable(s.Properties["result"].Value) // of a dry run
+			}
+			s.Properties["plan"] = b.define("Plan", b.plan)
+			return s
+		})
 	}
 	if op.Reply.Mark == ops.List {
 		if op.Param(ops.LimitName) != nil {

@@ -40,7 +40,7 @@ var delegationRows = []*Operation{
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.Delegation, Single},
 		Settle:  Settle{Script: "Confirm-GatewayDelegation"},
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.NotEmpty, schema.Unprocessable},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.NotEmpty, schema.Unprocessable},
 		Subject: delegationSubject,
 		Success: "The {subject} to '{NameServer}' was created.",
 	},
@@ -57,7 +57,7 @@ var delegationRows = []*Operation{
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.Delegation, List},
 		Settle:  Settle{Script: "Confirm-GatewayDelegation"},
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable},
 		Subject: delegationSubject,
 		Success: "The {subject} was removed: {records}.",
 	},
@@ -67,7 +67,7 @@ var delegatingZone = Param{Name: zoneParam, Kind: schema.Zone, Required: true, D
 
 // childName returns the parameter for the name that is delegated.
 func childName(example string) Param {
-	return Param{Name: childParam, Kind: schema.ChildZone, Required: true, Example: example, Doc: "The name: relative to the zone, or a full name inside it."}
+	return Param{Name: childParam, Kind: schema.ChildZone, Required: true, Example: example, Doc: "The name: relative to the zone, or a full name inside it, which ends with the zone's name or with a dot."}
 }
 
 // delegationFits rejects names that are too long together with the zone.

@@ -86,7 +86,7 @@ var historyRows = []*Operation{
 
 // The filters of changes.
 var (
-	aboutObject = Param{Name: "Object", Kind: schema.Identity, Unsent: true, Doc: "Changes of this object: its GUID, distinguished name or account, or the full name of a DNS record."}
+	aboutObject = Param{Name: "Object", Kind: schema.Identity, Unsent: true, Doc: "Changes of this object, by a name that it had before or has after: its GUID, SID, distinguished name, account, UPN or name; of DNS a zone, or the name of a record."}
 	byOperation = Param{Name: "Operation", Kind: schema.Word, Unsent: true, Example: "user.update", Doc: "Changes by this operation, or by all of a resource."}
 	byCaller    = Param{Name: "Caller", Kind: schema.Word, Unsent: true, Doc: "Changes by this credential."}
 	ofOutcome   = Param{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"), Unsent: true, Doc: "Changes that ended so."}

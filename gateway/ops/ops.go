@@ -58,6 +58,8 @@ type Operation struct {
 	Takes []string
 	// Answers are the media types of the answer, if it is not an envelope.
 	Answers []string
+	// Makes reports that an update makes the object where there is none, which is 201.
+	Makes bool
 	// Accepted reports that the work goes on after a success, which is 202.
 	Accepted bool
 
@@ -81,6 +83,9 @@ type Operation struct {
 	// Unchanged is the sentence when the script had nothing to change.
 	Unchanged string
 }
+
+// Creates reports whether a success may be that an object was made.
+func (op *Operation) Creates() bool { return op.Effect.Creates() || op.Makes }
 
 // Effect is what an operation does to its target.
 type Effect uint8

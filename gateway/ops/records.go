@@ -18,6 +18,10 @@ const (
 	ttlParam     = "TimeToLive"
 )
 
+// ownerDoc says how a name is read.
+const ownerDoc = "The owner name: relative to the zone, or a full name inside it; @ is the zone itself. " +
+	"A name that ends with the zone's name is a full one, and so is one that ends with a dot."
+
 // recordRows returns the operations of every type of records.
 func recordRows() []*Operation {
 	rows := []*Operation{recordList}
@@ -104,10 +108,14 @@ func (r recordType) article() string {
 }
 
 func (r recordType) get() *Operation {
+	codes := []schema.Code{schema.NotFound, schema.Conflict}
+	if len(r.Fields) > 1 || r.Address { // not all of what identifies one is required
+		codes = append(codes, schema.Ambiguous)
+	}
 	return r.row("get", r.Row, Operation{
 		Summary: "Finds one " + r.Name + " record.", Effect: Read,
 		Params: r.identity(false), Rules: r.rules(schema.NotFound), Script: "Get-GatewayRecord",
-		Fails: r.fails(schema.NotFound, schema.Conflict),
+		Fails: codes,
 	})
 }
 
@@ -162,7 +170,7 @@ func (r recordType) create() *Operation {
 	return r.row("create", r.Row+5, Operation{
 		Summary: "Creates " + r.article() + ".", Method: http.MethodPost, Scope: auth.DNSWrite, Effect: Create,
 		Params: params, Rules: r.rules(schema.Unprocessable), Script: "New-GatewayRecord",
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable, schema.Partial},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Success: "The {subject} was created{also}.",
 	})
 }
@@ -175,7 +183,7 @@ func (r recordType) remove() *Operation {
 	return r.row("delete", r.Row+6, Operation{
 		Summary: "Removes one " + r.Name + " record.", Method: http.MethodDelete, Scope: auth.DNSDelete, Effect: Delete,
 		Params: zoneRequired(params, r.Reverse), Rules: r.rules(schema.NotFound), Script: "Remove-GatewayRecord",
-		Fails:   r.fails(schema.NotFound, schema.Conflict, schema.Protected, schema.Partial),
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Success: "The {subject} was removed{also}.",
 	})
 }
@@ -196,24 +204,16 @@ func (r recordType) change() *Operation {
 	return r.row("change", r.Change, Operation{
 		Summary: "Changes one " + r.Name + " record.", Method: http.MethodPut, Scope: auth.DNSWrite, Effect: Update,
 		Params: params, Rules: append(r.rules(schema.Unprocessable), somethingNew(r)), Script: "Set-GatewayRecord",
-		Fails:     r.fails(schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable, schema.Partial),
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Success:   "The {subject} was changed.",
 		Unchanged: "The {subject} is so already; nothing was changed.",
 	})
 }
 
-// fails adds what only types of several fields fail with.
-func (r recordType) fails(codes ...schema.Code) []schema.Code {
-	if len(r.Fields) > 1 || r.Address {
-		codes = append(codes, schema.Ambiguous)
-	}
-	return codes
-}
-
 // identity returns the parameters that identify a record, or describe a new one. The
 // kinds keep a trailing dot, because the scripts complete names from the zone.
 func (r recordType) identity(isNew bool) []Param {
-	owner := Param{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: !r.Reverse, Example: r.Example, Doc: "The owner name: relative to the zone, or a full name inside it; @ is the zone itself."}
+	owner := Param{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: !r.Reverse, Example: r.Example, Doc: ownerDoc}
 	zone := Param{Name: zoneParam, Kind: schema.Zone, Required: !r.Reverse && (isNew || !r.Address), Example: r.Zone, Doc: "The zone."}
 	if isNew {
 		owner.Kind, owner.Example = schema.NewOwner, r.Another
@@ -287,7 +287,7 @@ var recordSetRows = []*Operation{
 	{
 		ID: "recordSet.put", Row: 272, Summary: "Makes a set of records exactly what is given; creates it if there is none.",
 		Method: http.MethodPut, Path: "/api/DnsRecordSet",
-		Scope: auth.DNSWrite, Effect: Update,
+		Scope: auth.DNSWrite, Effect: Update, Makes: true,
 		Params: append(recordSetParams(schema.NewOwner),
 			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: auth.DNSDelete, Doc: "The values, as the answer's data shows them."},
 			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the set, else that of the zone.", Example: "3600"},
@@ -298,7 +298,7 @@ var recordSetRows = []*Operation{
 		Lane:      ps.DNS,
 		Reply:     Reply{schema.RecordSet, Single},
 		Settle:    settleSet,
-		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable, schema.Partial},
+		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Subject:   recordSetSubject,
 		Success:   "The {subject} is as given now.",
 		Unchanged: "The {subject} is so already; nothing was changed.",
@@ -313,7 +313,7 @@ var recordSetRows = []*Operation{
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.RecordSet, Single},
 		Settle:  settleSet,
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Partial},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Subject: recordSetSubject,
 		Success: "The {subject} was removed.",
 	},
@@ -325,7 +325,7 @@ const recordSetSubject = "set of {Type} records '{DNS_HostName}' in zone '{ZoneN
 func recordSetParams(owner schema.Kind) []Param {
 	return []Param{
 		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
-		{Name: ownerParam, Arg: "Name", Kind: owner, Required: true, Example: "web1", Doc: "The owner name: relative to the zone, or a full name inside it; @ is the zone itself."},
+		{Name: ownerParam, Arg: "Name", Kind: owner, Required: true, Example: "web1", Doc: ownerDoc},
 		{Name: "Type", Kind: schema.WritableType, Required: true, Example: "A", Doc: "The type of the records."},
 	}
 }

@@ -23,8 +23,6 @@ type Undo struct {
 	Covers func(d Done, c ps.IntendedChange) bool
 	// Calls returns the calls that take back what was announced, in order.
 	Calls func(d Done) []Undoing
-	// Empty reports that what was created must still be empty.
-	Empty bool
 }
 
 // Done is a change that was made.
@@ -158,9 +156,9 @@ var undos = map[string]Undo{
 	"recordSet.put":    {Rows: []string{"recordSet.put", "recordSet.delete"}, Calls: undoSet, Loss: stampLost},
 	"recordSet.delete": {Rows: []string{"recordSet.put"}, Calls: undoSet, Loss: stampLost},
 
-	"reverseZone.create": emptyZone("reverseZone.delete", "NetworkIDOrZoneName", nil),
+	"reverseZone.create": emptyZone("reverseZone.delete", "NetworkIDOrZoneName", "NetworkID", nil),
 	"reverseZone.delete": zoneBack("reverseZone.create"),
-	"lookupZone.create":  emptyZone("lookupZone.delete", zoneParam, Given{"Force": "false"}),
+	"lookupZone.create":  emptyZone("lookupZone.delete", zoneParam, zoneParam, Given{"Force": "false"}),
 	"lookupZone.update":  restored("lookupZone.update", sameZone),
 	"lookupZone.delete":  zoneBack("lookupZone.create"),
 	"zone.setAging":      restored("zone.setAging", sameZone),
@@ -193,9 +191,7 @@ func called(row string, given func(Done) Given) Undo {
 
 // removed is the undo of a create: the removal of what has the same GUID.
 func removed(row, param string) Undo {
-	undo := called(row, func(d Done) Given { return Given{param: d.object().GUID} })
-	undo.Empty = true
-	return undo
+	return called(row, func(d Done) Given { return Given{param: d.object().GUID} })
 }
 
 // renamed is the undo of a rename, by the row itself. attribute is announced with the name

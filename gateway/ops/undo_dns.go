@@ -181,14 +181,12 @@ func sameZone(d Done) Given { return Given{zoneParam: d.Texts[zoneParam]} }
 
 // emptyZone is the undo of the creation of a zone, which must have nothing but its own
 // records.
-func emptyZone(row, param string, more Given) Undo {
-	undo := called(row, func(d Done) Given {
-		given := Given{param: d.object().DN}
+func emptyZone(row, param, created string, more Given) Undo {
+	return called(row, func(d Done) Given {
+		given := Given{param: d.Texts[created]}
 		maps.Copy(given, more)
 		return given
 	})
-	undo.Empty = true
-	return undo
 }
 
 // zoneBack is the undo of the removal of a zone: it is created again, with its records.

@@ -123,9 +123,9 @@ var zoneRows = []*Operation{
 		Method: http.MethodPut, Path: "/api/DnsLookupZone/{ZoneName}",
 		Scope: auth.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
-			forwardZone,
+			existingForwardZone,
 			{Name: "ReplicationScope", Kind: zoneScope, Doc: "Where the zone is stored. It cannot be moved between the directory and a file."},
-			{Name: "DynamicUpdate", Kind: dynamicUpdate, Example: "Secure", Doc: "The updates that the zone accepts."},
+			{Name: "DynamicUpdate", Kind: dynamicUpdate, Example: "None", Doc: "The updates that the zone accepts."},
 		},
 		Rules:     []Rule{secureInDirectory},
 		Script:    "Set-GatewayZone",
@@ -142,8 +142,8 @@ var zoneRows = []*Operation{
 		Method: http.MethodDelete, Path: "/api/DnsLookupZone/{ZoneName}",
 		Scope: auth.DNSDelete, Effect: Delete, Extent: "records",
 		Params: []Param{
-			forwardZone,
-			{Name: "Force", Kind: schema.Bool, Default: "false", Classic: "true", Audited: true, Doc: "Remove the zone although it has records besides its SOA and name servers."},
+			existingForwardZone,
+			{Name: "Force", Kind: schema.Bool, Default: "false", Classic: "true", Audited: true, Example: "true", Doc: "Remove the zone although it has records besides its SOA and name servers."},
 		},
 		Script: "Remove-GatewayZone", Fixed: inForm("Zone"),
 		Lane:    ps.DNS,
@@ -158,6 +158,8 @@ var zoneRows = []*Operation{
 var (
 	anyZone     = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.Zone, Required: true, Doc: "The zone."}
 	forwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true, Example: "lab2.example", Doc: "The zone."}
+	// The example is a zone that the sandbox has.
+	existingForwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true, Example: "shop.example", Doc: "The zone."}
 
 	zoneScope     = schema.OneOf("Domain, Forest and Legacy are in the directory; in any case.", "Domain", "Forest", "Legacy", "File")
 	dynamicUpdate = schema.OneOf("Secure needs a zone in the directory; in any case.", schema.DynamicUpdates...)

@@ -1,6 +1,9 @@
 package schema
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // Code is one of the API's error codes.
 type Code string
@@ -132,6 +135,11 @@ func (c Code) Status() int {
 		return codes[i].status
 	}
 	return 0
+}
+
+// Waits reports whether an answer with the code says in Retry-After when to try again.
+func (c Code) Waits() bool {
+	return c.Status() == http.StatusServiceUnavailable || strings.Contains(c.Doc(), "Retry-After")
 }
 
 // Doc describes the code in a sentence; empty if it is not a code of the API.

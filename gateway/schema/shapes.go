@@ -180,6 +180,7 @@ var (
 		{Name: "description", Null: true},
 		{Name: "ouPath", Doc: "distinguished name of the parent"},
 		{Name: "enabled", Type: BoolField, Null: true, Doc: "null for groups"},
+		{Name: "locked", Type: BoolField, Null: true, Doc: "locked out now; null for groups and computers"},
 		{Name: "matched", Doc: "the field that matched best"},
 	}}
 

@@ -68,7 +68,7 @@ func principals(p *Person, roles []Role) []*auth.Principal {
 		for _, sid := range p.Groups {
 			if sid == role.Group {
 				all = append(all, &auth.Principal{
-					ID: p.SID, Name: p.Name, Kind: KindPerson, Scopes: role.Scopes, Limits: role.Limits, Dialect: auth.Standard,
+					ID: p.SID, Name: p.Name, Kind: KindPerson, Scopes: role.Scopes, Limits: role.Limits, Dialect: auth.Standard, Uncounted: true,
 				})
 				break
 			}

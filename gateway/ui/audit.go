@@ -2,6 +2,7 @@ package ui
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +14,8 @@ type LogFilter struct {
 	Day    time.Time // from its midnight in UTC to the next one
 	Who    string    // part of the caller's name
 	Only   *Caller   // nil: of everybody
-	Target string    // part of a DN, a GUID or a parameter
+	Target string    // part of a DN, a GUID or a parameter, or the id of a request
+	Names  []string  // by which the object that Target means is named, too
 	Most   int       // lines, the newest ones
 }
 
@@ -32,8 +34,14 @@ const mostLines = 200
 type auditPage struct {
 	All              bool // lines of others, too
 	Day, Who, Target string
-	Lines            []LogLine
+	Lines            []auditRow
 	Full             bool // there are more
+}
+
+// auditRow is a line as a page shows it.
+type auditRow struct {
+	LogLine
+	Objects []string // some of the targets
 }
 
 // audit shows calls of a day: those of the person, or with ops:read of everybody.
@@ -51,16 +59,88 @@ func (c *visit) audit() {
 		status, shown.Alert = http.StatusBadRequest, &alert{Text: "The day has no valid form: write it as 2026-03-01."}
 	} else {
 		filter := LogFilter{Day: day, Who: body.Who, Target: body.Target, Most: mostLines + 1}
+		if body.Target != "" {
+			filter.Names = c.namesFor(body.Target)
+		}
 		if !body.All {
 			filter.Only = &Caller{c.session.Name, c.session.Kind}
 		}
-		if body.Lines, err = c.Log(filter); err != nil {
+		lines, err := c.Log(filter)
+		if err != nil {
 			status, shown.Alert = http.StatusServiceUnavailable, &alert{Text: "The audit log cannot be read at the moment."}
 		}
-		if body.Full = len(body.Lines) > mostLines; body.Full {
-			body.Lines = body.Lines[:mostLines]
+		body.Full = len(lines) > mostLines
+		for _, line := range lines[:min(len(lines), mostLines)] {
+			row := auditRow{LogLine: line}
+			for _, target := range line.Targets[:min(len(line.Targets), mostNamed)] {
+				row.Objects = append(row.Objects, rdn(target))
+			}
+			body.Lines = append(body.Lines, row)
+		}
+		if len(lines) == 0 {
+			shown.Empty = noCalls(body)
 		}
 	}
 	shown.Body = body
 	c.page(status, "audit", shown)
+}
+
+func noCalls(p auditPage) *empty {
+	if p.Who != "" || p.Target != "" {
+		return &empty{Text: "No calls on this day match."}
+	}
+	return &empty{Text: "No calls on this day."}
+}
+
+// mostNames limits the objects whose names are looked up for a search.
+const mostNames = "20"
+
+// idFields are the fields by which calls name objects.
+var idFields = []string{"guid", "sid", "distinguishedName", "username", "samUsername", "userPrincipalName", "samName", "computerName"}
+
+// titleFields are the fields by which people name objects.
+var titleFields = []string{"username", "name", "displayName", "emailAddress"}
+
+// namesFor returns by which names calls may have named what people call by a text: an
+// object that has it as its name or identifies it, or else all whose names begin with it.
+// What the person may not read is not found.
+func (c *visit) namesFor(text string) []string {
+	var names []string
+	add := func(r record) {
+		for _, field := range idFields {
+			if name := r.Text(field); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	hits := records[record](c.get("/api/Search", "Text", text, "Limit", mostNames))
+	var same []record
+	for _, hit := range hits {
+		if slices.ContainsFunc(titleFields, func(field string) bool { return strings.EqualFold(hit.Text(field), text) }) {
+			same = append(same, hit)
+		}
+	}
+	if len(same) > 0 {
+		hits = same
+	}
+	for _, hit := range hits {
+		add(hit)
+		if k := kindOf(hit.Text("type")); k != nil && len(same) > 0 {
+			for _, r := range records[record](c.get(k.read(hit.Text("guid")))) {
+				add(r)
+			}
+		}
+	}
+	if len(hits) > 0 {
+		return names
+	}
+	for _, k := range kinds {
+		if !c.may(k.scope) {
+			continue
+		}
+		for _, r := range records[record](c.get(k.read(text))) {
+			add(r)
+		}
+	}
+	return names
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -35,9 +36,6 @@ type plannedChange struct {
 	Before, After json.RawMessage
 }
 
-// Secret reports whether the values must not be shown.
-func (p plannedChange) Secret() bool { return p.Kind == "secret" }
-
 type planCheck struct{ Name, State, Message string }
 
 // step is a change of a session from its preview on. It is done once: pressing the
@@ -48,6 +46,7 @@ type step struct {
 	Action  *action
 	GUID    string
 	Name    string // of the object
+	Says    string // what it does, with the names of all objects
 	Given   url.Values
 	Plan    *plan
 	Said    string
@@ -69,15 +68,15 @@ func roleOf(p *auth.Principal) role { return role{p.Scopes, p.Limits} }
 
 // keptStep is a step as it is kept.
 type keptStep struct {
-	Kind, Action, GUID, Name string
-	Given                    url.Values
-	Plan                     *plan
-	Said                     string
-	Warned                   []warning
-	Drifted                  bool
-	Role                     role
-	Result                   *answer
-	Status                   int // of the result
+	Kind, Action, GUID, Name, Says string
+	Given                          url.Values
+	Plan                           *plan
+	Said                           string
+	Warned                         []warning
+	Drifted                        bool
+	Role                           role
+	Result                         *answer
+	Status                         int // of the result
 }
 
 // Back returns the page of the object.
@@ -86,7 +85,7 @@ func (s *step) Back() string { return s.Kind.Path() + "/" + segment(s.GUID) }
 // keep keeps a step as it is now.
 func (c *visit) keep(s *step) error {
 	kept := keptStep{
-		Kind: s.Kind.path, Action: s.Action.ID, GUID: s.GUID, Name: s.Name, Given: s.Given,
+		Kind: s.Kind.path, Action: s.Action.ID, GUID: s.GUID, Name: s.Name, Says: s.Says, Given: s.Given,
 		Plan: s.Plan, Said: s.Said, Warned: s.Warned, Drifted: s.Drifted, Role: s.role, Result: s.Result,
 	}
 	if s.Result != nil {
@@ -102,10 +101,10 @@ func (c *visit) preview(k *kind) {
 		c.notFound(c.w, c.r)
 		return
 	}
-	given, missing := a.given(c.r.PostForm)
+	given, problem := a.given(c.r.PostForm)
 	refused := &object{Given: given, Failed: a.ID}
-	if missing != "" {
-		c.show(k, http.StatusBadRequest, refused, &alert{Text: missing + " is missing."})
+	if problem != "" {
+		c.show(k, http.StatusBadRequest, refused, &alert{Text: problem})
 		return
 	}
 	s := &step{Kind: k, Action: a, GUID: c.r.PathValue("guid"), Given: given}
@@ -113,7 +112,7 @@ func (c *visit) preview(k *kind) {
 		c.show(k, failed.Status, refused, alertOf(failed))
 		return
 	}
-	c.page(http.StatusOK, "preview", page{Title: a.Label, Section: k.path, Body: s})
+	c.showPreview(http.StatusOK, s, nil)
 }
 
 // plan makes a dry run and keeps its plan under a new id. It returns the answer of a dry
@@ -127,7 +126,8 @@ func (c *visit) plan(s *step) *answer {
 		}
 		if a.ok() {
 			s.ID, s.role, s.Plan, s.Said, s.Warned = signin.NewID(), roleOf(principal), a.Plan, a.Output, a.Warnings
-			s.Name = c.nameOf(s)
+			s.Name = cmp.Or(c.nameOf(s.Kind, s.GUID), s.GUID)
+			s.Says = s.Action.sentence(s.Name, c.namesOfInputs(s))
 			if err := c.keep(s); err != nil {
 				return &answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: "The preview could not be kept, so nothing can be changed. " + withoutStore(err)}}
 			}
@@ -154,17 +154,32 @@ func (c *visit) sendStep(principal *auth.Principal, s *step, name, value string)
 	return c.callAs(principal, s.Action.method, path, nil, sent)
 }
 
-// nameOf returns the name of the object that a step is about.
-func (c *visit) nameOf(s *step) string {
-	found := records[map[string]any](c.get(s.Kind.read(s.GUID)))
-	for _, name := range []string{"displayName", "name", "computerName"} {
-		for _, record := range found {
-			if text, ok := record[name].(string); ok && text != "" {
-				return text
+// nameOf returns the name of an object in sentences; empty: it cannot be read.
+func (c *visit) nameOf(k *kind, identity string) string {
+	for _, r := range records[record](c.get(k.read(identity))) {
+		return nameIn(r)
+	}
+	return ""
+}
+
+// namesOfInputs returns what sentences call the inputs of a step. An object that the person
+// may not read is called as the plan has it, or else as it was given.
+func (c *visit) namesOfInputs(s *step) map[string]string {
+	names := map[string]string{}
+	for _, f := range s.Action.Fields {
+		given := s.Given.Get(f.Name)
+		name := rdn(given)
+		for _, o := range s.Plan.Objects {
+			if strings.EqualFold(o.GUID, given) {
+				name = rdn(o.DistinguishedName)
 			}
 		}
+		if k := kindAt(f.names); k != nil {
+			name = cmp.Or(c.nameOf(k, given), name)
+		}
+		names[f.Name] = name
 	}
-	return s.GUID
+	return names
 }
 
 // step returns a step of the session; nil: there is none.
@@ -175,7 +190,7 @@ func (c *visit) step(id string) *step {
 		return nil
 	}
 	s := &step{
-		ID: id, Kind: kindAt(kept.Kind), GUID: kept.GUID, Name: kept.Name, Given: kept.Given, Plan: kept.Plan, Said: kept.Said,
+		ID: id, Kind: kindAt(kept.Kind), GUID: kept.GUID, Name: kept.Name, Says: kept.Says, Given: kept.Given, Plan: kept.Plan, Said: kept.Said,
 		Warned: kept.Warned, Drifted: kept.Drifted, Result: kept.Result, role: kept.Role, version: at,
 	}
 	if s.Kind != nil {
@@ -184,6 +199,7 @@ func (c *visit) step(id string) *step {
 	if s.Action == nil || s.Plan == nil {
 		return nil // another version has made it
 	}
+	s.Says = cmp.Or(s.Says, s.Action.Label+": "+s.Name) // an earlier version kept no sentence
 	if s.Result != nil {
 		s.Result.Status = kept.Status
 	}
@@ -272,8 +288,8 @@ func (c *visit) previewAgain(s *step, drifted *answer) {
 		c.failed(failed)
 		return
 	}
-	c.page(http.StatusPreconditionFailed, "preview", page{Title: s.Action.Label, Section: s.Kind.path, Body: again,
-		Alert: &alert{Text: "Somebody changed this meanwhile, so nothing was done. Here is what would change now. Look at it again."}})
+	c.showPreview(http.StatusPreconditionFailed, again,
+		&alert{Text: "Somebody changed this meanwhile, so nothing was done. Here is what would change now. Look at it again."})
 }
 
 // takePassword takes the generated password out of an answer.
@@ -291,8 +307,8 @@ func takePassword(a *answer) (string, *answer) {
 type donePage struct {
 	*step
 	Password string
-	Output   string
-	OK       bool
+	Note     string
+	Output   string // empty: it was not done
 	Partial  []copied
 }
 
@@ -310,20 +326,23 @@ func (c *visit) done() {
 		return
 	}
 	if s.Result == nil {
-		c.page(http.StatusOK, "preview", page{Title: s.Action.Label, Section: s.Kind.path, Body: s})
+		c.showPreview(http.StatusOK, s, nil)
 		return
 	}
 	c.showDone(s, "")
 }
 
 func (c *visit) showDone(s *step, password string) {
-	body := donePage{step: s, Password: password, OK: s.Result.ok(), Output: strings.ReplaceAll(s.Result.Output, s.GUID, s.Name)}
+	body := donePage{step: s, Password: password}
+	title := s.Says + ": not done"
+	if s.Result.ok() {
+		title, body.Output = s.Says+": done", strings.ReplaceAll(s.Result.Output, s.GUID, s.Name)
+		if s.Action.generates && password == "" {
+			body.Note = "The new password was shown once and cannot be shown again."
+		}
+	}
 	if s.Action.ID == "copy" {
 		body.Partial = records[copied](s.Result)
-	}
-	title := s.Action.Label + ": done"
-	if !body.OK {
-		title = s.Action.Label + ": not done"
 	}
 	c.page(http.StatusOK, "done", page{Title: title, Section: s.Kind.path, Alert: alertOf(s.Result), Body: body})
 }

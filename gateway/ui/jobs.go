@@ -1,19 +1,25 @@
 package ui
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/schema/jobstate"
 )
 
-// job is a job as the API shows it.
+// job is a job of the API.
 type job struct {
 	ID, Caller, State, Mode, Created          string
-	Name, Operation, Why, Started, Ended      *string
+	Name, Operation, Why, Started, Ended      string
 	Total, Waiting, Running, Done, Noop       int
 	Failed, Unknown, Skipped, NotRun, Percent int
-	Rate                                      *float64
-	Remaining                                 *int
+	Rate                                      float64
+	Remaining                                 int
 	Problems                                  []jobProblem
 	MoreProblems                              int
 }
@@ -26,31 +32,128 @@ type jobProblem struct {
 // jobItem is what became of an item.
 type jobItem struct {
 	Line              int
-	ID, Code, Message *string
+	ID, Code, Message string
 	Operation, State  string
 }
 
-// Title is how people call the job.
-func (j job) Title() string {
-	if j.Name != nil {
-		return *j.Name
-	}
-	if j.Operation != nil {
-		return *j.Operation
-	}
-	return "Several operations"
+// title is how people call the job.
+func (j job) title() string { return cmp.Or(j.Name, j.Operation, "Several operations") }
+
+// over returns how many items have ended.
+func (j job) over() int { return j.Total - j.Waiting - j.Running }
+
+// open reports whether something may still happen to the job.
+func (j job) open() bool { return !jobstate.Job(j.State).Ended() }
+
+// progress is how far a job has come.
+type progress struct {
+	Text      string
+	Max, Made int // of items that are changed for good; Max zero: no bar is shown
 }
 
-// Ended items of all.
-func (j job) Over() int { return j.Total - j.Waiting - j.Running }
+// modeWords are the words for what is done with the items of a list. Nothing is changed
+// before the mode is run, however many items were looked at.
+type modeWords struct {
+	progress                    string // with the items that have ended, and all
+	done, noop, failed, unknown string
+	changes                     bool
+}
 
-// Open reports whether something may still happen to the job.
-func (j job) Open() bool {
-	switch j.State {
-	case "done", "failed", "cancelled", "rejected":
-		return false
+var modes = map[jobstate.Mode]modeWords{
+	jobstate.Run:      {"%d of %d items", "Done", "and %d that were so already", "Failed", "Unknown", true},
+	jobstate.DryRun:   {"%d of %d items checked, none is changed", "Would change", "and %d that are so already", "Would fail", "Unknown", false},
+	jobstate.Validate: {"%d of %d items done", "Done", "and %d that are so already", "Failed", "Unknown", false},
+}
+
+func (j job) words() modeWords {
+	if w, known := modes[jobstate.Mode(j.Mode)]; known {
+		return w
 	}
-	return true
+	return modes[jobstate.Run]
+}
+
+// progress returns how far the job has come. A list with mistakes has no items that could
+// end.
+func (j job) progress() progress {
+	if jobstate.Job(j.State) == jobstate.Rejected {
+		return progress{Text: "Nothing was run"}
+	}
+	w := j.words()
+	p := progress{Text: fmt.Sprintf(w.progress, j.over(), j.Total), Max: j.Total}
+	if w.changes {
+		p.Made = j.over()
+		p.Text += fmt.Sprintf(", %d %%", j.Percent)
+	}
+	return p
+}
+
+// facts returns the lines of a job's page.
+func (j job) facts() []fact {
+	w := j.words()
+	counted := func(n int, more int, text string) string {
+		said := strconv.Itoa(n)
+		if more > 0 {
+			said += ", " + fmt.Sprintf(text, more)
+		}
+		return said
+	}
+	all := []fact{
+		{Label: "State", Words: []word{wordOf("job.state", j.State)}, Text: j.Why},
+		{Label: "Submitted", Time: j.Created, Text: "by " + j.Caller},
+		{Label: "Started", Time: j.Started}, {Label: "Ended", Time: j.Ended},
+	}
+	if j.Rate > 0 {
+		all = append(all, fact{Label: "Items a second", Text: fmt.Sprint(j.Rate)})
+	}
+	if j.Remaining > 0 {
+		all = append(all, fact{Label: "Remaining", Text: fmt.Sprintf("about %d s", j.Remaining)})
+	}
+	all = append(all,
+		fact{Label: w.done, Text: counted(j.Done, j.Noop, w.noop)}, fact{Label: w.failed, Text: strconv.Itoa(j.Failed)},
+		fact{Label: w.unknown, Text: strconv.Itoa(j.Unknown)}, fact{Label: "Not run", Text: counted(j.NotRun, j.Skipped, "and %d left out")},
+		fact{Label: "Number", Text: j.ID})
+	return slices.DeleteFunc(all, func(f fact) bool { return len(f.Words) == 0 && f.Text == "" && f.Time == "" })
+}
+
+// jobRow is a job in the list.
+type jobRow struct {
+	ID, Created, Title, Caller, Why, Progress, NotDone string
+	State                                              word
+}
+
+func (j job) row() jobRow {
+	row := jobRow{ID: j.ID, Created: j.Created, Title: j.title(), Caller: j.Caller, Why: j.Why, Progress: j.progress().Text, State: wordOf("job.state", j.State)}
+	if j.Failed+j.Unknown > 0 {
+		w := j.words()
+		row.NotDone = fmt.Sprintf("%d %s, %d %s", j.Failed, strings.ToLower(w.failed), j.Unknown, strings.ToLower(w.unknown))
+	}
+	return row
+}
+
+// jobControl is what people can do with a job.
+type jobControl struct {
+	ID, Label    string
+	Main         bool
+	in           []jobstate.Job // the states in which it is offered; none: until the job has ended
+	method, verb string
+}
+
+var jobControls = []jobControl{
+	{ID: "start", Label: "Start", Main: true, in: []jobstate.Job{jobstate.Ready}, method: http.MethodPut, verb: "/Start"},
+	{ID: "pause", Label: "Pause", in: []jobstate.Job{jobstate.Running, jobstate.Held}, method: http.MethodPut, verb: "/Pause"},
+	{ID: "resume", Label: "Go on", Main: true, in: []jobstate.Job{jobstate.Paused}, method: http.MethodPut, verb: "/Resume"},
+	{ID: "cancel", Label: "Cancel what was not begun", method: http.MethodDelete},
+}
+
+// controls returns what can be done with the job in its state.
+func (j job) controls() []jobControl {
+	var all []jobControl
+	for _, c := range jobControls {
+		if j.open() && (len(c.in) == 0 || slices.Contains(c.in, jobstate.Job(j.State))) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // mostItems limits the items on a page.
@@ -67,11 +170,31 @@ func (c *visit) jobs() {
 	if shown.Alert = alertOf(a); shown.Alert != nil {
 		status = a.Status
 	}
+	var rows []jobRow
+	for _, j := range records[job](a) {
+		rows = append(rows, j.row())
+	}
+	if len(rows) == 0 {
+		shown.Empty = &empty{Text: "There are no jobs that you may see."}
+	}
 	shown.Body = struct {
-		Jobs []job
+		Jobs []jobRow
 		Next string
-	}{records[job](a), a.Next}
+	}{rows, a.Next}
 	c.page(status, "jobs", shown)
+}
+
+// jobPage is the page of a job.
+type jobPage struct {
+	ID           string
+	Open         bool
+	Progress     progress
+	Facts        []fact
+	Controls     []jobControl
+	Problems     []jobProblem
+	MoreProblems int
+	Items        []jobItem
+	More         bool
 }
 
 // job shows one job and what became of its items.
@@ -83,17 +206,16 @@ func (c *visit) job(failed *answer) {
 		c.failed(a)
 		return
 	}
-	shown := page{Title: found[0].Title(), Section: "jobs", Alert: alertOf(failed)}
+	j := found[0]
+	shown := page{Title: j.title(), Section: "jobs", Alert: alertOf(failed)}
 	status := http.StatusOK
 	if failed != nil {
 		status = failed.Status
 	}
-	body := struct {
-		Job   job
-		Items []jobItem
-		More  bool
-		Mine  bool
-	}{Job: found[0], Mine: c.may(auth.JobSubmit) && found[0].Caller == c.session.Name}
+	body := jobPage{ID: j.ID, Open: j.open(), Progress: j.progress(), Facts: j.facts(), Problems: j.Problems, MoreProblems: j.MoreProblems}
+	if c.may(auth.JobSubmit) && j.Caller == c.session.Name {
+		body.Controls = j.controls()
+	}
 	for _, state := range notDone {
 		items := c.get(path+"/Items", "State", state, "Limit", mostItems)
 		body.Items = append(body.Items, records[jobItem](items)...)
@@ -103,20 +225,15 @@ func (c *visit) job(failed *answer) {
 	c.page(status, "job", shown)
 }
 
-// jobControls are what people can do with a job, by the last part of the address.
-var jobControls = map[string]struct{ method, verb string }{
-	"start": {http.MethodPut, "/Start"}, "pause": {http.MethodPut, "/Pause"}, "resume": {http.MethodPut, "/Resume"}, "cancel": {http.MethodDelete, ""},
-}
-
 // control does something with a job.
 func (c *visit) control() {
-	control, known := jobControls[c.r.PathValue("action")]
-	if !known {
+	i := slices.IndexFunc(jobControls, func(control jobControl) bool { return control.ID == c.r.PathValue("action") })
+	if i < 0 {
 		c.notFound(c.w, c.r)
 		return
 	}
 	address := "/api/Jobs/" + c.r.PathValue("id")
-	if a := c.call(control.method, address+control.verb, nil, nil); !a.ok() {
+	if a := c.call(jobControls[i].method, address+jobControls[i].verb, nil, nil); !a.ok() {
 		c.job(a)
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"adgateway/gateway/auth"
 )
@@ -18,7 +17,7 @@ type kind struct {
 	Hint    string // of the search
 	scope   auth.Scope
 	read    func(guid string) string // the path of the API that reads one
-	fill    func(*visit, *object)    // what the page shows besides the record
+	facts   []factRow
 	actions []action
 }
 
@@ -30,14 +29,16 @@ func (k *kind) Type() string    { return k.hitType }
 type action struct {
 	ID     string
 	Label  string
+	says   string // what it does, see [action.sentence]
 	Help   string
 	scope  auth.Scope
 	method string
 	path   func(guid string, given url.Values) string
 	Fields []field
-	// fits reports whether the action makes sense for the object as it is; nil: always.
-	fits      func(record map[string]any) bool
-	Inline    bool // offered at the places that it is about, such as a row of a table
+	// fits reports whether the action makes sense for the object as it is, or for that of
+	// the row; nil: always.
+	fits      func(record) bool
+	Inline    bool // offered at the rows of a table that it is about
 	generates bool // a password, which is shown once
 }
 
@@ -47,18 +48,33 @@ type field struct {
 	Name, Label, Help, Type string
 	inPath                  bool
 	Required                bool
-	On                      bool // a box that is ticked at first
-	blankMeans              bool // an empty value is sent
+	On                      bool                // a box that is ticked at first
+	orBox                   string              // the box that leaves it empty; without that it is required
+	unsent                  bool                // the API does not know it
+	names                   string              // the path of the kind of object that it names
+	present                 func(record) string // the value that the object has
 }
+
+const (
+	box    = "checkbox"
+	ticked = "true"
+)
 
 // Secondary reports whether the action takes inputs, so that it stands folded.
 func (a action) Secondary() bool { return len(a.Fields) > 0 }
 
 func segment(text string) string { return url.PathEscape(text) }
 
-func is(name string, value bool) func(map[string]any) bool {
-	return func(record map[string]any) bool { return record[name] == value }
+func is(name string, value any) func(record) bool {
+	return func(r record) bool { return r[name] == value }
 }
+
+func not(name string, value any) func(record) bool {
+	return func(r record) bool { return r[name] != value }
+}
+
+// removable reports whether the page of a group can take a member out of it.
+func removable(member record) bool { return member["type"] == "user" && member["primary"] != true }
 
 func ofUser(rest string) func(string, url.Values) string {
 	return func(guid string, _ url.Values) string { return "/api/ADUser/" + segment(guid) + rest }
@@ -81,46 +97,49 @@ var kinds = []*kind{
 	{
 		hitType: "user", path: "people", Title: "People", One: "person", scope: auth.UserRead,
 		Hint: "Name, logon name, mail address, office or employee number",
-		read: func(guid string) string { return "/api/ADUser/" + segment(guid) + "/Details" }, fill: (*visit).fillUser,
+		read: func(guid string) string { return "/api/ADUser/" + segment(guid) + "/Details" }, facts: userFacts,
 		actions: []action{
-			{ID: "unlock", Label: "Unlock", Help: "The person can try to log on again.", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Unlock"), fits: is("lockedOut", true)},
-			{ID: "reset", Label: "Reset password", Help: "A new password is generated and shown once.", scope: auth.UserPassword, method: http.MethodPut, path: ofUser("/ResetPassword"), generates: true,
-				Fields: []field{{Name: "ChangePassword", Label: "Must be changed at the next logon", Type: "checkbox", On: true}}},
-			{ID: "enable", Label: "Enable account", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Enable"), fits: is("enabled", false)},
-			{ID: "disable", Label: "Disable account", Help: "The person cannot log on any more.", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Disable"), fits: is("enabled", true)},
-			{ID: "expiry", Label: "Set expiry", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Expiry"),
-				Fields: []field{{Name: "AccountExpires", Label: "Last day", Type: "date", Help: "Empty: the account never expires.", blankMeans: true}}},
-			{ID: "join", Label: "Add to a group", scope: auth.MemberWrite, method: http.MethodPost, path: inGroup,
-				Fields: []field{{Name: "Group", Label: "Group", Type: "text", inPath: true, Required: true}}},
-			{ID: "leave", Label: "Remove", scope: auth.MemberWrite, method: http.MethodDelete, path: inGroup, Inline: true,
-				Fields: []field{{Name: "Group", Label: "Group", Type: "text", inPath: true, Required: true}}},
-			{ID: "copy", Label: "Copy groups from", scope: auth.MemberWrite, method: http.MethodPost, path: ofUser("/CopyGroups"),
+			{ID: "unlock", Label: "Unlock", says: "Unlock the account of {object}", Help: "The person can try to log on again.", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Unlock"), fits: is("lockedOut", true)},
+			{ID: "reset", Label: "Reset password", says: "Reset the password of {object}", Help: "A new password is generated and shown once.", scope: auth.UserPassword, method: http.MethodPut, path: ofUser("/ResetPassword"), generates: true,
+				Fields: []field{{Name: "ChangePassword", Label: "Must be changed at the next logon", Type: box, On: true}}},
+			{ID: "enable", Label: "Enable account", says: "Enable the account of {object}", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Enable"), fits: is("enabled", false)},
+			{ID: "disable", Label: "Disable account", says: "Disable the account of {object}", Help: "The person cannot log on any more.", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Disable"), fits: is("enabled", true)},
+			{ID: "expiry", Label: "Set expiry", says: "Set when the account of {object} expires", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Expiry"),
 				Fields: []field{
-					{Name: "From", Label: "Person", Type: "text", Help: "A logon name. The groups that are missing are added.", Required: true},
-					{Name: "Remove", Label: "Also remove groups that this person does not have", Type: "checkbox"},
+					{Name: "AccountExpires", Label: "Last day", Type: "date", orBox: "Never", present: lastDay},
+					{Name: "Never", Label: "The account never expires", Type: box, unsent: true},
+				}},
+			{ID: "join", Label: "Add to a group", says: "Add {object} to {Group}", scope: auth.MemberWrite, method: http.MethodPost, path: inGroup,
+				Fields: []field{{Name: "Group", Label: "Group", Type: "text", names: "groups", inPath: true, Required: true}}},
+			{ID: "leave", Label: "Remove", says: "Remove {object} from {Group}", fits: not("primary", true), scope: auth.MemberWrite, method: http.MethodDelete, path: inGroup, Inline: true,
+				Fields: []field{{Name: "Group", Label: "Group", Type: "text", names: "groups", inPath: true, Required: true}}},
+			{ID: "copy", Label: "Copy groups from", says: "Copy groups of {From} to {object}", scope: auth.MemberWrite, method: http.MethodPost, path: ofUser("/CopyGroups"),
+				Fields: []field{
+					{Name: "From", Label: "Person", Type: "text", names: "people", Help: "A logon name. The groups that are missing are added.", Required: true},
+					{Name: "Remove", Label: "Also remove groups that this person does not have", Type: box},
 				}},
 		},
 	},
 	{
 		hitType: "group", path: "groups", Title: "Groups", One: "group", scope: auth.GroupRead,
 		Hint: "Name or mail address",
-		read: func(guid string) string { return "/api/ADGroups/" + segment(guid) }, fill: (*visit).fillGroup,
+		read: func(guid string) string { return "/api/ADGroups/" + segment(guid) }, facts: groupFacts,
 		actions: []action{
-			{ID: "add", Label: "Add a person", scope: auth.MemberWrite, method: http.MethodPost, path: ofMember,
-				Fields: []field{{Name: "Member", Label: "Person", Type: "text", Help: "A logon name.", inPath: true, Required: true}}},
-			{ID: "remove", Label: "Remove", scope: auth.MemberWrite, method: http.MethodDelete, path: ofMember, Inline: true,
-				Fields: []field{{Name: "Member", Label: "Person", Type: "text", inPath: true, Required: true}}},
+			{ID: "add", Label: "Add a person", says: "Add {Member} to {object}", scope: auth.MemberWrite, method: http.MethodPost, path: ofMember,
+				Fields: []field{{Name: "Member", Label: "Person", Type: "text", names: "people", Help: "A logon name.", inPath: true, Required: true}}},
+			{ID: "remove", Label: "Remove", says: "Remove {Member} from {object}", fits: removable, scope: auth.MemberWrite, method: http.MethodDelete, path: ofMember, Inline: true,
+				Fields: []field{{Name: "Member", Label: "Person", Type: "text", names: "people", inPath: true, Required: true}}},
 		},
 	},
 	{
 		hitType: "computer", path: "computers", Title: "Computers", One: "computer", scope: auth.ComputerRead,
-		Hint: "Name of the computer",
-		read: func(guid string) string { return "/api/Computers/" + segment(guid) },
-		fill: func(*visit, *object) {},
+		Hint:  "Name of the computer",
+		read:  func(guid string) string { return "/api/Computers/" + segment(guid) },
+		facts: computerFacts,
 		actions: []action{
-			{ID: "enable", Label: "Enable account", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Enable"), fits: is("enabled", false)},
-			{ID: "disable", Label: "Disable account", Help: "Nobody can log on to the computer with a domain account any more.", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Disable"), fits: is("enabled", true)},
-			{ID: "move", Label: "Move", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Move"),
+			{ID: "enable", Label: "Enable account", says: "Enable the account of {object}", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Enable"), fits: is("enabled", false)},
+			{ID: "disable", Label: "Disable account", says: "Disable the account of {object}", Help: "Nobody can log on to the computer with a domain account any more.", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Disable"), fits: is("enabled", true)},
+			{ID: "move", Label: "Move", says: "Move {object} to {OUPath}", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Move"),
 				Fields: []field{{Name: "OUPath", Label: "Organizational unit", Type: "text", Help: "Its distinguished name, such as OU=Devices,DC=corp,DC=example.", Required: true}}},
 		},
 	},
@@ -147,32 +166,4 @@ func (k *kind) action(id string) *action {
 		}
 	}
 	return nil
-}
-
-// given returns the inputs of an action that a form has, and what is missing.
-func (a *action) given(form url.Values) (given url.Values, missing string) {
-	given = url.Values{}
-	for _, f := range a.Fields {
-		value := strings.TrimSpace(form.Get(f.Name))
-		switch {
-		case f.Type == "checkbox":
-			given.Set(f.Name, map[bool]string{true: "true", false: "false"}[value != ""])
-		case value != "" || f.blankMeans:
-			given.Set(f.Name, value)
-		case f.Required:
-			missing = f.Label
-		}
-	}
-	return given, missing
-}
-
-// parameters returns what of the inputs is sent besides the path.
-func (a *action) parameters(given url.Values) url.Values {
-	sent := url.Values{}
-	for _, f := range a.Fields {
-		if given.Has(f.Name) && !f.inPath {
-			sent.Set(f.Name, given.Get(f.Name))
-		}
-	}
-	return sent
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,14 +14,32 @@ import (
 type searchPage struct {
 	Kind     *kind
 	Query    string
-	Asked    bool
-	Hits     []hit
+	Hits     []hitRow
 	Warnings []warning
 }
 
-type hit struct {
-	Type, GUID, Name, Username, DisplayName, EmailAddress, Description, OUPath, Matched string
-	Enabled                                                                             *bool
+// hitRow is a hit as a page shows it.
+type hitRow struct {
+	Link, Name, Username, Kind, Facts string
+	Words                             []word
+}
+
+func hitOf(r record) hitRow {
+	row := hitRow{Name: r.first("displayName", "name"), Username: r.Text("username"), Kind: r.Text("type"), Words: said(r, "enabled", "locked")}
+	if k := kindOf(row.Kind); k != nil {
+		row.Kind, row.Link = k.One, k.Path()+"/"+segment(r.Text("guid"))
+	}
+	var facts []string
+	for _, text := range []string{r.Text("emailAddress"), r.Text("description"), rdn(r.Text("ouPath"))} {
+		if text != "" {
+			facts = append(facts, text)
+		}
+	}
+	if field := r.Text("matched"); field != "" {
+		facts = append(facts, "found by "+field)
+	}
+	row.Facts = strings.Join(facts, " · ")
+	return row
 }
 
 func (c *visit) search(k *kind) {
@@ -31,87 +50,120 @@ func (c *visit) search(k *kind) {
 	case !c.may(k.scope):
 		status = http.StatusForbidden
 		shown.Alert = &alert{Text: fmt.Sprintf("To search here you need the right '%s', which none of your roles gives you.", k.scope)}
-	case body.Query != "":
+	case body.Query == "":
+		shown.Empty = examples
+	default:
 		found := c.get("/api/Search", "Text", body.Query, "Type", k.hitType, "Limit", "50")
-		if shown.Alert = alertOf(found); shown.Alert == nil {
-			body.Asked, body.Hits, body.Warnings = true, records[hit](found), found.Warnings
-			shown.Title = body.Query + " – " + k.Title
-		} else {
+		if shown.Alert = alertOf(found); shown.Alert != nil {
 			status = found.Status
+			break
+		}
+		for _, hit := range records[record](found) {
+			body.Hits = append(body.Hits, hitOf(hit))
+		}
+		body.Warnings = found.Warnings
+		shown.Title = body.Query + " – " + k.Title
+		if len(body.Hits) == 0 {
+			shown.Empty = c.nothingFound(k, body.Query)
 		}
 	}
 	shown.Body = body
 	c.page(status, "search", shown)
 }
 
+// examples stand where nothing is searched for yet.
+var examples = &empty{Text: "For example:", Examples: []example{
+	{"a part of a name from its beginning", "Web"}, {"first and last name in any order", "Weber Lea"}, {"a logon name or mail address", "lweber"},
+}}
+
+// nothingFound says where else to look: each kind of object has a search of its own.
+func (c *visit) nothingFound(k *kind, query string) *empty {
+	nothing := &empty{Title: "No " + k.One + " was found for “" + query + "”.",
+		Text: "Searched are the beginnings of names, mail addresses, logon names and the office."}
+	for _, other := range kinds {
+		if other != k && c.may(other.scope) {
+			nothing.Links = append(nothing.Links, link{other.Path() + "?q=" + url.QueryEscape(query), "Search " + strings.ToLower(other.Title)})
+		}
+	}
+	return nothing
+}
+
 // object is the page of an object.
 type object struct {
 	Kind    *kind
 	GUID    string
-	Record  map[string]any
-	Buttons []action // without inputs
-	Forms   []action // with inputs
-	Denied  []action // that a role allows elsewhere only
-	Inline  map[string]bool
-	Given   url.Values // of a form that was not accepted
-	Failed  string     // id of its action
+	record  record
+	Lead    string
+	Code    string // a name in the directory, which ends the lead
+	Facts   []fact
+	Buttons []actionForm // without inputs
+	Forms   []actionForm // with inputs
+	Denied  []action     // that a role allows elsewhere only
+	Given   url.Values   // of a form that was not accepted
+	Failed  string       // id of its action
 
-	State   *logonState
-	Policy  *policy
-	Groups  []group
-	Members []member
-	Next    string
-	Changes []made
-	Unread  []string // what could not be read, and why
+	Logon      *logonBox
+	PolicyName string
+	Policy     []fact
+	Groups     []relatedRow
+	Leaves     bool         // the groups have a column of actions
+	Members    *membersPart // nil: they were not read
+	Changes    []madeRow
+	Unread     []string // what could not be read, and why
+
+	inline map[string]*action
 }
 
-// Text returns a field of the record.
-func (o *object) Text(name string) string {
-	switch v := o.Record[name].(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	default:
-		return fmt.Sprint(v)
+// logonBox says whether a person can log on.
+type logonBox struct {
+	word
+	Reasons []reason
+	Remedy  *actionForm // what helps; nil: nothing, or the person may not do it
+}
+
+type reason struct{ Text, Until string }
+
+// membersPart are the members of a group.
+type membersPart struct {
+	Rows []relatedRow
+	Next string // address
+	Acts bool   // there is a column of actions
+}
+
+// relatedRow is a group of a person, or a member of a group.
+type relatedRow struct {
+	Link, Name, Kind, Description string
+	Words                         []word
+	Remove                        *actionForm
+}
+
+// madeRow is a change in the history.
+type madeRow struct {
+	Time, Caller, Operation, Outcome string
+	Objects                          []string
+}
+
+func madeRows(all []record) []madeRow {
+	var rows []madeRow
+	for _, r := range all {
+		row := madeRow{Time: r.Text("time"), Caller: r.Text("caller"), Operation: r.Text("operation"), Outcome: r.Text("outcome")}
+		objects, _ := r["objects"].([]any)
+		for _, one := range objects[:min(len(objects), mostNamed)] {
+			if o, ok := one.(map[string]any); ok {
+				row.Objects = append(row.Objects, rdn(record(o).Text("distinguishedName")))
+			}
+		}
+		rows = append(rows, row)
 	}
+	return rows
 }
 
-type logonState struct {
-	CanLogOn                                                      bool
-	Verdicts                                                      []verdict
-	BadPwdCount                                                   *int
-	LastBadPassword, PasswordExpires, AccountExpires, LockoutEnds string
-}
-
-type verdict struct{ Code, Since, Until, Text string }
-
-type policy struct {
-	Name                                                                                      string
-	MinLength, HistoryCount, MinAge, MaxAge, LockoutThreshold, LockoutWindow, LockoutDuration int
-	Complexity                                                                                bool
-}
-
-type group struct {
-	GUID, Name, SamName, Description, Scope, Type string
-	Direct, Primary                               bool
-}
-
-type member struct {
-	Type, GUID, Name, Username, Via string
-	Enabled                         *bool
-	Direct, Primary                 bool
-}
-
-// made is a change in the history.
-type made struct {
-	ID, Time, Caller, Operation, Outcome, Server string
-	Objects                                      []planned
-}
+// mostNamed limits the objects that a row names.
+const mostNamed = 3
 
 // show shows an object, with a message about a form that was not accepted.
 func (c *visit) show(k *kind, status int, refused *object, said ...*alert) {
-	o := &object{Kind: k, GUID: c.r.PathValue("guid"), Inline: map[string]bool{}, Given: url.Values{}}
+	o := &object{Kind: k, GUID: c.r.PathValue("guid"), inline: map[string]*action{}, Given: url.Values{}}
 	if refused != nil {
 		o.Given, o.Failed = refused.Given, refused.Failed
 	}
@@ -120,43 +172,62 @@ func (c *visit) show(k *kind, status int, refused *object, said ...*alert) {
 		c.failed(read)
 		return
 	}
-	found := records[map[string]any](read)
+	found := records[record](read)
 	if len(found) != 1 {
 		c.failed(&answer{Status: http.StatusNotFound, Error: &failure{Message: "There is no such " + k.One + "."}})
 		return
 	}
-	o.Record = found[0]
-	if guid := o.Text("guid"); guid != "" {
+	o.record = found[0]
+	if guid := o.record.Text("guid"); guid != "" {
 		o.GUID = guid
 	}
-	for _, a := range k.actions {
-		switch {
-		case !c.may(a.scope) || a.fits != nil && !a.fits(o.Record):
-		case !c.reaches(k, o.GUID, a.scope):
-			if !a.Inline {
-				o.Denied = append(o.Denied, a)
-			}
-		case a.Inline:
-			o.Inline[a.ID] = true
-		case a.Secondary():
-			o.Forms = append(o.Forms, a)
-		default:
-			o.Buttons = append(o.Buttons, a)
-		}
-	}
-	k.fill(c, o)
+	c.offer(o)
+	fills[k.hitType](c, o)
+	o.Facts = factsOf(o.record, k.facts)
 	c.readChanges(o)
-	title := o.Text("displayName")
-	for _, name := range []string{"name", "computerName"} {
-		if title == "" {
-			title = o.Text(name)
-		}
-	}
+	title := o.record.first("displayName", "name", "computerName")
 	shown := page{Title: title, Section: k.path, Body: o}
 	if len(said) > 0 {
 		shown.Alert = said[0]
 	}
 	c.page(status, k.hitType, shown)
+}
+
+// offer adds the actions that the person may do with the object as it is.
+func (c *visit) offer(o *object) {
+	for i := range o.Kind.actions {
+		a := &o.Kind.actions[i]
+		switch {
+		case !c.may(a.scope) || a.fits != nil && !a.Inline && !a.fits(o.record):
+		case !c.reaches(o.Kind, o.GUID, a.scope):
+			if !a.Inline {
+				o.Denied = append(o.Denied, *a)
+			}
+		case a.Inline:
+			o.inline[a.ID] = a
+		case a.Secondary():
+			o.Forms = append(o.Forms, o.form(a))
+		default:
+			o.Buttons = append(o.Buttons, o.form(a))
+		}
+	}
+}
+
+// related returns the row of a group or member, with the action that takes it away if the
+// person may do it and it fits.
+func (o *object) related(r record, remove, input string) relatedRow {
+	row := relatedRow{Name: r.Text("name"), Description: r.Text("description"), Kind: r.Text("type"), Words: said(r, "enabled", "primary")}
+	k := kindOf(row.Kind)
+	if input == "Group" {
+		k = kindOf("group")
+	}
+	if k != nil {
+		row.Link = k.Path() + "/" + segment(r.Text("guid"))
+	}
+	if a := o.inline[remove]; a != nil && a.fits(r) {
+		row.Remove = o.inlineForm(a, input, r)
+	}
+	return row
 }
 
 // reaches reports whether a role with the scope sees the object. Roles are not merged: one
@@ -201,40 +272,112 @@ func part[T any](c *visit, o *object, what, path string, pairs ...string) ([]T, 
 	return records[T](a), a
 }
 
+// fills add what the page of an object shows besides its record.
+var fills = map[string]func(*visit, *object){"user": (*visit).fillUser, "group": (*visit).fillGroup, "computer": (*visit).fillComputer}
+
+// fillUser adds what is known of the logon to the record, of which the facts are made.
 func (c *visit) fillUser(o *object) {
 	at := "/api/ADUser/" + segment(o.GUID)
-	if states, _ := part[logonState](c, o, "Logon", at+"/LogonState"); len(states) == 1 {
-		o.State = &states[0]
+	o.setLead("username", "jobTitle", "department")
+	states, read := part[logonState](c, o, "Logon", at+"/LogonState")
+	if o.record["logonUnread"] = len(states) != 1; len(states) == 1 {
+		o.Logon = o.logonBox(states[0])
+		for _, v := range states[0].Verdicts {
+			o.record["logon."+v.Code] = true
+		}
+		for _, r := range records[record](read) {
+			o.record["passwordExpires"], o.record["lastBadPassword"] = r["passwordExpires"], r["lastBadPassword"]
+		}
 	}
-	if policies, _ := part[policy](c, o, "Password policy", at+"/PasswordPolicy"); len(policies) == 1 {
-		o.Policy = &policies[0]
+	if policies, _ := part[record](c, o, "Password policy", at+"/PasswordPolicy"); len(policies) == 1 {
+		o.PolicyName, o.Policy = policies[0].Text("name"), factsOf(policies[0], policyFacts)
 	}
+	o.Leaves = o.inline["leave"] != nil
 	if c.may(auth.MemberRead) {
-		o.Groups, _ = part[group](c, o, "Groups", at+"/Group/All")
+		groups, _ := part[record](c, o, "Groups", at+"/Group/All")
+		for _, r := range groups {
+			o.Groups = append(o.Groups, o.related(r, "leave", "Group"))
+		}
 	}
 }
 
+// logonBox says whether the person can log on, and offers what helps.
+func (o *object) logonBox(s logonState) *logonBox {
+	says := s.says()
+	box := &logonBox{word: says.word}
+	for _, v := range s.Verdicts {
+		box.Reasons = append(box.Reasons, reason{v.Text, v.Until})
+	}
+	for i := range o.Forms {
+		if o.Forms[i].ID == says.remedy {
+			box.Remedy = &o.Forms[i]
+		}
+	}
+	return box
+}
+
+// setLead sets the line below the title: texts, and then a name in the directory.
+func (o *object) setLead(name string, fields ...string) {
+	var texts []string
+	for _, field := range fields {
+		if text := o.record.Text(field); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	o.Lead, o.Code = strings.Join(texts, " · "), o.record.Text(name)
+	if o.Lead != "" && o.Code != "" {
+		o.Lead += " · "
+	}
+}
+
+func (c *visit) fillComputer(o *object) { o.setLead("dnsName", "description") }
+
 func (c *visit) fillGroup(o *object) {
+	o.setLead("", "description")
 	if !c.may(auth.MemberRead) {
 		return
 	}
-	members, a := part[member](c, o, "Members", "/api/ADGroups/"+segment(o.GUID)+"/Members", "Limit", "50", "After", c.r.URL.Query().Get("after"))
-	o.Members, o.Next = members, a.Next
+	members, a := part[record](c, o, "Members", "/api/ADGroups/"+segment(o.GUID)+"/Members", "Limit", "50", "After", c.r.URL.Query().Get("after"))
+	if !a.ok() {
+		return
+	}
+	o.Members = &membersPart{Acts: o.inline["remove"] != nil}
+	for _, r := range members {
+		o.Members.Rows = append(o.Members.Rows, o.related(r, "remove", "Member"))
+	}
+	if a.Next != "" {
+		o.Members.Next = o.Kind.Path() + "/" + segment(o.GUID) + "?after=" + url.QueryEscape(a.Next)
+	}
 }
 
 func (c *visit) readChanges(o *object) {
 	if c.may(auth.ChangeRead) {
-		o.Changes, _ = part[made](c, o, "Changes", "/api/Changes", "Object", o.GUID, "Limit", "10")
+		made, _ := part[record](c, o, "Changes", "/api/Changes", "Object", o.GUID, "Limit", "10")
+		o.Changes = madeRows(made)
 	}
+}
+
+// find leads to the page of an object of any kind, by its distinguished name or GUID.
+func (c *visit) find() {
+	var last *answer
+	for _, k := range kinds {
+		if last = c.get(k.read(c.r.PathValue("id"))); !last.ok() {
+			continue
+		}
+		for _, r := range records[record](last) {
+			c.goTo(k.Path() + "/" + segment(r.Text("guid")))
+			return
+		}
+	}
+	c.failed(last)
 }
 
 // statusPage says whether the gateway works.
 type statusPage struct {
 	Known   bool // somebody is signed in
-	Ready   bool
-	Sound   bool
-	Checks  []checked
-	Changes []made
+	Verdict word
+	Checks  []checkRow
+	Changes []madeRow
 	Figures *Figures // nil: they may not be shown
 	Roles   []string // that would give rights to somebody without any
 	Person  bool
@@ -247,11 +390,15 @@ type checked struct {
 	Reason   string
 }
 
-func (k checked) Label() string {
-	if text, ok := checkNames[k.Name]; ok {
-		return text
-	}
-	return k.Name
+// checkRow is a check as a page shows it.
+type checkRow struct {
+	Label  string
+	Word   word
+	Reason string
+}
+
+func (k checked) row() checkRow {
+	return checkRow{Label: cmp.Or(checkNames[k.Name], k.Name), Word: checkWord(k.OK, k.Degraded), Reason: k.Reason}
 }
 
 var checkNames = map[string]string{
@@ -277,13 +424,20 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	ready := p.send(r, principal, http.MethodGet, "/readyz", nil, nil)
-	body := statusPage{Known: session != nil, Ready: ready.ok(), Sound: true}
+	body := statusPage{Known: session != nil}
+	verdict := "down"
+	if ready.ok() {
+		verdict = "sound"
+	}
 	for _, check := range records[checked](ready) {
-		body.Sound = body.Sound && check.OK && !check.Degraded
-		if session != nil {
-			body.Checks = append(body.Checks, check)
+		if row := check.row(); session != nil {
+			body.Checks = append(body.Checks, row)
+		}
+		if ready.ok() && (!check.OK || check.Degraded) {
+			verdict = "degraded"
 		}
 	}
+	body.Verdict = wordOf("readiness.verdict", verdict)
 	shown := page{Title: "Status", Section: "status"}
 	if session == nil {
 		shown.Form, shown.Body = p.newForm(w, r), body
@@ -294,7 +448,7 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 		body.Roles = p.Gate.Roles()
 	}
 	if c.may(auth.ChangeRead) {
-		body.Changes = records[made](c.get("/api/Changes", "Caller", session.Name, "Limit", "10"))
+		body.Changes = madeRows(records[record](c.get("/api/Changes", "Caller", session.Name, "Limit", "10")))
 	}
 	if c.may(auth.OpsRead) && p.Figures != nil {
 		figures := p.Figures()
@@ -312,9 +466,13 @@ func (c *visit) changes() {
 	if shown.Alert = alertOf(a); shown.Alert != nil {
 		status = a.Status
 	}
+	made := madeRows(records[record](a))
+	if len(made) == 0 {
+		shown.Empty = &empty{Text: "You have changed nothing yet."}
+	}
 	shown.Body = struct {
-		Changes []made
+		Changes []madeRow
 		Next    string
-	}{records[made](a), a.Next}
+	}{made, a.Next}
 	c.page(status, "changes", shown)
 }

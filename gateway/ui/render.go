@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/auth"
 	"adgateway/gateway/signin"
 )
 
@@ -58,7 +59,7 @@ func parse(names ...string) map[string]*template.Template {
 
 var functions = template.FuncMap{
 	"ago": ago, "moment": moment, "shown": shown, "label": label, "rdn": rdn, "spell": spell,
-	"kindOf": func(hitType string) *kind { return kindOf(hitType) },
+	"both": func(a string, b *actionForm) []any { return []any{a, b} },
 }
 
 // page is what every page has.
@@ -72,10 +73,27 @@ type page struct {
 	Sandbox bool
 	Version string
 	Alert   *alert
-	Kinds   []*kind
-	Audit   bool // there is a page of the audit log
+	Tabs    []tab
+	Empty   *empty // what stands in place of a list; never shown with an alert
 	Body    any
 }
+
+// tab is a link of the navigation.
+type tab struct {
+	Path, Title string
+	Current     bool
+}
+
+// empty says that there is nothing, which is known only if the reading succeeded.
+type empty struct {
+	Title, Text string
+	Examples    []example
+	Links       []link
+}
+
+type example struct{ Text, Code string }
+
+type link struct{ Path, Text string }
 
 // alert is a message about something that did not succeed.
 type alert struct {
@@ -104,7 +122,10 @@ func alertOf(a *answer) *alert {
 
 // write renders a page.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, name string, shown page) {
-	shown.Assets, shown.Sandbox, shown.Kinds, shown.Audit = base+"assets/"+assetsVersion+"/", p.Sandbox, kinds, p.Log != nil
+	shown.Assets, shown.Sandbox = base+"assets/"+assetsVersion+"/", p.Sandbox
+	if shown.Alert != nil {
+		shown.Empty = nil
+	}
 	if shown.Form == "" {
 		shown.Form = p.Gate.FormToken(p.cookie(r))
 	}
@@ -125,9 +146,26 @@ func (p *Pages) plain(w http.ResponseWriter, r *http.Request, status int, title,
 	p.write(w, r, status, "message", page{Title: title, Body: text})
 }
 
-// write renders a page for the person.
+// tabs returns the links to the pages that the person may use.
+func (c *visit) tabs(section string) []tab {
+	all := []tab{{Path: base, Title: "Status", Current: section == "status"}}
+	add := func(allowed bool, path, title string) {
+		if allowed {
+			all = append(all, tab{base + path, title, section == path})
+		}
+	}
+	for _, k := range kinds {
+		add(c.may(k.scope), k.path, k.Title)
+	}
+	add(c.may(auth.ChangeRead), "changes", "My changes")
+	add(c.may(auth.JobRead), "jobs", "Jobs")
+	add(c.Log != nil, "audit", "Audit") // of one's own calls without a right
+	return all
+}
+
+// page renders a page for the person.
 func (c *visit) page(status int, name string, shown page) {
-	shown.Name, shown.Version = c.session.Name, c.Version
+	shown.Name, shown.Version, shown.Tabs = c.session.Name, c.Version, c.tabs(shown.Section)
 	if len(c.principals) == 0 {
 		shown.Role = "no rights here"
 	} else if c.session.Kind != signin.KindPerson {

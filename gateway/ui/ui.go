@@ -85,6 +85,7 @@ func New(o Options) *Pages {
 		p.routes.HandleFunc("GET /ui/"+k.path+"/{guid}", p.person(func(c *visit) { c.show(k, http.StatusOK, nil) }))
 		p.routes.HandleFunc("POST /ui/"+k.path+"/{guid}/{action}", p.form(p.person(func(c *visit) { c.preview(k) })))
 	}
+	p.routes.HandleFunc("GET /ui/objects/{id}", p.person((*visit).find))
 	p.routes.HandleFunc("POST /ui/confirm", p.form(p.person((*visit).confirm)))
 	p.routes.HandleFunc("GET /ui/done/{step}", p.person((*visit).done))
 	p.routes.HandleFunc("GET /ui/changes", p.person((*visit).changes))

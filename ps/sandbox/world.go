@@ -35,6 +35,9 @@ type Options struct {
 	NoRecycleBin bool // deleted objects become tombstones at once
 	SetKeepsPTR  bool // see zones.Config
 
+	// Reads is how the DNS servers read names, see zones.Config.
+	Reads func(zones.Op) zones.Reading
+
 	Culture        string        // culture of messages: "en-US" (default) or "de-DE"
 	ReplicationLag time.Duration // delay until the second domain controller sees a change
 	Clock          func() time.Time
@@ -192,7 +195,7 @@ func (o *Options) onDNSChange() func(zones.Change) {
 // loadZones loads the built-in zones, over them those that are entries of the
 // LDIF files, over them the zone files.
 func (w *World) loadZones(o Options, entries []zones.Entry) error {
-	config := zones.Config{Now: o.Clock, OnChange: o.onDNSChange(), SetKeepsPTR: o.SetKeepsPTR}
+	config := zones.Config{Now: o.Clock, OnChange: o.onDNSChange(), SetKeepsPTR: o.SetKeepsPTR, Reads: o.Reads}
 	if w.Directory != nil { // otherwise the zones are loaded only to find faults
 		config.Domain = w.Directory.DNSName()
 		for i, dc := range w.Directory.DCs() {

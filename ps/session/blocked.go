@@ -13,7 +13,7 @@ import (
 
 // blockedText is the message of a start that was blocked, with the id of the error.
 const blockedText = "endpoint protection or a policy blocked the gateway's PowerShell (%s): allow adgateway.exe and the PowerShell that it starts, " +
-	"as 'Endpoint protection' in the README says"
+	"as 'gateway/manual/network.md' says"
 
 // blockedIDs finds the id of a block in what PowerShell wrote: the boot line is not
 // run at all, so that no frame can report it. Windows PowerShell writes the id of

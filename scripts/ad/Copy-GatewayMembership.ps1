@@ -70,12 +70,12 @@ $changes = @(foreach ($entry in $plan) { if (@('added', 'removed') -contains $en
 $told = $false
 foreach ($entry in $changes) {
     $adds = $entry.action -eq 'added'
-    New-GatewayIntent -Guid ([string]$entry.group.ObjectGUID) -Dn ([string]$entry.group.DistinguishedName)
+    New-GatewayIntent -Guid ([string]$entry.group.ObjectGUID) -Dn ([string]$entry.group.DistinguishedName) -Of $entry.group
     Add-GatewayIntent -Name 'member' -Before ([string](-not $adds)) -After ([string]$adds)
-    if (-not $told) { New-GatewayIntent -Guid $userGuid -Dn $userDn }
+    if (-not $told) { New-GatewayIntent -Guid $userGuid -Dn $userDn -Of $user }
     $told = $true
 }
-if (-not $told) { New-GatewayIntent -Guid $userGuid -Dn $userDn }
+if (-not $told) { New-GatewayIntent -Guid $userGuid -Dn $userDn -Of $user }
 Write-GatewayIntent -Effect 'changed'
 
 # Act.

@@ -31,7 +31,7 @@ if ($moves) {
 }
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $computer
 Add-GatewayIntent -Name 'parent' -Before $parent -After $target
 Write-GatewayIntent -Effect 'changed'
 

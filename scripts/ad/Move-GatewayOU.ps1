@@ -33,7 +33,7 @@ if ($below -ge $ImpactLimit) {
 $script:GatewayCounts['objects'] = [int]$below
 
 # Announce. The protection must be restored.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $ou
 Add-GatewayIntent -Name 'parent' -Before $oldParent -After $target
 Add-GatewayIntent -Name 'protected' -Before ([string]$wasProtected) -After ([string]$wasProtected)
 Write-GatewayIntent -Effect 'changed'

@@ -39,7 +39,9 @@ Complete-GatewayStep -Label 'create computer' -Guid $guid -Dn ([string]$computer
 Complete-GatewayChange -Effect 'created'
 
 # Report.
-$created = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerProperties -AllowedOU $AllowedOU -Server $Server -Arg 'Name' -Write
+$created = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $GatewayComputerImaged -AllowedOU $AllowedOU -Server $Server -Arg 'Name' -Write
 $record = ConvertTo-GatewayComputer -Computer @($created)
 Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
+$image = Get-GatewayImage -Class 'computer' -Object $created -Record $record -New -Server $Server
+Add-GatewayCreated -Guid $guid -Of $created -Image $image
 $record

@@ -53,7 +53,9 @@ Complete-GatewayChange -Effect 'created'
 
 # Report.
 $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
-$created = Find-GatewayAccount -Class 'group' -Identity $guid -Property $GatewayGroupProperties -Arg 'GroupName' -Write @limits
+$created = Find-GatewayAccount -Class 'group' -Identity $guid -Property $GatewayGroupImaged -Arg 'GroupName' -Write @limits
 $record = ConvertTo-GatewayGroup -Group @($created) -AllowedOU $AllowedOU -Server $Server
 Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
+$image = Get-GatewayImage -Class 'group' -Object $created -Record $record -New -Server $Server
+Add-GatewayCreated -Guid $guid -Of $created -Image $image
 $record

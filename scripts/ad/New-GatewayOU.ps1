@@ -46,6 +46,8 @@ if ($IsProtected) { Set-GatewayProtection -Guid $guid -Protected $true -Label 'p
 Complete-GatewayChange -Effect 'created'
 
 # Report.
-$record = Get-GatewayOURecord -Guid $guid -AllowedOU $AllowedOU -Server $Server
+$created = Find-GatewayContainerByGuid -Guid $guid -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+$record = ConvertTo-GatewayContainer -Container @($created)
 Add-GatewayChange -Guid $guid -Dn $dn -Before $null -After $record
+Add-GatewayCreated -Guid $guid -Of $created -Image (Get-GatewayImage -Class 'ou' -Object $created -New -Server $Server)
 $record

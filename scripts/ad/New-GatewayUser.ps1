@@ -143,8 +143,9 @@ if ($ignoresChange) { Add-GatewayNeverExpires -Dn $dn }
 Complete-GatewayChange -Effect 'created'
 
 # Report.
-$properties = Get-GatewayUserProperty -Field $Field
+$properties = (Get-GatewayUserProperty -Field $Field) + $GatewayUserImaged
 $created = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $record = ConvertTo-GatewayUser -User @($created) -Field $Field -AllowedOU $AllowedOU -Server $Server
 Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
+Add-GatewayCreated -Guid $guid -Of $created -Image (Get-GatewayImage -Class 'user' -Object $created -New -Server $Server)
 $record

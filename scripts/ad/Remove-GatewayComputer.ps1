@@ -9,8 +9,7 @@ param(
 )
 
 # Resolve.
-$properties = $GatewayComputerProperties + @('ProtectedFromAccidentalDeletion')
-$computer = Find-GatewayComputer -Identity $Identity -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'Identity' -Write
+$computer = Find-GatewayComputer -Identity $Identity -Property $GatewayComputerImaged -AllowedOU $AllowedOU -Server $Server -Arg 'Identity' -Write
 $record = ConvertTo-GatewayComputer -Computer @($computer)
 $children = Get-GatewayComputerChild -Dn ([string]$computer.DistinguishedName) -Guid ([string]$computer.ObjectGUID) -Server $Server
 

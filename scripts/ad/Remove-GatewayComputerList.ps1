@@ -45,11 +45,11 @@ if ($matching.Length -gt $BulkLimit) {
     Stop-Gateway -Code 'too_many' -Arg 'WildCard' -Message "$($matching.Length) computers match; one request removes at most $BulkLimit. Nothing was removed."
 }
 Set-GatewayStep -Label 'read computers' -Arg 'WildCard'
-$properties = $GatewayComputerProperties + @('ProtectedFromAccidentalDeletion')
 $removable = [System.Collections.Generic.List[object]]::new()
 foreach ($match in $matching) {
     $guid = [string]$match.ObjectGUID
-    $computer = Find-GatewayAccount -Class 'computer' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'WildCard' -Quiet -Write
+    $ask = @{ Class = 'computer'; Identity = $guid; Property = $GatewayComputerImaged; AllowedOU = $AllowedOU; Server = $Server; Arg = 'WildCard' }
+    $computer = Find-GatewayAccount -Quiet -Write @ask
     if ($null -eq $computer) { continue }
     $children = Get-GatewayComputerChild -Dn ([string]$computer.DistinguishedName) -Guid $guid -Server $Server
     $bar = Get-GatewayComputerBar -Computer $computer -Children $children

@@ -12,8 +12,7 @@ param(
 
 # Resolve.
 $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
-$properties = $GatewayGroupProperties + @('ProtectedFromAccidentalDeletion')
-$group = Find-GatewayGroup -Identity $GroupName -Property $properties -Arg 'GroupName' -Write @limits
+$group = Find-GatewayGroup -Identity $GroupName -Property $GatewayGroupImaged -Arg 'GroupName' -Write @limits
 $guid = [string]$group.ObjectGUID
 $dn = [string]$group.DistinguishedName
 if ($OUPath) {
@@ -42,7 +41,7 @@ $record = ConvertTo-GatewayGroup -Group @($group) -AllowedOU $AllowedOU -Server 
 $image = Get-GatewayImage -Class 'group' -Object $group -Record $record -Server $Server
 
 # Announce.
-New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$group.SamAccountName) -Record $record -Image $image
+New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$group.SamAccountName) -Record $record -Image $image -Of $group
 Write-GatewayIntent -Effect 'removed'
 
 # Act.

@@ -29,9 +29,9 @@ if ($kind.primary) {
 }
 
 # Announce.
-New-GatewayIntent -Guid $groupGuid -Dn $groupDn -Account ([string]$group.SamAccountName)
+New-GatewayIntent -Guid $groupGuid -Dn $groupDn -Account ([string]$group.SamAccountName) -Of $group
 Add-GatewayIntent -Name 'member' -Before ([string][bool]$kind.member) -After 'False'
-New-GatewayIntent -Guid $memberGuid -Dn $memberDn
+New-GatewayIntent -Guid $memberGuid -Dn $memberDn -Of $member
 Write-GatewayIntent -Effect 'removed'
 
 # Act.

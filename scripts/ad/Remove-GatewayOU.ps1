@@ -64,11 +64,12 @@ foreach ($object in $below) {
 
 # Announce. Objects that remain must keep their protection.
 $script:GatewayCounts = $counts
+$image = Get-GatewayImage -Class 'ou' -Object $ou -Server $Server
 $protected = [bool]$ou.ProtectedFromAccidentalDeletion
-New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record -Image (Get-GatewayImage -Class 'ou' -Object $ou -Server $Server)
+New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record -Image $image -Of $ou
 Add-GatewayIntent -Name 'protected' -Before ([string]$protected) -After ([string]$protected)
 foreach ($object in $below) {
-    New-GatewayIntent -Removes -Guid ([string]$object.ObjectGUID) -Dn ([string]$object.DistinguishedName)
+    New-GatewayIntent -Removes -Guid ([string]$object.ObjectGUID) -Dn ([string]$object.DistinguishedName) -Of $object
     $guarded = [string][bool]$object.ProtectedFromAccidentalDeletion
     Add-GatewayIntent -Name 'protected' -Before $guarded -After $guarded
 }

@@ -11,9 +11,7 @@ param(
 
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$guards = $GatewayGuardProperties + @('ProtectedFromAccidentalDeletion')
-$imaged = $GatewayUserWritten + @('userAccountControl', 'pwdLastSet', 'LockedOut', 'userParameters')
-$properties = (Get-GatewayUserProperty -Field $Field) + $guards + $imaged
+$properties = (Get-GatewayUserProperty -Field $Field) + $GatewayGuardProperties + $GatewayUserImaged
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
@@ -33,7 +31,7 @@ $record = ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $Allowed
 $image = Get-GatewayImage -Class 'user' -Object $user -Server $Server
 
 # Announce.
-New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$user.SamAccountName) -Record $record -Image $image
+New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$user.SamAccountName) -Record $record -Image $image -Of $user
 Write-GatewayIntent -Effect 'removed'
 
 # Act.

@@ -58,7 +58,7 @@ $sameName = $oldName.Equals($NewName, [System.StringComparison]::Ordinal)
 $changed = -not ($sameName -and $oldSam.Equals($NewName + '$', [System.StringComparison]::Ordinal))
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $computer
 Add-GatewayIntent -Name 'sAMAccountName' -Before $oldSam -After ($NewName + '$')
 Add-GatewayIntent -Name 'name' -Before $oldName -After $NewName
 if ($changed) {

@@ -27,7 +27,7 @@ Assert-GatewayGroupName -Name $NewGroupName -Guid $guid -AllowedGroup $AllowedGr
 Assert-GatewayNameFree -Account $NewGroupName -Name $NewGroupName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'NewGroupName' @limits
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn -Account $oldAccount
+New-GatewayIntent -Guid $guid -Dn $dn -Account $oldAccount -Of $group
 Add-GatewayIntent -Name 'sAMAccountName' -Before $oldAccount -After $NewGroupName
 Add-GatewayIntent -Name 'name' -Before $oldName -After $NewGroupName
 Write-GatewayIntent -Effect 'changed'

@@ -27,7 +27,7 @@ if ($below -ge $ImpactLimit) {
 $script:GatewayCounts['objects'] = [int]$below
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $ou
 Add-GatewayIntent -Name 'name' -Before $oldName -After $OUNewName
 Write-GatewayIntent -Effect 'changed'
 

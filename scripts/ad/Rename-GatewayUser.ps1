@@ -39,7 +39,7 @@ if (-not $oldSam.Equals($NewUserName, [System.StringComparison]::OrdinalIgnoreCa
 }
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $user
 Add-GatewayIntent -Name 'sAMAccountName' -Before $oldSam -After $NewUserName
 Add-GatewayIntent -Name 'userPrincipalName' -Before $oldUpn -After $newUpn
 if ($renameDisplay) { Add-GatewayIntent -Name 'displayName' -Before $oldDisplay -After $NewUserName }

@@ -23,7 +23,7 @@ $forceChange = $ChangePassword -and -not $neverExpires
 if ($ChangePassword -and $neverExpires) { Add-GatewayNeverExpires -Dn $dn }
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $user
 $lastSet = ''
 if ($forceChange) { $lastSet = '0' }
 Add-GatewayIntent -Name 'pwdLastSet' -Before ([string][long]$user.pwdLastSet) -After $lastSet -Renewed -Step 'set password'

@@ -20,7 +20,7 @@ if ($OUPath) {
 }
 $needed = @(
     'sAMAccountName', 'displayName', 'description', 'mail', 'userPrincipalName', 'userAccountControl', 'givenName', 'sn'
-    'physicalDeliveryOfficeName', 'employeeID', 'proxyAddresses'
+    'physicalDeliveryOfficeName', 'employeeID', 'proxyAddresses', 'lockoutTime'
 )
 # More than are shown, since the directory returns any of them, and the best are to be first.
 $most = $Limit * 10 + 1
@@ -49,10 +49,13 @@ foreach ($type in @($Readable)) {
             $found = @(Get-GatewayObject -Filter ('(&' + $filter + $equal + ')') -Base $spot @search) + $others
         }
         if ($type -eq 'group') { $found = @(Get-GatewayAllowedGroup -Group $found @limits) }
+        $locked = @{}
+        if ($type -eq 'user') { $locked = Get-GatewayLocked -User $found -Base $spot -Server $Server }
         foreach ($item in $found) {
             $match = Get-GatewayMatch -Item $item -Text $Text -Type $type
             $listing['keys'].Add($match.rank + ([string]$item.Name).ToUpperInvariant() + [string][char]0 + [string]$item.DistinguishedName)
-            $listing['texts'].Add((ConvertTo-Json -InputObject (ConvertTo-GatewayHit -Item $item -Type $type -Matched $match.field) -Compress -Depth 4))
+            $hit = ConvertTo-GatewayHit -Item $item -Type $type -Matched $match.field -Locked $locked
+            $listing['texts'].Add((ConvertTo-Json -InputObject $hit -Compress -Depth 4))
         }
     }
 }

@@ -19,7 +19,7 @@ $oldText = [string]@($computer.description)[0]
 Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'Identity'
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $computer
 if ($PSBoundParameters.ContainsKey('Description')) { Add-GatewayIntent -Name 'description' -Before $oldText -After $Description }
 Write-GatewayIntent -Effect 'changed'
 

@@ -20,7 +20,7 @@ Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -GuardedGroup 
 Assert-GatewayOrdinaryComputer -Computer $computer -GuardedGroup $GuardedGroup -Server $Server -Verb 'enabled or disabled'
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $computer
 Add-GatewayIntent -Name 'enabled' -Before ([string][bool]$computer.Enabled) -After ([string]$enable)
 Write-GatewayIntent -Effect 'changed'
 

@@ -63,7 +63,7 @@ foreach ($name in @($wanted.Keys)) {
 }
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $group
 foreach ($name in @($texts.Keys)) { Add-GatewayIntent -Name $name -Before $stored[$name] -After $texts[$name] }
 if ($rescopes) {
     Add-GatewayIntent -Name 'scope' -Before (Get-GatewayScopeName -Scope $oldScope) -After (Get-GatewayScopeName -Scope $scope)

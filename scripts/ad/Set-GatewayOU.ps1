@@ -21,7 +21,7 @@ if ($PSBoundParameters.ContainsKey('IsProtected') -and [bool]$ou.ProtectedFromAc
 $before = ConvertTo-GatewayContainer -Container @($ou)
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $ou
 if ($PSBoundParameters.ContainsKey('OUDescription')) {
     Add-GatewayIntent -Name 'description' -Before $oldText -After ([string]$OUDescription)
 }

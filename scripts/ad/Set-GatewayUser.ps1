@@ -105,7 +105,7 @@ $setsChange = $PSBoundParameters.ContainsKey('ChangePasswordNextLogon') -and -no
 $steps = 0
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $user
 foreach ($name in @($change.after.Keys)) {
     Add-GatewayIntent -Name $name -Before ([string]$change.before[$name]) -After ([string]$change.after[$name])
 }

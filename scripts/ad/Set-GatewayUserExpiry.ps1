@@ -24,7 +24,7 @@ $old = [string](Get-GatewayFileTime -Value $user.accountExpires)
 Assert-GatewayPrivilege -Object $user -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'UserName'
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $user
 Add-GatewayIntent -Name 'accountExpires' -Before $old -After $AccountExpires
 Write-GatewayIntent -Effect 'changed'
 

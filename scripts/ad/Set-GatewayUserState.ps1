@@ -19,7 +19,7 @@ $dn = [string]$user.DistinguishedName
 Assert-GatewayPrivilege -Object $user -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'UserName'
 
 # Announce.
-New-GatewayIntent -Guid $guid -Dn $dn
+New-GatewayIntent -Guid $guid -Dn $dn -Of $user
 if ($State -eq 'Unlocked') {
     Add-GatewayIntent -Name 'lockedOut' -Before ([string][bool]$user.LockedOut) -After 'False'
 } else {

@@ -3,7 +3,7 @@
 # The properties of deleted objects that their records and the guards need.
 $GatewayDeletedProperties = @(
     'msDS-LastKnownRDN', 'lastKnownParent', 'isRecycled', 'sAMAccountName', 'objectSid', 'whenChanged', 'adminCount',
-    'isCriticalSystemObject', 'userAccountControl', 'primaryGroupID'
+    'isCriticalSystemObject', 'userAccountControl', 'primaryGroupID', 'msDS-SecondaryKrbTgtNumber'
 )
 
 # The records' names of the classes that can be restored.
@@ -270,6 +270,10 @@ function Get-GatewayDeletedReason {
     $guid = [string]$Object.ObjectGUID
     if ($guard.own.ContainsKey($guid)) { return $guard.own[$guid] }
     if ($guard.groups.ContainsKey($guid)) { return 'it is ' + $guard.groups[$guid] }
+    if ([string]$Object.ObjectClass -eq 'group') {
+        $reason = Get-GatewayGrantingReason -Group $Object -GuardedGroup $GuardedGroup
+        if ($reason -ne '') { return $reason }
+    }
     $groups = [System.Collections.Generic.List[string]]::new()
     foreach ($dn in @($Object.memberOf)) { $groups.Add([string]$dn) }
     $primary = Get-GatewayPrimaryGroupDn -Member $Object -Server $Server

@@ -6,6 +6,9 @@ $GatewayComputerProperties = @(
     'primaryGroupID', 'userAccountControl', 'isCriticalSystemObject', 'adminCount', 'servicePrincipalName'
 )
 
+# The properties that the image of a computer needs.
+$GatewayComputerImaged = $GatewayComputerProperties + @('ProtectedFromAccidentalDeletion')
+
 # Writes the records of computers.
 function ConvertTo-GatewayComputer {
     [CmdletBinding()]
@@ -162,9 +165,9 @@ function New-GatewayRemovalIntent {
         [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Going
     )
     $names = @{ Dn = [string]$Computer.DistinguishedName; Account = [string]$Computer.SamAccountName }
-    New-GatewayIntent -Removes -Guid ([string]$Computer.ObjectGUID) -Record $Record -Image $Image @names
+    New-GatewayIntent -Removes -Guid ([string]$Computer.ObjectGUID) -Record $Record -Image $Image -Of $Computer @names
     foreach ($child in $Going) {
-        New-GatewayIntent -Removes -Guid ([string]$child.ObjectGUID) -Dn ([string]$child.DistinguishedName)
+        New-GatewayIntent -Removes -Guid ([string]$child.ObjectGUID) -Dn ([string]$child.DistinguishedName) -Of $child
     }
 }
 

@@ -3,6 +3,9 @@
 # The properties that ConvertTo-GatewayGroup and the guards need.
 $GatewayGroupProperties = @('description', 'mail', 'managedBy', 'whenCreated', 'whenChanged', 'adminCount', 'isCriticalSystemObject')
 
+# The properties that the image of a group needs.
+$GatewayGroupImaged = $GatewayGroupProperties + @('displayName', 'ProtectedFromAccidentalDeletion')
+
 # Matches a group and everything nested in it, at any depth (facts E19).
 $GatewayInChain = '1.2.840.113556.1.4.1941'
 

@@ -31,16 +31,39 @@ function Get-GatewayMatch {
     @{ rank = '2'; field = 'name' }
 }
 
+# Which of the users are locked out now, by GUID. The time of a lock stays when the lock is over, so the domain controller
+# decides; it is asked about those alone that have a time (facts H12, S20).
+function Get-GatewayLocked {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $User,
+        [Parameter(Mandatory)] [string] $Base,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $locked = @{}
+    $guids = [System.Collections.Generic.List[string]]::new()
+    foreach ($one in $User) { if ([long]$one.lockoutTime -gt 0) { $guids.Add([string]$one.ObjectGUID) } }
+    if ($guids.Count -gt 0) {
+        foreach ($one in @(Get-GatewayObjectAgain -Guid $guids.ToArray() -Property 'msDS-User-Account-Control-Computed' -Base $Base -Server $Server)) {
+            if (([long]$one.PSObject.Properties['msDS-User-Account-Control-Computed'].Value -band 0x10) -ne 0) { $locked[[string]$one.ObjectGUID] = $true }
+        }
+    }
+    $locked
+}
+
 # Writes the record of a hit.
 function ConvertTo-GatewayHit {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [object] $Item,
         [Parameter(Mandatory)] [string] $Type,
-        [Parameter(Mandatory)] [string] $Matched
+        [Parameter(Mandatory)] [string] $Matched,
+        [Parameter(Mandatory)] [hashtable] $Locked
     )
     $enabled = $null
     if ($Type -ne 'group') { $enabled = ([long]$Item.userAccountControl -band 2) -eq 0 }
+    $out = $null
+    if ($Type -eq 'user') { $out = [bool]$Locked.ContainsKey([string]$Item.ObjectGUID) }
     [ordered]@{
         type         = [string]$Type
         guid         = [string]$Item.ObjectGUID
@@ -51,6 +74,7 @@ function ConvertTo-GatewayHit {
         description  = [string]@($Item.description)[0]
         ouPath       = [string](Get-GatewayParentDn -Dn ([string]$Item.DistinguishedName))
         enabled      = $enabled
+        locked       = $out
         matched      = [string]$Matched
     }
 }

@@ -1,7 +1,9 @@
 # Guards of what only callers with the scope 'privileged' may change; the list is in prelude.guards.ps1.
 
 # The properties that the guards need.
-$GatewayGuardProperties = @('adminCount', 'isCriticalSystemObject', 'primaryGroupID')
+$GatewayGuardProperties = @(
+    'adminCount', 'isCriticalSystemObject', 'primaryGroupID', 'sAMAccountName', 'msDS-SecondaryKrbTgtNumber', 'msDS-KrbTgtLinkBl'
+)
 
 # The primary groups that everybody has and that give nothing.
 $GatewayCommonGroups = @('513', '514', '515')
@@ -31,26 +33,76 @@ function Get-GatewayOwnAccount {
     }
 }
 
-# What the guards need to know of the domain, read again after a minute: groups has the reasons of the guarded
-# groups whose members are guarded, by GUID, own those of the gateway's accounts; members has the names of the
-# former, nested those of all built-in or guarded groups, objects the GUIDs of groups and accounts.
-function Get-GatewayGuard {
+# The groups that give rights in one way: those of GuardedGroup whose entry begins with Kind and a colon, before a
+# SID, a GUID, a distinguished name or an account name.
+function Find-GatewayGranting {
     [CmdletBinding()]
     param(
+        [Parameter(Mandatory)] [string] $Kind,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
         [Parameter(Mandatory)] [string] $Server
     )
-    $key = $Server + '|' + (@($GuardedGroup) -join '|')
-    $known = $script:GatewayGuardsFound[$key]
-    if ($null -ne $known -and $known.watch.ElapsedMilliseconds -lt $GatewayGuardAge) { return $known }
-    $domain = Get-GatewayDomain -Server $Server
-    $guard = @{ watch = [System.Diagnostics.Stopwatch]::StartNew(); groups = @{}; own = @{}; primary = @{} }
-    $members = [System.Collections.Generic.List[string]]::new()
-    $nested = [System.Collections.Generic.List[string]]::new()
-    $objects = [System.Collections.Generic.List[string]]::new()
-    $search = @{ Class = 'group'; Base = $domain.dn; Server = $Server }
+    if ($null -eq $GuardedGroup) { return }
+    $search = @{ Class = 'group'; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+    $terms = [System.Collections.Generic.List[string]]::new()
+    foreach ($entry in $GuardedGroup) {
+        if (-not $entry.StartsWith($Kind + ':', [System.StringComparison]::Ordinal)) { continue }
+        $name = $entry.Substring($Kind.Length + 1)
+        $escaped = Get-GatewayLdapEscaped -Value $name
+        $terms.Add('(sAMAccountName=' + $escaped + ')')
+        if ($name.Contains('=')) { $terms.Add('(distinguishedName=' + $escaped + ')') }
+        if ($name -match '^S-1-[0-9]') { $terms.Add('(objectSid=' + $escaped + ')') }
+        if (($name -replace '^\{(.*)\}$', '$1') -match '^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$') {
+            $terms.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$name)) + ')')
+        }
+        if ($terms.Count -lt 100) { continue }
+        Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search
+        $terms.Clear()
+    }
+    if ($terms.Count -gt 0) { Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search }
+}
 
-    # The groups of Windows.
+# The groups that the gateway's own accounts are in.
+function Find-GatewayOwnGroup {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Account,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $filter = ''
+    foreach ($one in $Account) {
+        $filter += '(member:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value ([string]$one.object.DistinguishedName)) + ')'
+        $primary = Get-GatewayPrimaryGroupDn -Member $one.object -Server $Server
+        if ($primary -ne '') {
+            $escaped = Get-GatewayLdapEscaped -Value $primary
+            $filter += '(distinguishedName=' + $escaped + ')(member:' + $GatewayInChain + ':=' + $escaped + ')'
+        }
+    }
+    if ($filter -eq '') { return }
+    Get-GatewayObject -Class 'group' -Filter ('(|' + $filter + ')') -Base (Get-GatewayDomain -Server $Server).dn -Server $Server
+}
+
+# Returns whether everybody is in a group, so that being in it gives nothing.
+function Test-GatewayCommonGroup {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [string] $Server)
+    $domain = Get-GatewayDomain -Server $Server
+    $common = @('S-1-5-32-545', 'S-1-5-32-546') + @(foreach ($rid in $GatewayCommonGroups) { $domain.sid + '-' + $rid }) # Users, Guests
+    if (Test-GatewayListed -Value ([string]$Group.SID) -List $common) { return $true }
+    $filter = '(objectSid=' + (Get-GatewayLdapEscaped -Value ($domain.sid + '-513')) + ')'
+    foreach ($users in @(Get-GatewayObject -Class 'group' -Filter $filter -Base $domain.dn -Server $Server)) {
+        $dn = [string]$users.DistinguishedName
+        if (Test-GatewayAmong -Dn $dn -Group @([string]$Group.DistinguishedName) -Server $Server) { return $true }
+    }
+    $false
+}
+
+# The groups that Windows guards, and those whose members $GatewayGuardedGroups guards: each with its reason, '' if
+# only the group itself is guarded.
+function Find-GatewayBuiltInGroup {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Server)
+    $domain = Get-GatewayDomain -Server $Server
     $reasons = @{}
     $filter = '(isCriticalSystemObject=TRUE)(adminCount=1)'
     foreach ($entry in $GatewayGuardedGroups) {
@@ -62,57 +114,102 @@ function Get-GatewayGuard {
             $filter += '(sAMAccountName=' + (Get-GatewayLdapEscaped -Value $entry.account) + ')'
         }
     }
-    $found = [System.Collections.Generic.List[object]]::new()
-    foreach ($group in @(Get-GatewayObject -Filter ('(|' + $filter + ')') @search)) { $found.Add($group) }
-
-    # The groups of the gateway.
-    $own = @(Get-GatewayOwnAccount -Server $Server)
-    foreach ($account in $own) { $guard.own[[string]$account.object.ObjectGUID] = $account.why }
-    $shares = @{}
-    $filter = ''
-    if ($null -ne $GuardedGroup -and $GuardedGroup.Length -gt 0) {
-        foreach ($name in $GuardedGroup) {
-            $escaped = Get-GatewayLdapEscaped -Value $name
-            $filter += '(sAMAccountName=' + $escaped + ')(distinguishedName=' + $escaped + ')'
-        }
-    } else {
-        foreach ($account in $own) {
-            $filter += '(member:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value ([string]$account.object.DistinguishedName)) + ')'
-            $primary = Get-GatewayPrimaryGroupDn -Member $account.object -Server $Server
-            if ($primary -ne '') {
-                $escaped = Get-GatewayLdapEscaped -Value $primary
-                $filter += '(distinguishedName=' + $escaped + ')(member:' + $GatewayInChain + ':=' + $escaped + ')'
-            }
-        }
-    }
-    if ($filter -ne '') {
-        foreach ($group in @(Get-GatewayObject -Filter ('(|' + $filter + ')') @search)) {
-            $rid = ([string]$group.SID) -replace '^.*-', ''
-            if ($rid.Length -le 3) { continue } # built in: guarded by the list or common
-            $shares[[string]$group.ObjectGUID] = $true
-            $found.Add($group)
-        }
-    }
-
-    foreach ($group in $found) {
-        $guid = [string]$group.ObjectGUID
-        $dn = [string]$group.DistinguishedName
+    foreach ($group in @(Get-GatewayObject -Class 'group' -Filter ('(|' + $filter + ')') -Base $domain.dn -Server $Server)) {
         $reason = $reasons[[string]$group.SID]
         if ($null -eq $reason) { $reason = $reasons[([string]$group.SamAccountName).ToUpperInvariant()] }
-        if ($null -eq $reason -and $shares.ContainsKey($guid)) { $reason = 'a group that ' + $GatewayGuards.rights.why.Substring(3) }
-        if ($null -ne $reason) {
-            $guard.groups[$guid] = $reason
+        @{ group = $group; reason = [string]$reason; members = ($null -ne $reason) }
+    }
+}
+
+# All guarded groups, each with its reason, and whether its members are guarded with it. A group is there more than
+# once if it is guarded in more than one way.
+function Find-GatewayGuardedGroup {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Own,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    Find-GatewayBuiltInGroup -Server $Server
+    $limits = @{ GuardedGroup = $GuardedGroup; Server = $Server }
+    $named = $false # whether the settings name the groups of the gateway's rights
+    if ($null -ne $GuardedGroup) {
+        foreach ($entry in $GuardedGroup) {
+            if ($entry.StartsWith('rights:', [System.StringComparison]::Ordinal)) { $named = $true }
+        }
+    }
+    if ($named) { $shares = @(Find-GatewayGranting -Kind 'rights' @limits) } else { $shares = @(Find-GatewayOwnGroup -Account $Own -Server $Server) }
+    foreach ($group in $shares) {
+        $rid = ([string]$group.SID) -replace '^.*-', ''
+        if ($rid.Length -le 3) { continue } # built in: guarded by the list or common
+        @{ group = $group; reason = 'a group that ' + $GatewayGuards.rights.why.Substring(3); members = $true }
+    }
+    foreach ($group in @(Find-GatewayGranting -Kind 'role' @limits)) {
+        $members = -not (Test-GatewayCommonGroup -Group $group -Server $Server)
+        @{ group = $group; reason = 'a group that gives rights: ' + $GatewayGuards.role.why; members = $members }
+    }
+    foreach ($group in @(Find-GatewayGranting -Kind 'limit' @limits)) {
+        @{ group = $group; reason = 'a group that decides what others may change: ' + $GatewayGuards.limit.why; members = $false }
+    }
+}
+
+# What the guards need to know of the domain, read again after a minute: groups has the reasons of the guarded
+# groups whose members are guarded, by GUID, alone those of the other ones, own those of the gateway's accounts;
+# members has the names of the first, nested those of all guarded groups, objects the GUIDs of groups and accounts.
+function Get-GatewayGuard {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $key = $Server + '|' + (@($GuardedGroup) -join '|')
+    $known = $script:GatewayGuardsFound[$key]
+    if ($null -ne $known -and $known.watch.ElapsedMilliseconds -lt $GatewayGuardAge) { return $known }
+    $guard = @{ watch = [System.Diagnostics.Stopwatch]::StartNew(); groups = @{}; alone = @{}; own = @{}; primary = @{} }
+    $members = [System.Collections.Generic.List[string]]::new()
+    $nested = [System.Collections.Generic.List[string]]::new()
+    $objects = [System.Collections.Generic.List[string]]::new()
+    $own = @(Get-GatewayOwnAccount -Server $Server)
+    foreach ($account in $own) {
+        $guard.own[[string]$account.object.ObjectGUID] = $account.why
+        $objects.Add([string]$account.object.ObjectGUID)
+    }
+    foreach ($entry in @(Find-GatewayGuardedGroup -GuardedGroup $GuardedGroup -Own $own -Server $Server)) {
+        $guid = [string]$entry.group.ObjectGUID
+        $dn = [string]$entry.group.DistinguishedName
+        if ($entry.members -and -not $guard.groups.ContainsKey($guid)) {
+            $guard.groups[$guid] = $entry.reason
             $members.Add($dn)
+            $objects.Add($guid)
+        }
+        if (-not $entry.members -and $entry.reason -ne '' -and -not $guard.alone.ContainsKey($guid)) {
+            $guard.alone[$guid] = $entry.reason
             $objects.Add($guid)
         }
         $nested.Add($dn)
     }
-    foreach ($account in $own) { $objects.Add([string]$account.object.ObjectGUID) }
     $guard['members'] = $members.ToArray()
     $guard['nested'] = $nested.ToArray()
     $guard['objects'] = $objects.ToArray()
+    if ($script:GatewayGuardsFound.Count -ge 8) { $script:GatewayGuardsFound = @{} } # of groups that were given before
     $script:GatewayGuardsFound[$key] = $guard
     $guard
+}
+
+# Returns why a group is guarded that GuardedGroup names, also if it is deleted; '' if it is not.
+function Get-GatewayGrantingReason {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup
+    )
+    if ($null -eq $GuardedGroup) { return '' }
+    $texts = @((Get-GatewaySid -Object $Group), [string]$Group.sAMAccountName, [string]$Group.ObjectGUID)
+    foreach ($entry in $GuardedGroup) {
+        $kind = $entry -replace ':.*$', ''
+        if (Test-GatewayListed -Value $entry.Substring($kind.Length + 1) -List $texts) { return $GatewayGuards[$kind].why }
+    }
+    ''
 }
 
 # Returns whether an object is in one of the groups, directly or through others, as memberOf shows it. It queries
@@ -155,12 +252,25 @@ function Get-GatewaySid {
     $sid
 }
 
+# Returns whether an account holds the key of a read-only domain controller, or that of Microsoft Entra Kerberos. Such
+# accounts look like ordinary users, and any of their marks is enough.
+function Test-GatewayTicketKey {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Object)
+    if ([string]$Object.sAMAccountName -match '^krbtgt_') { return $true }
+    foreach ($name in @('msDS-SecondaryKrbTgtNumber', 'msDS-KrbTgtLinkBl')) {
+        if ([string]$Object.PSObject.Properties[$name].Value -ne '') { return $true }
+    }
+    $false
+}
+
 # Returns why an object is guarded whatever it is a member of; '' if it is not.
 function Get-GatewayOwnReason {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
     if (Test-GatewayController -Computer $Object) { return $GatewayGuards.controller.why }
     if ([string]$Object.isCriticalSystemObject -eq 'True') { return $GatewayGuards.critical.why }
+    if (Test-GatewayTicketKey -Object $Object) { return $GatewayGuards.krbtgt.why }
     $sid = Get-GatewaySid -Object $Object
     if ($sid -match '^S-1-5-32-|-([0-9]{1,3})$') { return $GatewayGuards.builtIn.why }
     if ([string]$Object.adminCount -eq '1') { return $GatewayGuards.adminCount.why }
@@ -191,6 +301,7 @@ function Get-GatewayGuardReason {
     if ($reason -ne '') { return $reason }
     if ([string]$Object.ObjectClass -eq 'group') {
         if (Test-GatewayAmong -Dn $dn -Group $guard.nested -Server $Server) { return $GatewayGuards.nested.why }
+        if ($guard.alone.ContainsKey($guid)) { return 'it is ' + $guard.alone[$guid] }
         return ''
     }
     # memberOf omits the primary group (facts E18). It is common to many accounts, so the answer is kept.
@@ -259,6 +370,7 @@ function Assert-GatewayTree {
     $members = @(foreach ($name in $guard.members) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
     $nested = @(foreach ($name in $guard.nested) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
     $filter = '(|(adminCount=1)(isCriticalSystemObject=TRUE)(primaryGroupID=516)(primaryGroupID=521)' +
+        '(sAMAccountName=krbtgt_*)(msDS-SecondaryKrbTgtNumber=*)(msDS-KrbTgtLinkBl=*)' +
         '(userAccountControl:1.2.840.113556.1.4.803:=8192)' + $objects + $members + '(&(objectCategory=group)(|' + $nested + ')))'
     $found = @(Get-ADObject -LDAPFilter $filter -SearchBase $Dn -SearchScope Subtree -ResultSetSize 1 -Server $Server)
     if ($found.Length -gt 0) {

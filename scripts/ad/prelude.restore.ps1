@@ -68,7 +68,7 @@ function New-GatewayRestoreIntent {
         [Parameter(Mandatory)] [bool] $Disabled
     )
     $names = @{ Account = [string]$Object.sAMAccountName; Principal = [string]$Object.userPrincipalName; Name = $Name; Parent = $Parent }
-    New-GatewayIntent -Creates -Guid ([string]$Object.ObjectGUID) -Dn $Dn @names
+    New-GatewayIntent -Creates -Guid ([string]$Object.ObjectGUID) -Dn $Dn -Of $Object @names
     if (Test-GatewayDisabling -Object $Object -Disabled $Disabled) { Add-GatewayIntent -Name 'enabled' -Before 'True' -After 'False' }
 }
 

@@ -397,7 +397,9 @@ function Measure-GatewayFound {
 
 # Reads at least Limit + 1 objects in the order of their GUIDs, if there are as many, beginning with After. The
 # directory neither sorts nor skips cheaply, but GUIDs are random and indexed: a window of them has a share of the
-# objects that can be foreseen (facts S31). Windows are counted in the first three octets.
+# objects that can be foreseen (facts S31). Windows are counted in the first three octets. A filter that is checked
+# afterwards may keep hardly anything of what is read, so the next window follows from what the last one read and
+# kept, and holds about half of what a search may read.
 function Read-GatewayPage {
     [CmdletBinding()]
     param(
@@ -413,19 +415,22 @@ function Read-GatewayPage {
     $start = [long]$AfterStart
     $end = [long]0xffffff
     $width = [long]0x10000
+    $widest = $end
+    $bound = [long](3 * $Limit + 10)
     while ($start -le $end) {
         $last = $start + $width - 1
         if ($last -gt $end) { $last = $end }
         $from = Get-GatewayOctetsEscaped -Hex $first
         $to = Get-GatewayOctetsEscaped -Hex ((Get-GatewayThreeOctets -Number $last) + 'ffffffffffffffffffffffffff')
         $window = New-GatewayListing
-        $most = [long](3 * $Limit + 10)
+        $most = $bound
         if ($last -eq $start) { $most = [long]0 }
         $ranged = $Filter + '(objectGUID>=' + $from + ')(objectGUID<=' + $to + ')'
         $read = [long](Read-GatewayFound -Search $Search -Filter $ranged -Listing $window -Most $most)
         if ($most -gt 0 -and $read -ge $most) { # perhaps not all: a smaller window
             $width = [long](Get-GatewayQuotient -Number ($last - $start + 1) -By 16)
             if ($width -lt 1) { $width = [long]1 }
+            $widest = $width * 4
             continue
         }
         foreach ($key in $window['keys']) { $page['keys'].Add($key) }
@@ -434,14 +439,16 @@ function Read-GatewayPage {
         if ($missing -le 0) { break }
         $start = $last + 1
         $first = (Get-GatewayThreeOctets -Number $start) + '00000000000000000000000000'
-        $found = $window['keys'].Count
-        if ($found -ge 3) {
-            $width = [long](Get-GatewayQuotient -Number ($width * 13 * $missing) -By ($found * 10)) + 1
-        } elseif ($read -ge 3) {
-            $width = $width * 64
-        } else {
-            $width = $end
+        if ($read -eq 0) { # nothing to judge by
+            $width = $widest
+            continue
         }
+        $wanted = $read * 64
+        $found = $window['keys'].Count
+        if ($found -gt 0) { $wanted = [long](Get-GatewayQuotient -Number ($read * 13 * $missing) -By ($found * 10)) + 1 }
+        if ($wanted -gt 5000) { $wanted = [long]5000 }
+        if ($bound -lt 2 * $wanted) { $bound = 2 * $wanted }
+        $width = [long](Get-GatewayQuotient -Number ($width * $wanted) -By $read) + 1
     }
     $page
 }

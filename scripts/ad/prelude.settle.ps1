@@ -72,27 +72,28 @@ function ConvertTo-GatewayImageItem {
     }
 }
 
-# The image of an object that is about to be removed, read with the properties of its class: its state, the groups
-# that it is a direct member of and, of a group, its direct members. Primary groups are not among them (facts E18).
+# The image of an object that is about to be removed, or that was created just now (New), read with the properties of
+# its class: its state, the groups that it is a direct member of and, of a group, its direct members. Primary groups
+# are not among them (facts E18), and a new object has none.
 function Get-GatewayImage {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [ValidateSet('user', 'group', 'computer', 'ou')] [string] $Class,
         [Parameter(Mandatory)] [object] $Object,
         [AllowNull()] [System.Collections.IDictionary] $Record,
+        [switch] $New,
         [Parameter(Mandatory)] [string] $Server
     )
     $attributes = ConvertTo-GatewayState -Class $Class -Object $Object
     if ($null -ne $Record) {
-        foreach ($name in @('scope', 'type', 'managedBy', 'enabled')) {
+        foreach ($name in @('type', 'enabled', 'operatingSystem', 'operatingSystemVersion', 'lastLogon')) {
             if ($null -ne $Record[$name]) { $attributes[$name] = [string]$Record[$name] }
         }
     }
-    if ($Class -eq 'group') { $attributes['mail'] = [string]$Object.mail }
     $packed = [string]$Object.userParameters
     if ($Class -eq 'user') { $attributes['userParameters'] = [string][Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($packed)) }
     $image = [ordered]@{ attributes = $attributes; memberOf = @(); members = @(); incomplete = $false }
-    if ($Class -eq 'ou') { return $image }
+    if ($Class -eq 'ou' -or $New) { return $image }
     Set-GatewayStep -Label 'read memberships'
     $dn = Get-GatewayLdapEscaped -Value ([string]$Object.DistinguishedName)
     $search = @{ Base = (Get-GatewayDomain -Server $Server).dn; Most = ($GatewayImageSize + 1); Server = $Server }

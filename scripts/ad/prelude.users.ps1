@@ -227,6 +227,11 @@ $GatewayUserWritten = @(
     'telephoneNumber', 'homePhone', 'mobile', 'profilePath', 'scriptPath', 'homeDirectory', 'homeDrive'
 )
 
+# The properties that the image of a user needs.
+$GatewayUserImaged = $GatewayUserWritten + @(
+    'userAccountControl', 'pwdLastSet', 'LockedOut', 'userParameters', 'accountExpires', 'ProtectedFromAccidentalDeletion'
+)
+
 # The stored values of the attributes that an update may write, as texts; an empty list for
 # an absent one.
 function Get-GatewayUserStored {

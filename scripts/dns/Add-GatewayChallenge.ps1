@@ -32,25 +32,14 @@ if ($Pair) {
 }
 
 # Announce.
-New-GatewayIntent -Creates -Dn $place.fqdn -Name "TXT $Text"
+New-GatewayIntent -Creates -Dn $place.fqdn -Parent $place.name -Name "TXT $Text"
 Write-GatewayIntent -Effect 'created'
 
 # Act. The values that are too many go last, and come back with none: a client asks again.
-Set-GatewayStep -Label 'create record' -Arg 'Name'
-$create = @{
-    ZoneName = $place.zone; Name = $place.owner; DescriptiveText = $Text; TimeToLive = [timespan]::new([long]$seconds * 10000000)
-    ComputerName = $ComputerName; AgeRecord = $false; AllowUpdateAny = $false; PassThru = $true; Confirm = $false
-}
-$created = @(Add-DnsServerResourceRecord -Txt @create)[0]
-$remove = {
-    param($ZoneName, $Record, $ComputerName)
-    Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $Record -ComputerName $ComputerName -Force -Confirm:$false
-}
-$arguments = @{ ZoneName = $place.zone; Record = $created; ComputerName = $ComputerName }
-Complete-GatewayStep -Label 'create record' -Dn $place.fqdn -Undo $remove -Arguments $arguments
+Add-GatewayRecordValue -ZoneName $place.zone -Owner $place.owner -Type 'TXT' -Data @($Text) -TimeToLive $seconds -ComputerName $ComputerName
 foreach ($value in $surplus) {
     Set-GatewayStep -Label 'remove oldest' -Arg 'Name'
-    Remove-DnsServerResourceRecord -ZoneName $place.zone -InputObject $value.record -ComputerName $ComputerName -Force -Confirm:$false
+    Remove-GatewayRecordObject -ZoneName $place.zone -Record $value.record -ComputerName $ComputerName
     Complete-GatewayStep -Label 'remove oldest' -Dn $place.fqdn
 }
 Complete-GatewayChange -Effect 'created'

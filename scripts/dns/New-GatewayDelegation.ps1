@@ -14,15 +14,16 @@ param(
 # Resolve and guard.
 Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
 $guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName) }
-$child = Get-GatewayRelativeName -Name $ChildName -ZoneName $ZoneName
-if ($child -eq '' -or $child -eq '@') {
-    Stop-Gateway -Code 'unprocessable' -Arg 'ChildName' -Message "The name '$ChildName' does not lie below the zone '$ZoneName'."
+$child = Resolve-GatewayChild -Name $ChildName -ZoneName $ZoneName
+if (Test-GatewayNested -Owner $child -ZoneName $ZoneName) {
+    Stop-Gateway -Code 'unprocessable' -Arg 'ChildName' -Message "The name '$ChildName' has the name of the zone twice at its end."
 }
 Assert-GatewayName -Name ($child + '.' + $ZoneName) -Arg 'ChildName' @guards
 $zones = @(Get-GatewayServerZone -ComputerName $ComputerName)
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 Assert-GatewayPrimaryZone -Zone $zone
 $name = [string]$zone.ZoneName
+Assert-GatewayOneName -Name $ChildName -ZoneName $name -Arg 'ChildName' -ComputerName $ComputerName
 $full = $child + '.' + $name
 $deeper = Select-GatewayParentZone -Name $full -Zone $zones
 if (-not $name.Equals([string]$deeper.ZoneName, [System.StringComparison]::OrdinalIgnoreCase)) {
@@ -71,4 +72,5 @@ if ($found.Length -gt 0 -and $report['ipAddresses'].Length -eq 0) {
     Add-GatewayWarning -Code 'no_addresses' -Target $target -Message "The name server lies outside the zone '$name', which does not keep its addresses."
 }
 Add-GatewayChange -Dn $dn -Before $null -After $report
+Add-GatewayCreated -Image (Get-GatewayDelegationImage -Record $report)
 $report

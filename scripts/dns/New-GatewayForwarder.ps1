@@ -32,7 +32,8 @@ $also = @{
     masterServers = [string]($MasterServers -join ','); forwarderTimeout = [string]$ForwarderTimeout
     useRecursion = [string]$UseRecursion; replicationScope = $ReplicationScope
 }
-New-GatewayIntent -Creates -Dn $ZoneName -Also $also
+$dn = Get-GatewayNewZoneDn -ZoneName $ZoneName -Scope $ReplicationScope -Zone $zones
+New-GatewayIntent -Creates -Dn $dn -Parent $ZoneName -Also $also
 Write-GatewayIntent -Effect 'created'
 
 # Act.
@@ -51,4 +52,5 @@ Complete-GatewayChange -Effect 'created'
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 $report = ConvertTo-GatewayZone -Zone @($zone) -Form 'Forwarder'
 Add-GatewayChange -Dn ([string]$zone.DistinguishedName) -Before $null -After $report
+Add-GatewayCreated -Image (Get-GatewayZoneImage -Zone $zone -Record @() -ComputerName $ComputerName)
 $report

@@ -48,6 +48,7 @@ $record = Find-GatewayRecord -Type $Type -Place $place -Present $after
 $report = ConvertTo-GatewayRecord -Record @($record) -ZoneName $place.name -Type $Type
 Add-GatewayLoss -Fqdn $place.fqdn -Before $before -After $after
 Add-GatewayChange -Dn ([string]$record.DistinguishedName) -Before $null -After $report
+Add-GatewayCreated -Image @{ records = @(ConvertTo-GatewayRecord -Record @($record) -ZoneName $place.name) }
 if ($null -ne $pointer) {
     Add-GatewayChange -Dn $pointer.fqdn -Before $null -After @{ type = 'PTR'; data = [string]$pointer.target; zone = [string]$pointer.name }
 }

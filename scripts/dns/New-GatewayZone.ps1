@@ -38,7 +38,8 @@ Assert-GatewayZoneName -ZoneName $ZoneName -Zone $zones
 Assert-GatewayNothingHidden -ZoneName $ZoneName -Zone $zones -AllowedZone $AllowedZone -ComputerName $ComputerName
 
 # Announce.
-New-GatewayIntent -Creates -Dn $ZoneName -Also @{ replicationScope = $ReplicationScope; dynamicUpdate = $DynamicUpdate }
+$dn = Get-GatewayNewZoneDn -ZoneName $ZoneName -Scope $ReplicationScope -Zone $zones
+New-GatewayIntent -Creates -Dn $dn -Parent $ZoneName -Also @{ replicationScope = $ReplicationScope; dynamicUpdate = $DynamicUpdate }
 Write-GatewayIntent -Effect 'created'
 
 # Act.
@@ -58,5 +59,6 @@ Complete-GatewayChange -Effect 'created'
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 $report = ConvertTo-GatewayZone -Zone @($zone) -Form $Form
 Add-GatewayChange -Dn ([string]$zone.DistinguishedName) -Before $null -After $report
+Add-GatewayCreated -Image (Get-GatewayZoneImage -Zone $zone -Record @() -ComputerName $ComputerName)
 $report['serial'] = [string](Get-GatewayZoneSerial -Zone $zone -ComputerName $ComputerName)
 $report

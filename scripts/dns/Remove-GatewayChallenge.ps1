@@ -16,12 +16,12 @@ $found = Find-GatewayChallenge -Place $place -Text $Text
 if ($null -eq $found) { return }
 
 # Announce.
-New-GatewayIntent -Removes -Dn $place.fqdn -Name "TXT $Text"
+New-GatewayIntent -Removes -Dn $place.fqdn -Parent $place.name -Name "TXT $Text"
 Write-GatewayIntent -Effect 'removed'
 
 # Act.
 Set-GatewayStep -Label 'remove record' -Arg 'Name'
-Remove-DnsServerResourceRecord -ZoneName $place.zone -InputObject $found -ComputerName $ComputerName -Force -Confirm:$false
+Remove-GatewayRecordObject -ZoneName $place.zone -Record $found -ComputerName $ComputerName
 Complete-GatewayStep -Label 'remove record' -Dn $place.fqdn
 Complete-GatewayChange -Effect 'removed'
 

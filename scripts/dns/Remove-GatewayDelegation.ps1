@@ -12,14 +12,12 @@ param(
 
 # Resolve and guard.
 Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
-$child = Get-GatewayRelativeName -Name $ChildName -ZoneName $ZoneName
-if ($child -eq '' -or $child -eq '@') {
-    Stop-Gateway -Code 'unprocessable' -Arg 'ChildName' -Message "The name '$ChildName' does not lie below the zone '$ZoneName'."
-}
+$child = Resolve-GatewayChild -Name $ChildName -ZoneName $ZoneName
 Assert-GatewayName -Name ($child + '.' + $ZoneName) -Arg 'ChildName' -Privileged $Privileged -KnownController (@($KnownController) + @($ComputerName))
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 Assert-GatewayPrimaryZone -Zone $zone
 $name = [string]$zone.ZoneName
+Assert-GatewayOneName -Name $ChildName -ZoneName $name -Arg 'ChildName' -ComputerName $ComputerName
 $target = ''
 if ($NameServer) { $target = Get-GatewayTargetName -Target $NameServer -ZoneName $name }
 $found = @(Get-GatewayDelegation -ZoneName $name -ChildName $child -NameServer $target -ComputerName $ComputerName)
@@ -31,17 +29,21 @@ if ($found.Length -eq 0) {
 $report = @(ConvertTo-GatewayDelegation -Delegation $found)
 $full = $child + '.' + $name
 
+$other = @(Get-GatewayOtherDelegation -ZoneName $name -ChildName $child -ComputerName $ComputerName)
+
 # Announce.
 foreach ($record in $report) {
-    New-GatewayIntent -Removes -Dn ($full + ' NS ' + $record['nameServer']) -Name $record['nameServer'] -Record $record
+    $dn = $full + ' NS ' + $record['nameServer']
+    New-GatewayIntent -Removes -Dn $dn -Name $record['nameServer'] -Record $record -Image (Get-GatewayDelegationImage -Record $record)
 }
 Write-GatewayIntent -Effect 'removed'
 
 # Act.
 Set-GatewayStep -Label 'remove delegation' -Arg 'ChildName'
-$remove = @{ Name = $name; ChildZoneName = $child; ComputerName = $ComputerName; Force = $true; Confirm = $false }
+$remove = @{ Name = $name; ChildZoneName = (Get-GatewayClearName -Owner $child -ZoneName $name); ComputerName = $ComputerName; Force = $true; Confirm = $false }
 if ($target -ne '') { $remove['NameServer'] = $target }
 Remove-DnsServerZoneDelegation @remove
+Assert-GatewayDelegationKept -ZoneName $name -ChildName $child -Delegation $other -ComputerName $ComputerName
 Complete-GatewayStep -Label 'remove delegation' -Dn $full
 Complete-GatewayChange -Effect 'removed'
 

@@ -48,8 +48,8 @@ if ($count -ge $ImpactLimit) {
     Stop-Gateway -Code 'too_many' -Arg 'ZoneName' -Message "Removing the zone '$ZoneName' would remove it with $count records."
 }
 $report = ConvertTo-GatewayZone -Zone @($zone) -Form $Form
-$dn = [string]$zone.DistinguishedName
-$image = Get-GatewayZoneImage -Zone $zone -Record $records
+$dn = Get-GatewayZoneDn -Zone $zone
+$image = Get-GatewayZoneImage -Zone $zone -Record $records -ComputerName $ComputerName
 
 # Announce.
 $script:GatewayCounts['records'] = [int]$count

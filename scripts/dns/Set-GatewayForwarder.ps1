@@ -19,7 +19,7 @@ if ([string]$zone.ZoneType -ne 'Forwarder') {
     $kind = Get-GatewayZoneKind -Zone $zone
     Stop-Gateway -Code 'conflict' -Arg 'ZoneName' -Message "'$ZoneName' is not a conditional forwarder but $kind."
 }
-$dn = [string]$zone.DistinguishedName
+$dn = Get-GatewayZoneDn -Zone $zone
 $before = ConvertTo-GatewayZone -Zone @($zone) -Form 'Forwarder'
 $old = @{
     Masters = [string[]]$before['masterServers']; Timeout = [int]$before['forwarderTimeout']; Recursion = [bool]$before['useRecursion']

@@ -65,14 +65,17 @@ try {
     }
     Restore-GatewayPointer -Pointer $kept -ComputerName $ComputerName
 } catch {
-    if ($script:GatewayUndo.Count -eq 0) { throw }
+    # A server that takes the name for another one has its changes taken back.
+    if ($script:GatewayUndo.Count -eq 0 -or $_.FullyQualifiedErrorId -eq 'Gateway.unprocessable') { throw }
     Add-GatewayFailure -Record $_ -Guid '' -Dn $place.fqdn
 }
 Complete-GatewayChange -Effect $effect
 
 # Report.
 $after = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
-$report = ConvertTo-GatewayRecordSet -Record @(Select-GatewayRecord -Record $after -Type $Type) -ZoneName $place.name
+$set = @(Select-GatewayRecord -Record $after -Type $Type)
+$report = ConvertTo-GatewayRecordSet -Record $set -ZoneName $place.name
+if ($effect -eq 'created') { Add-GatewayCreated -Image @{ records = @(ConvertTo-GatewayRecord -Record $set -ZoneName $place.name) } }
 Add-GatewayLoss -Fqdn $place.fqdn -Before $before -After $after -Removed $plan.removed
 Add-GatewayChange -Dn $place.fqdn -Before $was -After $report
 $report

@@ -15,7 +15,7 @@ Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
 Assert-GatewayPrivileged -Target $ZoneName -Guard 'update' -Privileged $Privileged -Arg 'ZoneName'
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 Assert-GatewayPrimaryZone -Zone $zone
-$dn = [string]$zone.DistinguishedName
+$dn = Get-GatewayZoneDn -Zone $zone
 $oldScope = [string](Get-GatewayZoneScope -Zone $zone)
 $oldUpdate = [string]$zone.DynamicUpdate
 $newScope = [string]$(if ($ReplicationScope) { $ReplicationScope } else { $oldScope })

@@ -15,7 +15,7 @@ Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
 Assert-GatewayPrivileged -Target $ZoneName -Guard 'aging' -Privileged $Privileged -Arg 'ZoneName'
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 Assert-GatewayPrimaryZone -Zone $zone
-$dn = [string]$zone.DistinguishedName
+$dn = Get-GatewayZoneDn -Zone $zone
 $server = Get-GatewayScavenging -ComputerName $ComputerName
 Set-GatewayStep -Label 'read aging' -Arg 'ZoneName'
 $before = ConvertTo-GatewayZoneAging -Aging @(Get-DnsServerZoneAging -Name $ZoneName -ComputerName $ComputerName)[0] -Server $server

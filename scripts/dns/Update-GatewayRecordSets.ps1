@@ -31,7 +31,7 @@ foreach ($set in $sets) { Assert-GatewayAllowedZone -ZoneName $set.zone -Allowed
 # Announce.
 foreach ($set in $sets) {
     foreach ($value in $set.values) {
-        $named = @{ Dn = $set.name; Name = [string](@($value.type) + $value.data -join ' ') }
+        $named = @{ Dn = $set.name; Parent = $set.zone; Name = [string](@($value.type) + $value.data -join ' ') }
         if ($value.adds) { New-GatewayIntent -Creates @named } else { New-GatewayIntent -Removes @named }
     }
 }

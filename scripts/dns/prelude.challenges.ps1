@@ -22,15 +22,10 @@ function Resolve-GatewayChallenge {
     Assert-GatewayName -Name $Name -Arg 'Name' @guards
     Assert-GatewayPrimaryZone -Zone $zone
     $written = [string]$zone.ZoneName
-    $place = @{ zone = $written; owner = (Get-GatewayRelativeName -Name $Name -ZoneName $written); fqdn = $Name; alias = ''; values = @() }
+    $owner = Get-GatewayRelativeName -Name ($Name + '.') -ZoneName $written
+    $place = @{ zone = $written; owner = $owner; fqdn = $Name; alias = ''; values = @() }
     Set-GatewayStep -Label 'read name' -Arg 'Name'
-    $node = @()
-    try {
-        $node = @(Get-DnsServerResourceRecord -ZoneName $written -Name $place.owner -Node -ComputerName $ComputerName)
-    } catch {
-        if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
-    }
-    foreach ($record in $node) {
+    foreach ($record in @(Get-GatewayNode -ZoneName $written -Owner $owner -ComputerName $ComputerName)) {
         $type = ([string]$record.RecordType).ToUpperInvariant()
         if ($type -eq 'CNAME') { $place.alias = ([string]$record.RecordData.HostNameAlias).TrimEnd([char]'.') }
         $text = [string]$record.RecordData.DescriptiveText

@@ -16,7 +16,7 @@ function ConvertFrom-GatewayRecordChange {
     $owner = ''
     if ($null -ne $holder) {
         $held = [string]$holder.ZoneName
-        $owner = Get-GatewayRelativeName -Name $name -ZoneName $held
+        $owner = Get-GatewayRelativeName -Name ($name.TrimEnd([char]'.') + '.') -ZoneName $held
     }
     $data = [string[]]@(for ($i = 5; $i -lt $parts.Length; $i++) { $parts[$i] })
     @{

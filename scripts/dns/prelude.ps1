@@ -71,9 +71,15 @@ function Get-GatewayNameReason {
         $dot = $known.IndexOf([char]'.')
         if ($dot -lt 0) { continue }
         $domain = $known.Substring($dot + 1)
-        if ($bare.Equals($domain)) { return $GatewayGuards.apex.why }
+        # A name is guarded with the name of the domain behind it as well, which some servers cut off (facts E52).
+        $once = $bare
+        while (('.' + $once).EndsWith('.' + $domain + '.' + $domain, [System.StringComparison]::Ordinal)) {
+            $once = $once.Substring(0, $once.Length - $domain.Length - 1)
+        }
+        if ($once.Equals($known)) { return $GatewayGuards.host.why }
+        if ($once.Equals($domain)) { return $GatewayGuards.apex.why }
         foreach ($node in @('_sites', '_tcp', '_udp')) {
-            if (('.' + $bare).EndsWith('.' + $node + '.' + $domain, [System.StringComparison]::Ordinal)) { return $GatewayGuards.locator.why }
+            if (('.' + $once).EndsWith('.' + $node + '.' + $domain, [System.StringComparison]::Ordinal)) { return $GatewayGuards.locator.why }
         }
     }
     ''
@@ -93,7 +99,8 @@ function Assert-GatewayName {
     if ($why -ne '') { Stop-GatewayGuarded -Target $Name -Why $why -Arg $Arg }
 }
 
-# The owner name relative to its zone, '@' for the apex, '' if the name is outside the zone.
+# The owner name relative to its zone, '@' for the apex, '' if the name is outside the zone. A name with a dot at its
+# end is one in full. So is one that ends with the name of the zone, which is taken off once.
 function Get-GatewayRelativeName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $ZoneName)
@@ -105,6 +112,23 @@ function Get-GatewayRelativeName {
     }
     if ($bare.Length -lt $Name.Length) { return '' }
     return $bare
+}
+
+# Returns whether a relative name could be read as one in full, because it ends with the name of its zone: servers
+# do not agree on that (facts E52, NB4).
+function Test-GatewayNested {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Owner, [Parameter(Mandatory)] [string] $ZoneName)
+    ('.' + $Owner).EndsWith('.' + $ZoneName, [System.StringComparison]::OrdinalIgnoreCase)
+}
+
+# A relative name as it is sent to a server, and as records show it. One that could be read in two ways is given in
+# full, with a dot at its end (facts NA8).
+function Get-GatewayClearName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Owner, [Parameter(Mandatory)] [string] $ZoneName)
+    if (Test-GatewayNested -Owner $Owner -ZoneName $ZoneName) { return $Owner + '.' + $ZoneName + '.' }
+    $Owner
 }
 
 # A target as stored, without the trailing dot; one without any dot is relative to the zone.

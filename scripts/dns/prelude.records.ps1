@@ -92,8 +92,29 @@ function Select-GatewayRecord {
     }
 }
 
-# All records of exactly one name. For a name that the zone does not have, the server raises an error (facts E55),
-# and nothing is returned.
+# The owner name of a record relative to its zone: that of its object in the directory, else that of the record.
+function Get-GatewayRecordOwner {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record, [Parameter(Mandatory)] [string] $ZoneName)
+    $owner = [string]$Record.HostName
+    $dn = [string]$Record.DistinguishedName
+    if ($dn.StartsWith('DC=', [System.StringComparison]::OrdinalIgnoreCase)) {
+        $parent = Get-GatewayParentDn -Dn $dn
+        $owner = $dn.Substring(3, $dn.Length - $parent.Length - 4).Replace('\', '')
+    }
+    if ($owner.EndsWith('.', [System.StringComparison]::Ordinal)) { return Get-GatewayRelativeName -Name $owner -ZoneName $ZoneName }
+    $owner
+}
+
+# Returns whether a record belongs to a name relative to the zone.
+function Test-GatewayOwner {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record, [Parameter(Mandatory)] [string] $Owner, [Parameter(Mandatory)] [string] $ZoneName)
+    [string]::Equals((Get-GatewayRecordOwner -Record $Record -ZoneName $ZoneName), $Owner, [System.StringComparison]::OrdinalIgnoreCase)
+}
+
+# All records of exactly one name, whatever the server takes that name for. For a name that the zone does not have, it
+# raises an error (facts E55), and nothing is returned.
 function Get-GatewayNode {
     [CmdletBinding()]
     param(
@@ -102,8 +123,11 @@ function Get-GatewayNode {
         [Parameter(Mandatory)] [string] $ComputerName
     )
     if ($Owner -eq '' -or ($Owner -ne '@' -and $Owner.Length + 1 + $ZoneName.Length -gt 253)) { return }
+    $clear = Get-GatewayClearName -Owner $Owner -ZoneName $ZoneName
     try {
-        Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $Owner -Node -ComputerName $ComputerName
+        foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $clear -Node -ComputerName $ComputerName)) {
+            if (Test-GatewayOwner -Record $record -Owner $Owner -ZoneName $ZoneName) { $record }
+        }
     } catch {
         if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
     }
@@ -125,8 +149,10 @@ function Resolve-GatewayRecord {
         [string] $Missing = 'not_found',
         [Parameter(Mandatory)] [string] $ComputerName
     )
+    $given = $Name
     if ($Address) {
-        $Name = Get-GatewayReverseName -Address $Address
+        $given = Get-GatewayReverseName -Address $Address
+        $Name = $given + '.'
         $zone = Find-GatewayZoneOfName -Name $Name -ComputerName $ComputerName
         if ($null -eq $zone) {
             Stop-Gateway -Code $Missing -Arg 'Address' -Message "This server has no primary reverse zone that holds $Address."
@@ -145,14 +171,33 @@ function Resolve-GatewayRecord {
     }
     if (-not $Address) { $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone }
     $written = [string]$zone.ZoneName
+    if ($null -ne $Guards) { Assert-GatewayOneName -Name $Name -ZoneName $written -Arg 'Name' -ComputerName $ComputerName }
     @{
         zone  = $zone
         name  = $written
-        given = $Name
+        given = $given
         owner = $owner
         fqdn  = Get-GatewayFullName -Owner $owner -ZoneName $written
         data  = @(Get-GatewayRecordData -Type $Type -Data $Data -ZoneName $written)
     }
+}
+
+# Refuses a name that can be meant in two ways: without a dot at its end it is one in full, but the zone also has
+# records at this name below its own.
+function Assert-GatewayOneName {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $Arg,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    if (-not (Test-GatewayNested -Owner $Name -ZoneName $ZoneName)) { return }
+    Set-GatewayStep -Label 'check name' -Arg $Arg
+    if (@(Get-GatewayNode -ZoneName $ZoneName -Owner $Name -ComputerName $ComputerName).Length -eq 0) { return }
+    $ways = @(($Name + '.'), (Get-GatewayClearName -Owner $Name -ZoneName $ZoneName))
+    $message = "The name '$Name' can mean '$($ways[0])' and '$($ways[1])', and the zone has records at the latter. Write which one, with its dot."
+    Stop-Gateway -Code 'ambiguous' -Arg $Arg -Message $message -Detail $ways
 }
 
 # The one record of a place that has the data. If there is none or if there are several, the request ends.
@@ -189,7 +234,14 @@ function ConvertTo-GatewayRecord {
         [string] $Type
     )
     $brief = $Type -and $GatewayRecordTypes[$Type].brief
+    $nested = '.' + $ZoneName
     foreach ($item in $Record) {
+        $owner = [string]$item.HostName
+        $name = $owner
+        if (('.' + $owner.TrimEnd([char]'.')).EndsWith($nested, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $owner = Get-GatewayRecordOwner -Record $item -ZoneName $ZoneName
+            $name = Get-GatewayClearName -Owner $owner -ZoneName $ZoneName
+        }
         $stamp = ''
         if ($null -ne $item.Timestamp) {
             $stamp = ([datetime]$item.Timestamp).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
@@ -197,7 +249,7 @@ function ConvertTo-GatewayRecord {
         $kind = ([string]$item.RecordType).ToUpperInvariant()
         $fields = @(Get-GatewayRecordField -Record $item)
         $report = [ordered]@{
-            name      = [string]$item.HostName
+            name      = [string]$name
             type      = [string]$kind
             data      = [string]($fields -join ' ')
             zone      = [string]$ZoneName
@@ -205,7 +257,7 @@ function ConvertTo-GatewayRecord {
         }
         $report['ttl'] = [long]$item.TimeToLive.TotalSeconds # of a brief record for its entity tag only
         if (-not $brief) {
-            $report['fqdn'] = [string](Get-GatewayFullName -Owner $report.name -ZoneName $ZoneName)
+            $report['fqdn'] = [string](Get-GatewayFullName -Owner $owner -ZoneName $ZoneName)
             if (-not $Type) { foreach ($member in $GatewayRecordMembers) { $report[$member] = $null } }
             $i = 0
             foreach ($field in $GatewayRecordTypes[$kind].fields) {

@@ -38,7 +38,7 @@ function Assert-GatewayUndelegated {
     param([Parameter(Mandatory)] [hashtable] $Place, [Parameter(Mandatory)] [string] $ComputerName)
     Set-GatewayStep -Label 'check delegations' -Arg 'Name'
     foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $Place.name -RRType 'Ns' -ComputerName $ComputerName)) {
-        $cut = [string]$record.HostName
+        $cut = Get-GatewayRecordOwner -Record $record -ZoneName $Place.name
         if ($cut -eq '@') { continue }
         if (('.' + $Place.owner).EndsWith('.' + $cut, [System.StringComparison]::OrdinalIgnoreCase)) {
             $message = "The name '$($Place.owner)' lies at or below the delegation of '$cut' in the zone '$($Place.name)'; other servers have its records."
@@ -141,6 +141,123 @@ function Add-GatewayValueIntent {
     Add-GatewayIntent -Name (Get-GatewayRecordKey -Fqdn $Fqdn -Type $Type -Data $Data) -Before ([string]$Before) -After ([string]$After)
 }
 
+# Ends a request that a server understood as one about another name, so that what was done is taken back.
+function Stop-GatewayOtherName {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Named,
+        [Parameter(Mandatory)] [string] $Changed,
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    $full = Get-GatewayFullName -Owner $Named -ZoneName $ZoneName
+    $other = Get-GatewayFullName -Owner $Changed -ZoneName $ZoneName
+    Stop-Gateway -Code 'unprocessable' -Arg $Arg -Message "The server took the name '$full.' for '$other.', so that the change was taken back."
+}
+
+# Refuses what a server has written at another name than the one that was guarded.
+function Assert-GatewayWritten {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [object] $Record,
+        [Parameter(Mandatory)] [string] $Owner,
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    if ($null -eq $Record -or (Test-GatewayOwner -Record $Record -Owner $Owner -ZoneName $ZoneName)) { return }
+    $there = Get-GatewayRecordOwner -Record $Record -ZoneName $ZoneName
+    Stop-GatewayOtherName -Named $Owner -Changed $there -ZoneName $ZoneName -Arg $Arg
+}
+
+# A record as the cmdlets get it that take one: its name can be read in one way only.
+function Get-GatewayClearRecord {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record, [Parameter(Mandatory)] [string] $ZoneName)
+    $owner = Get-GatewayRecordOwner -Record $Record -ZoneName $ZoneName
+    if (-not (Test-GatewayNested -Owner $owner -ZoneName $ZoneName)) { return $Record }
+    $clear = [ciminstance]::new($Record)
+    $clear.HostName = (Get-GatewayClearName -Owner $owner -ZoneName $ZoneName)
+    $clear
+}
+
+# Adds a record as it was.
+function Restore-GatewayRecord {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    foreach ($item in $Record) {
+        $again = @{
+            ZoneName = $ZoneName; Owner = (Get-GatewayRecordOwner -Record $item -ZoneName $ZoneName); ComputerName = $ComputerName
+            Type = ([string]$item.RecordType).ToUpperInvariant(); Data = @(Get-GatewayRecordField -Record $item)
+            TimeToLive = [int]$item.TimeToLive.TotalSeconds; Age = $null -ne $item.Timestamp
+        }
+        Add-GatewayTypedRecord @again
+    }
+}
+
+# The names that a server could take a name for, relative to the zone, and their records.
+function Get-GatewayOtherNode {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Owner,
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    while (Test-GatewayNested -Owner $Owner -ZoneName $ZoneName) {
+        $Owner = Get-GatewayRelativeName -Name $Owner -ZoneName $ZoneName
+        $there = @(Get-GatewayNode -ZoneName $ZoneName -Owner $Owner -ComputerName $ComputerName)
+        @{ owner = $Owner; records = $there }
+    }
+}
+
+# The records of names that are gone since.
+function Get-GatewayLostRecord {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Node,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    foreach ($item in $Node) {
+        $fqdn = Get-GatewayFullName -Owner $item.owner -ZoneName $ZoneName
+        $present = @(Get-GatewayNode -ZoneName $ZoneName -Owner $item.owner -ComputerName $ComputerName)
+        $keys = @(Get-GatewayNodeKey -Fqdn $fqdn -Record $present)
+        foreach ($record in $item.records) {
+            $key = @(Get-GatewayNodeKey -Fqdn $fqdn -Record @($record))[0]
+            if ($GatewayRecordTypes[[string]$record.RecordType].writable -and -not (Test-GatewayListed -Text $key -List $keys)) { $record }
+        }
+    }
+}
+
+# Removes exactly one record object, never its siblings (facts E60). A name that a server could read in another way has
+# what is there looked at before and afterwards: should that go instead, it comes back and the request ends.
+function Remove-GatewayRecordObject {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [object] $Record,
+        [string] $Arg = 'Name',
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $owner = Get-GatewayRecordOwner -Record $Record -ZoneName $ZoneName
+    $others = @(Get-GatewayOtherNode -Owner $owner -ZoneName $ZoneName -ComputerName $ComputerName)
+    $clear = Get-GatewayClearRecord -Record $Record -ZoneName $ZoneName
+    Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $clear -ComputerName $ComputerName -Force -Confirm:$false
+    $lost = @(Get-GatewayLostRecord -ZoneName $ZoneName -Node $others -ComputerName $ComputerName)
+    if ($lost.Length -eq 0) { return }
+    $there = Get-GatewayRecordOwner -Record $lost[0] -ZoneName $ZoneName
+    $restore = {
+        param($ZoneName, $Record, $ComputerName)
+        Restore-GatewayRecord -ZoneName $ZoneName -Record $Record -ComputerName $ComputerName
+    }
+    $arguments = @{ ZoneName = $ZoneName; Record = $lost; ComputerName = $ComputerName }
+    Complete-GatewayStep -Label 'remove record' -Dn (Get-GatewayFullName -Owner $there -ZoneName $ZoneName) -Undo $restore -Arguments $arguments
+    Stop-GatewayOtherName -Named $owner -Changed $there -ZoneName $ZoneName -Arg $Arg
+}
+
 # Adds one value; its undo removes it.
 function Add-GatewayRecordValue {
     [CmdletBinding()]
@@ -153,17 +270,21 @@ function Add-GatewayRecordValue {
         [string] $Arg = 'Name',
         [Parameter(Mandatory)] [string] $ComputerName
     )
+    $others = @(Get-GatewayOtherNode -Owner $Owner -ZoneName $ZoneName -ComputerName $ComputerName)
     Set-GatewayStep -Label 'create record' -Arg $Arg
     $created = @(Add-GatewayTypedRecord -ZoneName $ZoneName -Owner $Owner -Type $Type -Data $Data -TimeToLive $TimeToLive -ComputerName $ComputerName)[0]
     $remove = {
-        param($ZoneName, $Record, $ComputerName)
-        Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $Record -ComputerName $ComputerName -Force -Confirm:$false
+        param($ZoneName, $Record, $Others, $ComputerName)
+        Remove-GatewayRecordObject -ZoneName $ZoneName -Record $Record -ComputerName $ComputerName
+        $lost = @(Get-GatewayLostRecord -ZoneName $ZoneName -Node $Others -ComputerName $ComputerName)
+        Restore-GatewayRecord -ZoneName $ZoneName -Record $lost -ComputerName $ComputerName
     }
-    $arguments = @{ ZoneName = $ZoneName; Record = $created; ComputerName = $ComputerName }
+    $arguments = @{ ZoneName = $ZoneName; Record = $created; Others = $others; ComputerName = $ComputerName }
     Complete-GatewayStep -Label 'create record' -Dn (Get-GatewayFullName -Owner $Owner -ZoneName $ZoneName) -Undo $remove -Arguments $arguments
+    Assert-GatewayWritten -Record $created -Owner $Owner -ZoneName $ZoneName -Arg $Arg
 }
 
-# Removes exactly one record object, never its siblings (facts E60); the undo adds it again.
+# Removes one value; its undo adds it again.
 function Remove-GatewayRecordValue {
     [CmdletBinding()]
     param(
@@ -172,17 +293,13 @@ function Remove-GatewayRecordValue {
         [Parameter(Mandatory)] [string] $ComputerName
     )
     Set-GatewayStep -Label 'remove record' -Arg 'Name'
-    Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $Record -ComputerName $ComputerName -Force -Confirm:$false
+    Remove-GatewayRecordObject -ZoneName $ZoneName -Record $Record -ComputerName $ComputerName
     $restore = {
         param($ZoneName, $Record, $ComputerName)
-        $again = @{
-            ZoneName = $ZoneName; Owner = [string]$Record.HostName; Type = ([string]$Record.RecordType).ToUpperInvariant(); ComputerName = $ComputerName
-            Data = @(Get-GatewayRecordField -Record $Record); TimeToLive = [int]$Record.TimeToLive.TotalSeconds; Age = $null -ne $Record.Timestamp
-        }
-        Add-GatewayTypedRecord @again
+        Restore-GatewayRecord -ZoneName $ZoneName -Record @($Record) -ComputerName $ComputerName
     }
     $arguments = @{ ZoneName = $ZoneName; Record = $Record; ComputerName = $ComputerName }
-    $dn = Get-GatewayFullName -Owner ([string]$Record.HostName) -ZoneName $ZoneName
+    $dn = Get-GatewayFullName -Owner (Get-GatewayRecordOwner -Record $Record -ZoneName $ZoneName) -ZoneName $ZoneName
     Complete-GatewayStep -Label 'remove record' -Dn $dn -Undo $restore -Arguments $arguments
 }
 
@@ -198,18 +315,28 @@ function Set-GatewayRecordValue {
         [Parameter(Mandatory)] [string] $ComputerName
     )
     Set-GatewayStep -Label 'change record' -Arg 'Name'
-    $new = [ciminstance]::new($Record)
+    $owner = Get-GatewayRecordOwner -Record $Record -ZoneName $ZoneName
+    $old = Get-GatewayClearRecord -Record $Record -ZoneName $ZoneName
+    $others = @(Get-GatewayOtherNode -Owner $owner -ZoneName $ZoneName -ComputerName $ComputerName)
+    $new = [ciminstance]::new($old)
     if ($TimeToLive -ge 0) { $new.TimeToLive = [timespan]::new([long]$TimeToLive * 10000000) }
     if (@($Data).Length -gt 0 -and $null -ne $Data) { Set-GatewayTypedData -Record $new -Data $Data }
-    $change = @{ ZoneName = $ZoneName; OldInputObject = $Record; NewInputObject = $new; ComputerName = $ComputerName; PassThru = $true; Confirm = $false }
+    $change = @{ ZoneName = $ZoneName; OldInputObject = $old; NewInputObject = $new; ComputerName = $ComputerName; PassThru = $true; Confirm = $false }
     $changed = @(Set-DnsServerResourceRecord @change)[0]
     $restore = {
-        param($ZoneName, $Old, $New, $ComputerName)
-        Set-DnsServerResourceRecord -ZoneName $ZoneName -OldInputObject $New -NewInputObject $Old -ComputerName $ComputerName -Confirm:$false
+        param($ZoneName, $Old, $New, $Others, $ComputerName)
+        $from = Get-GatewayClearRecord -Record $New -ZoneName $ZoneName
+        $back = $Old
+        foreach ($item in $Others) {
+            if (-not (Test-GatewayOwner -Record $New -Owner $item.owner -ZoneName $ZoneName)) { continue }
+            $data = @(Get-GatewayRecordField -Record $Old)
+            foreach ($record in @(Select-GatewayRecord -Record $item.records -Type ([string]$Old.RecordType) -Data $data)) { $back = $record }
+        }
+        Set-DnsServerResourceRecord -ZoneName $ZoneName -OldInputObject $from -NewInputObject $back -ComputerName $ComputerName -Confirm:$false
     }
-    $arguments = @{ ZoneName = $ZoneName; Old = $Record; New = $changed; ComputerName = $ComputerName }
-    $dn = Get-GatewayFullName -Owner ([string]$Record.HostName) -ZoneName $ZoneName
-    Complete-GatewayStep -Label 'change record' -Dn $dn -Undo $restore -Arguments $arguments
+    $arguments = @{ ZoneName = $ZoneName; Old = $old; New = $changed; Others = $others; ComputerName = $ComputerName }
+    Complete-GatewayStep -Label 'change record' -Dn (Get-GatewayFullName -Owner $owner -ZoneName $ZoneName) -Undo $restore -Arguments $arguments
+    Assert-GatewayWritten -Record $changed -Owner $owner -ZoneName $ZoneName -Arg 'Name'
 }
 
 # The PTR record of an address that leads to a name: the reverse zone, the owner in it, and the record. Nothing if
@@ -231,7 +358,7 @@ function Find-GatewayPointer {
         Stop-Gateway -Code 'limit' -Arg $Arg -Message "The reverse zone '$text' is outside the zones that the caller is limited to."
     }
     Set-GatewayStep -Label 'find PTR record' -Arg $Arg
-    $owner = Get-GatewayRelativeName -Name $name -ZoneName $text
+    $owner = Get-GatewayRelativeName -Name ($name + '.') -ZoneName $text
     $present = @(Get-GatewayNode -ZoneName $text -Owner $owner -ComputerName $ComputerName)
     @{
         name    = $text

@@ -156,7 +156,7 @@ function Add-GatewayTypedRecord {
         [Parameter(Mandatory)] [string] $ComputerName
     )
     $create = @{
-        ZoneName = $ZoneName; Name = $Owner; ComputerName = $ComputerName
+        ZoneName = $ZoneName; Name = (Get-GatewayClearName -Owner $Owner -ZoneName $ZoneName); ComputerName = $ComputerName
         AgeRecord = $Age; AllowUpdateAny = $false; PassThru = $true; Confirm = $false
     }
     if ($TimeToLive -ge 0) { $create['TimeToLive'] = [timespan]::new([long]$TimeToLive * 10000000) }

@@ -130,8 +130,9 @@ function Get-GatewayBranch {
         [Parameter(Mandatory)] [string] $Name,
         [Parameter(Mandatory)] [string] $ComputerName
     )
+    $clear = Get-GatewayClearName -Owner $Name -ZoneName $ZoneName
     try {
-        Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $Name -ComputerName $ComputerName
+        Get-DnsServerResourceRecord -ZoneName $ZoneName -Name $clear -ComputerName $ComputerName
     } catch {
         if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
     }
@@ -149,7 +150,7 @@ function Measure-GatewayBranch {
     )
     $servers = [System.Collections.Generic.List[string]]::new()
     foreach ($item in $Record) {
-        if (([string]$item.RecordType) -eq 'NS' -and $Name.Equals([string]$item.HostName, [System.StringComparison]::OrdinalIgnoreCase)) {
+        if (([string]$item.RecordType) -eq 'NS' -and (Test-GatewayOwner -Record $item -Owner $Name -ZoneName $ZoneName)) {
             $servers.Add(([string]$item.RecordData.NameServer).TrimEnd([char]'.'))
         }
     }
@@ -157,9 +158,9 @@ function Measure-GatewayBranch {
     foreach ($server in @($servers.ToArray()) + @($NameServer)) { if ($server) { $hosts.Add($server) } }
     $others = 0
     foreach ($item in $Record) {
-        $owner = [string]$item.HostName + '.' + $ZoneName
+        $owner = (Get-GatewayRecordOwner -Record $item -ZoneName $ZoneName) + '.' + $ZoneName
         $type = [string]$item.RecordType
-        if ($type -eq 'NS' -and $Name.Equals([string]$item.HostName, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+        if ($type -eq 'NS' -and (Test-GatewayOwner -Record $item -Owner $Name -ZoneName $ZoneName)) { continue }
         if (@('A', 'AAAA') -contains $type -and (Test-GatewayAmong -Text $owner -List $hosts.ToArray())) { continue }
         $others++
     }
@@ -256,14 +257,42 @@ function Get-GatewayZoneImage {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [object] $Zone,
-        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [string] $ComputerName
     )
     $settings = ConvertTo-GatewayZone -Zone @($Zone) -Form 'Zone'
     $attributes = [ordered]@{}
     foreach ($name in @('zoneName', 'zoneType', 'replicationScope', 'dynamicUpdate')) { $attributes[$name] = [string]$settings[$name] }
+    $attributes['masterServers'] = [string]($settings['masterServers'] -join ',')
+    if ([string]$settings['zoneType'] -eq 'Forwarder') {
+        $attributes['forwarderTimeout'] = [string][int]$Zone.ForwarderTimeout
+        $attributes['useRecursion'] = [string][bool]$Zone.UseRecursion
+    }
+    if ([string]$settings['zoneType'] -eq 'Primary') {
+        $aging = Get-GatewayImageAging -ZoneName ([string]$Zone.ZoneName) -ComputerName $ComputerName
+        if ($null -ne $aging) {
+            foreach ($name in @('enabled', 'refreshHours', 'noRefreshHours')) { $attributes[$name] = [string]$aging[$name] }
+        }
+    }
     $some = @()
     if ($Record.Length -le $GatewayImageSize) { $some = @(ConvertTo-GatewayRecord -Record $Record -ZoneName ([string]$Zone.ZoneName)) }
     [ordered]@{ attributes = $attributes; records = $some; incomplete = [bool]($Record.Length -gt $GatewayImageSize) }
+}
+
+# How a zone ages, for its image; nothing if it cannot be read.
+function Get-GatewayImageAging {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $ComputerName)
+    $step = $script:GatewayStep
+    Set-GatewayStep -Label 'read aging' -Arg 'ZoneName'
+    $aging = $null
+    try {
+        $aging = ConvertTo-GatewayZoneAging -Aging @(Get-DnsServerZoneAging -Name $ZoneName -ComputerName $ComputerName)[0]
+    } catch {
+        $aging = $null
+    }
+    Set-GatewayStep -Label $step -Arg 'ZoneName'
+    $aging
 }
 
 # The most records that the image of a zone has.
@@ -335,6 +364,32 @@ function Get-GatewayZoneScope {
     param([Parameter(Mandatory)] [object] $Zone)
     if ([bool]$Zone.IsDsIntegrated) { return [string]$Zone.ReplicationScope }
     'File'
+}
+
+# The distinguished name of a zone; its name if it is not in the directory.
+function Get-GatewayZoneDn {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Zone)
+    if ([string]$Zone.DistinguishedName -ne '') { return [string]$Zone.DistinguishedName }
+    [string]$Zone.ZoneName
+}
+
+# The distinguished name that a new zone will have, beside the zones of the same replication scope; its name if it
+# will not be in the directory, or if there is no other zone in its place.
+function Get-GatewayNewZoneDn {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $Scope,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone
+    )
+    foreach ($item in $Zone) {
+        $dn = [string]$item.DistinguishedName
+        if ($dn -ne '' -and $Scope.Equals((Get-GatewayZoneScope -Zone $item), [System.StringComparison]::Ordinal)) {
+            return 'DC=' + $ZoneName + ',' + (Get-GatewayParentDn -Dn $dn)
+        }
+    }
+    $ZoneName
 }
 
 # A time as records show it; '' if there is none.
@@ -450,7 +505,29 @@ function Get-GatewayScavenging {
     }
 }
 
-# The delegations of a zone; with ChildName those of that name, relative to the zone. For a name that is not
+# The name that a delegation is of, relative to the zone.
+function Get-GatewayChildName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Delegation, [Parameter(Mandatory)] [string] $ZoneName)
+    $server = $Delegation.NameServer
+    if ([string]$server.DistinguishedName -ne '') { return Get-GatewayRecordOwner -Record $server -ZoneName $ZoneName }
+    $name = [string]$Delegation.ChildZoneName
+    if ($name.EndsWith('.', [System.StringComparison]::Ordinal)) { return Get-GatewayRelativeName -Name $name -ZoneName $ZoneName }
+    $name
+}
+
+# The name to be delegated, or that is, relative to the zone. Ends the request if it does not lie below the zone.
+function Resolve-GatewayChild {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $ZoneName)
+    $child = Get-GatewayRelativeName -Name $Name -ZoneName $ZoneName
+    if ($child -eq '' -or $child -eq '@') {
+        Stop-Gateway -Code 'unprocessable' -Arg 'ChildName' -Message "The name '$Name' does not lie below the zone '$ZoneName'."
+    }
+    $child
+}
+
+# The delegations of a zone; with ChildName those of exactly that name, relative to the zone. For a name that is not
 # delegated nothing is returned.
 function Get-GatewayDelegation {
     [CmdletBinding()]
@@ -464,16 +541,63 @@ function Get-GatewayDelegation {
     $found = @()
     try {
         if ($ChildName) {
-            $found = @(Get-DnsServerZoneDelegation -Name $ZoneName -ChildZoneName $ChildName -ComputerName $ComputerName)
+            $clear = Get-GatewayClearName -Owner $ChildName -ZoneName $ZoneName
+            $found = @(Get-DnsServerZoneDelegation -Name $ZoneName -ChildZoneName $clear -ComputerName $ComputerName)
         } else {
             $found = @(Get-DnsServerZoneDelegation -Name $ZoneName -ComputerName $ComputerName)
         }
     } catch {
         if (@('9714', '9701') -notcontains (Get-GatewayErrorCode -Record $_)) { throw }
     }
+    $nested = $ChildName -and (Test-GatewayNested -Owner $ChildName -ZoneName $ZoneName)
     foreach ($item in $found) {
+        $owner = $ChildName
+        if ($nested) { $owner = Get-GatewayChildName -Delegation $item -ZoneName $ZoneName }
+        if (-not [string]::Equals($owner, $ChildName, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
         $server = ([string]$item.NameServer.RecordData.NameServer).TrimEnd([char]'.')
         if (-not $NameServer -or $server.Equals($NameServer, [System.StringComparison]::OrdinalIgnoreCase)) { $item }
+    }
+}
+
+# The delegation that a server could take for that of a name which ends with the name of the zone; nothing for others.
+function Get-GatewayOtherDelegation {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $ChildName,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    if (-not (Test-GatewayNested -Owner $ChildName -ZoneName $ZoneName)) { return }
+    $other = Get-GatewayRelativeName -Name $ChildName -ZoneName $ZoneName
+    if ($other -eq '@') { return }
+    Get-GatewayDelegation -ZoneName $ZoneName -ChildName $other -ComputerName $ComputerName
+}
+
+# Ends the request if another delegation than the one of ChildName was removed, which then comes back.
+function Assert-GatewayDelegationKept {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $ChildName,
+        [AllowNull()] [AllowEmptyCollection()] [object[]] $Delegation,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $present = @(Get-GatewayOtherDelegation -ZoneName $ZoneName -ChildName $ChildName -ComputerName $ComputerName)
+    $kept = [string[]]@(foreach ($record in @(ConvertTo-GatewayDelegation -Delegation $present)) { $record['nameServer'] })
+    foreach ($record in @(ConvertTo-GatewayDelegation -Delegation @($Delegation))) {
+        if (Test-GatewayAmong -Text $record['nameServer'] -List $kept) { continue }
+        $restore = {
+            param($ZoneName, $Record, $ComputerName)
+            $again = @{
+                Name = $ZoneName; ChildZoneName = $Record['childName']; NameServer = $Record['nameServer']
+                IPAddress = $Record['ipAddresses']; ComputerName = $ComputerName; Confirm = $false
+            }
+            Add-DnsServerZoneDelegation @again
+        }
+        $arguments = @{ ZoneName = $ZoneName; Record = $record; ComputerName = $ComputerName }
+        Complete-GatewayStep -Label 'remove delegation' -Dn $record['childName'] -Undo $restore -Arguments $arguments
+        $there = Get-GatewayRelativeName -Name $ChildName -ZoneName $ZoneName
+        Stop-GatewayOtherName -Named $ChildName -Changed $there -ZoneName $ZoneName -Arg 'ChildName'
     }
 }
 
@@ -494,7 +618,7 @@ function Assert-GatewayNameServer {
     Set-GatewayStep -Label 'check name server' -Arg 'NameServer'
     $known = [System.Collections.Generic.List[string]]::new()
     foreach ($record in @(Get-GatewayBranch -ZoneName $ZoneName -Name $owner -ComputerName $ComputerName)) {
-        if (-not $owner.Equals([string]$record.HostName, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+        if (-not (Test-GatewayOwner -Record $record -Owner $owner -ZoneName $ZoneName)) { continue }
         if ([string]$record.RecordType -eq 'CNAME') {
             Stop-Gateway -Code 'conflict' -Arg 'NameServer' -Message "The name server '$Target' is a CNAME, which cannot have addresses."
         }
@@ -513,6 +637,14 @@ function Assert-GatewayNameServer {
     }
 }
 
+# The image of a delegation to one name server, from its record.
+function Get-GatewayDelegationImage {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [System.Collections.IDictionary] $Record)
+    $attributes = [ordered]@{ nameServer = [string]$Record['nameServer']; ipAddresses = [string]($Record['ipAddresses'] -join ',') }
+    [ordered]@{ attributes = $attributes }
+}
+
 # Writes the records of delegations, one per name server, ordered by name and name server (facts NC6).
 function ConvertTo-GatewayDelegation {
     [CmdletBinding()]
@@ -527,13 +659,18 @@ function ConvertTo-GatewayDelegation {
             foreach ($text in @(Get-GatewayAddressText -Address @($address.RecordData.IPv4Address, $address.RecordData.IPv6Address))) { $addresses.Add($text) }
         }
         $server = ([string]$item.NameServer.RecordData.NameServer).TrimEnd([char]'.')
+        $child = [string]$item.ChildZoneName
+        if (('.' + $child.TrimEnd([char]'.')).EndsWith('.' + [string]$item.ZoneName, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $owner = Get-GatewayChildName -Delegation $item -ZoneName ([string]$item.ZoneName)
+            $child = Get-GatewayClearName -Owner $owner -ZoneName ([string]$item.ZoneName)
+        }
         $found.Add([ordered]@{
                 zoneName    = [string]$item.ZoneName
-                childName   = [string]$item.ChildZoneName
+                childName   = [string]$child
                 nameServer  = [string]$server
                 ipAddresses = [string[]]$addresses.ToArray()
             })
-        $keys.Add(([string]$item.ChildZoneName).ToUpperInvariant() + $zero + $server.ToUpperInvariant())
+        $keys.Add($child.ToUpperInvariant() + $zero + $server.ToUpperInvariant())
     }
     $sorted = $found.ToArray()
     $order = $keys.ToArray()

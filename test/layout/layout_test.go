@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"gateway/keep/natsstore":              {"gateway/keep"},
 	"gateway/signin":                      {"gateway/auth", "gateway/keep"},
 	"gateway/inprocess":                   {},
-	"gateway/ui":                          {"gateway/auth", "gateway/inprocess", "gateway/signin"},
+	"gateway/ui":                          {"gateway/auth", "gateway/inprocess", "gateway/schema/jobstate", "gateway/signin"},
 	"gateway/ledger":                      {"gateway/keep"},
 	"gateway/webhooks":                    {"gateway/jobs", "gateway/changes", "gateway/keep"},
 	"gateway/members":                     {"gateway/atomicfile", "gateway/keep"},

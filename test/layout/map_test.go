@@ -8,19 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"adgateway/test/manual"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// unmapped are the packages that the map of the README leaves to their parent.
+// unmapped are the packages that the map of the manual leaves to their parent.
 var unmapped = regexp.MustCompile(`/internal/|^gateway/(atomicfile|every|filefault|nearest)$|^gateway/schema/|^test/|test$`)
 
-// TestReadmeMapsThePackages holds the tree of packages in the README against
+// TestManualMapsThePackages holds the tree of packages in the manual against
 // the folders, in both directions.
-func TestReadmeMapsThePackages(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(text), "## Packages\n")
+func TestManualMapsThePackages(t *testing.T) {
+	_, section, found := strings.Cut(manual.Text(t, "develop"), "## Packages\n")
 	require.True(t, found)
 	block := regexp.MustCompile("(?s)```text\n(.*?)```").FindStringSubmatch(section)
 	require.NotNil(t, block)
@@ -44,17 +44,17 @@ func TestReadmeMapsThePackages(t *testing.T) {
 	}
 	for folder := range mapped {
 		_, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(folder)))
-		assert.NoError(t, err, "the README maps %s", folder)
+		assert.NoError(t, err, "the page maps %s", folder)
 	}
 	for _, s := range sources(t) {
 		if !s.test() && !unmapped.MatchString(s.dir) {
-			assert.True(t, mapped[s.dir], "the README's map lacks %s", s.dir)
+			assert.True(t, mapped[s.dir], "the page's map lacks %s", s.dir)
 		}
 	}
 }
 
-// TestTestsThatAreNamedExist: every test that the chapter on security or the
-// Makefile names is one of the project's.
+// TestTestsThatAreNamedExist: every test and benchmark that the manual or the Makefile names is
+// one of the project's.
 func TestTestsThatAreNamedExist(t *testing.T) {
 	var tests strings.Builder
 	for _, s := range sources(t) {
@@ -62,19 +62,25 @@ func TestTestsThatAreNamedExist(t *testing.T) {
 			tests.Write(s.text)
 		}
 	}
-	for _, place := range []struct{ file, from, to string }{
-		{"README.md", "\n## Security\n", "\n## "},
-		{"Makefile", "\nSEQUENTIAL :=", "\n"},
-	} {
-		text, err := os.ReadFile(filepath.Join("..", "..", place.file))
-		require.NoError(t, err)
-		_, section, found := strings.Cut(string(text), place.from)
-		require.True(t, found, place.file)
-		section, _, _ = strings.Cut(section, place.to)
-		names := regexp.MustCompile(`\bTest[A-Za-z]+`).FindAllString(section, -1)
-		require.NotEmpty(t, names, place.file)
-		for _, name := range names {
-			assert.Contains(t, tests.String(), "\nfunc "+name+"(t *testing.T)", "%s names it", place.file)
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	require.NoError(t, err)
+	_, sequential, found := strings.Cut(string(makefile), "\nSEQUENTIAL :=")
+	require.True(t, found)
+	sequential, _, _ = strings.Cut(sequential, "\n")
+	for _, page := range append(manual.Pages(t), manual.Page{Path: "Makefile", Text: sequential}) {
+		names := regexp.MustCompile(`\b(?:Test|Benchmark)[A-Z][A-Za-z]+`).FindAllString(page.Text, -1)
+		if page.Path == "Makefile" || page.Path == manual.Folder+"/security.md" {
+			require.NotEmpty(t, names, page.Path)
 		}
+		for _, name := range names {
+			assert.Contains(t, tests.String(), "\nfunc "+name+"(", "%s names it", page.Path)
+		}
+	}
+}
+
+// TestTheManualHasPagesOnly: what is packed as the manual is text.
+func TestTheManualHasPagesOnly(t *testing.T) {
+	for _, page := range manual.Pages(t) {
+		assert.Equal(t, ".md", path.Ext(page.Path), page.Path)
 	}
 }

@@ -38,7 +38,7 @@ func TestJobsPages(t *testing.T) {
 	assert.Contains(t, b.page, `data-refresh="3"`)
 	assert.NotContains(t, b.page, page+"/pause")
 	require.Equal(t, 303, b.submitFrom(page, page+"/start"))
-	require.Eventually(t, func() bool { b.get(page); return strings.Contains(b.page, "<dd>done</dd>") }, systemtest.Patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { b.get(page); return strings.Contains(b.page, `<span class="badge good">done</span>`) }, systemtest.Patience, 20*time.Millisecond)
 	assert.Contains(t, b.page, "not_found")
 	assert.Contains(t, b.page, `<progress max="2" value="2"`)
 	assert.Equal(t, 404, b.get("/ui/jobs/jb_019ab3f0-0000-7000-8000-000000000000"))

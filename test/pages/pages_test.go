@@ -410,7 +410,7 @@ func TestActions(t *testing.T) {
 		{"/ui/people/" + lea, "disable", nil, "Account enabled", "Enable account"},
 		{"/ui/people/" + lea, "enable", nil, "Account enabled", "Disable account"},
 		{"/ui/people/" + lea, "expiry", []string{"AccountExpires", "2099-12-31"}, "1 Jan 2100", "1 Jan 2100"},
-		{"/ui/people/" + lea, "expiry", []string{"AccountExpires", ""}, "1 Jan 2100", "Account expires</dt><dd>never"},
+		{"/ui/people/" + lea, "expiry", []string{"AccountExpires", "2099-12-31", "Never", "true"}, "1 Jan 2100", "Account expires</dt><dd>never"},
 		{"/ui/people/" + lea, "join", []string{"Group", "Finance Staff"}, "Finance Staff", "Finance Staff"},
 		{"/ui/people/" + lea, "leave", []string{"Group", finance}, "Finance Staff", "Set expiry"},
 		{"/ui/people/" + lea, "copy", []string{"From", "mweber"}, "Finance Staff", "Finance Staff"},
@@ -506,7 +506,7 @@ func TestBadInputOfActions(t *testing.T) {
 		status              int
 	}{
 		{"join", "Group", "", 400}, {"join", "Group", "no such group", 404}, {"join", "Group", "../../../api", 404}, {"join", "Group", "Domain Admins", 403},
-		{"expiry", "AccountExpires", "soon", 400}, {"copy", "From", "nobody", 422}, {"nosuch", "a", "b", 404},
+		{"expiry", "AccountExpires", "soon", 400}, {"expiry", "AccountExpires", "", 400}, {"copy", "From", "nobody", 422}, {"nosuch", "a", "b", 404},
 	} {
 		token := url.Values{"form": {b.form("/ui/signout").Get("form")}, c.name: {c.value}}
 		assert.Equal(t, c.status, b.post(at+"/"+c.action, token), "%s %q: %s", c.action, c.value, b.page)

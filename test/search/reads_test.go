@@ -65,6 +65,32 @@ func TestSearchOverTypes(t *testing.T) {
 	assert.Empty(t, find(systemtest.LimitedToken, map[string]any{"Text": "q.mail"}).Envelope.Result)
 }
 
+// TestHitsAreLockedAsTheRecordsAre compares what hits say of an account with its record.
+func TestHitsAreLockedAsTheRecordsAre(t *testing.T) {
+	s := newSystem(t, 0)
+	states := map[string]any{}
+	for _, text := range []string{"q.", "qstale", "aschmidt", "krbtgt"} {
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Search", Params: map[string]any{"Text": text, "Limit": 50}})
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		for _, hit := range a.Envelope.Result {
+			require.Contains(t, hit, "locked")
+			name := hit["username"].(string)
+			states[name] = hit["locked"]
+			if hit["type"] != "user" {
+				assert.Nil(t, hit["locked"], name)
+				continue
+			}
+			record := s.Get("/api/ADUser/" + hit["guid"].(string) + "/Details").Envelope.Result[0]
+			assert.Equal(t, []any{record["enabled"], record["lockedOut"]}, []any{hit["enabled"], hit["locked"]}, name)
+		}
+	}
+	assert.Equal(t, true, states["q.locked"])
+	assert.Equal(t, false, states["q.waslocked"], "the lock is over, and its time is still there")
+	assert.Equal(t, false, states["q.unlocked"])
+	assert.Equal(t, false, states["aschmidt"])
+	assert.Contains(t, states, "QSTALE$")
+}
+
 func TestMembersOfGroups(t *testing.T) {
 	s := newSystem(t, 0)
 	members := func(token, group string, params map[string]any) map[string][]any {

@@ -203,51 +203,6 @@ func TestADryRunOfAnUndo(t *testing.T) {
 	assert.Len(t, changesIn(s, s.Do(listChanges(nil))), 2, "a dry run leaves no record")
 }
 
-// TestWhatIsCreatedIsRemovedOnlyAsItWasCreated: the undo of a create removes nothing that
-// was changed since, or that has something in it.
-func TestWhatIsCreatedIsRemovedOnlyAsItWasCreated(t *testing.T) {
-	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	for name, c := range map[string]struct {
-		create, spoil systemtest.Call
-		status        int
-		code, field   string
-	}{
-		"a user that was changed": {
-			systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/undo.user", Params: map[string]any{"City": "Rome"}},
-			systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/undo.user", Params: map[string]any{"City": "Oslo"}}, 412, "drifted", "city",
-		},
-		"a user that is gone": {
-			systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/undo.gone"},
-			systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/undo.gone"}, 409, "conflict", "UserGuid",
-		},
-		"a group with a member": {
-			systemtest.Call{Method: http.MethodPost, Path: "/api/ADGroups/Undo/Security", Params: map[string]any{"OUPath": "OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", "GroupScope": "Global"}},
-			systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + systemtest.SampleUser + "/Group/Undo"}, 412, "drifted", "member",
-		},
-		"an OU with something below": {
-			systemtest.Call{Method: http.MethodPost, Path: "/api/OU", Params: map[string]any{"OUName": "Undo", "OUDestinationPath": "OU=Corp,DC=corp,DC=example"}},
-			systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/undo.below", Params: map[string]any{"OUPath": "OU=Undo,OU=Corp,DC=corp,DC=example"}}, 409, "not_empty", "OUPath",
-		},
-		"a zone with a record": {
-			systemtest.Call{Method: http.MethodPost, Path: "/api/DnsReverseLookupZone/172.31.0.0%2F16"},
-			systemtest.Call{Method: http.MethodPost, Path: "/api/DnsPtrRecord", Params: map[string]any{"IP_Address": "172.31.1.1", "DNS_TargetName": "web1.corp.example"}}, 412, "drifted", "records",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := s.In(t)
-			made := s.Do(c.create)
-			require.Equal(t, http.StatusCreated, made.Status, "%s", made.Body)
-			spoilt := s.Do(c.spoil)
-			require.Less(t, spoilt.Status, 300, "%s", spoilt.Body)
-			before := s.Snapshot()
-			a := s.Rejects(undoChange(made.Header.Get("X-Change-Id"), nil), c.status, c.code)
-			require.NotEmpty(t, a.Envelope.Error.Details, "%s", a.Body)
-			assert.Equal(t, c.field, a.Envelope.Error.Details[0].Field, "%s", a.Body)
-			assert.Empty(t, before.Compare(s.Snapshot()))
-		})
-	}
-}
-
 // TestARemovalIsRecordedInFull, whatever fields the caller asked for.
 func TestARemovalIsRecordedInFull(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})

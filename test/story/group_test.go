@@ -245,7 +245,7 @@ func TestPrivilegedGroups(t *testing.T) {
 	for _, path := range []string{systemtest.GroupPath("Domain Admins", ""), systemtest.GroupPath("Domain Admins", "/Exists"), "/api/ADGroups/All"} {
 		assert.Equal(t, http.StatusOK, s.Do(systemtest.Call{Method: http.MethodGet, Path: path, Token: systemtest.PlainToken}).Status, "reading needs no privilege: %s", path)
 	}
-	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: systemtest.GroupPath("Help Desk", "/Rename/Service%20Desk"), Token: systemtest.PlainToken})
+	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: systemtest.GroupPath("Project Phoenix", "/Rename/Project%20Griffin"), Token: systemtest.PlainToken})
 	assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	s.Put(systemtest.GroupPath("Nested Level 3", "/Rename/Deep"), nil)
 	s.Put(systemtest.GroupPath("Domain Admins", "/Rename/Root"), nil)

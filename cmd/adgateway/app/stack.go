@@ -242,8 +242,9 @@ func poolSession(s *session.Session, err error) (pool.Session, error) {
 func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
 	certificates, _ := o.Auth.(gateway.Certificates) // nil if o.Auth knows no client certificates
 	return gateway.Options{
-		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth, Log: o.Log,
-		Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
+		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth,
+		Quotas: auth.NewMeters(quota(o.Settings.Auth), nil), Log: o.Log,
+		Grants: grants(o), Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
@@ -255,6 +256,23 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Pages:        s.pages(o),
 		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
+}
+
+// grants returns what tells which groups give rights: the roles of the pages, and the limits of
+// roles and credentials.
+func grants(o Options) func() auth.Grants {
+	var roles auth.Grants
+	if o.People != nil {
+		for _, role := range o.People.Roles {
+			roles.Roles = append(roles.Roles, role.Group)
+			roles.Limits = append(roles.Limits, role.Limits.Groups...)
+		}
+	}
+	granting, ok := o.Auth.(auth.Granting)
+	if !ok {
+		return func() auth.Grants { return roles }
+	}
+	return func() auth.Grants { return roles.With(granting.LimitedGroups()) }
 }
 
 // UsesAccount tells the other gateways of a cluster which account the sessions of this one
@@ -279,6 +297,15 @@ func spoolMost(h config.HTTP) int64 {
 		return -1
 	}
 	return int64(h.MaxSpool) << 20
+}
+
+// quota is what everything may do that has no quota of its own.
+func quota(c config.Auth) auth.Quota {
+	return auth.Quota{
+		Rate: auth.Rate(c.Rate), Concurrency: c.Concurrency,
+		DeletionsPerHour: c.DeletionsPerHour, PasswordResetsPerHour: c.PasswordResetsPerHour,
+		ChangesPerHour: c.ChangesPerHour,
+	}
 }
 
 func policy(settings *config.Settings) gateway.Policy {

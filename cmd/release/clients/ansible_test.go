@@ -36,6 +36,9 @@ func TestTheCollectionHasItsModules(t *testing.T) {
 	assert.Equal(t, []string{"computer", "dns_record_set", "dns_reverse_zone", "dns_zone", "group", "membership", "nested_group", "ou", "query", "user"}, names)
 	files, err := clients.Collection(ops.Table())
 	require.NoError(t, err)
+	for _, name := range []string{"URL", "TOKEN", "CA_PATH"} {
+		assert.Contains(t, string(files["plugins/module_utils/gateway.py"]), "['ADGATEWAY_"+name+"', 'GATEWAY_"+name+"']", "the earlier name is read, too")
+	}
 	for _, name := range names {
 		assert.Contains(t, string(files["meta/runtime.yml"]), "\n    - "+name+"\n")
 		assert.Contains(t, string(files["README.md"]), "`"+name+"`")

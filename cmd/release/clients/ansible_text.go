@@ -39,20 +39,20 @@ options:
   gateway_url:
     description:
       - The address of the gateway without C(/api), such as C(https://gateway.corp.example:8443).
-      - If it is not set, the environment variable C(GATEWAY_URL) is used.
+      - If it is not set, the environment variable C(ADGATEWAY_URL) is used.
       - C(http) is for a gateway on the same machine only.
     type: str
     required: true
   token:
     description:
       - A token of the gateway, in the standard dialect.
-      - If it is not set, the environment variable C(GATEWAY_TOKEN) is used.
+      - If it is not set, the environment variable C(ADGATEWAY_TOKEN) is used.
     type: str
     required: true
   ca_path:
     description:
       - A file with the certificates, in PEM, of the authorities that are trusted besides those of the machine.
-      - If it is not set, the environment variable C(GATEWAY_CA_PATH) is used.
+      - If it is not set, the environment variable C(ADGATEWAY_CA_PATH) is used.
     type: path
   timeout:
     description:

@@ -98,7 +98,7 @@ func (s *Server) Delegations(zoneName, child string) ([]Delegation, error) {
 		}
 		return all, nil
 	}
-	found := z.delegationsOf(z.node(child))
+	found := z.delegationsOf(z.node(child, st.reading(OpGetDelegation)))
 	if len(found) == 0 {
 		return nil, s.fail(OpGetDelegation, CodeNameDoesNotExist, z.Name, child)
 	}
@@ -124,7 +124,7 @@ func (z *zone) addressesOf(host string) []Record {
 	if !strings.HasSuffix(fold(host), "."+fold(z.Name)) {
 		return nil
 	}
-	n := z.node(host)
+	n := z.node(strings.TrimSuffix(host, ".")+".", Strips)
 	if n == nil {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (s *Server) AddDelegation(zoneName, child, nameServer string, addresses []n
 	if err != nil {
 		return Delegation{}, err
 	}
-	rel, code := z.owner(child)
+	rel, code := z.owner(child, st.reading(OpCreateDelegation))
 	host := strings.TrimSuffix(nameServer, ".")
 	if code == 0 && rel == "@" {
 		code = CodeInvalidName
@@ -171,7 +171,7 @@ func (s *Server) AddDelegation(zoneName, child, nameServer string, addresses []n
 	ns = z.put(ns)
 	st.noteMore(s, "add record", z, nil, &ns)
 	for _, rr := range glue(z, host, addresses) {
-		owner, _ := z.owner(host + ".")
+		owner, _ := z.owner(host+".", Strips)
 		if n := z.nodes[fold(owner)]; n != nil && slices.ContainsFunc(n.records, func(r Record) bool { return same(r.RR, rr) }) {
 			continue
 		}
@@ -216,7 +216,7 @@ func (s *Server) RemoveDelegation(zoneName, child, nameServer string) ([]Delegat
 	if err != nil {
 		return nil, err
 	}
-	n := z.node(child)
+	n := z.node(child, st.reading(OpRemoveDelegation))
 	all := z.delegationsOf(n)
 	if len(all) == 0 {
 		return nil, s.fail(OpRemoveDelegation, CodeNameDoesNotExist, z.Name, child)

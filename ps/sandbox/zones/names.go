@@ -13,27 +13,61 @@ const (
 	maxName  = 255
 )
 
-// owner returns a name relative to the zone. "@", "", "." and the zone's own name
-// mean the apex (facts E52); the zone's name is cut off; an absolute name must be
-// in the zone. The code is that of the error, or 0.
-func (z *zone) owner(name string) (string, int) {
+// Reading is how a server reads a name without a dot at its end that ends with the name
+// of the zone. Reports about Windows disagree.
+type Reading uint8
+
+// The readings.
+const (
+	Strips  Reading = iota // as a name in full
+	Nests                  // relative to the zone, like any other
+	Refuses                // not at all: CodeInvalidName
+	Repeats                // with the zone's name cut off as often as it is there, even from a name with a dot
+)
+
+// reading returns how the operation reads names.
+func (st *Store) reading(op Op) Reading {
+	if st.reads == nil {
+		return Strips
+	}
+	return st.reads(op)
+}
+
+// owner returns a name relative to the zone. "@", "" and "." mean the apex; an absolute
+// name must be in the zone; way is how another name that ends with the zone's name is read
+// (facts E52). The code is that of the error, or 0.
+func (z *zone) owner(name string, way Reading) (string, int) {
 	absolute := strings.HasSuffix(name, ".")
 	bare := strings.TrimSuffix(name, ".")
-	switch lower := strings.ToLower(bare); {
-	case bare == "" || bare == "@" || lower == fold(z.Name):
+	if bare == "" || bare == "@" {
 		return "@", 0
-	case strings.HasSuffix(lower, "."+fold(z.Name)):
-		bare = cutLabels(bare, strings.Count(fold(z.Name), ".")+1)
-	case absolute:
-		return "", CodeNameNotInZone
 	}
-	if code := checkName(bare); code != 0 {
+	for cuts := 0; ; cuts++ {
+		lower := strings.ToLower(bare)
+		inside := lower == fold(z.Name) || strings.HasSuffix(lower, "."+fold(z.Name))
+		switch {
+		case absolute && cuts == 0 && !inside:
+			return "", CodeNameNotInZone
+		case inside && !absolute && way == Refuses:
+			return "", CodeInvalidName
+		case !inside, cuts > 0 && way != Repeats, !absolute && way == Nests:
+			return z.accept(bare)
+		case lower == fold(z.Name):
+			return "@", 0
+		}
+		bare = cutLabels(bare, strings.Count(fold(z.Name), ".")+1)
+	}
+}
+
+// accept returns a relative name that can be stored in the zone.
+func (z *zone) accept(rel string) (string, int) {
+	if code := checkName(rel); code != 0 {
 		return "", code
 	}
-	if len(bare)+len(z.Name)+3 > maxName { // plus two dots and the root label
+	if len(rel)+len(z.Name)+3 > maxName { // plus two dots and the root label
 		return "", CodeInvalidName
 	}
-	return bare, 0
+	return rel, 0
 }
 
 // cutLabels removes the last n labels. Counting labels is safe where counting

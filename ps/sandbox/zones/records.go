@@ -29,7 +29,7 @@ func (s *Server) Records(zoneName string, q Query) ([]Record, error) {
 	if q.Name == "" {
 		nodes = s.visible(z, nodes)
 	} else {
-		rel, code := z.owner(q.Name)
+		rel, code := z.owner(q.Name, st.reading(op))
 		if code == 0 {
 			nodes = s.visible(z, z.below(fold(rel)))
 		}
@@ -98,7 +98,7 @@ func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	rel, code := z.owner(n.Name)
+	rel, code := z.owner(n.Name, st.reading(OpCreateRecord))
 	if code == 0 && (n.RR == nil || n.RR.Header().Rrtype == 0) {
 		code = CodeInvalidType
 	}
@@ -156,7 +156,7 @@ func (s *Server) SetRecord(old Record, now dns.RR) (Record, error) {
 	st := s.store
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	z, n, i, err := s.locate(old)
+	z, n, i, err := s.locate(OpSetRecord, old)
 	if err != nil {
 		return Record{}, err
 	}
@@ -195,7 +195,7 @@ func (st *Store) dropPointers(s *Server, r Record) {
 	}
 	for name := strings.TrimSuffix(reverse, "."); name != ""; {
 		if z := s.lookup(name); z != nil && z.Type == Primary {
-			n := z.node(reverse)
+			n := z.node(reverse, Strips)
 			for i := 0; n != nil && i < len(n.records); i++ {
 				old := n.records[i]
 				if ptr, is := old.RR.(*dns.PTR); is && fold(ptr.Ptr) == fold(r.RR.Header().Name) {
@@ -348,7 +348,7 @@ func (s *Server) RemoveRecord(r Record) (Record, error) {
 	st := s.store
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	z, n, i, err := s.locate(r)
+	z, n, i, err := s.locate(OpRemoveRecord, r)
 	if err != nil {
 		return Record{}, err
 	}
@@ -370,9 +370,8 @@ func (z *zone) removable(n *node, r Record) int {
 	return 0
 }
 
-// locate finds a record to be removed. Store.mu is held.
-func (s *Server) locate(r Record) (*zone, *node, int, error) {
-	const op = OpRemoveRecord
+// locate finds a record to be removed or changed. Store.mu is held.
+func (s *Server) locate(op Op, r Record) (*zone, *node, int, error) {
 	z, err := s.openWrite(op, r.Zone, r.Name)
 	if err != nil {
 		return nil, nil, 0, err
@@ -380,7 +379,7 @@ func (s *Server) locate(r Record) (*zone, *node, int, error) {
 	if r.RR == nil {
 		return nil, nil, 0, s.fail(op, CodeInvalidParameter, z.Name, r.Name)
 	}
-	n := z.node(r.Name)
+	n := z.node(r.Name, s.store.reading(op))
 	if n == nil {
 		return nil, nil, 0, s.fail(op, CodeNameDoesNotExist, z.Name, r.Name)
 	}
@@ -392,8 +391,8 @@ func (s *Server) locate(r Record) (*zone, *node, int, error) {
 }
 
 // node returns the node of a name in any form that owner accepts, or nil.
-func (z *zone) node(name string) *node {
-	rel, code := z.owner(name)
+func (z *zone) node(name string, way Reading) *node {
+	rel, code := z.owner(name, way)
 	if code != 0 {
 		return nil
 	}
@@ -410,7 +409,7 @@ func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16) ([]Record, 
 	if err != nil {
 		return nil, err
 	}
-	n := z.node(name)
+	n := z.node(name, st.reading(OpRemoveRecord))
 	if n == nil {
 		return nil, s.fail(OpRemoveRecord, CodeNameDoesNotExist, z.Name, name)
 	}

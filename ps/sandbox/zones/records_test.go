@@ -125,6 +125,37 @@ func TestNamesOfTheApex(t *testing.T) {
 	}
 }
 
+// Facts E52, NA8 and NB4: a name that ends with that of the zone.
+func TestReadings(t *testing.T) {
+	for _, c := range []struct {
+		way          zones.Reading
+		name, stored string // stored: "" if it is refused
+	}{
+		{zones.Strips, "a.corp.example", "a"},
+		{zones.Strips, "a.corp.example.corp.example", "a.corp.example"},
+		{zones.Strips, "a.Corp.Example.corp.example.", "a.Corp.Example"},
+		{zones.Nests, "a.corp.example", "a.corp.example"},
+		{zones.Nests, "corp.example", "corp.example"},
+		{zones.Nests, "a.corp.example.", "a"},
+		{zones.Refuses, "a.corp.example", ""},
+		{zones.Refuses, "corp.example", ""},
+		{zones.Refuses, "corp.example.corp.example.", "corp.example"},
+		{zones.Repeats, "a.corp.example.corp.example", "a"},
+		{zones.Repeats, "a.corp.example.corp.example.", "a"},
+		{zones.Repeats, "corp.example.corp.example.", "@"},
+	} {
+		st := zonestest.New(zones.Config{Domain: "corp.example", Servers: controllers, Reads: func(zones.Op) zones.Reading { return c.way }})
+		require.NoError(t, st.Load(zoneFiles(t)...))
+		got, err := open(t, st, "").AddRecord(zones.NewRecord{Zone: "corp.example", Name: c.name, RR: rr(t, "TXT x")})
+		if c.stored == "" {
+			assert.Equal(t, zones.CodeInvalidName, code(err), c.name)
+			continue
+		}
+		require.NoError(t, err, c.name)
+		assert.Equal(t, c.stored, got.Name, "%d: %s", c.way, c.name)
+	}
+}
+
 // Facts E55.
 func TestRecordsByName(t *testing.T) {
 	s := open(t, builtin(t), "")

@@ -18,6 +18,7 @@ type Store struct {
 
 	onChange func(Change) // nil: none
 	keepPtr  bool
+	reads    func(Op) Reading // nil: Strips
 
 	mu    sync.RWMutex
 	zones map[zoneKey]*zone
@@ -35,7 +36,7 @@ type server struct {
 // New returns a store whose servers have only the zones that every server
 // creates: the three automatic ones and, on domain controllers, [TrustAnchors].
 func New(c Config) *Store {
-	st := &Store{now: c.Now, domain: fold(c.Domain), onChange: c.OnChange, keepPtr: c.SetKeepsPTR, zones: map[zoneKey]*zone{}}
+	st := &Store{now: c.Now, domain: fold(c.Domain), onChange: c.OnChange, keepPtr: c.SetKeepsPTR, reads: c.Reads, zones: map[zoneKey]*zone{}}
 	if st.now == nil {
 		st.now = time.Now
 	}

@@ -194,6 +194,9 @@ type Config struct {
 	// replaced. Which flags the cmdlet sends is not known (facts NA21).
 	SetKeepsPTR bool
 
+	// Reads says how an operation reads names. Nil: all of them are Strips.
+	Reads func(Op) Reading
+
 	// OnChange receives every write in order, once it has taken effect; loading is
 	// not reported. It must not call the store. Nil discards the changes.
 	OnChange func(Change)

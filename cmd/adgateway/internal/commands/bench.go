@@ -40,7 +40,7 @@ func benchCommand() *cobra.Command {
 			"Without --url it starts a sandbox of its own for each number of sessions. With --url\n" +
 			"it measures a running gateway with as many clients, and only reads: details of --user,\n" +
 			"and the list of the users below --ou if that is given.",
-		Example: "  adgateway bench --users 10000\n  adgateway bench --engine pwsh --sessions 1,2\n" +
+		Example: "  adgateway bench --set sandbox.generatedUsers=10000\n  adgateway bench --engine pwsh --sessions 1,2\n" +
 			"  adgateway bench --url https://adgateway.corp.example --token-file token.txt --user jdoe",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },

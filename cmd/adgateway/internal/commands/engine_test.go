@@ -15,7 +15,7 @@ import (
 )
 
 // The sandbox starts its own executable as engines of sessions, and the examples
-// of the README call adgateway: the test binary stands in for both.
+// of the manual call adgateway: the test binary stands in for both.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "engine" {
 		os.Exit(Run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))

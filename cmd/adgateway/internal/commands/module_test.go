@@ -38,7 +38,7 @@ func TestTheModuleWaitsForABusyGateway(t *testing.T) {
 	}))
 	t.Cleanup(gateway.Close)
 	said := runPowerShell(t, `Import-Module -Name AdGateway
-$secret = [System.Net.NetworkCredential]::new('', $env:GATEWAY_TOKEN).SecurePassword
+$secret = [System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePassword
 $credential = [System.Management.Automation.PSCredential]::new('oper', $secret)
 (Connect-AdGateway -Uri '`+gateway.URL+`' -Credential $credential -RetrySec 10).kind
 Test-AdgUser -Username 'anna'

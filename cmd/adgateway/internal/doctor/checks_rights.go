@@ -34,7 +34,7 @@ func rightsChecks() []Check {
 				{"off", Warning, "The Recycle Bin is not enabled: a deleted object is lost, and so are its memberships.",
 					"An Enterprise Admin can enable it, once and for all: 'Enable-ADOptionalFeature \"Recycle Bin Feature\" -Scope ForestOrConfigurationSet -Target FOREST' with the forest's DNS name."},
 				{"unseen", Warning, "{account} cannot see deleted objects, so that the gateway neither lists nor restores them.",
-					"If it should: 'Accounts and rights' in the README has the two dsacls lines for bin:read, and the one more for bin:restore. If it should not, do nothing."},
+					"If it should: 'gateway/manual/reference/scopes.md' has the two dsacls lines for bin:read, and the one more for bin:restore. If it should not, do nothing."},
 			},
 			probe: probeBin,
 		},
@@ -43,7 +43,7 @@ func rightsChecks() []Check {
 			How: "lists the zones of the DNS server in a session", Needs: []string{"dns-server"}, Limit: time.Minute,
 			Faults: []Fault{
 				{"denied", Failure, "{account} may not manage DNS on {server}: {error}",
-					"For CNAME records, delegate the zones to the account ('Accounts and rights' in the README has the commands). For reverse zones, make it a member of DnsAdmins, which is nearly a domain administrator: 'Add-ADGroupMember -Identity DnsAdmins -Members name$'. Then restart the gateway."},
+					"For CNAME records, delegate the zones to the account ('gateway/manual/reference/scopes.md' has the rights). For reverse zones, make it a member of DnsAdmins, which is nearly a domain administrator: 'Add-ADGroupMember -Identity DnsAdmins -Members name$'. Then restart the gateway."},
 			},
 			probe: probeDNSRights,
 		},

@@ -16,7 +16,7 @@ import (
 const selfWait = 3 * time.Minute
 
 // allowProtection is the advice for blocks by endpoint protection.
-const allowProtection = "Allow adgateway.exe and the PowerShell that it starts, as 'Endpoint protection' in the README says; " +
+const allowProtection = "Allow adgateway.exe and the PowerShell that it starts, as 'gateway/manual/network.md' says; " +
 	"'Get-MpThreatDetection' and the event log 'Microsoft-Windows-Windows Defender/Operational' show what was blocked and by which rule."
 
 var selfCheck = Check{

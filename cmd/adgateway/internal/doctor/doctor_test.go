@@ -187,7 +187,7 @@ var broken = []struct {
 	}, "as-service/no-session", "account of the service", 2},
 	{"blocked as the service", func(c *computer) {
 		c.self.Sessions[0] = selfview.Session{Lane: ps.Directory, Error: "ScriptContainedMaliciousContent", Blocked: true}
-	}, "as-service/blocked", "Endpoint protection", 2},
+	}, "as-service/blocked", "gateway/manual/network.md", 2},
 	{"no profile", func(c *computer) {
 		c.self.Folders[1] = selfview.Folder{Use: "profile of the account", Error: "not defined"}
 	}, "as-service/folder", "profile", 1},

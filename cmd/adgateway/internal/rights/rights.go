@@ -42,7 +42,7 @@ func write(class string, attributes ...string) []string {
 
 func some(scopes ...string) []string { return scopes }
 
-// Table is ordered as the README shows it.
+// Table is ordered as the manual shows it.
 var Table = []Grant{
 	{some("user:read", "group:read", "member:read", "ou:read", "computer:read"), OU, "/I:T", some("GR")},
 

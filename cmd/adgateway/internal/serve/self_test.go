@@ -68,7 +68,7 @@ func TestABlockIsNamed(t *testing.T) {
 	token := s.token()
 	s.eventually("the block is named", func() bool {
 		failing := s.failing(token)
-		return containsAll(failing["directorySessions"], "endpoint protection", "ScriptContainedMaliciousContent", "README") &&
+		return containsAll(failing["directorySessions"], "endpoint protection", "ScriptContainedMaliciousContent", "gateway/manual/network.md") &&
 			containsAll(failing["dnsSessions"], "endpoint protection")
 	})
 	assert.Contains(t, s.output.String(), "endpoint protection")

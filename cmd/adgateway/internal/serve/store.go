@@ -70,11 +70,6 @@ func KeyGroup(name string) (keyring.Wrapper, error) {
 func openStore(file auth.File, shared *credentials.Credentials, c config.Auth, log *logrus.Logger, write events.Write) (*auth.Store, error) {
 	options := auth.StoreOptions{
 		File: file, Header: auth.Header{AllowQuery: c.AllowQueryToken}, Failures: c.Failures,
-		Defaults: auth.Quota{
-			Rate: auth.Rate(c.Rate), Concurrency: c.Concurrency,
-			DeletionsPerHour: c.DeletionsPerHour, PasswordResetsPerHour: c.PasswordResetsPerHour,
-			ChangesPerHour: c.ChangesPerHour,
-		},
 		Log: func(problem bool, message string, fields map[string]any) {
 			level := logrus.InfoLevel
 			if problem {

@@ -36,9 +36,9 @@ BUSY = (429, 502, 503, 504)
 def connection_options():
     """The options of every module that say where the gateway is and who calls."""
     return dict(
-        gateway_url=dict(type='str', required=True, fallback=(env_fallback, ['GATEWAY_URL'])),
-        token=dict(type='str', required=True, no_log=True, fallback=(env_fallback, ['GATEWAY_TOKEN'])),
-        ca_path=dict(type='path', fallback=(env_fallback, ['GATEWAY_CA_PATH'])),
+        gateway_url=dict(type='str', required=True, fallback=(env_fallback, ['ADGATEWAY_URL', 'GATEWAY_URL'])),
+        token=dict(type='str', required=True, no_log=True, fallback=(env_fallback, ['ADGATEWAY_TOKEN', 'GATEWAY_TOKEN'])),
+        ca_path=dict(type='path', fallback=(env_fallback, ['ADGATEWAY_CA_PATH', 'GATEWAY_CA_PATH'])),
         timeout=dict(type='int', default=120),
         retry_seconds=dict(type='int', default=60),
     )

@@ -129,9 +129,9 @@ func rightsProbes() []Probe {
 			args["Password"] = ps.Secret(t.password)
 			return args
 		},
-		IfDiffers: "If the gateway should do this, grant the right ('Accounts and rights' in the README has the commands); it only says something about the service if the doctor runs as its account.",
+		IfDiffers: "If the gateway should do this, grant the right ('gateway/manual/reference/scopes.md' has the rights); it only says something about the service if the doctor runs as its account.",
 		IfFactDiffers: map[string]string{
-			"protect an OU":                      "Grant the right to change access lists (WD) on OUs and on their parents ('Accounts and rights' in the README).",
+			"protect an OU":                      "Grant the right to change access lists (WD) on OUs and on their parents ('gateway/manual/reference/scopes.md').",
 			"write its userParameters over LDAP": "Grant write on userParameters, and open TCP 389 to the domain controllers.",
 			"reset its password":                 "Grant 'Reset Password', or the password policy of the domain asks for more than 30 characters of all kinds.",
 		},

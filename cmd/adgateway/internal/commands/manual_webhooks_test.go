@@ -20,14 +20,11 @@ import (
 	"adgateway/test/freeport"
 )
 
-// relayExample is the example of the README that needs a gateway with a webhook.
-const relayExample = "chat relay"
-
-// TestTheRelayOfTheReadme runs the relay between a gateway and a chat channel.
-func TestTheRelayOfTheReadme(t *testing.T) {
+// TestTheRelayOfTheManual runs the relay between a gateway and a chat channel.
+func TestTheRelayOfTheManual(t *testing.T) {
 	needs(t, "python3")
-	all := examples(t)
-	at := slices.IndexFunc(all, func(e example) bool { return e.name == relayExample })
+	all := allBlocks(t)
+	at := slices.IndexFunc(all, func(b *block) bool { return b.mark == "relay" })
 	require.GreaterOrEqual(t, at, 0)
 	texts := make(chan string, 10)
 	chat := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

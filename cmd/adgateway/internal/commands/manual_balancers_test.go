@@ -25,12 +25,13 @@ import (
 
 	"adgateway/gateway/tlscert"
 	"adgateway/test/freeport"
+	"adgateway/test/manual"
 	"adgateway/test/systemtest"
 )
 
 var balancerBlocks = regexp.MustCompile("(?s)<!-- balancer: ([a-z]+) -->\n```[a-z]+\n(.*?)\n```\n")
 
-// balancers are the programs that the README has a configuration for: how it becomes a
+// balancers are the programs that the manual has a configuration for: how it becomes a
 // file, and how the program is started with it.
 var balancers = map[string]struct {
 	file   string // %s is the configuration, FOLDER that of the test
@@ -111,7 +112,7 @@ func (b *behind) answer(i int, w http.ResponseWriter, r *http.Request) {
 
 func (b *behind) count(call string) int { b.mu.Lock(); defer b.mu.Unlock(); return b.seen[call] }
 
-// start starts a balancer with its block of the README and returns a client that finds it.
+// start starts a balancer with its block of the manual and returns a client that finds it.
 func (b *behind) start(t *testing.T, name, block, folder string, roots *x509.CertPool) (client *http.Client) {
 	own := freeport.Addresses(t, 1)[0]
 	text := fmt.Sprintf(balancers[name].file, block)
@@ -149,11 +150,11 @@ func (b *behind) start(t *testing.T, name, block, folder string, roots *x509.Cer
 	}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// TestReadmeBalancers runs each balancer that is installed with its configuration.
-func TestReadmeBalancers(t *testing.T) {
-	blocks := balancerBlocks.FindAllStringSubmatch(readme(t), -1)
+// TestManualBalancers runs each balancer that is installed with its configuration.
+func TestManualBalancers(t *testing.T) {
+	blocks := balancerBlocks.FindAllStringSubmatch(manual.Text(t, "load-balancer"), -1)
 	require.Len(t, blocks, len(balancers))
-	require.Equal(t, len(blocks), strings.Count(readme(t), "\n<!-- balancer: "))
+	require.Equal(t, len(blocks), strings.Count(manual.All(t), "\n<!-- balancer: "))
 	folder := t.TempDir()
 	certificate, key, err := tlscert.SelfSigned([]string{"api.corp.example"}, 2, time.Now())
 	require.NoError(t, err)
@@ -173,7 +174,7 @@ func TestReadmeBalancers(t *testing.T) {
 	}
 }
 
-// check checks what the README says of every balancer.
+// check checks what the manual says of every balancer.
 func (b *behind) check(t *testing.T, name string, client *http.Client) {
 	ask := func(method, path string, body int) (status int, gateway string) {
 		request, err := http.NewRequestWithContext(t.Context(), method, "https://api.corp.example"+path, strings.NewReader(strings.Repeat("x", body)))

@@ -1,183 +1,227 @@
 package commands
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"adgateway/cmd/release/clients"
 	"adgateway/gateway/ops"
 	"adgateway/ps/cmdlets"
 	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/test/freeport"
+	"adgateway/test/manual"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 )
 
-// example is a block of the README below the line '<!-- example: NAME -->'. It may
-// be followed by a block below '<!-- prints -->', which is its output, or
-// '<!-- says -->', which is the sentences in its output.
-type example struct {
-	name, language, text string
-	how, output          string // "prints" or "says"; empty if the README shows no output
-	outputLanguage       string
-}
-
-var exampleBlocks = regexp.MustCompile("(?s)<!-- example: ([a-z ]+) -->\n```([a-z]+)\n(.*?)\n```\n(?:\n?[^\n<]*\n?\n<!-- (prints|says) -->\n```([a-z]+)\n(.*?)\n```)?")
-
-func examples(t *testing.T) []example {
-	t.Helper()
-	text := readme(t)
-	var all []example
-	for _, match := range exampleBlocks.FindAllStringSubmatch(text, -1) {
-		all = append(all, example{name: match[1], language: match[2], text: match[3], how: match[4], outputLanguage: match[5], output: match[6]})
-	}
-	require.Len(t, all, strings.Count(text, "\n<!-- example: "), "every example has a block")
-	outputs := 0
-	for _, e := range all {
-		if e.how != "" {
-			outputs++
-		}
-	}
-	require.Equal(t, strings.Count(text, "\n<!-- prints -->\n")+strings.Count(text, "\n<!-- says -->\n"), outputs, "every output belongs to an example")
-	return all
-}
-
-// Every example of the README runs against a sandbox and prints what is shown.
-func TestReadmeExamplesRun(t *testing.T) {
-	all := examples(t)
+// Every example of the manual runs and prints what is shown. Those of a page run in their
+// order, against one sandbox, and those in sh in one shell.
+func TestManualExamplesRun(t *testing.T) {
 	languages := map[string]int{}
-	for _, e := range all {
-		languages[e.language]++
+	for _, page := range manual.Pages(t) {
+		all := blocks(t, page)
+		runs := false
+		for _, b := range all {
+			if b.example() {
+				languages[b.language]++
+				runs = true
+			}
+		}
+		if runs {
+			t.Run(strings.TrimPrefix(page.Path, manual.Folder+"/"), func(t *testing.T) { runPage(t, all) })
+		}
 	}
 	for _, language := range []string{"sh", "python", "powershell", "yaml"} {
 		assert.NotZero(t, languages[language], "an example for %s", language)
 	}
-	const token, first = "readme-token", "a token"
-	dir := t.TempDir()
-	variables := ""
-	for _, e := range all {
-		switch e.name {
-		case "variables":
-			variables = e.text + "\n"
-		case first: // created before the sandbox that uses it starts
-			t.Run(first, func(t *testing.T) { runShell(t, dir, e.text, token) })
-		}
+}
+
+const pageToken = "manual-token"
+
+// pageRun is what the blocks of a page share.
+type pageRun struct {
+	dir       string
+	shell     *shell
+	addresses map[string]string // where the program listens instead
+}
+
+func runPage(t *testing.T, all []*block) {
+	p := &pageRun{dir: t.TempDir(), addresses: map[string]string{}}
+	ports := []string{"127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:7300"}
+	for i, address := range freeport.Addresses(t, len(ports)) {
+		p.addresses[ports[i]] = address
 	}
-	args := []string{"--token", token}
-	if store := filepath.Join(dir, "credentials.json"); fileExists(store) { // not created without a shell
-		args = append(args, "--set", "auth.store="+store)
+	if !slices.ContainsFunc(all, func(b *block) bool { return b.mark == secondConsole }) {
+		s := startSandbox(t, "--token", pageToken)
+		p.addresses[ports[0]] = strings.TrimPrefix(s.url, "http://")
 	}
-	s := startSandbox(t, args...)
-	_, ready := s.get("/readyz", "Bearer "+token)
-	for _, check := range regexp.MustCompile(`"name":"(\w+)"`).FindAllStringSubmatch(ready, -1) {
-		assert.Regexp(t, "(?m)^\\| [`a-zA-Z, ]*`"+check[1]+"`", readme(t), "the check %s in the table of checks", check[1])
+	if slices.ContainsFunc(all, func(b *block) bool { return b.example() && b.language == "sh" }) {
+		p.shell = startShell(t, p.dir)
 	}
-	for _, e := range all {
-		if e.name == "variables" || e.name == first || e.name == relayExample {
-			continue
-		}
-		t.Run(e.name, func(t *testing.T) {
-			text := e.text
-			if e.language == "sh" {
-				text = variables + text
+	for _, b := range all {
+		if b.mark == secondConsole {
+			for line := range strings.Lines(b.text) {
+				p.leaveRunning(t, strings.TrimSpace(line))
 			}
-			text = strings.NewReplacer("http://127.0.0.1:8080", s.url, "<the token that was printed>", token).Replace(text)
-			var stdout string
-			switch e.language {
-			case "sh":
-				stdout = runShell(t, dir, text, token)
-			case "python":
-				stdout = runProgram(t, "python3", []string{"-"}, text, token)
-			case "powershell":
-				stdout = runPowerShell(t, text, token)
-			case "yaml":
-				stdout = runPlay(t, text, token)
-			default:
-				t.Fatalf("nothing runs %s", e.language)
-			}
-			e.compare(t, strings.ReplaceAll(stdout, s.url, "http://127.0.0.1:8080"))
-		})
+		}
+		if b.example() && !t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) { p.run(t, b) }) {
+			return // those behind it need what it has done
+		}
 	}
 }
 
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// compare compares the output with what the README shows. IDs and times differ in
-// every run.
-func (e example) compare(t *testing.T, stdout string) {
-	t.Helper()
-	got, want := mask(strings.TrimSpace(stdout)), mask(strings.TrimSpace(e.output))
-	switch {
-	case e.how == "":
-	case e.how == "says":
-		var sentences []string
-		for _, answer := range documents(t, got) {
-			sentences = append(sentences, answer.(map[string]any)["output"].(string))
-		}
-		assert.Equal(t, want, strings.Join(sentences, "\n"))
-	case e.outputLanguage == "json":
-		assert.Equal(t, documents(t, want), documents(t, got))
+// run runs a block and compares what it prints.
+func (p *pageRun) run(t *testing.T, b *block) {
+	text := p.placed(b.text)
+	var stdout string
+	switch b.language {
+	case "sh":
+		stdout = p.shell.run(t, text)
+	case "python":
+		stdout = runProgram(t, "python3", []string{"-"}, text, pageToken)
+	case "powershell":
+		stdout = runPowerShell(t, text, pageToken)
+	case "yaml":
+		stdout = runPlay(t, text, pageToken)
 	default:
-		assert.Equal(t, want, got)
+		t.Fatalf("nothing runs %s", b.language)
 	}
+	for printed, address := range p.addresses {
+		stdout = strings.ReplaceAll(stdout, address, printed)
+	}
+	b.agree(t, stdout)
 }
 
-func mask(text string) string {
-	text = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAllString(text, "(id)")
-	return regexp.MustCompile(`20\d\d-\d\d-\d\dT[0-9:.]+Z`).ReplaceAllString(text, "(time)")
+// placed puts the addresses of this run into a text.
+func (p *pageRun) placed(text string) string {
+	for printed, address := range p.addresses {
+		text = strings.ReplaceAll(text, printed, address)
+	}
+	return text
 }
 
-func documents(t *testing.T, text string) []any {
-	t.Helper()
-	var all []any
-	decoder := json.NewDecoder(strings.NewReader(text))
-	for {
-		var one any
-		err := decoder.Decode(&one)
-		if errors.Is(err, io.EOF) {
-			return all
+// leaveRunning starts a command, which ends with the test, and waits until it serves.
+func (p *pageRun) leaveRunning(t *testing.T, line string) {
+	needs(t, "sh")
+	words := strings.Fields(p.placed(line))
+	domain := slices.Contains(words, "domain")
+	at := slices.Index(words, "--listen")
+	if at < 0 {
+		address := p.addresses["127.0.0.1:8080"]
+		if domain {
+			address = p.addresses["127.0.0.1:7300"]
 		}
-		require.NoError(t, err, "%s", text)
-		all = append(all, one)
+		at = len(words)
+		words = append(words, "--listen", address)
 	}
-}
-
-// runShell runs shell commands in a folder, with this command in the PATH as
-// adgateway.
-func runShell(t *testing.T, dir, text, token string) string {
-	t.Helper()
+	address := words[at+1]
+	require.Equal(t, []string{"adgateway", "sandbox"}, words[:2], "the harness knows how to wait for it")
+	if !domain {
+		words = append(words, "--token", pageToken)
+	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "adgateway"), []byte("#!/bin/sh\nexec '"+self+"' command \"$@\"\n"), 0o700))
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	t.Setenv("GORACE", "atexit_sleep_ms=0")
-	if strings.Contains(text, "curl ") {
-		needs(t, "curl")
+	command := exec.CommandContext(t.Context(), self, append([]string{"command"}, words[1:]...)...)
+	command.Dir = p.dir
+	log := &lockedBuilder{}
+	command.Stdout, command.Stderr = log, log
+	require.NoError(t, command.Start())
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait() // it was killed
+	})
+	require.Eventually(t, func() bool {
+		if domain {
+			connection, err := net.Dial("tcp", address)
+			if err == nil {
+				_ = connection.Close()
+			}
+			return err == nil
+		}
+		status, _, err := send(t.Context(), http.MethodGet, "http://"+address+"/readyz", nil, "")
+		return err == nil && status == http.StatusOK
+	}, patience, 20*time.Millisecond, "%s: %v", line, log)
+}
+
+// shell is a shell that runs one block after another.
+type shell struct {
+	dir   string
+	stdin io.WriteCloser
+	out   *bufio.Reader
+	err   *lockedBuilder
+	kill  func() error
+	count int
+}
+
+// startShell starts a shell in a folder, with this command in the PATH as adgateway and the
+// token of the sandbox in a variable.
+func startShell(t *testing.T, dir string) *shell {
+	t.Helper()
+	needs(t, "sh")
+	needs(t, "curl")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	programs := t.TempDir()
+	script := "#!/bin/sh\nexec '" + self + "' command \"$@\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(programs, "adgateway"), []byte(script), 0o700))
+	s := &shell{dir: programs, err: &lockedBuilder{}}
+	command := exec.CommandContext(t.Context(), "sh", "-eu")
+	command.Dir = dir
+	command.Env = append(os.Environ(), "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "token="+pageToken)
+	command.Stderr = s.err
+	s.stdin, err = command.StdinPipe()
+	require.NoError(t, err)
+	out, err := command.StdoutPipe()
+	require.NoError(t, err)
+	s.out = bufio.NewReader(out)
+	require.NoError(t, command.Start())
+	s.kill = command.Process.Kill
+	return s
+}
+
+// run runs a block and returns what it prints.
+func (s *shell) run(t *testing.T, text string) string {
+	t.Helper()
+	s.count++
+	file := filepath.Join(s.dir, fmt.Sprint("block", s.count, ".sh"))
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	end := fmt.Sprint("end of block ", s.count)
+	timer := time.AfterFunc(patience, func() { _ = s.kill() })
+	defer timer.Stop()
+	_, err := fmt.Fprintf(s.stdin, ". '%s' </dev/null; echo; echo '%s'\n", file, end)
+	require.NoError(t, err, "%v", s.err)
+	var stdout strings.Builder
+	for {
+		line, err := s.out.ReadString('\n')
+		require.NoError(t, err, "the shell ended in\n%s\n%s%v", text, &stdout, s.err)
+		if line == end+"\n" {
+			return stdout.String()
+		}
+		stdout.WriteString(line)
 	}
-	t.Chdir(dir)
-	return runProgram(t, "sh", []string{"-eu"}, text, token)
 }
 
 func needs(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed: this example of the README was not run", program)
+		t.Skipf("%s is not installed: this example of the manual was not run", program)
 	}
 }
 
@@ -187,7 +231,7 @@ func runProgram(t *testing.T, program string, args []string, stdin, token string
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = append(os.Environ(), "GATEWAY_TOKEN="+token)
+	cmd.Env = append(os.Environ(), "ADGATEWAY_TOKEN="+token)
 	cmd.Stdin = strings.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -233,7 +277,7 @@ func runPowerShell(t *testing.T, text, token string) string {
 	}
 	eng := engine.NewEngine(engine.Options{
 		Modules:  []*engine.Module{{Name: "Web", Version: "1.0", Commands: []*engine.Command{send}}},
-		AutoLoad: true, Env: map[string]string{"GATEWAY_TOKEN": token},
+		AutoLoad: true, Env: map[string]string{"ADGATEWAY_TOKEN": token},
 	})
 	session := eng.NewSession(engine.Console{})
 	var printed []any
@@ -243,9 +287,9 @@ func runPowerShell(t *testing.T, text, token string) string {
 	}
 	require.NoError(t, session.Run(ctx, "prelude", invokeRestMethod+startSleep, streams))
 	if imported := "Import-Module -Name " + clients.ModuleName + "\n"; strings.HasPrefix(text, imported) {
-		text = clientModule(t) + strings.Replace(strings.TrimPrefix(text, imported), "Read-Host -AsSecureString -Prompt 'Token'", "[System.Net.NetworkCredential]::new('', $env:GATEWAY_TOKEN).SecurePassword", 1)
+		text = clientModule(t) + strings.Replace(strings.TrimPrefix(text, imported), "Read-Host -AsSecureString -Prompt 'Token'", "[System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePassword", 1)
 	}
-	require.NoError(t, session.Run(ctx, "README.md", text, streams))
+	require.NoError(t, session.Run(ctx, "manual", text, streams))
 	return formatOutput(printed)
 }
 
@@ -377,7 +421,7 @@ func (p *play) request(t *testing.T, uri uriModule, token string) (status int) {
 		for name, value := range p.Vars {
 			text = strings.ReplaceAll(text, "{{ "+name+" }}", value)
 		}
-		text = strings.ReplaceAll(text, "{{ lookup('ansible.builtin.env', 'GATEWAY_TOKEN') }}", token)
+		text = strings.ReplaceAll(text, "{{ lookup('ansible.builtin.env', 'ADGATEWAY_TOKEN') }}", token)
 		require.NotContains(t, text, "{{", "only variables of the play are used")
 		return text
 	}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// front is the page that leads to the others, which are in manualFolder.
+const front, manualFolder = "README.md", "gateway/manual"
+
+// pictures finds the pictures in a page.
+var pictures = regexp.MustCompile(`!\[[^\]]*\]\(([^)]+)\)`)
+
+// addManual adds the front page, the other pages, and the pictures in them. Their paths are
+// those in the module, so that the links between them work.
+func addManual(all map[string]file, newline string) error {
+	pages := map[string]string{front: front}
+	err := filepath.WalkDir(filepath.FromSlash(manualFolder), func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			pages[filepath.ToSlash(name)] = filepath.ToSlash(name)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%w (run in the module's root)", err)
+	}
+	if err := add(all, newline, pages); err != nil {
+		return err
+	}
+	for page := range pages {
+		for _, match := range pictures.FindAllSubmatch(all[page].content, -1) {
+			name := path.Join(path.Dir(page), string(match[1]))
+			content, err := os.ReadFile(filepath.FromSlash(name))
+			if err != nil {
+				return fmt.Errorf("%s has a picture: %w", page, err)
+			}
+			all[name] = file{content, 0o644}
+		}
+	}
+	text := bytes.ReplaceAll(all[front].content, []byte("](LICENSE)"), []byte("](LICENSE.txt)"))
+	all[front] = file{text, 0o644}
+	return nil
+}
+
+// manualFiles returns the paths of what addManual added, but for the front page.
+func manualFiles(all map[string]file) []string {
+	var paths []string
+	for name := range all {
+		if name != front && (strings.HasSuffix(name, ".md") && strings.HasPrefix(name, manualFolder+"/") || strings.HasSuffix(name, ".png")) {
+			paths = append(paths, name)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}

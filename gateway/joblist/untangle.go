@@ -1,0 +1,85 @@
+package joblist
+
+import "slices"
+
+// untangled returns the items in an order in which none comes before one that it waits for,
+// as long as what it comes after (after) allows that: where objects ask for the opposite,
+// after wins. It returns nil if nothing asks for the opposite. No circle is in after.
+func untangled(waits, after [][]int) []int {
+	if !upwards(after) {
+		return nil // each waits only for lines above it
+	}
+	t := &tangle{waits: waits, met: make([]int, len(waits)), low: make([]int, len(waits)), open: make([]bool, len(waits))}
+	for i := range waits {
+		if t.met[i] == 0 {
+			t.visit(i, after)
+		}
+	}
+	if !t.tied {
+		return nil
+	}
+	return t.sequence
+}
+
+// upwards reports whether an item comes after one that is below it.
+func upwards(after [][]int) bool {
+	for i, all := range after {
+		if len(all) > 0 && slices.Max(all) > i {
+			return true
+		}
+	}
+	return false
+}
+
+// tangle finds the items that wait for each other, directly or not, as Tarjan's algorithm
+// does: the groups that it finds come after all those that they wait for.
+type tangle struct {
+	waits    [][]int
+	met      []int // when an item was met, from 1; 0: not yet
+	low      []int // the earliest of those met that it waits for, directly or not
+	open     []bool
+	stack    []int // items whose group is not known yet
+	count    int
+	sequence []int
+	tied     bool // some items wait for each other
+}
+
+func (t *tangle) visit(i int, after [][]int) {
+	t.count++
+	t.met[i], t.low[i], t.open[i] = t.count, t.count, true
+	t.stack = append(t.stack, i)
+	for _, before := range t.waits[i] {
+		if t.met[before] == 0 {
+			t.visit(before, after)
+			t.low[i] = min(t.low[i], t.low[before])
+		} else if t.open[before] {
+			t.low[i] = min(t.low[i], t.met[before])
+		}
+	}
+	if t.low[i] != t.met[i] {
+		return
+	}
+	first := len(t.stack) - 1
+	for t.stack[first] != i {
+		first--
+	}
+	group := slices.Clone(t.stack[first:])
+	t.stack = t.stack[:first]
+	slices.Sort(group)
+	t.tied = t.tied || len(group) > 1
+	for _, member := range group {
+		t.append(member, after)
+	}
+}
+
+// append appends an item of the open group, after those of the group that it comes after.
+func (t *tangle) append(i int, after [][]int) {
+	if !t.open[i] {
+		return
+	}
+	t.open[i] = false
+	for _, before := range after[i] {
+		t.append(before, after)
+	}
+	t.sequence = append(t.sequence, i)
+}

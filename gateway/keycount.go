@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"adgateway/gateway/keep"
+)
+
+const (
+	maxKeysPerCaller = 10_000
+
+	// recountEvery is how often the keys of a caller at the limit are counted again: each
+	// count reads them all.
+	recountEvery = time.Second
+)
+
+// keyCount counts the keys that callers have.
+type keyCount struct {
+	store   keep.Store
+	now     func() time.Time
+	refused prometheus.Counter
+
+	mu   sync.Mutex
+	kept map[string]*keptKeys // by caller, of those that used one since the start
+}
+
+// keptKeys is what is known of the keys of one caller.
+type keptKeys struct {
+	known     bool      // they were counted
+	number    int       // at most: those that expired since are still counted
+	countedAt time.Time // when the last count began
+	oldest    time.Time // when the first of them expires, by the last count
+}
+
+func newKeyCount(store keep.Store) *keyCount {
+	return &keyCount{
+		store: store, now: time.Now, kept: map[string]*keptKeys{},
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adgateway_idempotency_refusals_total",
+			Help: "Calls that were refused because their credential has as many keys as it may.",
+		}),
+	}
+}
+
+// add counts keys that were kept for a caller, or -1 for one that was given up.
+func (k *keyCount) add(caller string, more int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if of := k.kept[caller]; of != nil {
+		of.number += more
+	}
+}
+
+// full returns how long a caller must wait for its next key, 0 if it may have one. The
+// keys are counted in the store when their number is not known, and again when the limit
+// is reached, as keys expire, but at most once a second.
+func (k *keyCount) full(ctx context.Context, caller string) (time.Duration, error) {
+	now := k.now()
+	if wait, decided := k.decide(caller, now); decided {
+		return wait, nil
+	}
+	number, oldest := 0, time.Time{}
+	err := k.store.Range(ctx, keyKind, caller, func(e keep.Entry) bool {
+		number++
+		if oldest.IsZero() || e.Expires.Before(oldest) {
+			oldest = e.Expires
+		}
+		return true
+	})
+	if err != nil {
+		return 0, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	of := k.kept[caller]
+	of.known, of.number, of.oldest = true, number, oldest
+	return k.wait(of, now), nil
+}
+
+// decide answers without the store. If it cannot, the caller counts: other calls at the
+// limit are answered by the count before until it has.
+func (k *keyCount) decide(caller string, now time.Time) (wait time.Duration, decided bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	of := k.kept[caller]
+	if of == nil {
+		of = &keptKeys{}
+		k.kept[caller] = of
+	}
+	if of.known && (of.number < maxKeysPerCaller || now.Sub(of.countedAt) < recountEvery) {
+		return k.wait(of, now), true
+	}
+	of.countedAt = now
+	return 0, false
+}
+
+// wait returns how long the caller must wait, and counts the refusal if it must.
+func (k *keyCount) wait(of *keptKeys, now time.Time) time.Duration {
+	if of.number < maxKeysPerCaller {
+		return 0
+	}
+	k.refused.Inc()
+	return max(of.oldest.Sub(now), recountEvery)
+}
+
+// most returns the number of keys of the caller that has most.
+func (k *keyCount) most() float64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	numbers := []int{0}
+	for of := range maps.Values(k.kept) {
+		numbers = append(numbers, of.number)
+	}
+	return float64(slices.Max(numbers))
+}
+
+// register adds the metrics.
+func (k *keyCount) register(with *prometheus.Registry) error {
+	used := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adgateway_idempotency_keys",
+		Help: "Keys of the credential that has most, of those that used one since the start; those that expired since they were counted are among them.",
+	}, k.most)
+	limit := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "adgateway_idempotency_keys_max",
+		Help: "Keys that one credential may have.",
+	})
+	limit.Set(maxKeysPerCaller)
+	if err := errors.Join(with.Register(used), with.Register(limit), with.Register(k.refused)); err != nil {
+		return fmt.Errorf("gateway: metrics: %w", err)
+	}
+	return nil
+}

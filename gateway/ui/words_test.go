@@ -1,0 +1,481 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	tree "text/template/parse"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/signin"
+)
+
+// given are the records that the API of a test answers with, by path. Other paths are 404.
+type given map[string][]map[string]any
+
+func (g given) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	records, known := g[r.URL.Path]
+	if !known {
+		w.WriteHeader(http.StatusNotFound)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"output": "", "result": records})
+}
+
+// shownAt returns a page as somebody with all rights sees it.
+func shownAt(t *testing.T, api http.Handler, address string, show func(*visit)) string {
+	t.Helper()
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, address, nil)
+	if _, guid, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, base), "/"); guid != "" {
+		r.SetPathValue("guid", guid)
+		r.SetPathValue("id", guid)
+	}
+	gate := signin.NewGate(signin.Options{Record: func(signin.Event) {}})
+	show(&visit{
+		Pages: New(Options{API: api, Gate: gate}), w: w, r: r,
+		session: &signin.Session{Name: "somebody", Kind: signin.KindPerson}, principals: []*auth.Principal{{Scopes: []auth.Scope{auth.All}}},
+	})
+	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	return w.Body.String()
+}
+
+// says is what each value of a flag is expected to say: a color and a text.
+var says = map[string]map[any]string{
+	"enabled":                 {true: "good Enabled", false: "bad Disabled", nil: ""},
+	"locked":                  {true: "bad Locked out", false: "", nil: ""},
+	"lockedOut":               {true: "bad Locked out", false: "", nil: ""},
+	"changePasswordNextLogon": {true: "warn Must be changed at the next logon", false: "", nil: ""},
+	"primary":                 {true: "primary group", false: "", nil: ""},
+}
+
+// expected returns what is said of the fields of a record.
+func expected(r map[string]any, fields ...string) []string {
+	all := []string{}
+	for _, field := range fields {
+		if text := says[field][r[field]]; text != "" {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+var badge = regexp.MustCompile(`<span class="badge (good|warn|bad)">([^<]*)</span>`)
+
+// badges returns the badges in a part of a page.
+func badges(text string) []string {
+	all := []string{}
+	for _, m := range badge.FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1]+" "+html.UnescapeString(m[2]))
+	}
+	return all
+}
+
+// between returns the part of a page that begins and ends with texts.
+func between(t *testing.T, page, from, to string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(page, from)
+	require.True(t, found, "no %q in %s", from, page)
+	part, _, found := strings.Cut(rest, to)
+	require.True(t, found, "no %q after %q", to, from)
+	return part
+}
+
+const absent = "absent" // the field is not there at all
+
+// everyValue calls check with records that have each combination of true, false, null and
+// nothing in the fields.
+func everyValue(fields []string, check func(map[string]any)) {
+	values := []any{true, false, nil, absent}
+	count := 1
+	for range fields {
+		count *= len(values)
+	}
+	for i := range count {
+		r := map[string]any{}
+		for n, rest := 0, i; n < len(fields); n, rest = n+1, rest/len(values) {
+			if value := values[rest%len(values)]; value != absent {
+				r[fields[n]] = value
+			}
+		}
+		check(r)
+	}
+}
+
+func TestWordsOfHits(t *testing.T) {
+	for _, k := range kinds {
+		everyValue([]string{"enabled", "locked"}, func(r map[string]any) {
+			r["type"], r["guid"], r["name"] = k.hitType, "g", "Somebody"
+			page := shownAt(t, given{"/api/Search": {r}}, k.Path()+"?q=some", func(c *visit) { c.search(k) })
+			assert.Equal(t, expected(r, "enabled", "locked"), badges(between(t, page, `<ul class="hits">`, "</ul>")), "%v", r)
+		})
+	}
+}
+
+func TestWordsOfMembers(t *testing.T) {
+	for _, kind := range schema.MemberTypes {
+		everyValue([]string{"enabled"}, func(r map[string]any) {
+			r["type"], r["guid"], r["name"] = kind, "m", "Somebody"
+			api := given{"/api/ADGroups/g": {{"guid": "g", "name": "Group"}}, "/api/ADGroups/g/Members": {r}, "/api/Changes": nil}
+			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group"), http.StatusOK, nil) })
+			cell := between(t, page, `<td data-label="Account">`, "</td>")
+			assert.Equal(t, expected(r, "enabled"), badges(cell), "%v", r)
+			assert.Equal(t, r["enabled"] == nil, cell == "–", "%v", r)
+		})
+	}
+}
+
+// Whoever belongs to a group by the primary group cannot be taken out of it there.
+func TestRowsThatCannotBeTakenAway(t *testing.T) {
+	everyValue([]string{"primary"}, func(r map[string]any) {
+		r["type"], r["guid"], r["name"] = "user", "m", "Somebody"
+		api := given{"/api/ADGroups/g": {{"guid": "g", "name": "Group"}}, "/api/ADGroups/g/Members": {r}, "/api/Changes": nil}
+		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group"), http.StatusOK, nil) })
+		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Somebody from Group"`), "%v", r)
+
+		r["type"] = "Security"
+		page = shownAt(t, person(nil, nil, r), "/ui/people/g", func(c *visit) { c.show(kindOf("user"), http.StatusOK, nil) })
+		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Lea Weber from Somebody"`), "%v", r)
+		assert.Equal(t, r["primary"] == true, strings.Contains(page, "Security, primary group"), "%v", r)
+	})
+}
+
+// person is an API with one person.
+func person(record, logon map[string]any, groups ...map[string]any) given {
+	whole := map[string]any{"guid": "g", "name": "Lea Weber", "username": "lweber"}
+	for name, value := range record {
+		whole[name] = value
+	}
+	api := given{"/api/ADUser/g/Details": {whole}, "/api/ADUser/g/Group/All": groups, "/api/Changes": nil}
+	if logon != nil {
+		api["/api/ADUser/g/LogonState"] = []map[string]any{logon}
+	}
+	return api
+}
+
+func TestWordsOfPeopleAndComputers(t *testing.T) {
+	everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
+		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { c.show(kindOf("user"), http.StatusOK, nil) })
+		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn not known"), // nothing is known of the logon
+			badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
+		offered := []string{}
+		for _, id := range []string{"unlock", "enable", "disable"} {
+			if strings.Contains(page, `action="/ui/people/g/`+id+`"`) {
+				offered = append(offered, id)
+			}
+		}
+		fitting := []string{}
+		if r["lockedOut"] == true {
+			fitting = append(fitting, "unlock")
+		}
+		switch r["enabled"] {
+		case true:
+			fitting = append(fitting, "disable")
+		case false:
+			fitting = append(fitting, "enable")
+		}
+		assert.Equal(t, fitting, offered, "%v", r)
+	})
+	everyValue([]string{"enabled"}, func(r map[string]any) {
+		r["guid"], r["computerName"] = "g", "PC"
+		page := shownAt(t, given{"/api/Computers/g": {r}, "/api/Changes": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer"), http.StatusOK, nil) })
+		assert.Equal(t, expected(r, "enabled"), badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
+	})
+}
+
+// Every badge of the tables above is in a test, so that a new one is not forgotten.
+func TestEveryFlagHasAnExpectation(t *testing.T) {
+	for field, values := range words {
+		if strings.Contains(field, ".") {
+			continue
+		}
+		require.Contains(t, says, field)
+		for value, w := range values {
+			assert.Equal(t, says[field][value], strings.TrimSpace(string(w.Color)+" "+w.Text), "%s %v", field, value)
+		}
+	}
+}
+
+func TestEveryNamedValueHasAWord(t *testing.T) {
+	for field, values := range map[string][]string{
+		"plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
+	} {
+		for _, value := range values {
+			assert.Contains(t, words[field], any(value), field)
+		}
+	}
+	for _, mode := range jobstate.Modes {
+		assert.Contains(t, modes, jobstate.Mode(mode))
+	}
+	assert.Equal(t, word{Text: "new"}, wordOf("job.state", "new"), "of a newer API")
+	assert.Equal(t, word{}, wordOf("enabled", []any{true}))
+	codes := []string{}
+	for _, row := range logons {
+		codes = append(codes, row.code)
+	}
+	for _, field := range schema.LogonState.Fields {
+		if field.Name == "verdicts" {
+			assert.ElementsMatch(t, field.Of[0].Enum, codes)
+		}
+	}
+}
+
+func TestLogonHasThreeStates(t *testing.T) {
+	const cannot, change = "bad Cannot log on", "warn Can log on only after changing the password – not over VPN, mail or Wi-Fi"
+	for _, c := range []struct {
+		can   bool
+		codes string
+		says  string
+		reset bool // stands next to it
+	}{
+		{true, "ok", "good Can log on", false},
+		{true, "", "good Can log on", false},
+		{true, "password_expired", change, true},
+		{true, "must_change", change, true},
+		{true, "unknown must_change", change, true},
+		{true, "password_expired workstations", change, true},
+		{true, "smartcard_required", "warn Can log on only with a smart card", false},
+		{true, "workstations", "warn Can log on only at some computers", false},
+		{true, "unknown", "warn Can log on, as far as that can be read", false},
+		{true, "new", "warn Can log on, with a restriction", false},
+		{false, "disabled", cannot, false},
+		{false, "locked must_change", cannot, false},
+		{false, "expired", cannot, false},
+		{false, "hours", "bad Cannot log on at this hour", false},
+		{false, "new", cannot, false},
+		{false, "must_change", cannot, false},
+		{false, "", cannot, false},
+	} {
+		verdicts := []any{}
+		for _, code := range strings.Fields(c.codes) {
+			verdicts = append(verdicts, map[string]any{"code": code, "text": "because of " + code, "since": nil, "until": nil})
+		}
+		api := person(map[string]any{"enabled": true}, map[string]any{"canLogOn": c.can, "verdicts": verdicts})
+		page := shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) })
+		part := between(t, page, `<div class="verdict `, `<div class="columns">`)
+		m := regexp.MustCompile(`^(\w+)">.*<strong>([^<]*)</strong>`).FindStringSubmatch(part)
+		require.Len(t, m, 3, part)
+		assert.Equal(t, c.says, m[1]+" "+html.UnescapeString(m[2]), c.codes)
+		assert.Equal(t, c.reset, strings.Contains(part, `action="/ui/people/g/reset"`), c.codes)
+		for _, code := range strings.Fields(c.codes) {
+			assert.Contains(t, part, "because of "+code)
+		}
+	}
+}
+
+// factsIn returns the facts of a page, without what is said of times.
+func factsIn(page string) map[string]string {
+	all := map[string]string{}
+	for _, m := range regexp.MustCompile(`<dt>([^<]*)</dt><dd>(.*?)</dd>`).FindAllStringSubmatch(page, -1) {
+		all[m[1]] = strings.TrimSpace(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[2], "")))
+	}
+	return all
+}
+
+func TestTimesThatAreNull(t *testing.T) {
+	logon := func(code string, expires any) map[string]any {
+		return map[string]any{"canLogOn": true, "verdicts": []any{map[string]any{"code": code, "text": "x"}}, "passwordExpires": expires}
+	}
+	for name, c := range map[string]struct {
+		record, logon map[string]any
+		set, expires  string
+	}{
+		"must change":     {map[string]any{"changePasswordNextLogon": true}, logon("must_change", nil), "Must be changed at the next logon", "at once"},
+		"no time":         {map[string]any{"changePasswordNextLogon": false}, logon("ok", nil), "not known", "never"},
+		"unreadable":      {nil, logon("unknown", nil), "not known", "not known"},
+		"no logon at all": {nil, nil, "not known", "not known"},
+	} {
+		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) })
+		facts := factsIn(page)
+		assert.Equal(t, []string{c.set, c.expires}, []string{facts["Password set"], facts["Password expires"]}, name)
+		assert.Equal(t, "never", facts["Account expires"], name)
+		assert.NotContains(t, facts, "Created", "%s: it is not known, and was not never", name)
+	}
+}
+
+func TestPolicyThatCannotBeRead(t *testing.T) {
+	policy := func(values map[string]any) map[string]string {
+		api := person(nil, nil)
+		values["name"] = "Policy"
+		api["/api/ADUser/g/PasswordPolicy"] = []map[string]any{values}
+		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) }), "Password policy: Policy", "</details>"))
+	}
+	assert.Equal(t, map[string]string{"Length": "not known", "Not again": "not known", "Locks out": "not known"},
+		policy(map[string]any{"minLength": nil, "complexity": nil, "historyCount": nil, "lockoutThreshold": nil}))
+	assert.Equal(t, map[string]string{"Length": "at least 8, letters, digits and signs mixed", "Not again": "the last 24", "Locks out": "after 5 wrong ones within 30 minutes"},
+		policy(map[string]any{"minLength": 8, "complexity": true, "historyCount": 24, "lockoutThreshold": 5, "lockoutWindow": 30}))
+	assert.Equal(t, map[string]string{"Length": "at least 0", "Not again": "the last 0", "Locks out": "never"},
+		policy(map[string]any{"minLength": 0, "complexity": false, "historyCount": 0, "lockoutThreshold": 0}))
+}
+
+func TestReadinessHasAWordForEachState(t *testing.T) {
+	for _, c := range []struct {
+		ok, degraded bool
+		says         word
+	}{
+		{true, false, word{"OK", good}}, {true, true, word{"Attention", warn}}, {false, false, word{"Failed", bad}}, {false, true, word{"Failed", bad}},
+	} {
+		assert.Equal(t, c.says, checked{OK: c.ok, Degraded: c.degraded}.row().Word)
+	}
+}
+
+// An alert and "there is nothing" are never shown at once: what could not be read is not
+// empty.
+func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
+	for name, show := range map[string]func(*visit){
+		"changes": (*visit).changes, "jobs": (*visit).jobs, "search": func(c *visit) { c.search(kindOf("user")) }, "audit": (*visit).audit,
+	} {
+		for _, refused := range []bool{false, true} {
+			w := httptest.NewRecorder()
+			address := "/ui/x?q=some"
+			if refused {
+				address += "&day=none"
+			}
+			api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if refused {
+					w.WriteHeader(http.StatusForbidden)
+				}
+				_, _ = w.Write([]byte(`{"output": "Refused.", "result": []}`))
+			})
+			pages := New(Options{API: api, Gate: signin.NewGate(signin.Options{Record: func(signin.Event) {}}),
+				Log: func(LogFilter) ([]LogLine, error) { return nil, nil }})
+			show(&visit{Pages: pages, w: w, r: httptest.NewRequest(http.MethodGet, address, nil),
+				session: &signin.Session{Name: "somebody"}, principals: []*auth.Principal{{Scopes: []auth.Scope{auth.All}}}})
+			assert.Equal(t, refused, strings.Contains(w.Body.String(), `role="alert"`), name)
+			assert.Equal(t, !refused, strings.Contains(w.Body.String(), `class="empty"`), name)
+		}
+	}
+}
+
+func TestTabsAreThoseThatOneMayUse(t *testing.T) {
+	titles := func(scopes ...auth.Scope) (all []string) {
+		c := &visit{Pages: &Pages{Options: Options{Log: func(LogFilter) ([]LogLine, error) { return nil, nil }}}}
+		if len(scopes) > 0 {
+			c.principals = []*auth.Principal{{Scopes: scopes}}
+		}
+		for _, tab := range c.tabs("status") {
+			all = append(all, tab.Title)
+		}
+		return all
+	}
+	assert.Equal(t, []string{"Status", "Audit"}, titles())
+	assert.Equal(t, []string{"Status", "People", "Audit"}, titles(auth.UserRead))
+	assert.Equal(t, []string{"Status", "Groups", "My changes", "Audit"}, titles(auth.GroupRead, auth.ChangeRead))
+	assert.Equal(t, []string{"Status", "People", "Groups", "Computers", "My changes", "Jobs", "Audit"}, titles(auth.All))
+}
+
+func TestProgressOfJobs(t *testing.T) {
+	for name, c := range map[string]struct {
+		job  job
+		want progress
+	}{
+		"rejected":           {job{State: "rejected", Mode: "run", Percent: 100}, progress{Text: "Nothing was run"}},
+		"checked":            {job{State: "ready", Mode: "dryRun", Total: 2, Done: 1, Failed: 1, Percent: 100}, progress{"2 of 2 items checked, none is changed", 2, 0}},
+		"being checked":      {job{State: "running", Mode: "dryRun", Total: 4, Waiting: 3, Done: 1, Percent: 25}, progress{"1 of 4 items checked, none is changed", 4, 0}},
+		"validated":          {job{State: "ready", Mode: "validate", Total: 2, Waiting: 2}, progress{"0 of 2 items done", 2, 0}},
+		"running":            {job{State: "running", Mode: "run", Total: 4, Waiting: 1, Running: 1, Done: 2, Percent: 50}, progress{"2 of 4 items, 50 %", 4, 2}},
+		"done":               {job{State: "done", Mode: "run", Total: 2, Done: 1, Failed: 1, Percent: 100}, progress{"2 of 2 items, 100 %", 2, 2}},
+		"of a newer gateway": {job{State: "done", Mode: "new", Total: 1, Done: 1, Percent: 100}, progress{"1 of 1 items, 100 %", 1, 1}},
+	} {
+		assert.Equal(t, c.want, c.job.progress(), name)
+	}
+}
+
+// conditions of templates that are about the page and not about a record.
+var ofThePage = []string{
+	`ne .Section "signin"`, `eq .Section "signin"`, `not .Known`, `or $o.Buttons $o.Forms $o.Denied`,
+}
+
+// TestTemplatesDecideNothing: templates ask only whether there is something to show. What
+// it says of a record is decided by the tables.
+func TestTemplatesDecideNothing(t *testing.T) {
+	var walk func(name string, node tree.Node)
+	walk = func(name string, node tree.Node) {
+		if node == nil || reflect.ValueOf(node).IsNil() {
+			return
+		}
+		branch := func(b *tree.BranchNode, condition bool) {
+			text := b.Pipe.String()
+			first := strings.Fields(text)[0]
+			if condition && !strings.ContainsAny(first[:1], ".$") && !slices.Contains(ofThePage, text) {
+				t.Errorf("%s decides: if %s", name, text)
+			}
+			walk(name, b.List)
+			walk(name, b.ElseList)
+		}
+		switch n := node.(type) {
+		case *tree.ListNode:
+			for _, one := range n.Nodes {
+				walk(name, one)
+			}
+		case *tree.IfNode:
+			branch(&n.BranchNode, true)
+		case *tree.WithNode:
+			branch(&n.BranchNode, false)
+		case *tree.RangeNode:
+			branch(&n.BranchNode, false)
+		}
+	}
+	for page, parsed := range templates {
+		for _, one := range parsed.Templates() {
+			if one.Tree != nil {
+				walk(page+" "+one.Name(), one.Tree.Root)
+			}
+		}
+	}
+}
+
+// TestPagesHaveNoOptionalValues: a pointer to a value would be true in a template whatever
+// the value is, and a record would let a template read it.
+func TestPagesHaveNoOptionalValues(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var walk func(path string, kind reflect.Type)
+	walk = func(path string, kind reflect.Type) {
+		if seen[kind] {
+			return
+		}
+		seen[kind] = true
+		switch kind.Kind() {
+		case reflect.Pointer:
+			if kind.Elem().Kind() != reflect.Struct {
+				t.Errorf("%s is a %s", path, kind)
+			}
+			walk(path, kind.Elem())
+		case reflect.Slice, reflect.Array:
+			walk(path, kind.Elem())
+		case reflect.Map:
+			if kind != reflect.TypeFor[url.Values]() {
+				t.Errorf("%s is a %s", path, kind)
+			}
+		case reflect.Struct:
+			for field := range fieldsOf(kind) {
+				walk(path+"."+field.Name, field.Type)
+			}
+		}
+	}
+	for _, body := range []any{page{}, searchPage{}, object{}, previewPage{}, donePage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{}} {
+		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
+	}
+}
+
+// fieldsOf returns the fields that templates can reach.
+func fieldsOf(kind reflect.Type) func(func(reflect.StructField) bool) {
+	return func(yield func(reflect.StructField) bool) {
+		for i := range kind.NumField() {
+			if field := kind.Field(i); (field.IsExported() || field.Anonymous) && !yield(field) {
+				return
+			}
+		}
+	}
+}

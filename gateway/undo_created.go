@@ -1,0 +1,188 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// The undo of a creation removes what was created, so that it must be as it was right after
+// its creation. Earlier versions did not keep that state: then what the creation wrote is
+// compared, and that there is nothing in what it made.
+
+// Fields in which an object can differ that no record has.
+const (
+	groupsField   = "memberOf"
+	membersField  = "member"
+	recordsField  = "records"
+	childrenField = "children"
+	lifeField     = "ttl"
+	passwordField = "password"
+)
+
+// compareCreated compares what is about to be removed with what was created.
+func (u *undoing) compareCreated(was, now *ps.Intended) {
+	if now == nil {
+		return
+	}
+	var made ops.Image
+	_ = json.Unmarshal(was.Made, &made) // stays empty if the state is not known
+	known := len(made.Attributes)+len(made.Records) > 0
+	image := ops.ImageOf(now)
+	if !known {
+		for _, c := range announcedChanges(was) {
+			if value, is := image.Attributes[c.Name]; is && !c.Renewed {
+				u.compareMade(was, c.Name, c.After, value)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(image.Attributes)) {
+		if value, is := made.Attributes[name]; is {
+			u.compareMade(was, name, value, image.Attributes[name])
+		}
+	}
+	u.compareLinks(groupsField, made.MemberOf, image.MemberOf, known)
+	u.compareLinks(membersField, made.Members, image.Members, true)
+	u.compareRecords(was, made.Records, image.Records)
+}
+
+// compareMade compares a value of what was created.
+func (u *undoing) compareMade(was *ps.Intended, name, made, found string) {
+	if sameValue(name, made, found) || name == "scope" && made == strings.ReplaceAll(found, "_", "") {
+		return
+	}
+	if name == passwordStamp {
+		u.differs(passwordField, "was set since", nil, nil)
+	}
+	for _, field := range u.from.Changes(was, ps.IntendedChange{Name: name, Before: found, After: made}) {
+		if field.Kind != schema.SetsSecret {
+			u.differs(field.Field, fmt.Sprintf("is no longer what was created: expected %s, found %s", field.After, field.Before), field.After, field.Before)
+		}
+	}
+}
+
+// passwordStamp is announced with each change of a password.
+const passwordStamp = "pwdLastSet"
+
+// compareLinks compares the groups that an object is in, or its members.
+func (u *undoing) compareLinks(field string, made, found []ops.ImageMember, known bool) {
+	if !known {
+		return
+	}
+	has := func(list []ops.ImageMember, one ops.ImageMember) bool {
+		return slices.ContainsFunc(list, func(other ops.ImageMember) bool { return strings.EqualFold(other.GUID, one.GUID) })
+	}
+	const most = 10
+	more := 0
+	for _, one := range found {
+		if has(made, one) {
+			continue
+		}
+		if more++; more <= most {
+			u.differs(field, fmt.Sprintf("did not have '%s'", one.DN), json.RawMessage("null"), encode(one.DN))
+		}
+	}
+	if more > most {
+		u.differs(field, fmt.Sprintf("did not have %d more", more-most), nil, nil)
+	}
+	for _, one := range made {
+		if !has(found, one) {
+			u.differs(field, fmt.Sprintf("had '%s'", one.DN), encode(one.DN), json.RawMessage("null"))
+		}
+	}
+}
+
+// compareRecords compares DNS records. Those of a zone itself change with its servers.
+func (u *undoing) compareRecords(was *ps.Intended, made, found []ops.ImageRecord) {
+	isZone := len(was.Changes) > 0 && was.Changes[0].Name == existence
+	for _, record := range found {
+		at := slices.IndexFunc(made, func(other ops.ImageRecord) bool {
+			return strings.EqualFold(other.FQDN, record.FQDN) && other.Type == record.Type && other.Data == record.Data
+		})
+		switch {
+		case at < 0 && isZone && record.Type != "SOA" && record.Type != "NS":
+			u.differs(recordsField, fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data), nil, nil)
+		case at < 0:
+		case made[at].TTL != record.TTL:
+			u.differs(lifeField, fmt.Sprintf("is no longer what was created: expected %d, found %d", made[at].TTL, record.TTL), encode(made[at].TTL), encode(record.TTL))
+		case made[at].Timestamp != record.Timestamp:
+			u.differs("timestamp", "is no longer what was created", encode(made[at].Timestamp), encode(record.Timestamp))
+		}
+	}
+}
+
+// differs notes that what was created is different now, unless the caller accepts it.
+func (u *undoing) differs(field, message string, expected, found json.RawMessage) {
+	if !u.accepts(field, "") {
+		u.drift = append(u.drift, detail{Field: field, Message: message, Expected: expected, Found: found})
+	}
+}
+
+// accepts reports whether the caller accepts that a field has been changed since.
+func (u *undoing) accepts(field, attribute string) bool {
+	return slices.ContainsFunc(u.accept, func(name string) bool {
+		return strings.EqualFold(name, field) || strings.EqualFold(name, attribute)
+	})
+}
+
+// surplus turns what a removal would take besides what was created into differences.
+func (u *undoing) surplus() {
+	for _, name := range u.inexact {
+		field := name
+		if strings.Contains(name, " ") {
+			field = recordsField
+		}
+		u.differs(field, fmt.Sprintf("differs from what was created: '%s'", name), nil, nil)
+	}
+	u.inexact = nil
+}
+
+// refused returns why a creation is not undone if its removal was refused as it is in use,
+// protected or elsewhere since; nil if it was refused for another reason.
+func (u *undoing) refused(r *request, failed *failure) *failure {
+	if u == nil || !u.created || failed.outcome == ps.OutcomeDone || failed.outcome == ps.OutcomePartial {
+		return nil
+	}
+	switch {
+	case failed.code == schema.NotEmpty && r.op.Lane == ps.DNS:
+		u.differs(recordsField, failed.message, nil, nil)
+	case failed.code == schema.NotEmpty:
+		u.differs(childrenField, failed.message, nil, nil)
+	case failed.code == schema.Protected && r.op.Lane == ps.Directory:
+		u.differs("protected", failed.message, nil, nil)
+	case failed.code == schema.NotFound && r.op.Lane == ps.Directory:
+		u.compareElsewhere(r)
+	}
+	if len(u.drift) == 0 {
+		return nil
+	}
+	return u.refusal(failed.server)
+}
+
+// compareElsewhere looks for what was created under another name, or in another place.
+func (u *undoing) compareElsewhere(r *request) {
+	change, can := r.gateway.pastChange(u.record)
+	if !can {
+		return
+	}
+	states, err := r.gateway.settler(r.policy).Now(r.c.Request.Context(), change)
+	if err != nil || len(states) == 0 || states[0].Gone() || !boundsOf(r.principal).within(states[0].DN) {
+		return
+	}
+	was := &u.record.Intent.Objects[0]
+	var made ops.Image
+	_ = json.Unmarshal(was.Made, &made) // stays empty if the state is not known
+	for _, name := range []string{"name", parent} {
+		if value, is := made.Attributes[name]; is {
+			if now, known := states[0].Value(name); known {
+				u.compareMade(was, name, value, now)
+			}
+		}
+	}
+}

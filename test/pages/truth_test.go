@@ -1,0 +1,351 @@
+package pages
+
+import (
+	"html"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/test/systemtest"
+)
+
+// states are accounts of the sandbox, one for each state that a person can be in, and some
+// that differ by what was done to them long ago.
+var states = []string{
+	"aschmidt", "locked.out", "lockout.over", "must.change", "never.expires", "expired.account", "expires.later", "zero.expiry", "smart.card",
+	"never.set", "old.password", "karl.alt", "krbtgt", "not.required",
+}
+
+var badge = regexp.MustCompile(`<span class="badge (good|warn|bad)">([^<]*)</span>`)
+
+// badges returns the badges with a color in a part of a page.
+func badges(part string) []string {
+	all := []string{}
+	for _, m := range badge.FindAllStringSubmatch(part, -1) {
+		all = append(all, m[1]+" "+html.UnescapeString(m[2]))
+	}
+	return all
+}
+
+// between returns the part of the page that begins and ends with texts.
+func (b *browser) between(from, to string) string {
+	b.t.Helper()
+	_, rest, found := strings.Cut(b.page, from)
+	require.True(b.t, found, "no %q in %s", from, b.page)
+	part, _, found := strings.Cut(rest, to)
+	require.True(b.t, found, "no %q after %q", to, from)
+	return part
+}
+
+// facts returns the lines of the page's lists of facts, as their HTML.
+func (b *browser) facts() map[string]string {
+	all := map[string]string{}
+	for _, m := range regexp.MustCompile(`<dt>([^<]*)</dt><dd>(.*?)</dd>`).FindAllStringSubmatch(b.page, -1) {
+		all[m[1]] = strings.TrimSpace(m[2])
+	}
+	return all
+}
+
+// ofState returns the badges that an account's fields are to have.
+func ofState(enabled, locked any) []string {
+	all := []string{}
+	switch enabled {
+	case true:
+		all = append(all, "good Enabled")
+	case false:
+		all = append(all, "bad Disabled")
+	}
+	if locked == true {
+		all = append(all, "bad Locked out")
+	}
+	return all
+}
+
+// moment returns a time of the API as pages show it, or what they say without one.
+func moment(t *testing.T, value any, none string) string {
+	t.Helper()
+	if value == nil {
+		return none
+	}
+	at, err := time.Parse(time.RFC3339, value.(string))
+	require.NoError(t, err)
+	return at.UTC().Format("2 Jan 2006, 15:04") + " UTC"
+}
+
+// TestPagesSayWhatTheAPISays compares pages with the answers of the API in one domain.
+func TestPagesSayWhatTheAPISays(t *testing.T) {
+	s := start(t)
+	s.OK(systemtest.Call{Method: "POST", Path: "/api/ADUser/karl.alt/Group/Finance Staff"}, 201)
+	s.OK(systemtest.Call{Method: "POST", Path: "/api/ADUser/locked.out/Group/Finance Staff"}, 201)
+	b := s.browser(t)
+	b.signIn("operator")
+	one := func(path string) map[string]any { return s.Get(path).Envelope.Result[0] }
+	seen := map[string]int{}
+	for _, name := range states {
+		record, logon := one("/api/ADUser/"+name+"/Details"), one("/api/ADUser/"+name+"/LogonState")
+		require.Equal(t, 200, b.get("/ui/people/"+record["guid"].(string)), name)
+		codes := []string{}
+		for _, v := range logon["verdicts"].([]any) {
+			codes = append(codes, v.(map[string]any)["code"].(string))
+			assert.Contains(t, b.page, html.EscapeString(v.(map[string]any)["text"].(string)), name)
+		}
+		color := "warn"
+		switch {
+		case logon["canLogOn"] == false:
+			color = "bad"
+		case strings.Join(codes, " ") == "ok":
+			color = "good"
+		}
+		seen[color]++
+		verdict := b.between(`<div class="verdict `, `<div class="columns">`)
+		assert.True(t, strings.HasPrefix(verdict, color+`"`), "%s: %v, and the page says %s", name, codes, verdict)
+		needsChange := color == "warn" && (strings.Contains(strings.Join(codes, " "), "password_expired") || strings.Contains(strings.Join(codes, " "), "must_change"))
+		assert.Equal(t, needsChange, strings.Contains(verdict, "only after changing the password"), name)
+		assert.Equal(t, needsChange, strings.Contains(verdict, "/reset"), name)
+
+		facts := b.facts()
+		assert.Equal(t, ofState(record["enabled"], record["lockedOut"]), badges(facts["Account"]), name)
+		set, expires := "not known", "never"
+		if record["changePasswordNextLogon"] == true {
+			set = "Must be changed at the next logon"
+		}
+		if strings.Contains(strings.Join(codes, " "), "must_change") {
+			expires = "at once"
+		}
+		assert.Contains(t, facts["Password set"], moment(t, record["passwordLastSet"], set), name)
+		assert.Contains(t, facts["Password expires"], moment(t, logon["passwordExpires"], expires), name)
+		assert.Contains(t, facts["Account expires"], moment(t, record["accountExpires"], "never"), name)
+		assert.Contains(t, facts["Created"], moment(t, record["created"], ""), name)
+
+		hit := one("/api/Search?Type=user&Text=" + name)
+		require.Equal(t, 200, b.get("/ui/people?q="+name), name)
+		row := b.between(`/ui/people/`+record["guid"].(string)+`"`, "</li>")
+		assert.Equal(t, ofState(hit["enabled"], hit["locked"]), badges(row), name)
+		assert.Equal(t, badges(facts["Account"]), badges(row), "%s: the card and the hit agree", name)
+	}
+	assert.Len(t, seen, 3, "there are accounts of each kind: %v", seen)
+
+	for _, hit := range s.Get("/api/Search?Type=computer&Text=old-pc").Envelope.Result {
+		guid := hit["guid"].(string)
+		require.Equal(t, 200, b.get("/ui/computers?q=old-pc"))
+		assert.Equal(t, ofState(hit["enabled"], nil), badges(b.between(`/ui/computers/`+guid+`"`, "</li>")))
+		require.Equal(t, 200, b.get("/ui/computers/"+guid))
+		assert.Equal(t, ofState(hit["enabled"], nil), badges(b.facts()["Account"]))
+	}
+
+	require.Equal(t, 200, b.get("/ui/groups/"+finance))
+	disabled := 0
+	for _, m := range s.Get("/api/ADGroups/" + finance + "/Members?Limit=50").Envelope.Result {
+		assert.Equal(t, ofState(m["enabled"], nil), badges(b.between(`/ui/people/`+m["guid"].(string)+`"`, "</tr>")), m["name"])
+		if m["enabled"] == false {
+			disabled++
+		}
+	}
+	assert.Equal(t, 1, disabled)
+}
+
+// TestPreviewsSayWhatHappens: the heading, the button and the result name everybody
+// concerned, and a member that goes or comes is not shown as the whole list.
+func TestPreviewsSayWhatHappens(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	marie := s.Get("/api/ADUser/mweber/Details").Envelope.Result[0]["guid"].(string)
+	berlin := s.Get("/api/ADGroups/Berlin Office").Envelope.Result[0]["guid"].(string)
+	for _, c := range []struct{ page, action, name, value, says, effect string }{
+		{"/ui/people/" + marie, "leave", "Group", berlin, "Remove Marie Weber from Berlin Office", "− Marie Weber (the others stay)"},
+		{"/ui/people/" + lea, "copy", "From", "mweber", "Copy groups of Marie Weber to Lea Weber", "+ Lea Weber (the others stay)"},
+		{"/ui/people/" + lea, "join", "Group", "Finance Staff", "Add Lea Weber to Finance Staff", "+ Lea Weber (the others stay)"},
+		{"/ui/people/" + lea, "join", "Group", finance, "Add Lea Weber to Finance Staff", "+ Lea Weber (the others stay)"},
+		{"/ui/groups/" + finance, "add", "Member", "aschmidt", "Add Anna Schmidt to Finance Staff", "+ Anna Schmidt (the others stay)"},
+		{"/ui/groups/" + berlin, "remove", "Member", marie, "Remove Marie Weber from Berlin Office", "− Marie Weber (the others stay)"},
+		{"/ui/people/" + lea, "disable", "", "", "Disable the account of Lea Weber", ""},
+		{"/ui/people/" + lea, "reset", "", "", "Reset the password of Lea Weber", ""},
+		{"/ui/people/" + lea, "expiry", "AccountExpires", "2090-01-01", "Set when the account of Lea Weber expires", ""},
+		{"/ui/computers/" + oldPC, "enable", "", "", "Enable the account of OLD-PC1", ""},
+		{"/ui/computers/" + oldPC, "move", "OUPath", "OU=Corp,DC=corp,DC=example", "Move OLD-PC1 to Corp", ""},
+	} {
+		require.Equal(t, 200, b.get(c.page))
+		form := b.form("/ui/signout")
+		form.Set(c.name, c.value)
+		require.Equal(t, 200, b.post(c.page+"/"+c.action, form), "%s: %s", c.action, b.page)
+		text := html.UnescapeString(b.page)
+		assert.Contains(t, text, "<h1>"+c.says+"</h1>")
+		assert.Contains(t, text, `<button class="main">`+c.says+"</button>")
+		assert.Contains(t, text, "<title>"+c.says)
+		if c.effect != "" {
+			assert.Contains(t, text, `class="after">`+c.effect+"</td>")
+			assert.NotContains(t, text, `data-label="Now"`, c.says)
+		}
+	}
+	require.Equal(t, 200, b.get("/ui/people/"+marie))
+	assert.Contains(t, b.page, `aria-label="Remove Marie Weber from Berlin Office"`)
+	labels := map[string]bool{}
+	for _, m := range regexp.MustCompile(`<button>(Preview[^<]*)</button>`).FindAllStringSubmatch(b.page, -1) {
+		assert.False(t, labels[m[1]], "two buttons are called %s", m[1])
+		labels[m[1]] = true
+	}
+	assert.Len(t, labels, 4)
+}
+
+// TestExpiryFormHasWhatIs: pressed as it is, the form changes nothing; never is chosen and
+// does not come from an empty field.
+func TestExpiryFormHasWhatIs(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	page := "/ui/people/" + s.Get("/api/ADUser/expires.later/Details").Envelope.Result[0]["guid"].(string)
+	require.Equal(t, 200, b.get(page))
+	input := regexp.MustCompile(`name="AccountExpires" value="([^"]*)"`)
+	require.Len(t, input.FindStringSubmatch(b.page), 2)
+	day := input.FindStringSubmatch(b.page)[1]
+	assert.Equal(t, "2100-01-03", day)
+	require.Equal(t, 200, b.submit(page+"/expiry", "AccountExpires", day))
+	assert.Contains(t, b.page, "This would change nothing.")
+
+	require.Equal(t, 200, b.get(page))
+	require.Equal(t, 400, b.submit(page+"/expiry", "AccountExpires", ""))
+	assert.Contains(t, b.page, "Last day is missing. If there is none, tick “The account never expires”.")
+	assert.Equal(t, "", input.FindStringSubmatch(b.page)[1], "what was given is shown")
+	assert.Contains(t, b.page, "<details open><summary>Set expiry")
+	require.Equal(t, 200, b.submit(page+"/expiry", "AccountExpires", day, "Never", "true"))
+	assert.Contains(t, b.page, `class="after">none`)
+	require.Equal(t, 303, b.submit("/ui/confirm"))
+	assert.Nil(t, s.Get("/api/ADUser/expires.later/Details").Envelope.Result[0]["accountExpires"])
+	require.Equal(t, 200, b.get(page))
+	assert.Equal(t, "", input.FindStringSubmatch(b.page)[1])
+	assert.NotContains(t, b.between(`name="Never"`, ">"), "checked", "a day that is given would not count")
+}
+
+// TestAChangeOfAnotherFieldIsNoDrift: a step is guarded by what it changes.
+func TestAChangeOfAnotherFieldIsNoDrift(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	b.person(t)
+	require.Equal(t, 200, b.submit("/ui/people/"+lea+"/disable"))
+	require.Equal(t, 200, change(t, s.URL, "changed meanwhile"))
+	require.Equal(t, 303, b.submit("/ui/confirm"), b.page)
+	record := s.Get("/api/ADUser/lweber/Details").Envelope.Result[0]
+	assert.Equal(t, []any{false, "changed meanwhile"}, []any{record["enabled"], record["description"]})
+}
+
+// TestLinksToOthers: the manager's name leads to the card, and a search that finds nothing
+// to those of other kinds.
+func TestLinksToOthers(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	marie := s.Get("/api/ADUser/mweber/Details").Envelope.Result[0]
+	require.Equal(t, 200, b.get("/ui/people/"+marie["guid"].(string)))
+	m := regexp.MustCompile(`<dt>Manager</dt><dd><a href="([^"]*)">Anna Schmidt</a>`).FindStringSubmatch(b.page)
+	require.Len(t, m, 2, b.facts()["Manager"])
+	require.Equal(t, 303, b.get(html.UnescapeString(m[1])))
+	require.Equal(t, 200, b.follow())
+	assert.Contains(t, b.page, "<code>aschmidt</code>")
+	require.Equal(t, 303, b.get("/ui/objects/"+finance))
+	assert.Equal(t, "/ui/groups/"+finance, b.answer.Header.Get("Location"))
+	require.Equal(t, 303, b.get("/ui/objects/"+oldPC))
+	require.Equal(t, 404, b.get("/ui/objects/"+url.PathEscape("CN=Nobody,DC=corp,DC=example")))
+
+	require.Equal(t, 200, b.get("/ui/people?q=old-pc"))
+	assert.Contains(t, html.UnescapeString(b.page), "No person was found for “old-pc”.")
+	assert.Contains(t, b.page, `<a href="/ui/computers?q=old-pc">Search computers</a>`)
+	assert.Contains(t, b.page, `<a href="/ui/groups?q=old-pc">Search groups</a>`)
+	reader := s.browser(t)
+	require.Equal(t, 200, reader.get("/ui/signin"))
+	require.Equal(t, 303, reader.submit("/ui/signin", "token", systemtest.ReadToken), reader.page)
+	require.Equal(t, 200, reader.get("/ui/people?q=old-pc"))
+	assert.NotContains(t, reader.page, "Search computers", "what one may not search is not offered")
+}
+
+// TestRefusedListsAreNotEmpty: who may not see a list is not told that it is empty, and has
+// no tab that leads to it.
+func TestRefusedListsAreNotEmpty(t *testing.T) {
+	s := start(t)
+	for name, refused := range map[string][]string{
+		"norights": {"/ui/people", "/ui/groups", "/ui/computers", "/ui/changes", "/ui/jobs", "/ui/people?q=weber"}, "helpdesk": {"/ui/jobs"},
+	} {
+		b := s.browser(t)
+		b.signIn(name)
+		require.Equal(t, 200, b.get("/ui/"))
+		nav := b.between(`<nav aria-label="Main">`, "</nav>")
+		for _, path := range refused {
+			assert.NotContains(t, nav, `href="`+path+`"`, name)
+			require.GreaterOrEqual(t, b.get(path), 200)
+			if b.answer.StatusCode == 200 {
+				continue
+			}
+			assert.Equal(t, 403, b.answer.StatusCode, path)
+			assert.Contains(t, b.page, `role="alert"`, path)
+			assert.NotContains(t, b.page, `class="empty"`, path)
+		}
+	}
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	assert.Contains(t, b.page, `class="empty"`)
+	assert.Contains(t, b.between(`<nav aria-label="Main">`, "</nav>"), `href="/ui/jobs" aria-current="page"`)
+}
+
+// TestAuditIsSearchedByName: what happened to a person is found whatever the person was
+// called in the call.
+func TestAuditIsSearchedByName(t *testing.T) {
+	s := start(t, "audit.file="+t.TempDir()+"/audit.jsonl")
+	b := s.browser(t)
+	b.signIn("operator")
+	anna := s.Get("/api/ADUser/aschmidt/Details").Envelope.Result[0]
+	guid := anna["guid"].(string)
+	require.Equal(t, 200, b.get("/ui/people/"+guid))
+	require.Equal(t, 200, b.submit("/ui/people/"+guid+"/reset"))
+	require.Equal(t, 200, b.submit("/ui/confirm"))
+	s.OK(systemtest.Call{Method: "POST", Path: "/api/ADUser/aschmidt/Group/Finance Staff"}, 201)
+	a := s.Do(systemtest.Call{Method: "PUT", Path: "/api/ADUser/" + url.PathEscape(anna["distinguishedName"].(string)) + "/Disable"})
+	s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/lweber/Disable"}, 200)
+	for _, target := range []string{"aschmidt", "Schmidt, Anna", "Anna Schmidt", "ASCHMIDT@corp.example", guid, anna["distinguishedName"].(string)} {
+		require.Equal(t, 200, b.get("/ui/audit?target="+url.QueryEscape(target)))
+		for _, operation := range []string{"user.resetPassword", "membership.add", "user.disable"} {
+			assert.Contains(t, b.page, "<code>"+operation+"</code>", target)
+		}
+		assert.NotContains(t, b.page, "lweber", target)
+	}
+	require.Equal(t, 200, b.get("/ui/audit?target="+a.Header.Get("X-Request-Id")))
+	assert.Equal(t, 1, strings.Count(b.page, "<code>user.disable</code>"))
+	assert.Equal(t, 0, strings.Count(b.page, "<code>membership.add</code>"))
+	require.Equal(t, 200, b.get("/ui/audit?target=Weber"))
+	assert.Contains(t, b.page, "lweber", "a part of a name")
+	require.Equal(t, 200, b.get("/ui/audit?target=nobody.at.all"))
+	assert.Contains(t, b.page, "No calls on this day match.")
+}
+
+// TestListsThatWereNotRun: a list with mistakes and one that was only checked are not shown
+// as finished.
+func TestListsThatWereNotRun(t *testing.T) {
+	s := start(t, "jobs.rate=0")
+	b := s.browser(t)
+	require.Equal(t, 303, b.submitFrom("/ui/signin", "/ui/signin", "token", systemtest.AllToken))
+	for _, c := range []struct{ mode, list, state, text, bar string }{
+		{"run", "UserName,Country\naschmidt,Atlantis\n", "rejected", "Nothing was run", ""},
+		{"dryRun", "UserName,City\naschmidt,Rome\nnobody.here,Rome\n", "ready", "2 of 2 items checked, none is changed", `<progress max="2" value="0"`},
+		{"run", "UserName,City\naschmidt,Rome\n", "done", "1 of 1 items, 100 %", `<progress max="1" value="1"`},
+	} {
+		a := s.Do(systemtest.Call{Method: "POST", Path: "/api/Jobs?Operation=user.update&Mode=" + c.mode, Raw: strings.NewReader(c.list), Headers: map[string]string{"Content-Type": "text/csv"}})
+		require.Equal(t, 202, a.Status, "%s", a.Body)
+		page := "/ui/jobs/" + a.Envelope.Result[0]["id"].(string)
+		require.Eventually(t, func() bool { b.get(page); return strings.Contains(b.facts()["State"], c.state) }, systemtest.Patience, 20*time.Millisecond)
+		assert.Contains(t, b.page, c.text)
+		assert.Equal(t, c.bar != "", strings.Contains(b.page, "<progress"))
+		assert.Contains(t, b.page, c.bar)
+		if c.mode != "run" || c.state == "rejected" {
+			assert.NotContains(t, b.page, "100 %")
+		}
+		if c.mode == "dryRun" {
+			assert.Equal(t, []string{"1", "1"}, []string{b.facts()["Would change"], b.facts()["Would fail"]})
+		}
+	}
+}
