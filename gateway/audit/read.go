@@ -141,7 +141,8 @@ func (f Filter) takes(r *Record) bool {
 	return holds(who, f.Who) &&
 		(f.Outcome == "" || strings.EqualFold(f.Outcome, r.outcome)) &&
 		(f.Operation == "" || operation) &&
-		(f.Target == "" || strings.EqualFold(call.RequestID, f.Target) || slices.ContainsFunc(r.about(), f.concerns))
+		(f.Target == "" || strings.EqualFold(call.RequestID, f.Target) ||
+			slices.ContainsFunc(r.about(), f.concerns))
 }
 
 // concerns reports whether a text of a call is about the target.
@@ -150,7 +151,7 @@ func (f Filter) concerns(text string) bool {
 		return true
 	}
 	return len(f.Names) > 0 && slices.ContainsFunc(namesIn(text), func(name string) bool {
-		return slices.ContainsFunc(f.Names, func(other string) bool { return strings.EqualFold(name, other) })
+		return slices.ContainsFunc(f.Names, func(o string) bool { return strings.EqualFold(name, o) })
 	})
 }
 

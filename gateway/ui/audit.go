@@ -96,7 +96,9 @@ func noCalls(p auditPage) *empty {
 const mostNames = "20"
 
 // idFields are the fields by which calls name objects.
-var idFields = []string{"guid", "sid", "distinguishedName", "username", "samUsername", "userPrincipalName", "samName", "computerName"}
+var idFields = []string{
+	"guid", "sid", "distinguishedName", "username", "samUsername", "userPrincipalName", "samName", "computerName",
+}
 
 // titleFields are the fields by which people name objects.
 var titleFields = []string{"username", "name", "displayName", "emailAddress"}
@@ -116,7 +118,8 @@ func (c *visit) namesFor(text string) []string {
 	hits := records[record](c.get("/api/Search", "Text", text, "Limit", mostNames))
 	var same []record
 	for _, hit := range hits {
-		if slices.ContainsFunc(titleFields, func(field string) bool { return strings.EqualFold(hit.Text(field), text) }) {
+		called := func(field string) bool { return strings.EqualFold(hit.Text(field), text) }
+		if slices.ContainsFunc(titleFields, called) {
 			same = append(same, hit)
 		}
 	}

@@ -14,6 +14,9 @@ type fact struct {
 	Time  string
 }
 
+// nothing reports whether the line has no value.
+func (f fact) nothing() bool { return len(f.Words) == 0 && f.Text == "" && f.Time == "" }
+
 // factRow is a row of the table of facts about a kind of object.
 type factRow struct {
 	label string
@@ -33,7 +36,7 @@ func factsOf(r record, rows []factRow) []fact {
 	for _, row := range rows {
 		f := row.show(r)
 		f.Label = row.label
-		if len(f.Words) == 0 && f.Text == "" && f.Time == "" {
+		if f.nothing() {
 			for _, instead := range row.none {
 				if instead.field == "" || r[instead.field] == true {
 					f.Words = []word{instead.word}
@@ -41,7 +44,7 @@ func factsOf(r record, rows []factRow) []fact {
 				}
 			}
 		}
-		if len(f.Words) > 0 || f.Text != "" || f.Time != "" {
+		if !f.nothing() {
 			all = append(all, f)
 		}
 	}
@@ -108,9 +111,12 @@ var userFacts = []factRow{
 	{"Description", texts("description"), nil},
 	{"Organizational unit", unit("ouPath"), nil},
 	// The directory forgets the time when the password is to be changed.
-	{"Password set", at("passwordLastSet", "changePasswordNextLogon"), []unless{{word: word{Text: "not known"}}}},
+	{"Password set", at("passwordLastSet", "changePasswordNextLogon"), []unless{
+		{word: word{Text: "not known"}},
+	}},
 	{"Password expires", at("passwordExpires"), []unless{
-		{"logonUnread", word{"not known", warn}}, {"logon.must_change", word{"at once", warn}}, {"logon.unknown", word{"not known", warn}}, never,
+		{"logonUnread", word{"not known", warn}}, {"logon.must_change", word{"at once", warn}},
+		{"logon.unknown", word{"not known", warn}}, never,
 	}},
 	{"Last wrong password", at("lastBadPassword"), nil},
 	{"Account expires", at("accountExpires"), []unless{never}},

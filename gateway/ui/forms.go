@@ -25,10 +25,15 @@ type input struct {
 // form returns an action with inputs that have what was given before, or else what the
 // object has.
 func (o *object) form(a *action) actionForm {
-	shown := actionForm{ID: a.ID, Label: a.Label, Help: a.Help, Address: o.Kind.Path() + "/" + segment(o.GUID) + "/" + a.ID, Open: o.Failed == a.ID}
-	shown.Says = a.Label
+	shown := actionForm{
+		ID: a.ID, Label: a.Label, Help: a.Help, Says: a.Label,
+		Address: o.Kind.Path() + "/" + segment(o.GUID) + "/" + a.ID, Open: o.Failed == a.ID,
+	}
 	for _, f := range a.Fields {
-		in := input{ID: a.ID + "-" + f.Name, Name: f.Name, Label: f.Label, Help: f.Help, Type: f.Type, Required: f.Required, Box: f.Type == box, Checked: f.On}
+		in := input{
+			ID: a.ID + "-" + f.Name, Name: f.Name, Label: f.Label, Help: f.Help, Type: f.Type,
+			Required: f.Required, Box: f.Type == box, Checked: f.On,
+		}
 		switch {
 		case shown.Open:
 			in.Value, in.Checked = o.Given.Get(f.Name), o.Given.Get(f.Name) == ticked

@@ -61,8 +61,10 @@ type modeWords struct {
 
 var modes = map[jobstate.Mode]modeWords{
 	jobstate.Run:      {"%d of %d items", "Done", "and %d that were so already", "Failed", "Unknown", true},
-	jobstate.DryRun:   {"%d of %d items checked, none is changed", "Would change", "and %d that are so already", "Would fail", "Unknown", false},
 	jobstate.Validate: {"%d of %d items done", "Done", "and %d that are so already", "Failed", "Unknown", false},
+	jobstate.DryRun: {
+		"%d of %d items checked, none is changed", "Would change", "and %d that are so already", "Would fail", "Unknown", false,
+	},
 }
 
 func (j job) words() modeWords {
@@ -109,10 +111,12 @@ func (j job) facts() []fact {
 		all = append(all, fact{Label: "Remaining", Text: fmt.Sprintf("about %d s", j.Remaining)})
 	}
 	all = append(all,
-		fact{Label: w.done, Text: counted(j.Done, j.Noop, w.noop)}, fact{Label: w.failed, Text: strconv.Itoa(j.Failed)},
-		fact{Label: w.unknown, Text: strconv.Itoa(j.Unknown)}, fact{Label: "Not run", Text: counted(j.NotRun, j.Skipped, "and %d left out")},
+		fact{Label: w.done, Text: counted(j.Done, j.Noop, w.noop)},
+		fact{Label: w.failed, Text: strconv.Itoa(j.Failed)},
+		fact{Label: w.unknown, Text: strconv.Itoa(j.Unknown)},
+		fact{Label: "Not run", Text: counted(j.NotRun, j.Skipped, "and %d left out")},
 		fact{Label: "Number", Text: j.ID})
-	return slices.DeleteFunc(all, func(f fact) bool { return len(f.Words) == 0 && f.Text == "" && f.Time == "" })
+	return slices.DeleteFunc(all, fact.nothing)
 }
 
 // jobRow is a job in the list.
@@ -122,10 +126,14 @@ type jobRow struct {
 }
 
 func (j job) row() jobRow {
-	row := jobRow{ID: j.ID, Created: j.Created, Title: j.title(), Caller: j.Caller, Why: j.Why, Progress: j.progress().Text, State: wordOf("job.state", j.State)}
+	row := jobRow{
+		ID: j.ID, Created: j.Created, Title: j.title(), Caller: j.Caller, Why: j.Why,
+		Progress: j.progress().Text, State: wordOf("job.state", j.State),
+	}
 	if j.Failed+j.Unknown > 0 {
 		w := j.words()
-		row.NotDone = fmt.Sprintf("%d %s, %d %s", j.Failed, strings.ToLower(w.failed), j.Unknown, strings.ToLower(w.unknown))
+		failed, unknown := strings.ToLower(w.failed), strings.ToLower(w.unknown)
+		row.NotDone = fmt.Sprintf("%d %s, %d %s", j.Failed, failed, j.Unknown, unknown)
 	}
 	return row
 }
@@ -139,10 +147,10 @@ type jobControl struct {
 }
 
 var jobControls = []jobControl{
-	{ID: "start", Label: "Start", Main: true, in: []jobstate.Job{jobstate.Ready}, method: http.MethodPut, verb: "/Start"},
-	{ID: "pause", Label: "Pause", in: []jobstate.Job{jobstate.Running, jobstate.Held}, method: http.MethodPut, verb: "/Pause"},
-	{ID: "resume", Label: "Go on", Main: true, in: []jobstate.Job{jobstate.Paused}, method: http.MethodPut, verb: "/Resume"},
-	{ID: "cancel", Label: "Cancel what was not begun", method: http.MethodDelete},
+	{"start", "Start", true, []jobstate.Job{jobstate.Ready}, http.MethodPut, "/Start"},
+	{"pause", "Pause", false, []jobstate.Job{jobstate.Running, jobstate.Held}, http.MethodPut, "/Pause"},
+	{"resume", "Go on", true, []jobstate.Job{jobstate.Paused}, http.MethodPut, "/Resume"},
+	{"cancel", "Cancel what was not begun", false, nil, http.MethodDelete, ""},
 }
 
 // controls returns what can be done with the job in its state.
@@ -212,7 +220,10 @@ func (c *visit) job(failed *answer) {
 	if failed != nil {
 		status = failed.Status
 	}
-	body := jobPage{ID: j.ID, Open: j.open(), Progress: j.progress(), Facts: j.facts(), Problems: j.Problems, MoreProblems: j.MoreProblems}
+	body := jobPage{
+		ID: j.ID, Open: j.open(), Progress: j.progress(), Facts: j.facts(),
+		Problems: j.Problems, MoreProblems: j.MoreProblems,
+	}
 	if c.may(auth.JobSubmit) && j.Caller == c.session.Name {
 		body.Controls = j.controls()
 	}
@@ -227,7 +238,8 @@ func (c *visit) job(failed *answer) {
 
 // control does something with a job.
 func (c *visit) control() {
-	i := slices.IndexFunc(jobControls, func(control jobControl) bool { return control.ID == c.r.PathValue("action") })
+	action := c.r.PathValue("action")
+	i := slices.IndexFunc(jobControls, func(control jobControl) bool { return control.ID == action })
 	if i < 0 {
 		c.notFound(c.w, c.r)
 		return

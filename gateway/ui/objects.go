@@ -25,7 +25,10 @@ type hitRow struct {
 }
 
 func hitOf(r record) hitRow {
-	row := hitRow{Name: r.first("displayName", "name"), Username: r.Text("username"), Kind: r.Text("type"), Words: said(r, "enabled", "locked")}
+	row := hitRow{
+		Name: r.first("displayName", "name"), Username: r.Text("username"), Kind: r.Text("type"),
+		Words: said(r, "enabled", "locked"),
+	}
 	if k := kindOf(row.Kind); k != nil {
 		row.Kind, row.Link = k.One, k.Path()+"/"+segment(r.Text("guid"))
 	}
@@ -73,7 +76,8 @@ func (c *visit) search(k *kind) {
 
 // examples stand where nothing is searched for yet.
 var examples = &empty{Text: "For example:", Examples: []example{
-	{"a part of a name from its beginning", "Web"}, {"first and last name in any order", "Weber Lea"}, {"a logon name or mail address", "lweber"},
+	{"a part of a name from its beginning", "Web"}, {"first and last name in any order", "Weber Lea"},
+	{"a logon name or mail address", "lweber"},
 }}
 
 // nothingFound says where else to look: each kind of object has a search of its own.
@@ -82,7 +86,8 @@ func (c *visit) nothingFound(k *kind, query string) *empty {
 		Text: "Searched are the beginnings of names, mail addresses, logon names and the office."}
 	for _, other := range kinds {
 		if other != k && c.may(other.scope) {
-			nothing.Links = append(nothing.Links, link{other.Path() + "?q=" + url.QueryEscape(query), "Search " + strings.ToLower(other.Title)})
+			address := other.Path() + "?q=" + url.QueryEscape(query)
+			nothing.Links = append(nothing.Links, link{address, "Search " + strings.ToLower(other.Title)})
 		}
 	}
 	return nothing
@@ -146,7 +151,9 @@ type madeRow struct {
 func madeRows(all []record) []madeRow {
 	var rows []madeRow
 	for _, r := range all {
-		row := madeRow{Time: r.Text("time"), Caller: r.Text("caller"), Operation: r.Text("operation"), Outcome: r.Text("outcome")}
+		row := madeRow{
+			Time: r.Text("time"), Caller: r.Text("caller"), Operation: r.Text("operation"), Outcome: r.Text("outcome"),
+		}
 		objects, _ := r["objects"].([]any)
 		for _, one := range objects[:min(len(objects), mostNamed)] {
 			if o, ok := one.(map[string]any); ok {
@@ -216,7 +223,10 @@ func (c *visit) offer(o *object) {
 // related returns the row of a group or member, with the action that takes it away if the
 // person may do it and it fits.
 func (o *object) related(r record, remove, input string) relatedRow {
-	row := relatedRow{Name: r.Text("name"), Description: r.Text("description"), Kind: r.Text("type"), Words: said(r, "enabled", "primary")}
+	row := relatedRow{
+		Name: r.Text("name"), Description: r.Text("description"), Kind: r.Text("type"),
+		Words: said(r, "enabled", "primary"),
+	}
 	k := kindOf(row.Kind)
 	if input == "Group" {
 		k = kindOf("group")
@@ -273,7 +283,9 @@ func part[T any](c *visit, o *object, what, path string, pairs ...string) ([]T, 
 }
 
 // fills add what the page of an object shows besides its record.
-var fills = map[string]func(*visit, *object){"user": (*visit).fillUser, "group": (*visit).fillGroup, "computer": (*visit).fillComputer}
+var fills = map[string]func(*visit, *object){
+	"user": (*visit).fillUser, "group": (*visit).fillGroup, "computer": (*visit).fillComputer,
+}
 
 // fillUser adds what is known of the logon to the record, of which the facts are made.
 func (c *visit) fillUser(o *object) {
@@ -337,7 +349,8 @@ func (c *visit) fillGroup(o *object) {
 	if !c.may(auth.MemberRead) {
 		return
 	}
-	members, a := part[record](c, o, "Members", "/api/ADGroups/"+segment(o.GUID)+"/Members", "Limit", "50", "After", c.r.URL.Query().Get("after"))
+	path, after := "/api/ADGroups/"+segment(o.GUID)+"/Members", c.r.URL.Query().Get("after")
+	members, a := part[record](c, o, "Members", path, "Limit", "50", "After", after)
 	if !a.ok() {
 		return
 	}
@@ -398,7 +411,8 @@ type checkRow struct {
 }
 
 func (k checked) row() checkRow {
-	return checkRow{Label: cmp.Or(checkNames[k.Name], k.Name), Word: checkWord(k.OK, k.Degraded), Reason: k.Reason}
+	label := cmp.Or(checkNames[k.Name], k.Name)
+	return checkRow{Label: label, Word: checkWord(k.OK, k.Degraded), Reason: k.Reason}
 }
 
 var checkNames = map[string]string{

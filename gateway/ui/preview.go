@@ -51,7 +51,8 @@ func (p plannedChange) row(object string) plannedRow {
 	case secretChange:
 		row.Now, row.Then = "not shown", "a new one"
 	case memberChange:
-		row.Effect = strings.Join(append(marked("− ", p.Before), marked("+ ", p.After)...), ", ") + " (the others stay)"
+		moved := append(marked("− ", p.Before), marked("+ ", p.After)...)
+		row.Effect = strings.Join(moved, ", ") + " (the others stay)"
 	default:
 		row.Now, row.Then = shown(p.Before), shown(p.After)
 	}

@@ -38,16 +38,21 @@ var words = map[string]map[any]word{
 		"full": {"It can be undone.", plain}, "partial": {"It can be undone in part.", plain},
 		"restore": {"It can be restored from the Recycle Bin.", plain}, "none": {"It cannot be undone.", plain},
 	},
-	"check.state":  {"passed": {"Passed", good}, "failed": {"Failed", bad}, "not_checked": {"Not checked", plain}},
+	"check.state": {
+		"passed": {"Passed", good}, "failed": {"Failed", bad}, "not_checked": {"Not checked", plain},
+	},
 	"readiness.ok": {true: {"OK", good}, false: {"Failed", bad}},
 	"readiness.verdict": {
-		"down": {"Not ready: requests are not served.", bad}, "degraded": {"Working, but something needs attention.", warn},
-		"sound": {"Everything works.", good},
+		"down":     {"Not ready: requests are not served.", bad},
+		"degraded": {"Working, but something needs attention.", warn},
+		"sound":    {"Everything works.", good},
 	},
 	"readiness.degraded": {true: {"Attention", warn}},
 	"job.state": {
-		"ready": {"ready", warn}, "held": {"held", warn}, "running": {"running", plain}, "paused": {"paused", warn}, "stopping": {"stopping", warn},
-		"done": {"done", good}, "failed": {"failed", bad}, "cancelled": {"cancelled", bad}, "rejected": {"rejected", bad},
+		"ready": {"ready", warn}, "held": {"held", warn}, "running": {"running", plain},
+		"paused": {"paused", warn}, "stopping": {"stopping", warn},
+		"done": {"done", good}, "failed": {"failed", bad},
+		"cancelled": {"cancelled", bad}, "rejected": {"rejected", bad},
 	},
 }
 
