@@ -108,6 +108,37 @@ func TestLimitsMayBeNone(t *testing.T) {
 	}
 }
 
+// TestNamesInOneText: several names in one text are no name, and the fault has the list to write.
+func TestNamesInOneText(t *testing.T) {
+	for set, want := range map[string]string{
+		"servers.controllers=dc1.corp.example, dc2.corp.example":   `"dc1.corp.example, dc2.corp.example" is not one value: write [dc1.corp.example, dc2.corp.example]`,
+		"servers.controllers=dc1 dc2":                              `"dc1 dc2" is not one value: write [dc1, dc2]`,
+		"servers.controllers=[dc1, 'dc2;dc3']":                     `"dc2;dc3" is not one value: write [dc2, dc3]`,
+		"servers.controllers=dc 1!":                                `"dc 1!" is not allowed here: it takes a list of host names, such as [dc1.corp.example, dc2.corp.example]`,
+		"servers.dnsServer=dc1, dc2":                               `"dc1, dc2" is not allowed here: it takes the name of one host, such as dc1.corp.example`,
+		"limits.guardedGroups=VPN Users, Helpdesk":                 `"VPN Users, Helpdesk" is not one value: write [VPN Users, Helpdesk]`,
+		"limits.guardedGroups=a:b":                                 `"a:b" is not allowed here: it takes a list of groups`,
+		"engine.gateways=gw1.corp.example,gw2.corp.example":        `"gw1.corp.example,gw2.corp.example" is not one value: write [gw1.corp.example, gw2.corp.example]`,
+		"acme.zones=a.example,b.example":                           `"a.example,b.example" is not one value: write [a.example, b.example]`,
+		"http.trustedProxies=10.0.0.1,10.0.0.0/8":                  `is not one value: write [10.0.0.1, 10.0.0.0/8]`,
+		"cluster.servers='tls://n1:4222,tls://n2:4222'":            `is not one value: write [tls://n1:4222, tls://n2:4222]`,
+		"servers.controllers=[dc1.corp.example., 10.0.0.1, '::1']": "",
+		"servers.controllers=":                                     "",
+		"servers.dnsServer=":                                       "",
+		"servers.dnsServer=dns1":                                   "",
+		`limits.guardedGroups=['CN=A\, b,OU=c,DC=d', VPN Users]`:   "",
+	} {
+		s, err := configtest.Load("x.yaml", nil, []string{set})
+		if want == "" {
+			if assert.NoError(t, err, set) && set == "servers.controllers=" {
+				assert.Empty(t, s.Servers.Controllers)
+			}
+			continue
+		}
+		assert.ErrorContains(t, err, want, set)
+	}
+}
+
 // Settings that contradict each other are refused where one of them is set.
 func TestSettingsFitTogether(t *testing.T) {
 	for name, c := range map[string]struct {

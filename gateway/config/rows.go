@@ -174,9 +174,9 @@ func serverRows() []Row {
 			number(func(s *Settings) *int { return &s.Pool.MaxList }, 1, 1<<20)},
 
 		{"servers.controllers", "[]", "Domain controllers to use, the preferred one first; if empty, Windows finds one.",
-			texts(func(s *Settings) *[]string { return &s.Servers.Controllers })},
+			hosts(func(s *Settings) *[]string { return &s.Servers.Controllers })},
 		{"servers.dnsServer", "\"\"", "DNS server to use; if empty, the domain controller in use.",
-			text(func(s *Settings) *string { return &s.Servers.DNSServer })},
+			host(func(s *Settings) *string { return &s.Servers.DNSServer })},
 		{"servers.returnAfter", "10m", "Time after a failover before the preferred server is tried again; the gateways of a cluster stay.",
 			duration(func(s *Settings) *time.Duration { return &s.Servers.ReturnAfter })},
 
@@ -185,7 +185,7 @@ func serverRows() []Row {
 		{"limits.staleDays", "90", "Days without a logon after which a computer is stale, for the filter `stale eq true`.",
 			live{number(func(s *Settings) *int { return &s.Limits.StaleDays }, 1, 3650)}},
 		{"limits.guardedGroups", "[]", "Groups of the gateway's own rights and hosts, by account name or DN, which need the scope privileged with all their members; if empty, those that its account and its computer are in.",
-			live{texts(func(s *Settings) *[]string { return &s.Limits.GuardedGroups })}},
+			live{groups(func(s *Settings) *[]string { return &s.Limits.GuardedGroups })}},
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -221,76 +219,6 @@ func shortText(d time.Duration) string {
 	return text
 }
 
-// list is a setting with a list of strings; a single string is a list of one.
-type list struct {
-	field func(*Settings) *[]string
-	fits  func(string) bool // nil accepts any string
-	words string
-}
-
-func texts(field func(*Settings) *[]string) value { return list{field, nil, "a list of texts"} }
-
-// scopes are names of scopes; which there are the server knows.
-func scopes(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool { return scopePattern.MatchString(item) }, "a list of scopes, such as user:write, or *"}
-}
-
-var scopePattern = regexp.MustCompile(`^(?:\*|[a-z]+:[a-z-]+)$`)
-
-// networks are addresses and networks: 10.0.0.1, 10.0.0.0/8, 2001:db8::/32.
-func networks(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool {
-		_, address := netip.ParseAddr(item)
-		_, network := netip.ParsePrefix(item)
-		return address == nil || network == nil
-	}, "a list of addresses and networks, such as 10.0.0.1 or 10.0.0.0/8"}
-}
-
-// origins are the scheme, host and port of web sites, as browsers send them.
-func origins(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool {
-		parsed, err := url.Parse(item)
-		return err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && item == parsed.Scheme+"://"+parsed.Host && parsed.Hostname() != "" && !strings.Contains(item, "*")
-	}, "a list of origins, such as https://portal.corp.example, without wildcards"}
-}
-
-func (v list) allowed() string { return v.words }
-
-func (v list) get(s *Settings, _ bool) any { return append([]string{}, *v.field(s)...) }
-
-func (v list) take(to, from *Settings) { *v.field(to) = *v.field(from) }
-
-func (v list) set(s *Settings, node *yaml.Node) error {
-	items, err := stringList(node)
-	if err != nil {
-		return err
-	}
-	for _, item := range items {
-		if v.fits != nil && !v.fits(item) {
-			return fmt.Errorf("%q is not allowed here: it takes %s", item, v.words)
-		}
-	}
-	*v.field(s) = items
-	return nil
-}
-
-func stringList(node *yaml.Node) ([]string, error) {
-	if node.Kind == yaml.ScalarNode && node.Tag != "!!null" {
-		return []string{node.Value}, nil
-	}
-	if node.Kind != yaml.SequenceNode {
-		return nil, errors.New("takes a list of strings")
-	}
-	var items []string
-	for _, item := range node.Content {
-		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
-			return nil, placed(item.Line, "takes a list of texts")
-		}
-		items = append(items, item.Value)
-	}
-	return items, nil
-}
-
 // records is a setting with a list of records with named fields.
 type records[T any] struct {
 	field func(*Settings) *[]T
@@ -421,16 +349,6 @@ func intoName(field *string) part {
 		return nil
 	}
 	return name
-}
-
-// namePattern matches a DNS name of letters, digits, hyphens and underscores.
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*$`)
-
-func isName(text string) bool { return len(text) <= 253 && namePattern.MatchString(text) }
-
-// zones are names of DNS zones.
-func zones(field func(*Settings) *[]string) value {
-	return list{field, func(item string) bool { return isName(strings.TrimSuffix(item, ".")) }, "a list of DNS zones, such as corp.example"}
 }
 
 func intoBoolean(field *bool) part {

@@ -93,6 +93,9 @@ func (b *builder) output(f *schema.Field) *openapi3.Schema {
 		s.Enum = append(s.Enum, value)
 	}
 	if f.Null {
+		if len(s.Enum) > 0 {
+			s.Enum = append(s.Enum, nil) // else it would not be one of the values
+		}
 		b.nullable(s)
 	}
 	return s

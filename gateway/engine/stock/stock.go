@@ -119,12 +119,16 @@ func (o Options) Faults() []Fault {
 	o.checkPeers(&f)
 	o.checkListeners(&f)
 	for _, name := range o.Gateways {
-		if !publicNKey.MatchString(name) && !dnsName.MatchString(name) {
+		if !IsGateway(name) {
 			f.add("engine.gateways", "%q is neither a DNS name of a certificate nor a public NKey (56 characters that begin with U)", name)
 		}
 	}
 	return f
 }
+
+// IsGateway reports whether a text can name a gateway: the DNS name of a certificate, or a
+// public NKey.
+func IsGateway(name string) bool { return publicNKey.MatchString(name) || dnsName.MatchString(name) }
 
 func (o Options) checkListeners(f *faults) {
 	for _, listener := range []struct{ key, address string }{

@@ -1,0 +1,96 @@
+package contract
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestAnswersOfTheGatewayItselfMatchTheDocument: the history, plans and jobs, which no script
+// answers.
+func TestAnswersOfTheGatewayItselfMatchTheDocument(t *testing.T) {
+	t.Run("standard", func(t *testing.T) { ownAnswersMatch(t, "/openapi.json") })
+	t.Run("standard, 3.0", func(t *testing.T) { ownAnswersMatch(t, "/openapi-3.0.json") })
+}
+
+func ownAnswersMatch(t *testing.T, path string) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "jobs.rate=0")
+	d := loadDocument(s, path)
+	sent := map[string]bool{}
+	do := func(id string, values map[string]string, c systemtest.Call) systemtest.Answer {
+		t.Helper()
+		op := opstest.Find(id)
+		c.Method, c.Path = op.Method, op.Path+c.Path
+		for name, value := range values {
+			c.Path = strings.Replace(c.Path, "{"+name+"}", value, 1)
+		}
+		a := s.Do(c)
+		require.Less(t, a.Status, 500, "%s: %s", id, a.Body)
+		d.holds(t, op, a)
+		sent[id] = sent[id] || a.Status < 300
+		return a
+	}
+	first := func(a systemtest.Answer, name string) string { return a.Envelope.Result[0][name].(string) }
+	city := func(params map[string]any) systemtest.Call {
+		return systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: params}
+	}
+	s.OK(city(map[string]any{"City": "Rome"}), http.StatusOK)
+	planned := s.Do(city(map[string]any{"City": "Oslo", "DryRun": true}))
+	var answer struct{ Plan struct{ ID string } }
+	require.NoError(t, json.Unmarshal(planned.Body, &answer))
+	do("plan.get", map[string]string{"PlanId": answer.Plan.ID}, systemtest.Call{})
+	change := map[string]string{"ChangeId": first(do("change.list", nil, systemtest.Call{}), "id")}
+	do("change.list", nil, systemtest.Call{Params: map[string]any{"Object": "nobody"}})
+	do("change.get", change, systemtest.Call{})
+	do("change.undo", change, systemtest.Call{Params: map[string]any{"DryRun": true}})
+	for range 2 { // the second is refused
+		do("change.undo", change, systemtest.Call{Headers: map[string]string{ops.KeyHeader: "key-of-" + change["ChangeId"]}})
+		do("change.undo", change, systemtest.Call{})
+	}
+	do("caller.show", nil, systemtest.Call{})
+	do("cluster.show", nil, systemtest.Call{})
+
+	list := func(mode string) map[string]string {
+		a := do("job.submit", nil, systemtest.Call{Path: "?Mode=" + mode + "&Operation=user.update", Raw: strings.NewReader("UserName,City\naschmidt,Bern\n"), Headers: map[string]string{"Content-Type": ops.MediaCSV}})
+		return map[string]string{"JobId": first(a, "id")}
+	}
+	ended := func(job map[string]string, states ...string) {
+		for deadline := time.Now().Add(systemtest.Patience); !slices.Contains(states, first(do("job.get", job, systemtest.Call{}), "state")); {
+			require.True(t, time.Now().Before(deadline))
+		}
+	}
+	job := list("dryRun")
+	ended(job, "ready")
+	do("job.pause", job, systemtest.Call{})
+	do("job.start", job, systemtest.Call{})
+	ended(job, "done")
+	do("job.resume", job, systemtest.Call{})
+	do("job.list", nil, systemtest.Call{})
+	do("job.items", job, systemtest.Call{})
+	do("job.retry", job, systemtest.Call{})
+	undo := do("job.undo", job, systemtest.Call{})
+	ended(map[string]string{"JobId": first(undo, "id")}, "done", "failed")
+	other := list("dryRun")
+	ended(other, "ready")
+	do("job.cancel", other, systemtest.Call{})
+	do("job.submit", nil, systemtest.Call{Path: "?Operation=user.update", Raw: strings.NewReader("UserName,Cty\naschmidt,Bern\n"), Headers: map[string]string{"Content-Type": ops.MediaCSV}})
+	for _, op := range ops.Table() {
+		switch {
+		case !op.Local, op.Reply.Mark == ops.Events, op.Answers != nil:
+		case slices.Contains([]string{"job.pause", "job.resume", "job.retry", "cluster.show"}, op.ID): // refused here: no cluster, and no job in the state for it
+		default:
+			assert.True(t, sent[op.ID], "no success of %s was compared", op.ID)
+		}
+	}
+}
