@@ -311,7 +311,11 @@ func (s *Server) cursorSum(r *request, last string) []byte {
 // openCursor returns the last change of the answer before.
 func (s *Server) openCursor(r *request, cursor string) (last string, failed *failure) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) <= cursorSumLength {
+	isCursor := err == nil && len(raw) > cursorSumLength
+	if isCursor {
+		_, isCursor = changes.Time(string(raw[cursorSumLength:])) // the identity of a change may decode, too
+	}
+	if !isCursor {
 		return "", refusal([]schema.Problem{{Field: ops.AfterName, Code: schema.InvalidRequest, Message: "must be the next of an answer"}})
 	}
 	last = string(raw[cursorSumLength:])
