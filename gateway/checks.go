@@ -12,6 +12,9 @@ import (
 	"adgateway/ps"
 )
 
+// yes is PowerShell's text of a true value.
+const yes = "True"
+
 // check is something that may keep a change from being made although its script, which
 // checks much itself, has announced it; and whether it was looked at.
 type check struct {
@@ -30,13 +33,14 @@ func (s *Server) checksOf(r *request) []check {
 		return []check{notChecked("write_rights", "The DNS server does not say what the gateway may change.")}
 	}
 	removal := r.announced.Effect == ps.EffectRemoved && r.op.Reply.Shape != schema.Membership
-	seen, err := s.forecast(r, removal)
+	restorable := ops.ImageOf(&r.announced.Objects[0]).Restorable
+	seen, err := s.forecast(r, removal && restorable == yes)
 	if err != nil {
 		s.Log.WithError(err).WithField("request_id", r.id).Warn("what a dry run checks could not be read")
 	}
 	checks := []check{}
 	if removal {
-		checks = append(checks, notChecked("delete_rights", "The directory does not say what the gateway may remove."), seen.recycleBin())
+		checks = append(checks, notChecked("delete_rights", "The directory does not say what the gateway may remove."), seen.recycleBin(restorable))
 	} else {
 		checks = append(checks, seen.writeRights(r))
 	}
@@ -75,7 +79,6 @@ type fact struct {
 	About   string   `json:"about"`
 	Name    string   `json:"name"`
 	Allowed []string `json:"allowed"` // attributes, or classes
-	Enabled bool     `json:"enabled"`
 	Days    int      `json:"days"`
 	policyFact
 }
@@ -197,16 +200,16 @@ func (f forecast) writeRights(r *request) check {
 	return checkPassed(name, "The gateway may write what would change.")
 }
 
-// recycleBin checks that what is removed can be restored.
-func (f forecast) recycleBin() check {
+// recycleBin checks that what is removed can be restored, as was announced.
+func (f forecast) recycleBin(restorable string) check {
 	const name = "recycle_bin"
 	found := f.about("bin")
 	switch {
-	case len(found) == 0:
+	case restorable == "":
 		return notChecked(name, "Whether the Recycle Bin is enabled could not be read.")
-	case !found[0].Enabled:
+	case restorable != yes:
 		return checkFailed(name, "The Recycle Bin is not enabled: what is removed cannot be restored.")
-	case found[0].Days == 0:
+	case len(found) == 0 || found[0].Days == 0:
 		return checkPassed(name, "The Recycle Bin is enabled: what is removed can be restored.")
 	}
 	return checkPassed(name, fmt.Sprintf("The Recycle Bin is enabled: what is removed can be restored for %d days.", found[0].Days))

@@ -122,7 +122,13 @@ func (p *plan) hide(from *auth.Principal) {
 
 // changesOf returns what an announcement amounts to.
 func (r *request) changesOf(i *ps.Intent) []change.Object {
-	return change.Of(change.Announcement{Intent: i, Shape: r.op.Reply.Shape, Secret: r.setsSecret()})
+	return change.Of(r.announcement(i))
+}
+
+// announcement returns what the script of a request announces in the form that plans are
+// made from.
+func (r *request) announcement(i *ps.Intent) change.Announcement {
+	return change.Announcement{Intent: i, Shape: r.op.Reply.Shape, Secret: r.setsSecret()}
 }
 
 // setsSecret reports whether the request sets a password.

@@ -57,6 +57,7 @@ type past struct {
 	*changes.Record
 	op   *ops.Operation
 	done ops.Done
+	bin  bool // what it removed can be restored from the Recycle Bin
 }
 
 // pastOf returns a recorded change, or false if its row does not exist any more.
@@ -70,7 +71,19 @@ func (s *Server) pastOf(c *changes.Record) (*past, bool) {
 		known.Undo = ops.Undo{Never: "it was read back from the audit log, which has no image of what was there before"}
 		op = &known
 	}
-	return &past{c, op, ops.Done{Op: op, Texts: c.Parameters, Secret: c.Secret, Intent: &c.Intent}}, true
+	return &past{c, op, ops.Done{Op: op, Texts: c.Parameters, Secret: c.Secret, Intent: &c.Intent}, s.restorable(op, &c.Intent)}, true
+}
+
+// restorable reports whether what a row has removed is in the Recycle Bin, as was looked up
+// when it was announced. Where that is not known, it may be.
+func (s *Server) restorable(op *ops.Operation, i *ps.Intent) bool {
+	if !op.Undo.Bin || s.operationOf(op.Undo.Rows[0]) == nil {
+		return false
+	}
+	return !slices.ContainsFunc(i.Objects, func(object ps.Intended) bool {
+		known := ops.ImageOf(&object).Restorable
+		return known != "" && known != yes
+	})
 }
 
 // announcement returns the recorded change in the form that plans are made from.
@@ -139,6 +152,8 @@ func (p *past) undoOfValue(c ps.IntendedChange, planned change.Change) schema.Un
 	case p.Intent.Effect == ps.EffectCreated && p.op.Undo.Never == "":
 		return schema.UndoFull
 	case planned.Kind == schema.SetsSecret, !p.op.Undo.CanUndo(p.done, c):
+		return schema.UndoNone
+	case p.op.Undo.Bin && !p.bin:
 		return schema.UndoNone
 	case p.op.Undo.Bin:
 		return schema.UndoRestore
@@ -296,7 +311,11 @@ func (s *Server) cursorSum(r *request, last string) []byte {
 // openCursor returns the last change of the answer before.
 func (s *Server) openCursor(r *request, cursor string) (last string, failed *failure) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) <= cursorSumLength {
+	isCursor := err == nil && len(raw) > cursorSumLength
+	if isCursor {
+		_, isCursor = changes.Time(string(raw[cursorSumLength:])) // the identity of a change may decode, too
+	}
+	if !isCursor {
 		return "", refusal([]schema.Problem{{Field: ops.AfterName, Code: schema.InvalidRequest, Message: "must be the next of an answer"}})
 	}
 	last = string(raw[cursorSumLength:])

@@ -189,7 +189,7 @@ func (a *application) check(r *request, i *ps.Intent) error {
 	if a == nil {
 		return nil
 	}
-	a.drift = change.Drift(a.plan.Objects, r.changesOf(i))
+	a.drift = change.Drift(a.plan.Objects, r.announcement(i).Against(a.plan.Objects))
 	if a.plan.Intent.Effect == ps.EffectRemoved { // of more than was shown, or of less
 		for _, name := range slices.Sorted(maps.Keys(a.plan.Intent.Counts)) {
 			if was, now := a.plan.Intent.Counts[name], i.Counts[name]; was != now {

@@ -58,7 +58,7 @@ func (s *Server) undoable(ctx context.Context, p *past) schema.Undoable {
 	case p.op.Undo.Never != "" || p.Running || p.Outcome == ps.OutcomeUnknown:
 		return schema.UndoNone
 	case p.op.Undo.Bin:
-		if s.operationOf(p.op.Undo.Rows[0]) == nil || s.undone(ctx, p, nil) {
+		if !p.bin || s.undone(ctx, p, nil) {
 			return schema.UndoNone
 		}
 		return schema.UndoRestore
@@ -80,12 +80,30 @@ func (s *Server) undoable(ctx context.Context, p *past) schema.Undoable {
 		}
 	}
 	switch {
-	case can == 0:
+	case can == 0, !s.callable(p):
 		return schema.UndoNone
 	case can < all || p.op.Undo.Loss != nil && p.op.Undo.Loss(p.done) != "":
 		return schema.UndoPartial
 	}
 	return schema.UndoFull
+}
+
+// callable reports whether the calls that take a change back can be made: there are some, by
+// rows that this gateway has, with values that they accept. What a dry run would create has
+// no identity yet that they could be made with.
+func (s *Server) callable(p *past) bool {
+	if p.Intent.Effect == ps.EffectCreated {
+		return true
+	}
+	calls := p.op.Undo.Calls(p.done)
+	return len(calls) > 0 && !slices.ContainsFunc(calls, func(c ops.Undoing) bool {
+		row := s.operationOf(c.Row)
+		if row == nil {
+			return true
+		}
+		_, failed := bind(row, c.Given, nil)
+		return failed != nil
+	})
 }
 
 // undone reports whether a change, or one of some fields of it, is undone by a change that

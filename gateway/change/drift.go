@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+
+	"adgateway/gateway/schema"
+	"adgateway/ps"
 )
 
 // Difference is a property of which another value is found than the plan expects, before
@@ -34,6 +37,30 @@ func Drift(planned, found []Object) []Difference {
 		}
 	}
 	return drift
+}
+
+// Against returns what an announcement amounts to, for the comparison with the objects of a
+// plan. Those of them that are announced as they are to be stay, without a change.
+func (a Announcement) Against(planned []Object) []Object {
+	found := Of(a)
+	for i, p := range planned {
+		if slices.ContainsFunc(found, func(o Object) bool { return same(p, o) }) || !a.names(p) {
+			continue
+		}
+		p.Changes = nil
+		found = slices.Insert(found, min(i, len(found)), p)
+	}
+	return found
+}
+
+// names reports whether an object is among those that are announced.
+func (a Announcement) names(o Object) bool {
+	return slices.ContainsFunc(a.Intent.Objects, func(intended ps.Intended) bool {
+		if o.GUID != nil || intended.GUID != "" {
+			return o.GUID != nil && *o.GUID == intended.GUID
+		}
+		return o.DistinguishedName == intended.DN
+	})
 }
 
 // same reports whether two are one object. One that is not there yet is known by its name.
@@ -85,8 +112,14 @@ func (c Change) like(other Change) bool {
 	return c.Field != recordsField || bytes.Equal(c.Before, other.Before) && bytes.Equal(c.After, other.After)
 }
 
-// missing returns the differences of a planned object that is not found.
+// missing returns the differences of a planned object that is not found. A group whose
+// memberships are copied is not announced if the member is as planned.
 func missing(o Object) []Difference {
+	if !slices.ContainsFunc(o.Changes, func(c Change) bool { return c.Kind != schema.SetsMember }) {
+		kept := o
+		kept.Changes = nil
+		return compare(o, kept)
+	}
 	return []Difference{{o.DistinguishedName, "distinguishedName", text(o.DistinguishedName), null}}
 }
 

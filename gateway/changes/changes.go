@@ -393,10 +393,11 @@ func (h *History) Update(ctx context.Context, id string, change func(*Record)) e
 
 // Newest calls visit with the records before a time and before the one with an identity,
 // the newest first, until it returns false. The zero time and the empty identity are no
-// bounds.
+// bounds. An identity tells its time to the millisecond only, and was made before its change
+// was announced.
 func (h *History) Newest(ctx context.Context, until time.Time, before string, visit func(*Record) bool) error {
 	if !until.IsZero() {
-		if bound := first(until); before == "" || bound < before {
+		if bound := first(until.Add(time.Millisecond)); before == "" || bound < before {
 			before = bound
 		}
 	}
@@ -406,7 +407,7 @@ func (h *History) Newest(ctx context.Context, until time.Time, before string, vi
 		if r, wrong = h.decode(e); wrong != nil {
 			return false
 		}
-		return visit(r)
+		return !until.IsZero() && !r.Time.Before(until) || visit(r)
 	})
 	return errors.Join(err, wrong)
 }

@@ -72,6 +72,24 @@ func TestChangesAreKeptInTheOrderOfTime(t *testing.T) {
 	require.ErrorIs(t, h.Update(t.Context(), running[0].ID, func(*Record) {}), ErrAbsent)
 }
 
+// TestATimeEndsBeforeItself: a list until the time of a change does not have that change, also
+// if its identity was made in the millisecond before.
+func TestATimeEndsBeforeItself(t *testing.T) {
+	h := open(t, 1<<20)
+	begun := time.Date(2035, 6, 30, 12, 0, 0, 999_999, time.UTC) // of a second whose next millisecond is about to begin
+	early := &Record{ID: first(begun), Time: begun}
+	late := &Record{ID: first(begun.Add(time.Millisecond)), Time: begun.Add(time.Millisecond + time.Microsecond)}
+	across := &Record{ID: early.ID[:len(early.ID)-1] + "1", Time: begun.Add(2 * time.Microsecond)}
+	for _, r := range []*Record{early, across, late} {
+		require.NoError(t, h.Save(t.Context(), r))
+	}
+	assert.Empty(t, newest(t, h, early.Time, ""))
+	assert.Equal(t, []string{early.ID}, newest(t, h, across.Time, ""))
+	assert.Equal(t, []string{early.ID}, newest(t, h, across.Time.Truncate(time.Microsecond), ""))
+	assert.Equal(t, []string{across.ID, early.ID}, newest(t, h, late.Time, ""))
+	assert.Equal(t, []string{late.ID, across.ID, early.ID}, newest(t, h, late.Time.Add(time.Nanosecond), ""))
+}
+
 func TestARecordIsCompletedAsItIs(t *testing.T) {
 	h := open(t, 1<<20)
 	id := add(t, h, 1, "portal")[0]

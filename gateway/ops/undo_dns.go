@@ -21,6 +21,9 @@ type Image struct {
 	MemberOf   []ImageMember     `json:"memberOf,omitempty"`
 	Records    []ImageRecord     `json:"records,omitempty"` // of a name, or of a zone
 	Incomplete bool              `json:"incomplete,omitempty"`
+	// Restorable reports whether the Recycle Bin keeps what is removed, as PowerShell's text of
+	// a boolean; empty if that is not known.
+	Restorable string `json:"restorable,omitempty"`
 }
 
 // ImageMember is a member or a group in an image.
@@ -88,12 +91,12 @@ func rowOfType(name string) string {
 	return ""
 }
 
-// ofType returns the announced changes of records of a type.
+// ofType returns the announced changes of records of a type, and of their times to live.
 func (d Done) ofType(name string) []ps.Intended {
 	object := *d.object()
 	object.Changes = nil
 	for _, c := range d.object().Changes {
-		if words := strings.Fields(c.Name); len(words) > 1 && words[1] == name {
+		if words := strings.Fields(strings.TrimPrefix(c.Name, "ttl ")); len(words) > 1 && words[1] == name {
 			object.Changes = append(object.Changes, c)
 		}
 	}

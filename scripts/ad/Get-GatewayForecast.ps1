@@ -1,5 +1,5 @@
 # Reads what the announcement of a change does not tell: which attributes of objects the gateway's account may write
-# and what it may create in containers, whether what is removed can be restored, and the policy for a password.
+# and what it may create in containers, for how long what is removed can be restored, and the policy for a password.
 [CmdletBinding()]
 param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Written, # GUIDs
@@ -29,10 +29,7 @@ foreach ($dn in @($Container)) {
 }
 if ($Removal) {
     Set-GatewayStep -Label 'read Recycle Bin'
-    $days = [int]0
-    $enabled = Test-GatewayBin -Server $Server
-    if ($enabled) { $days = [int](Get-GatewayLifetime -Server $Server)['deleted'] }
-    [ordered]@{ about = 'bin'; name = ''; enabled = [bool]$enabled; days = $days }
+    [ordered]@{ about = 'bin'; name = ''; days = [int](Get-GatewayLifetime -Server $Server)['deleted'] }
 }
 if ($Password) {
     Set-GatewayStep -Label 'read policy'

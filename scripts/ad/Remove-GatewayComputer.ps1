@@ -17,7 +17,8 @@ $children = Get-GatewayComputerChild -Dn ([string]$computer.DistinguishedName) -
 $bar = Get-GatewayComputerBar -Computer $computer -Children $children
 if ($bar.code -ne '') { Stop-Gateway -Code $bar.code -Arg 'Identity' -Message $bar.message }
 Assert-GatewayPrivilege -Object $computer -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'Identity'
-$image = Get-GatewayImage -Class 'computer' -Object $computer -Record $record -Server $Server
+$restorable = Get-GatewayRestorable -Server $Server
+$image = Get-GatewayImage -Class 'computer' -Object $computer -Record $record -Restorable $restorable -Server $Server
 
 # Announce.
 New-GatewayRemovalIntent -Computer $computer -Record $record -Image $image -Going $children.going

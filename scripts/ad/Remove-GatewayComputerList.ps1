@@ -45,6 +45,7 @@ if ($matching.Length -gt $BulkLimit) {
     Stop-Gateway -Code 'too_many' -Arg 'WildCard' -Message "$($matching.Length) computers match; one request removes at most $BulkLimit. Nothing was removed."
 }
 Set-GatewayStep -Label 'read computers' -Arg 'WildCard'
+$restorable = Get-GatewayRestorable -Server $Server
 $removable = [System.Collections.Generic.List[object]]::new()
 foreach ($match in $matching) {
     $guid = [string]$match.ObjectGUID
@@ -63,7 +64,7 @@ foreach ($match in $matching) {
         Add-GatewayWarning -Code $bar.code -Target ([string]$computer.DistinguishedName) -Message $bar.message
     } else {
         $record = ConvertTo-GatewayComputer -Computer @($computer)
-        $image = Get-GatewayImage -Class 'computer' -Object $computer -Record $record -Server $Server
+        $image = Get-GatewayImage -Class 'computer' -Object $computer -Record $record -Restorable $restorable -Server $Server
         $removable.Add(@{ computer = $computer; record = $record; image = $image; going = $children.going })
     }
 }

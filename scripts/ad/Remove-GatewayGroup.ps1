@@ -38,7 +38,8 @@ if (@(Get-GatewayObject -Class 'any' -Filter $primary -Base $domain.dn -Server $
     Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message "The group '$dn' is the primary group of accounts. Give those another one first."
 }
 $record = ConvertTo-GatewayGroup -Group @($group) -AllowedOU $AllowedOU -Server $Server
-$image = Get-GatewayImage -Class 'group' -Object $group -Record $record -Server $Server
+$restorable = Get-GatewayRestorable -Server $Server
+$image = Get-GatewayImage -Class 'group' -Object $group -Record $record -Restorable $restorable -Server $Server
 
 # Announce.
 New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$group.SamAccountName) -Record $record -Image $image -Of $group

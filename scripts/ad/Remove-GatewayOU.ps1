@@ -64,7 +64,8 @@ foreach ($object in $below) {
 
 # Announce. Objects that remain must keep their protection.
 $script:GatewayCounts = $counts
-$image = Get-GatewayImage -Class 'ou' -Object $ou -Server $Server
+$restorable = Get-GatewayRestorable -Server $Server
+$image = Get-GatewayImage -Class 'ou' -Object $ou -Restorable $restorable -Server $Server
 $protected = [bool]$ou.ProtectedFromAccidentalDeletion
 New-GatewayIntent -Removes -Guid $guid -Dn $dn -Record $record -Image $image -Of $ou
 Add-GatewayIntent -Name 'protected' -Before ([string]$protected) -After ([string]$protected)

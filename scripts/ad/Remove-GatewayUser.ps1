@@ -28,7 +28,8 @@ if (Test-GatewayChild -Dn $dn -Server $Server) {
     Stop-Gateway -Code 'not_empty' -Arg 'UserName' -Message "The user '$dn' has objects below it. Remove those first."
 }
 $record = ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $AllowedOU -Server $Server
-$image = Get-GatewayImage -Class 'user' -Object $user -Server $Server
+$restorable = Get-GatewayRestorable -Server $Server
+$image = Get-GatewayImage -Class 'user' -Object $user -Restorable $restorable -Server $Server
 
 # Announce.
 New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$user.SamAccountName) -Record $record -Image $image -Of $user

@@ -18,6 +18,18 @@ function Test-GatewayBin {
     @($feature.EnabledScopes).Length -gt 0
 }
 
+# Whether what is removed now can be restored: 'True' or 'False', or '' if that cannot be read.
+function Get-GatewayRestorable {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Server)
+    Set-GatewayStep -Label 'read Recycle Bin'
+    try {
+        return [string](Test-GatewayBin -Server $Server)
+    } catch {
+        return ''
+    }
+}
+
 # How many days a deleted object stays restorable, and a tombstone or recycled object stays at all; $null if the
 # account may not read it (facts R2).
 function Get-GatewayLifetime {

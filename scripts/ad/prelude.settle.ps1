@@ -74,7 +74,7 @@ function ConvertTo-GatewayImageItem {
 
 # The image of an object that is about to be removed, or that was created just now (New), read with the properties of
 # its class: its state, the groups that it is a direct member of and, of a group, its direct members. Primary groups
-# are not among them (facts E18), and a new object has none.
+# are not among them (facts E18), and a new object has none. Restorable is what Get-GatewayRestorable says.
 function Get-GatewayImage {
     [CmdletBinding()]
     param(
@@ -82,6 +82,7 @@ function Get-GatewayImage {
         [Parameter(Mandatory)] [object] $Object,
         [AllowNull()] [System.Collections.IDictionary] $Record,
         [switch] $New,
+        [string] $Restorable,
         [Parameter(Mandatory)] [string] $Server
     )
     $attributes = ConvertTo-GatewayState -Class $Class -Object $Object
@@ -92,7 +93,7 @@ function Get-GatewayImage {
     }
     $packed = [string]$Object.userParameters
     if ($Class -eq 'user') { $attributes['userParameters'] = [string][Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($packed)) }
-    $image = [ordered]@{ attributes = $attributes; memberOf = @(); members = @(); incomplete = $false }
+    $image = [ordered]@{ attributes = $attributes; memberOf = @(); members = @(); incomplete = $false; restorable = $Restorable }
     if ($Class -eq 'ou' -or $New) { return $image }
     Set-GatewayStep -Label 'read memberships'
     $dn = Get-GatewayLdapEscaped -Value ([string]$Object.DistinguishedName)

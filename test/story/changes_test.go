@@ -295,6 +295,10 @@ func TestTheListOfChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { s.In(t).Rejects(c, 400, "token_mismatch") })
 	}
+	for _, id := range ids { // of which some can be read as the text of a cursor
+		s.Rejects(listChanges(map[string]any{"After": id}), 400, "invalid_request")
+	}
+	s.Rejects(listChanges(map[string]any{"After": "ch_01a206eb-99d2-7a25-ad66-d6f18814f7f0"}), 400, "invalid_request")
 	const unknown, ancient = "ch_01f206eb-99d2-7a25-ad66-d6f18814f7f7", "ch_00000000-0000-7000-8000-000000000000"
 	s.Rejects(getChange(unknown, nil), 404, "not_found")
 	s.Rejects(undoChange(unknown, nil), 404, "not_found")

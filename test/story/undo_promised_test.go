@@ -1,0 +1,75 @@
+package story
+
+import (
+	"net/http"
+	"testing"
+
+	"adgateway/gateway/ops/opstest"
+	"adgateway/gateway/schema"
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWhatIsPromisedCanBeUndone: what a plan and the history say about the undo of a change
+// is what the undo does, with the Recycle Bin and without it.
+func TestWhatIsPromisedCanBeUndone(t *testing.T) {
+	for name, world := range map[string]sandbox.Options{"with the bin": {Seed: 1}, "without the bin": {Seed: 1, NoRecycleBin: true}} {
+		s := systemtest.New(t, world)
+		for _, op := range opstest.Own() {
+			if !op.Effect.Writes() || world.NoRecycleBin && op.ID == "bin.restore" {
+				continue
+			}
+			t.Run(name+" "+op.ID, func(t *testing.T) {
+				s := s.In(t)
+				s.Prepare(op)
+				tryUndo(s, systemtest.CallFor(op, systemtest.Samples[op.ID].Params), op.Undo.Bin && world.NoRecycleBin)
+			})
+		}
+	}
+}
+
+// TestTimesToLiveCanBeUndone: a change of nothing but a time to live is taken back, of each
+// type of records.
+func TestTimesToLiveCanBeUndone(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	for _, kind := range schema.RecordTypes {
+		if kind.Resource == "" {
+			continue
+		}
+		t.Run(kind.Name, func(t *testing.T) {
+			s := s.In(t)
+			start := s.Snapshot()
+			params := systemtest.Merge(systemtest.DNSRecords[kind.Name].Params, map[string]any{"TimeToLive": 601})
+			tryUndo(s, putting("/api/"+kind.Path, params), false)
+			assert.Empty(t, start.Compare(s.Snapshot()))
+		})
+	}
+}
+
+// tryUndo makes a change and undoes it, and compares what its plan and its record promise.
+func tryUndo(s *systemtest.System, call systemtest.Call, lost bool) {
+	planned, _ := dryRun(s, call)
+	made := s.Do(call)
+	require.Less(s.T, made.Status, 300, "%s", made.Body)
+	recorded := changesIn(s, s.Do(getChange(made.Header.Get("X-Change-Id"), nil)))[0]
+	assert.Equal(s.T, planned.Undo, recorded.Undo, "of the plan and of the record")
+	assert.Equal(s.T, lost, lost && recorded.Undo == "none")
+	for i, object := range recorded.Objects {
+		for n, c := range object.Changes {
+			assert.Equal(s.T, planned.Objects[i].Changes[n].Undo, c.Undo, "%s of the plan and of the record", c.Field)
+			if recorded.Undo == "none" || recorded.Undo == "full" {
+				assert.Equal(s.T, recorded.Undo, c.Undo, "%s", c.Field)
+			}
+		}
+	}
+	undone := s.Do(undoChange(recorded.ID, nil))
+	switch recorded.Undo {
+	case "full", "restore":
+		assert.Equal(s.T, http.StatusOK, undone.Status, "%s", undone.Body)
+	default:
+		assert.Equal(s.T, http.StatusUnprocessableEntity, undone.Status, "%s", undone.Body)
+	}
+}
