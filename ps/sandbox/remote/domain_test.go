@@ -312,9 +312,11 @@ func TestOrders(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, dropped)
 	require.Eventually(t, func() bool { return strings.Contains(log.String(), "with all that was written to it") }, patience, time.Millisecond)
-	there, err := o.Gateways(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, []Guest{{Gateway: "gw1", Account: sandbox.ServiceAccount}}, there)
+	require.EventuallyWithT(t, func(c *assert.CollectT) { // the domain knows it once it serves the new connection
+		there, err := o.Gateways(t.Context())
+		require.NoError(c, err)
+		assert.Equal(c, []Guest{{Gateway: "gw1", Account: sandbox.ServiceAccount}}, there)
+	}, patience, time.Millisecond)
 }
 
 func TestTheWriteLogSaysWhoWroteWhat(t *testing.T) {
