@@ -194,7 +194,7 @@ func (b *Bound) Touches() (changes, uses []string) {
 		case text == "":
 		case p.Path != "":
 			changes = append(changes, text)
-		case p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.Reference && p.Kind != schema.Identity:
+		case p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.GUIDOrSID && p.Kind != schema.Reference && p.Kind != schema.Identity:
 		case p.Required || isOU:
 			changes = append(changes, text)
 		default:

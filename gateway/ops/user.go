@@ -251,8 +251,8 @@ var userRows = []*Operation{
 var updateFails = []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Policy, schema.Unprocessable}
 
 var userGuid = Param{
-	Name: "UserGuid", Arg: "UserName", Kind: schema.GUID, Required: true,
-	Doc: "The user's objectGUID, with or without braces.",
+	Name: "UserGuid", Arg: "UserName", Kind: schema.GUIDOrSID, Required: true,
+	Doc: "The user's objectGUID, with or without braces, or objectSid.",
 }
 
 var existingUser = Param{

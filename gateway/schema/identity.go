@@ -14,7 +14,7 @@ const (
 	dnLimit       = 4096
 )
 
-// Identity names an existing object: GUID, DN, sAMAccountName or, for reads, CN. It
+// Identity names an existing object: GUID, SID, DN, sAMAccountName or, for reads, CN. It
 // is any text without control characters, passed on unchanged.
 var Identity Kind = identityKind{base: base{"string"}}
 
@@ -42,7 +42,7 @@ func (k identityKind) Clear() []ps.Value {
 }
 
 func (identityKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: identityLimit, Text: "GUID, distinguished name or sAMAccountName.", Example: "aschmidt"}
+	return Doc{Type: "string", MaxLength: identityLimit, Text: "GUID, SID, distinguished name or sAMAccountName.", Example: "aschmidt"}
 }
 
 // DN is a well-formed distinguished name (RFC 4514, facts C20), passed on unchanged

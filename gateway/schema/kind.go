@@ -14,6 +14,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -192,9 +193,20 @@ func (flagKind) Parts() []Part { return nil }
 
 // GUID is an objectGUID, with or without braces. The script gets it in lower
 // case without braces.
-var GUID Kind = guidKind{base{"string"}}
+var GUID Kind = guidKind{base: base{"string"}}
 
-type guidKind struct{ base }
+// GUIDOrSID is the same, or an objectSid, of an object that has both.
+var GUIDOrSID Kind = guidKind{base: base{"string"}, orSID: true}
+
+type guidKind struct {
+	base
+	orSID bool
+}
+
+// sidPattern is what accounts and groups have: a revision, an authority and numbers.
+const sidPattern = `[Ss]-1-[0-9]{1,15}(?:-[0-9]{1,10}){1,15}`
+
+var sidText = regexp.MustCompile(`^` + sidPattern + `$`)
 
 // guidPattern is what [isGUID] accepts, for the API's document.
 const guidPattern = `^(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|\{[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\})$`
@@ -221,17 +233,27 @@ func isGUID(text []byte) bool {
 	return true
 }
 
-func (guidKind) Decode(raw any) (*Decoded, *Problem) {
+func (k guidKind) Decode(raw any) (*Decoded, *Problem) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem
 	}
-	if !isGUID([]byte(s)) {
+	switch {
+	case isGUID([]byte(s)):
+	case k.orSID && sidText.MatchString(s):
+		return textValue(strings.ToUpper(s)), nil
+	case k.orSID:
+		return nil, invalid("must be a GUID such as 9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10, or a SID")
+	default:
 		return nil, invalid("must be a GUID such as 9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10")
 	}
 	return textValue(strings.ToLower(strings.Trim(s, "{}"))), nil
 }
 
-func (guidKind) Doc() Doc {
-	return Doc{Type: "string", Pattern: guidPattern, Text: "A GUID, with or without braces.", Example: "897be383-0d4f-5fd1-b27f-461bf3bb4b03"}
+func (k guidKind) Doc() Doc {
+	doc := Doc{Type: "string", Pattern: guidPattern, Text: "A GUID, with or without braces.", Example: "897be383-0d4f-5fd1-b27f-461bf3bb4b03"}
+	if k.orSID {
+		doc.Pattern, doc.Text = strings.TrimSuffix(doc.Pattern, ")$")+"|"+sidPattern+")$", "A GUID, with or without braces, or a SID."
+	}
+	return doc
 }

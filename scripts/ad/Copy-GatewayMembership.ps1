@@ -24,7 +24,7 @@ Set-GatewayStep -Label 'find other user' -Arg 'From'
 $other = Find-GatewayAccount -Identity $From -Arg 'From' -Write -Quiet @account
 if ($null -eq $other) {
     $message = "The user '$From' was not found" + (Get-GatewayScopeText -AllowedOU $AllowedOU) +
-        '. It is looked for by GUID, distinguished name and account name.'
+        '. It is looked for by GUID, SID, distinguished name and account name.'
     Stop-Gateway -Code 'unprocessable' -Arg 'From' -Message $message
 }
 Set-GatewayStep -Label 'list groups'

@@ -23,7 +23,7 @@ Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $Gu
 if ([string]$group.SID -match '^S-1-5-32-') { # systemFlags forbids it
     Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is built in and keeps its name."
 }
-Assert-GatewayGroupName -Name $NewGroupName -Guid $guid -AllowedGroup $AllowedGroup -Arg 'NewGroupName'
+Assert-GatewayGroupName -Name $NewGroupName -Guid $guid -Sid (Get-GatewaySid -Object $group) -AllowedGroup $AllowedGroup -Arg 'NewGroupName'
 Assert-GatewayNameFree -Account $NewGroupName -Name $NewGroupName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'NewGroupName' @limits
 
 # Announce.

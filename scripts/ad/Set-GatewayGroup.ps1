@@ -54,7 +54,8 @@ if ($rescopes -and [string]$group.SID -match '^S-1-5-32-') {
 if ($moves) {
     Assert-GatewayPlace -Dn $target -Privileged $Privileged -Server $Server -Arg 'OUPath'
     # A caller whose limit is the group's distinguished name would lose it.
-    Assert-GatewayGroupName -Name ([string]$group.SamAccountName) -Guid $guid -AllowedGroup $AllowedGroup -Arg 'OUPath'
+    $named = @{ Name = [string]$group.SamAccountName; Guid = $guid; Sid = (Get-GatewaySid -Object $group) }
+    Assert-GatewayGroupName -AllowedGroup $AllowedGroup -Arg 'OUPath' @named
     Assert-GatewayMovable -Object $group -Target $target -Arg 'OUPath' @limits
 }
 $texts = [ordered]@{}

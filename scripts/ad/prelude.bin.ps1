@@ -152,8 +152,7 @@ function Select-GatewayDeleted {
     $named = $null -ne $AllowedGroup -and $AllowedGroup.Length -gt 0
     foreach ($item in $Found) {
         if ($named -and [string]$item.ObjectClass -eq 'group') {
-            $among = Test-GatewayListed -Value ([string]$item.sAMAccountName) -List $AllowedGroup
-            if ($among -or (Test-GatewayListed -Value ([string]$item.ObjectGUID) -List $AllowedGroup)) { $item } else { $script:GatewayOutside = $true }
+            if (Test-GatewayNamedGroup -Group $item -List $AllowedGroup) { $item } else { $script:GatewayOutside = $true }
             continue
         }
         if ($null -eq $bases) {

@@ -69,15 +69,22 @@ function Get-GatewayAllowedGroup {
     $allowed = @($AllowedGroup)
     $found = Get-GatewayAllowedDn -AllowedOU $written -Server $Server
     if ($null -ne $found) { $allowed += $found }
-    foreach ($item in $Group) {
-        $among = $false
-        foreach ($name in @([string]$item.SamAccountName, [string]$item.DistinguishedName, [string]$item.ObjectGUID)) {
-            foreach ($entry in $allowed) {
-                if ($name.Equals($entry, [System.StringComparison]::OrdinalIgnoreCase)) { $among = $true }
-            }
+    foreach ($item in $Group) { if (Test-GatewayNamedGroup -Group $item -List $allowed) { $item } }
+}
+
+# Returns whether a list has a group by its account name, distinguished name, GUID or SID.
+function Test-GatewayNamedGroup {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $List
+    )
+    foreach ($name in @([string]$Group.SamAccountName, [string]$Group.DistinguishedName, [string]$Group.ObjectGUID, (Get-GatewaySid -Object $Group))) {
+        foreach ($entry in $List) {
+            if ($name -ne '' -and $name.Equals($entry, [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
         }
-        if ($among) { $item }
     }
+    $false
 }
 
 # Adds those of the groups that the caller may see to a list.
@@ -95,13 +102,14 @@ function Add-GatewayGroupListing {
     Add-GatewayListing -Listing $Listing -Item $allowed -Record $records
 }
 
-# Refuses a new name for a group that is not among those the token is limited to. Guid is that of an
-# existing group: a token that names the group by its GUID allows any name.
+# Refuses a new name for a group that is not among those the token is limited to. Guid and Sid are those of
+# an existing group: a token that names the group by one of them allows any name.
 function Assert-GatewayGroupName {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Name,
         [string] $Guid = '',
+        [string] $Sid = '',
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
         [Parameter(Mandatory)] [string] $Arg
     )
@@ -109,6 +117,7 @@ function Assert-GatewayGroupName {
     foreach ($entry in $AllowedGroup) { # not -contains, which ignores soft hyphens
         if ($entry.Equals($Name, [System.StringComparison]::OrdinalIgnoreCase)) { return }
         if ($entry.Equals($Guid, [System.StringComparison]::OrdinalIgnoreCase)) { return }
+        if ($entry.Equals($Sid, [System.StringComparison]::OrdinalIgnoreCase)) { return }
     }
     Stop-Gateway -Code 'limit' -Arg $Arg -Message "'$Name' is not among the groups that the caller is limited to."
 }

@@ -201,7 +201,14 @@ function Get-GatewayObjectAgain {
     if ($terms.Count -gt 0) { Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search }
 }
 
-# Finds one account by GUID, distinguished name or sAMAccountName, in this order, and for reads by
+# Returns whether a text is a SID, as texts show it.
+function Test-GatewaySid {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Text)
+    $Text -match '^S-1-[0-9]{1,15}(-[0-9]{1,10}){1,15}$'
+}
+
+# Finds one account by GUID, SID, distinguished name or sAMAccountName, in this order, and for reads by
 # its common name last (facts C16-C22). Ends the request with not_found or ambiguous. The directory
 # ignores diacritics (KB 938447), so an account that is to be changed must be named exactly, except
 # for case. What lies outside the caller's limits is passed over as if it did not exist.
@@ -225,6 +232,7 @@ function Find-GatewayAccount {
     if (($Identity -replace '^\{(.*)\}$', '$1') -match '^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$') {
         $filters.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$Identity)) + ')')
     }
+    if (Test-GatewaySid -Text $Identity) { $filters.Add('(objectSid=' + $escaped + ')') }
     if ($Identity.Contains('=')) { $filters.Add('(distinguishedName=' + $escaped + ')') }
     $filters.Add('(sAMAccountName=' + $escaped + ')')
     if ($Class -eq 'computer') { $filters.Add('(sAMAccountName=' + $escaped + '$)') } # stored with its $ (facts E51)
@@ -259,8 +267,8 @@ function Find-GatewayAccount {
         Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
     }
     $message = "The $Class '$Identity' was not found" + (Get-GatewayScopeText -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU) + '.'
-    if ($Identity -match '[@\\]|^S-1-[0-9]' -or ($Class -eq 'computer' -and $Identity.Contains('.'))) {
-        $message += ' It is looked for by GUID, distinguished name and account name, not by UPN, DNS name, DOMAIN\name or SID.'
+    if ($Identity -match '[@\\]' -or ($Class -eq 'computer' -and $Identity.Contains('.'))) {
+        $message += ' It is looked for by GUID, SID, distinguished name and account name, not by UPN, DNS name or DOMAIN\name.'
     }
     Stop-Gateway -Code 'not_found' -Arg $Arg -Message $message
 }

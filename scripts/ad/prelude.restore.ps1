@@ -125,7 +125,7 @@ function Assert-GatewayRestorable {
         Stop-Gateway -Code 'forbidden' -Arg 'Guid' -Message "Restoring the $type '$name' needs the scope '${type}:write', too."
     }
     $limited = $type -eq 'group' -and $null -ne $AllowedGroup -and $AllowedGroup.Length -gt 0
-    if ($limited -and -not (Test-GatewayListed -Value ([string]$Object.sAMAccountName) -List $AllowedGroup)) {
+    if ($limited -and -not (Test-GatewayNamedGroup -Group $Object -List $AllowedGroup)) {
         Stop-Gateway -Code 'limit' -Arg 'Guid' -Message 'A group is among the objects that is not among those that the caller is limited to.'
     }
     if ($Privileged) { return }

@@ -70,7 +70,7 @@ function Find-GatewayReferred {
         if ($null -ne $found) { return $found }
     }
     $message = "The $($Class[0]) '$Identity' was not found" + (Get-GatewayScopeText -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU) +
-        '. It is looked for by GUID, distinguished name and account name.'
+        '. It is looked for by GUID, SID, distinguished name and account name.'
     Stop-Gateway -Code 'unprocessable' -Arg 'Filter' -Message $message
 }
 
@@ -156,6 +156,7 @@ function Resolve-GatewayFilter {
             $attribute = 'sAMAccountName'
             $escaped = Get-GatewayLdapEscaped -Value $name
             if ($name.Contains('=')) { $attribute = 'distinguishedName' }
+            if (Test-GatewaySid -Text $name) { $attribute = 'objectSid' }
             if ($name -match '^[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$') {
                 $attribute = 'objectGUID'
                 $escaped = Get-GatewayGuidEscaped -Guid ([guid]$name)

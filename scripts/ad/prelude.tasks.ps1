@@ -66,7 +66,7 @@ function Find-GatewayGroupManager {
     }
     if ($null -eq $found) {
         $message = "No user or group '$ManagedBy' was found" + (Get-GatewayScopeText -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU) +
-            '. It is looked for by GUID, distinguished name and account name.'
+            '. It is looked for by GUID, SID, distinguished name and account name.'
         Stop-Gateway -Code 'unprocessable' -Arg 'ManagedBy' -Message $message
     }
     [string]$found.DistinguishedName

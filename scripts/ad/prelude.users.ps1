@@ -326,7 +326,7 @@ function Find-GatewayManager {
     $found = Find-GatewayAccount -Class 'user' -Identity $Manager -AllowedOU $AllowedOU -Server $Server -Arg 'Manager' -Write -Quiet
     if ($null -eq $found) {
         $message = "The manager '$Manager' was not found" + (Get-GatewayScopeText -AllowedOU $AllowedOU) +
-            '. It is looked for by GUID, distinguished name and account name, not by UPN, DOMAIN\name, SID or common name.'
+            '. It is looked for by GUID, SID, distinguished name and account name, not by UPN, DOMAIN\name or common name.'
         Stop-Gateway -Code 'unprocessable' -Arg 'Manager' -Message $message
     }
     [string]$found.DistinguishedName

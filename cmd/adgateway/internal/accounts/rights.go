@@ -32,7 +32,7 @@ func (r *Rights) AddTo(flags *pflag.FlagSet, expires string) {
 	flags.StringSliceVar(&r.networks, "network", nil, "`ADDRESS` or network it may be used from (repeatable; default: any)")
 	flags.StringArrayVar(&r.ous, "ou", nil, "`DN` of an OU it is limited to, including everything below (repeatable)")
 	flags.StringSliceVar(&r.zones, "zone", nil, "DNS `ZONE` it is limited to (repeatable)")
-	flags.StringArrayVar(&r.groups, "group", nil, "`GROUP` it is limited to: name, DN or GUID (repeatable)")
+	flags.StringArrayVar(&r.groups, "group", nil, "`GROUP` it is limited to: name, DN, GUID or SID (repeatable)")
 	flags.StringSliceVar(&r.names, "name", nil, "DNS `NAME` it is limited to when it changes records, including all names below (repeatable)")
 	flags.StringVar(&r.dialect, "dialect", "", "shape of its responses: standard or classic (default: the server's)")
 	flags.BoolVar(&r.secretsInQuery, "secrets-in-query", false, "accept passwords in the query, for older clients")
