@@ -99,7 +99,8 @@ func other(field string) func(record) fact {
 
 var never = unless{word: word{Text: "never"}}
 
-// A person's record has the verdicts on the logon as fields, see [visit.fillUser].
+// A person's record has the verdicts on the logon and the last reset as fields, see
+// [visit.fillUser] and [visit.readChanges].
 var userFacts = []factRow{
 	{"Account", flagged("enabled", "lockedOut"), nil},
 	{"Mail", mailTo("emailAddress"), nil},
@@ -114,6 +115,12 @@ var userFacts = []factRow{
 	{"Password set", at("passwordLastSet", "changePasswordNextLogon"), []unless{
 		{word: word{Text: "not known"}},
 	}},
+	{"Last reset here", func(r record) fact {
+		if r["lastReset"] == nil {
+			return fact{}
+		}
+		return fact{Time: r.Text("lastReset"), Text: "by " + r.Text("lastResetBy")}
+	}, nil},
 	{"Password expires", at("passwordExpires"), []unless{
 		{"logonUnread", word{"not known", warn}}, {"logon.must_change", word{"at once", warn}},
 		{"logon.unknown", word{"not known", warn}}, never,

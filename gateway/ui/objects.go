@@ -190,8 +190,8 @@ func (c *visit) show(k *kind, status int, refused *object, said ...*alert) {
 	}
 	c.offer(o)
 	fills[k.hitType](c, o)
-	o.Facts = factsOf(o.record, k.facts)
 	c.readChanges(o)
+	o.Facts = factsOf(o.record, k.facts)
 	title := o.record.first("displayName", "name", "computerName")
 	shown := page{Title: title, Section: k.path, Body: o}
 	if len(said) > 0 {
@@ -363,10 +363,19 @@ func (c *visit) fillGroup(o *object) {
 	}
 }
 
+// passwordReset is the operation that sets a password.
+const passwordReset = "user.resetPassword"
+
 func (c *visit) readChanges(o *object) {
 	if c.may(auth.ChangeRead) {
 		made, _ := part[record](c, o, "Changes", "/api/Changes", "Object", o.GUID, "Limit", "10")
 		o.Changes = madeRows(made)
+		for _, r := range made {
+			if r["operation"] == passwordReset && r["outcome"] == "done" {
+				o.record["lastReset"], o.record["lastResetBy"] = r["time"], r["caller"]
+				break
+			}
+		}
 	}
 }
 

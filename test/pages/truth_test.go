@@ -349,3 +349,21 @@ func TestListsThatWereNotRun(t *testing.T) {
 		}
 	}
 }
+
+// TestAResetIsNotForgotten: the directory has no time for a password that must be changed;
+// the history says when it was reset, and by whom.
+func TestAResetIsNotForgotten(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("helpdesk")
+	b.person(t)
+	assert.NotContains(t, b.facts(), "Last reset here")
+	require.Equal(t, 200, b.submit("/ui/people/"+lea+"/reset", "ChangePassword", "true"))
+	require.Equal(t, 200, b.submit("/ui/confirm"))
+	b.person(t)
+	assert.Contains(t, b.facts()["Password set"], "Must be changed at the next logon")
+	assert.NotContains(t, b.facts()["Password set"], "never")
+	assert.Regexp(t, `ago</time> .*by helpdesk$`, b.facts()["Last reset here"])
+	require.Equal(t, 200, b.submit("/ui/people/"+lea+"/reset"), "from the verdict")
+	assert.Contains(t, b.page, "Reset the password of Lea Weber")
+}
