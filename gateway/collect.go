@@ -159,6 +159,10 @@ func (c *collector) param(name string) *ops.Param {
 		c.wrong("", "") // is counted, and not shown
 		return nil
 	}
+	if ops.EqualFold(name, ops.ShowFields) { // what resembles it means something else
+		c.wrong(ops.ShowFields, "is not a parameter of this operation, whose records always have all their fields")
+		return nil
+	}
 	c.wrong(c.shown(name), "is not a parameter of this operation"+c.suggest(name))
 	return nil
 }

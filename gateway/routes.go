@@ -63,7 +63,9 @@ func newRoutes(table []*ops.Operation) *routes {
 			}
 			p.segments = append(p.segments, seg)
 		}
-		rt.patterns[op.Method] = append(rt.patterns[op.Method], p)
+		for _, method := range op.Methods() {
+			rt.patterns[method] = append(rt.patterns[method], p)
+		}
 	}
 	return rt
 }

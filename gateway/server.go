@@ -362,7 +362,7 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	engine.HandleMethodNotAllowed = true // for the operational endpoints; gin sets Allow
 	engine.NoMethod(endpoint(noMethod))
 	for _, op := range s.Operations {
-		engine.Handle(op.Method, op.Path, endpoint(s.serve(op)))
+		engine.Match(op.Methods(), op.Path, endpoint(s.serve(op)))
 	}
 	probing := []string{http.MethodGet, http.MethodHead} // load balancers and monitors often use HEAD
 	engine.Match(probing, "/healthz", endpoint(s.healthz))

@@ -76,7 +76,11 @@ func (c *checker) fault(format string, args ...any) {
 
 func (c *checker) operation(op *Operation) {
 	fault := func(format string, args ...any) { c.fault("operation "+op.ID+": "+format, args...) }
-	for _, key := range []string{"id " + op.ID, fmt.Sprintf("row %d", op.Row), "route " + op.Method + " " + routeKey(op.Path)} {
+	keys := []string{"id " + op.ID, fmt.Sprintf("row %d", op.Row)}
+	for _, method := range op.Methods() {
+		keys = append(keys, "route "+method+" "+routeKey(op.Path))
+	}
+	for _, key := range keys {
 		if other, taken := c.seen[key]; taken {
 			fault("has the same %s as %s", key, other)
 		}

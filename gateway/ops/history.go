@@ -15,6 +15,7 @@ const (
 	WaitName      = "Wait"
 	SinceName     = "Since"
 	UndoFields    = "Fields"
+	ShowFields    = "ShowFields" // of rows whose records can be cut down
 )
 
 // historyRows are about what the gateway has changed. The change that an undo makes is
@@ -67,7 +68,7 @@ var historyRows = []*Operation{
 	},
 	{
 		ID: "change.undo", Row: 332, Summary: "Takes a change back, with the rights of whoever calls: the scope of the row that does it is needed, too.",
-		Method: http.MethodPut, Path: "/api/Changes/{ChangeId}/Undo",
+		Method: http.MethodPost, Also: http.MethodPut, Path: "/api/Changes/{ChangeId}/Undo",
 		Scope: auth.ChangeUndo, Effect: Update, Local: true,
 		Params: []Param{
 			changeID,

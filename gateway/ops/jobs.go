@@ -147,7 +147,7 @@ var jobRows = []*Operation{
 	}),
 	jobRow(Operation{
 		ID: "job.undo", Row: 361, Summary: "Takes back what a job has changed, as a new job, the last change first. What cannot be undone is listed and left.",
-		Method: http.MethodPost, Path: "/api/Jobs/{JobId}/Undo", Scope: auth.ChangeUndo, Effect: Create, Accepted: true,
+		Method: http.MethodPost, Also: http.MethodPut, Path: "/api/Jobs/{JobId}/Undo", Scope: auth.ChangeUndo, Effect: Create, Accepted: true,
 		Params: slices.Concat([]Param{
 			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Only show what each undo would do: a job in the mode dryRun."},
 			{Name: JobUndoFields, Kind: schema.Names, Audited: true, Unsent: true, Example: "department", Doc: "Take back these fields only."},

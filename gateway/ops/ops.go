@@ -23,6 +23,7 @@ type Operation struct {
 	Row     int          // number in the HTTP contract; unique
 	Summary string       // one sentence
 	Method  string       // http.MethodPost
+	Also    string       // another method that is accepted, which the document does not list; empty: there is none
 	Path    string       // "/api/ADUser/{UserName}"
 	Scope   auth.Scope   // required of the caller; empty: none
 	Or      []auth.Scope // each of which does instead of Scope; then the rest of the operation narrows to what the caller may
@@ -249,6 +250,14 @@ var Resources = map[string]string{
 	"externaldns": "Webhook provider for ExternalDNS",
 	"cluster":     "The gateways that share a store",
 	"acme":        "Challenges of certificate authorities, in the protocols of their clients",
+}
+
+// Methods returns the methods that a request for the operation can have.
+func (op *Operation) Methods() []string {
+	if op.Also == "" {
+		return []string{op.Method}
+	}
+	return []string{op.Method, op.Also}
 }
 
 // Param returns the parameter with the name, in any case, or nil. One in the path may

@@ -183,7 +183,7 @@ func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 		"330 GET /api/Changes L change:read",
 		"333 GET /api/Changes/stream E change:read",
 		"331 GET /api/Changes/{ChangeId} 1 change:read",
-		"332 PUT /api/Changes/{ChangeId}/Undo L change:undo",
+		"332 POST /api/Changes/{ChangeId}/Undo L change:undo",
 		"350 POST /api/Jobs 1 job:submit",
 		"351 GET /api/Jobs L job:read",
 		"352 GET /api/Jobs/{JobId} 1 job:read",

@@ -14,7 +14,6 @@ const (
 	userSubject     = "user '{Username}'"
 	userGuidSubject = "user '{UserGuid}'"
 	usernameName    = "Username"
-	showFields      = "ShowFields"
 )
 
 var userRows = []*Operation{
@@ -261,7 +260,7 @@ var existingUser = Param{
 }
 
 var userFields = Param{
-	Name: showFields, Arg: "Field", Kind: schema.FieldList(schema.User), Default: "*",
+	Name: ShowFields, Arg: "Field", Kind: schema.FieldList(schema.User), Default: "*",
 	Doc: "The fields to answer with.",
 }
 

@@ -3,6 +3,7 @@ package story
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"adgateway/gateway/ops/opstest"
@@ -184,6 +185,26 @@ func TestAnUndoHasTheRightsOfWhoUndoes(t *testing.T) {
 	assert.Equal(t, http.StatusOK, s.Do(undoChange(inside, nil).As(systemtest.LimitedToken)).Status)
 	assert.Equal(t, http.StatusOK, s.Do(undoChange(outside, nil)).Status)
 	assert.Equal(t, http.StatusOK, s.Do(undoChange(record, nil).As(systemtest.LimitedToken)).Status)
+}
+
+// TestAnUndoHasTwoMethods: POST, which the document lists, and PUT, for changes and for jobs.
+func TestAnUndoHasTwoMethods(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	for _, method := range []string{http.MethodPost, http.MethodPut} {
+		made := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": "Rome"}})
+		undo := undoChange(made.Header.Get("X-Change-Id"), nil)
+		undo.Method = method
+		undone := s.Do(undo)
+		assert.Equal(t, http.StatusOK, undone.Status, "%s: %s", method, undone.Body)
+		a := s.Do(systemtest.Call{Method: method, Path: "/api/Jobs/jb_019ab3f0-0000-7000-8000-000000000000/Undo"})
+		assert.Equal(t, http.StatusNotFound, a.Status, "%s: %s", method, a.Body)
+		assert.Contains(t, a.Envelope.Error.Message, "job")
+	}
+	for _, path := range []string{"/api/Changes/ch_019ab3f0-0000-7000-8000-000000000000/Undo", "/api/ADUser/aschmidt/Group/All"} {
+		method := map[bool]string{true: http.MethodPost, false: http.MethodGet}[strings.HasSuffix(path, "/Undo")]
+		a := s.Rejects(systemtest.Call{Method: method, Path: path, Params: map[string]any{"ShowFields": "guid"}}, 400, "invalid_request")
+		assert.NotContains(t, a.Envelope.Error.Message, "did you mean")
+	}
 }
 
 // TestADryRunOfAnUndo shows what would be changed back, and changes nothing.
