@@ -208,6 +208,9 @@ func (c *collector) mistyped(name string) bool {
 	}) {
 		return false
 	}
+	if c.elsewhere(name) != "" {
+		return true
+	}
 	folded := ops.Fold(name)
 	alike := func(known string) bool {
 		known = ops.Fold(known)
@@ -241,11 +244,14 @@ func (c *collector) suggest(name string) string {
 	if field := c.field(name); field != nil && c.op.Param(field.Input) != nil {
 		return "; did you mean " + field.Input + "?"
 	}
+	if meant := c.elsewhere(name); meant != "" {
+		return "; did you mean " + meant + "?"
+	}
 	known := make([]string, len(c.op.Params))
 	for i, p := range c.op.Params {
 		known[i] = p.Name
 	}
-	if near := nearest.Of(name, known, nearest.Limit(name)); near != "" {
+	if near := nearest.Of(name, known); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	const listed = 10
@@ -257,6 +263,17 @@ func (c *collector) suggest(name string) string {
 	default:
 		return ", which has " + strings.Join(known, ", ")
 	}
+}
+
+// elsewhere returns the parameter that has a name in the directory or in its cmdlets; empty:
+// none.
+func (c *collector) elsewhere(name string) string {
+	for i := range c.op.Params {
+		if slices.ContainsFunc(schema.Elsewhere(c.op.Params[i].Kind), func(other string) bool { return strings.EqualFold(other, name) }) {
+			return c.op.Params[i].Name
+		}
+	}
+	return ""
 }
 
 func (c *collector) add(p *ops.Param, value any) {

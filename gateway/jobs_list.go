@@ -149,7 +149,7 @@ func (s *Server) listable(name string) (*ops.Operation, string) {
 		}
 	}
 	problem := "is not the operationId of a change; /openapi.json has them all"
-	if near := nearest.Of(name, known, nearest.Limit(name)); near != "" {
+	if near := nearest.Of(name, known); near != "" {
 		problem += ": did you mean " + near + "?"
 	}
 	return nil, problem

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
+	"adgateway/gateway/nearest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 )
@@ -197,7 +196,7 @@ func (p *pattern) values(segments []string, rank string) map[string]string {
 // nearest suggests the route of a method that was probably meant by a path; empty if
 // none is near.
 func (rt *routes) nearest(method, escaped string) string {
-	const maxLength, tooFar = 200, 4
+	const maxLength, tooFar = 200, 5
 	if len(escaped) > maxLength {
 		return ""
 	}
@@ -227,11 +226,11 @@ func (p *pattern) distance(parts []string) int {
 	}
 	for i, part := range parts {
 		if literal := p.segments[i].literal; literal != "" {
-			d := levenshtein.ComputeDistance(part, literal)
-			if d > len(literal)/2 {
+			steps, near := nearest.Apart(part, literal)
+			if !near {
 				return far
 			}
-			total += d
+			total += steps
 		}
 	}
 	return total

@@ -98,7 +98,7 @@ func meant(name string) string {
 	for i, scope := range Scopes() {
 		known[i] = string(scope)
 	}
-	best := nearest.Of(name, known, len(name)/2+1)
+	best := nearest.Of(name, known)
 	if best == "" {
 		return ""
 	}

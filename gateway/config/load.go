@@ -239,7 +239,7 @@ func (r *reader) meant(key string) string {
 
 // meant suggests the name nearest to a misspelt one, or nothing if none is near.
 func meant(mistyped string, names []string) string {
-	best := nearest.Of(mistyped, names, len(mistyped)/3+2)
+	best := nearest.Of(mistyped, names)
 	if best == "" {
 		return ""
 	}

@@ -172,7 +172,7 @@ func (c *Class) find(t *token) (*field, *Error) {
 		}
 	}
 	names := c.Names()
-	if near := nearest.Of(t.raw, names, nearest.Limit(t.raw)); near != "" {
+	if near := nearest.Of(t.raw, names); near != "" {
 		return nil, t.wrong(fmt.Sprintf("this is no field to filter %s by; did you mean %s?", c.Name, near))
 	}
 	return nil, t.wrong(fmt.Sprintf("this is no field to filter %s by, which are %s", c.Name, strings.Join(names, ", ")))

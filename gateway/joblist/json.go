@@ -353,7 +353,7 @@ func altered(value any) bool {
 
 // meant suggests one of the known names.
 func meant(name string, known []string) string {
-	if near := nearest.Of(name, known, nearest.Limit(name)); near != "" {
+	if near := nearest.Of(name, known); near != "" {
 		return fmt.Sprintf(" Did you mean %q?", near)
 	}
 	return ""

@@ -3,8 +3,8 @@ package nearest
 
 import (
 	"strings"
-
-	"github.com/agnivade/levenshtein"
+	"unicode"
+	"unicode/utf8"
 )
 
 // longest limits the length of names that are compared, to limit the cost.
@@ -13,25 +13,142 @@ const longest = 64
 // shortest is the minimum length of a name that is part of another one.
 const shortest = 4
 
-// Limit returns the limit for [Of] with which only names are suggested that are near
-// enough to be meant.
-func Limit(name string) int { return max(4, len(name)/3+1) }
-
-// Of returns the known name that is nearest to the given one by edit distance,
-// regardless of case; the first of several. If one name contains the other, the rest
-// counts a quarter. It returns "" if all names differ by limit letters or more.
-func Of(name string, known []string, limit int) string {
-	best, distance := "", limit
-	name = strings.ToLower(strings.ToValidUTF8(name[:min(len(name), longest)], ""))
+// Of returns the known name that was probably meant by another one, the first of several;
+// empty if none is near. Case and separators do not count.
+func Of(name string, known []string) string {
+	best, least := "", 0
+	given := read(name)
 	for _, candidate := range known {
-		lower := strings.ToLower(candidate)
-		d := levenshtein.ComputeDistance(name, lower)
-		if min(len(name), len(lower)) >= shortest && (strings.Contains(lower, name) || strings.Contains(name, lower)) {
-			d = (d + 3) / 4
-		}
-		if d < distance {
-			best, distance = candidate, d
+		if d, near := given.apart(read(candidate)); near && (best == "" || d < least) {
+			best, least = candidate, d
 		}
 	}
 	return best
+}
+
+// Apart returns how much a name differs from a known one, and whether it is so near that
+// this one was probably meant. The steps are letters that were mistyped, or words that were
+// left out, added or moved.
+func Apart(name, known string) (steps int, near bool) { return read(name).apart(read(known)) }
+
+// text is a name as it is compared.
+type text struct {
+	letters []rune   // in lower case, without separators
+	words   []string // of which it consists, by separators and by upper case
+}
+
+func read(name string) text {
+	if len(name) > longest {
+		name = name[:longest]
+	}
+	var t text
+	word := ""
+	end := func() {
+		if word != "" {
+			t.words = append(t.words, word)
+			t.letters = append(t.letters, []rune(word)...)
+		}
+		word = ""
+	}
+	before := rune(0)
+	for _, r := range strings.ToValidUTF8(name, "") {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			end()
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			end()
+			word = string(unicode.ToLower(r))
+		default:
+			word += string(unicode.ToLower(r))
+		}
+		before = r
+	}
+	end()
+	return t
+}
+
+func (t text) apart(known text) (steps int, near bool) {
+	consider := func(n int, ok bool) {
+		if ok && (!near || n < steps) {
+			steps, near = n, true
+		}
+	}
+	consider(mistyped(t.letters, known.letters))
+	consider(t.lacks(known))
+	consider(known.lacks(t))
+	consider(part(string(t.letters), string(known.letters)))
+	consider(part(string(known.letters), string(t.letters)))
+	return steps, near
+}
+
+// mistyped compares letters: one in four may be wrong, at least one in all.
+func mistyped(a, b []rune) (steps int, near bool) {
+	d := distance(a, b)
+	shorter := min(len(a), len(b))
+	return d, d < shorter && d <= max(1, shorter/4)
+}
+
+// lacks compares words: those of t are all in known, which may have more.
+func (t text) lacks(known text) (steps int, near bool) {
+	left := append([]string(nil), known.words...)
+	shared, moved := 0, false
+	last := -1
+	for _, word := range t.words {
+		at := -1
+		for i, other := range left {
+			if other != "" && alike(word, other) {
+				at = i
+				break
+			}
+		}
+		if at < 0 {
+			return 0, false
+		}
+		moved = moved || at < last
+		shared += utf8.RuneCountInString(left[at])
+		left[at], last = "", at
+	}
+	steps = len(known.words) - len(t.words)
+	if moved {
+		steps++
+	}
+	return max(1, steps), shared >= shortest || len(t.words) == len(known.words) && len(t.words) > 0
+}
+
+// alike reports whether two words are the same but for a plural, or for a letter of a long one.
+func alike(a, b string) bool {
+	if strings.TrimSuffix(a, "s") == strings.TrimSuffix(b, "s") {
+		return true
+	}
+	return min(len(a), len(b)) > shortest && distance([]rune(a), []rune(b)) <= 1
+}
+
+// part reports whether a name is a part of another one, without regard to words.
+func part(name, known string) (steps int, near bool) {
+	rest := len(known) - len(name)
+	return 1 + rest/4, len(name) >= shortest && strings.Contains(known, name)
+}
+
+// distance is how many letters must be added, removed, replaced or swapped with their
+// neighbour to make one name of the other.
+func distance(a, b []rune) int {
+	older, before, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range before {
+		before[j] = j
+	}
+	for i := range a {
+		row[0] = i + 1
+		for j := range b {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(before[j+1]+1, row[j]+1, before[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], older[j-1]+1)
+			}
+		}
+		older, before, row = before, row, older
+	}
+	return before[len(b)]
 }

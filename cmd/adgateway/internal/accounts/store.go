@@ -133,7 +133,7 @@ func (k Kind) Find(all []*auth.Account, name string) (*auth.Account, error) {
 		}
 		names = append(names, a.Name)
 	}
-	if near := nearest.Of(name, names, len(name)/2+1); near != "" {
+	if near := nearest.Of(name, names); near != "" {
 		return nil, fmt.Errorf("there is no %s '%s'; did you mean '%s'?", k.Name, name, near)
 	}
 	return nil, fmt.Errorf("there is no %s '%s'; 'adgateway %s list' shows all", k.Name, name, k.Name)

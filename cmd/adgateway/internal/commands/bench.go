@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/internal/bench"
+	"adgateway/cmd/adgateway/internal/jobclient"
 	"adgateway/cmd/adgateway/internal/report"
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
@@ -82,6 +83,9 @@ func (f *benchFlags) run(ctx context.Context, stdout io.Writer) error {
 func (f *benchFlags) running(ctx context.Context) (*bench.Report, error) {
 	if f.user == "" || f.tokenFile == "" {
 		return nil, errors.New("--url needs --token-file and --user")
+	}
+	if err := jobclient.CheckAddress(f.url); err != nil {
+		return nil, fmt.Errorf("--url: %w", err)
 	}
 	token, err := os.ReadFile(f.tokenFile)
 	if err != nil {

@@ -93,6 +93,7 @@ func TestMisspeltWordsGetSuggestions(t *testing.T) {
 		{[]string{"service", "instal"}, 2, `did you mean install?`},
 		{[]string{"config", "chek"}, 2, `did you mean check?`},
 		{[]string{"sandbox", "--lisen", "x"}, 2, `unknown flag: --lisen; did you mean --listen?`},
+		{[]string{"token", "create", "a", "--max-resets", "1"}, 2, `unknown flag: --max-resets; did you mean --max-password-resets?`},
 		{[]string{"config", "check"}, 1, `ADGATEWAY_HTTP_LISTN does not set any setting; did you mean ADGATEWAY_HTTP_LISTEN?`},
 		{[]string{"service", "install", "--account", "gw$"}, 1, `DOMAIN\name$`},
 		{[]string{"xyzzyplugh"}, 2, `unknown command "xyzzyplugh" for "adgateway"`},

@@ -211,6 +211,7 @@ func TestJobMistakes(t *testing.T) {
 		{[]string{"submit", file}, codeFailed, "No. (some_code)"},
 		{[]string{"show", "jb_2"}, codeFailed, "No. (some_code)"},
 		{[]string{"show", "jb_2", "--url", "gateway"}, codeFailed, "is no address of a gateway"},
+		{[]string{"show", "jb_2", "--url", "https://gw.corp.example:8443/API/"}, codeFailed, "the address of a gateway is without /api: write https://gw.corp.example:8443"},
 		{[]string{"show", "jb_2", "--token-file", file + ".gone"}, codeFailed, "--token-file"},
 		{[]string{"show", "jb_2", "--token-file", file}, codeFailed, "a token is missing"},
 	} {

@@ -6,7 +6,7 @@ import "adgateway/gateway/nearest"
 // one, or "" if none is near. The prefix is written before the name, such as the
 // dashes of a flag.
 func DidYouMean(misspelt, prefix string, names []string) string {
-	near := nearest.Of(misspelt, names, len(misspelt)/2+1)
+	near := nearest.Of(misspelt, names)
 	if near == "" {
 		return ""
 	}

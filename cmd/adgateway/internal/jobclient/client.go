@@ -99,14 +99,26 @@ type Client struct {
 // NewClient returns a client for the gateway at a URL. Answers have no time limit,
 // because streams have none; connections have.
 func NewClient(address, token string) (*Client, error) {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no address of a gateway: it takes a URL such as https://adgateway.corp.example", address)
+	if err := CheckAddress(address); err != nil {
+		return nil, err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = 2 * time.Minute
 	transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	return &Client{URL: strings.TrimRight(address, "/"), Token: token, HTTP: &http.Client{Transport: transport}}, nil
+}
+
+// CheckAddress returns why a URL is none that a gateway can be called at.
+func CheckAddress(address string) error {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return fmt.Errorf("%q is no address of a gateway: it takes a URL such as https://adgateway.corp.example", address)
+	}
+	base := strings.TrimRight(address, "/")
+	if before := len(base) - len("/api"); before > 0 && strings.EqualFold(base[before:], "/api") {
+		return fmt.Errorf("the address of a gateway is without /api: write %s", base[:before])
+	}
+	return nil
 }
 
 // Refused is the answer of a gateway that does not do what was asked.
