@@ -51,7 +51,83 @@ func virtualAccount(account string) string {
 type accounts struct {
 	process       string // account of this process
 	administrator bool   // whether that has administrator rights
-	service       string // account of the service; empty if not installed
+	service       string // account of the service; empty if not installed, or not known
+	before        string // account that the service has until it gets another one
+	doubt         error  // why the account that the service has cannot be looked up
+}
+
+// lookups are the questions about accounts that Windows answers.
+type lookups struct {
+	process func() (sid string, administrator bool, err error)
+	service func(name string) (Service, error)
+	account func(name string) (sid string, err error)
+}
+
+// accounts returns the accounts that may use the files. That the service's account cannot
+// be looked up, because it is gone or no domain controller answers, keeps no administrator
+// from reading files.
+func (l lookups) accounts(f Files) (a accounts, err error) {
+	if a.process, a.administrator, err = l.process(); err != nil {
+		return accounts{}, err
+	}
+	found, err := l.service(f.Service)
+	switch {
+	case err != nil && a.administrator:
+		return accounts{}, err
+	case err != nil:
+		return a, nil // any other account is the service's own or not related to it
+	}
+	sid := found.AccountID
+	if found.Installed && sid == "" {
+		if sid, err = l.account(found.Account); err != nil && a.administrator {
+			a.doubt = fmt.Errorf("the service's account %s cannot be looked up: %w", found.Account, err)
+		}
+	}
+	if f.Account == "" {
+		a.service = sid
+		return a, nil
+	}
+	a.before = sid
+	if a.service, err = l.account(f.Account); err != nil && a.administrator {
+		return accounts{}, fmt.Errorf("the account %s cannot be looked up: %w", f.Account, err)
+	}
+	return a, nil
+}
+
+// unknown returns the one account with rights that has no name, while the service's account
+// cannot be looked up: it may be that one. Of several one must be somebody else's, so that
+// none is trusted.
+func (a accounts) unknown(owner string, grants []grant, name func(sid string) string) string {
+	if a.doubt == nil {
+		return ""
+	}
+	found := ""
+	for _, g := range append([]grant{{sid: owner, mask: toWrite}}, grants...) {
+		const ofDomain = "S-1-5-21-"
+		switch {
+		case g.sid == found, g.mask&(toRead|toWrite) == 0, a.trusts(g.sid):
+		case !strings.HasPrefix(g.sid, ofDomain) || name(g.sid) != nameless(g.sid):
+		case found != "":
+			return ""
+		default:
+			found = g.sid
+		}
+	}
+	return found
+}
+
+// nameless is what stands for the name of an account that has none, as icacls takes it.
+func nameless(sid string) string { return "*" + sid }
+
+// kept returns the accounts that get access to a file or folder with these rights while the
+// service's account cannot be looked up: an account without a name keeps its own. It is an
+// error if there is none, because the service would be locked out.
+func (a accounts) kept(owner string, grants []grant, name func(sid string) string) ([]string, error) {
+	unknown := a.unknown(owner, grants, name)
+	if unknown == "" {
+		return nil, a.doubt
+	}
+	return append(a.given(), unknown), nil
 }
 
 // given returns the accounts that get access to a file. An administrator gets it
@@ -70,7 +146,7 @@ func (a accounts) given() []string {
 }
 
 func (a accounts) trusts(sid string) bool {
-	return sid == a.process || slices.Contains(a.given(), sid)
+	return sid == a.process || sid == a.before && sid != "" || slices.Contains(a.given(), sid)
 }
 
 // accessList returns an access list in SDDL that grants full access to these accounts
@@ -115,7 +191,10 @@ const (
 
 // exposedFolder returns an error if untrusted accounts may replace files in a folder.
 func (a accounts) exposedFolder(path, owner string, grants []grant, name func(sid string) string) error {
-	trusts := func(sid string) bool { return sid == sidTrustedInstaller || a.trusts(sid) }
+	unknown := a.unknown(owner, grants, name)
+	trusts := func(sid string) bool {
+		return sid == sidTrustedInstaller || sid == unknown && sid != "" || a.trusts(sid)
+	}
 	if !trusts(owner) {
 		return fmt.Errorf(`%s belongs to %s, who can replace what is in it: move the program to a folder below "Program Files", or give the folder to the administrators: 'icacls "%s" /setowner "*%s"'`,
 			path, name(owner), path, sidAdministrators)
@@ -135,16 +214,18 @@ func (a accounts) exposedFolder(path, owner string, grants []grant, name func(si
 
 // exposed returns which untrusted accounts may read a file, or "". If they may write
 // it, or grant themselves the right to, as an owner always can, that is an error.
-// name returns the display name of an account.
+// name returns the display name of an account. While the service's account cannot be
+// looked up, an account without a name counts as a reader.
 func (a accounts) exposed(path, owner string, grants []grant, name func(sid string) string) (readers string, err error) {
-	if !a.trusts(owner) {
+	unknown := a.unknown(owner, grants, name)
+	if owner != unknown && !a.trusts(owner) {
 		return "", fmt.Errorf(`the file belongs to %s, who can grant themselves any access; check its content, then give it to the administrators: 'icacls "%s" /setowner "*%s"'`,
 			name(owner), path, sidAdministrators)
 	}
 	var reading, writing []string
 	for _, g := range grants {
 		switch {
-		case g.sid == sidOwnerRights, a.trusts(g.sid):
+		case g.sid == sidOwnerRights, g.sid == unknown, a.trusts(g.sid):
 		case g.mask&toWrite != 0:
 			writing = append(writing, name(g.sid))
 		case g.mask&toRead != 0:
@@ -154,6 +235,9 @@ func (a accounts) exposed(path, owner string, grants []grant, name func(sid stri
 	if len(writing) > 0 {
 		return "", fmt.Errorf(`%s may change the file; check its content, then revoke that right: 'icacls "%s" /inheritance:d', then 'icacls "%s" /remove:g "%s"'`,
 			strings.Join(writing, ", "), path, path, strings.Join(writing, `" "`))
+	}
+	if unknown != "" {
+		reading = append(reading, fmt.Sprintf("an unknown account (%s), perhaps the service's", unknown))
 	}
 	return strings.Join(reading, ", "), nil
 }

@@ -1,7 +1,10 @@
 package host
 
 import (
+	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,13 +24,13 @@ func TestWhoGetsAFile(t *testing.T) {
 		accounts accounts
 		want     []string
 	}{
-		"an administrator, with a service":    {accounts{anna, true, service}, []string{sidSystem, sidAdministrators, service}},
-		"an administrator, without one":       {accounts{anna, true, ""}, []string{sidSystem, sidAdministrators}},
-		"a user":                              {accounts{anna, false, ""}, []string{sidSystem, anna, sidAdministrators}},
-		"the service itself":                  {accounts{service, false, service}, []string{sidSystem, sidAdministrators, service}},
-		"the service as LocalSystem":          {accounts{sidSystem, true, sidSystem}, []string{sidSystem, sidAdministrators}},
-		"the service, made an administrator":  {accounts{service, true, service}, []string{sidSystem, sidAdministrators, service}},
-		"a user where another is the service": {accounts{anna, false, service}, []string{sidSystem, anna, sidAdministrators, service}},
+		"an administrator, with a service":    {accounts{process: anna, administrator: true, service: service}, []string{sidSystem, sidAdministrators, service}},
+		"an administrator, without one":       {accounts{process: anna, administrator: true, service: ""}, []string{sidSystem, sidAdministrators}},
+		"a user":                              {accounts{process: anna, administrator: false, service: ""}, []string{sidSystem, anna, sidAdministrators}},
+		"the service itself":                  {accounts{process: service, administrator: false, service: service}, []string{sidSystem, sidAdministrators, service}},
+		"the service as LocalSystem":          {accounts{process: sidSystem, administrator: true, service: sidSystem}, []string{sidSystem, sidAdministrators}},
+		"the service, made an administrator":  {accounts{process: service, administrator: true, service: service}, []string{sidSystem, sidAdministrators, service}},
+		"a user where another is the service": {accounts{process: anna, administrator: false, service: service}, []string{sidSystem, anna, sidAdministrators, service}},
 	} {
 		assert.ElementsMatch(t, c.want, c.accounts.given(), name)
 	}
@@ -38,9 +41,9 @@ func TestWhoGetsAFile(t *testing.T) {
 func TestAFileIsTakenFromEverybodyWhoMayMakeIt(t *testing.T) {
 	const full = 0x1f01ff // FILE_ALL_ACCESS
 	all := map[string]accounts{
-		"anna as administrator": {anna, true, service},
-		"bert as administrator": {bert, true, service},
-		"the service":           {service, false, service},
+		"anna as administrator": {process: anna, administrator: true, service: service},
+		"bert as administrator": {process: bert, administrator: true, service: service},
+		"the service":           {process: service, administrator: false, service: service},
 	}
 	for writer, by := range all {
 		owner := by.process
@@ -60,7 +63,7 @@ func TestAFileIsTakenFromEverybodyWhoMayMakeIt(t *testing.T) {
 }
 
 func TestWhoElseMayUseAFile(t *testing.T) {
-	a := accounts{service, false, service}
+	a := accounts{process: service, administrator: false, service: service}
 	for name, c := range map[string]struct {
 		owner   string
 		grants  []grant
@@ -92,7 +95,7 @@ func TestBuiltInAccountsAreWrittenInLowerCase(t *testing.T) {
 }
 
 func TestWhoMayReplaceWhatIsInAFolder(t *testing.T) {
-	a := accounts{service, false, service}
+	a := accounts{process: service, administrator: false, service: service}
 	const modify, readAndRun = 0x1301bf, 0x1200a9
 	for name, c := range map[string]struct {
 		owner  string
@@ -121,4 +124,122 @@ func TestVirtualAccountsHaveTheSIDOfTheirName(t *testing.T) {
 	for _, account := range []string{"", `NT SERVICE\`, `CORP\gw$`, "LocalSystem"} {
 		assert.Empty(t, virtualAccount(account), account)
 	}
+}
+
+// windowsErrors are those of a look-up of an account: it is gone, no domain controller
+// answers, the trust is broken.
+var windowsErrors = map[string]syscall.Errno{
+	"ERROR_NONE_MAPPED": 1332, "RPC_S_SERVER_UNAVAILABLE": 1722, "ERROR_TRUSTED_RELATIONSHIP_FAILURE": 1789,
+}
+
+// lookedUp are the answers of a Windows where an account cannot be looked up.
+func lookedUp(process string, administrator bool, fault error) lookups {
+	return lookups{
+		process: func() (string, bool, error) { return process, administrator, nil },
+		service: func(string) (Service, error) { return Service{Installed: true, Account: `CORP\gone$`}, nil },
+		account: func(name string) (string, error) {
+			switch name {
+			case "LocalSystem":
+				return sidSystem, nil
+			case `CORP\new$`:
+				return bert, nil
+			}
+			return "", fault
+		},
+	}
+}
+
+// gone is the SID of the service's account, of which Windows knows no name.
+const gone = "S-1-5-21-1-2-3-1900"
+
+// named returns names of all accounts but some.
+func named(without ...string) func(sid string) string {
+	return func(sid string) string {
+		for _, one := range without {
+			if sid == one {
+				return nameless(sid)
+			}
+		}
+		return "<" + sid + ">"
+	}
+}
+
+// TestAnAdministratorReadsFilesOfAServiceWhoseAccountIsGone: files that are SYSTEM's, the
+// administrators', the own account's and one unknown account's are read, and the unknown
+// one is named. Others are trusted no more than otherwise.
+func TestAnAdministratorReadsFilesOfAServiceWhoseAccountIsGone(t *testing.T) {
+	const other = "S-1-5-21-1-2-3-1901" // has no name either
+	for name, fault := range windowsErrors {
+		a, err := lookedUp(anna, true, fault).accounts(Files{Service: "adgateway"})
+		require.NoError(t, err, name)
+		require.ErrorIs(t, a.doubt, fault, name)
+		assert.ErrorContains(t, a.doubt, `the service's account CORP\gone$ cannot be looked up`, name)
+
+		for file, c := range map[string]struct {
+			owner, readers, fault string
+			grants                []grant
+		}{
+			"as installed":       {sidAdministrators, "an unknown account (" + gone + "), perhaps the service's", "", []grant{{sidSystem, genericAll}, {sidAdministrators, genericAll}, {gone, genericAll}}},
+			"the service's":      {gone, "an unknown account (" + gone + "), perhaps the service's", "", []grant{{gone, genericAll}}},
+			"without it":         {anna, "", "", []grant{{sidAdministrators, genericAll}}},
+			"also a reader's":    {sidAdministrators, "<" + bert + ">, an unknown account (" + gone + "), perhaps the service's", "", []grant{{bert, genericRead}, {gone, genericAll}}},
+			"somebody's":         {bert, "", "belongs to <" + bert + ">", nil},
+			"also a writer's":    {sidAdministrators, "", "<" + bert + "> may change", []grant{{bert, genericWrite}, {gone, genericAll}}},
+			"of two unknown":     {sidAdministrators, "", "*" + gone + ", *" + other + " may change", []grant{{gone, genericAll}, {other, genericAll}}},
+			"an unknown group's": {sidAdministrators, "", "may change", []grant{{"S-1-5-32-999", genericAll}}},
+		} {
+			about := name + ", " + file
+			readers, err := a.exposed("f", c.owner, c.grants, named(gone, other, "S-1-5-32-999"))
+			if c.fault == "" {
+				require.NoError(t, err, about)
+			} else {
+				require.ErrorContains(t, err, c.fault, about)
+			}
+			assert.Equal(t, c.readers, readers, about)
+		}
+		assert.NoError(t, a.exposedFolder("d", sidAdministrators, []grant{{gone, genericAll}}, named(gone)), name)
+		assert.Error(t, a.exposedFolder("d", sidAdministrators, []grant{{bert, genericAll}}, named(gone)), name)
+
+		sids, err := a.kept(sidAdministrators, []grant{{gone, genericAll}}, named(gone))
+		require.NoError(t, err, name)
+		assert.ElementsMatch(t, []string{sidSystem, sidAdministrators, gone}, sids, "the service is not locked out")
+		_, err = a.kept(sidAdministrators, []grant{{bert, genericRead}}, named(gone))
+		assert.ErrorIs(t, err, fault, name)
+	}
+}
+
+// TestOnlyAnAdministratorTrustsAnUnknownAccount: the service itself, and users, judge as
+// if there were no service.
+func TestOnlyAnAdministratorTrustsAnUnknownAccount(t *testing.T) {
+	a, err := lookedUp(anna, false, errors.New("no answer")).accounts(Files{Service: "adgateway"})
+	require.NoError(t, err)
+	require.NoError(t, a.doubt)
+	_, err = a.exposed("f", sidAdministrators, []grant{{gone, genericAll}}, named(gone))
+	assert.ErrorContains(t, err, "may change the file")
+}
+
+// TestAServiceGetsAnotherAccount: the account that it is about to get counts, and the one
+// that it has may be gone.
+func TestAServiceGetsAnotherAccount(t *testing.T) {
+	fault := windowsErrors["ERROR_NONE_MAPPED"]
+	for account, sid := range map[string]string{"LocalSystem": sidSystem, `CORP\new$`: bert} {
+		a, err := lookedUp(anna, true, fault).accounts(Files{Service: "adgateway", Account: account})
+		require.NoError(t, err, account)
+		assert.Equal(t, sid, a.service, account)
+		assert.NoError(t, a.exposedFolder("d", sidTrustedInstaller, []grant{{sid, genericAll}}, named(gone)), account)
+		_, err = a.exposed("f", sidAdministrators, []grant{{gone, genericAll}, {sid, genericAll}}, named(gone))
+		assert.NoError(t, err, account)
+	}
+	_, err := lookedUp(anna, true, fault).accounts(Files{Service: "adgateway", Account: `CORP\mistyped$`})
+	assert.EqualError(t, err, fmt.Sprintf(`the account CORP\mistyped$ cannot be looked up: %v`, fault))
+
+	l := lookedUp(anna, true, fault)
+	l.service = func(string) (Service, error) {
+		return Service{Installed: true, Account: `CORP\old$`, AccountID: gone}, nil
+	}
+	a, err := l.accounts(Files{Service: "adgateway", Account: `CORP\new$`})
+	require.NoError(t, err)
+	_, err = a.exposed("f", gone, []grant{{gone, genericAll}}, named())
+	assert.NoError(t, err, "files of the account that it has until then")
+	assert.NotContains(t, a.given(), gone, "new files are the new account's")
 }

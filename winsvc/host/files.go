@@ -10,6 +10,7 @@ import (
 // Files protects files with credentials from other accounts of this computer.
 type Files struct {
 	Service string // name of the Windows service whose account may use them as well
+	Account string // account that the service is about to get; empty: it keeps the one it has
 }
 
 // RestrictFolder creates the folder if it does not exist, and restricts access to it

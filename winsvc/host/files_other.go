@@ -15,6 +15,9 @@ func (Files) restrictFolder(path string) error { return os.Chmod(path, 0o700) }
 // stranger returns "": only its owner can restrict a folder here.
 func (Files) stranger(string) (string, error) { return "", nil }
 
+// Doubt returns nil: accounts have no service here.
+func (Files) Doubt() error { return nil }
+
 // ExposedFolder returns an error if others than its owner may replace files in a
 // folder.
 func (Files) ExposedFolder(path string) error {

@@ -25,7 +25,17 @@ func (f Files) allow(path, inherit string) error {
 	if err != nil {
 		return err
 	}
-	descriptor, err := windows.SecurityDescriptorFromString(accessList(a.given(), inherit))
+	sids := a.given()
+	if a.service == "" && a.doubt != nil {
+		_, owner, grants, err := f.grants(path)
+		if err == nil {
+			sids, err = a.kept(owner, grants, nameOf)
+		}
+		if err != nil {
+			return fmt.Errorf("access to %s cannot be restricted: %w", path, err)
+		}
+	}
+	descriptor, err := windows.SecurityDescriptorFromString(accessList(sids, inherit))
 	if err != nil {
 		return fmt.Errorf("the access rights of %s cannot be built: %w", path, err)
 	}
@@ -132,39 +142,34 @@ func security(path string) (descriptor *windows.SECURITY_DESCRIPTOR, owner strin
 	return descriptor, sid.String(), nil
 }
 
-func (f Files) accounts() (accounts, error) {
-	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+// Doubt returns why the account of the service cannot be looked up, or nil. Meanwhile an
+// account without a name may be the service's.
+func (f Files) Doubt() error {
+	a, err := f.accounts()
 	if err != nil {
-		return accounts{}, fmt.Errorf("the account of this process cannot be found: %w", err)
+		return nil // what reads the files says so
 	}
-	a := accounts{process: user.User.Sid.String()}
-	administrators, err := windows.StringToSid(sidAdministrators)
-	if err == nil {
-		a.administrator, err = windows.Token(0).IsMember(administrators) // 0 means the current thread
-	}
-	if err != nil {
-		return accounts{}, fmt.Errorf("the groups of this process cannot be found: %w", err)
-	}
-	// Without the service's account an administrator would lock the service out. Any
-	// other account is the service's own or not related to it.
-	if a.service, err = serviceAccount(f.Service); err != nil && a.administrator {
-		return accounts{}, err
-	}
-	return a, nil
+	return a.doubt
 }
 
-// serviceAccount returns the SID of a service's account, or "" if the service is not
-// installed.
-func serviceAccount(name string) (string, error) {
-	service, err := ReadService(name)
-	if err != nil || !service.Installed || service.AccountID != "" {
-		return service.AccountID, err
-	}
-	sid, err := sidOf(service.Account)
+func (f Files) accounts() (accounts, error) {
+	return lookups{process: thisProcess, service: ReadService, account: sidOf}.accounts(f)
+}
+
+// thisProcess returns the account of this process.
+func thisProcess() (sid string, administrator bool, err error) {
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
-		return "", fmt.Errorf("the service's account %s cannot be looked up: %w", service.Account, err)
+		return "", false, fmt.Errorf("the account of this process cannot be found: %w", err)
 	}
-	return sid, nil
+	administrators, err := windows.StringToSid(sidAdministrators)
+	if err == nil {
+		administrator, err = windows.Token(0).IsMember(administrators) // 0 means the current thread
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("the groups of this process cannot be found: %w", err)
+	}
+	return user.User.Sid.String(), administrator, nil
 }
 
 // sidOf returns the SID of a service's account.
@@ -186,12 +191,12 @@ func sidOf(account string) (string, error) {
 func nameOf(text string) string {
 	sid, err := windows.StringToSid(text)
 	if err != nil {
-		return "*" + text
+		return nameless(text)
 	}
 	name, domain, _, err := sid.LookupAccount("")
 	switch {
 	case err != nil:
-		return "*" + text
+		return nameless(text)
 	case domain == "":
 		return name
 	}

@@ -49,9 +49,9 @@ func (p *program) serviceCommand() *cobra.Command {
 }
 
 // checkNode returns the mistakes in the settings file of a node to be.
-func checkNode(file string) error {
+func checkNode(file, account string) error {
 	f := newFlags()
-	f.Fallback = file
+	f.Fallback, f.Account = file, account
 	_, err := readNode(&f)
 	return err
 }

@@ -60,10 +60,10 @@ func TestTheFolderOfTheStreamsIsForTheNodeAlone(t *testing.T) {
 
 func TestANodeIsNotInstalledWithBrokenSettings(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, checkNode(nodeFile(t, dir, "")))
-	assert.ErrorContains(t, checkNode(nodeFile(t, dir, "  peers: [n2:6222]\n")), "a cluster has 3 or 5 nodes")
+	require.NoError(t, checkNode(nodeFile(t, dir, ""), ""))
+	assert.ErrorContains(t, checkNode(nodeFile(t, dir, "  peers: [n2:6222]\n"), ""), "a cluster has 3 or 5 nodes")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "adgateway.yaml"), nil, 0o600))
-	assert.ErrorIs(t, checkNode(filepath.Join(dir, "adgateway.yaml")), errNoNode, "a gateway's alone")
+	assert.ErrorIs(t, checkNode(filepath.Join(dir, "adgateway.yaml"), ""), errNoNode, "a gateway's alone")
 }
 
 // The event log has one entry for each change of the node's health.

@@ -18,8 +18,8 @@ import (
 func serviceCommand() *cobra.Command {
 	commands := control.Commands(control.Options{
 		Service: winsvc.Gateway,
-		Check: func(file string) error {
-			_, _, _, err := (&settings.Flags{Fallback: file}).Read()
+		Check: func(file, account string) error {
+			_, _, _, err := (&settings.Flags{Fallback: file, Account: account}).Read()
 			return err
 		},
 		Init: "adgateway config init", Ending: "running requests are finished first", Data: "credentials, audit log and logs",

@@ -27,8 +27,9 @@ import (
 type Options struct {
 	Service winsvc.Service
 
-	// Check returns the mistakes in a settings file.
-	Check func(file string) error
+	// Check returns the mistakes in a settings file of a service that is about to get an
+	// account; an empty one keeps what it has.
+	Check func(file, account string) error
 	// Installed is called after an installation with the settings file; it prints what it
 	// does. It may be nil.
 	Installed func(out io.Writer, file string) error
@@ -38,8 +39,11 @@ type Options struct {
 	Data   string // what the data folder holds besides settings
 }
 
-// Files protects the files of the service.
-func (o Options) files() host.Files { return host.Files{Service: o.Service.Name} }
+// files protects the files of the service, with the account that it is about to get; an
+// empty one keeps what it has.
+func (o Options) files(account string) host.Files {
+	return host.Files{Service: o.Service.Name, Account: account}
+}
 
 // folder is the data folder.
 func (o Options) folder() string { return settings.Folder(o.Service) }
@@ -89,9 +93,12 @@ func (o Options) installCommand() *cobra.Command {
 		Example: "  " + o.Service.Name + " service install --account 'CORP\\adgateway$'",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, kind, err := o.Service.ParseAccount(r.Account)
+			account, kind, err := o.Service.ParseAccount(r.Account)
 			if err != nil {
 				return err
+			}
+			if r.Account == "" {
+				account = "" // an update keeps it
 			}
 			m, err := winsvc.NewManager(o.Service)
 			if err != nil {
@@ -112,10 +119,10 @@ func (o Options) installCommand() *cobra.Command {
 			if file, err = filepath.Abs(file); err != nil {
 				return err
 			}
-			if err := settings.CheckProgram(o.files()); err != nil {
+			if err := settings.CheckProgram(o.files(account)); err != nil {
 				return err
 			}
-			if err := o.checkSettings(file); err != nil {
+			if err := o.checkSettings(file, account); err != nil {
 				return err
 			}
 			r.Arguments = []string{"service", "run", "--config", file}
@@ -124,7 +131,7 @@ func (o Options) installCommand() *cobra.Command {
 					return err
 				}
 			}
-			if r.Kept, err = kept(o.keptFile(), o.files()); err != nil {
+			if r.Kept, err = kept(o.keptFile(), o.files(account)); err != nil {
 				return err
 			}
 			done, err := m.Install(r)
@@ -170,11 +177,11 @@ func (o Options) afterwards(out io.Writer, file string) error {
 
 // checkSettings reports mistakes in the settings file of a service to be. A missing file
 // is none: it may be created later.
-func (o Options) checkSettings(file string) error {
+func (o Options) checkSettings(file, account string) error {
 	if _, err := os.Stat(file); err != nil {
 		return nil
 	}
-	if err := o.Check(file); err != nil {
+	if err := o.Check(file, account); err != nil {
 		return fmt.Errorf("the service would not start with %s, and nothing was changed; correct it and check it with '%s': %w", file, o.Service.Check, err)
 	}
 	return nil
@@ -197,7 +204,7 @@ func (o Options) restrictData(out io.Writer, dir string) error {
 		fmt.Fprintf(out, "make sure that the service's account can write in %s, and that nobody else can read there\n", dir)
 		return nil
 	}
-	if err := o.files().RestrictFolder(dir); err != nil {
+	if err := o.files("").RestrictFolder(dir); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%s is restricted to the service's account and the administrators\n", dir)

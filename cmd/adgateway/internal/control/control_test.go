@@ -15,8 +15,8 @@ import (
 )
 
 // gateway are the options of the gateway's service.
-var gateway = Options{Service: winsvc.Gateway, Check: func(file string) error {
-	_, _, _, err := (&settings.Flags{Fallback: file}).Read()
+var gateway = Options{Service: winsvc.Gateway, Check: func(file, account string) error {
+	_, _, _, err := (&settings.Flags{Fallback: file, Account: account}).Read()
 	return err
 }}
 
@@ -73,11 +73,11 @@ func TestUpgradeKeepsTheSettingsFile(t *testing.T) {
 
 func TestAServiceIsNotInstalledWithBrokenSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "adgateway.yaml")
-	require.NoError(t, gateway.checkSettings(file), "they may be created later")
+	require.NoError(t, gateway.checkSettings(file, ""), "they may be created later")
 	require.NoError(t, os.WriteFile(file, []byte("http:\n  listen: 127.0.0.1:8080\n"), 0o600))
-	require.NoError(t, gateway.checkSettings(file))
+	require.NoError(t, gateway.checkSettings(file, ""))
 	require.NoError(t, os.WriteFile(file, []byte("http:\n  lisen: 127.0.0.1:8080\n"), 0o600))
-	err := gateway.checkSettings(file)
+	err := gateway.checkSettings(file, "")
 	assert.ErrorContains(t, err, "nothing was changed")
 	assert.ErrorContains(t, err, "lisen")
 }

@@ -81,7 +81,7 @@ func (o Options) keepCommand() *cobra.Command {
 
 func (o Options) restoreCommand() *cobra.Command {
 	return o.installerCommand("restore", "Undo what a failed installation did to the service", func(c *cobra.Command, m *winsvc.Manager) error {
-		before, err := kept(o.keptFile(), o.files())
+		before, err := kept(o.keptFile(), o.files(""))
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (o Options) restoreCommand() *cobra.Command {
 
 func (o Options) resumeCommand() *cobra.Command {
 	return o.installerCommand("resume", "Start the service if it ran before the installation", func(c *cobra.Command, m *winsvc.Manager) error {
-		before, err := kept(o.keptFile(), o.files())
+		before, err := kept(o.keptFile(), o.files(""))
 		if err != nil {
 			return err
 		}

@@ -68,6 +68,8 @@ func systemChecks() []Check {
 					"Use a group managed service account: 'adgateway service install --account DOMAIN\\name$'."},
 				{"local", Warning, "The service runs as {service}, which the domain does not know.",
 					"Use a group managed service account: 'adgateway service install --account DOMAIN\\name$'."},
+				{"lookup", Warning, "The account of the service, {service}, cannot be looked up: it is gone or was renamed, or no domain controller answers. Files whose rights go to an account without a name cannot be judged.",
+					"Try 'Test-ComputerSecureChannel'. If the account is gone: 'adgateway service install --account DOMAIN\\name$'."},
 			},
 			probe: probeAccount,
 		},
@@ -169,6 +171,9 @@ func probeAccount(_ context.Context, x *exam) verdict {
 	v.found += "; the service: " + service.Account
 	if _, kind, err := winsvc.Gateway.ParseAccount(service.Account); err == nil {
 		v.found += " (" + string(kind) + ")"
+	}
+	if service.AccountID == "" {
+		v.hit("lookup", "service", service.Account)
 	}
 	domain, _, _ := strings.Cut(strings.ToUpper(service.Account), `\`)
 	switch {

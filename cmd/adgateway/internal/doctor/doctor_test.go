@@ -66,7 +66,7 @@ func healthy() *computer {
 		settings: config.Default(),
 		system:   host.System{Windows: true, Name: "Windows Server 2022 Standard", Build: 20348, Server: true, Domain: "CORP"},
 		account:  host.Account{Name: `CORP\svc-adgateway$`},
-		service:  host.Service{Installed: true, Running: true, Account: `CORP\svc-adgateway$`, Start: "automatic, delayed", Program: `C:\adgateway.exe`, Restarts: 3, OnErrors: true},
+		service:  host.Service{Installed: true, Running: true, Account: `CORP\svc-adgateway$`, AccountID: "S-1-5-21-1-2-3-1104", Start: "automatic, delayed", Program: `C:\adgateway.exe`, Restarts: 3, OnErrors: true},
 		survey:   doctor.Survey{Version: "5.1.20348.1", Edition: "Desktop", LanguageMode: "FullLanguage", Modules: []string{"ActiveDirectory 1.0.1.0", "DnsServer 2.0.0.0"}},
 		session:  map[ps.Lane]error{},
 		took:     2 * time.Second,
@@ -174,6 +174,7 @@ var broken = []struct {
 	{"LocalSystem", func(c *computer) {
 		c.account, c.service.Account, c.service.AccountID = host.Account{Name: `NT AUTHORITY\SYSTEM`, ID: "S-1-5-18"}, "LocalSystem", "S-1-5-18"
 	}, "account/system", `--account DOMAIN\name$`, 1},
+	{"account gone", func(c *computer) { c.service.AccountID = "" }, "account/lookup", "service install --account", 1},
 	{"local user", func(c *computer) { c.account.Name, c.service.Account = `.\svc`, `.\svc` }, "account/local", `--account DOMAIN\name$`, 1},
 	{"stopped since", func(c *computer) { c.selfErr = selfview.ErrNotRunning }, "as-service/not-running", "adgateway service start", 1},
 	{"silent", func(c *computer) { c.selfErr = selfview.ErrNoAnswer }, "as-service/silent", "log", 1},

@@ -51,6 +51,7 @@ type Flags struct {
 	LogBeside bool                         // default log.file likewise
 	Amend     func(*config.Settings) error // changes the loaded settings; may be nil
 	Service   string                       // whose account may write the file; empty: the gateway
+	Account   string                       // that this service is about to get; empty: it keeps the one it has
 
 	flags     *pflag.FlagSet
 	spellings []Spelling
@@ -81,14 +82,19 @@ func (f *Flags) source() func() (config.Sources, error) {
 			given = append(given, config.Spelling{Flag: "--" + s.Flag, Key: s.Key, Value: flag.Value.String()})
 		}
 	}
-	required := f.File != ""
+	required, warned := f.File != "", false
 	return func() (config.Sources, error) {
 		src := config.Sources{Name: f.Path(), Environment: os.Environ(), Spelled: given, Flags: f.Set, Amend: f.complete}
 		if src.Name == "" {
 			return src, nil
 		}
-		if _, exposed := (host.Files{Service: cmp.Or(f.Service, winsvc.Gateway.Name)}).Exposed(src.Name); exposed != nil && !errors.Is(exposed, fs.ErrNotExist) {
+		files := host.Files{Service: cmp.Or(f.Service, winsvc.Gateway.Name), Account: f.Account}
+		if _, exposed := files.Exposed(src.Name); exposed != nil && !errors.Is(exposed, fs.ErrNotExist) {
 			return src, fmt.Errorf("the settings in %s are not trusted, because they decide what runs and who is let in: %w", src.Name, exposed)
+		}
+		if doubt := files.Doubt(); doubt != nil && f.Account == "" && !warned {
+			warned = true
+			fmt.Fprintf(os.Stderr, "warning: %v; if it is gone, '%s service install --account ACCOUNT' sets another one\n", doubt, files.Service)
 		}
 		text, err := os.ReadFile(src.Name)
 		switch {
