@@ -26,7 +26,7 @@ $GatewayGuards = [ordered]@{
         why  = 'its members may use this gateway'
     }
     limit      = @{
-        what = 'the groups that limits of tokens, users and roles name, except for callers with such limits'
+        what = 'the groups themselves that limits of tokens, users and roles name, except for callers with such limits'
         why  = 'limits of credentials name it'
     }
     place      = @{

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,10 +31,10 @@ type Options struct {
 	Recheck time.Duration // between two questions whether a person may still log on; zero: 5 min
 	Tries   int           // wrong passwords of an account that are passed on to the domain; zero: 3
 
-	// Policy returns the account's name, at how many wrong passwords the domain locks it
-	// out, and for how long each counts. Nil, or an error: the defaults; with an error the
-	// account may be empty.
-	Policy func(ctx context.Context, name string, client netip.Addr) (account string, threshold int, window time.Duration, err error)
+	// Policy returns what the domain knows of the account whose password is tried under a
+	// name. An error means that it could not be asked: no password is tried then. Nil: nothing
+	// is known of any account.
+	Policy func(ctx context.Context, name string) (Policy, error)
 	// Record records what became of signing in: who, from where, why. Nil: nothing is recorded.
 	Record func(Event)
 	Now    func() time.Time // nil: time.Now
@@ -76,6 +75,8 @@ type Gate struct {
 	since time.Time    // when the gate was made
 
 	addresses *addresses
+	lookups   *lookups
+	turns     turns
 	asking    asking
 
 	mu    sync.Mutex
@@ -108,7 +109,7 @@ func NewGate(o Options) *Gate {
 		o.Problem = func(error) {}
 	}
 	g := &Gate{
-		o: o, own: inMemory(o.Now), since: o.Now(), addresses: newAddresses(o.Now),
+		o: o, own: inMemory(o.Now), since: o.Now(), addresses: newAddresses(o.Now), lookups: newLookups(o), turns: newTurns(),
 		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
 	}
 	g.asking <- time.Time{}
@@ -155,56 +156,93 @@ func (g *Gate) FormValid(cookie, token string) bool {
 }
 
 // Password signs a person in and returns the id of the new session. It wipes the
-// password. The error is ErrRefused, ErrTooMany, ErrMustChange, ErrExpired, [ErrStore], or
-// why the directory could not answer.
+// password. The error is ErrRefused, ErrTooMany, ErrMustChange, ErrExpired, [ErrStore],
+// [ErrUnread], [ErrBusy], or why the directory could not answer.
 func (g *Gate) Password(ctx context.Context, name string, password []byte, client netip.Addr) (string, error) {
 	defer clear(password)
 	if g.o.Directory == nil {
 		return "", ErrUnsupported
 	}
-	account, domain, err := account(name, g.o.Domains)
+	a := &attempt{gate: g, client: client}
+	var err error
+	a.name, a.domain, err = account(name, g.o.Domains)
 	if err != nil || len(password) == 0 {
 		g.o.Record(Event{What: "refused", Client: client, Reason: "the name or the password has no valid form"})
 		return "", ErrRefused
 	}
-	refused := func(reason string, err error) (string, error) {
-		g.o.Record(Event{What: "refused", Name: account, Kind: KindPerson, Client: client, Reason: reason})
-		return "", err
-	}
-	if g.addresses.full(client) { // before anything is asked
-		return refused("too many tries from this address; the directory was not asked", ErrTooMany)
-	}
 	if err := g.lost(); err != nil {
-		return refused(err.Error(), err)
+		return "", a.refused(err.Error(), err)
 	}
-	key, _, _ := strings.Cut(account, "@") // unless it is known better
-	most, window := g.o.Tries, StandardWindow
-	if g.o.Policy != nil {
-		known, threshold, counts, err := g.o.Policy(ctx, account, client)
-		key = cmp.Or(known, key)
-		if err == nil {
-			most, window = allowed(g.o.Tries, threshold), max(counts, StandardWindow)
-		}
+	if !g.addresses.take(client, 1) { // before anything is asked
+		return "", a.refused("too many tries from this address; the directory was not asked", ErrTooMany)
 	}
-	t := &try{gate: g, account: fold(key), at: g.o.Now()}
-	switch err := t.take(ctx, client, most, window); {
+	end, err := g.turns.take(ctx)
+	if err != nil {
+		g.addresses.giveBack(client, 1)
+		return "", a.refused(err.Error(), err)
+	}
+	defer end()
+	return a.make(ctx, password)
+}
+
+// attempt is one to sign in with a password, which is counted for its address.
+type attempt struct {
+	gate         *Gate
+	client       netip.Addr
+	name, domain string // as typed, which may be a password in the wrong box
+	policy       Policy // of the account; empty: not known
+}
+
+// refused records why the attempt is refused, and returns err. The record has the name of an
+// account that there is, but not what was typed.
+func (a *attempt) refused(reason string, err error) error {
+	a.gate.o.Record(Event{What: "refused", Name: a.policy.Account, Kind: KindPerson, Client: a.client, Reason: reason})
+	return err
+}
+
+// make makes the attempt.
+func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
+	g := a.gate
+	var err error
+	a.policy, err = g.lookups.of(ctx, a.name, a.client)
+	switch {
 	case errors.Is(err, ErrTooMany):
-		return refused("too many tries; the directory was not asked", err)
+		return "", a.refused("too many names were tried from this address; the directory was not asked", err)
 	case err != nil:
-		return refused(err.Error(), err)
+		g.addresses.shorten(a.client, 1)
+		return "", a.refused(err.Error(), err)
 	}
-	person, err := g.o.Directory.Check(ctx, domain, account, password)
+	key, most, window := a.policy.counted(a.name, g.o.Tries)
+	t := &try{gate: g, account: key, at: g.o.Now()}
+	switch err := t.take(ctx, most, window); {
+	case errors.Is(err, ErrTooMany):
+		return "", a.refused("too many tries; the directory was not asked", err)
+	case err != nil:
+		g.addresses.giveBack(a.client, 1)
+		return "", a.refused(err.Error(), err)
+	}
+	person, err := g.o.Directory.Check(ctx, a.domain, a.name, password)
 	switch {
 	case err == nil:
-		g.addresses.right(client)
-		return g.start(ctx, ofPerson(person, client), "", t)
+		a.right()
+		return g.start(ctx, ofPerson(person, a.client), "", t)
 	case errors.Is(err, ErrMustChange), errors.Is(err, ErrExpired):
-		g.addresses.right(client)
+		a.right()
+		a.policy.Account = cmp.Or(a.policy.Account, a.name) // there is one
 		t.change(ctx, t.forgiven)
 	case !errors.Is(err, ErrRefused):
+		g.addresses.shorten(a.client, 1)
 		t.change(ctx, t.withdrawn)
+	case a.policy.Account == "" && g.o.Policy != nil:
+		return "", a.refused("there is no such account in the domain; "+err.Error(), err)
 	}
-	return refused(err.Error(), err)
+	return "", a.refused(err.Error(), err)
+}
+
+// right takes back what was counted for the address, as the password was right.
+func (a *attempt) right() {
+	a.gate.addresses.giveBack(a.client, 1)
+	a.gate.lookups.runs.giveBack(a.client, lookupRuns)
 }
 
 // Token signs the holder of a token in and returns the id of the new session. The error

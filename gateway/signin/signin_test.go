@@ -3,6 +3,7 @@ package signin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"sync"
 	"testing"
@@ -178,29 +179,133 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// Without an answer of the directory the part before the @ is taken for the account, so
-// that another suffix gives no tries more.
-func TestTriesWithoutAPolicy(t *testing.T) {
-	for name, policy := range map[string]func(context.Context, string, netip.Addr) (string, int, time.Duration, error){
-		"none": nil,
-		"no answer": func(context.Context, string, netip.Addr) (string, int, time.Duration, error) {
-			return "", 0, 0, errors.New("down")
-		},
-		"only the account": func(context.Context, string, netip.Addr) (string, int, time.Duration, error) {
-			return "Anna", 9, 0, errors.New("down")
-		},
+// Of an account that is not known the part before the @ is taken for the account, without what
+// the directory does not tell apart, so that another spelling gives no tries more.
+func TestTriesWithoutAnAccount(t *testing.T) {
+	for name, policy := range map[string]func(context.Context, string) (Policy, error){
+		"no policy": nil,
+		"nobody":    func(context.Context, string) (Policy, error) { return Policy{}, nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, d, now, _ := gate(func(o *Options) { o.Policy = policy })
-			for _, name := range []string{"anna", "anna@corp.example", "ANNA@CORP", "anna@other", `CORP\ anna`, "anna"} {
+			g, d, now, events := gate(func(o *Options) { o.Policy = policy })
+			for _, name := range []string{"anna", "anna@corp.example", "ANNA@CORP", "ánna@other", `CORP\ anna`, "ａnna", "anna"} {
 				_, err := g.Password(t.Context(), name, []byte("wrong"), client)
 				require.Error(t, err)
 			}
 			assert.Len(t, d.asked, standardTries)
+			for _, e := range *events {
+				assert.Empty(t, e.Name, "it may be a password in the wrong box")
+			}
 			*now = now.Add(StandardWindow)
 			in(t, g, "anna")
 		})
 	}
+}
+
+// While it is not known which account a password is for, and how many wrong ones lock it out,
+// the directory is not asked.
+func TestNoTriesWhileAccountsCannotBeRead(t *testing.T) {
+	away := errors.New("down")
+	g, d, now, _ := gate(func(o *Options) {
+		o.Policy = func(context.Context, string) (Policy, error) { return Policy{Account: "anna", Threshold: 9}, away }
+	})
+	for i := range 2 * addressTries {
+		_, err := g.Password(t.Context(), "anna", []byte("right"), client)
+		if i < addressTries/lookupRuns {
+			require.ErrorIs(t, err, ErrUnread)
+		} else {
+			require.ErrorIs(t, err, ErrTooMany, "strangers cause only so much")
+		}
+	}
+	assert.Empty(t, d.asked)
+	away = nil
+	*now = now.Add(time.Minute)
+	in(t, g, "anna")
+}
+
+// Each address may have some names looked up; those that are known cost nothing.
+func TestLookups(t *testing.T) {
+	runs := map[string]int{}
+	g, d, now, _ := gate(func(o *Options) {
+		o.Policy = func(_ context.Context, name string) (Policy, error) {
+			runs[name]++
+			if name[0] == 'x' {
+				return Policy{}, nil
+			}
+			return Policy{Account: name, Window: time.Hour}, nil
+		}
+	})
+	for i := range 100 {
+		_, err := g.Password(t.Context(), fmt.Sprint("u", i), []byte("wrong"), client)
+		require.Error(t, err)
+	}
+	assert.Len(t, runs, addressTries/lookupRuns)
+	assert.Len(t, d.asked, addressTries/lookupRuns)
+	other := netip.MustParseAddr("192.0.2.2")
+	for range 10 {
+		_, err := g.Password(t.Context(), "U1", []byte("wrong"), other)
+		require.Error(t, err)
+		_, err = g.Password(t.Context(), "x", []byte("wrong"), other)
+		require.Error(t, err)
+	}
+	assert.Equal(t, 1, runs["u1"], "it is known")
+	assert.Equal(t, 1, runs["x"], "so is that there is none")
+	*now = now.Add(forgetNobody)
+	third := netip.MustParseAddr("192.0.2.3")
+	for range 3 {
+		_, _ = g.Password(t.Context(), "x", []byte("wrong"), third)
+		_, err := g.Password(t.Context(), "anna", []byte("right"), third)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 2, runs["x"], "an account may be made")
+	assert.Equal(t, 1, runs["anna"])
+}
+
+// A right password leaves nothing that is counted for the address.
+func TestAFullOfficeSignsIn(t *testing.T) {
+	g, _, _, _ := gate(func(o *Options) {
+		o.Policy = func(_ context.Context, name string) (Policy, error) { return Policy{Account: name}, nil }
+	})
+	for i := range 5 * addressTries {
+		in(t, g, fmt.Sprint("person", i))
+	}
+}
+
+// slow is a directory that answers when it is told to.
+type slow struct {
+	directory
+	entered chan struct{}
+	answer  chan struct{}
+}
+
+func (d *slow) Check(ctx context.Context, domain, name string, password []byte) (*Person, error) {
+	d.entered <- struct{}{}
+	<-d.answer
+	return d.directory.Check(ctx, domain, name, password)
+}
+
+// Only so many sign in at once; a few wait, and the others are told to try again.
+func TestTurns(t *testing.T) {
+	d := &slow{entered: make(chan struct{}), answer: make(chan struct{})}
+	g, _, _, _ := gate(func(o *Options) { o.Directory, o.Record = d, nil })
+	ended := make(chan error)
+	for i := range signInsAtOnce {
+		go func() {
+			_, err := g.Password(t.Context(), fmt.Sprint("person", i), []byte("right"), client)
+			ended <- err
+		}()
+		<-d.entered
+	}
+	hasty, leave := context.WithCancel(t.Context())
+	leave()
+	_, err := g.Password(hasty, "anna", []byte("right"), client)
+	require.ErrorIs(t, err, ErrBusy)
+	close(d.answer)
+	for range signInsAtOnce {
+		require.NoError(t, <-ended)
+	}
+	go func() { <-d.entered }()
+	in(t, g, "anna")
 }
 
 func TestFormTokensBelongToACookie(t *testing.T) {

@@ -28,7 +28,7 @@ const (
 	StandardWindow = 30 * time.Minute
 )
 
-// addresses counts wrong passwords by address.
+// addresses counts what strangers cause by address.
 type addresses struct {
 	now func() time.Time
 
@@ -42,34 +42,34 @@ func newAddresses(now func() time.Time) *addresses {
 	return a
 }
 
-// take counts a try as a wrong one, or reports that there were too many.
-func (a *addresses) take(client netip.Addr) bool {
+// take counts n tries as wrong ones, or reports that there were too many.
+func (a *addresses) take(client netip.Addr, n int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now, host := a.now(), auth.Host(client)
 	times, _ := a.tries.Get(host)
-	if times = since(times, now.Add(-StandardWindow)); len(times) >= addressTries {
+	if times = since(times, now.Add(-StandardWindow)); len(times)+n > addressTries {
 		return false
 	}
-	a.tries.Add(host, append(times, now))
+	a.tries.Add(host, append(times, slices.Repeat([]time.Time{now}, n)...))
 	return true
 }
 
-// full reports whether an address has no tries left.
-func (a *addresses) full(client netip.Addr) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	times, _ := a.tries.Peek(auth.Host(client))
-	return len(since(times, a.now().Add(-StandardWindow))) >= addressTries
+// giveBack takes back n tries that [addresses.take] counted.
+func (a *addresses) giveBack(client netip.Addr, n int) { a.replace(client, n) }
+
+// shorten lets n tries count for a minute only, as it was not the client who failed.
+func (a *addresses) shorten(client netip.Addr, n int) {
+	a.replace(client, n, slices.Repeat([]time.Time{a.now().Add(time.Minute - StandardWindow)}, n)...)
 }
 
-// right takes back what [addresses.take] counted.
-func (a *addresses) right(client netip.Addr) {
+// replace replaces the last n tries of an address.
+func (a *addresses) replace(client netip.Addr, n int, by ...time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if host := auth.Host(client); a.tries.Contains(host) {
-		times, _ := a.tries.Get(host)
-		a.tries.Add(host, times[:max(len(times)-1, 0)])
+	host := auth.Host(client)
+	if times, ok := a.tries.Get(host); ok {
+		a.tries.Add(host, append(by, times[:max(len(times)-n, 0)]...))
 	}
 }
 
@@ -92,18 +92,16 @@ func (t *try) key(in *keep.Sealed) string {
 }
 
 // take counts the try as a wrong one. It fails with ErrTooMany, or with [ErrStore].
-func (t *try) take(ctx context.Context, client netip.Addr, most int, window time.Duration) error {
-	counted := false // by address
+func (t *try) take(ctx context.Context, most int, window time.Duration) error {
 	return t.gate.decide(ctx, func(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
 		before, revision, err := read[tried](ctx, in, triesKind, t.key(in))
 		if err != nil {
 			return nil, err
 		}
 		times := since(before.Times, t.at.Add(-window))
-		if len(times) >= most || !counted && !t.gate.addresses.take(client) {
+		if len(times) >= most {
 			return nil, ErrTooMany
 		}
-		counted = true
 		return t.set(in, revision, tried{Times: append(times, t.at), Expires: t.at.Add(window)})
 	})
 }

@@ -8,22 +8,25 @@ import (
 	"adgateway/gateway/signin"
 )
 
+// retryAfter is after how many seconds whoever cannot sign in at the moment tries again.
+const retryAfter = "5"
+
 // signInPage is the page to sign in on.
 type signInPage struct {
 	Passwords, Tokens bool
-	Username, Next    string
-	Hint              string
+	Next, Hint        string
 }
 
 func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
 	p.askSignIn(w, r, http.StatusOK, "", r.URL.Query().Get("next"))
 }
 
-// askSignIn shows the page to sign in on. A browser without a cookie gets one, to which
+// askSignIn shows the page to sign in on, without what was typed: it may be a password in the
+// wrong box. A browser without a cookie gets one, to which
 // the form is bound.
 func (p *Pages) askSignIn(w http.ResponseWriter, r *http.Request, status int, problem, where string) {
 	shown := page{Title: "Sign in", Section: "signin", Form: p.newForm(w, r), Body: signInPage{
-		Passwords: p.Gate.Passwords(), Tokens: p.Gate.Tokens(), Username: r.PostForm.Get("username"), Next: next(where), Hint: p.Hint,
+		Passwords: p.Gate.Passwords(), Tokens: p.Gate.Tokens(), Next: next(where), Hint: p.Hint,
 	}}
 	if problem != "" {
 		shown.Alert = &alert{Text: problem}
@@ -67,13 +70,17 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 		p.cannotSignIn(w, r, err, where)
 	case errors.As(err, &refused) && refused.Status < http.StatusInternalServerError:
 		p.askSignIn(w, r, http.StatusUnauthorized, "The token is not valid, or too many were tried from here.", where)
+	case errors.Is(err, signin.ErrBusy):
+		w.Header().Set("Retry-After", retryAfter)
+		p.askSignIn(w, r, http.StatusServiceUnavailable, "Too many people sign in at once. Try again in a moment.", where)
 	default:
+		w.Header().Set("Retry-After", retryAfter)
 		p.askSignIn(w, r, http.StatusServiceUnavailable, "The directory does not answer, so nobody can sign in. Try again in a moment.", where)
 	}
 }
 
 func (p *Pages) cannotSignIn(w http.ResponseWriter, r *http.Request, err error, where string) {
-	w.Header().Set("Retry-After", "5")
+	w.Header().Set("Retry-After", retryAfter)
 	p.askSignIn(w, r, http.StatusServiceUnavailable, withoutStore(err)+" Nobody can sign in until it is back. Try again in a moment.", where)
 }
 

@@ -117,12 +117,12 @@ function Find-GatewayBuiltInGroup {
     foreach ($group in @(Get-GatewayObject -Class 'group' -Filter ('(|' + $filter + ')') -Base $domain.dn -Server $Server)) {
         $reason = $reasons[[string]$group.SID]
         if ($null -eq $reason) { $reason = $reasons[([string]$group.SamAccountName).ToUpperInvariant()] }
-        @{ group = $group; reason = [string]$reason; members = ($null -ne $reason) }
+        @{ group = $group; reason = [string]$reason; members = ($null -ne $reason); nested = $true }
     }
 }
 
-# All guarded groups, each with its reason, and whether its members are guarded with it. A group is there more than
-# once if it is guarded in more than one way.
+# All guarded groups, each with its reason, and whether its members are guarded with it, and the groups nested in it.
+# A limit is about the group alone that it names. A group is there more than once if it is guarded in more than one way.
 function Find-GatewayGuardedGroup {
     [CmdletBinding()]
     param(
@@ -142,20 +142,21 @@ function Find-GatewayGuardedGroup {
     foreach ($group in $shares) {
         $rid = ([string]$group.SID) -replace '^.*-', ''
         if ($rid.Length -le 3) { continue } # built in: guarded by the list or common
-        @{ group = $group; reason = 'a group that ' + $GatewayGuards.rights.why.Substring(3); members = $true }
+        @{ group = $group; reason = 'a group that ' + $GatewayGuards.rights.why.Substring(3); members = $true; nested = $true }
     }
     foreach ($group in @(Find-GatewayGranting -Kind 'role' @limits)) {
         $members = -not (Test-GatewayCommonGroup -Group $group -Server $Server)
-        @{ group = $group; reason = 'a group that gives rights: ' + $GatewayGuards.role.why; members = $members }
+        @{ group = $group; reason = 'a group that gives rights: ' + $GatewayGuards.role.why; members = $members; nested = $true }
     }
     foreach ($group in @(Find-GatewayGranting -Kind 'limit' @limits)) {
-        @{ group = $group; reason = 'a group that decides what others may change: ' + $GatewayGuards.limit.why; members = $false }
+        @{ group = $group; reason = 'a group that decides what others may change: ' + $GatewayGuards.limit.why; members = $false; nested = $false }
     }
 }
 
 # What the guards need to know of the domain, read again after a minute: groups has the reasons of the guarded
 # groups whose members are guarded, by GUID, alone those of the other ones, own those of the gateway's accounts;
-# members has the names of the first, nested those of all guarded groups, objects the GUIDs of groups and accounts.
+# members has the names of the first, nested those of the groups whose nested groups are guarded, objects the GUIDs
+# of groups and accounts.
 function Get-GatewayGuard {
     [CmdletBinding()]
     param(
@@ -186,7 +187,7 @@ function Get-GatewayGuard {
             $guard.alone[$guid] = $entry.reason
             $objects.Add($guid)
         }
-        $nested.Add($dn)
+        if ($entry.nested) { $nested.Add($dn) }
     }
     $guard['members'] = $members.ToArray()
     $guard['nested'] = $nested.ToArray()

@@ -120,7 +120,7 @@ func TestSignInsAreAudited(t *testing.T) {
 	assert.Equal(t, []string{
 		"signin.start; person helpdesk; S-1-helpdesk; done",
 		"signin.end; person helpdesk; S-1-helpdesk; done",
-		"signin.refuse; person helpdesk; ; refused",
+		"signin.refuse; ; ; refused", // no account of the domain
 		"signin.refuse; person must; ; refused",
 		"signin.refuse; ; ; refused",
 		"signin.start; token read-token; ; done",

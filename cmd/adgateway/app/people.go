@@ -3,9 +3,9 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -27,28 +27,38 @@ type account struct {
 
 const accountFields = "samUsername,sid,enabled,accountExpires"
 
-// read reads the only record of an answer. A list may have none: then found is false.
+// read reads a record. If there is none, found is false.
 func (a accounts) read(ctx context.Context, path string, query url.Values, record any) (found bool, err error) {
-	reader := &auth.Principal{Name: "sign-in", Kind: "gateway", Scopes: []auth.Scope{auth.UserRead}, Dialect: auth.Standard, Uncounted: true}
+	var all []json.RawMessage
+	if err := a.send(ctx, path, query, &all); err != nil || len(all) != 1 {
+		return false, err
+	}
+	return true, json.Unmarshal(all[0], record)
+}
+
+// list reads the accounts that match a filter.
+func (a accounts) list(ctx context.Context, filter string, found *[]account) error {
+	*found = nil
+	return a.send(ctx, "/api/ADUser/ListUsers/All", url.Values{"ShowFields": {accountFields}, "Filter": {filter}}, found)
+}
+
+// send reads the records of an answer; none if there is no such object. The error does not say
+// what was asked for: people type what they should not.
+func (a accounts) send(ctx context.Context, path string, query url.Values, records any) error {
+	reader := &auth.Principal{Name: "sign-in", Kind: "gateway", Scopes: []auth.Scope{auth.UserRead},
+		Dialect: auth.Standard, Uncounted: true}
 	r, err := http.NewRequestWithContext(auth.WithPrincipal(ctx, reader), http.MethodGet, path+"?"+query.Encode(), nil)
 	if err != nil {
-		return false, err
+		return errors.New("an account is read: its name has no valid form")
 	}
 	taken := inprocess.Send(a.api, r)
-	if taken.Status == http.StatusNotFound {
-		return false, nil
+	switch taken.Status {
+	case http.StatusNotFound, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity: // no account has such a name
+		return nil
+	case http.StatusOK:
+		return json.Unmarshal(taken.Body, &struct{ Result any }{records})
 	}
-	answer := struct{ Result []json.RawMessage }{}
-	if err := json.Unmarshal(taken.Body, &answer); err != nil {
-		return false, err
-	}
-	if taken.Status != http.StatusOK || len(answer.Result) > 1 {
-		return false, fmt.Errorf("GET %s: status %d, %d records", path, taken.Status, len(answer.Result))
-	}
-	if len(answer.Result) == 0 {
-		return false, nil
-	}
-	return true, json.Unmarshal(answer.Result[0], record)
+	return fmt.Errorf("an account is read: status %d", taken.Status)
 }
 
 // byName returns the account with a sAMAccountName.
@@ -60,34 +70,47 @@ func (a accounts) byName(ctx context.Context, name string) (found account, ok bo
 // named returns the account whose password is tried under a name: a sAMAccountName, a UPN,
 // or what every account has besides, sAMAccountName@domain, with the DNS name of the domain
 // or its NetBIOS name. An account of another domain counts as the one of this domain that
-// has its sAMAccountName.
+// has its sAMAccountName. A list is read, whose log line has no name if there is none.
 func (a accounts) named(ctx context.Context, name string) (found account, ok bool, err error) {
 	before, _, upn := strings.Cut(name, "@")
-	if !upn {
-		return a.byName(ctx, name)
-	}
-	text, err := json.Marshal(name)
+	filter, err := comparison("samUsername", before)
 	if err != nil {
 		return account{}, false, err
 	}
-	filter := url.Values{"ShowFields": {accountFields}, "Filter": {"userPrincipalName eq " + string(text)}}
-	if ok, err = a.read(ctx, "/api/ADUser/ListUsers/All", filter, &found); ok || err != nil {
-		return found, ok, err
+	byUPN := ""
+	if upn {
+		if byUPN, err = comparison("userPrincipalName", name); err != nil {
+			return account{}, false, err
+		}
+		filter = byUPN + " or " + filter
 	}
-	return a.byName(ctx, before)
+	var all []account
+	if err = a.list(ctx, filter, &all); err == nil && len(all) > 1 && upn {
+		err = a.list(ctx, byUPN, &all) // before the account that has the rest of it
+	}
+	if err != nil || len(all) == 0 {
+		return account{}, false, err
+	}
+	return all[0], true, nil
+}
+
+// comparison returns the term of a filter that compares a field.
+func comparison(field, text string) (string, error) {
+	quoted, err := json.Marshal(text)
+	return field + " eq " + string(quoted), err
 }
 
 // lockoutPolicy reads the policy that locks an account out: the Policy of a gate.
-func (a accounts) lockoutPolicy(ctx context.Context, name string, _ netip.Addr) (sam string, threshold int, window time.Duration, err error) {
+func (a accounts) lockoutPolicy(ctx context.Context, name string) (signin.Policy, error) {
 	found, ok, err := a.named(ctx, name)
+	if err != nil || !ok {
+		return signin.Policy{}, err
+	}
 	var policy struct{ LockoutThreshold, LockoutWindow int }
-	if err == nil && ok {
-		_, err = a.read(ctx, "/api/ADUser/"+url.PathEscape(found.SamUsername)+"/PasswordPolicy", nil, &policy)
+	if ok, err = a.read(ctx, "/api/ADUser/"+url.PathEscape(found.SamUsername)+"/PasswordPolicy", nil, &policy); err == nil && !ok {
+		err = errors.New("an account is gone whose policy is read")
 	}
-	if err == nil && !ok {
-		err = fmt.Errorf("there is no account %s", name)
-	}
-	return found.SamUsername, policy.LockoutThreshold, time.Duration(policy.LockoutWindow) * time.Minute, err
+	return signin.Policy{Account: found.SamUsername, Threshold: policy.LockoutThreshold, Window: time.Duration(policy.LockoutWindow) * time.Minute}, err
 }
 
 // enabledDirectory is a directory that does not know whether an account may still log on.

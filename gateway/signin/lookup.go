@@ -1,0 +1,159 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Policy is what the domain knows of the account whose password is tried under a name.
+type Policy struct {
+	Account   string        // its sAMAccountName; empty: the domain has none of this name
+	Threshold int           // at how many wrong passwords the domain locks it out; 0: never
+	Window    time.Duration // for which each wrong password counts
+}
+
+// What keeps a password from being tried at the moment.
+var (
+	ErrUnread = errors.New("signin: the account and its policy cannot be read")
+	ErrBusy   = errors.New("signin: too many sign in at once")
+)
+
+const (
+	lookupRuns   = 2           // scripts that finding an account and its policy may run
+	forgetNobody = time.Minute // after which a name without an account is looked up again
+)
+
+// lookups find the accounts of names that strangers type. What is found is remembered for as
+// long as wrong passwords count, and each address may have only so many names looked up.
+type lookups struct {
+	now    func() time.Time
+	find   func(context.Context, string) (Policy, error) // nil: nothing is known of any account
+	runs   *addresses                                    // scripts that an address has caused
+	flight singleflight.Group
+
+	mu    sync.Mutex
+	known *simplelru.LRU[string, looked] // by folded name
+}
+
+type looked struct {
+	Policy
+	until time.Time
+}
+
+func newLookups(o Options) *lookups {
+	l := &lookups{now: o.Now, find: o.Policy, runs: newAddresses(o.Now)}
+	l.known, _ = simplelru.NewLRU[string, looked](remembered, nil) // fails only for size < 1
+	return l
+}
+
+// of returns what is known of the account of a name. It fails with ErrTooMany or ErrUnread.
+func (l *lookups) of(ctx context.Context, name string, client netip.Addr) (Policy, error) {
+	if l.find == nil {
+		return Policy{}, nil
+	}
+	if found, ok := l.remembered(name); ok {
+		return found, nil
+	}
+	if !l.runs.take(client, lookupRuns) {
+		return Policy{}, ErrTooMany
+	}
+	ran := false
+	value, err, _ := l.flight.Do(fold(name), func() (any, error) {
+		ran = true
+		found, err := l.find(context.WithoutCancel(ctx), name) // others may wait for it, too
+		if err == nil {
+			l.remember(name, found)
+		}
+		return found, err
+	})
+	found, _ := value.(Policy)
+	switch {
+	case !ran:
+		l.runs.giveBack(client, lookupRuns)
+	case err != nil:
+		l.runs.shorten(client, lookupRuns)
+	case found.Account == "":
+		l.runs.giveBack(client, 1) // the policy was not read
+	}
+	if err != nil {
+		return Policy{}, fmt.Errorf("%w: %w", ErrUnread, err)
+	}
+	return found, nil
+}
+
+func (l *lookups) remembered(name string) (Policy, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found, ok := l.known.Get(fold(name))
+	return found.Policy, ok && l.now().Before(found.until)
+}
+
+func (l *lookups) remember(name string, found Policy) {
+	until := l.now().Add(max(found.Window, StandardWindow))
+	if found.Account == "" {
+		until = l.now().Add(forgetNobody)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known.Add(fold(name), looked{found, until})
+}
+
+// counted returns the name under which wrong passwords of an account are counted, and how many
+// of them are passed on within which time. Typed is the name that is tried: names that the
+// domain does not know count as one if they differ only by case, width, diacritics or what
+// follows an @, which a directory may not tell apart.
+func (p Policy) counted(typed string, tries int) (account string, most int, window time.Duration) {
+	if p.Account != "" {
+		return fold(p.Account), allowed(tries, p.Threshold), max(p.Window, StandardWindow)
+	}
+	account, _, _ = strings.Cut(typed, "@")
+	return plain(account), tries, StandardWindow
+}
+
+// plain returns a name without case, width and diacritics.
+func plain(name string) string {
+	return fold(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(name)))
+}
+
+// turns bound how many strangers sign in at once: each takes a session that others need.
+type turns struct{ running, waiting *semaphore.Weighted }
+
+const (
+	signInsAtOnce  = 4
+	signInsWaiting = 32
+	turnWait       = 2 * time.Second
+)
+
+func newTurns() turns {
+	return turns{running: semaphore.NewWeighted(signInsAtOnce), waiting: semaphore.NewWeighted(signInsWaiting)}
+}
+
+// take waits for a turn, which end ends. It fails with ErrBusy.
+func (t turns) take(ctx context.Context) (end func(), err error) {
+	if !t.waiting.TryAcquire(1) {
+		return nil, ErrBusy
+	}
+	defer t.waiting.Release(1)
+	ctx, cancel := context.WithTimeout(ctx, turnWait)
+	defer cancel()
+	if t.running.Acquire(ctx, 1) != nil {
+		return nil, ErrBusy
+	}
+	return func() { t.running.Release(1) }, nil
+}
