@@ -262,6 +262,7 @@ function ConvertTo-GatewayDeleted {
             expiresAbout      = [string]$expires
             restorable        = [bool]($why -eq '')
             why               = [string]$why
+            changeId          = [string]'' # the gateway knows it
         }
     }
 }
