@@ -93,6 +93,7 @@ func (e *envelope) take(batch json.RawMessage) error {
 	if e.r.op.Protocol != nil {
 		return e.takeRaw(batch)
 	}
+	batch = e.r.gateway.withRemovals(e.r, batch)
 	e.grow(len(batch) + 1) // the records are seldom longer than they came
 	to := e.result.AvailableBuffer()
 	if e.records > 0 {

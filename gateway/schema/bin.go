@@ -25,6 +25,7 @@ var deletedFields = []Field{
 	{Name: "expiresAbout", Type: TimeField, Null: true, Doc: "when it can no longer be restored"},
 	{Name: "restorable", Type: BoolField, Doc: "as it was, where it was"},
 	{Name: "why", Null: true, Doc: "why it is not restorable: off, recycled, parent_deleted, name_taken, account_taken"},
+	{Name: "changeId", Null: true, Doc: "the change in the history that has removed it; null if this gateway does not know it"},
 }
 
 // DeletedObject is a deleted object; DeletedDetails has what belongs to it, too.

@@ -261,6 +261,7 @@ function ConvertTo-GatewayDeleted {
             expiresAbout      = [string]$expires
             restorable        = [bool]($why -eq '')
             why               = [string]$why
+            changeId          = [string]'' # the gateway knows it
         }
     }
 }

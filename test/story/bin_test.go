@@ -212,3 +212,24 @@ func TestTheUndoOfATreeBringsBackThatTree(t *testing.T) {
 	assert.Len(t, s.Get("/api/RecycleBin").Envelope.Result, 1)
 	s.OK(deleted(gone), http.StatusOK)
 }
+
+// TestTheBinNamesTheChange that has removed an object: the last one, for each of a list.
+func TestTheBinNamesTheChange(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	remove := func(path string) string {
+		a := s.Do(systemtest.Call{Method: http.MethodDelete, Path: path})
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		return a.Header.Get("X-Change-Id")
+	}
+	guid := s.Record(s.Get("/api/ADGroups/Local%20List"))["guid"].(string)
+	remove("/api/ADGroups/Local%20List/Remove")
+	back := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/RecycleBin/" + guid + "/Restore"})
+	require.Equal(t, http.StatusOK, back.Status, "%s", back.Body)
+	again, user := remove("/api/ADGroups/Local%20List/Remove"), remove("/api/ADUser/tom.gone")
+	var named []any
+	for _, record := range s.Get("/api/RecycleBin").Envelope.Result {
+		named = append(named, record["changeId"])
+	}
+	assert.ElementsMatch(t, []any{again, user}, named)
+	assert.Equal(t, again, s.Record(s.Get("/api/RecycleBin/" + guid))["changeId"])
+}
