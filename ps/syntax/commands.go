@@ -182,6 +182,9 @@ loop:
 			c.Args = append(c.Args, param)
 			end = p.after(param)
 		default:
+			if text := p.text(t); c.Name == nil && (text == "-" || text == "+") {
+				p.outsideToken(t, "the operator "+text+" before a value", "write 0 - and the value in parentheses")
+			}
 			e := p.argument(t, c.Name != nil)
 			if e == nil {
 				p.failStop(t.start, "UnexpectedToken", p.text(t))

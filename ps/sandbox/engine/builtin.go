@@ -133,6 +133,9 @@ func newObject(inv *invocation, out sink) error {
 	if err != nil {
 		return err
 	}
+	if list, ok := object.(*dotnet.List); ok {
+		list.Wrapped = true
+	}
 	return out.write(object)
 }
 

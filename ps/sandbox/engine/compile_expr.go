@@ -143,7 +143,7 @@ func (c *compiler) arrayExpr(e *syntax.ArrayExpr) exprFn {
 			if _, many := dotnet.Enumerate(v); !many {
 				return dotnet.OneItem(v), nil
 			}
-			items, err := f.enumerated(v, nil)
+			items, err := f.copied(v, nil)
 			return dotnet.NewArray(items...), err
 		}
 	}
@@ -200,6 +200,14 @@ func (f *frame) enumerated(v any, buf []any) ([]any, error) {
 	return append(buf, items...), nil
 }
 
+// copied is enumerated for @(...).
+func (f *frame) copied(v any, buf []any) ([]any, error) {
+	if list, ok := v.(*dotnet.List); ok && list.Wrapped && len(list.Type.Args) == 1 && list.Type.Args[0] == dotnet.TObject {
+		return nil, dotnet.Refuse("@() around a List[object] of New-Object; make the list with ::new()")
+	}
+	return f.enumerated(v, buf)
+}
+
 func (c *compiler) subExpr(e *syntax.SubExpr) exprFn {
 	if len(e.Body.Statements) == 1 {
 		if x := loneExpr(e.Body.Statements[0]); x != nil && simpleScalar(x.Expr) {
@@ -235,8 +243,10 @@ func (c *compiler) paren(e *syntax.Paren) exprFn {
 
 func (c *compiler) hash(e *syntax.Hash, ordered bool) exprFn {
 	entries := make([]hashEntry, len(e.Entries))
+	computed := false
 	for i, x := range e.Entries {
-		entries[i] = hashEntry{constantName(x.Key), c.expr(x.Key), c.value(x.Value), c.place(x.Key)}
+		entries[i] = hashEntry{constantName(x.Key), c.expr(x.Key), c.value(x.Value), c.place(x.Key), computed}
+		computed = computed || entries[i].name == nil
 	}
 	return func(f *frame) (any, error) {
 		table := dotnet.NewHashtable()
@@ -262,6 +272,8 @@ type hashEntry struct {
 	key   exprFn
 	value exprFn
 	at    *place
+
+	after bool // a key before it is no constant text, so that it may be the same
 }
 
 func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
@@ -269,6 +281,11 @@ func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
 		v, err := e.value(f)
 		if err != nil {
 			return err
+		}
+		if e.after {
+			if err := e.once(table, e.name.String()); err != nil {
+				return err
+			}
 		}
 		return e.name.SetKey(table, v)
 	}
@@ -283,13 +300,19 @@ func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
 	if isNull(key) {
 		return fail(runtimeError("InvalidNullKey", dotnet.InvalidOperation, nil, "A null key is not allowed in a hash literal."), e.at)
 	}
-	if _, text := key.(string); !text {
-		if _, twice := table.Get(key); twice {
-			return fail(runtimeError("DuplicateKeyInHashLiteral", dotnet.InvalidOperation, key, "Duplicate keys '%s' are not allowed in hash literals.", dotnet.ToText(key)), e.at)
-		}
+	if err := e.once(table, key); err != nil {
+		return err
 	}
 	table.Set(key, v)
 	return nil
+}
+
+// once returns an error if a table has the key already.
+func (e *hashEntry) once(table *dotnet.Hashtable, key any) error {
+	if _, twice := table.Get(key); !twice {
+		return nil
+	}
+	return fail(runtimeError("DuplicateKeyInHashLiteral", dotnet.InvalidOperation, key, "Duplicate keys '%s' are not allowed in hash literals.", dotnet.ToText(key)), e.at)
 }
 
 func (c *compiler) scriptBlockExpr(e *syntax.ScriptBlockExpr) exprFn {

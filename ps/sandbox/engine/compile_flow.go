@@ -69,12 +69,17 @@ func (c *compiler) forEach(s *syntax.ForEach) stmtFn {
 			copied = c.blockValue(array.Body)
 		}
 	}
-	if copied == nil {
+	_, assigns := s.In.(*syntax.Assignment)
+	command := loneExpr(s.In) == nil && !assigns
+	if copied == nil && !command {
 		in = c.value(s.In)
 	}
 	loop := &forEachLoop{assign: c.assignTo(s.Var), body: c.block(s.Body), at: c.place(s), varAt: c.place(s.Var)}
 	if copied != nil {
 		return loop.overCopy(copied, c.place(loneExpr(s.In)))
+	}
+	if command {
+		return loop.overOutput(c.statement(s.In), c.place(s.In))
 	}
 	return func(f *frame, out sink) error {
 		v, err := in(f)
@@ -96,11 +101,28 @@ func (l *forEachLoop) overCopy(value exprFn, at *place) stmtFn {
 			return fail(err, at)
 		}
 		var buf [8]any
-		items, err := f.enumerated(v, buf[:0])
+		items, err := f.copied(v, buf[:0])
 		if err != nil {
 			return fail(err, at)
 		}
 		return l.run(f, out, items, unchanged)
+	}
+}
+
+// overOutput runs foreach ($x in command): what the command writes is a list, of a null as
+// well.
+func (l *forEachLoop) overOutput(run stmtFn, at *place) stmtFn {
+	return func(f *frame, out sink) error {
+		written := collector{f: f}
+		if err := run(f, &written); err != nil {
+			return err
+		}
+		if len(written.items) == 1 {
+			if _, many := dotnet.Enumerate(written.items[0]); many {
+				return fail(dotnet.Refuse("foreach over a command that writes a collection as one object; assign it first"), at)
+			}
+		}
+		return l.run(f, out, written.items, unchanged)
 	}
 }
 

@@ -246,6 +246,9 @@ func (c *compiler) typeOperator(e *syntax.Binary) exprFn {
 		if err != nil {
 			return nil, err
 		}
+		if t.Kind == dotnet.KindArray { // the array's own type, although a string[] can be used as an object[]
+			return (dotnet.TypeOf(plain(l)) == t) == want, nil
+		}
 		return dotnet.Is(plain(l), t) == want, nil
 	}
 }

@@ -29,7 +29,7 @@ var deepUses = []string{
 	`"$x"`, `[string]$x`, `$x.ToString()`, `[string[]]$x`, `[object[]]$x`, `[bool]$x`, `if ($x) { 1 }`, `-not $x`, `[int]$x`, `[int[]]$x`, `[hashtable]$x`,
 	`[System.Collections.ArrayList]$x`, `[System.Collections.Generic.List[string]]$x`, `[char]$x`, `[datetime]$x`, `[byte[]]$x`, `[double]$x`, `[decimal]$x`, `[guid]$x`, `[type]$x`, `[regex]$x`, `[scriptblock]$x`,
 	`$x -eq $x`, `$x -eq 1`, `1 -eq $x`, `'a' -eq $x`, `$x -lt $x`, `$x -lt 1`, `1 -lt $x`, `'a' -gt $x`, `$x -like '*'`, `'a' -like $x`, `$x -match 'a'`, `'a' -match $x`, `$x -replace 'a', 'b'`, `'a' -replace 'a', $x`,
-	`$x -contains $x`, `$x -join ','`, `$x + $x`, `$x * 2`, `$x -is [string]`, `$x -band 1`, `- $x`,
+	`$x -contains $x`, `$x -join ','`, `$x + $x`, `$x * 2`, `$x -is [string]`, `$x -band 1`,
 	`$x.Nope`, `$x.Count`, `$x.x.x`, `$x.Nope()`, `$x.Equals($x)`, `$x.Equals(@(1))`, `$x.GetHashCode()`, `$x.GetType().FullName`, `$x[0]`, `$x['x']`, `$x.Contains($x)`, `$x.ContainsKey($x)`, `$x.ContainsValue($x)`, `$x.IndexOf($x)`, `$x.Clone()`,
 	`$x.ToUpper()`, `$x.Sort()`, `$x.ToArray()`, `$x.GetEnumerator()`, `$x.Where({ $true })`, `$x.ForEach({ $_ })`, `$x.ForEach([string])`, `[array]::IndexOf(@($x), $x)`, `[string]::Join(',', $x)`, `[string]::Concat($x)`, `[string]::Format('{0}', $x)`,
 	`[object]::Equals($x, $x)`, `[object]::ReferenceEquals($x, $x)`, `[math]::Max($x, $x)`, `[Convert]::ToString($x)`, `@{ $x = 1 }`, `$h = @{}; $h[$x] = 1; $h[$x]`, `[System.Collections.Generic.HashSet[object]]::new(@($x, $x))`,

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,16 +14,36 @@ import (
 // TestDocumented runs documented.txt: what PowerShell's documentation and source
 // say and no recording shows.
 func TestDocumented(t *testing.T) {
-	data, err := os.ReadFile("testdata/documented.txt")
+	count := runLines(t, "documented.txt", func(_, want string) string { return want })
+	assert.Greater(t, count, 100)
+}
+
+// TestRecordedLines runs recorded.txt: what a real engine answered, or a refusal.
+func TestRecordedLines(t *testing.T) {
+	count := runLines(t, "recorded.txt", func(script, want string) string {
+		real, refusal, stricter := strings.Cut(want, " ==> ")
+		if !stricter {
+			return real
+		}
+		require.True(t, strings.HasPrefix(refusal, "REFUSED: ") || strings.Contains(refusal, "Outside the script subset: "), script)
+		return refusal
+	})
+	assert.Greater(t, count, 10)
+}
+
+// runLines runs the scripts of a file, of which wanted returns the answer of the engine,
+// and returns their number.
+func runLines(t *testing.T, file string, wanted func(script, want string) string) (count int) {
+	data, err := os.ReadFile(filepath.Join("testdata", file))
 	require.NoError(t, err)
 	newLines := strings.NewReplacer("⏎", "\n")
-	count := 0
 	for i, line := range strings.Split(string(data), "\n") {
 		if line == "" || strings.HasPrefix(line, "# ") {
 			continue
 		}
 		script, want, ok := strings.Cut(line, " ==> ")
 		require.True(t, ok, "line %d has no ==>", i+1)
+		want = wanted(script, want)
 		count++
 		t.Run(fmt.Sprintf("line %d", i+1), func(t *testing.T) {
 			s := NewEngine(Options{}).NewSession(Console{})
@@ -30,5 +51,5 @@ func TestDocumented(t *testing.T) {
 			assert.Equal(t, newLines.Replace(want), strings.Join(got, "|"), "%s", script)
 		})
 	}
-	assert.Greater(t, count, 100)
+	return count
 }

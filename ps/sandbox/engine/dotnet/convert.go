@@ -174,8 +174,8 @@ func enumText(e Enum) string {
 // ---- arrays and objects ----
 
 func convertArray(v any, t *Type) (any, error) {
-	items, ok := Enumerate(v)
-	if !ok {
+	items, many := Enumerate(v)
+	if !many {
 		if s, isText := v.(string); isText && t.Elem == TChar {
 			return charArray(s), nil
 		}
@@ -184,7 +184,7 @@ func convertArray(v any, t *Type) (any, error) {
 	bytes, values := &Bytes{}, &Array{Elem: t.Elem, Items: make([]any, len(items))}
 	for i, item := range items {
 		converted, err := Convert(item, t.Elem)
-		if err != nil && t == TByteArray {
+		if err != nil && (t == TByteArray || !many) {
 			return nil, refuseCast(v, t)
 		}
 		if err != nil {

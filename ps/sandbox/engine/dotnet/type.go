@@ -297,7 +297,7 @@ func (t *Type) ShortName() string {
 // becomes "guid", "List[object]" its full name.
 func (t *Type) Display() string {
 	switch {
-	case t.accelerator != "":
+	case t.accelerator != "" && t != TObject:
 		return t.accelerator
 	case t.Kind == KindArray:
 		return t.Elem.Display() + "[]"

@@ -41,7 +41,10 @@ var stringMembers = []Member{
 	textMethod("PadRight", "int", func(s string, a []any) (any, error) { return padRight(s, a[0].(int32)) }),
 	textMethod("Replace", "string,string", func(s string, a []any) (any, error) { return replaceAll(s, a[0].(string), a[1].(string)) }),
 	textMethod("ToCharArray", "", func(s string, _ []any) (any, error) { return charArray(s), nil }),
-	textMethod("Split", "params char[]", func(s string, a []any) (any, error) { return splitChars(s, charsText(a[0])), nil }),
+	// Several separators are a char[]: PowerShell takes two arguments for another overload.
+	textMethod("Split", "", func(s string, _ []any) (any, error) { return splitChars(s, ""), nil }),
+	textMethod("Split", "char", func(s string, a []any) (any, error) { return splitChars(s, ToText(a[0])), nil }),
+	textMethod("Split", "char[]", func(s string, a []any) (any, error) { return splitChars(s, charsText(a[0])), nil }),
 	textMethod("Contains", "string", func(s string, a []any) (any, error) { return strings.Contains(s, a[0].(string)), nil }),
 	textMethod("StartsWith", "string,StringComparison", func(s string, a []any) (any, error) {
 		fold, err := ordinal(a[1])

@@ -59,6 +59,10 @@ type List struct {
 	Type  *Type
 	Items []any
 
+	// Wrapped is set by New-Object. PowerShell cannot make an array of a List[object] that
+	// a command has wrapped.
+	Wrapped bool
+
 	owner   *Hashtable // whose keys these are
 	version int        // counts changes that leave the length as it is; with an owner, its version when Items was read
 }
