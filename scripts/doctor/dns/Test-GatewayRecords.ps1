@@ -28,6 +28,14 @@ foreach ($name in @(($Prefix + 'a.b'), ('*.' + $Prefix + 'w'))) {
         @(foreach ($record in @(Get-DnsServerResourceRecord -Name $name -RRType CName @node)) { [string]$record.HostName })
     }
 }
+$full = $Prefix + 'full.' + $ZoneName + '.'
+Test-GatewayFact -Fact 'name that was given in full, with a dot' -Action {
+    Add-DnsServerResourceRecordCName -Name $full -AgeRecord:$false @cname
+    @(foreach ($record in @(Get-DnsServerResourceRecord -Name ($Prefix + 'full') -RRType CName @node)) { [string]$record.HostName })
+}
+Test-GatewayFact -Fact 'name that was asked for in full, with a dot' -Action {
+    @(foreach ($record in @(Get-DnsServerResourceRecord -Name $full -RRType CName @node)) { ([string]$record.HostName).Replace($ZoneName, '<zone>') })
+}
 $address = @{ ZoneName = $ZoneName; ComputerName = $ComputerName; Name = $Prefix + 'two'; A = $true; PassThru = $true; Confirm = $false }
 Test-GatewayFact -Fact 'two addresses of a name, one removed as it was added' -Action {
     $first = Add-DnsServerResourceRecord -IPv4Address '192.0.2.1' @address
