@@ -94,6 +94,9 @@ func (e *envelope) take(batch json.RawMessage) error {
 		return e.takeRaw(batch)
 	}
 	batch = e.r.gateway.withRemovals(e.r, batch)
+	if e.r.op.Reply.Shape.Variants != nil {
+		return e.takeVariants(batch)
+	}
 	e.grow(len(batch) + 1) // the records are seldom longer than they came
 	to := e.result.AvailableBuffer()
 	if e.records > 0 {
@@ -107,6 +110,34 @@ func (e *envelope) take(batch json.RawMessage) error {
 		e.err = err
 	}
 	return err
+}
+
+// takeVariants renders records of several shapes, each as its own member says.
+func (e *envelope) takeVariants(batch json.RawMessage) error {
+	shape := e.r.op.Reply.Shape
+	var records []map[string]json.RawMessage
+	if json.Unmarshal(batch, &records) != nil {
+		return ps.ErrInvalidRecords
+	}
+	for _, record := range records {
+		own := shape
+		if variant := shape.Variants[textIn(record, shape.VariantOf)]; variant != nil {
+			own = variant
+		}
+		delete(record, shape.VariantOf)
+		var to []byte
+		if e.records > 0 {
+			to = append(to, ',')
+		}
+		rendered, n, err := own.All().Render(to, encode([]any{record}), schema.Style{Classic: e.classic, Warn: e.warn})
+		if err == nil {
+			err = e.add(rendered, n)
+		}
+		if e.err = err; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // style returns how the records are written.

@@ -35,6 +35,9 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 			break
 		}
 	}
+	if shape.Variants != nil {
+		return b.define(name, func() *openapi3.Schema { return b.variants(shape) })
+	}
 	return b.define(name, func() *openapi3.Schema {
 		s := openapi3.NewObjectSchema().WithoutAdditionalProperties()
 		for i := range shape.Fields {
@@ -58,6 +61,18 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 		}
 		return s
 	})
+}
+
+// variants returns the schema of records that have one of several shapes.
+func (b *builder) variants(shape *schema.Shape) *openapi3.Schema {
+	s := openapi3.NewOneOfSchema()
+	for _, name := range slices.Sorted(maps.Keys(shape.Variants)) {
+		of := shape.Variants[name]
+		s.OneOf = append(s.OneOf, b.record(&ops.Operation{Reply: ops.Reply{Shape: of}}))
+	}
+	own := b.object(shape.Fields)
+	s.OneOf = append(s.OneOf, own.NewRef())
+	return s
 }
 
 // output returns the schema of a field.

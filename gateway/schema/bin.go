@@ -39,15 +39,20 @@ var (
 	)}
 )
 
-// RestoredObject is an object that was restored, as it is now.
-var RestoredObject = &Shape{Name: "RestoredObject", Fields: []Field{
-	{Name: "guid", Type: GUIDField},
-	{Name: "sid", Null: true},
-	{Name: "type"},
-	{Name: "name"},
-	{Name: "account", Null: true, Doc: "sAMAccountName"},
-	{Name: "distinguishedName"},
-	{Name: "ouPath", Attribute: "parent"},
-	{Name: "enabled", Type: BoolField, Null: true, Doc: "null for what is no account"},
-	{Name: "protected", Type: BoolField, Input: "Protect"},
-}}
+// RestoredObject is an object that was restored, as it is now: the record of its class. The
+// fields are those of an object of another class, which came back with what it lay below.
+var RestoredObject = &Shape{
+	Name: "RestoredObject", VariantOf: "restoredAs",
+	Variants: map[string]*Shape{"user": User, "group": Group, "computer": Computer, "ou": OU},
+	Fields: []Field{
+		{Name: "guid", Type: GUIDField},
+		{Name: "sid", Null: true},
+		{Name: "type"},
+		{Name: "name"},
+		{Name: "account", Null: true, Doc: "sAMAccountName"},
+		{Name: "distinguishedName"},
+		{Name: "ouPath", Attribute: "parent"},
+		{Name: "enabled", Type: BoolField, Null: true, Doc: "null for what is no account"},
+		{Name: "protected", Type: BoolField, Input: "Protect"},
+	},
+}

@@ -81,6 +81,11 @@ type Shape struct {
 	Fields []Field
 	Tag    *Tagging // nil: its records have no entity tags
 
+	// Variants are the shapes that its records have instead, by the value of the member VariantOf,
+	// which is not shown; nil: there are none.
+	Variants  map[string]*Shape
+	VariantOf string
+
 	once    sync.Once
 	all     *Selection
 	covered []string // by tags

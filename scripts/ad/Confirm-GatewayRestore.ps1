@@ -2,15 +2,26 @@
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Guids,
+    [Parameter(Mandatory)] [string[]] $UserField,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [Parameter(Mandatory)] [string] $Server
 )
 
 Set-GatewayStep -Label 'read objects'
 foreach ($guid in $Guids) {
     $state = [ordered]@{ exists = 'False' }
-    $record = ConvertTo-GatewayRestored -Guid @($guid) -Server $Server
-    if ($null -ne $record) {
-        $state = [ordered]@{ exists = 'True'; enabled = [string]$record.enabled; protected = [string]$record.protected }
+    $record = $null
+    $dn = ''
+    $search = @{
+        Class = 'any'; Filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$guid)) + ')'; Base = (Get-GatewayDomain -Server $Server).dn
+        Property = @('userAccountControl', 'ProtectedFromAccidentalDeletion'); Server = $Server
     }
-    [ordered]@{ guid = [string]$guid; dn = [string]$record.distinguishedName; age = 0; state = $state; record = $record }
+    foreach ($object in @(Get-GatewayObject @search)) {
+        $dn = [string]$object.DistinguishedName
+        $record = ConvertTo-GatewayRestored -Guid @($guid) -UserField $UserField -AllowedOU $AllowedOU -Server $Server
+        $enabled = ''
+        if ($null -ne $object.userAccountControl) { $enabled = [string](([long]$object.userAccountControl -band 2) -eq 0) }
+        $state = [ordered]@{ exists = 'True'; enabled = $enabled; protected = [string][bool]$object.ProtectedFromAccidentalDeletion }
+    }
+    [ordered]@{ guid = [string]$guid; dn = $dn; age = 0; state = $state; record = $record }
 }

@@ -10,6 +10,7 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $RemovedTogether, # GUIDs; none: what was deleted at about the same time
     [Parameter(Mandatory)] [int] $BulkLimit,
     [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $CreatableType,
+    [Parameter(Mandatory)] [string[]] $UserField,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [bool] $Privileged = $false,
@@ -100,7 +101,9 @@ $script:GatewayCounts['objects'] = [int]$restored.Count
 Set-GatewayStep -Label 'report'
 
 # Report.
-foreach ($record in @(ConvertTo-GatewayRestored -Guid $restored.ToArray() -Server $Server)) {
-    Add-GatewayChange -Guid ([string]$record.guid) -Dn ([string]$record.distinguishedName) -Before $null -After $record
+foreach ($record in @(ConvertTo-GatewayRestored -Guid $restored.ToArray() -UserField $UserField -AllowedOU $AllowedOU -Server $Server)) {
+    $at = [string]$record['distinguishedName']
+    if ($record['restoredAs'] -eq 'ou') { $at = [string]$record['path'] }
+    Add-GatewayChange -Guid ([string]$record['guid']) -Dn $at -Before $null -After $record
     $record
 }

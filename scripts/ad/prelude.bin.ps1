@@ -303,31 +303,52 @@ function Get-GatewayDeletedReason {
     ''
 }
 
-# Writes the records of objects that were restored, by their GUIDs.
+# Writes the records of objects that were restored, by their GUIDs: those of their classes, with the type as the
+# member restoredAs, for the gateway. Fields are all those of a user's record.
 function ConvertTo-GatewayRestored {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string[]] $Guid, [Parameter(Mandatory)] [string] $Server)
-    $properties = @('sAMAccountName', 'objectSid', 'userAccountControl', 'ProtectedFromAccidentalDeletion')
-    $search = @{ Class = 'any'; Property = $properties; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+    param(
+        [Parameter(Mandatory)] [string[]] $Guid,
+        [Parameter(Mandatory)] [string[]] $UserField,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $base = (Get-GatewayDomain -Server $Server).dn
     foreach ($one in $Guid) {
-        $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$one)) + ')'
-        foreach ($object in @(Get-GatewayObject -Filter $filter @search)) {
-            $class = [string]$object.ObjectClass
-            $type = [string]$GatewayDeletedTypes[$class]
-            if ($type -eq '') { $type = $class }
-            $enabled = $null
-            if (@('user', 'computer') -contains $type) { $enabled = ([long]$object.userAccountControl -band 2) -eq 0 }
-            [ordered]@{
-                guid              = [string]$object.ObjectGUID
-                sid               = [string]$object.objectSid
-                type              = [string]$type
-                name              = [string]$object.Name
-                account           = [string]$object.sAMAccountName
-                distinguishedName = [string]$object.DistinguishedName
-                ouPath            = [string](Get-GatewayParentDn -Dn ([string]$object.DistinguishedName))
-                enabled           = $enabled
-                protected         = [bool]$object.ProtectedFromAccidentalDeletion
+        $search = @{ Filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$one)) + ')'; Base = $base; Server = $Server }
+        foreach ($object in @(Get-GatewayObject -Class 'any' -Property @('sAMAccountName', 'objectSid', 'ProtectedFromAccidentalDeletion') @search)) {
+            $type = [string]$GatewayDeletedTypes[[string]$object.ObjectClass]
+            $record = $null
+            if ($type -eq 'user') {
+                $found = @(Get-GatewayObject -Class 'user' -Property (Get-GatewayUserProperty -Field $UserField) @search)
+                $record = ConvertTo-GatewayUser -User $found -Field $UserField -AllowedOU $AllowedOU -Server $Server
             }
+            if ($type -eq 'group') {
+                $found = @(Get-GatewayObject -Class 'group' -Property $GatewayGroupProperties @search)
+                $record = ConvertTo-GatewayGroup -Group $found -AllowedOU $AllowedOU -Server $Server
+            }
+            if ($type -eq 'computer') {
+                $record = ConvertTo-GatewayComputer -Computer @(Get-GatewayObject -Class 'computer' -Property $GatewayComputerProperties @search)
+            }
+            if ($type -eq 'ou') {
+                $record = ConvertTo-GatewayContainer -Container @(Get-GatewayObject -Class 'container' -Property $GatewayContainerProperties @search)
+            }
+            if ($null -eq $record) {
+                $type = [string]$object.ObjectClass
+                $record = [ordered]@{
+                    guid              = [string]$object.ObjectGUID
+                    sid               = [string]$object.objectSid
+                    type              = [string]$type
+                    name              = [string]$object.Name
+                    account           = [string]$object.sAMAccountName
+                    distinguishedName = [string]$object.DistinguishedName
+                    ouPath            = [string](Get-GatewayParentDn -Dn ([string]$object.DistinguishedName))
+                    enabled           = $null
+                    protected         = [bool]$object.ProtectedFromAccidentalDeletion
+                }
+            }
+            $record['restoredAs'] = [string]$type
+            $record
         }
     }
 }

@@ -2,6 +2,7 @@ package story
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -232,4 +233,25 @@ func TestTheBinNamesTheChange(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []any{again, user}, named)
 	assert.Equal(t, again, s.Record(s.Get("/api/RecycleBin/" + guid))["changeId"])
+}
+
+// TestARestoreAnswersWithTheRecordOfTheClass: what is restored is shown as any other object of
+// its class, in the same form as when it is read.
+func TestARestoreAnswersWithTheRecordOfTheClass(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	for name, c := range map[string]struct{ remove, read string }{
+		"user":     {"/api/ADUser/tom.gone", "/api/ADUser/tom.gone/Details"},
+		"group":    {"/api/ADGroups/Local%20List/Remove", "/api/ADGroups/Local%20List"},
+		"computer": {"/api/Computers/WEB2/Remove", "/api/Computers/WEB2"},
+		"ou":       {"/api/OU/Path/Remove?OUPath=" + url.QueryEscape(systemtest.EmptyOU), "/api/OU/Path/Details?OUPath=" + url.QueryEscape(systemtest.EmptyOU)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s.In(t)
+			guid := s.Record(s.Get(c.read))["guid"].(string)
+			gone := s.Do(systemtest.Call{Method: http.MethodDelete, Path: c.remove})
+			require.Equal(t, http.StatusOK, gone.Status, "%s", gone.Body)
+			back := s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/RecycleBin/" + guid + "/Restore"}, http.StatusOK)
+			assert.Equal(t, s.Record(s.Get(c.read)), back)
+		})
+	}
 }
