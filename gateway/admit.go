@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -37,7 +38,7 @@ func (s *Server) reserve(r *request) *failure {
 		most := 1
 		switch {
 		case impact.Many:
-			most, r.spending.many = r.policy.BulkLimit, true
+			most, r.spending.many = min(r.policy.BulkLimit, cmp.Or(impact.Most, r.policy.BulkLimit)), true
 		case r.bound.Op.Extent != "":
 			most, r.spending.many = unlimited, true
 		}

@@ -33,6 +33,7 @@ type failure struct {
 	unrecorded    bool  // because the audit cannot record it
 	outside       bool  // the object exists outside the caller's limits; for log and audit only
 	cause         error // for the log only
+	ofSets        bool  // each set that was refused is in the details
 	asSuccess     bool  // is answered as a success, which only clients of the classic dialect need
 }
 

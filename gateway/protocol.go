@@ -217,7 +217,11 @@ func (r *request) refusalOf(f *failure) (status int, body []byte) {
 	if len(f.details) > 0 {
 		field = f.details[0].Field
 	}
-	status, form := r.op.Protocol.Refusal(f.code, field)
+	code := f.code
+	if f.ofSets { // why one of them failed does not stand against the call
+		code = schema.Partial
+	}
+	status, form := r.op.Protocol.Refusal(code, field)
 	if form != nil {
 		body = encode(form)
 	}

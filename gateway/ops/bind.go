@@ -237,13 +237,17 @@ func (op *Operation) nullHint(raw any, p *Param) string {
 type Impact struct {
 	Kind auth.Impact
 	Many bool // more than one object, up to the limit of a bulk removal
+	Most int  // of many objects; 0: that is not known
 }
 
 // Impacts returns everything that a run counts as. Deletions and password resets
-// follow from the scopes required.
+// follow from the scopes required; what a protocol of others removes is a deletion, too.
 func (b *Bound) Impacts() []Impact {
 	var deletion, reset, change bool
 	deletesMany := false
+	if p := b.Op.Protocol; p != nil {
+		deletion, deletesMany = b.Op.Effect == Delete, b.document.removals > 0
+	}
 	for _, scope := range append([]auth.Scope{b.Op.Scope}, b.Scopes...) {
 		if deletes, more := scope.Deletes(); deletes {
 			deletion, deletesMany = true, deletesMany || more
@@ -258,13 +262,13 @@ func (b *Bound) Impacts() []Impact {
 	}
 	var impacts []Impact
 	if deletion {
-		impacts = append(impacts, Impact{auth.Deletion, deletesMany})
+		impacts = append(impacts, Impact{auth.Deletion, deletesMany, b.document.removals})
 	}
 	if reset {
-		impacts = append(impacts, Impact{auth.PasswordReset, false})
+		impacts = append(impacts, Impact{Kind: auth.PasswordReset})
 	}
 	if change {
-		impacts = append(impacts, Impact{auth.Change, false})
+		impacts = append(impacts, Impact{Kind: auth.Change})
 	}
 	return impacts
 }

@@ -205,7 +205,7 @@ type setChange struct {
 	name, kind  string
 	add, remove [][]string // data of values
 	ttl         int64      // of the set afterwards; -1: the zone's default, or as it is
-	removes     bool       // ends with what was named gone
+	removes     bool       // nothing of it is to stay, so that the set may be gone
 }
 
 // setChanges returns what becomes of each set, in the order in which it is done: first
@@ -244,7 +244,7 @@ func (c *endpointChanges) setChanges() ([]setChange, *schema.Problem) {
 
 // appendChange appends the change from one endpoint to another; either may be nil.
 func appendChange(all *[]setChange, from, to *endpoint) *schema.Problem {
-	one := setChange{ttl: -1, removes: to == nil}
+	one := setChange{ttl: -1, removes: to == nil || len(to.Targets) == 0}
 	for _, e := range []*endpoint{from, to} {
 		if e == nil {
 			continue
@@ -296,7 +296,8 @@ func difference(a, b *endpoint) [][]string {
 const fieldSeparator = "\x1d"
 
 // encoded returns the lines by which the script knows a change: one for each value,
-// with its action, the number of the set, type, time to live, name and data.
+// with its action, the number of the set, type, time to live, name and data. Only a set whose
+// values are cleared may be gone afterwards.
 func (c *setChange) encoded(number int) []string {
 	line := func(action string, data []string) string {
 		return strings.Join(slices.Concat([]string{action, fmt.Sprint(number), c.kind, fmt.Sprint(c.ttl), c.name}, data), fieldSeparator)
@@ -305,8 +306,12 @@ func (c *setChange) encoded(number int) []string {
 	for _, data := range c.add {
 		lines = append(lines, line("add", data))
 	}
+	action := "remove"
+	if c.removes {
+		action = "clear"
+	}
 	for _, data := range c.remove {
-		lines = append(lines, line("remove", data))
+		lines = append(lines, line(action, data))
 	}
 	return lines
 }

@@ -96,7 +96,8 @@ func external(p Protocol) *Protocol {
 }
 
 // refuseExternal returns the status of a refusal: ExternalDNS ends on every 4xx, and
-// tries again in its next loop after a 5xx.
+// tries again in its next loop after a 5xx. A forbidden call is one whose credential lacks a
+// scope or reaches beyond its zones; a forbidden set is a failed one.
 func refuseExternal(code schema.Code, _ string) (int, any) {
 	switch status := code.Status(); {
 	case code == schema.RateLimited || code == schema.Timeout:
@@ -143,7 +144,8 @@ func readJSON(body []byte, into any) *schema.Problem {
 	return nil
 }
 
-// readChanges takes the changes of one request. Removals need the scope for them.
+// readChanges takes the changes of one request. What removes sets needs the scope for that and
+// counts, whatever the request calls it.
 func readChanges(b *Bound, body []byte) *schema.Problem {
 	var c endpointChanges
 	if problem := readJSON(body, &c); problem != nil {
@@ -158,9 +160,6 @@ func readChanges(b *Bound, body []byte) *schema.Problem {
 	if problem != nil {
 		return problem
 	}
-	if len(c.Delete) > 0 {
-		b.Scopes = append(b.Scopes, auth.DNSDelete)
-	}
 	lines := []string{}
 	sets := 0
 	for number := range changes {
@@ -169,8 +168,14 @@ func readChanges(b *Bound, body []byte) *schema.Problem {
 			continue
 		}
 		sets++
+		if changes[number].removes {
+			b.document.removals++
+		}
 		lines = append(lines, of...)
 		b.document.names = append(b.document.names, changes[number].name)
+	}
+	if b.document.removals > 0 {
+		b.Scopes = append(b.Scopes, auth.DNSDelete)
 	}
 	b.supply("Change", ps.List(lines))
 	b.document.idle = len(lines) == 0

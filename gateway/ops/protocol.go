@@ -87,6 +87,8 @@ type document struct {
 	names []string // whose records are changed, in full
 	notes []string // what was left out, for the log
 	idle  bool     // there is nothing to do
+
+	removals int // sets that may be gone afterwards
 }
 
 // Idle reports that the body asks for nothing, so that no script runs.

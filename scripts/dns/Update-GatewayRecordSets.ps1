@@ -1,11 +1,13 @@
 # Changes many record sets, each on its own: what can be done is done, and the others are reported as failures. Values
 # that are there already, and those to be removed that are not, count as done; values that are not named stay.
-# Change has one item for each value: add or remove, the number of the set, type, time to live (-1: the zone's), name
-# and data, separated by character 29. After Seconds no set is begun any more.
+# Change has one item for each value: add, remove or clear, the number of the set, type, time to live (-1: the zone's),
+# name and data, separated by character 29. Only a set whose values are cleared may be gone afterwards, and only
+# BulkLimit sets. After Seconds no set is begun any more.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Change,
     [Parameter(Mandatory)] [int] $Seconds,
+    [Parameter(Mandatory)] [int] $BulkLimit,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
@@ -40,15 +42,17 @@ Write-GatewayIntent -Effect 'changed'
 # Act and report. A set that fails is undone, those before it stay.
 $caller = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); ComputerName = $ComputerName }
 $changed = 0
+$removed = 0
 foreach ($set in $sets) {
     try {
         if ($watch.ElapsedMilliseconds -gt 1000 * $Seconds) {
             Stop-Gateway -Code 'conflict' -Message 'The time for the changes of one request is over (externaldns.budget). The next loop makes this one.'
         }
-        $report = Update-GatewayRecordSet -Set $set @caller
+        $report = Update-GatewayRecordSet -Set $set -Removable ([bool]($removed -lt $BulkLimit)) @caller
         $script:GatewayUndo.Clear()
         if ($null -ne $report) {
             $changed++
+            if ($null -eq $report.after) { $removed++ }
             Add-GatewayChange -Dn $set.name -Before $report.before -After $report.after
         }
     } catch {

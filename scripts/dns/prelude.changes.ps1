@@ -21,6 +21,7 @@ function ConvertFrom-GatewayRecordChange {
     $data = [string[]]@(for ($i = 5; $i -lt $parts.Length; $i++) { $parts[$i] })
     @{
         adds   = [bool]($parts[0] -eq 'add')
+        clears = [bool]($parts[0] -eq 'clear')
         number = [int]$parts[1]
         type   = $parts[2]
         ttl    = [int]$parts[3]
@@ -40,12 +41,30 @@ function ConvertTo-GatewaySetReport {
     [ordered]@{ type = $Type; data = $data; ttl = [long]@($Record)[0].TimeToLive.TotalSeconds }
 }
 
+# Refuses a change after which a set would be gone, unless all its values are cleared and it may be removed.
+function Assert-GatewaySetStays {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Set,
+        [Parameter(Mandatory)] [bool] $Removable
+    )
+    if (-not $Set.values[0].clears) {
+        $message = "None of the values that are to stay in the set of '$($Set.name)' is there, so that it would be gone. It was not changed."
+        Stop-Gateway -Code 'conflict' -Arg 'Change' -Message $message
+    }
+    if (-not $Removable) {
+        $message = 'As many sets were removed as one request may (limits.bulkDelete), or as the credential may in this hour. The next loop removes this one.'
+        Stop-Gateway -Code 'conflict' -Arg 'Change' -Message $message
+    }
+}
+
 # Changes one set and returns it as it was and as it is; nothing if it was so already. New values come before old ones
 # go; the one of a type that must be alone is changed in place.
 function Update-GatewayRecordSet {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [hashtable] $Set,
+        [Parameter(Mandatory)] [bool] $Removable,
         [bool] $Privileged,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
         [Parameter(Mandatory)] [string] $ComputerName
@@ -56,7 +75,8 @@ function Update-GatewayRecordSet {
     Assert-GatewayName -Name $Set.name -Arg 'Change' -KnownController $KnownController -Privileged $Privileged
     Set-GatewayStep -Label 'read name' -Arg 'Change'
     $node = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
-    $before = ConvertTo-GatewaySetReport -Record @(Select-GatewayRecord -Record $node -Type $type) -Type $type
+    $present = @(Select-GatewayRecord -Record $node -Type $type)
+    $before = ConvertTo-GatewaySetReport -Record $present -Type $type
     $missing = [System.Collections.Generic.List[object]]::new()
     $surplus = [System.Collections.Generic.List[object]]::new()
     $later = [System.Collections.Generic.List[object]]::new()
@@ -81,6 +101,7 @@ function Update-GatewayRecordSet {
         foreach ($value in $missing) { Assert-GatewayFree -Place $place -Type $type -Data $value.data -Present $staying }
     }
     $changed = $missing.Count + $surplus.Count
+    if ($surplus.Count -gt 0 -and $present.Length + $missing.Count -le $surplus.Count) { Assert-GatewaySetStays -Set $Set -Removable $Removable }
     if ($GatewayRecordTypes[$type].alone -and $missing.Count -eq 1 -and $surplus.Count -eq 1) {
         $new = $missing[0]
         Set-GatewayRecordValue -ZoneName $place.name -Record $surplus[0] -Data $new.data -TimeToLive $new.ttl -ComputerName $ComputerName
