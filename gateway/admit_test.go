@@ -134,7 +134,7 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 	go func() { ended <- call(q.Server, "GET", "/api/OU/All", "", header).Code }()
 	<-started
 	text, wait := q.refused("GET", "/api/OU/All", header)
-	assert.Contains(t, text, "may run 1 requests at once")
+	assert.Contains(t, text, "may run 1 request at once")
 	assert.Equal(t, 1, wait)
 	close(release)
 	assert.Equal(t, 200, <-ended)
@@ -239,7 +239,7 @@ func TestPasswordResetsAreLimitedPerHour(t *testing.T) {
 	w := call(q.Server, "PUT", "/api/ADUser/a", `{"Password":"Corr3ct-Horse"}`, header, "Content-Type: application/json")
 	require.Equal(t, 200, w.Code, w.Body)
 	text, _ := q.refused("PUT", "/api/ADUser/a/ResetPassword", header)
-	assert.Contains(t, text, "may reset 1 passwords an hour and has 0 left")
+	assert.Contains(t, text, "may reset 1 password an hour and has 0 left")
 	q.answered("PUT", "/api/ADUser/a?FirstName=b", header)
 }
 

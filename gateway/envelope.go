@@ -299,6 +299,8 @@ func (e *envelope) sentence(result *ps.Result) string {
 	switch {
 	case text != "" && e.r.op.Unchanged != "" && result.Effect == ps.EffectNone:
 		text = e.r.op.Unchanged
+	case len(result.Failures) > 0 && e.r.op.Partly != "":
+		text = e.r.op.Partly
 	case text != "":
 		text += e.r.bound.Without()
 	case e.r.op.Reply.Mark == ops.List:

@@ -237,3 +237,23 @@ func BenchmarkList(b *testing.B) {
 		})
 	}
 }
+
+// TestAPartIsNotSaidToBeAll: the sentence of an answer 207 agrees with it.
+func TestAPartIsNotSaidToBeAll(t *testing.T) {
+	failure := ps.Failure{DN: "10.0.0.9", Error: ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException"}}
+	for target, want := range map[string]string{
+		"PUT /api/DnsRecordSet?ZoneName=x.example&DNS_HostName=www&Type=A&Data=10.0.0.9": "The set of A records 'www' in zone 'x.example' is not yet as given. 1 object failed; see details.",
+		"DELETE /api/DnsRecordSet?ZoneName=x.example&DNS_HostName=www&Type=A":            "A part of the set of A records 'www' in zone 'x.example' was removed. 1 object failed; see details.",
+		"POST /api/ADUser/jdoe/CopyGroups?From=anna":                                     "Some of the groups of the user 'anna' were copied to the user 'jdoe'. 1 object failed; see details.",
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		records := "[" + sample(schema.RecordSet) + "]"
+		if method == http.MethodPost {
+			records = "[" + sample(schema.CopiedGroup) + "]"
+		}
+		s := newTestServer(t, answering(ps.Result{Effect: ps.EffectChanged, Failures: []ps.Failure{failure}}, records), nil)
+		w := call(s, method, path, "")
+		require.Equal(t, http.StatusMultiStatus, w.Code, "%s: %s", target, w.Body)
+		assert.Equal(t, want, read(t, w).Output)
+	}
+}

@@ -113,10 +113,10 @@ func ImpactNamed(name string) (of Impact, known bool) {
 }
 
 // verbs describe the impacts in messages.
-var verbs = [impacts]struct{ may, what string }{
-	Deletion:      {"remove", "objects"},
-	PasswordReset: {"reset", "passwords"},
-	Change:        {"disable, rename, move or take out of groups", "objects"},
+var verbs = [impacts]struct{ may, one, many string }{
+	Deletion:      {"remove", "object", "objects"},
+	PasswordReset: {"reset", "password", "passwords"},
+	Change:        {"disable, rename, move or take out of groups", "object", "objects"},
 }
 
 // meter counts what a caller does; see [Meters].
@@ -203,7 +203,7 @@ func (p *Principal) Enter(gateways int) *Refusal {
 	}
 	if m.running.Add(1) > most {
 		m.running.Add(-1)
-		return tooMany(time.Second, "The %s may run %d requests at once. Try again when one has ended.", p, most)
+		return tooMany(time.Second, "The %s may run %s at once. Try again when one has ended.", p, amount(int(most), "request", "requests"))
 	}
 	now, limiter := m.now(), m.limiter.Load()
 	taken := limiter.ReserveN(now, 1)
@@ -300,12 +300,19 @@ func (p *Principal) Spend(kind Impact, most int) (*Spending, *Refusal) {
 // overspent returns the refusal of n more of an impact. m.mu is held.
 func (p *Principal) overspent(kind Impact, n int, now time.Time) *Refusal {
 	w, verb := &p.meter.spent[kind], verbs[kind]
-	text := fmt.Sprintf("The %s may %s %d %s an hour and has %d left.", p, verb.may, *w.limit, verb.what, w.left(now))
+	text := fmt.Sprintf("The %s may %s %s an hour and has %d left.", p, verb.may, amount(*w.limit, verb.one, verb.many), w.left(now))
 	if n > *w.limit {
 		return tooMany(hour, "%s So many are never allowed at once.", text)
 	}
 	at := w.enough(n, now)
 	return tooMany(at.Sub(now), "%s It may %s more from %s.", text, verb.may, at.UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339))
+}
+
+func amount(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Spending is what a run has reserved and not settled yet.

@@ -181,6 +181,26 @@ func TestSettingsFitTogether(t *testing.T) {
 	}
 }
 
+// TestPeopleOfTheSandbox: passwords that everybody knows may be sent without TLS, on this
+// machine, and the sandbox has roles of its own.
+func TestPeopleOfTheSandbox(t *testing.T) {
+	const form = "signIn:\n  mode: form\n"
+	for text, want := range map[string]string{
+		form:                                     "",
+		form + "http:\n  listen: '[::1]:8080'\n": "",
+		form + "http:\n  listen: 0.0.0.0:8080\n": "signIn.mode: passwords are sent over HTTPS only",
+		form + "http:\n  listen: 0.0.0.0:8080\ntls:\n  pfxFile: x.pfx\n": "",
+		form + "  roles:\n  - {group: G, scopes: [user:read]}\n":         "",
+	} {
+		_, _, err := config.Sources{Name: "x.yaml", Text: []byte(text), Sandbox: true}.Load()
+		if want == "" {
+			assert.NoError(t, err, text)
+		} else {
+			assert.ErrorContains(t, err, want, text)
+		}
+	}
+}
+
 func TestAdvice(t *testing.T) {
 	for text, want := range map[string]string{
 		"tls:\n  pfxPasswordFile: p.txt\n":                              "tls.pfxPasswordFile has no effect without tls.pfxFile",

@@ -11,8 +11,9 @@ import (
 )
 
 // misfits returns why settings that are valid one by one contradict each other. Each
-// error begins with the key of a setting, one that is not left at its default.
-func (s *Settings) misfits(from map[string]Origin) []error {
+// error begins with the key of a setting, one that is not left at its default. The sandbox
+// has people of its own, whose passwords everybody knows.
+func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	var faults []error
 	fault := func(keys []string, format string, args ...any) {
 		key := keys[0]
@@ -35,10 +36,10 @@ func (s *Settings) misfits(from map[string]Origin) []error {
 	if s.SignIn.Tokens == SwitchOn && s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == "" && !loopback(s.HTTP.Listen) {
 		fault([]string{"signIn.tokens"}, "people sign in over HTTPS only: give the server a certificate (tls.certificateFile, tls.pfxFile or tls.storeThumbprint)")
 	}
-	if s.SignIn.Mode != SwitchOff && s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == "" {
+	if s.SignIn.Mode != SwitchOff && s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == "" && !(sandbox && loopback(s.HTTP.Listen)) {
 		fault([]string{"signIn.mode"}, "passwords are sent over HTTPS only: give the server a certificate ('adgateway tls selfsigned' or 'adgateway tls request')")
 	}
-	if s.SignIn.Mode != SwitchOff && len(s.SignIn.Roles) == 0 {
+	if s.SignIn.Mode != SwitchOff && len(s.SignIn.Roles) == 0 && !sandbox {
 		fault([]string{"signIn.mode"}, "people could sign in and do nothing: set signIn.roles, a list of groups with scopes")
 	}
 	if s.Memory.Limit > 0 && s.HTTP.MaxBodyMemory >= s.Memory.Limit {

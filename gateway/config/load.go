@@ -22,6 +22,7 @@ type Sources struct {
 	Environment []string   // NAME=VALUE; names without the prefix ADGATEWAY_ are ignored
 	Spelled     []Spelling // flags that stand for one setting
 	Flags       []string   // KEY=VALUE
+	Sandbox     bool       // the domain is simulated
 	// Amend changes the loaded settings, for what KEY=VALUE cannot express. It
 	// receives the origin of each setting by key. It may be nil.
 	Amend func(*Settings, map[string]Origin) error
@@ -63,7 +64,7 @@ func (src Sources) Load() (*Settings, map[string]Origin, error) {
 	if len(r.faults) > 0 {
 		return nil, nil, errors.Join(r.faults...)
 	}
-	if err := errors.Join(r.settings.misfits(r.from)...); err != nil {
+	if err := errors.Join(r.settings.misfits(r.from, src.Sandbox)...); err != nil {
 		return nil, nil, src.Place(err, r.from)
 	}
 	return r.settings, r.from, nil

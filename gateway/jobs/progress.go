@@ -61,8 +61,12 @@ type Progress struct {
 	Gateways  []string       // that run items of it, or have run some; none if the gateway is alone
 }
 
-// Percent returns the share of the items that have ended, rounded down.
+// Percent returns the share of the items that have ended, rounded down. Of a list that was
+// rejected nothing was done.
 func (p *Progress) Percent() int {
+	if p.State == jobstate.Rejected {
+		return 0
+	}
 	if p.Total == 0 {
 		return 100
 	}

@@ -187,7 +187,7 @@ func (c *checker) params(op *Operation, fault func(string, ...any)) {
 }
 
 func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
-	for _, sentence := range []string{op.Subject, op.Success, op.Unchanged} {
+	for _, sentence := range []string{op.Subject, op.Success, op.Partly, op.Unchanged} {
 		names := placeholder.FindAllString(sentence, -1)
 		if strings.Count(sentence, "{") != len(names) {
 			fault("has a sentence with a brace that is not one of a placeholder")

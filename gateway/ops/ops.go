@@ -81,6 +81,9 @@ type Operation struct {
 	// {counts} for all of them, and {also} for the objects changed along with the
 	// first. Empty on reads, whose sentence follows from the mark of the reply.
 	Success string
+	// Partly is the sentence when some of it was done and some was not, if Success would say
+	// that all of it was.
+	Partly string
 	// Unchanged is the sentence when the script had nothing to change.
 	Unchanged string
 }

@@ -301,6 +301,7 @@ var recordSetRows = []*Operation{
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Subject:   recordSetSubject,
 		Success:   "The {subject} is as given now.",
+		Partly:    "The {subject} is not yet as given.",
 		Unchanged: "The {subject} is so already; nothing was changed.",
 	},
 	{
@@ -316,6 +317,7 @@ var recordSetRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Subject: recordSetSubject,
 		Success: "The {subject} was removed.",
+		Partly:  "A part of the {subject} was removed.",
 	},
 }
 

@@ -82,6 +82,7 @@ var taskRows = []*Operation{
 		Fails:     []schema.Code{schema.Partial, schema.NotFound, schema.Unprocessable},
 		Subject:   userSubject,
 		Success:   "The groups of the user '{From}' were copied to the {subject}.",
+		Partly:    "Some of the groups of the user '{From}' were copied to the {subject}.",
 		Unchanged: "The {subject} is in all groups of the user '{From}' that can be copied; nothing was changed.",
 	},
 	{

@@ -28,12 +28,20 @@ const (
 const administrationOU = "OU=Administration,OU=Corp,"
 
 // AddPeople adds three people to the world, two of them members of a group, and returns
-// the SIDs of the groups by name.
+// the SIDs of the groups by name. If a name is taken, it adds nobody.
 func (w *World) AddPeople(ctx context.Context) (groups map[string]string, err error) {
 	dc := w.Directory.DCs()[0]
 	parent := administrationOU + w.Directory.RootDN()
 	if _, err := dc.Get(ctx, parent); err != nil {
 		parent = w.Directory.UsersContainer() // a domain of one's own
+	}
+	for _, name := range []string{HelpdeskPerson, OperatorPerson, NoRightsPerson, HelpdeskGroup, OperatorGroup} {
+		if _, err := w.Lookup(ctx, name); err == nil {
+			return nil, fmt.Errorf("the name %s is taken", name)
+		}
+		if _, err := dc.Get(ctx, "CN="+name+","+parent); err == nil {
+			return nil, fmt.Errorf("the name %s is taken in %s", name, parent)
+		}
 	}
 	groups = map[string]string{}
 	for _, p := range []struct{ name, group string }{{HelpdeskPerson, HelpdeskGroup}, {OperatorPerson, OperatorGroup}, {NoRightsPerson, ""}} {

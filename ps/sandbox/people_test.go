@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
 )
 
 func TestPeople(t *testing.T) {
@@ -34,4 +35,23 @@ func TestPeople(t *testing.T) {
 	}
 	_, err = w.Account(ctx, "S-1-5-21-1-2-3-4")
 	assert.ErrorIs(t, err, sandbox.ErrLogon)
+}
+
+// TestPeopleAreAddedTogether: a name that is taken keeps all of them out, and leaves nothing
+// that is half made.
+func TestPeopleAreAddedTogether(t *testing.T) {
+	ctx := context.Background()
+	for _, taken := range []string{"operator", "norights", "GW-Operators"} {
+		w, err := sandbox.NewWorld(ctx, sandbox.Options{})
+		require.NoError(t, err)
+		dc := w.Directory.DCs()[0]
+		_, err = dc.Add(ctx, "CN=theirs,"+w.Directory.UsersContainer(), directory.Attr("objectClass", "user"), directory.Attr("sAMAccountName", taken))
+		require.NoError(t, err)
+		_, err = w.AddPeople(ctx)
+		require.ErrorContains(t, err, "the name "+taken+" is taken")
+		for _, name := range []string{"helpdesk", "GW-Helpdesk"} {
+			_, err := w.Lookup(ctx, name)
+			assert.ErrorIs(t, err, sandbox.ErrLogon, name)
+		}
+	}
 }

@@ -30,12 +30,14 @@ if (Test-GatewayBuiltInGroup -Group $group) {
     Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is built in and cannot be removed."
 }
 if ([bool]$group.ProtectedFromAccidentalDeletion) {
-    Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is protected from accidental deletion. Lift the protection first."
+    $message = "The group '$dn' is protected from accidental deletion. Lift the protection $GatewayElsewhere first."
+    Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message $message
 }
 $domain = Get-GatewayDomain -Server $Server
 $primary = '(primaryGroupID=' + [long]([string]$group.SID -replace '^.*-', '') + ')'
 if (@(Get-GatewayObject -Class 'any' -Filter $primary -Base $domain.dn -Server $Server).Length -gt 0) {
-    Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message "The group '$dn' is the primary group of accounts. Give those another one first."
+    $message = "The group '$dn' is the primary group of accounts. Set another one for those $GatewayElsewhere first."
+    Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message $message
 }
 $record = ConvertTo-GatewayGroup -Group @($group) -AllowedOU $AllowedOU -Server $Server
 $restorable = Get-GatewayRestorable -Server $Server

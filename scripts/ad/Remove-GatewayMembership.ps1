@@ -25,7 +25,8 @@ Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $Gu
 Set-GatewayStep -Label 'read membership' -Arg 'GroupName'
 $kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
 if ($kind.primary) {
-    Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message "'$groupDn' is the primary group of '$memberDn'. Give it another primary group first."
+    $message = "'$groupDn' is the primary group of '$memberDn'. Nobody leaves a primary group: set another one $GatewayElsewhere first."
+    Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message $message
 }
 
 # Announce.

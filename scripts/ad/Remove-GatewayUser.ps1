@@ -22,7 +22,7 @@ if ([string]$user.isCriticalSystemObject -eq 'True') {
     Stop-Gateway -Code 'protected' -Arg 'UserName' -Message "The user '$dn' is a critical system object and cannot be removed."
 }
 if ([bool]$user.ProtectedFromAccidentalDeletion) {
-    Stop-Gateway -Code 'protected' -Arg 'UserName' -Message "The user '$dn' is protected from accidental deletion. Lift the protection first."
+    Stop-Gateway -Code 'protected' -Arg 'UserName' -Message "The user '$dn' is protected from accidental deletion. Lift the protection $GatewayElsewhere first."
 }
 if (Test-GatewayChild -Dn $dn -Server $Server) {
     Stop-Gateway -Code 'not_empty' -Arg 'UserName' -Message "The user '$dn' has objects below it. Remove those first."

@@ -126,7 +126,7 @@ function Get-GatewayComputerBar {
         return @{ code = 'protected'; message = "'$dn' is a critical system object and cannot be removed." }
     }
     if ([bool]$Computer.ProtectedFromAccidentalDeletion) {
-        return @{ code = 'protected'; message = "The computer '$dn' is protected from accidental deletion. Lift the protection first." }
+        return @{ code = 'protected'; message = "The computer '$dn' is protected from accidental deletion. Lift the protection $GatewayElsewhere first." }
     }
     if ($Children.blocking.Length -gt 0) {
         $names = @(foreach ($name in $Children.blocking) { "'" + $name + "'" }) -join ', '

@@ -169,7 +169,8 @@ function Assert-GatewayGroupBelow {
         if (-not (Test-GatewayWithin -Dn ([string]$holder.DistinguishedName) -Base @($Tree))) {
             $account = "'" + [string]$holder.DistinguishedName + "'"
             if (-not (Test-GatewayAllowed -Dn ([string]$holder.DistinguishedName) -AllowedOU $AllowedOU -Server $Server)) { $account = 'an account' }
-            Stop-Gateway -Code 'conflict' -Arg $Arg -Message "'$name' lies below the OU and is the primary group of $account. Give that another one first."
+            $message = "'$name' lies below the OU and is the primary group of $account. Set another one for that $GatewayElsewhere first."
+            Stop-Gateway -Code 'conflict' -Arg $Arg -Message $message
         }
     }
 }

@@ -1,5 +1,9 @@
 # Functions shared by the scripts of everyday tasks: moves, scopes of groups, managers of groups.
 
+# Where administrators do what no script does: lift the protection of a user, a group or a
+# computer, and set a primary group.
+$GatewayElsewhere = 'in Active Directory Users and Computers'
+
 # Refuses to move an object that is protected, or to where its name is taken.
 function Assert-GatewayMovable {
     [CmdletBinding()]
@@ -13,7 +17,8 @@ function Assert-GatewayMovable {
     )
     $dn = [string]$Object.DistinguishedName
     if ([bool]$Object.ProtectedFromAccidentalDeletion) {
-        Stop-Gateway -Code 'protected' -Arg $Arg -Message "'$dn' is protected from accidental deletion and cannot be moved. Lift the protection first."
+        $message = "'$dn' is protected from accidental deletion and cannot be moved. Lift the protection $GatewayElsewhere first."
+        Stop-Gateway -Code 'protected' -Arg $Arg -Message $message
     }
     if (Test-GatewayWithin -Dn $Target -Base @($dn)) {
         Stop-Gateway -Code 'unprocessable' -Arg $Arg -Message "'$dn' cannot be moved into itself."

@@ -204,6 +204,7 @@ func TestJobWithMistakes(t *testing.T) {
 			job := a.Envelope.Result[0]
 			assert.Equal(t, "rejected", job["state"])
 			assert.Equal(t, 0.0, job["total"])
+			assert.Equal(t, 0.0, job["percent"])
 			problems := job["problems"].([]any)
 			var got []string
 			for _, one := range problems {

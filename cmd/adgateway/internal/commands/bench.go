@@ -124,6 +124,7 @@ func (f *benchFlags) sandbox(ctx context.Context) (*bench.Report, error) {
 
 func (f *benchFlags) sandboxOf(ctx context.Context, sessions int, r *bench.Report) (err error) {
 	flags := f.Flags
+	flags.Sandbox = true
 	flags.Set = slices.Concat([]string{"http.listen=127.0.0.1:0", "log.level=error"}, f.Set, []string{fmt.Sprintf("pool.directorySessions=%d", sessions)})
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -24,7 +24,7 @@ const defaultDomain = "127.0.0.1:7300"
 func domainCommand() *cobra.Command {
 	var ldif, zones []string
 	var files serve.DomainFiles
-	f := settings.Flags{Amend: func(cfg *config.Settings) error {
+	f := settings.Flags{Sandbox: true, Amend: func(cfg *config.Settings) error {
 		cfg.Sandbox.LDIF, cfg.Sandbox.Zones = append(cfg.Sandbox.LDIF, ldif...), append(cfg.Sandbox.Zones, zones...)
 		return nil
 	}}

@@ -298,8 +298,30 @@ func TestSandboxLoadsTheUsersOwnFiles(t *testing.T) {
 	}
 	_, body := s.get("/api/ADUser/ListUsers?ShowFields=username", "Bearer t")
 	assert.GreaterOrEqual(t, strings.Count(body, `"username"`), 21)
-	status, _ := s.get("/api/ADUser/aschmidt/Details", "Bearer t")
-	assert.Equal(t, http.StatusNotFound, status, "the built-in domain is left out")
+	for _, name := range []string{"aschmidt", "helpdesk", "operator", "norights"} {
+		status, _ := s.get("/api/ADUser/"+name+"/Details", "Bearer t")
+		assert.Equal(t, http.StatusNotFound, status, "%s is in none of the files", name)
+	}
+	status, _ := s.get("/api/ADGroups/GW-Operators/Details", "Bearer t")
+	assert.Equal(t, http.StatusNotFound, status)
+}
+
+// TestSandboxCreatesItsCredentialFile: as a gateway does, and its own tokens need no account.
+func TestSandboxCreatesItsCredentialFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "credentials.json")
+	s := startSandbox(t, "--set", "auth.store="+file, "--token", "own")
+	require.FileExists(t, file)
+	s.eventually("/readyz", "Bearer own", http.StatusOK)
+	token := command(t, "token", "create", "portal", "--store="+file, "--scope", "*")
+	s.eventually("/api/ADUser/aschmidt/Exists", "Bearer "+token, http.StatusOK)
+}
+
+// TestPeopleSignInToTheSandboxWithAForm: without a certificate and roles, on this machine.
+func TestPeopleSignInToTheSandboxWithAForm(t *testing.T) {
+	s := startSandbox(t, "--set", "signIn.mode=form", "--token", "t")
+	status, body := s.get("/ui/signin", "")
+	assert.Equal(t, http.StatusOK, status)
+	assert.Contains(t, body, "People of the sandbox")
 }
 
 func TestSecondSandboxOnTheSamePort(t *testing.T) {

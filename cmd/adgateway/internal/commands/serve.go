@@ -41,7 +41,7 @@ type sandboxFlags struct{ tokens, users, ldif, zones []string }
 
 func sandboxCommand() *cobra.Command {
 	var more sandboxFlags
-	f := settings.Flags{Amend: more.addTo}
+	f := settings.Flags{Sandbox: true, Amend: more.addTo}
 	c := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Serve the whole API over a simulated domain",

@@ -76,8 +76,9 @@ func TestTokenLifecycle(t *testing.T) {
 	}
 	assert.Equal(t, 1, deleted)
 	assert.Equal(t, http.StatusTooManyRequests, status)
-	assert.Regexp(t, `may remove 1 objects an hour and has 0 left\. It may remove more from 20\d\d-`, body)
+	assert.Regexp(t, `may remove 1 object an hour and has 0 left\. It may remove more from 20\d\d-`, body)
 
+	assert.Contains(t, command(t, "token", "show", "portal", store), "1 deletion/h\n")
 	second := command(t, "token", "rotate", "portal", "--config", file, "--grace", "1h")
 	s.eventually("/api/ADUser/aschmidt/Exists", "Bearer "+second, http.StatusOK)
 	status, _ = s.get("/api/ADUser/aschmidt/Exists", "Bearer "+token)

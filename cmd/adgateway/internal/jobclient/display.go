@@ -107,11 +107,10 @@ func nonEmpty(parts ...string) (kept []string) {
 
 // counted says how many items have ended: 7,412 of 10,000  74 %.
 func counted(j *Job) string {
-	percent := 100
-	if j.Total > 0 {
-		percent = 100 * j.over() / j.Total
+	if j.Total == 0 {
+		return "no items"
 	}
-	return fmt.Sprintf("%s of %s  %d %%", grouped(j.over()), grouped(j.Total), percent)
+	return fmt.Sprintf("%s of %s  %d %%", grouped(j.over()), grouped(j.Total), 100*j.over()/j.Total)
 }
 
 // pace says how fast a job is and how long it will take: 38/s  about 1 min 8 s.

@@ -121,14 +121,18 @@ func (a *Account) limits() [][2]string {
 	if q := a.Quota; q != nil {
 		add("rate", string(q.Rate))
 		for _, n := range []struct {
-			name, unit string
-			number     *int
+			name, one, many string
+			number          *int
 		}{
-			{"concurrency", "at once", q.Concurrency}, {"deletions", "deletions/h", q.DeletionsPerHour},
-			{"password resets", "password resets/h", q.PasswordResetsPerHour}, {"changes", "changes/h", q.ChangesPerHour},
+			{"concurrency", "at once", "at once", q.Concurrency}, {"deletions", "deletion/h", "deletions/h", q.DeletionsPerHour},
+			{"password resets", "password reset/h", "password resets/h", q.PasswordResetsPerHour}, {"changes", "change/h", "changes/h", q.ChangesPerHour},
 		} {
-			if n.number != nil {
-				add(n.name, fmt.Sprintf("%d %s", *n.number, n.unit))
+			switch {
+			case n.number == nil:
+			case *n.number == 1:
+				add(n.name, "1 "+n.one)
+			default:
+				add(n.name, fmt.Sprintf("%d %s", *n.number, n.many))
 			}
 		}
 	}

@@ -34,7 +34,7 @@ type simulated interface {
 var _, _ simulated = (*sandbox.World)(nil), (*remote.Link)(nil)
 
 // openDomain makes the domain of the settings, or connects to it, and sets what starts the
-// sessions. groups adds the people of the sandbox, or finds them.
+// sessions. groups adds the people of the sandbox, or finds them; nil: it has none.
 func (s *Server) openDomain(ctx context.Context, engine Engine) (domain simulated, groups func() (map[string]string, error), err error) {
 	c := s.live.Now().Sandbox
 	if c.Domain == "" {
@@ -43,7 +43,7 @@ func (s *Server) openDomain(ctx context.Context, engine Engine) (domain simulate
 			return nil, nil, err
 		}
 		s.backend.starter, s.backend.end, err = engine.Starter(world, s.backend.folder.Name())
-		return world, func() (map[string]string, error) { return world.AddPeople(ctx) }, err
+		return world, func() (map[string]string, error) { return addOwnPeople(ctx, world, c) }, err
 	}
 	link, err := remote.Connect(ctx, remote.LinkOptions{
 		Address: c.Domain, Gateway: c.GatewayName, Account: c.Account, Clock: c.Clock, Version: s.options.Version,
@@ -79,6 +79,15 @@ func (s *Server) openDomain(ctx context.Context, engine Engine) (domain simulate
 		}
 		return groups, nil
 	}, err
+}
+
+// addOwnPeople adds the people of the sandbox to its domain. Of one's own domain the files
+// alone decide who is in it.
+func addOwnPeople(ctx context.Context, world *sandbox.World, c config.Sandbox) (groups map[string]string, err error) {
+	if c.Empty {
+		return nil, nil
+	}
+	return world.AddPeople(ctx)
 }
 
 // explainDomain says what to do about a domain that cannot be used.
@@ -161,7 +170,7 @@ func Domain(ctx context.Context, flags *settings.Flags, files DomainFiles, versi
 	if secrets.World, err = newWorld(ctx, cfg.Sandbox, options, log); err != nil {
 		return err
 	}
-	if _, err := secrets.World.AddPeople(ctx); err != nil {
+	if _, err := addOwnPeople(ctx, secrets.World, cfg.Sandbox); err != nil {
 		log.WithError(err).Warn("this domain does not take the people of the sandbox: tokens sign in to the pages")
 	}
 	if options.Writes != nil {

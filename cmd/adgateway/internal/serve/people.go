@@ -22,12 +22,37 @@ var helpdeskScopes = []auth.Scope{
 	auth.UserWrite, auth.UserPassword, auth.MemberWrite,
 }
 
-// addPeople lets the people of the sandbox sign in, whose groups have these SIDs, and
-// returns the operator.
+// addPeople lets people of the simulated domain sign in: the sandbox's own, unless the domain
+// is one's own, and those with a role of the settings. It returns the sandbox's operator;
+// nil: there is none.
 func (s *Server) addPeople(ctx context.Context, world simulated, people func() (groups map[string]string, err error)) (*signin.Person, error) {
+	own := s.live.Now().SignIn.Roles
 	groups, err := people()
-	if err != nil {
+	if err != nil && len(own) == 0 {
 		return nil, err
+	}
+	roles := sandboxRoles(groups)
+	if len(own) > 0 {
+		if roles, err = rolesOf(own, func(group string) (string, error) { return sidIn(ctx, world, group) }); err != nil {
+			return nil, err
+		}
+	}
+	if len(roles) == 0 {
+		return nil, nil
+	}
+	s.backend.people = &app.People{Directory: worldDirectory{world}, Roles: roles, Domains: s.live.Now().SignIn.Domains, Hint: "Your account of the simulated domain."}
+	if groups == nil {
+		return nil, nil
+	}
+	s.backend.people.Hint = "People of the sandbox: " + sandbox.HelpdeskPerson + ", " + sandbox.OperatorPerson + " and " + sandbox.NoRightsPerson +
+		". The password of each is " + sandbox.PersonsPassword + " and the name."
+	return personOf(world.Lookup(ctx, sandbox.OperatorPerson))
+}
+
+// sandboxRoles are the roles of the sandbox's own people, whose groups have these SIDs.
+func sandboxRoles(groups map[string]string) []signin.Role {
+	if groups == nil {
+		return nil
 	}
 	var operator []auth.Scope
 	for _, scope := range auth.Scopes() {
@@ -35,21 +60,10 @@ func (s *Server) addPeople(ctx context.Context, world simulated, people func() (
 			operator = append(operator, scope)
 		}
 	}
-	roles := []signin.Role{
+	return []signin.Role{
 		{Group: groups[sandbox.HelpdeskGroup], Name: sandbox.HelpdeskGroup, Scopes: helpdeskScopes},
 		{Group: groups[sandbox.OperatorGroup], Name: sandbox.OperatorGroup, Scopes: operator},
 	}
-	if own := s.live.Now().SignIn.Roles; len(own) > 0 {
-		if roles, err = rolesOf(own, func(group string) (string, error) { return sidIn(ctx, world, group) }); err != nil {
-			return nil, err
-		}
-	}
-	s.backend.people = &app.People{
-		Directory: worldDirectory{world}, Roles: roles, Domains: s.live.Now().SignIn.Domains,
-		Hint: "People of the sandbox: " + sandbox.HelpdeskPerson + ", " + sandbox.OperatorPerson + " and " + sandbox.NoRightsPerson +
-			". The password of each is " + sandbox.PersonsPassword + " and the name.",
-	}
-	return personOf(world.Lookup(ctx, sandbox.OperatorPerson))
 }
 
 // worldDirectory signs people in with the accounts of a simulated domain.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
@@ -46,7 +45,7 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 		store.Path = cfg.Store.File + ".credentials" // the copy, beside what the gateway keeps
 	}
 	if cfg.Auth.Store != "" && !cfg.Auth.Shared {
-		faults = append(faults, readStore(store)) // unlike a gateway, the sandbox creates none
+		faults = append(faults, checkStore(cfg.Auth, store))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 	if err := s.openLog(); err != nil {
 		return nil, err
 	}
-	if err := s.addStore(static, store); err != nil {
+	if err := s.addStore(ctx, static, store); err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
 	s.log.WithField("engine", engine.Name).Warn("this is the sandbox: a simulated domain, nothing real is read or changed")
@@ -137,21 +136,17 @@ func newPrincipal(kind, name string, scopes []string) (*auth.Principal, error) {
 
 // addStore makes the sandbox accept the accounts of auth.store, if set, in
 // addition to those of its settings.
-func (s *Server) addStore(static *auth.Static, file auth.File) error {
-	s.backend.auth = static
-	c := s.live.Now().Auth
-	if c.Store == "" && !c.Shared {
+func (s *Server) addStore(ctx context.Context, static *auth.Static, file auth.File) error {
+	if c := s.live.Now().Auth; c.Store == "" && !c.Shared {
+		s.backend.auth = static
 		return nil
 	}
-	if c.Shared {
-		s.backend.shared = sharedCredentials(file, c, s.log)
-	}
-	store, err := openStore(file, s.backend.shared, c, s.log, s.options.Event)
+	own := s.live.Now().Sandbox
+	store, err := s.openAccounts(ctx, file, len(own.Tokens)+len(own.Users) > 0)
 	if err != nil {
 		return err
 	}
-	s.backend.auth, s.backend.follow = auth.Chain{static, store}, append(s.backend.follow, store.Run)
-	s.backend.checks = append(s.backend.checks, func() []gateway.Check { return storeChecks(store) })
+	s.backend.auth = auth.Chain{static, store}
 	return nil
 }
 

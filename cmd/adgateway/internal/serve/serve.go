@@ -229,24 +229,34 @@ func (s *Server) Settings() *config.Settings { return s.live.Now() }
 // Log returns the server's log.
 func (s *Server) Log() *logrus.Logger { return s.log }
 
-// useStore makes the credential file the server's authenticator, and creates it
-// if it does not exist: without accounts the gateway lets nobody in, but accepts
-// the first token as soon as it is created.
+// useStore makes the credential file the server's authenticator.
 func (s *Server) useStore(ctx context.Context, file auth.File) error {
+	store, err := s.openAccounts(ctx, file, false)
+	if err != nil {
+		return err
+	}
+	s.backend.auth = store
+	return nil
+}
+
+// openAccounts opens the credential file and follows it, and creates it if it does not
+// exist: without accounts the gateway lets nobody in, unless there are others, but accepts
+// the first token as soon as it is created.
+func (s *Server) openAccounts(ctx context.Context, file auth.File, others bool) (*auth.Store, error) {
 	c := s.live.Now().Auth
 	if c.Shared {
 		s.backend.shared = sharedCredentials(file, c, s.log)
 	} else if err := createStore(ctx, file); err != nil {
-		return fmt.Errorf("credentials: %s cannot be written: %w", file.Path, err)
+		return nil, fmt.Errorf("credentials: %s cannot be written: %w", file.Path, err)
 	}
 	store, err := openStore(file, s.backend.shared, c, s.log, s.options.Event)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if store.Empty() && !c.Shared {
+	if store.Empty() && !c.Shared && !others {
 		s.log.Warn(noCredentials)
 	}
-	s.backend.auth, s.backend.follow = store, append(s.backend.follow, store.Run)
-	s.backend.checks = append(s.backend.checks, func() []gateway.Check { return storeChecks(store) })
-	return nil
+	s.backend.follow = append(s.backend.follow, store.Run)
+	s.backend.checks = append(s.backend.checks, func() []gateway.Check { return storeChecks(store, others) })
+	return store, nil
 }

@@ -89,15 +89,16 @@ func openStore(file auth.File, shared *credentials.Credentials, c config.Auth, l
 	return store, nil
 }
 
-// storeChecks is the readiness check of the credentials.
-func storeChecks(store *auth.Store) []gateway.Check {
+// storeChecks is the readiness check of the credentials. others reports whether somebody is
+// let in without them.
+func storeChecks(store *auth.Store, others bool) []gateway.Check {
 	check := gateway.Check{Name: "credentials", OK: true}
 	switch shut, err := store.State(); {
 	case shut:
 		check.OK, check.Reason = false, "The credentials cannot be used: nobody is let in until they can. "+settings.OneLine(err)
 	case err != nil:
 		check.Degraded, check.Reason = true, "The credentials cannot be used; those from before stay in force for a moment. "+settings.OneLine(err)
-	case store.Empty():
+	case store.Empty() && !others:
 		check.OK, check.Reason = false, noCredentials
 	default:
 		if expiring := store.Expiring(config.ExpiryNotice); len(expiring) > 0 {

@@ -50,6 +50,7 @@ type Flags struct {
 	Beside    bool                         // default auth.store and audit.file to files next to the settings file
 	LogBeside bool                         // default log.file likewise
 	Amend     func(*config.Settings) error // changes the loaded settings; may be nil
+	Sandbox   bool                         // the command serves a simulated domain
 	Service   string                       // whose account may write the file; empty: the gateway
 	Account   string                       // that this service is about to get; empty: it keeps the one it has
 
@@ -84,7 +85,7 @@ func (f *Flags) source() func() (config.Sources, error) {
 	}
 	required, warned := f.File != "", false
 	return func() (config.Sources, error) {
-		src := config.Sources{Name: f.Path(), Environment: os.Environ(), Spelled: given, Flags: f.Set, Amend: f.complete}
+		src := config.Sources{Name: f.Path(), Environment: os.Environ(), Spelled: given, Flags: f.Set, Sandbox: f.Sandbox, Amend: f.complete}
 		if src.Name == "" {
 			return src, nil
 		}
