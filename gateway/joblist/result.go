@@ -24,6 +24,8 @@ type ResultOptions struct {
 	Format Format                 // CSV or NDJSON, whatever the list was
 	Secret func(name string) bool // says which parameters are left out; nil: none
 	Sealed bool                   // there is a column Sealed, with the item's secrets as a sealed box
+
+	Foreign bool // another one than the submitter of the list reads it
 }
 
 // Result writes the result of a job: the submitted columns without the secret ones,
@@ -31,11 +33,12 @@ type ResultOptions struct {
 // with Job when the list has a column of that name. NDJSON has the same as members
 // named state, code, message, changeId, guid and sealed.
 //
-// Spreadsheets take cells that begin with = + - @, a tab or CR as formulas. In the column
-// Message, which may tell of what others wrote into the directory, such a cell begins with
-// an apostrophe. What is sealed stays as it is, to be opened, and so do the submitted
-// columns: they are no news to whoever submitted them, and a telephone number that begins
-// with + must survive when rows of the result are submitted again.
+// Spreadsheets take cells that begin with = + - @, a tab or CR as formulas. Where others may
+// have written a cell than its reader, it begins with an apostrophe then: in the column
+// Message, which may show what is in the directory, and in a foreign result in the submitted
+// columns, too. For the submitter these stay as they are: a telephone number that begins with
+// + must survive when rows of the result are submitted again. What is sealed stays as it is,
+// to be opened.
 //
 // A Result is not safe for concurrent use.
 type Result struct {
@@ -150,7 +153,7 @@ func (r *Result) Write(item Item, outcome Outcome) error {
 	}
 	r.cells = r.cells[:0]
 	for _, c := range r.columns {
-		r.cells = append(r.cells, oneBreak(c.cell(&item))) // the writer makes CR LF of LF, and drops CR
+		r.cells = append(r.cells, oneBreak(r.shown(c.cell(&item)))) // the writer makes CR LF of LF, and drops CR
 	}
 	for _, c := range r.added() {
 		r.cells = append(r.cells, c.of(&outcome))
@@ -190,7 +193,7 @@ func (r *Result) begin() error {
 	}
 	var names []string
 	for _, c := range r.columns {
-		names = append(names, c.name)
+		names = append(names, r.shown(c.name))
 	}
 	for _, c := range r.added() {
 		name := c.name
@@ -200,6 +203,14 @@ func (r *Result) begin() error {
 		names = append(names, name)
 	}
 	return r.csv.Write(names)
+}
+
+// shown returns a submitted cell, or the name of its column, as the reader gets it.
+func (r *Result) shown(cell string) string {
+	if r.options.Foreign {
+		return defuse(cell)
+	}
+	return cell
 }
 
 // defuse keeps a spreadsheet from taking a cell as a formula.
