@@ -77,12 +77,20 @@ func TestJobsOfAGateway(t *testing.T) {
 	mixed := ofJob(t, codeSomeFailed, "submit", list(t, "mixed.ndjson", `{"parameters":{"Username":"jb1","City":"Rome"}}`+"\n"+`{"parameters":{"Username":"jb-none","City":"Rome"}}`+"\n"),
 		"--operation", "user.update", "--watch")
 	ofJob(t, codeSomeFailed, "retry", mixed.ID, "--watch")
-	undone := ofJob(t, codeDone, "undo", tried.ID, "--watch")
-	assert.Equal(t, []any{"done", 2}, []any{undone.State, undone.Done})
+	drifted := ofJob(t, codeSomeFailed, "undo", tried.ID, "--watch")
+	assert.Zero(t, drifted.Done, "accounts that were changed since are not removed")
 	status, _ := s.get("/api/ADUser/jb1/Details", "Bearer job-token")
+	assert.Equal(t, 200, status)
+
+	fresh := ofJob(t, codeDone, "submit", list(t, "fresh.csv", "Username;OUPath\r\njb3;"+jobOU+"\r\njb4;"+jobOU+"\r\n"),
+		"--operation", "user.create", "--watch")
+	undone := ofJob(t, codeDone, "undo", fresh.ID, "--watch")
+	assert.Equal(t, []any{"done", 2}, []any{undone.State, undone.Done})
+	status, _ = s.get("/api/ADUser/jb3/Details", "Bearer job-token")
 	assert.Equal(t, 404, status)
 
-	held := ofJob(t, codeDone, "submit", people, "--operation", "user.create", "--not-before", "2099-01-01T00:00:00Z")
+	later := list(t, "later.csv", "Username;OUPath\r\njb5;"+jobOU+"\r\n")
+	held := ofJob(t, codeDone, "submit", later, "--operation", "user.create", "--not-before", "2099-01-01T00:00:00Z")
 	assert.Equal(t, "held", held.State)
 	assert.Equal(t, "cancelled", ofJob(t, codeDone, "cancel", held.ID).State)
 	code, stdout, _ = runCommand(t, "job", "list", "--state", "cancelled")
