@@ -370,7 +370,7 @@ function Undo-AdgChange {
     # Takes a change back, with the rights of whoever calls: the scope of the row that does it is needed, too.
     #
     # .DESCRIPTION
-    # PUT /api/Changes/{ChangeId}/Undo needs the scope change:undo.
+    # POST /api/Changes/{ChangeId}/Undo needs the scope change:undo.
     # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
     #
     # .PARAMETER ChangeId
@@ -423,7 +423,7 @@ function Undo-AdgChange {
     )
     process {
         $operation = @{
-            Method = 'PUT'; Path = '/api/Changes/{ChangeId}/Undo'; Exists = $false
+            Method = 'POST'; Path = '/api/Changes/{ChangeId}/Undo'; Exists = $false
             Parameters = @('ChangeId', 'Fields', 'AcceptDrift', 'PlanId')
             Places = @{ ChangeId = 'ChangeId' }
         }
