@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -308,14 +309,14 @@ func (s *Server) cursorSum(r *request, last string) []byte {
 	return s.History.Sum(parts...)[:cursorSumLength]
 }
 
+// identity is what identities of changes, jobs and plans look like. Some can be read as the text
+// of a cursor.
+var identity = regexp.MustCompile(`^[a-z]{2}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
 // openCursor returns the last change of the answer before.
 func (s *Server) openCursor(r *request, cursor string) (last string, failed *failure) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	isCursor := err == nil && len(raw) > cursorSumLength
-	if isCursor {
-		_, isCursor = changes.Time(string(raw[cursorSumLength:])) // the identity of a change may decode, too
-	}
-	if !isCursor {
+	if err != nil || len(raw) <= cursorSumLength || identity.MatchString(cursor) {
 		return "", refusal([]schema.Problem{{Field: ops.AfterName, Code: schema.InvalidRequest, Message: "must be the next of an answer"}})
 	}
 	last = string(raw[cursorSumLength:])

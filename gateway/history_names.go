@@ -20,7 +20,8 @@ func (p *past) isAbout(name string) bool {
 	}
 	path, isPath := schema.ParsePath(wanted)
 	return slices.ContainsFunc(p.names(), func(own string) bool {
-		if account, isComputer := strings.CutSuffix(own, "$"); isComputer && strings.EqualFold(account, wanted) {
+		account, isComputer := strings.CutSuffix(own, "$")
+		if isComputer && strings.EqualFold(account, wanted) {
 			return true
 		}
 		if ownPath, ok := schema.ParsePath(own); isPath && ok {
@@ -99,7 +100,8 @@ func (p *past) dnsNames(object *ps.Intended) []string {
 		owner = strings.TrimSuffix(owner, ".")
 		all = append(all, owner)
 		for _, zone := range zones {
-			if at := len(owner) - len(zone) - 1; zone != "" && at > 0 && strings.EqualFold(owner[at:], "."+zone) {
+			at := len(owner) - len(zone) - 1
+			if zone != "" && at > 0 && strings.EqualFold(owner[at:], "."+zone) {
 				all = append(all, owner[:at])
 			}
 		}

@@ -61,9 +61,10 @@ func (s *Server) findRemovals(ctx context.Context, wanted map[string]string, sin
 			return true
 		}
 		for i := range c.Intent.Objects {
-			guid := strings.ToLower(c.Intent.Objects[i].GUID)
-			if found, is := wanted[guid]; is && found == "" && !slices.Contains(c.Failed, c.Intent.Objects[i].GUID) {
-				wanted[guid] = c.ID
+			guid := c.Intent.Objects[i].GUID
+			found, is := wanted[strings.ToLower(guid)]
+			if is && found == "" && !slices.Contains(c.Failed, guid) {
+				wanted[strings.ToLower(guid)] = c.ID
 				left--
 			}
 		}

@@ -62,7 +62,7 @@ func (u *undoing) compareMade(was *ps.Intended, name, made, found string) {
 	}
 	for _, field := range u.from.Changes(was, ps.IntendedChange{Name: name, Before: found, After: made}) {
 		if field.Kind != schema.SetsSecret {
-			u.differs(field.Field, fmt.Sprintf("is no longer what was created: expected %s, found %s", field.After, field.Before), field.After, field.Before)
+			u.changed(field.Field, field.After, field.Before)
 		}
 	}
 }
@@ -76,7 +76,9 @@ func (u *undoing) compareLinks(field string, made, found []ops.ImageMember, know
 		return
 	}
 	has := func(list []ops.ImageMember, one ops.ImageMember) bool {
-		return slices.ContainsFunc(list, func(other ops.ImageMember) bool { return strings.EqualFold(other.GUID, one.GUID) })
+		return slices.ContainsFunc(list, func(other ops.ImageMember) bool {
+			return strings.EqualFold(other.GUID, one.GUID)
+		})
 	}
 	const most = 10
 	more := 0
@@ -85,7 +87,7 @@ func (u *undoing) compareLinks(field string, made, found []ops.ImageMember, know
 			continue
 		}
 		if more++; more <= most {
-			u.differs(field, fmt.Sprintf("did not have '%s'", one.DN), json.RawMessage("null"), encode(one.DN))
+			u.differs(field, fmt.Sprintf("did not have '%s'", one.DN), nil, encode(one.DN))
 		}
 	}
 	if more > most {
@@ -93,7 +95,7 @@ func (u *undoing) compareLinks(field string, made, found []ops.ImageMember, know
 	}
 	for _, one := range made {
 		if !has(found, one) {
-			u.differs(field, fmt.Sprintf("had '%s'", one.DN), encode(one.DN), json.RawMessage("null"))
+			u.differs(field, fmt.Sprintf("had '%s'", one.DN), encode(one.DN), nil)
 		}
 	}
 }
@@ -103,18 +105,26 @@ func (u *undoing) compareRecords(was *ps.Intended, made, found []ops.ImageRecord
 	isZone := len(was.Changes) > 0 && was.Changes[0].Name == existence
 	for _, record := range found {
 		at := slices.IndexFunc(made, func(other ops.ImageRecord) bool {
-			return strings.EqualFold(other.FQDN, record.FQDN) && other.Type == record.Type && other.Data == record.Data
+			sameSet := strings.EqualFold(other.FQDN, record.FQDN) && other.Type == record.Type
+			return sameSet && other.Data == record.Data
 		})
 		switch {
 		case at < 0 && isZone && record.Type != "SOA" && record.Type != "NS":
-			u.differs(recordsField, fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data), nil, nil)
+			there := fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data)
+			u.differs(recordsField, there, nil, nil)
 		case at < 0:
 		case made[at].TTL != record.TTL:
-			u.differs(lifeField, fmt.Sprintf("is no longer what was created: expected %d, found %d", made[at].TTL, record.TTL), encode(made[at].TTL), encode(record.TTL))
+			u.changed(lifeField, encode(made[at].TTL), encode(record.TTL))
 		case made[at].Timestamp != record.Timestamp:
-			u.differs("timestamp", "is no longer what was created", encode(made[at].Timestamp), encode(record.Timestamp))
+			u.changed("timestamp", encode(made[at].Timestamp), encode(record.Timestamp))
 		}
 	}
+}
+
+// changed notes that a value of what was created is another one now.
+func (u *undoing) changed(field string, expected, found json.RawMessage) {
+	message := fmt.Sprintf("is no longer what was created: expected %s, found %s", expected, found)
+	u.differs(field, message, expected, found)
 }
 
 // differs notes that what was created is different now, unless the caller accepts it.

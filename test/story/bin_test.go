@@ -89,7 +89,7 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 
 	// It comes back as it was, but disabled, with its password and memberships.
 	back := s.OK(restore(guid), http.StatusOK)
-	assert.Equal(t, []any{guid, systemtest.SampleUserDN, false, false}, []any{back["guid"], back["distinguishedName"], back["enabled"], back["protected"]})
+	assert.Equal(t, []any{guid, systemtest.SampleUserDN, false}, []any{back["guid"], back["distinguishedName"], back["enabled"]})
 	requireBack(t, s, start, "userAccountControl")
 	s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/Enable"}, http.StatusOK)
 	require.NoError(t, s.DC1().Logon(t.Context(), systemtest.SampleUser, "Corr3ct-Horse-7"), "it has its old password")
@@ -98,7 +98,8 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 	// Elsewhere, under another name, enabled and protected.
 	s.OK(removal("/api/ADUser/"+systemtest.SampleUser), http.StatusOK)
 	back = s.OK(restore(guid, "OUPath", systemtest.EmptyOU, "NewName", `Schmidt, "Anna"`, "Disabled", "false", "Protect", "true"), http.StatusOK)
-	assert.Equal(t, []any{`CN=Schmidt\, \"Anna\",` + systemtest.EmptyOU, true, true}, []any{back["distinguishedName"], back["enabled"], back["protected"]})
+	assert.Equal(t, []any{`CN=Schmidt\, \"Anna\",` + systemtest.EmptyOU, true}, []any{back["distinguishedName"], back["enabled"]})
+	s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/" + systemtest.SampleUser}, http.StatusConflict, "protected")
 }
 
 func TestDeletedTrees(t *testing.T) {
