@@ -416,7 +416,7 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 			}
 			rest, err := io.ReadAll(answer.Body)
 			require.NoError(t, err)
-			assert.True(t, strings.HasSuffix(string(rest), `],"output":"48 records found"}`))
+			assert.True(t, strings.HasSuffix(string(rest), "],\"output\":\"48 records found\"}\n"))
 		})
 	}
 }

@@ -239,7 +239,7 @@ func (e *envelope) finish(result *ps.Result) error {
 		e.result.WriteString(`],"output":`)
 		e.result.Write(output)
 		e.result.Write(tail)
-		e.result.WriteByte('}')
+		e.result.WriteString("}\n")
 		if err := e.flush(); err != nil {
 			return err
 		}

@@ -139,7 +139,6 @@ func shown(w *httptest.ResponseRecorder) string {
 	_ = header.Write(&b)
 	b.WriteString("\n")
 	b.Write(w.Body.Bytes())
-	b.WriteString("\n")
 	return strings.ReplaceAll(b.String(), "\r\n", "\n")
 }
 

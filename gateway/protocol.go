@@ -230,11 +230,14 @@ func (r *request) refusalOf(f *failure) (status int, body []byte) {
 
 // mediaOf returns the header Content-Type of an answer.
 func (r *request) mediaOf() []string {
-	if r.op != nil && r.op.Protocol != nil && r.failure == nil {
+	if !r.ownForm() {
 		return []string{r.op.Protocol.Media}
 	}
 	return contentTypes
 }
+
+// ownForm reports whether the answer is one of ours, and not that of a protocol.
+func (r *request) ownForm() bool { return r.op == nil || r.op.Protocol == nil || r.failure != nil }
 
 var contentTypes = []string{contentType} // all answers share it
 

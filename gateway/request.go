@@ -112,6 +112,9 @@ func (r *request) send(status int, body []byte) {
 	if r.raced {
 		body = withWarning(body, racedWarning)
 	}
+	if len(body) > 0 && r.ownForm() {
+		body = append(body, '\n') // so that a prompt does not follow on the same line
+	}
 	if status != http.StatusNoContent && status != http.StatusNotModified {
 		r.c.Header("Content-Length", strconv.Itoa(len(body)))
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,35 @@ func ownAnswersMatch(t *testing.T, path string) {
 		case slices.Contains([]string{"job.pause", "job.resume", "job.retry", "cluster.show"}, op.ID): // refused here: no cluster, and no job in the state for it
 		default:
 			assert.True(t, sent[op.ID], "no success of %s was compared", op.ID)
+		}
+	}
+}
+
+// TestAnswersEndWithANewline: so that what a shell prints next does not follow on the line.
+func TestAnswersEndWithANewline(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1, Users: 3000})
+	change := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"City": "Rome"}, Headers: map[string]string{ops.KeyHeader: "key-of-the-newline"}}
+	dry := change
+	dry.Params, dry.Headers = map[string]any{"City": "Oslo", "DryRun": true}, nil
+	for name, c := range map[string]systemtest.Call{
+		"a record":      {Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details"},
+		"a long list":   {Method: http.MethodGet, Path: "/api/ADUser/ListUsers/All"},
+		"a failure":     {Method: http.MethodGet, Path: "/api/ADUser/nobody/Details"},
+		"no route":      {Method: http.MethodGet, Path: "/api/nothing"},
+		"no credential": {Method: http.MethodGet, Path: "/api/OU/All", Token: "none"},
+		"a change":      change,
+		"its replay":    change,
+		"a dry run":     dry,
+		"the history":   {Method: http.MethodGet, Path: "/api/Changes"},
+		"the version":   {Method: http.MethodGet, Path: "/version"},
+		"readiness":     {Method: http.MethodGet, Path: "/readyz"},
+		"the document":  {Method: http.MethodGet, Path: "/openapi.json"},
+	} {
+		a := s.Do(c)
+		assert.True(t, json.Valid(a.Body), name)
+		assert.True(t, strings.HasSuffix(string(a.Body), "}\n"), "%s: ...%s", name, a.Body[max(0, len(a.Body)-40):])
+		if length := a.Header.Get("Content-Length"); length != "" {
+			assert.Equal(t, strconv.Itoa(len(a.Body)), length, name)
 		}
 	}
 }
