@@ -42,7 +42,6 @@ var stringMembers = []Member{
 	textMethod("Replace", "string,string", func(s string, a []any) (any, error) { return replaceAll(s, a[0].(string), a[1].(string)) }),
 	textMethod("ToCharArray", "", func(s string, _ []any) (any, error) { return charArray(s), nil }),
 	// Several separators are a char[]: PowerShell takes two arguments for another overload.
-	textMethod("Split", "", func(s string, _ []any) (any, error) { return splitChars(s, ""), nil }),
 	textMethod("Split", "char", func(s string, a []any) (any, error) { return splitChars(s, ToText(a[0])), nil }),
 	textMethod("Split", "char[]", func(s string, a []any) (any, error) { return splitChars(s, charsText(a[0])), nil }),
 	textMethod("Contains", "string", func(s string, a []any) (any, error) { return strings.Contains(s, a[0].(string)), nil }),
