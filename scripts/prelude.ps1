@@ -367,9 +367,11 @@ function New-GatewayIntent {
         [AllowNull()] [System.Collections.IDictionary] $Also,
         [AllowNull()] [object] $Of
     )
+    $names = @()
+    if ($null -ne $Of) { $names = @(Get-GatewayKnownName -Of $Of) }
     $script:GatewayIntents.Add([ordered]@{
             guid = $Guid; dn = $Dn; account = $Account; principal = $Principal; name = $Name; parent = $Parent
-            record = $Record; image = $Image; also = $Also; names = [string[]]@(Get-GatewayKnownName -Of $Of); changes = @()
+            record = $Record; image = $Image; also = $Also; names = [string[]]$names; changes = @()
         })
     if ($Creates) { Add-GatewayIntent -Name 'exists' -Before 'False' -After 'True' }
     if ($Removes) { Add-GatewayIntent -Name 'exists' -Before 'True' -After 'False' }
