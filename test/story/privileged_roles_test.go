@@ -67,8 +67,8 @@ func TestGroupsThatGiveRoles(t *testing.T) {
 	for _, user := range []string{sandbox.OperatorPerson, sandbox.HelpdeskPerson, "jmueller"} {
 		path := "/api/ADUser/" + user
 		for _, c := range []systemtest.Call{
-			put(path+"/ResetPassword", "newPassword", systemtest.GoodPassword), put(path, "City", "x"), put(path+"/Disable"),
-			put(path+"/Unlock"), put(path+"/Rename/other"), remove(path),
+			put(path+"/ResetPassword", "newPassword", systemtest.GoodPassword), put(path, "City", "x"), put(path + "/Disable"),
+			put(path + "/Unlock"), put(path + "/Rename/other"), remove(path),
 		} {
 			a := s.Rejects(c.As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
 			assert.Contains(t, a.Envelope.Output, gatewayUsers, "%s %s", c.Method, c.Path)
@@ -90,7 +90,9 @@ func TestGroupsThatGiveRoles(t *testing.T) {
 // TestRolesComeBackFromTheBin: a member that is restored is a member again, and so is a group.
 func TestRolesComeBackFromTheBin(t *testing.T) {
 	s := withRoles(t, nil)
-	guid := func(path string) string { return s.OK(systemtest.Call{Method: http.MethodGet, Path: path}, http.StatusOK)["guid"].(string) }
+	guid := func(path string) string {
+		return s.OK(systemtest.Call{Method: http.MethodGet, Path: path}, http.StatusOK)["guid"].(string)
+	}
 	operator, group := guid("/api/ADUser/operator/Details"), guid(systemtest.GroupPath(sandbox.HelpdeskGroup, ""))
 	s.OK(remove("/api/ADUser/operator"), http.StatusOK)
 	s.OK(remove(systemtest.GroupPath(sandbox.HelpdeskGroup, "/Remove")), http.StatusOK)
