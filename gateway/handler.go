@@ -251,7 +251,7 @@ func (s *Server) guardedGroups(r *request) (all []string) {
 	}
 	grants := s.Grants()
 	add("role", grants.Roles)
-	if len(r.principal.Limits.Groups) == 0 { // else the caller reaches no groups but those that its own limits name
+	if len(r.principal.Limits.Groups) == 0 { // else it reaches only groups that its own limits name
 		add("limit", grants.Limits)
 	}
 	return all

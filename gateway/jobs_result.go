@@ -30,7 +30,8 @@ func (s *Server) sendResult(r *request, job *jobs.Job) *failure {
 	r.answeredAt = time.Now()
 	sealed := len(job.ResultKey) > 0
 	to := &resultWriter{r: r}
-	result := joblist.NewResult(to, listOf(job), joblist.ResultOptions{Format: format, Secret: s.isSecret, Sealed: sealed, Foreign: !owns(r.principal, job)})
+	options := joblist.ResultOptions{Format: format, Secret: s.isSecret, Sealed: sealed, Foreign: !owns(r.principal, job)}
+	result := joblist.NewResult(to, listOf(job), options)
 	err := s.jobs.Items(r.c.Request.Context(), job, 0, func(_ int, spec *jobs.Spec, outcome jobs.Result) bool {
 		to.err = result.Write(s.itemAsWritten(job, spec), joblist.Outcome{
 			State: string(outcome.State), Code: outcome.Code, Message: outcome.Message,

@@ -16,7 +16,8 @@ import (
 // any other, with the code of the first object. The classic dialect knows no status but
 // 200 with records: there the objects that failed are warnings.
 func (e *envelope) partial(result *ps.Result) *failure {
-	f := &failure{server: result.Server, warnings: result.Warnings, ofSets: e.r.op.Protocol != nil && e.r.op.Protocol.PerSet}
+	p := e.r.op.Protocol
+	f := &failure{server: result.Server, warnings: result.Warnings, ofSets: p != nil && p.PerSet}
 	for i := range result.Failures {
 		failed := &result.Failures[i]
 		of := failureOf(e.r.op, e.r.bound, &failed.Error)

@@ -109,7 +109,8 @@ func NewGate(o Options) *Gate {
 		o.Problem = func(error) {}
 	}
 	g := &Gate{
-		o: o, own: inMemory(o.Now), since: o.Now(), addresses: newAddresses(o.Now), lookups: newLookups(o), turns: newTurns(),
+		o: o, own: inMemory(o.Now), since: o.Now(),
+		addresses: newAddresses(o.Now), lookups: newLookups(o), turns: newTurns(),
 		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
 	}
 	g.asking <- time.Time{}
@@ -196,7 +197,8 @@ type attempt struct {
 // refused records why the attempt is refused, and returns err. The record has the name of an
 // account that there is, but not what was typed.
 func (a *attempt) refused(reason string, err error) error {
-	a.gate.o.Record(Event{What: "refused", Name: a.policy.Account, Kind: KindPerson, Client: a.client, Reason: reason})
+	event := Event{What: "refused", Name: a.policy.Account, Kind: KindPerson, Client: a.client, Reason: reason}
+	a.gate.o.Record(event)
 	return err
 }
 

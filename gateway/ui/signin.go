@@ -72,7 +72,8 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 		p.askSignIn(w, r, http.StatusUnauthorized, "The token is not valid, or too many were tried from here.", where)
 	case errors.Is(err, signin.ErrBusy):
 		w.Header().Set("Retry-After", retryAfter)
-		p.askSignIn(w, r, http.StatusServiceUnavailable, "Too many people sign in at once. Try again in a moment.", where)
+		const busy = "Too many people sign in at once. Try again in a moment."
+		p.askSignIn(w, r, http.StatusServiceUnavailable, busy, where)
 	default:
 		w.Header().Set("Retry-After", retryAfter)
 		p.askSignIn(w, r, http.StatusServiceUnavailable, "The directory does not answer, so nobody can sign in. Try again in a moment.", where)

@@ -39,7 +39,8 @@ func (a accounts) read(ctx context.Context, path string, query url.Values, recor
 // list reads the accounts that match a filter.
 func (a accounts) list(ctx context.Context, filter string, found *[]account) error {
 	*found = nil
-	return a.send(ctx, "/api/ADUser/ListUsers/All", url.Values{"ShowFields": {accountFields}, "Filter": {filter}}, found)
+	query := url.Values{"ShowFields": {accountFields}, "Filter": {filter}}
+	return a.send(ctx, "/api/ADUser/ListUsers/All", query, found)
 }
 
 // send reads the records of an answer; none if there is no such object. The error does not say
@@ -53,8 +54,8 @@ func (a accounts) send(ctx context.Context, path string, query url.Values, recor
 	}
 	taken := inprocess.Send(a.api, r)
 	switch taken.Status {
-	case http.StatusNotFound, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity: // no account has such a name
-		return nil
+	case http.StatusNotFound, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity:
+		return nil // no account has such a name
 	case http.StatusOK:
 		return json.Unmarshal(taken.Body, &struct{ Result any }{records})
 	}
@@ -107,10 +108,12 @@ func (a accounts) lockoutPolicy(ctx context.Context, name string) (signin.Policy
 		return signin.Policy{}, err
 	}
 	var policy struct{ LockoutThreshold, LockoutWindow int }
-	if ok, err = a.read(ctx, "/api/ADUser/"+url.PathEscape(found.SamUsername)+"/PasswordPolicy", nil, &policy); err == nil && !ok {
+	path := "/api/ADUser/" + url.PathEscape(found.SamUsername) + "/PasswordPolicy"
+	if ok, err = a.read(ctx, path, nil, &policy); err == nil && !ok {
 		err = errors.New("an account is gone whose policy is read")
 	}
-	return signin.Policy{Account: found.SamUsername, Threshold: policy.LockoutThreshold, Window: time.Duration(policy.LockoutWindow) * time.Minute}, err
+	window := time.Duration(policy.LockoutWindow) * time.Minute
+	return signin.Policy{Account: found.SamUsername, Threshold: policy.LockoutThreshold, Window: window}, err
 }
 
 // enabledDirectory is a directory that does not know whether an account may still log on.
