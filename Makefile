@@ -26,11 +26,21 @@ run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:
 run-three: build ## three gateways and three nodes of the engine on this computer, behind caddy or nginx if there is one
 	@./test/three.sh
 
-build:
+# An older Go without the means to fetch this one reports errors of syntax in go.mod.
+NEEDED := $(shell sed -n 's/^go //p' go.mod)
+
+.PHONY: go-version
+go-version:
+	@have=$$($(GO) version 2>&1) || have="not there, or stops: $$have"; \
+	number=$$(echo "$$have" | sed -n 's/^go version \(devel \)*go\([0-9.]*\).*/\2/p'); \
+	if [ "$$(printf '%s\n' "$(NEEDED)" "$${number:-0}" | sort -V | head -n 1)" != "$(NEEDED)" ]; then \
+		echo "Go $(NEEDED) or later is needed (https://go.dev/dl/); make GO=... names another one. '$(GO)' is $${number:-$$have}"; exit 1; fi
+
+build: go-version
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)-engine ./cmd/adgateway-engine
 
-test: ## what to run before a commit: lint, and all tests once
+test: go-version ## what to run before a commit: lint, and all tests once
 	@$(MAKE) --no-print-directory -j2 -Oline lint plain
 
 plain: ## all tests once

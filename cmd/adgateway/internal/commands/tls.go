@@ -34,9 +34,13 @@ func (f *tlsFlags) add(c *cobra.Command, names, force string) {
 	jsonFlag(c, &f.asJSON)
 }
 
-// folder returns the folder of the files, as settings can name it from anywhere.
-func (f *tlsFlags) folder() (certificates.Folder, error) {
+// folder returns the folder of the files, as settings can name it from anywhere. One that
+// was not asked for is named before anything is written to it.
+func (f *tlsFlags) folder(c *cobra.Command) (certificates.Folder, error) {
 	path, err := filepath.Abs(f.out)
+	if err == nil && !c.Flags().Changed("out") {
+		fmt.Fprintf(c.ErrOrStderr(), "the folder of the files is %s; --out names another one\n", path)
+	}
 	return certificates.Folder(path), err
 }
 
@@ -83,7 +87,7 @@ func tlsSelfSignedCommand() *cobra.Command {
 		Example: "  adgateway tls selfsigned --name gw.corp.example",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			folder, err := f.folder()
+			folder, err := f.folder(c)
 			if err != nil {
 				return err
 			}
@@ -110,7 +114,7 @@ func tlsRequestCommand() *cobra.Command {
 		Example: "  adgateway tls request --template WebServer --name gw.corp.example",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			folder, err := f.folder()
+			folder, err := f.folder(c)
 			if err != nil {
 				return err
 			}
@@ -139,7 +143,7 @@ func tlsImportCommand() *cobra.Command {
 		Example: "  adgateway tls import gw.cer --chain issuing-ca.cer",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			folder, err := f.folder()
+			folder, err := f.folder(c)
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/internal/certificates"
+	settingsfiles "adgateway/cmd/adgateway/internal/settings"
 )
 
 // answered returns what an authority answers to a request, in DER format.
@@ -123,6 +125,8 @@ func TestCertificateOfTheGateway(t *testing.T) {
 	assert.Equal(t, renewed.SHA256, shown.Configured.SHA256)
 	assert.Equal(t, first.SHA256, shown.Served.SHA256, "what is served is another one until the gateway takes the new one")
 
+	_, stderr = tlsRun(1, "import", first.Certificate+".none")
+	assert.True(t, strings.HasPrefix(stderr, "the folder of the files is "+settingsfiles.DataDir()+"; --out names another one\n"), stderr)
 	_, stderr = tlsRun(1, "import", first.Certificate, "--out", t.TempDir())
 	assert.Contains(t, stderr, "there is no key")
 	require.NoError(t, os.WriteFile(first.Key, []byte("broken"), 0o600))

@@ -25,7 +25,7 @@ func TestLines(t *testing.T) {
 		"5 of 9  55 %  held: an hourly limit or the rate of the token is used up": {State: "held", Why: "budget", Total: 9, Waiting: 4, Rate: 3, Remaining: seconds(1)},
 		"5 of 9  55 %  2 not run  paused":                                         {State: "paused", Total: 9, Waiting: 4, NotRun: 2},
 		"9 of 9  100 %  1 skipped":                                                {State: "done", Total: 9, Skipped: 1},
-		"no items  cancelled":                                                {State: "cancelled"},
+		"no items  cancelled":                                                     {State: "cancelled"},
 		"9 of 9  100 %  7 failed  failed: too many items failed":                  {State: "failed", Why: "errors", Total: 9, Failed: 7},
 	} {
 		var out strings.Builder
