@@ -43,7 +43,7 @@ var Job = &Shape{Name: "Job", Fields: []Field{
 	{Name: "operation", Null: true, Doc: "of the items that name none"},
 	{Name: "mode", Enum: jobstate.Modes, Doc: "what is done with the items, or was done last"},
 	{Name: "caller", Doc: "name of the credential"},
-	{Name: "state", Enum: jobstate.Jobs, Doc: "a job that is held goes on by itself; one that is ready or paused waits for a call; done: every item has ended, whatever became of it"},
+	{Name: "state", Enum: jobstate.Jobs, Doc: "a job that is held goes on by itself; one that is ready or paused waits for a call; a paused one begins nothing more, and running counts what has not ended yet; done: every item has ended, whatever became of it"},
 	{Name: "why", Null: true, Enum: jobstate.Reasons, Doc: "it is held, or was stopped"},
 	{Name: "created", Type: TimeField},
 	{Name: "started", Type: TimeField, Null: true},
