@@ -29,7 +29,9 @@ const accountFields = "samUsername,sid,enabled,accountExpires"
 
 // read reads the only record of an answer. A list may have none: then found is false.
 func (a accounts) read(ctx context.Context, path string, query url.Values, record any) (found bool, err error) {
-	reader := &auth.Principal{Name: "sign-in", Kind: "gateway", Scopes: []auth.Scope{auth.UserRead}, Dialect: auth.Standard, Uncounted: true}
+	reader := &auth.Principal{
+		Name: "sign-in", Kind: "gateway", Scopes: []auth.Scope{auth.UserRead}, Dialect: auth.Standard, Uncounted: true,
+	}
 	r, err := http.NewRequestWithContext(auth.WithPrincipal(ctx, reader), http.MethodGet, path+"?"+query.Encode(), nil)
 	if err != nil {
 		return false, err
