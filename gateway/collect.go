@@ -268,8 +268,9 @@ func (c *collector) suggest(name string) string {
 // elsewhere returns the parameter that has a name in the directory or in its cmdlets; empty:
 // none.
 func (c *collector) elsewhere(name string) string {
+	same := func(other string) bool { return strings.EqualFold(other, name) }
 	for i := range c.op.Params {
-		if slices.ContainsFunc(schema.Elsewhere(c.op.Params[i].Kind), func(other string) bool { return strings.EqualFold(other, name) }) {
+		if slices.ContainsFunc(schema.Elsewhere(c.op.Params[i].Kind), same) {
 			return c.op.Params[i].Name
 		}
 	}

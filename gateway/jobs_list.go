@@ -26,7 +26,8 @@ import (
 
 // A list is read, bound and checked as a whole before anything of it runs.
 // What cannot be read as a list is refused, and so is a list for whose items the caller
-// lacks a scope, or whose items wait for each other. Everything else that is wrong makes a job that is rejected and says where.
+// lacks a scope, or whose items wait for each other. Everything else that is wrong makes a
+// job that is rejected and says where.
 
 // JobLimits are the limits of jobs. The zero value of every field selects a default.
 type JobLimits struct {
@@ -126,7 +127,8 @@ func unreadableList(err error) *failure {
 func circular(circles []joblist.Problem) *failure {
 	problems := make([]schema.Problem, len(circles))
 	for i, c := range circles {
-		problems[i] = schema.Problem{Field: c.Field, Code: schema.InvalidRequest, Message: fmt.Sprintf("is wrong in line %d. %s", c.Line, c.Message)}
+		message := fmt.Sprintf("is wrong in line %d. %s", c.Line, c.Message)
+		problems[i] = schema.Problem{Field: c.Field, Code: schema.InvalidRequest, Message: message}
 	}
 	return refusal(problems)
 }

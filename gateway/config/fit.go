@@ -33,10 +33,11 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	if s.TLS.ClientCertificates == "required" && s.TLS.ClientCAFile == "" {
 		fault([]string{"tls.clientCertificates"}, "client certificates are required, but without tls.clientCAFile no client is asked for one: set the authorities that they come from")
 	}
-	if s.SignIn.Tokens == SwitchOn && s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == "" && !loopback(s.HTTP.Listen) {
+	unencrypted := s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == ""
+	if s.SignIn.Tokens == SwitchOn && unencrypted && !loopback(s.HTTP.Listen) {
 		fault([]string{"signIn.tokens"}, "people sign in over HTTPS only: give the server a certificate (tls.certificateFile, tls.pfxFile or tls.storeThumbprint)")
 	}
-	if s.SignIn.Mode != SwitchOff && s.TLS.CertificateFile+s.TLS.PFXFile+s.TLS.StoreThumbprint+s.TLS.StoreSubject == "" && !(sandbox && loopback(s.HTTP.Listen)) {
+	if s.SignIn.Mode != SwitchOff && unencrypted && !(sandbox && loopback(s.HTTP.Listen)) {
 		fault([]string{"signIn.mode"}, "passwords are sent over HTTPS only: give the server a certificate ('adgateway tls selfsigned' or 'adgateway tls request')")
 	}
 	if s.SignIn.Mode != SwitchOff && len(s.SignIn.Roles) == 0 && !sandbox {

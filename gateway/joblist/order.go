@@ -209,7 +209,8 @@ func (o *order) circle(path []int) {
 	if len(names) > longestCircle {
 		names = append(names[:longestCircle], fmt.Sprintf("%d others", len(path)-longestCircle))
 	}
-	o.wrong(&o.circles, path[0], "after", fmt.Sprintf("These items wait for each other: %s, %s. Remove one of their ids from After.", strings.Join(names, ", "), names[0]))
+	o.wrong(&o.circles, path[0], "after", fmt.Sprintf(
+		"These items wait for each other: %s, %s. Remove one of their ids from After.", strings.Join(names, ", "), names[0]))
 }
 
 func (o *order) name(i int) string {

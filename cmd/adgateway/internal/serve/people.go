@@ -40,7 +40,10 @@ func (s *Server) addPeople(ctx context.Context, world simulated, people func() (
 	if len(roles) == 0 {
 		return nil, nil
 	}
-	s.backend.people = &app.People{Directory: worldDirectory{world}, Roles: roles, Domains: s.live.Now().SignIn.Domains, Hint: "Your account of the simulated domain."}
+	s.backend.people = &app.People{
+		Directory: worldDirectory{world}, Roles: roles, Domains: s.live.Now().SignIn.Domains,
+		Hint: "Your account of the simulated domain.",
+	}
 	if groups == nil {
 		return nil, nil
 	}
