@@ -51,7 +51,7 @@ func changedBySamples() map[string]subjects {
 		"user.deleteByGuid":        {before: []string{userNamed("never.set")}},
 		"membership.add":           {before: []string{sample, deskGroup}},
 		"membership.remove":        {before: []string{sample, group}},
-		"membership.copy":          {before: []string{userNamed("tom.gone"), group}},
+		"membership.copy":          {before: []string{userNamed("tom.gone"), groupNamed("Sales Staff")}},
 		"membership.addGroup":      {before: []string{groupNamed("Project Phoenix"), deskGroup}},
 		"membership.removeGroup":   {before: []string{groupNamed("All Staff"), groupNamed("Sales Staff")}},
 		"group.createDistribution": {after: []string{groupNamed("Sample List")}},
