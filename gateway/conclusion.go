@@ -12,7 +12,7 @@ import (
 	"adgateway/ps"
 )
 
-// What became of a call is kept before its answer is sent, in one decision: the
+// The outcome of a call is stored before its answer is sent, in one decision: the
 // record of the change, the answer with its key, the plan, the leases of its objects.
 
 // ending is one part of what becomes of a call.

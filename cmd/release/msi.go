@@ -30,7 +30,7 @@ type installer struct {
 //go:embed msi/program.wxs
 var msiTemplate string
 
-// msiFolder is a folder of a package below that of the program.
+// msiFolder is a folder of a package below the program's folder.
 type msiFolder struct {
 	ID, Name        string
 	Component, GUID string // of its files

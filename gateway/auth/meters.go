@@ -35,8 +35,8 @@ func NewMeters(defaults Quota, now func() time.Time) *Meters {
 	return &Meters{defaults: defaults, now: now, byKey: map[string]*counted{}, sweep: sweepFrom}
 }
 
-// Of returns the caller with its meter. The counters are those of the caller's key: they
-// survive changes of the account, so that reloading credentials does not reset them.
+// Of returns the caller with its meter. Counters are kept by the caller's key, so reloading
+// credentials does not reset them.
 func (m *Meters) Of(p *Principal) *Principal {
 	if p.Uncounted || p.meter != nil {
 		return p

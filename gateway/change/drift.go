@@ -39,8 +39,8 @@ func Drift(planned, found []Object) []Difference {
 	return drift
 }
 
-// Against returns what an announcement amounts to, for the comparison with the objects of a
-// plan. Those of them that are announced as they are to be stay, without a change.
+// Against returns the objects of an announcement for comparison with a plan. A planned object
+// that already has its planned values is kept, without changes.
 func (a Announcement) Against(planned []Object) []Object {
 	found := Of(a)
 	for i, p := range planned {

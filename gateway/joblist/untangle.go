@@ -72,7 +72,7 @@ func (t *tangle) visit(i int, after [][]int) {
 	}
 }
 
-// append appends an item of the open group, after those of the group that it comes after.
+// append appends an item of the open group after the items of the group that must precede it.
 func (t *tangle) append(i int, after [][]int) {
 	if !t.open[i] {
 		return

@@ -114,7 +114,9 @@ func (s *Stack) auditLines(c config.Audit) func(ui.LogFilter) ([]ui.LogLine, err
 		return nil
 	}
 	return func(f ui.LogFilter) (lines []ui.LogLine, err error) {
-		filter := audit.Filter{Since: f.Day, Until: f.Day.AddDate(0, 0, 1), Who: f.Who, Target: f.Target, Names: f.Names}
+		filter := audit.Filter{
+			Since: f.Day, Until: f.Day.AddDate(0, 0, 1), Who: f.Who, Target: f.Target, Names: f.Names,
+		}
 		err = audit.Read(c.File, nil, filter, func(r *audit.Record) error {
 			call := r.Call()
 			line := ui.LogLine{Time: call.Time, From: call.From, Operation: call.Operation, Outcome: r.State(), RequestID: call.RequestID}
