@@ -1,0 +1,90 @@
+// Package journal is the log of a cluster: what one gateway at a time writes, in one order,
+// which every gateway applies to the store in its own file.
+//
+// An [Entry] is one message of a [Stream], sealed with the key of the cluster. It names the
+// term of its writer and the hash of the entry before. The stream decides which message is
+// next: a writer says what it has read last, and a message that comes later than another
+// one is refused. So two writers cannot both go on, whatever their clocks say.
+//
+// What was sent and not answered is never taken for lost. A writer sends it again until it
+// reads either the message itself or that of a higher term. A message that does not verify
+// is skipped and counted: it deposes nobody and stops nobody.
+package journal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+// Process is a gateway from its start to its end. A term belongs to a process: a gateway
+// that is started again needs a new one.
+type Process struct {
+	Gateway string `json:"gateway"`
+	Start   string `json:"start"` // unique to the process
+}
+
+// Entry is what a writer appends to the journal.
+type Entry struct {
+	Term     uint64    `json:"term"`
+	Process  Process   `json:"process"`
+	Number   uint64    `json:"number"` // of the entry in its term; 0: the term itself begins
+	Token    string    `json:"token"`  // the same each time that the entry is sent
+	Time     time.Time `json:"time"`   // log time, by which what is kept expires
+	Previous keep.Hash `json:"previous"`
+	Batch    []byte    `json:"batch,omitempty"` // what the store applies; empty: nothing, the writer is alive
+}
+
+// Begins reports whether the entry begins a term.
+func (e *Entry) Begins() bool { return e.Number == 0 }
+
+// Stream is where the messages of a journal are kept in order. It knows nothing of what they
+// mean. It is safe for concurrent use.
+type Stream interface {
+	// Publish appends a message if the last one has the sequence expect, and returns its own.
+	// It fails with [ErrRefused] if the stream says that it has another last sequence, and
+	// with another error if no answer came. After either it is not known whether the message
+	// is or will be in the stream. Another try goes through another node if there is one.
+	Publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error)
+
+	// Read returns the message with a sequence. It fails with [ErrNotYet] if whoever answered
+	// has none so high, and with [ErrGone] if it is not kept any more.
+	Read(ctx context.Context, sequence uint64) ([]byte, error)
+
+	// Last returns the sequences of the oldest message that is kept and of the last one, as
+	// whoever answered knows them: there may be later ones.
+	Last(ctx context.Context) (oldest, last uint64, err error)
+
+	// Follow calls visit with the messages after a sequence, in order and without a gap, until
+	// ctx ends or visit returns false. It returns why it cannot go on.
+	Follow(ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool) error
+}
+
+// The errors of streams and journals.
+var (
+	ErrRefused = errors.New("the stream has another last message")
+	ErrNotYet  = errors.New("the stream has no message with this sequence yet")
+	ErrGone    = errors.New("the message is not kept any more")
+
+	// ErrDeposed means that a higher term has begun, so that nothing of this one is stored
+	// any more.
+	ErrDeposed = errors.New("another gateway leads: its term is higher")
+
+	// ErrRewound means that the stream ends before what was applied, or differs there.
+	ErrRewound = errors.New("the log is older than what was applied, or differs from it")
+
+	// ErrBehind means that the stream does not reach back to what was applied: the file of
+	// another gateway is needed.
+	ErrBehind = errors.New("the log does not reach back to what was applied")
+)
+
+// Applier keeps what the entries of a journal say: a store in a file.
+type Applier interface {
+	// Point returns the place that was applied last.
+	Point() (keep.Point, error)
+
+	// Apply applies an entry, and keeps its place in the same transaction.
+	Apply(ctx context.Context, e *Entry, at keep.Point) error
+}
