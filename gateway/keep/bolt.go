@@ -15,27 +15,40 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// file is a store in one file. Each value is preceded by its revision and the time when
-// it expires.
-type file struct {
+// File is a store in one file. Each value is preceded by its revision and the time when it
+// expires. It makes its own changes, asks an appender first, or applies those of another
+// writer: see [File.Lead].
+type File struct {
 	db       *bbolt.DB
 	now      func() time.Time
+	clock    *Clock // now is its; nil: now is that of somebody else
 	creation string
 	bells    bells
 
-	writing sync.Mutex // held by the call of Apply that writes for all that wait; guards the fields below
-	head    head
-	headAt  time.Time // when it was written last
+	head   head // of who writes; its creation is empty if the file has none
+	headAt time.Time
 
 	mu      sync.Mutex // guards the fields below
+	closed  bool
+	role    role
 	waiting []*write
+	writer  chan struct{} // closed when the goroutine ends that writes for all that wait; nil: there is none
 	state   State
 }
 
 // Options configure a store in a file.
 type Options struct {
 	Path string
-	Now  func() time.Time // nil: time.Now
+
+	// Now is the time by which values expire, whatever it does. It is not used if there is a
+	// Clock. If there is neither, there is a new clock, which begins at the wall clock.
+	Now   func() time.Time
+	Clock *Clock
+
+	// Follows says that the file applies what another writer has decided, until
+	// [File.Lead] is called. It goes on from where it is: a file that is older than it was
+	// has not lost anything, and the clock is not behind the last entry that was applied.
+	Follows bool
 }
 
 // lockTimeout is how long the lock of a file is waited for, which one process holds.
@@ -44,15 +57,19 @@ const lockTimeout = 500 * time.Millisecond
 // Open opens the store in a file, which it creates if there is none. A file that cannot
 // be read, such as after a loss of power, is renamed, and an empty store takes its place;
 // aside is its new name then.
-func Open(o Options) (store Store, aside string, err error) {
-	if o.Now == nil {
-		o.Now = time.Now
+func Open(o Options) (file *File, aside string, err error) {
+	f := &File{now: o.Now, clock: o.Clock, role: role{follows: o.Follows}}
+	if f.clock == nil && f.now == nil {
+		f.clock = NewClock(time.Time{}, ClockSources{})
 	}
-	db, err := open(o.Path)
+	if f.clock != nil {
+		f.now = f.clock.Now
+	}
+	f.db, err = open(o.Path)
 	if err != nil && damaged(o.Path, err) {
-		aside = o.Path + ".damaged-" + o.Now().UTC().Format("20060102T150405Z")
+		aside = o.Path + ".damaged-" + f.now().UTC().Format("20060102T150405Z")
 		if err = os.Rename(o.Path, aside); err == nil {
-			db, err = open(o.Path)
+			f.db, err = open(o.Path)
 		}
 	}
 	if errors.Is(err, berrors.ErrTimeout) {
@@ -61,14 +78,28 @@ func Open(o Options) (store Store, aside string, err error) {
 	if err != nil {
 		return nil, aside, fmt.Errorf("store %s: %w", o.Path, err)
 	}
-	f := &file{db: db, now: o.Now}
-	if f.creation, err = created(db); err == nil {
-		err = f.compare(aside != "")
-	}
-	if err != nil {
-		return nil, aside, errors.Join(fmt.Errorf("store %s: %w", o.Path, err), db.Close())
+	if err = f.begin(aside != ""); err != nil {
+		return nil, aside, errors.Join(fmt.Errorf("store %s: %w", o.Path, err), f.db.Close())
 	}
 	return f, aside, nil
+}
+
+// begin finds out which store the file is, and where. A new one in the place of a damaged
+// one is fresh.
+func (f *File) begin(fresh bool) (err error) {
+	if f.creation, err = created(f.db); err != nil {
+		return err
+	}
+	if !f.role.follows {
+		return f.compare(fresh)
+	}
+	return f.db.View(func(tx *bbolt.Tx) error {
+		_, at, err := readPoint(tx)
+		if err == nil && f.clock != nil {
+			f.clock.Raise(at)
+		}
+		return err
+	})
 }
 
 // open opens a file and reads all of it. Package bbolt may panic on a damaged one.
@@ -113,14 +144,28 @@ const smallest = 4096
 
 const headerLength = 16
 
-// encode precedes a value by its revision and its end in nanoseconds; 0 is none.
+// encode precedes a value by its revision and its end.
 func encode(value []byte, revision Revision, expires time.Time) []byte {
 	stored := make([]byte, headerLength, headerLength+len(value))
 	binary.BigEndian.PutUint64(stored, uint64(revision))
-	if !expires.IsZero() {
-		binary.BigEndian.PutUint64(stored[8:], uint64(expires.UnixNano()))
-	}
+	binary.BigEndian.PutUint64(stored[8:], end(expires))
 	return append(stored, value...)
+}
+
+// end returns when something expires in nanoseconds; 0 is never.
+func end(expires time.Time) uint64 {
+	if expires.IsZero() {
+		return 0
+	}
+	return uint64(expires.UnixNano())
+}
+
+// fromEnd returns the time of an end.
+func fromEnd(end uint64) time.Time {
+	if end == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(end))
 }
 
 // decode returns a copy: what bbolt returns is valid during its transaction only.
@@ -128,33 +173,37 @@ func decode(key, stored []byte) (Entry, error) {
 	if len(stored) < headerLength {
 		return Entry{}, fmt.Errorf("%w: a value has no header", errDamaged)
 	}
-	e := Entry{Key: string(key), Value: bytes.Clone(stored[headerLength:]), Revision: Revision(binary.BigEndian.Uint64(stored))}
-	if end := binary.BigEndian.Uint64(stored[8:]); end > 0 {
-		e.Expires = time.Unix(0, int64(end))
-	}
-	return e, nil
+	return Entry{
+		Key: string(key), Value: bytes.Clone(stored[headerLength:]),
+		Revision: Revision(binary.BigEndian.Uint64(stored)), Expires: fromEnd(binary.BigEndian.Uint64(stored[8:])),
+	}, nil
+}
+
+// hasExpired reports whether a stored value has expired. One that is damaged has not.
+func hasExpired(stored []byte, now time.Time) bool {
+	return len(stored) >= headerLength && Entry{Expires: fromEnd(binary.BigEndian.Uint64(stored[8:]))}.expired(now)
 }
 
 func (e Entry) expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }
 
-func (f *file) Get(ctx context.Context, kind Kind, key string) (found Entry, err error) {
+func (f *File) Get(ctx context.Context, kind Kind, key string) (found Entry, err error) {
 	err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
 		if b == nil {
 			return ErrAbsent
 		}
-		found, err = f.get(b, key)
+		found, err = get(b, key, f.now())
 		return err
 	})
 	return found, err
 }
 
-func (f *file) get(b *bbolt.Bucket, key string) (Entry, error) {
+func get(b *bbolt.Bucket, key string, now time.Time) (Entry, error) {
 	stored := b.Get([]byte(key))
 	if stored == nil {
 		return Entry{}, ErrAbsent
 	}
 	e, err := decode([]byte(key), stored)
-	if err == nil && e.expired(f.now()) {
+	if err == nil && e.expired(now) {
 		err = ErrAbsent
 	}
 	if err != nil {
@@ -163,7 +212,7 @@ func (f *file) get(b *bbolt.Bucket, key string) (Entry, error) {
 	return e, nil
 }
 
-func (f *file) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
+func (f *File) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
 	return inPages(prefix, func(from string, most int) (page page, err error) {
 		err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
 			if b == nil {
@@ -179,7 +228,7 @@ func (f *file) Range(ctx context.Context, kind Kind, prefix string, visit func(E
 	}, visit)
 }
 
-func (f *file) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
+func (f *File) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
 	return inPages(before, func(before string, most int) (page page, err error) {
 		err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
 			if b == nil {
@@ -203,7 +252,7 @@ func (f *file) RangeBack(ctx context.Context, kind Kind, before string, visit fu
 
 // read reads a page of values that have not expired, beginning with one; next is its last
 // key.
-func (f *file) read(ctx context.Context, key, stored []byte, step func() ([]byte, []byte), prefix []byte, most int) (page page, err error) {
+func (f *File) read(ctx context.Context, key, stored []byte, step func() ([]byte, []byte), prefix []byte, most int) (page page, err error) {
 	now, size := f.now(), 0
 	for ; key != nil && bytes.HasPrefix(key, prefix); key, stored = step() {
 		if ctx.Err() != nil {
@@ -227,7 +276,7 @@ func (f *file) read(ctx context.Context, key, stored []byte, step func() ([]byte
 }
 
 // view reads a kind in one transaction; the bucket is nil if there is none yet.
-func (f *file) view(ctx context.Context, kind Kind, read func(*bbolt.Bucket) error) error {
+func (f *File) view(ctx context.Context, kind Kind, read func(*bbolt.Bucket) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -241,161 +290,7 @@ func closed(err error) error {
 	return err
 }
 
-// write is one call of Apply.
-type write struct {
-	changes  []Change
-	ended    bool // the fields below are set
-	revision Revision
-	err      error
-}
-
-// Apply shares a transaction, and with it the wait for the disk, with the calls that came
-// while the one before was written.
-func (f *file) Apply(ctx context.Context, changes ...Change) (Revision, error) {
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
-	}
-	own := &write{changes: changes}
-	f.mu.Lock()
-	f.waiting = append(f.waiting, own)
-	f.mu.Unlock()
-
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	if !own.ended {
-		f.mu.Lock()
-		all := f.waiting
-		f.waiting = nil
-		f.mu.Unlock()
-		f.applyAll(all)
-	}
-	return own.revision, own.err
-}
-
-// applyAll makes the changes of several calls in one transaction. A call that conflicts
-// does not hinder the others. If the transaction fails, each is tried by itself.
-func (f *file) applyAll(all []*write) {
-	err := f.db.Update(func(tx *bbolt.Tx) error {
-		for _, w := range all {
-			w.revision, w.err = f.apply(tx, w.changes)
-			if w.err != nil && !errors.Is(w.err, ErrConflict) {
-				return w.err
-			}
-		}
-		return nil
-	})
-	if err != nil && len(all) > 1 {
-		for _, w := range all {
-			f.applyAll([]*write{w})
-		}
-		return
-	}
-	for _, w := range all {
-		if err != nil {
-			w.err = err
-		}
-		f.note(w.err, func(s *State) { s.Writes++ })
-		if w.err != nil {
-			w.revision, w.err = 0, closed(w.err)
-		}
-		w.ended = true
-		if w.err == nil {
-			f.acknowledge(w.revision)
-			f.bells.ring(w.changes)
-		}
-	}
-}
-
-// apply makes changes in a transaction, all of them unless one conflicts. After another
-// error the transaction must be undone.
-func (f *file) apply(tx *bbolt.Tx, changes []Change) (Revision, error) {
-	counter, err := tx.CreateBucketIfNotExists(revisionBucket)
-	if err != nil {
-		return 0, err
-	}
-	if err = CheckChanges(changes); err != nil {
-		return 0, err
-	}
-	buckets := make([]*bbolt.Bucket, len(changes))
-	for i, c := range changes {
-		if c.Log != "" {
-			continue // which never conflicts
-		}
-		if buckets[i], err = tx.CreateBucketIfNotExists([]byte(c.Kind)); err != nil {
-			return 0, err
-		}
-		present, err := f.get(buckets[i], c.Key)
-		switch {
-		case err != nil && !errors.Is(err, ErrAbsent):
-			return 0, err
-		case present.Revision != c.Expect:
-			return 0, fmt.Errorf("%w: %s %q", ErrConflict, c.Kind, c.Key)
-		}
-	}
-	next, err := counter.NextSequence()
-	if err != nil {
-		return 0, err
-	}
-	for i, c := range changes {
-		switch {
-		case c.Log != "":
-			err = appendTo(tx, c, Revision(next))
-		case c.Value == nil:
-			err = buckets[i].Delete([]byte(c.Key))
-		default:
-			err = buckets[i].Put([]byte(c.Key), encode(c.Value, Revision(next), c.Expires))
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-	return Revision(next), nil
-}
-
-func (f *file) Sweep(ctx context.Context) (removed int, err error) {
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
-	}
-	err = f.db.Update(func(tx *bbolt.Tx) error {
-		var err error
-		if removed, err = f.sweepLogs(tx); err != nil {
-			return err
-		}
-		return tx.ForEach(func(_ []byte, b *bbolt.Bucket) error {
-			now, cursor := f.now(), b.Cursor()
-			var old [][]byte // a cursor must not skip what is removed under it
-			for key, stored := cursor.First(); key != nil; key, stored = cursor.Next() {
-				if e, err := decode(key, stored); err == nil && e.expired(now) {
-					old = append(old, bytes.Clone(key))
-				}
-			}
-			for _, key := range old {
-				if err := b.Delete(key); err != nil {
-					return err
-				}
-				removed++
-			}
-			return nil
-		})
-	})
-	f.note(err, func(s *State) { s.Swept += uint64(removed) })
-	return removed, closed(err)
-}
-
-// note notes how a write ended. A conflict is an answer of the store, no failure of it.
-func (f *file) note(err error, done func(*State)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case err == nil:
-		f.state.Failed = nil
-		done(&f.state)
-	case !errors.Is(err, ErrConflict) && !errors.Is(err, berrors.ErrDatabaseNotOpen):
-		f.state.failed(err)
-	}
-}
-
-func (f *file) State() State {
+func (f *File) State() State {
 	f.mu.Lock()
 	state := f.state
 	f.mu.Unlock()
@@ -405,11 +300,17 @@ func (f *file) State() State {
 	return state
 }
 
-func (f *file) Close() error {
-	f.writing.Lock()
-	defer f.writing.Unlock()
+// Close waits for the batch that is being written. Calls that still wait are refused.
+func (f *File) Close() error {
+	f.mu.Lock()
+	opened := !f.closed
+	f.closed = true
+	f.leave(ErrClosed)
+	writer := f.writer
+	f.mu.Unlock()
+	waitFor(writer)
 	var err error
-	if f.db.Path() != "" { // not closed yet
+	if opened && f.head.Creation != "" {
 		err = f.head.write(f.db.Path())
 	}
 	err = errors.Join(err, f.db.Close())

@@ -50,7 +50,7 @@ func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, err
 // settled reports whether trying again would change nothing: the answer is certain, or the
 // driver has been patient itself.
 func settled(err error) bool {
-	for _, one := range []error{ErrConflict, ErrClosed, ErrNotSent, ErrUnreachable, ErrRewound} {
+	for _, one := range []error{ErrConflict, ErrClosed, ErrNotSent, ErrUnreachable, ErrRewound, ErrFollows} {
 		if errors.Is(err, one) {
 			return true
 		}

@@ -94,7 +94,7 @@ func Accept(path string) error {
 
 // compare compares a file that was opened with its head. A new file in the place of a
 // damaged one is not compared.
-func (f *file) compare(fresh bool) error {
+func (f *File) compare(fresh bool) error {
 	known, err := readHead(f.db.Path())
 	if err != nil {
 		return err
@@ -127,8 +127,8 @@ func (f *file) compare(fresh bool) error {
 	return f.head.write(f.db.Path())
 }
 
-// acknowledge notes a revision in the head, now and then. f.writing is held.
-func (f *file) acknowledge(revision Revision) {
+// acknowledge notes a revision in the head, now and then.
+func (f *File) acknowledge(revision Revision) {
 	f.head.Revision = max(f.head.Revision, revision)
 	if now := time.Now(); now.Sub(f.headAt) >= headEvery {
 		f.headAt = now

@@ -59,25 +59,25 @@ func recreate(db *bbolt.DB, than Revision) (creation string, err error) {
 	})
 }
 
-// appendTo appends to a log, or removes what is at its beginning.
-func appendTo(tx *bbolt.Tx, c Change, revision Revision) error {
+// changeLog appends to a log, or removes what is at its beginning, and returns how many
+// entries it has removed.
+func changeLog(tx *bbolt.Tx, c *Change, revision Revision) (removed int, err error) {
 	all, err := tx.CreateBucketIfNotExists(logsBucket)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	log, err := all.CreateBucketIfNotExists([]byte(c.Log))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if c.Value == nil {
-		_, err = cut(log, func(sequence uint64, _ []byte) bool { return sequence <= c.Through })
-		return err
+		return cut(log, func(sequence uint64, _ []byte) bool { return sequence <= c.Through })
 	}
 	sequence, err := log.NextSequence()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return log.Put(binary.BigEndian.AppendUint64(nil, sequence), encode(c.Value, revision, c.Expires))
+	return 0, log.Put(binary.BigEndian.AppendUint64(nil, sequence), encode(c.Value, revision, c.Expires))
 }
 
 // cut removes entries from the beginning of a log to the first that shall stay.
@@ -96,25 +96,26 @@ func cut(log *bbolt.Bucket, old func(sequence uint64, stored []byte) bool) (remo
 	return removed, nil
 }
 
-// sweepLogs removes what has expired at the beginnings of logs.
-func (f *file) sweepLogs(tx *bbolt.Tx) (removed int, err error) {
+// oldLines returns the changes that remove what has expired at the beginnings of logs.
+func oldLines(tx *bbolt.Tx, now time.Time) (changes []Change, err error) {
 	all := tx.Bucket(logsBucket)
 	if all == nil {
-		return 0, nil
+		return nil, nil
 	}
-	now := f.now()
 	err = all.ForEachBucket(func(name []byte) error {
-		n, err := cut(all.Bucket(name), func(_ uint64, stored []byte) bool {
-			e, err := decode(nil, stored)
-			return err == nil && e.expired(now)
-		})
-		removed += n
-		return err
+		through, cursor := uint64(0), all.Bucket(name).Cursor()
+		for key, stored := cursor.First(); key != nil && hasExpired(stored, now); key, stored = cursor.Next() {
+			through = binary.BigEndian.Uint64(key)
+		}
+		if through > 0 {
+			changes = append(changes, Change{Log: Log(name), Through: through})
+		}
+		return nil
 	})
-	return removed, err
+	return changes, err
 }
 
-func (f *file) Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error {
+func (f *File) Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error {
 	return logInPages(after, func(after Position, most int) (page logPage, err error) {
 		err = f.viewLog(ctx, log, func(b *bbolt.Bucket) error {
 			page, err = f.readLog(b, after, most)
@@ -125,7 +126,7 @@ func (f *file) Log(ctx context.Context, log Log, after Position, visit func(Appe
 }
 
 // readLog reads a page of a log, of which the bucket is nil if there is none.
-func (f *file) readLog(b *bbolt.Bucket, after Position, most int) (page logPage, err error) {
+func (f *File) readLog(b *bbolt.Bucket, after Position, most int) (page logPage, err error) {
 	if b == nil {
 		return page, within(after, f.creation, 1, 0)
 	}
@@ -161,7 +162,7 @@ func (f *file) readLog(b *bbolt.Bucket, after Position, most int) (page logPage,
 	return page, nil
 }
 
-func (f *file) End(ctx context.Context, log Log) (end Position, err error) {
+func (f *File) End(ctx context.Context, log Log) (end Position, err error) {
 	err = f.viewLog(ctx, log, func(b *bbolt.Bucket) error {
 		end = Position{Creation: f.creation}
 		if b != nil {
@@ -173,7 +174,7 @@ func (f *file) End(ctx context.Context, log Log) (end Position, err error) {
 }
 
 // viewLog reads a log in one transaction; the bucket is nil if there is none yet.
-func (f *file) viewLog(ctx context.Context, log Log, read func(*bbolt.Bucket) error) error {
+func (f *File) viewLog(ctx context.Context, log Log, read func(*bbolt.Bucket) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -186,7 +187,7 @@ func (f *file) viewLog(ctx context.Context, log Log, read func(*bbolt.Bucket) er
 	}))
 }
 
-func (f *file) Appends(log Log) <-chan struct{} { return f.bells.wait(log) }
+func (f *File) Appends(log Log) <-chan struct{} { return f.bells.wait(log) }
 
 // bells tell those who wait that something was appended. The zero value is ready.
 type bells struct {
@@ -214,7 +215,8 @@ func (b *bells) wait(log Log) <-chan struct{} {
 func (b *bells) ring(changes []Change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, c := range changes {
+	for i := range changes {
+		c := &changes[i]
 		if bell := b.waiting[c.Log]; c.Log != "" && c.Value != nil && bell != nil && !b.closed {
 			close(bell)
 			delete(b.waiting, c.Log)

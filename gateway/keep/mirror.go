@@ -19,7 +19,7 @@ import (
 //
 // It is safe for concurrent use, but for Restart, Follow and Close.
 type Mirror struct {
-	f       *file
+	f       *File
 	known   Known
 	writeAt time.Time // when known was written last
 }
@@ -69,7 +69,7 @@ func OpenMirror(path string, now func() time.Time) (*Mirror, error) {
 		return nil, err
 	}
 	db.NoSync = true
-	m := &Mirror{f: &file{db: db, now: now}}
+	m := &Mirror{f: &File{db: db, now: now}}
 	if m.known, err = readKnown(path); err == nil {
 		m.f.creation, err = created(db)
 	}
