@@ -38,10 +38,16 @@ func Write(path string, text []byte, restrict func(name string) error) (err erro
 	if err := temporary.Close(); err != nil {
 		return err
 	}
-	if err := rename(name, path); err != nil {
+	return Replace(name, path)
+}
+
+// Replace gives a file, which must be on the disk, the name of another one in its folder,
+// and thus takes its place.
+func Replace(from, to string) error {
+	if err := rename(from, to); err != nil {
 		return err
 	}
-	if folder, err := os.Open(filepath.Dir(path)); err == nil {
+	if folder, err := os.Open(filepath.Dir(to)); err == nil {
 		_ = folder.Sync() // makes the rename durable; not possible on Windows
 		_ = folder.Close()
 	}

@@ -20,6 +20,7 @@ import (
 // writer: see [File.Lead].
 type File struct {
 	db       *bbolt.DB
+	path     string
 	now      func() time.Time
 	clock    *Clock // now is its; nil: now is that of somebody else
 	creation string
@@ -58,7 +59,7 @@ const lockTimeout = 500 * time.Millisecond
 // be read, such as after a loss of power, is renamed, and an empty store takes its place;
 // aside is its new name then.
 func Open(o Options) (file *File, aside string, err error) {
-	f := &File{now: o.Now, clock: o.Clock, role: role{follows: o.Follows}}
+	f := &File{path: o.Path, now: o.Now, clock: o.Clock, role: role{follows: o.Follows}}
 	if f.clock == nil && f.now == nil {
 		f.clock = NewClock(time.Time{}, ClockSources{})
 	}
@@ -87,6 +88,7 @@ func Open(o Options) (file *File, aside string, err error) {
 // begin finds out which store the file is, and where. A new one in the place of a damaged
 // one is fresh.
 func (f *File) begin(fresh bool) (err error) {
+	removeBeside(f.path)
 	if f.creation, err = created(f.db); err != nil {
 		return err
 	}
@@ -294,7 +296,7 @@ func (f *File) State() State {
 	f.mu.Lock()
 	state := f.state
 	f.mu.Unlock()
-	if info, err := os.Stat(f.db.Path()); err == nil {
+	if info, err := os.Stat(f.path); err == nil {
 		state.Bytes = info.Size()
 	}
 	return state
@@ -311,7 +313,7 @@ func (f *File) Close() error {
 	waitFor(writer)
 	var err error
 	if opened && f.head.Creation != "" {
-		err = f.head.write(f.db.Path())
+		err = f.head.write(f.path)
 	}
 	err = errors.Join(err, f.db.Close())
 	f.bells.close()

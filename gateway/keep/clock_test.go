@@ -138,3 +138,14 @@ func TestNothingExpiresBecauseTheWallClockWasSet(t *testing.T) {
 		reopen(func(s Store) { assert.False(t, there(s), "%s: at a start the wall clock counts", jump) })
 	}
 }
+
+func TestASealedStoreTellsTheTimeOfTheOtherOne(t *testing.T) {
+	file, _, err := Open(Options{Path: filepath.Join(t.TempDir(), "state.db"), Now: func() time.Time { return begin }})
+	require.NoError(t, err)
+	defer file.Close()
+	for _, store := range []Store{file, NewMemory(func() time.Time { return begin })} {
+		assert.Equal(t, begin, (&Sealed{Store: store}).Now())
+	}
+	now := (&Sealed{}).Now()
+	assert.WithinDuration(t, time.Now(), now, time.Hour, "it has no time of its own")
+}

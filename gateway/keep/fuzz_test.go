@@ -64,14 +64,15 @@ func ask(t *testing.T, s keep.Store, now time.Time, choice [4]byte) said {
 	return said{fmt.Sprint(err), revision}
 }
 
-// FuzzDrivers: a store in a file and one in memory answer alike, whatever they are asked.
+// FuzzDrivers: stores in a file, with and without a journal, and one in memory answer alike,
+// whatever they are asked.
 func FuzzDrivers(f *testing.F) {
 	f.Add([]byte("\x00\x01\x00\x02\x02\x01\x00\x02\x06\x01\x00\x03\x07\x01\x00\x03"))
 	f.Add([]byte("\x03\x00\x03\x00\x03\x00\x03\x00\xff\x02\x00\x00\x05\x00\x00\x00\x06\x00\x02\x01\x04\x00\x02\x00"))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		clock := keeptest.NewClock()
 		var stores []keep.Store
-		for _, driver := range []keeptest.Driver{file, memory} {
+		for _, driver := range []keeptest.Driver{file, leading, memory} {
 			s, err := driver.Open(t.TempDir(), clock.Now)
 			require.NoError(t, err)
 			defer s.Close()
@@ -84,7 +85,10 @@ func FuzzDrivers(f *testing.F) {
 				clock.Advance(time.Duration(choice[1]%4) * time.Minute)
 				continue
 			}
-			require.Equal(t, ask(t, stores[0], clock.Now(), choice), ask(t, stores[1], clock.Now(), choice), "call %d: %v", calls, choice)
+			said := ask(t, stores[0], clock.Now(), choice)
+			for _, s := range stores[1:] {
+				require.Equal(t, said, ask(t, s, clock.Now(), choice), "call %d: %v", calls, choice)
+			}
 		}
 	})
 }

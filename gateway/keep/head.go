@@ -95,7 +95,7 @@ func Accept(path string) error {
 // compare compares a file that was opened with its head. A new file in the place of a
 // damaged one is not compared.
 func (f *File) compare(fresh bool) error {
-	known, err := readHead(f.db.Path())
+	known, err := readHead(f.path)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (f *File) compare(fresh bool) error {
 		}
 	}
 	f.creation, f.head, f.state.Rewound = own.Creation, own, own.err()
-	return f.head.write(f.db.Path())
+	return f.head.write(f.path)
 }
 
 // acknowledge notes a revision in the head, now and then.
@@ -132,6 +132,6 @@ func (f *File) acknowledge(revision Revision) {
 	f.head.Revision = max(f.head.Revision, revision)
 	if now := time.Now(); now.Sub(f.headAt) >= headEvery {
 		f.headAt = now
-		_ = f.head.write(f.db.Path()) // the next one is tried again
+		_ = f.head.write(f.path) // the next one is tried again
 	}
 }

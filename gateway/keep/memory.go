@@ -49,6 +49,9 @@ func NewMemory(now func() time.Time) Store {
 	return &memory{now: now, creation: uuid.Must(uuid.NewV7()).String(), kinds: map[Kind]*values{}, logs: map[Log]*lines{}}
 }
 
+// Now returns the time by which the values of the store expire.
+func (m *memory) Now() time.Time { return m.now() }
+
 // usable returns why a call cannot be served. m.mu is held.
 func (m *memory) usable(ctx context.Context) error {
 	if ctx.Err() != nil {

@@ -69,7 +69,7 @@ func OpenMirror(path string, now func() time.Time) (*Mirror, error) {
 		return nil, err
 	}
 	db.NoSync = true
-	m := &Mirror{f: &File{db: db, now: now}}
+	m := &Mirror{f: &File{db: db, path: path, now: now}}
 	if m.known, err = readKnown(path); err == nil {
 		m.f.creation, err = created(db)
 	}

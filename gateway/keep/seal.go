@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 )
 
 // KeyLength is the length of a key in bytes.
@@ -106,6 +107,15 @@ type Sealed struct {
 	aead    cipher.AEAD
 	keys    versions
 	formats formats
+}
+
+// Now returns the time by which the values of the store expire, which may differ from the
+// wall clock: what shall expire is given an end by it.
+func (s *Sealed) Now() time.Time {
+	if clock, ok := s.Store.(interface{ Now() time.Time }); ok {
+		return clock.Now()
+	}
+	return time.Now()
 }
 
 // ErrUnreadable means that a value was changed, or sealed with another key.

@@ -1,0 +1,236 @@
+package keep_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"adgateway/gateway/keep"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// install copies a file.
+func install(t *testing.T, f *keep.File, path string) {
+	t.Helper()
+	var text bytes.Buffer
+	at, err := f.CopyTo(t.Context(), &text)
+	require.NoError(t, err)
+	require.NoError(t, keep.Install(path, &text, at))
+}
+
+// names returns the names in a folder.
+func names(t *testing.T, folder string) (all []string) {
+	t.Helper()
+	found, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, entry := range found {
+		all = append(all, entry.Name())
+	}
+	return all
+}
+
+// TestACopyIsOfOneMoment while the file is written.
+func TestACopyIsOfOneMoment(t *testing.T) {
+	folder, j := t.TempDir(), &journal{}
+	a := follower(t, filepath.Join(folder, "a.db"), nil)
+	a.Lead(j)
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	written := make(chan struct{}, 1)
+	group.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			_, err := a.Apply(t.Context(), set(fmt.Sprintf("%d-left", i), keep.Absent), set(fmt.Sprintf("%d-right", i), keep.Absent))
+			assert.NoError(t, err)
+			select {
+			case written <- struct{}{}:
+			default:
+			}
+		}
+	})
+	var copies []*keep.File
+	for i := range 4 {
+		<-written
+		copies = append(copies, copied(t, a, filepath.Join(folder, fmt.Sprint(i, ".db")), nil))
+	}
+	stop()
+	group.Wait()
+	last := keep.Point{}
+	for _, b := range copies {
+		at, err := b.Point()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, at.Sequence, last.Sequence, "none is of an earlier moment")
+		last = at
+		found := 0
+		require.NoError(t, b.Range(t.Context(), "k", "", func(keep.Entry) bool { found++; return true }))
+		assert.Zero(t, found%2, "no call is there in part")
+		j.bring(t, b)
+		requireEqual(t, a, b)
+	}
+}
+
+// growing is a writer that makes a file grow whenever it is written to.
+type growing struct {
+	t *testing.T
+	f *keep.File
+	n int
+}
+
+func (g *growing) Write(p []byte) (int, error) {
+	if g.n++; g.n <= 4 {
+		_, err := g.f.Apply(g.t.Context(), keep.Change{Kind: "k", Key: fmt.Sprint("large", g.n), Value: make([]byte, 8<<20)})
+		require.NoError(g.t, err)
+	}
+	return len(p), nil
+}
+
+func TestASlowCopyHoldsUpNobody(t *testing.T) {
+	f := follower(t, filepath.Join(t.TempDir(), "a.db"), nil)
+	f.Lead(&journal{})
+	_, err := f.Apply(t.Context(), keep.Change{Kind: "k", Key: "a", Value: make([]byte, 1<<20)})
+	require.NoError(t, err)
+	_, err = f.CopyTo(t.Context(), &growing{t: t, f: f})
+	require.NoError(t, err)
+}
+
+func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a.db")
+	source, err := file.Open(t.TempDir(), nil)
+	require.NoError(t, err)
+	defer source.Close()
+	_, err = source.Apply(t.Context(), keep.Change{Kind: "k", Key: "a", Value: []byte(strings.Repeat("new", 100))})
+	require.NoError(t, err)
+	var buffer bytes.Buffer
+	at, err := source.(*keep.File).CopyTo(t.Context(), &buffer)
+	require.NoError(t, err)
+	whole := buffer.Bytes()
+
+	f := follower(t, path, nil)
+	f.Lead(&journal{})
+	_, err = f.Apply(t.Context(), set("a", keep.Absent))
+	require.NoError(t, err)
+	require.ErrorContains(t, keep.Install(path, bytes.NewReader(whole), at), "it is open")
+	before, digest, err := f.Digest(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+
+	altered := bytes.Clone(whole)
+	altered[bytes.Index(altered, []byte("newnew"))] ^= 1
+	for name, c := range map[string]struct {
+		text []byte
+		want keep.Point
+	}{
+		"nothing":            {nil, at},
+		"cut":                {whole[:len(whole)-1], at},
+		"cut at a page":      {whole[:len(whole)/2/4096*4096], at},
+		"longer":             {append(bytes.Clone(whole), 0), at},
+		"altered":            {altered, at},
+		"of another place":   {whole, keep.Point{Sequence: at.Sequence + 1, Hash: at.Hash}},
+		"of another history": {whole, keep.Point{Sequence: at.Sequence}},
+	} {
+		require.ErrorIs(t, keep.Install(path, bytes.NewReader(c.text), c.want), keep.ErrCopy, name)
+		f = follower(t, path, nil)
+		found, same, err := f.Digest(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, before, found, name)
+		assert.Equal(t, digest, same, name)
+		require.NoError(t, f.Close())
+		assert.Equal(t, []string{"a.db"}, names(t, folder), name)
+	}
+
+	for name, damage := range map[string]func(){
+		"over another file":   func() {},
+		"over a damaged one":  func() { require.NoError(t, os.WriteFile(path, []byte("x"), 0o600)) },
+		"where there is none": func() { require.NoError(t, os.Remove(path)) },
+	} {
+		damage()
+		require.NoError(t, keep.Install(path, bytes.NewReader(whole), keep.Point{}), name)
+		f = follower(t, path, nil)
+		requireEqual(t, source.(*keep.File), f)
+		require.NoError(t, f.Close())
+	}
+}
+
+// TestACopyInTheWayOfAnotherStoreIsNoRewind: who installs it wants it so.
+func TestACopyInTheWayOfAnotherStoreIsNoRewind(t *testing.T) {
+	folder := t.TempDir()
+	open := func(name string) *keep.File {
+		f, _, err := keep.Open(keep.Options{Path: filepath.Join(folder, name)})
+		require.NoError(t, err)
+		return f
+	}
+	a, b := open("a.db"), open("b.db")
+	_, err := b.Apply(t.Context(), set("b", keep.Absent))
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+	install(t, a, filepath.Join(folder, "b.db"))
+	b = open("b.db")
+	assert.NoError(t, b.State().Rewound)
+	requireEqual(t, a, b)
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
+}
+
+func TestWhatACopyLeavesIsRemoved(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a.db")
+	require.NoError(t, os.WriteFile(path+".copy-123", []byte("x"), 0o600))
+	f := follower(t, path, nil)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err := f.CopyTo(ended, &bytes.Buffer{})
+	require.ErrorIs(t, err, context.Canceled)
+	_, _, err = f.Digest(ended)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, []string{"a.db"}, names(t, folder))
+	require.NoError(t, f.Close())
+	_, err = f.CopyTo(t.Context(), &bytes.Buffer{})
+	require.ErrorIs(t, err, keep.ErrClosed)
+	_, err = f.Point()
+	require.ErrorIs(t, err, keep.ErrClosed)
+}
+
+// TestAStoreAloneChainsItsBatches: two that do the same are at the same place, and never
+// again once they differ.
+func TestAStoreAloneChainsItsBatches(t *testing.T) {
+	folder, now := t.TempDir(), func() time.Time { return begin }
+	open := func(name string) *keep.File {
+		f, _, err := keep.Open(keep.Options{Path: filepath.Join(folder, name), Now: now})
+		require.NoError(t, err)
+		return f
+	}
+	a := open("a.db")
+	install(t, a, filepath.Join(folder, "b.db"))
+	b := open("b.db")
+	at, err := a.Point()
+	require.NoError(t, err)
+	assert.Zero(t, at)
+	apply := func(f *keep.File, key, value string) keep.Point {
+		_, err := f.Apply(t.Context(), keep.Change{Kind: "k", Key: key, Value: []byte(value)})
+		require.NoError(t, err)
+		at, err := f.Point()
+		require.NoError(t, err)
+		return at
+	}
+	for i := range 3 {
+		at := apply(a, fmt.Sprint(i), "v")
+		assert.EqualValues(t, i+1, at.Sequence)
+		assert.Equal(t, at, apply(b, fmt.Sprint(i), "v"))
+	}
+	requireEqual(t, a, b)
+	require.NoError(t, b.Close())
+	b = open("b.db")
+	requireEqual(t, a, b)
+	assert.NotEqual(t, apply(a, "x", "1"), apply(b, "x", "2"))
+	assert.NotEqual(t, apply(a, "y", "v"), apply(b, "y", "v"))
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
+}
