@@ -14,8 +14,11 @@ type Batch struct{ Calls []Call }
 
 // Call is one call of Apply or Sweep in a batch.
 type Call struct {
-	Revision Revision // that the store has afterwards: one more than before, or the same if the call only removes what has expired
-	Changes  []Change // in order; their expected revisions are not part of a batch
+	// Revision is that of the store afterwards: one more than before, or the same if the call
+	// only removes what has expired.
+	Revision Revision
+
+	Changes []Change // in order; their expected revisions are not part of a batch
 }
 
 // changes returns the changes of all calls.
@@ -185,7 +188,8 @@ func (p Point) after(batch []byte, time time.Time) Point {
 	next := Point{Sequence: p.Sequence + 1}
 	sum := sha256.New()
 	sum.Write(p.Hash[:])
-	sum.Write(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, next.Sequence), uint64(time.UnixNano())))
+	numbers := binary.BigEndian.AppendUint64(nil, next.Sequence)
+	sum.Write(binary.BigEndian.AppendUint64(numbers, uint64(time.UnixNano())))
 	sum.Write(batch)
 	next.Hash = Hash(sum.Sum(nil))
 	return next

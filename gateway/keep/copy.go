@@ -180,7 +180,8 @@ func checkCopy(path string, want Point) error {
 		case err != nil:
 			return fmt.Errorf("%w: %w", ErrCopy, err)
 		case want != Point{} && at != want:
-			return fmt.Errorf("%w: it is at %d %s, not at %d %s", ErrCopy, at.Sequence, at.Hash, want.Sequence, want.Hash)
+			return fmt.Errorf("%w: it is after entry %d with hash %s, not after %d with %s",
+				ErrCopy, at.Sequence, at.Hash, want.Sequence, want.Hash)
 		case tx.Bucket(storeBucket) == nil || tx.Bucket(storeBucket).Get(creationKey) == nil:
 			return fmt.Errorf("%w: it has no identity", ErrCopy)
 		}

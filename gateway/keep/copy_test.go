@@ -47,7 +47,8 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 	written := make(chan struct{}, 1)
 	group.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			_, err := a.Apply(t.Context(), set(fmt.Sprintf("%d-left", i), keep.Absent), set(fmt.Sprintf("%d-right", i), keep.Absent))
+			left, right := fmt.Sprintf("%d-left", i), fmt.Sprintf("%d-right", i)
+			_, err := a.Apply(t.Context(), set(left, keep.Absent), set(right, keep.Absent))
 			assert.NoError(t, err)
 			select {
 			case written <- struct{}{}:
@@ -85,7 +86,8 @@ type growing struct {
 
 func (g *growing) Write(p []byte) (int, error) {
 	if g.n++; g.n <= 4 {
-		_, err := g.f.Apply(g.t.Context(), keep.Change{Kind: "k", Key: fmt.Sprint("large", g.n), Value: make([]byte, 8<<20)})
+		large := keep.Change{Kind: "k", Key: fmt.Sprint("large", g.n), Value: make([]byte, 8<<20)}
+		_, err := g.f.Apply(g.t.Context(), large)
 		require.NoError(g.t, err)
 	}
 	return len(p), nil
@@ -106,7 +108,8 @@ func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
 	source, err := file.Open(t.TempDir(), nil)
 	require.NoError(t, err)
 	defer source.Close()
-	_, err = source.Apply(t.Context(), keep.Change{Kind: "k", Key: "a", Value: []byte(strings.Repeat("new", 100))})
+	value := []byte(strings.Repeat("new", 100))
+	_, err = source.Apply(t.Context(), keep.Change{Kind: "k", Key: "a", Value: value})
 	require.NoError(t, err)
 	var buffer bytes.Buffer
 	at, err := source.(*keep.File).CopyTo(t.Context(), &buffer)

@@ -44,7 +44,8 @@ func (j *journal) Append(ctx context.Context, batch []byte, time time.Time) (kee
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.last = keep.Point{Sequence: j.last.Sequence + 1 + uint64(len(j.entries)%2), Hash: sha256.Sum256(append(j.last.Hash[:], batch...))}
+	j.last.Sequence += 1 + uint64(len(j.entries)%2)
+	j.last.Hash = sha256.Sum256(append(j.last.Hash[:], batch...))
 	j.entries = append(j.entries, entry{append([]byte(nil), batch...), time, j.last})
 	if j.after != nil {
 		return j.last, j.after()
@@ -105,6 +106,10 @@ func set(key string, expect keep.Revision) keep.Change {
 	return keep.Change{Kind: "k", Key: key, Expect: expect, Value: []byte("v")}
 }
 
+func appended(log keep.Log) keep.Change { return keep.Change{Log: log, Value: []byte("v")} }
+
+func batchOf(calls ...keep.Call) []byte { return (&keep.Batch{Calls: calls}).Encode() }
+
 // TestCopiesOfOneJournalAreEqual whatever is asked, and whoever is started again in between.
 func TestCopiesOfOneJournalAreEqual(t *testing.T) {
 	for seed := range uint64(6) {
@@ -113,7 +118,7 @@ func TestCopiesOfOneJournalAreEqual(t *testing.T) {
 		first, second := filepath.Join(folder, "first.db"), filepath.Join(folder, "second.db")
 		alone, _, err := keep.Open(keep.Options{Path: first, Now: clock.Now})
 		require.NoError(t, err)
-		_, err = alone.Apply(t.Context(), set("from before", keep.Absent), keep.Change{Log: "a", Value: []byte("v")})
+		_, err = alone.Apply(t.Context(), set("from before", keep.Absent), appended("a"))
 		require.NoError(t, err)
 		b := copied(t, alone, second, clock.Now)
 		require.NoError(t, alone.Close())
@@ -151,7 +156,8 @@ func TestCopiesOfOneJournalAreEqual(t *testing.T) {
 		requireEqual(t, a, c)
 		end, err := a.End(t.Context(), "a")
 		require.NoError(t, err)
-		require.NoError(t, c.Log(t.Context(), "a", end, func(keep.Appended) bool { return true }), "a position is valid in every copy")
+		err = c.Log(t.Context(), "a", end, func(keep.Appended) bool { return true })
+		require.NoError(t, err, "a position is valid in every copy")
 	}
 }
 
@@ -178,10 +184,11 @@ func TestACallThatConflictsIsNoPartOfABatch(t *testing.T) {
 		}
 		apply("first", set("a", keep.Absent))
 		apply("second", set("b", keep.Absent))
-		apply("conflict", set("c", keep.Absent), keep.Change{Kind: "other", Key: "b", Expect: 7, Value: []byte("v")}, keep.Change{Log: "l", Value: []byte("v")})
-		apply("conflict with the second", set("b", keep.Absent), keep.Change{Log: "l", Value: []byte("v")})
+		other := keep.Change{Kind: "other", Key: "b", Expect: 7, Value: []byte("v")}
+		apply("conflict", set("c", keep.Absent), other, appended("l"))
+		apply("conflict with the second", set("b", keep.Absent), appended("l"))
 		apply("none", keep.Change{Kind: "", Key: "x"})
-		apply("third", set("d", keep.Absent), keep.Change{Log: "l", Value: []byte("v")})
+		apply("third", set("d", keep.Absent), appended("l"))
 		assert.Empty(t, errs, "nobody is answered before it is stored")
 		_, err := a.Get(t.Context(), "k", "a")
 		require.ErrorIs(t, err, keep.ErrAbsent, "reads go on, and see what is stored")
@@ -208,9 +215,12 @@ func TestACallThatConflictsIsNoPartOfABatch(t *testing.T) {
 
 func TestAFollowerRefusesCalls(t *testing.T) {
 	f := follower(t, filepath.Join(t.TempDir(), "state.db"), func() time.Time { return time.Unix(100, 0) })
-	old := set("a", keep.Absent)
-	old.Expires = time.Unix(50, 0)
-	e := entry{(&keep.Batch{Calls: []keep.Call{{Revision: 1, Changes: []keep.Change{old, {Log: "l", Value: []byte("v"), Expires: time.Unix(50, 0)}}}}}).Encode(), time.Unix(40, 0), keep.Point{Sequence: 5}}
+	old, line := set("a", keep.Absent), appended("l")
+	old.Expires, line.Expires = time.Unix(50, 0), time.Unix(50, 0)
+	call := func(revision keep.Revision, changes ...keep.Change) keep.Call {
+		return keep.Call{Revision: revision, Changes: changes}
+	}
+	e := entry{batchOf(call(1, old, line)), time.Unix(40, 0), keep.Point{Sequence: 5}}
 	bell := f.Appends("l")
 	require.NoError(t, f.ApplyBatch(t.Context(), e.batch, e.at, e.time))
 	<-bell
@@ -223,23 +233,22 @@ func TestAFollowerRefusesCalls(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, removed, "what has expired is removed by the writer")
 
-	call := func(revision keep.Revision) []byte {
-		return (&keep.Batch{Calls: []keep.Call{{Revision: revision, Changes: []keep.Change{set("b", 0)}}}}).Encode()
-	}
+	next := batchOf(call(2, set("b", 0)))
 	for name, c := range map[string]struct {
 		batch    []byte
 		sequence uint64
 		err      error
 	}{
 		"the same entry":     {e.batch, 5, keep.ErrApplied},
-		"an earlier entry":   {call(2), 4, keep.ErrApplied},
-		"no batch":           {call(2)[1:], 6, keep.ErrBatch},
-		"a part of a batch":  {call(2)[:30], 6, keep.ErrBatch},
-		"of a later store":   {call(3), 6, keep.ErrDiverged},
-		"of an earlier one":  {call(0), 6, keep.ErrDiverged},
-		"the second call is": {(&keep.Batch{Calls: []keep.Call{{Revision: 2, Changes: []keep.Change{set("b", 0)}}, {Revision: 7}}}).Encode(), 6, keep.ErrDiverged},
+		"an earlier entry":   {next, 4, keep.ErrApplied},
+		"no batch":           {next[1:], 6, keep.ErrBatch},
+		"a part of a batch":  {next[:30], 6, keep.ErrBatch},
+		"of a later store":   {batchOf(call(3)), 6, keep.ErrDiverged},
+		"of an earlier one":  {batchOf(call(0)), 6, keep.ErrDiverged},
+		"the second call is": {batchOf(call(2, set("b", 0)), call(7)), 6, keep.ErrDiverged},
 	} {
-		require.ErrorIs(t, f.ApplyBatch(t.Context(), c.batch, keep.Point{Sequence: c.sequence}, e.time), c.err, name)
+		err := f.ApplyBatch(t.Context(), c.batch, keep.Point{Sequence: c.sequence}, e.time)
+		require.ErrorIs(t, err, c.err, name)
 		at, after, err := f.Digest(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, e.at, at, name)
@@ -247,7 +256,7 @@ func TestAFollowerRefusesCalls(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	require.ErrorIs(t, f.ApplyBatch(ended, call(2), keep.Point{Sequence: 6}, e.time), context.Canceled)
+	require.ErrorIs(t, f.ApplyBatch(ended, next, keep.Point{Sequence: 6}, e.time), context.Canceled)
 	require.NoError(t, f.ApplyBatch(t.Context(), nil, keep.Point{Sequence: 9}, e.time))
 	at, after, err := f.Digest(t.Context())
 	require.NoError(t, err)
@@ -255,12 +264,12 @@ func TestAFollowerRefusesCalls(t *testing.T) {
 	assert.Equal(t, before, after)
 
 	f.Lead(&journal{last: at})
-	require.ErrorIs(t, f.ApplyBatch(t.Context(), call(2), keep.Point{Sequence: 10}, e.time), keep.ErrLeads)
+	require.ErrorIs(t, f.ApplyBatch(t.Context(), next, keep.Point{Sequence: 10}, e.time), keep.ErrLeads)
 	removed, err = f.Sweep(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 2, removed)
 	require.NoError(t, f.Close())
-	require.ErrorIs(t, f.ApplyBatch(t.Context(), call(2), keep.Point{Sequence: 10}, e.time), keep.ErrClosed)
+	require.ErrorIs(t, f.ApplyBatch(t.Context(), next, keep.Point{Sequence: 10}, e.time), keep.ErrClosed)
 	assert.ErrorIs(t, context.Cause(f.Lead(&journal{})), keep.ErrClosed)
 }
 
@@ -268,7 +277,8 @@ func TestAFileAloneAppliesNothingOfOthers(t *testing.T) {
 	s, err := file.Open(t.TempDir(), nil)
 	require.NoError(t, err)
 	defer s.Close()
-	require.ErrorIs(t, s.(*keep.File).ApplyBatch(t.Context(), nil, keep.Point{Sequence: 9}, time.Now()), keep.ErrLeads)
+	err = s.(*keep.File).ApplyBatch(t.Context(), nil, keep.Point{Sequence: 9}, time.Now())
+	require.ErrorIs(t, err, keep.ErrLeads)
 }
 
 var errAway = errors.New("the journal is away")
@@ -416,7 +426,7 @@ func TestAFollowerGoesByTheTimeOfItsWriter(t *testing.T) {
 	f := open()
 	change := set("a", keep.Absent)
 	change.Expires = begin.Add(time.Hour)
-	batch := (&keep.Batch{Calls: []keep.Call{{Revision: 1, Changes: []keep.Change{change}}}}).Encode()
+	batch := batchOf(keep.Call{Revision: 1, Changes: []keep.Change{change}})
 	require.NoError(t, f.ApplyBatch(t.Context(), batch, keep.Point{Sequence: 1}, begin))
 	_, err := f.Get(t.Context(), "k", "a")
 	require.NoError(t, err)

@@ -60,7 +60,8 @@ func TestALargeBatchIsDivided(t *testing.T) {
 	f.mu.Lock()
 	f.writer = make(chan struct{})
 	for i := range 5 {
-		f.waiting = append(f.waiting, &write{ended: make(chan struct{}), changes: []Change{{Kind: "k", Key: string(rune('a' + i)), Value: make([]byte, batchSize/2)}}})
+		large := Change{Kind: "k", Key: string(rune('a' + i)), Value: make([]byte, batchSize/2)}
+		f.waiting = append(f.waiting, &write{ended: make(chan struct{}), changes: []Change{large}})
 	}
 	all := f.waiting
 	f.mu.Unlock()
@@ -85,7 +86,8 @@ func TestWhatWasSetAgainIsNotSwept(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.Apply(t.Context(), put("a", "2", Absent))
 	require.NoError(t, err)
-	sweep := &write{sweeps: true, changes: []Change{{Kind: "k", Key: "a"}, {Kind: "k", Key: "b"}, {Kind: "none", Key: "a"}}}
+	there := []Change{{Kind: "k", Key: "a"}, {Kind: "k", Key: "b"}, {Kind: "none", Key: "a"}}
+	sweep := &write{sweeps: true, changes: there}
 	require.NoError(t, f.await(t.Context(), sweep))
 	assert.Zero(t, sweep.removed)
 	for _, key := range []string{"a", "b"} {
