@@ -237,3 +237,20 @@ func TestAStoreAloneChainsItsBatches(t *testing.T) {
 	require.NoError(t, a.Close())
 	require.NoError(t, b.Close())
 }
+
+// TestADigestIsOfPositionsToo: what was appended and removed has left its number.
+func TestADigestIsOfPositionsToo(t *testing.T) {
+	folder := t.TempDir()
+	a := follower(t, filepath.Join(folder, "a.db"), nil)
+	b := copied(t, a, filepath.Join(folder, "b.db"), nil)
+	cut := keep.Change{Log: "l", Through: 1}
+	for f, changes := range map[*keep.File][]keep.Change{a: {appended("l"), cut}, b: {cut}} {
+		batch := batchOf(keep.Call{Revision: 1, Changes: changes})
+		require.NoError(t, f.ApplyBatch(t.Context(), batch, keep.Point{Sequence: 1}, begin))
+	}
+	_, one, err := a.Digest(t.Context())
+	require.NoError(t, err)
+	_, other, err := b.Digest(t.Context())
+	require.NoError(t, err)
+	assert.NotEqual(t, one, other)
+}

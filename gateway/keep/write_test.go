@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -130,5 +131,40 @@ func TestAFileWithoutAPlace(t *testing.T) {
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, at.Sequence)
 		assert.NotZero(t, at.Hash)
+	})
+}
+
+// TestACallerThatLeftMayReuseItsValues, also when its call was taken and is decided later.
+func TestACallerThatLeftMayReuseItsValues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		f, _, err := Open(Options{Path: path, Follows: true})
+		require.NoError(t, err)
+		f.Lead(&noted{})
+		f.mu.Lock()
+		f.writer = make(chan struct{}) // which is busy
+		f.mu.Unlock()
+		ctx, leave := context.WithCancel(t.Context())
+		value, left := []byte("v"), make(chan error)
+		go func() {
+			_, err := f.Apply(ctx, Change{Kind: "k", Key: "a", Value: value})
+			left <- err
+		}()
+		synctest.Wait()
+		f.mu.Lock()
+		all := f.waiting
+		f.waiting = nil
+		f.mu.Unlock()
+		leave()
+		require.ErrorIs(t, <-left, context.Canceled)
+		value[0] = 'x'
+		f.mu.Lock()
+		f.waiting = all
+		f.mu.Unlock()
+		f.writeAll()
+		e, err := f.Get(t.Context(), "k", "a")
+		require.NoError(t, err)
+		assert.Equal(t, "v", string(e.Value))
+		require.NoError(t, f.Close())
 	})
 }
