@@ -19,6 +19,7 @@ type Fate struct {
 	Pending  time.Duration // it is counted as the last one for so long, before anybody can read it
 	Vanishes bool          // it is not stored when that time is over
 	Silent   bool          // no answer comes
+	Fails    bool          // it is not sent, as nobody is there
 }
 
 // Memory is the nodes that have a stream. It is safe for concurrent use, and uses nothing but
@@ -107,7 +108,7 @@ type Client struct {
 	memory *Memory
 
 	mu      sync.Mutex
-	fate    func(message []byte, try int) Fate
+	fate    func(expect uint64, message []byte, try int) Fate
 	cut     chan struct{} // closed when the connection is cut, and another one when it is mended
 	end     uint64        // what a connection that is cut shows as the last message
 	isCut   bool
@@ -117,7 +118,7 @@ type Client struct {
 
 // Fates sets what decides about the messages that are published from now on; nil: nothing
 // befalls them.
-func (c *Client) Fates(decide func(message []byte, try int) Fate) {
+func (c *Client) Fates(decide func(expect uint64, message []byte, try int) Fate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fate = decide
@@ -166,10 +167,13 @@ func (c *Client) Publish(ctx context.Context, expect uint64, message []byte, try
 	c.publish++
 	var fate Fate
 	if c.fate != nil {
-		fate = c.fate(message, try)
+		fate = c.fate(expect, message, try)
 	}
 	lost := fate.Lost || c.isCut
 	c.mu.Unlock()
+	if fate.Fails {
+		return 0, errAway
+	}
 	answers := make(chan answer, 1)
 	switch {
 	case lost:
@@ -178,11 +182,12 @@ func (c *Client) Publish(ctx context.Context, expect uint64, message []byte, try
 	default:
 		c.memory.arrive(expect, message, fate, answers)
 	}
+	heard := answers
 	if fate.Silent {
-		answers = nil
+		heard = nil
 	}
 	select {
-	case a := <-answers:
+	case a := <-heard:
 		return a.sequence, a.err
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
@@ -222,7 +227,10 @@ func (c *Client) Last(ctx context.Context) (oldest, last uint64, err error) {
 	return uint64(first) + 1, uint64(len(messages)), ctx.Err()
 }
 
-var errUndelivered = errors.New("no consumer can be made")
+var (
+	errAway        = errors.New("nobody is there")
+	errUndelivered = errors.New("no consumer can be made")
+)
 
 // Follow is that of [journal.Stream].
 func (c *Client) Follow(ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool) error {
