@@ -520,3 +520,26 @@ func TestAnEntryThatCannotBeAppliedIsUndecided(t *testing.T) {
 		assert.Len(t, m.Messages(), 3)
 	})
 }
+
+// TestATermIsOfItsProcessOnly: also if it begins before the last batch of the deposed one is
+// answered.
+func TestATermIsOfItsProcessOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := journaltest.NewMemory()
+		a, b := newGateway(m, "a"), newGateway(m, "b")
+		a.lead(t)
+		require.NoError(t, b.CatchUp(t.Context()))
+		var late error
+		a.client.Fates(func(expect uint64, message []byte, _ int) journaltest.Fate {
+			m.Insert(message)
+			b.lead(t)
+			late = a.CatchUp(t.Context())
+			return journaltest.Fate{Lost: true}
+		})
+		require.NoError(t, a.append(t.Context(), "1"), "it is stored")
+		require.NoError(t, late)
+		assert.False(t, a.Status().Leads)
+		require.ErrorIs(t, a.append(t.Context(), "2"), journal.ErrDeposed)
+		assert.Equal(t, []string{"1"}, b.Batches())
+	})
+}

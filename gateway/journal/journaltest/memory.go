@@ -28,7 +28,8 @@ type Memory struct {
 	mu       sync.Mutex
 	messages [][]byte // the first has the sequence 1; nil: it is not kept any more
 	oldest   int      // index of the first that is kept
-	pending  int      // messages that are counted and cannot be read yet
+	pending  bool     // a message is counted that cannot be read yet
+	behind   [][]byte // what was inserted after it
 	stored   chan struct{}
 }
 
@@ -38,10 +39,15 @@ func NewMemory() *Memory { return &Memory{stored: make(chan struct{})} }
 // Client returns a connection to the stream, whose faults are its own.
 func (m *Memory) Client() *Client { return &Client{memory: m, cut: make(chan struct{})} }
 
-// Insert stores a message, whatever others expect, as a stranger does.
+// Insert stores a message, whatever others expect, as a stranger does, and returns its
+// sequence.
 func (m *Memory) Insert(message []byte) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.pending {
+		m.behind = append(m.behind, message)
+		return uint64(len(m.messages) + 1 + len(m.behind))
+	}
 	return m.add(message)
 }
 
@@ -84,7 +90,7 @@ type answer struct {
 func (m *Memory) arrive(expect uint64, message []byte, fate Fate, answers chan<- answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if uint64(len(m.messages)+m.pending) != expect {
+	if m.pending || uint64(len(m.messages)) != expect {
 		answers <- answer{err: journal.ErrRefused}
 		return
 	}
@@ -92,14 +98,18 @@ func (m *Memory) arrive(expect uint64, message []byte, fate Fate, answers chan<-
 		answers <- answer{sequence: m.add(message)}
 		return
 	}
-	m.pending++
+	m.pending = true
 	time.AfterFunc(fate.Pending, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.pending--
+		m.pending = false
 		if !fate.Vanishes {
 			answers <- answer{sequence: m.add(message)}
 		}
+		for _, message := range m.behind {
+			m.add(message)
+		}
+		m.behind = nil
 	})
 }
 
@@ -126,10 +136,10 @@ func (c *Client) Fates(decide func(expect uint64, message []byte, try int) Fate)
 
 // Cut cuts the node of the client off from the others: it shows the end that it knows, and
 // stores nothing.
-func (c *Client) Cut() {
-	c.memory.mu.Lock()
-	end := uint64(len(c.memory.messages))
-	c.memory.mu.Unlock()
+func (c *Client) Cut() { c.CutAt(uint64(len(c.memory.Messages()))) }
+
+// CutAt is Cut of a node that knows less.
+func (c *Client) CutAt(end uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.isCut {
@@ -165,18 +175,18 @@ func (c *Client) Published() int {
 func (c *Client) Publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error) {
 	c.mu.Lock()
 	c.publish++
-	var fate Fate
-	if c.fate != nil {
-		fate = c.fate(expect, message, try)
-	}
-	lost := fate.Lost || c.isCut
+	decide, isCut := c.fate, c.isCut
 	c.mu.Unlock()
+	var fate Fate
+	if decide != nil {
+		fate = decide(expect, message, try)
+	}
 	if fate.Fails {
 		return 0, errAway
 	}
 	answers := make(chan answer, 1)
 	switch {
-	case lost:
+	case fate.Lost, isCut:
 	case fate.Late > 0:
 		time.AfterFunc(fate.Late, func() { c.memory.arrive(expect, message, fate, answers) })
 	default:
