@@ -35,7 +35,7 @@ var errStranger = errors.New("the message is not the next of the journal")
 func (c chain) next(m *message) (chain, *Entry, error) {
 	body := [][]byte{m.piece}
 	switch {
-	case c.part != nil && m.Term == c.part.Term && m.Left == c.part.Left-1 && m.follows(c.part.hash):
+	case c.part != nil && m.Term == c.part.Term && m.follows(c.part.hash):
 		body = slices.Concat(c.body, body)
 	case m.Number == 0 && m.Term > c.last.Term && m.follows(c.hash):
 	case c.part == nil && m.Term == c.last.Term && m.Number == c.last.Number+1 && m.follows(c.hash):

@@ -28,7 +28,7 @@ type Options struct {
 	Journal    string    // identity of the stream
 	Origin     keep.Hash // what the first entry of the stream follows; zero: nothing
 	Cipher     Cipher
-	MaxMessage int // the largest message in bytes that the stream takes
+	MaxMessage int // the largest message in bytes that the stream takes: more than 4 KiB
 }
 
 // Log is a journal as a gateway reads and writes it: what verifies in its stream is applied

@@ -543,3 +543,28 @@ func TestATermIsOfItsProcessOnly(t *testing.T) {
 		assert.Equal(t, []string{"1"}, b.Batches())
 	})
 }
+
+// TestAMessageIsBoundToItsStream: the beginning of a term in another one begins none here.
+func TestAMessageIsBoundToItsStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, change := range map[string]func(*journal.Options){
+			"cluster": func(o *journal.Options) { o.Cluster = "other" },
+			"stream":  func(o *journal.Options) { o.Journal = "j2" },
+			"key":     func(o *journal.Options) { o.Cipher = journaltest.Cipher("other") },
+			"none":    func(*journal.Options) {},
+		} {
+			there, o := journaltest.NewMemory(), journaltest.Options()
+			change(&o)
+			other := journal.New(there.Client(), journaltest.NewRecord(pointZero), o)
+			require.NoError(t, other.CatchUp(t.Context()))
+			_, err := other.Claim(t.Context(), journal.Process{Gateway: "x"}, time.Now())
+			require.NoError(t, err)
+			m := journaltest.NewMemory()
+			m.Insert(there.Messages()[0])
+			a := newGateway(m, "a")
+			require.NoError(t, a.CatchUp(t.Context()))
+			assert.Equal(t, name == "none", a.Status().Term == 1, name)
+			assert.Equal(t, name != "none", a.Status().Strangers == 1, name)
+		}
+	})
+}

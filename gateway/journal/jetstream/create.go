@@ -38,7 +38,7 @@ const (
 	originField  = "adgateway.origin"
 
 	// messageMost is the most bytes of a message, even if nodes take larger ones: it must be
-	// sent and read, in base64, within the time of a try.
+	// sent and read, in base64 (facts J25), within the time of a try.
 	messageMost = 1 << 20
 )
 

@@ -2,8 +2,9 @@
 // nodes replicate.
 //
 // A message is published with the last sequence that its writer has read, which the leader
-// of the stream compares with what it has last proposed. What is read by its sequence comes
-// from that leader; a leader that was cut off shows an old end until it notices (facts J8).
+// of the stream compares with what it has last proposed (facts J24). What is read by its
+// sequence comes from that leader; one that was cut off shows an old end until it notices
+// (facts J8).
 package jetstream
 
 import (
@@ -155,8 +156,8 @@ func (s *Stream) unanswered(err error) error {
 // Read is that of [journal.Stream]. The leader of the stream answers, or who believes that
 // it is.
 func (s *Stream) Read(ctx context.Context, sequence uint64) ([]byte, error) {
-	// Asking for the next message of a subject tells one that is gone from one that is not
-	// there yet.
+	// The next message of the subject tells one that is gone from one that is not there yet
+	// (facts J25).
 	found, err := s.stream.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(Subject(s.cluster)))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):

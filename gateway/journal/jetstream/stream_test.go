@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,6 +130,21 @@ func testMessages(t *testing.T, nodes *enginetest.Cluster) {
 	}))
 	assert.Equal(t, []uint64{2, 3}, seen)
 
+	// One of many with the same expectation is stored.
+	var all sync.WaitGroup
+	var stored atomic.Int32
+	for i := range 20 {
+		all.Go(func() {
+			if _, err := s.Publish(t.Context(), 3, []byte{byte(i)}, 0); err == nil {
+				stored.Add(1)
+			} else {
+				assert.ErrorIs(t, err, journal.ErrRefused)
+			}
+		})
+	}
+	all.Wait()
+	assert.EqualValues(t, 1, stored.Load())
+
 	// A full stream drops its oldest messages.
 	js, err := native.New(nodes.Connect())
 	require.NoError(t, err)
@@ -138,14 +155,14 @@ func testMessages(t *testing.T, nodes *enginetest.Cluster) {
 	_, err = js.UpdateStream(t.Context(), c)
 	require.NoError(t, err)
 	for i := range uint64(3) {
-		_, err := s.Publish(t.Context(), 3+i, make([]byte, 900<<10), 0)
+		_, err := s.Publish(t.Context(), 4+i, make([]byte, 900<<10), 0)
 		require.NoError(t, err)
 	}
 	_, err = s.Read(t.Context(), 2)
 	require.ErrorIs(t, err, journal.ErrGone)
 	oldest, last, err := s.Last(t.Context())
 	require.NoError(t, err)
-	assert.EqualValues(t, 6, last)
+	assert.EqualValues(t, 7, last)
 	assert.Greater(t, oldest, uint64(2))
 }
 
