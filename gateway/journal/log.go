@@ -292,7 +292,7 @@ func (l *Log) take(ctx context.Context, sequence uint64, sealed []byte) error {
 	}
 	if l.pending != nil {
 		l.pending.see(m.Token, at)
-		if m.Number == 0 && !l.pending.void {
+		if m.Number == 0 && m.Token == l.pending.token {
 			l.term = m.Term
 		}
 	}

@@ -23,7 +23,7 @@ type gateway struct {
 }
 
 func newGateway(m *journaltest.Memory, name string) *gateway {
-	return restarted(m, name, journaltest.NewRecord(keep.Point{}))
+	return restarted(m, name, journaltest.NewRecord(pointZero))
 }
 
 // restarted returns a gateway that has applied something.
@@ -48,13 +48,25 @@ func (g *gateway) append(ctx context.Context, batch string) error {
 	return err
 }
 
+// follow follows until the test ends.
+func (g *gateway) follow(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- g.Follow(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		assert.ErrorIs(t, <-done, context.Canceled)
+	})
+}
+
+var pointZero keep.Point
+
 func TestAllApplyWhatTheLeaderAppends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
 		a, b := newGateway(m, "a"), newGateway(m, "b")
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- b.Follow(ctx) }()
+		b.follow(t)
 		a.lead(t)
 		for _, batch := range []string{"1", "2", "3"} {
 			require.NoError(t, a.append(t.Context(), batch))
@@ -66,7 +78,5 @@ func TestAllApplyWhatTheLeaderAppends(t *testing.T) {
 		assert.True(t, a.Status().Leads)
 		assert.False(t, b.Status().Leads)
 		assert.Equal(t, a.process, b.Status().Process)
-		stop()
-		require.ErrorIs(t, <-done, context.Canceled)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"adgateway/gateway/keep"
@@ -24,12 +25,13 @@ type sending struct {
 
 // see notes that a message that verifies was read.
 func (s *sending) see(token string, at keep.Point) {
-	if token != s.token {
+	switch {
+	case s.isStored():
+	case token == s.token:
+		s.stored, s.at = s.stored+1, at
+	default:
 		s.void = true
-		return
 	}
-	s.stored++
-	s.at = at
 }
 
 func (s *sending) isStored() bool { return s.stored == len(s.messages) }
@@ -105,14 +107,11 @@ func (l *Log) ready(ctx context.Context) error {
 	if err := enter(ctx, l.writing); err != nil {
 		return err
 	}
-	_, err := l.decide(ctx)
-	if errors.Is(err, ErrUndecided) {
-		err = fmt.Errorf("%w: %v", ErrNotSent, err) // not this one is undecided
-	}
-	if err != nil {
+	if _, err := l.decide(ctx); errors.Is(err, ErrUndecided) {
 		<-l.writing
+		return fmt.Errorf("%w: %v", ErrNotSent, err) // it is not the caller's that is undecided
 	}
-	return err
+	return nil
 }
 
 // leads reports whether this process holds the highest term. l.mu is held.
@@ -187,9 +186,7 @@ func (l *Log) decide(ctx context.Context) (keep.Point, error) {
 // it has to be sent again.
 func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) (moved bool, err error) {
 	sent := time.Now()
-	limited, cancel := context.WithTimeout(ctx, tryFor)
-	sequence, err := l.stream.Publish(limited, expect, message, try)
-	cancel()
+	sequence, err := l.publish(ctx, expect, message, try)
 	until := sent.Add(tryFor)
 	switch {
 	case err == nil && sequence == expect+1:
@@ -197,6 +194,9 @@ func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) 
 		return err == nil, err
 	case err != nil && !errors.Is(err, ErrRefused):
 		until = sent.Add(readAgainMost) // it may be only this node that is away
+	}
+	if l.position() > expect {
+		return true, nil
 	}
 	for pause := readAgainMost / 64; ; pause = min(2*pause, readAgainMost) {
 		err := l.readOn(ctx)
@@ -215,9 +215,35 @@ func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) 
 		}
 		select {
 		case <-wake:
-		case <-time.After(pause):
+		case <-time.After(min(pause, time.Until(until))):
 		case <-ctx.Done():
 			return false, context.Cause(ctx)
 		}
 	}
+}
+
+// publish is that of the stream, for a limited time, and until a message was read in the
+// place.
+func (l *Log) publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel()
+	watch.Go(func() {
+		for {
+			l.mu.Lock()
+			read, moved := l.read, l.moved
+			l.mu.Unlock()
+			if read > expect {
+				cancel()
+				return
+			}
+			select {
+			case <-moved:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return l.stream.Publish(ctx, expect, message, try)
 }

@@ -19,6 +19,7 @@ type Fate struct {
 	Pending  time.Duration // it is counted as the last one for so long, before anybody can read it
 	Vanishes bool          // it is not stored when that time is over
 	Silent   bool          // no answer comes
+	Fails    bool          // it is not sent, as nobody is there
 }
 
 // Memory is the nodes that have a stream. It is safe for concurrent use, and uses nothing but
@@ -27,7 +28,8 @@ type Memory struct {
 	mu       sync.Mutex
 	messages [][]byte // the first has the sequence 1; nil: it is not kept any more
 	oldest   int      // index of the first that is kept
-	pending  int      // messages that are counted and cannot be read yet
+	pending  bool     // a message is counted that cannot be read yet
+	behind   [][]byte // what was inserted after it
 	stored   chan struct{}
 }
 
@@ -37,10 +39,15 @@ func NewMemory() *Memory { return &Memory{stored: make(chan struct{})} }
 // Client returns a connection to the stream, whose faults are its own.
 func (m *Memory) Client() *Client { return &Client{memory: m, cut: make(chan struct{})} }
 
-// Insert stores a message, whatever others expect, as a stranger does.
+// Insert stores a message, whatever others expect, as a stranger does, and returns its
+// sequence.
 func (m *Memory) Insert(message []byte) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.pending {
+		m.behind = append(m.behind, message)
+		return uint64(len(m.messages) + 1 + len(m.behind))
+	}
 	return m.add(message)
 }
 
@@ -83,7 +90,7 @@ type answer struct {
 func (m *Memory) arrive(expect uint64, message []byte, fate Fate, answers chan<- answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if uint64(len(m.messages)+m.pending) != expect {
+	if m.pending || uint64(len(m.messages)) != expect {
 		answers <- answer{err: journal.ErrRefused}
 		return
 	}
@@ -91,14 +98,18 @@ func (m *Memory) arrive(expect uint64, message []byte, fate Fate, answers chan<-
 		answers <- answer{sequence: m.add(message)}
 		return
 	}
-	m.pending++
+	m.pending = true
 	time.AfterFunc(fate.Pending, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.pending--
+		m.pending = false
 		if !fate.Vanishes {
 			answers <- answer{sequence: m.add(message)}
 		}
+		for _, message := range m.behind {
+			m.add(message)
+		}
+		m.behind = nil
 	})
 }
 
@@ -107,7 +118,7 @@ type Client struct {
 	memory *Memory
 
 	mu      sync.Mutex
-	fate    func(message []byte, try int) Fate
+	fate    func(expect uint64, message []byte, try int) Fate
 	cut     chan struct{} // closed when the connection is cut, and another one when it is mended
 	end     uint64        // what a connection that is cut shows as the last message
 	isCut   bool
@@ -117,7 +128,7 @@ type Client struct {
 
 // Fates sets what decides about the messages that are published from now on; nil: nothing
 // befalls them.
-func (c *Client) Fates(decide func(message []byte, try int) Fate) {
+func (c *Client) Fates(decide func(expect uint64, message []byte, try int) Fate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fate = decide
@@ -125,10 +136,10 @@ func (c *Client) Fates(decide func(message []byte, try int) Fate) {
 
 // Cut cuts the node of the client off from the others: it shows the end that it knows, and
 // stores nothing.
-func (c *Client) Cut() {
-	c.memory.mu.Lock()
-	end := uint64(len(c.memory.messages))
-	c.memory.mu.Unlock()
+func (c *Client) Cut() { c.CutAt(uint64(len(c.memory.Messages()))) }
+
+// CutAt is Cut of a node that knows less.
+func (c *Client) CutAt(end uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.isCut {
@@ -164,25 +175,29 @@ func (c *Client) Published() int {
 func (c *Client) Publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error) {
 	c.mu.Lock()
 	c.publish++
-	var fate Fate
-	if c.fate != nil {
-		fate = c.fate(message, try)
-	}
-	lost := fate.Lost || c.isCut
+	decide, isCut := c.fate, c.isCut
 	c.mu.Unlock()
+	var fate Fate
+	if decide != nil {
+		fate = decide(expect, message, try)
+	}
+	if fate.Fails {
+		return 0, errAway
+	}
 	answers := make(chan answer, 1)
 	switch {
-	case lost:
+	case fate.Lost, isCut:
 	case fate.Late > 0:
 		time.AfterFunc(fate.Late, func() { c.memory.arrive(expect, message, fate, answers) })
 	default:
 		c.memory.arrive(expect, message, fate, answers)
 	}
+	heard := answers
 	if fate.Silent {
-		answers = nil
+		heard = nil
 	}
 	select {
-	case a := <-answers:
+	case a := <-heard:
 		return a.sequence, a.err
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
@@ -222,7 +237,10 @@ func (c *Client) Last(ctx context.Context) (oldest, last uint64, err error) {
 	return uint64(first) + 1, uint64(len(messages)), ctx.Err()
 }
 
-var errUndelivered = errors.New("no consumer can be made")
+var (
+	errAway        = errors.New("nobody is there")
+	errUndelivered = errors.New("no consumer can be made")
+)
 
 // Follow is that of [journal.Stream].
 func (c *Client) Follow(ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool) error {
