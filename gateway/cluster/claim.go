@@ -8,11 +8,11 @@ import (
 	"adgateway/gateway/journal"
 )
 
-// wait waits until this gateway should try to lead.
+// wait follows the log until this gateway should try to lead.
 func (m *Member) wait(ctx context.Context) {
 	ctx, cancel := m.enter(ctx, following)
 	defer cancel()
-	<-ctx.Done()
+	m.follow(ctx, m.o.Repair)
 }
 
 // mayClaim reports whether this gateway should try to lead. The mutex is held.
@@ -29,17 +29,25 @@ func (m *Member) mayClaim(now time.Time) bool {
 }
 
 // claim begins a term unless another process turns out to lead, and reports whether it did.
+// Nothing else reads the log meanwhile: all that is found comes after the silence.
 func (m *Member) claim(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
 	ctx, cancel := m.enter(ctx, claiming)
 	defer cancel()
+	now := m.o.Now()
 	m.mu.Lock()
-	before, named := m.heard, m.successor
-	m.notBefore = m.o.Now().Add(retries)
+	may, before, named := m.mayClaim(now), m.heard, m.successor
+	if may {
+		m.notBefore = now.Add(retries)
+	}
 	m.mu.Unlock()
-	err := m.log.CatchUp(ctx)
+	if !may {
+		return false
+	}
+	log := m.journal()
+	err := log.CatchUp(ctx)
 	m.mu.Lock()
 	m.successor = 0
 	leads := m.heard != before && (named == 0 || m.term != named)
@@ -49,7 +57,7 @@ func (m *Member) claim(ctx context.Context) bool {
 	}
 	var term uint64
 	if err == nil {
-		term, err = m.log.Claim(ctx, m.o.Self, m.o.Clock.Now())
+		term, err = log.Claim(ctx, m.o.Self, m.o.Clock.Now())
 	}
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, journal.ErrDeposed) {
@@ -57,7 +65,7 @@ func (m *Member) claim(ctx context.Context) bool {
 		}
 		return false
 	}
-	now := m.o.Now()
+	now = m.o.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if term < m.term {

@@ -106,8 +106,9 @@ type Options struct {
 	Touch func(ctx context.Context) error
 
 	// Repair makes the store one that can follow the log, for instance a copy of another
-	// gateway's, after [journal.ErrBehind] or [journal.ErrRewound]. nil repairs nothing.
-	Repair func(ctx context.Context, cause error) error
+	// gateway's, after [journal.ErrBehind] or [journal.ErrRewound], and returns the log that
+	// goes on from there. nil repairs nothing.
+	Repair func(ctx context.Context, cause error) (Log, error)
 
 	// Lanes returns the names of the lanes whose controllers this gateway reaches now; nil
 	// is none. It returns at once.
@@ -127,7 +128,6 @@ type Options struct {
 // Member is one process of a gateway in its cluster. It is safe for concurrent use.
 type Member struct {
 	o     Options
-	log   Log // set by Run
 	ended sync.WaitGroup
 
 	mu        sync.Mutex // guards the fields below
@@ -135,6 +135,7 @@ type Member struct {
 	phase     phase
 	interrupt context.CancelFunc // ends the phase
 	started   time.Time
+	log       Log
 
 	names     []string // of the gateways
 	gateways  map[string]*gateway
@@ -221,7 +222,6 @@ func (m *Member) Run(ctx context.Context, log Log) {
 	m.heard = m.started
 	m.mu.Unlock()
 	m.ended.Go(func() { m.receive(ctx) })
-	m.ended.Go(func() { m.follow(ctx) })
 	m.ended.Go(func() { m.tickUntil(ctx) })
 	for ctx.Err() == nil {
 		m.wait(ctx)
@@ -244,23 +244,34 @@ func (m *Member) enter(ctx context.Context, p phase) (context.Context, context.C
 	return ctx, cancel
 }
 
-// follow applies the entries of the log as they come. It does so all the time: a leader that
-// has been deposed may learn that from the log first.
-func (m *Member) follow(ctx context.Context) {
+// follow applies the entries of the log as they come, until ctx ends, and replaces the store
+// if it must and repair is not nil.
+func (m *Member) follow(ctx context.Context, repair func(ctx context.Context, cause error) (Log, error)) {
 	for ctx.Err() == nil {
-		err := m.log.Follow(ctx)
+		err := m.journal().Follow(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		m.failed("the log cannot be followed", err)
-		if m.o.Repair != nil && (errors.Is(err, journal.ErrBehind) || errors.Is(err, journal.ErrRewound)) {
-			if err = m.o.Repair(ctx, err); err == nil {
-				continue
+		if repair != nil && (errors.Is(err, journal.ErrBehind) || errors.Is(err, journal.ErrRewound)) {
+			log, err := repair(ctx, err)
+			if err != nil {
+				m.failed("the store cannot be replaced", err)
+			} else {
+				m.mu.Lock()
+				m.log, m.fault = log, nil
+				m.mu.Unlock()
 			}
-			m.failed("the store cannot be replaced", err)
 		}
 		pause(ctx, retries)
 	}
+}
+
+// journal returns the log.
+func (m *Member) journal() Log {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.log
 }
 
 // failed keeps and notes why the log cannot be used.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"adgateway/gateway/journal"
@@ -18,6 +19,9 @@ func (m *Member) lead(ctx context.Context) {
 	m.mu.Unlock()
 	m.o.Note("this gateway leads", nil)
 	m.ended.Go(func() { m.takeOver(ctx, term) })
+	var followed sync.WaitGroup
+	defer func() { cancel(); followed.Wait() }()
+	followed.Go(func() { m.follow(ctx, nil) }) // a term that another process begins ends this one
 	for m.leads(ctx, term) {
 		if m.touchDue() {
 			if err := m.o.Touch(ctx); err != nil && ctx.Err() == nil {
@@ -52,13 +56,13 @@ func (m *Member) touchDue() bool {
 func (m *Member) Append(ctx context.Context, batch []byte, at time.Time) (keep.Point, error) {
 	sent := m.o.Now()
 	m.mu.Lock()
-	term := m.own
+	term, log := m.own, m.log
 	m.touched = sent
 	m.mu.Unlock()
 	if term == 0 {
 		return keep.Point{}, ErrNotLeader
 	}
-	point, err := m.log.Append(ctx, batch, at)
+	point, err := log.Append(ctx, batch, at)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {

@@ -23,11 +23,12 @@ func (m moment) within(most time.Duration, now moment) bool {
 }
 
 // Begin begins a change whose script may write for at most the limit. It fails with
-// [ErrNotLeader] if this gateway accepts no changes. The caller ends the run in any case.
+// [ErrNotLeader] if this gateway accepts no changes, or cannot store them now. The caller ends the run in any case.
 func (m *Member) Begin(limit time.Duration) (*Run, error) {
+	now := m.o.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.own == 0 || !m.accepts || m.draining {
+	if m.own == 0 || !m.accepts || m.draining || now.Sub(m.confirmed()) >= proofLasts {
 		return nil, ErrNotLeader
 	}
 	r := &Run{m: m, term: m.own, limit: limit}

@@ -88,11 +88,16 @@ func (m *Member) message(message Message) Message {
 // hangs reports whether this leader does not write any more, or a script does not end. The
 // mutex is held.
 func (m *Member) hangs(now time.Time) bool {
-	last := m.acked
-	if m.sent.After(last) {
-		last = m.sent
+	return now.Sub(m.confirmed()) > writerHangs || m.runHangs(now)
+}
+
+// confirmed returns when the log has last been known to take entries of the own term. The
+// mutex is held.
+func (m *Member) confirmed() time.Time {
+	if m.sent.After(m.acked) {
+		return m.sent
 	}
-	return now.Sub(last) > writerHangs || m.runHangs(now)
+	return m.acked
 }
 
 // runHangs reports whether a script has not ended long after its limit. The mutex is held.

@@ -89,6 +89,16 @@ func (w *world) untilLed() (leads *host) {
 	return leads
 }
 
+// untilReplaced waits until another gateway than one leads for certain.
+func (w *world) untilReplaced(former *host) (leads *host) {
+	w.t.Helper()
+	w.until(time.Minute, func() bool {
+		leads = w.leader()
+		return leads != nil && leads != former
+	})
+	return leads
+}
+
 // until waits for a condition, at most for a time.
 func (w *world) until(most time.Duration, condition func() bool) (took time.Duration) {
 	w.t.Helper()
@@ -282,15 +292,19 @@ func (h *host) start(change ...func(h *host, o *Options)) *process {
 		f(h, &o)
 	}
 	p.m = New(o)
-	log := journal.New(gated{p.client, h}, p.m.Applier(), journaltest.Options())
 	h.w.network.mu.Lock()
 	h.w.network.inboxes[h.name] = p.inbox
 	h.w.network.mu.Unlock()
 	h.mu.Lock()
 	h.process = p
 	h.mu.Unlock()
-	p.ended.Go(func() { p.m.Run(ctx, log) })
+	p.ended.Go(func() { p.m.Run(ctx, p.log()) })
 	return p
+}
+
+// log returns the log as it goes on from what the disk has.
+func (p *process) log() *journal.Log {
+	return journal.New(gated{p.client, p.h}, p.m.Applier(), journaltest.Options())
 }
 
 // kill ends the process of the gateway, if there is one, in the middle of what it does.
