@@ -62,6 +62,18 @@ func newWorld(t *testing.T, size int) *world {
 	return w
 }
 
+// written returns the attempts that have written.
+func (w *world) written() (ids []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, known := range w.opened {
+		if !known.wrote.IsZero() {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // names returns those of the gateways.
 func (w *world) names() (names []string) {
 	for _, h := range w.hosts {
@@ -231,6 +243,13 @@ func (h *host) resume() {
 	}
 }
 
+// reaches sets the lanes whose controllers the host reaches.
+func (h *host) reaches(lanes ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lanes = lanes
+}
+
 // stoodStill reports whether the clocks of the host stood still just now, or do.
 func (h *host) stoodStill() bool {
 	h.mu.Lock()
@@ -265,6 +284,8 @@ type process struct {
 	locks   map[string]string // attempts of this process, by object
 	judged  map[string]string // how, by attempt
 	noted   []string
+	fails   int // how many judgements fail
+	opens   int // how many times the open attempts cannot be read
 	foreign []Attempt
 }
 
@@ -280,7 +301,7 @@ func (h *host) start(change ...func(h *host, o *Options)) *process {
 	o := Options{
 		Self: p.self, Gateways: h.w.names(), Hop: h.name + ":1", Reads: 1,
 		Store: h.disk, Clock: &logTime{disk: h.disk, now: h.now, at: h.now()}, Peers: peers{p}, Attempts: attempts{p}, Formats: formats{p},
-		Now: h.now, Wall: func() time.Time { return h.wall() },
+		Now: h.now, Wall: func() time.Time { h.mu.Lock(); wall := h.wall; h.mu.Unlock(); return wall() },
 		Lanes: func() []string { h.mu.Lock(); defer h.mu.Unlock(); return h.lanes },
 		Note: func(text string, err error) {
 			p.mu.Lock()
@@ -556,6 +577,11 @@ var (
 // change makes a change of an object, whose script writes after a time. It returns nil if
 // the change was made and the caller is told so.
 func (p *process) change(object string, takes time.Duration) (id string, err error) {
+	return p.changeOf(object, takes, nil)
+}
+
+// changeOf is change, and sends the id of the attempt when its script may write.
+func (p *process) changeOf(object string, takes time.Duration, writes chan<- string) (id string, err error) {
 	p.ended.Add(1)
 	defer p.ended.Done()
 	w := p.h.w
@@ -583,6 +609,9 @@ func (p *process) change(object string, takes time.Duration) (id string, err err
 	result := "none"
 	if p.m.now(); run.Go() == nil {
 		p.mayWrite(object, id)
+		if writes != nil {
+			writes <- id
+		}
 		for end := time.Now().Add(takes); time.Now().Before(end); p.h.pass() {
 			pause(p.ctx, time.Until(end))
 			if p.ctx.Err() != nil {
@@ -619,10 +648,25 @@ func (p *process) mayWrite(object, id string) {
 	}
 }
 
+// takes counts one down, and reports whether there was one.
+func (p *process) takes(n *int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*n--
+	if *n < 0 {
+		*n = 0
+		return false
+	}
+	return true
+}
+
 // attempts is what the changes of a process are to its member.
 type attempts struct{ p *process }
 
 func (a attempts) Open(context.Context) (open []Attempt, err error) {
+	if a.p.takes(&a.p.opens) {
+		return nil, errNotAllowed
+	}
 	d := a.p.h.disk
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -642,6 +686,9 @@ func (a attempts) Lock(open []Attempt) {
 
 func (a attempts) Judge(ctx context.Context, attempt Attempt, report *Report) error {
 	pause(ctx, a.p.judging)
+	if a.p.takes(&a.p.fails) {
+		return errNotAllowed
+	}
 	how := "judged"
 	if report != nil {
 		how = string(report.Result)
