@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"adgateway/gateway/journal"
@@ -18,7 +19,7 @@ func (m *Member) wait(ctx context.Context) {
 // mayClaim reports whether this gateway should try to lead. The mutex is held.
 func (m *Member) mayClaim(now time.Time) bool {
 	switch {
-	case m.runHangs(now), m.writes > m.o.Reads:
+	case m.runHangs(now), m.writes > m.o.Reads, !m.listed():
 		return false
 	case m.successor != 0 && m.successor == m.term:
 		return true
@@ -27,6 +28,9 @@ func (m *Member) mayClaim(now time.Time) bool {
 	}
 	return now.Sub(m.heard) >= silence+time.Duration(m.rank(now))*silenceRank
 }
+
+// listed reports whether this gateway belongs to the cluster. The mutex is held.
+func (m *Member) listed() bool { return slices.Contains(m.names, m.o.Self.Gateway) }
 
 // claim begins a term unless another process turns out to lead, and reports whether it did.
 // Nothing else reads the log meanwhile: all that is found comes after the silence.

@@ -216,10 +216,14 @@ func (m *Member) Run(ctx context.Context, log Log) {
 	ctx, end := context.WithCancel(ctx)
 	defer m.ended.Wait()
 	defer end()
+	point, err := m.o.Store.Point() // what is wrong with the store is told when it is followed
 	m.mu.Lock()
 	m.log = log
 	m.started = m.o.Now()
 	m.heard = m.started
+	if err == nil {
+		m.point = point
+	}
 	m.mu.Unlock()
 	m.ended.Go(func() { m.receive(ctx) })
 	m.ended.Go(func() { m.tickUntil(ctx) })
@@ -252,17 +256,16 @@ func (m *Member) follow(ctx context.Context, repair func(ctx context.Context, ca
 		if ctx.Err() != nil {
 			return
 		}
-		m.failed("the log cannot be followed", err)
 		if repair != nil && (errors.Is(err, journal.ErrBehind) || errors.Is(err, journal.ErrRewound)) {
-			log, err := repair(ctx, err)
-			if err != nil {
-				m.failed("the store cannot be replaced", err)
-			} else {
+			log, failure := repair(ctx, err)
+			if failure == nil {
 				m.mu.Lock()
-				m.log, m.fault = log, nil
+				m.log = log
 				m.mu.Unlock()
 			}
+			err = errors.Join(err, failure)
 		}
+		m.failed("the log cannot be followed", err)
 		pause(ctx, retries)
 	}
 }
@@ -274,13 +277,16 @@ func (m *Member) journal() Log {
 	return m.log
 }
 
-// failed keeps and notes why the log cannot be used.
+// failed keeps why the log cannot be used, and notes it unless it could not be before.
 func (m *Member) failed(message string, err error) {
 	m.mu.Lock()
+	again := m.fault != nil
 	m.fault = err
 	m.notify()
 	m.mu.Unlock()
-	m.o.Note(message, err)
+	if !again {
+		m.o.Note(message, err)
+	}
 }
 
 // Applier returns what applies the entries of the log: the store, and the member learns from

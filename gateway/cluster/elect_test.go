@@ -8,6 +8,7 @@ import (
 
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
+	"adgateway/gateway/keep"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -251,6 +252,29 @@ func TestMessagesOfStrangersCountForNothing(t *testing.T) {
 		assert.Empty(t, m.Status().Gateways)
 		m.hear(Message{From: w.hosts[1].running().self, Number: 1 << 40, Beat: &Beat{Term: 9}}, time.Now(), time.Now())
 		assert.EqualValues(t, 1, m.Status().Term)
+	})
+}
+
+func TestAGatewayThatIsRemovedDoesNotLead(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, w *world) {
+		a := w.startAll()
+		for _, h := range w.hosts {
+			h.running().m.SetGateways([]string{"b"})
+		}
+		assert.Equal(t, "b", w.untilReplaced(a).name)
+		w.hosts[1].kill()
+		time.Sleep(time.Minute)
+		assert.Nil(t, w.leader())
+	})
+}
+
+func TestTermsOfAnotherStreamCountForNothing(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, w *world) {
+		m := w.startAll().running().m
+		beat := Beat{Term: 9, Leads: true, Position: keep.Point{Journal: "before", Sequence: 100}}
+		m.hear(Message{From: journal.Process{Gateway: "b", Start: "new"}, Number: 1, Beat: &beat}, time.Now(), time.Now())
+		_, ok := m.Leads()
+		assert.True(t, ok)
 	})
 }
 

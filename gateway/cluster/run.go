@@ -55,7 +55,7 @@ func (r *Run) Go() error {
 	switch {
 	case r.m.own != r.term:
 		return ErrNotLeader
-	case r.stored == moment{}, !r.stored.within(goAfterStoring, now), !r.sent.within(goAfterSending, now):
+	case !r.stored.within(goAfterStoring, now), !r.sent.within(goAfterSending, now):
 		return ErrLate
 	}
 	r.gone = now.steady

@@ -80,7 +80,7 @@ func (m *Member) takeOver(ctx context.Context, term uint64) {
 	}
 	m.o.Attempts.Lock(open)
 	m.mu.Lock()
-	if m.own == term {
+	if m.own == term && ctx.Err() == nil {
 		for _, a := range open {
 			m.cases[a.ID] = &openCase{Attempt: a}
 		}

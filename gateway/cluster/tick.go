@@ -35,7 +35,7 @@ func (m *Member) tick(ctx context.Context) {
 			m.draining = true
 			m.ended.Go(func() { m.leaveForLanes(ctx) })
 		}
-		if m.hangs(now) {
+		if m.hangs(now) || !m.listed() {
 			m.resign("")
 		}
 	case m.phase == leading, m.phase == following && m.mayClaim(now):
