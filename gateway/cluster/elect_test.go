@@ -185,7 +185,8 @@ func TestADeposedLeaderLearnsItFromTheLog(t *testing.T) {
 func TestADeposedLeaderLearnsItFromAMessage(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, w *world) {
 		a := w.startAll()
-		a.running().inbox <- Message{From: journal.Process{Gateway: "b", Start: "new"}, Number: 1, Beat: &Beat{Term: 2}}
+		from := journal.Process{Gateway: "b", Start: "new"}
+		a.running().inbox <- Message{From: from, Number: 1, Beat: &Beat{Term: 2}}
 		synctest.Wait()
 		_, ok := a.running().m.Leads()
 		assert.False(t, ok)
@@ -242,15 +243,15 @@ func TestAScriptThatDoesNotEndIsNoReasonToGoOn(t *testing.T) {
 func TestMessagesOfStrangersCountForNothing(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, w *world) {
 		a := w.startAll()
-		m := a.running().m
-		m.hear(Message{From: journal.Process{Gateway: "z"}, Number: 1, Beat: &Beat{Term: 9, Leads: true}}, time.Now(), time.Now())
-		m.hear(Message{From: journal.Process{Gateway: "a", Start: "twin"}, Number: 1, Beat: &Beat{Term: 9}}, time.Now(), time.Now())
+		m, now := a.running().m, time.Now()
+		m.hear(Message{From: journal.Process{Gateway: "z"}, Number: 1, Beat: &Beat{Term: 9, Leads: true}}, now, now)
+		m.hear(Message{From: journal.Process{Gateway: "a", Start: "twin"}, Number: 1, Beat: &Beat{Term: 9}}, now, now)
 		s := m.Status()
 		assert.Equal(t, []string{"z", "a"}, s.Strangers)
 		assert.EqualValues(t, 1, s.Term)
 		m.SetGateways([]string{"a"})
 		assert.Empty(t, m.Status().Gateways)
-		m.hear(Message{From: w.hosts[1].running().self, Number: 1 << 40, Beat: &Beat{Term: 9}}, time.Now(), time.Now())
+		m.hear(Message{From: w.hosts[1].running().self, Number: 1 << 40, Beat: &Beat{Term: 9}}, now, now)
 		assert.EqualValues(t, 1, m.Status().Term)
 	})
 }
@@ -270,9 +271,9 @@ func TestAGatewayThatIsRemovedDoesNotLead(t *testing.T) {
 
 func TestTermsOfAnotherStreamCountForNothing(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, w *world) {
-		m := w.startAll().running().m
+		m, now := w.startAll().running().m, time.Now()
 		beat := Beat{Term: 9, Leads: true, Position: keep.Point{Journal: "before", Sequence: 100}}
-		m.hear(Message{From: journal.Process{Gateway: "b", Start: "new"}, Number: 1, Beat: &beat}, time.Now(), time.Now())
+		m.hear(Message{From: journal.Process{Gateway: "b", Start: "new"}, Number: 1, Beat: &beat}, now, now)
 		_, ok := m.Leads()
 		assert.True(t, ok)
 	})

@@ -83,9 +83,10 @@ func (g *gateway) reachesMore(now time.Time) bool {
 // reports whether one of them should lead now. The mutex is held.
 func (m *Member) compareLanes(now time.Time, lanes []string) (leave bool) {
 	for _, g := range m.gateways {
-		missing := slices.ContainsFunc(lanes, func(lane string) bool { return !slices.Contains(g.beat.Lanes, lane) })
+		there := g.beat.Lanes
+		missing := slices.ContainsFunc(lanes, func(lane string) bool { return !slices.Contains(there, lane) })
 		switch {
-		case missing || len(g.beat.Lanes) <= len(lanes) || !g.alive(now):
+		case missing || len(there) <= len(lanes) || !g.alive(now):
 			g.better = time.Time{}
 		case g.better.IsZero():
 			g.better = now

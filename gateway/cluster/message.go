@@ -40,7 +40,7 @@ type Beat struct {
 	Position   keep.Point `json:"position"`
 	Reads      int        `json:"reads"`                // the newest format that it reads
 	Writes     int        `json:"writes,omitempty"`     // the format that it writes as the leader
-	ClockUnset bool       `json:"clockUnset,omitempty"` // as the leader, it cannot tell how long all gateways were down
+	ClockUnset bool       `json:"clockUnset,omitempty"` // it leads and cannot tell how long all were down
 	Key        uint32     `json:"key,omitempty"`        // the newest version of the store's key that it has
 	Hop        string     `json:"hop,omitempty"`        // the address for forwarded calls
 	Lanes      []string   `json:"lanes,omitempty"`      // whose controllers it reaches

@@ -20,9 +20,9 @@ import (
 // another attempt is open, each attempt is closed once, and what was acknowledged is in the
 // log. In the end all gateways have the same, and nothing is open.
 func TestAnything(t *testing.T) {
-	seeds := 30
+	seeds := 15
 	if testing.Short() {
-		seeds = 5
+		seeds = 3
 	}
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -23,7 +23,8 @@ func (m moment) within(most time.Duration, now moment) bool {
 }
 
 // Begin begins a change whose script may write for at most the limit. It fails with
-// [ErrNotLeader] if this gateway accepts no changes, or cannot store them now. The caller ends the run in any case.
+// [ErrNotLeader] if this gateway accepts no changes, or cannot store them now. The caller
+// ends the run in any case.
 func (m *Member) Begin(limit time.Duration) (*Run, error) {
 	now := m.o.Now()
 	m.mu.Lock()

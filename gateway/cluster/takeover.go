@@ -61,7 +61,8 @@ func (m *Member) hearReport(from journal.Process, report *Report) {
 	c := m.cases[report.Attempt]
 	switch {
 	case c == nil:
-		m.cases[report.Attempt] = &openCase{Attempt: Attempt{ID: report.Attempt, Process: from}, report: report, closed: true}
+		a := Attempt{ID: report.Attempt, Process: from}
+		m.cases[a.ID] = &openCase{Attempt: a, report: report, closed: true}
 	case c.Process == from && c.report == nil && !c.busy:
 		c.report = report
 	}
