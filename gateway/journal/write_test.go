@@ -52,7 +52,7 @@ func TestABatchIsStoredOnceWhateverTheAnswer(t *testing.T) {
 		"answered":            {fates{{}}, []time.Duration{0}},
 		"the message is lost": {fates{{Lost: true}}, []time.Duration{0, 2 * time.Second}},
 		"it is lost twice":    {fates{{Lost: true}, {Lost: true}}, []time.Duration{0, 2 * time.Second, 4 * time.Second}},
-		"the answer is lost":  {fates{{Silent: true}}, []time.Duration{0}},
+		"the answer is lost":  {fates{{Silent: true}}, []time.Duration{0, 2 * time.Second}},
 		"it arrives late":     {fates{{Late: 3 * time.Second, Silent: true}, {Lost: true}}, []time.Duration{0, 2 * time.Second}},
 		"it arrives after the next copy": {
 			fates{{Late: 3 * time.Second, Silent: true}, {Silent: true}}, []time.Duration{0, 2 * time.Second},

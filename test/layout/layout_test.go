@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"gateway/keep/keeptest":               {"gateway/keep"},
 	"gateway/keep/natsstore":              {"gateway/keep"},
 	"gateway/journal":                     {"gateway/keep"},
-	"gateway/journal/jetstream":           {"gateway/journal"},
+	"gateway/journal/jetstream":           {"gateway/journal", "gateway/keep"},
 	"gateway/journal/journaltest":         {"gateway/journal", "gateway/keep"},
 	"gateway/cluster":                     {"gateway/journal", "gateway/keep"},
 	"gateway/cluster/hop":                 {"gateway/cluster"},

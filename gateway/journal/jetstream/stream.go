@@ -1,0 +1,229 @@
+// Package jetstream keeps the journal of a cluster in a stream of NATS JetStream that its
+// nodes replicate.
+//
+// A message is published with the last sequence that its writer has read, which the leader
+// of the stream compares with what it has last proposed. What is read by its sequence comes
+// from that leader; a leader that was cut off shows an old end until it notices (facts J8).
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"adgateway/gateway/journal"
+	"adgateway/gateway/keep"
+)
+
+const (
+	// requestFor is how long the answer to a request is waited for.
+	requestFor = 2 * time.Second
+
+	// What is followed is sent by one node, which may end: it says so often that it lives.
+	followHeartbeat = time.Second
+	followExpiry    = 10 * time.Second
+
+	// incomingMost is how many messages wait to be visited.
+	incomingMost = 256
+)
+
+// Options say where the nodes are and whose journal they have.
+type Options struct {
+	Cluster string // its name: letters, digits, hyphens
+
+	// Connect connects to one of the nodes.
+	Connect func(...nats.Option) (*nats.Conn, error)
+}
+
+// Stream is a [journal.Stream]. [Stream.Close] must follow.
+type Stream struct {
+	cluster string
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	stream  jetstream.Stream
+
+	id         string
+	origin     keep.Hash
+	messageMax int32
+
+	mu     sync.Mutex
+	moving time.Time // when the connection was last given up for another one
+}
+
+var _ journal.Stream = (*Stream)(nil)
+
+// ErrNoStream means that the stream of a cluster has not been made.
+var ErrNoStream = errors.New("the nodes have no log of this cluster")
+
+// Open connects to the stream of a cluster. It fails with [ErrNoStream], or if the stream
+// has other settings than a journal needs, each of which the error names. With any other
+// error it can be tried again.
+func Open(ctx context.Context, o Options) (*Stream, error) {
+	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
+		nats.ReconnectWait(requestFor/8), nats.ReconnectBufSize(-1), nats.Timeout(requestFor))
+	if err != nil {
+		return nil, err
+	}
+	s := &Stream{cluster: o.Cluster, conn: conn}
+	if err := s.find(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// find finds the stream.
+func (s *Stream) find(ctx context.Context) (err error) {
+	if s.js, err = jetstream.New(s.conn, jetstream.WithDefaultTimeout(requestFor)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestFor)
+	defer cancel()
+	s.stream, err = s.js.Stream(ctx, StreamName(s.cluster))
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return ErrNoStream
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+	}
+	c := s.stream.CachedInfo().Config
+	s.messageMax = c.MaxMsgSize
+	s.id, s.origin, err = described(s.cluster, c)
+	return err
+}
+
+// Close ends the connection.
+func (s *Stream) Close() { s.conn.Close() }
+
+// Node returns the address of the node that it is connected to; empty: to none.
+func (s *Stream) Node() string { return s.conn.ConnectedUrl() }
+
+// Options returns those of the log in this stream.
+func (s *Stream) Options(c journal.Cipher) journal.Options {
+	return journal.Options{
+		Cluster: s.cluster, Journal: s.id, Origin: s.origin, Cipher: c,
+		MaxMessage: int(s.messageMax) / 4 * 3, // who reads one gets it in base64
+	}
+}
+
+// Publish is that of [journal.Stream].
+func (s *Stream) Publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error) {
+	if try > 0 {
+		s.elsewhere()
+	}
+	ack, err := s.js.Publish(ctx, Subject(s.cluster), message,
+		jetstream.WithExpectStream(StreamName(s.cluster)), jetstream.WithExpectLastSequence(expect), jetstream.WithRetryAttempts(0))
+	var refused *jetstream.APIError
+	switch {
+	case err == nil:
+		return ack.Sequence, nil
+	case errors.As(err, &refused) && refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
+		return 0, fmt.Errorf("%w: %w", journal.ErrRefused, err)
+	}
+	return 0, err
+}
+
+// elsewhere connects to another node: the present one may be cut off from the others, and
+// still be connected to this gateway (facts J8).
+func (s *Stream) elsewhere() {
+	s.mu.Lock()
+	due := time.Since(s.moving) >= requestFor
+	if due {
+		s.moving = time.Now()
+	}
+	s.mu.Unlock()
+	if due {
+		_ = s.conn.ForceReconnect() // it fails if the connection is closed, or is being made
+	}
+}
+
+// unanswered goes elsewhere if a request was not answered.
+func (s *Stream) unanswered(err error) error {
+	for _, away := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders} {
+		if errors.Is(err, away) {
+			s.elsewhere()
+		}
+	}
+	return err
+}
+
+// Read is that of [journal.Stream]. The leader of the stream answers, or who believes that
+// it is.
+func (s *Stream) Read(ctx context.Context, sequence uint64) ([]byte, error) {
+	// Asking for the next message of a subject tells one that is gone from one that is not
+	// there yet.
+	found, err := s.stream.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(Subject(s.cluster)))
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return nil, journal.ErrNotYet
+	case err != nil:
+		return nil, s.unanswered(err)
+	case found.Sequence != sequence:
+		return nil, journal.ErrGone
+	}
+	return found.Data, nil
+}
+
+// Last is that of [journal.Stream]. It fails with [journal.ErrRewound] if another stream has
+// taken the place of this one.
+func (s *Stream) Last(ctx context.Context) (oldest, last uint64, err error) {
+	info, err := s.js.Stream(ctx, StreamName(s.cluster))
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		return 0, 0, nil
+	case err != nil:
+		return 0, 0, s.unanswered(err)
+	}
+	now := info.CachedInfo()
+	if now.Config.Metadata[journalField] != s.id {
+		return 0, 0, fmt.Errorf("%w: another stream has taken its place", journal.ErrRewound)
+	}
+	return now.State.FirstSeq, now.State.LastSeq, nil
+}
+
+var errUndelivered = errors.New("the stream is not delivered any more")
+
+// Follow is that of [journal.Stream]. It needs a consumer, which the leader of the nodes
+// makes.
+func (s *Stream) Follow(ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	consumer, err := s.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+	})
+	if err != nil {
+		return err
+	}
+	incoming := make(chan jetstream.Msg, incomingMost)
+	consuming, err := consumer.Consume(func(m jetstream.Msg) {
+		select {
+		case incoming <- m:
+		case <-ctx.Done():
+		}
+	}, jetstream.PullExpiry(followExpiry), jetstream.PullHeartbeat(followHeartbeat))
+	if err != nil {
+		return err
+	}
+	defer consuming.Stop()
+	for {
+		select {
+		case m := <-incoming:
+			at, err := m.Metadata()
+			if err != nil {
+				return err
+			}
+			if !visit(at.Sequence.Stream, m.Data()) {
+				return nil
+			}
+		case <-consuming.Closed():
+			return errUndelivered
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
