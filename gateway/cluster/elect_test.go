@@ -108,6 +108,22 @@ func TestAnEntryThatIsFoundCountsAsHeardNow(t *testing.T) {
 	})
 }
 
+func TestAClaimEndsWhenALeaderIsHeard(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, w *world) {
+		a, b := w.startAll(), w.hosts[1]
+		w.network.separate(a, b, true)
+		b.running().client.Cut()
+		time.Sleep(time.Minute)
+		assert.Equal(t, Claiming, b.running().m.Status().Role)
+		assert.Empty(t, b.running().m.Status().Leader)
+		assert.InDelta(t, time.Minute, b.running().m.Status().Leaderless, float64(time.Second))
+		w.network.separate(a, b, false)
+		time.Sleep(time.Second)
+		assert.Equal(t, Follower, b.running().m.Status().Role)
+		assert.Equal(t, "a", b.running().m.Status().Leader)
+	})
+}
+
 func TestALeaderThatLosesTheLogDoesNotProveItself(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		a := w.startAll()

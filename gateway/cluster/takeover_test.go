@@ -121,6 +121,39 @@ func TestADeposedLeaderThatLeadsAgainReportsToItself(t *testing.T) {
 	})
 }
 
+func TestAReportIsKeptUntilThisGatewayLeadsAgain(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, w *world) {
+		a, b := w.startAll(), w.hosts[1]
+		id, end := a.running().background("x", 12*time.Second)
+		require.NotEmpty(t, id())
+		a.running().client.Cut()
+		w.network.separate(a, b, true)
+		w.untilReplaced(a)
+		a.running().client.Mend()
+		assert.ErrorIs(t, end(), errUnknown)
+		b.kill()
+		w.untilLed()
+		w.until(time.Second, func() bool { return a.running().m.Status().Reports == 0 })
+		assert.Equal(t, "done", a.disk.attempt(id()).verdict)
+	})
+}
+
+func TestAReportOfAnotherProcessCountsForNothing(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		a := w.startAll()
+		id, _ := a.running().background("x", time.Hour)
+		require.NotEmpty(t, id())
+		a.kill()
+		b := w.untilLed()
+		c := w.others(b)[1].running()
+		c.m.Report(Report{Attempt: id(), Result: []byte("none")})
+		time.Sleep(5 * time.Second)
+		assert.True(t, b.running().isOpen(id()))
+		w.until(2*time.Minute, func() bool { return !b.running().isOpen(id()) })
+		assert.Equal(t, "judged", b.disk.attempt(id()).verdict)
+	})
+}
+
 func TestALostAcknowledgementOfAReportIsNoSecondResult(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, w *world) {
 		a := w.startAll()
