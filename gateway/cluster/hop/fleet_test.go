@@ -162,6 +162,7 @@ func (c *chosen) elect(name string) {
 func addressOf(name string) string { return name + ".example:8444" }
 
 // fleet is a cluster whose gateways agree on who leads, except where a test says otherwise.
+// It needs the clock of a bubble.
 type fleet struct {
 	t       testing.TB
 	ca      *authority
@@ -173,6 +174,8 @@ type fleet struct {
 }
 
 func newFleet(t testing.TB) *fleet {
+	// Two ends of a pipe that both close wait for each other to read the farewell of TLS.
+	t.Cleanup(func() { time.Sleep(time.Minute) })
 	return &fleet{
 		t: t, ca: newAuthority(t), network: &network{listeners: map[string]*listener{}},
 		leader: &chosen{changed: make(chan struct{})},
