@@ -96,22 +96,16 @@ func TestACallThatHasNotBegunGoesToTheNextLeader(t *testing.T) {
 		},
 		"a TLS handshake that does not end": func(_ *testing.T, f *fleet) {
 			l := f.network.listen(addressOf("gw1"))
-			var open []net.Conn
 			go func() {
 				for {
 					c, err := l.Accept()
 					if err != nil {
 						return
 					}
-					open = append(open, c)
+					defer c.Close()
 				}
 			}()
-			f.t.Cleanup(func() {
-				_ = l.Close()
-				for _, c := range open {
-					_ = c.Close()
-				}
-			})
+			f.t.Cleanup(func() { _ = l.Close() })
 		},
 		"another certificate": func(t *testing.T, f *fleet) {
 			f.serve(&Receiver{Gateway: "gw1", Leader: f.leader, Peer: members, Next: never(t)}, f.ca.settings("gw3"))
