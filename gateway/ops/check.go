@@ -101,6 +101,10 @@ func (c *checker) operation(op *Operation) {
 	if op.Effect.Writes() && op.Success == "" {
 		fault("writes, but has no sentence for success")
 	}
+	here := op.Here || slices.ContainsFunc(op.Params, func(p Param) bool { return p.Here })
+	if here && (!op.Local || op.Effect.Writes()) {
+		fault("is Here, which only reads that are Local may be")
+	}
 	if op.Script != "" && (op.Reply.Shape == nil || !slices.Contains([]Mark{List, Single, Exists, Moment}, op.Reply.Mark)) {
 		fault("has no reply")
 	}

@@ -13,7 +13,7 @@ var clusterRows = []*Operation{
 	{
 		ID: "cluster.show", Row: 370, Summary: "Shows the gateways that share a store, and the servers that they use together.",
 		Method: http.MethodGet, Path: "/api/Cluster",
-		Scope: auth.OpsRead, Effect: Read, Local: true,
+		Scope: auth.OpsRead, Effect: Read, Local: true, Here: true,
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Cluster, Single},
 		Subject: "cluster",

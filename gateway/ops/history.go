@@ -32,7 +32,7 @@ var historyRows = []*Operation{
 			{Name: "Undo", Kind: schema.OneOf("How much can be undone.", schema.Undoables...), Unsent: true, Doc: "Changes of which so much can be undone."},
 			{Name: LimitName, Kind: schema.Number("At most so many.", 1, 1000), Default: "100", Unsent: true, Doc: "How many records the answer has."},
 			{Name: AfterName, Kind: schema.ChangeCursor, Unsent: true, Doc: "Go on where an answer ended: its next, with the same filters. With Wait: the next of an answer with Wait, or the id of an event of the stream."},
-			{Name: WaitName, Kind: schema.Number("Seconds.", 0, 30), Unsent: true, Doc: "Answer with what ended after the cursor in After, the oldest first, and wait so long for it if there is nothing yet. Without After or Since: for what is new. The answer always has a next."},
+			{Name: WaitName, Kind: schema.Number("Seconds.", 0, 30), Unsent: true, Here: true, Doc: "Answer with what ended after the cursor in After, the oldest first, and wait so long for it if there is nothing yet. Without After or Since: for what is new. The answer always has a next."},
 		},
 		Rules:   []Rule{waitsForward},
 		Lane:    ps.Directory,
@@ -43,7 +43,7 @@ var historyRows = []*Operation{
 	{
 		ID: "change.stream", Row: 333, Summary: "Follows what is changed: each change is an event as soon as it has ended.",
 		Method: http.MethodGet, Path: "/api/Changes/stream",
-		Scope: auth.ChangeRead, Effect: Read, Local: true,
+		Scope: auth.ChangeRead, Effect: Read, Local: true, Here: true,
 		Params: []Param{
 			{Name: SinceName, Kind: schema.FeedStart, Unsent: true, Doc: "Begin after this event, or with what was begun at this time or later. Without it, and without Last-Event-ID: with what is new."},
 			aboutObject, byOperation, byCaller, ofOutcome,

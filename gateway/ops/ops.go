@@ -54,6 +54,9 @@ type Operation struct {
 
 	// Local reports that the gateway itself answers, from what it keeps: there is no script.
 	Local bool
+	// Here reports that any gateway of a cluster answers from its own copy or about itself,
+	// although it is Local. See [Operation.Where].
+	Here bool
 	// Takes are the media types of a body that is a list of calls; then no parameter is in
 	// the body. Nil: the body has parameters.
 	Takes []string
@@ -137,6 +140,7 @@ type Param struct {
 	Scope    auth.Scope // also required if the parameter is given and not false
 	Unsent   bool       // not an argument of the script: Protocol.Complete uses it
 	Group    bool       // names a group, to which limits to named groups apply
+	Here     bool       // given in the query, it makes the operation one that any gateway answers
 	Doc      string
 	Example  string // valid in the sandbox's domain; empty: the kind's
 

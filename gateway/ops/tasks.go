@@ -176,7 +176,7 @@ var taskRows = []*Operation{
 	{
 		ID: "caller.show", Row: 79, Summary: "Shows the credential of the request: its scopes and limits.",
 		Method: http.MethodGet, Path: "/api/WhoAmI",
-		Effect: Read, Local: true,
+		Effect: Read, Local: true, Here: true,
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Caller, Single},
 		Subject: "credential",

@@ -1,0 +1,317 @@
+package hop
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// authority is a CA of a cluster.
+type authority struct {
+	t           testing.TB
+	key         *ecdsa.PrivateKey
+	certificate *x509.Certificate
+	pool        *x509.CertPool
+}
+
+func newAuthority(t testing.TB) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	a := &authority{t: t, key: key, pool: x509.NewCertPool()}
+	a.certificate = a.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "cluster"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}, key)
+	a.pool.AddCert(a.certificate)
+	return a
+}
+
+func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
+	a.t.Helper()
+	template.SerialNumber = big.NewInt(1)
+	template.NotBefore, template.NotAfter = time.Now().AddDate(-2, 0, 0), time.Now().AddDate(18, 0, 0)
+	parent := a.certificate
+	if parent == nil {
+		parent = template
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
+	require.NoError(a.t, err)
+	certificate, err := x509.ParseCertificate(der)
+	require.NoError(a.t, err)
+	return certificate
+}
+
+// settings are those of a gateway, for both directions.
+func (a *authority) settings(name string) *tls.Config {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(a.t, err)
+	leaf := a.sign(&x509.Certificate{
+		DNSNames: []string{name}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}, key)
+	own := tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}
+	return &tls.Config{Certificates: []tls.Certificate{own}, RootCAs: a.pool, ClientCAs: a.pool}
+}
+
+// network connects by pipes, which hold nothing back and nothing in store.
+type network struct {
+	mutex     sync.Mutex
+	listeners map[string]*listener
+	wrap      func(address string, c net.Conn) net.Conn // what who dials gets; nil: the pipe
+}
+
+type listener struct {
+	accepted chan net.Conn
+	closed   chan struct{}
+	once     sync.Once
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.accepted:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *listener) Close() error { l.once.Do(func() { close(l.closed) }); return nil }
+
+func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (n *network) listen(address string) net.Listener {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	l := &listener{accepted: make(chan net.Conn), closed: make(chan struct{})}
+	n.listeners[address] = l
+	return l
+}
+
+func (n *network) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	n.mutex.Lock()
+	l, wrap := n.listeners[address], n.wrap
+	n.mutex.Unlock()
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	if l == nil {
+		return nil, refused
+	}
+	near, far := net.Pipe()
+	select {
+	case l.accepted <- far:
+	case <-l.closed:
+		return nil, refused
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if wrap != nil {
+		near = wrap(address, near)
+	}
+	return near, nil
+}
+
+// chosen is a [Leader] as tests choose it.
+type chosen struct {
+	mutex         sync.Mutex
+	name, address string
+	term          uint64
+	known         bool
+	changed       chan struct{}
+}
+
+func (c *chosen) Leader() (string, string, uint64, bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.name, c.address, c.term, c.known
+}
+
+func (c *chosen) Changed() <-chan struct{} {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.changed
+}
+
+// elect lets a gateway lead in the next term; empty: no leader is known any more.
+func (c *chosen) elect(name string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.name, c.address, c.known = name, addressOf(name), name != ""
+	if c.known {
+		c.term++
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func addressOf(name string) string { return name + ".example:8444" }
+
+// fleet is a cluster whose gateways agree on who leads, except where a test says otherwise.
+// It needs the clock of a bubble.
+type fleet struct {
+	t       testing.TB
+	ca      *authority
+	network *network
+	leader  *chosen
+
+	// options, when set, changes those of the forwarder of an edge.
+	options func(*Options)
+}
+
+func newFleet(t testing.TB) *fleet {
+	// Two ends of a pipe that both close wait for each other to read the farewell of TLS.
+	t.Cleanup(func() { time.Sleep(time.Minute) })
+	return &fleet{
+		t: t, ca: newAuthority(t), network: &network{listeners: map[string]*listener{}},
+		leader: &chosen{changed: make(chan struct{})},
+	}
+}
+
+var silent = log.New(io.Discard, "", 0)
+
+// nobody is for a gateway that has nobody on its list.
+func nobody(*x509.Certificate) (string, bool) { return "", false }
+
+// members are the gateways on the list.
+func members(c *x509.Certificate) (string, bool) {
+	name := c.DNSNames[0]
+	return name, name != "removed"
+}
+
+// gateway starts the listener of a gateway for hops.
+func (f *fleet) gateway(name string, next http.HandlerFunc) *http.Server {
+	return f.serve(&Receiver{Gateway: name, Leader: f.leader, Peer: members, Next: next}, f.ca.settings(name))
+}
+
+func (f *fleet) serve(receiver *Receiver, settings *tls.Config) *http.Server {
+	f.t.Helper()
+	server, err := NewServer(receiver, settings)
+	require.NoError(f.t, err)
+	server.ErrorLog = silent
+	l := f.network.listen(addressOf(receiver.Gateway))
+	go func() { _ = server.ServeTLS(l, "", "") }()
+	f.t.Cleanup(func() { _ = server.Close() })
+	return server
+}
+
+// edge is a gateway with a public listener that forwards everything.
+type edge struct {
+	client    *http.Client
+	forwarder *Forwarder
+	limit     time.Duration
+	origin    Origin
+	here      http.HandlerFunc // calls that are not forwarded
+
+	mutex    sync.Mutex
+	seen     []string // by Observe
+	failures []Failure
+}
+
+const edgeURL = "http://edge.example"
+
+func (f *fleet) edge() *edge { return f.edgeNamed("edge") }
+
+func (f *fleet) edgeNamed(name string) *edge {
+	f.t.Helper()
+	e := &edge{
+		limit:  time.Minute,
+		origin: Origin{Client: netip.MustParseAddr("2001:db8::7"), Scheme: "https", RequestID: "r-1"},
+	}
+	options := Options{
+		Gateway: name, Leader: f.leader, TLS: f.ca.settings(name), Waiting: 10, Fail: e.fail,
+		Observe: func(_ *http.Request, outcome Outcome, gateway string) { e.note(string(outcome) + " " + gateway) },
+	}
+	if f.options != nil {
+		f.options(&options)
+	}
+	forwarder, err := NewForwarder(options)
+	require.NoError(f.t, err)
+	forwarder.dial, e.forwarder = f.network.dial, forwarder
+	server := &http.Server{Handler: http.HandlerFunc(e.serve), ErrorLog: silent}
+	l := f.network.listen(name + ".example:80")
+	go func() { _ = server.Serve(l) }()
+	transport := &http.Transport{DialContext: f.network.dial, DisableCompression: true, ExpectContinueTimeout: time.Hour}
+	e.client = &http.Client{Transport: transport}
+	f.t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		forwarder.Close()
+	})
+	return e
+}
+
+func (e *edge) serve(w http.ResponseWriter, r *http.Request) {
+	Clean(r.Header)
+	w.Header().Set("X-Request-Id", "of the edge")
+	w.Header().Set("Etag", `"of the edge"`)
+	if e.forwarder.Forward(w, r, e.origin, e.limit) {
+		e.here(w, r)
+	}
+}
+
+func (e *edge) fail(w http.ResponseWriter, _ *http.Request, failure Failure) {
+	e.mutex.Lock()
+	e.failures = append(e.failures, failure)
+	e.mutex.Unlock()
+	if failure.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(failure.RetryAfter.Seconds())))
+	}
+	status := map[Outcome]int{NotLeader: http.StatusServiceUnavailable, Unknown: http.StatusGatewayTimeout}[failure.Outcome]
+	http.Error(w, string(failure.Outcome), status)
+}
+
+func (e *edge) note(what string) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	e.seen = append(e.seen, what)
+}
+
+// observed returns what Observe was told.
+func (e *edge) observed() []string {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	return e.seen
+}
+
+// request returns a request to the edge.
+func request(t testing.TB, method, path string, body io.Reader, headers ...string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, edgeURL+path, body)
+	require.NoError(t, err)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// answer is a whole answer.
+type answer struct {
+	*http.Response
+	body string
+	err  error // of reading the body
+}
+
+// do makes a call and reads its answer.
+func (e *edge) do(t testing.TB, r *http.Request) answer {
+	t.Helper()
+	res, err := e.client.Do(r)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return answer{res, string(body), err}
+}

@@ -1,0 +1,224 @@
+package hop
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Options are what a [Forwarder] needs. Only Observe may be nil.
+type Options struct {
+	Gateway string // the name of this gateway
+	Leader  Leader
+
+	// TLS has the certificate of this gateway, and as RootCAs the CA of the cluster. The
+	// certificate of a gateway has its name as DNS name.
+	TLS *tls.Config
+
+	// Waiting is how many calls may wait for a leader at a time.
+	Waiting int
+
+	// Fail answers a call that has no answer of the leader. The client may have left.
+	Fail func(http.ResponseWriter, *http.Request, Failure)
+
+	// Observe is told what becomes of a call: first of each try that is repeated, then of
+	// the call. The gateway is the one that was asked; empty: none.
+	Observe func(r *http.Request, outcome Outcome, gateway string)
+}
+
+// Outcome is what became of a call, or of a try, as metrics and logs name it.
+type Outcome string
+
+// The outcomes.
+const (
+	Forwarded Outcome = "forwarded"  // the leader answered
+	Retried   Outcome = "retried"    // one try failed before anything began, and there is another one
+	NotLeader Outcome = "not_leader" // nothing was begun
+	Unknown   Outcome = "unknown"    // the call was sent, and nobody knows what became of it
+)
+
+// Failure is why a call has no answer of the leader.
+type Failure struct {
+	Outcome    Outcome       // [NotLeader] or [Unknown]
+	RetryAfter time.Duration // when it is safe and useful to repeat the call; 0: it is not known to be safe
+	Err        error         // for the log
+}
+
+// The times of a hop.
+const (
+	dialTimeout      = time.Second
+	handshakeTimeout = 3 * time.Second
+	leaderWait       = 5 * time.Second // for a leader, all waits of a call together
+	samePause        = 250 * time.Millisecond
+	answerMargin     = 5 * time.Second // on top of what the leader itself may take
+	oldTermGrace     = 15 * time.Second
+	retryAfter       = 2 * time.Second
+	clientIdle       = time.Minute
+	idleConnections  = 128
+)
+
+// Forwarder sends calls to the gateway that leads. It is safe for concurrent use.
+type Forwarder struct {
+	options Options
+	places  chan struct{} // taken by the calls that wait for a leader
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+
+	mutex     sync.Mutex
+	peer      peer            // to which transport connects
+	transport *http.Transport // nil: nothing was sent yet
+}
+
+// peer is where a gateway is reached.
+type peer struct{ name, address string }
+
+// NewForwarder returns a forwarder. Close must be called when it is not needed any more.
+func NewForwarder(options Options) (*Forwarder, error) {
+	if options.TLS.RootCAs == nil {
+		return nil, errors.New("hop: the CA of the cluster is missing")
+	}
+	if options.Observe == nil {
+		options.Observe = func(*http.Request, Outcome, string) {}
+	}
+	dialer := net.Dialer{
+		Timeout:         dialTimeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 3},
+	}
+	return &Forwarder{options: options, places: make(chan struct{}, options.Waiting), dial: dialer.DialContext}, nil
+}
+
+// Close closes the connections that no call uses.
+func (f *Forwarder) Close() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.transport != nil {
+		f.transport.CloseIdleConnections()
+	}
+}
+
+// Forward sends a call to the gateway that leads and passes on its answer. The leader may
+// take the limit until its answer begins; then there is none. Without a leader the call waits
+// a little for one.
+//
+// Forward returns true if this gateway leads, or has become leader while the call waited.
+// Then nothing of the body is read and nothing is written: the call is to run here.
+//
+// The target of the request is what its client wrote (RequestURI) where that is known. Like
+// [httputil.ReverseProxy], Forward panics with [http.ErrAbortHandler] if the answer breaks off
+// after its status, so that the client does not take it for a whole one.
+func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origin, limit time.Duration) (here bool) {
+	leader := f.options.Leader
+	if _, forwarded := From(r.Context()); forwarded {
+		if name, _, _, ok := leader.Leader(); ok && name == f.options.Gateway {
+			return true
+		}
+		refuseFollower(w, leader)
+		return false
+	}
+	// Otherwise the server of the client takes the body away when the answer begins. It may be
+	// on its way to the leader still, which would break off the answer. HTTP/2 needs no leave.
+	_ = http.NewResponseController(w).EnableFullDuplex()
+	p := &passage{forwarder: f, request: r, origin: origin, limit: limit + answerMargin}
+	in := r.WithContext(r.Context())
+	in.Header = r.Header.Clone()
+	in.Header.Del("Connection") // else the proxy drops what it lists, a condition perhaps
+	proxy := httputil.ReverseProxy{
+		Rewrite: p.rewrite, Transport: p, ErrorLog: log.New(io.Discard, "", 0),
+		ModifyResponse: func(res *http.Response) error {
+			clear(w.Header()) // the leader has set its own
+			Clean(res.Header)
+			f.options.Observe(r, Forwarded, p.asked.name)
+			return nil
+		},
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
+			if here = errors.Is(err, errHere); !here {
+				f.fail(w, p, err)
+			}
+		},
+	}
+	proxy.ServeHTTP(final{w}, in)
+	return here
+}
+
+// fail answers a call that has no answer of the leader.
+func (f *Forwarder) fail(w http.ResponseWriter, p *passage, err error) {
+	failure := Failure{Outcome: Unknown, Err: err}
+	switch {
+	case errors.Is(err, errNoLeader):
+		failure.Outcome, failure.RetryAfter = NotLeader, retryAfter
+	case p.request.Header.Get(keyHeaders[0]) != "":
+		failure.RetryAfter = retryAfter
+	}
+	f.options.Observe(p.request, failure.Outcome, p.asked.name)
+	f.options.Fail(w, p.request, failure)
+}
+
+// rewrite makes the request of the hop.
+func (p *passage) rewrite(pr *httputil.ProxyRequest) {
+	out := pr.Out
+	if target, err := url.ParseRequestURI(pr.In.RequestURI); err == nil {
+		out.URL = target
+	} else {
+		out.URL.RawQuery = pr.In.URL.RawQuery // the proxy drops what it cannot parse
+	}
+	out.URL.Scheme, out.Host = "https", pr.In.Host
+
+	Clean(out.Header)
+	dropPrefix(out.Header, "X-Forwarded-")
+	out.Header.Del("X-Real-Ip")
+	for _, name := range keyHeaders {
+		rename(out.Header, name, prefix+name)
+	}
+	p.origin.write(out.Header)
+
+	// So a body stays with its client until the leader wants it, and the call can go to
+	// another gateway if this one does not lead.
+	out.Header.Del("Expect")
+	if out.Body != nil {
+		out.Header.Set("Expect", "100-continue")
+	}
+	if out.ContentLength < 0 {
+		out.TransferEncoding = []string{"chunked"} // else the transport may read a byte before it connects
+	}
+}
+
+// final leaves out the 100 Continue of the leader. The server of the client says so itself,
+// as soon as the body is read, to clients that have asked.
+type final struct{ http.ResponseWriter }
+
+func (w final) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Unwrap is for [http.ResponseController].
+func (w final) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// to returns the transport to a gateway. Connections to the one before are closed when their
+// calls have ended.
+func (f *Forwarder) to(p peer) *http.Transport {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.transport != nil && f.peer == p {
+		return f.transport
+	}
+	if f.transport != nil {
+		f.transport.CloseIdleConnections()
+	}
+	settings := f.options.TLS.Clone()
+	settings.MinVersion, settings.ServerName = tls.VersionTLS13, p.name
+	f.peer, f.transport = p, &http.Transport{
+		DialContext: f.dial, TLSClientConfig: settings, TLSHandshakeTimeout: handshakeTimeout,
+		Protocols: onlyHTTP1(), DisableCompression: true, ExpectContinueTimeout: time.Second,
+		MaxIdleConns: idleConnections, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: clientIdle,
+	}
+	return f.transport
+}

@@ -1,0 +1,134 @@
+// Package hop takes a call from the gateway that received it to the one that leads.
+//
+// A [Forwarder] sends the call over mutual TLS, and a [Receiver] takes it. Path, query, body,
+// credential and answer travel as they are, and neither side collects a body. What only the
+// gateway that received the call knows is its [Origin]. It travels in headers that count on
+// the listener of the hop and nowhere else: every other listener removes them with [Clean].
+//
+// A call is sent once. It is sent again only if it is certain that nothing has begun: there
+// was no connection, the header was never written, or the receiver said so. If the hop breaks
+// after that, nobody knows what became of the call. A call that was forwarded is never
+// forwarded again.
+package hop
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Leader knows which gateway leads. It is safe for concurrent use.
+type Leader interface {
+	// Leader returns the name of the gateway that leads, the address of its listener for
+	// hops, and its term. It returns false if none is known.
+	Leader() (name, address string, term uint64, ok bool)
+
+	// Changed returns a channel that is closed when Leader returns something else than at
+	// the time of the call.
+	Changed() <-chan struct{}
+}
+
+// Origin is where a call comes from.
+type Origin struct {
+	Gateway   string     // that forwarded it; set by the receiver
+	Client    netip.Addr // zero: not known
+	Scheme    string     // of the client's request: http or https
+	RequestID string
+
+	// Chains are the verified chains of the client's certificate; nil: there is none.
+	Chains [][]*x509.Certificate
+}
+
+type originKey struct{}
+
+// From returns the origin of a call that another gateway forwarded, given the context of its
+// request. It returns false if the call came from a client.
+func From(ctx context.Context) (Origin, bool) {
+	origin, ok := ctx.Value(originKey{}).(Origin)
+	return origin, ok
+}
+
+// The headers of the hop. The first ones are of the request, the others of the answer of a
+// receiver that has begun nothing.
+const (
+	prefix = "X-Adgateway-Hop-"
+
+	clientHeader  = prefix + "Client"
+	schemeHeader  = prefix + "Scheme"
+	requestHeader = prefix + "Request-Id"
+	chainHeader   = prefix + "Certificates" // one for each chain
+
+	refusedHeader = prefix + "Refused" // why
+	leaderHeader  = prefix + "Leader"
+	termHeader    = prefix + "Term"
+)
+
+// keyHeaders travel with the prefix before their names. By their own names, [http.Transport]
+// would take a request without a body for one that may be sent twice.
+var keyHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}
+
+// Clean removes the headers of the hop. Every listener but that of the hop must call it before
+// anything else reads a request.
+func Clean(header http.Header) { dropPrefix(header, prefix) }
+
+func dropPrefix(header http.Header, prefix string) {
+	for name := range header {
+		if len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
+			delete(header, name)
+		}
+	}
+}
+
+// rename moves the values of a header to another name.
+func rename(header http.Header, from, to string) {
+	if values, ok := header[from]; ok {
+		header[to] = values
+		delete(header, from)
+	}
+}
+
+// write sets the headers of the hop in a request that has none of them.
+func (o *Origin) write(header http.Header) {
+	client, _ := o.Client.MarshalText() // never fails
+	header.Set(clientHeader, string(client))
+	header.Set(schemeHeader, o.Scheme)
+	header.Set(requestHeader, o.RequestID)
+	for _, chain := range o.Chains {
+		var line []string
+		for _, certificate := range chain {
+			line = append(line, base64.StdEncoding.EncodeToString(certificate.Raw))
+		}
+		header.Add(chainHeader, strings.Join(line, ","))
+	}
+}
+
+// readOrigin returns what write has set.
+func readOrigin(header http.Header) (Origin, error) {
+	o := Origin{Scheme: header.Get(schemeHeader), RequestID: header.Get(requestHeader)}
+	if err := o.Client.UnmarshalText([]byte(header.Get(clientHeader))); err != nil {
+		return o, fmt.Errorf("the address of the client: %w", err)
+	}
+	if o.Scheme != "http" && o.Scheme != "https" {
+		return o, fmt.Errorf("the scheme %q is neither http nor https", o.Scheme)
+	}
+	for _, line := range header.Values(chainHeader) {
+		var chain []*x509.Certificate
+		for text := range strings.SplitSeq(line, ",") {
+			der, err := base64.StdEncoding.DecodeString(text)
+			if err != nil {
+				return o, fmt.Errorf("the certificate of the client: %w", err)
+			}
+			certificate, err := x509.ParseCertificate(der)
+			if err != nil {
+				return o, fmt.Errorf("the certificate of the client: %w", err)
+			}
+			chain = append(chain, certificate)
+		}
+		o.Chains = append(o.Chains, chain)
+	}
+	return o, nil
+}

@@ -1,0 +1,234 @@
+package hop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// passage is the way of one call to the leader.
+type passage struct {
+	forwarder *Forwarder
+	request   *http.Request // of the client
+	origin    Origin
+	limit     time.Duration // until the answer begins
+
+	asked peer // by the last try; zero: there was none
+}
+
+var (
+	errHere     = errors.New("this gateway leads")
+	errNoLeader = errors.New("no gateway leads that can be reached")
+	errSilent   = errors.New("the leader did not answer in time")
+	errDeposed  = errors.New("another gateway has become leader")
+	errLeft     = errors.New("the body belongs to another try")
+)
+
+// notBegun is the failure of a try of which no gateway has begun anything.
+type notBegun struct {
+	cause error
+	final bool // there can be no other try: a part of the body is gone
+}
+
+func (e *notBegun) Error() string { return e.cause.Error() }
+func (e *notBegun) Unwrap() error { return e.cause }
+
+// RoundTrip sends the request to the leader, and to the next one as long as nothing has
+// begun. It implements [http.RoundTripper].
+func (p *passage) RoundTrip(out *http.Request) (*http.Response, error) {
+	f := p.forwarder
+	wait := waiting{places: f.places}
+	defer wait.end()
+	cause := errors.New("none is known")
+	for {
+		changed := f.options.Leader.Changed()
+		name, address, term, known := f.options.Leader.Leader()
+		if known && name == f.options.Gateway {
+			return nil, errHere
+		}
+		var pause <-chan time.Time
+		if known {
+			if p.asked.name != "" {
+				f.options.Observe(p.request, Retried, p.asked.name)
+			}
+			p.asked = peer{name, address}
+			res, err := p.try(out, term)
+			var none *notBegun
+			switch {
+			case !errors.As(err, &none):
+				return res, err
+			case none.final:
+				return nil, fmt.Errorf("%w: %w", errNoLeader, err)
+			}
+			cause, pause = err, time.After(samePause)
+		}
+		if err := wait.next(out.Context(), changed, pause); err != nil {
+			return nil, fmt.Errorf("%w: %w: %w", errNoLeader, err, cause)
+		}
+	}
+}
+
+// waiting is the place of a call among those that wait for a leader, and how long it may.
+type waiting struct {
+	places  chan struct{}
+	timeout <-chan time.Time // nil: it did not have to wait yet
+}
+
+var (
+	errManyWait  = errors.New("too many calls wait for a leader")
+	errWaitedOut = errors.New("there is none for too long")
+)
+
+// next waits until the leader has changed or the pause is over.
+func (w *waiting) next(ctx context.Context, changed <-chan struct{}, pause <-chan time.Time) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if w.timeout == nil {
+		select {
+		case w.places <- struct{}{}:
+		default:
+			return errManyWait
+		}
+		w.timeout = time.After(leaderWait)
+	}
+	select {
+	case <-changed:
+	case <-pause:
+	case <-w.timeout:
+		return errWaitedOut
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (w *waiting) end() {
+	if w.timeout != nil {
+		<-w.places
+	}
+}
+
+// try sends the request to the gateway p.asked once. It fails with a [*notBegun] if that is
+// certain. The answer must be closed.
+func (p *passage) try(out *http.Request, term uint64) (*http.Response, error) {
+	ctx, cut := context.WithCancelCause(out.Context())
+	var answered, wroteHeaders atomic.Bool
+	silence := time.AfterFunc(math.MaxInt64, func() {
+		if !answered.Load() {
+			cut(errSilent)
+		}
+	})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteHeaders: func() { wroteHeaders.Store(true) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { silence.Reset(p.limit) },
+	})
+	go p.forwarder.follow(ctx, term, cut)
+
+	out = out.WithContext(ctx)
+	target := *out.URL
+	target.Host, out.URL = p.asked.address, &target
+	body := &loan{lender: out.Body}
+	if out.Body != nil {
+		out.Body = body
+	}
+	res, err := p.forwarder.to(p.asked).RoundTrip(out)
+	answered.Store(true)
+	silence.Stop()
+	if err == nil {
+		res.Body = &ending{res.Body, ctx, cut}
+		if err = refusal(res); err == nil {
+			return res, nil
+		}
+		_ = res.Body.Close() // the answer is known
+		return nil, &notBegun{err, body.end()}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	cut(nil)
+	if used := body.end(); !wroteHeaders.Load() {
+		err = &notBegun{err, used}
+	}
+	return nil, fmt.Errorf("the call to %s: %w", p.asked.name, err)
+}
+
+// follow cuts a call off some time after another term has begun than that of the leader to
+// which it was sent. It returns when the context ends.
+func (f *Forwarder) follow(ctx context.Context, term uint64, cut context.CancelCauseFunc) {
+	for {
+		changed := f.options.Leader.Changed()
+		if _, _, present, ok := f.options.Leader.Leader(); ok && present != term {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+	select {
+	case <-time.After(oldTermGrace):
+		cut(errDeposed)
+	case <-ctx.Done():
+	}
+}
+
+// loan lends a body to one try.
+type loan struct {
+	lender io.ReadCloser
+	mutex  sync.Mutex
+	used   bool // something may have been read
+	over   bool
+}
+
+func (l *loan) Read(into []byte) (int, error) {
+	l.mutex.Lock()
+	over := l.over
+	l.used = l.used || !over
+	l.mutex.Unlock()
+	if over {
+		return 0, errLeft
+	}
+	return l.lender.Read(into)
+}
+
+// Close does nothing: the body is its lender's.
+func (l *loan) Close() error { return nil }
+
+// end takes the body back, and reports whether something may have been read.
+func (l *loan) end() (used bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.over = true
+	return l.used
+}
+
+// ending is the body of an answer. With it ends what watches over the call.
+type ending struct {
+	io.ReadCloser
+	ctx context.Context // of the try
+	cut context.CancelCauseFunc
+}
+
+// Read never returns io.EOF for a call that was cut off: the leader may notice that, and end
+// its answer in due form, before the connection is closed.
+func (e *ending) Read(into []byte) (int, error) {
+	n, err := e.ReadCloser.Read(into)
+	if cause := context.Cause(e.ctx); err == io.EOF && cause != nil {
+		err = cause
+	}
+	return n, err
+}
+
+func (e *ending) Close() error {
+	defer e.cut(nil)
+	return e.ReadCloser.Close()
+}

@@ -1,0 +1,134 @@
+package hop
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// Receiver takes the calls that other gateways forward. To Next a request looks as if its
+// client were connected to this gateway: RemoteAddr and TLS are those of the client.
+type Receiver struct {
+	Gateway string // the name of this gateway
+	Leader  Leader
+
+	// Peer returns the name of the gateway that a certificate of the cluster's CA stands
+	// for. It returns false if that gateway does not belong to the cluster any more.
+	Peer func(*x509.Certificate) (name string, ok bool)
+
+	Next http.Handler
+}
+
+// ServeHTTP passes a request to Next, or answers that nothing was begun.
+func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	peer, known := rc.peer(r.TLS)
+	if !known {
+		refuse(w, http.StatusForbidden, "the gateway does not belong to the cluster")
+		return
+	}
+	leader, _, _, ok := rc.Leader.Leader()
+	if !ok || leader != rc.Gateway {
+		refuseFollower(w, rc.Leader)
+		return
+	}
+	origin, err := readOrigin(r.Header)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	origin.Gateway = peer
+	rc.Next.ServeHTTP(w, origin.restore(r))
+}
+
+// peer returns the gateway at the other end of a connection.
+func (rc *Receiver) peer(connection *tls.ConnectionState) (string, bool) {
+	if connection == nil || len(connection.VerifiedChains) == 0 {
+		return "", false
+	}
+	return rc.Peer(connection.VerifiedChains[0][0])
+}
+
+// restore returns the request as the client made it.
+func (o Origin) restore(r *http.Request) *http.Request {
+	r = r.WithContext(context.WithValue(r.Context(), originKey{}, o))
+	for _, name := range keyHeaders {
+		rename(r.Header, prefix+name, name)
+	}
+	Clean(r.Header)
+	r.RemoteAddr = netip.AddrPortFrom(o.Client, 0).String()
+	r.TLS = nil
+	if o.Scheme == "https" {
+		r.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true, VerifiedChains: o.Chains}
+		if len(o.Chains) > 0 {
+			r.TLS.PeerCertificates = o.Chains[0]
+		}
+	}
+	return r
+}
+
+// refuse answers that nothing was begun, and why.
+func refuse(w http.ResponseWriter, status int, reason string) {
+	w.Header().Set(refusedHeader, reason)
+	w.Header().Set("Content-Length", "0")
+	w.WriteHeader(status)
+}
+
+// refuseFollower answers that this gateway does not lead, and who does as far as it knows.
+func refuseFollower(w http.ResponseWriter, leader Leader) {
+	if name, _, term, ok := leader.Leader(); ok {
+		w.Header().Set(leaderHeader, name)
+		w.Header().Set(termHeader, strconv.FormatUint(term, 10))
+	}
+	refuse(w, http.StatusMisdirectedRequest, "the gateway does not lead")
+}
+
+// refusal returns the error that an answer of refuse stands for; nil: it is another one.
+func refusal(res *http.Response) error {
+	reason := res.Header.Get(refusedHeader)
+	if reason == "" {
+		return nil
+	}
+	if leader := res.Header.Get(leaderHeader); leader != "" {
+		return fmt.Errorf("%s: %s leads in term %s", reason, leader, res.Header.Get(termHeader))
+	}
+	return errors.New(reason)
+}
+
+// The limits of the listener. A body has none: the gateway that forwards it knows how fast a
+// client must be. Its idle connections are closed before this side closes them.
+const (
+	headerTimeout = 10 * time.Second
+	headerLimit   = 256 << 10 // the header of the client and the chains of its certificate
+	serverIdle    = 4 * clientIdle
+)
+
+// NewServer returns a server for the listener of the hop; call its ServeTLS without files.
+// The settings must have the certificate of this gateway, and as ClientCAs the CA of the
+// cluster. Only who has a certificate of that CA gets through to the receiver.
+func NewServer(receiver *Receiver, settings *tls.Config) (*http.Server, error) {
+	if settings.ClientCAs == nil {
+		return nil, errors.New("hop: the CA of the cluster is missing")
+	}
+	settings = settings.Clone()
+	settings.MinVersion = tls.VersionTLS13
+	settings.ClientAuth = tls.RequireAndVerifyClientCert
+	return &http.Server{
+		Handler: receiver, TLSConfig: settings, Protocols: onlyHTTP1(),
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: serverIdle, MaxHeaderBytes: headerLimit,
+		DisableGeneralOptionsHandler: true,
+	}, nil
+}
+
+// onlyHTTP1 is what a hop speaks: HTTP/2 repeats requests after GOAWAY, and its streams share
+// one window.
+func onlyHTTP1() *http.Protocols {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return protocols
+}
