@@ -142,8 +142,8 @@ func (c *cluster) join(t *testing.T, gateway string) (*Identity, Folder) {
 	return id, f
 }
 
-// connect lets two sides shake hands, and returns what each says, and the client's state.
-func connect(t *testing.T, client, server *tls.Config) (ofClient, ofServer error, seen tls.ConnectionState) {
+// connect lets two sides shake hands, and returns the client's state, and what each says.
+func connect(t *testing.T, client, server *tls.Config) (seen tls.ConnectionState, ofClient, ofServer error) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func connect(t *testing.T, client, server *tls.Config) (ofClient, ofServer error
 	seen = c.ConnectionState()
 	_ = left.Close()
 	all.Wait()
-	return ofClient, ofServer, seen
+	return seen, ofClient, ofServer
 }
 
 // certificate returns one of a template, signed by a parent, or by itself.

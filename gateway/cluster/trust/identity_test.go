@@ -52,8 +52,8 @@ func TestWhoMayConnect(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			show := &tls.Config{Certificates: []tls.Certificate{try.shown}, InsecureSkipVerify: true}
-			ofClient, ofServer, _ := connect(t, show, c.first.Server(c.list(t)))
-			ofDialer, _, seen := connect(t, c.first.Client(c.list(t), ""), show)
+			_, ofClient, ofServer := connect(t, show, c.first.Server(c.list(t)))
+			seen, ofDialer, _ := connect(t, c.first.Client(c.list(t), ""), show)
 			if try.reason == "" {
 				require.NoError(t, ofClient)
 				require.NoError(t, ofServer)
@@ -77,34 +77,34 @@ func TestHandshakes(t *testing.T) {
 	server := c.first.Server(c.list(t))
 
 	t.Run("without a certificate", func(t *testing.T) {
-		_, ofServer, _ := connect(t, &tls.Config{InsecureSkipVerify: true}, server)
+		_, _, ofServer := connect(t, &tls.Config{InsecureSkipVerify: true}, server)
 		require.Error(t, ofServer)
 	})
 	t.Run("an older protocol", func(t *testing.T) {
 		config := second.Client(c.list(t), "gw1")
 		config.MinVersion, config.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
-		_, ofServer, _ := connect(t, config, server)
+		_, _, ofServer := connect(t, config, server)
 		require.ErrorContains(t, ofServer, "unsupported versions")
 	})
 	t.Run("another gateway than was called", func(t *testing.T) {
-		ofClient, _, _ := connect(t, second.Client(c.list(t), "gw3"), server)
+		_, ofClient, _ := connect(t, second.Client(c.list(t), "gw3"), server)
 		require.ErrorContains(t, ofClient, "gateway gw3 was expected, and gw1 answered")
-		ofClient, _, _ = connect(t, second.Client(c.list(t), "gw1"), server)
+		_, ofClient, _ = connect(t, second.Client(c.list(t), "gw1"), server)
 		require.NoError(t, ofClient)
 	})
 	t.Run("a join is another protocol", func(t *testing.T) {
 		joins := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{JoinProtocol}}
-		_, ofServer, _ := connect(t, joins, server)
+		_, _, ofServer := connect(t, joins, server)
 		require.Error(t, ofServer, "not allowed")
 		open := c.first.AllowJoins(c.first.Server(c.list(t)))
-		ofClient, _, seen := connect(t, joins, open)
+		seen, ofClient, _ := connect(t, joins, open)
 		require.NoError(t, ofClient)
 		assert.Equal(t, JoinProtocol, seen.NegotiatedProtocol, "so that nobody takes it for a gateway")
-		_, ofServer, _ = connect(t, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1", JoinProtocol}}, open)
+		_, _, ofServer = connect(t, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1", JoinProtocol}}, open)
 		require.Error(t, ofServer)
 	})
 	t.Run("who was removed is not listed on a connection from before", func(t *testing.T) {
-		_, _, seen := connect(t, c.first.Client(c.list(t), ""), second.Server(c.list(t)))
+		seen, _, _ := connect(t, c.first.Client(c.list(t), ""), second.Server(c.list(t)))
 		_, err := Listed(seen, c.list(t)())
 		require.NoError(t, err)
 		require.NoError(t, c.Remove(t.Context(), "gw2"))
@@ -133,11 +133,11 @@ func TestNoClockEndsAConnection(t *testing.T) {
 			wrong := func() time.Time { return time.Now().Add(off) }
 			client, server := second.Client(c.list(t), "gw1"), c.first.Server(c.list(t))
 			client.Time = wrong
-			ofClient, ofServer, _ := connect(t, client, server)
+			_, ofClient, ofServer := connect(t, client, server)
 			require.NoError(t, ofClient)
 			require.NoError(t, ofServer)
 			client.Time, server.Time = nil, wrong
-			ofClient, ofServer, _ = connect(t, client, server)
+			_, ofClient, ofServer = connect(t, client, server)
 			require.NoError(t, ofClient)
 			require.NoError(t, ofServer)
 		}

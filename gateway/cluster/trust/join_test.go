@@ -71,7 +71,7 @@ func TestJoin(t *testing.T) {
 			assert.Equal(t, fs.FileMode(0o600), info.Mode().Perm(), entry.Name())
 		}
 	}
-	ofClient, ofServer, _ := connect(t, id.Client(c.list(t), "gw1"), c.first.Server(c.list(t)))
+	_, ofClient, ofServer := connect(t, id.Client(c.list(t), "gw1"), c.first.Server(c.list(t)))
 	require.NoError(t, errors.Join(ofClient, ofServer))
 
 	_, err = Join(t.Context(), i, Member{}, f)
@@ -320,7 +320,7 @@ func TestInterruptedAtEachStep(t *testing.T) {
 				assert.NotContains(t, entry.Name(), ".new-")
 			}
 			if what == "join" {
-				ofClient, ofServer, _ := connect(t, id.Client(c.list(t), "gw1"), c.first.Server(c.list(t)))
+				_, ofClient, ofServer := connect(t, id.Client(c.list(t), "gw1"), c.first.Server(c.list(t)))
 				require.NoError(t, errors.Join(ofClient, ofServer))
 			}
 		})

@@ -15,10 +15,10 @@ import (
 
 // Where the register is in the store.
 const (
-	kind         keep.Kind = "trust"
-	authorityKey           = "authority"
-	membersKey             = "members"
-	invitedKey             = "invited/" // and the name of the gateway
+	kind         = keep.Kind("trust")
+	authorityKey = "authority"
+	membersKey   = "members"
+	invitedKey   = "invited/" // and the name of the gateway
 )
 
 const (
