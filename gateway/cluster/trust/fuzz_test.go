@@ -10,8 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func marshal(a answer) ([]byte, error) { return json.Marshal(a) }
-
 func exampleRequest(t testing.TB) []byte {
 	key, err := Folder{Path: t.TempDir()}.key()
 	require.NoError(t, err)

@@ -31,8 +31,8 @@ func newIdentity(authority *x509.Certificate, shown tls.Certificate) (*Identity,
 func (id *Identity) Authority() *x509.Certificate { return id.authority }
 
 // Server returns how a gateway listens for others of its cluster: they show a certificate
-// and are on the list when they connect. A connection outlasts the removal from the list;
-// [Listed] is asked again at each request.
+// and are on the list when they connect. A connection outlasts the removal from the list, so
+// that [Listed] is to be asked again at each request.
 func (id *Identity) Server(list func() Members) *tls.Config { return id.config(list, "") }
 
 // Client returns how a gateway connects to another one, which must show its name. An empty

@@ -3,7 +3,9 @@ package trust
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -179,59 +181,87 @@ func TestWrongSecretsAreCounted(t *testing.T) {
 	c.join(t, "gw2")
 }
 
-// TestWhatWasAskedOnceIsNotTakenTwice: a request is worth nothing on another connection.
-func TestWhatWasAskedOnceIsNotTakenTwice(t *testing.T) {
+// TestARequestIsOfItsConnection: whoever has read a request that was not answered cannot join
+// with it on another connection, nor change what it says.
+func TestARequestIsOfItsConnection(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
-	var sent bytes.Buffer
 	i := c.invite(t, "gw2")
-	through := tapped(t, c, &sent)
-	i.Address = through
+	read := make(chan []byte, 1)
+	i.Address = dropping(t, c, func(_ *tls.ConnectionState, message []byte) { read <- message })
 	_, err := Join(t.Context(), i, Member{}, folder(t))
-	require.NoError(t, err)
-	require.NoError(t, c.Remove(t.Context(), "gw2"))
-	require.NotContains(t, sent.String(), i.Secret)
-	_, err = c.Invite(t.Context(), "gw2")
-	require.NoError(t, err)
+	require.Error(t, err)
+	message := <-read
+	require.NotContains(t, string(message), i.Secret)
+	require.Equal(t, WrongSecret, reasonOf(send(t, c, func(*tls.ConnectionState) []byte { return message })))
 
+	key, err := proofKey(i.Secret)
+	require.NoError(t, err)
+	text := message[sha256.Size:]
+	require.Equal(t, WrongSecret, reasonOf(send(t, c, func(s *tls.ConnectionState) []byte {
+		proven, err := proof(key, s, text)
+		require.NoError(t, err)
+		return append(proven, bytes.Replace(text, []byte(`"hosts":null`), []byte(`"hosts":["h"]`), 1)...)
+	})))
+	require.NoError(t, send(t, c, func(s *tls.ConnectionState) []byte {
+		proven, err := proof(key, s, text)
+		require.NoError(t, err)
+		return append(proven, text...)
+	}))
+}
+
+// TestRequestsThatNoGatewaySends: what the other side checks before is checked here, too.
+func TestRequestsThatNoGatewaySends(t *testing.T) {
+	c := newCluster(t, "corp")
+	c.serve(t)
+	key, err := proofKey(c.invite(t, "gw2").Secret)
+	require.NoError(t, err)
+	text := exampleRequest(t)
+	for what, try := range map[string]struct {
+		text   []byte
+		reason Reason
+	}{
+		"another cluster": {bytes.Replace(text, []byte("corp"), []byte("lab"), 1), AnotherCluster},
+		"no cluster":      {bytes.Replace(text, []byte("corp"), []byte("CORP"), 1), Malformed},
+		"no gateway":      {bytes.Replace(text, []byte("gw2"), []byte("../"), 1), Malformed},
+		"no address":      {bytes.Replace(text, []byte("h:1"), []byte("h"), 1), Malformed},
+		"no key":          {[]byte(`{"cluster":"corp","gateway":"gw2"}`), Malformed},
+		"a key of others": {otherSignature(t, text), Malformed},
+		"no request":      {nil, Malformed},
+	} {
+		err := send(t, c, func(s *tls.ConnectionState) []byte {
+			proven, err := proof(key, s, try.text)
+			require.NoError(t, err)
+			return append(proven, try.text...)
+		})
+		assert.Equal(t, try.reason, reasonOf(err), what)
+	}
+	assert.Equal(t, Malformed, reasonOf(send(t, c, func(*tls.ConnectionState) []byte { return []byte("short") })))
+	assert.Len(t, c.list(t)().Gateways, 1)
+}
+
+// otherSignature returns a request with a signature that its key has not made.
+func otherSignature(t *testing.T, text []byte) []byte {
+	var q request
+	require.NoError(t, json.Unmarshal(text, &q))
+	q.Request[len(q.Request)-1] ^= 1
+	altered, err := json.Marshal(q)
+	require.NoError(t, err)
+	return altered
+}
+
+// send sends a message to the gateway that lets others join, and returns why it is refused.
+func send(t *testing.T, c *cluster, message func(*tls.ConnectionState) []byte) error {
+	t.Helper()
 	conn, err := tls.Dial("tcp", c.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{JoinProtocol}})
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = conn.Write(sent.Bytes())
-	require.NoError(t, err)
+	state := conn.ConnectionState()
+	require.NoError(t, writeMessage(conn, message(&state)))
 	text, err := readMessage(conn)
 	require.NoError(t, err)
 	_, err = parseAnswer(text)
-	require.Equal(t, WrongSecret, reasonOf(err))
-}
-
-// tapped returns the address of a gateway that has the key of the cluster's first one, and
-// notes what it is sent before it passes on the answer.
-func tapped(t *testing.T, c *cluster, sent *bytes.Buffer) string {
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{c.first.shown}, NextProtos: []string{JoinProtocol}})
-	require.NoError(t, err)
-	var all sync.WaitGroup
-	all.Go(func() {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		message, err := readMessage(conn)
-		if err != nil {
-			return
-		}
-		_ = writeMessage(sent, message)
-		inner := conn.(*tls.Conn)
-		state := inner.ConnectionState()
-		_, given, err := (&Admission{c.Register, c.secret}).answer(t.Context(), &state, message)
-		assert.NoError(t, err)
-		text, err := marshal(given)
-		assert.NoError(t, err)
-		assert.NoError(t, writeMessage(conn, text))
-	})
-	t.Cleanup(func() { _ = listener.Close(); all.Wait() })
-	return listener.Addr().String()
+	return err
 }
 
 // TestAnAnswerThatIsLost: the gateway is on the list before it hears of it. Its own key gets
@@ -241,11 +271,15 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 	c.serve(t)
 	i, f := c.invite(t, "gw2"), folder(t)
 	lost := i
-	lost.Address = dropping(t, c)
+	lost.Address = dropping(t, c, func(s *tls.ConnectionState, message []byte) {
+		_, _, err := (&Admission{c.Register, c.secret}).answer(t.Context(), s, message)
+		assert.NoError(t, err)
+	})
 	_, err := Join(t.Context(), lost, Member{}, f)
 	require.ErrorContains(t, err, "run the same command again")
 	first := c.list(t)()
 	require.Len(t, first.Gateways, 2)
+	c.clock.add(time.Minute)
 
 	_, err = Join(t.Context(), i, Member{}, folder(t))
 	require.Equal(t, Used, reasonOf(err))
@@ -255,8 +289,9 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 	assert.Equal(t, first, c.list(t)())
 }
 
-// dropping returns the address of a gateway that breaks each connection instead of answering.
-func dropping(t *testing.T, c *cluster) string {
+// dropping returns the address of a gateway that breaks a connection instead of answering
+// what it has got.
+func dropping(t *testing.T, c *cluster, got func(*tls.ConnectionState, []byte)) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var all sync.WaitGroup
@@ -270,8 +305,7 @@ func dropping(t *testing.T, c *cluster) string {
 		message, err := readMessage(conn)
 		if assert.NoError(t, err) {
 			state := conn.ConnectionState()
-			_, _, err = (&Admission{c.Register, c.secret}).answer(t.Context(), &state, message)
-			assert.NoError(t, err)
+			got(&state, message)
 		}
 	})
 	t.Cleanup(func() { _ = listener.Close(); all.Wait() })
