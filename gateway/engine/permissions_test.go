@@ -84,7 +84,7 @@ func (c *trusted) members() (all []stock.Member) {
 // node lets a node use the identity of a gateway.
 func (c *trusted) node(o *engine.Options, i int) {
 	o.Certificate, o.Key, o.CA = filepath.Join(c.folders[i].Path, "gateway.pem"), filepath.Join(c.folders[i].Path, "gateway.key"), filepath.Join(c.folders[i].Path, "ca.pem")
-	o.TLS, o.Members = c.ids[i].Node(c.list), c.members()
+	o.TLS, o.Members = c.ids[i].Server(c.list), c.members()
 }
 
 // dial connects to nodes as a gateway does.

@@ -130,13 +130,18 @@ func Digest(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// checkedAt is the time as of which the certificates of an authority are checked.
+func checkedAt(authority *x509.Certificate) time.Time {
+	return authority.NotBefore.AddDate(backdated, 0, 0)
+}
+
 // check returns nil if the authority has signed a certificate for one of its gateways, and
 // a sentence about whose certificate it is if not. No clock is asked.
 func check(cluster string, authority, c *x509.Certificate) error {
 	roots := x509.NewCertPool()
 	roots.AddCert(authority)
 	_, err := c.Verify(x509.VerifyOptions{
-		Roots: roots, CurrentTime: authority.NotBefore.AddDate(backdated, 0, 0),
+		Roots: roots, CurrentTime: checkedAt(authority),
 		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	})
 	if err == nil {

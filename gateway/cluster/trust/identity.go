@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Identity is what a gateway of a cluster proves its name with. It is safe for concurrent use.
@@ -32,7 +33,8 @@ func (id *Identity) Authority() *x509.Certificate { return id.authority }
 
 // Server returns how a gateway listens for others of its cluster: they show a certificate
 // and are on the list when they connect. A connection outlasts the removal from the list, so
-// that [Listed] is to be asked again at each request.
+// that [Listed] is to be asked again at each request. The node of a gateway's host listens, and
+// connects to other nodes, with it, too.
 func (id *Identity) Server(list func() Members) *tls.Config { return id.config(list, "") }
 
 // Client returns how a gateway connects to another one, which must show its name. An empty
@@ -41,14 +43,16 @@ func (id *Identity) Client(list func() Members, peer string) *tls.Config {
 	return id.config(list, peer)
 }
 
-// Node returns how the node of a gateway's host listens for gateways and nodes, and
-// connects to other nodes.
-func (id *Identity) Node(list func() Members) *tls.Config { return id.config(list, "") }
-
-// config serves both sides of a connection, as nodes connect and listen with one. What
-// crypto/tls would verify by the wall clock and without a reason is replaced by verify.
+// config serves both sides of a connection, as nodes connect and listen with one. verify
+// takes the place of what crypto/tls verifies, and gives a reason. Who sets ClientAuth or
+// InsecureSkipVerify so that crypto/tls verifies as well gets no clock by that. ClientCAs are
+// left out: a client that is told of them shows no certificate of others, and so no reason
+// could be given.
 func (id *Identity) config(list func() Members, peer string) *tls.Config {
+	only := x509.NewCertPool()
+	only.AddCert(id.authority)
 	return &tls.Config{
+		RootCAs: only, Time: func() time.Time { return checkedAt(id.authority) },
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.shown},
 		ClientAuth: tls.RequireAnyClientCert, InsecureSkipVerify: true, SessionTicketsDisabled: true,
 		VerifyConnection: func(s tls.ConnectionState) error { return id.verify(s, list(), peer) },

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"testing"
 	"time"
 
@@ -91,6 +92,20 @@ func TestHandshakes(t *testing.T) {
 		require.ErrorContains(t, ofClient, "gateway gw3 was expected, and gw1 answered")
 		_, ofClient, _ = connect(t, second.Client(c.list(t), "gw1"), server)
 		require.NoError(t, ofClient)
+	})
+	t.Run("what crypto/tls verifies as well", func(t *testing.T) {
+		strict := c.first.Server(c.list(t))
+		strict.ClientAuth, strict.ClientCAs = tls.RequireAndVerifyClientCert, strict.RootCAs
+		_, ofClient, ofServer := connect(t, second.Client(c.list(t), "gw1"), strict)
+		require.NoError(t, errors.Join(ofClient, ofServer))
+		client := second.Client(c.list(t), "gw1")
+		client.InsecureSkipVerify, client.ServerName = false, DNSName("corp", "gw1")
+		_, ofClient, ofServer = connect(t, client, strict)
+		require.NoError(t, errors.Join(ofClient, ofServer))
+		assert.Equal(t, checkedAt(c.first.authority), strict.Time(), "no clock")
+		show := &tls.Config{Certificates: []tls.Certificate{newCluster(t, "lab").first.shown}, InsecureSkipVerify: true}
+		_, _, ofServer = connect(t, show, strict)
+		require.Error(t, ofServer)
 	})
 	t.Run("a join is another protocol", func(t *testing.T) {
 		joins := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{JoinProtocol}}

@@ -9,7 +9,7 @@ import (
 // others are denied.
 //
 // A node sends its answers to the subject that the question names, whether or not the user
-// may publish there. So what arrives on a subject proves nothing about who has caused it:
+// may publish there (facts J40). So what arrives on a subject proves nothing about who has caused it:
 // gateways believe only what is sealed with the key of the cluster.
 type Permissions struct{ Publish, Subscribe []string }
 
