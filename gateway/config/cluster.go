@@ -122,7 +122,7 @@ func engineRows() []Row {
 			text(func(s *Settings) *string { return &s.Engine.Key })},
 		{"engine.ca", "\"\"", "Certificates in PEM format of the authorities that sign those of gateways and other nodes.",
 			text(func(s *Settings) *string { return &s.Engine.CA })},
-		{"engine.gateways", "[]", "Who may connect: DNS names in the certificates of gateways, and public NKeys; if empty, every certificate that engine.ca has signed.",
+		{"engine.gateways", "[]", "Who may connect: DNS names in the certificates of gateways, and public NKeys. A node with engine.peers and a certificate does not start without it; one that is alone takes every certificate that engine.ca has signed.",
 			gateways(func(s *Settings) *[]string { return &s.Engine.Gateways })},
 		{"engine.monitor", "\"\"", "Loopback address and port of the node's monitoring page, such as 127.0.0.1:8222; if empty, there is none.",
 			text(func(s *Settings) *string { return &s.Engine.Monitor })},

@@ -30,9 +30,10 @@ func TestClusterSettingsFitTogether(t *testing.T) {
 		"a file twice":         {gateway + "  servers: nats://localhost:4222\n  keyFile: a\nlog:\n  file: a\n", "cluster.keyFile and log.file are the same file"},
 		"a node in clear":      {node, "x.yaml:2: engine.node: :4222 can be reached by other machines"},
 		"a node on loopback":   {node + "  listen: 127.0.0.1:4222\n", ""},
-		"a node of three":      {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n", ""},
-		"a node of two":        {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222]\n  certificate: c\n  key: k\n  ca: a\n", "x.yaml:6: engine.peers: 1 other nodes are listed"},
-		"a cluster's name":     {node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n", "x.yaml:2: engine.node: \"\" is not a cluster's name"},
+		"a node of three":      {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n  gateways: gw1\n", ""},
+		"a node for everybody": {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n", "engine.gateways is empty, so that whoever has a certificate"},
+		"a node of two":        {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222]\n  certificate: c\n  key: k\n  ca: a\n  gateways: [gw1]\n", "x.yaml:6: engine.peers: 1 other nodes are listed"},
+		"a cluster's name":     {node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n  gateways: [gw1]\n", "x.yaml:2: engine.node: \"\" is not a cluster's name"},
 		"a node and a gateway": {gateway + node + "  listen: 127.0.0.1:4222\n", "cluster.servers"},
 		"no folder":            {"engine:\n  node: n1\n  listen: 127.0.0.1:1\n", "x.yaml:2: engine.node: no folder is set"},
 	} {

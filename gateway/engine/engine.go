@@ -9,16 +9,21 @@ package engine
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/engine/stock"
@@ -27,6 +32,11 @@ import (
 // Options say what a node is and whom it tells.
 type Options struct {
 	stock.Options
+
+	// TLS is how the node listens for gateways and other nodes, and connects to other nodes.
+	// It takes the place of what Certificate, Key and CA say, which are set, too. Nil: it
+	// does not.
+	TLS *tls.Config
 
 	// Log gets what the server reports; nil discards it.
 	Log logrus.FieldLogger
@@ -45,6 +55,10 @@ type Node struct {
 	log    *serverLog
 	tls    bool
 	single bool
+	admin  nkeys.KeyPair // of this process alone
+
+	mu      sync.Mutex // guards the field below, and changes of it
+	options Options
 
 	started sync.WaitGroup // the server's own start
 	once    sync.Once
@@ -63,7 +77,11 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	options, err := serverOptions(o)
+	admin, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, err
+	}
+	options, err := serverOptions(o, admin)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +97,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 		claimed.release()
 		return nil, fmt.Errorf("the engine's node cannot start: %w", err)
 	}
-	n := &Node{server: running, folder: claimed, log: newServerLog(o.Log), tls: o.Certificate != "", single: len(o.Peers) == 0}
+	n := &Node{server: running, folder: claimed, log: newServerLog(o.Log), tls: o.Certificate != "", single: len(o.Peers) == 0, admin: admin, options: o}
 	running.SetLoggerV2(n.log, false, false, false)
 	n.started.Go(running.Start)
 	if err := n.listening(ctx); err != nil {
@@ -90,13 +108,27 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 }
 
 // serverOptions are what the configuration file says, and what no file can say.
-func serverOptions(o Options) (*server.Options, error) {
+func serverOptions(o Options, admin nkeys.KeyPair) (*server.Options, error) {
 	options := &server.Options{}
 	if err := options.ProcessConfigString(Configuration(o)); err != nil {
 		return nil, fmt.Errorf("the engine's node cannot start: %w; check engine.certificate, engine.key and engine.ca", err)
 	}
 	options.NoSigs = true // the process has its own way of ending
 	options.DisableJetStreamBanner = true
+	if o.TLS != nil {
+		options.TLSConfig = o.TLS.Clone()
+		options.Cluster.TLSConfig = o.TLS.Clone()
+		options.Cluster.TLSCheckKnownURLs = false // o.TLS says who may connect
+	}
+	public, err := admin.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	account := slices.IndexFunc(options.Accounts, func(a *server.Account) bool { return a.Name == stock.Account })
+	options.Nkeys = append(options.Nkeys, &server.NkeyUser{
+		Nkey: public, Account: options.Accounts[account],
+		AllowedConnectionTypes: map[string]struct{}{jwt.ConnectionTypeInProcess: {}},
+	})
 	return options, nil
 }
 
@@ -154,6 +186,39 @@ func (n *Node) Ready(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// Administrator connects this process to the node as one who may do everything in the
+// gateways' account, such as make streams. Nobody else can: the key is made at the start of
+// the node, and is taken only within the process.
+func (n *Node) Administrator(options ...nats.Option) (*nats.Conn, error) {
+	public, err := n.admin.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	own := []nats.Option{nats.InProcessServer(n.server), nats.Nkey(public, n.admin.Sign)}
+	return nats.Connect("", append(own, options...)...)
+}
+
+// SetMembers changes which gateways may connect. Those that may not any more are
+// disconnected.
+func (n *Node) SetMembers(members []stock.Member) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	o := n.options
+	o.Members = members
+	if err := o.Check(); err != nil {
+		return err
+	}
+	options, err := serverOptions(o, n.admin)
+	if err != nil {
+		return err
+	}
+	if err := n.server.ReloadOptions(options); err != nil {
+		return fmt.Errorf("the engine's node keeps the gateways that it knows: %w", err)
+	}
+	n.options = o
+	return nil
 }
 
 // Health is nil when all streams of the node are current and its disk takes writes

@@ -219,8 +219,34 @@ func TestAStockServerIsTheSameNode(t *testing.T) {
 	require.Len(t, got.Users, 1)
 	assert.Equal(t, "gw1.corp.example", got.Users[0].Username)
 	assert.Equal(t, stock.Account, got.Users[0].Account.Name)
+	assert.Contains(t, got.Users[0].Permissions.Publish.Allow, "$JS.API.STREAM.INFO.ADGW_corp")
+	assert.NotContains(t, got.Users[0].Permissions.Publish.Allow, "$JS.API.STREAM.DELETE.ADGW_corp")
+	assert.Equal(t, []string{"_INBOX.>"}, got.Users[0].Permissions.Subscribe.Allow)
 	assert.Contains(t, engine.Configuration(engine.Options{Options: stock.Options{Node: "n1", Certificate: "0123456789abcdef0123456789abcdef01234567"}}),
 		`cert_match: "0123456789ABCDEF0123456789ABCDEF01234567"`)
+}
+
+// TestAStockServerGivesTheSameRights: what is printed for a cluster with a log has the rights
+// of each gateway.
+func TestAStockServerGivesTheSameRights(t *testing.T) {
+	cert := newAuthority(t).issue(t, "localhost")
+	o := stock.Options{
+		Node: "n1", Cluster: "corp", Listen: ":4222", Store: "data", MaxStore: 1 << 30, Certificate: cert.certificate, Key: cert.key, CA: cert.certificate,
+		Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.adgateway.internal"}, {Gateway: "gw2", User: "gw2.corp.adgateway.internal"}},
+	}
+	require.NoError(t, o.Check())
+	got := &server.Options{}
+	require.NoError(t, got.ProcessConfigString(stock.Configuration(o)))
+	assert.True(t, got.TLSMap)
+	assert.EqualValues(t, tls.VersionTLS13, got.TLSConfig.MinVersion)
+	require.Len(t, got.Users, 2)
+	for i, m := range o.Members {
+		want := stock.LogPermissions("corp", m.Gateway)
+		assert.Equal(t, m.User, got.Users[i].Username)
+		assert.Equal(t, want.Publish, got.Users[i].Permissions.Publish.Allow)
+		assert.Equal(t, want.Subscribe, got.Users[i].Permissions.Subscribe.Allow)
+	}
+	assert.Empty(t, got.NoAuthUser)
 }
 
 // TestPeersMayBeMissing: a node starts and waits for the others.

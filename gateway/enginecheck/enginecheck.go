@@ -142,7 +142,7 @@ func Check(ctx context.Context, connection *nats.Conn) (Report, error) {
 
 // ask collects the answers of all nodes, by name.
 func ask(ctx context.Context, connection *nats.Conn) ([]answer, error) {
-	inbox := nats.NewInbox()
+	inbox := connection.NewInbox()
 	replies, err := connection.SubscribeSync(inbox)
 	if err != nil {
 		return nil, fmt.Errorf("the engine cannot be asked how it is set: %w", err)

@@ -2,6 +2,7 @@ package stock
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -81,7 +82,11 @@ func (o Options) writeTLS(w *writer) {
 		w.line("key_file: %s", quoted(o.Key))
 	}
 	w.line("ca_file: %s", quoted(o.CA))
-	w.line(`min_version: "1.2"`)
+	if len(o.Members) > 0 {
+		w.line(`min_version: "1.3"`)
+	} else {
+		w.line(`min_version: "1.2"`)
+	}
 	w.line("timeout: 5")
 }
 
@@ -112,7 +117,8 @@ func (o Options) writeCluster(w *writer) {
 func (o Options) writeAccounts(w *writer) {
 	w.line("# Nobody signs in to it; nodes answer to gateways how they are set.")
 	w.line("system_account: %s", SystemAccount)
-	if len(o.Gateways) == 0 {
+	users := o.users()
+	if len(users) == 0 {
 		w.line("no_auth_user: %s", clientUser)
 	}
 	w.block("accounts", func() {
@@ -122,16 +128,14 @@ func (o Options) writeAccounts(w *writer) {
 		w.block(Account, func() {
 			w.line("jetstream: enabled")
 			w.line("users: [")
-			if len(o.Gateways) == 0 {
+			if len(users) == 0 {
 				w.line("  {user: %s}", clientUser)
 			}
-			for _, name := range o.Gateways {
-				if PublicNKey(name) {
-					w.line("  {nkey: %s}", name)
-				} else {
-					w.line("  {user: %s}", quoted(name))
-				}
+			w.depth++
+			for _, u := range users {
+				u.write(w)
 			}
+			w.depth--
 			w.line("]")
 			w.line(`imports: [{service: {account: %s, subject: "$SYS.REQ.SERVER.PING.JSZ"}, to: "%s"}]`, SystemAccount, NodesSubject)
 		})
@@ -140,10 +144,5 @@ func (o Options) writeAccounts(w *writer) {
 
 // namesCertificates reports whether a gateway is known by a name in its certificate.
 func (o Options) namesCertificates() bool {
-	for _, name := range o.Gateways {
-		if !PublicNKey(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.users(), func(u user) bool { return !PublicNKey(u.name) })
 }

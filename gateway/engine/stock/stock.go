@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"net"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -57,8 +56,11 @@ type Options struct {
 	CA          string // PEM file of the authorities that signed the others' certificates
 
 	// Gateways are who may connect: DNS names in their certificates, and public NKeys
-	// (U...). When empty, everyone whose certificate CA signed.
+	// (U...). When empty, everyone whose certificate CA signed; with Peers it is not empty.
 	Gateways []string
+
+	// Members are who may connect, of a cluster with a log. Each has subjects of its own.
+	Members []Member
 
 	Monitor string // host:port on a loopback address for the monitoring page; empty for none
 }
@@ -118,8 +120,20 @@ func (o Options) Faults() []Fault {
 	o.checkTLS(&f)
 	o.checkPeers(&f)
 	o.checkListeners(&f)
-	for _, name := range o.Gateways {
-		if !IsGateway(name) {
+	if len(o.Peers) > 0 && o.Certificate != "" && len(o.users()) == 0 {
+		f.add("engine.gateways", "engine.gateways is empty, so that whoever has a certificate of the authorities in engine.ca could change what the gateways share: "+
+			"list the DNS names in the certificates of all gateways (cluster.certificate), such as [gw1.corp.example, gw2.corp.example], on every node")
+	}
+	if len(o.Members) > 0 && !nodeName.MatchString(o.Cluster) {
+		f.add("cluster.name", "the gateways of a cluster have rights by its name: set it")
+	}
+	for _, m := range o.Members {
+		if !nodeName.MatchString(m.Gateway) {
+			f.add("engine.gateways", "%q is not a gateway's name: use up to 63 lower-case letters, digits and hyphens", m.Gateway)
+		}
+	}
+	for _, u := range o.users() {
+		if name := u.name; !IsGateway(name) {
 			f.add("engine.gateways", "%q is neither a DNS name of a certificate nor a public NKey (56 characters that begin with U)", name)
 		}
 	}
@@ -163,7 +177,7 @@ func (o Options) checkTLS(f *faults) {
 	case !Thumbprint(o.Certificate) && o.Key == "":
 		f.add("engine.certificate", "the certificate has no private key: set engine.key, its PEM file")
 	}
-	if o.Certificate == "" && slices.ContainsFunc(o.Gateways, func(name string) bool { return !publicNKey.MatchString(name) }) {
+	if o.Certificate == "" && o.namesCertificates() {
 		f.add("engine.gateways", "names of certificates are useless, because without engine.certificate nobody shows one: list public NKeys, or set engine.certificate")
 	}
 }

@@ -39,6 +39,9 @@ func TestFaults(t *testing.T) {
 		"no authority":        {func(o *stock.Options) { o.CA = "" }, "engine.certificate"},
 		"no key":              {func(o *stock.Options) { o.Key = "" }, "engine.certificate"},
 		"a key too many":      {func(o *stock.Options) { o.Certificate = strings.Repeat("a1", 20) }, "engine.key"},
+		"no gateway":          {func(o *stock.Options) { o.Gateways = nil }, "engine.gateways"},
+		"no gateway's name":   {func(o *stock.Options) { o.Gateways, o.Members = nil, []stock.Member{{Gateway: "GW1", User: "gw1"}} }, "engine.gateways"},
+		"no user's name":      {func(o *stock.Options) { o.Members = []stock.Member{{Gateway: "gw1", User: "gw 1"}} }, "engine.gateways"},
 		"a gateway's name":    {func(o *stock.Options) { o.Gateways = []string{"gw 1"} }, "engine.gateways"},
 	} {
 		o := good()
@@ -50,6 +53,15 @@ func TestFaults(t *testing.T) {
 		}
 		assert.ErrorContains(t, o.Check(), c.key+": ", name)
 	}
+}
+
+// TestANodeThatIsAloneMayHaveNoList: only what others share must not be open to everybody.
+func TestANodeThatIsAloneMayHaveNoList(t *testing.T) {
+	o := good()
+	o.Peers, o.Gateways = nil, nil
+	require.NoError(t, o.Check())
+	o.Cluster, o.Members = "", []stock.Member{{Gateway: "gw1"}}
+	require.ErrorContains(t, o.Check(), "cluster.name: ")
 }
 
 func TestWithoutACertificate(t *testing.T) {

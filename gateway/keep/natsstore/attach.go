@@ -226,6 +226,8 @@ type follower struct {
 	last    keep.Revision // sequence that its last message has, or had
 	through uint64
 	time    time.Time
+
+	foreign int // messages that no gateway has written, since they were counted last
 }
 
 // add adds a message. A decision is complete with its last message, or when that of
@@ -274,7 +276,7 @@ func (s *Store) follow(ctx context.Context, incoming <-chan jetstream.Msg, ended
 				more = false
 			}
 		}
-		if len(f.whole) == 0 {
+		if len(f.whole) == 0 && f.foreign == 0 {
 			continue
 		}
 		s.mu.Lock()
@@ -300,10 +302,19 @@ func (f *follower) read(m jetstream.Msg) error {
 	}
 	decoded, err := decodeMessage(m.Data())
 	if err != nil {
-		return fmt.Errorf("message %d of the stream: %w", meta.Sequence.Stream, err)
+		f.skip(meta.Sequence.Stream, meta.Timestamp)
+		return nil
 	}
 	f.add(&decoded, meta.Sequence.Stream, meta.Timestamp)
 	return nil
+}
+
+// skip passes over a message that no gateway has written: the stream says in which format
+// they do, so that it is not of a newer one.
+func (f *follower) skip(sequence uint64, at time.Time) {
+	f.flush()
+	f.sequence, f.at = sequence, at
+	f.foreign++
 }
 
 // advance tells those who wait what the mirror has.
@@ -318,6 +329,11 @@ func (s *Store) advance(f *follower) {
 			s.rival = time.Now()
 		}
 	}
+	if f.foreign > 0 && s.foreign == 0 {
+		s.o.Log("a message of the stream was not written by a gateway, and is skipped", errForeign)
+	}
+	s.foreign += uint64(f.foreign)
+	f.foreign = 0
 	clear(f.tokens)
 	f.whole = f.whole[:0]
 	close(s.moved)

@@ -239,8 +239,8 @@ func (s *Store) lookUp(subject string) (uint64, error) {
 	case err != nil:
 		return 0, unreachable(err)
 	}
-	m, err := decodeMessage(last.Data)
-	if err == nil && m.What == isValue && (m.Expires == 0 || s.o.Now().Before(m.expires())) {
+	m, foreign := decodeMessage(last.Data)
+	if foreign == nil && m.What == isValue && (m.Expires == 0 || s.o.Now().Before(m.expires())) {
 		err = fmt.Errorf("%w: %s %q", keep.ErrConflict, m.Name, m.Key)
 	}
 	return last.Sequence, err

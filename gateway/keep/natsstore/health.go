@@ -26,7 +26,8 @@ type Health struct {
 	Nodes    []Node // by name
 	Messages uint64
 	Bytes    uint64
-	MaxBytes int64 // 0: unbounded
+	MaxBytes int64  // 0: unbounded
+	Foreign  uint64 // messages that were skipped, as no gateway has written them
 }
 
 // Node is one node of the engine that has the stream.
@@ -78,6 +79,7 @@ func (s *Store) lookAtHealth() {
 	}
 	h := healthOf(info)
 	s.mu.Lock()
+	h.Foreign = s.foreign
 	s.health = &h
 	s.mu.Unlock()
 }
@@ -132,6 +134,9 @@ func (h *Health) Trouble() string {
 		case NodeBehind:
 			all = append(all, fmt.Sprintf("the node '%s' of the engine lacks %d messages and reads them: stop no other node until it has them", node.Name, node.Lag))
 		}
+	}
+	if h.Foreign > 0 {
+		all = append(all, fmt.Sprintf("%d messages of the stream were not written by a gateway, and are skipped: %v", h.Foreign, errForeign))
 	}
 	if h.MaxBytes > 0 && h.Bytes >= uint64(h.MaxBytes)/10*8 {
 		all = append(all, fmt.Sprintf("the stream of the store uses %d of %d MiB, and refuses changes when it is full: raise its limit, or keep less (changes.keep, audit.mirrorKeep)", h.Bytes>>20, h.MaxBytes>>20))

@@ -45,12 +45,13 @@ type message struct {
 	Value   []byte // not nil
 }
 
-// format is the first byte of a payload. A higher one is of a newer version, and is never
-// guessed at.
+// format is the first byte of a payload.
 const format = 1
 
 // errNewer means that another gateway writes a format that this one does not know.
 var errNewer = errors.New("a newer version of the gateway has written to the store: update this one")
+
+var errForeign = errors.New("somebody else can write into the stream: see that engine.gateways of each node lists the gateways only")
 
 var errMalformed = errors.New("a message of the stream was not written by a gateway")
 
@@ -78,9 +79,7 @@ func decodeMessage(raw []byte) (m message, err error) {
 	switch {
 	case len(raw) < 1:
 		return m, errMalformed
-	case raw[0] > format:
-		return m, errNewer
-	case raw[0] < format, len(raw) < head, raw[1] > byte(isEnd):
+	case raw[0] != format, len(raw) < head, raw[1] > byte(isEnd):
 		return m, errMalformed
 	}
 	m.What = what(raw[1])

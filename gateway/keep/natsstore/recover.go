@@ -95,9 +95,11 @@ func (r *recovery) look(subject string) (found there, err error) {
 	if err != nil {
 		return found, unreachable(err)
 	}
-	found.sequence, found.at = last.Sequence, last.Time
-	found.message, err = decodeMessage(last.Data)
-	return found, err
+	found.sequence = last.Sequence
+	if m, foreign := decodeMessage(last.Data); foreign == nil { // else anything takes its place
+		found.message, found.at = m, last.Time
+	}
+	return found, nil
 }
 
 // send sends a message whose subject must have a sequence. It reports false if that is not

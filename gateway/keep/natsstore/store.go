@@ -85,6 +85,7 @@ type Store struct {
 	moving  time.Time // when the connection was last given up for another one
 	state   keep.State
 	lost    bool    // the engine did not answer the last change that was tried
+	foreign uint64  // messages of the stream that no gateway has written, since this one runs
 	health  *Health // of the engine, as it was last seen; nil: not yet
 }
 

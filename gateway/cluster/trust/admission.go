@@ -1,0 +1,156 @@
+package trust
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+// joinLimit is how long a join may take.
+const joinLimit = 30 * time.Second
+
+// Admission lets gateways that were invited join. It is safe for concurrent use.
+type Admission struct {
+	Register *Register
+	// Secret is what the key file of the cluster has, [keep.KeyLength] bytes; nil if the
+	// gateways open the store in another way.
+	Secret []byte
+}
+
+// Serve answers the one request of a connection with [JoinProtocol], and closes it. It
+// returns the gateway that has joined, or why none has: a [Refusal], of which the other side
+// was told, or what broke the connection.
+func (a *Admission) Serve(ctx context.Context, conn *tls.Conn) (gateway string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, joinLimit)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer func() {
+		stop()
+		_ = conn.Close() // what counts was written before
+	}()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return "", err
+	}
+	message, err := readMessage(conn)
+	if err != nil {
+		return "", fmt.Errorf("no request to join came: %w", err)
+	}
+	state := conn.ConnectionState()
+	gateway, given, refused := a.answer(ctx, &state, message)
+	if refused != nil {
+		var known *Refusal
+		if !errors.As(refused, &known) {
+			known = &Refusal{Unavailable, "the cluster cannot let a gateway join at the moment; run the same command again"}
+		}
+		gateway, given = "", answer{Refused: known.Reason, Text: known.Text}
+	}
+	text, err := json.Marshal(given)
+	if err == nil {
+		err = writeMessage(conn, text)
+	}
+	return gateway, errors.Join(refused, err)
+}
+
+// answer returns the answer to a message on a connection. The gateway is on the list then.
+func (a *Admission) answer(ctx context.Context, s *tls.ConnectionState, message []byte) (gateway string, given answer, err error) {
+	if len(message) < sha256.Size {
+		return "", answer{}, refuse(Malformed, "the request to join cannot be read: use the same version of adgateway on both hosts")
+	}
+	proven, text := message[:sha256.Size], message[sha256.Size:]
+	q, public, key, err := parseRequest(text)
+	if err != nil {
+		return "", answer{}, refuse(Malformed, "the request to join cannot be read: %v; use the same version of adgateway on both hosts", err)
+	}
+	authority, list, err := a.Register.admit(ctx, q, key, func(secret []byte) bool {
+		expected, err := proof(secret, s, text)
+		return err == nil && hmac.Equal(proven, expected)
+	})
+	if err != nil {
+		return "", answer{}, err
+	}
+	certificate, err := authority.Issue(q.Gateway, public)
+	return q.Gateway, answer{Certificate: certificate, Members: list, Secret: a.Secret}, err
+}
+
+// admit puts a gateway that proves the secret of its invitation on the list. The invitation
+// is used up by the same decision: only the same key gets an answer again.
+func (r *Register) admit(ctx context.Context, q request, key string, proves func(secret []byte) bool) (a *Authority, list Members, err error) {
+	err = r.again(func() error {
+		var revision keep.Revision
+		if list, revision, err = r.members(ctx); err != nil {
+			return err
+		}
+		if a, err = r.authority(ctx); err != nil {
+			return err
+		}
+		if list.Cluster != q.Cluster {
+			return refuse(AnotherCluster, "this is the cluster %s, not %s: check --cluster and --address of the command", list.Cluster, q.Cluster)
+		}
+		var i invitation
+		invited, err := read(ctx, r, invitedKey+q.Gateway, &i)
+		if errors.Is(err, keep.ErrAbsent) {
+			return refuse(NotInvited, "gateway %s is not invited to the cluster %s: check --gateway of the command, or run %s", q.Gateway, q.Cluster, invite(q))
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.judge(&i, q, key, proves); err != nil || i.Used == key {
+			return errors.Join(err, r.count(ctx, invited, i, q, err))
+		}
+		i.Used, i.At = key, r.now().UTC()
+		list = list.with(Member{Name: q.Gateway, Hosts: q.Hosts, HopAddress: q.HopAddress, NodeAddress: q.NodeAddress, Joined: i.At, Key: key})
+		use, err := set(r, invitedKey+q.Gateway, invited, i)
+		if err != nil {
+			return err
+		}
+		place, err := set(r, membersKey, revision, list)
+		if err == nil {
+			_, err = r.store.Apply(ctx, use, place)
+		}
+		return err
+	})
+	return a, list, err
+}
+
+// invite is the command that makes a new invitation.
+func invite(q request) string {
+	return fmt.Sprintf("'adgateway cluster invite --gateway %s' on a gateway of the cluster", q.Gateway)
+}
+
+// judge returns why an invitation does not admit who asks, or nil.
+func (r *Register) judge(i *invitation, q request, key string, proves func(secret []byte) bool) error {
+	switch {
+	case i.Tries >= mostTries:
+		return refuse(TooManyTries, "the invitation of gateway %s was tried with %d wrong secrets and is void: run %s", q.Gateway, i.Tries, invite(q))
+	case !proves(i.Key):
+		return refuse(WrongSecret, "the secret is not that of the last invitation of gateway %s: check --secret and --gateway of the command, or run %s", q.Gateway, invite(q))
+	case i.Used != "" && i.Used != key:
+		return refuse(Used, "the invitation of gateway %s was used at %s by another host, or by this one before its files were removed: "+
+			"if nobody else should have it, run 'adgateway cluster leave --gateway %s', then %s", q.Gateway, i.At.Format(time.RFC3339), q.Gateway, invite(q))
+	case !r.now().Before(i.Expires):
+		return refuse(Expired, "the invitation of gateway %s expired at %s: run 'adgateway cluster leave --gateway %s' if it is on the list, then %s",
+			q.Gateway, i.Expires.Format(time.RFC3339), q.Gateway, invite(q))
+	}
+	return nil
+}
+
+// count stores that a wrong secret was tried with an invitation that was not used yet.
+func (r *Register) count(ctx context.Context, revision keep.Revision, i invitation, q request, why error) error {
+	var refusal *Refusal
+	if !errors.As(why, &refusal) || refusal.Reason != WrongSecret || i.Used != "" {
+		return nil
+	}
+	i.Tries++
+	change, err := set(r, invitedKey+q.Gateway, revision, i)
+	if err == nil {
+		_, err = r.store.Apply(ctx, change)
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+// Package trust decides who belongs to a cluster of gateways.
+//
+// A cluster has a certificate authority of its own, the [Authority], and a list of its
+// gateways, [Members]. Both are values of the store that the gateways share, the [Register],
+// so that any of them can let another one join. A gateway proves its name with a
+// certificate of that authority, its [Identity].
+//
+// Access begins with a place on the list and ends with the removal from it. It never ends by
+// a clock: certificates are valid from two years ago for 20 years, and are checked as of a
+// fixed time in between.
+//
+//	authority.go  the authority of a cluster and what it signs
+//	members.go    the list of gateways, and its copy in a file
+//	identity.go   what a gateway shows, and how it checks what others show
+//	register.go   authority, list and invitations in the store
+//	message.go    what a gateway that joins sends, and what it gets
+//	admission.go  the side that lets gateways join
+//	join.go       the side that joins, and that which makes a cluster
+//	folder.go     the files of a gateway
+package trust
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	backdated    = 2  // years before an authority is made that it is valid from
+	valid        = 20 // years in all
+	organization = "adgateway cluster"
+	zone         = "adgateway.internal" // .internal is reserved for names that no DNS server has
+)
+
+var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// checkName returns why a name cannot be that of a cluster or of a gateway.
+func checkName(what, name string) error {
+	if !namePattern.MatchString(name) {
+		return fmt.Errorf("%q is not the name of a %s: use up to 63 lower-case letters, digits and hyphens", name, what)
+	}
+	return nil
+}
+
+// Authority is the certificate authority of a cluster.
+type Authority struct {
+	cluster string
+	cert    *x509.Certificate
+	key     *ecdsa.PrivateKey
+}
+
+// New makes the authority of a new cluster. It can sign names of that cluster only, so that
+// nothing else is at risk where its certificate is trusted.
+func New(cluster string, now time.Time) (*Authority, error) {
+	if err := checkName("cluster", cluster); err != nil {
+		return nil, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	from := now.UTC().AddDate(-backdated, 0, 0)
+	template := &x509.Certificate{
+		SerialNumber: serial(), Subject: pkix.Name{Organization: []string{organization}, CommonName: cluster},
+		NotBefore: from, NotAfter: from.AddDate(valid, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
+		PermittedDNSDomainsCritical: true, PermittedDNSDomains: []string{cluster + "." + zone},
+		ExcludedIPRanges: []*net.IPNet{{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}, {IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	return &Authority{cluster, cert, key}, err
+}
+
+func serial() *big.Int {
+	bits := make([]byte, 16)
+	_, _ = rand.Read(bits) // never fails
+	return new(big.Int).SetBytes(bits)
+}
+
+// Certificate returns the certificate of the authority.
+func (a *Authority) Certificate() *x509.Certificate { return a.cert }
+
+// Issue returns a certificate in DER for the key of a gateway, which is an ECDSA key on P-256.
+func (a *Authority) Issue(gateway string, public crypto.PublicKey) ([]byte, error) {
+	if err := checkName("gateway", gateway); err != nil {
+		return nil, err
+	}
+	if key, ok := public.(*ecdsa.PublicKey); !ok || key.Curve != elliptic.P256() {
+		return nil, errors.New("the key of a gateway is an ECDSA key on P-256")
+	}
+	name := DNSName(a.cluster, gateway)
+	return x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: serial(), Subject: pkix.Name{Organization: []string{organization}, CommonName: gateway}, DNSNames: []string{name},
+		NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}, a.cert, public, a.key)
+}
+
+// DNSName returns the name in the certificate of a gateway.
+func DNSName(cluster, gateway string) string { return gateway + "." + cluster + "." + zone }
+
+// gatewayOf returns the gateway that a certificate of the authority of a cluster names.
+func gatewayOf(cluster string, c *x509.Certificate) (string, bool) {
+	if len(c.DNSNames) != 1 {
+		return "", false
+	}
+	gateway, ok := strings.CutSuffix(c.DNSNames[0], "."+cluster+"."+zone)
+	return gateway, ok && namePattern.MatchString(gateway)
+}
+
+// Digest returns the SHA-256 of the public key of a certificate in hexadecimal digits.
+func Digest(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return hex.EncodeToString(sum[:])
+}
+
+// checkedAt is the time as of which the certificates of an authority are checked.
+func checkedAt(authority *x509.Certificate) time.Time {
+	return authority.NotBefore.AddDate(backdated, 0, 0)
+}
+
+// check returns nil if the authority has signed a certificate for one of its gateways, and
+// a sentence about whose certificate it is if not. No clock is asked.
+func check(cluster string, authority, c *x509.Certificate) error {
+	roots := x509.NewCertPool()
+	roots.AddCert(authority)
+	_, err := c.Verify(x509.VerifyOptions{
+		Roots: roots, CurrentTime: checkedAt(authority),
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	})
+	if err == nil {
+		if _, ok := gatewayOf(cluster, c); !ok {
+			err = fmt.Errorf("the certificate of %q names no gateway of the cluster %s", c.Subject, cluster)
+		}
+		return err
+	}
+	const remedy = "let the gateway join by 'adgateway cluster join'"
+	ours := len(c.Issuer.Organization) == 1 && c.Issuer.Organization[0] == organization
+	switch {
+	case c.CheckSignatureFrom(authority) == nil:
+		return fmt.Errorf("the certificate of %q is of the cluster %s, but not one that its gateways use: %w", c.Subject, cluster, err)
+	case string(c.RawIssuer) == string(c.RawSubject):
+		return fmt.Errorf("the certificate of %q is self-signed, and not by the authority of the cluster %s: %s", c.Subject, cluster, remedy)
+	case ours && c.Issuer.CommonName == cluster:
+		return fmt.Errorf("the certificate of %q is of another cluster that is named %s, too: check the addresses, or %s", c.Subject, cluster, remedy)
+	case ours:
+		return fmt.Errorf("the certificate of %q is of the cluster %q, and this is the cluster %s: check the addresses", c.Subject, c.Issuer.CommonName, cluster)
+	}
+	return fmt.Errorf("the certificate of %q was signed by %q, not by the authority of the cluster %s: %s", c.Subject, c.Issuer, cluster, remedy)
+}

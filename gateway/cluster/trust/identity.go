@@ -1,0 +1,119 @@
+package trust
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Identity is what a gateway of a cluster proves its name with. It is safe for concurrent use.
+type Identity struct {
+	Cluster   string
+	Gateway   string
+	authority *x509.Certificate
+	shown     tls.Certificate // with that of the authority
+}
+
+// newIdentity returns the identity of a certificate, its key and its authority.
+func newIdentity(authority *x509.Certificate, shown tls.Certificate) (*Identity, error) {
+	cluster := authority.Subject.CommonName
+	if err := check(cluster, authority, shown.Leaf); err != nil {
+		return nil, err
+	}
+	gateway, _ := gatewayOf(cluster, shown.Leaf)
+	shown.Certificate = [][]byte{shown.Leaf.Raw, authority.Raw}
+	return &Identity{cluster, gateway, authority, shown}, nil
+}
+
+// Authority returns the certificate of the cluster's authority.
+func (id *Identity) Authority() *x509.Certificate { return id.authority }
+
+// Server returns how a gateway listens for others of its cluster: they show a certificate
+// and are on the list when they connect. A connection outlasts the removal from the list, so
+// that [Listed] is to be asked again at each request. The node of a gateway's host listens, and
+// connects to other nodes, with it, too.
+func (id *Identity) Server(list func() Members) *tls.Config { return id.config(list, "") }
+
+// Client returns how a gateway connects to another one, which must show its name. An empty
+// peer is any gateway on the list. The name in the address does not count.
+func (id *Identity) Client(list func() Members, peer string) *tls.Config {
+	return id.config(list, peer)
+}
+
+// config serves both sides of a connection, as nodes connect and listen with one. verify
+// takes the place of what crypto/tls verifies, and gives a reason. Who sets ClientAuth or
+// InsecureSkipVerify so that crypto/tls verifies as well gets no clock by that. ClientCAs are
+// left out: a client that is told of them shows no certificate of others, and so no reason
+// could be given.
+func (id *Identity) config(list func() Members, peer string) *tls.Config {
+	only := x509.NewCertPool()
+	only.AddCert(id.authority)
+	return &tls.Config{
+		RootCAs: only, Time: func() time.Time { return checkedAt(id.authority) },
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.shown},
+		ClientAuth: tls.RequireAnyClientCert, InsecureSkipVerify: true, SessionTicketsDisabled: true,
+		VerifyConnection: func(s tls.ConnectionState) error { return id.verify(s, list(), peer) },
+	}
+}
+
+func (id *Identity) verify(s tls.ConnectionState, list Members, peer string) error {
+	if len(s.PeerCertificates) == 0 {
+		return errNoCertificate
+	}
+	if err := check(id.Cluster, id.authority, s.PeerCertificates[0]); err != nil {
+		return err
+	}
+	found, err := Listed(s, list)
+	if err == nil && peer != "" && found != peer {
+		err = fmt.Errorf("gateway %s was expected, and %s answered: check the addresses of both", peer, found)
+	}
+	return err
+}
+
+var errNoCertificate = errors.New("the other side showed no certificate: only gateways of the cluster may connect")
+
+// Listed returns the gateway at the other end of a connection that was made by [Identity.Server]
+// or [Identity.Client], if it still is on the list with the key that it shows.
+func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
+	if len(s.PeerCertificates) == 0 {
+		return "", errNoCertificate
+	}
+	gateway, ok := gatewayOf(list.Cluster, s.PeerCertificates[0])
+	if !ok {
+		return "", fmt.Errorf("the certificate of %q names no gateway of the cluster %s", s.PeerCertificates[0].Subject, list.Cluster)
+	}
+	m, ok := list.Find(gateway)
+	switch {
+	case !ok:
+		return "", fmt.Errorf("gateway %s is not on the list of the cluster %s, because it was removed or has not joined: "+
+			"let it join by 'adgateway cluster join'", gateway, list.Cluster)
+	case m.Key != Digest(s.PeerCertificates[0]):
+		return "", fmt.Errorf("gateway %s shows another key than the one that it joined with: "+
+			"it is a host that had the name before; let it join under another name", gateway)
+	}
+	return gateway, nil
+}
+
+// JoinProtocol is the protocol of the connections on which gateways join, which servers
+// tell from all others during the handshake (ALPN).
+const JoinProtocol = "adgateway-join/1"
+
+// AllowJoins makes a configuration of [Identity.Server] take connections of gateways that
+// join, too, and returns it. They show no certificate. [net/http.Server] passes them to
+// TLSNextProto, and closes them if that has nothing for [JoinProtocol].
+func (id *Identity) AllowJoins(c *tls.Config) *tls.Config {
+	joins := &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.shown}, SessionTicketsDisabled: true,
+		NextProtos: []string{JoinProtocol},
+	}
+	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		if slices.Equal(hello.SupportedProtos, joins.NextProtos) {
+			return joins, nil
+		}
+		return nil, nil
+	}
+	return c
+}

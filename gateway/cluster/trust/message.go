@@ -1,0 +1,148 @@
+package trust
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+)
+
+// mostMessage is the length in bytes of the longest message.
+const mostMessage = 64 << 10
+
+// request is what a gateway that joins sends. A proof of the secret precedes it.
+type request struct {
+	Cluster     string   `json:"cluster"`
+	Gateway     string   `json:"gateway"`
+	Request     []byte   `json:"request"` // PKCS #10 in DER, for its own key
+	Hosts       []string `json:"hosts"`
+	HopAddress  string   `json:"hopAddress"`
+	NodeAddress string   `json:"nodeAddress"`
+}
+
+// answer is what it gets.
+type answer struct {
+	Refused     Reason  `json:"refused,omitempty"`
+	Text        string  `json:"text,omitempty"` // what the reason means, and what to do
+	Certificate []byte  `json:"certificate,omitempty"`
+	Members     Members `json:"members"`
+	Secret      []byte  `json:"secret,omitempty"` // of the key file of the cluster
+}
+
+// Reason is why a gateway cannot join.
+type Reason string
+
+// The reasons.
+const (
+	AnotherCluster Reason = "another_cluster"
+	NotInvited     Reason = "not_invited"
+	WrongSecret    Reason = "wrong_secret"
+	TooManyTries   Reason = "too_many_tries"
+	Used           Reason = "used"
+	Expired        Reason = "expired"
+	Malformed      Reason = "malformed"
+	Unavailable    Reason = "unavailable" // later it may work
+)
+
+// Refusal is the error of a join that was refused.
+type Refusal struct {
+	Reason Reason
+	Text   string // a sentence that says what to do
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+func refuse(reason Reason, format string, values ...any) error {
+	return &Refusal{reason, fmt.Sprintf(format, values...)}
+}
+
+// proofKey returns the key that a secret makes.
+func proofKey(secret string) ([]byte, error) {
+	return hkdf.Key(sha256.New, []byte(secret), nil, "adgateway join", sha256.Size)
+}
+
+// proof returns what shows that who sends a request knows the secret. It is worth nothing on
+// another connection, nor with another request.
+func proof(key []byte, s *tls.ConnectionState, request []byte) ([]byte, error) {
+	channel, err := s.ExportKeyingMaterial("EXPORTER-adgateway-join", nil, sha256.Size)
+	if err != nil {
+		return nil, err
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write(channel)
+	mac.Write(request)
+	return mac.Sum(nil), nil
+}
+
+// parseRequest returns a request and the public key that it asks a certificate for.
+func parseRequest(text []byte) (q request, public *ecdsa.PublicKey, key string, err error) {
+	if err := json.Unmarshal(text, &q); err != nil {
+		return q, nil, "", err
+	}
+	if err := errors.Join(checkName("cluster", q.Cluster), checkName("gateway", q.Gateway)); err != nil {
+		return q, nil, "", err
+	}
+	for _, address := range []string{q.HopAddress, q.NodeAddress} {
+		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
+			return q, nil, "", err
+		}
+	}
+	csr, err := x509.ParseCertificateRequest(q.Request)
+	if err != nil {
+		return q, nil, "", err
+	}
+	public, ok := csr.PublicKey.(*ecdsa.PublicKey)
+	if !ok || public.Curve != elliptic.P256() {
+		return q, nil, "", errors.New("the key is not an ECDSA key on P-256")
+	}
+	sum := sha256.Sum256(csr.RawSubjectPublicKeyInfo)
+	return q, public, hex.EncodeToString(sum[:]), csr.CheckSignature()
+}
+
+// parseAnswer returns an answer, or the [Refusal] that it says.
+func parseAnswer(text []byte) (a answer, err error) {
+	if err := json.Unmarshal(text, &a); err != nil {
+		return a, fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	if a.Refused != "" {
+		return a, &Refusal{a.Refused, a.Text}
+	}
+	if err := a.Members.check(); err != nil {
+		return a, fmt.Errorf("the answer has no list of gateways: %w", err)
+	}
+	return a, nil
+}
+
+// writeMessage writes the length of a message and the message.
+func writeMessage(w io.Writer, message []byte) error {
+	if len(message) > mostMessage {
+		return fmt.Errorf("a message of %d bytes is too long", len(message))
+	}
+	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...))
+	return err
+}
+
+// readMessage reads what writeMessage has written. What follows is left unread.
+func readMessage(r io.Reader) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	length := binary.BigEndian.Uint32(head[:])
+	if length > mostMessage {
+		return nil, fmt.Errorf("a message of %d bytes is too long", length)
+	}
+	message := make([]byte, length)
+	_, err := io.ReadFull(r, message)
+	return message, err
+}

@@ -1,0 +1,247 @@
+package trust
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+// Where the register is in the store.
+const (
+	kind         = keep.Kind("trust")
+	authorityKey = "authority"
+	membersKey   = "members"
+	invitedKey   = "invited/" // and the name of the gateway
+)
+
+const (
+	invitationLasts = time.Hour // of log time
+	mostTries       = 10        // with a wrong secret
+	mostConflicts   = 10
+)
+
+// ErrNone means that a store has no cluster.
+var ErrNone = errors.New("the store has no cluster yet: run 'adgateway cluster init' on the first host")
+
+// Register is what the store of a cluster says about who belongs to it. The store is sealed
+// with the key of the cluster, and so is the key of the authority. A Register is safe for
+// concurrent use.
+type Register struct {
+	store *keep.Sealed
+	now   func() time.Time
+}
+
+// NewRegister returns the register in a store, by whose time, now, invitations expire.
+func NewRegister(store *keep.Sealed, now func() time.Time) *Register { return &Register{store, now} }
+
+// keptAuthority is an authority as it is in the store.
+type keptAuthority struct {
+	keep.Formatted
+	Certificate []byte `json:"certificate"` // DER
+	Key         []byte `json:"key"`         // PKCS #8
+}
+
+// invitation lets one gateway join.
+type invitation struct {
+	keep.Formatted
+	Key     []byte    `json:"key"` // that the secret makes
+	Expires time.Time `json:"expires"`
+	Tries   int       `json:"tries"` // with a wrong secret
+	Used    string    `json:"used"`  // digest of the key that joined by it; empty: none has
+	At      time.Time `json:"at"`    // when it was used
+}
+
+// read decodes a value of the register into a pointer, and returns its revision.
+func read[T any, P keep.Value[T]](ctx context.Context, r *Register, key string, into P) (keep.Revision, error) {
+	found, err := r.store.Get(ctx, kind, key)
+	if err != nil {
+		return 0, err
+	}
+	if err := keep.Decode(r.store, found.Value, into); err != nil {
+		return 0, fmt.Errorf("the cluster's %s: %w", key, err)
+	}
+	return found.Revision, nil
+}
+
+// set returns the change that sets a value which has a revision.
+func set[T any, P keep.Value[T]](r *Register, key string, revision keep.Revision, value T) (keep.Change, error) {
+	text, err := keep.Encode[T, P](r.store, value)
+	return keep.Change{Kind: kind, Key: key, Expect: revision, Value: text}, err
+}
+
+// Members returns the list of gateways. It fails with [ErrNone] if there is no cluster.
+func (r *Register) Members(ctx context.Context) (Members, error) {
+	m, _, err := r.members(ctx)
+	return m, err
+}
+
+func (r *Register) members(ctx context.Context) (m Members, revision keep.Revision, err error) {
+	revision, err = read(ctx, r, membersKey, &m)
+	if errors.Is(err, keep.ErrAbsent) {
+		err = ErrNone
+	}
+	return m, revision, err
+}
+
+func (r *Register) authority(ctx context.Context) (*Authority, error) {
+	var kept keptAuthority
+	_, err := read(ctx, r, authorityKey, &kept)
+	if errors.Is(err, keep.ErrAbsent) {
+		return nil, ErrNone
+	}
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(kept.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.ParsePKCS8PrivateKey(kept.Key)
+	if err != nil {
+		return nil, err
+	}
+	private, ok := key.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, errors.New("the key of the cluster's authority is of another kind")
+	}
+	return &Authority{cert.Subject.CommonName, cert, private}, nil
+}
+
+// begin puts a new cluster with its first gateway into the store, unless that was done with
+// the same key before.
+func (r *Register) begin(ctx context.Context, cluster string, first Member) (*Authority, Members, error) {
+	found, err := r.Members(ctx)
+	switch m, _ := found.Find(first.Name); {
+	case err == nil && found.Cluster == cluster && m.Key == first.Key:
+		a, err := r.authority(ctx)
+		return a, found, err
+	case err == nil:
+		return nil, Members{}, fmt.Errorf("the store has the cluster %s already, which this host did not make: "+
+			"run 'adgateway cluster invite' on one of its gateways, and here the command that it prints", found.Cluster)
+	case !errors.Is(err, ErrNone):
+		return nil, Members{}, err
+	}
+	a, err := New(cluster, r.now())
+	if err != nil {
+		return nil, Members{}, err
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		return nil, Members{}, err
+	}
+	first.Joined = r.now().UTC()
+	members := Members{Cluster: cluster, Gateways: []Member{first}}
+	authority, err := set(r, authorityKey, keep.Absent, keptAuthority{Certificate: a.cert.Raw, Key: key})
+	if err != nil {
+		return nil, Members{}, err
+	}
+	list, err := set(r, membersKey, keep.Absent, members)
+	if err == nil {
+		_, err = r.store.Apply(ctx, authority, list)
+	}
+	return a, members, err
+}
+
+// Invite lets a gateway join within an hour of log time. An earlier invitation of it ends.
+func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, error) {
+	if err := checkName("gateway", gateway); err != nil {
+		return Invitation{}, err
+	}
+	a, err := r.authority(ctx)
+	if err != nil {
+		return Invitation{}, err
+	}
+	secret := strings.ToLower(rand.Text())
+	key, err := proofKey(secret)
+	if err != nil {
+		return Invitation{}, err
+	}
+	err = r.again(func() error {
+		list, err := r.Members(ctx)
+		if err != nil {
+			return err
+		}
+		if _, there := list.Find(gateway); there {
+			return fmt.Errorf("gateway %s is in the cluster %s already: if its host was set up anew, run 'adgateway cluster leave --gateway %s' first", gateway, list.Cluster, gateway)
+		}
+		if len(list.Gateways) >= mostGateways {
+			return fmt.Errorf("the cluster %s has %d gateways, and cannot have more", list.Cluster, mostGateways)
+		}
+		var before invitation
+		revision, err := read(ctx, r, invitedKey+gateway, &before)
+		if err != nil && !errors.Is(err, keep.ErrAbsent) {
+			return err
+		}
+		change, err := set(r, invitedKey+gateway, revision, invitation{Key: key, Expires: r.now().Add(invitationLasts).UTC()})
+		if err == nil {
+			_, err = r.store.Apply(ctx, change)
+		}
+		return err
+	})
+	return Invitation{Cluster: a.cluster, Gateway: gateway, Authority: Digest(a.cert), Secret: secret}, err
+}
+
+// Remove takes a gateway off the list, and its invitation with it. It reports nothing if it
+// is not there. The last gateway stays.
+func (r *Register) Remove(ctx context.Context, gateway string) error {
+	return r.again(func() error {
+		list, revision, err := r.members(ctx)
+		if err != nil {
+			return err
+		}
+		var changes []keep.Change
+		if _, there := list.Find(gateway); there {
+			if len(list.Gateways) == 1 {
+				return fmt.Errorf("gateway %s is the last of the cluster %s, and cannot leave it", gateway, list.Cluster)
+			}
+			change, err := set(r, membersKey, revision, list.without(gateway))
+			if err != nil {
+				return err
+			}
+			changes = append(changes, change)
+		}
+		var invited invitation
+		switch revision, err := read(ctx, r, invitedKey+gateway, &invited); {
+		case err == nil:
+			changes = append(changes, keep.Change{Kind: kind, Key: invitedKey + gateway, Expect: revision})
+		case !errors.Is(err, keep.ErrAbsent):
+			return err
+		}
+		if len(changes) == 0 {
+			return nil
+		}
+		_, err = r.store.Apply(ctx, changes...)
+		return err
+	})
+}
+
+// again decides anew when what a decision rests on has changed meanwhile.
+func (r *Register) again(decide func() error) (err error) {
+	for range mostConflicts {
+		if err = decide(); !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+	}
+	return err
+}
+
+// Invitation is what a gateway needs to join.
+type Invitation struct {
+	Cluster   string
+	Gateway   string
+	Address   string // host:port of a gateway of the cluster
+	Authority string // digest of the cluster's authority
+	Secret    string
+}
+
+// JoinCommand returns the command that the host of the gateway runs.
+func JoinCommand(i Invitation) string {
+	return fmt.Sprintf("adgateway cluster join --cluster %s --gateway %s --address %s --authority %s --secret %s", i.Cluster, i.Gateway, i.Address, i.Authority, i.Secret)
+}
