@@ -1,0 +1,5 @@
+package supervisor_test
+
+const asMeasured = "measured"
+
+func runMeasured([]string) int { return 0 }
