@@ -43,8 +43,8 @@ var (
 	CannotStart = Event{102, Error, "cannot_start", "the service cannot start"}
 	Ended       = Event{103, Error, "ended", "the service ends because of an error"}
 
-	ProcessEnded   = Event{105, Error, "process_ended", "the gateway or the node, which are processes of one service, has ended by itself and starts again"}
-	ProcessStarted = Event{106, Info, "process_started", "it has started again"}
+	ProcessEnded   = Event{105, Error, "process_ended", "the process of the gateway or of the node has ended by itself, and starts again"}
+	ProcessStarted = Event{106, Info, "process_started", "the process of the gateway or of the node has started again"}
 )
 
 // The events of settings, certificate, sessions, servers and files.

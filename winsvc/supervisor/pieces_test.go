@@ -3,6 +3,7 @@ package supervisor
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,4 +47,11 @@ func TestMessagesAreToldFromOutput(t *testing.T) {
 		_, ok := parse([]byte(line))
 		assert.Equal(t, want, ok, line)
 	}
+}
+
+func TestEndsCountUntilAProcessRunsSteadily(t *testing.T) {
+	begun := time.Now()
+	assert.Equal(t, 4, endsInARow(3, time.Time{}, begun), "it never started")
+	assert.Equal(t, 4, endsInARow(3, begun, begun.Add(steady-1)))
+	assert.Equal(t, 1, endsInARow(3, begun, begun.Add(steady)))
 }

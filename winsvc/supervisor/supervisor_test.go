@@ -19,9 +19,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/cmd/adgateway/internal/supervisor"
 	"adgateway/test/freeport"
 	"adgateway/winsvc/events"
+	"adgateway/winsvc/supervisor"
 )
 
 // hang is when a test gives up.
@@ -42,7 +42,8 @@ type service struct {
 
 func prepared(t *testing.T) *service {
 	addresses := freeport.Addresses(t, 2)
-	s := &service{t: t, gateway: addresses[0], node: addresses[1], folder: t.TempDir(), output: newFeed(), log: newFeed(), events: newFeed()}
+	s := &service{t: t, gateway: addresses[0], node: addresses[1], folder: t.TempDir()}
+	s.output, s.log, s.events = newFeed(), newFeed(), newFeed()
 	s.options = children(s.gateway, s.node, s.folder)
 	s.options.Output = s.output
 	log := logrus.New()
@@ -147,7 +148,8 @@ func TestAChildThatEndsStartsAgainAndTheOtherRunsOn(t *testing.T) {
 			first, spared := pidOf(t, s.address(name)), pidOf(t, s.address(other))
 			kill(t, first)
 			s.events.await(t, "process_started: The process of the "+name+" has started again: "+name+" listens\n", 1)
-			assert.Contains(t, s.events.String(), "process_ended: A process has ended by itself, and starts again in 1ms: "+name+": ")
+			ended := "process_ended: A process has ended by itself, and starts again in 1ms: " + name + ": "
+			assert.Contains(t, s.events.String(), ended)
 			second := dial(t, s.address(name))
 			assert.NotEqual(t, first, second.pid)
 
@@ -192,7 +194,12 @@ func TestAGatewayThatCannotStartEndsTheStart(t *testing.T) {
 
 	s = prepared(t)
 	s.options.Gateway.Command = []string{filepath.Join(s.folder, "no program")}
-	assert.ErrorIs(t, s.start(), os.ErrNotExist)
+	assert.ErrorContains(t, s.start(), "no program")
+	s.assertFree()
+
+	s = prepared(t)
+	s.options.Gateway.Command = []string{os.Args[0], "-test.run=^$"}
+	assert.EqualError(t, s.start(), "gateway: it has ended with exit code 0, although nobody stopped it")
 	s.assertFree()
 }
 
@@ -237,7 +244,8 @@ func TestTheGatewayStopsBeforeTheNode(t *testing.T) {
 	assert.NotZero(t, pidOf(t, s.node), "a gateway that finishes its requests has its node")
 	require.NoError(t, busy.Close())
 	assert.NoError(t, <-stopped)
-	assert.Equal(t, "gateway: stopping\ngateway: stopped\nnode: stopping\nnode: stopped\n", strings.ReplaceAll(s.output.String(), "no message\n", ""))
+	output := strings.ReplaceAll(s.output.String(), "no message\n", "")
+	assert.Equal(t, "gateway: stopping\ngateway: stopped\nnode: stopping\nnode: stopped\n", output)
 	assert.Equal(t, "audit_end: It has 42 lines.\n", s.events.String())
 	s.assertFree()
 	assert.Error(t, s.supervisor.RestartGateway(t.Context()), "there is none any more")
@@ -250,7 +258,8 @@ func TestWhatAStopWasLike(t *testing.T) {
 	require.NoError(t, s.start())
 	s.log.await(t, "node listens", 1)
 	held := dial(t, s.node)
-	assert.EqualError(t, s.stop(), "gateway: 2 requests were cut off\nnode: it had not stopped after 1ms, and was killed")
+	assert.EqualError(t, s.stop(),
+		"gateway: 2 requests were cut off\nnode: it had not stopped after 1ms, and was killed")
 	held.awaitEnd(t)
 	s.awaitFree()
 }

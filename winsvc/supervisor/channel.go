@@ -58,7 +58,9 @@ func (p *parent) tell(kind, text string) {
 //
 // Neither ctx nor signals stop the child: a service manager and a terminal send signals to
 // all processes at the same time, and the parent stops them one after the other.
-func RunChild(ctx context.Context, in io.Reader, out io.Writer, prepare winsvc.Prepare, exit func(code int)) int {
+func RunChild(
+	ctx context.Context, in io.Reader, out io.Writer, prepare winsvc.Prepare, exit func(code int),
+) int {
 	dropped := make(chan os.Signal, 1)
 	signal.Notify(dropped, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(dropped)

@@ -54,6 +54,8 @@ func (c *child) keep(ctx context.Context) {
 		p, err := launch(c.Command, c.options)
 		if err == nil {
 			err = c.watch(ctx, p)
+		} else {
+			c.failures++
 		}
 		if err == nil {
 			continue // it was stopped: for good, or to start again
@@ -67,7 +69,6 @@ func (c *child) keep(ctx context.Context) {
 			c.err = err
 			return
 		}
-		c.failures++
 		c.pause(ctx, err)
 	}
 }
@@ -88,9 +89,7 @@ func (c *child) watch(ctx context.Context, p *process) error {
 		case s := <-hangup:
 			_ = p.command.Process.Signal(s) // it may have ended
 		case <-p.ended:
-			if !begun.IsZero() && time.Since(begun) >= steady {
-				c.failures = 0
-			}
+			c.failures = endsInARow(c.failures, begun, time.Now())
 			return cmp.Or(p.err, errUnasked)
 		case c.asked = <-restarts:
 			c.log.Info("stopping the process, to start it again")
@@ -108,6 +107,15 @@ func (c *child) watch(ctx context.Context, p *process) error {
 	}
 }
 
+// endsInARow returns how many ends in a row nobody asked for, with one more now of a process
+// that has run since begun; zero: it never started.
+func endsInARow(before int, begun, now time.Time) int {
+	if !begun.IsZero() && now.Sub(begun) >= steady {
+		before = 0
+	}
+	return before + 1
+}
+
 // started tells that the process has started.
 func (c *child) started(p *process, text string) {
 	c.required = false
@@ -121,8 +129,9 @@ func (c *child) started(p *process, text string) {
 // pause tells why the process has ended, and waits until it is to start again.
 func (c *child) pause(ctx context.Context, err error) {
 	delay := c.options.Delays[min(c.failures, len(c.options.Delays))-1]
-	c.log.WithError(err).WithField("delay", delay.String()).Error("the process has ended by itself; it starts again after the delay")
-	c.event(events.ProcessEnded, fmt.Sprintf("A process has ended by itself, and starts again in %s: %v", delay, err))
+	text := fmt.Sprintf("A process has ended by itself, and starts again in %s: %v", delay, err)
+	c.log.Error(text)
+	c.event(events.ProcessEnded, text)
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {

@@ -18,8 +18,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"adgateway/cmd/adgateway/internal/supervisor"
 	"adgateway/winsvc/events"
+	"adgateway/winsvc/supervisor"
 )
 
 // The test program is also the programs that the tests start: its first argument says
@@ -47,7 +47,8 @@ func TestMain(m *testing.M) {
 		_, _ = listen("deaf", os.Args[3])
 		select {}
 	case asMeasured:
-		os.Exit(runMeasured(os.Args[2:]))
+		fmt.Fprintln(os.Stderr, runMeasured(os.Args[2], os.Args[3], os.Args[4]))
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }

@@ -24,7 +24,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/winsvc/events"
-	"adgateway/winsvc/host"
 )
 
 // Options describe the children.
@@ -72,7 +71,7 @@ type Supervisor struct {
 // [Supervisor.Serve] must be called after a start that succeeded. If ctx ends before,
 // Start stops the children.
 func Start(ctx context.Context, o Options) (s *Supervisor, started string, err error) {
-	if err := host.TieChildren(); err != nil {
+	if err := tieChildren(); err != nil {
 		o.Log.WithError(err).Warn("processes that hang may outlive the service if it is killed")
 	}
 	if o.Delays == nil {

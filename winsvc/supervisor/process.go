@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"adgateway/winsvc/events"
-	"adgateway/winsvc/host"
 )
 
 // process is a running child.
@@ -34,8 +33,9 @@ var errUnasked = errors.New("it has ended with exit code 0, although nobody stop
 
 // launch starts a process.
 func launch(line []string, o Options) (*process, error) {
-	p := &process{command: exec.Command(line[0], line[1:]...), started: make(chan string, 1), ended: make(chan struct{})}
-	host.Background(p.command)
+	p := &process{started: make(chan string, 1), ended: make(chan struct{})}
+	p.command = exec.Command(line[0], line[1:]...)
+	background(p.command)
 	p.command.WaitDelay = outputWait
 	output := func(line []byte) { _, _ = o.Output.Write(line) } // there is no place to tell of it
 	stdout := &lines{each: func(line []byte) {

@@ -1,5 +1,0 @@
-package supervisor_test
-
-const asMeasured = "measured"
-
-func runMeasured([]string) int { return 0 }
