@@ -118,6 +118,7 @@ var mayImport = map[string][]string{
 	"winsvc":                              {"winsvc/events", "winsvc/host"},
 	"winsvc/events":                       {},
 	"winsvc/host":                         {},
+	"winsvc/supervisor":                   {"winsvc", "winsvc/events"},
 }
 
 // never lists imports that no entry of mayImport may allow: packages matching

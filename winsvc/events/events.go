@@ -42,6 +42,9 @@ var (
 	StoppedLate = Event{104, Warning, "stopped_late", "the service has stopped, and something did not end in time"}
 	CannotStart = Event{102, Error, "cannot_start", "the service cannot start"}
 	Ended       = Event{103, Error, "ended", "the service ends because of an error"}
+
+	ProcessEnded   = Event{105, Error, "process_ended", "the process of the gateway or of the node has ended by itself, and starts again"}
+	ProcessStarted = Event{106, Info, "process_started", "the process of the gateway or of the node has started again"}
 )
 
 // The events of settings, certificate, sessions, servers and files.
@@ -91,7 +94,7 @@ func (e Event) AsFailed() Event {
 // List returns all events, ordered by id.
 func List() []Event {
 	all := []Event{
-		Started, Stopped, StoppedLate, CannotStart, Ended,
+		Started, Stopped, StoppedLate, CannotStart, Ended, ProcessEnded, ProcessStarted,
 		SettingsTaken, SettingsRefused, CertificateTaken, CertificateRefused, CertificateEnds, SessionTrouble, Failover,
 		AuditTrouble, AuditEnd, NotWritten, NodeTrouble, NodeHealthy, CredentialsMade, CredentialsRevoked, CredentialsUnusable,
 		Incomplete, SignInRefused, Locked, OutOfLimits,

@@ -1,0 +1,96 @@
+package supervisor
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"adgateway/winsvc"
+	"adgateway/winsvc/events"
+)
+
+// stopLine is what the parent writes to a child that is to stop.
+const stopLine = "stop\n"
+
+// message is a line that a child writes to its parent. Kind is one of those below or the
+// name of an event for the system's event log.
+type message struct {
+	Kind string `json:"adgateway"`
+	Text string `json:"text"`
+}
+
+// The kinds of messages that are no events.
+const (
+	hasStarted = "process started"
+	hasFailed  = "process failed"
+)
+
+// parse returns the message that a line is, if it is one.
+func parse(line []byte) (m message, ok bool) {
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	return m, decoder.Decode(&m) == nil && m.Kind != ""
+}
+
+// parent is the other end of a child's standard output.
+type parent struct {
+	mu  sync.Mutex
+	out *json.Encoder
+}
+
+func (p *parent) tell(kind, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.out.Encode(message{kind, text}) // without a parent the process is about to end
+}
+
+// RunChild runs what prepare prepares, as a child of [Start], until the parent says that
+// it is to stop, and returns the exit code. in and out are the standard input and output of
+// the process; what else it has to say goes to standard error. If in ends, the parent
+// has ended, and RunChild calls exit at once.
+//
+// Neither ctx nor signals stop the child: a service manager and a terminal send signals to
+// all processes at the same time, and the parent stops them one after the other.
+func RunChild(
+	ctx context.Context, in io.Reader, out io.Writer, prepare winsvc.Prepare, exit func(code int),
+) int {
+	dropped := make(chan os.Signal, 1)
+	signal.Notify(dropped, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(dropped)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go obey(in, cancel, exit) // until the process ends: a read cannot be given up
+
+	up := &parent{out: json.NewEncoder(out)}
+	serve, started, err := prepare(ctx, func(e events.Event, text string) { up.tell(e.Name, text) })
+	if err == nil {
+		up.tell(hasStarted, started)
+		err = serve(ctx)
+	}
+	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return 0
+	}
+	up.tell(hasFailed, err.Error())
+	return 1
+}
+
+// obey calls stop when the parent says so, and exit when there is no parent any more.
+func obey(in io.Reader, stop func(), exit func(int)) {
+	for lines := bufio.NewReader(in); ; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			exit(1)
+			return
+		}
+		if line == stopLine {
+			stop()
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package supervisor
+
+import (
+	"fmt"
+	"os/exec"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// background makes a command independent of the terminal of this process: it gets no
+// signals of the keyboard, and no window.
+func background(command *exec.Cmd) {
+	command.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NO_WINDOW}
+}
+
+// tieChildren makes Windows end every process that this one starts from now on, and those
+// that they start, when this process ends in whatever way. It puts this process into a job
+// object, which children join by themselves, so that none starts outside of it. The job
+// ends with its last handle, which this process never closes (facts A51).
+func tieChildren() error {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return fmt.Errorf("job object: %w", err)
+	}
+	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err == nil {
+		err = windows.AssignProcessToJobObject(job, windows.CurrentProcess())
+	}
+	if err != nil {
+		_ = windows.CloseHandle(job)
+		return fmt.Errorf("job object: %w", err)
+	}
+	return nil
+}
