@@ -22,6 +22,11 @@ func (s *Server) audited(op *ops.Operation) bool {
 // recordable returns the failure of a request that could not be recorded, so that it
 // is not run. It is nil if the operation is not audited.
 func (s *Server) recordable(r *request) *failure {
+	if err := s.Kept.Writable(); err != nil && r.op != nil && r.op.Effect.Writes() && !r.dryRun() {
+		failed := fail(schema.Unavailable, "The key of the store is another one, and nothing is changed without the store. An administrator must restore the key file; GET /readyz tells which one.")
+		failed.retryAfter, failed.cause = auditRetry, err
+		return failed
+	}
 	if !s.audited(r.op) {
 		return nil
 	}

@@ -112,6 +112,10 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	}
 	for _, job := range slices.Backward(open) { // the oldest first
 		r, err := m.load(ctx, job)
+		if errors.Is(err, keep.ErrUnreadable) {
+			m.Log.WithError(err).WithField("job", job.ID).Error("a job cannot go on, as something of it cannot be read any more")
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", job.ID, err)
 		}

@@ -78,6 +78,9 @@ func TestSealedValuesAreBoundToTheirPlace(t *testing.T) {
 	_, err = s.Get(t.Context(), "other", "one")
 	require.ErrorIs(t, err, ErrUnreadable, "another kind")
 	require.ErrorIs(t, s.Range(t.Context(), "k", "t", func(Entry) bool { return true }), ErrUnreadable)
+	var listed []string
+	require.NoError(t, s.RangeBack(t.Context(), "k", "", func(e Entry) bool { listed = append(listed, e.Key); return true }))
+	require.Equal(t, []string{"one"}, listed)
 	stored.Value[len(stored.Value)-1] ^= 1
 	_, err = plain.Apply(t.Context(), Change{Kind: "k", Key: "one", Expect: revision, Value: stored.Value})
 	require.NoError(t, err)

@@ -45,5 +45,12 @@ func TestSealedEntriesAreBoundToTheirLog(t *testing.T) {
 	assert.NotContains(t, string(stored), "Anna")
 	_, err = plain.Apply(t.Context(), Change{Log: "other", Value: stored})
 	require.NoError(t, err)
-	require.ErrorIs(t, s.Log(t.Context(), "other", Position{}, noLine), ErrUnreadable)
+	_, err = s.Apply(t.Context(), Change{Log: "other", Value: []byte("its own")})
+	require.NoError(t, err)
+	var read []string
+	require.NoError(t, s.Log(t.Context(), "other", Position{}, func(a Appended) bool { read = append(read, string(a.Value)); return true }))
+	assert.Equal(t, []string{"its own"}, read)
+	n, kinds := s.Unreadable()
+	assert.Equal(t, 1, n)
+	assert.Equal(t, []string{"log other"}, kinds)
 }

@@ -107,6 +107,7 @@ type Sealed struct {
 	aead    cipher.AEAD
 	keys    versions
 	formats formats
+	faults  faults
 }
 
 // Now returns the time by which the values of the store expire, which may differ from the
@@ -134,6 +135,7 @@ func boundTo(log Log) []byte { return bound("\x00log", string(log)) }
 func (s *Sealed) open(kind Kind, e Entry) (Entry, error) {
 	value, err := s.unseal(e.Value, bound(kind, e.Key))
 	if err != nil {
+		s.faults.note(string(kind), e.Key)
 		return Entry{}, fmt.Errorf("%w: %s", ErrUnreadable, kind)
 	}
 	e.Value = value
@@ -150,35 +152,34 @@ func (s *Sealed) Get(ctx context.Context, kind Kind, key string) (Entry, error) 
 }
 
 // Range is that of [Store]. It ends with [ErrUnreadable] at a value that cannot be
-// decrypted.
+// decrypted: who reads the values that belong together must have all of them.
 func (s *Sealed) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
 	var unreadable error
-	err := s.Store.Range(ctx, kind, prefix, s.opening(kind, visit, &unreadable))
-	return errors.Join(err, unreadable)
-}
-
-// RangeBack is that of [Store]. It ends with [ErrUnreadable] at a value that cannot be
-// decrypted.
-func (s *Sealed) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
-	var unreadable error
-	err := s.Store.RangeBack(ctx, kind, before, s.opening(kind, visit, &unreadable))
-	return errors.Join(err, unreadable)
-}
-
-// opening returns a visitor that decrypts values for another, and ends at the first that
-// cannot be decrypted.
-func (s *Sealed) opening(kind Kind, visit func(Entry) bool, unreadable *error) func(Entry) bool {
-	return func(e Entry) bool {
-		if e, *unreadable = s.open(kind, e); *unreadable != nil {
+	err := s.Store.Range(ctx, kind, prefix, func(e Entry) bool {
+		if e, unreadable = s.open(kind, e); unreadable != nil {
 			return false
 		}
 		return visit(e)
-	}
+	})
+	return errors.Join(err, unreadable)
+}
+
+// RangeBack is that of [Store]. It leaves out the values that cannot be decrypted: who lists
+// what is independent of each other gets the rest. [Sealed.Unreadable] counts them.
+func (s *Sealed) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
+	return s.Store.RangeBack(ctx, kind, before, func(e Entry) bool {
+		e, err := s.open(kind, e)
+		return err != nil || visit(e)
+	})
 }
 
 // Apply is that of [Store]. If the answer of the store is lost, it finds out what became
-// of the changes, or tries again, for a moment.
+// of the changes, or tries again, for a moment. It fails with [ErrOtherKey] if
+// [Sealed.CheckKey] has found that.
 func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error) {
+	if err := s.Writable(); err != nil {
+		return 0, err
+	}
 	sealed := make([]Change, len(changes))
 	for i, c := range changes {
 		switch {
@@ -193,18 +194,16 @@ func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error)
 	return s.certainly(ctx, sealed)
 }
 
-// Log is that of [Store]. It ends with [ErrUnreadable] at an entry that cannot be
-// decrypted.
+// Log is that of [Store]. It leaves out the entries that cannot be decrypted, at which a
+// reader would wait for ever. [Sealed.Unreadable] counts them.
 func (s *Sealed) Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error {
-	var unreadable error
-	err := s.Store.Log(ctx, log, after, func(a Appended) bool {
+	return s.Store.Log(ctx, log, after, func(a Appended) bool {
 		value, err := s.unseal(a.Value, boundTo(log))
 		if err != nil {
-			unreadable = fmt.Errorf("%w: log %s", ErrUnreadable, log)
-			return false
+			s.faults.note("log "+string(log), a.Position.String())
+			return true
 		}
 		a.Value = value
 		return visit(a)
 	})
-	return errors.Join(err, unreadable)
 }

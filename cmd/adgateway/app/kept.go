@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +27,8 @@ type kept struct {
 	past  *changes.History
 	aside string // new name of a damaged file; empty: there was none
 	lasts bool   // beyond the process
+
+	otherKey bool // its key opens nothing of what it has
 
 	shared  bool             // with other gateways
 	engine  *natsstore.Store // which they share
@@ -63,6 +67,9 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 	default:
 		s.lasts = true
 		s.store, s.aside, err = sealedFile(path, o.Settings.Store.KeyFile())
+		if err == nil {
+			err = s.checkKey(ctx, o)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -85,6 +92,20 @@ func (s *kept) inMemory() error {
 		s.store, err = keep.Seal(keep.NewMemory(nil), key)
 	}
 	return err
+}
+
+// checkKey finds out whether the key of the store is that of its file. With another one reads
+// go on, and changes are refused, until the gateway starts with the right one.
+func (s *kept) checkKey(ctx context.Context, o Options) error {
+	err := s.store.CheckKey(ctx, lastingKinds...)
+	switch {
+	case errors.Is(err, keep.ErrOtherKey):
+		s.otherKey = true
+		o.Log.WithError(err).WithField("file", o.Settings.Store.KeyFile()).Error("changes are refused, as the key of the store is another one")
+	case err != nil:
+		o.Log.WithError(err).Warn("the key of the store could not be checked")
+	}
+	return nil
 }
 
 // sealedFile opens the store in a file. A damaged one is renamed to aside.
@@ -190,7 +211,10 @@ func (s *kept) checks() []gateway.Check {
 		return nil
 	}
 	check := gateway.Check{Name: "store", OK: true}
+	unreadable, kinds := s.store.Unreadable()
 	switch failed := s.store.State().Failed; {
+	case s.otherKey:
+		check.Degraded, check.NoChanges, check.Reason = true, true, "Changes are refused, and the history is empty: "+keep.ErrOtherKey.Error()+". Stop the gateway, restore the key file (store.file with .key) from the backup, and start it again."
 	case failed != nil && s.shared && s.alone():
 		check.Degraded, check.Reason = true, "The store that the gateways share cannot be reached, so that this gateway makes only changes of single accounts and memberships, under its own locks (cluster.loss): "+failed.Error()
 	case failed != nil && s.shared:
@@ -201,6 +225,8 @@ func (s *kept) checks() []gateway.Check {
 		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
 	case s.store.State().Rewound != nil:
 		check.Degraded, check.NoChanges, check.Reason = true, s.shared, s.store.State().Rewound.Error()+". "+s.afterRewind()
+	case unreadable > 0:
+		check.Degraded, check.Reason = true, fmt.Sprintf("The file of the store is damaged: values that cannot be read are left out of lists (%d of %s). Restore the file from a backup, or wait until they expire.", unreadable, strings.Join(kinds, ", "))
 	}
 	return []gateway.Check{check}
 }
