@@ -78,13 +78,39 @@ var (
 	// ErrBehind means that the stream does not reach back to what was applied: the file of
 	// another gateway is needed.
 	ErrBehind = errors.New("the log does not reach back to what was applied")
+
+	// ErrNewer means that an entry has a format that this version cannot read.
+	ErrNewer = errors.New("the log was written by a newer version, which this gateway must have, too")
+
+	// ErrKeyUnknown is returned by a [Cipher] for what names a key that it does not have.
+	ErrKeyUnknown = errors.New("the log is sealed with a key that this gateway does not have")
+
+	// ErrUndecided means that an entry was sent, and that it is not known yet whether it is
+	// or will be stored. [Log.Resolve] goes on with it.
+	ErrUndecided = errors.New("it is not known yet whether the entry is stored")
+
+	// ErrNotSent means that an entry was not sent, and will not be, because it is not known
+	// yet whether the one before is stored.
+	ErrNotSent = errors.New("the entry before is not decided yet")
 )
+
+// Cipher seals messages with the key of the cluster. It is safe for concurrent use.
+type Cipher interface {
+	// Seal returns plain encrypted, and bound to what bound says.
+	Seal(plain, bound []byte) []byte
+
+	// Open returns what was sealed. It fails if sealed was altered, was bound to something
+	// else, or has another key: with [ErrKeyUnknown] if it names one that is not known.
+	Open(sealed, bound []byte) ([]byte, error)
+}
 
 // Applier keeps what the entries of a journal say: a store in a file.
 type Applier interface {
 	// Point returns the place that was applied last.
 	Point() (keep.Point, error)
 
-	// Apply applies an entry, and keeps its place in the same transaction.
+	// Apply applies an entry, and keeps its place in the same transaction. It is called once
+	// for each entry that verifies, in their order, and again for one that it failed for. An
+	// entry without a batch changes nothing: its place may be kept later.
 	Apply(ctx context.Context, e *Entry, at keep.Point) error
 }

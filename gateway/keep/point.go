@@ -14,8 +14,9 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // Point is a place in the journal: after an entry. The zero point is before the first.
 //
 // The hash of an entry covers the hash of the one before, so that two stores at the same
-// point have applied the same entries.
+// hash have applied the same entries.
 type Point struct {
-	Sequence uint64
+	Journal  string // identity of the stream that has the entry; empty: it is in this file only
+	Sequence uint64 // in the journal
 	Hash     Hash
 }

@@ -59,6 +59,7 @@ var mayImport = map[string][]string{
 	"gateway/keep/natsstore":              {"gateway/keep"},
 	"gateway/journal":                     {"gateway/keep"},
 	"gateway/journal/jetstream":           {"gateway/journal"},
+	"gateway/journal/journaltest":         {"gateway/journal", "gateway/keep"},
 	"gateway/cluster":                     {"gateway/journal", "gateway/keep"},
 	"gateway/cluster/hop":                 {"gateway/cluster"},
 	"gateway/cluster/trust":               {"gateway/atomicfile", "gateway/keep"},

@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	clocksAgree = 10 * time.Second // the most that two wall clocks may differ
+	oneClock    = time.Hour        // the most that log time is raised by one wall clock alone
+
+	formatsOf = 7 * 24 * time.Hour // how long a gateway counts that is not seen
+	seenEvery = time.Hour          // how often it is kept that one is seen
+)
+
+// Agree reports whether the wall clocks of most gateways of the cluster, this one's
+// included, are close to this one's.
+func (m *Member) Agree() bool {
+	now := m.o.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return 2*m.agreeing(now) > len(m.names)
+}
+
+// agreeing returns how many wall clocks are close to this one's, itself included. The mutex
+// is held.
+func (m *Member) agreeing(now time.Time) int {
+	n := 1
+	for _, g := range m.gateways {
+		if g.alive(now) && g.ahead.Abs() <= clocksAgree {
+			n++
+		}
+	}
+	return n
+}
+
+// setClock raises log time to the wall clock after all gateways were down: no monotonic clock
+// tells how long that was. If it seems to be more than an hour, two wall clocks must agree.
+func (m *Member) setClock() {
+	m.mu.Lock()
+	set := m.clockSet
+	m.mu.Unlock()
+	if set {
+		return
+	}
+	now, wall := m.o.Now(), m.o.Wall().Round(0)
+	gap := wall.Sub(m.o.Clock.Now())
+	m.mu.Lock()
+	m.clockSet = gap <= oneClock || len(m.names) == 1 || m.agreeing(now) > 1
+	set = m.clockSet
+	m.notify()
+	m.mu.Unlock()
+	if set {
+		m.o.Clock.Raise(wall)
+	}
+}
+
+// Formats is kept in the store: which formats the gateways read. It is safe for concurrent
+// use.
+type Formats interface {
+	// Seen returns what is kept, by the names of the gateways. It returns at once.
+	Seen() map[string]Seen
+
+	// See keeps what was seen of a gateway.
+	See(ctx context.Context, gateway string, s Seen) error
+}
+
+// Seen is what was last seen of a gateway.
+type Seen struct {
+	Reads int       `json:"reads"` // the newest format that it reads
+	Time  time.Time `json:"time"`  // log time
+}
+
+// Format returns the newest format that all gateways read: those that were seen in the last
+// seven days of log time. A leader writes no newer one.
+func (m *Member) Format() int {
+	seen, at, now := m.o.Formats.Seen(), m.o.Clock.Now(), m.o.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	format := m.o.Reads
+	for _, name := range m.names {
+		if g := m.gateways[name]; g != nil && g.alive(now) {
+			format = min(format, g.beat.Reads)
+		} else if s, ok := seen[name]; ok && name != m.o.Self.Gateway && at.Sub(s.Time) <= formatsOf {
+			format = min(format, s.Reads)
+		}
+	}
+	return format
+}
+
+// keepFormats keeps which formats the live gateways read.
+func (m *Member) keepFormats(ctx context.Context) {
+	seen, at, now := m.o.Formats.Seen(), m.o.Clock.Now(), m.o.Now()
+	reads := map[string]int{m.o.Self.Gateway: m.o.Reads}
+	m.mu.Lock()
+	for name, g := range m.gateways {
+		if g.alive(now) {
+			reads[name] = g.beat.Reads
+		}
+	}
+	m.mu.Unlock()
+	for name, r := range reads {
+		if s := seen[name]; s.Reads == r && at.Sub(s.Time) < seenEvery {
+			continue
+		}
+		if err := m.o.Formats.See(ctx, name, Seen{Reads: r, Time: at}); err != nil && ctx.Err() == nil {
+			m.o.Note("it cannot be kept which formats a gateway reads", err)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"adgateway/gateway/journal"
+)
+
+// wait follows the log until this gateway should try to lead.
+func (m *Member) wait(ctx context.Context) {
+	ctx, cancel := m.enter(ctx, following)
+	defer cancel()
+	m.follow(ctx, m.o.Repair)
+}
+
+// mayClaim reports whether this gateway should try to lead. The mutex is held.
+func (m *Member) mayClaim(now time.Time) bool {
+	switch {
+	case m.runHangs(now), m.writes > m.o.Reads:
+		return false
+	case m.successor != 0 && m.successor == m.term:
+		return true
+	case now.Before(m.notBefore):
+		return false
+	}
+	return now.Sub(m.heard) >= silence+time.Duration(m.rank(now))*silenceRank
+}
+
+// claim begins a term unless another process turns out to lead, and reports whether it did.
+// Nothing else reads the log meanwhile: all that is found comes after the silence.
+func (m *Member) claim(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	ctx, cancel := m.enter(ctx, claiming)
+	defer cancel()
+	now := m.o.Now()
+	m.mu.Lock()
+	may, before, named := m.mayClaim(now), m.heard, m.successor
+	if may {
+		m.notBefore = now.Add(retries)
+	}
+	m.mu.Unlock()
+	if !may {
+		return false
+	}
+	log := m.journal()
+	err := log.CatchUp(ctx)
+	m.mu.Lock()
+	m.successor = 0
+	leads := m.heard != before && (named == 0 || m.term != named)
+	m.mu.Unlock()
+	if err == nil && leads {
+		return false // an entry was found
+	}
+	var term uint64
+	if err == nil {
+		term, err = log.Claim(ctx, m.o.Self, m.o.Clock.Now())
+	}
+	if err != nil {
+		if ctx.Err() == nil && !errors.Is(err, journal.ErrDeposed) {
+			m.failed("this gateway could not become the leader", err)
+		}
+		return false
+	}
+	now = m.o.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if term < m.term {
+		return false
+	}
+	m.term, m.own, m.leader, m.acked = term, term, m.o.Self, now
+	m.sent, m.touched, m.beaten, m.quiet = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	if named == 0 || term != named+1 { // the former leader may still believe that it leads
+		m.quiet = m.heard.Add(proofLasts)
+	}
+	m.resigned, m.next, m.fault, m.accepts, m.draining = 0, "", nil, false, false
+	m.cases = map[string]*openCase{}
+	return true
+}
+
+// see learns that a term has begun. A lower one of this process is over. The mutex is held.
+func (m *Member) see(term uint64) {
+	if term <= m.term {
+		return
+	}
+	m.term, m.leader = term, journal.Process{}
+	m.stepDown()
+	m.notify()
+}
+
+// stepDown ends the own term, if there is one. The others are told at once, and this process
+// does not try again before all of them could. The mutex is held.
+func (m *Member) stepDown() {
+	if m.own == 0 {
+		return
+	}
+	if m.leader == m.o.Self {
+		m.leader = journal.Process{}
+	}
+	m.own, m.accepts, m.draining = 0, false, false
+	m.heard, m.beaten = m.o.Now(), time.Time{}
+	m.interrupt()
+	m.notify()
+}
+
+// resign gives the own term up. Whoever is named leads next, or else the first one that
+// can. The mutex is held.
+func (m *Member) resign(next string) {
+	m.resigned, m.next = m.own, next
+	m.stepDown()
+}

@@ -1,0 +1,347 @@
+// Package cluster decides which gateway of a cluster leads: makes the changes, and writes
+// the log that every gateway applies to its own store.
+//
+// Who leads is decided by the log alone. A gateway that has heard nothing of a leader for
+// some seconds reads the log to its end and appends an entry that begins a term; the log
+// refuses the entries of earlier terms from then on. Messages between the gateways make
+// that quick, and are never needed for it to be right. All waits are measured by the
+// monotonic clock of the process. A wall clock can only forbid something.
+//
+// The first thing a new leader does is to lock what the open changes of earlier leaders may
+// still write to. It accepts all other changes at once, and judges the open ones when their
+// runs have ended or cannot go on any longer.
+//
+//	cluster.go   a member, and what it does all its life: follow, claim, lead
+//	claim.go     how it becomes the leader, and stops being it
+//	message.go   what gateways tell each other
+//	gateways.go  what a member knows of the other gateways
+//	tick.go      what is looked at ten times a second: beats, silence, what hangs
+//	lead.go      entries of the leader, and the proof that it still leads
+//	run.go       whether the script of a change may begin to write
+//	takeover.go  the open changes of earlier leaders
+//	handover.go  a leader names its successor
+//	agree.go     wall clocks, and the format that all gateways read
+//	status.go    what others see of a member
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"adgateway/gateway/journal"
+	"adgateway/gateway/keep"
+)
+
+// The times of a cluster. That two gateways do not show their own state as leaders at the
+// same time depends on proofLasts being less than silence; that a change is not judged
+// while its script may write depends on goAfterSending.
+const (
+	ticking     = 100 * time.Millisecond // how often a member looks whether something is due
+	beatEvery   = 500 * time.Millisecond
+	silence     = 3 * time.Second        // after which a leader that was not heard is given up
+	silenceRank = 500 * time.Millisecond // added for each gateway that comes first
+
+	proofEvery = time.Second     // an idle leader appends an entry
+	proofLasts = 2 * time.Second // since the last acknowledged entry was sent
+
+	goAfterStoring = 2 * time.Second // within which a script must begin to write
+	goAfterSending = 5 * time.Second // the same, since the attempt was first sent
+	killTakes      = 5 * time.Second // the end of a run whose limit is over
+	settles        = 30 * time.Second
+
+	retries = time.Second // between two tries of what has failed
+)
+
+// The errors of this package.
+var (
+	// ErrNotLeader means that this gateway does not lead, or does not accept changes yet or
+	// any more. Nothing was begun.
+	ErrNotLeader = errors.New("this gateway does not lead")
+
+	// ErrLate means that too much time has passed since a change was stored, so that its
+	// script must not begin to write: another gateway may lead by now.
+	ErrLate = errors.New("too much time has passed since the change was stored")
+
+	// ErrNoSuccessor means that no other gateway can lead.
+	ErrNoSuccessor = errors.New("no other gateway can lead now")
+)
+
+// Log is what a member needs of a [journal.Log], whose applier is that of [Member.Applier].
+type Log interface {
+	CatchUp(ctx context.Context) error
+	Follow(ctx context.Context) error
+	Claim(ctx context.Context, p journal.Process, at time.Time) (term uint64, err error)
+	Append(ctx context.Context, batch []byte, at time.Time) (keep.Point, error)
+}
+
+// Clock is log time, by which what outlives a process expires: a [keep.Clock] that follows
+// the wall clock while [Member.Agree] says so.
+type Clock interface {
+	Now() time.Time
+	Raise(to time.Time)
+}
+
+// Options configure a member. Those without a remark are needed.
+type Options struct {
+	Self     journal.Process
+	Gateways []string // the names of all gateways of the cluster; see [Member.SetGateways]
+	Hop      string   // address at which the other gateways reach this one
+	Reads    int      // the newest format of the store that this gateway reads
+
+	Store    journal.Applier
+	Clock    Clock
+	Peers    Peers
+	Attempts Attempts
+	Formats  Formats
+
+	// SettleDelay is how long a controller may go on with what a process has sent it, after
+	// that has ended. 0 is 30 s.
+	SettleDelay time.Duration
+
+	// Touch appends an entry without a batch in the way that all batches go, so that a store
+	// that writes nothing any more is noticed. nil is [Member.Append].
+	Touch func(ctx context.Context) error
+
+	// Repair makes the store one that can follow the log, for instance a copy of another
+	// gateway's, after [journal.ErrBehind] or [journal.ErrRewound], and returns the log that
+	// goes on from there. nil repairs nothing.
+	Repair func(ctx context.Context, cause error) (Log, error)
+
+	// Lanes returns the names of the lanes whose controllers this gateway reaches now; nil
+	// is none. It returns at once.
+	Lanes func() []string
+
+	// KeyVersion returns the newest version of the store's key that this gateway has; nil
+	// is 0. It returns at once.
+	KeyVersion func() uint32
+
+	// Note is told what an administrator should know; nil is nobody.
+	Note func(message string, err error)
+
+	// Now is the monotonic clock and Wall the wall clock; nil is [time.Now].
+	Now, Wall func() time.Time
+}
+
+// Member is one process of a gateway in its cluster. It is safe for concurrent use.
+type Member struct {
+	o     Options
+	ended sync.WaitGroup
+
+	mu        sync.Mutex // guards the fields below
+	changed   chan struct{}
+	phase     phase
+	interrupt context.CancelFunc // ends the phase
+	started   time.Time
+	log       Log
+
+	names     []string // of the gateways
+	gateways  map[string]*gateway
+	strangers []string
+	number    uint64    // of the last message sent
+	beaten    time.Time // when the last beat was sent
+	clockSet  bool      // log time need not be compared with the wall clocks
+
+	term      uint64          // the highest that was seen
+	leader    journal.Process // of the term; zero: not known, or it has resigned
+	heard     time.Time       // when something was heard of the leader
+	notBefore time.Time       // the next claim
+	successor uint64          // the term whose leader has named this gateway; 0: none
+	resigned  uint64          // the term that this process has given up; 0: none
+	next      string          // whom it has named
+	writes    int             // the newest format that a leader writes
+	point     keep.Point      // the last entry that was applied or appended
+	fault     error           // why the log cannot be used
+
+	own      uint64    // the term in which this process leads; 0: it does not
+	acked    time.Time // when the own term was acknowledged
+	sent     time.Time // when the last acknowledged entry of it was sent; zero: there is none
+	touched  time.Time // when the last one was begun
+	quiet    time.Time // when no earlier leader believes any more that it leads
+	accepts  bool      // the open attempts are locked
+	draining bool      // no change is begun any more
+	runs     map[*Run]bool
+	cases    map[string]*openCase
+	reports  map[string]Report // of this process, which no leader has acknowledged
+}
+
+// phase is what a member does.
+type phase int
+
+const (
+	following phase = iota
+	claiming
+	leading
+)
+
+// New returns a member that takes part when it runs.
+func New(o Options) *Member {
+	if o.SettleDelay == 0 {
+		o.SettleDelay = settles
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Wall == nil {
+		o.Wall = time.Now
+	}
+	if o.Lanes == nil {
+		o.Lanes = func() []string { return nil }
+	}
+	if o.KeyVersion == nil {
+		o.KeyVersion = func() uint32 { return 0 }
+	}
+	if o.Note == nil {
+		o.Note = func(string, error) {}
+	}
+	m := &Member{
+		o: o, changed: make(chan struct{}), interrupt: func() {},
+		names: slices.Sorted(slices.Values(o.Gateways)), gateways: map[string]*gateway{},
+		runs: map[*Run]bool{}, cases: map[string]*openCase{}, reports: map[string]Report{},
+	}
+	if o.Touch == nil {
+		m.o.Touch = func(ctx context.Context) error {
+			_, err := m.Append(ctx, nil, m.o.Clock.Now())
+			return err
+		}
+	}
+	return m
+}
+
+// Run takes part in the cluster, by a log whose applier is that of [Member.Applier], until
+// ctx ends. It is called once.
+func (m *Member) Run(ctx context.Context, log Log) {
+	ctx, end := context.WithCancel(ctx)
+	defer m.ended.Wait()
+	defer end()
+	m.mu.Lock()
+	m.log = log
+	m.started = m.o.Now()
+	m.heard = m.started
+	m.mu.Unlock()
+	m.ended.Go(func() { m.receive(ctx) })
+	m.ended.Go(func() { m.tickUntil(ctx) })
+	for ctx.Err() == nil {
+		m.wait(ctx)
+		if m.claim(ctx) {
+			m.lead(ctx)
+		}
+	}
+	m.mu.Lock()
+	m.stepDown()
+	m.mu.Unlock()
+}
+
+// enter begins a phase. The context that it returns ends when the phase should.
+func (m *Member) enter(ctx context.Context, p phase) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.phase, m.interrupt = p, cancel
+	m.notify()
+	return ctx, cancel
+}
+
+// follow applies the entries of the log as they come, until ctx ends, and replaces the store
+// if it must and repair is not nil.
+func (m *Member) follow(ctx context.Context, repair func(ctx context.Context, cause error) (Log, error)) {
+	for ctx.Err() == nil {
+		err := m.journal().Follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		m.failed("the log cannot be followed", err)
+		if repair != nil && (errors.Is(err, journal.ErrBehind) || errors.Is(err, journal.ErrRewound)) {
+			log, err := repair(ctx, err)
+			if err != nil {
+				m.failed("the store cannot be replaced", err)
+			} else {
+				m.mu.Lock()
+				m.log, m.fault = log, nil
+				m.mu.Unlock()
+			}
+		}
+		pause(ctx, retries)
+	}
+}
+
+// journal returns the log.
+func (m *Member) journal() Log {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.log
+}
+
+// failed keeps and notes why the log cannot be used.
+func (m *Member) failed(message string, err error) {
+	m.mu.Lock()
+	m.fault = err
+	m.notify()
+	m.mu.Unlock()
+	m.o.Note(message, err)
+}
+
+// Applier returns what applies the entries of the log: the store, and the member learns from
+// them who leads.
+func (m *Member) Applier() journal.Applier { return observer{m} }
+
+type observer struct{ m *Member }
+
+func (o observer) Point() (keep.Point, error) { return o.m.o.Store.Point() }
+
+func (o observer) Apply(ctx context.Context, e *journal.Entry, at keep.Point) error {
+	m := o.m
+	if err := m.o.Store.Apply(ctx, e, at); err != nil {
+		return err
+	}
+	m.o.Clock.Raise(e.Time)
+	now := m.o.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.point, m.fault = at, nil
+	m.see(e.Term)
+	if e.Term == m.term && e.Process != m.o.Self && e.Term != m.givenUp(e.Process) {
+		m.leader, m.heard = e.Process, now
+	}
+	return nil
+}
+
+// notify wakes those who wait for a change of the member. The mutex is held.
+func (m *Member) notify() {
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// Changed returns a channel that is closed when the status has changed.
+func (m *Member) Changed() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
+}
+
+// await waits until a condition, which is asked with the mutex held, is true.
+func (m *Member) await(ctx context.Context, condition func() bool) error {
+	for {
+		m.mu.Lock()
+		met, changed := condition(), m.changed
+		m.mu.Unlock()
+		if met {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// pause waits for a time, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"adgateway/gateway/journal"
+)
+
+// strangersKept is how many names of gateways that do not belong to the cluster are kept.
+const strangersKept = 16
+
+// gateway is what is known of another gateway.
+type gateway struct {
+	process journal.Process
+	former  map[string]bool // the starts of its earlier processes
+	since   time.Time       // when the process was first heard
+	heard   time.Time       // when it was last heard
+	number  uint64          // of its last message
+	beat    Beat
+	ahead   time.Duration // of its wall clock before the own one
+	better  time.Time     // since when it reaches more lanes than this one; zero: it does not
+}
+
+// alive reports whether the gateway is believed to run.
+func (g *gateway) alive(now time.Time) bool { return now.Sub(g.heard) < silence }
+
+// SetGateways sets the names of all gateways of the cluster, this one's included. Messages
+// of others are ignored.
+func (m *Member) SetGateways(names []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.names = slices.Sorted(slices.Values(names))
+	for name := range m.gateways {
+		if !slices.Contains(m.names, name) {
+			delete(m.gateways, name)
+		}
+	}
+}
+
+// receive takes the messages of the other gateways until ctx ends.
+func (m *Member) receive(ctx context.Context) {
+	for {
+		message, ok := m.o.Peers.Receive(ctx)
+		if !ok {
+			return
+		}
+		m.hear(message, m.o.Now(), m.o.Wall())
+	}
+}
+
+// hear takes a message.
+func (m *Member) hear(message Message, now, wall time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if message.From == m.o.Self || message.To != "" && message.To != m.o.Self.Gateway {
+		return
+	}
+	g := m.sender(message, now)
+	if g == nil {
+		return
+	}
+	if b := message.Beat; b != nil {
+		g.beat, g.ahead = *b, b.Wall.Sub(wall)
+		m.hearBeat(message.From, b, now)
+	}
+	if message.Report != nil {
+		m.hearReport(message.From, message.Report)
+	}
+	delete(m.reports, message.Stored)
+}
+
+// sender returns the gateway that has sent a message. It returns nil if the message counts
+// for nothing, as a gateway has sent it that does not belong to the cluster, or a process
+// that has ended, or as it is older than the last one. The mutex is held.
+func (m *Member) sender(message Message, now time.Time) *gateway {
+	from := message.From
+	if from.Gateway == m.o.Self.Gateway || !slices.Contains(m.names, from.Gateway) {
+		if !slices.Contains(m.strangers, from.Gateway) && len(m.strangers) < strangersKept {
+			m.strangers = append(m.strangers, from.Gateway)
+		}
+		return nil
+	}
+	g := m.gateways[from.Gateway]
+	if g == nil {
+		g = &gateway{former: map[string]bool{}}
+		m.gateways[from.Gateway] = g
+	}
+	if g.process != from {
+		if g.former[from.Start] {
+			return nil
+		}
+		g.former[g.process.Start] = true
+		g.process, g.since, g.number, g.better = from, now, 0, time.Time{}
+	}
+	if message.Number <= g.number {
+		return nil
+	}
+	g.number, g.heard = message.Number, now
+	return g
+}
+
+// hearBeat takes a beat of another gateway. The mutex is held.
+func (m *Member) hearBeat(from journal.Process, b *Beat, now time.Time) {
+	m.see(b.Term)
+	if b.Term != m.term {
+		return
+	}
+	switch {
+	case b.Leads:
+		if m.leader != from {
+			m.leader = from
+			m.notify()
+		}
+		m.heard, m.writes, m.clockSet = now, b.Writes, !b.ClockUnset
+		if m.phase == claiming {
+			m.interrupt()
+		}
+	case b.Resigned == m.term && m.leader == from:
+		m.leader, m.heard = journal.Process{}, now
+		switch b.Successor {
+		case "":
+			m.heard = now.Add(-silence) // so that only the rank counts
+		case m.o.Self.Gateway:
+			m.successor = b.Resigned
+		}
+		m.notify()
+	}
+}
+
+// givenUp returns the term that a process has given up; 0: none. The mutex is held.
+func (m *Member) givenUp(p journal.Process) uint64 {
+	if g := m.gateways[p.Gateway]; g != nil && g.process == p {
+		return g.beat.Resigned
+	}
+	return 0
+}
+
+// rank returns how many live gateways come before this one. The mutex is held.
+func (m *Member) rank(now time.Time) (n int) {
+	for name, g := range m.gateways {
+		if name < m.o.Self.Gateway && g.alive(now) {
+			n++
+		}
+	}
+	return n
+}

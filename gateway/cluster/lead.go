@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"adgateway/gateway/journal"
+	"adgateway/gateway/keep"
+)
+
+// lead leads until the own term is over.
+func (m *Member) lead(ctx context.Context) {
+	ctx, cancel := m.enter(ctx, leading)
+	defer cancel()
+	m.mu.Lock()
+	term := m.own
+	m.mu.Unlock()
+	m.o.Note("this gateway leads", nil)
+	m.ended.Go(func() { m.takeOver(ctx, term) })
+	var followed sync.WaitGroup
+	defer func() { cancel(); followed.Wait() }()
+	followed.Go(func() { m.follow(ctx, nil) }) // a term that another process begins ends this one
+	for m.leads(ctx, term) {
+		if m.touchDue() {
+			if err := m.o.Touch(ctx); err != nil && ctx.Err() == nil {
+				m.failed("the log cannot be written", err)
+			}
+		}
+		m.setClock()
+		m.keepFormats(ctx)
+		pause(ctx, ticking)
+	}
+	m.o.Note("this gateway does not lead any more", nil)
+}
+
+// leads reports whether a term is still the own one.
+func (m *Member) leads(ctx context.Context, term uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return ctx.Err() == nil && term != 0 && m.own == term
+}
+
+// touchDue reports whether nothing was appended for so long that an empty entry is due.
+func (m *Member) touchDue() bool {
+	now := m.o.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return now.Sub(m.touched) >= proofEvery
+}
+
+// Append appends an entry of the own term, and returns its place when it is stored. It fails
+// with [ErrNotLeader] if this gateway does not lead: nothing was sent. The other errors are
+// those of [journal.Log.Append].
+func (m *Member) Append(ctx context.Context, batch []byte, at time.Time) (keep.Point, error) {
+	sent := m.o.Now()
+	m.mu.Lock()
+	term, log := m.own, m.log
+	m.touched = sent
+	m.mu.Unlock()
+	if term == 0 {
+		return keep.Point{}, ErrNotLeader
+	}
+	point, err := log.Append(ctx, batch, at)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.own != term:
+	case errors.Is(err, journal.ErrDeposed):
+		m.stepDown()
+	case err == nil:
+		if sent.After(m.sent) {
+			m.sent = sent
+		}
+		m.fault = nil
+		m.notify()
+	}
+	return point, err
+}
+
+// Leads returns the term in which this gateway leads, and whether it does for certain, so
+// that what it has in memory and in its store is the newest there is.
+func (m *Member) Leads() (term uint64, ok bool) {
+	now := m.o.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.own, m.own != 0 && m.accepts && now.Sub(m.sent) < proofLasts && !now.Before(m.quiet)
+}

@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+// Role is what a member is to the cluster.
+type Role string
+
+// The roles.
+const (
+	Follower Role = "follower" // it applies what another gateway writes
+	Claiming Role = "claiming" // it tries to become the leader
+	Leader   Role = "leader"
+	Leaving  Role = "leaving" // it leads, but begins no change any more
+	Deposed  Role = "deposed" // it follows, and changes of its own term still run or are not reported
+)
+
+// Status is a snapshot of a member.
+type Status struct {
+	Role       Role
+	Term       uint64        // the highest that was seen; 0: none has begun
+	Leader     string        // name of the gateway that leads; empty: it is not known
+	Hop        string        // its address for forwarded calls; empty: not known, or this one
+	Leaderless time.Duration // since something was heard of a leader; 0: it is known
+	Position   keep.Point    // of the last entry that was applied
+	Gateways   []Gateway     // the other gateways, by name
+	Strangers  []string      // that sent messages, but do not belong to the cluster, or have this one's name
+	Open       int           // attempts of earlier terms that this leader has not judged yet
+	Reports    int           // ends of runs that no leader has acknowledged
+	ClockUnset bool          // the leader cannot tell how long all gateways were down
+	Fault      error         // why the log cannot be used; nil: it can
+}
+
+// Gateway is what a member knows of another gateway.
+type Gateway struct {
+	Name  string
+	Alive bool          // something was heard of it in the last seconds
+	Ahead time.Duration // of its wall clock before the own one
+	Beat  Beat          // the last; zero if there was none
+}
+
+// Status returns how the member is.
+func (m *Member) Status() Status {
+	now := m.o.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Status{
+		Role: m.role(), Term: m.term, Position: m.point, Strangers: slices.Clone(m.strangers),
+		Reports: len(m.reports), ClockUnset: !m.clockSet, Fault: m.fault,
+	}
+	for _, c := range m.cases {
+		if !c.closed {
+			s.Open++
+		}
+	}
+	for _, name := range m.names {
+		if name == m.o.Self.Gateway {
+			continue
+		}
+		other := Gateway{Name: name}
+		if g := m.gateways[name]; g != nil {
+			other.Alive, other.Ahead, other.Beat = g.alive(now), g.ahead, g.beat
+		}
+		s.Gateways = append(s.Gateways, other)
+	}
+	silent := now.Sub(m.heard)
+	switch {
+	case m.own != 0:
+		s.Leader = m.o.Self.Gateway
+	case m.leader.Gateway == "" || silent >= silence:
+		s.Leaderless = silent
+	default:
+		s.Leader = m.leader.Gateway
+		if g := m.gateways[s.Leader]; g != nil && g.process == m.leader {
+			s.Hop = g.beat.Hop
+		}
+	}
+	return s
+}
+
+// role returns what the member is. The mutex is held.
+func (m *Member) role() Role {
+	switch {
+	case m.own != 0 && m.draining:
+		return Leaving
+	case m.own != 0:
+		return Leader
+	case len(m.runs) > 0 || len(m.reports) > 0:
+		return Deposed
+	case m.phase == claiming:
+		return Claiming
+	}
+	return Follower
+}

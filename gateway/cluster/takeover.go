@@ -1,0 +1,161 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"adgateway/gateway/journal"
+)
+
+// Attempt is a change that has been stored and not closed.
+type Attempt struct {
+	ID      string
+	Process journal.Process // that runs its script
+	Limit   time.Duration   // of the script, from its first write on
+}
+
+// Attempts are the open changes of the store. It is safe for concurrent use.
+type Attempts interface {
+	// Open returns all attempts that are open.
+	Open(ctx context.Context) ([]Attempt, error)
+
+	// Lock keeps all other changes from whatever these attempts may still write to or use,
+	// each until it is closed: objects, names, plan, key, quota. It returns at once. It is
+	// called at each takeover, with all that are open.
+	Lock(open []Attempt)
+
+	// Judge finds out what an attempt has done, and closes it by a batch that requires that
+	// it is open. It returns nil if it is closed, by whomever. The report is what its gateway
+	// says of its end; nil if it says nothing, and its script cannot write any more.
+	Judge(ctx context.Context, a Attempt, report *Report) error
+
+	// Raced keeps a report beside the verdict of an attempt that was closed without it. It
+	// changes nothing if the report is kept already or has led to the verdict, or if there
+	// is no such attempt.
+	Raced(ctx context.Context, report Report) error
+}
+
+// openCase is what this leader has to do about an attempt of an earlier term.
+type openCase struct {
+	Attempt
+	report *Report   // nil: there is none yet
+	closed bool      // only the report is to be kept
+	busy   bool      // it is being done
+	next   time.Time // not before
+}
+
+// Report tells the leader, whichever gateway that is, how a run has ended whose term is
+// over. That is repeated until the leader has stored it, or this process ends.
+func (m *Member) Report(report Report) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reports[report.Attempt] = report
+	m.beaten = time.Time{}
+}
+
+// hearReport takes a report. It comes again until it is acknowledged. The mutex is held.
+func (m *Member) hearReport(from journal.Process, report *Report) {
+	if m.own == 0 || !m.accepts {
+		return
+	}
+	c := m.cases[report.Attempt]
+	switch {
+	case c == nil:
+		m.cases[report.Attempt] = &openCase{Attempt: Attempt{ID: report.Attempt, Process: from}, report: report, closed: true}
+	case c.Process == from && c.report == nil && !c.busy:
+		c.report = report
+	}
+}
+
+// takeOver locks the open attempts of earlier terms, lets this gateway accept changes, and
+// judges each of the attempts when it is time, until ctx ends.
+func (m *Member) takeOver(ctx context.Context, term uint64) {
+	open, err := m.o.Attempts.Open(ctx)
+	for ; err != nil; open, err = m.o.Attempts.Open(ctx) {
+		if ctx.Err() != nil {
+			return
+		}
+		m.o.Note("the open changes cannot be read", err)
+		pause(ctx, retries)
+	}
+	m.o.Attempts.Lock(open)
+	m.mu.Lock()
+	if m.own == term {
+		for _, a := range open {
+			m.cases[a.ID] = &openCase{Attempt: a}
+		}
+		m.accepts = true
+		m.notify()
+	}
+	m.mu.Unlock()
+	for m.leads(ctx, term) {
+		for _, c := range m.dueCases() {
+			m.ended.Go(func() { m.settle(ctx, term, c) })
+		}
+		pause(ctx, ticking)
+	}
+}
+
+// dueCases returns the cases for which it is time, and marks them as busy.
+func (m *Member) dueCases() (due []*openCase) {
+	now := m.o.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.cases {
+		if !c.busy && !now.Before(c.next) && (c.report != nil || m.over(c.Attempt, now)) {
+			c.busy = true
+			due = append(due, c)
+		}
+	}
+	return due
+}
+
+// over reports whether the script of an attempt cannot write any more: its process has been
+// replaced by another one for long enough, or all its limits have passed. The mutex is held.
+func (m *Member) over(a Attempt, now time.Time) bool {
+	if now.Sub(m.acked) >= goAfterSending+a.Limit+killTakes+m.o.SettleDelay {
+		return true
+	}
+	if a.Process.Gateway == m.o.Self.Gateway {
+		return a.Process != m.o.Self && now.Sub(m.started) >= m.o.SettleDelay
+	}
+	g := m.gateways[a.Process.Gateway]
+	return g != nil && g.alive(now) && g.process != a.Process && now.Sub(g.since) >= m.o.SettleDelay
+}
+
+// settle judges an attempt, or keeps a report that came after that.
+func (m *Member) settle(ctx context.Context, term uint64, c *openCase) {
+	var err error
+	if c.closed {
+		err = m.o.Attempts.Raced(ctx, *c.report)
+	} else {
+		err = m.o.Attempts.Judge(ctx, c.Attempt, c.report)
+	}
+	if err != nil && ctx.Err() == nil {
+		m.o.Note("an open change could not be judged", err)
+	}
+	m.mu.Lock()
+	if m.own != term {
+		m.mu.Unlock()
+		return
+	}
+	if err != nil {
+		c.busy, c.next = false, m.o.Now().Add(retries)
+		m.mu.Unlock()
+		return
+	}
+	delete(m.cases, c.ID)
+	m.notify()
+	var stored Message
+	switch {
+	case c.report == nil:
+	case c.Process == m.o.Self:
+		delete(m.reports, c.ID)
+	default:
+		stored = m.message(Message{To: c.Process.Gateway, Stored: c.ID})
+	}
+	m.mu.Unlock()
+	if stored.Stored != "" {
+		m.o.Peers.Send(stored)
+	}
+}

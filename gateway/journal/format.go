@@ -1,0 +1,96 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+// format is the version of messages. It is their first byte before they are sealed.
+const format = 1
+
+// headMost is how many bytes of a message are left for its head and its seal.
+const headMost = 4 << 10
+
+// head is what a message says besides its share of the batch.
+type head struct {
+	Term     uint64    `json:"term"`
+	Process  Process   `json:"process"`
+	Number   uint64    `json:"number"`
+	Token    string    `json:"token"`
+	Time     time.Time `json:"time"`
+	Previous []byte    `json:"previous"`       // hash of the entry before, or of the part before
+	Left     int       `json:"left,omitempty"` // how many parts of the entry follow
+}
+
+// message is one that was opened.
+type message struct {
+	head
+	piece []byte
+	hash  keep.Hash // of the message before it was sealed
+}
+
+// follows reports whether the message says that it comes after the one with a hash.
+func (m *message) follows(hash keep.Hash) bool { return string(m.Previous) == string(hash[:]) }
+
+// encode returns a message before it is sealed: the format, the length of the head, the
+// head, and a piece of the batch.
+func encode(h head, piece []byte) ([]byte, error) {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	plain := binary.AppendUvarint([]byte{format}, uint64(len(text)))
+	return append(append(plain, text...), piece...), nil
+}
+
+var errDamaged = errors.New("the message is not one of a journal")
+
+// decode is the inverse of encode. It fails with [ErrNewer] if the format is not known yet.
+func decode(plain []byte) (*message, error) {
+	switch {
+	case len(plain) == 0 || plain[0] == 0:
+		return nil, errDamaged
+	case plain[0] > format:
+		return nil, fmt.Errorf("%w: format %d", ErrNewer, plain[0])
+	}
+	length, n := binary.Uvarint(plain[1:])
+	if n <= 0 || length > uint64(len(plain)-1-n) {
+		return nil, errDamaged
+	}
+	m := &message{hash: sha256.Sum256(plain)}
+	text := plain[1+n:]
+	if err := json.Unmarshal(text[:length], &m.head); err != nil {
+		return nil, errDamaged
+	}
+	m.piece = text[length:]
+	return m, nil
+}
+
+// split returns the messages of an entry before they are sealed: one, or several if its
+// batch has more than most bytes. Each holds the hash of the one before.
+func split(e *Entry, most int) ([][]byte, error) {
+	h := head{
+		Term: e.Term, Process: e.Process, Number: e.Number, Token: e.Token, Time: e.Time,
+		Previous: e.Previous[:], Left: max(0, len(e.Batch)-1) / most,
+	}
+	var all [][]byte
+	for rest := e.Batch; ; h.Left-- {
+		n := min(most, len(rest))
+		plain, err := encode(h, rest[:n])
+		if err != nil {
+			return nil, err
+		}
+		all, rest = append(all, plain), rest[n:]
+		if h.Left == 0 {
+			return all, nil
+		}
+		hash := sha256.Sum256(plain)
+		h.Previous = hash[:]
+	}
+}

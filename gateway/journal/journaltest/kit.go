@@ -1,0 +1,94 @@
+package journaltest
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"sync"
+
+	"adgateway/gateway/journal"
+	"adgateway/gateway/keep"
+)
+
+// Cipher returns a cipher whose key is made of a password. It is for tests: it never says
+// that a key is not known.
+func Cipher(password string) journal.Cipher {
+	key := sha256.Sum256([]byte(password))
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // the key has the right length
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // the block has the right size
+	}
+	return sealer{aead}
+}
+
+type sealer struct{ aead cipher.AEAD }
+
+func (s sealer) Seal(plain, bound []byte) []byte { return s.aead.Seal(nil, nil, plain, bound) }
+
+func (s sealer) Open(sealed, bound []byte) ([]byte, error) {
+	return s.aead.Open(nil, nil, sealed, bound)
+}
+
+// Options returns those of a log in a stream of its own kind.
+func Options() journal.Options {
+	return journal.Options{Cluster: "corp", Journal: "j1", Cipher: Cipher("key"), MaxMessage: 1 << 20}
+}
+
+// Record is a [journal.Applier] that remembers. It is safe for concurrent use.
+type Record struct {
+	mu      sync.Mutex
+	entries []journal.Entry
+	point   keep.Point
+	fault   error
+}
+
+// NewRecord returns one that has applied what ends at a point.
+func NewRecord(at keep.Point) *Record { return &Record{point: at} }
+
+// Point is that of [journal.Applier].
+func (r *Record) Point() (keep.Point, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.point, r.fault
+}
+
+// Apply is that of [journal.Applier].
+func (r *Record) Apply(_ context.Context, e *journal.Entry, at keep.Point) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fault != nil {
+		return r.fault
+	}
+	r.entries, r.point = append(r.entries, *e), at
+	return nil
+}
+
+// Fail makes it fail with an error; nil: it works again.
+func (r *Record) Fail(with error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fault = with
+}
+
+// Entries returns what was applied.
+func (r *Record) Entries() []journal.Entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.entries[:len(r.entries):len(r.entries)]
+}
+
+// Batches returns the batches that were applied, without the empty ones.
+func (r *Record) Batches() []string {
+	var all []string
+	for _, e := range r.Entries() {
+		if len(e.Batch) > 0 {
+			all = append(all, string(e.Batch))
+		}
+	}
+	return all
+}

@@ -1,0 +1,327 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+const (
+	// tryFor is how long the answer to a message is waited for until it is sent again.
+	tryFor = 2 * time.Second
+
+	// readAgainMost is the longest pause until the end of the stream is read again.
+	readAgainMost = 250 * time.Millisecond
+
+	// shortFor is how long a stream must end before what was applied until that is believed:
+	// a node that was cut off shows an old end until it notices.
+	shortFor = 30 * time.Second
+)
+
+// Options are those of a log.
+type Options struct {
+	Cluster    string    // the name of the cluster
+	Journal    string    // identity of the stream
+	Origin     keep.Hash // what the first entry of the stream follows; zero: nothing
+	Cipher     Cipher
+	MaxMessage int // the largest message in bytes that the stream takes
+}
+
+// Log is a journal as a gateway reads and writes it: what verifies in its stream is applied
+// in order. It is safe for concurrent use.
+type Log struct {
+	stream  Stream
+	applier Applier
+	o       Options
+	bound   []byte
+
+	writing chan struct{} // has a value while an entry is appended or a term claimed
+	taking  chan struct{} // the same while a message is applied
+
+	mu       sync.Mutex
+	started  bool
+	chain    chain  // changes only while a message is taken
+	read     uint64 // sequence that was read last, as well
+	at       keep.Point
+	moved    chan struct{} // closed when read changes
+	verified uint64        // messages, and of strangers:
+	status   Status
+	term     uint64    // of this process; 0: it had none
+	unknown  bool      // what is sealed with an unknown key has come since the last entry
+	short    time.Time // since when the stream ends before what was applied; zero: it does not
+	pending  *sending  // nil: there is none
+}
+
+// Status is what is known of a log.
+type Status struct {
+	Point   keep.Point // of the last entry that was applied
+	Term    uint64     // the highest one; 0: none has begun
+	Process Process    // whose term it is
+	Leads   bool       // it is that of this process
+	Time    time.Time  // of the last entry
+	Heard   time.Time  // when a message that verifies was read last, with the monotonic clock; zero: never
+
+	Strangers uint64    // messages that do not verify
+	Sent      uint64    // messages that were sent
+	Again     uint64    // how many of them were sent before
+	Undecided time.Time // since when an entry is; zero: none is
+	Fault     error     // why the stream could not be read last; nil: it could
+}
+
+// New returns the log in a stream, whose entries it brings to an applier.
+func New(stream Stream, applier Applier, o Options) *Log {
+	return &Log{
+		stream: stream, applier: applier, o: o,
+		bound:   []byte("adgateway journal\x00" + o.Cluster + "\x00" + o.Journal),
+		writing: make(chan struct{}, 1), taking: make(chan struct{}, 1), moved: make(chan struct{}),
+	}
+}
+
+// Status returns what is known at the moment.
+func (l *Log) Status() Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.status
+	s.Point, s.Term, s.Process, s.Time = l.at, l.chain.last.Term, l.chain.last.Process, l.chain.last.Time
+	s.Leads = l.leads()
+	if l.pending != nil {
+		s.Undecided = l.pending.since
+	}
+	return s
+}
+
+// CatchUp applies what follows, up to the end of the stream as whoever answers knows it. It
+// needs no consumer. It fails with [keep.ErrUnreachable] if nobody answers, or if the stream
+// seems to end before what was applied, which counts for nothing for half a minute; with
+// [ErrRewound], [ErrBehind] and [ErrNewer] for good; and with the error of the applier.
+func (l *Log) CatchUp(ctx context.Context) error {
+	err := l.start(ctx)
+	if err == nil {
+		err = l.readOn(ctx)
+	}
+	if err == nil {
+		err = l.reaches(ctx)
+	}
+	err = explain(err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status.Fault = err
+	return err
+}
+
+// readOn applies what follows what was read, up to the end of the stream.
+func (l *Log) readOn(ctx context.Context) error {
+	for {
+		next := l.position() + 1
+		sealed, err := l.get(ctx, next)
+		if err == nil {
+			err = l.take(ctx, next, sealed)
+		}
+		if errors.Is(err, ErrNotYet) {
+			return nil
+		}
+		if err != nil {
+			return explain(err)
+		}
+	}
+}
+
+// get reads a message, for a limited time.
+func (l *Log) get(ctx context.Context, sequence uint64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
+	return l.stream.Read(ctx, sequence)
+}
+
+// explain returns an error of a stream as one of a log: those that are not known say that
+// nobody answered.
+func explain(err error) error {
+	var failed *applyError
+	switch {
+	case err == nil, errors.As(err, &failed), errors.Is(err, keep.ErrUnreachable),
+		errors.Is(err, ErrRewound), errors.Is(err, ErrBehind), errors.Is(err, ErrNewer):
+		return err
+	case errors.Is(err, ErrGone):
+		return ErrBehind
+	}
+	return fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+}
+
+// applyError is one of the applier.
+type applyError struct{ error }
+
+func (e *applyError) Unwrap() error { return e.error }
+
+func (l *Log) position() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.read
+}
+
+// start finds the place in the stream that was applied last, once.
+func (l *Log) start(ctx context.Context) error {
+	if err := enter(ctx, l.taking); err != nil {
+		return err
+	}
+	defer func() { <-l.taking }()
+	l.mu.Lock()
+	started := l.started
+	l.mu.Unlock()
+	if started {
+		return nil
+	}
+	at, err := l.applier.Point()
+	if err != nil {
+		return &applyError{err}
+	}
+	found := chain{hash: at.Hash}
+	if at.Journal == l.o.Journal {
+		if found, err = l.find(ctx, at); err != nil {
+			return err
+		}
+	} else {
+		if at.Hash != l.o.Origin {
+			return fmt.Errorf("%w: it follows a file that is not this one", ErrBehind)
+		}
+		at = keep.Point{Hash: at.Hash}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.started, l.chain, l.read, l.at = true, found, at.Sequence, at
+	return nil
+}
+
+// find returns the chain that ends at a point.
+func (l *Log) find(ctx context.Context, at keep.Point) (chain, error) {
+	sealed, err := l.get(ctx, at.Sequence)
+	switch {
+	case errors.Is(err, ErrNotYet):
+		return chain{}, l.shorter(at.Sequence)
+	case err != nil:
+		return chain{}, err
+	}
+	m, err := l.open(sealed)
+	if errors.Is(err, ErrNewer) {
+		return chain{}, err
+	}
+	if err != nil || m.hash != at.Hash {
+		return chain{}, fmt.Errorf("%w: entry %d is another one", ErrRewound, at.Sequence)
+	}
+	return chain{last: m.head, hash: m.hash}, nil
+}
+
+// reaches returns an error if the stream ends before what was read.
+func (l *Log) reaches(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, tryFor)
+	_, last, err := l.stream.Last(limited)
+	cancel()
+	if err != nil {
+		return explain(err)
+	}
+	if read := l.position(); last < read {
+		return l.shorter(read)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.short = time.Time{}
+	return nil
+}
+
+// shorter returns what it means that the stream ends before a sequence: nothing, until it
+// has been so for a while.
+func (l *Log) shorter(sequence uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.short.IsZero() {
+		l.short = time.Now()
+	}
+	if time.Since(l.short) >= shortFor {
+		return fmt.Errorf("%w: it ends before entry %d", ErrRewound, sequence)
+	}
+	return fmt.Errorf("%w: the node that answers knows nothing of entry %d", keep.ErrUnreachable, sequence)
+}
+
+// open returns what was sealed.
+func (l *Log) open(sealed []byte) (*message, error) {
+	plain, err := l.o.Cipher.Open(sealed, l.bound)
+	if err != nil {
+		return nil, err
+	}
+	return decode(plain)
+}
+
+// take applies the message with a sequence, unless it is not the next to be read.
+func (l *Log) take(ctx context.Context, sequence uint64, sealed []byte) error {
+	if err := enter(ctx, l.taking); err != nil {
+		return err
+	}
+	defer func() { <-l.taking }()
+	l.mu.Lock()
+	isNext := l.started && sequence == l.read+1
+	l.mu.Unlock()
+	if !isNext {
+		return nil
+	}
+	m, err := l.open(sealed)
+	next, e := l.chain, (*Entry)(nil)
+	if err == nil {
+		next, e, err = l.chain.next(m)
+	}
+	switch {
+	case errors.Is(err, ErrNewer), errors.Is(err, ErrRewound):
+		return fmt.Errorf("message %d: %w", sequence, err)
+	case err != nil:
+		l.skip(sequence, errors.Is(err, ErrKeyUnknown))
+		return nil
+	}
+	at := keep.Point{Journal: l.o.Journal, Sequence: sequence, Hash: m.hash}
+	if e != nil {
+		if err := l.applier.Apply(ctx, e, at); err != nil {
+			return &applyError{fmt.Errorf("entry %d: %w", sequence, err)}
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.chain, l.verified, l.status.Heard, l.unknown = next, l.verified+1, time.Now(), false
+	if e != nil {
+		l.at = at
+	}
+	if l.pending != nil {
+		l.pending.see(m.Token, at)
+		if m.Number == 0 && m.Token == l.pending.token {
+			l.term = m.Term
+		}
+	}
+	l.advance(sequence)
+	return nil
+}
+
+// skip passes by a message that does not verify.
+func (l *Log) skip(sequence uint64, unknown bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status.Strangers++
+	l.unknown = l.unknown || unknown
+	l.advance(sequence)
+}
+
+// advance notes what was read, and wakes who waits for it. l.mu is held.
+func (l *Log) advance(sequence uint64) {
+	l.read = sequence
+	close(l.moved)
+	l.moved = make(chan struct{})
+}
+
+// enter takes a place in a channel.
+func enter(ctx context.Context, place chan<- struct{}) error {
+	select {
+	case place <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,288 @@
+package journal_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/journal"
+	"adgateway/gateway/journal/journaltest"
+	"adgateway/gateway/keep"
+)
+
+// written returns a stream with a term and some batches, and the gateway that leads.
+func written(t *testing.T, batches ...string) (*journaltest.Memory, *gateway) {
+	t.Helper()
+	m := journaltest.NewMemory()
+	a := newGateway(m, "a")
+	a.lead(t)
+	for _, batch := range batches {
+		require.NoError(t, a.append(t.Context(), batch))
+	}
+	return m, a
+}
+
+// TestAGatewayGoesOnWhereItStopped: wherever that was, also between the parts of an entry.
+func TestAGatewayGoesOnWhereItStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		large := strings.Repeat("x", 3<<20)
+		m, a := written(t, "1", large, "3")
+		for stop := range len(m.Messages()) + 1 {
+			b := newGateway(m, "b")
+			b.client.CutAt(uint64(stop))
+			require.NoError(t, b.CatchUp(t.Context()))
+			b = restarted(m, "b", b.Record)
+			require.NoError(t, b.CatchUp(t.Context()))
+			assert.Equal(t, a.Status().Point, b.Status().Point)
+			assert.Len(t, b.Entries(), len(a.Entries()))
+			assert.EqualValues(t, 1, b.Status().Term)
+			assert.Equal(t, a.process, b.Status().Process)
+		}
+		b := restarted(m, "b", journaltest.NewRecord(a.Status().Point))
+		b.lead(t)
+		require.NoError(t, b.append(t.Context(), "4"))
+		require.NoError(t, a.CatchUp(t.Context()))
+		assert.Equal(t, "4", a.Batches()[3])
+	})
+}
+
+// TestALogThatDiffersIsFound: what was applied must be where it was.
+func TestALogThatDiffersIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, a := written(t, "1", "2")
+		at := a.Status().Point
+		for name, point := range map[string]keep.Point{
+			"another entry":     {Journal: at.Journal, Sequence: at.Sequence, Hash: keep.Hash{1}},
+			"at another place":  {Journal: at.Journal, Sequence: at.Sequence - 1, Hash: at.Hash},
+			"no entry is there": {Journal: at.Journal, Sequence: m.Insert([]byte("anything")), Hash: at.Hash},
+		} {
+			b := restarted(m, "b", journaltest.NewRecord(point))
+			assert.ErrorIs(t, b.CatchUp(t.Context()), journal.ErrRewound, name)
+			assert.ErrorIs(t, b.Follow(t.Context()), journal.ErrRewound, name)
+			_, err := b.Claim(t.Context(), b.process, time.Now())
+			assert.ErrorIs(t, err, journal.ErrRewound, name)
+			assert.Empty(t, b.Batches())
+		}
+	})
+}
+
+// TestALogThatEndsEarlierIsBelievedAfterAWhile: a node that was cut off shows an old end, and
+// another one may show more.
+func TestALogThatEndsEarlierIsBelievedAfterAWhile(t *testing.T) {
+	for name, test := range map[string]struct {
+		start func(*journaltest.Memory, *gateway) *gateway // a gateway that reads an old end
+		does  func(*testing.T, *gateway) error
+	}{
+		"at the start": {
+			func(m *journaltest.Memory, b *gateway) *gateway { return restarted(m, "b", b.Record) },
+			func(t *testing.T, b *gateway) error { return b.Follow(t.Context()) },
+		},
+		"while it follows": {
+			func(_ *journaltest.Memory, b *gateway) *gateway { return b },
+			func(t *testing.T, b *gateway) error { return b.Follow(t.Context()) },
+		},
+		"while it leads": {
+			func(_ *journaltest.Memory, b *gateway) *gateway { return b },
+			func(t *testing.T, b *gateway) error {
+				err := b.append(t.Context(), "3")
+				assert.ErrorIs(t, err, journal.ErrUndecided)
+				return err
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, _ := written(t, "1", "2")
+				b := newGateway(m, "b")
+				b.lead(t)
+				m.Rewind(3)
+				b = test.start(m, b)
+				require.ErrorIs(t, b.CatchUp(t.Context()), keep.ErrUnreachable)
+				time.Sleep(20 * time.Second)
+				require.ErrorIs(t, b.CatchUp(t.Context()), keep.ErrUnreachable)
+				require.ErrorIs(t, b.Status().Fault, keep.ErrUnreachable)
+				begun := time.Now()
+				require.ErrorIs(t, test.does(t, b), journal.ErrRewound)
+				assert.InDelta(t, 10, time.Since(begun).Seconds(), 2)
+			})
+		})
+	}
+}
+
+// TestAnOldEndIsForgotten: as soon as a node shows more.
+func TestAnOldEndIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, a := written(t, "1")
+		b := newGateway(m, "b")
+		b.client.Cut()
+		require.NoError(t, a.append(t.Context(), "2"))
+		c := newGateway(m, "c")
+		require.NoError(t, c.CatchUp(t.Context()))
+		c = &gateway{Log: journal.New(b.client, c.Record, journaltest.Options()), Record: c.Record}
+		for range 3 {
+			time.Sleep(20 * time.Second)
+			require.ErrorIs(t, c.CatchUp(t.Context()), keep.ErrUnreachable)
+			b.client.Mend()
+			require.NoError(t, c.CatchUp(t.Context()))
+			require.NoError(t, c.Status().Fault)
+			require.NoError(t, a.append(t.Context(), "3"))
+			require.NoError(t, c.CatchUp(t.Context()))
+			b.client.CutAt(uint64(len(m.Messages()) - 1))
+		}
+	})
+}
+
+// TestALogThatWasRewoundAndGrewAgainIsFound: it has entries that follow none that was read.
+func TestALogThatWasRewoundAndGrewAgainIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, a := written(t, "1", "2")
+		b := newGateway(m, "b")
+		m.Rewind(2)
+		b.lead(t)
+		for _, batch := range []string{"x", "y", "z"} {
+			require.NoError(t, b.append(t.Context(), batch))
+		}
+		require.ErrorIs(t, a.append(t.Context(), "3"), journal.ErrRewound)
+		require.ErrorIs(t, a.CatchUp(t.Context()), journal.ErrRewound)
+		assert.Equal(t, []string{"1", "2"}, a.Batches())
+	})
+}
+
+// TestALogThatDoesNotReachBack needs the file of another gateway, at the start and later.
+func TestALogThatDoesNotReachBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, a := written(t, "1", "2", "3")
+		b, c := newGateway(m, "b"), newGateway(m, "c")
+		require.NoError(t, b.CatchUp(t.Context()))
+		require.NoError(t, c.CatchUp(t.Context()))
+		for _, batch := range []string{"4", "5"} {
+			require.NoError(t, a.append(t.Context(), batch))
+		}
+		m.Forget(6)
+		assert.ErrorIs(t, b.CatchUp(t.Context()), journal.ErrBehind)
+		assert.ErrorIs(t, b.Follow(t.Context()), journal.ErrBehind)
+		assert.ErrorIs(t, newGateway(m, "d").CatchUp(t.Context()), journal.ErrBehind)
+		assert.ErrorIs(t, restarted(m, "c", c.Record).CatchUp(t.Context()), journal.ErrBehind)
+		copied := restarted(m, "d", journaltest.NewRecord(a.Status().Point))
+		require.NoError(t, copied.CatchUp(t.Context()))
+	})
+}
+
+// TestAStreamGoesOnWithAFile: only the file that it was made for, and copies of what
+// follows.
+func TestAStreamGoesOnWithAFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := journaltest.NewMemory()
+		file := keep.Point{Sequence: 5000, Hash: keep.Hash{7}}
+		open := func(at keep.Point) (*journal.Log, *journaltest.Record) {
+			record, o := journaltest.NewRecord(at), journaltest.Options()
+			o.Origin = file.Hash
+			return journal.New(m.Client(), record, o), record
+		}
+		for name, at := range map[string]keep.Point{
+			"nothing": {}, "another file": {Sequence: 5000, Hash: keep.Hash{8}},
+			"another stream": {Journal: "j0", Sequence: 1, Hash: keep.Hash{8}},
+		} {
+			other, _ := open(at)
+			require.ErrorIs(t, other.CatchUp(t.Context()), journal.ErrBehind, name)
+			_, err := other.Claim(t.Context(), journal.Process{Gateway: "b"}, time.Now())
+			require.ErrorIs(t, err, journal.ErrBehind, name)
+		}
+		m.Insert([]byte("anything"))
+		first, record := open(file)
+		require.NoError(t, first.CatchUp(t.Context()))
+		_, err := first.Claim(t.Context(), journal.Process{Gateway: "a"}, time.Now())
+		require.NoError(t, err)
+		at, err := first.Append(t.Context(), []byte("1"), time.Now())
+		require.NoError(t, err)
+		assert.EqualValues(t, 3, at.Sequence)
+		assert.Equal(t, journaltest.Options().Journal, at.Journal)
+		assert.Equal(t, file.Hash, record.Entries()[0].Previous)
+
+		for name, at := range map[string]keep.Point{
+			"the file before": file, "the same file in another stream": {Journal: "j0", Sequence: 9, Hash: file.Hash}, "a copy": at,
+		} {
+			next, _ := open(at)
+			require.NoError(t, next.CatchUp(t.Context()), name)
+			assert.Equal(t, first.Status().Point, next.Status().Point, name)
+		}
+	})
+}
+
+// TestANewerFormatIsNoStranger: it is for who has the key of the cluster.
+func TestANewerFormatIsNoStranger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, a := written(t, "1")
+		b := newGateway(m, "b")
+		m.Insert(journal.Sealed(journaltest.Options(), []byte{2, 'x'}))
+		require.ErrorIs(t, b.CatchUp(t.Context()), journal.ErrNewer)
+		require.ErrorIs(t, b.Follow(t.Context()), journal.ErrNewer)
+		_, err := b.Claim(t.Context(), b.process, time.Now())
+		require.ErrorIs(t, err, journal.ErrNewer)
+		require.ErrorIs(t, a.append(t.Context(), "2"), journal.ErrNewer)
+		assert.Equal(t, []string{"1"}, b.Batches())
+		assert.Zero(t, b.Status().Strangers)
+	})
+}
+
+// TestAFollowerReadsWhatIsNotDelivered: it needs no consumer, and nobody who answers all the
+// time.
+func TestAFollowerReadsWhatIsNotDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, a := written(t)
+		b := newGateway(m, "b")
+		b.client.Undeliver(true)
+		b.client.Cut()
+		b.follow(t)
+		append := func(batch string) (after time.Duration) {
+			require.NoError(t, a.append(t.Context(), batch))
+			begun := time.Now()
+			for b.Status().Point != a.Status().Point {
+				time.Sleep(time.Millisecond)
+			}
+			return time.Since(begun)
+		}
+		time.Sleep(time.Minute)
+		b.client.Mend()
+		assert.LessOrEqual(t, append("read"), 251*time.Millisecond)
+		assert.Less(t, time.Since(b.Status().Heard), 10*time.Millisecond)
+		b.client.Undeliver(false)
+		time.Sleep(5 * time.Second)
+		assert.LessOrEqual(t, append("delivered"), time.Millisecond)
+		b.client.Cut()
+		b.client.Undeliver(true)
+		require.NoError(t, a.append(t.Context(), "while it is cut off"))
+		time.Sleep(time.Second)
+		assert.GreaterOrEqual(t, time.Since(b.Status().Heard), time.Second)
+		b.client.Mend()
+		assert.LessOrEqual(t, append("read again"), 251*time.Millisecond)
+		assert.Equal(t, a.Entries(), b.Entries())
+	})
+}
+
+// TestAFollowerEndsWithTheErrorOfItsStore, and goes on when it is asked to.
+func TestAFollowerEndsWithTheErrorOfItsStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, a := written(t)
+		b := newGateway(m, "b")
+		ended := make(chan error)
+		go func() { ended <- b.Follow(t.Context()) }()
+		synctest.Wait()
+		full := errors.New("disk full")
+		b.Fail(full)
+		require.NoError(t, a.append(t.Context(), "1"))
+		require.ErrorIs(t, <-ended, full)
+		b.Fail(nil)
+		b.follow(t)
+		synctest.Wait()
+		assert.Equal(t, []string{"1"}, b.Batches())
+		c := newGateway(m, "c")
+		c.Fail(full)
+		require.ErrorIs(t, c.Follow(t.Context()), full)
+	})
+}

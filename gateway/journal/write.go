@@ -1,0 +1,249 @@
+package journal
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+// sending is an entry that is being stored. Its messages are stored one after the other, and
+// are the same each time that they are sent.
+type sending struct {
+	token    string
+	messages [][]byte
+	since    time.Time
+
+	stored int        // messages that were read
+	at     keep.Point // of the last one
+	void   bool       // a message of another entry was stored first
+}
+
+// see notes that a message that verifies was read.
+func (s *sending) see(token string, at keep.Point) {
+	switch {
+	case s.isStored():
+	case token == s.token:
+		s.stored, s.at = s.stored+1, at
+	default:
+		s.void = true
+	}
+}
+
+func (s *sending) isStored() bool { return s.stored == len(s.messages) }
+
+// Append stores a batch as the next entry of the term of this process, and returns its place
+// when it is stored and applied. Its time is that of the entry before, if at is earlier.
+//
+// It fails with [ErrDeposed] if this process does not hold the highest term. If an error is
+// [ErrUndecided], the batch may be or become stored: it is kept, and the next call of Append
+// or Resolve goes on with it. With every other error it is not stored and will not be.
+// Calls wait for each other: one entry at a time is on its way.
+func (l *Log) Append(ctx context.Context, batch []byte, at time.Time) (keep.Point, error) {
+	if err := l.ready(ctx); err != nil {
+		return keep.Point{}, err
+	}
+	defer func() { <-l.writing }()
+	l.mu.Lock()
+	verified, last, leads := l.verified, l.chain.last, l.leads()
+	l.mu.Unlock()
+	if !leads {
+		return keep.Point{}, ErrDeposed
+	}
+	return l.store(ctx, verified, &Entry{
+		Term: last.Term, Process: last.Process, Number: last.Number + 1, Time: at, Batch: batch,
+	})
+}
+
+// Claim begins the next term, for a process, and returns its number. If the process has a
+// term already, that is the answer. It fails with [ErrDeposed] if it finds a message of
+// another process that was not read when it was called, and stores nothing then: who wants
+// the term must first have caught up. It fails with [ErrKeyUnknown] if it cannot tell whether
+// it has read all. [ErrUndecided] and other errors are as those of Append.
+func (l *Log) Claim(ctx context.Context, p Process, at time.Time) (uint64, error) {
+	l.mu.Lock()
+	verified := l.verified
+	l.mu.Unlock()
+	if err := l.ready(ctx); err != nil {
+		return 0, err
+	}
+	defer func() { <-l.writing }()
+	if s := l.Status(); s.Leads {
+		return s.Term, nil
+	}
+	if err := l.CatchUp(ctx); err != nil {
+		return 0, err
+	}
+	l.mu.Lock()
+	last, unknown := l.chain.last, l.unknown
+	l.mu.Unlock()
+	if unknown {
+		return 0, ErrKeyUnknown
+	}
+	if _, err := l.store(ctx, verified, &Entry{Term: last.Term + 1, Process: p, Time: at}); err != nil {
+		return 0, err
+	}
+	return last.Term + 1, nil
+}
+
+// Resolve goes on with the entry that is not decided yet, if there is one. It returns nil if
+// it is stored and applied or there is none, [ErrDeposed] if it is not stored and will not
+// be, and else an error that is [ErrUndecided].
+func (l *Log) Resolve(ctx context.Context) error {
+	if err := enter(ctx, l.writing); err != nil {
+		return fmt.Errorf("%w: %w", ErrUndecided, err)
+	}
+	defer func() { <-l.writing }()
+	_, err := l.decide(ctx)
+	return err
+}
+
+// ready waits until no entry is on its way, and has l.writing then unless it fails.
+func (l *Log) ready(ctx context.Context) error {
+	if err := enter(ctx, l.writing); err != nil {
+		return err
+	}
+	if _, err := l.decide(ctx); errors.Is(err, ErrUndecided) {
+		<-l.writing
+		return fmt.Errorf("%w: %v", ErrNotSent, err) // it is not the caller's that is undecided
+	}
+	return nil
+}
+
+// leads reports whether this process holds the highest term. l.mu is held.
+func (l *Log) leads() bool { return l.term != 0 && l.term == l.chain.last.Term }
+
+// store stores an entry after the last one, if it is still the last: verified is how many
+// messages had been read.
+func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (keep.Point, error) {
+	l.mu.Lock()
+	last, hash := l.chain.last, l.chain.hash
+	l.mu.Unlock()
+	if e.Time = e.Time.UTC().Round(0); e.Time.Before(last.Time) {
+		e.Time = last.Time
+	}
+	e.Token, e.Previous = rand.Text(), hash
+	all, err := split(e, l.o.MaxMessage-headMost)
+	if err != nil {
+		return keep.Point{}, err
+	}
+	for i, plain := range all {
+		all[i] = l.o.Cipher.Seal(plain, l.bound)
+	}
+	l.mu.Lock()
+	late := l.verified != verified
+	if !late {
+		l.pending = &sending{token: e.Token, messages: all, since: time.Now()}
+	}
+	l.mu.Unlock()
+	if late {
+		return keep.Point{}, ErrDeposed
+	}
+	return l.decide(ctx)
+}
+
+// decide sends the messages of the entry that is on its way, until it is known what becomes
+// of it. That a message was read is proof; that it was not, or that it was refused, proves
+// nothing: it may be on its way, or refused because of its own first copy. So the same
+// message is sent with the same expectation until there is one in its place.
+func (l *Log) decide(ctx context.Context) (keep.Point, error) {
+	for try := 0; ; {
+		l.mu.Lock()
+		s, expect := l.pending, l.read
+		switch {
+		case s == nil:
+			l.mu.Unlock()
+			return keep.Point{}, nil
+		case s.void || s.isStored():
+			l.pending = nil
+			l.mu.Unlock()
+			if s.void {
+				return keep.Point{}, ErrDeposed
+			}
+			return s.at, nil
+		}
+		message := s.messages[s.stored]
+		l.status.Sent++
+		if try > 0 {
+			l.status.Again++
+		}
+		l.mu.Unlock()
+		moved, err := l.send(ctx, expect, message, try)
+		if err != nil {
+			return keep.Point{}, fmt.Errorf("%w: %w", ErrUndecided, err)
+		}
+		if try++; moved {
+			try = 0
+		}
+	}
+}
+
+// send sends a message once. It reports whether one was read in its place, by the time that
+// it has to be sent again.
+func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) (moved bool, err error) {
+	sent := time.Now()
+	sequence, err := l.publish(ctx, expect, message, try)
+	until := sent.Add(tryFor)
+	switch {
+	case err == nil && sequence == expect+1:
+		err = l.take(ctx, sequence, message)
+		return err == nil, err
+	case err != nil && !errors.Is(err, ErrRefused):
+		until = sent.Add(readAgainMost) // it may be only this node that is away
+	}
+	if l.position() > expect {
+		return true, nil
+	}
+	for pause := readAgainMost / 64; ; pause = min(2*pause, readAgainMost) {
+		err := l.readOn(ctx)
+		late := !time.Now().Before(until)
+		if err == nil && late {
+			err = l.reaches(ctx)
+		}
+		if err != nil && !errors.Is(err, keep.ErrUnreachable) {
+			return false, err
+		}
+		l.mu.Lock()
+		read, wake := l.read, l.moved
+		l.mu.Unlock()
+		if read > expect || late && ctx.Err() == nil {
+			return read > expect, nil
+		}
+		select {
+		case <-wake:
+		case <-time.After(min(pause, time.Until(until))):
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	}
+}
+
+// publish is that of the stream, for a limited time, and until a message was read in the
+// place.
+func (l *Log) publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel()
+	watch.Go(func() {
+		for {
+			l.mu.Lock()
+			read, moved := l.read, l.moved
+			l.mu.Unlock()
+			if read > expect {
+				cancel()
+				return
+			}
+			select {
+			case <-moved:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return l.stream.Publish(ctx, expect, message, try)
+}
