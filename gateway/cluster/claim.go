@@ -116,3 +116,13 @@ func (m *Member) resign(next string) {
 	m.resigned, m.next = m.own, next
 	m.stepDown()
 }
+
+// GiveUp ends a term of this process, whose store cannot be written any more. Whichever
+// gateway comes first leads next.
+func (m *Member) GiveUp(term uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if term != 0 && m.own == term {
+		m.resign("")
+	}
+}

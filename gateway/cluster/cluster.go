@@ -299,6 +299,9 @@ func (o observer) Point() (keep.Point, error) { return o.m.o.Store.Point() }
 
 func (o observer) Apply(ctx context.Context, e *journal.Entry, at keep.Point) error {
 	m := o.m
+	m.mu.Lock()
+	m.see(e.Term) // before the store must follow it
+	m.mu.Unlock()
 	if err := m.o.Store.Apply(ctx, e, at); err != nil {
 		return err
 	}
@@ -307,7 +310,6 @@ func (o observer) Apply(ctx context.Context, e *journal.Entry, at keep.Point) er
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.point, m.fault = at, nil
-	m.see(e.Term)
 	if e.Term == m.term && e.Process != m.o.Self && e.Term != m.givenUp(e.Process) {
 		m.leader, m.heard = e.Process, now
 	}

@@ -14,8 +14,7 @@ type Batch struct{ Calls []Call }
 
 // Call is one call of Apply or Sweep in a batch.
 type Call struct {
-	// Revision is that of the store afterwards: one more than before, or the same if the call
-	// only removes what has expired.
+	// Revision is that of the store afterwards: one more than before.
 	Revision Revision
 
 	Changes []Change // in order; their expected revisions are not part of a batch
@@ -198,15 +197,17 @@ func (p Point) after(batch []byte, time time.Time) Point {
 // encodePoint returns a point and the log time of what led to it as a value.
 func encodePoint(p Point, time time.Time) []byte {
 	to := binary.BigEndian.AppendUint64(nil, p.Sequence)
-	return append(binary.BigEndian.AppendUint64(to, uint64(time.UnixNano())), p.Hash[:]...)
+	to = append(binary.BigEndian.AppendUint64(to, uint64(time.UnixNano())), p.Hash[:]...)
+	return append(to, p.Journal...)
 }
 
 func decodePoint(value []byte) (p Point, at time.Time, err error) {
 	from := reader{left: value}
 	p.Sequence, at = from.number(), time.Unix(0, int64(from.number()))
-	copy(p.Hash[:], from.left)
-	if from.err != nil || len(from.left) != len(p.Hash) {
-		return p, at, fmt.Errorf("%w: its point has %d bytes", errDamaged, len(value))
+	copy(p.Hash[:], from.take(len(p.Hash)))
+	p.Journal = string(from.left)
+	if from.err != nil {
+		return Point{}, at, fmt.Errorf("%w: its point has %d bytes", errDamaged, len(value))
 	}
 	return p, at, nil
 }

@@ -20,7 +20,10 @@ func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, err
 	revision, err := s.Store.Apply(ctx, changes...)
 	mark, lost := mark(changes), err
 	for _, wait := range patience {
-		if err == nil || mark == nil || settled(err) || ctx.Err() != nil {
+		switch {
+		case errors.Is(err, ErrNotSent) && lost != nil && !settled(lost):
+			return 0, lost // this try was refused; what became of the one before is not known
+		case err == nil || mark == nil || settled(err) || ctx.Err() != nil:
 			return revision, err
 		}
 		timer := time.NewTimer(wait)

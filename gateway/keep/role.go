@@ -104,6 +104,9 @@ func (f *File) ApplyBatch(ctx context.Context, batch []byte, at Point, time time
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if !f.follows() { // and may hold the only transaction
+		return ErrLeads
+	}
 	decoded := &Batch{}
 	if len(batch) > 0 {
 		var err error
@@ -118,7 +121,7 @@ func (f *File) ApplyBatch(ctx context.Context, batch []byte, at Point, time time
 			return err
 		case !f.follows():
 			return ErrLeads
-		case at.Sequence <= last.Sequence:
+		case at.Journal == last.Journal && at.Sequence <= last.Sequence:
 			return fmt.Errorf("%w: %d, and %d was", ErrApplied, at.Sequence, last.Sequence)
 		}
 		for i := range decoded.Calls {
@@ -140,6 +143,13 @@ func (f *File) ApplyBatch(ctx context.Context, batch []byte, at Point, time time
 	}
 	f.bells.ring(decoded.changes())
 	return nil
+}
+
+// Leads reports whether the file decides changes that an appender stores.
+func (f *File) Leads() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.role.appender != nil
 }
 
 func (f *File) follows() bool {

@@ -2,6 +2,7 @@ package keep
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 type write struct {
 	changes []Change
 	sweeps  bool // the changes remove what has expired, unless it was set again meanwhile
+	touches bool // there are none
 
 	ended    chan struct{}
 	revision Revision
@@ -61,6 +63,12 @@ func (f *File) Sweep(ctx context.Context) (removed int, err error) {
 		removed += part.removed
 	}
 	return removed, nil
+}
+
+// Touch has the appender of a file that leads store an empty batch, after the calls that were
+// waiting. So what hinders the file from writing hinders Touch.
+func (f *File) Touch(ctx context.Context) error {
+	return f.await(ctx, &write{touches: true})
 }
 
 // allOld returns the changes that remove what has expired.
@@ -181,7 +189,11 @@ func (f *File) write(all []*write, by role) {
 			return err
 		}
 		if len(batch.Calls) == 0 {
-			return errNothing
+			if by.appender != nil && slices.ContainsFunc(all, func(w *write) bool { return w.touches }) {
+				appending = true
+				_, err = by.appender.Append(by.term, nil, now)
+			}
+			return cmp.Or(err, errNothing)
 		}
 		at, _, err := readPoint(tx)
 		if err != nil {
@@ -249,12 +261,13 @@ func compose(tx *bbolt.Tx, all []*write, now time.Time) (*Batch, error) {
 		w.revision, w.removed = revisionOf(tx), 0
 		if w.sweeps {
 			w.changes = slices.DeleteFunc(w.changes, func(c Change) bool { return !isOld(tx, &c, now) })
-		} else if w.err = check(tx, w.changes, now); w.err == nil {
-			w.revision++
+		} else {
+			w.err = check(tx, w.changes, now)
 		}
-		if w.err != nil || w.sweeps && len(w.changes) == 0 {
+		if w.err != nil || w.touches || w.sweeps && len(w.changes) == 0 {
 			continue
 		}
+		w.revision++
 		call, err := Call{w.revision, w.changes}, error(nil)
 		if w.removed, err = call.apply(tx); err != nil {
 			return nil, err
@@ -312,13 +325,11 @@ func (c *Call) apply(tx *bbolt.Tx) (removed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if last := Revision(counter.Sequence()); c.Revision != last {
-		if c.Revision != last+1 {
-			return 0, fmt.Errorf("%w: it has revision %d, and a call %d", ErrDiverged, last, c.Revision)
-		}
-		if err = counter.SetSequence(uint64(c.Revision)); err != nil {
-			return 0, err
-		}
+	if last := Revision(counter.Sequence()); c.Revision != last+1 {
+		return 0, fmt.Errorf("%w: it has revision %d, and a call %d", ErrDiverged, last, c.Revision)
+	}
+	if err = counter.SetSequence(uint64(c.Revision)); err != nil {
+		return 0, err
 	}
 	for i := range c.Changes {
 		n, err := c.Changes[i].apply(tx, c.Revision)

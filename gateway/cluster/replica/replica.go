@@ -1,0 +1,185 @@
+// Package replica joins what one gateway of a cluster has: its file, which is a copy of the
+// store; the log, which all copies apply; and its part in deciding who writes it.
+//
+// The file decides changes while its gateway leads, and has the log store each batch before
+// it applies it. Otherwise it applies what the leader has written, and refuses changes with
+// [keep.ErrFollows].
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/journal"
+	"adgateway/gateway/keep"
+)
+
+// Options configure a replica. All are needed but Copy.
+type Options struct {
+	File    *keep.File
+	Stream  journal.Stream
+	Journal journal.Options
+	Member  cluster.Options // without Store, Clock, Touch and Repair, which the replica sets
+	Clock   cluster.Clock   // by which the values of the file expire
+
+	// Copy puts the file of another gateway in the place of this one's, which does not reach
+	// back to the log any more, and returns it open. nil: nobody can, and the replica stays
+	// as it is.
+	Copy func(ctx context.Context, old *keep.File) (*keep.File, error)
+}
+
+// Replica is safe for concurrent use.
+type Replica struct {
+	o      Options
+	member *cluster.Member
+
+	mu   sync.Mutex // guards the fields below
+	file *keep.File
+	log  *journal.Log
+}
+
+// New returns a replica that takes part in its cluster when it runs. Its file follows until
+// then.
+func New(o Options) *Replica {
+	r := &Replica{o: o, file: o.File}
+	r.file.Follow()
+	o.Member.Store, o.Member.Clock = applier{r}, o.Clock
+	o.Member.Repair = r.repair
+	o.Member.Touch = r.touch
+	r.member = cluster.New(o.Member)
+	r.log = r.open()
+	return r
+}
+
+// open returns the log from the place on that the file has applied.
+func (r *Replica) open() *journal.Log {
+	return journal.New(r.o.Stream, r.member.Applier(), r.o.Journal)
+}
+
+// Member returns the part of the gateway in the cluster.
+func (r *Replica) Member() *cluster.Member { return r.member }
+
+// File returns the copy of the store, which is another one after it had to be replaced.
+func (r *Replica) File() *keep.File {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.file
+}
+
+// Log returns how the log is.
+func (r *Replica) Log() journal.Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log.Status()
+}
+
+// Run takes part in the cluster until ctx ends.
+func (r *Replica) Run(ctx context.Context) {
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	watching.Go(func() { r.watch(ctx) })
+	r.mu.Lock()
+	log := r.log
+	r.mu.Unlock()
+	r.member.Run(ctx, log)
+	r.File().Follow()
+}
+
+// watch gives the file its role with each change of the member's, until ctx ends.
+func (r *Replica) watch(ctx context.Context) {
+	var term uint64          // in which the file decides changes; 0: it does not
+	var over <-chan struct{} // closed when it does not any more; nil: it does not
+	for {
+		changed := r.member.Changed()
+		own, _ := r.member.Leads()
+		if term != 0 && own != term {
+			r.File().Follow()
+			term, over = 0, nil
+		}
+		if own != 0 && term == 0 {
+			term, over = own, r.File().Lead(appender{r.member}).Done()
+		}
+		select {
+		case <-changed:
+		case <-over: // a batch is in doubt, or the file cannot be written
+			r.member.GiveUp(term)
+			term, over = 0, nil
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// touch appends an empty entry by way of the file, so that a file that writes nothing any more
+// does not look alive. It does nothing until the file decides changes.
+func (r *Replica) touch(ctx context.Context) error {
+	if file := r.File(); file.Leads() {
+		return file.Touch(ctx)
+	}
+	return nil
+}
+
+// appender stores the batches of the file in the log.
+type appender struct{ member *cluster.Member }
+
+func (a appender) Append(ctx context.Context, batch []byte, at time.Time) (keep.Point, error) {
+	point, err := a.member.Append(ctx, batch, at)
+	if errors.Is(err, journal.ErrDeposed) || errors.Is(err, cluster.ErrNotLeader) {
+		err = fmt.Errorf("%w: %w", keep.ErrNotSent, err) // it is not stored, and will not be
+	}
+	return point, err
+}
+
+// applier applies the entries of the log to the file.
+type applier struct{ r *Replica }
+
+func (a applier) Point() (keep.Point, error) { return a.r.File().Point() }
+
+// Apply leaves out what changes nothing: the place is kept with the next batch. The entry that
+// the file is waiting for is applied by the file itself.
+func (a applier) Apply(ctx context.Context, e *journal.Entry, at keep.Point) error {
+	file := a.r.File()
+	switch {
+	case len(e.Batch) == 0:
+		return nil
+	case e.Process == a.r.o.Member.Self && file.Leads():
+		return nil
+	}
+	file.Follow()
+	err := file.ApplyBatch(ctx, e.Batch, at, e.Time)
+	if errors.Is(err, keep.ErrDiverged) {
+		err = fmt.Errorf("%w: %w", journal.ErrBehind, err) // a batch was read that the file did not keep
+	}
+	return err
+}
+
+// repair reads the log again from the place that the file has applied. If that is not in the
+// log any more, or is another one there, the file of another gateway takes its place.
+func (r *Replica) repair(ctx context.Context, cause error) (cluster.Log, error) {
+	r.File().Follow()
+	log := r.open()
+	if !errors.Is(cause, keep.ErrDiverged) {
+		if r.o.Copy == nil {
+			return nil, cause
+		}
+		file, err := r.o.Copy(ctx, r.File())
+		if err != nil {
+			return nil, err
+		}
+		file.Follow()
+		r.mu.Lock()
+		r.file = file
+		r.mu.Unlock()
+		log = r.open()
+	}
+	r.mu.Lock()
+	r.log = log
+	r.mu.Unlock()
+	return log, nil
+}

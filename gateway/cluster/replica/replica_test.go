@@ -1,0 +1,230 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/journal"
+	"adgateway/gateway/journal/journaltest"
+	"adgateway/gateway/keep"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long a test waits for what must come; it is no promise.
+const patience = 3 * time.Minute
+
+// host is a gateway of a cluster in this process, which can be killed and started again.
+type host struct {
+	t      *testing.T
+	name   string
+	path   string
+	stream *journaltest.Client
+	peers  *hub
+
+	starts int
+	file   *keep.File
+	now    *Replica
+	kill   func()
+}
+
+// hub carries the messages of all hosts.
+type hub struct {
+	mu    sync.Mutex
+	inbox map[string]chan cluster.Message
+	cut   map[string]bool
+}
+
+type post struct {
+	hub  *hub
+	name string
+}
+
+func (p post) Send(m cluster.Message) {
+	p.hub.mu.Lock()
+	defer p.hub.mu.Unlock()
+	for name, inbox := range p.hub.inbox {
+		if name == p.name || m.To != "" && m.To != name || p.hub.cut[name] || p.hub.cut[p.name] {
+			continue
+		}
+		select {
+		case inbox <- m:
+		default: // it is lost
+		}
+	}
+}
+
+func (p post) Receive(ctx context.Context) (cluster.Message, bool) {
+	p.hub.mu.Lock()
+	inbox := p.hub.inbox[p.name]
+	p.hub.mu.Unlock()
+	select {
+	case m := <-inbox:
+		return m, true
+	case <-ctx.Done():
+		return cluster.Message{}, false
+	}
+}
+
+type noAttempts struct{}
+
+func (noAttempts) Open(context.Context) ([]cluster.Attempt, error)               { return nil, nil }
+func (noAttempts) Lock([]cluster.Attempt)                                        {}
+func (noAttempts) Judge(context.Context, cluster.Attempt, *cluster.Report) error { return nil }
+func (noAttempts) Raced(context.Context, cluster.Report) error                   { return nil }
+
+type noFormats struct{}
+
+func (noFormats) Seen() map[string]cluster.Seen                   { return nil }
+func (noFormats) See(context.Context, string, cluster.Seen) error { return nil }
+
+var names = []string{"gw1", "gw2", "gw3"}
+
+func newHosts(t *testing.T) (*journaltest.Memory, []*host) {
+	t.Helper()
+	nodes, peers, folder := journaltest.NewMemory(), &hub{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}, t.TempDir()
+	first, _, err := keep.Open(keep.Options{Path: filepath.Join(folder, "first")})
+	require.NoError(t, err)
+	require.NoError(t, first.Close())
+	same, err := os.ReadFile(filepath.Join(folder, "first"))
+	require.NoError(t, err)
+	var all []*host
+	for _, name := range names {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), same, 0o600))
+		peers.inbox[name] = make(chan cluster.Message, 100)
+		h := &host{t: t, name: name, path: filepath.Join(folder, name), stream: nodes.Client(), peers: peers, kill: func() {}}
+		t.Cleanup(func() { h.kill() })
+		all = append(all, h)
+	}
+	return nodes, all
+}
+
+func (h *host) start() {
+	h.t.Helper()
+	file, _, err := keep.Open(keep.Options{Path: h.path})
+	require.NoError(h.t, err)
+	h.starts++
+	clock := keep.NewClock(time.Time{}, keep.ClockSources{})
+	h.now = New(Options{
+		File: file, Stream: h.stream, Journal: journaltest.Options(), Clock: clock,
+		Member: cluster.Options{
+			Self: journal.Process{Gateway: h.name, Start: fmt.Sprint(h.name, h.starts)}, Gateways: names, Reads: 1,
+			Peers: post{h.peers, h.name}, Attempts: noAttempts{}, Formats: noFormats{}, SettleDelay: time.Second,
+			Note: func(message string, err error) { h.t.Logf("%s: %s: %v", h.name, message, err) },
+		},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); h.now.Run(ctx) }()
+	replica := h.now
+	h.kill = sync.OnceFunc(func() {
+		cancel()
+		<-ended
+		assert.NoError(h.t, replica.File().Close())
+	})
+}
+
+// put sets a value at whichever host leads, and returns once that is certain.
+func put(t *testing.T, all []*host, key, value string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		for _, h := range all {
+			file := h.now.File()
+			found, err := file.Get(t.Context(), "k", key)
+			if err != nil && !errors.Is(err, keep.ErrAbsent) {
+				continue
+			}
+			if _, err = file.Apply(t.Context(), keep.Change{Kind: "k", Key: key, Expect: found.Revision, Value: []byte(value)}); err == nil {
+				return true
+			}
+		}
+		return false
+	}, patience, 10*time.Millisecond, "%s", key)
+}
+
+// equal waits until all files hold the same, up to the end of the log.
+func equal(t *testing.T, all []*host) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		digests := map[keep.Hash]bool{}
+		for _, h := range all {
+			_, digest, err := h.now.File().Digest(t.Context())
+			require.NoError(t, err)
+			digests[digest] = true
+		}
+		return len(digests) == 1
+	}, patience, 50*time.Millisecond)
+}
+
+func leader(all []*host) *host {
+	for _, h := range all {
+		if _, ok := h.now.Member().Leads(); ok {
+			return h
+		}
+	}
+	return nil
+}
+
+// TestAllFilesHoldWhatTheLeaderWrote: also when leaders are killed, cut off and handed over
+// while they write, and gateways are started again.
+func TestAllFilesHoldWhatTheLeaderWrote(t *testing.T) {
+	t.Parallel()
+	_, all := newHosts(t)
+	for _, h := range all {
+		h.start()
+	}
+	put(t, all, "first", "1")
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for round := range 6 {
+		stop := make(chan struct{})
+		var writing sync.WaitGroup
+		written := 0
+		writing.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					put(t, all, fmt.Sprintf("%d-%04d", round, written), "x")
+					written++
+				}
+			}
+		})
+		at := leader(all)
+		if at == nil {
+			at = all[rnd.IntN(len(all))]
+		}
+		switch round % 3 {
+		case 0:
+			close(stop)
+			writing.Wait()
+			at.kill()
+			at.start()
+		case 1:
+			at.stream.Cut()
+			time.Sleep(0)
+			close(stop)
+			at.stream.Mend()
+			writing.Wait()
+		case 2:
+			_ = at.now.Member().HandOver(t.Context()) // there may be nobody to take over yet
+			close(stop)
+			writing.Wait()
+		}
+		put(t, all, fmt.Sprintf("end-%d", round), "1")
+		equal(t, all)
+		for i := range written {
+			_, err := all[0].now.File().Get(t.Context(), "k", fmt.Sprintf("%d-%04d", round, i))
+			require.NoError(t, err, "%d-%04d", round, i)
+		}
+	}
+}
