@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // skew sets the wall clock of a host ahead.
@@ -90,6 +91,27 @@ func TestLogTimeAfterAllWereDown(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhoFollowsAnUnsetClockKnows(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		w.startAll()
+		for _, h := range w.hosts {
+			h.kill()
+		}
+		w.hosts[0].skew(2 * time.Hour)
+		w.hosts[1].skew(4 * time.Hour)
+		a := w.hosts[0]
+		a.start()
+		w.untilLed()
+		w.hosts[1].start()
+		time.Sleep(5 * time.Second)
+		require.True(t, a.running().m.Status().ClockUnset)
+		a.kill()
+		b := w.untilLed()
+		time.Sleep(time.Second)
+		assert.True(t, b.running().m.Status().ClockUnset)
+	})
 }
 
 func TestLogTimeGoesOnAfterATakeover(t *testing.T) {

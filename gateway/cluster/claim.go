@@ -76,10 +76,7 @@ func (m *Member) claim(ctx context.Context) bool {
 		return false
 	}
 	m.term, m.own, m.leader, m.acked = term, term, m.o.Self, now
-	m.sent, m.touched, m.beaten, m.quiet = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	if named == 0 || term != named+1 { // the former leader may still believe that it leads
-		m.quiet = m.heard.Add(proofLasts)
-	}
+	m.sent, m.touched, m.beaten = time.Time{}, time.Time{}, time.Time{}
 	m.resigned, m.next, m.fault, m.accepts, m.draining = 0, "", nil, false, false
 	m.cases = map[string]*openCase{}
 	return true

@@ -159,7 +159,6 @@ type Member struct {
 	acked    time.Time // when the own term was acknowledged
 	sent     time.Time // when the last acknowledged entry of it was sent; zero: there is none
 	touched  time.Time // when the last one was begun
-	quiet    time.Time // when no earlier leader believes any more that it leads
 	accepts  bool      // the open attempts are locked
 	draining bool      // no change is begun any more
 	runs     map[*Run]bool

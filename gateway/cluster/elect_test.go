@@ -282,6 +282,7 @@ func TestAGatewayThatIsRemovedDoesNotLead(t *testing.T) {
 		w.hosts[1].kill()
 		time.Sleep(time.Minute)
 		assert.Nil(t, w.leader())
+		assert.EqualValues(t, 2, a.running().m.Status().Term)
 	})
 }
 

@@ -156,10 +156,10 @@ func TestTimesWithoutChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var took []time.Duration
-			for i := range 50 {
+			for i := range 25 {
 				bubble(t, 3, func(t *testing.T, w *world) {
 					a := w.startAll()
-					time.Sleep(10*time.Second + time.Duration(i)*37*time.Millisecond)
+					time.Sleep(10*time.Second + time.Duration(i)*41*time.Millisecond)
 					start := time.Now()
 					c.end(a)
 					w.until(time.Minute, func() bool {

@@ -85,5 +85,5 @@ func (m *Member) Leads() (term uint64, ok bool) {
 	now := m.o.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.own, m.own != 0 && m.accepts && now.Sub(m.sent) < proofLasts && !now.Before(m.quiet)
+	return m.own, m.own != 0 && m.accepts && now.Sub(m.sent) < proofLasts
 }

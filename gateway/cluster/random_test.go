@@ -20,7 +20,7 @@ import (
 // another attempt is open, each attempt is closed once, and what was acknowledged is in the
 // log. In the end all gateways have the same, and nothing is open.
 func TestAnything(t *testing.T) {
-	seeds := 15
+	seeds := 10
 	if testing.Short() {
 		seeds = 3
 	}
@@ -45,7 +45,7 @@ type later struct {
 }
 
 func (w *world) anything(r *rand.Rand) {
-	const lasts = 5 * time.Minute
+	const lasts = 3 * time.Minute
 	run := &random{world: w, Rand: r}
 	w.network.lossy(rand.New(rand.NewPCG(r.Uint64(), 2)), 0.05, 200*time.Millisecond)
 	for _, h := range w.hosts {

@@ -138,6 +138,48 @@ func TestAReportIsKeptUntilThisGatewayLeadsAgain(t *testing.T) {
 	})
 }
 
+// usurp lets a gateway lead as if the leader had named it, and waits until it does.
+func (w *world) usurp(h *host) {
+	w.t.Helper()
+	m := h.running().m
+	m.mu.Lock()
+	m.successor = m.term
+	m.mu.Unlock()
+	w.until(time.Second, func() bool { return m.Status().Role == Leader })
+}
+
+func TestAnAttemptOfALivingProcessWaitsForItsReport(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, w *world) {
+		a, b := w.startAll(), w.hosts[1]
+		time.Sleep(2 * settles)
+		id, end := a.running().background("x", 14*time.Second)
+		require.NotEmpty(t, id())
+		w.usurp(b)
+		time.Sleep(10 * time.Second)
+		assert.True(t, b.running().isOpen(id()))
+		w.usurp(a)
+		time.Sleep(time.Second)
+		assert.True(t, a.running().isOpen(id()), "this process runs the script itself")
+		assert.NoError(t, end())
+		assert.Equal(t, "done", a.disk.attempt(id()).verdict)
+	})
+}
+
+func TestAReportThatComesBeforeTheAttemptsAreRead(t *testing.T) {
+	bubble(t, 2, func(t *testing.T, w *world) {
+		a, b := w.startAll(), w.hosts[1]
+		id, end := a.running().background("x", time.Second)
+		require.NotEmpty(t, id())
+		b.running().mu.Lock()
+		b.running().opens = 3
+		b.running().mu.Unlock()
+		w.usurp(b)
+		assert.ErrorIs(t, end(), errUnknown)
+		w.until(5*time.Second, func() bool { return a.running().m.Status().Reports == 0 })
+		assert.Equal(t, "done", b.disk.attempt(id()).verdict)
+	})
+}
+
 func TestAReportOfAnotherProcessCountsForNothing(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		a := w.startAll()
