@@ -30,11 +30,11 @@ import (
 // address of what streams lists or "-".
 const asMeasured = "measured"
 
-// The lists of the measurement: that many at a time, each of records of about a kilobyte,
-// of which the first ones are kept until the list ends.
+// The lists of the measurement: that many at a time, each of records of about ten
+// kilobytes, of which the first ones are kept until the list ends.
 const (
 	listsAtATime = 4
-	keptRecords  = 100_000
+	keptRecords  = 20_000
 	heartbeat    = 100 * time.Millisecond
 )
 
@@ -45,16 +45,22 @@ func TestHeartbeats(t *testing.T) {
 	if err != nil {
 		t.Skip("a measurement: set HEARTBEATS to a number of bytes")
 	}
-	quiet := measure(t, 0, func(folder, node, _ string) [][]string {
-		return [][]string{{folder, node, "-"}}
-	})
-	apart := measure(t, total, func(folder, node, lists string) [][]string {
-		return [][]string{{folder, node, "-"}, {folder, "-", lists}}
-	})
-	together := measure(t, total, func(folder, node, lists string) [][]string {
-		return [][]string{{folder, node, lists}}
-	})
-	t.Logf("\nno list:       %s\ntwo processes: %s\none process:   %s", quiet, apart, together)
+	for name, c := range map[string]struct {
+		size     float64
+		programs func(folder, node, lists string) [][]string
+	}{
+		"no list": {0, func(folder, node, _ string) [][]string {
+			return [][]string{{folder, node, "-"}}
+		}},
+		"two processes": {total, func(folder, node, lists string) [][]string {
+			return [][]string{{folder, node, "-"}, {folder, "-", lists}}
+		}},
+		"one process": {total, func(folder, node, lists string) [][]string {
+			return [][]string{{folder, node, lists}}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { t.Log(measure(t, c.size, c.programs)) })
+	}
 }
 
 // heartbeats are the times in which a node has answered.
@@ -170,7 +176,7 @@ func runMeasured(folder, node, lists string) error {
 func writeList(w io.Writer) {
 	fields := []string{}
 	for i := range 25 {
-		fields = append(fields, fmt.Sprintf(`"attribute%02d":"a value of an object of a directory %d"`, i, i))
+		fields = append(fields, fmt.Sprintf(`"attribute%02d":"%s"`, i, strings.Repeat("value ", 60)))
 	}
 	record := []byte("{" + strings.Join(fields, ",") + "}")
 	var kept []map[string]any

@@ -152,7 +152,9 @@ func runChild(name, address, folder string) int {
 			return nil
 		}, name + " listens", nil
 	}
-	return supervisor.RunChild(context.Background(), os.Stdin, os.Stdout, prepare, os.Exit)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // as main does
+	defer stop()
+	return supervisor.RunChild(ctx, os.Stdin, os.Stdout, prepare, os.Exit)
 }
 
 // fails reports whether the file has a letter left, and takes one out of it.
