@@ -2,17 +2,21 @@ package keep
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"adgateway/gateway/atomicfile"
 )
 
 // File is a store in one file. Each value is preceded by its revision and the time when it
@@ -28,6 +32,8 @@ type File struct {
 
 	head   head // of who writes; its creation is empty if the file has none
 	headAt time.Time
+	unsaid error // why the head could not be written when the file was opened; nil: it was
+	save   func(path string, text []byte) error
 
 	mu      sync.Mutex // guards the fields below
 	closed  bool
@@ -50,6 +56,8 @@ type Options struct {
 	// [File.Lead] is called. It goes on from where it is: a file that is older than it was
 	// has not lost anything, and the clock is not behind the last entry that was applied.
 	Follows bool
+
+	write func(path string, text []byte) error // replaces a file; nil: atomicfile.Write
 }
 
 // lockTimeout is how long the lock of a file is waited for, which one process holds.
@@ -59,12 +67,15 @@ const lockTimeout = 500 * time.Millisecond
 // be read, such as after a loss of power, is renamed, and an empty store takes its place;
 // aside is its new name then.
 func Open(o Options) (file *File, aside string, err error) {
-	f := &File{path: o.Path, now: o.Now, clock: o.Clock, role: role{follows: o.Follows}}
+	f := &File{path: o.Path, save: o.write, now: o.Now, clock: o.Clock, role: role{follows: o.Follows}}
 	if f.clock == nil && f.now == nil {
 		f.clock = NewClock(time.Time{}, ClockSources{})
 	}
 	if f.clock != nil {
 		f.now = f.clock.Now
+	}
+	if f.save == nil {
+		f.save = func(path string, text []byte) error { return atomicfile.Write(path, text, nil) }
 	}
 	f.db, err = open(o.Path)
 	if err != nil && damaged(o.Path, err) {
@@ -104,27 +115,32 @@ func (f *File) begin(fresh bool) (err error) {
 	})
 }
 
-// open opens a file and reads all of it. Package bbolt may panic on a damaged one.
+// open opens a file and reads all of it. Package bbolt may panic on a damaged one, or read
+// what is not in the mapped file.
 func open(path string) (db *bbolt.DB, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if reason := recover(); reason != nil {
-			db, err = nil, fmt.Errorf("%w: %v", errDamaged, reason)
+			err = fmt.Errorf("%w: %v", errDamaged, reason)
+		}
+		if err != nil && db != nil {
+			db, err = nil, errors.Join(err, db.Close())
 		}
 	}()
 	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return nil, err
 	}
-	err = db.View(func(tx *bbolt.Tx) error {
-		for err := range tx.Check() {
-			return fmt.Errorf("%w: %w", errDamaged, err)
+	return db, db.View(func(tx *bbolt.Tx) error {
+		if err := checkStructure(tx); err != nil {
+			return err
 		}
-		return nil
+		var found error
+		for err := range tx.Check() { // to its end, since it reads the mapped file until then
+			found = cmp.Or(found, fmt.Errorf("%w: %w", errDamaged, err))
+		}
+		return found
 	})
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
 }
 
 var errDamaged = errors.New("the file is damaged")
@@ -313,7 +329,7 @@ func (f *File) Close() error {
 	waitFor(writer)
 	var err error
 	if opened && f.head.Creation != "" {
-		err = f.head.write(f.path)
+		err = f.writeHead()
 	}
 	err = errors.Join(err, f.db.Close())
 	f.bells.close()

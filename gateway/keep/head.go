@@ -55,12 +55,9 @@ func readHead(path string) (*head, error) {
 	return h, nil
 }
 
-func (h *head) write(path string) error {
+func (h *head) text() ([]byte, error) {
 	text, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(headOf(path), append(text, '\n'), nil)
+	return append(text, '\n'), err
 }
 
 // err returns what [State.Rewound] says.
@@ -89,7 +86,11 @@ func Accept(path string) error {
 		return err
 	}
 	h.Rewound, h.Lost = nil, 0
-	return h.write(path)
+	text, err := h.text()
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(headOf(path), text, nil)
 }
 
 // compare compares a file that was opened with its head. A new file in the place of a
@@ -124,14 +125,37 @@ func (f *File) compare(fresh bool) error {
 		}
 	}
 	f.creation, f.head, f.state.Rewound = own.Creation, own, own.err()
-	return f.head.write(f.path)
+	if f.unsaid = f.writeHead(); f.unsaid != nil {
+		f.state.failed(f.unsaid)
+	}
+	return nil
+}
+
+// tell writes the head if it could not be when the file was opened. Nothing is changed
+// before: a file that was taken back would be forgotten otherwise.
+func (f *File) tell() error {
+	if f.unsaid != nil {
+		f.unsaid = f.writeHead()
+	}
+	return f.unsaid
+}
+
+func (f *File) writeHead() error {
+	text, err := f.head.text()
+	if err != nil {
+		return err
+	}
+	return f.save(headOf(f.path), text)
 }
 
 // acknowledge notes a revision in the head, now and then.
 func (f *File) acknowledge(revision Revision) {
+	if f.head.Creation == "" {
+		return // it has none
+	}
 	f.head.Revision = max(f.head.Revision, revision)
 	if now := time.Now(); now.Sub(f.headAt) >= headEvery {
 		f.headAt = now
-		_ = f.head.write(f.path) // the next one is tried again
+		_ = f.writeHead() // the next one is tried again
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
+
+	"adgateway/gateway/atomicfile"
 )
 
 // inFile opens the store in a file and closes it afterwards.
@@ -147,5 +149,46 @@ func TestAFileOfAnEarlierVersion(t *testing.T) {
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, end.Sequence)
 	})
+	inFile(t, path, func(s Store) { assert.NoError(t, s.State().Rewound) })
+}
+
+// TestAHeadThatCannotBeWritten, as on a full disk, is no reason not to open a store: it is
+// read, and changes nothing until the head is written.
+func TestAHeadThatCannotBeWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	var revision Revision
+	inFile(t, path, func(s Store) {
+		var err error
+		revision, err = s.Apply(t.Context(), put("a", "1", Absent))
+		require.NoError(t, err)
+	})
+	errFull := errors.New("no space left on device")
+	full := true
+	s, _, err := Open(Options{Path: path, write: func(path string, text []byte) error {
+		if full {
+			return errFull
+		}
+		return atomicfile.Write(path, text, nil)
+	}})
+	require.NoError(t, err)
+	require.ErrorIs(t, s.State().Failed, errFull)
+	e, err := s.Get(t.Context(), "k", "a")
+	require.NoError(t, err)
+	for range 2 {
+		_, err = s.Apply(t.Context(), put("a", "2", e.Revision))
+		require.ErrorIs(t, err, errFull)
+		_, err = s.Sweep(t.Context())
+		require.NoError(t, err, "nothing is old")
+	}
+	full = false
+	next, err := s.Apply(t.Context(), put("a", "2", revision))
+	require.NoError(t, err)
+	assert.Equal(t, revision+1, next)
+	require.NoError(t, s.State().Failed)
+	full = true
+	_, err = s.Apply(t.Context(), put("a", "3", next))
+	require.NoError(t, err, "it is not behind by more than a second's writes")
+	full = false
+	require.NoError(t, s.Close())
 	inFile(t, path, func(s Store) { assert.NoError(t, s.State().Rewound) })
 }

@@ -183,6 +183,9 @@ func (f *File) write(all []*write, by role) {
 	var made []Change
 	appending, appended := false, false
 	err := f.db.Update(func(tx *bbolt.Tx) error {
+		if err := f.tell(); err != nil {
+			return err
+		}
 		now := f.now()
 		batch, err := compose(tx, all, now)
 		if err != nil {
