@@ -295,6 +295,12 @@ func TestWhoMayConnectToANode(t *testing.T) {
 	require.NoError(t, n.SetMembers(c.members()))
 	_, err = dial(t, n.URL(), fourth.Client(c.list, "gw1"), "gw4")
 	require.NoError(t, err)
+	c.join(t, "gw2")
+	require.NoError(t, n.SetMembers(c.members()))
+	_, err = dial(t, n.URL(), c.ids[4].Client(c.list, "gw1"), "gw2")
+	require.NoError(t, err)
+	_, err = dial(t, n.URL(), c.ids[1].Client(c.list, "gw1"), "gw2")
+	require.Error(t, err, "who had the name before")
 	require.Error(t, n.SetMembers([]stock.Member{{Gateway: "GW 1"}}))
 	require.NoError(t, third.Flush())
 }
