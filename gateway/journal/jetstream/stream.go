@@ -211,6 +211,7 @@ func (s *Stream) Follow(ctx context.Context, after uint64, visit func(sequence u
 		return err
 	}
 	defer consuming.Stop()
+	closed := consuming.Closed() // each call starts a goroutine
 	for {
 		select {
 		case m := <-incoming:
@@ -221,7 +222,7 @@ func (s *Stream) Follow(ctx context.Context, after uint64, visit func(sequence u
 			if !visit(at.Sequence.Stream, m.Data()) {
 				return nil
 			}
-		case <-consuming.Closed():
+		case <-closed:
 			return errUndelivered
 		case <-ctx.Done():
 			return context.Cause(ctx)
