@@ -21,10 +21,10 @@ const (
 // at once; while nothing is delivered, it reads. It goes on while nobody answers, which
 // [Status.Fault] says, and returns the other errors of [Log.CatchUp].
 func (l *Log) Follow(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	var delivery sync.WaitGroup
 	defer delivery.Wait()
-	defer cancel(nil)
+	defer cancel()
 	for first := true; ; first = false {
 		err := l.CatchUp(ctx)
 		if ctx.Err() != nil {
@@ -34,7 +34,7 @@ func (l *Log) Follow(ctx context.Context) error {
 			return err
 		}
 		if first {
-			delivery.Go(func() { l.receive(ctx, cancel) })
+			delivery.Go(func() { l.receive(ctx) })
 		}
 		l.untilQuiet(ctx)
 	}
@@ -56,18 +56,13 @@ func (l *Log) untilQuiet(ctx context.Context) {
 	}
 }
 
-// receive applies what is delivered, until ctx ends, and ends it with what it may not pass
-// by.
-func (l *Log) receive(ctx context.Context, end context.CancelCauseFunc) {
+// receive applies what is delivered, until ctx ends. What cannot be delivered or applied is
+// read, which then says why.
+func (l *Log) receive(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := l.stream.Follow(ctx, l.position(), func(sequence uint64, sealed []byte) bool {
-			err := l.take(ctx, sequence, sealed)
-			if err = explain(err); err != nil {
-				end(err)
-			}
-			return err == nil && sequence <= l.position()
+		_ = l.stream.Follow(ctx, l.position(), func(sequence uint64, sealed []byte) bool {
+			return l.take(ctx, sequence, sealed) == nil && sequence <= l.position()
 		})
-		_ = err // what cannot be delivered is read
 		select {
 		case <-time.After(deliverAgain):
 		case <-ctx.Done():

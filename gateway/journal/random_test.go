@@ -205,8 +205,10 @@ func TestManyFaults(t *testing.T) {
 					outcomes: map[string]error{}, leads: map[uint64]string{},
 				}
 				var gateways sync.WaitGroup
-				for index := range 3 {
+				for range 3 {
 					f.records = append(f.records, journaltest.NewRecord(pointZero))
+				}
+				for index := range f.records {
 					gateways.Go(func() { f.live(t.Context(), index) })
 				}
 				time.Sleep(10 * time.Minute)

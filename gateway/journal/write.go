@@ -195,8 +195,11 @@ func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) 
 	case err != nil && !errors.Is(err, ErrRefused):
 		until = sent.Add(readAgainMost) // it may be only this node that is away
 	}
-	if read := l.position(); read > expect || try == 0 && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return read > expect, nil // reading would take as long there: another node is asked first
+	if l.position() > expect {
+		return true, nil
+	}
+	if try == 0 && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return false, nil // reading would take as long there: another node is asked first
 	}
 	for pause := readAgainMost / 64; ; pause = min(2*pause, readAgainMost) {
 		err := l.readOn(ctx)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"adgateway/gateway/keep"
@@ -62,8 +61,7 @@ const createPause = 250 * time.Millisecond
 // Create makes the stream of a cluster, with a new identity. It does nothing if there is one
 // with this origin. While the nodes have no leader it tries again, until ctx ends.
 func Create(ctx context.Context, o Options, s Settings) error {
-	conn, err := o.Connect(nats.Name("adgateway"), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
-		nats.ReconnectWait(createPause), nats.ReconnectBufSize(-1), nats.Timeout(requestFor))
+	conn, err := o.connect()
 	if err != nil {
 		return err
 	}
@@ -99,7 +97,8 @@ func createOnce(ctx context.Context, js jetstream.JetStream, cluster string, s S
 		return err
 	}
 	c := config(cluster, s, int32(min(messageMost, js.Conn().MaxPayload())))
-	c.Metadata = map[string]string{journalField: uuid.Must(uuid.NewV7()).String(), originField: s.Origin.String()}
+	id := uuid.Must(uuid.NewV7()).String()
+	c.Metadata = map[string]string{journalField: id, originField: s.Origin.String()}
 	_, err = js.CreateStream(ctx, c)
 	return err
 }
@@ -112,13 +111,17 @@ const noPeers jetstream.ErrorCode = 10005
 func passes(err error) bool {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {
-		return refused.Code >= http.StatusInternalServerError || refused.ErrorCode == noPeers || refused.ErrorCode == jetstream.JSErrCodeStreamNameInUse
+		return refused.Code >= http.StatusInternalServerError || refused.ErrorCode == noPeers ||
+			refused.ErrorCode == jetstream.JSErrCodeStreamNameInUse
 	}
 	return !errors.Is(err, ErrExists)
 }
 
 // free are the settings of a stream that may be others than those it was made with.
-var free = []string{"name", "description", "metadata", "placement", "duplicate_window", "compression", "max_bytes", "max_msg_size", "num_replicas"}
+var free = []string{
+	"name", "description", "metadata", "placement", "duplicate_window", "compression", "max_bytes", "max_msg_size",
+	"num_replicas",
+}
 
 // different returns how a stream differs from what a journal needs, by the names of the
 // settings; nil: it does not.
@@ -185,7 +188,8 @@ func described(cluster string, c jetstream.StreamConfig) (id string, origin keep
 		return "", origin, err
 	}
 	if len(all) > 0 {
-		return "", origin, fmt.Errorf("the stream %s has other settings than a log needs: %s", c.Name, strings.Join(all, "; "))
+		text := strings.Join(all, "; ")
+		return "", origin, fmt.Errorf("the stream %s has other settings than a log needs: %s", c.Name, text)
 	}
 	text, err := hex.DecodeString(c.Metadata[originField])
 	if id = c.Metadata[journalField]; err != nil || len(text) != len(origin) || id == "" {

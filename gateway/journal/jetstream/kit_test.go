@@ -2,6 +2,7 @@ package jetstream_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,20 @@ func (g *gateway) lead(t testing.TB) {
 		_, err := g.Claim(t.Context(), g.process, time.Now())
 		require.NoError(c, err)
 	}, hang, 10*time.Millisecond)
+}
+
+// catchUp catches up, as soon as somebody answers.
+func (g *gateway) catchUp(t testing.TB) { g.awaitError(t, nil) }
+
+// awaitError waits until catching up has this end, while nobody answers.
+func (g *gateway) awaitError(t testing.TB, want error) {
+	t.Helper()
+	var err error
+	require.Eventually(t, func() bool {
+		err = g.CatchUp(t.Context())
+		return !errors.Is(err, keep.ErrUnreachable)
+	}, hang, 10*time.Millisecond)
+	require.ErrorIs(t, err, want)
 }
 
 func (g *gateway) append(ctx context.Context, batch string) error {

@@ -41,6 +41,13 @@ type Options struct {
 	Connect func(...nats.Option) (*nats.Conn, error)
 }
 
+// connect returns a connection that goes on without end, and keeps nothing back that it
+// could send later.
+func (o Options) connect() (*nats.Conn, error) {
+	return o.Connect(nats.Name("adgateway "+o.Cluster), nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1), nats.ReconnectWait(requestFor/8), nats.ReconnectBufSize(-1), nats.Timeout(requestFor))
+}
+
 // Stream is a [journal.Stream]. [Stream.Close] must follow.
 type Stream struct {
 	cluster string
@@ -65,8 +72,7 @@ var ErrNoStream = errors.New("the nodes have no log of this cluster")
 // has other settings than a journal needs, each of which the error names. With any other
 // error it can be tried again.
 func Open(ctx context.Context, o Options) (*Stream, error) {
-	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
-		nats.ReconnectWait(requestFor/8), nats.ReconnectBufSize(-1), nats.Timeout(requestFor))
+	conn, err := o.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +124,8 @@ func (s *Stream) Publish(ctx context.Context, expect uint64, message []byte, try
 		s.elsewhere()
 	}
 	ack, err := s.js.Publish(ctx, Subject(s.cluster), message,
-		jetstream.WithExpectStream(StreamName(s.cluster)), jetstream.WithExpectLastSequence(expect), jetstream.WithRetryAttempts(0))
+		jetstream.WithExpectStream(StreamName(s.cluster)), jetstream.WithExpectLastSequence(expect),
+		jetstream.WithRetryAttempts(0))
 	var refused *jetstream.APIError
 	switch {
 	case err == nil:
@@ -211,6 +218,7 @@ func (s *Stream) Follow(ctx context.Context, after uint64, visit func(sequence u
 		return err
 	}
 	defer consuming.Stop()
+	closed := consuming.Closed() // each call starts a goroutine
 	for {
 		select {
 		case m := <-incoming:
@@ -221,7 +229,7 @@ func (s *Stream) Follow(ctx context.Context, after uint64, visit func(sequence u
 			if !visit(at.Sequence.Stream, m.Data()) {
 				return nil
 			}
-		case <-consuming.Closed():
+		case <-closed:
 			return errUndelivered
 		case <-ctx.Done():
 			return context.Cause(ctx)
