@@ -55,7 +55,7 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 	}
 	s.remember(r, *i)
 	token := uuid.NewString()
-	shares := []share{s.shareOfChange(r, token), s.shareOfPlan(r), s.shareOfBudgets(r, i), s.shareOfKey(r, i, token)}
+	shares := []share{s.shareOfChange(r, token), s.shareOfPlan(r), s.shareOfBudgets(r, i), s.shareOfKey(r, i, token), s.shareOfDoubts(r)}
 	more, end, err := s.sharesOfCluster(ctx, r, i)
 	if err != nil {
 		return s.refuse(r, err)
@@ -279,7 +279,7 @@ func (s *Server) shareOfKey(r *request, i *ps.Intent, token string) share {
 			if r.change != nil {
 				c.call.Change, c.call.Batch = r.change.ID, r.change.Batch
 			}
-			c.call.Token, c.call.Owner, c.call.Settling = token, s.owner(r.limit), false
+			c.call.Verdict, c.call.Token, c.call.Owner, c.call.Settling = nil, token, s.owner(r.limit), false
 			own, err := c.change()
 			return []keep.Change{own}, err
 		},

@@ -10,7 +10,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
@@ -33,12 +32,23 @@ func (s *Server) remember(r *request, i ps.Intent) {
 		if r.applying != nil {
 			r.change.Plan = r.applying.plan.ID
 		}
+		if key := r.claimed(); key != nil {
+			r.change.Key = key.name
+		}
 		if r.undoing != nil {
 			r.change.Undoes, r.change.Fields, r.change.Batch = r.undoing.record.ID, r.undoing.fields, r.undoing.batch
 		}
 	}
 	c := r.change
 	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, zoneOf(r, &i)
+}
+
+// changeIn returns the identity of the change that a call makes; empty: there is none.
+func changeIn(r *request) string {
+	if r.change == nil {
+		return ""
+	}
+	return r.change.ID
 }
 
 // changeID returns the identity of the change in the history; empty: there is none.
@@ -118,22 +128,25 @@ func (s *Server) left(c *changes.Record) bool {
 	return c.Owner.Gateway == s.Members.Name() && !s.mine(c.Owner)
 }
 
-// settlePast finds out what became of a change that was cut off, and completes its record in
-// a history. It is not settled if it cannot be read yet.
+// settlePast finds out what became of a change that was cut off, and closes it in a history;
+// nil: it is in none, and only its key tells of it. It is not settled if it cannot be read yet.
 func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes.Record) (done bool, err error) {
-	outcome, result := ps.OutcomeUnknown, (*ps.Result)(nil)
+	v, result := &verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
 	if change, can := s.pastChange(c); can {
 		found := s.settler(&s.current.Load().policy).Settle(ctx, change)
-		outcome, result = found.Outcome, found.Result
 		if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
 			return false, nil
 		}
+		v, result = verdictOf(found), found.Result
 	}
-	if err = s.settled(in, c, outcome, result); errors.Is(err, keep.ErrConflict) {
-		err = nil // another call with the key has settled it
+	if err = s.settled(in, c, v, result); errors.Is(err, errClosed) {
+		return true, nil // by another one, who was faster
 	}
-	s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": outcome}).Warn("a change that was cut off by the end of a gateway was settled")
-	return true, err
+	if err != nil {
+		return false, err
+	}
+	s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome}).Warn("a change that was cut off by the end of a gateway was settled")
+	return true, nil
 }
 
 // passing are the reasons for which a change cannot be read now, but may be later.

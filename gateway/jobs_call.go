@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -179,8 +178,10 @@ func (t *itemAnswer) answer(op *ops.Operation, call jobs.Call) jobs.Answer {
 	case result.ChangeID == "": // a change that was made is in the history, see itemCall.unkept
 		result.State = jobstate.Noop
 	}
-	if slices.ContainsFunc(e.Warnings, func(w ps.Warning) bool { return w.Code == racedCode }) {
-		result.Code, result.Message = racedCode, racedWarning.Message
+	for _, w := range e.Warnings {
+		if w.Code == racedCode || w.Code == notReadBackCode {
+			result.Code, result.Message = w.Code, w.Message
+		}
 	}
 	result.Secret = sealedSecret(op, record, call.Job.ResultKey)
 	return jobs.Answer{Result: result}

@@ -246,8 +246,11 @@ func (r *request) auditResult() audit.Result {
 	if r.dryRun() {
 		record.Outcome = string(ps.OutcomeNone)
 	}
-	if r.raced {
+	switch {
+	case r.raced:
 		record.Code = racedCode
+	case r.notReadBack:
+		record.Code = notReadBackCode
 	}
 	if r.runErr != nil {
 		err := ps.AsError(r.runErr)

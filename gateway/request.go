@@ -45,14 +45,17 @@ type request struct {
 	fingerprint []byte          // of a dry run whose plan is kept
 	applying    *application    // nil: the call applies no plan
 	hold        *hold           // what the change has locked; nil before it runs
+	doubted     *hold           // of a change that is in doubt; nil: of none
 	key         *claim          // nil: without a key
 	replayed    bool            // the answer is that of an earlier call
+	resumed     bool            // the answer is derived from what became of an earlier call
 	change      *changes.Record // in the history; nil: nothing was announced, or there is none
 	kept        bool            // the change is in the store
 	degraded    bool            // the change is made without the store that the gateways share
 	limit       time.Duration   // of the run of a change
 	askedAt     time.Time       // when it was asked whether the change is allowed
 	allowedAt   time.Time       // when it was
+	notReadBack bool            // the change was made, and could not be read back
 	raced       bool            // another gateway has settled the change before it was made
 	begun       uint64          // state of the fences when the run began
 	seenAt      keep.Revision   // of the store when the run began

@@ -1,0 +1,234 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// oneGateway is a gateway that shares its store with nobody, and can be started again.
+type oneGateway struct {
+	*Server
+	t     *testing.T
+	store keep.Store
+	life  *life
+}
+
+// newOneGateway starts one whose scripts are run by a function of the steps of its life.
+func newOneGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change ...func(*Options)) *oneGateway {
+	t.Helper()
+	g := &oneGateway{t: t, store: keep.NewMemory(nil)}
+	g.start(run, change...)
+	return g
+}
+
+// start starts it again.
+func (g *oneGateway) start(run func(at func(point string) (dies bool)) ps.Runner, change ...func(*Options)) {
+	g.t.Helper()
+	g.life = &life{}
+	store := keeptest.Seal(g.t, &mortal{g.store, g.life})
+	history, err := changes.Open(g.t.Context(), store, time.Hour, 1<<20)
+	require.NoError(g.t, err)
+	g.Server = newTestServer(g.t, run(g.life.step), func(o *Options) {
+		o.Kept, o.History, o.Policy.SettlePause = store, history, time.Millisecond
+		for _, one := range change {
+			one(o)
+		}
+	})
+}
+
+// TestACutOffChangeIsJudgedOnce: what a gateway finds when it is started again is what the key
+// says from then on, whatever others write afterwards.
+func TestACutOffChangeIsJudgedOnce(t *testing.T) {
+	d := newScene(t, &toRomeOf)
+	g := newOneGateway(t, d.run)
+	const path = "/api/ADUser/jdoe"
+	plan := planID(t, call(g.Server, http.MethodPut, path+"?City=Rome&DryRun=true", "").Body.Bytes())
+	apply := func(key string) (int, reply, http.Header) {
+		w := call(g.Server, http.MethodPut, path+"?City=Rome&PlanId="+plan, "", "Idempotency-Key: "+key)
+		var got reply
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+		return w.Code, got, w.Header()
+	}
+	g.life.begin(4) // after the batch that lets the change begin
+	apply("the-first-key")
+	died, during := g.life.dead()
+	require.True(t, died)
+	require.Zero(t, d.writes, during)
+	g.start(d.run)
+	left, err := g.SettleHistory(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, left)
+	running, err := g.History.Running(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, running, "it was not made")
+
+	status, got, second := apply("the-second-key")
+	require.Equal(t, http.StatusOK, status, "%+v", got)
+	status, got, first := apply("the-first-key")
+	require.Equal(t, http.StatusConflict, status, "%+v", got)
+	assert.Equal(t, schema.PlanUsed, got.Error.Code)
+	assert.Contains(t, got.Error.Message, second.Get(changeHeader))
+	assert.Empty(t, first.Get(changeHeader))
+	assert.Equal(t, 1, d.writes)
+}
+
+// TestAVerdictIsReadLater: a change that was found to be made is a success for its key, also
+// if somebody has changed the object back before the call is repeated.
+func TestAVerdictIsReadLater(t *testing.T) {
+	for _, unreadable := range []bool{false, true} {
+		directory := &oneUser{city: "Oslo", at: func(string) {}}
+		run := func(at func(string) bool) ps.Runner {
+			directory.at = func(point string) { at(point) }
+			return &fakeRunner{run: directory.run}
+		}
+		g := newOneGateway(t, run)
+		g.life.begin(7) // when it is written
+		toRome(g.Server)
+		died, during := g.life.dead()
+		require.True(t, died)
+		require.Equal(t, "Rome", directory.city, during)
+		g.start(run)
+		left, err := g.SettleHistory(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, left)
+		directory.city, directory.unreadable = "Oslo", unreadable
+		status, got, header := toRome(g.Server)
+		require.Equal(t, http.StatusOK, status, "%+v", got)
+		require.Len(t, got.Result, 1)
+		assert.Equal(t, 1, directory.changes)
+		require.Equal(t, unreadable, len(got.Warnings) > 0, "%+v", got.Warnings)
+		if unreadable {
+			assert.Equal(t, notReadBackCode, got.Warnings[0].Code)
+		}
+		id := header.Get(changeHeader)
+		record, err := g.History.Get(t.Context(), id)
+		require.NoError(t, err)
+		assert.Equal(t, ps.OutcomeDone, record.Outcome)
+		status, _, header = toRome(g.Server)
+		assert.Equal(t, http.StatusOK, status)
+		assert.Equal(t, "true", header.Get(replayedHeader))
+		assert.Equal(t, id, header.Get(changeHeader))
+	}
+}
+
+// writtenThen returns a runner that makes a change, and then fails as if the server were cut
+// off.
+func writtenThen(d *oneUser, fails ps.Error) *fakeRunner {
+	return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		if !req.Write {
+			return d.run(ctx, req)
+		}
+		req.Records = func(json.RawMessage) error { return nil }
+		if _, err := d.run(ctx, req); err != nil {
+			return nil, err
+		}
+		copied := fails
+		return nil, &copied
+	}}
+}
+
+// TestAFailureAfterTheLastWriteIsASuccess: what fails then is the report only, so that a key
+// never keeps an answer that asks to come again.
+func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
+	for name, fails := range map[string]ps.Error{
+		"server away":   {Kind: ps.KindUnavailable, Outcome: ps.OutcomeDone, Server: "dc9"},
+		"script failed": {Kind: ps.KindScript, Code: "8224", Outcome: ps.OutcomeDone, Server: "dc9"},
+		"out of time":   {Kind: ps.KindTimeout, Outcome: ps.OutcomeDone, Server: "dc9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := &oneUser{city: "Oslo", at: func(string) {}}
+			g := newOneGateway(t, func(func(string) bool) ps.Runner { return writtenThen(directory, fails) })
+			id := ""
+			for n := range 2 {
+				status, got, header := toRome(g.Server)
+				require.Equal(t, http.StatusOK, status, "%+v", got)
+				require.Len(t, got.Warnings, 1)
+				assert.Equal(t, notReadBackCode, got.Warnings[0].Code)
+				require.Len(t, got.Result, 1)
+				assert.Contains(t, string(got.Result[0]), `"distinguishedName":"CN=j"`)
+				assert.Contains(t, string(got.Result[0]), `"city":"Rome"`)
+				assert.Equal(t, n == 1, header.Get(replayedHeader) == "true")
+				assert.Empty(t, header.Get("Retry-After"))
+				if n == 0 {
+					id = header.Get(changeHeader)
+				}
+				assert.NotEmpty(t, id)
+				assert.Equal(t, id, header.Get(changeHeader))
+			}
+			record, err := g.History.Get(t.Context(), id)
+			require.NoError(t, err)
+			assert.Equal(t, ps.OutcomeDone, record.Outcome)
+			assert.Equal(t, 1, directory.changes)
+		})
+	}
+}
+
+// TestAnAnswerThatAsksToComeAgainIsNotReplayed: earlier versions kept such answers for their
+// keys. What became of the change is what they say.
+func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
+	for name, c := range map[string]struct {
+		outcome ps.Outcome
+		forgets bool // the history
+		status  int
+		code    schema.Code
+	}{
+		"done":                          {ps.OutcomeDone, false, 200, ""},
+		"done, and not in the history any more": {ps.OutcomeDone, true, 409, schema.OutcomeUnknown},
+		"unknown":                       {ps.OutcomeUnknown, false, 409, schema.OutcomeUnknown},
+		"partial":                       {ps.OutcomePartial, false, 207, schema.Partial},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := &oneUser{city: "Oslo", at: func(string) {}}
+			g := newOneGateway(t, func(func(string) bool) ps.Runner { return &fakeRunner{run: directory.run} })
+			_, _, header := toRome(g.Server)
+			id := header.Get(changeHeader)
+			g.rewriteKey(func(call *keptCall) {
+				call.Status = http.StatusServiceUnavailable
+				call.Body = encode(map[string]any{"error": map[string]any{"code": "unavailable", "outcome": c.outcome, "details": []any{}}})
+			})
+			if c.forgets {
+				record, err := g.History.Get(t.Context(), id)
+				require.NoError(t, err)
+				require.NoError(t, g.History.Remove(t.Context(), record))
+			}
+			for n := range 2 {
+				status, got, header := toRome(g.Server)
+				require.Equal(t, c.status, status, "%+v", got)
+				if c.code != "" {
+					assert.Equal(t, c.code, got.Error.Code)
+					assert.Equal(t, string(c.outcome) == "partial", got.Error.Outcome == "partial")
+				}
+				assert.Equal(t, id, header.Get(changeHeader))
+				assert.Equal(t, n == 1, header.Get(replayedHeader) == "true")
+			}
+			assert.Equal(t, 1, directory.changes)
+		})
+	}
+}
+
+// rewriteKey changes what is kept of the only call with a key.
+func (g *oneGateway) rewriteKey(change func(*keptCall)) {
+	g.t.Helper()
+	var entries []keep.Entry
+	require.NoError(g.t, g.Kept.Range(g.t.Context(), keyKind, "", func(e keep.Entry) bool { entries = append(entries, e); return true }))
+	require.Len(g.t, entries, 1)
+	var call keptCall
+	require.NoError(g.t, keep.Decode(g.Kept, entries[0].Value, &call))
+	change(&call)
+	value, err := keep.Encode(g.Kept, call)
+	require.NoError(g.t, err)
+	_, err = g.Kept.Apply(g.t.Context(), keep.Change{Kind: keyKind, Key: entries[0].Key, Expect: entries[0].Revision, Value: value, Expires: entries[0].Expires})
+	require.NoError(g.t, err)
+}
