@@ -24,41 +24,50 @@ var errClosed = errors.New("the change was closed before")
 
 // conclude closes the change of a call that is about to be answered, and keeps the answer.
 func (s *Server) conclude(r *request, status int, body []byte) {
-	s.end(r, s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, status, body), s.endOfLeases(r))
+	begun := r.begun()
+	s.end(r, begun, s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, status, body), s.endOfLeases(r))
 }
 
 // keepChange closes the change of a call that was not answered.
-func (s *Server) keepChange(r *request) { s.end(r, s.endOfChange(r), s.endOfLeases(r)) }
+func (s *Server) keepChange(r *request) {
+	begun := r.begun()
+	s.end(r, begun, s.endOfChange(r), s.endOfLeases(r))
+}
 
-// end makes the batch of what becomes of a call.
-func (s *Server) end(r *request, parts ...share) {
+// begun reports whether the store has what the call is about to change.
+func (r *request) begun() bool {
+	return r.change != nil && r.change.Running || r.key != nil && r.key.call.Intent != nil
+}
+
+// end makes the batch of what becomes of a call. If the store does not take it, that is done
+// later, provided that the store has what the call was about to change.
+func (s *Server) end(r *request, begun bool, parts ...share) {
 	ctx, cancel := context.WithTimeout(context.Background(), mostDoubt)
 	defer cancel()
 	err := s.decideTogether(ctx, s.storeOf(r), parts)
 	if errors.Is(err, errClosed) {
 		err = s.closedByAnother(ctx, r)
 	}
-	if err == nil && r.undoing != nil && r.undoing.key != nil {
-		key := r.undoing.key
+	key := r.claimed()
+	if err == nil && r.undoing != nil && key != nil {
 		key.call, key.revision, err = key.latest(ctx)
 	}
 	if err == nil {
 		return
 	}
-	if r.change != nil {
-		s.unremembered(r, err)
-		if c := r.claimed(); c != nil && r.undoing != nil {
-			c.open = true
+	log := s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID})
+	switch {
+	case !begun || errors.Is(err, errClosed):
+		log.WithError(err).Error("what became of a call could not be kept")
+	default:
+		r.unkept = true
+		s.meters.unremembered.Inc()
+		log.WithError(err).Error("what became of a change could not be stored, and is stored later")
+		if r.undoing != nil && key != nil {
+			key.open = true
 		}
-		if item := itemCallOf(r.c.Request); item != nil {
-			item.unkept = true
-		}
-		if !r.c.Writer.Written() {
-			r.c.Writer.Header().Del(changeHeader)
-		}
-		return
+		s.unstored.add(&unstored{s.storeOf(r), parts, key, log})
 	}
-	s.Log.WithError(err).WithField("request_id", r.id).Error("what became of a call could not be kept")
 }
 
 // closing returns the part of a batch that closes the record of a change, or removes it if
@@ -125,6 +134,9 @@ func (s *Server) endOfChange(r *request) share {
 	outcome := r.outcome()
 	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
 		outcome = ps.OutcomeNone
+	}
+	if r.inDoubt {
+		return share{}
 	}
 	if s.staysOpen(r, outcome) {
 		r.correction = nil // it stays spent until it is known

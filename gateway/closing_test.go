@@ -1,9 +1,12 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +25,21 @@ type oneGateway struct {
 	*Server
 	t     *testing.T
 	store keep.Store
+	full  *fullStore
 	life  *life
+}
+
+// fullStore is a store that takes nothing while it is full.
+type fullStore struct {
+	keep.Store
+	full atomic.Bool
+}
+
+func (f *fullStore) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
+	if f.full.Load() {
+		return 0, errors.New("the disk is full")
+	}
+	return f.Store.Apply(ctx, all...)
 }
 
 // newOneGateway starts one whose scripts are run by a function of the steps of its life.
@@ -37,7 +54,8 @@ func newOneGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.
 func (g *oneGateway) start(run func(at func(point string) (dies bool)) ps.Runner, change ...func(*Options)) {
 	g.t.Helper()
 	g.life = &life{}
-	store := keeptest.Seal(g.t, &mortal{g.store, g.life})
+	g.full = &fullStore{Store: &mortal{g.store, g.life}}
+	store := keeptest.Seal(g.t, g.full)
 	history, err := changes.Open(g.t.Context(), store, time.Hour, 1<<20)
 	require.NoError(g.t, err)
 	g.Server = newTestServer(g.t, run(g.life.step), func(o *Options) {
@@ -184,10 +202,10 @@ func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 		status  int
 		code    schema.Code
 	}{
-		"done":                          {ps.OutcomeDone, false, 200, ""},
+		"done":                                  {ps.OutcomeDone, false, 200, ""},
 		"done, and not in the history any more": {ps.OutcomeDone, true, 409, schema.OutcomeUnknown},
-		"unknown":                       {ps.OutcomeUnknown, false, 409, schema.OutcomeUnknown},
-		"partial":                       {ps.OutcomePartial, false, 207, schema.Partial},
+		"unknown":                               {ps.OutcomeUnknown, false, 409, schema.OutcomeUnknown},
+		"partial":                               {ps.OutcomePartial, false, 207, schema.Partial},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := &oneUser{city: "Oslo", at: func(string) {}}
@@ -231,4 +249,156 @@ func (g *oneGateway) rewriteKey(change func(*keptCall)) {
 	require.NoError(g.t, err)
 	_, err = g.Kept.Apply(g.t.Context(), keep.Change{Kind: keyKind, Key: entries[0].Key, Expect: entries[0].Revision, Value: value, Expires: entries[0].Expires})
 	require.NoError(g.t, err)
+}
+
+// TestAnEndThatCannotBeStored: the caller gets what the script reported, and the store gets the
+// same as soon as it can. Nobody looks at the directory, which others may have changed.
+func TestAnEndThatCannotBeStored(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		directory := &oneUser{city: "Oslo"}
+		var g *oneGateway
+		directory.at = func(point string) { g.full.full.Store(point == "changed") }
+		run := func(func(string) bool) ps.Runner {
+			if fails {
+				return writtenThen(directory, ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone})
+			}
+			return &fakeRunner{run: directory.run}
+		}
+		g = newOneGateway(t, run)
+		first, got, header := toRome(g.Server)
+		id := header.Get(changeHeader)
+		if fails {
+			require.Equal(t, http.StatusConflict, first, "%+v", got)
+		} else {
+			require.Equal(t, http.StatusOK, first, "%+v", got)
+			require.NotEmpty(t, id)
+			require.Len(t, got.Warnings, 1)
+			assert.Equal(t, historyUnavailableCode, got.Warnings[0].Code)
+		}
+		status, again, header := toRome(g.Server)
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		assert.Equal(t, schema.InProgress, again.Error.Code)
+		assert.Equal(t, "1", header.Get("Retry-After"))
+		require.Error(t, g.storeEnds(t.Context()))
+		running, err := g.History.Running(t.Context())
+		require.NoError(t, err)
+		require.Len(t, running, 1)
+
+		directory.city = "Bonn" // by somebody else
+		g.full.full.Store(false)
+		require.NoError(t, g.storeEnds(t.Context()))
+		running, err = g.History.Running(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, running)
+		if fails {
+			directory.at = func(string) {}
+			status, _, _ = toRome(g.Server)
+			assert.Equal(t, http.StatusConflict, status, "it changed nothing, and runs again")
+			continue
+		}
+		record, err := g.History.Get(t.Context(), id)
+		require.NoError(t, err)
+		assert.Equal(t, ps.OutcomeDone, record.Outcome)
+		status, again, header = toRome(g.Server)
+		require.Equal(t, http.StatusOK, status)
+		assert.Equal(t, "true", header.Get(replayedHeader))
+		assert.Equal(t, id, header.Get(changeHeader))
+		assert.Equal(t, got.Result, again.Result)
+		assert.Empty(t, again.Warnings)
+		assert.Equal(t, 1, directory.changes)
+	}
+}
+
+// TestAChangeInDoubt: it stays open while nobody can read its objects, and keeps them locked.
+// Its key asks to come again until then. What stays unknown is said so once, and for good.
+func TestAChangeInDoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		city   string // that the directory has when it can be read again
+		status int
+		code   schema.Code
+		runs   int
+	}{
+		"made":                     {"Rome", 200, "", 1},
+		"not made":                 {"Oslo", 200, "", 2},
+		"changed by somebody else": {"Bonn", 409, schema.OutcomeUnknown, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := &oneUser{city: "Oslo", at: func(string) {}, unreadable: true}
+			cut := true
+			g := newOneGateway(t, func(func(string) bool) ps.Runner {
+				return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+					result, err := directory.run(ctx, req)
+					if req.Write && err == nil && cut {
+						intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{changed("g-1", "l", "Oslo", "Rome")}}
+						return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &intent}
+					}
+					return result, err
+				}}
+			})
+			status, got, header := toRome(g.Server)
+			require.Equal(t, http.StatusGatewayTimeout, status, "%+v", got)
+			id := header.Get(changeHeader)
+			record, err := g.History.Get(t.Context(), id)
+			require.NoError(t, err)
+			require.True(t, record.Running)
+			require.ErrorIs(t, g.claims("g-1"), errContended, "it keeps its object locked")
+			status, got, header = toRome(g.Server)
+			require.Equal(t, http.StatusServiceUnavailable, status)
+			assert.Equal(t, schema.InProgress, got.Error.Code)
+			assert.NotEmpty(t, header.Get("Retry-After"))
+
+			directory.city, directory.unreadable, cut = c.city, false, false
+			for n := range 2 {
+				status, got, header = toRome(g.Server)
+				require.Equal(t, c.status, status, "%+v", got)
+				assert.Equal(t, n == 1, header.Get(replayedHeader) == "true")
+				if c.code != "" {
+					assert.Equal(t, c.code, got.Error.Code)
+					assert.Equal(t, id, header.Get(changeHeader))
+				}
+			}
+			assert.Equal(t, c.runs, directory.changes)
+			require.NoError(t, g.claims("g-1"))
+			running, err := g.History.Running(t.Context())
+			require.NoError(t, err)
+			assert.Empty(t, running)
+		})
+	}
+}
+
+// claims tries to lock an object.
+func (g *oneGateway) claims(object string) error {
+	h := g.locks.begin()
+	defer h.end()
+	return h.claim([]lock{{object: object}})
+}
+
+// TestTheNextChangeEndsADoubt: once the objects of a change in doubt are not locked any more,
+// the next change of them closes it as unknown, so that it is not judged by what that writes.
+func TestTheNextChangeEndsADoubt(t *testing.T) {
+	directory := &oneUser{city: "Oslo", at: func(string) {}, unreadable: true}
+	cut := true
+	g := newOneGateway(t, func(func(string) bool) ps.Runner {
+		return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+			if req.Write && cut {
+				intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{changed("g-1", "l", "Oslo", "Rome")}}
+				return nil, cmp.Or(req.Announced(intent), error(&ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &intent}))
+			}
+			return directory.run(ctx, req)
+		}}
+	})
+	_, _, header := toRome(g.Server)
+	id := header.Get(changeHeader)
+	g.doubts.unlock(id)
+	cut = false
+	w := call(g.Server, http.MethodPut, "/api/ADUser/jdoe?City=Rome", "")
+	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
+	record, err := g.History.Get(t.Context(), id)
+	require.NoError(t, err)
+	assert.Equal(t, ps.OutcomeUnknown, record.Outcome)
+	directory.unreadable = false
+	status, got, _ := toRome(g.Server)
+	require.Equal(t, http.StatusConflict, status)
+	assert.Equal(t, schema.OutcomeUnknown, got.Error.Code)
+	assert.Equal(t, 1, directory.changes)
 }

@@ -89,9 +89,9 @@ func (s *Server) staysOpen(r *request, outcome ps.Outcome) bool {
 
 // leaveOpen notes that the change of a call is in doubt.
 func (s *Server) leaveOpen(r *request) {
+	r.inDoubt = true
 	if s.Members == nil {
 		s.doubts.add(r.change.ID, locksOf(r.op, r.change.Zone, &r.change.Intent), r.doubted)
-		r.doubted = nil
 	}
 }
 

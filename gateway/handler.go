@@ -20,6 +20,7 @@ import (
 func (s *Server) serve(op *ops.Operation) func(*request) {
 	return func(r *request) {
 		r.op = op
+		defer r.release()
 		if failed := s.operate(r); failed != nil {
 			r.fail(failed.forOperation(op))
 		}
@@ -88,7 +89,6 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if done, failed := s.claim(r); done || failed != nil {
 		return failed
 	}
-	defer r.release()
 	if r.op.Local {
 		return s.answerLocally(r)
 	}

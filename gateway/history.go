@@ -59,11 +59,11 @@ func (r *request) changeID() string {
 	return cmp.Or(r.change.Batch, r.change.ID)
 }
 
-// unremembered reports that a change is not in the history, or not as it ended.
+// unremembered reports that a change will not be in the history.
 func (s *Server) unremembered(r *request, err error) {
 	s.meters.unremembered.Inc()
 	s.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Error("a change could not be recorded in the history")
-	r.change = nil
+	r.change, r.unkept = nil, true
 }
 
 // parameters returns the accepted parameters but the secrets, and whether there are any

@@ -91,6 +91,7 @@ type claim struct {
 	unsure   bool      // an earlier call with the key was cut off after its announcement
 	open     bool      // it is not known yet what became of a change of the call, or of an earlier one
 	expires  time.Time // zero: as long as all keys
+	left     bool      // the call has ended
 	lost     bool      // another gateway has taken the call over
 }
 
@@ -166,7 +167,7 @@ func (k *keys) sum(parts ...string) string {
 // take takes a key for a request, unless another one has it.
 func (s *Server) take(r *request, c *claim) (done bool, failed *failure) {
 	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.guard.text()), r.document)
-	if !s.keys.enter(c.name) {
+	if !s.keys.enter(c.name) && (s.storeEnds(r.c.Request.Context()) != nil || !s.keys.enter(c.name)) {
 		failed = fail(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
 		failed.retryAfter = time.Second
 		return false, failed
@@ -380,7 +381,7 @@ func withoutRecords(body []byte) []byte {
 // release ends the claim of a request.
 func (r *request) release() {
 	if r.key != nil {
-		r.key.keys.leave(r.key.name)
+		r.gateway.unstored.leave(r.key)
 	}
 }
 

@@ -209,9 +209,16 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 				assert.Contains(t, got.Output, "without Idempotency-Key")
 				assert.NotEmpty(t, header.Get("Retry-After"))
 			}
+			if c.changes > 0 {
+				status, got, header = toRome(s)
+				require.Equal(t, http.StatusServiceUnavailable, status, "its answer is stored first")
+				assert.Equal(t, schema.InProgress, got.Error.Code)
+				assert.NotEmpty(t, header.Get("Retry-After"))
+			}
 			keys.Store.(*failingStore).left = 100
-			status, _, _ = toRome(s)
+			status, _, header = toRome(s)
 			assert.Equal(t, http.StatusOK, status, "the disk has room again")
+			assert.Equal(t, c.changes > 0, header.Get(replayedHeader) == "true", "as it was answered, and not judged again")
 			assert.Equal(t, 1, directory.changes)
 		})
 	}

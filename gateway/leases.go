@@ -99,7 +99,7 @@ func (s *Server) sharesOfCluster(ctx context.Context, r *request, i *ps.Intent) 
 		r.unrecorded = s.notReady(err)
 		return nil, nil, err
 	}
-	pass, err := s.Members.Pass(ctx, r.begun)
+	pass, err := s.Members.Pass(ctx, r.fences)
 	if err != nil {
 		return nil, nil, err
 	}

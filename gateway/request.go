@@ -45,7 +45,8 @@ type request struct {
 	fingerprint []byte          // of a dry run whose plan is kept
 	applying    *application    // nil: the call applies no plan
 	hold        *hold           // what the change has locked; nil before it runs
-	doubted     *hold           // of a change that is in doubt; nil: of none
+	doubted     *hold           // of a change whose run has left it in doubt; nil: of none
+	inDoubt     bool            // the change stays open
 	key         *claim          // nil: without a key
 	replayed    bool            // the answer is that of an earlier call
 	resumed     bool            // the answer is derived from what became of an earlier call
@@ -57,7 +58,8 @@ type request struct {
 	allowedAt   time.Time       // when it was
 	notReadBack bool            // the change was made, and could not be read back
 	raced       bool            // another gateway has settled the change before it was made
-	begun       uint64          // state of the fences when the run began
+	unkept      bool            // the change is not in the history yet, or not as it ended
+	fences      uint64          // state of the fences when the run began
 	seenAt      keep.Revision   // of the store when the run began
 	leases      *leases         // what the change has of objects and names; nil for a gateway alone
 	undoing     *undoing        // nil: the call does not take back a change
@@ -114,6 +116,9 @@ func (r *request) send(status int, body []byte) {
 	r.gateway.conclude(r, status, body)
 	if r.raced {
 		body = withWarning(body, racedWarning)
+	}
+	if r.unkept && r.failure == nil && r.op.Protocol == nil {
+		body = withWarning(body, notInHistory)
 	}
 	if len(body) > 0 && r.ownForm() {
 		body = append(body, '\n') // so that a prompt does not follow on the same line

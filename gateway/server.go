@@ -252,6 +252,7 @@ type Server struct {
 	streams        *budget // of events
 	locks          *locks
 	doubts         doubts
+	unstored       lateEnds
 	pages          http.Handler // nil: none
 	startedAt      time.Time
 	stopping       context.Context // done when the server stops: streams of events end then
