@@ -197,8 +197,11 @@ func (s *Server) shareOfChange(r *request, token string) share {
 	var own keep.Change
 	return share{
 		changes: func(context.Context) (all []keep.Change, err error) {
-			own, err = s.History.Change(c)
-			return []keep.Change{own}, err
+			if own, err = s.History.Change(c); err != nil || r.kept {
+				return []keep.Change{own}, err
+			}
+			note, err := s.noteDue(c)
+			return []keep.Change{own, note}, err
 		},
 		again: func(ctx context.Context) error {
 			latest, err := s.History.Get(ctx, c.ID)
@@ -216,6 +219,9 @@ func (s *Server) shareOfChange(r *request, token string) share {
 			return errTakenOver
 		},
 		made: func(revision keep.Revision) {
+			if !r.kept {
+				r.due = &keep.Change{Kind: dueKind, Key: c.ID, Expect: revision}
+			}
 			r.kept = true
 			s.saved(s.History, c, []keep.Change{own}, revision)
 		},

@@ -1,11 +1,14 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/audit"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
@@ -401,4 +405,72 @@ func TestTheNextChangeEndsADoubt(t *testing.T) {
 	require.Equal(t, http.StatusConflict, status)
 	assert.Equal(t, schema.OutcomeUnknown, got.Error.Code)
 	assert.Equal(t, 1, directory.changes)
+}
+
+// TestEveryChangeHasItsLine: a gateway dies at each step of a change. Once it has been started
+// again, the audit has a line about the outcome of each intent and of each change in the
+// history, once, which names the change.
+func TestEveryChangeHasItsLine(t *testing.T) {
+	for step := 1; ; step++ {
+		file := filepath.Join(t.TempDir(), "audit.jsonl")
+		open := func() *audit.Log {
+			log, err := audit.Open(audit.Options{File: file})
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = log.Close() }) // it may be closed before
+			return log
+		}
+		d := newScene(t, &toRomeOf)
+		log := open()
+		g := newOneGateway(t, d.run, func(o *Options) { o.Audit = log })
+		g.life.begin(step)
+		toRome(g.Server) // with a key, so that nothing is changed that the history does not have
+		require.Less(t, step, 30, "the call has no end")
+		died, during := g.life.dead()
+		require.NoError(t, log.Close())
+		if died && step%2 == 0 { // as if it had died before it wrote the outcome
+			cutOutcome(t, file)
+		}
+		log = open()
+		g.start(d.run, func(o *Options) { o.Audit = log })
+		for range 2 {
+			left, err := g.SettleHistory(t.Context())
+			require.NoError(t, err, during)
+			require.Zero(t, left, during)
+			require.NoError(t, g.removePaid(t.Context()), during)
+		}
+		require.NoError(t, g.Kept.Range(t.Context(), dueKind, "", func(e keep.Entry) bool {
+			assert.Fail(t, "a line is still due", during)
+			return true
+		}))
+		outcomes := map[string]string{}
+		require.NoError(t, audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
+			if r.Call().Change == "" {
+				return nil // nothing was announced
+			}
+			require.NotNil(t, r.Outcome, during)
+			require.NotNil(t, r.Intent, during)
+			require.Equal(t, r.Intent.Seq, r.Outcome.Intent, during)
+			require.NotContains(t, outcomes, r.Outcome.Change, during)
+			outcomes[r.Outcome.Change] = r.Outcome.Outcome
+			return nil
+		}))
+		require.NoError(t, g.History.Newest(t.Context(), time.Time{}, "", func(c *changes.Record) bool {
+			assert.Equal(t, string(c.Outcome), outcomes[c.ID], during)
+			return true
+		}))
+		if !died {
+			return
+		}
+	}
+}
+
+// cutOutcome removes the line about an outcome, and what follows it, from the end of an audit.
+func cutOutcome(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	if at := bytes.Index(text, []byte(`"event":"outcome"`)); at >= 0 {
+		start := bytes.LastIndexByte(text[:at], '\n') + 1
+		require.NoError(t, os.WriteFile(file, text[:start], 0o600))
+	}
 }

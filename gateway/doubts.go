@@ -114,7 +114,7 @@ func (s *Server) settleDoubts(ctx context.Context) (err error) {
 			s.doubts.end(id)
 			continue
 		case wrong == nil:
-			_, wrong = s.settlePast(ctx, s.History, c)
+			_, wrong = s.settlePast(ctx, s.History, c, "gateway")
 		}
 		s.doubts.unlock(id)
 		err = errors.Join(err, wrong)

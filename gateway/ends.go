@@ -120,7 +120,7 @@ func (s *Server) RunClosing(ctx context.Context) {
 
 // closeOpen tries once to close what is open.
 func (s *Server) closeOpen(ctx context.Context) {
-	if err := errors.Join(s.storeEnds(ctx), s.settleDoubts(ctx)); err != nil && ctx.Err() == nil {
+	if err := errors.Join(s.storeEnds(ctx), s.settleDoubts(ctx), s.removePaid(ctx)); err != nil && ctx.Err() == nil {
 		s.Log.WithError(err).Warn("changes that have ended could not be closed yet")
 	}
 }

@@ -110,13 +110,13 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 		if !s.left(c) {
 			continue
 		}
-		settled, wrong := s.settlePast(ctx, s.History, c)
+		settled, wrong := s.settlePast(ctx, s.History, c, startSettled)
 		err = errors.Join(err, wrong)
 		if !settled {
 			left++
 		}
 	}
-	return left, err
+	return left, errors.Join(err, s.recordDue(ctx))
 }
 
 // left reports whether a change that is running was left by an earlier process of this
@@ -130,7 +130,8 @@ func (s *Server) left(c *changes.Record) bool {
 
 // settlePast finds out what became of a change that was cut off, and closes it in a history;
 // nil: it is in none, and only its key tells of it. It is not settled if it cannot be read yet.
-func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes.Record) (done bool, err error) {
+// The audit says by whom it was.
+func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes.Record, by string) (done bool, err error) {
 	v, result := &verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
 	if change, can := s.pastChange(c); can {
 		found := s.settler(&s.current.Load().policy).Settle(ctx, change)
@@ -146,7 +147,10 @@ func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes
 		return false, err
 	}
 	s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome}).Warn("a change that was cut off by the end of a gateway was settled")
-	return true, nil
+	if in != nil && in == s.History {
+		err = s.recordSettled(ctx, by, map[string]*changes.Record{c.ID: c})
+	}
+	return true, err
 }
 
 // passing are the reasons for which a change cannot be read now, but may be later.

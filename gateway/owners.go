@@ -141,7 +141,7 @@ func (s *Server) TakeOver(ctx context.Context) (left int, err error) {
 		if !claimed {
 			continue
 		}
-		settled, wrong := s.settlePast(ctx, s.History, c)
+		settled, wrong := s.settlePast(ctx, s.History, c, s.gatewayName())
 		err = errors.Join(err, wrong)
 		if !settled {
 			left++

@@ -68,6 +68,7 @@ type request struct {
 	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
 	unrecorded  *failure        // nil unless the intent could not be recorded
 	recorded    bool            // the audit has the outcome
+	due         *keep.Change    // removes the note that the line is due; nil: there is none
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run

@@ -253,6 +253,7 @@ type Server struct {
 	locks          *locks
 	doubts         doubts
 	unstored       lateEnds
+	paid           paid
 	pages          http.Handler // nil: none
 	startedAt      time.Time
 	stopping       context.Context // done when the server stops: streams of events end then

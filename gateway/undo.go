@@ -370,6 +370,7 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 		inner, e := s.within(r, u, i, len(calls))
 		failed := s.undoOne(inner, e)
 		e.close()
+		r.unkept = r.unkept || inner.unkept
 		switch {
 		case failed != nil:
 			first = cmp.Or(first, failed)

@@ -90,7 +90,7 @@ func (s *Server) judge(r *request, c *claim) *failure {
 		if past.Revision() == keep.Absent {
 			in = nil
 		}
-		settled, err := s.settlePast(ctx, in, past)
+		settled, err := s.settlePast(ctx, in, past, r.id)
 		if err == nil && !settled {
 			return openOutcome(c)
 		}

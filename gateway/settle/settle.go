@@ -102,10 +102,14 @@ func (s *Settler) Report(ctx context.Context, change Change, known Outcome) (Fin
 	return r.known(known, seen), err
 }
 
-// Unread returns what the script would have reported of a change that was made, as far as the
-// announcement tells.
-func Unread(change Change) Finding {
-	return (&run{Change: change}).known(Outcome{Outcome: ps.OutcomeDone}, nil)
+// Unread returns what the script would have reported of a change that was made, but for the
+// objects with some GUIDs, as far as the announcement tells.
+func Unread(change Change, failed ...string) Finding {
+	o := Outcome{Outcome: ps.OutcomeDone, Failed: failed}
+	if len(failed) > 0 {
+		o.Outcome = ps.OutcomePartial
+	}
+	return (&run{Change: change}).known(o, nil)
 }
 
 // known returns what the script would have reported of a change that was settled before.
@@ -121,7 +125,7 @@ func (r *run) known(o Outcome, seen []observation) Finding {
 		}
 		v.objects = append(v.objects, at)
 	}
-	found := r.report(v, seen)
+	found := r.reported(v, seen)
 	found.Outcome = o.Outcome
 	return found
 }
