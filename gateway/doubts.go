@@ -95,6 +95,21 @@ func (s *Server) leaveOpen(r *request) {
 	}
 }
 
+// lockOpen locks the objects of a change that an earlier process has left open, so that it is
+// not judged by what a later change has written.
+func (s *Server) lockOpen(c *changes.Record) {
+	op := s.operationOf(c.Operation)
+	if s.Members != nil || op == nil || len(s.doubts.which(func(d *doubt) bool { return d.id == c.ID })) > 0 {
+		return
+	}
+	h, wanted := s.locks.begin(), locksOf(op, c.Zone, &c.Intent)
+	if h.claim(wanted) != nil { // another one has an object already
+		h.end()
+		h = nil
+	}
+	s.doubts.add(c.ID, wanted, h)
+}
+
 // release unlocks what a run has locked, unless it has left it in doubt what became of its change.
 func (s *Server) release(r *request, err error) {
 	if s.Members == nil && r.doubted == nil && s.staysOpen(r, ps.AsError(err).Outcome) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -106,10 +107,11 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 		return 0, nil
 	}
 	running, err := s.History.Running(ctx)
+	running = slices.DeleteFunc(running, func(c *changes.Record) bool { return !s.left(c) })
 	for _, c := range running {
-		if !s.left(c) {
-			continue
-		}
+		s.lockOpen(c)
+	}
+	for _, c := range running {
 		settled, wrong := s.settlePast(ctx, s.History, c, startSettled)
 		err = errors.Join(err, wrong)
 		if !settled {
