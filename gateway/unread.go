@@ -73,7 +73,8 @@ func (r *request) known(i *ps.Intent) json.RawMessage {
 	shape := r.op.Reply.Shape
 	values := map[string]json.RawMessage{}
 	if i != nil {
-		for _, object := range change.Of(r.announcement(i)) {
+		if all := change.Of(r.announcement(i)); len(all) > 0 {
+			object := all[0]
 			for _, name := range []string{"distinguishedName", "path"} {
 				values[name] = encode(object.DistinguishedName)
 			}
@@ -83,7 +84,6 @@ func (r *request) known(i *ps.Intent) json.RawMessage {
 			for _, c := range object.Changes {
 				values[c.Field] = c.After
 			}
-			break
 		}
 	}
 	if fields := r.bound.Fields; fields != nil && shape.Variants == nil {
