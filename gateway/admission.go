@@ -55,7 +55,7 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 	}
 	s.remember(r, *i)
 	token := uuid.NewString()
-	shares := []share{s.shareOfChange(r, token), s.shareOfPlan(r), s.shareOfBudgets(r, i), s.shareOfKey(r, i, token)}
+	shares := []share{s.shareOfChange(r, token), s.shareOfPlan(r), s.shareOfBudgets(r, i), s.shareOfKey(r, i, token), s.shareOfDoubts(r)}
 	more, end, err := s.sharesOfCluster(ctx, r, i)
 	if err != nil {
 		return s.refuse(r, err)
@@ -197,8 +197,11 @@ func (s *Server) shareOfChange(r *request, token string) share {
 	var own keep.Change
 	return share{
 		changes: func(context.Context) (all []keep.Change, err error) {
-			own, err = s.History.Change(c)
-			return []keep.Change{own}, err
+			if own, err = s.History.Change(c); err != nil || r.kept {
+				return []keep.Change{own}, err
+			}
+			note, err := s.noteDue(c)
+			return []keep.Change{own, note}, err
 		},
 		again: func(ctx context.Context) error {
 			latest, err := s.History.Get(ctx, c.ID)
@@ -216,6 +219,9 @@ func (s *Server) shareOfChange(r *request, token string) share {
 			return errTakenOver
 		},
 		made: func(revision keep.Revision) {
+			if !r.kept {
+				r.due = &keep.Change{Kind: dueKind, Key: c.ID, Expect: revision}
+			}
 			r.kept = true
 			s.saved(s.History, c, []keep.Change{own}, revision)
 		},
@@ -279,7 +285,7 @@ func (s *Server) shareOfKey(r *request, i *ps.Intent, token string) share {
 			if r.change != nil {
 				c.call.Change, c.call.Batch = r.change.ID, r.change.Batch
 			}
-			c.call.Token, c.call.Owner, c.call.Settling = token, s.owner(r.limit), false
+			c.call.Verdict, c.call.Token, c.call.Owner, c.call.Settling = nil, token, s.owner(r.limit), false
 			own, err := c.change()
 			return []keep.Change{own}, err
 		},

@@ -8,54 +8,43 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
+	"adgateway/gateway/plans"
 	"adgateway/ps"
 )
 
-// A change that was cut off by the end of its gateway leaves what it had: leases of objects,
-// names that it was about to give, the plan that it has used up, a part of its caller's
-// budgets. Its record tells which. Whoever settles it gives that back, in the decision that
-// completes the record, so that it is done once.
+// A change that was cut off by the end of its gateway leaves what it had: its key, leases of
+// objects, names that it was about to give, the plan that it has used up, a part of its
+// caller's budgets. Its record tells which. Whoever settles it closes all of them in one batch
+// with the record, so that it is done once, and with one outcome.
 
-// settled keeps in a history what became of a change that was cut off. It fails with
-// [keep.ErrConflict] if another gateway was faster.
-func (s *Server) settled(in *changes.History, c *changes.Record, outcome ps.Outcome, result *ps.Result) error {
-	return s.keepOutcome(in, c, outcome, result,
-		s.planAfter(c, outcome), s.leasesAfter(c, outcome), s.namesAfter(c, outcome), s.budgetsAfter(c, outcome, result))
-}
-
-// keepOutcome completes the record of a change, or removes it if nothing was changed, in one
-// decision with what depends on it. It fails with [keep.ErrConflict] if the record is not
-// any more as it was read.
-func (s *Server) keepOutcome(in *changes.History, c *changes.Record, outcome ps.Outcome, result *ps.Result, with ...share) error {
+// settled closes a change that was cut off. It fails with [errClosed] if another one was
+// faster.
+func (s *Server) settled(in *changes.History, c *changes.Record, v *verdict, result *ps.Result) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mostDoubt)
 	defer cancel()
+	store := s.store()
+	if in != nil {
+		store = in.Store()
+	}
+	err := s.decideTogether(ctx, store, s.partsOf(in, c, v, result))
+	if err == nil || errors.Is(err, errClosed) {
+		s.doubts.end(c.ID)
+	}
+	return err
+}
+
+// partsOf returns what closes a change that was cut off.
+func (s *Server) partsOf(in *changes.History, c *changes.Record, v *verdict, result *ps.Result) []share {
+	parts := []share{
+		s.keyAfter(c, v), s.planAfter(c.Plan, c.RequestID, c.ID, v.Outcome), s.leasesAfter(c, v.Outcome), s.namesAfter(c, v.Outcome), s.budgetsAfter(c, v.Outcome, result),
+	}
+	if in == nil {
+		return parts
+	}
 	if result != nil {
 		c.Identify(result)
 	}
-	var own []keep.Change
-	record := share{
-		changes: func(ctx context.Context) (_ []keep.Change, err error) {
-			if outcome == ps.OutcomeNone {
-				own = []keep.Change{in.Removal(c)}
-				return own, nil
-			}
-			own, err = in.Completion(ctx, c, outcome)
-			return own, err
-		},
-		again: func(ctx context.Context) error {
-			latest, err := in.Get(ctx, c.ID)
-			if errors.Is(err, changes.ErrAbsent) || err == nil && !latest.Same(c) {
-				return keep.ErrConflict
-			}
-			return err
-		},
-		made: func(revision keep.Revision) {
-			if outcome != ps.OutcomeNone {
-				s.saved(in, c, own, revision)
-			}
-		},
-	}
-	return s.decideTogether(ctx, in.Store(), append([]share{record}, with...))
+	return append([]share{s.closing(in, c, v.Outcome)}, parts...)
 }
 
 // saved notes that the record of a change was written to a history.
@@ -65,24 +54,56 @@ func (s *Server) saved(in *changes.History, c *changes.Record, made []keep.Chang
 	}
 }
 
-// planAfter opens the plan again that a change has used up which was not made, and notes
+// planAfter opens the plan again that a call has used up whose change was not made, and notes
 // the change in it otherwise.
-func (s *Server) planAfter(c *changes.Record, outcome ps.Outcome) share {
-	if s.plans == nil || c.Plan == "" {
+func (s *Server) planAfter(id, requestID, change string, outcome ps.Outcome) share {
+	if s.plans == nil || id == "" {
 		return share{}
 	}
 	return share{changes: func(ctx context.Context) ([]keep.Change, error) {
-		p, err := s.plans.Get(ctx, c.Plan)
-		if err != nil || p.Used == nil || p.Used.RequestID != c.RequestID || p.Used.ChangeID != "" {
+		p, err := s.plans.Get(ctx, id)
+		switch {
+		case errors.Is(err, plans.ErrAbsent), err == nil && (p.Used == nil || p.Used.RequestID != requestID || p.Used.ChangeID != ""):
 			return nil, nil // it is not kept any more, or was used by another call
+		case err != nil:
+			return nil, err
 		}
 		var own keep.Change
 		if outcome == ps.OutcomeNone {
 			own, err = s.plans.Release(p)
 		} else {
-			own, err = s.plans.Done(p, c.ID)
+			own, err = s.plans.Done(p, change)
 		}
 		return []keep.Change{own}, err
+	}}
+}
+
+// keyAfter notes in the key of a change what became of that. If nothing was changed, the call
+// runs anew when it is repeated.
+func (s *Server) keyAfter(c *changes.Record, v *verdict) share {
+	if s.keys == nil || c.Key == "" {
+		return share{}
+	}
+	return share{changes: func(ctx context.Context) ([]keep.Change, error) {
+		found, err := s.keys.store.Get(ctx, keyKind, c.Key)
+		var call keptCall
+		switch {
+		case errors.Is(err, keep.ErrAbsent):
+			return nil, nil // it is not kept any more
+		case err == nil:
+			err = keep.Decode(s.keys.store, found.Value, &call)
+		}
+		if err != nil || call.Change != c.ID || call.Status != 0 || call.Verdict != nil {
+			return nil, err
+		}
+		if call.Verdict, call.Token = v, ""; !call.Settling || !s.mine(call.Owner) { // else a call that repeats it answers
+			call.Owner, call.Settling = nil, false
+		}
+		if v.Outcome == ps.OutcomeNone {
+			call.Verdict, call.Intent, call.Change = nil, nil, ""
+		}
+		value, err := keep.Encode(s.keys.store, call)
+		return []keep.Change{{Kind: keyKind, Key: c.Key, Expect: found.Revision, Value: value, Expires: found.Expires}}, err
 	}}
 }
 

@@ -157,7 +157,7 @@ func (s *Server) sendChange(ctx context.Context, c *changes.Record) (sent bool, 
 		if c.Time.After(s.startedAt) {
 			return false, nil
 		}
-		settled, err := s.settlePast(ctx, s.Journal, c)
+		settled, err := s.settlePast(ctx, s.Journal, c, startSettled)
 		if err != nil || !settled {
 			return false, err
 		}

@@ -58,7 +58,7 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 		f.retryAfter = 5 * time.Second
 	}
 	for _, left := range e.Remains {
-		f.details = append(f.details, detail{Field: "", Message: "This remains: " + cmp.Or(left.DN, left.GUID)})
+		f.details = append(f.details, remaining(left))
 	}
 	if f.outcome == ps.OutcomeUnknown {
 		for _, step := range e.Steps {
@@ -77,6 +77,11 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
 		f.message = "The change was made, but could not be read back: " + f.message
 	}
 	return f
+}
+
+// remaining names an object that a change which was not completed has left.
+func remaining(left ps.Object) detail {
+	return detail{Field: "", Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
 }
 
 // leftBehind completes the sentence about a write that was cut off.

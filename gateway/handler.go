@@ -20,6 +20,7 @@ import (
 func (s *Server) serve(op *ops.Operation) func(*request) {
 	return func(r *request) {
 		r.op = op
+		defer r.release()
 		if failed := s.operate(r); failed != nil {
 			r.fail(failed.forOperation(op))
 		}
@@ -88,7 +89,6 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if done, failed := s.claim(r); done || failed != nil {
 		return failed
 	}
-	defer r.release()
 	if r.op.Local {
 		return s.answerLocally(r)
 	}
@@ -102,10 +102,9 @@ func (s *Server) perform(r *request) (failed *failure) {
 	defer e.close()
 	// What an earlier call with the key has done is answered whatever has become of its plan,
 	// and of what the caller may still spend.
-	if r.result, r.runErr = s.resume(r, e); !errors.Is(r.runErr, errNotRun) {
-		return s.answer(r, e)
+	if answered, failed := s.resume(r, e); answered {
+		return failed
 	}
-	r.result, r.runErr = nil, nil
 	if failed = s.findPlan(r); failed != nil {
 		return failed
 	}
@@ -180,7 +179,7 @@ func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	defer cancel()
 	if req.Write {
 		r.hold, r.limit = s.locks.begin(), req.Limit
-		defer r.hold.end()
+		defer func() { s.release(r, err) }()
 	}
 	result, err = s.runLocked(ctx, r, req)
 	if cut := settle.Open(req, err); cut != nil {
@@ -306,6 +305,10 @@ func (s *Server) answer(r *request, e *envelope) *failure {
 	if err == nil {
 		err = e.setPage(r.result)
 	}
+	if r.wasMade(e, err) {
+		s.unread(r, e, err)
+		err = nil
+	}
 	switch {
 	case err != nil && r.unrecorded != nil && e.stream == nil:
 		return r.unrecorded
@@ -335,9 +338,5 @@ func (s *Server) explainRun(r *request, e *envelope, err error) *failure {
 	case !errors.Is(err, errNoRecord):
 		return s.explain(r, failureOf(r.op, r.bound, err))
 	}
-	failed := internalError(err)
-	if r.op.Effect.Writes() {
-		failed.outcome = ps.OutcomeDone
-	}
-	return failed
+	return internalError(err)
 }

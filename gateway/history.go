@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
@@ -33,12 +33,23 @@ func (s *Server) remember(r *request, i ps.Intent) {
 		if r.applying != nil {
 			r.change.Plan = r.applying.plan.ID
 		}
+		if key := r.claimed(); key != nil {
+			r.change.Key = key.name
+		}
 		if r.undoing != nil {
 			r.change.Undoes, r.change.Fields, r.change.Batch = r.undoing.record.ID, r.undoing.fields, r.undoing.batch
 		}
 	}
 	c := r.change
 	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, zoneOf(r, &i)
+}
+
+// changeIn returns the identity of the change that a call makes; empty: there is none.
+func changeIn(r *request) string {
+	if r.change == nil {
+		return ""
+	}
+	return r.change.ID
 }
 
 // changeID returns the identity of the change in the history; empty: there is none.
@@ -49,11 +60,11 @@ func (r *request) changeID() string {
 	return cmp.Or(r.change.Batch, r.change.ID)
 }
 
-// unremembered reports that a change is not in the history, or not as it ended.
+// unremembered reports that a change will not be in the history.
 func (s *Server) unremembered(r *request, err error) {
 	s.meters.unremembered.Inc()
 	s.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Error("a change could not be recorded in the history")
-	r.change = nil
+	r.change, r.unkept = nil, true
 }
 
 // parameters returns the accepted parameters but the secrets, and whether there are any
@@ -96,17 +107,18 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 		return 0, nil
 	}
 	running, err := s.History.Running(ctx)
+	running = slices.DeleteFunc(running, func(c *changes.Record) bool { return !s.left(c) })
 	for _, c := range running {
-		if !s.left(c) {
-			continue
-		}
-		settled, wrong := s.settlePast(ctx, s.History, c)
+		s.lockOpen(c)
+	}
+	for _, c := range running {
+		settled, wrong := s.settlePast(ctx, s.History, c, startSettled)
 		err = errors.Join(err, wrong)
 		if !settled {
 			left++
 		}
 	}
-	return left, err
+	return left, errors.Join(err, s.recordDue(ctx))
 }
 
 // left reports whether a change that is running was left by an earlier process of this
@@ -118,21 +130,28 @@ func (s *Server) left(c *changes.Record) bool {
 	return c.Owner.Gateway == s.Members.Name() && !s.mine(c.Owner)
 }
 
-// settlePast finds out what became of a change that was cut off, and completes its record in
-// a history. It is not settled if it cannot be read yet.
-func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes.Record) (done bool, err error) {
-	outcome, result := ps.OutcomeUnknown, (*ps.Result)(nil)
+// settlePast finds out what became of a change that was cut off, and closes it in a history;
+// nil: it is in none, and only its key tells of it. It is not settled if it cannot be read yet.
+// The audit says by whom it was.
+func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes.Record, by string) (done bool, err error) {
+	v, result := &verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
 	if change, can := s.pastChange(c); can {
 		found := s.settler(&s.current.Load().policy).Settle(ctx, change)
-		outcome, result = found.Outcome, found.Result
 		if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
 			return false, nil
 		}
+		v, result = verdictOf(found), found.Result
 	}
-	if err = s.settled(in, c, outcome, result); errors.Is(err, keep.ErrConflict) {
-		err = nil // another call with the key has settled it
+	if err = s.settled(in, c, v, result); errors.Is(err, errClosed) {
+		return true, nil // by another one, who was faster
 	}
-	s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": outcome}).Warn("a change that was cut off by the end of a gateway was settled")
+	if err != nil {
+		return false, err
+	}
+	s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome}).Warn("a change that was cut off by the end of a gateway was settled")
+	if in != nil && in == s.History {
+		err = s.recordSettled(ctx, by, map[string]*changes.Record{c.ID: c})
+	}
 	return true, err
 }
 

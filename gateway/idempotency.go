@@ -17,7 +17,6 @@ import (
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
 
@@ -51,6 +50,7 @@ type keptCall struct {
 	Server      string     `json:"server,omitempty"`
 	Attempts    int        `json:"attempts,omitempty"` // that were cut off
 	Change      string     `json:"change,omitempty"`   // that the call made, or is about to make
+	Verdict     *verdict   `json:"verdict,omitempty"`  // about the change that was cut off; nil: there is none yet
 	Batch       string     `json:"batch,omitempty"`    // the first of the changes that the call made before that one; empty: there was none
 	Tag         string     `json:"tag,omitempty"`      // of the record in the answer
 
@@ -91,6 +91,7 @@ type claim struct {
 	unsure   bool      // an earlier call with the key was cut off after its announcement
 	open     bool      // it is not known yet what became of a change of the call, or of an earlier one
 	expires  time.Time // zero: as long as all keys
+	left     bool      // the call has ended
 	lost     bool      // another gateway has taken the call over
 }
 
@@ -166,7 +167,7 @@ func (k *keys) sum(parts ...string) string {
 // take takes a key for a request, unless another one has it.
 func (s *Server) take(r *request, c *claim) (done bool, failed *failure) {
 	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.guard.text()), r.document)
-	if !s.keys.enter(c.name) {
+	if !s.keys.enter(c.name) && (s.storeEnds(r.c.Request.Context()) != nil || !s.keys.enter(c.name)) {
 		failed = fail(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
 		failed.retryAfter = time.Second
 		return false, failed
@@ -217,17 +218,20 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 		if !bytes.Equal(c.call.Fingerprint, fingerprint) {
 			return false, fail(schema.KeyReused, "This %s belongs to another call: of another operation, or with other parameters. Use a new key for each call, and the same for its repetitions.", keyHeader)
 		}
+		if err := s.reopen(ctx, &c.call); err != nil {
+			return false, keysUnavailable(err)
+		}
 		if c.call.Status != 0 {
 			s.replay(r, &c.call)
 			return true, nil
 		}
-		if failed := s.running(ctx, &c.call); failed != nil {
+		if failed := s.running(&c.call); failed != nil {
 			return false, failed
 		}
 		if fences, err = s.fencesOf(ctx, c.call.Owner); err != nil {
 			return false, keysUnavailable(err)
 		}
-		c.revision, c.unsure = found.Revision, c.call.Intent != nil
+		c.revision, c.unsure = found.Revision, c.call.Intent != nil || c.call.Verdict != nil || c.call.Batch != ""
 		if c.unsure {
 			c.call.Owner, c.call.Settling = owner, true
 			break // what became of it is found out, which is no other attempt
@@ -356,42 +360,6 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// resume finds out what became of the change of an earlier call with the key that was
-// cut off. It fails with errNotRun if there is none, or if it was not made: then the
-// request runs.
-func (s *Server) resume(r *request, e *envelope) (*ps.Result, error) {
-	if r.key == nil || !r.key.unsure {
-		return nil, errNotRun
-	}
-	call := &r.key.call
-	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: call.Intent, Server: call.Server}
-	result, err := s.settle(r, e, settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: call.StartedAt, Cut: cut})
-	outcome := cmp.Or(ps.AsError(err).Outcome, ps.OutcomeNone)
-	switch {
-	case err != nil:
-	case len(result.Failures) > 0:
-		outcome = ps.OutcomePartial
-	default:
-		outcome = ps.OutcomeDone
-	}
-	if outcome != ps.OutcomeUnknown {
-		s.settleRecord(r.c.Request.Context(), call.Change, outcome, result)
-	}
-	if outcome == ps.OutcomeNone {
-		call.Intent, call.StartedAt, call.Change = nil, time.Now(), ""
-		return nil, errNotRun
-	}
-	if err == nil {
-		setHeader(r.c.Writer.Header(), changeHeader, call.Change) // which is settled in the history, too
-	}
-	r.started = true
-	if secret := r.bound.Generated; secret != nil && err == nil {
-		result.Warnings = append(result.Warnings, notReplayed(secret.Member)) // another one was set then
-		r.bound.Generated = nil
-	}
-	return result, err
-}
-
 // outcome returns what the request left behind; done if it succeeded.
 func (r *request) outcome() ps.Outcome {
 	if r.failure == nil {
@@ -413,7 +381,7 @@ func withoutRecords(body []byte) []byte {
 // release ends the claim of a request.
 func (r *request) release() {
 	if r.key != nil {
-		r.key.keys.leave(r.key.name)
+		r.gateway.unstored.leave(r.key)
 	}
 }
 

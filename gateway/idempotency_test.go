@@ -135,11 +135,12 @@ func TestAChangeThatNobodyCanTellOf(t *testing.T) {
 	}}
 	s := newTestServer(t, runner, func(o *Options) { o.Kept, o.Policy.SettlePause = keys, time.Millisecond })
 	directory.unreadable = true
-	for range 2 {
+	for _, expected := range []int{http.StatusGatewayTimeout, http.StatusServiceUnavailable} {
 		status, got, header := toRome(s)
-		assert.Equal(t, http.StatusGatewayTimeout, status)
+		assert.Equal(t, expected, status)
 		assert.Equal(t, "unknown", got.Error.Outcome)
 		assert.Empty(t, header.Get("Idempotency-Replayed"))
+		assert.Equal(t, expected == http.StatusServiceUnavailable, header.Get("Retry-After") != "")
 	}
 	assert.Equal(t, 1, directory.changes, "it is not run again while that is unknown")
 	directory.unreadable, cut = false, false
@@ -160,7 +161,7 @@ func TestOutcomesThatAreKept(t *testing.T) {
 		"done":          {answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), 200, true},
 		"nothing to do": {answering(okResult, "["+sample(schema.User)+"]"), 200, true},
 		"partial":       {failing(partial), 403, true},
-		"no records":    {answering(ps.Result{Effect: ps.EffectChanged}), 500, true},
+		"no records":    {answering(ps.Result{Effect: ps.EffectChanged}), 200, true},
 		"refused":       {failing(ps.Error{Kind: ps.KindScript, Gateway: "protected", Message: "No."}), 409, false},
 		"overloaded":    {failing(ps.Error{Kind: ps.KindOverloaded}), 503, false},
 	} {
@@ -208,9 +209,16 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 				assert.Contains(t, got.Output, "without Idempotency-Key")
 				assert.NotEmpty(t, header.Get("Retry-After"))
 			}
+			if c.changes > 0 {
+				status, got, header = toRome(s)
+				require.Equal(t, http.StatusServiceUnavailable, status, "its answer is stored first")
+				assert.Equal(t, schema.InProgress, got.Error.Code)
+				assert.NotEmpty(t, header.Get("Retry-After"))
+			}
 			keys.Store.(*failingStore).left = 100
-			status, _, _ = toRome(s)
+			status, _, header = toRome(s)
 			assert.Equal(t, http.StatusOK, status, "the disk has room again")
+			assert.Equal(t, c.changes > 0, header.Get(replayedHeader) == "true", "as it was answered, and not judged again")
 			assert.Equal(t, 1, directory.changes)
 		})
 	}

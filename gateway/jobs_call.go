@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +34,6 @@ type itemCall struct {
 	expires time.Time // until when the key is kept
 
 	// What the request finds out.
-	unkept    bool // it is not in the history what the call has changed
 	overtaken bool // nothing was changed, as other changes of the object went first for too long
 	cutOff    bool // nothing was changed, as the run was cut off, and it may be called again
 }
@@ -87,7 +85,7 @@ func (s *Server) callItem(ctx context.Context, call jobs.Call) jobs.Answer {
 	}
 	taken := itemAnswer(inprocess.Send(s.Handler(), req))
 	answer := taken.answer(op, call)
-	if made.overtaken || made.cutOff || made.unkept && answer.State == jobstate.Noop { // its key finds the change
+	if made.overtaken || made.cutOff {
 		answer = jobs.Answer{Again: true, For: holdLane}
 	}
 	state := string(answer.State)
@@ -176,11 +174,13 @@ func (t *itemAnswer) answer(op *ops.Operation, call jobs.Call) jobs.Answer {
 		if e.Plan.Effect == ps.EffectNone {
 			result.State = jobstate.Noop
 		}
-	case result.ChangeID == "": // a change that was made is in the history, see itemCall.unkept
+	case result.ChangeID == "":
 		result.State = jobstate.Noop
 	}
-	if slices.ContainsFunc(e.Warnings, func(w ps.Warning) bool { return w.Code == racedCode }) {
-		result.Code, result.Message = racedCode, racedWarning.Message
+	for _, w := range e.Warnings {
+		if w.Code == racedCode || w.Code == notReadBackCode {
+			result.Code, result.Message = w.Code, w.Message
+		}
 	}
 	result.Secret = sealedSecret(op, record, call.Job.ResultKey)
 	return jobs.Answer{Result: result}

@@ -99,7 +99,7 @@ func (s *Server) sharesOfCluster(ctx context.Context, r *request, i *ps.Intent) 
 		r.unrecorded = s.notReady(err)
 		return nil, nil, err
 	}
-	pass, err := s.Members.Pass(ctx, r.begun)
+	pass, err := s.Members.Pass(ctx, r.fences)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -407,11 +407,11 @@ func busy() *failure {
 
 // endOfLeases returns what becomes of the leases and the names of a call. Those of a change
 // of which is not known whether it was made end by themselves.
-func (s *Server) endOfLeases(r *request) *ending {
+func (s *Server) endOfLeases(r *request) share {
 	l := r.leases
 	outcome := r.outcome()
 	if l == nil || len(l.objects)+len(l.names) == 0 || outcome == ps.OutcomeUnknown {
-		return nil
+		return share{}
 	}
 	none := outcome == ps.OutcomeNone
 	var all []keep.Change
@@ -429,7 +429,5 @@ func (s *Server) endOfLeases(r *request) *ending {
 	}
 	clear(l.objects)
 	clear(l.names)
-	return &ending{changes: all, failed: func(err error) {
-		s.Log.WithError(err).WithField("request_id", r.id).Warn("the leases of a change were not given back, and end by themselves")
-	}}
+	return unlessChanged(s.store(), all...) // they end by themselves, too
 }

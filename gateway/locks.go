@@ -326,7 +326,7 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 	defer cancel()
 	fenced := false
 	for {
-		r.begun, r.seenAt = s.Members.Begin(), max(r.seenAt, s.latest())
+		r.fences, r.seenAt = s.Members.Begin(), max(r.seenAt, s.latest())
 		result, err := s.Runner.Run(ctx, req)
 		switch {
 		case errors.Is(err, errFenced) && !fenced:

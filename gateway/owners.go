@@ -9,7 +9,6 @@ import (
 	"adgateway/gateway/keep"
 	"adgateway/gateway/members"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 // Where several gateways share a store, each call that is running has an owner:
@@ -88,7 +87,7 @@ func storeCode(err error) schema.Code {
 }
 
 // running refuses a call with a key that another gateway is running, or may be.
-func (s *Server) running(ctx context.Context, call *keptCall) *failure {
+func (s *Server) running(call *keptCall) *failure {
 	o := call.Owner
 	if s.mine(o) {
 		return nil
@@ -98,7 +97,7 @@ func (s *Server) running(ctx context.Context, call *keptCall) *failure {
 		if s.Members.Gone(o.Gateway, o.Incarnation, s.SettleDelay) {
 			return nil
 		}
-	} else if s.orphaned(o) || s.isSettled(ctx, call) {
+	} else if s.orphaned(o) {
 		return nil
 	} else if s.Members.Gone(o.Gateway, o.Incarnation, 0) {
 		wait = max(wait, o.Until.Add(s.SettleDelay).Sub(s.Now()))
@@ -108,18 +107,6 @@ func (s *Server) running(ctx context.Context, call *keptCall) *failure {
 	return failed
 }
 
-// isSettled reports whether the history says what became of the change of a call: the
-// gateway that made it has done so after it was started again, before its key was repeated.
-// That a record is absent may be what was so before; only of a process that has ended it
-// says that nothing was changed.
-func (s *Server) isSettled(ctx context.Context, call *keptCall) bool {
-	if s.History == nil || call.Change == "" || call.Settling {
-		return false
-	}
-	c, err := s.History.Get(ctx, call.Change)
-	return err == nil && !c.Running || errors.Is(err, changes.ErrAbsent) && s.Members.Replaced(call.Owner.Gateway, call.Owner.Incarnation)
-}
-
 // fencesOf returns the changes that move the fences of an owner that is gone; none if it is
 // this gateway, whose fences its start has moved.
 func (s *Server) fencesOf(ctx context.Context, o *changes.Owner) ([]keep.Change, error) {
@@ -127,25 +114,6 @@ func (s *Server) fencesOf(ctx context.Context, o *changes.Owner) ([]keep.Change,
 		return nil, nil
 	}
 	return members.MoveFences(ctx, s.store(), o.Gateway)
-}
-
-// settleRecord completes the record of a change in the history whose call another one with
-// the same key has settled; if it was not made, it is removed. Others may be faster.
-func (s *Server) settleRecord(ctx context.Context, id string, outcome ps.Outcome, result *ps.Result) {
-	if s.History == nil || id == "" {
-		return
-	}
-	c, err := s.History.Get(ctx, id)
-	switch {
-	case err != nil:
-	case c.Running:
-		err = s.settled(s.History, c, outcome, result)
-	case c.Outcome == ps.OutcomeUnknown: // which it stays there, as others may have read it
-		err = s.decideTogether(ctx, s.store(), []share{s.leasesAfter(c, outcome), s.namesAfter(c, outcome)})
-	}
-	if err != nil && !errors.Is(err, changes.ErrAbsent) && !errors.Is(err, keep.ErrConflict) {
-		s.Log.WithError(err).Error("the record of a change that was settled could not be completed")
-	}
 }
 
 // TakeOver settles the changes of other gateways that are gone, and those of this one whose
@@ -173,7 +141,7 @@ func (s *Server) TakeOver(ctx context.Context) (left int, err error) {
 		if !claimed {
 			continue
 		}
-		settled, wrong := s.settlePast(ctx, s.History, c)
+		settled, wrong := s.settlePast(ctx, s.History, c, s.gatewayName())
 		err = errors.Join(err, wrong)
 		if !settled {
 			left++

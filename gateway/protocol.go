@@ -159,6 +159,9 @@ func (s *Server) exchange(r *request, e *envelope) *failure {
 			r.result, r.runErr = s.run(r, e)
 		}
 	}
+	if r.wasMade(e, r.runErr) {
+		s.unread(r, e, r.runErr)
+	}
 	switch {
 	case r.runErr != nil && r.unrecorded != nil:
 		return r.unrecorded

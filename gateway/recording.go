@@ -132,21 +132,35 @@ func (s *Server) recordIntent(r *request, i *ps.Intent) error {
 // the first byte of its answer is sent. Only a streamed answer, which is never that of
 // a change, is recorded when it is complete.
 func (s *Server) recordOutcome(r *request) {
-	if r.recorded || !s.audited(r.op) {
+	if r.recorded {
 		return
 	}
 	r.recorded = true
-	if len(r.sets) > 0 {
-		s.recordSetOutcomes(r)
+	var err error
+	switch {
+	case !s.audited(r.op):
+	case len(r.sets) > 0:
+		err = s.recordSetOutcomes(r)
+	default:
+		err = s.writeOutcome(r)
+	}
+	if err != nil {
+		s.Log.WithError(err).WithField("request_id", r.id).Error("audit line not written")
 		return
 	}
-	var err error
+	if r.due != nil && !r.inDoubt && !r.unkept {
+		s.paid.add(*r.due)
+	}
+}
+
+// writeOutcome writes the line about the outcome of an operation, if it has one.
+func (s *Server) writeOutcome(r *request) (err error) {
 	result := r.auditResult()
 	switch {
 	case r.intent != nil:
 		err = r.intent.Outcome(result)
 	case r.failure != nil && r.failure.unrecorded:
-	case r.replayed:
+	case r.replayed, r.resumed: // the change has its own line
 		result.Outcome = string(ps.OutcomeNone)
 		err = s.Audit.Done(r.auditCall(r.accepted), result, false)
 	case r.started && !r.waited():
@@ -154,9 +168,7 @@ func (s *Server) recordOutcome(r *request) {
 	case r.started, r.failure != nil && r.failure.code.Status() < http.StatusInternalServerError:
 		err = s.Audit.Refuse(r.auditCall(r.unchecked), result)
 	}
-	if err != nil {
-		s.Log.WithError(err).WithField("request_id", r.id).Error("audit line not written")
-	}
+	return err
 }
 
 // waited reports whether the operation got no session, so that nothing ran.
@@ -251,8 +263,11 @@ func (r *request) auditResult() audit.Result {
 	if r.dryRun() {
 		record.Outcome = string(ps.OutcomeNone)
 	}
-	if r.raced {
+	switch {
+	case r.raced:
 		record.Code = racedCode
+	case r.notReadBack:
+		record.Code = notReadBackCode
 	}
 	if r.runErr != nil {
 		err := ps.AsError(r.runErr)

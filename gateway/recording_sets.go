@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"adgateway/gateway/audit"
@@ -43,13 +44,12 @@ func (s *Server) recordSets(r *request, i ps.Intent) error {
 }
 
 // recordSetOutcomes records what became of each set.
-func (s *Server) recordSetOutcomes(r *request) {
+func (s *Server) recordSetOutcomes(r *request) (err error) {
 	whole := r.auditResult()
 	for _, set := range r.sets {
-		if err := set.intent.Outcome(r.setOutcome(set, whole)); err != nil {
-			s.Log.WithError(err).WithField("request_id", r.id).Error("audit line not written")
-		}
+		err = errors.Join(err, set.intent.Outcome(r.setOutcome(set, whole)))
 	}
+	return err
 }
 
 // setOutcome returns what became of one set, given that of the whole request.

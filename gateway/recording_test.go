@@ -121,7 +121,7 @@ func TestOutcomesOfTheAudit(t *testing.T) {
 		"not found":      {failing(ps.Error{Kind: ps.KindScript, Gateway: "not_found", Message: "No."}), "none", "not_found", 404, 1},
 		"half-way":       {failing(ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException", Outcome: ps.OutcomePartial, Remains: []ps.Object{{GUID: "g"}}}), "partial", "directory_denied", 403, 2},
 		"cut off":        {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown, Steps: []ps.Step{{Label: "s"}}}), "unknown", "timeout", 504, 2},
-		"no records":     {answering(ps.Result{Effect: ps.EffectChanged}), "done", "internal", 500, 2},
+		"no records":     {answering(ps.Result{Effect: ps.EffectChanged}), "done", notReadBackCode, 200, 2},
 		"overloaded":     {failing(ps.Error{Kind: ps.KindOverloaded}), "refused", "overloaded", 503, 1},
 		"no session":     {failing(ps.Error{Kind: ps.KindUnavailable}), "refused", "unavailable", 503, 1},
 		"left the queue": {failing(ps.Error{Kind: ps.KindCancelled}), "refused", "timeout", 504, 1},

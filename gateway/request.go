@@ -45,16 +45,21 @@ type request struct {
 	fingerprint []byte          // of a dry run whose plan is kept
 	applying    *application    // nil: the call applies no plan
 	hold        *hold           // what the change has locked; nil before it runs
+	doubted     *hold           // of a change whose run has left it in doubt; nil: of none
+	inDoubt     bool            // the change stays open
 	key         *claim          // nil: without a key
 	replayed    bool            // the answer is that of an earlier call
+	resumed     bool            // the answer is derived from what became of an earlier call
 	change      *changes.Record // in the history; nil: nothing was announced, or there is none
 	kept        bool            // the change is in the store
 	degraded    bool            // the change is made without the store that the gateways share
 	limit       time.Duration   // of the run of a change
 	askedAt     time.Time       // when it was asked whether the change is allowed
 	allowedAt   time.Time       // when it was
+	notReadBack bool            // the change was made, and could not be read back
 	raced       bool            // another gateway has settled the change before it was made
-	begun       uint64          // state of the fences when the run began
+	unkept      bool            // the change is not in the history yet, or not as it ended
+	fences      uint64          // state of the fences when the run began
 	seenAt      keep.Revision   // of the store when the run began
 	leases      *leases         // what the change has of objects and names; nil for a gateway alone
 	undoing     *undoing        // nil: the call does not take back a change
@@ -63,6 +68,7 @@ type request struct {
 	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
 	unrecorded  *failure        // nil unless the intent could not be recorded
 	recorded    bool            // the audit has the outcome
+	due         *keep.Change    // removes the note that the line is due; nil: there is none
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run
@@ -111,6 +117,9 @@ func (r *request) send(status int, body []byte) {
 	r.gateway.conclude(r, status, body)
 	if r.raced {
 		body = withWarning(body, racedWarning)
+	}
+	if r.unkept && r.failure == nil && r.op.Protocol == nil {
+		body = withWarning(body, notInHistory)
 	}
 	if len(body) > 0 && r.ownForm() {
 		body = append(body, '\n') // so that a prompt does not follow on the same line

@@ -251,6 +251,9 @@ type Server struct {
 	spooler        *spooler
 	streams        *budget // of events
 	locks          *locks
+	doubts         doubts
+	unstored       lateEnds
+	paid           paid
 	pages          http.Handler // nil: none
 	startedAt      time.Time
 	stopping       context.Context // done when the server stops: streams of events end then
@@ -283,7 +286,7 @@ func New(options Options) (*Server, error) {
 	s := &Server{
 		Options: options, routes: newRoutes(options.Operations), parameterNames: parameterNames(options.Operations),
 		startedAt: time.Now(), scripts: map[string]ps.Script{}, meters: newMeters(), bodies: newBodies(options.BodyMemory),
-		locks: newLocks(), streams: newBudget(int64(options.Streams)),
+		locks: newLocks(), doubts: doubts{all: map[string]*doubt{}}, streams: newBudget(int64(options.Streams)),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.spooler = newSpooler(options.SpoolFolder, options.SpoolMost, func(err error) {

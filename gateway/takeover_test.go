@@ -59,11 +59,11 @@ func TestAnotherGatewaySettlesWhatADeadOneLeft(t *testing.T) {
 			group.Go(func() { first, _, _ = toRome(c.servers[0]) })
 			<-reached
 			status, got, _ := toRome(c.servers[1])
-			require.Equal(t, http.StatusConflict, status)
+			require.Equal(t, http.StatusServiceUnavailable, status)
 			assert.Equal(t, schema.InProgress, got.Error.Code)
 			c.pass(20*time.Second, 1, 2) // it lapses
 			status, _, _ = toRome(c.servers[1])
-			require.Equal(t, http.StatusConflict, status, "it may still run")
+			require.Equal(t, http.StatusServiceUnavailable, status, "it may still run")
 			c.pass(5*time.Minute, 1, 2)
 			status, got, header := toRome(c.servers[1])
 			require.Equal(t, http.StatusOK, status, "%+v", got)

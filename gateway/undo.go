@@ -199,32 +199,23 @@ func (s *Server) settleUndo(r *request) (first string, failed *failure) {
 	if r.key == nil || !r.key.unsure {
 		return "", nil
 	}
-	ctx, key := r.c.Request.Context(), r.key
-	key.open = true
-	made, err := s.History.Get(ctx, key.call.Change)
-	if err == nil && made.Running {
-		if _, err = s.settlePast(ctx, s.History, made); err == nil {
-			made, err = s.History.Get(ctx, key.call.Change)
+	key, call := r.key, &r.key.call
+	_, err := s.History.Get(r.c.Request.Context(), call.Change)
+	if call.Intent != nil && call.Verdict == nil && !errors.Is(err, changes.ErrAbsent) { // else it was not made
+		if failed = s.judge(r, key); failed != nil {
+			key.open = true
+			return "", failed
 		}
 	}
-	undoes := r.bound.Text(ops.ChangeIDParam)
-	switch {
-	case errors.Is(err, changes.ErrAbsent): // it was not made
-		key.open, key.call.Intent, key.call.Change = false, nil, ""
-		return key.call.Batch, nil
-	case err != nil:
-		return "", historyUnavailable(err)
-	case made.Running:
-		failed = fail(schema.InProgress, "It is being found out what became of an earlier undo of the change '%s'. Try again later.", undoes)
-		failed.retryAfter = time.Second
-		return "", failed
-	case made.Outcome == ps.OutcomeUnknown:
-		failed = fail(schema.Timeout, "It could not be found out what became of the undo of the change '%s', which is the change '%s'.", undoes, made.ID)
-		failed.outcome, failed.server = ps.OutcomeUnknown, made.Server
-		return "", failed
+	switch v := call.Verdict; {
+	case v == nil:
+		call.Intent, call.Change = nil, ""
+		return call.Batch, nil
+	case v.Outcome == ps.OutcomeUnknown:
+		r.c.Header(changeHeader, call.Change)
+		return "", unknownOutcome(call)
 	}
-	key.open = false
-	return cmp.Or(made.Batch, made.ID), nil
+	return cmp.Or(call.Batch, call.Change), nil
 }
 
 // takeBefore takes the undo that began with a change out of those that a change is undone
@@ -379,6 +370,7 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 		inner, e := s.within(r, u, i, len(calls))
 		failed := s.undoOne(inner, e)
 		e.close()
+		r.unkept = r.unkept || inner.unkept
 		switch {
 		case failed != nil:
 			first = cmp.Or(first, failed)
@@ -516,6 +508,10 @@ func (s *Server) operateWithin(r *request, e *envelope) (failed *failure) {
 	err := r.runErr
 	if err == nil {
 		err = e.check()
+	}
+	if r.wasMade(e, err) {
+		s.unread(r, e, err)
+		err = nil
 	}
 	switch {
 	case err != nil && r.unrecorded != nil:

@@ -118,6 +118,10 @@ type Result struct {
 	PinEpoch uint64 // number of the choice by which several gateways used it; 0: one was alone
 	Duration time.Duration
 
+	// SettledBy says who has found out the result in place of the call: "start" for the start of
+	// a gateway, the id of a later request, or the name of a gateway; empty: the call itself.
+	SettledBy string
+
 	Changes []ps.Change
 	Steps   []ps.Step
 	Remains []ps.Object
@@ -271,6 +275,20 @@ func (l *Log) Done(c Call, r Result, reads bool) error {
 		return l.record(c, line)
 	}
 	return l.limited(c, line)
+}
+
+// Settled records the result of a change that its call could not record. Intent is the number
+// of the intent; 0: this log has none.
+func (l *Log) Settled(c Call, intent uint64, r Result) error {
+	if l == nil {
+		return nil
+	}
+	line := c.line(EventOutcome)
+	if line.Intent = intent; intent != 0 {
+		line.Parameters = nil // they are there
+	}
+	line.add(r)
+	return l.record(c, line)
 }
 
 // Refuse records a call that was rejected before anything ran, or only counts it if

@@ -61,6 +61,8 @@ type Line struct {
 	Remains  []ps.Object `json:"remains,omitempty"`
 	Failed   []ps.Object `json:"failed,omitempty"`
 
+	SettledBy string `json:"settledBy,omitempty"` // as in [Result]
+
 	Host    string            `json:"host,omitempty"`
 	Process int               `json:"process,omitempty"`
 	Chain   string            `json:"chain,omitempty"`   // hash algorithm from here on
@@ -96,6 +98,7 @@ func (c Call) line(event Event) *Line {
 func (l *Line) add(r Result) {
 	l.Outcome, l.Code, l.Status, l.Server, l.PinEpoch = r.Outcome, r.Code, r.Status, r.Server, r.PinEpoch
 	l.Duration = float64(r.Duration.Microseconds()) / 1000
+	l.SettledBy = r.SettledBy
 	l.Changes, l.Steps, l.Remains, l.Failed = r.Changes, r.Steps, r.Remains, r.Failed
 }
 

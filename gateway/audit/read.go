@@ -1,9 +1,12 @@
 package audit
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -47,7 +50,7 @@ func (r *Record) Lines() []*Line {
 type Filter struct {
 	Since, Until time.Time
 	Who          string // part of the caller's name
-	Target       string // part of a DN, a GUID or the value of a parameter, or the id of the request
+	Target       string // part of a DN, a GUID or the value of a parameter, or the id of the request or the change
 	Outcome      string // exactly
 	Operation    string // a pattern such as "user.*"
 
@@ -57,26 +60,26 @@ type Filter struct {
 }
 
 // Read calls each with the records of a log that the filter selects, in the order in
-// which they ended. It does not check the chain: see [Verify].
+// which they ended; calls that were interrupted, of which nobody has recorded an outcome
+// since, come last. It does not check the chain: see [Verify].
 func Read(file string, files []string, f Filter, each func(*Record) error) error {
 	ordered, err := logFiles(file, files)
 	if err != nil {
 		return err
 	}
-	open := map[uint64]*Line{}
+	open, interrupted, unknown := map[uint64]*Line{}, map[uint64]*Line{}, map[uint64]*Line{}
 	emit := func(intent, outcome *Line, state string) error {
 		if r := (&Record{intent, outcome, state}); f.takes(r) {
 			return each(r)
 		}
 		return nil
 	}
-	left := func(state string) error {
-		for _, seq := range slices.Sorted(maps.Keys(open)) {
-			if err := emit(open[seq], nil, state); err != nil {
+	left := func(of map[uint64]*Line, state string) error {
+		for _, seq := range slices.Sorted(maps.Keys(of)) {
+			if err := emit(of[seq], nil, state); err != nil {
 				return err
 			}
 		}
-		clear(open)
 		return nil
 	}
 	for _, path := range ordered {
@@ -89,13 +92,18 @@ func Read(file string, files []string, f Filter, each func(*Record) error) error
 			case EventIntent:
 				open[line.Seq] = line
 			case EventOutcome:
-				intent := open[line.Intent]
+				intent := cmp.Or(open[line.Intent], interrupted[line.Intent], unknown[line.Intent])
 				delete(open, line.Intent)
+				delete(interrupted, line.Intent)
+				if line.Outcome == string(ps.OutcomeUnknown) && intent != nil {
+					unknown[line.Intent] = intent // it may be found out later
+				}
 				return emit(intent, line, line.Outcome)
 			case EventRefused, EventCounted:
 				return emit(nil, line, line.Outcome)
 			case EventOpen:
-				return left(OutcomeInterrupted)
+				maps.Copy(interrupted, open)
+				clear(open)
 			}
 			return nil
 		})
@@ -103,7 +111,52 @@ func Read(file string, files []string, f Filter, each func(*Record) error) error
 			return err
 		}
 	}
-	return left(OutcomeRunning)
+	if err := left(interrupted, OutcomeInterrupted); err != nil {
+		return err
+	}
+	return left(open, OutcomeRunning)
+}
+
+// Found is what a log has of a change: several intents if each of its objects has its own.
+type Found struct{ Intents, Outcomes []*Line }
+
+// Find returns what a log has of changes, by their identities, since a time.
+func (l *Log) Find(changes map[string]bool, since time.Time) (map[string]*Found, error) {
+	found := map[string]*Found{}
+	ordered, err := logFiles(l.o.File, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range ordered {
+		if info, err := os.Stat(path); err == nil && info.ModTime().Before(since.Add(-time.Hour)) {
+			continue // it was complete before
+		}
+		err := eachLine(path, func(_ int, raw []byte, _ bool) error {
+			if !bytes.Contains(raw, []byte(`"change":`)) {
+				return nil
+			}
+			line, _, _, err := parse(raw)
+			if err != nil || !changes[line.Change] {
+				return nil
+			}
+			of := found[line.Change]
+			if of == nil {
+				of = &Found{}
+				found[line.Change] = of
+			}
+			switch line.Event {
+			case EventIntent:
+				of.Intents = append(of.Intents, line)
+			case EventOutcome:
+				of.Outcomes = append(of.Outcomes, line)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // Outcomes returns every possible result of [Record.State].
@@ -141,7 +194,7 @@ func (f Filter) takes(r *Record) bool {
 	return holds(who, f.Who) &&
 		(f.Outcome == "" || strings.EqualFold(f.Outcome, r.outcome)) &&
 		(f.Operation == "" || operation) &&
-		(f.Target == "" || strings.EqualFold(call.RequestID, f.Target) ||
+		(f.Target == "" || strings.EqualFold(call.RequestID, f.Target) || strings.EqualFold(call.Change, f.Target) ||
 			slices.ContainsFunc(r.about(), f.concerns))
 }
 

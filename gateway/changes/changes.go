@@ -54,6 +54,7 @@ type Record struct {
 	Fields   []string  `json:"fields,omitempty"` // of it; none: all
 	UndoneBy []Undoing `json:"undoneBy,omitempty"`
 	Plan     string    `json:"plan,omitempty"`
+	Key      string    `json:"key,omitempty"`   // of the call, in the store; empty: it has none
 	Batch    string    `json:"batch,omitempty"` // the first of the changes that one request made
 
 	Degraded bool      `json:"degraded,omitempty"` // made without the store that the gateways share

@@ -22,6 +22,7 @@ const (
 	NotSupported         Code = "not_supported"
 	TokenMismatch        Code = "token_mismatch"
 	InProgress           Code = "in_progress"
+	OutcomeUnknown       Code = "outcome_unknown"
 	Busy                 Code = "busy"
 	NamePending          Code = "name_pending"
 	KeyReused            Code = "key_reused"
@@ -82,7 +83,7 @@ var codes = []struct {
 	{Conflict, http.StatusConflict, "The name is taken, or the object is in a state that does not allow it."},
 	{Protected, http.StatusConflict, "The object is protected from accidental deletion, or critical."},
 	{NotEmpty, http.StatusConflict, "Other objects lie below it, or a zone has records, or would hide those of another."},
-	{InProgress, http.StatusConflict, "A call with this Idempotency-Key is running; see Retry-After."},
+	{OutcomeUnknown, http.StatusConflict, "An earlier call with this Idempotency-Key was cut off, and it cannot be found out what became of its change."},
 	{Busy, http.StatusConflict, "Another gateway is changing the object; see Retry-After."},
 	{NamePending, http.StatusConflict, "The name was given on another domain controller not long ago, of which this one may not know yet; see Retry-After."},
 	{Ambiguous, http.StatusConflict, "Several objects match."},
@@ -105,6 +106,7 @@ var codes = []struct {
 	{Backend, http.StatusBadGateway, "The directory or the DNS server failed."},
 	{Overloaded, http.StatusServiceUnavailable, "The gateway is busy; see Retry-After."},
 	{Unavailable, http.StatusServiceUnavailable, "No PowerShell session can be started, or no server that could answer be reached; see Retry-After and GET /readyz."},
+	{InProgress, http.StatusServiceUnavailable, "A call with this Idempotency-Key, or the change, is still running or being settled; see Retry-After."},
 	{PinMoved, http.StatusServiceUnavailable, "The server that changes are made on was replaced while the call was prepared; see Retry-After."},
 	{StoreLost, http.StatusServiceUnavailable, "The store that the gateways share cannot be reached, so that nothing was changed; see Retry-After."},
 	{StoreRewound, http.StatusServiceUnavailable, "The store that the gateways share has lost what it acknowledged, so that nothing is changed until an administrator has recovered it."},

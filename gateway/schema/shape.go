@@ -299,6 +299,24 @@ func (s *Selection) write(to []byte, values []json.RawMessage, classic bool) ([]
 	return append(to, '}'), nil
 }
 
+// Known returns a record of which only some values are known, by the names of their fields. The
+// others are null, as are those that do not fit their field.
+func (s *Selection) Known(values map[string]json.RawMessage) []byte {
+	to := []byte{'{'}
+	for i, field := range s.fields[:len(s.fields)-s.hidden] {
+		value := values[field.Name]
+		if value == nil || !field.fits(value) {
+			value = null
+		}
+		label := s.labels[i]
+		if i == 0 {
+			label = label[1:] // the first one without its comma
+		}
+		to = append(append(to, label...), value...)
+	}
+	return append(to, '}')
+}
+
 // translate returns the value that the classic dialect shows in a field.
 func (s *Selection) translate(field *Field, value json.RawMessage, values []json.RawMessage) json.RawMessage {
 	if field.Type == CountryField && value[0] == '"' {

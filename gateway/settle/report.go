@@ -12,11 +12,19 @@ import (
 // with what is known now.
 func (r *run) report(v verdict, seen []observation) Finding {
 	intent := r.Cut.Intent
-	subjects, done := v.subjects(intent)
+	_, done := v.subjects(intent)
 	someListed := r.Operation.Reply.Mark == ops.List && v.outcome == ps.OutcomePartial && done > 0
 	if v.outcome != ps.OutcomeDone && !someListed {
 		return Finding{Err: r.failure(v, seen)}
 	}
+	return r.reported(v, seen)
+}
+
+// reported returns what the script would have reported of a change that was made, or made for
+// some of its objects.
+func (r *run) reported(v verdict, seen []observation) Finding {
+	intent := r.Cut.Intent
+	subjects, done := v.subjects(intent)
 	result := &ps.Result{
 		Effect: intent.Effect, Warnings: intent.Warnings, Counts: intent.Counts, Steps: r.Cut.Steps, Server: r.Cut.Server,
 	}

@@ -15,6 +15,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"adgateway/gateway/ops"
@@ -77,6 +78,56 @@ func (s *Settler) Settle(ctx context.Context, change Change) Finding {
 	finding := r.report(v, seen)
 	finding.Outcome, finding.Unread, finding.NoCleanUp = v.outcome, unread, notRemoved
 	return finding
+}
+
+// Outcome is what became of a change that was settled before: it was done, or done in part.
+type Outcome struct {
+	Outcome ps.Outcome
+	Idle    bool     // nothing had to be changed
+	Failed  []string // GUIDs of the objects that were not done
+}
+
+// Report returns what the script would have reported of a change that was settled before. The
+// records are those that were announced, or what the objects are now; the error says why these
+// could not be read, and are left out. Nothing is judged.
+func (s *Settler) Report(ctx context.Context, change Change, known Outcome) (Finding, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Limit)
+	defer cancel()
+	r := &run{Settler: s, Change: change}
+	var seen []observation
+	var err error
+	if slices.ContainsFunc(change.Cut.Intent.Objects, func(o ps.Intended) bool { return isNull(o.Record) }) {
+		seen, err = r.read(ctx)
+	}
+	return r.known(known, seen), err
+}
+
+// Unread returns what the script would have reported of a change that was made, but for the
+// objects with some GUIDs, as far as the announcement tells.
+func Unread(change Change, failed ...string) Finding {
+	o := Outcome{Outcome: ps.OutcomeDone, Failed: failed}
+	if len(failed) > 0 {
+		o.Outcome = ps.OutcomePartial
+	}
+	return (&run{Change: change}).known(o, nil)
+}
+
+// known returns what the script would have reported of a change that was settled before.
+func (r *run) known(o Outcome, seen []observation) Finding {
+	v := verdict{outcome: o.Outcome, idle: o.Idle}
+	for i := range r.Cut.Intent.Objects {
+		object, at := &r.Cut.Intent.Objects[i], made
+		switch {
+		case slices.Contains(o.Failed, object.GUID):
+			at = notMade
+		case i > 0 && len(object.Changes) == 0:
+			at = idle
+		}
+		v.objects = append(v.objects, at)
+	}
+	found := r.reported(v, seen)
+	found.Outcome = o.Outcome
+	return found
 }
 
 // State is what a script that settles has read of an announced object.

@@ -177,6 +177,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	s.watched.Go(func() { s.kept.movePins(watching) })
 	s.watched.Go(func() { s.evidence.run(watching) })
 	s.watched.Go(func() { s.settle(watching, log) })
+	s.watched.Go(func() { s.Gateway.RunClosing(watching) })
 	s.watched.Go(func() { s.sendWebhooks(watching) })
 	s.watched.Go(func() { s.runJobs(watching) })
 	if s.Gate != nil {

@@ -148,7 +148,7 @@ func auditShowCommand() *cobra.Command {
 	flags.StringVar(&since, "since", "", "from this `TIME` on: 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d")
 	flags.StringVar(&until, "until", "", "before this `TIME`, in the same formats")
 	flags.StringVar(&filter.Who, "who", "", "callers whose name contains this `TEXT`")
-	flags.StringVar(&filter.Target, "target", "", "objects whose DN, GUID or given name contains this `TEXT`, or the request with this id")
+	flags.StringVar(&filter.Target, "target", "", "objects whose DN, GUID or given name contains this `TEXT`, or the request or change with this id")
 	flags.StringVar(&filter.Outcome, "outcome", "", "calls with this `OUTCOME`: "+strings.Join(audit.Outcomes(), ", "))
 	flags.StringVar(&filter.Operation, "operation", "", "operations that match this `PATTERN`, such as user.*")
 	flags.BoolVar(&asJSON, "json", false, "print the lines themselves, as JSON")

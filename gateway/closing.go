@@ -1,0 +1,292 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// A change is closed once, in one batch: its record in the history, its key, its plan, what it
+// has spent, its leases. The batch requires the record to be open, and holds what became of
+// the change. Whoever comes later reads that, and does not look at the directory again.
+
+// errClosed means that another one has closed a change, with another outcome.
+var errClosed = errors.New("the change was closed before")
+
+// conclude closes the change of a call that is about to be answered, and keeps the answer.
+func (s *Server) conclude(r *request, status int, body []byte) {
+	begun := r.begun()
+	s.end(r, begun, s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, status, body), s.endOfLeases(r))
+}
+
+// keepChange closes the change of a call that was not answered.
+func (s *Server) keepChange(r *request) {
+	begun := r.begun()
+	s.end(r, begun, s.endOfChange(r), s.endOfLeases(r))
+}
+
+// begun reports whether the store has what the call is about to change.
+func (r *request) begun() bool {
+	return r.change != nil && r.change.Running || r.key != nil && r.key.call.Intent != nil
+}
+
+// end makes the batch of what becomes of a call. If the store does not take it, that is done
+// later, provided that the store has what the call was about to change.
+func (s *Server) end(r *request, begun bool, parts ...share) {
+	ctx, cancel := context.WithTimeout(context.Background(), mostDoubt)
+	defer cancel()
+	err := s.decideTogether(ctx, s.storeOf(r), parts)
+	if errors.Is(err, errClosed) {
+		err = s.closedByAnother(ctx, r)
+	}
+	key := r.claimed()
+	if err == nil && r.undoing != nil && key != nil {
+		key.call, key.revision, err = key.latest(ctx)
+	}
+	if err == nil {
+		return
+	}
+	log := s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID})
+	switch {
+	case !begun || errors.Is(err, errClosed):
+		log.WithError(err).Error("what became of a call could not be kept")
+	default:
+		r.unkept = true
+		s.meters.unremembered.Inc()
+		log.WithError(err).Error("what became of a change could not be stored, and is stored later")
+		if r.undoing != nil && key != nil {
+			key.open = true
+		}
+		s.unstored.add(&unstored{s.storeOf(r), parts, key, log})
+	}
+}
+
+// closing returns the part of a batch that closes the record of a change, or removes it if
+// nothing was changed. It fails with [errClosed] if that was done before with another outcome,
+// or if another gateway has claimed the record.
+func (s *Server) closing(in *changes.History, c *changes.Record, outcome ps.Outcome) share {
+	var own []keep.Change
+	return share{
+		changes: func(ctx context.Context) (_ []keep.Change, err error) {
+			if outcome == ps.OutcomeNone {
+				own = []keep.Change{in.Removal(c)}
+				return own, nil
+			}
+			own, err = in.Completion(ctx, c, outcome)
+			return own, err
+		},
+		again: func(ctx context.Context) error {
+			latest, err := in.Get(ctx, c.ID)
+			absent := errors.Is(err, changes.ErrAbsent)
+			switch {
+			case absent && outcome == ps.OutcomeNone:
+				return &made{}
+			case absent:
+				return errClosed
+			case err != nil:
+				return err
+			case !latest.Running && latest.Outcome == outcome:
+				return &made{latest.Revision()}
+			case !latest.Same(c):
+				return errClosed
+			}
+			return nil
+		},
+		made: func(revision keep.Revision) {
+			if len(own) > 0 && outcome != ps.OutcomeNone {
+				s.saved(in, c, own, revision)
+			}
+		},
+	}
+}
+
+// unlessChanged returns changes as a part of a batch that does not depend on them: what others
+// have changed meanwhile stays as it is.
+func unlessChanged(in *keep.Sealed, all ...keep.Change) share {
+	return share{
+		changes: func(context.Context) ([]keep.Change, error) { return all, nil },
+		again: func(ctx context.Context) error {
+			all = slices.DeleteFunc(slices.Clone(all), func(one keep.Change) bool {
+				present, err := in.Get(ctx, one.Kind, one.Key)
+				return err != nil && !errors.Is(err, keep.ErrAbsent) || present.Revision != one.Expect
+			})
+			return nil
+		},
+	}
+}
+
+// endOfChange closes the record of what a call has changed. The answer names the change.
+func (s *Server) endOfChange(r *request) share {
+	c := r.change
+	if c == nil || !c.Running {
+		s.correct(r)
+		return share{}
+	}
+	outcome := r.outcome()
+	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
+		outcome = ps.OutcomeNone
+	}
+	if r.inDoubt {
+		return share{}
+	}
+	if s.staysOpen(r, outcome) {
+		r.correction = nil // it stays spent until it is known
+		r.c.Header(changeHeader, r.changeID())
+		s.leaveOpen(r)
+		return share{}
+	}
+	own, spent := s.closing(s.historyOf(r), c, outcome), r.correction.share()
+	r.correction = nil
+	if outcome == ps.OutcomeNone {
+		r.change = nil
+	} else {
+		if r.result != nil {
+			c.Identify(r.result)
+		}
+		if !r.c.Writer.Written() {
+			r.c.Header(changeHeader, r.changeID())
+		}
+	}
+	if r.undoing == nil { // else the key is that of the whole request, and takes note of each of its changes
+		return joined(own, spent)
+	}
+	return joined(own, spent, s.keyAfter(c, &verdict{Outcome: outcome}))
+}
+
+// joined returns parts of a batch as one.
+func joined(parts ...share) share {
+	return share{
+		changes: func(ctx context.Context) (all []keep.Change, err error) {
+			for i := range parts {
+				if parts[i].changes == nil {
+					continue
+				}
+				own, err := parts[i].changes(ctx)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, own...)
+			}
+			return all, nil
+		},
+		again: func(ctx context.Context) error { return conflict(ctx, parts) },
+		made: func(revision keep.Revision) {
+			for i := range parts {
+				if parts[i].made != nil {
+					parts[i].made(revision)
+				}
+			}
+		},
+	}
+}
+
+// closedByAnother finds out about a change that another gateway has closed after it had taken
+// the call over, which this one has made all the same. That is told: the other one may have
+// made the change a second time, or let it be made.
+func (s *Server) closedByAnother(ctx context.Context, r *request) error {
+	c, outcome := r.change, r.outcome()
+	if c == nil || s.Members == nil || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
+		return errClosed
+	}
+	var err error
+	if _, unread := s.History.Get(ctx, c.ID); errors.Is(unread, changes.ErrAbsent) { // it has found that nothing was changed
+		err = s.History.Adopt(ctx, c, s.Now())
+	}
+	r.raced = true
+	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID, "change": c.ID}).Error("a change was made after another gateway had taken the call over, as this host stood still: it may have been made twice")
+	return err
+}
+
+// racedCode marks such a change in its answer and in the audit.
+const racedCode = "raced"
+
+var racedWarning = ps.Warning{Code: racedCode, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
+
+// endOfPlan returns what becomes of the plan that a request applies: one whose application
+// changed nothing can be applied again.
+func (s *Server) endOfPlan(r *request) share {
+	a := r.applying
+	if a == nil || a.closed {
+		return share{}
+	}
+	a.closed = true
+	if a.drift == nil {
+		outcome := r.outcome()
+		if !a.used || outcome == ps.OutcomeUnknown || r.change == nil && outcome != ps.OutcomeNone { // nothing was to be changed
+			return share{}
+		}
+		a.used = outcome != ps.OutcomeNone
+		return s.planAfter(a.plan.ID, r.id, changeIn(r), outcome)
+	}
+	s.meters.plans.WithLabelValues(planDrifted).Inc()
+	if a.used {
+		a.plan.Used = nil
+	}
+	noted, err := s.plans.Drift(a.plan)
+	if err != nil {
+		s.Log.WithError(err).WithField("request_id", r.id).Error("what became of a plan could not be kept")
+		return share{}
+	}
+	return unlessChanged(s.Kept, noted)
+}
+
+// endOfKey returns what is kept of a call with a key: its answer, or that it may be tried
+// again. If it cannot be kept, a repetition finds out what became of the change.
+func (s *Server) endOfKey(r *request, status int, body []byte) share {
+	c := r.key
+	if c == nil || c.call.Status != 0 || c.lost {
+		return share{}
+	}
+	outcome := r.outcome()
+	open := c.open || outcome == ps.OutcomeUnknown && r.failure.code != schema.OutcomeUnknown // which is the verdict
+	call := c.call
+	switch {
+	case !open && outcome == ps.OutcomeNone && c.counts(r): // as an attempt
+		call = keptCall{Fingerprint: call.Fingerprint, RequestID: call.RequestID, StartedAt: call.StartedAt, Attempts: call.Attempts}
+	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
+		own := unlessChanged(s.Kept, keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision})
+		own.made = func(keep.Revision) { c.keys.count.add(c.caller, -1) }
+		return own
+	case open && (call.Owner == nil || call.Intent == nil):
+		return share{}
+	case open:
+		call.Owner, call.Settling = nil, false // whoever is asked next may find it out
+	case status >= http.StatusInternalServerError: // which asks to come again
+		call.Verdict, call.Owner, call.Settling, call.Token = &verdict{Outcome: outcome}, nil, false, ""
+		if r.failure != nil {
+			call.Verdict.Notes = messages(r.failure.details)
+		}
+	default:
+		call.answered(r, status, body)
+	}
+	c.call = call
+	own, err := c.change()
+	if err != nil {
+		s.Log.WithError(err).WithField("request_id", r.id).Error("the answer of a call with an " + keyHeader + " could not be kept")
+		return share{}
+	}
+	return unlessChanged(s.Kept, own)
+}
+
+// answered makes an answer that of a call.
+func (call *keptCall) answered(r *request, status int, body []byte) {
+	call.Status, call.Body, call.Intent, call.Verdict, call.Owner, call.Settling, call.Token = status, body, nil, nil, nil, false, ""
+	header := r.c.Writer.Header()
+	call.Change, call.Tag = header.Get(changeHeader), header.Get(tagHeader)
+	if secret := r.bound.Generated; secret != nil {
+		name := string(encode(secret.Member)) + ":"
+		call.Body, call.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
+	}
+	if len(call.Body) > maxKeptBody {
+		call.Body, call.Cut = withoutRecords(call.Body), true
+	}
+}

@@ -1,0 +1,174 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/ps"
+)
+
+// A change stays open while it is not known what became of it: nobody could read its objects
+// when its run was cut off, or when the gateway was started again. It keeps its objects locked,
+// so that it is not judged by what a later change has written, but for a minute only. After
+// that the next change of one of its objects closes it as unknown, in its own first batch.
+
+// doubt is a change that is open although its run has ended.
+type doubt struct {
+	id    string
+	locks []lock
+	hold  *hold // nil: the objects are not locked any more
+	since time.Time
+}
+
+// doubts are safe for concurrent use.
+type doubts struct {
+	mu  sync.Mutex
+	all map[string]*doubt // by identity of the change
+}
+
+// mostLocked is how long a change that is in doubt keeps its objects locked.
+const mostLocked = time.Minute
+
+// add notes that a change is in doubt, which has locked its objects by a hold; nil: it has not.
+func (d *doubts) add(id string, of []lock, h *hold) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all[id] = &doubt{id: id, locks: of, hold: h, since: time.Now()}
+}
+
+// end forgets a change that was closed, and unlocks its objects.
+func (d *doubts) end(id string) {
+	d.mu.Lock()
+	one := d.all[id]
+	delete(d.all, id)
+	d.mu.Unlock()
+	if one != nil && one.hold != nil {
+		one.hold.end()
+	}
+}
+
+// unlock unlocks the objects of a change that stays in doubt.
+func (d *doubts) unlock(id string) {
+	d.mu.Lock()
+	var h *hold
+	if one := d.all[id]; one != nil {
+		h, one.hold = one.hold, nil
+	}
+	d.mu.Unlock()
+	if h != nil {
+		h.end()
+	}
+}
+
+// which returns the identities of the changes of which something is true.
+func (d *doubts) which(is func(*doubt) bool) (ids []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, one := range d.all {
+		if is(one) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// staysOpen reports whether a change, whose run has ended with an outcome that is not known,
+// can still be judged. The gateways of a cluster take it over from each other.
+func (s *Server) staysOpen(r *request, outcome ps.Outcome) bool {
+	if outcome != ps.OutcomeUnknown || r.change == nil || !r.change.Running || r.degraded {
+		return false
+	}
+	_, can := s.pastChange(r.change)
+	return can
+}
+
+// leaveOpen notes that the change of a call is in doubt.
+func (s *Server) leaveOpen(r *request) {
+	r.inDoubt = true
+	if s.Members == nil {
+		s.doubts.add(r.change.ID, locksOf(r.op, r.change.Zone, &r.change.Intent), r.doubted)
+	}
+}
+
+// lockOpen locks the objects of a change that an earlier process has left open, so that it is
+// not judged by what a later change has written.
+func (s *Server) lockOpen(c *changes.Record) {
+	op := s.operationOf(c.Operation)
+	if s.Members != nil || op == nil || len(s.doubts.which(func(d *doubt) bool { return d.id == c.ID })) > 0 {
+		return
+	}
+	h, wanted := s.locks.begin(), locksOf(op, c.Zone, &c.Intent)
+	if h.claim(wanted) != nil { // another one has an object already
+		h.end()
+		h = nil
+	}
+	s.doubts.add(c.ID, wanted, h)
+}
+
+// release unlocks what a run has locked, unless it has left it in doubt what became of its change.
+func (s *Server) release(r *request, err error) {
+	if s.Members == nil && r.doubted == nil && s.staysOpen(r, ps.AsError(err).Outcome) {
+		r.doubted = r.hold
+		return
+	}
+	r.hold.end()
+}
+
+// settleDoubts looks once more at the changes that have been in doubt for long enough, and
+// unlocks the objects of those that still cannot be read.
+func (s *Server) settleDoubts(ctx context.Context) (err error) {
+	for _, id := range s.doubts.which(func(d *doubt) bool { return time.Since(d.since) >= mostLocked }) {
+		c, wrong := s.History.Get(ctx, id)
+		switch {
+		case errors.Is(wrong, changes.ErrAbsent), wrong == nil && !c.Running:
+			s.doubts.end(id)
+			continue
+		case wrong == nil:
+			_, wrong = s.settlePast(ctx, s.History, c, "gateway")
+		}
+		s.doubts.unlock(id)
+		err = errors.Join(err, wrong)
+	}
+	return err
+}
+
+// shareOfDoubts closes as unknown what is in doubt about the objects of a change that begins.
+func (s *Server) shareOfDoubts(r *request) share {
+	if s.Members != nil || r.degraded {
+		return share{}
+	}
+	ids := s.doubts.which(func(d *doubt) bool {
+		return d.hold == nil && slices.ContainsFunc(d.locks, func(one lock) bool {
+			return slices.ContainsFunc(r.hold.wanted, func(other lock) bool { return one.object == other.object && !(one.shared && other.shared) })
+		})
+	})
+	return share{
+		changes: func(ctx context.Context) (all []keep.Change, err error) {
+			for _, id := range ids {
+				c, err := s.History.Get(ctx, id)
+				if errors.Is(err, changes.ErrAbsent) || err == nil && !c.Running {
+					continue
+				}
+				if err != nil {
+					return nil, err
+				}
+				own, err := joined(s.partsOf(s.History, c, &verdict{Outcome: ps.OutcomeUnknown}, nil)...).changes(ctx)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, own...)
+			}
+			return all, nil
+		},
+		made: func(keep.Revision) {
+			for _, id := range ids {
+				s.doubts.end(id)
+			}
+		},
+	}
+}

@@ -1,0 +1,206 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
+	"adgateway/ps"
+)
+
+// What became of a change that was cut off is judged once. The verdict is kept in its key, in
+// the batch that closes its record, and a repetition of the call is answered from it: what the
+// directory holds by then may be the work of others.
+
+// verdict is what became of a change, as the call with its key would have reported it.
+type verdict struct {
+	Outcome ps.Outcome  `json:"outcome"`
+	Idle    bool        `json:"idle,omitempty"`    // nothing had to be changed
+	Failed  []string    `json:"failed,omitempty"`  // GUIDs of the objects that were not done
+	Notes   []string    `json:"notes,omitempty"`   // what was changed and what was not, for people
+	Remains []ps.Object `json:"remains,omitempty"` // of a creation that was not completed
+}
+
+// verdictOf returns what was found out about a change.
+func verdictOf(found settle.Finding) *verdict {
+	v := &verdict{Outcome: found.Outcome}
+	if result := found.Result; result != nil {
+		v.Idle = result.Effect == ps.EffectNone
+		for i := range result.Failures {
+			v.Failed = append(v.Failed, result.Failures[i].GUID)
+		}
+	}
+	if found.Err != nil {
+		v.Notes, v.Remains = found.Err.Notes, found.Err.Remains
+	}
+	return v
+}
+
+// reopen replaces an answer that an earlier version has kept although it asks to come again by
+// what it says of the change.
+func (s *Server) reopen(ctx context.Context, call *keptCall) error {
+	if call.Status < http.StatusInternalServerError {
+		return nil
+	}
+	var answer struct{ Error errorBody }
+	if err := json.Unmarshal(call.Body, &answer); err != nil || answer.Error.Outcome == "" {
+		answer.Error.Outcome = ps.OutcomeUnknown
+	}
+	call.Status, call.Body, call.Verdict = 0, nil, &verdict{Outcome: answer.Error.Outcome, Notes: messages(answer.Error.Details)}
+	if s.History == nil || call.Change == "" {
+		return nil
+	}
+	past, err := s.History.Get(ctx, call.Change)
+	if err == nil {
+		call.Intent, call.Verdict.Failed = &past.Intent, past.Failed
+	}
+	if errors.Is(err, changes.ErrAbsent) {
+		return nil
+	}
+	return err
+}
+
+// messages returns what details say.
+func messages(details []detail) (all []string) {
+	for _, d := range details {
+		all = append(all, d.Message)
+	}
+	return all
+}
+
+// judge closes the change of an earlier call with a key that was cut off, unless that was done
+// before. It fails while the outcome cannot be found out.
+func (s *Server) judge(r *request, c *claim) *failure {
+	if c.call.Verdict != nil || c.call.Intent == nil {
+		return nil
+	}
+	ctx := r.c.Request.Context()
+	past, err := s.pastOfKey(ctx, r, c)
+	switch {
+	case err != nil:
+		return historyUnavailable(err)
+	case past.Running:
+		in := s.History
+		if past.Revision() == keep.Absent {
+			in = nil
+		}
+		settled, err := s.settlePast(ctx, in, past, r.id)
+		if err == nil && !settled {
+			return openOutcome(c)
+		}
+		if err == nil {
+			c.call, c.revision, err = c.latest(ctx)
+		}
+		if err != nil {
+			return keysUnavailable(err)
+		}
+		if c.call.Verdict == nil && c.call.Intent != nil { // another one goes on from it
+			return openOutcome(c)
+		}
+	default: // an earlier version has closed the record without the key
+		c.call.Verdict = &verdict{Outcome: past.Outcome, Failed: past.Failed}
+	}
+	return nil
+}
+
+// pastOfKey returns the record of the change of an earlier call with a key, or one that is
+// made from the key, if the history has none.
+func (s *Server) pastOfKey(ctx context.Context, r *request, c *claim) (*changes.Record, error) {
+	if s.History != nil && c.call.Change != "" {
+		past, err := s.History.Get(ctx, c.call.Change)
+		if !errors.Is(err, changes.ErrAbsent) {
+			return past, err
+		}
+	}
+	past := &changes.Record{
+		ID: c.call.Change, RequestID: c.call.RequestID, Time: c.call.StartedAt, Operation: r.op.ID, Caller: r.principal.Name,
+		Intent: *c.call.Intent, Server: c.call.Server, Key: c.name, Running: true,
+	}
+	past.Parameters, _ = r.parameters()
+	return past, nil
+}
+
+// openOutcome returns the answer while it is not known what became of an earlier call.
+func openOutcome(c *claim) *failure {
+	failed := fail(schema.InProgress, "It is being found out what became of an earlier call with this %s. Repeat it later to get its answer.", keyHeader)
+	failed.retryAfter, failed.outcome, failed.server = auditRetry, ps.OutcomeUnknown, c.call.Server
+	return failed
+}
+
+// unknownOutcome returns the answer if it will stay unknown what became of an earlier call.
+func unknownOutcome(call *keptCall) *failure {
+	failed := fail(schema.OutcomeUnknown, "It could not be found out what became of the change '%s', which an earlier call has begun. Compare the object with what you asked for, and use a new %s.", call.Change, keyHeader)
+	if call.Change == "" {
+		failed.message = "It could not be found out what became of the change that an earlier call has begun. Compare the object with what you asked for, and use a new " + keyHeader + "."
+	}
+	failed.outcome, failed.server = ps.OutcomeUnknown, call.Server
+	return failed
+}
+
+// resume answers a call whose change an earlier one with the key has begun. It reports false
+// if that changed nothing: then the call runs.
+func (s *Server) resume(r *request, e *envelope) (answered bool, failed *failure) {
+	c := r.key
+	if c == nil || !c.unsure {
+		return false, nil
+	}
+	if failed = s.judge(r, c); failed != nil {
+		c.open = true
+		return true, failed
+	}
+	call, v := &c.call, c.call.Verdict
+	if call.Status != 0 { // by another gateway
+		s.replay(r, call)
+		return true, nil
+	}
+	if v == nil {
+		call.Intent, call.Change, call.StartedAt = nil, "", time.Now()
+		return false, nil
+	}
+	r.resumed, r.started = true, true
+	setHeader(r.c.Writer.Header(), changeHeader, call.Change)
+	switch {
+	case v.Outcome == ps.OutcomePartial && (len(v.Failed) == 0 || call.Intent == nil):
+		return true, partly(call, v)
+	case v.Outcome == ps.OutcomeUnknown, call.Intent == nil:
+		return true, unknownOutcome(call)
+	}
+	return true, s.report(r, e, settle.Outcome{Outcome: v.Outcome, Idle: v.Idle, Failed: v.Failed})
+}
+
+// partly returns the answer to a call whose change was made in part.
+func partly(call *keptCall, v *verdict) *failure {
+	failed := fail(schema.Partial, "The change was cut off, and made in part; see details.")
+	failed.outcome, failed.server = ps.OutcomePartial, call.Server
+	for _, left := range v.Remains {
+		failed.details = append(failed.details, remaining(left))
+	}
+	for _, note := range v.Notes {
+		failed.details = append(failed.details, detail{Field: "", Message: note})
+	}
+	return failed
+}
+
+// report answers with what the script would have reported of a change that was made, or in
+// part, and with its objects as they are now.
+func (s *Server) report(r *request, e *envelope, outcome settle.Outcome) *failure {
+	call := &r.key.call
+	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: call.Intent, Server: call.Server}
+	found, unread := s.settler(r.policy).Report(r.c.Request.Context(), settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: call.StartedAt, Cut: cut}, outcome)
+	r.result, r.runErr = found.Result, nil
+	e.replace(found.Records)
+	if secret := r.bound.Generated; secret != nil {
+		r.result.Warnings = append(r.result.Warnings, notReplayed(secret.Member)) // another one was set then
+		r.bound.Generated = nil
+	}
+	if unread != nil {
+		s.unread(r, e, unread)
+	}
+	return s.answer(r, e)
+}
