@@ -61,6 +61,7 @@ var mayImport = map[string][]string{
 	"gateway/journal/jetstream":           {"gateway/journal", "gateway/keep"},
 	"gateway/journal/journaltest":         {"gateway/journal", "gateway/keep"},
 	"gateway/cluster":                     {"gateway/journal", "gateway/keep"},
+	"gateway/cluster/replica":             {"gateway/cluster", "gateway/journal", "gateway/keep"},
 	"gateway/cluster/hop":                 {"gateway/cluster"},
 	"gateway/cluster/trust":               {"gateway/atomicfile", "gateway/keep"},
 	"gateway/signin":                      {"gateway/auth", "gateway/keep"},
