@@ -104,8 +104,7 @@ func (w *world) nodeFaults(i int) []fault {
 }
 
 // oneFault lets a fault last for a while, or until ctx ends.
-func (w *world) oneFault(ctx context.Context, number int, f fault, rnd *rand.Rand) {
-	lasts := anyTime(rnd, f.from, f.to)
+func (w *world) oneFault(ctx context.Context, number int, f fault, lasts time.Duration) {
 	w.t.Logf("%s fault %d: %s: %s for %s", clock(), number, f.kind, f.of, lasts.Round(time.Millisecond))
 	f.begin()
 	pause(ctx, lasts)

@@ -27,12 +27,22 @@ func fromEnvironment(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// TestNothingIsLostWhateverFails tries FAULTS faults of gateways and nodes, drawn from SEED.
-// Without them it is a short one. The clocks of nodes are not set: they have none that a test
-// could set.
+// few is how many faults are tried if FAULTS is not set, and longestOfFew is how long one of
+// them lasts at most.
+const (
+	few          = 4
+	longestOfFew = 4 * time.Second
+)
+
+// TestNothingIsLostWhateverFails tries FAULTS faults of gateways and nodes, drawn from SEED; a
+// few short ones if there is none. The clocks of nodes are not set: the server has no place to
+// do that.
 func TestNothingIsLostWhateverFails(t *testing.T) {
 	seed := uint64(fromEnvironment(t, "SEED", rand.IntN(1_000_000)))
-	faults := fromEnvironment(t, "FAULTS", 6)
+	faults, longest := fromEnvironment(t, "FAULTS", few), time.Minute
+	if os.Getenv("FAULTS") == "" {
+		longest = longestOfFew
+	}
 	label := fmt.Sprintf("SEED=%d FAULTS=%d", seed, faults)
 	t.Log(label)
 	w := newWorld(t, 1<<20)
@@ -42,7 +52,7 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	asking, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { asked.run(asking, seed) })
-	kinds := w.fail(t.Context(), seed, faults)
+	kinds := w.fail(t.Context(), seed, faults, longest)
 	w.setClock(nil, 0)
 	w.whole()
 	stop()
@@ -65,9 +75,9 @@ func (w *world) putToken(key string, seconds int) {
 	})
 }
 
-// fail has some faults happen to gateways and to nodes, of each at most one at a time, and
-// returns how many of each kind there were.
-func (w *world) fail(ctx context.Context, seed uint64, faults int) counts {
+// fail has some faults happen to gateways and to nodes, of each at most one at a time, for at
+// most a time, and returns how many of each kind there were.
+func (w *world) fail(ctx context.Context, seed uint64, faults int, longest time.Duration) counts {
 	var mu sync.Mutex
 	kinds, number := counts{}, 0
 	next := func(kind string) int {
@@ -90,7 +100,7 @@ func (w *world) fail(ctx context.Context, seed uint64, faults int) counts {
 			if n == 0 {
 				return
 			}
-			w.oneFault(ctx, n, f, rnd)
+			w.oneFault(ctx, n, f, min(longest, anyTime(rnd, f.from, f.to)))
 		}
 	}
 	var both sync.WaitGroup
