@@ -8,9 +8,9 @@ import (
 	"adgateway/gateway/keep"
 )
 
-// Peers carries messages between the gateways of a cluster. Messages may be lost, late, and
-// in another order than they were sent. It proves that a message comes from a gateway that
-// has the key of the cluster.
+// Peers carries messages between the gateways of a cluster. Messages may be lost, late, in
+// another order than they were sent, and there twice. It proves that a message comes from a
+// gateway that has the key of the cluster, and was sent since this process began.
 type Peers interface {
 	// Send sends a message to the gateway it names, or to all others. It does not wait for
 	// the network: what cannot be sent now is lost.

@@ -1,0 +1,181 @@
+// Package beats carries the messages of the gateways of a cluster by the nodes of the engine,
+// which keep nothing of them.
+//
+// A message is sealed with the key of the cluster, and bound to the cluster and to the gateway
+// that has sent it. It names the processes that its sender has heard. A process believes only
+// what names itself: that was made since it began, whatever the clocks say, and is not an old
+// message that somebody has kept. So two gateways hear each other with their second message.
+// That no message counts twice within the life of a process is up to [cluster.Member].
+package beats
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/engine/stock"
+	"adgateway/gateway/journal"
+)
+
+const (
+	outgoingMost = 64  // messages that wait to be sent
+	incomingMost = 256 // messages that wait to be received
+
+	// processesMost is how many processes of a gateway a message names: also those before the
+	// last one, since it may be an old message that was heard last.
+	processesMost = 4
+
+	// A connection that is dead is given up after about three of these.
+	pingEvery = time.Second
+)
+
+// Options configure the messages of a process. All are needed.
+type Options struct {
+	Cluster string
+	Self    journal.Process
+	Cipher  journal.Cipher
+
+	// Connect connects to one of the nodes.
+	Connect func(...nats.Option) (*nats.Conn, error)
+}
+
+// Peers is a [cluster.Peers]. It is safe for concurrent use, but for Receive, which one
+// goroutine calls. [Peers.Close] must follow.
+type Peers struct {
+	o        Options
+	conn     *nats.Conn
+	outgoing chan []byte
+	incoming chan *nats.Msg
+	done     chan struct{}
+	sending  sync.WaitGroup
+	refused  atomic.Uint64
+
+	mu    sync.Mutex
+	heard map[string][]string // the last starts of each gateway, the newest at the end
+}
+
+var _ cluster.Peers = (*Peers)(nil)
+
+// letter is what is sealed.
+type letter struct {
+	Heard   []string        `json:"heard,omitempty"` // the starts of the processes that the sender has heard
+	Message cluster.Message `json:"message"`
+}
+
+// New returns the messages of a process. Nodes that cannot be reached are tried until
+// [Peers.Close].
+func New(o Options) (*Peers, error) {
+	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster+" beats"), nats.NoEcho(), nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1), nats.ReconnectWait(pingEvery/4), nats.ReconnectBufSize(-1), nats.Timeout(2*pingEvery),
+		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2), nats.FlusherTimeout(2*pingEvery))
+	if err != nil {
+		return nil, err
+	}
+	p := &Peers{
+		o: o, conn: conn, outgoing: make(chan []byte, outgoingMost), incoming: make(chan *nats.Msg, incomingMost),
+		done: make(chan struct{}), heard: map[string][]string{},
+	}
+	if _, err = conn.ChanSubscribe(stock.BeatSubject(o.Cluster, "*"), p.incoming); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	p.sending.Go(p.publish)
+	return p, nil
+}
+
+// Close ends the connection. What was not sent is lost.
+func (p *Peers) Close() {
+	close(p.done)
+	p.conn.Close()
+	p.sending.Wait()
+}
+
+// Refused returns how many messages were received that count for nothing: they are of somebody
+// who has not the key of the cluster, or are older than this process, or are the first ones of
+// another.
+func (p *Peers) Refused() uint64 { return p.refused.Load() }
+
+// Send is that of [cluster.Peers].
+func (p *Peers) Send(m cluster.Message) {
+	l := letter{Message: m}
+	p.mu.Lock()
+	for _, starts := range p.heard {
+		l.Heard = append(l.Heard, starts...)
+	}
+	p.mu.Unlock()
+	plain, err := json.Marshal(l)
+	if err != nil {
+		return // it has nothing that cannot be encoded
+	}
+	select {
+	case p.outgoing <- p.o.Cipher.Seal(plain, p.bound(p.o.Self.Gateway)):
+	default:
+	}
+}
+
+// publish sends what is to be sent until Close. Without a connection it is lost: later it
+// would be no news any more.
+func (p *Peers) publish() {
+	subject := stock.BeatSubject(p.o.Cluster, p.o.Self.Gateway)
+	for {
+		select {
+		case sealed := <-p.outgoing:
+			_ = p.conn.Publish(subject, sealed)
+		case <-p.done:
+			return
+		}
+	}
+}
+
+// Receive is that of [cluster.Peers].
+func (p *Peers) Receive(ctx context.Context) (cluster.Message, bool) {
+	for {
+		select {
+		case received := <-p.incoming:
+			if m, ok := p.open(received); ok {
+				return m, true
+			}
+			p.refused.Add(1)
+		case <-ctx.Done():
+			return cluster.Message{}, false
+		}
+	}
+}
+
+// open returns the message that was received. It returns false if it counts for nothing.
+func (p *Peers) open(received *nats.Msg) (cluster.Message, bool) {
+	gateway := received.Subject[strings.LastIndexByte(received.Subject, '.')+1:]
+	plain, err := p.o.Cipher.Open(received.Data, p.bound(gateway))
+	var l letter
+	if err != nil || json.Unmarshal(plain, &l) != nil || l.Message.From.Gateway != gateway {
+		return cluster.Message{}, false
+	}
+	p.hear(l.Message.From)
+	return l.Message, slices.Contains(l.Heard, p.o.Self.Start)
+}
+
+// hear notes that a process was heard, now or earlier.
+func (p *Peers) hear(from journal.Process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	starts := p.heard[from.Gateway]
+	if slices.Contains(starts, from.Start) {
+		return
+	}
+	if len(starts) == processesMost {
+		starts = starts[1:]
+	}
+	p.heard[from.Gateway] = append(starts, from.Start)
+}
+
+// bound returns what the messages of a gateway are bound to.
+func (p *Peers) bound(gateway string) []byte {
+	return []byte("adgateway beat\x00" + p.o.Cluster + "\x00" + gateway)
+}
