@@ -60,13 +60,13 @@ const callFor = 2 * time.Second
 
 // registers reads values and replaces what it has read.
 func (a *asked) registers(ctx context.Context, client int, rnd *rand.Rand) {
-	at, known := favourite{rnd.IntN(size)}, map[string]string{}
+	at, known, unsure := favourite{rnd.IntN(size)}, map[string]string{}, map[string]bool{}
 	for n := 0; ctx.Err() == nil; n++ {
 		// Values are given up after a while, so that an order is found in time.
 		key := fmt.Sprintf("%d-%d", int(time.Since(began)/(5*time.Second)), rnd.IntN(2))
 		op := histories.Op{Of: key, At: at.at, Do: "read"}
 		method, path := http.MethodGet, "/value/"+key
-		if rnd.IntN(10) < 6 {
+		if rnd.IntN(10) < 6 && !unsure[key] { // each write in doubt makes it harder to find an order
 			op.Do, op.Expect, op.Value = "write", known[key], fmt.Sprintf("%d.%d", client, n)
 			method, path = http.MethodPut, path+"?"+url.Values{"expect": {op.Expect}, "value": {op.Value}}.Encode()
 		}
@@ -80,7 +80,7 @@ func (a *asked) registers(ctx context.Context, client int, rnd *rand.Rand) {
 			a.note("values refused")
 		case op.Do == "read" && (status == http.StatusOK || status == absent):
 			call.End(histories.Answer{Value: body})
-			known[key] = body
+			known[key], unsure[key] = body, false
 			a.note("values read")
 		case op.Do == "read":
 			call.Forget()
@@ -89,6 +89,7 @@ func (a *asked) registers(ctx context.Context, client int, rnd *rand.Rand) {
 			known[key] = op.Value
 			a.note("values written")
 		default:
+			unsure[key] = true
 			a.note("values in doubt")
 		}
 		at.heed(status)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/beats"
 	"adgateway/gateway/cluster/replica"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/jetstream"
@@ -95,7 +96,9 @@ func runGateway(o gatewayOptions) error {
 		return errors.Join(err, file.Close())
 	}
 	defer stream.Close()
-	peers, err := newPeers(o.Self.Gateway, o.Beats)
+	peers, err := beats.New(beats.Options{
+		Cluster: clusterName, Self: o.Self, Cipher: journaltest.Cipher("beats"), Connect: connect(o.Beats),
+	})
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
