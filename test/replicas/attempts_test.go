@@ -27,7 +27,7 @@ const (
 	open     keep.Kind = "open" // has the changes that are
 	closings keep.Log  = "closings"
 
-	scriptLimit = 2 * time.Second
+	scriptLimit = 6 * time.Second
 )
 
 // record is what is kept of a change, whose ID is that of its object and a number.
@@ -199,15 +199,19 @@ type line struct {
 	Ends  bool // the script has written all
 }
 
-// script writes for a change as the script of a gateway would, which ends at its limit.
+// script writes for a change as the script of a gateway would, which ends at its limit. Some
+// scripts take so long that another gateway leads meanwhile.
 func (g *gateway) script(id string) (outcome string) {
-	began := time.Now()
-	time.Sleep(rand.N(40 * time.Millisecond))
+	began, before, while := time.Now(), 40*time.Millisecond, 120*time.Millisecond
+	if rand.IntN(6) == 0 {
+		before, while = scriptLimit/2, scriptLimit/2
+	}
+	time.Sleep(rand.N(before))
 	if time.Since(began) > scriptLimit {
 		return none
 	}
 	g.write(line{ID: id, Start: g.o.Self.Start})
-	time.Sleep(rand.N(120 * time.Millisecond))
+	time.Sleep(rand.N(while))
 	g.write(line{ID: id, Start: g.o.Self.Start, Ends: true})
 	return written
 }
