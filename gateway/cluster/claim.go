@@ -78,7 +78,6 @@ func (m *Member) claim(ctx context.Context) bool {
 	m.term, m.own, m.leader, m.acked = term, term, m.o.Self, now
 	m.sent, m.touched, m.beaten = time.Time{}, time.Time{}, time.Time{}
 	m.resigned, m.next, m.fault, m.accepts, m.draining = 0, "", nil, false, false
-	m.cases = map[string]*openCase{}
 	return true
 }
 
@@ -102,6 +101,7 @@ func (m *Member) stepDown() {
 		m.leader = journal.Process{}
 	}
 	m.own, m.accepts, m.draining = 0, false, false
+	m.cases = map[string]*openCase{}
 	m.heard, m.beaten = m.o.Now(), time.Time{}
 	m.interrupt()
 	m.notify()

@@ -64,6 +64,20 @@ func TestAnAttemptOfADeadProcess(t *testing.T) {
 	}
 }
 
+func TestAnAttemptIsOneOfTheLeaderOnly(t *testing.T) {
+	bubble(t, 3, func(t *testing.T, w *world) {
+		a := w.startAll()
+		id, _ := a.running().background("x", time.Hour)
+		require.NotEmpty(t, id())
+		a.kill()
+		b := w.untilReplaced(a)
+		require.Equal(t, 1, b.running().m.Status().Open)
+		require.NoError(t, b.running().m.HandOver(t.Context()))
+		assert.Zero(t, b.running().m.Status().Open)
+		assert.Equal(t, 1, w.untilReplaced(b).running().m.Status().Open)
+	})
+}
+
 func TestAnAttemptOfTheOwnLastProcess(t *testing.T) {
 	bubble(t, 1, func(t *testing.T, w *world) {
 		a := w.startAll()

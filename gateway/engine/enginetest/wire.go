@@ -21,6 +21,7 @@ type Wire struct {
 	target string        // empty until it is known
 	holds  int           // how often it is held
 	deaf   bool          // what comes back is held
+	mute   bool          // what is sent there is held
 	late   time.Duration // the most that a piece is late
 	tap    func([]byte)
 	framed bool // it is one between a client and a node
@@ -66,6 +67,10 @@ func (w *Wire) Hold(on bool) {
 // arrives, and nobody hears of it.
 func (w *Wire) HoldAnswers(on bool) { w.set(func() { w.deaf = on }) }
 
+// HoldCalls keeps back what is sent to the other end, or lets it pass again: what the other
+// end says still arrives.
+func (w *Wire) HoldCalls(on bool) { w.set(func() { w.mute = on }) }
+
 // Delay makes each piece late by a time at random, at most this.
 func (w *Wire) Delay(most time.Duration) { w.set(func() { w.late = most }) }
 
@@ -108,7 +113,7 @@ func (w *Wire) pass(bytes []byte, back bool) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for !w.closed && (w.holds > 0 || back && w.deaf || w.target == "") {
+	for !w.closed && (w.holds > 0 || back && w.deaf || !back && w.mute || w.target == "") {
 		w.change.Wait()
 	}
 	if tap != nil && !w.closed && len(bytes) > 0 {

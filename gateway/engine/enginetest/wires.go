@@ -63,6 +63,15 @@ func (w *Wires) Cut(node int, off bool) {
 	}
 }
 
+// From calls do with those by which a node reaches the others.
+func (w *Wires) From(node int, do func(*Wire)) {
+	for _, one := range w.all {
+		if one.from == node {
+			do(one.wire)
+		}
+	}
+}
+
 // Each calls do with all of the wires.
 func (w *Wires) Each(do func(*Wire)) {
 	for _, one := range w.all {

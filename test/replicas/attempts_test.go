@@ -1,0 +1,317 @@
+//go:build linux
+
+package replicas
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/journal"
+	"adgateway/gateway/keep"
+)
+
+const (
+	changes  keep.Kind = "change"
+	open     keep.Kind = "open" // has the changes that are
+	closings keep.Log  = "closings"
+
+	scriptLimit = 6 * time.Second
+)
+
+// record is what is kept of a change, whose ID is that of its object and a number.
+type record struct {
+	Process journal.Process
+	Outcome string // empty: it is open
+	By      string // who closed it
+	Raced   string // what its gateway said too late
+}
+
+// The outcomes of a change.
+const (
+	written = "written"
+	none    = "none"
+)
+
+// locks are the objects that changes have now.
+type locks struct {
+	mu      sync.Mutex
+	running map[string]bool   // changes of this process
+	held    map[string]string // the changes, by object
+}
+
+func objectOf(id string) string { object, _, _ := strings.Cut(id, "."); return object }
+
+// reset keeps the objects of the changes that run here, and of those that are open.
+func (l *locks) reset(open []cluster.Attempt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running == nil {
+		l.running = map[string]bool{}
+	}
+	l.held = map[string]string{}
+	for id := range l.running {
+		l.held[objectOf(id)] = id
+	}
+	for _, a := range open {
+		l.held[objectOf(a.ID)] = a.ID
+	}
+}
+
+func (l *locks) take(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[objectOf(id)] != "" {
+		return false
+	}
+	l.held[objectOf(id)], l.running[id] = id, true
+	return true
+}
+
+// leave ends that a change runs here. Its object is free, if the change is closed.
+func (l *locks) leave(id string, closed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.running, id)
+	if closed && l.held[objectOf(id)] == id {
+		delete(l.held, objectOf(id))
+	}
+}
+
+// change makes a change of an object, once for an ID.
+func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callMost)
+	defer cancel()
+	id := r.PathValue("object") + "." + r.PathValue("id")
+	run, err := g.replica.Member().Begin(scriptLimit)
+	if err != nil {
+		w.WriteHeader(notBegun)
+		return
+	}
+	if !g.locks.take(id) {
+		run.End()
+		w.WriteHeader(busy)
+		return
+	}
+	store := g.store()
+	switch known, err := g.record(ctx, id); {
+	case err == nil && known.Outcome != "":
+		run.End()
+		g.locks.leave(id, true)
+		if _, leads := g.replica.Member().Leads(); !leads {
+			w.WriteHeader(notBegun)
+			return
+		}
+		_, _ = w.Write([]byte(known.Outcome))
+		return
+	case !errors.Is(err, keep.ErrAbsent): // it is open
+		run.End()
+		g.locks.leave(id, false)
+		w.WriteHeader(busy)
+		return
+	}
+	err = run.Store(func() error {
+		_, err := store.Apply(ctx, set(changes, id, 0, record{Process: g.o.Self}), set(open, id, 0, record{}))
+		return err
+	})
+	if errors.Is(err, keep.ErrNotSent) || errors.Is(err, keep.ErrConflict) {
+		run.End()
+		g.locks.leave(id, true)
+		w.WriteHeader(notBegun)
+		return
+	}
+	outcome := none
+	if err == nil && run.Go() == nil {
+		outcome = g.script(id)
+	}
+	if err == nil {
+		err = g.close(ctx, id, outcome, "its gateway")
+	}
+	run.End()
+	g.locks.leave(id, err == nil)
+	if err != nil {
+		result, _ := json.Marshal(outcome)
+		g.replica.Member().Report(cluster.Report{Attempt: id, Result: result})
+		http.Error(w, err.Error(), inDoubt)
+		return
+	}
+	_, _ = w.Write([]byte(outcome))
+}
+
+func set(kind keep.Kind, key string, expect keep.Revision, value any) keep.Change {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // it is a record
+	}
+	return keep.Change{Kind: kind, Key: key, Expect: expect, Value: text}
+}
+
+func (g *gateway) record(ctx context.Context, id string) (one record, err error) {
+	found, err := g.store().Get(ctx, changes, id)
+	if err != nil {
+		return one, err
+	}
+	return one, json.Unmarshal(found.Value, &one)
+}
+
+var errClosed = errors.New("the change is closed")
+
+// close closes a change that is open.
+func (g *gateway) close(ctx context.Context, id, outcome, by string) error {
+	store := g.store()
+	found, err := store.Get(ctx, changes, id)
+	if err != nil {
+		return err
+	}
+	var one record
+	if err = json.Unmarshal(found.Value, &one); err != nil {
+		return err
+	}
+	isOpen, err := store.Get(ctx, open, id)
+	if errors.Is(err, keep.ErrAbsent) || one.Outcome != "" {
+		return errClosed
+	}
+	if err != nil {
+		return err
+	}
+	one.Outcome, one.By = outcome, by
+	_, err = store.Apply(ctx, set(changes, id, found.Revision, one), keep.Change{Kind: open, Key: id, Expect: isOpen.Revision},
+		keep.Change{Log: closings, Value: []byte(id)})
+	return err
+}
+
+// line is one of the file that all scripts write to.
+type line struct {
+	ID    string
+	Start string // of the process
+	At    time.Time
+	Ends  bool // the script has written all
+}
+
+// script writes for a change as the script of a gateway would, which ends at its limit. Some
+// scripts take so long that another gateway leads meanwhile.
+func (g *gateway) script(id string) (outcome string) {
+	began, before, while := time.Now(), 40*time.Millisecond, 120*time.Millisecond
+	if rand.IntN(6) == 0 {
+		before, while = scriptLimit/2, scriptLimit/2
+	}
+	time.Sleep(rand.N(before))
+	if time.Since(began) > scriptLimit {
+		return none
+	}
+	g.write(line{ID: id, Start: g.o.Self.Start})
+	time.Sleep(rand.N(while))
+	g.write(line{ID: id, Start: g.o.Self.Start, Ends: true})
+	return written
+}
+
+func (g *gateway) write(one line) {
+	one.At = time.Now().Round(0)
+	text, err := json.Marshal(one)
+	if err != nil {
+		log.Fatalln(err)
+	}
+	file, err := os.OpenFile(g.o.Writes, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = file.Write(append(text, '\n'))
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		log.Fatalln("a script cannot write", err)
+	}
+}
+
+// readWrites returns what the scripts of all gateways have written.
+func readWrites(path string) (all []line, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		var one line
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+			return nil, fmt.Errorf("%s: %w", lines.Text(), err)
+		}
+		all = append(all, one)
+	}
+	return all, lines.Err()
+}
+
+// attempts are the changes of a gateway.
+type attempts struct{ g *gateway }
+
+func (a attempts) Open(ctx context.Context) (all []cluster.Attempt, err error) {
+	var ids []string
+	err = a.g.store().Range(ctx, open, "", func(e keep.Entry) bool { ids = append(ids, e.Key); return true })
+	for _, id := range ids {
+		one, err := a.g.record(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cluster.Attempt{ID: id, Process: one.Process, Limit: scriptLimit})
+	}
+	return all, err
+}
+
+func (a attempts) Lock(open []cluster.Attempt) { a.g.locks.reset(open) }
+
+func (a attempts) Judge(ctx context.Context, one cluster.Attempt, report *cluster.Report) error {
+	outcome, by := none, "who looked"
+	if report != nil {
+		by = "a report"
+		if err := json.Unmarshal(report.Result, &outcome); err != nil {
+			return err
+		}
+	} else {
+		lines, err := readWrites(a.g.o.Writes)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			if l.ID == one.ID {
+				outcome = written
+			}
+		}
+	}
+	log.Println("judged", one.ID, outcome, by)
+	err := a.g.close(ctx, one.ID, outcome, by)
+	if err == nil || errors.Is(err, errClosed) {
+		a.g.locks.leave(one.ID, true)
+		return nil
+	}
+	return err
+}
+
+func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
+	store := a.g.store()
+	found, err := store.Get(ctx, changes, report.Attempt)
+	if errors.Is(err, keep.ErrAbsent) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var one record
+	var outcome string
+	if err := errors.Join(json.Unmarshal(found.Value, &one), json.Unmarshal(report.Result, &outcome)); err != nil {
+		return err
+	}
+	if one.Outcome == outcome || one.Raced != "" {
+		return nil
+	}
+	one.Raced = outcome
+	_, err = store.Apply(ctx, set(changes, report.Attempt, found.Revision, one))
+	return err
+}

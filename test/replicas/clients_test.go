@@ -1,0 +1,164 @@
+//go:build linux
+
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"adgateway/test/histories"
+)
+
+// asked is what clients have asked for, and what they were told.
+type asked struct {
+	w       *world
+	history histories.Recorder
+
+	mu    sync.Mutex
+	acks  []time.Time       // when something was acknowledged
+	added []string          // keys of values that certainly are there
+	told  map[string]string // the outcomes of changes, by their IDs
+	count counts
+}
+
+func newAsked(w *world) *asked { return &asked{w: w, told: map[string]string{}, count: counts{}} }
+
+func (a *asked) note(what string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.count[what]++
+}
+
+// run asks until ctx ends: some clients for values that all use, one at each gateway adds
+// values, and some make changes.
+func (a *asked) run(ctx context.Context, seed uint64) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for i := range 4 {
+		all.Go(func() { a.registers(ctx, i, rand.New(rand.NewPCG(seed, uint64(100+i)))) })
+		all.Go(func() { a.changes(ctx, i, rand.New(rand.NewPCG(seed, uint64(200+i)))) })
+	}
+	a.adds(ctx)
+}
+
+// favourite is the gateway that a client asks, until that does not lead.
+type favourite struct{ at int }
+
+func (f *favourite) heed(status int) {
+	if status == notBegun || status == 0 || status == inDoubt {
+		f.at = (f.at + 1) % size
+	}
+}
+
+// callFor is how long a client waits for an answer.
+const callFor = 2 * time.Second
+
+// registers reads values and replaces what it has read.
+func (a *asked) registers(ctx context.Context, client int, rnd *rand.Rand) {
+	at, known, unsure := favourite{rnd.IntN(size)}, map[string]string{}, map[string]bool{}
+	for n := 0; ctx.Err() == nil; n++ {
+		// Values are given up after a while, so that an order is found in time.
+		key := fmt.Sprintf("%d-%d", int(time.Since(began)/(5*time.Second)), rnd.IntN(2))
+		op := histories.Op{Of: key, At: at.at, Do: "read"}
+		method, path := http.MethodGet, "/value/"+key
+		if rnd.IntN(10) < 6 && !unsure[key] { // each write in doubt makes it harder to find an order
+			op.Do, op.Expect, op.Value = "write", known[key], fmt.Sprintf("%d.%d", client, n)
+			method, path = http.MethodPut, path+"?"+url.Values{"expect": {op.Expect}, "value": {op.Value}}.Encode()
+		}
+		call := a.history.Begin(op)
+		status, body := a.w.call(a.w.gateways[at.at], method, path, callFor)
+		switch {
+		case status == notBegun:
+			call.Forget()
+		case status == conflict:
+			call.End(histories.Answer{Refused: true})
+			a.note("values refused")
+		case op.Do == "read" && (status == http.StatusOK || status == absent):
+			call.End(histories.Answer{Value: body})
+			known[key], unsure[key] = body, false
+			a.note("values read")
+		case op.Do == "read":
+			call.Forget()
+		case status == http.StatusOK:
+			call.End(histories.Answer{Value: op.Value})
+			known[key] = op.Value
+			a.note("values written")
+		default:
+			unsure[key] = true
+			a.note("values in doubt")
+		}
+		at.heed(status)
+		pause(ctx, time.Duration(5+rnd.IntN(30))*time.Millisecond)
+	}
+}
+
+// began is from when generations of values are counted.
+var began = time.Now()
+
+// adds adds values at each gateway, as quickly as they are acknowledged.
+func (a *asked) adds(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, g := range a.w.gateways {
+		all.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				key := fmt.Sprintf("add-%s-%d", g.name, n)
+				status, _ := a.w.call(g, http.MethodPut, "/value/"+key+"?value=x", callFor)
+				if status == http.StatusOK {
+					a.mu.Lock()
+					a.added, a.acks = append(a.added, key), append(a.acks, time.Now())
+					a.mu.Unlock()
+					a.note("values added")
+				}
+				pause(ctx, 10*time.Millisecond)
+			}
+		})
+	}
+}
+
+// changes makes changes of a few objects. It asks again, at any gateway, for one whose answer
+// was lost.
+func (a *asked) changes(ctx context.Context, client int, rnd *rand.Rand) {
+	at := favourite{rnd.IntN(size)}
+	for n := 0; ctx.Err() == nil; n++ {
+		object, number := fmt.Sprint("o", rnd.IntN(6)), fmt.Sprintf("%d-%d", client, n)
+		for range 1 + rnd.IntN(40) {
+			status, body := a.w.call(a.w.gateways[at.at], http.MethodPost, "/change/"+object+"/"+number, callFor)
+			if status == http.StatusOK {
+				a.mu.Lock()
+				a.told[object+"."+number] = body
+				a.mu.Unlock()
+				a.note("changes told as " + body)
+				break
+			}
+			if status == inDoubt || status == 0 {
+				a.note("changes in doubt")
+			}
+			at.heed(status)
+			pause(ctx, time.Duration(20+rnd.IntN(100))*time.Millisecond)
+		}
+	}
+}
+
+// darkest returns the longest time between two acknowledgements, of which the later one came
+// after a time.
+func (a *asked) darkest(after time.Time) (longest time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := len(a.acks) - 1; i > 0 && a.acks[i].After(after); i-- {
+		longest = max(longest, a.acks[i].Sub(a.acks[i-1]))
+	}
+	return longest
+}
+
+// acknowledged returns how many values were added so far.
+func (a *asked) acknowledged() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.acks)
+}

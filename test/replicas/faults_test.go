@@ -1,0 +1,154 @@
+//go:build linux
+
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"adgateway/gateway/engine/enginetest"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// fault is something that happens for a while.
+type fault struct {
+	kind     string
+	of       string
+	from, to time.Duration // how long it lasts
+	begin    func()
+	end      func()
+}
+
+// anyTime returns a duration between two, of which short ones are more frequent.
+func anyTime(rnd *rand.Rand, from, to time.Duration) time.Duration {
+	return time.Duration(float64(from) * math.Pow(float64(to)/float64(from), rnd.Float64()))
+}
+
+// each holds some wires by a way of holding, or lets them go.
+func each(wires []*enginetest.Wire, hold func(*enginetest.Wire, bool), on bool) func() {
+	return func() {
+		for _, wire := range wires {
+			hold(wire, on)
+		}
+	}
+}
+
+// gatewayFaults are what can happen to a gateway.
+func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []fault {
+	all := append(append([]*enginetest.Wire{}, g.log...), g.beats...)
+	cut := func(kind string, wires []*enginetest.Wire, hold func(*enginetest.Wire, bool)) fault {
+		return fault{kind, g.name, time.Second, 15 * time.Second, each(wires, hold, true), each(wires, hold, false)}
+	}
+	one := rnd.IntN(size)
+	offsets := []time.Duration{time.Second, 30 * time.Second, time.Hour, 400 * 24 * time.Hour}
+	offset := offsets[rnd.IntN(len(offsets))] * time.Duration(1-2*rnd.IntN(2))
+	return []fault{
+		{"kill a gateway", g.name, 200 * time.Millisecond, 8 * time.Second, func() { g.end(syscall.SIGKILL) }, g.run},
+		{"end a gateway", g.name, 200 * time.Millisecond, 2 * time.Second, func() { g.end(syscall.SIGTERM) }, g.run},
+		{"freeze a gateway", g.name, 500 * time.Millisecond, 20 * time.Second, func() { g.freeze(true) }, func() { g.freeze(false) }},
+		cut("cut a gateway off", all, (*enginetest.Wire).Hold),
+		cut("cut a gateway off from one node", []*enginetest.Wire{g.log[one], g.beats[one]}, (*enginetest.Wire).Hold),
+		cut("cut the beats of a gateway", g.beats, (*enginetest.Wire).Hold),
+		cut("cut the log of a gateway", g.log, (*enginetest.Wire).Hold),
+		cut("a gateway hears nothing", all, (*enginetest.Wire).HoldAnswers),
+		cut("nobody hears a gateway", all, (*enginetest.Wire).HoldCalls),
+		{"set a clock", g.name, time.Second, 15 * time.Second, func() { w.setClock(g, offset) }, func() {
+			if rnd.IntN(2) == 0 {
+				w.setClock(g, 0)
+			}
+		}},
+		{"hand over", g.name, 100 * time.Millisecond, time.Second, func() { w.call(g, http.MethodPost, "/handover", 5*time.Second) }, func() {}},
+	}
+}
+
+// setClock sets the wall clock of a gateway, and all others right: at most one is wrong.
+func (w *world) setClock(g *member, offset time.Duration) {
+	for _, other := range w.gateways {
+		text := "0s"
+		if other == g {
+			text = offset.String()
+		}
+		assert.NoError(w.t, os.WriteFile(other.offset+".new", []byte(text), 0o600))
+		assert.NoError(w.t, os.Rename(other.offset+".new", other.offset))
+	}
+}
+
+// nodeFaults are what can happen to a node.
+func (w *world) nodeFaults(i int) []fault {
+	n := w.nodes[i]
+	cut := func(kind string, hold func(on bool)) fault {
+		return fault{kind, n.name, time.Second, 15 * time.Second, func() { hold(true) }, func() { hold(false) }}
+	}
+	return []fault{
+		{"kill a node", n.name, 200 * time.Millisecond, 8 * time.Second, func() { n.end(syscall.SIGKILL) }, n.run},
+		{"end a node", n.name, 200 * time.Millisecond, 2 * time.Second, func() { n.end(syscall.SIGTERM) }, n.run},
+		{"freeze a node", n.name, 500 * time.Millisecond, 20 * time.Second, func() { n.freeze(true) }, func() { n.freeze(false) }},
+		cut("cut a node off from the others", func(on bool) { w.between.Cut(i, on) }),
+		cut("cut a node off from all", func(on bool) {
+			w.between.Cut(i, on)
+			for _, g := range w.gateways {
+				g.log[i].Hold(on)
+				g.beats[i].Hold(on)
+			}
+		}),
+		cut("a node hears nothing of what it asks the others", func(on bool) { w.between.From(i, func(wire *enginetest.Wire) { wire.HoldAnswers(on) }) }),
+		cut("a node sends nothing to the others it asks", func(on bool) { w.between.From(i, func(wire *enginetest.Wire) { wire.HoldCalls(on) }) }),
+	}
+}
+
+// oneFault lets a fault last for a while, or until ctx ends.
+func (w *world) oneFault(ctx context.Context, number int, f fault, lasts time.Duration) {
+	w.t.Logf("%s fault %d: %s: %s for %s", clock(), number, f.kind, f.of, lasts.Round(time.Millisecond))
+	f.begin()
+	pause(ctx, lasts)
+	f.end()
+}
+
+// clock is the time of day as the processes' logs show it.
+func clock() string { return time.Now().Format("15:04:05.000") }
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// aGateway returns one of them, more often the one that leads.
+func (w *world) aGateway(rnd *rand.Rand) *member {
+	if rnd.IntN(2) == 0 {
+		if g := w.leader(); g != nil {
+			return g
+		}
+	}
+	return w.gateways[rnd.IntN(size)]
+}
+
+func (w *world) aNode(rnd *rand.Rand) int {
+	if rnd.IntN(2) == 0 {
+		leads := w.streamLeader()
+		for i, n := range w.nodes {
+			if n == leads {
+				return i
+			}
+		}
+	}
+	return rnd.IntN(size)
+}
+
+// counts are how often something happened.
+type counts map[string]int
+
+func (c counts) String() (text string) {
+	for _, kind := range sorted(c) {
+		text += fmt.Sprintf("\n%6d %s", c[kind], kind)
+	}
+	return text
+}

@@ -1,0 +1,342 @@
+//go:build linux
+
+package replicas
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/beats"
+	"adgateway/gateway/cluster/replica"
+	"adgateway/gateway/journal"
+	"adgateway/gateway/journal/jetstream"
+	"adgateway/gateway/journal/journaltest"
+	"adgateway/gateway/keep"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	clusterName = "test"
+
+	// settleDelay is short: what a script writes to a file does not come later.
+	settleDelay = 2 * time.Second
+
+	values keep.Kind = "value"
+	tokens keep.Kind = "token" // which expire
+)
+
+// gatewayOptions are those of a process that is a gateway.
+type gatewayOptions struct {
+	Self   journal.Process
+	Names  []string          // of all gateways
+	Listen string            // address of the HTTP interface
+	Others map[string]string // those of the other gateways, by name
+	Log    []string          // URLs of the nodes, for the log
+	Beats  []string          // the same, for messages to the other gateways
+	File   string            // the store
+	Offset string            // file that says by how much the wall clock is wrong
+	Writes string            // file that the scripts of all gateways write to
+	Since  time.Time         // log time when the cluster was made
+}
+
+// gateway is this process.
+type gateway struct {
+	o       gatewayOptions
+	key     *keep.Key
+	clock   *keep.Clock
+	replica *replica.Replica
+	locks   locks
+	copies  atomic.Int64 // of other gateways' files, that were installed
+}
+
+// storeKey returns the key that all gateways have.
+func storeKey() *keep.Key {
+	key, err := keep.NewKey(bytes.Repeat([]byte{7}, keep.KeyLength))
+	if err != nil {
+		panic(err) // it has the right length
+	}
+	return key
+}
+
+func connect(urls []string) func(...nats.Option) (*nats.Conn, error) {
+	return func(o ...nats.Option) (*nats.Conn, error) { return nats.Connect(strings.Join(urls, ","), o...) }
+}
+
+// runGateway runs until the process is told to end.
+func runGateway(o gatewayOptions) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	g := &gateway{o: o, key: storeKey()}
+	var member atomic.Pointer[cluster.Member]
+	g.clock = keep.NewClock(o.Since, keep.ClockSources{Wall: g.wall, Agree: func() bool {
+		m := member.Load()
+		return m != nil && m.Agree()
+	}})
+	file, aside, err := g.open()
+	if err != nil || aside != "" {
+		return fmt.Errorf("the store was damaged: %q: %w", aside, err)
+	}
+	stream, err := openStream(ctx, o.Log)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	defer stream.Close()
+	peers, err := beats.New(beats.Options{
+		Cluster: clusterName, Self: o.Self, Cipher: journaltest.Cipher("beats"), Connect: connect(o.Beats),
+	})
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	defer peers.Close()
+	g.locks.reset(nil)
+	g.replica = replica.New(replica.Options{
+		File: file, Stream: stream, Journal: stream.Options(journaltest.Cipher("key")), Clock: g.clock, Copy: g.copy,
+		Member: cluster.Options{
+			Self: o.Self, Gateways: o.Names, Reads: 1, Peers: peers, Attempts: attempts{g}, Formats: formats{},
+			SettleDelay: settleDelay, Wall: g.wall,
+			Note: func(message string, err error) { log.Println(message, err) },
+		},
+	})
+	member.Store(g.replica.Member())
+	server := &http.Server{Addr: o.Listen, Handler: g.handler(), ReadHeaderTimeout: time.Minute}
+	serving := make(chan error, 1)
+	go func() { serving <- server.ListenAndServe() }()
+	g.replica.Run(ctx)
+	err = errors.Join(server.Close(), g.replica.File().Close())
+	if failed := <-serving; !errors.Is(failed, http.ErrServerClosed) {
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+func (g *gateway) open() (file *keep.File, aside string, err error) {
+	return keep.Open(keep.Options{Path: g.o.File, Clock: g.clock, Follows: true})
+}
+
+// openStream tries until the nodes answer.
+func openStream(ctx context.Context, urls []string) (*jetstream.Stream, error) {
+	for {
+		stream, err := jetstream.Open(ctx, jetstream.Options{Cluster: clusterName, Connect: connect(urls)})
+		if err == nil || ctx.Err() != nil {
+			return stream, err
+		}
+		log.Println("the log cannot be opened", err)
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// wall is a wall clock that a test sets.
+func (g *gateway) wall() time.Time {
+	now := time.Now().Round(0)
+	text, err := os.ReadFile(g.o.Offset)
+	if err != nil {
+		return now
+	}
+	offset, err := time.ParseDuration(string(text))
+	if err != nil {
+		return now
+	}
+	return now.Add(offset)
+}
+
+// copy takes the file of another gateway.
+func (g *gateway) copy(ctx context.Context, old *keep.File) (*keep.File, error) {
+	var failed error
+	for name, address := range g.o.Others {
+		content, err := fetch(ctx, "http://"+address+"/copy")
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		if err = old.Close(); err != nil {
+			return nil, err
+		}
+		if err = keep.Install(g.o.File, bytes.NewReader(content), keep.Point{}); err != nil {
+			log.Fatalln("a copy cannot be installed", err)
+		}
+		file, _, err := g.open()
+		if err != nil {
+			log.Fatalln("a copy cannot be opened", err)
+		}
+		g.copies.Add(1)
+		return file, nil
+	}
+	return nil, failed
+}
+
+func fetch(ctx context.Context, url string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	return content, err
+}
+
+// store returns the store as it is now: its file may be replaced.
+func (g *gateway) store() *keep.Sealed {
+	sealed, err := keep.Seal(g.replica.File(), g.key)
+	if err != nil {
+		panic(err) // the key has the right length
+	}
+	return sealed
+}
+
+// The answers of a gateway, beside 200.
+const (
+	notBegun = http.StatusMisdirectedRequest // nothing was done
+	conflict = http.StatusConflict           // the value is another one
+	inDoubt  = http.StatusServiceUnavailable // it is not known what was done
+	absent   = http.StatusNotFound           // there is no value
+	busy     = http.StatusLocked             // another change has the object
+	callMost = 30 * time.Second
+)
+
+func (g *gateway) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /value/{key}", g.get)
+	mux.HandleFunc("PUT /value/{key}", g.put)
+	mux.HandleFunc("PUT /token/{key}", g.putToken)
+	mux.HandleFunc("POST /change/{object}/{id}", g.change)
+	mux.HandleFunc("POST /handover", func(w http.ResponseWriter, r *http.Request) {
+		if err := g.replica.Member().HandOver(r.Context()); err != nil {
+			http.Error(w, err.Error(), notBegun)
+		}
+	})
+	mux.HandleFunc("GET /copy", func(w http.ResponseWriter, r *http.Request) {
+		if _, err := g.replica.File().CopyTo(r.Context(), w); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	mux.HandleFunc("GET /state", g.state)
+	return mux
+}
+
+// state says how a gateway is.
+type state struct {
+	Leads      bool
+	Status     string
+	Open       int
+	Reports    int
+	ClockUnset bool
+	Point      keep.Point
+	Digest     keep.Hash
+	Skipped    uint64
+	Copies     int64
+	LogTime    time.Time
+}
+
+func (g *gateway) state(w http.ResponseWriter, r *http.Request) {
+	member := g.replica.Member()
+	_, leads := member.Leads()
+	s := member.Status()
+	at, digest, err := g.replica.File().Digest(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), inDoubt)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(state{
+		Leads: leads, Status: fmt.Sprint(s.Role, " ", s.Term, " ", s.Leader, " ", s.Fault), Open: s.Open, Reports: s.Reports,
+		ClockUnset: s.ClockUnset, Point: at, Digest: digest, Copies: g.copies.Load(), LogTime: g.clock.Now(),
+	})
+}
+
+// get answers a value only while this gateway certainly leads.
+func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
+	if _, leads := g.replica.Member().Leads(); !leads {
+		w.WriteHeader(notBegun)
+		return
+	}
+	found, err := g.store().Get(r.Context(), values, r.PathValue("key"))
+	switch {
+	case errors.Is(err, keep.ErrAbsent):
+		w.WriteHeader(absent)
+	case err != nil:
+		http.Error(w, err.Error(), notBegun)
+	default:
+		_, _ = w.Write(found.Value)
+	}
+}
+
+// put replaces a value by another one.
+func (g *gateway) put(w http.ResponseWriter, r *http.Request) {
+	if _, leads := g.replica.Member().Leads(); !leads {
+		w.WriteHeader(notBegun)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), callMost)
+	defer cancel()
+	store := g.store()
+	expect, value, key := r.FormValue("expect"), r.FormValue("value"), r.PathValue("key")
+	found, err := store.Get(ctx, values, key)
+	if err != nil && !errors.Is(err, keep.ErrAbsent) {
+		http.Error(w, err.Error(), notBegun)
+		return
+	}
+	if string(found.Value) != expect {
+		w.WriteHeader(conflict)
+		return
+	}
+	_, err = store.Apply(ctx, keep.Change{Kind: values, Key: key, Expect: found.Revision, Value: []byte(value)})
+	answer(w, err)
+}
+
+func (g *gateway) putToken(w http.ResponseWriter, r *http.Request) {
+	store := g.store()
+	lasts, err := strconv.Atoi(r.FormValue("seconds"))
+	if err != nil || g.replica.Member().Status().ClockUnset {
+		w.WriteHeader(notBegun)
+		return
+	}
+	_, err = store.Apply(r.Context(), keep.Change{
+		Kind: tokens, Key: r.PathValue("key"), Value: []byte("x"), Expires: store.Now().Add(time.Duration(lasts) * time.Second),
+	})
+	answer(w, err)
+}
+
+// answer says what became of a write.
+func answer(w http.ResponseWriter, err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, keep.ErrConflict):
+		w.WriteHeader(conflict)
+	case errors.Is(err, keep.ErrNotSent):
+		http.Error(w, err.Error(), notBegun)
+	default:
+		http.Error(w, err.Error(), inDoubt)
+	}
+}
+
+// formats is for gateways of one version.
+type formats struct{}
+
+func (formats) Seen() map[string]cluster.Seen                   { return nil }
+func (formats) See(context.Context, string, cluster.Seen) error { return nil }

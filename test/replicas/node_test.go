@@ -1,0 +1,30 @@
+//go:build linux
+
+package replicas
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"adgateway/gateway/engine"
+	"adgateway/gateway/engine/stock"
+
+	"github.com/sirupsen/logrus"
+)
+
+// runNode runs until the process is told to end.
+func runNode(o stock.Options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	log := logrus.New()
+	log.SetOutput(os.Stderr)
+	node, err := engine.Start(ctx, engine.Options{Options: o, Log: log})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	node.Close()
+	return nil
+}

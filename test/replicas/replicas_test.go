@@ -1,0 +1,111 @@
+//go:build linux
+
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func fromEnvironment(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, name)
+	return n
+}
+
+// few is how many faults are tried if FAULTS is not set, and longestOfFew is how long one of
+// them lasts at most.
+const (
+	few          = 4
+	longestOfFew = 4 * time.Second
+)
+
+// TestNothingIsLostWhateverFails tries FAULTS faults of gateways and nodes, drawn from SEED; a
+// few short ones if there is none. The clocks of nodes are not set: the server has no place to
+// do that.
+func TestNothingIsLostWhateverFails(t *testing.T) {
+	seed := uint64(fromEnvironment(t, "SEED", rand.IntN(1_000_000)))
+	faults, longest := fromEnvironment(t, "FAULTS", few), time.Minute
+	if os.Getenv("FAULTS") == "" {
+		longest = longestOfFew
+	}
+	label := fmt.Sprintf("SEED=%d FAULTS=%d", seed, faults)
+	t.Log(label)
+	w := newWorld(t, 1<<20)
+	w.putToken("hour", 3600)
+	w.putToken("second", 1)
+	asked := newAsked(w)
+	asking, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() { asked.run(asking, seed) })
+	kinds := w.fail(t.Context(), seed, faults, longest)
+	w.setClock(nil, 0)
+	w.whole()
+	stop()
+	all.Wait()
+	w.check(asked, label)
+	t.Logf("faults:%s", kinds)
+	t.Logf("asked for:%s", asked.count)
+	t.Logf("the longest time in which nothing was acknowledged: %s", asked.darkest(time.Time{}))
+}
+
+func (w *world) putToken(key string, seconds int) {
+	w.t.Helper()
+	w.await("a token cannot be stored", func() bool {
+		for _, g := range w.gateways {
+			if status, _ := w.call(g, http.MethodPut, fmt.Sprintf("/token/%s?seconds=%d", key, seconds), callFor); status == http.StatusOK {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// fail has some faults happen to gateways and to nodes, of each at most one at a time, for at
+// most a time, and returns how many of each kind there were.
+func (w *world) fail(ctx context.Context, seed uint64, faults int, longest time.Duration) counts {
+	var mu sync.Mutex
+	kinds, number := counts{}, 0
+	next := func(kind string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		if number == faults {
+			return 0
+		}
+		number++
+		kinds[kind]++
+		return number
+	}
+	several := func(stream uint64, draw func(*rand.Rand) []fault) {
+		rnd := rand.New(rand.NewPCG(seed, stream))
+		for ctx.Err() == nil {
+			pause(ctx, anyTime(rnd, 200*time.Millisecond, 8*time.Second))
+			all := draw(rnd)
+			f := all[rnd.IntN(len(all))]
+			n := next(f.kind)
+			if n == 0 {
+				return
+			}
+			w.oneFault(ctx, n, f, min(longest, anyTime(rnd, f.from, f.to)))
+		}
+	}
+	var both sync.WaitGroup
+	both.Go(func() { several(1, func(rnd *rand.Rand) []fault { return w.gatewayFaults(w.aGateway(rnd), rnd) }) })
+	both.Go(func() { several(2, func(rnd *rand.Rand) []fault { return w.nodeFaults(w.aNode(rnd)) }) })
+	both.Wait()
+	return kinds
+}
