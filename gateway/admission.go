@@ -54,6 +54,11 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 		return s.allowDegraded(ctx, r, i)
 	}
 	s.remember(r, *i)
+	if s.Members == nil { // else the leases keep the order
+		if err := s.storeEnds(ctx); err != nil {
+			return s.refuse(r, err)
+		}
+	}
 	token := uuid.NewString()
 	shares := []share{s.shareOfChange(r, token), s.shareOfPlan(r), s.shareOfBudgets(r, i), s.shareOfKey(r, i, token), s.shareOfDoubts(r)}
 	more, end, err := s.sharesOfCluster(ctx, r, i)

@@ -260,3 +260,97 @@ func TestAStartLocksWhatIsOpen(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, 1, directory.changes)
 }
+
+// TestAChangeThatRunsIsLeftAlone: whatever the clock says, what is running here was not left
+// by an earlier process.
+func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
+	directory := &oneUser{city: "Oslo"}
+	g := newOneGateway(t, func(func(string) bool) ps.Runner { return &fakeRunner{run: directory.run} })
+	g.startedAt = time.Now().Add(time.Hour) // the clock was set back
+	directory.at = func(string) {
+		left, err := g.SettleHistory(t.Context())
+		assert.NoError(t, err)
+		assert.Zero(t, left)
+	}
+	status, _, header := toRome(g.Server)
+	require.Equal(t, http.StatusOK, status)
+	record, err := g.History.Get(t.Context(), header.Get(changeHeader))
+	require.NoError(t, err)
+	assert.Equal(t, ps.OutcomeDone, record.Outcome)
+}
+
+// TestRepetitionsWhileAnEndWaits: of a call whose end the store does not take at first. Whoever
+// repeats it, however often at once, gets its answer as soon as there is one, and it runs once.
+func TestRepetitionsWhileAnEndWaits(t *testing.T) {
+	directory := &oneUser{city: "Oslo"}
+	var g *oneGateway
+	directory.at = func(point string) { g.full.full.Store(point == "changed") }
+	g = newOneGateway(t, func(func(string) bool) ps.Runner { return &fakeRunner{run: directory.run} })
+	status, _, header := toRome(g.Server)
+	require.Equal(t, http.StatusOK, status)
+	id := header.Get(changeHeader)
+	var all sync.WaitGroup
+	for n := range 4 {
+		all.Go(func() {
+			for {
+				status, got, header := toRome(g.Server)
+				if status == http.StatusServiceUnavailable {
+					assert.Equal(t, schema.InProgress, got.Error.Code)
+					if n == 0 {
+						g.full.full.Store(false)
+					}
+					g.closeOpen(t.Context())
+					continue
+				}
+				assert.Equal(t, http.StatusOK, status)
+				assert.Equal(t, "true", header.Get(replayedHeader))
+				assert.Equal(t, id, header.Get(changeHeader))
+				return
+			}
+		})
+	}
+	all.Wait()
+	assert.Equal(t, 1, directory.changes)
+	assert.Empty(t, g.unstored.waiting)
+	assert.Empty(t, g.keys.active)
+}
+
+// TestTheNextChangeComesAfterAnEndThatWaits: the store never has a change of an object without
+// the end of the one before, so that this is not judged by what the next one writes.
+func TestTheNextChangeComesAfterAnEndThatWaits(t *testing.T) {
+	directory := &oneUser{city: "Oslo"}
+	var g *oneGateway
+	fills := true
+	directory.at = func(point string) { g.full.full.Store(fills && point == "changed") }
+	g = newOneGateway(t, func(func(string) bool) ps.Runner { return &fakeRunner{run: directory.run} })
+	_, _, header := toRome(g.Server)
+	id := header.Get(changeHeader)
+	fills = false
+	g.full.full.Store(false)
+	directory.at = func(point string) {
+		if point == "announced" {
+			record, err := g.History.Get(t.Context(), id)
+			if assert.NoError(t, err) {
+				assert.False(t, record.Running)
+			}
+		}
+	}
+	directory.city = "Oslo"
+	w := call(g.Server, http.MethodPut, "/api/ADUser/jdoe?City=Rome", "")
+	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
+}
+
+// TestAMissingLineIsWrittenOnce: by whoever of several settles the change first.
+func TestAMissingLineIsWrittenOnce(t *testing.T) {
+	a := newAlone(t, &toRomeOf, "key")
+	id := a.asks(nil).Header().Get(changeHeader)
+	require.NotEmpty(t, id)
+	cutOutcome(t, a.file)
+	a.restart()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { assert.NoError(t, a.recordDue(t.Context())) })
+	}
+	all.Wait()
+	a.saysTheSame(id)
+}

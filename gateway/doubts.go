@@ -21,8 +21,8 @@ import (
 type doubt struct {
 	id    string
 	locks []lock
-	hold  *hold // nil: the objects are not locked any more
-	since time.Time
+	hold  *hold     // nil: the objects are not locked any more
+	next  time.Time // when it is looked at again
 }
 
 // doubts are safe for concurrent use.
@@ -31,14 +31,15 @@ type doubts struct {
 	all map[string]*doubt // by identity of the change
 }
 
-// mostLocked is how long a change that is in doubt keeps its objects locked.
+// mostLocked is how long a change that is in doubt keeps its objects locked, and how often it
+// is looked at.
 const mostLocked = time.Minute
 
 // add notes that a change is in doubt, which has locked its objects by a hold; nil: it has not.
 func (d *doubts) add(id string, of []lock, h *hold) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.all[id] = &doubt{id: id, locks: of, hold: h, since: time.Now()}
+	d.all[id] = &doubt{id: id, locks: of, hold: h, next: time.Now().Add(mostLocked)}
 }
 
 // end forgets a change that was closed, and unlocks its objects.
@@ -52,12 +53,12 @@ func (d *doubts) end(id string) {
 	}
 }
 
-// unlock unlocks the objects of a change that stays in doubt.
+// unlock unlocks the objects of a change that stays in doubt, which is looked at again later.
 func (d *doubts) unlock(id string) {
 	d.mu.Lock()
 	var h *hold
 	if one := d.all[id]; one != nil {
-		h, one.hold = one.hold, nil
+		h, one.hold, one.next = one.hold, nil, time.Now().Add(mostLocked)
 	}
 	d.mu.Unlock()
 	if h != nil {
@@ -141,7 +142,7 @@ func (s *Server) release(r *request, err error) {
 // settleDoubts looks once more at the changes that have been in doubt for long enough, and
 // unlocks the objects of those that still cannot be read.
 func (s *Server) settleDoubts(ctx context.Context) (err error) {
-	for _, id := range s.doubts.which(func(d *doubt) bool { return time.Since(d.since) >= mostLocked }) {
+	for _, id := range s.doubts.which(func(d *doubt) bool { return !time.Now().Before(d.next) }) {
 		c, wrong := s.History.Get(ctx, id)
 		switch {
 		case errors.Is(wrong, changes.ErrAbsent), wrong == nil && !c.Running:

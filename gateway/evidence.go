@@ -47,7 +47,9 @@ func (s *Server) noteDue(c *changes.Record) (keep.Change, error) {
 // paid are the notes of lines that were written, which are still to be removed. They are safe
 // for concurrent use.
 type paid struct {
-	mu  sync.Mutex
+	writing sync.Mutex // of missing lines, so that each is written once
+
+	mu  sync.Mutex // guards all
 	all []keep.Change
 }
 
@@ -84,6 +86,8 @@ func (s *Server) removePaid(ctx context.Context) error {
 // recordSettled writes the missing lines of changes that were closed, or of which nothing was
 // changed, and removes their notes. The record of a change that was removed may be given.
 func (s *Server) recordSettled(ctx context.Context, by string, ids map[string]*changes.Record) error {
+	s.paid.writing.Lock()
+	defer s.paid.writing.Unlock()
 	found, err := s.findLines(ids)
 	if err != nil {
 		return err
