@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,19 +26,30 @@ import (
 // patience is how long a test waits for what must come; it is no promise.
 const patience = 3 * time.Minute
 
+// tick is how soon a test looks again.
+const tick = 10 * time.Millisecond
+
 // host is a gateway of a cluster in this process, which can be killed and started again.
 type host struct {
-	t    testing.TB
-	name string
-	path string
+	t       testing.TB
+	name    string
+	cluster []string
+	path    string
 
-	stream  journal.Stream
-	journal journal.Options
-	peers   cluster.Peers
+	// wires returns what joins a process to the others, and ends with close.
+	wires  func(self journal.Process) (wires, error)
+	client *journaltest.Client // in memory
 
 	starts int
 	now    *Replica
 	kill   func()
+}
+
+type wires struct {
+	stream  journal.Stream
+	journal journal.Options
+	peers   cluster.Peers
+	close   func()
 }
 
 // hub carries the messages of all hosts.
@@ -105,7 +115,7 @@ func newHosts(t testing.TB, names ...string) (all []*host) {
 	require.NoError(t, err)
 	for _, name := range names {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), same, 0o600))
-		h := &host{t: t, name: name, path: filepath.Join(folder, name), kill: func() {}}
+		h := &host{t: t, name: name, cluster: names, path: filepath.Join(folder, name), kill: func() {}}
 		t.Cleanup(func() { h.kill() })
 		all = append(all, h)
 	}
@@ -117,7 +127,9 @@ func inMemory(all []*host) *journaltest.Memory {
 	nodes, peers := journaltest.NewMemory(), &hub{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}
 	for _, h := range all {
 		peers.inbox[h.name] = make(chan cluster.Message, 100)
-		h.stream, h.journal, h.peers = nodes.Client(), journaltest.Options(), post{peers, h.name}
+		h.client = nodes.Client()
+		w := wires{h.client, journaltest.Options(), post{peers, h.name}, func() {}}
+		h.wires = func(journal.Process) (wires, error) { return w, nil }
 	}
 	return nodes
 }
@@ -132,6 +144,9 @@ func (h *host) start() {
 	file, err := open()
 	require.NoError(h.t, err)
 	h.starts++
+	self := journal.Process{Gateway: h.name, Start: fmt.Sprint(h.name, h.starts)}
+	wires, err := h.wires(self)
+	require.NoError(h.t, err)
 	hop := httptest.NewUnstartedServer(nil)
 	var replica *Replica
 	copying := &copies.Client{
@@ -140,10 +155,10 @@ func (h *host) start() {
 		TLS:     func(string) *tls.Config { return hop.Client().Transport.(*http.Transport).TLSClientConfig.Clone() },
 	}
 	replica = New(Options{
-		File: file, Stream: h.stream, Journal: h.journal, Clock: clock, Copy: copying.Copy,
+		File: file, Stream: wires.stream, Journal: wires.journal, Clock: clock, Copy: copying.Copy,
 		Member: cluster.Options{
-			Self: journal.Process{Gateway: h.name, Start: fmt.Sprint(h.name, h.starts)}, Gateways: names, Reads: 1,
-			Hop: hop.Listener.Addr().String(), Peers: h.peers, Attempts: noAttempts{}, Formats: noFormats{}, SettleDelay: time.Second,
+			Self: self, Gateways: h.cluster, Reads: 1,
+			Hop: hop.Listener.Addr().String(), Peers: wires.peers, Attempts: noAttempts{}, Formats: noFormats{}, SettleDelay: time.Second,
 			Note: func(message string, err error) { h.t.Logf("%s: %s: %v", h.name, message, err) },
 		},
 	})
@@ -158,6 +173,7 @@ func (h *host) start() {
 		hop.Close()
 		cancel()
 		<-ended
+		wires.close()
 		assert.NoError(h.t, replica.File().Close())
 	})
 }
@@ -177,7 +193,7 @@ func put(t testing.TB, all []*host, key, value string) {
 			}
 		}
 		return false
-	}, patience, 10*time.Millisecond, "%s", key)
+	}, patience, tick, "%s", key)
 }
 
 // equal waits until all files hold the same, up to the end of the log.
@@ -194,7 +210,7 @@ func equal(t testing.TB, all []*host) {
 			digests[digest] = true
 		}
 		return len(digests) == 1
-	}, patience, 50*time.Millisecond)
+	}, patience, 5*tick)
 }
 
 func leader(all []*host) *host {
@@ -204,6 +220,41 @@ func leader(all []*host) *host {
 		}
 	}
 	return nil
+}
+
+// writing writes while something happens, and checks that all files hold in the end what was
+// acknowledged.
+func writing(t *testing.T, all []*host, round int, happens func(leader *host)) {
+	t.Helper()
+	stop := make(chan struct{})
+	var writer sync.WaitGroup
+	written := 0
+	writer.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				put(t, all, fmt.Sprintf("%d-%04d", round, written), "x")
+				written++
+			}
+		}
+	})
+	at := leader(all)
+	if at == nil {
+		at = all[round%len(all)]
+	}
+	happens(at)
+	close(stop)
+	writer.Wait()
+	began := time.Now()
+	put(t, all, fmt.Sprintf("end-%d", round), "1")
+	t.Logf("round %d: %d were written, and the next one %v later", round, written, time.Since(began).Round(time.Millisecond))
+	equal(t, all)
+	for i := range written {
+		_, err := all[0].now.File().Get(t.Context(), "k", fmt.Sprintf("%d-%04d", round, i))
+		require.NoError(t, err, "%d-%04d", round, i)
+	}
 }
 
 // TestAllFilesHoldWhatTheLeaderWrote: also when leaders are killed, cut off and handed over
@@ -216,48 +267,18 @@ func TestAllFilesHoldWhatTheLeaderWrote(t *testing.T) {
 		h.start()
 	}
 	put(t, all, "first", "1")
-	rnd := rand.New(rand.NewPCG(1, 2))
 	for round := range 6 {
-		stop := make(chan struct{})
-		var writing sync.WaitGroup
-		written := 0
-		writing.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					put(t, all, fmt.Sprintf("%d-%04d", round, written), "x")
-					written++
-				}
+		writing(t, all, round, func(leader *host) {
+			switch round % 3 {
+			case 0:
+				leader.kill()
+				leader.start()
+			case 1:
+				leader.client.Cut()
+				leader.client.Mend()
+			case 2:
+				_ = leader.now.Member().HandOver(t.Context()) // there may be nobody to take over yet
 			}
 		})
-		at := leader(all)
-		if at == nil {
-			at = all[rnd.IntN(len(all))]
-		}
-		switch round % 3 {
-		case 0:
-			close(stop)
-			writing.Wait()
-			at.kill()
-			at.start()
-		case 1:
-			stream := at.stream.(*journaltest.Client)
-			stream.Cut()
-			close(stop)
-			stream.Mend()
-			writing.Wait()
-		case 2:
-			_ = at.now.Member().HandOver(t.Context()) // there may be nobody to take over yet
-			close(stop)
-			writing.Wait()
-		}
-		put(t, all, fmt.Sprintf("end-%d", round), "1")
-		equal(t, all)
-		for i := range written {
-			_, err := all[0].now.File().Get(t.Context(), "k", fmt.Sprintf("%d-%04d", round, i))
-			require.NoError(t, err, "%d-%04d", round, i)
-		}
 	}
 }

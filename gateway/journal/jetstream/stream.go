@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -150,8 +151,13 @@ func (s *Stream) elsewhere() {
 	}
 }
 
-// unanswered goes elsewhere if a request was not answered.
+// unanswered goes elsewhere if a request was not answered, or by a node that says that the
+// nodes have no leader: it may be the one that is cut off.
 func (s *Stream) unanswered(err error) error {
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) && refused.Code == http.StatusServiceUnavailable {
+		s.elsewhere()
+	}
 	for _, away := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders} {
 		if errors.Is(err, away) {
 			s.elsewhere()
