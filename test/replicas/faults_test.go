@@ -51,6 +51,11 @@ func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []fault {
 	offset := offsets[rnd.IntN(len(offsets))] * time.Duration(1-2*rnd.IntN(2))
 	return []fault{
 		{"kill a gateway", g.name, 200 * time.Millisecond, 8 * time.Second, func() { g.end(syscall.SIGKILL) }, g.run},
+		{"kill all gateways", "all", 200 * time.Millisecond, 2 * time.Second, w.killGateways, w.runGateways},
+		{"kill a gateway that has another clock then", g.name, 200 * time.Millisecond, 8 * time.Second, func() {
+			g.end(syscall.SIGKILL)
+			w.setClock(g, offset)
+		}, g.run},
 		{"end a gateway", g.name, 200 * time.Millisecond, 2 * time.Second, func() { g.end(syscall.SIGTERM) }, g.run},
 		{"freeze a gateway", g.name, 500 * time.Millisecond, 20 * time.Second, func() { g.freeze(true) }, func() { g.freeze(false) }},
 		cut("cut a gateway off", all, (*enginetest.Wire).Hold),
@@ -65,6 +70,18 @@ func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []fault {
 			}
 		}},
 		{"hand over", g.name, 100 * time.Millisecond, time.Second, func() { w.call(g, http.MethodPost, "/handover", 5*time.Second) }, func() {}},
+	}
+}
+
+func (w *world) killGateways() {
+	for _, g := range w.gateways {
+		g.end(syscall.SIGKILL)
+	}
+}
+
+func (w *world) runGateways() {
+	for _, g := range w.gateways {
+		g.run()
 	}
 }
 
@@ -88,6 +105,15 @@ func (w *world) nodeFaults(i int) []fault {
 	}
 	return []fault{
 		{"kill a node", n.name, 200 * time.Millisecond, 8 * time.Second, func() { n.end(syscall.SIGKILL) }, n.run},
+		{"kill all nodes", "all", 200 * time.Millisecond, 2 * time.Second, func() {
+			for _, n := range w.nodes {
+				n.end(syscall.SIGKILL)
+			}
+		}, func() {
+			for _, n := range w.nodes {
+				n.run()
+			}
+		}},
 		{"end a node", n.name, 200 * time.Millisecond, 2 * time.Second, func() { n.end(syscall.SIGTERM) }, n.run},
 		{"freeze a node", n.name, 500 * time.Millisecond, 20 * time.Second, func() { n.freeze(true) }, func() { n.freeze(false) }},
 		cut("cut a node off from the others", func(on bool) { w.between.Cut(i, on) }),

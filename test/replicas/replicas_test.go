@@ -34,6 +34,9 @@ const (
 	longestOfFew = 4 * time.Second
 )
 
+// logBytes is so small that a gateway that was away for some time needs the file of another one.
+const logBytes = 128 << 10
+
 // TestNothingIsLostWhateverFails tries FAULTS faults of gateways and nodes, drawn from SEED; a
 // few short ones if there is none. The clocks of nodes are not set: the server has no place to
 // do that.
@@ -45,7 +48,7 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	}
 	label := fmt.Sprintf("SEED=%d FAULTS=%d", seed, faults)
 	t.Log(label)
-	w := newWorld(t, 1<<20)
+	w := newWorld(t, logBytes)
 	w.putToken("hour", 3600)
 	w.putToken("second", 1)
 	asked := newAsked(w)
