@@ -89,6 +89,13 @@ func (l *locks) leave(id string, closed bool) {
 	}
 }
 
+// count returns how many changes run here.
+func (l *locks) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.running)
+}
+
 // change makes a change of an object, once for an ID.
 func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callMost)

@@ -25,9 +25,9 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 func (w *world) check(a *asked, label string) {
 	w.t.Helper()
 	w.whole()
-	w.await("changes stay open, or reports are not heard", func() bool {
+	w.await("changes do not end, stay open, or are not reported", func() bool {
 		for _, g := range w.gateways {
-			if s, ok := w.state(g); !ok || s.Open > 0 || s.Reports > 0 {
+			if s, ok := w.state(g); !ok || s.Running > 0 || s.Open > 0 || s.Reports > 0 {
 				return false
 			}
 		}

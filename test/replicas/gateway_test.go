@@ -246,10 +246,10 @@ type state struct {
 	Status     string
 	Open       int
 	Reports    int
+	Running    int // changes
 	ClockUnset bool
 	Point      keep.Point
 	Digest     keep.Hash
-	Skipped    uint64
 	Copies     int64
 	LogTime    time.Time
 }
@@ -264,7 +264,7 @@ func (g *gateway) state(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = json.NewEncoder(w).Encode(state{
-		Leads: leads, Status: fmt.Sprint(s.Role, " ", s.Term, " ", s.Leader, " ", s.Fault), Open: s.Open, Reports: s.Reports,
+		Leads: leads, Status: fmt.Sprint(s.Role, " ", s.Term, " ", s.Leader, " ", s.Fault), Open: s.Open, Reports: s.Reports, Running: g.locks.count(),
 		ClockUnset: s.ClockUnset, Point: at, Digest: digest, Copies: g.copies.Load(), LogTime: g.clock.Now(),
 	})
 }
