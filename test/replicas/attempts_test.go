@@ -1,5 +1,3 @@
-//go:build linux
-
 package replicas
 
 import (
@@ -193,8 +191,8 @@ func (g *gateway) close(ctx context.Context, id, outcome, by string) error {
 		return err
 	}
 	one.Outcome, one.By = outcome, by
-	_, err = store.Apply(ctx, set(changes, id, found.Revision, one), keep.Change{Kind: open, Key: id, Expect: isOpen.Revision},
-		keep.Change{Log: closings, Value: []byte(id)})
+	_, err = store.Apply(ctx, set(changes, id, found.Revision, one),
+		keep.Change{Kind: open, Key: id, Expect: isOpen.Revision}, keep.Change{Log: closings, Value: []byte(id)})
 	return err
 }
 
@@ -210,8 +208,11 @@ type line struct {
 // scripts take so long that another gateway leads meanwhile.
 func (g *gateway) script(id string) (outcome string) {
 	began, before, while := time.Now(), 40*time.Millisecond, 120*time.Millisecond
-	if rand.IntN(6) == 0 {
-		before, while = scriptLimit/2, scriptLimit/2
+	switch rand.IntN(6) {
+	case 0:
+		before = scriptLimit - time.Second
+	case 1:
+		while = scriptLimit - time.Second
 	}
 	time.Sleep(rand.N(before))
 	if time.Since(began) > scriptLimit {
@@ -312,7 +313,8 @@ func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
 	}
 	var one record
 	var outcome string
-	if err := errors.Join(json.Unmarshal(found.Value, &one), json.Unmarshal(report.Result, &outcome)); err != nil {
+	err = errors.Join(json.Unmarshal(found.Value, &one), json.Unmarshal(report.Result, &outcome))
+	if err != nil {
 		return err
 	}
 	if one.Outcome == outcome || one.Raced != "" {

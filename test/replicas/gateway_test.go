@@ -1,5 +1,3 @@
-//go:build linux
-
 package replicas
 
 import (
@@ -105,7 +103,8 @@ func runGateway(o gatewayOptions) error {
 	defer peers.Close()
 	g.locks.reset(nil)
 	g.replica = replica.New(replica.Options{
-		File: file, Stream: stream, Journal: stream.Options(journaltest.Cipher("key")), Clock: g.clock, Copy: g.copy,
+		File: file, Stream: stream, Journal: stream.Options(journaltest.Cipher("key")), Clock: g.clock,
+		Copy: g.copy,
 		Member: cluster.Options{
 			Self: o.Self, Gateways: o.Names, Reads: 1, Peers: peers, Attempts: attempts{g}, Formats: formats{},
 			SettleDelay: settleDelay, Wall: g.wall,
@@ -264,7 +263,8 @@ func (g *gateway) state(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = json.NewEncoder(w).Encode(state{
-		Leads: leads, Status: fmt.Sprint(s.Role, " ", s.Term, " ", s.Leader, " ", s.Fault), Open: s.Open, Reports: s.Reports, Running: g.locks.count(),
+		Leads: leads, Status: fmt.Sprint(s.Role, " ", s.Term, " ", s.Leader, " ", s.Fault),
+		Open: s.Open, Reports: s.Reports, Running: g.locks.count(),
 		ClockUnset: s.ClockUnset, Point: at, Digest: digest, Copies: g.copies.Load(), LogTime: g.clock.Now(),
 	})
 }
@@ -317,7 +317,8 @@ func (g *gateway) putToken(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, err = store.Apply(r.Context(), keep.Change{
-		Kind: tokens, Key: r.PathValue("key"), Value: []byte("x"), Expires: store.Now().Add(time.Duration(lasts) * time.Second),
+		Kind: tokens, Key: r.PathValue("key"), Value: []byte("x"),
+		Expires: store.Now().Add(time.Duration(lasts) * time.Second),
 	})
 	answer(w, err)
 }

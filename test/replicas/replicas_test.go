@@ -1,5 +1,3 @@
-//go:build linux
-
 package replicas
 
 import (
@@ -60,6 +58,7 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	w.whole()
 	stop()
 	all.Wait()
+	asked.stopped = time.Now()
 	w.check(asked, label)
 	t.Logf("faults:%s", kinds)
 	t.Logf("asked for:%s", asked.count)
@@ -69,8 +68,9 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 func (w *world) putToken(key string, seconds int) {
 	w.t.Helper()
 	w.await("a token cannot be stored", func() bool {
+		path := fmt.Sprintf("/token/%s?seconds=%d", key, seconds)
 		for _, g := range w.gateways {
-			if status, _ := w.call(g, http.MethodPut, fmt.Sprintf("/token/%s?seconds=%d", key, seconds), callFor); status == http.StatusOK {
+			if status, _ := w.call(g, http.MethodPut, path, callFor); status == http.StatusOK {
 				return true
 			}
 		}
