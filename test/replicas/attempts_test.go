@@ -138,7 +138,7 @@ func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 	}
 	outcome := none
 	if err == nil && run.Go() == nil {
-		outcome = g.script(id)
+		outcome = g.script(id, r.FormValue("before"), r.FormValue("while"))
 	}
 	if err == nil {
 		err = g.close(ctx, id, outcome, "its gateway")
@@ -205,8 +205,9 @@ type line struct {
 }
 
 // script writes for a change as the script of a gateway would, which ends at its limit. Some
-// scripts take so long that another gateway leads meanwhile.
-func (g *gateway) script(id string) (outcome string) {
+// scripts take so long that another gateway leads meanwhile: at random, or before or while they
+// write, as a client says.
+func (g *gateway) script(id, sayBefore, sayWhile string) (outcome string) {
 	began, before, while := time.Now(), 40*time.Millisecond, 120*time.Millisecond
 	switch rand.IntN(6) {
 	case 0:
@@ -214,14 +215,22 @@ func (g *gateway) script(id string) (outcome string) {
 	case 1:
 		while = scriptLimit - time.Second
 	}
-	time.Sleep(rand.N(before))
+	time.Sleep(said(sayBefore, before))
 	if time.Since(began) > scriptLimit {
 		return none
 	}
 	g.write(line{ID: id, Start: g.o.Self.Start})
-	time.Sleep(rand.N(while))
+	time.Sleep(said(sayWhile, while))
 	g.write(line{ID: id, Start: g.o.Self.Start, Ends: true})
 	return written
+}
+
+// said returns a duration that was said, or one at random of at most a time.
+func said(text string, most time.Duration) time.Duration {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d
+	}
+	return rand.N(most)
 }
 
 func (g *gateway) write(one line) {
