@@ -103,7 +103,7 @@ func (p *process) run() {
 	options, err := json.Marshal(p.options(p.start))
 	require.NoError(p.t, err)
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", roleVariable+"="+p.role,
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0 halt_on_error=1", roleVariable+"="+p.role,
 		optionsVariable+"="+string(options))
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	_, err = cmd.StdinPipe() // which ends with this process
