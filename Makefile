@@ -10,6 +10,9 @@ SOAK    ?= 10m
 SEED    ?=
 POWERSHELL ?= pwsh
 
+# No test may depend on how fast a machine is: this only ends tests that hang.
+HANG := -timeout 60m
+
 # gin brings a MessagePack codec, 6 MB that no endpoint uses. Without paths in what is
 # built, every clone shares the build cache.
 export GOFLAGS := -tags=nomsgpack -trimpath
@@ -44,7 +47,7 @@ test: go-version ## what to run before a commit: lint, and all tests once
 	@$(MAKE) --no-print-directory -j2 -Oline lint plain
 
 plain: ## all tests once
-	$(GO) test -vet=off ./...
+	$(GO) test $(HANG) -vet=off ./...
 
 deep: vet-windows thorough race fuzz bench-once ## what takes longer: all of vet for Windows, all hostile values, race detector, fuzzing, benchmarks once
 
@@ -62,7 +65,7 @@ lint: tidy
 	$(GO) vet ./...
 	$(GO) tool staticcheck -checks '$(LINTS)' ./...
 	./test/deadcode.sh
-	$(GO) test -vet=off -run '$(TEXTS)' ./test/layout ./scripts
+	$(GO) test $(HANG) -vet=off -run '$(TEXTS)' ./test/layout ./scripts
 
 vet-windows: ## vet on every system that a release is built for
 	GOOS=windows $(GO) vet ./...
@@ -82,11 +85,11 @@ RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./ga
 SEQUENTIAL := TestAControllerStops|TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters
 
 race: ## the race detector where goroutines meet
-	$(GO) test -race -vet=off -timeout 20m -skip '^($(SEQUENTIAL))$$' $(RACE)
-	$(GO) test -race -vet=off -run '^(TestSessionsRunInParallel|TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
+	$(GO) test -race -vet=off $(HANG) -skip '^($(SEQUENTIAL))$$' $(RACE)
+	$(GO) test $(HANG) -race -vet=off -run '^(TestSessionsRunInParallel|TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
 
 thorough: ## every hostile value in every place, of which `make test` tries a share
-	THOROUGH=1 $(GO) test -vet=off -run '^TestHostileValues$$' ./gateway ./test/hostile
+	THOROUGH=1 $(GO) test $(HANG) -vet=off -run '^TestHostileValues$$' ./gateway ./test/hostile
 
 fuzz: ## every fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 	./test/fuzz.sh $(FUZZTIME)
@@ -95,10 +98,10 @@ cover: ## the share of the sandbox's engine and of the parser that scripts enter
 	./test/cover.sh
 
 bench: ## figures for test/BENCHMARKS.md
-	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 30m ./...
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) $(HANG) ./...
 
 bench-once: ## every benchmark once, so that none stops working
-	@out=$$($(GO) test -vet=off -run '^$$' -bench . -skip '^BenchmarkStockReader$$' -benchtime 1x ./...) || { echo "$$out"; exit 1; }
+	@out=$$($(GO) test $(HANG) -vet=off -run '^$$' -bench . -skip '^BenchmarkStockReader$$' -benchtime 1x ./...) || { echo "$$out"; exit 1; }
 
 # The same commit gives the same bytes: times are the commit's.
 MSI     := $(if $(and $(shell command -v wixl),$(shell command -v msibuild),$(shell command -v faketime)),-msi)
@@ -111,7 +114,7 @@ release: ## zips of both programs for each system, and an MSI of each for each W
 
 sign-check: ## signs with a throw-away certificate, verifies, and tampers (needs osslsigncode)
 	@command -v osslsigncode >/dev/null || { echo "osslsigncode is missing (apt-get install osslsigncode)"; exit 1; }
-	$(GO) test -count=1 -timeout 20m ./cmd/release -run '^TestSigning$$' -sign
+	$(GO) test -count=1 $(HANG) ./cmd/release -run '^TestSigning$$' -sign
 
 wine-test: ## the executables and the MSIs for Windows under Wine; what is missing is named
 	./test/wine.sh
@@ -121,32 +124,32 @@ ansible-test: build ## the Ansible collection of the release against the sandbox
 
 release-check: RELEASE_URL ?= https://downloads.corp.example/adgateway
 release-check: ## all files of a release are equal byte for byte when they are made twice, and run
-	$(GO) test -count=1 -timeout 10m ./cmd/release -run '^TestTheZipOfTheEngine$$' -builds
+	$(GO) test -count=1 $(HANG) ./cmd/release -run '^TestTheZipOfTheEngine$$' -builds
 	rm -rf dist/first dist/second
 	$(RELEASE) -out dist/first
 	$(RELEASE) -out dist/second
 	cd dist/first && sha256sum -c ../second/SHA256SUMS
 
 conformance: ## records what the PowerShell POWERSHELL=... does into dist/conformance and says what differs
-	POWERSHELL='$(POWERSHELL)' $(GO) test -count=1 -v -timeout 60m ./test/conformance -run '^TestRecord$$' -out $(CURDIR)/dist/conformance
+	POWERSHELL='$(POWERSHELL)' $(GO) test -count=1 -v $(HANG) ./test/conformance -run '^TestRecord$$' -out $(CURDIR)/dist/conformance
 
 grammar: ## holds all texts for a PowerShell against tree-sitter's grammar (needs node and npm)
 	cd test/grammar && npm ci
-	GRAMMAR=1 $(GO) test -count=1 -v ./test/grammar
+	GRAMMAR=1 $(GO) test $(HANG) -count=1 -v ./test/grammar
 
 clients: build ## clients that three programs generate from the OpenAPI documents, against the sandbox (needs node and npm)
 	cd test/generated && npm ci
 	./test/generated/run.sh $(CURDIR)/$(BIN)
 
 clients-dns: ## lego with an ACME authority, and a client of acme-dns, against the sandbox, in a module of their own
-	cd test/clients && $(GO) vet . && $(GO) test -count=1 -timeout 10m -v .
+	cd test/clients && $(GO) vet . && $(GO) test -count=1 $(HANG) -v .
 
 terraform-test: ## the examples for Terraform against the sandbox, with the calls of their provider
-	cd test/clients && $(GO) test -count=1 -timeout 10m -v -run '^TestTerraformExamples$$' .
+	cd test/clients && $(GO) test -count=1 $(HANG) -v -run '^TestTerraformExamples$$' .
 
 pages: build ## the pages for people in headless Chromium, with their pictures in dist/pages (needs Chromium and npm)
 	cd test/browser && npm ci
-	cd test/browser && $(GO) vet . && $(GO) test -count=1 -timeout 10m -v . -program $(CURDIR)/$(BIN) -pictures $(CURDIR)/dist/pages
+	cd test/browser && $(GO) vet . && $(GO) test -count=1 $(HANG) -v . -program $(CURDIR)/$(BIN) -pictures $(CURDIR)/dist/pages
 	mkdir -p test/browser/testdata
 	cp dist/pages/person-light-1280.png test/browser/testdata/person.png
 	cp dist/pages/preview-light-1280.png test/browser/testdata/preview.png
@@ -155,15 +158,15 @@ monitoring: ## the alert rules, their tests and the queries of the dashboard (ne
 	@command -v promtool >/dev/null || { echo "promtool is missing; it comes with Prometheus (apt-get install prometheus)"; exit 1; }
 	cd cmd/release/monitoring && promtool check rules adgateway.rules.yml && promtool test rules tests.yml
 	mkdir -p dist
-	$(GO) test -count=1 ./cmd/release -run '^TestTheDashboardIsAboutWhatIsMeasured$$' -dashboard-rules $(CURDIR)/dist/dashboard.rules.yml
+	$(GO) test $(HANG) -count=1 ./cmd/release -run '^TestTheDashboardIsAboutWhatIsMeasured$$' -dashboard-rules $(CURDIR)/dist/dashboard.rules.yml
 	promtool check rules dist/dashboard.rules.yml
 	awk '/^```/ {f = 0} f {print} /^```yaml/ && last == "<!-- prometheus.yml -->" {f = 1} {last = $$0}' gateway/manual/monitoring.md > dist/prometheus.yml
 	promtool check config --syntax-only dist/prometheus.yml
 
 soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
-	SETTLE=all $(GO) test -count=1 -timeout 30m -run '^TestEveryWriteIsSettled$$' ./test/faults
-	KILLS=100 $(GO) test -count=1 -timeout 30m -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/commands
-	THOROUGH=1 $(GO) test -count=1 -timeout 60m -run '^(TestAGatewayDiesAtEachStep|TestWhoTakesOverDiesToo)$$' ./gateway
+	SETTLE=all $(GO) test -count=1 $(HANG) -run '^TestEveryWriteIsSettled$$' ./test/faults
+	KILLS=100 $(GO) test -count=1 $(HANG) -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/commands
+	THOROUGH=1 $(GO) test -count=1 $(HANG) -run '^(TestAGatewayDiesAtEachStep|TestWhoTakesOverDiesToo)$$' ./gateway
 	MANY_ITEMS=1500 FAULTS=60 FAULT_EVERY_MS=2500 FAULT_LASTS_MS=90000 PATIENCE_S=200 HISTORY_S=120 JOB_ITEMS=10000 KILL_EVERY_MS=5000 SEED=$(or $(SEED),1) POINTS=all $(GO) test -count=1 -timeout 120m -v ./test/many
 	FAULTS=200 ROUNDS=20 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 90m -v ./test/replicas
 	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak

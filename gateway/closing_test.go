@@ -464,12 +464,12 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 	}
 }
 
-// cutOutcome removes the line about an outcome, and what follows it, from the end of an audit.
+// cutOutcome removes the last line about an outcome, and what follows it, from the end of an audit.
 func cutOutcome(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	if at := bytes.Index(text, []byte(`"event":"outcome"`)); at >= 0 {
+	if at := bytes.LastIndex(text, []byte(`"event":"outcome"`)); at >= 0 {
 		start := bytes.LastIndexByte(text[:at], '\n') + 1
 		require.NoError(t, os.WriteFile(file, text[:start], 0o600))
 	}

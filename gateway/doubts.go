@@ -95,6 +95,25 @@ func (s *Server) leaveOpen(r *request) {
 	}
 }
 
+// lockLeft locks the objects of the changes that an earlier process has left open, before the
+// first call. Changes of earlier versions, which have no note, are locked by [Server.SettleHistory].
+func (s *Server) lockLeft(ctx context.Context) error {
+	s.before = map[string]bool{}
+	if s.History == nil || s.Members != nil {
+		return nil
+	}
+	err := s.store().Store.Range(ctx, dueKind, "", func(e keep.Entry) bool {
+		s.before[e.Key] = true
+		return true
+	})
+	for id := range s.before {
+		if c, unread := s.History.Get(ctx, id); unread == nil && c.Running {
+			s.lockOpen(c)
+		}
+	}
+	return err
+}
+
 // lockOpen locks the objects of a change that an earlier process has left open, so that it is
 // not judged by what a later change has written.
 func (s *Server) lockOpen(c *changes.Record) {

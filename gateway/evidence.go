@@ -186,7 +186,8 @@ func (s *Server) recordDue(ctx context.Context) error {
 		if wrong = keep.Decode(s.store(), e.Value, &note); wrong != nil {
 			return false
 		}
-		if made, ok := changes.Time(e.Key); note.Gateway == s.gatewayName() && ok && !made.After(s.startedAt) {
+		made, _ := changes.Time(e.Key)
+		if note.Gateway == s.gatewayName() && (s.before[e.Key] || s.Members != nil && !made.After(s.startedAt)) {
 			ids[e.Key] = nil
 		}
 		return true

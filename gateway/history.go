@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
@@ -107,7 +108,7 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 		return 0, nil
 	}
 	running, err := s.History.Running(ctx)
-	running = slices.DeleteFunc(running, func(c *changes.Record) bool { return !s.left(c) })
+	running = slices.DeleteFunc(running, func(c *changes.Record) bool { return !s.left(ctx, c) })
 	for _, c := range running {
 		s.lockOpen(c)
 	}
@@ -122,9 +123,13 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 }
 
 // left reports whether a change that is running was left by an earlier process of this
-// gateway.
-func (s *Server) left(c *changes.Record) bool {
-	if s.Members == nil || c.Owner == nil {
+// gateway. Earlier versions did not note that its line is due.
+func (s *Server) left(ctx context.Context, c *changes.Record) bool {
+	switch {
+	case s.Members == nil:
+		_, err := s.store().Get(ctx, dueKind, c.ID)
+		return s.before[c.ID] || errors.Is(err, keep.ErrAbsent)
+	case c.Owner == nil:
 		return !c.Time.After(s.startedAt)
 	}
 	return c.Owner.Gateway == s.Members.Name() && !s.mine(c.Owner)

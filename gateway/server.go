@@ -256,6 +256,7 @@ type Server struct {
 	paid           paid
 	pages          http.Handler // nil: none
 	startedAt      time.Time
+	before         map[string]bool // changes whose lines were due when a gateway alone was started
 	stopping       context.Context // done when the server stops: streams of events end then
 	stop           context.CancelFunc
 	keys           *keys                               // nil: none are kept
@@ -299,6 +300,9 @@ func New(options Options) (*Server, error) {
 		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
 		}
+	}
+	if err := s.lockLeft(context.Background()); err != nil {
+		return nil, fmt.Errorf("changes that were cut off: %w", err)
 	}
 	if err := s.openJobs(); err != nil {
 		return nil, err

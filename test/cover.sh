@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p dist
-go test -vet=off -count=1 -coverpkg=./ps/sandbox/engine/...,./ps/syntax -coverprofile=dist/cover.out \
+go test -timeout 60m -vet=off -count=1 -coverpkg=./ps/sandbox/engine/...,./ps/syntax -coverprofile=dist/cover.out \
     ./test/... ./cmd/adgateway/... > dist/cover.log || { cat dist/cover.log; exit 1; }
 # A block is listed once by each test binary: it is entered if any has entered it.
 awk '

@@ -83,7 +83,7 @@ var (
 	ErrNewer = errors.New("the log was written by a newer version, which this gateway must have, too")
 
 	// ErrKeyUnknown is returned by a [Cipher] for what names a key that it does not have.
-	ErrKeyUnknown = errors.New("the log is sealed with a key that this gateway does not have")
+	ErrKeyUnknown = keep.ErrKeyUnknown
 
 	// ErrUndecided means that an entry was sent, and that it is not known yet whether it is
 	// or will be stored. [Log.Resolve] goes on with it.
@@ -103,6 +103,8 @@ type Cipher interface {
 	// else, or has another key: with [ErrKeyUnknown] if it names one that is not known.
 	Open(sealed, bound []byte) ([]byte, error)
 }
+
+var _ Cipher = keep.Cipher{}
 
 // Applier keeps what the entries of a journal say: a store in a file.
 type Applier interface {

@@ -178,21 +178,39 @@ func (l *Log) start(ctx context.Context) error {
 	if err != nil {
 		return &applyError{err}
 	}
-	found := chain{hash: at.Hash}
-	if at.Journal == l.o.Journal {
-		if found, err = l.find(ctx, at); err != nil {
-			return err
-		}
-	} else {
-		if at.Hash != l.o.Origin {
-			return fmt.Errorf("%w: it follows a file that is not this one", ErrBehind)
-		}
-		at = keep.Point{Hash: at.Hash}
+	found, at, err := l.locate(ctx, at)
+	if err != nil {
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.started, l.chain, l.read, l.at = true, found, at.Sequence, at
 	return nil
+}
+
+// Reaches returns nil if a store at a place could go on with the log, and why not if it could
+// not: see [Log.CatchUp].
+func (l *Log) Reaches(ctx context.Context, at keep.Point) error {
+	_, at, err := l.locate(ctx, at)
+	if err == nil {
+		_, err = l.get(ctx, at.Sequence+1)
+	}
+	if errors.Is(err, ErrNotYet) {
+		return nil
+	}
+	return explain(err)
+}
+
+// locate returns the chain that ends at a place, and the place in this stream.
+func (l *Log) locate(ctx context.Context, at keep.Point) (chain, keep.Point, error) {
+	if at.Journal == l.o.Journal {
+		found, err := l.find(ctx, at)
+		return found, at, err
+	}
+	if at.Hash != l.o.Origin {
+		return chain{}, at, fmt.Errorf("%w: it follows a file that is not this one", ErrBehind)
+	}
+	return chain{hash: at.Hash}, keep.Point{Hash: at.Hash}, nil
 }
 
 // find returns the chain that ends at a point.

@@ -289,3 +289,26 @@ func TestAFollowerEndsWithTheErrorOfItsStore(t *testing.T) {
 		require.ErrorIs(t, c.Follow(t.Context()), full)
 	})
 }
+
+// TestWhereAFileCanGoOn: a place is judged before a store is there, and nothing is applied.
+func TestWhereAFileCanGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, a := written(t, "1", "2", "3")
+		at := a.Status().Point
+		early, other, alone := at, at, keep.Point{Sequence: 9, Hash: keep.Hash{9}}
+		early.Sequence, other.Hash = 1, keep.Hash{1}
+		b := newGateway(m, "b")
+		reaches := func(at keep.Point) error { return b.Reaches(t.Context(), at) }
+		require.NoError(t, reaches(at))
+		require.NoError(t, reaches(keep.Point{Sequence: 7}), "the stream goes on with any file that has its origin")
+		require.ErrorIs(t, reaches(other), journal.ErrRewound)
+		require.ErrorIs(t, reaches(alone), journal.ErrBehind)
+		m.Forget(3)
+		require.NoError(t, reaches(at))
+		require.ErrorIs(t, reaches(early), journal.ErrBehind)
+		require.ErrorIs(t, reaches(keep.Point{}), journal.ErrBehind)
+		b.client.CutAt(2)
+		require.ErrorIs(t, reaches(at), keep.ErrUnreachable, "another node may know it")
+		assert.Empty(t, b.Entries())
+	})
+}

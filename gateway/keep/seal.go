@@ -119,8 +119,15 @@ func (s *Sealed) Now() time.Time {
 	return time.Now()
 }
 
-// ErrUnreadable means that a value was changed, or sealed with another key.
-var ErrUnreadable = errors.New("a value cannot be decrypted")
+// The errors of what is sealed.
+var (
+	// ErrUnreadable means that a value was changed, or sealed with another key.
+	ErrUnreadable = errors.New("a value cannot be decrypted")
+
+	// ErrKeyUnknown means that a message was sealed under a version of the key that this
+	// gateway does not have.
+	ErrKeyUnknown = errors.New("the version of the key is not known here")
+)
 
 // format is the version of sealed values, which is part of what they are bound to.
 const format = "1"

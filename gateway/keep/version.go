@@ -2,8 +2,11 @@ package keep
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -94,14 +97,20 @@ func (s *Sealed) seal(value, to []byte) []byte {
 }
 
 func (s *Sealed) unseal(sealed, to []byte) ([]byte, error) {
+	var unknown error
 	if number, rest, ok := version(sealed); ok {
-		if aead := s.versionOf(number); aead != nil {
-			if value, err := aead.Open(nil, nil, rest, boundToo(number, to)); err == nil {
-				return value, nil
-			}
+		aead := s.versionOf(number)
+		if aead == nil {
+			unknown = fmt.Errorf("%w: version %d", ErrKeyUnknown, number)
+		} else if value, err := aead.Open(nil, nil, rest, boundToo(number, to)); err == nil {
+			return value, nil
 		}
 	}
-	return s.aead.Open(nil, nil, sealed, to)
+	value, err := s.aead.Open(nil, nil, sealed, to)
+	if err != nil {
+		err = cmp.Or(unknown, err)
+	}
+	return value, err
 }
 
 // versionOf returns a version; nil if nobody knows it.
@@ -134,6 +143,38 @@ func (s *Sealed) OpenFor(purpose string, sealed []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s", ErrUnreadable, purpose)
 	}
 	return value, nil
+}
+
+// message is what messages are bound to, beside what they say.
+const message Kind = "\x00message"
+
+// Cipher seals what gateways send each other with the key of a store: under the current version
+// if there are any. It is safe for concurrent use.
+type Cipher struct{ store *Sealed }
+
+// Cipher returns the cipher with the key of the store.
+func (s *Sealed) Cipher() Cipher { return Cipher{s} }
+
+// Seal returns plain encrypted, and bound to what to says.
+func (c Cipher) Seal(plain, to []byte) []byte {
+	sealed := c.store.seal(plain, bound(message, string(to)))
+	return append(sealed, c.store.Sum([]byte(message), sealed)...)
+}
+
+// Open returns what was sealed. It fails with [ErrUnreadable] if sealed was altered, was bound
+// to something else, or is of somebody without the key, and with [ErrKeyUnknown] if it was
+// sealed under a version that this gateway does not have. Only who has the key can cause that:
+// the sum does not depend on the version.
+func (c Cipher) Open(sealed, to []byte) ([]byte, error) {
+	sealed, sum := sealed[:max(0, len(sealed)-sha256.Size)], sealed[max(0, len(sealed)-sha256.Size):]
+	if !hmac.Equal(sum, c.store.Sum([]byte(message), sealed)) {
+		return nil, fmt.Errorf("%w: a message", ErrUnreadable)
+	}
+	plain, err := c.store.unseal(sealed, bound(message, string(to)))
+	if err != nil && !errors.Is(err, ErrKeyUnknown) {
+		return nil, fmt.Errorf("%w: a message", ErrUnreadable)
+	}
+	return plain, err
 }
 
 // Reseal seals the values of a kind under the current version that are not yet, and returns

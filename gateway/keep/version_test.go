@@ -118,3 +118,60 @@ func TestValuesForFiles(t *testing.T) {
 		assert.ErrorIs(t, err, ErrUnreadable)
 	}
 }
+
+// TestMessages: gateways read each other's messages under every version that they have, and
+// say so if they do not have it. Nobody without the key can make them say it.
+func TestMessages(t *testing.T) {
+	memory := NewMemory(nil)
+	a, b := sealedOver(t, memory), sealedOver(t, memory)
+	to := []byte("log of corp")
+	opens := func(sealed []byte) {
+		t.Helper()
+		plain, err := b.Cipher().Open(sealed, to)
+		require.NoError(t, err)
+		assert.Equal(t, "text", string(plain))
+		assert.NotContains(t, string(sealed), "text")
+		_, err = b.Cipher().Open(sealed, []byte("log of another"))
+		require.ErrorIs(t, err, ErrUnreadable)
+		for i := range sealed {
+			altered := bytes.Clone(sealed)
+			altered[i] ^= 1
+			_, err = b.Cipher().Open(altered, to)
+			require.ErrorIs(t, err, ErrUnreadable, i)
+			_, err = b.Cipher().Open(sealed[:i], to)
+			require.ErrorIs(t, err, ErrUnreadable, i)
+		}
+	}
+	plain := a.Cipher().Seal([]byte("text"), to)
+	opens(plain)
+	require.NoError(t, a.UseVersions(1, map[uint32][]byte{1: secretOf(1)}))
+	first := a.Cipher().Seal([]byte("text"), to)
+	_, err := b.Cipher().Open(first, to)
+	require.ErrorIs(t, err, ErrKeyUnknown)
+	require.NotErrorIs(t, err, ErrUnreadable)
+	learned := 0
+	b.Learn(func() {
+		learned++
+		assert.NoError(t, b.UseVersions(1, map[uint32][]byte{1: secretOf(1)}))
+	})
+	opens(first)
+	assert.Equal(t, 1, learned)
+	require.NoError(t, b.UseVersions(2, map[uint32][]byte{1: secretOf(1), 2: secretOf(2)}))
+	opens(plain)
+	opens(first)
+	second := b.Cipher().Seal([]byte("text"), to)
+	opens(second)
+	_, err = a.Cipher().Open(second, to)
+	require.ErrorIs(t, err, ErrKeyUnknown)
+
+	key, err := NewKey(secretOf(8))
+	require.NoError(t, err)
+	stranger, err := Seal(memory, key)
+	require.NoError(t, err)
+	require.NoError(t, stranger.UseVersions(7, map[uint32][]byte{7: secretOf(7)}))
+	_, err = b.Cipher().Open(stranger.Cipher().Seal([]byte("text"), to), to)
+	require.ErrorIs(t, err, ErrUnreadable)
+	require.NotErrorIs(t, err, ErrKeyUnknown)
+	_, err = b.Cipher().Open(a.SealFor(string(to), []byte("text")), to)
+	assert.ErrorIs(t, err, ErrUnreadable)
+}

@@ -2,7 +2,7 @@
 # that are there already, and those to be removed that are not, count as done; values that are not named stay.
 # Change has one item for each value: add, remove or clear, the number of the set, type, time to live (-1: the zone's),
 # name and data, separated by character 29. Only a set whose values are cleared may be gone afterwards, and only
-# BulkLimit sets. After Seconds no set is begun any more.
+# BulkLimit sets. After Seconds no set is begun any more, except for the first one: each request gets further.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string[]] $Change,
@@ -43,11 +43,13 @@ Write-GatewayIntent -Effect 'changed'
 $caller = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); ComputerName = $ComputerName }
 $changed = 0
 $removed = 0
+$begun = 0
 foreach ($set in $sets) {
     try {
-        if ($watch.ElapsedMilliseconds -gt 1000 * $Seconds) {
+        if ($begun -gt 0 -and $watch.ElapsedMilliseconds -gt 1000 * $Seconds) {
             Stop-Gateway -Code 'conflict' -Message 'The time for the changes of one request is over (externaldns.budget). The next loop makes this one.'
         }
+        $begun++
         $report = Update-GatewayRecordSet -Set $set -Removable ([bool]($removed -lt $BulkLimit)) @caller
         $script:GatewayUndo.Clear()
         if ($null -ne $report) {

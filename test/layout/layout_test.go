@@ -63,6 +63,7 @@ var mayImport = map[string][]string{
 	"gateway/cluster":                     {"gateway/journal", "gateway/keep"},
 	"gateway/cluster/replica":             {"gateway/cluster", "gateway/journal", "gateway/keep"},
 	"gateway/cluster/beats":               {"gateway/cluster", "gateway/engine/stock", "gateway/journal"},
+	"gateway/cluster/copies":              {"gateway/cluster", "gateway/keep"},
 	"gateway/cluster/hop":                 {"gateway/cluster"},
 	"gateway/cluster/trust":               {"gateway/atomicfile", "gateway/keep"},
 	"gateway/signin":                      {"gateway/auth", "gateway/keep"},

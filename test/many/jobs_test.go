@@ -145,7 +145,7 @@ func (c *clerk) ask(gateway int, method, path, body string, into any) {
 			require.NoError(c.f.t, json.Unmarshal(text, into), "%s", text)
 			return
 		case status == 0:
-		case status == http.StatusServiceUnavailable, status == http.StatusConflict && strings.Contains(string(text), `"in_progress"`):
+		case status == http.StatusServiceUnavailable:
 			last = fmt.Sprintf("%d %s", status, text)
 		default:
 			require.Fail(c.f.t, "a call about a job was refused", "%s %s: %d %s", method, path, status, text)

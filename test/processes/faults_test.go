@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/config/configtest"
 	"adgateway/ps/sandbox/remote/remotetest"
 	"adgateway/test/systemtest"
 
@@ -28,15 +27,27 @@ var faultStatus = map[string][3]int{
 	"die-at-intent": {404, 404, 404}, "die-at-step": {404, 404, 404}, "hang-at-step": {404, 404, 404},
 	// The answer is a well-formed error.
 	"Get-GatewayMissing": {404, 404, 404}, "New-GatewayHalf": {422, 422, 422},
-	// The answer is well-formed but does not fit the operation.
-	"Get-GatewayDrip": {500, 500, 500}, "Get-GatewayEcho": {500, 500, 500}, "Get-GatewayNoise": {500, 500, 500},
-	"New-GatewayThing": {500, 500, 500}, "Send-GatewayFlood": {500, 500, 500},
+	// The answer is well-formed but does not fit the operation. It says that something was
+	// changed: a write is a success that was not read back.
+	"Get-GatewayDrip": {500, 200, 500}, "Get-GatewayEcho": {500, 200, 500}, "Get-GatewayNoise": {500, 200, 500},
+	"New-GatewayThing": {500, 200, 500}, "Send-GatewayFlood": {500, 200, 500},
 	// The answer has no record; a list may be empty.
 	"Get-GatewayMany": {500, 500, 200}, "Get-GatewayNothing": {500, 500, 200}, "Get-GatewayStderrFlood": {500, 500, 200},
 	"Send-GatewayTwice": {500, 500, 200}, "Stop-GatewayAfterEnd": {500, 500, 200},
 	// There is no answer.
-	"Wait-GatewayAfterStep": {504, 504, 504}, "Wait-GatewayForever": {504, 504, 504}, "Wait-GatewayInsideFrame": {504, 504, 504},
+	afterStep: hangs, "Wait-GatewayForever": hangs, "Wait-GatewayInsideFrame": hangs,
 }
+
+// hangs are the statuses when there is no answer, after the time limit of the request only.
+var hangs = [3]int{504, 504, 504}
+
+// hangLimit is this limit. Where a write was cut off does not matter, except for the fault
+// afterStep: the step must have been announced, which takes longest on a busy machine.
+const (
+	hangLimit = 2 * time.Second
+	stepLimit = 20 * time.Second
+	afterStep = "Wait-GatewayAfterStep"
+)
 
 // unchanged are the faults that do not change the answer.
 var unchanged = []string{"late", "noise", "drip", "stderr-flood", "echo", "die-at-intent", "die-at-step", "hang-at-step"}
@@ -61,7 +72,7 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 		for _, hanging := range []bool{false, true} {
 			name, limit := k.name, time.Duration(0)
 			if hanging {
-				name, limit = k.name+" that hangs", 2*time.Second
+				name, limit = k.name+" that hangs", hangLimit
 			}
 			systems.Go(func() {
 				var switches []string
@@ -70,11 +81,11 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 				}
 				p := &systemtest.Processes{Faults: func() string { return strings.Join(switches, ",") }, MaxOutput: 8 << 20}
 				t.Run(name, func(t *testing.T) {
-					s := p.NewSystem(t, unlimited...)
+					s := p.NewSystem(t, settling...)
 					require.Equal(t, http.StatusOK, s.Get("/api/ADUser/mmueller/Details").Status, "a session is idle")
 					over := overshoot{limit: limit}
 					for i, fault := range names {
-						if hanging == (faultStatus[fault][kind] == http.StatusGatewayTimeout) {
+						if hanging == (faultStatus[fault] == hangs) {
 							t.Run(fault, func(t *testing.T) { hit(p, s.In(t), kind, fault, faultMarker(i), n, &over) })
 						}
 					}
@@ -99,19 +110,17 @@ var faultKinds = [3]struct{ name, limit, method, path string }{
 	{"list", "http.listTimeout", http.MethodGet, "/api/ADUser/ListUsers?OUPath=OU=%s,DC=corp,DC=example"},
 }
 
-// unlimited are settings with which no request is cut off because the machine is busy.
-var unlimited = []string{"http.settlePause=100ms", "http.readTimeout=60s", "http.writeTimeout=60s", "http.listTimeout=60s"}
+// settling makes it soon known what became of a change that was cut off.
+var settling = []string{"http.settlePause=100ms"}
 
 // limited cuts off requests of a kind that take so long, and no others; 0: none.
 func limited(s *systemtest.System, kind int, limit time.Duration) {
 	s.T.Helper()
-	overrides := slices.Clone(unlimited)
+	overrides := slices.Clone(settling)
 	if limit > 0 {
 		overrides = append(overrides, faultKinds[kind].limit+"="+limit.String())
 	}
-	settings, err := configtest.Load("", nil, overrides)
-	require.NoError(s.T, err)
-	require.NoError(s.T, s.Stack.Apply(settings))
+	require.NoError(s.T, s.Stack.Apply(systemtest.Settings(s.T, overrides...)))
 }
 
 // faultMarker returns the text in a request that triggers the i-th fault.
@@ -125,7 +134,11 @@ func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker 
 	if !ok {
 		want = [3]int{502, 504, 502}
 	}
-	limited(s, kind, over.limit)
+	limit := over.limit
+	if fault == afterStep && faultKinds[kind].name == "write" {
+		limit = stepLimit
+	}
+	limited(s, kind, limit)
 	parallel, value := make(chan systemtest.Answer, 1), n.Next()
 	beside := faultKinds[(kind+2)%3] // of another kind, which has time
 	if beside.name == "write" {
@@ -137,9 +150,12 @@ func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker 
 	a := s.Do(systemtest.Call{Method: faultKinds[kind].method, Path: fmt.Sprintf(faultKinds[kind].path, marker+nonce)})
 	took := time.Since(start)
 	if a.Status == http.StatusGatewayTimeout {
-		over.note(t.Name(), took)
+		over.note(t.Name(), took-limit)
 	}
 	assert.Equal(t, want[kind], a.Status, "%.300s", a.Body)
+	if a.Status == http.StatusOK && faultKinds[kind].name == "write" {
+		assert.Contains(t, string(a.Body), `"not_read_back"`)
+	}
 	if faultKinds[kind].name == "write" && a.Status == http.StatusGatewayTimeout {
 		assert.Equal(t, slices.Contains(unannounced, fault), a.Envelope.Error.Outcome == "none", "%s", a.Body)
 	}
@@ -175,22 +191,26 @@ type overshoot struct {
 	of      string
 }
 
-func (o *overshoot) note(name string, took time.Duration) {
-	if over := took - o.limit; o.of == "" || over > o.longest {
+func (o *overshoot) note(name string, over time.Duration) {
+	if o.of == "" || over > o.longest {
 		o.longest, o.of = over, name
 	}
 }
 
 // TestEveryFaultOfAStartOverHTTP: while no session starts, requests fail at once
 // and /readyz gives the reason to those with the scope for it. As soon as
-// sessions start, both recover.
+// sessions start, both recover; that is not tried with a short time limit, which a good
+// session may miss as well.
 func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	var faults sync.WaitGroup // mostly they wait
-	for fault, c := range map[string]struct{ reason, timeout string }{
-		"no-module":     {"ActiveDirectory", "60s"},
-		"language-mode": {"ConstrainedLanguage", "60s"},
-		"swallow-line":  {"the first data line did not arrive", "2s"}, // noticed by the time limit only
+	for fault, c := range map[string]struct {
+		reason  string
+		timeout []string
+	}{
+		"no-module":     {"ActiveDirectory", nil},
+		"language-mode": {"ConstrainedLanguage", nil},
+		"swallow-line":  {"the first data line did not arrive", []string{"pool.startTimeout=10s"}}, // noticed by this limit only
 	} {
 		faults.Go(func() {
 			t.Run(fault, func(t *testing.T) {
@@ -202,12 +222,18 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 					}
 					return ""
 				}}
-				s := p.NewSystem(t, "pool.startTimeout="+c.timeout)
+				s := p.NewSystem(t, c.timeout...)
 				a := s.Get("/api/ADUser/aschmidt/Details")
 				require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
 				assert.Equal(t, "unavailable", a.Envelope.Error.Code)
 				assert.NotEmpty(t, a.Header.Get("Retry-After"))
-				notReady(s, c.reason)
+				require.Eventually(t, func() bool { // a busy machine may use the limit up before
+					return strings.Contains(string(s.Get("/readyz").Body), c.reason)
+				}, systemtest.Patience, 50*time.Millisecond)
+				notReady(s)
+				if c.timeout != nil {
+					return
+				}
 
 				broken.Store(false)
 				assert.Eventually(t, func() bool { return s.Get("/api/ADUser/aschmidt/Details").Status == http.StatusOK }, systemtest.Patience, 50*time.Millisecond)
@@ -221,7 +247,7 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 
 // notReady checks that /readyz gives the reason why no directory session starts
 // to ops readers only.
-func notReady(s *systemtest.System, reason string) {
+func notReady(s *systemtest.System) {
 	s.T.Helper()
 	for token, tells := range map[string]bool{systemtest.AllToken: true, systemtest.ReadToken: false, "none": false} {
 		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/readyz", Token: token})
@@ -232,7 +258,7 @@ func notReady(s *systemtest.System, reason string) {
 			}
 			assert.Equal(s.T, false, check["ok"])
 			if tells {
-				assert.Contains(s.T, check["reason"], reason)
+				assert.NotEmpty(s.T, check["reason"])
 			} else {
 				assert.NotContains(s.T, check, "reason")
 			}

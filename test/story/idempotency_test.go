@@ -140,7 +140,7 @@ func TestManyCallsWithOneKey(t *testing.T) {
 	ran := 0
 	for _, a := range answers {
 		switch {
-		case a.Status == http.StatusConflict:
+		case a.Status == http.StatusServiceUnavailable:
 			assert.Equal(t, "in_progress", a.Envelope.Error.Code)
 			assert.Equal(t, "1", a.Header.Get("Retry-After"))
 		default:

@@ -13,11 +13,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/auth"
+	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
@@ -73,6 +75,18 @@ type System struct {
 	failed *failures // of T
 }
 
+// unhurried are settings with which no request fails because the machine is busy. Those of a
+// test come after them.
+var unhurried = []string{"pool.maxWait=3m", "pool.startTimeout=3m", "http.readTimeout=3m", "http.writeTimeout=3m"}
+
+// Settings returns the settings of a system; overrides are "key=value".
+func Settings(t testing.TB, overrides ...string) *config.Settings {
+	t.Helper()
+	settings, err := configtest.Load("", nil, slices.Concat(unhurried, overrides))
+	require.NoError(t, err)
+	return settings
+}
+
 // New starts a system over a new world and stops it at the end of the test.
 // overrides are settings, "key=value".
 func New(t testing.TB, world sandbox.Options, overrides ...string) *System {
@@ -101,15 +115,13 @@ func NewWith(t testing.TB, w *sandbox.World, sessions session.Config, change fun
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	settings, err := configtest.Load("", nil, overrides)
-	require.NoError(t, err)
 	s := &System{World: w, Log: &LogBuffer{}}
 	s.report(t)
 	log := logrus.New()
 	log.SetOutput(s.Log)
 	log.SetFormatter(&logrus.JSONFormatter{})
 	options := app.Options{
-		Settings: settings, Auth: tokens(t), Log: log, Engine: "sandbox",
+		Settings: Settings(t, overrides...), Auth: tokens(t), Log: log, Engine: "sandbox",
 		Session: func(ps.Lane) session.Config { return sessions },
 		Dial:    w.Dial,
 	}

@@ -206,7 +206,7 @@ func TestSendNeverWaits(t *testing.T) {
 	t.Cleanup(wire.Close)
 	a, b := begin(t, options("gw1", "a1", "nats://"+wire.Address())), begin(t, options("gw2", "b1", url))
 	meet(a, b)
-	large := cluster.Message{From: a.self, Report: &cluster.Report{Result: make([]byte, 1<<20)}}
+	large := cluster.Message{From: a.self, Report: &cluster.Report{Result: make([]byte, 128<<10)}}
 	wire.Hold(true)
 	for range 4 * outgoingMost {
 		a.Send(large)

@@ -23,6 +23,10 @@ type Receiver struct {
 	Peer func(*x509.Certificate) (name string, ok bool)
 
 	Next http.Handler
+
+	// Beside are, by path, what every gateway answers other gateways itself, whether or not it
+	// leads; nil: nothing.
+	Beside map[string]http.Handler
 }
 
 // ServeHTTP passes a request to Next, or answers that nothing was begun.
@@ -30,6 +34,10 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	peer, known := rc.peer(r.TLS)
 	if !known {
 		refuse(w, http.StatusForbidden, "the gateway does not belong to the cluster")
+		return
+	}
+	if beside := rc.Beside[r.URL.Path]; beside != nil {
+		beside.ServeHTTP(w, r)
 		return
 	}
 	leader, _, _, ok := rc.Leader.Leader()

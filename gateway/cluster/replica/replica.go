@@ -27,9 +27,10 @@ type Options struct {
 	Clock   cluster.Clock   // by which the values of the file expire
 
 	// Copy puts the file of another gateway in the place of this one's, which does not reach
-	// back to the log any more, and returns it open. nil: nobody can, and the replica stays
-	// as it is.
-	Copy func(ctx context.Context, old *keep.File) (*keep.File, error)
+	// back to the log any more, and returns it open. check returns why a file at a place does
+	// not help. If Copy fails it returns what is open in the place then; nil: the old one. A
+	// nil Copy copies nothing, and the replica stays as it is.
+	Copy func(ctx context.Context, old *keep.File, check func(context.Context, keep.Point) error) (*keep.File, error)
 }
 
 // Replica is safe for concurrent use.
@@ -168,14 +169,16 @@ func (r *Replica) repair(ctx context.Context, cause error) (cluster.Log, error) 
 		if r.o.Copy == nil {
 			return nil, cause
 		}
-		file, err := r.o.Copy(ctx, r.File())
+		file, err := r.o.Copy(ctx, r.File(), log.Reaches)
+		if file != nil {
+			file.Follow()
+			r.mu.Lock()
+			r.file = file
+			r.mu.Unlock()
+		}
 		if err != nil {
 			return nil, err
 		}
-		file.Follow()
-		r.mu.Lock()
-		r.file = file
-		r.mu.Unlock()
 		log = r.open()
 	}
 	r.mu.Lock()

@@ -2,9 +2,12 @@ package replica
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,6 +15,7 @@ import (
 	"time"
 
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/copies"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
 	"adgateway/gateway/keep"
@@ -25,14 +29,15 @@ const patience = 3 * time.Minute
 
 // host is a gateway of a cluster in this process, which can be killed and started again.
 type host struct {
-	t      *testing.T
-	name   string
-	path   string
-	stream *journaltest.Client
-	peers  *hub
+	t    testing.TB
+	name string
+	path string
+
+	stream  journal.Stream
+	journal journal.Options
+	peers   cluster.Peers
 
 	starts int
-	file   *keep.File
 	now    *Replica
 	kill   func()
 }
@@ -89,44 +94,68 @@ func (noFormats) See(context.Context, string, cluster.Seen) error { return nil }
 
 var names = []string{"gw1", "gw2", "gw3"}
 
-func newHosts(t *testing.T) (*journaltest.Memory, []*host) {
+// newHosts returns hosts whose files are copies of an empty one, and which have no log yet.
+func newHosts(t testing.TB, names ...string) (all []*host) {
 	t.Helper()
-	nodes, peers, folder := journaltest.NewMemory(), &hub{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}, t.TempDir()
+	folder := t.TempDir()
 	first, _, err := keep.Open(keep.Options{Path: filepath.Join(folder, "first")})
 	require.NoError(t, err)
 	require.NoError(t, first.Close())
 	same, err := os.ReadFile(filepath.Join(folder, "first"))
 	require.NoError(t, err)
-	var all []*host
 	for _, name := range names {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), same, 0o600))
-		peers.inbox[name] = make(chan cluster.Message, 100)
-		h := &host{t: t, name: name, path: filepath.Join(folder, name), stream: nodes.Client(), peers: peers, kill: func() {}}
+		h := &host{t: t, name: name, path: filepath.Join(folder, name), kill: func() {}}
 		t.Cleanup(func() { h.kill() })
 		all = append(all, h)
 	}
-	return nodes, all
+	return all
+}
+
+// inMemory gives hosts a log in memory.
+func inMemory(all []*host) *journaltest.Memory {
+	nodes, peers := journaltest.NewMemory(), &hub{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}
+	for _, h := range all {
+		peers.inbox[h.name] = make(chan cluster.Message, 100)
+		h.stream, h.journal, h.peers = nodes.Client(), journaltest.Options(), post{peers, h.name}
+	}
+	return nodes
 }
 
 func (h *host) start() {
 	h.t.Helper()
-	file, _, err := keep.Open(keep.Options{Path: h.path})
+	clock := keep.NewClock(time.Time{}, keep.ClockSources{})
+	open := func() (*keep.File, error) {
+		file, _, err := keep.Open(keep.Options{Path: h.path, Clock: clock, Follows: true})
+		return file, err
+	}
+	file, err := open()
 	require.NoError(h.t, err)
 	h.starts++
-	clock := keep.NewClock(time.Time{}, keep.ClockSources{})
-	h.now = New(Options{
-		File: file, Stream: h.stream, Journal: journaltest.Options(), Clock: clock,
+	hop := httptest.NewUnstartedServer(nil)
+	var replica *Replica
+	copying := &copies.Client{
+		Path: h.path, Open: open,
+		Sources: func() []copies.Source { return copies.Sources(replica.Member().Status()) },
+		TLS:     func(string) *tls.Config { return hop.Client().Transport.(*http.Transport).TLSClientConfig.Clone() },
+	}
+	replica = New(Options{
+		File: file, Stream: h.stream, Journal: h.journal, Clock: clock, Copy: copying.Copy,
 		Member: cluster.Options{
 			Self: journal.Process{Gateway: h.name, Start: fmt.Sprint(h.name, h.starts)}, Gateways: names, Reads: 1,
-			Peers: post{h.peers, h.name}, Attempts: noAttempts{}, Formats: noFormats{}, SettleDelay: time.Second,
+			Hop: hop.Listener.Addr().String(), Peers: h.peers, Attempts: noAttempts{}, Formats: noFormats{}, SettleDelay: time.Second,
 			Note: func(message string, err error) { h.t.Logf("%s: %s: %v", h.name, message, err) },
 		},
 	})
+	h.now = replica
+	hop.Config.Handler = &copies.Handler{File: replica.File}
+	hop.StartTLS()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { defer close(ended); h.now.Run(ctx) }()
-	replica := h.now
+	go func() { defer close(ended); replica.Run(ctx) }()
 	h.kill = sync.OnceFunc(func() {
+		hop.CloseClientConnections()
+		hop.Close()
 		cancel()
 		<-ended
 		assert.NoError(h.t, replica.File().Close())
@@ -134,7 +163,7 @@ func (h *host) start() {
 }
 
 // put sets a value at whichever host leads, and returns once that is certain.
-func put(t *testing.T, all []*host, key, value string) {
+func put(t testing.TB, all []*host, key, value string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		for _, h := range all {
@@ -152,13 +181,16 @@ func put(t *testing.T, all []*host, key, value string) {
 }
 
 // equal waits until all files hold the same, up to the end of the log.
-func equal(t *testing.T, all []*host) {
+func equal(t testing.TB, all []*host) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		digests := map[keep.Hash]bool{}
 		for _, h := range all {
-			_, digest, err := h.now.File().Digest(t.Context())
-			require.NoError(t, err)
+			_, digest, err := h.now.File().Digest(context.Background())
+			if errors.Is(err, keep.ErrClosed) {
+				return false // a copy takes its place
+			}
+			assert.NoError(t, err)
 			digests[digest] = true
 		}
 		return len(digests) == 1
@@ -178,7 +210,8 @@ func leader(all []*host) *host {
 // while they write, and gateways are started again.
 func TestAllFilesHoldWhatTheLeaderWrote(t *testing.T) {
 	t.Parallel()
-	_, all := newHosts(t)
+	all := newHosts(t, names...)
+	inMemory(all)
 	for _, h := range all {
 		h.start()
 	}
@@ -210,10 +243,10 @@ func TestAllFilesHoldWhatTheLeaderWrote(t *testing.T) {
 			at.kill()
 			at.start()
 		case 1:
-			at.stream.Cut()
-			time.Sleep(0)
+			stream := at.stream.(*journaltest.Client)
+			stream.Cut()
 			close(stop)
-			at.stream.Mend()
+			stream.Mend()
 			writing.Wait()
 		case 2:
 			_ = at.now.Member().HandOver(t.Context()) // there may be nobody to take over yet

@@ -53,7 +53,7 @@ func newSites(t *testing.T, entries string) *sites {
 	}
 	for i := range s.gateways {
 		require.Eventually(t, func() bool {
-			return s.send(i, http.MethodGet, "/readyz?lane=changes").status == http.StatusOK
+			return s.sendOnce(i, http.MethodGet, "/readyz?lane=changes").status == http.StatusOK
 		}, patience, 10*time.Millisecond)
 	}
 	return s
@@ -61,11 +61,21 @@ func newSites(t *testing.T, entries string) *sites {
 
 // told is an answer: the code of its error, and the change that was made of what.
 type told struct {
-	status             int
-	code, change, guid string
+	status                      int
+	code, outcome, change, guid string
 }
 
-func (s *sites) send(gateway int, method, path string) told {
+// send makes a call, again for as long as the gateway is not ready for it: on a busy machine
+// a gateway may lose the store for a moment.
+func (s *sites) send(gateway int, method, path string) (a told) {
+	require.Eventually(s.t, func() bool {
+		a = s.sendOnce(gateway, method, path)
+		return a.status != http.StatusServiceUnavailable || a.outcome != "none"
+	}, patience, 10*time.Millisecond)
+	return a
+}
+
+func (s *sites) sendOnce(gateway int, method, path string) told {
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.gateways[gateway].url+path, nil)
 	require.NoError(s.t, err)
 	request.Header.Set("Auth-Token", "Bearer "+s.token)
@@ -73,11 +83,11 @@ func (s *sites) send(gateway int, method, path string) told {
 	require.NoError(s.t, err)
 	defer response.Body.Close()
 	var answer struct {
-		Error  struct{ Code string }
+		Error  struct{ Code, Outcome string }
 		Result []struct{ GUID string }
 	}
 	require.NoError(s.t, json.NewDecoder(response.Body).Decode(&answer))
-	a := told{status: response.StatusCode, code: answer.Error.Code, change: response.Header.Get("X-Change-Id")}
+	a := told{status: response.StatusCode, code: answer.Error.Code, outcome: answer.Error.Outcome, change: response.Header.Get("X-Change-Id")}
 	if len(answer.Result) > 0 {
 		a.guid = answer.Result[0].GUID
 	}

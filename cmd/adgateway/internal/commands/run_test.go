@@ -124,6 +124,9 @@ type runningSandbox struct {
 	engine string // the PowerShell named on standard output
 }
 
+// unhurried are flags with which no request fails because the machine is busy.
+var unhurried = []string{"--set=pool.maxWait=3m", "--set=pool.startTimeout=3m", "--set=http.readTimeout=3m", "--set=http.writeTimeout=3m"}
+
 func startSandbox(t *testing.T, args ...string) *runningSandbox {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -131,7 +134,7 @@ func startSandbox(t *testing.T, args ...string) *runningSandbox {
 	s := &runningSandbox{t: t, log: &lockedBuilder{}}
 	ended := make(chan int, 1)
 	go func() {
-		code := Run(ctx, append([]string{"sandbox", "--listen", "127.0.0.1:0"}, args...), writer, s.log)
+		code := Run(ctx, slices.Concat([]string{"sandbox", "--listen", "127.0.0.1:0"}, unhurried, args), writer, s.log)
 		writer.Close()
 		ended <- code
 	}()

@@ -1,0 +1,262 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/ledger"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+	"adgateway/test/thorough"
+)
+
+// lonely is a gateway that shares its store with nobody, and dies while it does a deed for a
+// caller with hourly limits.
+type lonely struct {
+	*oneGateway
+	*scene
+	header  []string
+	account string
+	file    string // of the audit
+	log     *audit.Log
+	quotas  *quotas
+	plan    string
+	item    bool
+	during  string
+}
+
+func newAlone(t *testing.T, what *deed, how string) *lonely {
+	t.Helper()
+	a := &lonely{scene: newScene(t, what), file: filepath.Join(t.TempDir(), "audit.jsonl"), quotas: newQuotas(t)}
+	a.quotas.now = time.Now()
+	_, header := a.quotas.stored(auth.Rights{Scopes: []string{string(auth.All)}, Quota: &auth.Quota{DeletionsPerHour: number(9), ChangesPerHour: number(9)}})
+	a.header = []string{header}
+	a.oneGateway = &oneGateway{t: t, store: keep.NewMemory(nil)}
+	a.restart()
+	request := httptest.NewRequest(http.MethodGet, "/", nil)
+	request.Header.Set("Auth-Token", strings.TrimPrefix(header, "Auth-Token: "))
+	p, err := a.Auth.Authenticate(request, netip.Addr{})
+	require.NoError(t, err)
+	a.account = p.ID
+	switch how {
+	case "item":
+		a.item = true
+	case "plan":
+		a.plan = planID(t, a.asks(map[string]any{ops.DryRun: true}).Body.Bytes())
+	}
+	if how != "item" {
+		a.header = append(a.header, "Idempotency-Key: key-of-the-deed")
+	}
+	return a
+}
+
+// restart starts the gateway, again if it runs.
+func (a *lonely) restart() {
+	if a.log != nil {
+		require.NoError(a.t, a.log.Close())
+	}
+	var err error
+	a.log, err = audit.Open(audit.Options{File: a.file})
+	require.NoError(a.t, err)
+	a.t.Cleanup(func() { _ = a.log.Close() }) // it may be closed before
+	a.start(a.run, func(o *Options) {
+		own, err := auth.OpenStore(auth.StoreOptions{File: a.quotas.file, Now: a.quotas.clock})
+		require.NoError(a.t, err)
+		o.Auth, o.Quotas, o.Audit = own, auth.NewMeters(auth.Quota{}, a.quotas.clock), a.log
+	})
+}
+
+// asks asks for the deed.
+func (a *lonely) asks(also map[string]any) *httptest.ResponseRecorder {
+	values := required(a.row)
+	if a.op == "user.update" {
+		values["City"] = "Rome"
+	}
+	if a.plan != "" {
+		values[ops.PlanID] = a.plan
+	}
+	maps.Copy(values, also)
+	request := httptest.NewRequest(a.row.Method, target(a.row, "", ""), bytes.NewReader(encode(values)))
+	if a.item {
+		item := &itemCall{key: "key-of-the-item", expires: time.Now().Add(time.Hour)}
+		request = request.WithContext(context.WithValue(request.Context(), itemCallKey{}, item))
+	}
+	return serve(a.Server, request, append(a.header, "Content-Type: application/json")...)
+}
+
+// TestAGatewayAloneDiesAtEachStep: of a call with a key, by a plan or as an item of a job. When
+// it has been started again, everything says one and the same of the change, whether that is
+// settled first, or its key is repeated, or both at once, also twice.
+func TestAGatewayAloneDiesAtEachStep(t *testing.T) {
+	for _, what := range deeds {
+		for _, how := range []string{"key", "item", "plan"} {
+			for first, order := range []string{"settled first", "repeated first", "all at once"} {
+				t.Run(what.op+", "+how+", "+order, func(t *testing.T) {
+					for step := 1; ; step++ {
+						require.Less(t, step, 40, "the call has no end")
+						if !thorough.OneOf(10, t.Name(), fmt.Sprint(step)) {
+							if step < 14 {
+								continue
+							}
+							return
+						}
+						if !aloneDies(t, &what, how, first, step) {
+							return
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func aloneDies(t *testing.T, what *deed, how string, order, step int) (died bool) {
+	a := newAlone(t, what, how)
+	a.life.begin(step)
+	a.asks(nil)
+	died, a.during = a.life.dead()
+	if died && step%2 == 0 {
+		cutOutcome(t, a.file)
+	}
+	a.restart()
+	settle := func() {
+		left, err := a.SettleHistory(t.Context())
+		assert.NoError(t, err, a.during)
+		assert.Zero(t, left, a.during)
+	}
+	switch order {
+	case 0:
+		settle()
+	case 2:
+		var all sync.WaitGroup
+		all.Go(settle)
+		for range 3 {
+			all.Go(func() {
+				w := a.asks(nil)
+				assert.Contains(t, []int{200, 201, 202, 204, 207, 409, 503}, w.Code, "%s: %s", a.during, w.Body)
+			})
+		}
+		all.Wait()
+	}
+	first := a.asks(nil)
+	again := a.asks(nil)
+	settle()
+	var got reply
+	require.NoError(t, json.Unmarshal(first.Body.Bytes(), &got))
+	if a.outcome() != ps.OutcomePartial {
+		require.Equal(t, 2, first.Code/100, "%s: %s", a.during, first.Body)
+	} else if got.Error != nil {
+		require.Equal(t, string(ps.OutcomePartial), got.Error.Outcome, a.during)
+	}
+	assert.Equal(t, first.Code, again.Code, a.during)
+	assert.Equal(t, "true", again.Header().Get(replayedHeader), a.during)
+	assert.Equal(t, first.Header().Get(changeHeader), again.Header().Get(changeHeader), a.during)
+	a.saysTheSame(first.Header().Get(changeHeader))
+	return died
+}
+
+// saysTheSame checks that everything says of the change what is in the directory.
+func (a *lonely) saysTheSame(id string) {
+	a.t.Helper()
+	t, left := a.t, a.outcome()
+	assert.LessOrEqual(t, a.writes, a.once(), a.during)
+	outcomes := map[string]string{}
+	require.NoError(t, a.History.Newest(t.Context(), time.Time{}, "", func(c *changes.Record) bool {
+		outcomes[c.ID] = string(c.Outcome)
+		assert.False(t, c.Running, a.during)
+		return true
+	}))
+	require.Equal(t, map[string]string{id: string(left)}, outcomes, a.during)
+	lines := 0
+	require.NoError(t, audit.Read(a.file, nil, audit.Filter{}, func(r *audit.Record) error {
+		if r.Call().Change == "" || r.Intent == nil && r.Outcome.Outcome == string(ps.OutcomeNone) {
+			return nil // it is about a repetition
+		}
+		require.NotNil(t, r.Outcome, "%s: %+v", a.during, r.Intent)
+		require.NotNil(t, r.Intent, "%s: %+v", a.during, r.Outcome)
+		if r.Outcome.Change != id {
+			assert.Equal(t, string(ps.OutcomeNone), r.Outcome.Outcome, a.during)
+			return nil
+		}
+		lines++
+		assert.Equal(t, string(left), r.Outcome.Outcome, a.during)
+		return nil
+	}))
+	assert.Equal(t, 1, lines, "%s: lines about the change", a.during)
+	require.NoError(t, a.removePaid(t.Context()))
+	require.NoError(t, a.Kept.Range(t.Context(), dueKind, "", func(e keep.Entry) bool {
+		assert.Fail(t, "a line is still due", "%s: %s", a.during, e.Key)
+		return true
+	}))
+	for _, impact := range []auth.Impact{auth.Deletion, auth.Change} {
+		spent, budgeted := 0, ledger.Budget{Account: a.account, Impact: impact.String()}
+		all, err := a.ledger.Spent(t.Context(), budgeted)
+		require.NoError(t, err)
+		for _, one := range all {
+			spent += one.N
+		}
+		if left == ps.OutcomeDone {
+			d := &dying{scene: a.scene}
+			assert.Equal(t, d.spends(impact), spent, "%s: %s", a.during, impact)
+		}
+	}
+	if a.plan != "" {
+		p, err := a.plans.Get(t.Context(), a.plan)
+		require.NoError(t, err)
+		require.NotNil(t, p.Used, a.during)
+		assert.Equal(t, id, p.Used.ChangeID, a.during)
+	}
+	assert.Empty(t, a.locks.queues, a.during)
+	assert.Empty(t, a.locks.begins, a.during)
+	assert.Empty(t, a.doubts.all, a.during)
+}
+
+// TestAStartLocksWhatIsOpen: what an earlier process has left open keeps its objects locked
+// from the first call on, and only its own key tells what became of it.
+func TestAStartLocksWhatIsOpen(t *testing.T) {
+	directory := &oneUser{city: "Oslo", at: func(string) {}}
+	run := func(at func(string) bool) ps.Runner {
+		directory.at = func(point string) { at(point) }
+		return &fakeRunner{run: directory.run}
+	}
+	g := newOneGateway(t, run)
+	g.life.begin(7) // when it is written
+	toRome(g.Server)
+	died, during := g.life.dead()
+	require.True(t, died)
+	require.Equal(t, 1, directory.changes, during)
+	directory.unreadable = true
+	g.start(run)
+	require.ErrorIs(t, g.claims("g-1"), errContended)
+	status, got, _ := toRome(g.Server)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, schema.InProgress, got.Error.Code)
+	require.ErrorIs(t, g.claims("g-1"), errContended)
+	directory.unreadable = false
+	left, err := g.SettleHistory(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, left)
+	require.NoError(t, g.claims("g-1"))
+	status, _, _ = toRome(g.Server)
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, 1, directory.changes)
+}

@@ -1,0 +1,121 @@
+package copies
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/keep"
+)
+
+// Source is another gateway whose file may be copied.
+type Source struct{ Gateway, Address string }
+
+// Sources returns the other gateways that a member has heard: the leader first, whose file is
+// never behind, and of the others those that are alive.
+func Sources(s cluster.Status) (all []Source) {
+	for _, g := range s.Gateways {
+		found := Source{g.Name, g.Beat.Hop}
+		switch {
+		case !g.Alive || found.Address == "":
+		case g.Name == s.Leader:
+			all = append([]Source{found}, all...)
+		default:
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+// Replaced is what the name of a store that a copy has replaced ends with. It is kept beside
+// the copy until another one comes: nothing else has what it had, if it was the log that was
+// taken back.
+const Replaced = ".replaced"
+
+// Client gets copies. All fields but Dial are needed.
+type Client struct {
+	Path    string                                                               // of the store
+	Open    func() (*keep.File, error)                                           // opens the store that is there, as one that follows
+	Sources func() []Source                                                      // in the order in which they are asked
+	TLS     func(gateway string) *tls.Config                                     // of a connection to a gateway, which must prove its name
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: that of [net.Dialer]
+}
+
+// Copy puts the file of another gateway in the place of the store of this one, and returns it
+// open. The store is closed when a copy was received. check returns why a file at a place does
+// not help. If Copy fails, with the reasons of all sources, it returns the store that was there,
+// open, or nil if it cannot be opened any more. One call at a time.
+func (c *Client) Copy(ctx context.Context, old *keep.File, check func(context.Context, keep.Point) error) (*keep.File, error) {
+	sources := c.Sources()
+	failures := make([]error, 0, len(sources)+1)
+	for _, source := range sources {
+		file, err := c.from(ctx, source, old, check)
+		if err == nil || file == nil {
+			return file, err
+		}
+		failures = append(failures, fmt.Errorf("gateway %s: %w", source.Gateway, err))
+		old = file
+	}
+	if len(sources) == 0 {
+		failures = append(failures, errors.New("no other gateway was heard"))
+	}
+	return old, fmt.Errorf("no copy of the store can be had: %w", errors.Join(failures...))
+}
+
+// from gets the copy of a source. It returns the store that is there afterwards.
+func (c *Client) from(ctx context.Context, source Source, old *keep.File, check func(context.Context, keep.Point) error) (*keep.File, error) {
+	transport := &http.Transport{
+		DialContext: c.Dial, TLSClientConfig: c.TLS(source.Gateway), DisableKeepAlives: true, DisableCompression: true,
+	}
+	in, err := get(ctx, &http.Client{Transport: transport, CheckRedirect: stay}, source.Address)
+	if err != nil {
+		return old, err
+	}
+	defer in.close()
+	if err = check(ctx, in.at); err != nil {
+		return old, err
+	}
+	closed := false
+	err = keep.Install(c.Path, &whole{in, func() error {
+		closed = true
+		return errors.Join(old.Close(), keepBeside(c.Path))
+	}}, keep.Point{})
+	if !closed {
+		return old, err
+	}
+	file, failure := c.Open()
+	return file, errors.Join(err, failure)
+}
+
+// stay follows no redirection: a copy comes from the gateway that was asked.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// whole calls end when all was read.
+type whole struct {
+	io.Reader
+	end func() error
+}
+
+func (w *whole) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		if failure := w.end(); failure != nil {
+			err = failure
+		}
+	}
+	return n, err
+}
+
+// keepBeside gives a store another name besides its own.
+func keepBeside(path string) error {
+	if err := os.Remove(path + Replaced); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Link(path, path+Replaced)
+}

@@ -1,0 +1,312 @@
+package copies
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/keep"
+)
+
+func openStore(t *testing.T, path string) *keep.File {
+	t.Helper()
+	file, aside, err := keep.Open(keep.Options{Path: path, Follows: true})
+	require.NoError(t, err)
+	require.Empty(t, aside)
+	return file
+}
+
+// store returns one that has applied as many batches as the journal has entries.
+func store(t *testing.T, path string, entries int) *keep.File {
+	t.Helper()
+	file := openStore(t, path)
+	for i := range entries {
+		b := keep.Batch{Calls: []keep.Call{{
+			Revision: keep.Revision(i + 1),
+			Changes:  []keep.Change{{Kind: "k", Key: string(rune('a' + i)), Value: bytes.Repeat([]byte("v"), 10_000)}},
+		}}}
+		require.NoError(t, file.ApplyBatch(t.Context(), b.Encode(), place(i+1), time.Unix(int64(i), 0)))
+	}
+	return file
+}
+
+func place(entry int) keep.Point {
+	return keep.Point{Journal: "j", Sequence: uint64(entry), Hash: keep.Hash{byte(entry)}}
+}
+
+func digest(t *testing.T, file *keep.File) keep.Hash {
+	t.Helper()
+	_, sum, err := file.Digest(t.Context())
+	require.NoError(t, err)
+	return sum
+}
+
+// anywhere accepts a file at any place.
+func anywhere(context.Context, keep.Point) error { return nil }
+
+// away is a gateway whose store must be replaced.
+type away struct {
+	*Client
+	old    *keep.File
+	before keep.Hash
+}
+
+func newAway(t *testing.T) *away {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store")
+	a := &away{old: store(t, path, 1)}
+	a.before = digest(t, a.old)
+	a.Client = &Client{
+		Path:    path,
+		Open:    func() (*keep.File, error) { return openStore(t, path), nil },
+		Sources: func() []Source { return nil },
+	}
+	t.Cleanup(func() { assert.NoError(t, a.old.Close()) })
+	return a
+}
+
+// ask asks servers, one after the other.
+func (a *away) ask(servers ...*httptest.Server) {
+	a.TLS = func(gateway string) *tls.Config {
+		for _, s := range servers {
+			if gateway == s.Listener.Addr().String() {
+				return s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+			}
+		}
+		return nil
+	}
+	a.Sources = func() (all []Source) {
+		for _, s := range servers {
+			address := s.Listener.Addr().String()
+			all = append(all, Source{address, address})
+		}
+		return all
+	}
+}
+
+// copies gets a copy, and reports whether it has taken the place of what was there, which is
+// else open as it was.
+func (a *away) copies(t *testing.T, check func(context.Context, keep.Point) error) error {
+	t.Helper()
+	var err error
+	a.old, err = a.Copy(t.Context(), a.old, check)
+	require.NotNil(t, a.old)
+	if err != nil {
+		require.Equal(t, a.before, digest(t, a.old))
+	}
+	return err
+}
+
+func serve(t *testing.T, h http.Handler) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = nil
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// spoiled answers with what a handler answers, after something was done to it.
+type spoiled struct {
+	http.ResponseWriter
+	written int
+	spoil   func(at int, piece []byte) []byte
+}
+
+func (s *spoiled) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+func (s *spoiled) Write(p []byte) (int, error) {
+	piece := s.spoil(s.written, bytes.Clone(p))
+	s.written += len(p)
+	if _, err := s.ResponseWriter.Write(piece); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// TestACopyThatIsNotWholeIsRefused: what was there stays, and the next gateway is asked.
+func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
+	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
+	defer source.Close()
+	good := &Handler{File: func() *keep.File { return source }}
+	spoil := func(how func(at int, piece []byte) []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			good.ServeHTTP(&spoiled{ResponseWriter: w, spoil: how}, r)
+		}
+	}
+	for name, bad := range map[string]http.HandlerFunc{
+		"interrupted": spoil(func(at int, piece []byte) []byte {
+			if at > 0 {
+				panic(http.ErrAbortHandler)
+			}
+			return piece[:len(piece)/2]
+		}),
+		"it ends early": spoil(func(at int, piece []byte) []byte {
+			if at > 0 {
+				return nil
+			}
+			return piece
+		}),
+		"altered": spoil(func(at int, piece []byte) []byte {
+			if at == 0 {
+				piece[len(piece)/2] ^= 1
+			}
+			return piece
+		}),
+		"empty": func(w http.ResponseWriter, _ *http.Request) {
+			text, err := json.Marshal(place(9))
+			assert.NoError(t, err)
+			w.Header().Set(pointHeader, string(text))
+		},
+		"no place":  func(http.ResponseWriter, *http.Request) {},
+		"an error":  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) },
+		"elsewhere": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusFound) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, first := newAway(t), serve(t, bad)
+			a.ask(first)
+			require.Error(t, a.copies(t, anywhere))
+			a.ask(first, serve(t, good))
+			require.NoError(t, a.copies(t, anywhere))
+			assert.Equal(t, digest(t, source), digest(t, a.old))
+			kept := openStore(t, a.Path+Replaced)
+			assert.Equal(t, a.before, digest(t, kept), "what was replaced is beside it")
+			assert.NoError(t, kept.Close())
+		})
+	}
+}
+
+// TestAFileThatDoesNotHelpIsNotTaken: its place is asked about before it is sent.
+func TestAFileThatDoesNotHelpIsNotTaken(t *testing.T) {
+	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
+	defer source.Close()
+	a := newAway(t)
+	a.ask(serve(t, &Handler{File: func() *keep.File { return source }}))
+	behind := errors.New("behind")
+	require.ErrorIs(t, a.copies(t, func(_ context.Context, at keep.Point) error {
+		assert.Equal(t, place(9), at)
+		return behind
+	}), behind)
+	assert.NoFileExists(t, a.Path+Replaced)
+	require.NoError(t, a.copies(t, anywhere))
+	assert.Equal(t, digest(t, source), digest(t, a.old))
+}
+
+// TestWithoutOthersThereIsNoCopy: nobody was heard, one does not answer, one is closed.
+func TestWithoutOthersThereIsNoCopy(t *testing.T) {
+	a := newAway(t)
+	require.Error(t, a.copies(t, anywhere))
+	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
+	require.NoError(t, source.Close())
+	closed, ended := serve(t, &Handler{File: func() *keep.File { return source }}), serve(t, http.NotFoundHandler())
+	a.ask(closed, ended)
+	ended.Close()
+	require.Error(t, a.copies(t, anywhere))
+}
+
+// TestOneCopyAtATime: a second one is refused until the first has ended, by whatever.
+func TestOneCopyAtATime(t *testing.T) {
+	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
+	defer source.Close()
+	began, goOn := make(chan struct{}, 2), make(chan struct{})
+	h := &Handler{File: func() *keep.File {
+		began <- struct{}{}
+		<-goOn
+		return source
+	}}
+	s, a := serve(t, h), newAway(t)
+	a.ask(s)
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		in, err := get(ctx, s.Client(), s.Listener.Addr().String())
+		if err == nil {
+			in.close()
+		}
+		left <- err
+	}()
+	<-began
+	require.Error(t, a.copies(t, anywhere))
+	leave()
+	require.ErrorIs(t, <-left, context.Canceled)
+	close(goOn)
+	require.Eventually(t, func() bool { return a.copies(t, anywhere) == nil }, 3*time.Minute, time.Millisecond)
+	assert.Equal(t, digest(t, source), digest(t, a.old))
+}
+
+// TestSources: the leader comes first, and who was not heard does not come.
+func TestSources(t *testing.T) {
+	gateway := func(name, hop string, alive bool) cluster.Gateway {
+		return cluster.Gateway{Name: name, Alive: alive, Beat: cluster.Beat{Hop: hop}}
+	}
+	assert.Equal(t, []Source{{"gw4", "d:1"}, {"gw1", "a:1"}}, Sources(cluster.Status{Leader: "gw4", Gateways: []cluster.Gateway{
+		gateway("gw1", "a:1", true), gateway("gw2", "b:1", false), gateway("gw3", "", true), gateway("gw4", "d:1", true),
+	}}))
+}
+
+// fixed is a [hop.Leader] that never changes.
+type fixed string
+
+func (f fixed) Leader() (name, address string, term uint64, ok bool) {
+	return string(f), "", 1, f != ""
+}
+func (f fixed) Changed() <-chan struct{} { return nil }
+
+// TestCopiesTravelOnTheHop: also from a gateway that does not lead, between gateways on the
+// list only, and the one that was asked must have answered.
+func TestCopiesTravelOnTheHop(t *testing.T) {
+	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	require.NoError(t, err)
+	sealed, err := keep.Seal(keep.NewMemory(nil), key)
+	require.NoError(t, err)
+	register := trust.NewRegister(sealed, time.Now)
+	id, err := trust.Create(t.Context(), register, "corp", trust.Member{Name: "gw1"}, trust.Folder{Path: filepath.Join(t.TempDir(), "gw1")})
+	require.NoError(t, err)
+	members, err := register.Members(t.Context())
+	require.NoError(t, err)
+	list := func() trust.Members { return members }
+	listed := list
+	settings := id.Server(list)
+	settings.ClientCAs = x509.NewCertPool()
+	settings.ClientCAs.AddCert(id.Authority())
+	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
+	defer source.Close()
+	server, err := hop.NewServer(&hop.Receiver{
+		Gateway: "gw1", Leader: fixed("gw2"),
+		Peer: func(c *x509.Certificate) (string, bool) {
+			name, err := trust.Listed(tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}}, listed())
+			return name, err == nil
+		},
+		Beside: map[string]http.Handler{Path: &Handler{File: func() *keep.File { return source }}},
+	}, settings)
+	require.NoError(t, err)
+	s := httptest.NewUnstartedServer(nil)
+	s.Config, s.TLS = server, server.TLSConfig
+	s.StartTLS()
+	defer s.Close()
+
+	a := newAway(t)
+	a.ask(s)
+	a.TLS = func(string) *tls.Config { return id.Client(list, "gw2") }
+	require.Error(t, a.copies(t, anywhere), "it is not the gateway that was asked")
+	a.TLS = func(string) *tls.Config { return id.Client(list, "gw1") }
+	listed = func() trust.Members { return trust.Members{Cluster: "corp"} }
+	require.Error(t, a.copies(t, anywhere), "it was removed")
+	listed = list
+	require.NoError(t, a.copies(t, anywhere))
+	assert.Equal(t, digest(t, source), digest(t, a.old))
+}
