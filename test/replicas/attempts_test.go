@@ -1,5 +1,3 @@
-//go:build linux
-
 package replicas
 
 import (
@@ -89,6 +87,13 @@ func (l *locks) leave(id string, closed bool) {
 	}
 }
 
+// count returns how many changes run here.
+func (l *locks) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.running)
+}
+
 // change makes a change of an object, once for an ID.
 func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callMost)
@@ -133,7 +138,7 @@ func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 	}
 	outcome := none
 	if err == nil && run.Go() == nil {
-		outcome = g.script(id)
+		outcome = g.script(id, r.FormValue("before"), r.FormValue("while"))
 	}
 	if err == nil {
 		err = g.close(ctx, id, outcome, "its gateway")
@@ -186,8 +191,8 @@ func (g *gateway) close(ctx context.Context, id, outcome, by string) error {
 		return err
 	}
 	one.Outcome, one.By = outcome, by
-	_, err = store.Apply(ctx, set(changes, id, found.Revision, one), keep.Change{Kind: open, Key: id, Expect: isOpen.Revision},
-		keep.Change{Log: closings, Value: []byte(id)})
+	_, err = store.Apply(ctx, set(changes, id, found.Revision, one),
+		keep.Change{Kind: open, Key: id, Expect: isOpen.Revision}, keep.Change{Log: closings, Value: []byte(id)})
 	return err
 }
 
@@ -200,20 +205,32 @@ type line struct {
 }
 
 // script writes for a change as the script of a gateway would, which ends at its limit. Some
-// scripts take so long that another gateway leads meanwhile.
-func (g *gateway) script(id string) (outcome string) {
+// scripts take so long that another gateway leads meanwhile: at random, or before or while they
+// write, as a client says.
+func (g *gateway) script(id, sayBefore, sayWhile string) (outcome string) {
 	began, before, while := time.Now(), 40*time.Millisecond, 120*time.Millisecond
-	if rand.IntN(6) == 0 {
-		before, while = scriptLimit/2, scriptLimit/2
+	switch rand.IntN(6) {
+	case 0:
+		before = scriptLimit - time.Second
+	case 1:
+		while = scriptLimit - time.Second
 	}
-	time.Sleep(rand.N(before))
+	time.Sleep(said(sayBefore, before))
 	if time.Since(began) > scriptLimit {
 		return none
 	}
 	g.write(line{ID: id, Start: g.o.Self.Start})
-	time.Sleep(rand.N(while))
+	time.Sleep(said(sayWhile, while))
 	g.write(line{ID: id, Start: g.o.Self.Start, Ends: true})
 	return written
+}
+
+// said returns a duration that was said, or one at random of at most a time.
+func said(text string, most time.Duration) time.Duration {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d
+	}
+	return rand.N(most)
 }
 
 func (g *gateway) write(one line) {
@@ -305,7 +322,8 @@ func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
 	}
 	var one record
 	var outcome string
-	if err := errors.Join(json.Unmarshal(found.Value, &one), json.Unmarshal(report.Result, &outcome)); err != nil {
+	err = errors.Join(json.Unmarshal(found.Value, &one), json.Unmarshal(report.Result, &outcome))
+	if err != nil {
 		return err
 	}
 	if one.Outcome == outcome || one.Raced != "" {

@@ -1,5 +1,3 @@
-//go:build linux
-
 package replicas
 
 import (
@@ -24,6 +22,8 @@ type asked struct {
 	added []string          // keys of values that certainly are there
 	told  map[string]string // the outcomes of changes, by their IDs
 	count counts
+
+	stopped time.Time // when nobody asked any more, and nothing failed
 }
 
 func newAsked(w *world) *asked { return &asked{w: w, told: map[string]string{}, count: counts{}} }
@@ -41,6 +41,8 @@ func (a *asked) run(ctx context.Context, seed uint64) {
 	defer all.Wait()
 	for i := range 4 {
 		all.Go(func() { a.registers(ctx, i, rand.New(rand.NewPCG(seed, uint64(100+i)))) })
+	}
+	for i := range 8 {
 		all.Go(func() { a.changes(ctx, i, rand.New(rand.NewPCG(seed, uint64(200+i)))) })
 	}
 	a.adds(ctx)
@@ -126,7 +128,7 @@ func (a *asked) adds(ctx context.Context) {
 func (a *asked) changes(ctx context.Context, client int, rnd *rand.Rand) {
 	at := favourite{rnd.IntN(size)}
 	for n := 0; ctx.Err() == nil; n++ {
-		object, number := fmt.Sprint("o", rnd.IntN(6)), fmt.Sprintf("%d-%d", client, n)
+		object, number := fmt.Sprint("o", rnd.IntN(10)), fmt.Sprintf("%d-%d", client, n)
 		for range 1 + rnd.IntN(40) {
 			status, body := a.w.call(a.w.gateways[at.at], http.MethodPost, "/change/"+object+"/"+number, callFor)
 			if status == http.StatusOK {

@@ -1,5 +1,3 @@
-//go:build linux
-
 package replicas
 
 import (
@@ -7,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,11 +32,11 @@ func TestForHowLongNothingIsAcknowledged(t *testing.T) {
 			return func() {}
 		}},
 		{"the gateway that leads is killed", func(g *member, _ *process) func() {
-			g.end(syscall.SIGKILL)
+			g.kill()
 			return g.run
 		}},
 		{"the node that leads the log is killed", func(_ *member, n *process) func() {
-			n.end(syscall.SIGKILL)
+			n.kill()
 			return n.run
 		}},
 	} {
@@ -61,6 +58,7 @@ func TestForHowLongNothingIsAcknowledged(t *testing.T) {
 			dark = append(dark, asked.darkest(from).Round(time.Millisecond))
 		}
 		slices.Sort(dark)
-		t.Logf("%s: nothing was acknowledged for %s (median), %s (worst), in %d rounds", one.name, dark[len(dark)/2], dark[len(dark)-1], rounds)
+		t.Logf("%s: nothing was acknowledged for %s (median), %s (worst), in %d rounds",
+			one.name, dark[len(dark)/2], dark[len(dark)-1], rounds)
 	}
 }

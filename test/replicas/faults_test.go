@@ -1,5 +1,3 @@
-//go:build linux
-
 package replicas
 
 import (
@@ -40,6 +38,14 @@ func each(wires []*enginetest.Wire, hold func(*enginetest.Wire, bool), on bool) 
 	}
 }
 
+// soon is the shortest time for which a process is away.
+const soon = 200 * time.Millisecond
+
+func (p *process) kill()   { p.end(syscall.SIGKILL) }
+func (p *process) stop()   { p.end(syscall.SIGTERM) }
+func (p *process) pause()  { p.freeze(true) }
+func (p *process) resume() { p.freeze(false) }
+
 // gatewayFaults are what can happen to a gateway.
 func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []fault {
 	all := append(append([]*enginetest.Wire{}, g.log...), g.beats...)
@@ -50,11 +56,17 @@ func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []fault {
 	offsets := []time.Duration{time.Second, 30 * time.Second, time.Hour, 400 * 24 * time.Hour}
 	offset := offsets[rnd.IntN(len(offsets))] * time.Duration(1-2*rnd.IntN(2))
 	return []fault{
-		{"kill a gateway", g.name, 200 * time.Millisecond, 8 * time.Second, func() { g.end(syscall.SIGKILL) }, g.run},
-		{"end a gateway", g.name, 200 * time.Millisecond, 2 * time.Second, func() { g.end(syscall.SIGTERM) }, g.run},
-		{"freeze a gateway", g.name, 500 * time.Millisecond, 20 * time.Second, func() { g.freeze(true) }, func() { g.freeze(false) }},
+		{"kill a gateway", g.name, soon, 8 * time.Second, g.kill, g.run},
+		{"kill all gateways", "all", soon, 2 * time.Second, w.killGateways, w.runGateways},
+		{"kill a gateway that has another clock then", g.name, soon, 8 * time.Second, func() {
+			g.kill()
+			w.setClock(g, offset)
+		}, g.run},
+		{"end a gateway", g.name, soon, 2 * time.Second, g.stop, g.run},
+		{"freeze a gateway", g.name, time.Second / 2, 20 * time.Second, g.pause, g.resume},
 		cut("cut a gateway off", all, (*enginetest.Wire).Hold),
-		cut("cut a gateway off from one node", []*enginetest.Wire{g.log[one], g.beats[one]}, (*enginetest.Wire).Hold),
+		cut("cut a gateway off from one node", []*enginetest.Wire{g.log[one], g.beats[one]},
+			(*enginetest.Wire).Hold),
 		cut("cut the beats of a gateway", g.beats, (*enginetest.Wire).Hold),
 		cut("cut the log of a gateway", g.log, (*enginetest.Wire).Hold),
 		cut("a gateway hears nothing", all, (*enginetest.Wire).HoldAnswers),
@@ -64,7 +76,21 @@ func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []fault {
 				w.setClock(g, 0)
 			}
 		}},
-		{"hand over", g.name, 100 * time.Millisecond, time.Second, func() { w.call(g, http.MethodPost, "/handover", 5*time.Second) }, func() {}},
+		{"hand over", g.name, soon, time.Second, func() {
+			w.call(g, http.MethodPost, "/handover", 5*time.Second)
+		}, func() {}},
+	}
+}
+
+func (w *world) killGateways() {
+	for _, g := range w.gateways {
+		g.kill()
+	}
+}
+
+func (w *world) runGateways() {
+	for _, g := range w.gateways {
+		g.run()
 	}
 }
 
@@ -87,9 +113,18 @@ func (w *world) nodeFaults(i int) []fault {
 		return fault{kind, n.name, time.Second, 15 * time.Second, func() { hold(true) }, func() { hold(false) }}
 	}
 	return []fault{
-		{"kill a node", n.name, 200 * time.Millisecond, 8 * time.Second, func() { n.end(syscall.SIGKILL) }, n.run},
-		{"end a node", n.name, 200 * time.Millisecond, 2 * time.Second, func() { n.end(syscall.SIGTERM) }, n.run},
-		{"freeze a node", n.name, 500 * time.Millisecond, 20 * time.Second, func() { n.freeze(true) }, func() { n.freeze(false) }},
+		{"kill a node", n.name, soon, 8 * time.Second, n.kill, n.run},
+		{"kill all nodes", "all", soon, 2 * time.Second, func() {
+			for _, n := range w.nodes {
+				n.kill()
+			}
+		}, func() {
+			for _, n := range w.nodes {
+				n.run()
+			}
+		}},
+		{"end a node", n.name, soon, 2 * time.Second, n.stop, n.run},
+		{"freeze a node", n.name, time.Second / 2, 20 * time.Second, n.pause, n.resume},
 		cut("cut a node off from the others", func(on bool) { w.between.Cut(i, on) }),
 		cut("cut a node off from all", func(on bool) {
 			w.between.Cut(i, on)
@@ -98,8 +133,12 @@ func (w *world) nodeFaults(i int) []fault {
 				g.beats[i].Hold(on)
 			}
 		}),
-		cut("a node hears nothing of what it asks the others", func(on bool) { w.between.From(i, func(wire *enginetest.Wire) { wire.HoldAnswers(on) }) }),
-		cut("a node sends nothing to the others it asks", func(on bool) { w.between.From(i, func(wire *enginetest.Wire) { wire.HoldCalls(on) }) }),
+		cut("a node hears nothing of what it asks the others", func(on bool) {
+			w.between.From(i, func(wire *enginetest.Wire) { wire.HoldAnswers(on) })
+		}),
+		cut("a node sends nothing to the others it asks", func(on bool) {
+			w.between.From(i, func(wire *enginetest.Wire) { wire.HoldCalls(on) })
+		}),
 	}
 }
 

@@ -1,5 +1,3 @@
-//go:build linux
-
 package replicas
 
 import (
@@ -61,7 +59,6 @@ type gateway struct {
 	clock   *keep.Clock
 	replica *replica.Replica
 	locks   locks
-	copies  atomic.Int64 // of other gateways' files, that were installed
 }
 
 // storeKey returns the key that all gateways have.
@@ -105,7 +102,8 @@ func runGateway(o gatewayOptions) error {
 	defer peers.Close()
 	g.locks.reset(nil)
 	g.replica = replica.New(replica.Options{
-		File: file, Stream: stream, Journal: stream.Options(journaltest.Cipher("key")), Clock: g.clock, Copy: g.copy,
+		File: file, Stream: stream, Journal: stream.Options(journaltest.Cipher("key")), Clock: g.clock,
+		Copy: g.copy,
 		Member: cluster.Options{
 			Self: o.Self, Gateways: o.Names, Reads: 1, Peers: peers, Attempts: attempts{g}, Formats: formats{},
 			SettleDelay: settleDelay, Wall: g.wall,
@@ -157,6 +155,9 @@ func (g *gateway) wall() time.Time {
 	return now.Add(offset)
 }
 
+// copied is said when the file of another gateway was installed.
+const copied = "the file of another gateway is in use"
+
 // copy takes the file of another gateway.
 func (g *gateway) copy(ctx context.Context, old *keep.File) (*keep.File, error) {
 	var failed error
@@ -176,7 +177,7 @@ func (g *gateway) copy(ctx context.Context, old *keep.File) (*keep.File, error) 
 		if err != nil {
 			log.Fatalln("a copy cannot be opened", err)
 		}
-		g.copies.Add(1)
+		log.Println(copied)
 		return file, nil
 	}
 	return nil, failed
@@ -246,11 +247,11 @@ type state struct {
 	Status     string
 	Open       int
 	Reports    int
+	Running    int // changes
+	Stored     int // changes that are open in the file
 	ClockUnset bool
 	Point      keep.Point
 	Digest     keep.Hash
-	Skipped    uint64
-	Copies     int64
 	LogTime    time.Time
 }
 
@@ -259,13 +260,15 @@ func (g *gateway) state(w http.ResponseWriter, r *http.Request) {
 	_, leads := member.Leads()
 	s := member.Status()
 	at, digest, err := g.replica.File().Digest(r.Context())
-	if err != nil {
+	stored, unread := attempts{g}.Open(r.Context())
+	if err = errors.Join(err, unread); err != nil {
 		http.Error(w, err.Error(), inDoubt)
 		return
 	}
 	_ = json.NewEncoder(w).Encode(state{
-		Leads: leads, Status: fmt.Sprint(s.Role, " ", s.Term, " ", s.Leader, " ", s.Fault), Open: s.Open, Reports: s.Reports,
-		ClockUnset: s.ClockUnset, Point: at, Digest: digest, Copies: g.copies.Load(), LogTime: g.clock.Now(),
+		Leads: leads, Status: fmt.Sprint(s.Role, " ", s.Term, " ", s.Leader, " ", s.Fault),
+		Open: s.Open, Reports: s.Reports, Running: g.locks.count(), Stored: len(stored),
+		ClockUnset: s.ClockUnset, Point: at, Digest: digest, LogTime: g.clock.Now(),
 	})
 }
 
@@ -317,7 +320,8 @@ func (g *gateway) putToken(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, err = store.Apply(r.Context(), keep.Change{
-		Kind: tokens, Key: r.PathValue("key"), Value: []byte("x"), Expires: store.Now().Add(time.Duration(lasts) * time.Second),
+		Kind: tokens, Key: r.PathValue("key"), Value: []byte("x"),
+		Expires: store.Now().Add(time.Duration(lasts) * time.Second),
 	})
 	answer(w, err)
 }

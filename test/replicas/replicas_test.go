@@ -1,5 +1,3 @@
-//go:build linux
-
 package replicas
 
 import (
@@ -13,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/gateway/engine/enginetest"
+
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,6 +35,9 @@ const (
 	longestOfFew = 4 * time.Second
 )
 
+// logBytes is so small that a gateway that was away for some time needs the file of another one.
+const logBytes = 128 << 10
+
 // TestNothingIsLostWhateverFails tries FAULTS faults of gateways and nodes, drawn from SEED; a
 // few short ones if there is none. The clocks of nodes are not set: the server has no place to
 // do that.
@@ -45,9 +49,8 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	}
 	label := fmt.Sprintf("SEED=%d FAULTS=%d", seed, faults)
 	t.Log(label)
-	w := newWorld(t, 1<<20)
-	w.putToken("hour", 3600)
-	w.putToken("second", 1)
+	w := newWorld(t, logBytes)
+	w.putTokens()
 	asked := newAsked(w)
 	asking, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -57,17 +60,70 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	w.whole()
 	stop()
 	all.Wait()
+	asked.stopped = time.Now()
 	w.check(asked, label)
 	t.Logf("faults:%s", kinds)
 	t.Logf("asked for:%s", asked.count)
 	t.Logf("the longest time in which nothing was acknowledged: %s", asked.darkest(time.Time{}))
 }
 
+// TestTheScriptsOfALeaderThatIsCutOff: the gateway that leads next changes nothing that they
+// may still write to, and judges them when they have ended.
+func TestTheScriptsOfALeaderThatIsCutOff(t *testing.T) {
+	w := newWorld(t, logBytes)
+	w.putTokens()
+	asked, former := newAsked(w), w.leader()
+	require.NotNil(t, former)
+	var all sync.WaitGroup
+	for _, path := range []string{"/change/x/1?before=5s", "/change/y/1?while=5s"} {
+		all.Go(func() { w.call(former, http.MethodPost, path, patience) })
+	}
+	w.await("the changes are not stored everywhere", func() bool {
+		for _, g := range w.gateways {
+			if s, ok := w.state(g); !ok || s.Stored != 2 {
+				return false
+			}
+		}
+		return true
+	})
+	wires := append(append([]*enginetest.Wire{}, former.log...), former.beats...)
+	each(wires, (*enginetest.Wire).Hold, true)()
+	var next *member
+	w.await("no other gateway leads", func() bool {
+		next = w.leader()
+		return next != nil && next != former
+	})
+	for _, object := range []string{"x", "y"} {
+		all.Go(func() {
+			assert.Eventually(t, func() bool {
+				status, outcome := w.call(next, http.MethodPost, "/change/"+object+"/2", patience)
+				return status == http.StatusOK && outcome == written
+			}, patience, 10*time.Millisecond, object)
+		})
+	}
+	w.await("the scripts do not end", func() bool {
+		s, ok := w.state(former)
+		return ok && s.Running == 0
+	})
+	each(wires, (*enginetest.Wire).Hold, false)()
+	all.Wait()
+	asked.stopped = time.Now()
+	w.check(asked, "cut off")
+}
+
+// putTokens stores what expires.
+func (w *world) putTokens() {
+	w.t.Helper()
+	w.putToken("hour", 3600)
+	w.putToken("second", 1)
+}
+
 func (w *world) putToken(key string, seconds int) {
 	w.t.Helper()
 	w.await("a token cannot be stored", func() bool {
+		path := fmt.Sprintf("/token/%s?seconds=%d", key, seconds)
 		for _, g := range w.gateways {
-			if status, _ := w.call(g, http.MethodPut, fmt.Sprintf("/token/%s?seconds=%d", key, seconds), callFor); status == http.StatusOK {
+			if status, _ := w.call(g, http.MethodPut, path, callFor); status == http.StatusOK {
 				return true
 			}
 		}

@@ -1,5 +1,3 @@
-//go:build linux
-
 package replicas
 
 import (
@@ -7,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -44,7 +44,11 @@ const (
 func TestMain(m *testing.M) {
 	log.SetFlags(log.Ldate | log.Ltime | log.Lmicroseconds)
 	var err error
-	switch role := os.Getenv(roleVariable); role {
+	role := os.Getenv(roleVariable)
+	if role != "" {
+		go endWithTest()
+	}
+	switch role {
 	case "":
 		os.Exit(m.Run())
 	case "gateway":
@@ -62,6 +66,12 @@ func TestMain(m *testing.M) {
 		log.Fatalln("the process ends", err)
 	}
 	os.Exit(0) // and waits for nothing that is left
+}
+
+// endWithTest ends the process when the one of the test has ended.
+func endWithTest() {
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(1)
 }
 
 // span is a time in which something was so. Its end is zero as long as it is.
@@ -93,9 +103,11 @@ func (p *process) run() {
 	options, err := json.Marshal(p.options(p.start))
 	require.NoError(p.t, err)
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"="+p.role, optionsVariable+"="+string(options), "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0 halt_on_error=1", roleVariable+"="+p.role,
+		optionsVariable+"="+string(options))
 	cmd.Stdout, cmd.Stderr = p.log, p.log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	_, err = cmd.StdinPipe() // which ends with this process
+	require.NoError(p.t, err)
 	require.NoError(p.t, cmd.Start())
 	p.cmd, p.wanted, p.ended = cmd, true, make(chan struct{})
 	p.lives[p.start] = span{from: time.Now()}
@@ -116,18 +128,25 @@ func (p *process) run() {
 }
 
 // end ends the process by a signal, and returns when it has ended.
-func (p *process) end(signal syscall.Signal) {
+func (p *process) end(with syscall.Signal) {
 	p.mu.Lock()
 	p.wanted = false
 	cmd, ended := p.cmd, p.ended
 	if cmd != nil {
-		assert.NoError(p.t, cmd.Process.Signal(signal))
-		_ = cmd.Process.Signal(syscall.SIGCONT)
+		if n := len(p.frozen); n > 0 && p.frozen[n-1].to.IsZero() {
+			p.wake()
+		}
+		assert.NoError(p.t, cmd.Process.Signal(with))
 	}
 	p.mu.Unlock()
 	if cmd != nil {
 		<-ended
 	}
+}
+
+// send sends a signal that not every system has.
+func send(pid int, name string) error {
+	return exec.Command("sh", "-c", fmt.Sprintf("kill -%s %d", name, pid)).Run()
 }
 
 func (p *process) freeze(on bool) {
@@ -138,10 +157,15 @@ func (p *process) freeze(on bool) {
 	}
 	if on {
 		p.frozen = append(p.frozen, span{from: time.Now()})
-		assert.NoError(p.t, p.cmd.Process.Signal(syscall.SIGSTOP))
+		assert.NoError(p.t, send(p.cmd.Process.Pid, "STOP"))
 		return
 	}
-	assert.NoError(p.t, p.cmd.Process.Signal(syscall.SIGCONT))
+	p.wake()
+}
+
+// wake ends that the process is frozen. p.mu is held.
+func (p *process) wake() {
+	assert.NoError(p.t, send(p.cmd.Process.Pid, "CONT"))
 	p.frozen[len(p.frozen)-1].to = time.Now()
 }
 
@@ -181,6 +205,9 @@ type world struct {
 // newWorld starts a cluster, whose log has at most some bytes.
 func newWorld(t *testing.T, logBytes int64) *world {
 	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows cannot freeze a process by a signal")
+	}
 	folder, err := os.MkdirTemp(os.Getenv("REPLICAS_FOLDER"), "replicas")
 	require.NoError(t, err)
 	w := &world{
@@ -191,7 +218,8 @@ func newWorld(t *testing.T, logBytes int64) *world {
 	urls := w.startNodes()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	w.conn, err = connect(urls)(nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.RetryOnFailedConnect(true))
+	w.conn, err = connect(urls)(nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond),
+		nats.RetryOnFailedConnect(true))
 	require.NoError(t, err)
 	t.Cleanup(w.conn.Close)
 	require.NoError(t, jetstream.Create(ctx, jetstream.Options{Cluster: clusterName, Connect: connect(urls)},
@@ -204,13 +232,13 @@ func newWorld(t *testing.T, logBytes int64) *world {
 // remove ends all processes, and removes their files unless the test failed.
 func (w *world) remove() {
 	for _, g := range w.gateways {
-		g.end(syscall.SIGKILL)
+		g.kill()
 		for _, wire := range append(g.log, g.beats...) {
 			wire.Close()
 		}
 	}
 	for _, n := range w.nodes {
-		n.end(syscall.SIGKILL)
+		n.kill()
 	}
 	w.between.Close()
 	w.client.CloseIdleConnections()
@@ -240,7 +268,8 @@ func (w *world) startNodes() (urls []string) {
 		urls = append(urls, "nats://"+client)
 		w.between.To(i, cluster)
 		o := stock.Options{
-			Node: enginetest.Name(i), Cluster: clusterName, Listen: client, ClusterListen: cluster, Peers: w.between.Peers(i),
+			Node: enginetest.Name(i), Cluster: clusterName, Listen: client, ClusterListen: cluster,
+			Peers:     w.between.Peers(i),
 			Advertise: "127.0.0.1:1", // nobody listens: the nodes have no other way to each other
 			Store:     filepath.Join(w.folder, enginetest.Name(i)), MaxStore: 1 << 30,
 		}
@@ -265,8 +294,8 @@ func (w *world) startGateways(urls []string) {
 	}
 	for _, name := range names {
 		g := &member{
-			address: addresses[name], file: filepath.Join(w.folder, name+".store"), offset: filepath.Join(w.folder, name+".offset"),
-			log: w.wires(urls), beats: w.wires(urls),
+			address: addresses[name], file: filepath.Join(w.folder, name+".store"),
+			offset: filepath.Join(w.folder, name+".offset"), log: w.wires(urls), beats: w.wires(urls),
 		}
 		require.NoError(w.t, os.WriteFile(g.file, content, 0o600))
 		others := map[string]string{}
