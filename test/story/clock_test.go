@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -214,5 +215,39 @@ func (s *keeping) wakes(job string) {
 	s.T.Helper()
 	for _, action := range []string{"Pause", "Resume"} {
 		s.OK(systemtest.Call{Method: http.MethodPut, Path: "/api/Jobs/" + job + "/" + action}, http.StatusOK)
+	}
+}
+
+// TestAGatewayTellsWhenItsClocksPart: a wall clock that was set by more than a minute is told
+// by /readyz and the log, and so is that it is right again.
+func TestAGatewayTellsWhenItsClocksPart(t *testing.T) {
+	const degraded, passed = "degraded: requests are served", "a check of /readyz is passed again"
+	c := newClocks(0)
+	s := keepingFor(t, c, 0)(t)
+	check := func() string {
+		a := s.Get("/readyz")
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		return string(a.Body)
+	}
+	of := func(message string) (lines []string) {
+		for _, line := range s.Log.Lines(message) {
+			if strings.Contains(line, `"check":"clock"`) {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	require.Eventually(t, func() bool { return s.Get("/readyz").Status == http.StatusOK }, systemtest.Patience, time.Millisecond)
+	c.jump(50 * time.Second)
+	assert.NotContains(t, check(), "The wall clock was set")
+	for i, jump := range []time.Duration{2 * time.Minute, -400 * day} {
+		c.jump(jump)
+		way := map[bool]string{true: " ahead of the time by which", false: " behind the time by which"}[jump > 0]
+		assert.Contains(t, check(), way)
+		require.Eventually(t, func() bool { return len(of(degraded)) == i+1 }, systemtest.Patience, time.Millisecond)
+		assert.Contains(t, of(degraded)[i], way)
+		c.jump(0)
+		assert.NotContains(t, check(), "The wall clock was set")
+		require.Eventually(t, func() bool { return len(of(passed)) == i+1 }, systemtest.Patience, time.Millisecond)
 	}
 }
