@@ -41,7 +41,7 @@ func (s *Server) gatewayName() string {
 // noteDue returns the change of the store that notes that the line of a change is due.
 func (s *Server) noteDue(c *changes.Record) (keep.Change, error) {
 	value, err := keep.Encode(s.store(), due{Gateway: s.gatewayName()})
-	return keep.Change{Kind: dueKind, Key: c.ID, Value: value, Expires: c.Time.Add(s.History.Life())}, err
+	return keep.Change{Kind: dueKind, Key: c.ID, Value: value, Expires: s.store().Now().Add(s.History.Life())}, err
 }
 
 // paid are the notes of lines that were written, which are still to be removed. They are safe

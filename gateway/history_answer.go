@@ -204,7 +204,7 @@ func (s *Server) findChange(r *request) (*past, *failure) {
 		}
 	}
 	made, _ := changes.Time(id)
-	if r.op.Effect.Writes() && time.Since(made) > s.History.Life() {
+	if r.op.Effect.Writes() && s.store().Now().Sub(made) > s.History.Life() {
 		return nil, fail(schema.NotUndoable, "The change '%s' is no longer kept: changes are kept for %s.", id, s.History.Life())
 	}
 	return nil, fail(schema.NotFound, "There is no change '%s', or the credential may not see it.", id)

@@ -321,7 +321,7 @@ func withWarning(body []byte, warning ps.Warning) []byte {
 // change returns the change of the store that keeps the call as it is now.
 func (c *claim) change() (keep.Change, error) {
 	value, err := keep.Encode(c.keys.store, c.call)
-	return keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: later(time.Now().Add(c.keys.life), c.expires)}, err
+	return keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: later(c.keys.store.Now().Add(c.keys.life), c.expires)}, err
 }
 
 // latest returns the call as it is kept now, and its revision.

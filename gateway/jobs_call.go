@@ -69,7 +69,7 @@ const (
 // callItem makes the call of an item.
 func (s *Server) callItem(ctx context.Context, call jobs.Call) jobs.Answer {
 	principal := s.callerNow(call.Job.Caller)
-	if principal == nil || !principal.Expires.IsZero() && !time.Now().Before(principal.Expires) {
+	if principal == nil || !principal.Expires.IsZero() && !s.store().Now().Before(principal.Expires) {
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
 	}
 	op := s.operationOf(call.Spec.Operation)
@@ -259,7 +259,7 @@ func (s *Server) openJobs() (err error) {
 	}
 	s.jobs, err = jobs.Open(context.Background(), jobs.Options{
 		Store: s.Kept, Call: s.callItem, Log: s.Log, Sessions: s.Sessions, Ready: s.LaneReady, Ended: s.jobEnded, Entry: s.jobEntry, Cluster: cluster,
-		Share: limits.Share, Running: limits.Running, PerCaller: limits.PerCaller, Rate: max(limits.Rate, 0), Keep: limits.Keep,
+		Share: limits.Share, Running: limits.Running, PerCaller: limits.PerCaller, Rate: max(limits.Rate, 0), Keep: limits.Keep, Wall: s.Wall,
 	})
 	if err != nil {
 		return err

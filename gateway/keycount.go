@@ -42,7 +42,7 @@ type keptKeys struct {
 
 func newKeyCount(store keep.Store) *keyCount {
 	return &keyCount{
-		store: store, now: time.Now, kept: map[string]*keptKeys{},
+		store: store, now: store.Now, kept: map[string]*keptKeys{},
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adgateway_idempotency_refusals_total",
 			Help: "Calls that were refused because their credential has as many keys as it may.",

@@ -131,7 +131,7 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 			if err != nil {
 				return err
 			}
-			all[sum] = keep.Change{Kind: nameKind, Key: sum, Expect: revision, Value: value, Expires: s.Now().Add(s.NameHold)}
+			all[sum] = keep.Change{Kind: nameKind, Key: sum, Expect: revision, Value: value, Expires: s.store().Now().Add(s.NameHold)}
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func callerOfPlan(p *auth.Principal) plans.Caller { return plans.Caller{Kind: p.
 
 // keepPlan keeps the plan of a dry run and gives it its id.
 func (s *Server) keepPlan(r *request, p *plan) error {
-	expires := p.Made.Add(r.policy.PlanLife)
+	expires := s.Kept.Now().Add(r.policy.PlanLife).UTC().Truncate(time.Second)
 	id := plans.NewID()
 	p.ID, p.Expires, p.State = &id, &expires, plans.StateOpen
 	kept := &plans.Plan{ID: id, Caller: callerOfPlan(r.principal), Fingerprint: r.fingerprint, Operation: r.op.ID, Expires: expires, Shown: encode(p)}
@@ -93,7 +93,7 @@ func (s *Server) findPlan(r *request) *failure {
 	case !bytes.Equal(p.Fingerprint, s.fingerprint(r)):
 		return r.mismatch(p)
 	}
-	switch p.StateAt(time.Now()) {
+	switch p.StateAt(s.Kept.Now()) {
 	case plans.StateUsed:
 		if r.key == nil || !r.key.unsure || p.Used.RequestID != r.key.call.RequestID {
 			return usedPlan(p)
@@ -292,7 +292,7 @@ func (s *Server) showPlan(r *request) *failure {
 	if err := json.Unmarshal(p.Shown, &shown); err != nil {
 		return internalError(err)
 	}
-	shown.State = p.StateAt(time.Now())
+	shown.State = p.StateAt(s.Kept.Now())
 	shown.hide(r.principal)
 	r.records = 1
 	s.sendLocal(r, http.StatusOK, r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), []any{struct {

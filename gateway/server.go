@@ -94,6 +94,7 @@ type Options struct {
 	// Members are the gateways that share the store; nil: this one is alone. What they share
 	// is decided together then: keys, plans, budgets, and which object and name is changed.
 	Members     *members.Self
+	Wall        func() time.Time                            // the wall clock, by which jobs begin at a time; nil: time.Now
 	Now         func() time.Time                            // the clock by which members know what others may still run; nil: time.Now
 	SettleDelay time.Duration                               // after the end of a gateway and of what it may still run, before another settles it; zero: 30 s
 	NameHold    time.Duration                               // for which a name that was given at one controller is not given at another; zero: 4 h
@@ -294,7 +295,7 @@ func New(options Options) (*Server, error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
 	})
 	if options.Kept != nil {
-		s.ledger = ledger.New(options.Kept, nil)
+		s.ledger = ledger.New(options.Kept)
 		s.keys = newKeys(options.Kept, cmp.Or(options.KeyLife, 24*time.Hour))
 		var err error
 		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {

@@ -261,7 +261,7 @@ func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
 	}
 	changes := []keep.Change{{Kind: positions, Key: keyOf(m.o.Store, m.o.Gateway), Expect: m.revision, Value: value}}
 	for _, entry := range entries(m.o.Store, m.at.Era, lines) {
-		changes = append(changes, keep.Change{Log: logOf(m.o.Gateway), Value: entry, Expires: now.Add(m.o.Keep)})
+		changes = append(changes, keep.Change{Log: logOf(m.o.Gateway), Value: entry, Expires: m.o.Store.Now().Add(m.o.Keep)})
 	}
 	revision, err := m.o.Store.Apply(ctx, changes...)
 	m.mu.Lock()

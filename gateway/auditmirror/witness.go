@@ -102,7 +102,7 @@ func (w *Witness) Tell(ctx context.Context) error {
 	}
 	revision, err := w.o.Store.Apply(ctx,
 		keep.Change{Kind: heads, Key: key, Expect: w.revision, Value: value},
-		keep.Change{Log: bell, Value: []byte("{}"), Expires: now.Add(bellLife)})
+		keep.Change{Log: bell, Value: []byte("{}"), Expires: w.o.Store.Now().Add(bellLife)})
 	if err != nil {
 		w.known = false
 		return err

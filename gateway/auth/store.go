@@ -65,6 +65,7 @@ type Store struct {
 	names map[string]string        // kind and name by ID; nil: not read yet
 	seen  os.FileInfo              // the file as last loaded
 	state atomic.Pointer[storeState]
+	clock atomic.Pointer[func() time.Time] // see ExpireBy; nil: StoreOptions.Now
 	uses  uses
 }
 
@@ -170,6 +171,17 @@ func (s *Store) State() (shut bool, err error) {
 	return state.shut || state.err != nil && s.options.Now().Sub(state.since) >= grace, state.err
 }
 
+// ExpireBy implements [Expiring]. The clock is StoreOptions.Now before.
+func (s *Store) ExpireBy(now func() time.Time) { s.clock.Store(&now) }
+
+// time returns the time by which accounts and secrets expire.
+func (s *Store) time() time.Time {
+	if now := s.clock.Load(); now != nil {
+		return (*now)()
+	}
+	return s.options.Now()
+}
+
 // Empty reports whether there are no accounts.
 func (s *Store) Empty() bool { return s.accounts.Load().count == 0 }
 
@@ -177,7 +189,7 @@ func (s *Store) Empty() bool { return s.accounts.Load().count == 0 }
 // time ago, with their ends.
 func (s *Store) Expiring(within time.Duration) []string {
 	var found []string
-	now := s.options.Now()
+	now := s.time()
 	for _, c := range s.accounts.Load().limited {
 		if left := c.Expires.Sub(now); left.Abs() < within {
 			found = append(found, fmt.Sprintf("%s (%s)", c.principal, c.Expires.UTC().Format(time.RFC3339)))
@@ -343,7 +355,7 @@ func (s *Store) token(token string, client netip.Addr) (*Principal, error) {
 	if found == nil || subtle.ConstantTimeCompare(sum[tokenKey:], found.secret.digest[tokenKey:]) != 1 {
 		return nil, s.wrong(s.guard.tokens, client, "the token is unknown or revoked")
 	}
-	if until := found.secret.until; !until.IsZero() && !s.options.Now().Before(until) {
+	if until := found.secret.until; !until.IsZero() && !s.time().Before(until) {
 		return nil, s.wrong(s.guard.tokens, client, fmt.Sprintf("the token of '%s' was replaced and ended at %s", found.Name, until.Format(time.RFC3339)))
 	}
 	return s.admit(found.compiled, client)
@@ -362,7 +374,7 @@ func (s *Store) wrong(kind addresses, client netip.Addr, reason string) *Refusal
 func (s *Store) admit(c *compiled, client netip.Addr) (*Principal, error) {
 	now := s.options.Now()
 	switch {
-	case c.expired(now):
+	case c.expired(s.time()):
 		return nil, unauthenticated(fmt.Sprintf("the %s expired at %s", c.principal, c.Expires.Format(time.RFC3339)))
 	case !c.allows(client):
 		return nil, unauthenticated(fmt.Sprintf("the %s was used from %s, which is in none of its networks", c.principal, client))
@@ -377,7 +389,7 @@ func (s *Store) Now(id, _, _ string) *Principal {
 		return nil
 	}
 	c := s.accounts.Load().byID[id]
-	if c == nil || c.expired(s.options.Now()) {
+	if c == nil || c.expired(s.time()) {
 		return nil
 	}
 	return c.principal
@@ -500,6 +512,13 @@ type Source interface {
 	ByCertificate(chains [][]*x509.Certificate, client netip.Addr) (*Principal, error)
 }
 
+// Expiring is an [Authenticator] whose accounts may expire.
+type Expiring interface {
+	// ExpireBy sets the clock by which accounts and secrets expire from now on, such as one
+	// that does not jump when the wall clock is set.
+	ExpireBy(now func() time.Time)
+}
+
 // Chain asks its sources in order. The first one that accepts or rejects the caller
 // decides; only a 401 passes the request on to the next.
 type Chain []Source
@@ -522,6 +541,15 @@ func (c Chain) Now(id, kind, name string) *Principal {
 		}
 	}
 	return nil
+}
+
+// ExpireBy implements [Expiring].
+func (c Chain) ExpireBy(now func() time.Time) {
+	for _, s := range c {
+		if expiring, ok := s.(Expiring); ok {
+			expiring.ExpireBy(now)
+		}
+	}
 }
 
 func (c Chain) ask(source func(Source) (*Principal, error)) (*Principal, error) {

@@ -66,6 +66,7 @@ type Record struct {
 	Spent *Spent `json:"spent,omitempty"` // by a change that is running; nil: nothing that is counted
 
 	revision keep.Revision
+	expires  time.Time // by the time of the store; zero: when its life from the first save is over
 }
 
 // Owner is the gateway that makes a change, or settles it.
@@ -237,7 +238,7 @@ func (h *History) Adopt(ctx context.Context, r *Record, now time.Time) error {
 // adopt is Adopt, and reports whether the record was added.
 func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bool, err error) {
 	own := *r
-	own.revision, own.Sent = keep.Absent, now.UTC()
+	own.revision, own.expires, own.Sent = keep.Absent, r.Time.Add(h.life), now.UTC()
 	err = h.Complete(ctx, &own, r.Outcome)
 	if errors.Is(err, keep.ErrConflict) {
 		_, err = h.Get(ctx, r.ID)
@@ -258,7 +259,7 @@ func (h *History) Completion(ctx context.Context, r *Record, outcome ps.Outcome)
 	if err != nil {
 		return nil, err
 	}
-	all := []keep.Change{own, {Log: Log, Value: []byte(r.ID), Expires: r.Time.Add(h.life)}}
+	all := []keep.Change{own, {Log: Log, Value: []byte(r.ID), Expires: own.Expires}}
 	undone, err := h.undoneBy(ctx, r)
 	if undone != nil {
 		all = append(all, *undone)
@@ -288,8 +289,11 @@ func (h *History) undoneBy(ctx context.Context, r *Record) (*keep.Change, error)
 // Change returns the change of the store that [History.Save] makes, for a decision with
 // others. Once it is made, [History.Saved] must follow.
 func (h *History) Change(r *Record) (keep.Change, error) {
+	if r.expires.IsZero() {
+		r.expires = h.store.Now().Add(h.life)
+	}
 	value, err := keep.Encode(h.store, *r)
-	return keep.Change{Kind: kind, Key: r.ID, Expect: r.revision, Value: value, Expires: r.Time.Add(h.life)}, err
+	return keep.Change{Kind: kind, Key: r.ID, Expect: r.revision, Value: value, Expires: r.expires}, err
 }
 
 // Saved notes that changes of the store were made, of which the first saves a record.
@@ -438,7 +442,7 @@ func (h *History) decode(e keep.Entry) (*Record, error) {
 	if err := keep.Decode(h.store, e.Value, r); err != nil {
 		return nil, fmt.Errorf("the change %s: %w", e.Key, err)
 	}
-	r.revision = e.Revision
+	r.revision, r.expires = e.Revision, e.Expires
 	return r, nil
 }
 

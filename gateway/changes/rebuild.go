@@ -39,6 +39,7 @@ func (h *History) Rebuild(ctx context.Context, file string, files []string, now 
 			found.Expired++
 			return nil
 		}
+		r.expires = r.Time.Add(h.life)
 		err := h.Save(ctx, r)
 		switch {
 		case err == nil:

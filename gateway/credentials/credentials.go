@@ -143,7 +143,7 @@ func Edit(ctx context.Context, store *keep.Sealed, change func(*auth.Document) e
 		if err = before.document.Check(); err != nil {
 			return err
 		}
-		changes, err := before.changes(store, time.Now())
+		changes, err := before.changes(store)
 		if err != nil || len(changes) == 0 {
 			return err
 		}
@@ -155,7 +155,7 @@ func Edit(ctx context.Context, store *keep.Sealed, change func(*auth.Document) e
 }
 
 // changes returns what makes the store have the document, which was changed.
-func (l *list) changes(store *keep.Sealed, now time.Time) (all []keep.Change, err error) {
+func (l *list) changes(store *keep.Sealed) (all []keep.Change, err error) {
 	entry := logged{}
 	left := map[string]bool{}
 	for kind, accounts := range map[string][]*auth.Account{auth.KindToken: l.document.Tokens, auth.KindUser: l.document.Users} {
@@ -193,7 +193,7 @@ func (l *list) changes(store *keep.Sealed, now time.Time) (all []keep.Change, er
 	top, _ := keep.Encode(store, head{Edition: l.head.Edition + 1}) // cannot fail for numbers
 	note, _ := keep.Encode(store, entry)
 	return append(all, keep.Change{Kind: headKind, Key: headKey, Expect: l.revision, Value: top},
-		keep.Change{Log: Log, Value: note, Expires: now.Add(logLife)}), nil
+		keep.Change{Log: Log, Value: note, Expires: store.Now().Add(logLife)}), nil
 }
 
 // Move adds the accounts of a document to a store, and returns how many they were. Those
@@ -261,10 +261,10 @@ type Credentials struct {
 	store    *keep.Sealed  // after that
 
 	document atomic.Pointer[auth.Document]
-	contact  atomic.Int64 // when the store was last reached, Unix nanoseconds; 0: never
-	mu       sync.Mutex   // held while reading; guards the following field
-	text     string       // of the document
-	failed   bool         // the store could not be reached
+	contact  atomic.Pointer[time.Time] // when the store was last reached; zero: never
+	mu       sync.Mutex                // held while reading; guards the following field
+	text     string                    // of the document
+	failed   bool                      // the store could not be reached
 }
 
 var _ auth.Shared = (*Credentials)(nil)
@@ -280,6 +280,7 @@ func New(o Options) *Credentials {
 	o.Reread, o.Probe = cmp.Or(o.Reread, time.Minute), cmp.Or(o.Probe, 5*time.Second)
 	c := &Credentials{o: o, attached: make(chan struct{})}
 	c.document.Store(&auth.Document{Version: 1})
+	c.contact.Store(new(time.Time))
 	return c
 }
 
@@ -322,7 +323,7 @@ func (c *Credentials) State() error {
 
 // Age returns how old the accounts may be: the time since the store was last reached.
 func (c *Credentials) Age() time.Duration {
-	return max(0, c.o.Now().Sub(time.Unix(0, c.contact.Load())))
+	return max(0, c.o.Now().Sub(*c.contact.Load()))
 }
 
 // Follow implements [auth.Shared].
@@ -360,7 +361,7 @@ func (c *Credentials) reach(ctx context.Context) error {
 	if err := c.store.Reach(ctx); err != nil {
 		return err
 	}
-	c.contact.Store(asked.UnixNano())
+	c.contact.Store(&asked)
 	return nil
 }
 
@@ -412,7 +413,7 @@ func (c *Credentials) writeCopy() error {
 	if c.o.Copy == "" {
 		return nil
 	}
-	text, err := keep.Encode(c.store, copied{Contact: time.Unix(0, c.contact.Load()).UTC(), Document: c.document.Load()})
+	text, err := keep.Encode(c.store, copied{Contact: c.contact.Load().UTC(), Document: c.document.Load()})
 	if err != nil {
 		return err
 	}
@@ -443,7 +444,9 @@ func (c *Credentials) readCopy() error {
 		return fmt.Errorf("%s is no copy of the credentials", c.o.Copy)
 	}
 	c.document.Store(found.Document)
-	c.contact.Store(found.Contact.UnixNano())
+	now := c.o.Now()
+	contact := now.Add(-now.Sub(found.Contact)) // by the monotonic clock from now on
+	c.contact.Store(&contact)
 	return nil
 }
 

@@ -56,8 +56,8 @@ type Job struct {
 	Created   time.Time       `json:"created"`
 	Started   time.Time       `json:"started,omitzero"`
 	Ended     time.Time       `json:"ended,omitzero"`
-	Expires   time.Time       `json:"expires"` // when it is no longer kept
-	NotBefore time.Time       `json:"notBefore,omitzero"`
+	Expires   time.Time       `json:"expires"`            // when it is no longer kept
+	NotBefore time.Time       `json:"notBefore,omitzero"` // both the wall clock and the store's time must have reached it
 
 	StopAfter     int  `json:"stopAfter"` // failures; 0: never
 	StopOnUnknown bool `json:"stopOnUnknown,omitempty"`

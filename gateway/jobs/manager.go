@@ -72,6 +72,8 @@ type Options struct {
 	PerCaller int             // of one caller
 	Rate      int             // items of a job a second, at all gateways together; 0: no limit
 	Keep      time.Duration   // how long jobs are kept
+
+	Wall func() time.Time // the clock of people, see [Job.NotBefore]; nil: time.Now
 }
 
 // Manager runs jobs. It is safe for concurrent use. [Manager.Run] must be called once.
@@ -91,6 +93,9 @@ type Manager struct {
 
 // Open returns the manager of the jobs in a store.
 func Open(ctx context.Context, o Options) (*Manager, error) {
+	if o.Wall == nil {
+		o.Wall = time.Now
+	}
 	m := &Manager{Options: o, store: store{o.Store}, slots: map[ps.Lane]chan struct{}{}, active: map[string]*run{}}
 	for lane, sessions := range o.Sessions {
 		m.slots[lane] = make(chan struct{}, max(1, int(float64(sessions)*o.Share)))
@@ -254,7 +259,7 @@ func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 		return nil, ErrOpen
 	}
 	job.ID, job.Created, job.Total = NewID(), now(), len(s.Specs)
-	job.Expires = job.Created.Add(m.Keep)
+	job.Expires = m.store.Now().Add(m.Keep).UTC().Truncate(time.Millisecond)
 	if job.Root == "" {
 		job.Root = job.ID
 	}

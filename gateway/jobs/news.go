@@ -40,7 +40,7 @@ func (m *Manager) news(job string, items []int) []keep.Change {
 	if m.Cluster == nil {
 		return nil
 	}
-	return []keep.Change{{Log: newsLog, Value: encode(m.store, told{Job: job, By: m.self(), Items: items}), Expires: now().Add(newsKept)}}
+	return []keep.Change{{Log: newsLog, Value: encode(m.store, told{Job: job, By: m.self(), Items: items}), Expires: m.store.Now().Add(newsKept)}}
 }
 
 // follow reads the news until ctx is done.

@@ -188,8 +188,8 @@ func (r *run) admit(mayRun bool) {
 		return // it may go on at another gateway, see shared.why
 	}
 	switch {
-	case time.Now().Before(r.job.NotBefore):
-		r.heldUntil = r.job.NotBefore
+	case r.early() > 0:
+		r.heldUntil = time.Now().Add(min(r.early(), lookAgain)) // clocks may be set meanwhile
 		r.become(jobstate.Held, jobstate.NotBefore)
 	case time.Now().Before(r.heldUntil):
 	case !mayRun && r.job.State == jobstate.Held:
@@ -201,6 +201,16 @@ func (r *run) admit(mayRun bool) {
 		}
 		r.become(jobstate.Running, "")
 	}
+}
+
+// early returns how long it is until the job may begin, by the clock that says longer; not
+// more than 0: it may. r.mu is held.
+func (r *run) early() time.Duration {
+	now := r.m.store.Now()
+	if wall := r.m.Wall(); wall.Before(now) {
+		now = wall
+	}
+	return r.job.NotBefore.Sub(now)
 }
 
 // become changes the state of the job. r.mu is held.

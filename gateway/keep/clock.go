@@ -57,6 +57,15 @@ func (c *Clock) Now() time.Time {
 	return c.now()
 }
 
+// Apart returns how far the wall clock is ahead of the log time; it is negative while it is
+// behind.
+func (c *Clock) Apart() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	return c.sources.Wall().Round(0).Sub(now)
+}
+
 // Raise sets the clock to a time that is later, such as that of an entry of another writer.
 // An earlier one changes nothing.
 func (c *Clock) Raise(to time.Time) {

@@ -163,6 +163,11 @@ type Store interface {
 	// State returns how the store is.
 	State() State
 
+	// Now returns the time by which values and entries of logs expire. It may differ from
+	// the wall clock: what is kept is given an end, and asked whether it has passed, by
+	// this time only.
+	Now() time.Time
+
 	// Close closes the store; other calls fail then.
 	Close() error
 }

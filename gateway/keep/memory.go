@@ -41,15 +41,16 @@ type lines struct {
 // first returns the sequence of the first entry that is there.
 func (l *lines) first() uint64 { return l.last + 1 - uint64(len(l.entries)) }
 
-// NewMemory returns an empty store in memory. Nil is [time.Now].
+// NewMemory returns an empty store in memory, whose time is now's. Nil is a new [Clock],
+// which begins at the wall clock.
 func NewMemory(now func() time.Time) Store {
 	if now == nil {
-		now = time.Now
+		now = NewClock(time.Time{}, ClockSources{}).Now
 	}
 	return &memory{now: now, creation: uuid.Must(uuid.NewV7()).String(), kinds: map[Kind]*values{}, logs: map[Log]*lines{}}
 }
 
-// Now returns the time by which the values of the store expire.
+// Now implements [Store].
 func (m *memory) Now() time.Time { return m.now() }
 
 // usable returns why a call cannot be served. m.mu is held.

@@ -158,7 +158,7 @@ func (f *File) follows() bool {
 	return f.role.follows
 }
 
-// Now returns the time by which the values of the store expire.
+// Now implements [Store].
 func (f *File) Now() time.Time { return f.now() }
 
 // pointKey is the key of the point in the bucket of the store.

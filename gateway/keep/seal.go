@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 )
 
 // KeyLength is the length of a key in bytes.
@@ -108,15 +107,6 @@ type Sealed struct {
 	keys    versions
 	formats formats
 	faults  faults
-}
-
-// Now returns the time by which the values of the store expire, which may differ from the
-// wall clock: what shall expire is given an end by it.
-func (s *Sealed) Now() time.Time {
-	if clock, ok := s.Store.(interface{ Now() time.Time }); ok {
-		return clock.Now()
-	}
-	return time.Now()
 }
 
 // The errors of what is sealed.

@@ -270,7 +270,7 @@ func (r *Ring) change(ctx context.Context, change func(*content) error) error {
 			return err
 		}
 		now, err := r.raw.Apply(ctx, keep.Change{Kind: kind, Key: key, Expect: revision, Value: value},
-			keep.Change{Log: bell, Value: []byte("{}"), Expires: time.Now().Add(time.Hour)})
+			keep.Change{Log: bell, Value: []byte("{}"), Expires: r.raw.Now().Add(time.Hour)})
 		if err != nil {
 			found, unread := r.raw.Get(ctx, kind, key)
 			if unread == nil && bytes.Equal(found.Value, value) { // the answer was lost (facts J11)

@@ -24,16 +24,10 @@ const life = 2 * time.Hour
 // Ledger is safe for concurrent use.
 type Ledger struct {
 	store *keep.Sealed
-	now   func() time.Time
 }
 
-// New returns the ledger in a store. Nil is [time.Now].
-func New(store *keep.Sealed, now func() time.Time) *Ledger {
-	if now == nil {
-		now = time.Now
-	}
-	return &Ledger{store, now}
-}
+// New returns the ledger in a store, whose time is that of the store.
+func New(store *keep.Sealed) *Ledger { return &Ledger{store} }
 
 // Budget is what an account may do so often in an hour.
 type Budget struct {
@@ -62,7 +56,7 @@ type minute struct {
 func (l *Ledger) Spent(ctx context.Context, of Budget) (spent []Spent, err error) {
 	found, _, err := l.read(ctx, of)
 	for _, m := range found.Minutes {
-		if at := time.Unix(m.Last, 0); m.N > 0 && l.now().Sub(at) < time.Hour {
+		if at := time.Unix(m.Last, 0); m.N > 0 && l.store.Now().Sub(at) < time.Hour {
 			spent = append(spent, Spent{at, m.N})
 		}
 	}
@@ -102,7 +96,7 @@ var ErrSpent = errors.New("no more is left of what may be spent in an hour")
 // no more than that is ever reserved in an hour, by all gateways together; other amounts
 // are compared with nothing.
 func (l *Ledger) Prepare(amounts, limits map[Budget]int) *Reservation {
-	return &Reservation{ledger: l, at: l.now(), wanted: amounts, limits: limits, amounts: map[Budget]int{}}
+	return &Reservation{ledger: l, at: l.store.Now(), wanted: amounts, limits: limits, amounts: map[Budget]int{}}
 }
 
 // Reserved returns a reservation that a call has made at a time, such as one that was cut
@@ -193,7 +187,7 @@ func (l *Ledger) adding(ctx context.Context, at time.Time, amounts, limits map[B
 		if err != nil {
 			return nil, err
 		}
-		found.add(at, n, l.now())
+		found.add(at, n, l.store.Now())
 		if limit, has := limits[of]; has && found.sum() > limit {
 			return nil, ErrSpent
 		}
@@ -201,7 +195,7 @@ func (l *Ledger) adding(ctx context.Context, at time.Time, amounts, limits map[B
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, keep.Change{Kind: kind, Key: l.key(of), Expect: revision, Value: value, Expires: l.now().Add(life)})
+		all = append(all, keep.Change{Kind: kind, Key: l.key(of), Expect: revision, Value: value, Expires: l.store.Now().Add(life)})
 	}
 	return all, nil
 }

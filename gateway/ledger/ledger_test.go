@@ -43,7 +43,7 @@ func open(t *testing.T) (*Ledger, *counting, *keeptest.Clock) {
 	t.Helper()
 	clock := keeptest.NewClock()
 	store := &counting{Store: keep.NewMemory(clock.Now)}
-	return New(keeptest.Seal(t, store), clock.Now), store, clock
+	return New(keeptest.Seal(t, store)), store, clock
 }
 
 func total(t *testing.T, l *Ledger, of Budget) (n int) {
@@ -134,7 +134,7 @@ func TestReservationsAtOnceAreAllCounted(t *testing.T) {
 func TestAFaultyStoreForgetsNothingThatWasSpent(t *testing.T) {
 	for seed := range uint64(3) {
 		faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0.4)
-		l := New(keeptest.Seal(t, faulty), nil)
+		l := New(keeptest.Seal(t, faulty))
 		var group sync.WaitGroup
 		var reserved, unsure atomic.Int64
 		for range 4 {

@@ -37,7 +37,7 @@ type Options struct {
 	Policy func(ctx context.Context, name string) (Policy, error)
 	// Record records what became of signing in: who, from where, why. Nil: nothing is recorded.
 	Record func(Event)
-	Now    func() time.Time // nil: time.Now
+	Now    func() time.Time // nil: the time of the store
 
 	// Store keeps the sessions, what their pages are about to do, and the tries. Gates that
 	// share it have them in common. Nil: they end with the gate.
@@ -99,8 +99,12 @@ type link struct {
 func NewGate(o Options) *Gate {
 	o.Idle, o.Max, o.Recheck = cmp.Or(o.Idle, 15*time.Minute), cmp.Or(o.Max, 8*time.Hour), cmp.Or(o.Recheck, 5*time.Minute)
 	o.Tries = cmp.Or(o.Tries, standardTries)
+	if o.Now == nil && o.Store != nil {
+		o.Now = o.Store.Now
+	}
+	own := inMemory(o.Now)
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = own.Now
 	}
 	if o.Record == nil {
 		o.Record = func(Event) {}
@@ -109,7 +113,7 @@ func NewGate(o Options) *Gate {
 		o.Problem = func(error) {}
 	}
 	g := &Gate{
-		o: o, own: inMemory(o.Now), since: o.Now(),
+		o: o, own: own, since: o.Now(),
 		addresses: newAddresses(o.Now), lookups: newLookups(o), turns: newTurns(),
 		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
 	}

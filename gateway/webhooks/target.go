@@ -212,13 +212,13 @@ func (t *target) deliver(ctx context.Context, m *message) {
 		return
 	}
 	if t.kept.Tries++; t.kept.Failing.IsZero() {
-		t.kept.Failing = t.o.Now().UTC()
+		t.kept.Failing = t.o.Store.Now().UTC()
 	}
 	t.note(func(s *Status) { s.Failed++ })
 	fields := map[string]any{"webhook": t.settings.Name, "message": m.id, "tries": t.kept.Tries, "error": err.Error()}
-	now, since := t.o.Now(), m.at
-	if t.kept.Failing.After(since) {
-		since = t.kept.Failing
+	now, since := t.o.Store.Now(), t.kept.Failing
+	if m.at.After(since) && !m.at.After(now) { // a time to come is that of a wrong clock
+		since = m.at
 	}
 	wait := pauseAfter(t.kept.Tries, err)
 	switch {

@@ -51,7 +51,9 @@ type Options struct {
 	History *changes.History
 	// Log writes to the log of the gateway; an entry with the field "error" is a warning.
 	Log func(message string, fields map[string]any)
-	Now func() time.Time // nil: time.Now
+	// Now is the wall clock, by which messages are signed; nil: time.Now. How long they are
+	// tried goes by the time of the store.
+	Now func() time.Time
 	// Cluster are the gateways that use the same store, one of which sends to a target at a
 	// time. Nil: this one is alone.
 	Cluster Cluster

@@ -24,6 +24,7 @@ import (
 // kept is what the gateway keeps beyond one request.
 type kept struct {
 	store *keep.Sealed
+	clock *keep.Clock // of the store; nil: it is shared
 	past  *changes.History
 	aside string // new name of a damaged file; empty: there was none
 	lasts bool   // beyond the process
@@ -55,6 +56,9 @@ const storeKey = "store.file (its key)"
 // returns nil if it is switched off.
 func openKept(ctx context.Context, o Options) (*kept, error) {
 	s, most := &kept{}, mostOfHistory(o)
+	if o.Settings.Cluster.Name == "" {
+		s.clock = keep.NewClock(time.Time{}, o.Clock)
+	}
 	var err error
 	switch path := o.Settings.Store.File; {
 	case o.Settings.Cluster.Name != "":
@@ -66,7 +70,7 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 		err = s.inMemory()
 	default:
 		s.lasts = true
-		s.store, s.aside, err = sealedFile(path, o.Settings.Store.KeyFile())
+		s.store, s.aside, err = sealedFile(keep.Options{Path: path, Clock: s.clock}, o.Settings.Store.KeyFile())
 		if err == nil {
 			err = s.checkKey(ctx, o)
 		}
@@ -89,7 +93,7 @@ func (s *kept) inMemory() error {
 	_, _ = rand.Read(secret) // never fails
 	key, err := keep.NewKey(secret)
 	if err == nil {
-		s.store, err = keep.Seal(keep.NewMemory(nil), key)
+		s.store, err = keep.Seal(keep.NewMemory(s.clock.Now), key)
 	}
 	return err
 }
@@ -109,12 +113,12 @@ func (s *kept) checkKey(ctx context.Context, o Options) error {
 }
 
 // sealedFile opens the store in a file. A damaged one is renamed to aside.
-func sealedFile(path, keyFile string) (store *keep.Sealed, aside string, err error) {
+func sealedFile(o keep.Options, keyFile string) (store *keep.Sealed, aside string, err error) {
 	key, err := keep.ReadKey(keyFile)
 	if err != nil {
 		return nil, "", filefault.Explain(storeKey, err)
 	}
-	file, aside, err := keep.Open(keep.Options{Path: path})
+	file, aside, err := keep.Open(o)
 	if err != nil {
 		return nil, "", err
 	}
@@ -132,7 +136,7 @@ func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Reb
 	if err != nil {
 		return changes.Rebuilding{}, err
 	}
-	found, err := s.past.Rebuild(ctx, o.Settings.Audit.File, files, time.Now())
+	found, err := s.past.Rebuild(ctx, o.Settings.Audit.File, files, s.store.Now())
 	if err = errors.Join(err, s.close()); err == nil && s.lasts {
 		err = keep.Accept(o.Settings.Store.File)
 	}
@@ -229,6 +233,33 @@ func (s *kept) checks() []gateway.Check {
 		check.Degraded, check.Reason = true, fmt.Sprintf("The file of the store is damaged: values that cannot be read are left out of lists (%d of %s). Restore the file from a backup, or wait until they expire.", unreadable, strings.Join(kinds, ", "))
 	}
 	return []gateway.Check{check}
+}
+
+// clocksPart is how far the wall clock and the time of the store may be apart.
+const clocksPart = time.Minute
+
+// clockChecks is the readiness check of the time of the store.
+func (s *kept) clockChecks() []gateway.Check {
+	if s == nil || s.clock == nil {
+		return nil
+	}
+	check := gateway.Check{Name: "clock", OK: true}
+	if apart := s.clock.Apart().Round(time.Second); apart.Abs() > clocksPart {
+		way := "ahead of"
+		if apart < 0 {
+			way = "behind"
+		}
+		check.Degraded, check.Reason = true, fmt.Sprintf("The wall clock was set while the gateway ran, or the machine slept: it is %s %s the time by which what the gateway keeps expires, which follows it by 1 s a minute. If the wall clock is right, restart the gateway; if it is wrong, correct it.", apart.Abs(), way)
+	}
+	return []gateway.Check{check}
+}
+
+// now returns the time by which what is kept expires; nil: nothing is kept.
+func (s *kept) now() func() time.Time {
+	if s == nil {
+		return nil
+	}
+	return s.store.Now
 }
 
 // afterRewind is what to do about a store that was taken back.

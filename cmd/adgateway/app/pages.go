@@ -47,7 +47,7 @@ func (s *Stack) pages(o Options) func(api http.Handler) http.Handler {
 				options.Directory = enabledDirectory{o.People.Directory, accounts{api}}
 			}
 		}
-		options.Store, options.Problem = s.kept.lasting(), func(err error) { o.Log.WithError(err).Error("sessions of the pages") }
+		options.Now, options.Store, options.Problem = s.kept.now(), s.kept.lasting(), func(err error) { o.Log.WithError(err).Error("sessions of the pages") }
 		s.Gate = signin.NewGate(options)
 		pages.Figures, pages.Log = s.figures, s.auditLines(o.Settings.Audit)
 		pages.Gate = s.Gate

@@ -25,6 +25,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/every"
+	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/members"
 	"adgateway/gateway/ops"
@@ -57,6 +58,10 @@ type Options struct {
 
 	// Now is the clock by which the gateways of a cluster compare; nil: time.Now.
 	Now func() time.Time
+
+	// Clock is what the time of a store goes by that no other gateway shares. Its wall clock is
+	// also the one by which jobs begin. Zero: the clocks of the system.
+	Clock keep.ClockSources
 
 	// Format is the newest format of shared values that the gateway reads; zero: [keep.Newest].
 	Format int
@@ -151,6 +156,9 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.evidence = newEvidence(o, s.kept.sealed(), s.Audit)
 		err = attachCredentials(ctx, o, s.kept.sealed())
 	}
+	if expiring, ok := o.Auth.(auth.Expiring); ok && s.kept != nil {
+		expiring.ExpireBy(s.kept.store.Now)
+	}
 	if err == nil {
 		s.webhooks, err = openWebhooks(ctx, o, s.kept)
 	}
@@ -244,12 +252,12 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 	certificates, _ := o.Auth.(gateway.Certificates) // nil if o.Auth knows no client certificates
 	return gateway.Options{
 		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth,
-		Quotas: auth.NewMeters(quota(o.Settings.Auth), nil), Log: o.Log,
+		Quotas: auth.NewMeters(quota(o.Settings.Auth), s.kept.now()), Log: o.Log,
 		Grants: grants(o), Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), Members: s.kept.member(), Now: o.Now, SettleDelay: o.Settings.Cluster.SettleDelay, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o),
+		Kept: s.kept.sealed(), Members: s.kept.member(), Now: o.Now, Wall: o.Clock.Wall, SettleDelay: o.Settings.Cluster.SettleDelay, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o),
 		Degraded: s.kept.withoutStore(), Journal: s.kept.unsent(),
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
@@ -382,7 +390,7 @@ func (s *Stack) checks() []gateway.Check {
 		sessions("dnsSessions", ps.DNS),
 		controllers,
 		of(ps.DNS, check("dnsServer", dns.Pinned != "" && dns.Unusable == "", dns.Reason)),
-	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.memberChecks(), s.evidence.checks(), s.webhookChecks())...)
+	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.clockChecks(), s.kept.memberChecks(), s.evidence.checks(), s.webhookChecks())...)
 	if s.extraChecks != nil {
 		checks = append(checks, s.extraChecks()...)
 	}

@@ -281,6 +281,9 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 	return removed, err
 }
 
+// Now is that of [keep.Store].
+func (s *Store) Now() time.Time { return s.o.Now() }
+
 // State is that of [keep.Store]. The size is that of the mirror.
 func (s *Store) State() keep.State {
 	s.mu.Lock()
