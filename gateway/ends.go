@@ -95,7 +95,7 @@ func (s *Server) storeEnds(ctx context.Context) error {
 			return nil
 		}
 		err := s.decideTogether(ctx, next.in, next.parts)
-		if errors.Is(err, errClosed) {
+		if errors.Is(err, errClosed) || neverStored(err) {
 			next.log.WithError(err).Error("what became of a call could not be kept")
 			err = nil
 		}
@@ -104,6 +104,12 @@ func (s *Server) storeEnds(ctx context.Context) error {
 		}
 		s.unstored.stored()
 	}
+}
+
+// neverStored reports whether trying again would fail again. The change stays open then, until
+// the next start finds out what became of it; the ends behind it must not wait.
+func neverStored(err error) bool {
+	return errors.Is(err, keep.ErrTooMany) || errors.Is(err, keep.ErrUnreadable)
 }
 
 // closingEvery is how often what could not be closed at once is tried again.
