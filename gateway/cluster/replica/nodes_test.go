@@ -74,7 +74,7 @@ func TestOverThreeNodes(t *testing.T) {
 			put(t, all, "another leads", "1")
 			leader.start()
 		},
-		func(leader *host) { _ = leader.now.Member().HandOver(t.Context()) },
+		func(leader *host) { _ = leader.now().Member().HandOver(t.Context()) },
 		func(*host) {
 			node := nodes.Leader(jetstream.StreamName("corp"))
 			require.GreaterOrEqual(t, node, 0)
@@ -141,7 +141,7 @@ func BenchmarkChanges(b *testing.B) {
 				h.start()
 			}
 			put(b, all, "first", "1")
-			run(b, leader(all).now.File())
+			run(b, leader(all).now().File())
 			equal(b, all)
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,10 +41,13 @@ type host struct {
 	wires  func(self journal.Process) (wires, error)
 	client *journaltest.Client // in memory
 
-	starts int
-	now    *Replica
-	kill   func()
+	starts  int
+	running atomic.Pointer[Replica]
+	kill    func()
 }
+
+// now returns the replica of the last start.
+func (h *host) now() *Replica { return h.running.Load() }
 
 type wires struct {
 	stream  journal.Stream
@@ -162,7 +166,7 @@ func (h *host) start() {
 			Note: func(message string, err error) { h.t.Logf("%s: %s: %v", h.name, message, err) },
 		},
 	})
-	h.now = replica
+	h.running.Store(replica)
 	hop.Config.Handler = &copies.Handler{File: replica.File}
 	hop.StartTLS()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -183,7 +187,7 @@ func put(t testing.TB, all []*host, key, value string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		for _, h := range all {
-			file := h.now.File()
+			file := h.now().File()
 			found, err := file.Get(t.Context(), "k", key)
 			if err != nil && !errors.Is(err, keep.ErrAbsent) {
 				continue
@@ -202,7 +206,7 @@ func equal(t testing.TB, all []*host) {
 	require.Eventually(t, func() bool {
 		digests := map[keep.Hash]bool{}
 		for _, h := range all {
-			_, digest, err := h.now.File().Digest(context.Background())
+			_, digest, err := h.now().File().Digest(context.Background())
 			if errors.Is(err, keep.ErrClosed) {
 				return false // a copy takes its place
 			}
@@ -215,7 +219,7 @@ func equal(t testing.TB, all []*host) {
 
 func leader(all []*host) *host {
 	for _, h := range all {
-		if _, ok := h.now.Member().Leads(); ok {
+		if _, ok := h.now().Member().Leads(); ok {
 			return h
 		}
 	}
@@ -252,7 +256,7 @@ func writing(t *testing.T, all []*host, round int, happens func(leader *host)) {
 	t.Logf("round %d: %d were written, and the next one %v later", round, written, time.Since(began).Round(time.Millisecond))
 	equal(t, all)
 	for i := range written {
-		_, err := all[0].now.File().Get(t.Context(), "k", fmt.Sprintf("%d-%04d", round, i))
+		_, err := all[0].now().File().Get(t.Context(), "k", fmt.Sprintf("%d-%04d", round, i))
 		require.NoError(t, err, "%d-%04d", round, i)
 	}
 }
@@ -277,7 +281,7 @@ func TestAllFilesHoldWhatTheLeaderWrote(t *testing.T) {
 				leader.client.Cut()
 				leader.client.Mend()
 			case 2:
-				_ = leader.now.Member().HandOver(t.Context()) // there may be nobody to take over yet
+				_ = leader.now().Member().HandOver(t.Context()) // there may be nobody to take over yet
 			}
 		})
 	}
