@@ -159,10 +159,19 @@ func (g *gateway) wall() time.Time {
 const copied = "the file of another gateway is in use"
 
 // copy takes the file of another gateway.
-func (g *gateway) copy(ctx context.Context, old *keep.File) (*keep.File, error) {
+func (g *gateway) copy(
+	ctx context.Context, old *keep.File, check func(context.Context, keep.Point) error,
+) (*keep.File, error) {
 	var failed error
 	for name, address := range g.o.Others {
 		content, err := fetch(ctx, "http://"+address+"/copy")
+		var whole fileCopy
+		if err == nil {
+			err = json.Unmarshal(content, &whole)
+		}
+		if err == nil {
+			err = check(ctx, whole.At)
+		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
 			continue
@@ -170,7 +179,7 @@ func (g *gateway) copy(ctx context.Context, old *keep.File) (*keep.File, error) 
 		if err = old.Close(); err != nil {
 			return nil, err
 		}
-		if err = keep.Install(g.o.File, bytes.NewReader(content), keep.Point{}); err != nil {
+		if err = keep.Install(g.o.File, bytes.NewReader(whole.Content), whole.At); err != nil {
 			log.Fatalln("a copy cannot be installed", err)
 		}
 		file, _, err := g.open()
@@ -181,6 +190,22 @@ func (g *gateway) copy(ctx context.Context, old *keep.File) (*keep.File, error) 
 		return file, nil
 	}
 	return nil, failed
+}
+
+// fileCopy is the copy of a file, and its place.
+type fileCopy struct {
+	At      keep.Point
+	Content []byte
+}
+
+func (g *gateway) sendCopy(w http.ResponseWriter, r *http.Request) {
+	var content bytes.Buffer
+	at, err := g.replica.File().CopyTo(r.Context(), &content)
+	if err != nil {
+		http.Error(w, err.Error(), inDoubt)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(fileCopy{at, content.Bytes()})
 }
 
 func fetch(ctx context.Context, url string) ([]byte, error) {
@@ -232,11 +257,7 @@ func (g *gateway) handler() http.Handler {
 			http.Error(w, err.Error(), notBegun)
 		}
 	})
-	mux.HandleFunc("GET /copy", func(w http.ResponseWriter, r *http.Request) {
-		if _, err := g.replica.File().CopyTo(r.Context(), w); err != nil {
-			panic(http.ErrAbortHandler)
-		}
-	})
+	mux.HandleFunc("GET /copy", g.sendCopy)
 	mux.HandleFunc("GET /state", g.state)
 	return mux
 }
