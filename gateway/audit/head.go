@@ -74,6 +74,7 @@ func readRecord(path string) (headRecord, error) {
 	return r, nil
 }
 
+// headName is the name of the head record of a log.
 func headName(path string) string { return path + ".head" }
 
 // writeHead overwrites the head record.

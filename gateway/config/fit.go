@@ -121,6 +121,18 @@ func (s *Settings) files() []namedFile {
 	return all
 }
 
+// NamedFile is a file that a setting names.
+type NamedFile struct{ Setting, Path string }
+
+// Files returns the files that the settings name, ordered by setting.
+func (s *Settings) Files() []NamedFile {
+	var all []NamedFile
+	for _, f := range s.files() {
+		all = append(all, NamedFile{f.key, f.path})
+	}
+	return all
+}
+
 // sharedFiles returns two keys and the path for each file that the gateway writes and
 // that another setting names too.
 func (s *Settings) sharedFiles() [][3]string {

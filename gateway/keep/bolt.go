@@ -60,6 +60,9 @@ type Options struct {
 	write func(path string, text []byte) error // replaces a file; nil: atomicfile.Write
 }
 
+// ErrInUse means that another process has a file open.
+var ErrInUse = errors.New("another process has it open: a gateway that is running")
+
 // lockTimeout is how long the lock of a file is waited for, which one process holds.
 const lockTimeout = 500 * time.Millisecond
 
@@ -85,7 +88,7 @@ func Open(o Options) (file *File, aside string, err error) {
 		}
 	}
 	if errors.Is(err, berrors.ErrTimeout) {
-		err = errors.New("another process has it open: a gateway that is running")
+		err = ErrInUse
 	}
 	if err != nil {
 		return nil, aside, fmt.Errorf("store %s: %w", o.Path, err)
@@ -115,9 +118,12 @@ func (f *File) begin(fresh bool) (err error) {
 	})
 }
 
-// open opens a file and reads all of it. Package bbolt may panic on a damaged one, or read
+// open opens a file to change it, and reads all of it.
+func open(path string) (*bbolt.DB, error) { return openAs(path, false) }
+
+// openAs opens a file and reads all of it. Package bbolt may panic on a damaged one, or read
 // what is not in the mapped file.
-func open(path string) (db *bbolt.DB, err error) {
+func openAs(path string, readOnly bool) (db *bbolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -127,7 +133,7 @@ func open(path string) (db *bbolt.DB, err error) {
 			db, err = nil, errors.Join(err, db.Close())
 		}
 	}()
-	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: readOnly, Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return nil, err
 	}

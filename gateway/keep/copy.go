@@ -76,10 +76,7 @@ func (f *File) CopyTo(ctx context.Context, w io.Writer) (at Point, err error) {
 		if at, _, err = readPoint(tx); err != nil {
 			return err
 		}
-		if _, err = tx.WriteTo(untilEnd{ctx, beside}); ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return err
+		return writeAll(ctx, tx, beside)
 	})
 	if err != nil {
 		return at, closed(err)
@@ -87,12 +84,48 @@ func (f *File) CopyTo(ctx context.Context, w io.Writer) (at Point, err error) {
 	if _, err = beside.Seek(0, io.SeekStart); err != nil {
 		return at, err
 	}
-	sum := sha256.New()
-	if _, err = io.Copy(untilEnd{ctx, io.MultiWriter(w, sum)}, beside); err != nil {
-		return at, err
+	return at, summed(ctx, w, func(w io.Writer) error {
+		_, err := io.Copy(w, beside)
+		return err
+	})
+}
+
+// writeAll writes the file of a transaction.
+func writeAll(ctx context.Context, tx *bbolt.Tx, w io.Writer) error {
+	_, err := tx.WriteTo(untilEnd{ctx, w})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	_, err = w.Write(sum.Sum(nil))
-	return at, err
+	return err
+}
+
+// summed lets write write, and then writes the sum of that.
+func summed(ctx context.Context, w io.Writer, write func(io.Writer) error) error {
+	sum := sha256.New()
+	err := write(untilEnd{ctx, io.MultiWriter(w, sum)})
+	if err == nil {
+		_, err = w.Write(sum.Sum(nil))
+	}
+	return err
+}
+
+// CopyFile is [File.CopyTo] for the store in a file that no process has open, and which it
+// does not change. It fails with [ErrInUse] if one has.
+func CopyFile(ctx context.Context, path string, w io.Writer) error {
+	if _, err := os.Stat(path); err != nil {
+		return err
+	}
+	db, err := openAs(path, true)
+	if errors.Is(err, berrors.ErrTimeout) {
+		err = ErrInUse
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: %w", path, err)
+	}
+	err = db.View(func(tx *bbolt.Tx) error {
+		return summed(ctx, w, func(w io.Writer) error { return writeAll(ctx, tx, w) })
+	})
+	return errors.Join(err, db.Close())
 }
 
 // untilEnd writes until ctx ends.
@@ -112,7 +145,39 @@ func (u untilEnd) Write(p []byte) (int, error) {
 // where there is none yet, and reads r to its end. The store must not be open. Install fails
 // with [ErrCopy] unless the copy is whole and at a place; the zero point is any. After an
 // error what was there is there.
-func Install(path string, r io.Reader, want Point) (err error) {
+func Install(path string, r io.Reader, want Point) error {
+	return install(path, r, want, func() error {
+		// The head is that of the store before.
+		if err := os.Remove(HeadOf(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+// Restore is [Install] for a copy of any place that may be older than what the store has
+// acknowledged: when it is opened, it says [ErrRewound], and is another store from then on.
+// Of what it acknowledged it knows what the head beside the file says.
+func Restore(path string, r io.Reader) error {
+	return install(path, r, Point{}, func() error {
+		known, err := readHead(path)
+		if err != nil {
+			return err
+		}
+		said := head{} // the store that was there is another one
+		if known != nil {
+			said.Revision = known.Revision
+		}
+		text, err := said.text()
+		if err != nil {
+			return err
+		}
+		return atomicfile.Write(HeadOf(path), text, nil)
+	})
+}
+
+// install puts a copy in the place of a store; before is called when all is checked.
+func install(path string, r io.Reader, want Point, before func() error) (err error) {
 	beside, err := createBeside(path)
 	if err != nil {
 		return err
@@ -135,11 +200,10 @@ func Install(path string, r io.Reader, want Point) (err error) {
 	if err = checkCopy(beside.Name(), want); err != nil {
 		return err
 	}
-	if err = unused(path); err != nil {
+	if err = Unused(path); err != nil {
 		return err
 	}
-	// The head is that of the store before.
-	if err = os.Remove(headOf(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err = before(); err != nil {
 		return err
 	}
 	return atomicfile.Replace(beside.Name(), path)
@@ -190,15 +254,16 @@ func checkCopy(path string, want Point) error {
 	return errors.Join(err, db.Close())
 }
 
-// unused returns why a file must not be replaced. One that is damaged may be.
-func unused(path string) error {
+// Unused returns [ErrInUse] if a process has the store in a file open. One that is damaged,
+// or not there, is not in use.
+func Unused(path string) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockTimeout})
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
-		return fmt.Errorf("store %s: it is open", path)
+		return fmt.Errorf("store %s: %w", path, ErrInUse)
 	case err != nil:
 		return nil
 	}

@@ -120,7 +120,7 @@ func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
 	f.Lead(&journal{})
 	_, err = f.Apply(t.Context(), set("a", keep.Absent))
 	require.NoError(t, err)
-	require.ErrorContains(t, keep.Install(path, bytes.NewReader(whole), at), "it is open")
+	require.ErrorIs(t, keep.Install(path, bytes.NewReader(whole), at), keep.ErrInUse)
 	before, digest, err := f.Digest(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, f.Close())

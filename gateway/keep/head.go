@@ -36,12 +36,13 @@ type head struct {
 // it. A file that is taken back by less is not noticed.
 const headEvery = time.Second
 
-func headOf(path string) string { return path + ".head" }
+// HeadOf returns the file beside a store that says what it has acknowledged.
+func HeadOf(path string) string { return path + ".head" }
 
 // readHead returns the head of the store in a file; nil if it has none, or none that can
 // be read.
 func readHead(path string) (*head, error) {
-	text, err := os.ReadFile(headOf(path))
+	text, err := os.ReadFile(HeadOf(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -90,7 +91,7 @@ func Accept(path string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(headOf(path), text, nil)
+	return atomicfile.Write(HeadOf(path), text, nil)
 }
 
 // compare compares a file that was opened with its head. A new file in the place of a
@@ -145,7 +146,7 @@ func (f *File) writeHead() error {
 	if err != nil {
 		return err
 	}
-	return f.save(headOf(f.path), text)
+	return f.save(HeadOf(f.path), text)
 }
 
 // acknowledge notes a revision in the head, now and then.

@@ -139,7 +139,7 @@ func TestAFileOfAnEarlierVersion(t *testing.T) {
 		return errors.Join(tx.DeleteBucket(storeBucket), tx.DeleteBucket(logsBucket))
 	}))
 	require.NoError(t, db.Close())
-	require.NoError(t, os.Remove(headOf(path)))
+	require.NoError(t, os.Remove(HeadOf(path)))
 	inFile(t, path, func(s Store) {
 		assert.NoError(t, s.State().Rewound)
 		next, err := s.Apply(t.Context(), put("a", "2", revision), line("two", time.Time{}))

@@ -89,7 +89,7 @@ func OpenMirror(path string, now func() time.Time) (*Mirror, error) {
 // readKnown returns what was known of the store when the mirror in a file was used last.
 // It is nothing if there is no such file, or none that can be read.
 func readKnown(path string) (known Known, err error) {
-	text, err := os.ReadFile(headOf(path))
+	text, err := os.ReadFile(HeadOf(path))
 	if errors.Is(err, os.ErrNotExist) {
 		return known, nil
 	}
@@ -105,7 +105,7 @@ func (m *Mirror) writeKnown() error {
 		return err
 	}
 	m.writeAt = time.Now()
-	return atomicfile.Write(headOf(m.f.db.Path()), append(text, '\n'), nil)
+	return atomicfile.Write(HeadOf(m.f.db.Path()), append(text, '\n'), nil)
 }
 
 // Known returns what is known of the store. It has no creation if nothing is.

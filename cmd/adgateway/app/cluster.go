@@ -141,7 +141,7 @@ func (s *kept) openJournal(ctx context.Context, o Options) error {
 	if _, err := os.Stat(path); err != nil && !s.degraded {
 		return nil
 	}
-	own, aside, err := sealedFile(keep.Options{Path: path}, o.Settings.Store.KeyFile())
+	own, _, aside, err := sealedFile(keep.Options{Path: path}, o.Settings.Store.KeyFile())
 	if err != nil {
 		return err
 	}
@@ -368,7 +368,7 @@ func MoveHistory(ctx context.Context, o Options, toCluster bool) (moved changes.
 	if c.File == "" || c.File == config.AuditOff {
 		return moved, errors.New("store.file: the settings name no file with a history")
 	}
-	own, aside, err := sealedFile(keep.Options{Path: c.File}, c.KeyFile())
+	own, _, aside, err := sealedFile(keep.Options{Path: c.File}, c.KeyFile())
 	if err != nil {
 		return moved, err
 	}

@@ -25,6 +25,7 @@ import (
 type kept struct {
 	store *keep.Sealed
 	clock *keep.Clock // of the store; nil: it is shared
+	file  *keep.File  // that the store is in; nil: it is not in one
 	past  *changes.History
 	aside string // new name of a damaged file; empty: there was none
 	lasts bool   // beyond the process
@@ -70,7 +71,7 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 		err = s.inMemory()
 	default:
 		s.lasts = true
-		s.store, s.aside, err = sealedFile(keep.Options{Path: path, Clock: s.clock}, o.Settings.Store.KeyFile())
+		s.store, s.file, s.aside, err = sealedFile(keep.Options{Path: path, Clock: s.clock}, o.Settings.Store.KeyFile())
 		if err == nil {
 			err = s.checkKey(ctx, o)
 		}
@@ -113,17 +114,25 @@ func (s *kept) checkKey(ctx context.Context, o Options) error {
 }
 
 // sealedFile opens the store in a file. A damaged one is renamed to aside.
-func sealedFile(o keep.Options, keyFile string) (store *keep.Sealed, aside string, err error) {
+func sealedFile(o keep.Options, keyFile string) (store *keep.Sealed, file *keep.File, aside string, err error) {
 	key, err := keep.ReadKey(keyFile)
 	if err != nil {
-		return nil, "", filefault.Explain(storeKey, err)
+		return nil, nil, "", filefault.Explain(storeKey, err)
 	}
-	file, aside, err := keep.Open(o)
-	if err != nil {
-		return nil, "", err
+	if file, aside, err = keep.Open(o); err != nil {
+		return nil, nil, "", err
 	}
 	store, err = keep.Seal(file, key)
-	return store, aside, err
+	return store, file, aside, err
+}
+
+// answerCopies makes the copies of the store that a backup asks for, until ctx ends.
+func (s *kept) answerCopies(ctx context.Context, log func(string, map[string]any)) {
+	if s != nil && s.file != nil {
+		s.file.AnswerCopies(ctx, func(err error) {
+			log("a copy of the store for a backup could not be made", map[string]any{"error": err.Error()})
+		})
+	}
 }
 
 // RebuildHistory adds the changes of an audit log to the history of the settings, which no

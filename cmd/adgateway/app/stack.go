@@ -175,6 +175,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	s.stop = stop
 	s.watched.Go(func() { s.watch(watching, log) })
 	s.watched.Go(func() { s.kept.sweep(watching, log) })
+	s.watched.Go(func() { s.kept.answerCopies(watching, log) })
 	if self := s.kept.member(); self != nil {
 		s.watched.Go(func() { self.Run(watching) })
 		s.watched.Go(func() { s.takeOver(watching, log) })

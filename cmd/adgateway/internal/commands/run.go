@@ -65,7 +65,7 @@ func rootCommand() (root *cobra.Command, started *bool) {
 	root.SetVersionTemplate("adgateway {{.Version}}\n")
 	root.SetFlagErrorFunc(knownFlag)
 	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), acmeCommand(), tlsCommand(), changesCommand(), clusterCommand(),
-		auditCommand(), doctorCommand(), benchCommand(), jobCommand(), eventsCommand(), rightsCommand(), versionCommand(), engineCommand())
+		auditCommand(), doctorCommand(), benchCommand(), jobCommand(), eventsCommand(), rightsCommand(), backupCommand(), restoreCommand(), versionCommand(), engineCommand())
 	addUsage(root)
 	addExits(root)
 	return root, started

@@ -77,7 +77,7 @@ func CredentialFile(c config.Auth, settingsFile string) auth.File {
 // WriteTemplate writes a settings file in which every setting is a comment with
 // its default. Without force an existing file is an error.
 func WriteTemplate(file string, force bool) error {
-	if err := createFolder(filepath.Dir(file)); err != nil {
+	if err := CreateFolder(filepath.Dir(file)); err != nil {
 		return filefault.Explain("--config", err)
 	}
 	newline, mode := "\n", os.O_WRONLY|os.O_CREATE|os.O_EXCL
@@ -98,9 +98,9 @@ func WriteTemplate(file string, force bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// createFolder creates a folder that does not exist. A [Folder] is restricted from
+// CreateFolder creates a folder that does not exist. A [Folder] is restricted from
 // the start: by default every user may read and add to folders in ProgramData.
-func createFolder(dir string) error {
+func CreateFolder(dir string) error {
 	if of, is := FolderOf(dir); is {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			return host.Files{Service: of.Name}.RestrictFolder(dir)

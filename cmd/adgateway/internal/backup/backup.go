@@ -1,0 +1,187 @@
+// Package backup copies all that a gateway keeps into one folder or zip file ([Write]), also
+// while the gateway runs, and puts it back ([Restore]). A manifest in the backup has the
+// digest of each file.
+package backup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway/audit"
+	"adgateway/gateway/config"
+)
+
+// Manifest says what a backup consists of.
+type Manifest struct {
+	Format    int       `json:"format"`
+	Version   string    `json:"version"` // of the program that made it
+	Made      time.Time `json:"made"`
+	Files     []File    `json:"files"`
+	NotCopied []Left    `json:"notCopied"`
+}
+
+// File is a file of a backup. Its place is what the setting says in the settings of the
+// backup, so that these are all that decides where files go.
+type File struct {
+	Setting string `json:"setting"`
+	Number  int    `json:"number"` // of several that the setting names, from 0
+	Base    string `json:"base"`   // its name where it was
+	Name    string `json:"name"`   // in the backup
+	Size    int64  `json:"size"`
+	SHA256  string `json:"sha256"`
+}
+
+// Left is what the settings name and a backup does not have.
+type Left struct {
+	Setting string `json:"setting"`
+	What    string `json:"what"`
+	Reason  string `json:"reason"`
+}
+
+const (
+	format       = 1
+	manifestName = "manifest.json"
+
+	settingsKey = "settings" // of the settings file itself
+	credentials = "auth.store"
+	auditFile   = "audit.file"
+	anchorFile  = "audit.anchorFile"
+	storeFile   = "store.file"
+)
+
+// ErrDamaged means that something is no whole backup.
+var ErrDamaged = errors.New("this is not a whole backup")
+
+// named is a file that the settings name.
+type named struct {
+	setting string
+	number  int
+	path    string
+}
+
+func (n named) id() string { return fmt.Sprintf("%s %d", n.setting, n.number) }
+
+// inventory returns the files that make up a gateway: each once, the store first and the
+// audit last, so that the audit has all changes that the store has.
+func inventory(s *config.Settings, file string) []named {
+	all := []named{{storeFile, 0, s.Store.File}, {settingsKey, 0, file}, {credentials, 0, settings.CredentialFile(s.Auth, file).Path}}
+	numbers := map[string]int{}
+	for _, f := range s.Files() {
+		if slices.Contains([]string{storeFile, credentials, auditFile, anchorFile, "log.file"}, f.Setting) || strings.HasPrefix(f.Setting, "sandbox.") {
+			continue
+		}
+		all = append(all, named{f.Setting, numbers[f.Setting], f.Path})
+		numbers[f.Setting]++
+	}
+	all = append(all, named{anchorFile, 0, s.Audit.Anchor()}, named{auditFile, 0, s.Audit.File})
+	seen := map[string]bool{"": true, config.AuditOff: true}
+	return slices.DeleteFunc(all, func(n named) bool {
+		known := seen[n.path]
+		seen[n.path] = true
+		return known
+	})
+}
+
+// left returns what a backup never has.
+func left(s *config.Settings) (all []Left) {
+	for key, name := range map[string]string{"tls.storeThumbprint": s.TLS.StoreThumbprint, "tls.storeSubject": s.TLS.StoreSubject} {
+		if name != "" {
+			all = append(all, Left{key, name, "the certificate and its key are in the certificate store of Windows"})
+		}
+	}
+	return all
+}
+
+// alone returns an error for a gateway of a cluster.
+func alone(s *config.Settings) error {
+	if s.Cluster.Name == "" {
+		return nil
+	}
+	return errors.New("backup and restore are for a gateway alone; the gateways of a cluster (cluster.name) share what they keep, see the page about clusters of the manual")
+}
+
+// ofAudit reports whether a name is that of a file of an audit log.
+func ofAudit(log, name string) bool {
+	ext := filepath.Ext(log)
+	return name == log || name == log+".head" || strings.HasPrefix(name, strings.TrimSuffix(log, ext)+"-") && filepath.Ext(name) == ext
+}
+
+// content is a part of a backup.
+type content struct {
+	base  string
+	write func(io.Writer) error
+	close func() error
+}
+
+// auditTries is how often the files of an audit log are opened until none came or went
+// meanwhile.
+const auditTries = 10
+
+// openAudit opens the files of an audit log, which may be written, as they are at one moment:
+// its record of the end, read first, is not behind the last line.
+func openAudit(path string) ([]content, error) {
+	for range auditTries {
+		before, err := audit.Files(path)
+		if err != nil {
+			return nil, err
+		}
+		opened, err := openAll(path, before)
+		if err == nil {
+			var after []string
+			if after, err = audit.Files(path); err == nil && slices.Equal(before, after) {
+				return opened, nil
+			}
+		}
+		closeAll(opened)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("audit.file: %s is rotated all the time", path)
+}
+
+func openAll(path string, names []string) (opened []content, err error) {
+	for _, name := range slices.Backward(names) { // the record of the end is the last one
+		c := content{base: filepath.Base(name)}
+		switch name {
+		case path:
+			err = c.ofLines(name)
+		case path + ".head":
+			err = c.ofText(name)
+		default:
+			err = c.ofFile(name)
+		}
+		if err != nil {
+			return opened, err
+		}
+		opened = append(opened, c)
+	}
+	return opened, nil
+}
+
+func closeAll(all []content) {
+	for _, c := range all {
+		if c.close != nil {
+			_ = c.close() // it was read only
+		}
+	}
+}
+
+// ofText is a small file, read at once.
+func (c *content) ofText(name string) error {
+	text, err := os.ReadFile(name)
+	c.write = func(w io.Writer) error {
+		_, err := io.Copy(w, bytes.NewReader(text))
+		return err
+	}
+	return err
+}
