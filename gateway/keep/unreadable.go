@@ -52,8 +52,8 @@ func (s *Sealed) Unreadable() (n int, kinds []string) {
 // proofKind has one value, which is sealed when the store is opened for the first time. A key
 // that opens it is that of the store.
 const (
-	proofKind Kind = "seal"
-	proofKey       = "proof"
+	proofKind = Kind("seal")
+	proofKey  = "proof"
 )
 
 // CheckKey finds out whether the key is that of the store. If it opens nothing of what is
