@@ -21,7 +21,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run run-three build test plain deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test wine-test sign-check clean
+.PHONY: run run-three build test plain generate deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test wine-test sign-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -48,6 +48,12 @@ test: go-version ## what to run before a commit: lint, and all tests once
 
 plain: ## all tests once
 	$(GO) test $(HANG) -vet=off ./...
+
+generate: ## what is derived and committed: OpenAPI document, tables of the manual, clients, members of .NET
+	$(GO) test -vet=off -count=1 ./gateway/openapi ./cmd/release/clients -update > /dev/null
+	$(GO) test -vet=off -count=1 ./cmd/adgateway/internal/commands -run Manual -update > /dev/null
+	$(GO) test -vet=off -count=1 ./ps/sandbox/engine/dotnet -run TestMembersTable -update > /dev/null
+	$(GO) test -vet=off -count=1 ./gateway/ops -run TestEveryOperationSaysWhereItRuns -update > /dev/null
 
 deep: vet-windows thorough race fuzz bench-once ## what takes longer: all of vet for Windows, all hostile values, race detector, fuzzing, benchmarks once
 

@@ -147,8 +147,12 @@ func (w *writer) add(n named) error {
 	}
 	if err != nil {
 		required := n.setting == settingsKey || n.setting == storeFile || n.setting == auditFile
-		if missing := errors.Is(err, fs.ErrNotExist); !required || missing && n.setting == storeFile {
-			w.manifest.NotCopied = append(w.manifest.NotCopied, Left{n.setting, n.path, filefault.Explain(n.setting, err).Error()})
+		missing, reason := errors.Is(err, fs.ErrNotExist), err.Error()
+		if missing {
+			reason = "it does not exist"
+		}
+		if !required || missing && n.setting == storeFile {
+			w.manifest.NotCopied = append(w.manifest.NotCopied, Left{n.setting, n.path, reason})
 			return nil
 		}
 		return filefault.Explain(n.setting, err)

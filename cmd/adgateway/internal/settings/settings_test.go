@@ -59,11 +59,11 @@ func TestCreateFolder(t *testing.T) {
 	} else {
 		t.Setenv("ProgramData", t.TempDir())
 		t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-		require.NoError(t, createFolder(DataDir()))
+		require.NoError(t, CreateFolder(DataDir()))
 		assert.DirExists(t, DataDir())
 	}
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	require.NoError(t, createFolder(dir))
-	require.NoError(t, createFolder(dir), "it may exist")
+	require.NoError(t, CreateFolder(dir))
+	require.NoError(t, CreateFolder(dir), "it may exist")
 	assert.DirExists(t, dir)
 }
