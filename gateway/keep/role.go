@@ -66,6 +66,25 @@ func (f *File) Follow() {
 	waitFor(writer)
 }
 
+// FollowWithin is Follow, but waits for the batch that is being written only until ctx ends,
+// and returns its error then. So it may be called from inside an appender, which the batch
+// waits for.
+func (f *File) FollowWithin(ctx context.Context) error {
+	f.mu.Lock()
+	f.leave(ErrFollows)
+	writer := f.writer
+	f.mu.Unlock()
+	if writer == nil {
+		return nil
+	}
+	select {
+	case <-writer:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func waitFor(ended <-chan struct{}) {
 	if ended != nil {
 		<-ended

@@ -137,6 +137,10 @@ func (a appender) Append(ctx context.Context, batch []byte, at time.Time) (keep.
 	return point, err
 }
 
+// writerEnds is how long an entry waits until a file that does not lead any more has given up
+// its last batch. The entry is read again otherwise.
+const writerEnds = 100 * time.Millisecond
+
 // applier applies the entries of the log to the file.
 type applier struct{ r *Replica }
 
@@ -152,7 +156,11 @@ func (a applier) Apply(ctx context.Context, e *journal.Entry, at keep.Point) err
 	case e.Process == a.r.o.Member.Self && file.Leads():
 		return nil
 	}
-	file.Follow()
+	limited, cancel := context.WithTimeout(ctx, writerEnds)
+	defer cancel()
+	if err := file.FollowWithin(limited); err != nil {
+		return fmt.Errorf("the file still writes: %w", err) // it may wait for this entry
+	}
 	err := file.ApplyBatch(ctx, e.Batch, at, e.Time)
 	if errors.Is(err, keep.ErrDiverged) {
 		err = fmt.Errorf("%w: %w", journal.ErrBehind, err) // a batch was read that the file did not keep
