@@ -171,7 +171,13 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
-	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.start(context.WithoutCancel(ctx), o, log)
+	return s, nil
+}
+
+// start begins what a stack does by itself until it is closed.
+func (s *Stack) start(ctx context.Context, o Options, log func(string, map[string]any)) {
+	watching, stop := context.WithCancel(ctx)
 	s.stop = stop
 	s.watched.Go(func() { s.watch(watching, log) })
 	s.watched.Go(func() { s.kept.sweep(watching, log) })
@@ -192,7 +198,6 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	if s.Gate != nil {
 		s.watched.Go(func() { every.Do(watching, tidyEvery, func() { s.Gate.Tidy(watching) }) })
 	}
-	return s, nil
 }
 
 // startMargin is how much longer a discovery waits than a start may take, so that it
