@@ -16,8 +16,8 @@ import (
 )
 
 // A change is closed once, in one batch: its record in the history, its key, its plan, what it
-// has spent, its leases. The batch requires the record to be open, and holds what became of
-// the change. Whoever comes later reads that, and does not look at the directory again.
+// has spent, its leases. The batch requires the record to be open, and holds the outcome.
+// Whoever comes later reads the outcome, and does not look at the directory again.
 
 // errClosed means that another one has closed a change, with another outcome.
 var errClosed = errors.New("the change was closed before")
@@ -39,8 +39,8 @@ func (r *request) begun() bool {
 	return r.change != nil && r.change.Running || r.key != nil && r.key.call.Intent != nil
 }
 
-// end makes the batch of what becomes of a call. If the store does not take it, that is done
-// later, provided that the store has what the call was about to change.
+// end stores the outcome of a call in one batch. If the store does not take the batch, it is
+// stored later, provided that the store has what the call was about to change.
 func (s *Server) end(r *request, begun bool, parts ...share) {
 	ctx, cancel := context.WithTimeout(context.Background(), mostDoubt)
 	defer cancel()

@@ -71,7 +71,8 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 		err = s.inMemory()
 	default:
 		s.lasts = true
-		s.store, s.file, s.aside, err = sealedFile(keep.Options{Path: path, Clock: s.clock}, o.Settings.Store.KeyFile())
+		options := keep.Options{Path: path, Clock: s.clock}
+		s.store, s.file, s.aside, err = sealedFile(options, o.Settings.Store.KeyFile())
 		if err == nil {
 			err = s.checkKey(ctx, o)
 		}
@@ -106,7 +107,8 @@ func (s *kept) checkKey(ctx context.Context, o Options) error {
 	switch {
 	case errors.Is(err, keep.ErrOtherKey):
 		s.otherKey = true
-		o.Log.WithError(err).WithField("file", o.Settings.Store.KeyFile()).Error("changes are refused, as the key of the store is another one")
+		o.Log.WithError(err).WithField("file", o.Settings.Store.KeyFile()).
+			Error("changes are refused, as the key of the store is another one")
 	case err != nil:
 		o.Log.WithError(err).Warn("the key of the store could not be checked")
 	}
@@ -114,7 +116,9 @@ func (s *kept) checkKey(ctx context.Context, o Options) error {
 }
 
 // sealedFile opens the store in a file. A damaged one is renamed to aside.
-func sealedFile(o keep.Options, keyFile string) (store *keep.Sealed, file *keep.File, aside string, err error) {
+func sealedFile(o keep.Options, keyFile string) (
+	store *keep.Sealed, file *keep.File, aside string, err error,
+) {
 	key, err := keep.ReadKey(keyFile)
 	if err != nil {
 		return nil, nil, "", filefault.Explain(storeKey, err)
@@ -227,7 +231,9 @@ func (s *kept) checks() []gateway.Check {
 	unreadable, kinds := s.store.Unreadable()
 	switch failed := s.store.State().Failed; {
 	case s.otherKey:
-		check.Degraded, check.NoChanges, check.Reason = true, true, "Changes are refused, and the history is empty: "+keep.ErrOtherKey.Error()+". Stop the gateway, restore the key file (store.file with .key) from the backup, and start it again."
+		check.Degraded, check.NoChanges, check.Reason = true, true, "Changes are refused, and the history is empty: "+
+			keep.ErrOtherKey.Error()+". Stop the gateway, restore the key file (store.file with .key) from "+
+			"the backup, and start it again."
 	case failed != nil && s.shared && s.alone():
 		check.Degraded, check.Reason = true, "The store that the gateways share cannot be reached, so that this gateway makes only changes of single accounts and memberships, under its own locks (cluster.loss): "+failed.Error()
 	case failed != nil && s.shared:
@@ -239,7 +245,9 @@ func (s *kept) checks() []gateway.Check {
 	case s.store.State().Rewound != nil:
 		check.Degraded, check.NoChanges, check.Reason = true, s.shared, s.store.State().Rewound.Error()+". "+s.afterRewind()
 	case unreadable > 0:
-		check.Degraded, check.Reason = true, fmt.Sprintf("The file of the store is damaged: values that cannot be read are left out of lists (%d of %s). Restore the file from a backup, or wait until they expire.", unreadable, strings.Join(kinds, ", "))
+		check.Degraded, check.Reason = true, fmt.Sprintf("The file of the store is damaged: values that cannot "+
+			"be read are left out of lists (%d of %s). Restore the file from a backup, or wait until they expire.",
+			unreadable, strings.Join(kinds, ", "))
 	}
 	return []gateway.Check{check}
 }

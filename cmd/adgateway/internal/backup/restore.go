@@ -30,9 +30,9 @@ type Restored struct {
 	Replaced []string // folders with what was there before
 }
 
-// Restore puts a backup in the place of what a gateway keeps. file is that of the settings;
-// with those of the backup it decides where the rest goes. The gateway must not run. After
-// an error everything is as it was.
+// Restore replaces what a gateway keeps by a backup. file is where the settings go; the
+// settings of the backup say where the rest goes. The gateway must not run. After an error
+// everything is as it was.
 func Restore(ctx context.Context, from, file string) (*Restored, error) {
 	backup, done, err := open(from)
 	if err != nil {
