@@ -86,12 +86,13 @@ var atPoint = []struct {
 		require.NoError(f.t, f.gateways[gateway].again(f.t.Context()))
 	}},
 	{"cut off", func(f *fleet, c *crowd, batch []*item, gateway int, point string) {
-		answered := make(chan struct{})
+		answered, stands := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(answered)
-			f.askAmbushed(c, batch, gateway, point, stopped)
+			f.askUntil(stands, c, batch, gateway, point, stopped)
 		}()
 		f.awaitStop(gateway)
+		close(stands)
 		f.toEngine(gateway, func(w *enginetest.Wire) { w.Hold(true) })
 		f.gateways[gateway].told("CONT")
 		select {
@@ -251,12 +252,30 @@ func (f *fleet) awaitReady(gateway int) {
 
 // askAmbushed asks a gateway for changes, which end it at a point together.
 func (f *fleet) askAmbushed(c *crowd, batch []*item, gateway int, point, how string) {
-	var asking sync.WaitGroup
-	for _, it := range batch {
-		it.ambush = fmt.Sprintf("%s %d %s", point, len(batch), how)
-		asking.Go(func() { c.ask(f.t.Context(), gateway, it) })
+	f.askUntil(nil, c, batch, gateway, point, how)
+}
+
+// askUntil is askAmbushed. A gateway that refuses all of the changes, because the machine is
+// slow, is asked again until it comes to the point; then sprung is closed, or it has ended.
+func (f *fleet) askUntil(sprung <-chan struct{}, c *crowd, batch []*item, gateway int, point, how string) {
+	refused := func(it *item) bool { return it.status == 0 && it.code != "" }
+	for f.t.Context().Err() == nil {
+		var asking sync.WaitGroup
+		for _, it := range batch {
+			it.code, it.ambush = "", fmt.Sprintf("%s %d %s", point, len(batch), how)
+			asking.Go(func() { c.ask(f.t.Context(), gateway, it) })
+		}
+		asking.Wait()
+		select {
+		case <-sprung:
+		default:
+			if !slices.ContainsFunc(batch, func(it *item) bool { return !refused(it) }) {
+				pause(f.t.Context(), 20*time.Millisecond)
+				continue
+			}
+		}
+		break
 	}
-	asking.Wait()
 	for _, it := range batch {
 		it.ambush = ""
 	}
