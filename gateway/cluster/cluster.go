@@ -91,11 +91,10 @@ type Options struct {
 	Hop      string   // address at which the other gateways reach this one
 	Reads    int      // the newest format of the store that this gateway reads
 
-	Store    journal.Applier
-	Clock    Clock
-	Peers    Peers
-	Attempts Attempts
-	Formats  Formats
+	Store   journal.Applier
+	Clock   Clock
+	Peers   Peers
+	Formats Formats
 
 	// SettleDelay is how long a controller may go on with what a process has sent it, after
 	// that has ended. 0 is 30 s.
@@ -136,6 +135,7 @@ type Member struct {
 	interrupt context.CancelFunc // ends the phase
 	started   time.Time
 	log       Log
+	attempts  Attempts // not changed once it is set
 
 	names     []string // of the gateways
 	gateways  map[string]*gateway
@@ -209,15 +209,15 @@ func New(o Options) *Member {
 	return m
 }
 
-// Run takes part in the cluster, by a log whose applier is that of [Member.Applier], until
-// ctx ends. It is called once.
-func (m *Member) Run(ctx context.Context, log Log) {
+// Run takes part in the cluster until ctx ends, by a log whose applier is that of
+// [Member.Applier], and with the open changes of the store. It is called once.
+func (m *Member) Run(ctx context.Context, log Log, attempts Attempts) {
 	ctx, end := context.WithCancel(ctx)
 	defer m.ended.Wait()
 	defer end()
 	point, err := m.o.Store.Point() // what is wrong with the store is told when it is followed
 	m.mu.Lock()
-	m.log = log
+	m.log, m.attempts = log, attempts
 	m.started = m.o.Now()
 	m.heard = m.started
 	if err == nil {

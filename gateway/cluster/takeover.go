@@ -71,15 +71,15 @@ func (m *Member) hearReport(from journal.Process, report *Report) {
 // takeOver locks the open attempts of earlier terms, lets this gateway accept changes, and
 // judges each of the attempts when it is time, until ctx ends.
 func (m *Member) takeOver(ctx context.Context, term uint64) {
-	open, err := m.o.Attempts.Open(ctx)
-	for ; err != nil; open, err = m.o.Attempts.Open(ctx) {
+	open, err := m.attempts.Open(ctx)
+	for ; err != nil; open, err = m.attempts.Open(ctx) {
 		if ctx.Err() != nil {
 			return
 		}
 		m.o.Note("the open changes cannot be read", err)
 		pause(ctx, retries)
 	}
-	m.o.Attempts.Lock(open)
+	m.attempts.Lock(open)
 	m.mu.Lock()
 	if m.own == term && ctx.Err() == nil {
 		for _, a := range open {
@@ -128,9 +128,9 @@ func (m *Member) over(a Attempt, now time.Time) bool {
 func (m *Member) settle(ctx context.Context, term uint64, c *openCase) {
 	var err error
 	if c.closed {
-		err = m.o.Attempts.Raced(ctx, *c.report)
+		err = m.attempts.Raced(ctx, *c.report)
 	} else {
-		err = m.o.Attempts.Judge(ctx, c.Attempt, c.report)
+		err = m.attempts.Judge(ctx, c.Attempt, c.report)
 	}
 	if err != nil && ctx.Err() == nil {
 		m.o.Note("an open change could not be judged", err)

@@ -307,7 +307,7 @@ func (h *host) start(change ...func(h *host, o *Options)) *process {
 	o := Options{
 		Self: p.self, Gateways: h.w.names(), Hop: h.name + ":1", Reads: 1,
 		Store: h.disk, Clock: &logTime{disk: h.disk, now: h.now, at: h.now()},
-		Peers: peers{p}, Attempts: attempts{p}, Formats: formats{p},
+		Peers: peers{p}, Formats: formats{p},
 		Now: h.now, Wall: func() time.Time { h.mu.Lock(); wall := h.wall; h.mu.Unlock(); return wall() },
 		Lanes: func() []string { h.mu.Lock(); defer h.mu.Unlock(); return h.lanes },
 		Note: func(text string, err error) {
@@ -326,7 +326,7 @@ func (h *host) start(change ...func(h *host, o *Options)) *process {
 	h.mu.Lock()
 	h.process = p
 	h.mu.Unlock()
-	p.ended.Go(func() { p.m.Run(ctx, p.log()) })
+	p.ended.Go(func() { p.m.Run(ctx, p.log(), attempts{p}) })
 	return p
 }
 

@@ -105,7 +105,7 @@ func runGateway(o gatewayOptions) error {
 		File: file, Stream: stream, Journal: stream.Options(journaltest.Cipher("key")), Clock: g.clock,
 		Copy: g.copy,
 		Member: cluster.Options{
-			Self: o.Self, Gateways: o.Names, Reads: 1, Peers: peers, Attempts: attempts{g}, Formats: formats{},
+			Self: o.Self, Gateways: o.Names, Reads: 1, Peers: peers, Formats: formats{},
 			SettleDelay: settleDelay, Wall: g.wall,
 			Note: func(message string, err error) { log.Println(message, err) },
 		},
@@ -114,7 +114,7 @@ func runGateway(o gatewayOptions) error {
 	server := &http.Server{Addr: o.Listen, Handler: g.handler(), ReadHeaderTimeout: time.Minute}
 	serving := make(chan error, 1)
 	go func() { serving <- server.ListenAndServe() }()
-	g.replica.Run(ctx)
+	g.replica.Run(ctx, attempts{g})
 	err = errors.Join(server.Close(), g.replica.File().Close())
 	if failed := <-serving; !errors.Is(failed, http.ErrServerClosed) {
 		err = errors.Join(err, failed)

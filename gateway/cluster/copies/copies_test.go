@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -280,19 +279,16 @@ func TestCopiesTravelOnTheHop(t *testing.T) {
 	require.NoError(t, err)
 	list := func() trust.Members { return members }
 	listed := list
-	settings := id.Server(list)
-	settings.ClientCAs = x509.NewCertPool()
-	settings.ClientCAs.AddCert(id.Authority())
 	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
 	defer source.Close()
 	server, err := hop.NewServer(&hop.Receiver{
 		Gateway: "gw1", Leader: fixed("gw2"),
-		Peer: func(c *x509.Certificate) (string, bool) {
-			name, err := trust.Listed(tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}}, listed())
+		Peer: func(s tls.ConnectionState) (string, bool) {
+			name, err := trust.Listed(s, listed())
 			return name, err == nil
 		},
 		Beside: map[string]http.Handler{Path: &Handler{File: func() *keep.File { return source }}},
-	}, settings)
+	}, id.Server(list))
 	require.NoError(t, err)
 	s := httptest.NewUnstartedServer(nil)
 	s.Config, s.TLS = server, server.TLSConfig

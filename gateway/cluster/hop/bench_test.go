@@ -32,10 +32,7 @@ func BenchmarkHop(b *testing.B) {
 	defer server.Close()
 	leader.elect("gw1")
 	leader.address = l.Addr().String()
-	forwarder, err := NewForwarder(Options{Gateway: "gw2", Leader: leader, TLS: ca.settings("gw2"), Waiting: 1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	forwarder := NewForwarder(Options{Gateway: "gw2", Leader: leader, TLS: ca.client("gw2"), Waiting: 1})
 	defer forwarder.Close()
 	forward := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		forwarder.Forward(w, r, Origin{Scheme: "http"}, time.Minute)

@@ -67,7 +67,20 @@ func (a *authority) settings(name string) *tls.Config {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, key)
 	own := tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}
-	return &tls.Config{Certificates: []tls.Certificate{own}, RootCAs: a.pool, ClientCAs: a.pool}
+	return &tls.Config{
+		Certificates: []tls.Certificate{own}, RootCAs: a.pool, ClientCAs: a.pool,
+		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
+	}
+}
+
+// client returns the settings of a gateway that connects to another one.
+func (a *authority) client(name string) func(gateway string) *tls.Config {
+	own := a.settings(name)
+	return func(gateway string) *tls.Config {
+		settings := own.Clone()
+		settings.ServerName = gateway
+		return settings
+	}
 }
 
 // network connects by pipes, which hold nothing back and nothing in store.
@@ -185,11 +198,11 @@ func newFleet(t testing.TB) *fleet {
 var silent = log.New(io.Discard, "", 0)
 
 // nobody is for a gateway that has nobody on its list.
-func nobody(*x509.Certificate) (string, bool) { return "", false }
+func nobody(tls.ConnectionState) (string, bool) { return "", false }
 
 // members are the gateways on the list.
-func members(c *x509.Certificate) (string, bool) {
-	name := c.DNSNames[0]
+func members(s tls.ConnectionState) (string, bool) {
+	name := s.PeerCertificates[0].DNSNames[0]
 	return name, name != "removed"
 }
 
@@ -233,14 +246,13 @@ func (f *fleet) edgeNamed(name string) *edge {
 		origin: Origin{Client: netip.MustParseAddr("2001:db8::7"), Scheme: "https", RequestID: "r-1"},
 	}
 	options := Options{
-		Gateway: name, Leader: f.leader, TLS: f.ca.settings(name), Waiting: 10, Fail: e.fail,
+		Gateway: name, Leader: f.leader, TLS: f.ca.client(name), Waiting: 10, Fail: e.fail,
 		Observe: func(_ *http.Request, outcome Outcome, gateway string) { e.note(string(outcome) + " " + gateway) },
 	}
 	if f.options != nil {
 		f.options(&options)
 	}
-	forwarder, err := NewForwarder(options)
-	require.NoError(f.t, err)
+	forwarder := NewForwarder(options)
 	forwarder.dial, e.forwarder = f.network.dial, forwarder
 	server := &http.Server{Handler: http.HandlerFunc(e.serve), ErrorLog: silent}
 	l := f.network.listen(name + ".example:80")

@@ -19,9 +19,9 @@ type Options struct {
 	Gateway string // the name of this gateway
 	Leader  Leader
 
-	// TLS has the certificate of this gateway, and as RootCAs the CA of the cluster. The
-	// certificate of a gateway has its name as DNS name.
-	TLS *tls.Config
+	// TLS returns the settings of a connection to a gateway: they show the certificate of this
+	// one, and let only that gateway answer.
+	TLS func(gateway string) *tls.Config
 
 	// Waiting is how many calls may wait for a leader at a time.
 	Waiting int
@@ -80,10 +80,7 @@ type Forwarder struct {
 type peer struct{ name, address string }
 
 // NewForwarder returns a forwarder. Close must be called when it is not needed any more.
-func NewForwarder(options Options) (*Forwarder, error) {
-	if options.TLS.RootCAs == nil {
-		return nil, errors.New("hop: the CA of the cluster is missing")
-	}
+func NewForwarder(options Options) *Forwarder {
 	if options.Observe == nil {
 		options.Observe = func(*http.Request, Outcome, string) {}
 	}
@@ -91,7 +88,7 @@ func NewForwarder(options Options) (*Forwarder, error) {
 		Timeout:         dialTimeout,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 3},
 	}
-	return &Forwarder{options: options, places: make(chan struct{}, options.Waiting), dial: dialer.DialContext}, nil
+	return &Forwarder{options: options, places: make(chan struct{}, options.Waiting), dial: dialer.DialContext}
 }
 
 // Close closes the connections that no call uses.
@@ -213,10 +210,8 @@ func (f *Forwarder) to(p peer) *http.Transport {
 	if f.transport != nil {
 		f.transport.CloseIdleConnections()
 	}
-	settings := f.options.TLS.Clone()
-	settings.MinVersion, settings.ServerName = tls.VersionTLS13, p.name
 	f.peer, f.transport = p, &http.Transport{
-		DialContext: f.dial, TLSClientConfig: settings, TLSHandshakeTimeout: handshakeTimeout,
+		DialContext: f.dial, TLSClientConfig: f.options.TLS(p.name), TLSHandshakeTimeout: handshakeTimeout,
 		Protocols: onlyHTTP1(), DisableCompression: true, ExpectContinueTimeout: time.Second,
 		MaxIdleConns: idleConnections, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: clientIdle,
 	}

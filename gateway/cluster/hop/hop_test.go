@@ -300,9 +300,7 @@ func shifted(f *fleet, by time.Duration) *tls.Config {
 	return settings
 }
 
-func TestTheCAOfTheClusterIsNeverThatOfTheSystem(t *testing.T) {
-	_, err := NewServer(&Receiver{}, &tls.Config{})
-	assert.Error(t, err)
-	_, err = NewForwarder(Options{TLS: &tls.Config{}})
+func TestNobodyIsBelievedWithoutProof(t *testing.T) {
+	_, err := NewServer(&Receiver{}, &tls.Config{ClientAuth: tls.RequireAnyClientCert})
 	assert.Error(t, err)
 }

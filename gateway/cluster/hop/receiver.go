@@ -3,7 +3,6 @@ package hop
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,9 +17,9 @@ type Receiver struct {
 	Gateway string // the name of this gateway
 	Leader  Leader
 
-	// Peer returns the name of the gateway that a certificate of the cluster's CA stands
-	// for. It returns false if that gateway does not belong to the cluster any more.
-	Peer func(*x509.Certificate) (name string, ok bool)
+	// Peer returns the name of the gateway at the other end of a connection, by its certificate.
+	// It returns false if that gateway does not belong to the cluster any more.
+	Peer func(tls.ConnectionState) (name string, ok bool)
 
 	Next http.Handler
 
@@ -56,10 +55,10 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // peer returns the gateway at the other end of a connection.
 func (rc *Receiver) peer(connection *tls.ConnectionState) (string, bool) {
-	if connection == nil || len(connection.VerifiedChains) == 0 {
+	if connection == nil {
 		return "", false
 	}
-	return rc.Peer(connection.VerifiedChains[0][0])
+	return rc.Peer(*connection)
 }
 
 // restore returns the request as the client made it.
@@ -117,15 +116,12 @@ const (
 )
 
 // NewServer returns a server for the listener of the hop; call its ServeTLS without files.
-// The settings must have the certificate of this gateway, and as ClientCAs the CA of the
-// cluster. Only who has a certificate of that CA gets through to the receiver.
+// The settings show the certificate of this gateway, demand those of others, and verify them;
+// the receiver only asks for their names.
 func NewServer(receiver *Receiver, settings *tls.Config) (*http.Server, error) {
-	if settings.ClientCAs == nil {
-		return nil, errors.New("hop: the CA of the cluster is missing")
+	if settings.ClientAuth != tls.RequireAndVerifyClientCert && settings.VerifyConnection == nil {
+		return nil, errors.New("hop: nothing verifies the certificates of others")
 	}
-	settings = settings.Clone()
-	settings.MinVersion = tls.VersionTLS13
-	settings.ClientAuth = tls.RequireAndVerifyClientCert
 	return &http.Server{
 		Handler: receiver, TLSConfig: settings, Protocols: onlyHTTP1(),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: serverIdle, MaxHeaderBytes: headerLimit,

@@ -78,8 +78,9 @@ func (r *Replica) Log() journal.Status {
 	return r.log.Status()
 }
 
-// Run takes part in the cluster until ctx ends.
-func (r *Replica) Run(ctx context.Context) {
+// Run takes part in the cluster until ctx ends. It is called once, with the open changes of the
+// store.
+func (r *Replica) Run(ctx context.Context, attempts cluster.Attempts) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	ctx, end := context.WithCancel(ctx)
@@ -88,7 +89,7 @@ func (r *Replica) Run(ctx context.Context) {
 	r.mu.Lock()
 	log := r.log
 	r.mu.Unlock()
-	r.member.Run(ctx, log)
+	r.member.Run(ctx, log, attempts)
 	r.File().Follow()
 }
 

@@ -162,7 +162,7 @@ func (h *host) start() {
 		File: file, Stream: wires.stream, Journal: wires.journal, Clock: clock, Copy: copying.Copy,
 		Member: cluster.Options{
 			Self: self, Gateways: h.cluster, Reads: 1,
-			Hop: hop.Listener.Addr().String(), Peers: wires.peers, Attempts: noAttempts{}, Formats: noFormats{}, SettleDelay: time.Second,
+			Hop: hop.Listener.Addr().String(), Peers: wires.peers, Formats: noFormats{}, SettleDelay: time.Second,
 			Note: func(message string, err error) { h.t.Logf("%s: %s: %v", h.name, message, err) },
 		},
 	})
@@ -171,7 +171,7 @@ func (h *host) start() {
 	hop.StartTLS()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { defer close(ended); replica.Run(ctx) }()
+	go func() { defer close(ended); replica.Run(ctx, noAttempts{}) }()
 	h.kill = sync.OnceFunc(func() {
 		hop.CloseClientConnections()
 		hop.Close()
