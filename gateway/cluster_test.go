@@ -26,9 +26,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cluster are several gateways in this process that share a store, and a clock that can be
+// sharers are several gateways in this process that share a store, and a clock that can be
 // set ahead.
-type cluster struct {
+type sharers struct {
 	t       *testing.T
 	store   *keep.Sealed
 	ahead   atomic.Int64 // of the clock
@@ -37,19 +37,19 @@ type cluster struct {
 	start   func(n int) // lets a gateway join, again after its end, as a new process
 }
 
-func (c *cluster) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *sharers) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
 // newCluster returns three gateways over a store, each of which runs its scripts by the
 // runner of its number.
-func newCluster(t *testing.T, store keep.Store, runner func(n int) ps.Runner, change func(n int, o *Options)) *cluster {
+func newCluster(t *testing.T, store keep.Store, runner func(n int) ps.Runner, change func(n int, o *Options)) *sharers {
 	t.Helper()
 	return newClusterOver(t, store, func(int) keep.Store { return store }, runner, change)
 }
 
 // newClusterOver is newCluster where each gateway has a way of its own to the store.
-func newClusterOver(t *testing.T, store keep.Store, way func(n int) keep.Store, runner func(n int) ps.Runner, change func(n int, o *Options)) *cluster {
+func newClusterOver(t *testing.T, store keep.Store, way func(n int) keep.Store, runner func(n int) ps.Runner, change func(n int, o *Options)) *sharers {
 	t.Helper()
-	c := &cluster{t: t, store: keeptest.Seal(t, store), selves: make([]*members.Self, 3), servers: make([]*Server, 3)}
+	c := &sharers{t: t, store: keeptest.Seal(t, store), selves: make([]*members.Self, 3), servers: make([]*Server, 3)}
 	folder := t.TempDir()
 	c.start = func(n int) {
 		t.Helper()
@@ -76,7 +76,7 @@ func newClusterOver(t *testing.T, store keep.Store, way func(n int) keep.Store, 
 }
 
 // tick lets some gateways tell that they live, and look for the others.
-func (c *cluster) tick(alive ...int) {
+func (c *sharers) tick(alive ...int) {
 	for range 2 {
 		for _, n := range alive {
 			c.selves[n].Tick(c.t.Context())
@@ -85,7 +85,7 @@ func (c *cluster) tick(alive ...int) {
 }
 
 // pass lets a time pass, in which only some of the gateways live.
-func (c *cluster) pass(d time.Duration, alive ...int) {
+func (c *sharers) pass(d time.Duration, alive ...int) {
 	for end := d; end > 0; end -= members.Beat {
 		c.ahead.Add(int64(min(end, members.Beat)))
 		c.tick(alive...)
@@ -93,7 +93,7 @@ func (c *cluster) pass(d time.Duration, alive ...int) {
 }
 
 // any returns one of the gateways.
-func (c *cluster) any() *Server { return c.servers[rand.IntN(len(c.servers))] }
+func (c *sharers) any() *Server { return c.servers[rand.IntN(len(c.servers))] }
 
 func same(runner ps.Runner) func(int) ps.Runner { return func(int) ps.Runner { return runner } }
 

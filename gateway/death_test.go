@@ -77,9 +77,9 @@ func (m *mortal) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, 
 }
 
 // mortals are three gateways, each of which can die, and the scripts that they run.
-func mortals(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change func(n int, o *Options)) (*cluster, []*life) {
+func mortals(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change func(n int, o *Options)) (*sharers, []*life) {
 	lives := []*life{{}, {}, {}}
-	var c *cluster
+	var c *sharers
 	store := keep.NewMemory(func() time.Time {
 		if c == nil {
 			return time.Now()
@@ -92,7 +92,7 @@ func mortals(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner
 
 // settledOnce checks that a change which one or two gateways left behind has been made once,
 // and that all records say so.
-func (c *cluster) settledOnce(d *scene, alive int, during string) {
+func (c *sharers) settledOnce(d *scene, alive int, during string) {
 	c.t.Helper()
 	status, got, header := toRome(c.servers[alive])
 	require.Equal(c.t, http.StatusOK, status, "%s: %+v", during, got)

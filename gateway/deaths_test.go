@@ -31,7 +31,7 @@ import (
 // dying are three gateways, of which the first dies while it does a deed, for a caller who
 // may do it once in an hour.
 type dying struct {
-	*cluster
+	*sharers
 	*scene
 	lives   []*life
 	caller  []string // header lines
@@ -64,7 +64,7 @@ func newDying(t *testing.T, what *deed, how string) *dying {
 	_, header := q.stored(auth.Rights{Scopes: []string{string(auth.All)}, Quota: &auth.Quota{
 		DeletionsPerHour: number(max(1, d.spends(auth.Deletion))), ChangesPerHour: number(max(1, d.spends(auth.Change))),
 	}})
-	d.cluster, d.lives = mortals(t, d.run, func(_ int, o *Options) {
+	d.sharers, d.lives = mortals(t, d.run, func(_ int, o *Options) {
 		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
 		o.Auth, o.Quotas = either{own, testAuth(t)}, auth.NewMeters(auth.Quota{}, q.clock)

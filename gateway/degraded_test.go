@@ -25,7 +25,7 @@ import (
 
 // forsaken is a cluster whose first gateway can lose the store, and goes on without it.
 type forsaken struct {
-	*cluster
+	*sharers
 	way     *losable
 	journal *changes.History
 	changes []ps.IntendedChange // that the next script announces
@@ -65,7 +65,7 @@ func newForsaken(t *testing.T, change func(o *Options)) *forsaken {
 	store := keep.NewMemory(nil)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	f.way.Store = store
-	f.cluster = newClusterOver(t, store, func(n int) keep.Store {
+	f.sharers = newClusterOver(t, store, func(n int) keep.Store {
 		if n == 0 {
 			return f.way
 		}

@@ -322,7 +322,7 @@ func changeMemberships(t *testing.T, seed uint64, faults float64) {
 // the one before has ended, go on at another gateway.
 func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 	const most = 300
-	var c *cluster
+	var c *sharers
 	var calls sync.WaitGroup
 	var begun, changedAt atomic.Int64
 	tried := make([]chan bool, most+1)

@@ -35,6 +35,8 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
@@ -99,6 +101,16 @@ type Options struct {
 	SettleDelay time.Duration                               // after the end of a gateway and of what it may still run, before another settles it; zero: 30 s
 	NameHold    time.Duration                               // for which a name that was given at one controller is not given at another; zero: 4 h
 	Cluster     func(context.Context) (ClusterState, error) // what is known of them; nil: this one is alone
+
+	// Member is this gateway in a cluster of one writer; nil: it is in none. Only the gateway
+	// that leads makes changes and answers reads of what the gateways keep; Members is nil then.
+	Member *cluster.Member
+	// Hop says how the others send calls to the one that leads; New sets Fail and Observe. It
+	// is needed with a Member.
+	Hop *hop.Options
+	// Relay is the store for what every gateway of the cluster may write, whether or not it
+	// leads; nil: Kept.
+	Relay *keep.Sealed
 
 	// Degraded allows some changes while the shared store cannot be reached. They are recorded
 	// in the Journal, on a disk of this gateway, until [Server.SendJournal] has sent them to
@@ -203,6 +215,12 @@ func (o *Options) complete() error {
 	}
 	if o.Members != nil && (o.Kept == nil || o.History == nil) {
 		missing = append(missing, errors.New("gateway: gateways that share a store need it for keys and the history"))
+	}
+	if o.Member != nil && (o.Kept == nil || o.History == nil || o.Hop == nil || o.Members != nil) {
+		missing = append(missing, errors.New("gateway: a member of a cluster needs a store, a history and the hop, and shares its store in no other way"))
+	}
+	if o.Relay == nil {
+		o.Relay = o.Kept
 	}
 	if o.Degraded && (o.Members == nil || o.Journal == nil) {
 		missing = append(missing, errors.New("gateway: only a gateway of a cluster with a journal goes on without the shared store"))

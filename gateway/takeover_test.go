@@ -42,7 +42,7 @@ func TestAnotherGatewaySettlesWhatADeadOneLeft(t *testing.T) {
 				}
 				return dies
 			})
-			var c *cluster
+			var c *sharers
 			c = newCluster(t, keep.NewMemory(func() time.Time {
 				if c == nil {
 					return time.Now()
@@ -341,7 +341,7 @@ func (s *slowly) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, 
 // answer came, and another gateway has found that nothing was changed.
 func TestAChangeWhoseAllowanceWasAnsweredTooLateIsStopped(t *testing.T) {
 	d := newScene(t, &toRomeOf)
-	var c *cluster
+	var c *sharers
 	store := keep.NewMemory(func() time.Time {
 		if c == nil {
 			return time.Now()
@@ -462,7 +462,7 @@ func TestAChangeThatWasMadeAfterItWasSettledIsReported(t *testing.T) {
 func TestAChangeOnAServerThatIsNotPinnedAnyMore(t *testing.T) {
 	for moves, want := range []int{http.StatusOK, http.StatusOK, http.StatusServiceUnavailable} {
 		d := newScene(t, &toRomeOf)
-		var c *cluster
+		var c *sharers
 		left := moves
 		c = newCluster(t, keep.NewMemory(nil), same(d.run(func(at string) bool {
 			if at == "read" && left > 0 {
