@@ -66,6 +66,7 @@ var mayImport = map[string][]string{
 	"gateway/cluster/beats":               {"gateway/cluster", "gateway/engine/stock", "gateway/journal"},
 	"gateway/cluster/copies":              {"gateway/cluster", "gateway/keep"},
 	"gateway/cluster/hop":                 {"gateway/cluster"},
+	"gateway/cluster/relay":               {"gateway/cluster/hop", "gateway/keep"},
 	"gateway/cluster/trust":               {"gateway/atomicfile", "gateway/keep"},
 	"gateway/signin":                      {"gateway/auth", "gateway/keep"},
 	"gateway/inprocess":                   {},
