@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"gateway/cluster/copies":              {"gateway/cluster", "gateway/keep"},
 	"gateway/cluster/hop":                 {"gateway/cluster"},
 	"gateway/cluster/trust":               {"gateway/atomicfile", "gateway/keep"},
+	"gateway/cluster/migrate":             {"gateway/atomicfile", "gateway/changes", "gateway/cluster/trust", "gateway/keep", "gateway/keyring"},
 	"gateway/signin":                      {"gateway/auth", "gateway/keep"},
 	"gateway/inprocess":                   {},
 	"gateway/ui":                          {"gateway/auth", "gateway/inprocess", "gateway/schema/jobstate", "gateway/signin"},
