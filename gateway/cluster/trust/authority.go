@@ -11,6 +11,7 @@
 //
 //	authority.go  the authority of a cluster and what it signs
 //	members.go    the list of gateways, and its copy in a file
+//	list.go       the list as a process knows it
 //	identity.go   what a gateway shows, and how it checks what others show
 //	register.go   authority, list and invitations in the store
 //	message.go    what a gateway that joins sends, and what it gets
