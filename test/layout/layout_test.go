@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"gateway/cluster/hop":                 {"gateway/cluster"},
 	"gateway/cluster/relay":               {"gateway/cluster/hop", "gateway/keep"},
 	"gateway/cluster/trust":               {"gateway/atomicfile", "gateway/keep"},
+	"gateway/cluster/migrate":             {"gateway/atomicfile", "gateway/changes", "gateway/cluster/trust", "gateway/keep", "gateway/keyring"},
 	"gateway/signin":                      {"gateway/auth", "gateway/keep"},
 	"gateway/inprocess":                   {},
 	"gateway/ui":                          {"gateway/auth", "gateway/inprocess", "gateway/schema/jobstate", "gateway/signin"},
