@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"gateway/cursor":                      {},
 	"gateway/etag":                        {},
 	"gateway/schema":                      {"ps", "gateway/schema/...", "gateway/filter", "gateway/cursor", "gateway/etag"},
-	"gateway/changes":                     {"gateway/audit", "gateway/keep", "ps"},
+	"gateway/changes":                     {"gateway/audit", "gateway/journal", "gateway/keep", "ps"},
 	"gateway/joblist":                     {"gateway/nearest"},
 	"gateway/jobs":                        {"gateway/keep", "gateway/schema/jobstate", "ps"},
 	"gateway/schema/jobstate":             {},
