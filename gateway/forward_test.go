@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -172,7 +173,8 @@ func TestWithoutALeader(t *testing.T) {
 	leaderless := func() bool { return alone.Member.Status().Leader == "" }
 	require.Eventually(t, leaderless, replicaPatience, 5*time.Millisecond)
 
-	refused := call(alone.Server, http.MethodPut, disable, "")
+	answers := s.calls(alone, []string{disable, "/api/Changes", "/api/Changes/" + made, "/api/Jobs", "/ui/jobs"})
+	refused := answers[disable]
 	assert.Equal(t, http.StatusServiceUnavailable, refused.Code)
 	assert.Equal(t, "2", refused.Header().Get("Retry-After"))
 	failed := errorOf(t, refused)
@@ -182,22 +184,47 @@ func TestWithoutALeader(t *testing.T) {
 	assert.Zero(t, s.ran(alone))
 
 	for _, path := range []string{"/api/Changes", "/api/Changes/" + made} {
-		w := call(alone.Server, http.MethodGet, path, "")
+		w := answers[path]
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		assert.Contains(t, w.Body.String(), made)
 		assert.Contains(t, w.Body.String(), `"warnings":[{"code":"behind"`)
 	}
-	jobs := call(alone.Server, http.MethodGet, "/api/Jobs", "")
-	assert.Equal(t, schema.NotLeader, errorOf(t, jobs).Code)
-	page := call(alone.Server, http.MethodGet, "/ui/jobs", "")
+	assert.Equal(t, schema.NotLeader, errorOf(t, answers["/api/Jobs"]).Code)
+	page := answers["/ui/jobs"]
 	assert.Equal(t, http.StatusServiceUnavailable, page.Code)
 	assert.Equal(t, "2", page.Header().Get("Refresh"))
 	assert.Contains(t, page.Header().Get("Content-Type"), "text/plain")
 	assert.InDelta(t, 5, testutil.ToFloat64(alone.meters.forwarded.WithLabelValues(string(hop.NotLeader))), 0)
 
+	alone.sleep(leaderlessFor) // then nothing waits for a leader any more
+	late := call(alone.Server, http.MethodGet, "/api/Changes", "").Body.String()
+	assert.Contains(t, late, `"code":"behind"`)
+	assert.InDelta(t, 5, testutil.ToFloat64(alone.meters.forwarded.WithLabelValues(string(hop.NotLeader))), 0)
+
 	alone.mend()
 	s.leader()
 	assert.NotContains(t, call(alone.Server, http.MethodGet, "/api/Changes", "").Body.String(), "behind")
+}
+
+// calls asks a gateway for several things at once. Each waits for a leader for some seconds.
+func (s *served) calls(at *replicated, paths []string) map[string]*httptest.ResponseRecorder {
+	answers := make([]*httptest.ResponseRecorder, len(paths))
+	var group sync.WaitGroup
+	for i, path := range paths {
+		group.Go(func() {
+			method := http.MethodGet
+			if path == disable {
+				method = http.MethodPut
+			}
+			answers[i] = call(at.Server, method, path, "")
+		})
+	}
+	group.Wait()
+	byPath := map[string]*httptest.ResponseRecorder{}
+	for i, path := range paths {
+		byPath[path] = answers[i]
+	}
+	return byPath
 }
 
 // errorOf returns the error of an answer.
@@ -260,6 +287,43 @@ func TestReadyzInACluster(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, ready(alone, "changes"))
 	assert.Equal(t, http.StatusServiceUnavailable, ready(alone, "leader"))
 	assert.Equal(t, http.StatusOK, ready(alone, "directory"))
+}
+
+func TestTheRecordOfTheCluster(t *testing.T) {
+	t.Parallel()
+	s := newServed(t, 3)
+	leader := s.leader()
+	show := func(r *replicated) (state ClusterState) {
+		w := call(r.Server, http.MethodGet, "/api/Cluster", "", "Auth-Token: Bearer "+opsToken)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		var body struct{ Result []ClusterState }
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
+		return body.Result[0]
+	}
+	for _, r := range s.all {
+		state := show(r)
+		assert.Equal(t, r.name, state.Gateway)
+		assert.Equal(t, leader.name, *state.Leader)
+		assert.NotZero(t, state.Term)
+		assert.Equal(t, r == leader, *state.Role == cluster.Leader)
+		assert.Zero(t, state.Leaderless)
+		assert.Nil(t, state.Fault)
+		require.Len(t, state.Gateways, 3)
+		for i, g := range state.Gateways {
+			assert.Equal(t, s.all[i].name, g.Name)
+			assert.Equal(t, "lives", g.State)
+			assert.Equal(t, g.Name == leader.name, *g.Role == cluster.Leader)
+			assert.Equal(t, keep.Newest, g.Format)
+		}
+	}
+	alone := s.others(leader)[0]
+	alone.cut()
+	require.Eventually(t, func() bool { return alone.Member.Status().Leader == "" }, replicaPatience, 5*time.Millisecond)
+	state := show(alone)
+	assert.True(t, state.Degraded)
+	assert.Contains(t, *state.Reason, "nothing was heard of a leader")
+	assert.Nil(t, state.Leader)
+	assert.NotZero(t, state.Leaderless)
 }
 
 func TestReadyzOfAGatewayThatIsInNoCluster(t *testing.T) {
