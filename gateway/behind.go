@@ -9,6 +9,7 @@ import (
 
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -23,12 +24,12 @@ var behindWarning = ps.Warning{
 }
 
 // unled decides what becomes of a call that the leader has not answered.
-func (s *Server) unled(r *request) *failure {
+func unled(r *request) *failure {
 	lost := routeOf(r.c.Request).unled
 	switch {
 	case lost == nil:
 		return nil
-	case lost.Outcome == hop.NotLeader && s.hasCopy(r):
+	case lost.Outcome == hop.NotLeader && hasCopy(r.op):
 		r.behind = true
 		return nil
 	}
@@ -37,8 +38,8 @@ func (s *Server) unled(r *request) *failure {
 
 // hasCopy reports whether this gateway can answer a read of what the gateways keep from its own
 // copy. How far a job has come is in the memory of the leader.
-func (s *Server) hasCopy(r *request) bool {
-	return r.op != nil && !r.op.Effect.Writes() && !strings.HasPrefix(r.op.ID, "job.")
+func hasCopy(op *ops.Operation) bool {
+	return !op.Effect.Writes() && !strings.HasPrefix(op.ID, "job.")
 }
 
 // unledFailure returns the answer to a call that the leader has not answered.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -42,6 +43,11 @@ func (s *Server) forward(policy *Policy, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		limit, leads := s.forLeader(r, policy)
 		if _, came := hop.From(r.Context()); came || !leads || auth.Preset(r) != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if op := routeOf(r).op; op != nil && hasCopy(op) && s.Member.Status().Leaderless >= leaderlessFor {
+			routeOf(r).unled = &hop.Failure{Outcome: hop.NotLeader, Err: errLeaderless}
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -95,6 +101,8 @@ func givenID(r *http.Request) string {
 	}
 	return uuid.Must(uuid.NewV7()).String()
 }
+
+var errLeaderless = errors.New("no gateway has led for long")
 
 // observeHop counts and logs what becomes of a call that is forwarded. The line of a call that
 // the leader has not answered is written with the answer of this gateway.

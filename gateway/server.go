@@ -107,8 +107,9 @@ type Options struct {
 	Member *cluster.Member
 	// Hop says how the others send calls to the one that leads; New sets Fail and Observe. It
 	// is needed with a Member.
-	Hop     *hop.Options
-	MaxWait time.Duration // for which a run may wait for a session; zero: 10 s
+	Hop         *hop.Options
+	MaxWait     time.Duration // for which a run may wait for a session; zero: 10 s
+	ClusterName string        // shown by GET /api/Cluster
 	// Relay is the store for what every gateway of the cluster may write, whether or not it
 	// leads; nil: Kept.
 	Relay *keep.Sealed
