@@ -19,6 +19,7 @@ type Cluster struct {
 	Gateway string // this gateway's; empty on a host that only runs a node of the engine
 	Site    string
 	Servers []string // nats:// or tls:// with host and port
+	Listen  string   // for the other gateways
 
 	Certificate string // shown to the engine: a PEM file, or a thumbprint in the Windows store
 	Key         string
@@ -76,6 +77,8 @@ func clusterRows() []Row {
 			text(func(s *Settings) *string { return &s.Cluster.Site })},
 		{"cluster.servers", "[]", "Nodes of the engine that keeps what is shared, such as tls://n1.corp.example:4222; all of them, so that one may be missing.",
 			engineServers(func(s *Settings) *[]string { return &s.Cluster.Servers })},
+		{"cluster.listen", ":7443", "Address and port at which the other gateways of the cluster reach this one.",
+			address(func(s *Settings) *string { return &s.Cluster.Listen })},
 		{"cluster.certificate", "\"\"", "Certificate that this gateway shows to the engine: a PEM file, or the thumbprint of one in the Windows store LocalMachine\\My.",
 			text(func(s *Settings) *string { return &s.Cluster.Certificate })},
 		{"cluster.key", "\"\"", "Private key of cluster.certificate in PEM format; empty with a thumbprint.",

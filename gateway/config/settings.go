@@ -8,7 +8,10 @@
 // table says which settings can change.
 package config
 
-import "time"
+import (
+	"path/filepath"
+	"time"
+)
 
 // Settings are the values of all settings. The zero value is not usable: start from
 // [Default] or [Load].
@@ -180,6 +183,15 @@ type Store struct {
 
 // KeyFile returns the file of the key that the store is encrypted with.
 func (s Store) KeyFile() string { return s.File + ".key" }
+
+// ClusterFolder returns the folder with what a gateway has of its cluster; empty: there is no
+// store, so that the gateway is alone.
+func (s Store) ClusterFolder() string {
+	if s.File == "" || s.File == AuditOff {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(s.File), "cluster")
+}
 
 // Names configures the names of objects in a cluster.
 type Names struct {

@@ -88,7 +88,15 @@ func (k *Key) Sum(parts ...[]byte) []byte {
 // [ErrUnreadable].
 func Seal(store Store, key *Key) (*Sealed, error) {
 	aead, err := newAEAD(key.seal)
-	return &Sealed{Store: store, Key: key, aead: aead}, err
+	return &Sealed{Store: store, Key: key, common: &common{aead: aead}}, err
+}
+
+// Over returns another store that is sealed in the same way. Both have the key and its
+// versions, the formats and what is known to be unreadable in common, also when one of them is
+// changed later. The stores are two ways to the same values: such as a copy, and what sends its
+// changes to where they are decided.
+func (s *Sealed) Over(store Store) *Sealed {
+	return &Sealed{Store: store, Key: s.Key, common: s.common}
 }
 
 func newAEAD(key []byte) (cipher.AEAD, error) {
@@ -103,6 +111,11 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 type Sealed struct {
 	Store
 	*Key
+	*common
+}
+
+// common is what all stores have that are sealed in the same way.
+type common struct {
 	aead    cipher.AEAD
 	keys    versions
 	formats formats

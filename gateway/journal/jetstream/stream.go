@@ -51,17 +51,21 @@ func (o Options) connect() (*nats.Conn, error) {
 
 // Stream is a [journal.Stream]. [Stream.Close] must follow.
 type Stream struct {
-	cluster string
-	conn    *nats.Conn
-	js      jetstream.JetStream
-	stream  jetstream.Stream
-
-	id         string
-	origin     keep.Hash
-	messageMax int32
+	cluster  string
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	identity Identity
 
 	mu     sync.Mutex
-	moving time.Time // when the connection was last given up for another one
+	stream jetstream.Stream // nil: it has not been found since Resume
+	moving time.Time        // when the connection was last given up for another one
+}
+
+// Identity tells a stream from another one of the same name.
+type Identity struct {
+	Journal    string    `json:"journal"`
+	Origin     keep.Hash `json:"origin"`     // of what is in the file that the journal goes on with
+	MaxMessage int32     `json:"maxMessage"` // bytes of a message
 }
 
 var _ journal.Stream = (*Stream)(nil)
@@ -73,12 +77,25 @@ var ErrNoStream = errors.New("the nodes have no log of this cluster")
 // has other settings than a journal needs, each of which the error names. With any other
 // error it can be tried again.
 func Open(ctx context.Context, o Options) (*Stream, error) {
+	s, err := Resume(o, Identity{})
+	if err != nil {
+		return nil, err
+	}
+	if s.stream, s.identity, err = s.find(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Resume returns a stream that was open before, whether or not a node can be reached now.
+func Resume(o Options, known Identity) (*Stream, error) {
 	conn, err := o.connect()
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{cluster: o.Cluster, conn: conn}
-	if err := s.find(ctx); err != nil {
+	s := &Stream{cluster: o.Cluster, conn: conn, identity: known}
+	if s.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(requestFor)); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -86,24 +103,48 @@ func Open(ctx context.Context, o Options) (*Stream, error) {
 }
 
 // find finds the stream.
-func (s *Stream) find(ctx context.Context) (err error) {
-	if s.js, err = jetstream.New(s.conn, jetstream.WithDefaultTimeout(requestFor)); err != nil {
-		return err
-	}
+func (s *Stream) find(ctx context.Context) (found jetstream.Stream, is Identity, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestFor)
 	defer cancel()
-	s.stream, err = s.js.Stream(ctx, StreamName(s.cluster))
+	found, err = s.js.Stream(ctx, StreamName(s.cluster))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return ErrNoStream
+		return nil, is, ErrNoStream
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+		return nil, is, fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
 	}
-	c := s.stream.CachedInfo().Config
-	s.messageMax = c.MaxMsgSize
-	s.id, s.origin, err = described(s.cluster, c)
-	return err
+	c := found.CachedInfo().Config
+	is.MaxMessage = c.MaxMsgSize
+	is.Journal, is.Origin, err = described(s.cluster, c)
+	return found, is, err
 }
+
+// found returns the stream as the client of the nodes knows it. It fails with
+// [journal.ErrRewound] if another stream has taken its place.
+func (s *Stream) found(ctx context.Context) (jetstream.Stream, error) {
+	s.mu.Lock()
+	known := s.stream
+	s.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	known, is, err := s.find(ctx)
+	switch {
+	case err != nil:
+		return nil, s.unanswered(err)
+	case is.Journal != s.identity.Journal:
+		return nil, errReplaced
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stream = known
+	return known, nil
+}
+
+var errReplaced = fmt.Errorf("%w: another stream has taken its place", journal.ErrRewound)
+
+// Identity returns what tells the stream from others, for [Resume].
+func (s *Stream) Identity() Identity { return s.identity }
 
 // Close ends the connection.
 func (s *Stream) Close() { s.conn.Close() }
@@ -114,8 +155,8 @@ func (s *Stream) Node() string { return s.conn.ConnectedUrl() }
 // Options returns those of the log in this stream.
 func (s *Stream) Options(c journal.Cipher) journal.Options {
 	return journal.Options{
-		Cluster: s.cluster, Journal: s.id, Origin: s.origin, Cipher: c,
-		MaxMessage: int(s.messageMax) / 4 * 3, // who reads one gets it in base64
+		Cluster: s.cluster, Journal: s.identity.Journal, Origin: s.identity.Origin, Cipher: c,
+		MaxMessage: int(s.identity.MaxMessage) / 4 * 3, // who reads one gets it in base64
 	}
 }
 
@@ -171,7 +212,11 @@ func (s *Stream) unanswered(err error) error {
 func (s *Stream) Read(ctx context.Context, sequence uint64) ([]byte, error) {
 	// The next message of the subject tells one that is gone from one that is not there yet
 	// (facts J25).
-	found, err := s.stream.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(Subject(s.cluster)))
+	stream, err := s.found(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := stream.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(Subject(s.cluster)))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return nil, journal.ErrNotYet
@@ -194,8 +239,8 @@ func (s *Stream) Last(ctx context.Context) (oldest, last uint64, err error) {
 		return 0, 0, s.unanswered(err)
 	}
 	now := info.CachedInfo()
-	if now.Config.Metadata[journalField] != s.id {
-		return 0, 0, fmt.Errorf("%w: another stream has taken its place", journal.ErrRewound)
+	if now.Config.Metadata[journalField] != s.identity.Journal {
+		return 0, 0, errReplaced
 	}
 	return now.State.FirstSeq, now.State.LastSeq, nil
 }
@@ -207,7 +252,11 @@ var errUndelivered = errors.New("the stream is not delivered any more")
 func (s *Stream) Follow(ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	consumer, err := s.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+	stream, err := s.found(ctx)
+	if err != nil {
+		return err
+	}
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
 	})
 	if err != nil {

@@ -43,6 +43,30 @@ func TestOverThreeNodes(t *testing.T) {
 	}
 }
 
+// testResume: a gateway that starts while no node can be reached has the stream that it had, and
+// takes no other one for it.
+func testResume(t *testing.T, o jetstream.Options, s *jetstream.Stream) {
+	away := o
+	away.Connect = connect("nats://127.0.0.1:1")
+	resumed, err := jetstream.Resume(away, s.Identity())
+	require.NoError(t, err)
+	defer resumed.Close()
+	assert.Equal(t, s.Options(nil), resumed.Options(nil))
+	_, err = resumed.Read(t.Context(), 1)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, journal.ErrNotYet)
+	there, err := jetstream.Resume(o, s.Identity())
+	require.NoError(t, err)
+	defer there.Close()
+	_, err = there.Read(t.Context(), 1)
+	require.ErrorIs(t, err, journal.ErrNotYet)
+	other, err := jetstream.Resume(o, jetstream.Identity{Journal: "another"})
+	require.NoError(t, err)
+	defer other.Close()
+	_, err = other.Read(t.Context(), 1)
+	require.ErrorIs(t, err, journal.ErrRewound)
+}
+
 // testSettings: a stream is made once, and one that differs is refused, setting by setting.
 func testSettings(t *testing.T, nodes *enginetest.Cluster) {
 	ctx := t.Context()
@@ -60,6 +84,7 @@ func testSettings(t *testing.T, nodes *enginetest.Cluster) {
 	assert.Equal(t, first, open(t, "settings", nodes.URLs()...).Options(nil))
 	settings.Origin = keep.Hash{8}
 	require.ErrorIs(t, jetstream.Create(ctx, o, settings), jetstream.ErrExists)
+	testResume(t, o, s)
 
 	js, err := native.New(nodes.Connect())
 	require.NoError(t, err)
