@@ -204,6 +204,9 @@ func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 		}
 	}
 	req.State = s.stateOf(r, req.Args)
+	if req.Write && s.Member != nil {
+		req.WriteLimit = writeLimitOf
+	}
 	switch {
 	case req.Limit > 0:
 	case req.Write:

@@ -13,6 +13,7 @@ import (
 	"log"
 	"math/big"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/cluster/relay"
 	"adgateway/gateway/cluster/replica"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
@@ -45,6 +47,8 @@ type replicas struct {
 	mail  *mail
 	ca    *testAuthority
 	all   []*replicated
+
+	working sync.WaitGroup // what the gateways do beside their calls
 }
 
 // replicated is one of them. It can be started again after it was killed.
@@ -71,6 +75,7 @@ func newReplicas(t *testing.T, n int, runner func(n int) ps.Runner, change func(
 	t.Helper()
 	rs := &replicas{t: t, nodes: journaltest.NewMemory(), ca: newTestAuthority(t)}
 	rs.mail = &mail{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}
+	t.Cleanup(rs.working.Wait)
 	folder := t.TempDir()
 	first, _, err := keep.Open(keep.Options{Path: filepath.Join(folder, "first")})
 	require.NoError(t, err)
@@ -201,26 +206,36 @@ func (r *replicated) start() {
 	})
 	member := r.replica.Member()
 	own := keeptest.Seal(t, file)
+	way := relay.New(relay.Options{
+		File: r.replica.File, Gateway: r.name, Leader: hop.Of(member, r.name), TLS: r.of.ca.client(r.name),
+		Leads: func() bool { _, leads := member.Leads(); return leads },
+	})
 	r.history, err = changes.Open(t.Context(), own, time.Hour, 1<<20)
 	require.NoError(t, err)
 	runner, change := r.options()
 	leader := hop.Of(member, r.name)
 	r.Server = newTestServer(t, runner, func(o *Options) {
 		o.Kept, o.History, o.Member, o.Policy.SettlePause = own, r.history, member, time.Millisecond
+		o.Relay = own.Over(way)
 		o.Hop = &hop.Options{Gateway: r.name, Leader: leader, TLS: r.of.ca.client(r.name), Waiting: 20}
 		change(o)
 	})
 	receiver := &hop.Receiver{Gateway: r.name, Leader: leader, Peer: peerName, Next: r.HopHandler()}
+	receiver.Beside = map[string]http.Handler{relay.Path: &relay.Handler{
+		File: r.replica.File, Leader: leader, Leads: func() bool { _, leads := member.Leads(); return leads },
+	}}
 	server, err := hop.NewServer(receiver, r.of.ca.settings(r.name))
 	require.NoError(t, err)
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	go func() { _ = server.ServeTLS(r.hop, "", "") }()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	running := r.replica
-	go func() { defer close(ended); running.Run(ctx, noAttempts{}) }()
+	running, gateway := r.replica, r.Server
+	go func() { defer close(ended); running.Run(ctx, gateway.Attempts()) }()
+	r.of.working.Go(func() { gateway.RunMember(ctx) })
 	r.kill = sync.OnceFunc(func() {
 		_ = server.Close()
+		_ = way.Close()
 		cancel()
 		<-ended
 		r.forwarder.Close()
@@ -228,13 +243,6 @@ func (r *replicated) start() {
 		assert.NoError(t, running.File().Close())
 	})
 }
-
-type noAttempts struct{}
-
-func (noAttempts) Open(context.Context) ([]cluster.Attempt, error)               { return nil, nil }
-func (noAttempts) Lock([]cluster.Attempt)                                        {}
-func (noAttempts) Judge(context.Context, cluster.Attempt, *cluster.Report) error { return nil }
-func (noAttempts) Raced(context.Context, cluster.Report) error                   { return nil }
 
 type unseenFormats struct{}
 

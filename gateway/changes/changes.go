@@ -195,6 +195,18 @@ func Open(ctx context.Context, store *keep.Sealed, life time.Duration, most int6
 // Life is how long records are kept.
 func (h *History) Life() time.Duration { return h.life }
 
+// Measure finds out how large the history is, as others may have added to it.
+func (h *History) Measure(ctx context.Context) error {
+	size, err := h.measure(ctx)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.size = max(h.size, size)
+	return nil
+}
+
 // measure returns the size of all records.
 func (h *History) measure(ctx context.Context) (size int64, err error) {
 	err = h.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
