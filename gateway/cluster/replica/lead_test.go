@@ -64,6 +64,41 @@ func TestWhoTakesOverCanWrite(t *testing.T) {
 	}
 }
 
+// TestTheRoleOfTheFileComesLater: nothing is accepted before that.
+func TestTheRoleOfTheFileComesLater(t *testing.T) {
+	t.Parallel()
+	all := newHosts(t, names[:1]...)
+	inMemory(all)
+	h := all[0]
+	opened := opening{h: h, mu: &sync.Mutex{}, terms: map[uint64]error{}}
+	h.attempts = func() cluster.Attempts { return &opened }
+	run := make(chan struct{})
+	h.run = func(ctx context.Context, r *Replica, attempts cluster.Attempts) {
+		var watching sync.WaitGroup
+		defer watching.Wait()
+		watching.Go(func() {
+			select {
+			case <-run:
+				r.watch(ctx)
+			case <-ctx.Done():
+			}
+		})
+		r.member.Run(ctx, r.log, takenOver{attempts, r})
+	}
+	h.start()
+	require.Eventually(t, func() bool { own, _ := h.now().Member().Leads(); return own != 0 }, patience, tick)
+	time.Sleep(20 * tick) // a replica that does not wait fails by then
+	_, accepts := h.now().Member().Leads()
+	assert.False(t, accepts)
+	close(run)
+	require.Eventually(t, func() bool { _, ok := h.now().Member().Leads(); return ok }, patience, tick)
+	h.kill()
+	require.NotEmpty(t, opened.terms)
+	for term, err := range opened.terms {
+		assert.NoError(t, err, "term %d", term)
+	}
+}
+
 // TestFormatsAreKept by who leads, and read by all; who does not lead is not disturbed.
 func TestFormatsAreKept(t *testing.T) {
 	t.Parallel()

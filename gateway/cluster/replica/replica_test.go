@@ -45,6 +45,8 @@ type host struct {
 	reads     int                     // the newest format; 0: 1
 	setFormat func(int)
 
+	run func(ctx context.Context, r *Replica, attempts cluster.Attempts) // nil: Run
+
 	starts  int
 	running atomic.Pointer[Replica]
 	kill    func()
@@ -180,7 +182,11 @@ func (h *host) start() {
 	if h.attempts != nil {
 		attempts = h.attempts()
 	}
-	go func() { defer close(ended); replica.Run(ctx, attempts) }()
+	run := (*Replica).Run
+	if h.run != nil {
+		run = func(r *Replica, ctx context.Context, attempts cluster.Attempts) { h.run(ctx, r, attempts) }
+	}
+	go func() { defer close(ended); run(replica, ctx, attempts) }()
 	h.kill = sync.OnceFunc(func() {
 		hop.CloseClientConnections()
 		hop.Close()
