@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"gateway/journal/jetstream":           {"gateway/journal", "gateway/keep"},
 	"gateway/journal/journaltest":         {"gateway/journal", "gateway/keep"},
 	"gateway/cluster":                     {"gateway/journal", "gateway/keep"},
-	"gateway/cluster/replica":             {"gateway/cluster", "gateway/journal", "gateway/keep"},
+	"gateway/cluster/replica":             {"gateway/cluster", "gateway/every", "gateway/journal", "gateway/keep"},
 	"gateway/cluster/beats":               {"gateway/cluster", "gateway/engine/stock", "gateway/journal"},
 	"gateway/cluster/copies":              {"gateway/cluster", "gateway/keep"},
 	"gateway/cluster/hop":                 {"gateway/cluster"},

@@ -43,6 +43,15 @@ func TestAFollowerReadsItsOwnWrites(t *testing.T) {
 	_, err := p.store.Apply(t.Context(), set("a", "2", last-1))
 	require.ErrorIs(t, err, keep.ErrConflict)
 	assert.NotErrorIs(t, err, keep.ErrUnreachable)
+	for range 50 {
+		last, err = p.leading.Apply(t.Context(), set("a", "3", last))
+		require.NoError(t, err)
+		_, err = p.store.Apply(t.Context(), set("a", "2", last-1))
+		require.ErrorIs(t, err, keep.ErrConflict)
+		found, err := p.following.Get(t.Context(), "k", "a")
+		require.NoError(t, err)
+		require.Equal(t, last, found.Revision, "who tries again must see why")
+	}
 	_, err = p.store.Apply(t.Context(), set("a", strings.Repeat("x", MostBytes), last))
 	require.ErrorIs(t, err, keep.ErrTooMany)
 	require.ErrorIs(t, err, keep.ErrNotSent)
@@ -157,6 +166,9 @@ func TestNobodyLeads(t *testing.T) {
 	assert.EqualValues(t, 1, state.Writes)
 	assert.EqualValues(t, 1, state.Failures)
 	require.ErrorIs(t, state.Failed, keep.ErrNotSent)
+	p.leader.elect("gw1", p.address)
+	require.NoError(t, p.store.Reach(t.Context()))
+	require.NoError(t, p.store.State().Failed)
 }
 
 // TestAnotherCopyTakesItsPlace: readers go on with it, and are told if they have seen a part.

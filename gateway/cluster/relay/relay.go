@@ -66,7 +66,8 @@ func New(o Options) *Store {
 // Apply makes changes here if this gateway leads, or sends them to the one that does, for which
 // it waits for 5 s at most. It fails with [keep.ErrUnreachable] then, and [keep.ErrNotSent] if
 // the changes have certainly not been made. When it returns, this gateway's copy has the changes,
-// unless that takes more than 5 s, or ctx has ended.
+// unless that takes more than 5 s, or ctx has
+// ended; after a conflict it has what that is with.
 func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
 	until := time.NewTimer(becoming)
 	defer until.Stop()
@@ -78,7 +79,7 @@ func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revisio
 		if file.Leads() {
 			revision, err := file.Apply(ctx, changes...)
 			if !errors.Is(err, keep.ErrFollows) || !errors.Is(err, keep.ErrNotSent) {
-				return revision, err
+				return s.resolve(ctx, changes, revision, err)
 			}
 		}
 		revision, err := s.send(ctx, changes)
@@ -98,23 +99,34 @@ func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revisio
 // send sends changes to the gateway that leads.
 func (s *Store) send(ctx context.Context, changes []keep.Change) (keep.Revision, error) {
 	revision, err := s.far.apply(ctx, changes)
-	limited, cancel := context.WithTimeout(ctx, copyFor)
-	defer cancel()
-	switch {
-	case err == nil:
-		_ = s.await(limited, revision) // they are made, whether or not the copy has them yet
-		return revision, nil
-	case unknown(err):
-		if found, ok := s.look(limited, changes); ok {
-			return found, nil
-		}
+	if err == nil || errors.Is(err, keep.ErrConflict) {
+		limited, cancel := context.WithTimeout(ctx, copyFor)
+		defer cancel()
+		_ = s.await(limited, revision) // it is decided, whether or not the copy has it yet
 	}
-	return 0, err
+	return s.resolve(ctx, changes, revision, err)
 }
 
-// unknown reports whether it is not known what became of a change.
-func unknown(err error) bool {
-	return errors.Is(err, keep.ErrUnreachable) && !errors.Is(err, keep.ErrNotSent)
+// resolve returns how changes ended. If that is not known, it waits a little for the copy to
+// show it.
+func (s *Store) resolve(
+	ctx context.Context, changes []keep.Change, revision keep.Revision, err error,
+) (keep.Revision, error) {
+	deposed, lost := errors.Is(err, keep.ErrFollows), errors.Is(err, keep.ErrUnreachable)
+	switch {
+	case err == nil:
+		return revision, nil
+	case errors.Is(err, keep.ErrNotSent), !deposed && !lost:
+		return 0, err
+	case !lost:
+		err = fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, copyFor)
+	defer cancel()
+	if found, ok := s.look(ctx, changes); ok {
+		return found, nil
+	}
+	return 0, err
 }
 
 // await returns when the copy has a revision.
@@ -269,6 +281,7 @@ func (s *Store) Reach(ctx context.Context) error {
 		return err
 	}
 	if s.o.Leads() {
+		s.far.reached()
 		return nil
 	}
 	told, err := s.far.ask(ctx, question(tells, nil, nil), readFor, nil)
@@ -278,6 +291,7 @@ func (s *Store) Reach(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	s.far.reached()
 	return s.await(ctx, told.revision)
 }
 
