@@ -52,6 +52,7 @@ type request struct {
 	resumed     bool            // the answer is derived from what became of an earlier call
 	change      *changes.Record // in the history; nil: nothing was announced, or there is none
 	kept        bool            // the change is in the store
+	behind      bool            // the answer is from a copy that may be old
 	degraded    bool            // the change is made without the store that the gateways share
 	limit       time.Duration   // of the run of a change
 	askedAt     time.Time       // when it was asked whether the change is allowed

@@ -193,7 +193,21 @@ func (f *File) Appends(log Log) <-chan struct{} { return f.bells.wait(log) }
 type bells struct {
 	mu      sync.Mutex // guards the fields below
 	waiting map[Log]chan struct{}
+	any     chan struct{} // closed with the next batch; nil: nobody waits for it
 	closed  bool
+}
+
+// next returns a channel that is closed with the next batch, whatever that changes.
+func (b *bells) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.any == nil {
+		b.any = make(chan struct{})
+		if b.closed {
+			close(b.any)
+		}
+	}
+	return b.any
 }
 
 func (b *bells) wait(log Log) <-chan struct{} {
@@ -215,6 +229,10 @@ func (b *bells) wait(log Log) <-chan struct{} {
 func (b *bells) ring(changes []Change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.any != nil && !b.closed {
+		close(b.any)
+		b.any = nil
+	}
 	for i := range changes {
 		c := &changes[i]
 		if bell := b.waiting[c.Log]; c.Log != "" && c.Value != nil && bell != nil && !b.closed {
@@ -232,6 +250,9 @@ func (b *bells) close() {
 		return
 	}
 	b.closed = true
+	if b.any != nil {
+		close(b.any)
+	}
 	for _, bell := range b.waiting {
 		close(bell)
 	}

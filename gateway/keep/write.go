@@ -314,6 +314,32 @@ func check(tx *bbolt.Tx, changes []Change, now time.Time) error {
 	return nil
 }
 
+// Revision returns that of the last call that was applied.
+func (f *File) Revision() (r Revision, err error) {
+	err = f.db.View(func(tx *bbolt.Tx) error {
+		r = revisionOf(tx)
+		return nil
+	})
+	return r, closed(err)
+}
+
+// Await returns when the call with a revision was applied, whoever has decided it; or when ctx
+// ends, with its error.
+func (f *File) Await(ctx context.Context, r Revision) error {
+	for {
+		next := f.bells.next()
+		present, err := f.Revision()
+		if err != nil || present >= r {
+			return err
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 func revisionOf(tx *bbolt.Tx) Revision {
 	if b := tx.Bucket(revisionBucket); b != nil {
 		return Revision(b.Sequence())

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Options are what a [Forwarder] needs. Only Observe may be nil.
+// Options are what a [Forwarder] needs. Observe and NotBegun may be nil, and Fail if nothing
+// but [Forwarder.Do] is called.
 type Options struct {
 	Gateway string // the name of this gateway
 	Leader  Leader
@@ -32,6 +33,10 @@ type Options struct {
 	// Observe is told what becomes of a call: first of each try that is repeated, then of
 	// the call. The gateway is the one that was asked; empty: none.
 	Observe func(r *http.Request, outcome Outcome, gateway string)
+
+	// NotBegun is told, before another gateway is asked, which one has begun nothing, and which
+	// one leads as far as that knows; empty: it does not know.
+	NotBegun func(gateway, leader string)
 }
 
 // Outcome is what became of a call, or of a try, as metrics and logs name it.
@@ -84,6 +89,9 @@ func NewForwarder(options Options) *Forwarder {
 	if options.Observe == nil {
 		options.Observe = func(*http.Request, Outcome, string) {}
 	}
+	if options.NotBegun == nil {
+		options.NotBegun = func(string, string) {}
+	}
 	dialer := net.Dialer{
 		Timeout:         dialTimeout,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 3},
@@ -116,7 +124,7 @@ func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origi
 		if name, _, _, ok := leader.Leader(); ok && name == f.options.Gateway {
 			return true
 		}
-		refuseFollower(w, leader)
+		RefuseFollower(w, leader)
 		return false
 	}
 	// Otherwise the server of the client takes the body away when the answer begins. It may be
@@ -135,7 +143,7 @@ func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origi
 			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
-			if here = errors.Is(err, errHere); !here {
+			if here = errors.Is(err, ErrHere); !here {
 				f.fail(w, p, err)
 			}
 		},
@@ -148,7 +156,7 @@ func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origi
 func (f *Forwarder) fail(w http.ResponseWriter, p *passage, err error) {
 	failure := Failure{Outcome: Unknown, Err: err}
 	switch {
-	case errors.Is(err, errNoLeader):
+	case errors.Is(err, ErrNoLeader):
 		failure.Outcome, failure.RetryAfter = NotLeader, retryAfter
 	case p.request.Header.Get(keyHeaders[0]) != "":
 		failure.RetryAfter = retryAfter

@@ -20,15 +20,22 @@ type passage struct {
 	origin    Origin
 	limit     time.Duration // until the answer begins
 
+	// again returns the whole body, for each try; nil: there is one body, for one try.
+	again func() (io.ReadCloser, error)
+
 	asked peer // by the last try; zero: there was none
 }
 
+// The errors of [Forwarder.Do] for a call of which nothing was begun.
 var (
-	errHere     = errors.New("this gateway leads")
-	errNoLeader = errors.New("no gateway leads that can be reached")
-	errSilent   = errors.New("the leader did not answer in time")
-	errDeposed  = errors.New("another gateway has become leader")
-	errLeft     = errors.New("the body belongs to another try")
+	ErrHere     = errors.New("this gateway leads")
+	ErrNoLeader = errors.New("no gateway leads that can be reached")
+)
+
+var (
+	errSilent  = errors.New("the leader did not answer in time")
+	errDeposed = errors.New("another gateway has become leader")
+	errLeft    = errors.New("the body belongs to another try")
 )
 
 // notBegun is the failure of a try of which no gateway has begun anything.
@@ -51,7 +58,7 @@ func (p *passage) RoundTrip(out *http.Request) (*http.Response, error) {
 		changed := f.options.Leader.Changed()
 		name, address, term, known := f.options.Leader.Leader()
 		if known && name == f.options.Gateway {
-			return nil, errHere
+			return nil, ErrHere
 		}
 		var pause <-chan time.Time
 		if known {
@@ -65,12 +72,18 @@ func (p *passage) RoundTrip(out *http.Request) (*http.Response, error) {
 			case !errors.As(err, &none):
 				return res, err
 			case none.final:
-				return nil, fmt.Errorf("%w: %w", errNoLeader, err)
+				return nil, fmt.Errorf("%w: %w", ErrNoLeader, err)
 			}
 			cause, pause = err, time.After(samePause)
+			var refused *refusedError
+			if errors.As(err, &refused) {
+				f.options.NotBegun(name, refused.leader)
+			} else {
+				f.options.NotBegun(name, "")
+			}
 		}
 		if err := wait.next(out.Context(), changed, pause); err != nil {
-			return nil, fmt.Errorf("%w: %w: %w", errNoLeader, err, cause)
+			return nil, fmt.Errorf("%w: %w: %w", ErrNoLeader, err, cause)
 		}
 	}
 }
@@ -136,6 +149,13 @@ func (p *passage) try(out *http.Request, term uint64) (*http.Response, error) {
 	target := *out.URL
 	target.Host, out.URL = p.asked.address, &target
 	body := &loan{lender: out.Body}
+	if p.again != nil {
+		var err error
+		if body.lender, err = p.again(); err != nil {
+			cut(nil)
+			return nil, err
+		}
+	}
 	if out.Body != nil {
 		out.Body = body
 	}
@@ -148,14 +168,14 @@ func (p *passage) try(out *http.Request, term uint64) (*http.Response, error) {
 			return res, nil
 		}
 		_ = res.Body.Close() // the answer is known
-		return nil, &notBegun{err, body.end()}
+		return nil, &notBegun{err, body.end() && p.again == nil}
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	cut(nil)
 	if used := body.end(); !wroteHeaders.Load() {
-		err = &notBegun{err, used}
+		err = &notBegun{err, used && p.again == nil}
 	}
 	return nil, fmt.Errorf("the call to %s: %w", p.asked.name, err)
 }

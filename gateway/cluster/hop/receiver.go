@@ -41,7 +41,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	leader, _, _, ok := rc.Leader.Leader()
 	if !ok || leader != rc.Gateway {
-		refuseFollower(w, rc.Leader)
+		RefuseFollower(w, rc.Leader)
 		return
 	}
 	origin, err := readOrigin(r.Header)
@@ -86,13 +86,27 @@ func refuse(w http.ResponseWriter, status int, reason string) {
 	w.WriteHeader(status)
 }
 
-// refuseFollower answers that this gateway does not lead, and who does as far as it knows.
-func refuseFollower(w http.ResponseWriter, leader Leader) {
+// RefuseFollower answers that this gateway does not lead and has begun nothing, and who leads
+// as far as it knows.
+func RefuseFollower(w http.ResponseWriter, leader Leader) {
 	if name, _, term, ok := leader.Leader(); ok {
 		w.Header().Set(leaderHeader, name)
 		w.Header().Set(termHeader, strconv.FormatUint(term, 10))
 	}
 	refuse(w, http.StatusMisdirectedRequest, "the gateway does not lead")
+}
+
+// refusedError is what an answer of refuse stands for.
+type refusedError struct {
+	reason       string
+	leader, term string // as far as the gateway knows that has refused
+}
+
+func (e *refusedError) Error() string {
+	if e.leader == "" {
+		return e.reason
+	}
+	return fmt.Sprintf("%s: %s leads in term %s", e.reason, e.leader, e.term)
 }
 
 // refusal returns the error that an answer of refuse stands for; nil: it is another one.
@@ -101,10 +115,7 @@ func refusal(res *http.Response) error {
 	if reason == "" {
 		return nil
 	}
-	if leader := res.Header.Get(leaderHeader); leader != "" {
-		return fmt.Errorf("%s: %s leads in term %s", reason, leader, res.Header.Get(termHeader))
-	}
-	return errors.New(reason)
+	return &refusedError{reason, res.Header.Get(leaderHeader), res.Header.Get(termHeader)}
 }
 
 // The limits of the listener. A body has none: the gateway that forwards it knows how fast a

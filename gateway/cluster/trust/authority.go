@@ -18,6 +18,7 @@
 //	admission.go  the side that lets gateways join
 //	join.go       the side that joins, and that which makes a cluster
 //	folder.go     the files of a gateway
+//	origin.go     what the log of a new cluster goes on with
 package trust
 
 import (

@@ -211,3 +211,21 @@ func TestTheSecretOfAFolder(t *testing.T) {
 	_, err = f.Secret()
 	require.ErrorContains(t, err, "is not a key file")
 }
+
+func TestOrigin(t *testing.T) {
+	f := folder(t)
+	_, made, err := f.Origin()
+	require.NoError(t, err)
+	assert.False(t, made)
+	require.NoError(t, os.MkdirAll(f.Path, 0o700))
+	require.NoError(t, f.SetOrigin(keep.Hash{1}))
+	hash, made, err := f.Origin()
+	require.NoError(t, err)
+	assert.True(t, made)
+	assert.Equal(t, keep.Hash{1}, hash)
+	for _, text := range []string{"", `{"hash":"AQ=="}`} {
+		require.NoError(t, f.write(originFile, []byte(text)))
+		_, _, err = f.Origin()
+		require.ErrorContains(t, err, "restore it from a backup", text)
+	}
+}

@@ -1,0 +1,197 @@
+package relay
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/keep"
+)
+
+// stalled is how long an answer may stand still.
+const stalled = 30 * time.Second
+
+var errStalled = errors.New("the answer stands still")
+
+// asker asks the gateway that leads.
+type asker struct {
+	forwarder *hop.Forwarder
+	closing   context.Context // ends with close
+	closed    context.CancelFunc
+
+	mu    sync.Mutex // guards the fields below
+	now   time.Time  // of the log, at that moment; zero: it was never told
+	at    time.Time
+	state keep.State // of the changes that were sent
+}
+
+func newAsker(o hop.Options) *asker {
+	a := &asker{forwarder: hop.NewForwarder(o)}
+	a.closing, a.closed = context.WithCancel(context.Background())
+	return a
+}
+
+func (a *asker) close() {
+	a.closed()
+	a.forwarder.Close()
+}
+
+// usable returns why nothing can be done.
+func (a *asker) usable(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case a.closing.Err() != nil:
+		return keep.ErrClosed
+	}
+	return nil
+}
+
+// notSent is for changes that have certainly not been made.
+func notSent(why error) error {
+	return fmt.Errorf("%w: %w: %w", keep.ErrUnreachable, keep.ErrNotSent, why)
+}
+
+// apply has changes made. It fails with [hop.ErrHere] if this gateway leads.
+func (a *asker) apply(ctx context.Context, changes []keep.Change) (keep.Revision, error) {
+	message, err := changing(changes)
+	if err != nil {
+		return 0, err
+	}
+	o, err := a.ask(ctx, message, applyFor, nil)
+	return o.revision, err
+}
+
+// changing returns the request to make changes, or why there is none.
+func changing(changes []keep.Change) ([]byte, error) {
+	if err := keep.CheckChanges(changes); err != nil {
+		return nil, err
+	}
+	message := encodeChanges(changes)
+	if len(message) > MostBytes {
+		return nil, fmt.Errorf("%w: they have %d bytes: %w", keep.ErrTooMany, len(message), keep.ErrNotSent)
+	}
+	return message, nil
+}
+
+// ask sends a question, and calls visit with each part of the answer but the last until it
+// returns false. Then the outcome is zero.
+func (a *asker) ask(ctx context.Context, question []byte, limit time.Duration, visit func(part) bool) (outcome, error) {
+	if err := a.usable(ctx); err != nil {
+		return outcome{}, err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(a.closing, func() { end(keep.ErrClosed) })()
+	o, err := a.exchange(ctx, end, question, limit, visit)
+	if err != nil && a.closing.Err() != nil && !errors.Is(err, keep.ErrClosed) {
+		err = fmt.Errorf("%w: %w", keep.ErrClosed, err)
+	}
+	return o, err
+}
+
+// exchange sends a question and reads its answer. It may call end, which ends ctx.
+func (a *asker) exchange(
+	ctx context.Context, end context.CancelCauseFunc, question []byte, limit time.Duration, visit func(part) bool,
+) (outcome, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://cluster"+Path, bytes.NewReader(question))
+	if err != nil {
+		return outcome{}, err
+	}
+	res, err := a.forwarder.Do(r, limit)
+	switch {
+	case errors.Is(err, hop.ErrHere):
+		return outcome{}, err
+	case errors.Is(err, hop.ErrNoLeader):
+		return outcome{}, notSent(err)
+	case err != nil:
+		return outcome{}, fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("the gateway that leads answers %s", res.Status)
+		if res.StatusCode < http.StatusInternalServerError {
+			return outcome{}, notSent(err)
+		}
+		return outcome{}, fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+	}
+	alive := time.AfterFunc(stalled, func() { end(errStalled) })
+	defer alive.Stop()
+	o, err := a.parts(bufio.NewReader(res.Body), alive, visit)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return outcome{}, fmt.Errorf("%w: the answer broke off: %w", keep.ErrUnreachable, err)
+	}
+	a.tell(o.now)
+	return o, o.err
+}
+
+// parts reads an answer. Its error is that of reading.
+func (a *asker) parts(from *bufio.Reader, alive *time.Timer, visit func(part) bool) (outcome, error) {
+	for {
+		text, err := readRecord(from)
+		if err != nil {
+			return outcome{}, err
+		}
+		p, err := decodePart(text)
+		switch {
+		case err != nil:
+			return outcome{}, err
+		case p.outcome != nil:
+			return *p.outcome, nil
+		case visit == nil:
+			return outcome{}, errMessage
+		}
+		alive.Stop() // a visitor may take its time
+		if !visit(p) {
+			return outcome{}, nil
+		}
+		alive.Reset(stalled)
+	}
+}
+
+// tell keeps the time of the log.
+func (a *asker) tell(now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !now.IsZero() {
+		a.now, a.at = now, time.Now()
+	}
+}
+
+// time returns the time of the log, or false if it was never told.
+func (a *asker) time() (time.Time, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now.Add(time.Since(a.at)), !a.now.IsZero()
+}
+
+// noted notes how a change that was sent has ended.
+func (a *asker) noted(err error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err == nil:
+		a.state.Writes++
+		a.state.Failed = nil
+	case !errors.Is(err, keep.ErrConflict):
+		a.state.Failures++
+		a.state.Failed = err
+	}
+	return err
+}
+
+// sent returns how changes ended that were sent.
+func (a *asker) sent() keep.State {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.state
+}

@@ -1,0 +1,190 @@
+package relay
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/keep"
+)
+
+// Gateway is where a gateway of the cluster is reached.
+type Gateway struct{ Name, Address string }
+
+// ClientOptions configure a [Client]. All are needed.
+type ClientOptions struct {
+	Gateways []Gateway // in the order in which they are asked: the one of this host first
+
+	// TLS returns the settings of a connection to a gateway, which must prove its name. They
+	// show the identity of this host's gateway.
+	TLS func(gateway string) *tls.Config
+}
+
+// Client is a [keep.Store] for a command: it reads from and writes to the gateway that leads,
+// whichever that is. Any gateway on the list may use it, as it has the key of the cluster.
+type Client struct {
+	far   *asker
+	guess *guess
+}
+
+// NewClient returns a client when a gateway has answered that leads. It fails with
+// [keep.ErrUnreachable] if there is none within 5 s.
+func NewClient(ctx context.Context, o ClientOptions) (*Client, error) {
+	if len(o.Gateways) == 0 {
+		return nil, notSent(errors.New("no gateway of the cluster is known"))
+	}
+	g := &guess{all: o.Gateways, changed: make(chan struct{})}
+	c := &Client{guess: g, far: newAsker(hop.Options{Leader: g, TLS: o.TLS, Waiting: waiting, NotBegun: g.refused})}
+	if _, err := c.ask(ctx, question(tells, nil, nil), readFor, nil); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// guess is a [hop.Leader] that is found out by asking: each gateway in turn, or the one that
+// another one names.
+type guess struct {
+	all []Gateway
+
+	mu      sync.Mutex // guards the fields below
+	at      int
+	tried   int // gateways that were asked since one was named or has answered
+	changed chan struct{}
+}
+
+func (g *guess) Leader() (name, address string, term uint64, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all[g.at].Name, g.all[g.at].Address, 1, true
+}
+
+func (g *guess) Changed() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.changed
+}
+
+// refused goes on to another gateway. It is asked at once, unless all were.
+func (g *guess) refused(gateway, leader string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.all[g.at].Name != gateway {
+		return // another call has gone on already
+	}
+	next := (g.at + 1) % len(g.all)
+	for i := range g.all {
+		if g.all[i].Name == leader && i != g.at {
+			next = i
+		}
+	}
+	g.at = next
+	if g.tried++; g.tried%len(g.all) != 0 {
+		close(g.changed)
+		g.changed = make(chan struct{})
+	}
+}
+
+func (g *guess) answered() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tried = 0
+}
+
+func (c *Client) ask(ctx context.Context, question []byte, limit time.Duration, visit func(part) bool) (outcome, error) {
+	o, err := c.far.ask(ctx, question, limit, visit)
+	if !errors.Is(err, keep.ErrUnreachable) {
+		c.guess.answered()
+	}
+	return o, err
+}
+
+// Get is that of [keep.Store].
+func (c *Client) Get(ctx context.Context, kind keep.Kind, key string) (keep.Entry, error) {
+	var found *keep.Entry
+	_, err := c.ask(ctx, question(gets, []string{string(kind), key}, nil), readFor, func(p part) bool {
+		found = p.entry
+		return true
+	})
+	switch {
+	case err != nil:
+		return keep.Entry{}, err
+	case found == nil:
+		return keep.Entry{}, fmt.Errorf("%w: %w", keep.ErrUnreachable, errMessage)
+	}
+	return *found, nil
+}
+
+// Range is that of [keep.Store].
+func (c *Client) Range(ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool) error {
+	return c.entries(ctx, question(ranges, []string{string(kind), prefix}, nil), visit)
+}
+
+// RangeBack is that of [keep.Store].
+func (c *Client) RangeBack(ctx context.Context, kind keep.Kind, before string, visit func(keep.Entry) bool) error {
+	return c.entries(ctx, question(rangesBack, []string{string(kind), before}, nil), visit)
+}
+
+func (c *Client) entries(ctx context.Context, question []byte, visit func(keep.Entry) bool) error {
+	_, err := c.ask(ctx, question, readFor, func(p part) bool { return p.entry != nil && visit(*p.entry) })
+	return err
+}
+
+// Log is that of [keep.Store].
+func (c *Client) Log(ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool) error {
+	_, err := c.ask(ctx, question(reads, []string{string(log)}, &after), readFor, func(p part) bool {
+		return p.appended != nil && visit(*p.appended)
+	})
+	return err
+}
+
+// End is that of [keep.Store].
+func (c *Client) End(ctx context.Context, log keep.Log) (keep.Position, error) {
+	o, err := c.ask(ctx, question(ends, []string{string(log)}, nil), readFor, nil)
+	return o.position, err
+}
+
+// Apply is that of [keep.Store]. It fails with [keep.ErrUnreachable], and [keep.ErrNotSent] if
+// the changes have certainly not been made.
+func (c *Client) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+	message, err := changing(changes)
+	if err != nil {
+		return 0, c.far.noted(err)
+	}
+	o, err := c.ask(ctx, message, applyFor, nil)
+	return o.revision, c.far.noted(err)
+}
+
+// askAgain is how soon a reader of a log looks again.
+const askAgain = time.Second
+
+// Appends returns a channel that is closed a second later, or when the client is closed: what is
+// appended elsewhere is found by asking.
+func (c *Client) Appends(keep.Log) <-chan struct{} {
+	soon, end := context.WithCancel(c.far.closing)
+	time.AfterFunc(askAgain, end)
+	return soon.Done()
+}
+
+// Sweep removes nothing: the gateway that leads does.
+func (c *Client) Sweep(ctx context.Context) (int, error) {
+	return 0, c.far.usable(ctx)
+}
+
+// State returns how the changes of this client have ended.
+func (c *Client) State() keep.State { return c.far.sent() }
+
+// Now returns the time of the log, as the gateway that leads has told it last.
+func (c *Client) Now() time.Time {
+	now, _ := c.far.time() // which NewClient has been told
+	return now
+}
+
+// Close closes the connections. Other calls fail then.
+func (c *Client) Close() error {
+	c.far.close()
+	return nil
+}

@@ -1,0 +1,176 @@
+package relay
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/keep"
+)
+
+// Path is where a gateway takes the requests of others for its store.
+const Path = "/cluster/store"
+
+// MostBytes is the size of the largest request.
+const MostBytes = 8 << 20
+
+const (
+	bodyFor = 30 * time.Second // a request may take to arrive
+	sendFor = 30 * time.Second // a piece of an answer may take to be taken
+)
+
+// Handler makes the changes of other gateways and reads for them, while this gateway leads. It
+// answers that nothing was begun otherwise, and who leads. It asks nobody who they are: it is
+// for the Beside of a [hop.Receiver], and lets everything through that the key of the cluster
+// allows.
+type Handler struct {
+	File   func() *keep.File // the store as it is now
+	Leader hop.Leader
+
+	// Leads reports whether this gateway leads for certain, so that its file is the newest there
+	// is. Changes need no certainty: they are refused when they cannot be stored.
+	Leads func() bool
+}
+
+// ServeHTTP answers a request for the store.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		http.Error(w, "the store is asked with POST", http.StatusMethodNotAllowed)
+		return
+	}
+	file := h.File()
+	if !file.Leads() {
+		hop.RefuseFollower(w, h.Leader)
+		return
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyFor)) // a writer in a test has none
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MostBytes))
+	_ = control.SetReadDeadline(time.Time{})
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		http.Error(w, "the request is too large", http.StatusRequestEntityTooLarge)
+		return
+	case err != nil || len(body) == 0:
+		http.Error(w, "the request is not whole", http.StatusBadRequest)
+		return
+	}
+	if request(body[0]) == applies {
+		h.apply(w, r, file, body[1:])
+		return
+	}
+	if !h.Leads() {
+		hop.RefuseFollower(w, h.Leader)
+		return
+	}
+	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // the next answer has its own
+	out := &answer{to: bufio.NewWriter(timely{w, control})}
+	o, err := out.read(r.Context(), file, request(body[0]), body[1:])
+	switch {
+	case errors.Is(err, errMessage):
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	case out.broken != nil:
+		panic(http.ErrAbortHandler)
+	}
+	o.now, o.err = file.Now(), err
+	if out.write(o.encode()); out.broken != nil || out.to.Flush() != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// apply makes changes. A gateway that does not lead any more has changed nothing.
+func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *keep.File, body []byte) {
+	changes, err := decodeChanges(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	o := outcome{}
+	o.revision, o.err = file.Apply(r.Context(), changes...)
+	if errors.Is(o.err, keep.ErrNotSent) {
+		hop.RefuseFollower(w, h.Leader)
+		return
+	}
+	o.now = file.Now()
+	if writeRecord(w, o.encode()) != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// answer is the answer to a request that reads.
+type answer struct {
+	to     *bufio.Writer
+	broken error // why it could not be sent
+}
+
+func (a *answer) write(record []byte) bool {
+	if a.broken == nil {
+		a.broken = writeRecord(a.to, record)
+	}
+	return a.broken == nil
+}
+
+// read writes what a request asks for, and returns what ends the answer. It fails with
+// errMessage, and has written nothing, if the request cannot be read.
+func (a *answer) read(ctx context.Context, file *keep.File, what request, body []byte) (o outcome, err error) {
+	r := reader{left: body}
+	entry := func(e keep.Entry) bool { return a.write(encodeEntry(e)) }
+	switch what {
+	case gets:
+		kind, key := keep.Kind(r.text()), r.text()
+		if err = r.end(); err != nil {
+			return o, err
+		}
+		found, err := file.Get(ctx, kind, key)
+		if err == nil {
+			entry(found)
+		}
+		return o, err
+	case ranges, rangesBack:
+		kind, text := keep.Kind(r.text()), r.text()
+		if err = r.end(); err != nil {
+			return o, err
+		}
+		if what == ranges {
+			return o, file.Range(ctx, kind, text, entry)
+		}
+		return o, file.RangeBack(ctx, kind, text, entry)
+	case reads:
+		log, after := keep.Log(r.text()), r.position()
+		if err = r.end(); err != nil {
+			return o, err
+		}
+		return o, file.Log(ctx, log, after, func(found keep.Appended) bool { return a.write(encodeAppended(found)) })
+	case ends:
+		log := keep.Log(r.text())
+		if err = r.end(); err != nil {
+			return o, err
+		}
+		o.position, err = file.End(ctx, log)
+		return o, err
+	case tells:
+		if err = r.end(); err != nil {
+			return o, err
+		}
+		o.revision, err = file.Revision()
+		return o, err
+	}
+	return o, errMessage
+}
+
+// timely gives up a gateway that takes nothing any more.
+type timely struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (t timely) Write(p []byte) (int, error) {
+	_ = t.control.SetWriteDeadline(time.Now().Add(sendFor)) // a writer in a test has none
+	return t.ResponseWriter.Write(p)
+}

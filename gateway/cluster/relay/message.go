@@ -1,0 +1,309 @@
+package relay
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"adgateway/gateway/keep"
+)
+
+// A request is one byte that says what is asked, and what that needs. An answer is any number of
+// records, each of which has its length before it, and ends with one that says how it went. Texts
+// have their length before them, and numbers are big-endian.
+
+// request is what a gateway is asked.
+type request byte
+
+// The requests.
+const (
+	applies    request = iota + 1 // changes
+	gets                          // kind, key
+	ranges                        // kind, prefix
+	rangesBack                    // kind, before
+	reads                         // log, creation and sequence of the position
+	ends                          // log
+	tells                         // nothing
+)
+
+// record begins a part of an answer.
+type record byte
+
+// The records.
+const (
+	value    record = iota + 1 // key, revision, end, value
+	appended                   // creation, sequence, value
+	done                       // log time, revision, creation and sequence of the position
+	failed                     // log time, kinds of the error, its text
+)
+
+// mostRecord is how long a record is at most.
+const mostRecord = 64 << 20
+
+// errMessage means that a message is none of this program, or of a later version.
+var errMessage = errors.New("the message cannot be read")
+
+// writer puts a message together.
+type writer []byte
+
+func (w *writer) number(n uint64) { *w = binary.BigEndian.AppendUint64(*w, n) }
+
+func (w *writer) text(text string) {
+	*w = binary.BigEndian.AppendUint32(*w, uint32(len(text)))
+	*w = append(*w, text...)
+}
+
+func (w *writer) time(t time.Time) {
+	if t.IsZero() {
+		w.number(0)
+		return
+	}
+	w.number(uint64(t.UnixNano()))
+}
+
+// question returns a request with its texts and, if there is a position, that.
+func question(what request, texts []string, at *keep.Position) []byte {
+	w := writer{byte(what)}
+	for _, text := range texts {
+		w.text(text)
+	}
+	if at != nil {
+		w.text(at.Creation)
+		w.number(at.Sequence)
+	}
+	return w
+}
+
+// encodeChanges returns the request to make changes. What a batch does not say, the revisions
+// that are expected, precedes it.
+func encodeChanges(changes []keep.Change) []byte {
+	w := writer{byte(applies)}
+	w = binary.BigEndian.AppendUint32(w, uint32(len(changes)))
+	for i := range changes {
+		w.number(uint64(changes[i].Expect))
+	}
+	batch := keep.Batch{Calls: []keep.Call{{Changes: changes}}}
+	return append(w, batch.Encode()...)
+}
+
+// decodeChanges returns what encodeChanges has encoded, without its first byte.
+func decodeChanges(message []byte) ([]keep.Change, error) {
+	r := reader{left: message}
+	n := int(r.short())
+	if r.err != nil || n > len(r.left)/8 {
+		return nil, errMessage
+	}
+	expected := make([]keep.Revision, n)
+	for i := range expected {
+		expected[i] = keep.Revision(r.number())
+	}
+	batch, err := keep.DecodeBatch(r.left)
+	if err != nil {
+		return nil, err
+	}
+	if len(batch.Calls) != 1 || len(batch.Calls[0].Changes) != n || batch.Calls[0].Revision != 0 {
+		return nil, fmt.Errorf("%w: it is not one call", errMessage)
+	}
+	changes := batch.Calls[0].Changes
+	for i := range changes {
+		changes[i].Expect = expected[i]
+	}
+	return changes, nil
+}
+
+// reader reads a message. After an error it reads nothing but zeroes.
+type reader struct {
+	left []byte
+	err  error
+}
+
+func (r *reader) take(n uint64) []byte {
+	if r.err != nil || n > uint64(len(r.left)) {
+		r.err = errMessage
+		return nil
+	}
+	taken := r.left[:n:n]
+	r.left = r.left[n:]
+	return taken
+}
+
+func (r *reader) short() uint32 {
+	if taken := r.take(4); taken != nil {
+		return binary.BigEndian.Uint32(taken)
+	}
+	return 0
+}
+
+func (r *reader) number() uint64 {
+	if taken := r.take(8); taken != nil {
+		return binary.BigEndian.Uint64(taken)
+	}
+	return 0
+}
+
+func (r *reader) text() string { return string(r.bytes()) }
+
+// bytes returns a part of the message.
+func (r *reader) bytes() []byte { return r.take(uint64(r.short())) }
+
+func (r *reader) time() time.Time {
+	n := r.number()
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(n))
+}
+
+func (r *reader) position() keep.Position {
+	return keep.Position{Creation: r.text(), Sequence: r.number()}
+}
+
+// end returns errMessage unless all was read.
+func (r *reader) end() error {
+	if len(r.left) > 0 {
+		r.err = errMessage
+	}
+	return r.err
+}
+
+// outcome is the last record of an answer.
+type outcome struct {
+	now      time.Time // of the log
+	revision keep.Revision
+	position keep.Position
+	err      error
+}
+
+func (o outcome) encode() []byte {
+	if o.err != nil {
+		w := writer{byte(failed)}
+		w.time(o.now)
+		w = binary.BigEndian.AppendUint32(w, kindsOf(o.err))
+		w.text(o.err.Error())
+		return w
+	}
+	w := writer{byte(done)}
+	w.time(o.now)
+	w.number(uint64(o.revision))
+	w.text(o.position.Creation)
+	w.number(o.position.Sequence)
+	return w
+}
+
+func encodeEntry(e keep.Entry) []byte {
+	w := writer{byte(value)}
+	w.text(e.Key)
+	w.number(uint64(e.Revision))
+	w.time(e.Expires)
+	w.text(string(e.Value))
+	return w
+}
+
+func encodeAppended(a keep.Appended) []byte {
+	w := writer{byte(appended)}
+	w.text(a.Position.Creation)
+	w.number(a.Position.Sequence)
+	w.text(string(a.Value))
+	return w
+}
+
+// writeRecord writes a record with its length before it.
+func writeRecord(to io.Writer, record []byte) error {
+	if len(record) > mostRecord {
+		return fmt.Errorf("a record of %d bytes is too long", len(record))
+	}
+	if _, err := to.Write(binary.BigEndian.AppendUint32(nil, uint32(len(record)))); err != nil {
+		return err
+	}
+	_, err := to.Write(record)
+	return err
+}
+
+// readRecord reads a record, which is not empty.
+func readRecord(from *bufio.Reader) ([]byte, error) {
+	var length [4]byte
+	if _, err := io.ReadFull(from, length[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(length[:])
+	if n == 0 || n > mostRecord {
+		return nil, fmt.Errorf("%w: a record has %d bytes", errMessage, n)
+	}
+	record, err := io.ReadAll(io.LimitReader(from, int64(n)))
+	if err == nil && len(record) < int(n) {
+		err = io.ErrUnexpectedEOF
+	}
+	return record, err
+}
+
+// part is a record that was read; one of its fields is set.
+type part struct {
+	entry    *keep.Entry
+	appended *keep.Appended
+	outcome  *outcome
+}
+
+// decodePart returns what a record says.
+func decodePart(text []byte) (p part, err error) {
+	r := reader{left: text}
+	what := r.take(1)
+	if r.err != nil {
+		return part{}, r.err
+	}
+	switch record(what[0]) {
+	case value:
+		p.entry = &keep.Entry{Key: r.text(), Revision: keep.Revision(r.number()), Expires: r.time(), Value: r.bytes()}
+	case appended:
+		p.appended = &keep.Appended{Position: r.position(), Value: r.bytes()}
+	case done:
+		p.outcome = &outcome{now: r.time(), revision: keep.Revision(r.number()), position: r.position()}
+	case failed:
+		o := outcome{now: r.time()}
+		kinds := r.short()
+		o.err = &farError{text: r.text(), kinds: kinds}
+		p.outcome = &o
+	default:
+		return part{}, errMessage
+	}
+	if err = r.end(); err != nil {
+		return part{}, err
+	}
+	return p, nil
+}
+
+// kinds are the errors that are told apart across a hop, each by its bit. New ones are added at
+// the end.
+var kinds = []error{
+	keep.ErrConflict, keep.ErrTooMany, keep.ErrAbsent, keep.ErrPosition, keep.ErrClosed, keep.ErrRewound,
+	keep.ErrOtherKey, keep.ErrNewer, keep.ErrUnreadable, keep.ErrKeyUnknown, keep.ErrBatch, keep.ErrFollows,
+	keep.ErrUnreachable, keep.ErrNotSent,
+}
+
+func kindsOf(err error) (bits uint32) {
+	for i, kind := range kinds {
+		if errors.Is(err, kind) {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+// farError is an error of another gateway. It is of the same kinds.
+type farError struct {
+	text  string
+	kinds uint32
+}
+
+func (e *farError) Error() string { return e.text }
+
+func (e *farError) Is(target error) bool {
+	for i, kind := range kinds {
+		if kind == target {
+			return e.kinds&(1<<i) != 0
+		}
+	}
+	return false
+}

@@ -1,0 +1,288 @@
+// Package relay lets every gateway of a cluster, and commands, use the store that only the gateway
+// that leads can change.
+//
+// A [Store] is the copy of a gateway: it reads there, and sends changes to the gateway that leads.
+// A [Client] has no copy: it reads there, too. Both ask over the listener for hops, where a
+// [Handler] answers. The gateway that leads decides whether a change has the expected revisions,
+// so that loops of reading and comparing work from everywhere.
+//
+// A change is sent once. It is sent again only if it is certain that nothing has begun. When its
+// answer is lost, nobody knows at first what became of it.
+package relay
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/keep"
+)
+
+// Options configure a [Store]. All are needed but Waiting.
+type Options struct {
+	File    func() *keep.File // the copy of this gateway, which may be replaced by another one
+	Gateway string            // the name of this gateway
+	Leader  hop.Leader
+
+	// Leads reports whether this gateway leads for certain, so that its copy is the newest.
+	Leads func() bool
+
+	// TLS returns the settings of a connection to a gateway, which must prove its name.
+	TLS func(gateway string) *tls.Config
+
+	Waiting int // changes that may wait for a leader at a time; 0: 100
+}
+
+const (
+	waiting   = 100
+	applyFor  = 15 * time.Second // the leader may take to make changes
+	readFor   = 10 * time.Second // it may take to begin an answer
+	becoming  = 5 * time.Second  // this gateway may take from being the leader to making changes
+	copyFor   = 5 * time.Second  // the copy may take to have what was changed
+	lookAgain = 20 * time.Millisecond
+)
+
+// Store is a [keep.Store] whose values the gateways of a cluster share. Its values must be
+// sealed: no two of them are equal then, by which a change is recognized whose answer was lost.
+type Store struct {
+	o   Options
+	far *asker
+}
+
+// New returns a store. The file remains its caller's: [Store.Close] does not close it.
+func New(o Options) *Store {
+	if o.Waiting == 0 {
+		o.Waiting = waiting
+	}
+	far := newAsker(hop.Options{Gateway: o.Gateway, Leader: o.Leader, TLS: o.TLS, Waiting: o.Waiting})
+	return &Store{o: o, far: far}
+}
+
+// Apply makes changes here if this gateway leads, or sends them to the one that does, for which
+// it waits for 5 s at most. It fails with [keep.ErrUnreachable] then, and [keep.ErrNotSent] if
+// the changes have certainly not been made. When it returns, this gateway's copy has the changes,
+// unless that takes more than 5 s, or ctx has ended.
+func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+	until := time.NewTimer(becoming)
+	defer until.Stop()
+	for {
+		if err := s.far.usable(ctx); err != nil {
+			return 0, err
+		}
+		file := s.o.File()
+		if file.Leads() {
+			revision, err := file.Apply(ctx, changes...)
+			if !errors.Is(err, keep.ErrFollows) || !errors.Is(err, keep.ErrNotSent) {
+				return revision, err
+			}
+		}
+		revision, err := s.send(ctx, changes)
+		if !errors.Is(err, hop.ErrHere) {
+			return revision, s.far.noted(err)
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-until.C:
+			return 0, s.far.noted(notSent(err))
+		case <-ctx.Done():
+			return 0, notSent(context.Cause(ctx))
+		}
+	}
+}
+
+// send sends changes to the gateway that leads.
+func (s *Store) send(ctx context.Context, changes []keep.Change) (keep.Revision, error) {
+	revision, err := s.far.apply(ctx, changes)
+	limited, cancel := context.WithTimeout(ctx, copyFor)
+	defer cancel()
+	switch {
+	case err == nil:
+		_ = s.await(limited, revision) // they are made, whether or not the copy has them yet
+		return revision, nil
+	case unknown(err):
+		if found, ok := s.look(limited, changes); ok {
+			return found, nil
+		}
+	}
+	return 0, err
+}
+
+// unknown reports whether it is not known what became of a change.
+func unknown(err error) bool {
+	return errors.Is(err, keep.ErrUnreachable) && !errors.Is(err, keep.ErrNotSent)
+}
+
+// await returns when the copy has a revision.
+func (s *Store) await(ctx context.Context, r keep.Revision) error {
+	return s.read(ctx, func(file *keep.File) error { return file.Await(ctx, r) })
+}
+
+// look waits until the copy shows that changes were made, or ctx ends. It can never show that
+// they are not.
+func (s *Store) look(ctx context.Context, changes []keep.Change) (at keep.Revision, made bool) {
+	var mark *keep.Change
+	for i := range changes {
+		if c := &changes[i]; c.Log == "" && c.Value != nil {
+			mark = c
+		}
+	}
+	for mark != nil && ctx.Err() == nil {
+		found, err := s.Get(ctx, mark.Kind, mark.Key)
+		switch {
+		case err != nil && !errors.Is(err, keep.ErrAbsent):
+			return 0, false
+		case found.Revision == mark.Expect: // not yet
+		default:
+			return found.Revision, bytes.Equal(found.Value, mark.Value)
+		}
+		present, err := s.o.File().Revision()
+		if err == nil {
+			_ = s.await(ctx, present+1) // the next change, or the end of ctx
+		}
+	}
+	return 0, false
+}
+
+// read calls a function with the copy, and again with another one that has taken its place
+// meanwhile.
+func (s *Store) read(ctx context.Context, read func(*keep.File) error) error {
+	until := time.NewTimer(copyFor)
+	defer until.Stop()
+	for {
+		if err := s.far.usable(ctx); err != nil {
+			return err
+		}
+		file := s.o.File()
+		err := read(file)
+		if !errors.Is(err, keep.ErrClosed) {
+			return err
+		}
+		for s.o.File() == file {
+			select {
+			case <-time.After(lookAgain):
+				if err := s.far.usable(ctx); err != nil {
+					return err
+				}
+			case <-until.C:
+				return err
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+}
+
+// Get is that of [keep.Store].
+func (s *Store) Get(ctx context.Context, kind keep.Kind, key string) (found keep.Entry, err error) {
+	err = s.read(ctx, func(file *keep.File) (err error) {
+		found, err = file.Get(ctx, kind, key)
+		return err
+	})
+	return found, err
+}
+
+// errBroken is for a reader that has seen a part of what a file has that was replaced.
+var errBroken = fmt.Errorf("%w: another copy has taken its place", keep.ErrUnreachable)
+
+// Range is that of [keep.Store]. It fails with [keep.ErrUnreachable] if the copy is replaced when
+// something was visited.
+func (s *Store) Range(ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool) error {
+	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Entry) bool) error {
+		return f.Range(ctx, kind, prefix, visit)
+	})
+}
+
+// RangeBack is that of [keep.Store]. It fails as [Store.Range] does.
+func (s *Store) RangeBack(ctx context.Context, kind keep.Kind, before string, visit func(keep.Entry) bool) error {
+	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Entry) bool) error {
+		return f.RangeBack(ctx, kind, before, visit)
+	})
+}
+
+// Log is that of [keep.Store]. It fails as [Store.Range] does.
+func (s *Store) Log(ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool) error {
+	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Appended) bool) error {
+		return f.Log(ctx, log, after, visit)
+	})
+}
+
+// visiting reads the copy, and begins again with another one if nothing was visited yet.
+func visiting[T any](
+	s *Store, ctx context.Context, visit func(T) bool, read func(*keep.File, func(T) bool) error,
+) error {
+	visited := false
+	return s.read(ctx, func(file *keep.File) error {
+		err := read(file, func(found T) bool {
+			visited = true
+			return visit(found)
+		})
+		if visited && errors.Is(err, keep.ErrClosed) && s.far.usable(ctx) == nil {
+			return errBroken
+		}
+		return err
+	})
+}
+
+// End is that of [keep.Store].
+func (s *Store) End(ctx context.Context, log keep.Log) (end keep.Position, err error) {
+	err = s.read(ctx, func(file *keep.File) (err error) {
+		end, err = file.End(ctx, log)
+		return err
+	})
+	return end, err
+}
+
+// Appends is that of [keep.Store]. The channel is also closed when another copy takes the place
+// of this one.
+func (s *Store) Appends(log keep.Log) <-chan struct{} { return s.o.File().Appends(log) }
+
+// Sweep removes what has expired while this gateway leads. Otherwise it removes nothing: the one
+// that leads does.
+func (s *Store) Sweep(ctx context.Context) (int, error) {
+	if err := s.far.usable(ctx); err != nil {
+		return 0, err
+	}
+	return s.o.File().Sweep(ctx)
+}
+
+// State returns how the copy is, and how changes ended that were sent.
+func (s *Store) State() keep.State {
+	state, sent := s.o.File().State(), s.far.sent()
+	state.Writes += sent.Writes
+	state.Failures += sent.Failures
+	state.Failed = cmp.Or(state.Failed, sent.Failed)
+	return state
+}
+
+// Now is that of [keep.Store].
+func (s *Store) Now() time.Time { return s.o.File().Now() }
+
+// Reach implements [keep.Remote]: it returns when the copy has what the gateway that leads had
+// when it was called. It fails with [keep.ErrUnreachable] if no gateway leads for certain.
+func (s *Store) Reach(ctx context.Context) error {
+	if err := s.far.usable(ctx); err != nil {
+		return err
+	}
+	if s.o.Leads() {
+		return nil
+	}
+	told, err := s.far.ask(ctx, question(tells, nil, nil), readFor, nil)
+	switch {
+	case errors.Is(err, hop.ErrHere): // it leads, and cannot prove it now
+		return fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+	case err != nil:
+		return err
+	}
+	return s.await(ctx, told.revision)
+}
+
+// Close closes the connections. Other calls fail then.
+func (s *Store) Close() error {
+	s.far.close()
+	return nil
+}

@@ -1,0 +1,69 @@
+package relay
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+)
+
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o600)
+}
+
+// withPair closes a pair with its store.
+type withPair struct {
+	keep.Store
+	*pair
+}
+
+// Sweep is that of the gateway that leads, and State has what that has swept: the others only
+// follow.
+func (w withPair) Sweep(ctx context.Context) (int, error) {
+	if _, err := w.Store.Sweep(ctx); err != nil {
+		return 0, err
+	}
+	return w.leading.Sweep(ctx)
+}
+
+func (w withPair) State() keep.State {
+	state, far := w.Store.State(), w.leading.State()
+	state.Swept, state.Bytes = far.Swept, far.Bytes
+	return state
+}
+
+// Appends is that of the gateway that leads for a command, which looks again after a time.
+func (w withPair) Appends(log keep.Log) <-chan struct{} {
+	if _, ok := w.Store.(*Client); ok {
+		return w.leading.Appends(log)
+	}
+	return w.Store.Appends(log)
+}
+
+func (w withPair) Close() error {
+	err := w.Store.Close()
+	w.end()
+	return err
+}
+
+// TestAsADriver: a gateway that follows, and a command, use the store like any other.
+func TestAsADriver(t *testing.T) {
+	for name, of := range map[string]func(*pair) keep.Store{
+		"a gateway": func(p *pair) keep.Store { return p.store },
+		"a command": func(p *pair) keep.Store { return p.client() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			keeptest.Run(t, keeptest.Driver{Open: func(folder string, now func() time.Time) (keep.Store, error) {
+				p := newPair(t, folder, now, nil)
+				return withPair{of(p), p}, nil
+			}})
+		})
+	}
+}
