@@ -155,7 +155,15 @@ func (m *migration) complete(ctx context.Context) (err error) {
 		return err
 	}
 	m.step("trust")
-	return m.Create(ctx, store, m.newFolder())
+	if err := m.Create(ctx, store, m.newFolder()); err != nil {
+		return err
+	}
+	at, err := file.Point()
+	if err != nil {
+		return err
+	}
+	m.step("origin")
+	return m.newFolder().SetOrigin(at.Hash)
 }
 
 // unopened says what to do about a key ring that does not open.
