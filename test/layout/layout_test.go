@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 	"gateway/credentials":                 {"gateway/atomicfile", "gateway/auth", "gateway/keep"},
 	"gateway/nodecheck":                   {"gateway/every", "gateway/keep", "gateway/keep/natsstore"},
 	"gateway/pins":                        {"gateway/keep", "gateway/members", "ps"},
-	"gateway/keyring":                     {"gateway/keep", "gateway/members"},
+	"gateway/keyring":                     {"gateway/keep"},
 	"gateway/auditmirror":                 {"gateway/audit", "gateway/keep"},
 	"gateway/auth":                        {"gateway/atomicfile", "gateway/filefault", "gateway/nearest", "gateway/schema"},
 	"gateway/config":                      {"gateway/engine/stock", "gateway/every", "gateway/nearest"},

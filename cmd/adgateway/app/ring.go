@@ -106,7 +106,11 @@ func RotateKey(ctx context.Context, o Options, lacking func([]string)) (number u
 			return err
 		}
 		current = true
-		return ring.Await(ctx, number, func(ctx context.Context) ([]members.Member, error) { return running(ctx, ring.Sealed()) }, lacking)
+		live := func(ctx context.Context) ([]keyring.Gateway, error) {
+			found, err := running(ctx, ring.Sealed())
+			return keysOf(found), err
+		}
+		return ring.Await(ctx, number, live, lacking)
 	})
 	return number, current, err
 }

@@ -198,7 +198,7 @@ func TestAnotherCopyTakesItsPlace(t *testing.T) {
 	err = s.Range(t.Context(), "k", "", func(keep.Entry) bool { return true })
 	require.NoError(t, err)
 	first := true
-	err = visiting(s, t.Context(), func(int) bool { return true }, func(_ *keep.File, visit func(int) bool) error {
+	err = visiting(s.Local, t.Context(), func(int) bool { return true }, func(_ *keep.File, visit func(int) bool) error {
 		assert.True(t, first, "it must not begin again")
 		first = false
 		visit(1)
@@ -220,6 +220,27 @@ func keepAway(t *testing.T, p *pair) (*keep.File, error) {
 	file, _, err := keep.Open(keep.Options{Path: state + ".new", Follows: true})
 	t.Cleanup(func() { _ = file.Close() })
 	return file, err
+}
+
+// TestWhatOnlyTheLeaderMayDo is refused elsewhere, at once and for certain.
+func TestWhatOnlyTheLeaderMayDo(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	leading, following := NewLocal(func() *keep.File { return p.leading }), NewLocal(func() *keep.File { return p.following })
+	revision, err := leading.Apply(t.Context(), set("a", "1", keep.Absent))
+	require.NoError(t, err)
+	require.NoError(t, p.following.Await(t.Context(), revision))
+	found, err := following.Get(t.Context(), "k", "a")
+	require.NoError(t, err)
+	assert.Equal(t, revision, found.Revision)
+	_, err = following.Apply(t.Context(), set("a", "2", revision))
+	require.ErrorIs(t, err, keep.ErrFollows)
+	require.ErrorIs(t, err, keep.ErrNotSent)
+	require.NoError(t, leading.Close())
+	_, err = leading.Apply(t.Context(), set("a", "2", revision))
+	require.ErrorIs(t, err, keep.ErrClosed)
+	_, err = p.leading.Apply(t.Context(), set("a", "2", revision))
+	require.NoError(t, err, "the file is its owner's")
 }
 
 // TestACommandFindsTheLeader, wherever it asks first; and says if there is none.
