@@ -310,7 +310,7 @@ func (o observer) Apply(ctx context.Context, e *journal.Entry, at keep.Point) er
 	defer m.mu.Unlock()
 	m.point, m.fault = at, nil
 	if e.Term == m.term && e.Process != m.o.Self && e.Term != m.givenUp(e.Process) {
-		m.leader, m.heard = e.Process, now
+		m.learn(now, func() { m.leader, m.heard = e.Process, now })
 	}
 	return nil
 }

@@ -55,6 +55,42 @@ func TestWhenTheLeaderIsKilledTheNextOneLeads(t *testing.T) {
 	}
 }
 
+// TestWhoWaitsForALeaderIsWoken: by whatever the gateway hears first, an entry or a beat.
+func TestWhoWaitsForALeaderIsWoken(t *testing.T) {
+	for _, by := range []string{"entry", "beat"} {
+		t.Run(by, func(t *testing.T) {
+			bubble(t, 3, func(t *testing.T, w *world) {
+				a, c := w.startAll(), w.hosts[2]
+				m := c.running().m
+				known := func() bool { s := m.Status(); return s.Leader != "" && s.Hop != "" }
+				w.until(time.Second, known)
+				c.running().client.Cut()
+				w.network.separate(a, c, true) // it hears the other one, which would lead before it
+				w.until(time.Minute, func() bool { return !known() })
+				woken := make(chan time.Time, 1)
+				go func() {
+					for {
+						changed := m.Changed()
+						if known() {
+							woken <- time.Now()
+							return
+						}
+						<-changed
+					}
+				}()
+				if by == "entry" {
+					c.running().client.Mend()
+				} else {
+					w.network.separate(a, c, false)
+				}
+				w.until(time.Minute, known)
+				heard := time.Now()
+				assert.LessOrEqual(t, (<-woken).Sub(heard), time.Millisecond)
+			})
+		})
+	}
+}
+
 func (w *world) leaderOrWait() *host {
 	if w.hosts[0].starts == 0 {
 		return w.startAll()

@@ -62,8 +62,10 @@ func (m *Member) hear(message Message, now, wall time.Time) {
 		return
 	}
 	if b := message.Beat; b != nil {
-		g.beat, g.ahead = *b, b.Wall.Sub(wall)
-		m.hearBeat(message.From, b, now)
+		m.learn(now, func() {
+			g.beat, g.ahead = *b, b.Wall.Sub(wall)
+			m.hearBeat(message.From, b, now)
+		})
 	}
 	if message.Report != nil {
 		m.hearReport(message.From, message.Report)
@@ -112,11 +114,7 @@ func (m *Member) hearBeat(from journal.Process, b *Beat, now time.Time) {
 	}
 	switch {
 	case b.Leads:
-		if m.leader != from {
-			m.leader = from
-			m.notify()
-		}
-		m.heard, m.writes, m.clockSet = now, b.Writes, !b.ClockUnset
+		m.leader, m.heard, m.writes, m.clockSet = from, now, b.Writes, !b.ClockUnset
 		if m.phase == claiming {
 			m.interrupt()
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"adgateway/gateway/journal"
 	"adgateway/gateway/keep"
 )
 
@@ -43,6 +44,9 @@ type Gateway struct {
 	Beat  Beat          // the last; zero if there was none
 }
 
+// Self returns the process that takes part.
+func (m *Member) Self() journal.Process { return m.o.Self }
+
 // Status returns how the member is.
 func (m *Member) Status() Status {
 	now := m.o.Now()
@@ -67,19 +71,36 @@ func (m *Member) Status() Status {
 		}
 		s.Gateways = append(s.Gateways, other)
 	}
-	silent := now.Sub(m.heard)
-	switch {
-	case m.own != 0:
-		s.Leader = m.o.Self.Gateway
-	case m.leader.Gateway == "" || silent >= silence:
-		s.Leaderless = silent
-	default:
-		s.Leader = m.leader.Gateway
-		if g := m.gateways[s.Leader]; g != nil && g.process == m.leader {
-			s.Hop = g.beat.Hop
-		}
+	s.Leader, s.Hop = m.known(now)
+	if s.Leader == "" {
+		s.Leaderless = now.Sub(m.heard)
 	}
 	return s
+}
+
+// known returns which gateway leads, and its address for forwarded calls, as far as that is
+// known. The mutex is held.
+func (m *Member) known(now time.Time) (name, hop string) {
+	switch {
+	case m.own != 0:
+		return m.o.Self.Gateway, ""
+	case m.leader.Gateway == "" || now.Sub(m.heard) >= silence:
+		return "", ""
+	}
+	if g := m.gateways[m.leader.Gateway]; g != nil && g.process == m.leader {
+		hop = g.beat.Hop
+	}
+	return m.leader.Gateway, hop
+}
+
+// learn lets something be heard, and wakes those who wait if another gateway leads then, or at
+// another address, as far as is known. The mutex is held.
+func (m *Member) learn(now time.Time, hear func()) {
+	name, hop := m.known(now)
+	hear()
+	if nextName, nextHop := m.known(now); nextName != name || nextHop != hop {
+		m.notify()
+	}
 }
 
 // role returns what the member is. The mutex is held.

@@ -56,6 +56,7 @@ type Node struct {
 	tls    bool
 	single bool
 	admin  nkeys.KeyPair // of this process alone
+	guests *visitors
 
 	mu      sync.Mutex // guards the field below, and changes of it
 	options Options
@@ -81,6 +82,10 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	guests := &visitors{}
+	if o.TLS != nil {
+		o.TLS = guests.watch(o.TLS)
+	}
 	options, err := serverOptions(o, admin)
 	if err != nil {
 		return nil, err
@@ -97,7 +102,10 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 		claimed.release()
 		return nil, fmt.Errorf("the engine's node cannot start: %w", err)
 	}
-	n := &Node{server: running, folder: claimed, log: newServerLog(o.Log), tls: o.Certificate != "", single: len(o.Peers) == 0, admin: admin, options: o}
+	n := &Node{
+		server: running, folder: claimed, log: newServerLog(o.Log),
+		tls: o.Certificate != "", single: len(o.Peers) == 0, admin: admin, guests: guests, options: o,
+	}
 	running.SetLoggerV2(n.log, false, false, false)
 	n.started.Go(running.Start)
 	if err := n.listening(ctx); err != nil {
@@ -200,13 +208,17 @@ func (n *Node) Administrator(options ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect("", append(own, options...)...)
 }
 
-// SetMembers changes which gateways may connect. Those that may not any more are
-// disconnected.
-func (n *Node) SetMembers(members []stock.Member) error {
+// SetMembers changes which gateways may connect, and where the other nodes are. Gateways and
+// nodes that may not connect any more are disconnected: what Options.TLS verifies must have
+// changed before. A node that has peers keeps at least one.
+func (n *Node) SetMembers(members []stock.Member, peers []string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	o := n.options
-	o.Members = members
+	o.Members, o.Peers = members, peers
+	if n.single != (len(peers) == 0) {
+		return errors.New("the engine's node keeps the gateways that it knows: it cannot become one of several, or one alone")
+	}
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -218,6 +230,7 @@ func (n *Node) SetMembers(members []stock.Member) error {
 		return fmt.Errorf("the engine's node keeps the gateways that it knows: %w", err)
 	}
 	n.options = o
+	n.guests.review()
 	return nil
 }
 

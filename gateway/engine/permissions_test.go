@@ -281,7 +281,7 @@ func TestWhoMayConnectToANode(t *testing.T) {
 	third, err := dial(t, n.URL(), c.ids[2].Client(c.list, "gw1"), "gw3")
 	require.NoError(t, err)
 	require.NoError(t, c.register.Remove(t.Context(), "gw2"))
-	require.NoError(t, n.SetMembers(c.members()))
+	require.NoError(t, n.SetMembers(c.members(), nil))
 	<-gone
 	assert.True(t, second.IsClosed())
 	require.NoError(t, third.Flush(), "the others stay")
@@ -292,16 +292,16 @@ func TestWhoMayConnectToANode(t *testing.T) {
 	fourth := c.ids[3]
 	_, err = dial(t, n.URL(), fourth.Client(c.list, "gw1"), "gw4")
 	require.ErrorIs(t, err, nats.ErrAuthorization, "the node has not heard of it")
-	require.NoError(t, n.SetMembers(c.members()))
+	require.NoError(t, n.SetMembers(c.members(), nil))
 	_, err = dial(t, n.URL(), fourth.Client(c.list, "gw1"), "gw4")
 	require.NoError(t, err)
 	c.join(t, "gw2")
-	require.NoError(t, n.SetMembers(c.members()))
+	require.NoError(t, n.SetMembers(c.members(), nil))
 	_, err = dial(t, n.URL(), c.ids[4].Client(c.list, "gw1"), "gw2")
 	require.NoError(t, err)
 	_, err = dial(t, n.URL(), c.ids[1].Client(c.list, "gw1"), "gw2")
 	require.Error(t, err, "who had the name before")
-	require.Error(t, n.SetMembers([]stock.Member{{Gateway: "GW 1"}}))
+	require.Error(t, n.SetMembers([]stock.Member{{Gateway: "GW 1"}}, nil))
 	require.NoError(t, third.Flush())
 }
 

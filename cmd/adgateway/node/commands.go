@@ -18,7 +18,6 @@ import (
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
-	"adgateway/gateway/engine/stock"
 )
 
 // program is what the commands have in common.
@@ -81,11 +80,14 @@ func (p *program) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check", Short: "Check the settings", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := readNode(&p.flags)
+			s, m, err := readNode(&p.flags)
 			if err != nil {
 				return err
 			}
-			o := s.EngineOptions()
+			o := options(s, m)
+			if err := o.Check(); err != nil {
+				return err
+			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "node %s of cluster %q listens on %s, keeps its data in %s, and has %d peers\n", o.Node, o.Cluster, o.Listen, o.Store, len(o.Peers))
 			return err
 		},
@@ -100,11 +102,11 @@ func (p *program) configCommand() *cobra.Command {
 		Long: "Prints the configuration file with which nats-server is the node of the settings,\n" +
 			"for those who run an engine of their own.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := readNode(&p.flags)
+			s, m, err := readNode(&p.flags)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(c.OutOrStdout(), stock.Configuration(s.EngineOptions()))
+			_, err = fmt.Fprint(c.OutOrStdout(), engine.Configuration(options(s, m)))
 			return err
 		},
 	}
@@ -122,16 +124,24 @@ func (p *program) versionCommand() *cobra.Command {
 	}
 }
 
-var errNoNode = errors.New("the settings have no node for this host: set engine.node to a name such as n1, and engine.store to a folder")
+var errNoNode = errors.New("the settings have no node for this host: " +
+	"let the gateway join a cluster, or set engine.node to a name such as n1, and engine.store to a folder")
 
-// readNode reads the settings of a host that has a node.
-func readNode(f *settings.Flags) (*config.Settings, error) {
-	_, s, _, err := f.Read()
+// readNode reads the settings of a host that has a node. m is the gateway whose node it is; nil:
+// the settings say all.
+func readNode(f *settings.Flags) (s *config.Settings, m *member, err error) {
+	_, s, _, err = f.Read()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if s.Engine.Node == "" {
-		return nil, errNoNode
+	if s.Engine.Node != "" {
+		return s, nil, nil
 	}
-	return s, nil
+	if m, err = readMember(s); err != nil {
+		return nil, nil, err
+	}
+	if m == nil {
+		return nil, nil, errNoNode
+	}
+	return m.settings(*s), m, nil
 }

@@ -71,7 +71,7 @@ func (p *program) examine(ctx context.Context, out io.Writer, asJSON bool) error
 func (p *program) probes() doctor.Probes {
 	return doctor.Probes{
 		Settings: func() (doctor.Settings, error) {
-			s, err := readNode(&p.flags)
+			s, _, err := readNode(&p.flags)
 			return doctor.Settings{File: p.flags.Path(), Exists: err == nil, Values: s}, err
 		},
 		System:  host.ReadSystem,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -40,6 +41,11 @@ func run(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	var out, errs bytes.Buffer
 	code = node.Run(ctx, "1.2.3", args, &out, &errs)
 	return code, out.String(), errs.String()
+}
+
+// runTo is run with one place for all output.
+func runTo(ctx context.Context, output io.Writer, args ...string) {
+	node.Run(ctx, "test", args, output, output)
 }
 
 func TestCommands(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 	"adgateway/cmd/adgateway/internal/control"
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
+	"adgateway/gateway/engine/stock"
 	"adgateway/gateway/keep/natsstore"
 	"adgateway/winsvc/events"
 )
@@ -44,13 +44,15 @@ type running struct {
 	log    *logrus.Logger
 	write  events.Write // nil without an event log
 	closer io.Closer
-	stream string // of the store that the gateways share
-	leads  bool   // the node leads it
+	member *member // whose node it is; nil: the settings say all
+	space  int64   // that streams may take
+	stream string  // of the log, or of the store that the gateways share
+	leads  bool    // the node leads it
 }
 
 // prepare starts the node of the settings, as a winsvc.Prepare does. write may be nil.
 func (p *program) prepare(ctx context.Context, f *settings.Flags, write events.Write) (serve func(context.Context) error, started string, err error) {
-	s, err := readNode(f)
+	s, m, err := readNode(f)
 	if err != nil {
 		return nil, "", err
 	}
@@ -61,27 +63,34 @@ func (p *program) prepare(ctx context.Context, f *settings.Flags, write events.W
 	if err := control.RecordCrashes(s.Log.File); err != nil {
 		log.WithError(err).Warn("crashes cannot be recorded")
 	}
-	node, err := start(ctx, s, log)
+	node, err := start(ctx, options(s, m), log)
 	if err != nil {
 		log.Error(settings.OneLine(err))
 		return nil, "", errors.Join(err, closer.Close())
 	}
-	r := &running{node: node, log: log, write: write, closer: closer, stream: natsstore.StreamName(s.Cluster.Name)}
+	r := &running{
+		node: node, log: log, write: write, closer: closer,
+		member: m, space: s.Engine.MaxStore, stream: natsstore.StreamName(s.Cluster.Name),
+	}
+	if m != nil {
+		r.stream = stock.LogStream(s.Cluster.Name)
+	}
 	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, s.Engine.Node, node.URL()), nil
 }
 
 // start starts the node and reports meanwhile that it goes on: with much data it takes
 // minutes (facts J21).
-func start(ctx context.Context, s *config.Settings, log *logrus.Logger) (*engine.Node, error) {
+func start(ctx context.Context, o engine.Options, log *logrus.Logger) (*engine.Node, error) {
 	type result struct {
 		node *engine.Node
 		err  error
 	}
 	done := make(chan result, 1)
 	begun := time.Now()
-	log.WithFields(logrus.Fields{"node": s.Engine.Node, "store": s.Engine.Store}).Info("starting: the streams are opened")
+	log.WithFields(logrus.Fields{"node": o.Node, "store": o.Store}).Info("starting: the streams are opened")
+	o.Log = log.WithField("source", "nats-server")
 	go func() {
-		node, err := engine.Start(ctx, engine.Options{Options: s.EngineOptions(), Log: log.WithField("source", "nats-server")})
+		node, err := engine.Start(ctx, o)
 		done <- result{node, err}
 	}()
 	tick := time.NewTicker(progressEvery)
@@ -99,6 +108,14 @@ func start(ctx context.Context, s *config.Settings, log *logrus.Logger) (*engine
 // serve reports how the node is until ctx ends, and stops it.
 func (r *running) serve(ctx context.Context) error {
 	r.log.WithField("url", r.node.URL()).Info("the node listens")
+	if r.member != nil {
+		attending, end := context.WithCancel(ctx)
+		ended := r.member.attend(attending, r.node, r.log, r.space)
+		defer func() {
+			end()
+			<-ended
+		}()
+	}
 	r.awaitReady(ctx)
 	tick := time.NewTicker(healthEvery)
 	defer tick.Stop()

@@ -28,7 +28,7 @@ var files = host.Files{Service: winsvc.Engine.Name}
 // newFlags are the flags of a command that reads the settings of a node. The default
 // file is in a folder of its own, because a gateway's is closed to other accounts.
 func newFlags() settings.Flags {
-	return settings.Flags{Fallback: defaultFile(), Service: winsvc.Engine.Name, Amend: separateLog}
+	return settings.Flags{Fallback: defaultFile(), Service: winsvc.Engine.Name, Beside: true, Amend: separateLog}
 }
 
 func defaultFile() string {
@@ -52,7 +52,7 @@ func (p *program) serviceCommand() *cobra.Command {
 func checkNode(file, account string) error {
 	f := newFlags()
 	f.Fallback, f.Account = file, account
-	_, err := readNode(&f)
+	_, _, err := readNode(&f)
 	return err
 }
 
@@ -61,7 +61,7 @@ func checkNode(file, account string) error {
 func restrictStore(out io.Writer, file string) error {
 	f := newFlags()
 	f.Fallback = file
-	s, err := readNode(&f)
+	s, _, err := readNode(&f)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"adgateway/gateway/keep"
@@ -58,6 +59,14 @@ func (a *Admission) Serve(ctx context.Context, conn *tls.Conn) (gateway string, 
 	return gateway, errors.Join(refused, err)
 }
 
+// Admit makes a server whose configuration is that of [Identity.AllowJoins] let gateways join,
+// until ctx ends. done is called after each try.
+func (a *Admission) Admit(ctx context.Context, server *http.Server, done func(gateway string, err error)) {
+	server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
+		JoinProtocol: func(_ *http.Server, conn *tls.Conn, _ http.Handler) { done(a.Serve(ctx, conn)) },
+	}
+}
+
 // answer returns the answer to a message on a connection. The gateway is on the list then.
 func (a *Admission) answer(ctx context.Context, s *tls.ConnectionState, message []byte) (gateway string, given answer, err error) {
 	if len(message) < sha256.Size {
@@ -105,7 +114,11 @@ func (r *Register) admit(ctx context.Context, q request, key string, proves func
 			return errors.Join(err, r.count(ctx, invited, i, q, err))
 		}
 		i.Used, i.At = key, r.now().UTC()
-		list = list.with(Member{Name: q.Gateway, Hosts: q.Hosts, HopAddress: q.HopAddress, NodeAddress: q.NodeAddress, Joined: i.At, Key: key})
+		joined := Member{Name: q.Gateway, Hosts: q.Hosts, HopAddress: q.HopAddress, Joined: i.At, Key: key}
+		if list.HasNode(q.Gateway) {
+			joined.NodeAddress, joined.ClientAddress = q.NodeAddress, q.ClientAddress
+		}
+		list = list.with(joined)
 		use, err := set(r, invitedKey+q.Gateway, invited, i)
 		if err != nil {
 			return err

@@ -11,12 +11,14 @@
 //
 //	authority.go  the authority of a cluster and what it signs
 //	members.go    the list of gateways, and its copy in a file
+//	list.go       the list as a process knows it
 //	identity.go   what a gateway shows, and how it checks what others show
 //	register.go   authority, list and invitations in the store
 //	message.go    what a gateway that joins sends, and what it gets
 //	admission.go  the side that lets gateways join
 //	join.go       the side that joins, and that which makes a cluster
 //	folder.go     the files of a gateway
+//	origin.go     what the log of a new cluster goes on with
 package trust
 
 import (

@@ -36,6 +36,12 @@ type Folder struct {
 // MembersFile returns the path of the copy of the list.
 func (f Folder) MembersFile() string { return filepath.Join(f.Path, membersFile) }
 
+// Certificate returns the paths of the gateway's certificate, its key, and the certificate of
+// the authority.
+func (f Folder) Certificate() (certificate, key, authority string) {
+	return filepath.Join(f.Path, certificateFile), filepath.Join(f.Path, keyFile), filepath.Join(f.Path, authorityFile)
+}
+
 // SecretFile returns the path of the cluster's key file.
 func (f Folder) SecretFile() string { return filepath.Join(f.Path, secretFile) }
 
@@ -130,6 +136,22 @@ func (f Folder) free(authority string, secret []byte) error {
 		return nil
 	}
 	return err
+}
+
+// Secret reads what the key file of the cluster has; nil if there is none.
+func (f Folder) Secret() ([]byte, error) {
+	text, err := os.ReadFile(f.SecretFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	secret, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(text)))
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a key file of a cluster: %w", f.SecretFile(), err)
+	}
+	return secret, nil
 }
 
 // encoded returns a secret as a key file has it.

@@ -87,6 +87,9 @@ func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
 	}
 	m, ok := list.Find(gateway)
 	switch {
+	case ok && !m.HasJoined():
+		return "", fmt.Errorf("gateway %s is invited to the cluster %s and has not joined: "+
+			"let it join by 'adgateway cluster join'", gateway, list.Cluster)
 	case !ok:
 		return "", fmt.Errorf("gateway %s is not on the list of the cluster %s, because it was removed or has not joined: "+
 			"let it join by 'adgateway cluster join'", gateway, list.Cluster)

@@ -18,10 +18,19 @@ import (
 )
 
 // Create makes a cluster in a store, with the gateway of this host as its first, and writes
-// its files. It can be run again if it was interrupted. The key file of the cluster is there
-// before: the store is sealed with it. Joined and Key of self are set here.
-func Create(ctx context.Context, r *Register, cluster string, self Member, f Folder) (*Identity, error) {
-	if err := errors.Join(checkName("cluster", cluster), checkName("gateway", self.Name)); err != nil {
+// its files. The other gateways are on the list without access, until they are invited and
+// join. Those that have a NodeAddress are the cluster's nodes.
+//
+// It can be run again if it was interrupted. The key file of the cluster is there before: the
+// store is sealed with it. Joined and Key are set here.
+func Create(
+	ctx context.Context, r *Register, cluster string, self Member, f Folder, others ...Member,
+) (*Identity, error) {
+	names := []error{checkName("cluster", cluster), checkName("gateway", self.Name)}
+	for _, g := range others {
+		names = append(names, checkName("gateway", g.Name))
+	}
+	if err := errors.Join(names...); err != nil {
 		return nil, err
 	}
 	key, err := f.key()
@@ -31,7 +40,7 @@ func Create(ctx context.Context, r *Register, cluster string, self Member, f Fol
 	if self.Key, err = digestOf(key); err != nil {
 		return nil, err
 	}
-	a, list, err := r.begin(ctx, cluster, self)
+	a, list, err := r.begin(ctx, cluster, self, others)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +83,7 @@ func Join(ctx context.Context, i Invitation, self Member, f Folder) (*Identity, 
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(request{Cluster: i.Cluster, Gateway: i.Gateway, Request: csr, Hosts: self.Hosts, HopAddress: self.HopAddress, NodeAddress: self.NodeAddress})
+	text, err := json.Marshal(request{Cluster: i.Cluster, Gateway: i.Gateway, Request: csr, Hosts: self.Hosts, HopAddress: self.HopAddress, NodeAddress: self.NodeAddress, ClientAddress: self.ClientAddress})
 	if err != nil {
 		return nil, err
 	}

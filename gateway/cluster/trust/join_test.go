@@ -56,7 +56,7 @@ func TestJoin(t *testing.T) {
 	require.Len(t, list.Gateways, 2)
 	got := list.Gateways[1]
 	assert.True(t, c.clock.now().Equal(got.Joined))
-	assert.Equal(t, Member{Name: "gw2", Hosts: []string{"h2"}, HopAddress: "h2:7443", NodeAddress: "h2:6222", Joined: got.Joined, Key: got.Key}, got)
+	assert.Equal(t, Member{Name: "gw2", Hosts: []string{"h2"}, HopAddress: "h2:7443", Joined: got.Joined, Key: got.Key}, got, "the cluster has no nodes")
 	copied, err := LoadMembers(f.MembersFile())
 	require.NoError(t, err)
 	assert.Equal(t, list.Gateways, copied.Gateways)

@@ -17,15 +17,20 @@ const mostGateways = 10
 
 // Member is a gateway on the list of a cluster.
 type Member struct {
-	Name        string    `json:"name"`
-	Hosts       []string  `json:"hosts,omitempty"`       // names and addresses of its host
-	HopAddress  string    `json:"hopAddress,omitempty"`  // host:port for other gateways
-	NodeAddress string    `json:"nodeAddress,omitempty"` // host:port for other nodes; empty: it has none
-	Joined      time.Time `json:"joined"`                // log time
+	Name          string    `json:"name"`
+	Hosts         []string  `json:"hosts,omitempty"`         // names and addresses of its host
+	HopAddress    string    `json:"hopAddress,omitempty"`    // host:port for other gateways
+	NodeAddress   string    `json:"nodeAddress,omitempty"`   // host:port of its node for other nodes; empty: it has none
+	ClientAddress string    `json:"clientAddress,omitempty"` // host:port of its node for gateways
+	Joined        time.Time `json:"joined"`                  // log time; zero: it is invited
 	// Key is the digest of the public key that it joined with. A name that is given again
-	// does not bring back whoever had it before.
+	// does not bring back whoever had it before. It is empty until it has joined.
 	Key string `json:"key"`
 }
+
+// HasJoined reports whether the gateway may connect. One that has not was named when the
+// cluster was made, so that the other nodes look for its node from the beginning.
+func (g Member) HasJoined() bool { return g.Key != "" }
 
 // Members is the list of the gateways of a cluster. It is not changed: who changes it makes
 // another one.
@@ -33,6 +38,58 @@ type Members struct {
 	keep.Formatted
 	Cluster  string   `json:"cluster"`
 	Gateways []Member `json:"gateways"` // by name
+
+	// Nodes are the names of the gateways whose hosts have a node. They are set when the
+	// cluster is made: a host takes the place of a lost one under its name.
+	Nodes []string `json:"nodes,omitempty"`
+}
+
+// HasNode reports whether the host of a gateway has a node.
+func (m Members) HasNode(gateway string) bool { return slices.Contains(m.Nodes, gateway) }
+
+// Joined returns the names of the gateways that have joined.
+func (m Members) Joined() (names []string) {
+	for _, g := range m.Gateways {
+		if g.HasJoined() {
+			names = append(names, g.Name)
+		}
+	}
+	return names
+}
+
+// Routes returns where the node of a gateway finds the other nodes.
+func (m Members) Routes(gateway string) (addresses []string) {
+	for _, g := range m.Gateways {
+		if g.Name != gateway && g.NodeAddress != "" && m.HasNode(g.Name) {
+			addresses = append(addresses, g.NodeAddress)
+		}
+	}
+	return addresses
+}
+
+// Servers returns the URLs of the nodes to which a gateway connects, its own first.
+func (m Members) Servers(gateway string) (urls []string) {
+	for _, g := range m.Gateways {
+		if g.ClientAddress == "" || !m.HasNode(g.Name) {
+			continue
+		}
+		at := len(urls)
+		if g.Name == gateway {
+			at = 0
+		}
+		urls = slices.Insert(urls, at, "tls://"+g.ClientAddress)
+	}
+	return urls
+}
+
+// remaining returns how many of the nodes are on the list, and how many a majority is.
+func (m Members) remaining() (there, majority int) {
+	for _, name := range m.Nodes {
+		if _, ok := m.Find(name); ok {
+			there++
+		}
+	}
+	return there, len(m.Nodes)/2 + 1
 }
 
 // Find returns the member with a name.

@@ -28,6 +28,8 @@ type request struct {
 	Hosts       []string `json:"hosts"`
 	HopAddress  string   `json:"hopAddress"`
 	NodeAddress string   `json:"nodeAddress"`
+	// ClientAddress and NodeAddress are those of a node, if the host of the gateway has one.
+	ClientAddress string `json:"clientAddress"`
 }
 
 // answer is what it gets.
@@ -92,7 +94,7 @@ func parseRequest(text []byte) (q request, public *ecdsa.PublicKey, key string, 
 	if err := errors.Join(checkName("cluster", q.Cluster), checkName("gateway", q.Gateway)); err != nil {
 		return q, nil, "", err
 	}
-	for _, address := range []string{q.HopAddress, q.NodeAddress} {
+	for _, address := range []string{q.HopAddress, q.NodeAddress, q.ClientAddress} {
 		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
 			return q, nil, "", err
 		}

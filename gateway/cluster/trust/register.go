@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,11 +115,40 @@ func (r *Register) authority(ctx context.Context) (*Authority, error) {
 	return &Authority{cert.Subject.CommonName, cert, private}, nil
 }
 
+// begun returns the list of a new cluster.
+func begun(cluster string, first Member, others []Member) (Members, error) {
+	m := Members{Cluster: cluster, Gateways: []Member{first}}
+	for _, g := range others {
+		if _, twice := m.Find(g.Name); twice {
+			return m, fmt.Errorf("gateway %s is named twice", g.Name)
+		}
+		g.Joined, g.Key = time.Time{}, ""
+		m = m.with(g)
+	}
+	if len(m.Gateways) > mostGateways {
+		return m, fmt.Errorf("a cluster has at most %d gateways", mostGateways)
+	}
+	for _, g := range m.Gateways {
+		if g.NodeAddress != "" {
+			m.Nodes = append(m.Nodes, g.Name)
+		}
+	}
+	return m, nil
+}
+
 // begin puts a new cluster with its first gateway into the store, unless that was done with
 // the same key before.
-func (r *Register) begin(ctx context.Context, cluster string, first Member) (*Authority, Members, error) {
+func (r *Register) begin(ctx context.Context, cluster string, first Member, others []Member) (*Authority, Members, error) {
+	first.Joined = r.now().UTC()
+	members, err := begun(cluster, first, others)
+	if err != nil {
+		return nil, Members{}, err
+	}
 	found, err := r.Members(ctx)
 	switch m, _ := found.Find(first.Name); {
+	case err == nil && found.Cluster == cluster && m.Key == first.Key && !sameNames(found, members):
+		return nil, Members{}, fmt.Errorf("the cluster %s was begun with the gateways %s, and nodes on the hosts of %s: "+
+			"name the same ones again", cluster, names(found), strings.Join(found.Nodes, ", "))
 	case err == nil && found.Cluster == cluster && m.Key == first.Key:
 		a, err := r.authority(ctx)
 		return a, found, err
@@ -136,8 +166,6 @@ func (r *Register) begin(ctx context.Context, cluster string, first Member) (*Au
 	if err != nil {
 		return nil, Members{}, err
 	}
-	first.Joined = r.now().UTC()
-	members := Members{Cluster: cluster, Gateways: []Member{first}}
 	authority, err := set(r, authorityKey, keep.Absent, keptAuthority{Certificate: a.cert.Raw, Key: key})
 	if err != nil {
 		return nil, Members{}, err
@@ -168,10 +196,11 @@ func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, erro
 		if err != nil {
 			return err
 		}
-		if _, there := list.Find(gateway); there {
+		g, there := list.Find(gateway)
+		if there && g.HasJoined() {
 			return fmt.Errorf("gateway %s is in the cluster %s already: if its host was set up anew, run 'adgateway cluster leave --gateway %s' first", gateway, list.Cluster, gateway)
 		}
-		if len(list.Gateways) >= mostGateways {
+		if !there && len(list.Gateways) >= mostGateways {
 			return fmt.Errorf("the cluster %s has %d gateways, and cannot have more", list.Cluster, mostGateways)
 		}
 		var before invitation
@@ -189,7 +218,7 @@ func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, erro
 }
 
 // Remove takes a gateway off the list, and its invitation with it. It reports nothing if it
-// is not there. The last gateway stays.
+// is not there. The last gateway stays, and so does a majority of the nodes.
 func (r *Register) Remove(ctx context.Context, gateway string) error {
 	return r.again(func() error {
 		list, revision, err := r.members(ctx)
@@ -198,10 +227,11 @@ func (r *Register) Remove(ctx context.Context, gateway string) error {
 		}
 		var changes []keep.Change
 		if _, there := list.Find(gateway); there {
-			if len(list.Gateways) == 1 {
-				return fmt.Errorf("gateway %s is the last of the cluster %s, and cannot leave it", gateway, list.Cluster)
+			left := list.without(gateway)
+			if err := left.canWork(gateway); err != nil {
+				return err
 			}
-			change, err := set(r, membersKey, revision, list.without(gateway))
+			change, err := set(r, membersKey, revision, left)
 			if err != nil {
 				return err
 			}
@@ -222,6 +252,31 @@ func (r *Register) Remove(ctx context.Context, gateway string) error {
 	})
 }
 
+// canWork returns why a cluster cannot be without a gateway that is not on its list any more.
+func (m Members) canWork(without string) error {
+	if len(m.Joined()) == 0 {
+		return fmt.Errorf("gateway %s is the last of the cluster %s, and cannot leave it", without, m.Cluster)
+	}
+	if there, majority := m.remaining(); m.HasNode(without) && there < majority {
+		return fmt.Errorf("without gateway %s the cluster %s has %d of its %d nodes, which are no majority: "+
+			"let another host take the place of one that is lost first, by 'adgateway cluster invite' with its name",
+			without, m.Cluster, there, len(m.Nodes))
+	}
+	return nil
+}
+
+// names returns the names of the gateways on a list, as text.
+func names(m Members) string {
+	all := make([]string, len(m.Gateways))
+	for i, g := range m.Gateways {
+		all[i] = g.Name
+	}
+	return strings.Join(all, ", ")
+}
+
+// sameNames reports whether two lists have the same gateways and nodes.
+func sameNames(a, b Members) bool { return names(a) == names(b) && slices.Equal(a.Nodes, b.Nodes) }
+
 // again decides anew when what a decision rests on has changed meanwhile.
 func (r *Register) again(decide func() error) (err error) {
 	for range mostConflicts {
@@ -239,9 +294,15 @@ type Invitation struct {
 	Address   string // host:port of a gateway of the cluster
 	Authority string // digest of the cluster's authority
 	Secret    string
+	Host      string // name or address of the gateway's own host; empty: the host knows it
 }
 
 // JoinCommand returns the command that the host of the gateway runs.
 func JoinCommand(i Invitation) string {
-	return fmt.Sprintf("adgateway cluster join --cluster %s --gateway %s --address %s --authority %s --secret %s", i.Cluster, i.Gateway, i.Address, i.Authority, i.Secret)
+	command := fmt.Sprintf("adgateway cluster join --cluster %s --gateway %s --address %s --authority %s --secret %s",
+		i.Cluster, i.Gateway, i.Address, i.Authority, i.Secret)
+	if i.Host != "" {
+		command += " --host " + i.Host
+	}
+	return command
 }

@@ -38,9 +38,11 @@ type Options struct {
 	Node    string // the node's name, unique in the cluster
 	Cluster string // the name of the cluster; required with Peers
 
-	Listen        string   // host:port for gateways; port -1 is any free one
-	ClusterListen string   // host:port for the other nodes; required with Peers
-	Peers         []string // host:port of each other node: none, two or four
+	Listen        string // host:port for gateways; port -1 is any free one
+	ClusterListen string // host:port for the other nodes; required with Peers
+	// Peers are host:port of each other node: none, two or four. With Members some may be
+	// missing, as there is no host in the place of one that was lost.
+	Peers []string
 	// Advertise is the host:port under which nodes hear of this one from each other; when
 	// empty, that of its connections. Nodes that must use Peers alone get one that refuses.
 	Advertise string
@@ -186,6 +188,7 @@ func (o Options) checkPeers(f *faults) {
 	switch n := len(o.Peers); {
 	case n == 0:
 		return
+	case len(o.Members) > 0 && n <= 4:
 	case n != 2 && n != 4:
 		f.add("engine.peers", "%d other nodes are listed, but a cluster has 3 or 5 nodes: list the 2 or 4 others, without this one", n)
 	}

@@ -22,7 +22,7 @@ import (
 
 func clusterCommand() *cobra.Command {
 	return group("cluster", "Set up and look after several gateways that share their state",
-		clusterInitCommand(), clusterStatusCommand(), clusterPinCommand(), clusterVerifyCommand(), clusterVerifyNodesCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand(), clusterLeaveCommand())
+		clusterInitCommand(), clusterStatusCommand(), clusterPinCommand(), clusterVerifyCommand(), clusterVerifyNodesCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand(), clusterLeaveCommand(), clusterMigrateCommand())
 }
 
 // inCluster returns a command that works on the cluster of the settings.

@@ -1,0 +1,144 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/config"
+	"adgateway/gateway/engine"
+	"adgateway/gateway/engine/stock"
+	"adgateway/gateway/journal/jetstream"
+
+	"github.com/sirupsen/logrus"
+)
+
+// member is a gateway of a cluster, whose host has the node.
+type member struct {
+	folder trust.Folder
+	id     *trust.Identity
+	list   *trust.List
+}
+
+// readMember returns the gateway of the settings, if it has joined a cluster; nil if not.
+func readMember(s *config.Settings) (*member, error) {
+	path := s.Store.ClusterFolder()
+	if path == "" || len(s.Cluster.Servers) > 0 {
+		return nil, nil
+	}
+	m := &member{folder: trust.Folder{Path: path, Restrict: settings.Files.Restrict}}
+	var err error
+	if m.id, err = m.folder.Identity(); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		m.list, err = m.folder.List()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !m.list.Members().HasNode(m.id.Gateway) {
+		return nil, fmt.Errorf("the host of gateway %s has no node: the nodes of the cluster %s are on the hosts of %v, "+
+			"and the gateway needs none of its own", m.id.Gateway, m.id.Cluster, m.list.Members().Nodes)
+	}
+	return m, nil
+}
+
+// settings returns the settings of the gateway with those of its node, which follow from the
+// cluster.
+func (m *member) settings(s config.Settings) *config.Settings {
+	s.Cluster.Name, s.Engine.Node = m.id.Cluster, m.id.Gateway
+	s.Engine.Certificate, s.Engine.Key, s.Engine.CA = m.folder.Certificate()
+	s.Engine.Peers, s.Engine.Gateways = m.list.Members().Routes(m.id.Gateway), nil
+	s.Engine.Store = cmp.Or(s.Engine.Store, filepath.Join(filepath.Dir(m.folder.Path), "node"))
+	return &s
+}
+
+// permitted returns who may connect to the node as a gateway.
+func permitted(list trust.Members) (all []stock.Member) {
+	for _, name := range list.Joined() {
+		all = append(all, stock.Member{Gateway: name, User: trust.DNSName(list.Cluster, name)})
+	}
+	return all
+}
+
+// options returns those of a node with the settings of readNode.
+func options(s *config.Settings, m *member) engine.Options {
+	o := engine.Options{Options: s.EngineOptions()}
+	if m != nil {
+		o.TLS, o.Members = m.id.Server(m.list.Members), permitted(m.list.Members())
+	}
+	return o
+}
+
+// attend lets a node follow the list of the cluster, and makes the log of a new one, until ctx
+// ends. ended is closed then.
+func (m *member) attend(ctx context.Context, node *engine.Node, log logrus.FieldLogger, maxStore int64) (ended <-chan struct{}) {
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		changed := func(list trust.Members) {
+			err := node.SetMembers(permitted(list), list.Routes(m.id.Gateway))
+			if err != nil {
+				log.WithError(err).Error("the list of the cluster has changed, and the node does not follow it; restart it")
+				return
+			}
+			log.WithField("gateways", list.Joined()).Info("the node lets other gateways connect")
+		}
+		m.list.FollowFile(ctx, changed, func(err error) { log.Error(err) })
+	})
+	all.Go(func() { m.makeLog(ctx, node, log, maxStore) })
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// logPart is the part of the node's space that the log may take: the engine's own records need
+// the rest.
+const logPart = 2
+
+// makeLog makes the log on the host where the cluster was made, as soon as the nodes can.
+func (m *member) makeLog(ctx context.Context, node *engine.Node, log logrus.FieldLogger, maxStore int64) {
+	origin, made, err := m.folder.Origin()
+	if err != nil {
+		log.Error(err)
+	}
+	if err != nil || !made {
+		return
+	}
+	replicas := 1
+	if len(m.list.Members().Nodes) > 1 {
+		replicas = 3
+	}
+	s := jetstream.Settings{Replicas: replicas, MaxBytes: maxStore / logPart, Origin: origin}
+	for ctx.Err() == nil {
+		err := node.Ready(ctx)
+		if err == nil {
+			err = jetstream.Create(ctx, jetstream.Options{Cluster: m.id.Cluster, Connect: node.Administrator}, s)
+		}
+		switch {
+		case err == nil:
+			log.WithField("replicas", replicas).Info("the log of the cluster is there")
+			return
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, jetstream.ErrExists):
+			log.WithError(err).Warn("the log of the cluster was made anew since the cluster was; it stays")
+			return
+		}
+		log.WithError(err).Error("the log of the cluster cannot be made; it is tried again")
+		select {
+		case <-time.After(progressEvery):
+		case <-ctx.Done():
+		}
+	}
+}

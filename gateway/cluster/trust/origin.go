@@ -1,0 +1,52 @@
+package trust
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"adgateway/gateway/keep"
+)
+
+// originFile is on the host where the cluster was made, from when that is finished.
+const originFile = "origin.json"
+
+type origin struct {
+	Hash []byte `json:"hash"`
+}
+
+// SetOrigin writes what the log of a new cluster goes on with: the hash of the last place in the
+// store of its first gateway. The node of this host makes the log then.
+func (f Folder) SetOrigin(hash keep.Hash) error {
+	text, err := json.Marshal(origin{hash[:]})
+	if err != nil {
+		return err
+	}
+	return f.write(originFile, append(text, '\n'))
+}
+
+// Origin reads what [Folder.SetOrigin] has written. It reports false if this is not the host where
+// the cluster was made.
+func (f Folder) Origin() (hash keep.Hash, made bool, err error) {
+	path := filepath.Join(f.Path, originFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return hash, false, nil
+	}
+	var o origin
+	if err == nil {
+		err = json.Unmarshal(text, &o)
+	}
+	if err == nil && len(o.Hash) != len(hash) {
+		err = fmt.Errorf("it has %d bytes", len(o.Hash))
+	}
+	if err != nil {
+		return hash, false, fmt.Errorf("%s says what the log of the cluster begins with, and cannot be used: %w; "+
+			"restore it from a backup, or remove it if the log was made", path, err)
+	}
+	copy(hash[:], o.Hash)
+	return hash, true, nil
+}

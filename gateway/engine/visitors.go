@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"crypto/tls"
+	"net"
+	"sync"
+	"syscall"
+)
+
+// visitors are the connections that others have made to the node with a certificate. The
+// server checks one when it is made, and its own reload ends those of gateways, not those of
+// other nodes.
+type visitors struct {
+	mu     sync.Mutex
+	verify func(tls.ConnectionState) error
+	all    map[net.Conn]tls.ConnectionState
+}
+
+// watch returns settings of a listener whose connections are visitors.
+func (v *visitors) watch(c *tls.Config) *tls.Config {
+	if c.VerifyConnection == nil {
+		return c.Clone()
+	}
+	v.verify, v.all = c.VerifyConnection, map[net.Conn]tls.ConnectionState{}
+	watched := c.Clone()
+	watched.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		own := c.Clone()
+		own.VerifyConnection = func(s tls.ConnectionState) error { return v.enter(hello.Conn, s) }
+		return own, nil
+	}
+	return watched
+}
+
+// enter checks a connection. Who may connect does not change between the check and the entry.
+func (v *visitors) enter(conn net.Conn, s tls.ConnectionState) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.verify(s); err != nil {
+		return err
+	}
+	for before := range v.all {
+		if isClosed(before) {
+			delete(v.all, before)
+		}
+	}
+	v.all[conn] = s
+	return nil
+}
+
+// review closes the connections of those that may not connect any more.
+func (v *visitors) review() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for conn, s := range v.all {
+		if v.verify(s) != nil {
+			_ = conn.Close() // the server notices
+			delete(v.all, conn)
+		}
+	}
+}
+
+// isClosed reports whether this side has closed a connection.
+func isClosed(conn net.Conn) bool {
+	of, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := of.SyscallConn()
+	return err != nil || raw.Control(func(uintptr) {}) != nil
+}
