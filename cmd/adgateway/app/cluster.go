@@ -238,31 +238,6 @@ func agreed(s *config.Settings) string {
 // Logs, and what lives for a day, age out under the one before.
 var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, credentials.Kinds, jobs.Kinds, members.Kinds, nodecheck.Kinds, pins.Kinds, signin.Kinds, webhooks.Kinds)
 
-// serveRing takes new versions of the key over, until ctx ends.
-func (s *kept) serveRing(ctx context.Context, log func(string, map[string]any)) {
-	s.ring.Run(ctx, keyring.RunOptions{
-		Gateway: s.self.Name(), Kinds: lastingKinds,
-		Live: func() []keyring.Gateway { return keysOf(s.self.Live()) },
-		Tell: func(version uint32) {
-			s.self.Report(func(m *members.Member) { m.KeyVersion = int(version) })
-		},
-		Reseals: func() bool { // one gateway does
-			live := s.self.Live()
-			return len(live) == 0 || live[0].Name == s.self.Name()
-		},
-		Problem: func(message string, err error) { log(message, map[string]any{"error": err.Error()}) },
-	})
-}
-
-// keysOf returns which version of the key members have.
-func keysOf(all []members.Member) []keyring.Gateway {
-	keys := make([]keyring.Gateway, len(all))
-	for i := range all {
-		keys[i] = keyring.Gateway{Name: all[i].Name, Version: uint32(all[i].KeyVersion)}
-	}
-	return keys
-}
-
 // takeOverEvery is how often a gateway looks for what others that are gone have left.
 const takeOverEvery = 5 * time.Second
 

@@ -155,3 +155,28 @@ func MoveCredentials(ctx context.Context, o Options, from *auth.Document) (moved
 	})
 	return moved, err
 }
+
+// serveRing takes new versions of the key over, until ctx ends.
+func (s *kept) serveRing(ctx context.Context, log func(string, map[string]any)) {
+	s.ring.Run(ctx, keyring.RunOptions{
+		Gateway: s.self.Name(), Kinds: lastingKinds,
+		Live: func() []keyring.Gateway { return keysOf(s.self.Live()) },
+		Tell: func(version uint32) {
+			s.self.Report(func(m *members.Member) { m.KeyVersion = int(version) })
+		},
+		Reseals: func() bool { // one gateway does
+			live := s.self.Live()
+			return len(live) == 0 || live[0].Name == s.self.Name()
+		},
+		Problem: func(message string, err error) { log(message, map[string]any{"error": err.Error()}) },
+	})
+}
+
+// keysOf returns which version of the key members have.
+func keysOf(all []members.Member) []keyring.Gateway {
+	keys := make([]keyring.Gateway, len(all))
+	for i := range all {
+		keys[i] = keyring.Gateway{Name: all[i].Name, Version: uint32(all[i].KeyVersion)}
+	}
+	return keys
+}
