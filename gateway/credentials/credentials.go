@@ -262,9 +262,10 @@ type Credentials struct {
 
 	document atomic.Pointer[auth.Document]
 	contact  atomic.Pointer[time.Time] // when the store was last reached; zero: never
-	mu       sync.Mutex                // held while reading; guards the following field
+	mu       sync.Mutex                // held while reading; guards the fields below
 	text     string                    // of the document
 	failed   bool                      // the store could not be reached
+	reached  bool                      // it was, since the start
 }
 
 var _ auth.Shared = (*Credentials)(nil)
@@ -340,7 +341,7 @@ func (c *Credentials) Follow(ctx context.Context, changed func()) {
 	for ctx.Err() == nil {
 		bell := c.store.Appends(Log)
 		err := c.refresh(ctx, changed)
-		if last = c.o.Now(); err != nil {
+		if last = c.o.Now(); err != nil && (!c.known() || errors.Is(err, keep.ErrClosed)) {
 			bell = nil // the ticker comes first
 		}
 		for again := false; !again && ctx.Err() == nil; {
@@ -353,6 +354,14 @@ func (c *Credentials) Follow(ctx context.Context, changed func()) {
 			}
 		}
 	}
+}
+
+// known reports whether the store has been reached since the start, so that what is known here is
+// read even while the others cannot be asked: an account may have been revoked.
+func (c *Credentials) known() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reached
 }
 
 // reach notes that the store can be reached.
@@ -370,9 +379,13 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	err := c.reach(ctx)
+	c.reached = c.reached || err == nil
 	var found *list
-	if err == nil {
-		found, err = read(ctx, c.store)
+	if c.reached { // what is known here is not older than what is in memory
+		var unread error
+		if found, unread = read(ctx, c.store); unread != nil {
+			err = errors.Join(err, unread)
+		}
 	}
 	if failed := err != nil; failed != c.failed && ctx.Err() == nil {
 		c.failed = failed
@@ -382,17 +395,19 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 			c.o.Problem("the shared store of the credentials can be read again", nil)
 		}
 	}
+	if found != nil {
+		text, wrong := json.Marshal(found.document)
+		if wrong != nil {
+			return wrong
+		}
+		if string(text) != c.text {
+			c.text = string(text)
+			c.document.Store(found.document)
+			changed()
+		}
+	}
 	if err != nil {
 		return err
-	}
-	text, err := json.Marshal(found.document)
-	if err != nil {
-		return err
-	}
-	if string(text) != c.text {
-		c.text = string(text)
-		c.document.Store(found.document)
-		changed()
 	}
 	if err := c.writeCopy(); err != nil {
 		c.o.Problem("the copy of the credentials cannot be written, so that the gateway cannot start without the shared store", err)

@@ -210,6 +210,24 @@ func TestWithoutTheStore(t *testing.T) {
 	require.Eventually(t, func() bool { return g.try(token) == nil }, 3*time.Minute, time.Millisecond)
 }
 
+// TestARevocationThatHasArrivedCounts also while the others cannot be asked for more. The accounts
+// are not newer for that.
+func TestARevocationThatHasArrivedCounts(t *testing.T) {
+	inner := keep.NewMemory(nil)
+	g := start(t, inner, Options{Reread: time.Hour, Probe: time.Hour})
+	a, token := newToken(t, "portal")
+	require.NoError(t, g.shared.Edit(t.Context(), add(a)))
+	g.await(t, "made")
+	require.NoError(t, g.try(token))
+	g.line.off.Store(true)
+	before := *g.shared.contact.Load()
+	other, _ := sealed(t, inner)
+	require.NoError(t, Edit(t.Context(), other, remove(a.ID)))
+	g.await(t, "credentials were removed: token portal")
+	require.Error(t, g.try(token))
+	assert.Equal(t, before, *g.shared.contact.Load())
+}
+
 // TestAStartWithoutTheStore: the copy is as old as it is, and nobody else reads it.
 func TestAStartWithoutTheStore(t *testing.T) {
 	inner, file := keep.NewMemory(nil), filepath.Join(t.TempDir(), "copy")

@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"gateway/cluster":                     {"gateway/journal", "gateway/keep"},
 	"gateway/cluster/replica":             {"gateway/cluster", "gateway/every", "gateway/journal", "gateway/keep"},
 	"gateway/cluster/beats":               {"gateway/cluster", "gateway/engine/stock", "gateway/journal"},
+	"gateway/cluster/choice":              {"gateway/every", "gateway/keep", "ps"},
 	"gateway/cluster/copies":              {"gateway/cluster", "gateway/keep"},
 	"gateway/cluster/hop":                 {"gateway/cluster"},
 	"gateway/cluster/relay":               {"gateway/cluster/hop", "gateway/keep"},

@@ -1,0 +1,279 @@
+// Package choice keeps which controller and which DNS server all gateways of a cluster use.
+//
+// The gateway that leads decides: it pins the first server of a lane that it can use, and moves
+// the pin when it has not reached that server for a while and can use another one. The others
+// follow its choice. What they reach themselves counts only for who should lead: a gateway that
+// reaches more lanes than the leader takes over, see [Choices.Lanes]. An administrator moves a
+// pin by [Move].
+package choice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"adgateway/gateway/every"
+	"adgateway/gateway/keep"
+	"adgateway/ps"
+)
+
+// kind is the kind of choices in the store, by lane.
+const kind keep.Kind = "choice"
+
+// Kinds are the kinds of values of this package that outlast a key of the store.
+var Kinds = []keep.Kind{kind}
+
+// Choice is the server that all gateways use on a lane.
+type Choice struct {
+	keep.Formatted
+	Lane   ps.Lane   `json:"lane"`
+	Server string    `json:"server"`
+	Epoch  uint64    `json:"epoch"` // greater each time that another server is chosen
+	Since  time.Time `json:"since"` // log time
+	Reason string    `json:"reason,omitempty"`
+
+	revision keep.Revision
+}
+
+const (
+	moveAfter = 10 * time.Second // for which the leader has not reached the server
+	look      = time.Second
+)
+
+// Options configure the choices of a gateway. Store is required.
+type Options struct {
+	// Store is the copy of this gateway, which takes changes only while it leads.
+	Store *keep.Sealed
+
+	Log func(message string, fields map[string]any) // nil: nothing is logged
+	Now func() time.Time                            // monotonic; nil: time.Now
+}
+
+// Choices are those of all lanes, as one gateway knows them: the servers.Shared of its runs. They
+// are safe for concurrent use.
+type Choices struct {
+	o Options
+
+	mu    sync.Mutex
+	lanes map[ps.Lane]*lane
+}
+
+// lane is what a gateway knows of a lane.
+type lane struct {
+	last   Choice    // as last read
+	looked bool      // whether this gateway has tried to reach the server
+	away   time.Time // since when it does not reach it; zero: it does
+	other  string    // another server, which it could use
+	usable bool      // it could use one of them when it looked last, whichever that was
+	fault  string    // why another server could not be chosen, as logged
+}
+
+// New returns the choices of a gateway. [Choices.Run] should follow while it leads.
+func New(o Options) *Choices {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = func(string, map[string]any) {}
+	}
+	return &Choices{o: o, lanes: map[ps.Lane]*lane{ps.Directory: {}, ps.DNS: {}}}
+}
+
+// read reads a choice; it has no server if there is none.
+func read(ctx context.Context, store *keep.Sealed, on ps.Lane) (Choice, error) {
+	e, err := store.Get(ctx, kind, string(on))
+	switch {
+	case errors.Is(err, keep.ErrAbsent):
+		return Choice{Lane: on}, nil
+	case err != nil:
+		return Choice{}, err
+	}
+	return decode(store, e)
+}
+
+func decode(store *keep.Sealed, e keep.Entry) (c Choice, err error) {
+	err = keep.Decode(store, e.Value, &c)
+	c.revision = e.Revision
+	return c, err
+}
+
+// Read returns what is chosen, by lane.
+func Read(ctx context.Context, store *keep.Sealed) (all []Choice, err error) {
+	var wrong error
+	err = store.Range(ctx, kind, "", func(e keep.Entry) bool {
+		var c Choice
+		if c, wrong = decode(store, e); wrong == nil {
+			all = append(all, c)
+		}
+		return wrong == nil
+	})
+	return all, errors.Join(err, wrong)
+}
+
+// write chooses another server than before.
+func write(ctx context.Context, store *keep.Sealed, before Choice, server, reason string) (Choice, error) {
+	next := before
+	next.Server, next.Epoch, next.Since, next.Reason = server, before.Epoch+1, store.Now().UTC(), reason
+	value, err := keep.Encode(store, next)
+	if err != nil {
+		return before, err
+	}
+	change := keep.Change{Kind: kind, Key: string(before.Lane), Expect: before.revision, Value: value}
+	next.revision, err = store.Apply(ctx, change)
+	return next, err
+}
+
+// current returns what is chosen on a lane, without a server if nothing is yet. If the store
+// cannot be read, it is as it was read last.
+func (c *Choices) current(ctx context.Context, on ps.Lane) Choice {
+	found, err := read(ctx, c.o.Store, on)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.lanes[on]
+	if err == nil && found.Epoch >= l.last.Epoch {
+		if found.Epoch > l.last.Epoch {
+			l.looked, l.away, l.other = false, time.Time{}, ""
+		}
+		l.last = found // it may have been sealed anew
+	}
+	return l.last
+}
+
+// Pinned returns the server of a lane, empty if there is none yet, and the number of the choice.
+func (c *Choices) Pinned(ctx context.Context, on ps.Lane) (server string, epoch uint64) {
+	found := c.current(ctx, on)
+	return found.Server, found.Epoch
+}
+
+// Pin chooses a server of a lane unless one is chosen, if this gateway leads. Otherwise it does
+// nothing: the one that leads will.
+func (c *Choices) Pin(ctx context.Context, on ps.Lane, server string) error {
+	before, err := read(ctx, c.o.Store, on)
+	if err != nil || before.Server != "" {
+		return err
+	}
+	_, err = write(ctx, c.o.Store, before, server, "")
+	if errors.Is(err, keep.ErrConflict) || errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent) {
+		return nil
+	}
+	return err
+}
+
+// Reached notes whether this gateway can use a server, if it is the chosen one, and another one
+// that it could use instead.
+func (c *Choices) Reached(on ps.Lane, server string, reached bool, other string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.lanes[on]
+	if !strings.EqualFold(server, l.last.Server) {
+		return
+	}
+	l.looked, l.other, l.usable = true, other, reached || other != ""
+	switch {
+	case reached:
+		l.away = time.Time{}
+	case l.away.IsZero():
+		l.away = c.o.Now()
+	}
+}
+
+// Doubted returns false: what the others reach does not count.
+func (c *Choices) Doubted(ps.Lane) bool { return false }
+
+// Lanes returns the names of the lanes on which this gateway could use the chosen server or
+// another one. It is the Lanes of cluster.Options.
+func (c *Choices) Lanes() (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for on, l := range c.lanes {
+		if l.usable {
+			names = append(names, string(on))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Run chooses other servers when they are needed, until ctx ends. It is for the gateway that
+// leads, in each of its terms.
+func (c *Choices) Run(ctx context.Context) {
+	every.Do(ctx, look, func() {
+		for _, on := range []ps.Lane{ps.Directory, ps.DNS} {
+			c.check(ctx, on)
+		}
+	})
+}
+
+// check chooses another server of a lane if it is time.
+func (c *Choices) check(ctx context.Context, on ps.Lane) {
+	before := c.current(ctx, on)
+	now := c.o.Now()
+	c.mu.Lock()
+	l := c.lanes[on]
+	other := l.other
+	due := before.Server != "" && l.last.Epoch == before.Epoch && l.looked && !l.away.IsZero() &&
+		now.Sub(l.away) >= moveAfter && other != "" && !strings.EqualFold(other, before.Server)
+	c.mu.Unlock()
+	if !due {
+		return
+	}
+	reason := fmt.Sprintf("the gateway that leads could not use %s", before.Server)
+	_, err := write(ctx, c.o.Store, before, other, reason)
+	if errors.Is(err, keep.ErrConflict) {
+		return // an administrator was faster
+	}
+	if err == nil {
+		c.o.Log("the gateways use another server", map[string]any{
+			"lane": string(on), "server": other, "before": before.Server, "reason": reason, "event": "failover",
+		})
+	}
+	c.failed(ctx, before, err)
+}
+
+// failed notes why another server could not be chosen, or nil, and logs it if it is new.
+func (c *Choices) failed(ctx context.Context, before Choice, err error) {
+	fault := ""
+	if err != nil {
+		fault = err.Error()
+	}
+	c.mu.Lock()
+	l := c.lanes[before.Lane]
+	news := fault != "" && fault != l.fault
+	l.fault = fault
+	c.mu.Unlock()
+	if news && ctx.Err() == nil {
+		c.o.Log("another server cannot be chosen", map[string]any{
+			"lane": string(before.Lane), "server": before.Server, "error": fault,
+		})
+	}
+}
+
+// ErrMoved means that another server was chosen meanwhile.
+var ErrMoved = errors.New("another server was chosen meanwhile: look which one, and try again")
+
+// Move chooses a server of a lane for all gateways, for an administrator. The gateway that leads
+// chooses again if it cannot use that one. It changes nothing if the server is chosen already.
+func Move(ctx context.Context, store *keep.Sealed, on ps.Lane, server string) error {
+	first, err := read(ctx, store, on)
+	if err != nil {
+		return err
+	}
+	for before := first; ; {
+		if strings.EqualFold(before.Server, server) {
+			return nil
+		}
+		if _, err = write(ctx, store, before, server, "an administrator has chosen it"); !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+		if before, err = read(ctx, store, on); err != nil {
+			return err
+		}
+		if before.Epoch != first.Epoch {
+			return ErrMoved
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package relay
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/auditmirror"
+	"adgateway/gateway/auth"
+	"adgateway/gateway/cluster/choice"
+	"adgateway/gateway/credentials"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/keyring"
+	"adgateway/ps"
+)
+
+// TestAccountsOfAFollower: they are those of all, whoever changes them; and grow old while nobody
+// leads.
+func TestAccountsOfAFollower(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	var now atomic.Int64
+	now.Store(time.Now().UnixNano())
+	follower := credentials.New(credentials.Options{
+		StaleMax: 15 * time.Minute, Probe: tick, Now: func() time.Time { return time.Unix(0, now.Load()) },
+	})
+	require.NoError(t, follower.Attach(t.Context(), keeptest.Seal(t, p.store)))
+	ctx, stop := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	following.Go(func() { follower.Follow(ctx, func() {}) })
+	defer following.Wait()
+	defer stop()
+
+	account := auth.NewAccount("portal", time.Now(), auth.Rights{Scopes: []string{"user:read"}})
+	account.AddToken(time.Now(), time.Now())
+	has := func(n int) func() bool {
+		return func() bool {
+			document, _, err := follower.Read()
+			return err == nil && len(document.Tokens) == n
+		}
+	}
+	require.NoError(t, follower.Edit(t.Context(), func(d *auth.Document) error {
+		d.Tokens = append(d.Tokens, account)
+		return nil
+	}))
+	require.Eventually(t, has(1), patience, tick)
+
+	command := p.client()
+	defer command.Close()
+	require.NoError(t, credentials.Edit(t.Context(), keeptest.Seal(t, command), func(d *auth.Document) error {
+		d.Tokens = nil
+		return nil
+	}))
+	require.Eventually(t, has(0), patience, tick)
+
+	now.Add(int64(time.Hour))
+	require.Eventually(t, func() bool { return follower.Age() == 0 }, patience, tick, "the leader is there")
+	p.leader.elect("", "")
+	require.ErrorIs(t, p.store.Reach(t.Context()), keep.ErrUnreachable) // and what was asked before has ended
+	now.Add(int64(16 * time.Minute))
+	assert.GreaterOrEqual(t, follower.Age(), 16*time.Minute)
+	require.ErrorIs(t, follower.State(), credentials.ErrUnreached)
+	p.leader.elect("gw1", p.address)
+	require.Eventually(t, func() bool { return follower.State() == nil }, patience, tick)
+}
+
+// TestTheAuditOfAFollower is copied, also when an answer is lost or nobody leads for a while, and
+// its end is told.
+func TestTheAuditOfAFollower(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	file := filepath.Join(t.TempDir(), "audit.log")
+	log, err := audit.Open(audit.Options{File: file})
+	require.NoError(t, err)
+	defer log.Close()
+	sealed := keeptest.Seal(t, p.store)
+	mirror := auditmirror.New(auditmirror.Options{Gateway: "gw2", Store: sealed, Log: log, File: file, Keep: time.Hour})
+	require.NoError(t, mirror.Send(t.Context()))
+	for range 20 {
+		require.NoError(t, log.Alone("a line"))
+		p.leading.Follow() // nobody takes it
+		gone, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		require.ErrorIs(t, mirror.Send(gone), keep.ErrNotSent)
+		cancel()
+		p.leading.Lead(p.journal)
+		require.NoError(t, mirror.Send(t.Context()))
+	}
+	assert.Zero(t, mirror.Stats().Behind)
+	assert.False(t, mirror.Stats().Forked)
+	copied := 0
+	far := keeptest.Seal(t, p.leading)
+	require.NoError(t, auditmirror.Read(t.Context(), far, "gw2", func(auditmirror.Copy) error { copied++; return nil }))
+	assert.EqualValues(t, log.Head().Seq, copied)
+
+	witness := auditmirror.NewWitness(auditmirror.WitnessOptions{Gateway: "gw2", Store: sealed, Log: log, Interval: time.Hour})
+	for range 2 {
+		require.NoError(t, witness.Tell(t.Context()))
+	}
+	heads, err := auditmirror.Heads(t.Context(), far)
+	require.NoError(t, err)
+	assert.Equal(t, log.Head(), heads["gw2"].Head)
+}
+
+// TestACommandChangesKeyAndServer where the gateways see it.
+func TestACommandChangesKeyAndServer(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	path := filepath.Join(t.TempDir(), "cluster.key")
+	require.NoError(t, keyring.CreateKeyFile(path))
+	wrapper, err := keyring.KeyFile(path)
+	require.NoError(t, err)
+	require.NoError(t, keyring.Create(t.Context(), p.leading, wrapper))
+	require.NoError(t, p.store.Reach(t.Context()))
+	open := func(store keep.Store) *keyring.Ring {
+		ring, err := keyring.Open(t.Context(), store, wrapper, keep.Newest)
+		require.NoError(t, err)
+		return ring
+	}
+	command := p.client()
+	defer command.Close()
+	leading, following, asked := open(NewLocal(func() *keep.File { return p.leading })), open(p.store), open(command)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { following.Follow(ctx, nil) })
+	running.Go(func() {
+		leading.Run(ctx, keyring.RunOptions{Gateway: "gw1", Kinds: choice.Kinds, Every: tick, Live: func() []keyring.Gateway {
+			return []keyring.Gateway{{Name: "gw2", Version: following.Version()}}
+		}})
+	})
+	defer running.Wait()
+	defer stop()
+	number, err := asked.Rotate(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, asked.Await(t.Context(), number, nil, nil))
+	require.NoError(t, choice.Move(t.Context(), asked.Sealed(), ps.Directory, "dc1"))
+	require.NoError(t, p.store.Reach(t.Context()))
+	server, _ := choice.New(choice.Options{Store: following.Sealed()}).Pinned(t.Context(), ps.Directory)
+	assert.Equal(t, "dc1", server)
+}
