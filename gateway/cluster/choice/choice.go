@@ -266,7 +266,8 @@ func Move(ctx context.Context, store *keep.Sealed, on ps.Lane, server string) er
 		if strings.EqualFold(before.Server, server) {
 			return nil
 		}
-		if _, err = write(ctx, store, before, server, "an administrator has chosen it"); !errors.Is(err, keep.ErrConflict) {
+		_, err = write(ctx, store, before, server, "an administrator has chosen it")
+		if !errors.Is(err, keep.ErrConflict) {
 			return err
 		}
 		if before, err = read(ctx, store, on); err != nil {

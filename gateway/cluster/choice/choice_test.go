@@ -219,7 +219,8 @@ func TestAnAdministratorMovesThePin(t *testing.T) {
 	g.copy.sneak = func() { // it is sealed anew
 		found, err := sealed.Get(t.Context(), kind, string(ps.Directory))
 		require.NoError(t, err)
-		_, err = sealed.Apply(t.Context(), keep.Change{Kind: kind, Key: found.Key, Expect: found.Revision, Value: found.Value})
+		again := keep.Change{Kind: kind, Key: found.Key, Expect: found.Revision, Value: found.Value}
+		_, err = sealed.Apply(t.Context(), again)
 		require.NoError(t, err)
 	}
 	require.NoError(t, Move(t.Context(), store, ps.Directory, dc1))

@@ -82,7 +82,9 @@ func changing(changes []keep.Change) ([]byte, error) {
 
 // ask sends a question, and calls visit with each part of the answer but the last until it
 // returns false. Then the outcome is zero.
-func (a *asker) ask(ctx context.Context, question []byte, limit time.Duration, visit func(part) bool) (outcome, error) {
+func (a *asker) ask(
+	ctx context.Context, question []byte, limit time.Duration, visit func(part) bool,
+) (outcome, error) {
 	if err := a.usable(ctx); err != nil {
 		return outcome{}, err
 	}
@@ -98,7 +100,8 @@ func (a *asker) ask(ctx context.Context, question []byte, limit time.Duration, v
 
 // exchange sends a question and reads its answer. It may call end, which ends ctx.
 func (a *asker) exchange(
-	ctx context.Context, end context.CancelCauseFunc, question []byte, limit time.Duration, visit func(part) bool,
+	ctx context.Context, end context.CancelCauseFunc,
+	question []byte, limit time.Duration, visit func(part) bool,
 ) (outcome, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://cluster"+Path, bytes.NewReader(question))
 	if err != nil {

@@ -38,7 +38,8 @@ func NewClient(ctx context.Context, o ClientOptions) (*Client, error) {
 		return nil, notSent(errors.New("no gateway of the cluster is known"))
 	}
 	g := &guess{all: o.Gateways, changed: make(chan struct{})}
-	c := &Client{guess: g, far: newAsker(hop.Options{Leader: g, TLS: o.TLS, Waiting: waiting, NotBegun: g.refused})}
+	far := newAsker(hop.Options{Leader: g, TLS: o.TLS, Waiting: waiting, NotBegun: g.refused})
+	c := &Client{guess: g, far: far}
 	if _, err := c.ask(ctx, question(tells, nil, nil), readFor, nil); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -94,7 +95,9 @@ func (g *guess) answered() {
 	g.tried = 0
 }
 
-func (c *Client) ask(ctx context.Context, question []byte, limit time.Duration, visit func(part) bool) (outcome, error) {
+func (c *Client) ask(
+	ctx context.Context, question []byte, limit time.Duration, visit func(part) bool,
+) (outcome, error) {
 	o, err := c.far.ask(ctx, question, limit, visit)
 	if !errors.Is(err, keep.ErrUnreachable) {
 		c.guess.answered()
@@ -119,12 +122,16 @@ func (c *Client) Get(ctx context.Context, kind keep.Kind, key string) (keep.Entr
 }
 
 // Range is that of [keep.Store].
-func (c *Client) Range(ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool) error {
+func (c *Client) Range(
+	ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool,
+) error {
 	return c.entries(ctx, question(ranges, []string{string(kind), prefix}, nil), visit)
 }
 
 // RangeBack is that of [keep.Store].
-func (c *Client) RangeBack(ctx context.Context, kind keep.Kind, before string, visit func(keep.Entry) bool) error {
+func (c *Client) RangeBack(
+	ctx context.Context, kind keep.Kind, before string, visit func(keep.Entry) bool,
+) error {
 	return c.entries(ctx, question(rangesBack, []string{string(kind), before}, nil), visit)
 }
 
@@ -134,7 +141,9 @@ func (c *Client) entries(ctx context.Context, question []byte, visit func(keep.E
 }
 
 // Log is that of [keep.Store].
-func (c *Client) Log(ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool) error {
+func (c *Client) Log(
+	ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool,
+) error {
 	_, err := c.ask(ctx, question(reads, []string{string(log)}, &after), readFor, func(p part) bool {
 		return p.appended != nil && visit(*p.appended)
 	})

@@ -73,7 +73,9 @@ func (c *certificates) client(name string) func(string) *tls.Config {
 }
 
 // serve serves a handler on the listener for hops of a gateway, and returns its end.
-func (c *certificates) serve(name string, l net.Listener, leader hop.Leader, handler http.Handler) (end func()) {
+func (c *certificates) serve(
+	name string, l net.Listener, leader hop.Leader, handler http.Handler,
+) (end func()) {
 	c.t.Helper()
 	server, err := hop.NewServer(&hop.Receiver{
 		Gateway: name, Leader: leader, Next: http.NotFoundHandler(),

@@ -121,7 +121,9 @@ func (a *answer) write(record []byte) bool {
 
 // read writes what a request asks for, and returns what ends the answer. It fails with
 // errMessage, and has written nothing, if the request cannot be read.
-func (a *answer) read(ctx context.Context, file *keep.File, what request, body []byte) (o outcome, err error) {
+func (a *answer) read(
+	ctx context.Context, file *keep.File, what request, body []byte,
+) (o outcome, err error) {
 	r := reader{left: body}
 	entry := func(e keep.Entry) bool { return a.write(encodeEntry(e)) }
 	switch what {
@@ -149,7 +151,8 @@ func (a *answer) read(ctx context.Context, file *keep.File, what request, body [
 		if err = r.end(); err != nil {
 			return o, err
 		}
-		return o, file.Log(ctx, log, after, func(found keep.Appended) bool { return a.write(encodeAppended(found)) })
+		line := func(found keep.Appended) bool { return a.write(encodeAppended(found)) }
+		return o, file.Log(ctx, log, after, line)
 	case ends:
 		log := keep.Log(r.text())
 		if err = r.end(); err != nil {

@@ -198,12 +198,13 @@ func TestAnotherCopyTakesItsPlace(t *testing.T) {
 	err = s.Range(t.Context(), "k", "", func(keep.Entry) bool { return true })
 	require.NoError(t, err)
 	first := true
-	err = visiting(s.Local, t.Context(), func(int) bool { return true }, func(_ *keep.File, visit func(int) bool) error {
+	part := func(_ *keep.File, visit func(int) bool) error {
 		assert.True(t, first, "it must not begin again")
 		first = false
 		visit(1)
 		return keep.ErrClosed
-	})
+	}
+	err = visiting(s.Local, t.Context(), func(int) bool { return true }, part)
 	require.ErrorIs(t, err, keep.ErrUnreachable)
 }
 
@@ -226,7 +227,8 @@ func keepAway(t *testing.T, p *pair) (*keep.File, error) {
 func TestWhatOnlyTheLeaderMayDo(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
-	leading, following := NewLocal(func() *keep.File { return p.leading }), NewLocal(func() *keep.File { return p.following })
+	leading := NewLocal(func() *keep.File { return p.leading })
+	following := NewLocal(func() *keep.File { return p.following })
 	revision, err := leading.Apply(t.Context(), set("a", "1", keep.Absent))
 	require.NoError(t, err)
 	require.NoError(t, p.following.Await(t.Context(), revision))
@@ -258,7 +260,8 @@ func TestACommandFindsTheLeader(t *testing.T) {
 	defer end()
 	nobody := listen(t)
 	require.NoError(t, nobody.Close())
-	c := p.client(Gateway{"gw3", nobody.Addr().String()}, Gateway{"gw2", l.Addr().String()}, Gateway{"gw1", p.address})
+	others := []Gateway{{"gw3", nobody.Addr().String()}, {"gw2", l.Addr().String()}}
+	c := p.client(append(others, Gateway{"gw1", p.address})...)
 	defer c.Close()
 	found, err := c.Get(t.Context(), "k", "a")
 	require.NoError(t, err)
@@ -274,9 +277,7 @@ func TestACommandFindsTheLeader(t *testing.T) {
 
 	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err = NewClient(soon, ClientOptions{
-		Gateways: []Gateway{{"gw3", nobody.Addr().String()}, {"gw2", l.Addr().String()}}, TLS: p.certificates.client("gw2"),
-	})
+	_, err = NewClient(soon, ClientOptions{Gateways: others, TLS: p.certificates.client("gw2")})
 	require.ErrorIs(t, err, keep.ErrUnreachable)
 	require.ErrorIs(t, err, keep.ErrNotSent)
 	_, err = NewClient(t.Context(), ClientOptions{})

@@ -83,21 +83,27 @@ var errBroken = fmt.Errorf("%w: another copy has taken its place", keep.ErrUnrea
 
 // Range is that of [keep.Store]. It fails with [keep.ErrUnreachable] if the copy is replaced when
 // something was visited.
-func (s *Local) Range(ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool) error {
+func (s *Local) Range(
+	ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool,
+) error {
 	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Entry) bool) error {
 		return f.Range(ctx, kind, prefix, visit)
 	})
 }
 
 // RangeBack is that of [keep.Store]. It fails as [Local.Range] does.
-func (s *Local) RangeBack(ctx context.Context, kind keep.Kind, before string, visit func(keep.Entry) bool) error {
+func (s *Local) RangeBack(
+	ctx context.Context, kind keep.Kind, before string, visit func(keep.Entry) bool,
+) error {
 	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Entry) bool) error {
 		return f.RangeBack(ctx, kind, before, visit)
 	})
 }
 
 // Log is that of [keep.Store]. It fails as [Local.Range] does.
-func (s *Local) Log(ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool) error {
+func (s *Local) Log(
+	ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool,
+) error {
 	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Appended) bool) error {
 		return f.Log(ctx, log, after, visit)
 	})

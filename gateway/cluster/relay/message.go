@@ -256,7 +256,9 @@ func decodePart(text []byte) (p part, err error) {
 	}
 	switch record(what[0]) {
 	case value:
-		p.entry = &keep.Entry{Key: r.text(), Revision: keep.Revision(r.number()), Expires: r.time(), Value: r.bytes()}
+		e := keep.Entry{Key: r.text(), Revision: keep.Revision(r.number()), Expires: r.time()}
+		e.Value = r.bytes()
+		p.entry = &e
 	case appended:
 		p.appended = &keep.Appended{Position: r.position(), Value: r.bytes()}
 	case done:
