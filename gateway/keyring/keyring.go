@@ -84,8 +84,31 @@ func secret() []byte {
 // Create puts a ring with one version into a store. It fails with [ErrThere] if there is one.
 // The gateways that open it must be of this version of the program, or later.
 func Create(ctx context.Context, store keep.Store, w Wrapper) error {
+	return create(ctx, store, w, secret())
+}
+
+// Adopt puts a ring with one version into a store that has values under a key with a secret. They
+// remain readable, and names keep their sums. It fails with [ErrThere] if there is one, and with
+// [keep.ErrOtherKey] if the secret opens nothing of what the store has, of which kinds are some.
+func Adopt(ctx context.Context, store keep.Store, w Wrapper, secret []byte, kinds ...keep.Kind) error {
+	key, err := keep.NewKey(secret)
+	if err != nil {
+		return err
+	}
+	sealed, err := keep.Seal(store, key)
+	if err == nil {
+		err = sealed.CheckKey(ctx, kinds...)
+	}
+	if err != nil {
+		return err
+	}
+	return create(ctx, store, w, secret)
+}
+
+// create puts a ring with one version into a store, with a secret of sums.
+func create(ctx context.Context, store keep.Store, w Wrapper, sums []byte) error {
 	now := time.Now().UTC()
-	first := &content{Sums: secret(), Current: 1, Since: now, Resealed: 1, Versions: []version{{1, secret(), now}}}
+	first := &content{Sums: sums, Current: 1, Since: now, Resealed: 1, Versions: []version{{1, secret(), now}}}
 	value, err := wrap(w, keep.Newest, first)
 	if err != nil {
 		return err
