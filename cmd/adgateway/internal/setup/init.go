@@ -20,64 +20,52 @@ type Host struct {
 	Address string // name or address of its host; for the other nodes also a port
 }
 
-// Made is a new cluster.
+// Made is a new cluster, and how those join that have not.
 type Made struct {
 	Self        trust.Member
 	Invitations []trust.Invitation
 }
 
 // Init makes a cluster of the gateway of the settings, the first of the hosts, which goes on with
-// its store and does not run meanwhile; the others are invited. It can be run again if it was
-// interrupted.
-func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *Made, err error) {
+// its store and does not run meanwhile. The others are invited, announce is called, and Init
+// returns when all have joined: their nodes are needed for anything else. It can be run again if
+// it was interrupted, and invites those that have not joined.
+func Init(ctx context.Context, o Options, cluster string, hosts []Host, announce func(Made)) (err error) {
 	folder, err := o.folder()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(o.Settings.Cluster.Servers) > 0 {
-		return nil, errors.New("cluster.servers names nodes of your own: the nodes of this cluster are those of its gateways, " +
+		return errors.New("cluster.servers names nodes of your own: the nodes of this cluster are those of its gateways, " +
 			"so leave it empty")
 	}
 	self, others, err := members(o, hosts)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if _, finished, err := folder.Origin(); err != nil || finished {
-		return nil, errors.Join(err, errors.New("the cluster was made here before: start the gateway, and run "+
+		return errors.Join(err, errors.New("the cluster was made here before: start the gateway, and run "+
 			"'adgateway cluster invite' for each host that is to join"))
 	}
 	file, done, err := open(o.Settings.Store.File)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer done(&err)
 	if rewound := file.State().Rewound; rewound != nil {
-		return nil, fmt.Errorf("%w. %s", rewound, keep.AfterRewind)
+		return fmt.Errorf("%w. %s", rewound, keep.AfterRewind)
 	}
 	if err := notJoined(ctx, file, folder); err != nil {
-		return nil, err
+		return err
 	}
 	register, err := ringed(ctx, o, file, folder)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := trust.Create(ctx, register, cluster, self, folder, others...); err != nil {
-		return nil, err
+		return err
 	}
-	made = &Made{Self: self}
-	for i, g := range others {
-		invitation, err := register.Invite(ctx, g.Name)
-		if err != nil {
-			return nil, err
-		}
-		invitation.Address, invitation.Host = self.HopAddress, others[i].Hosts[0]
-		made.Invitations = append(made.Invitations, invitation)
-	}
-	at, err := file.Point()
-	if err != nil {
-		return nil, err
-	}
-	return made, folder.SetOrigin(at.Hash)
+	return admitAll(ctx, o, admitting{file, register, folder, self, others}, announce)
 }
 
 // members returns the gateways of a new cluster.

@@ -2,6 +2,7 @@
 //
 //	setup.go   what the steps have in common
 //	init.go    a cluster is made of a gateway with its store, and hosts that are invited
+//	admit.go   the others join a new cluster
 //	join.go    a gateway joins
 //	reach.go   what is changed at a cluster that runs
 //	alone.go   a gateway of a cluster becomes a single one
@@ -58,6 +59,21 @@ func HasJoined(s *config.Settings) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// HasNode reports whether a node runs beside the gateway of the settings: it is of a cluster, and
+// its host is one of those with a node.
+func HasNode(s *config.Settings) (bool, error) {
+	if joined, err := HasJoined(s); err != nil || !joined || s.Cluster.Name != "" || len(s.Cluster.Servers) > 0 {
+		return false, err
+	}
+	folder := trust.Folder{Path: s.Store.ClusterFolder()}
+	id, err := folder.Identity()
+	if err != nil {
+		return false, err
+	}
+	list, err := trust.LoadMembers(folder.MembersFile())
+	return list.HasNode(id.Gateway), err
 }
 
 // wrapper returns what protects the key ring of a cluster.

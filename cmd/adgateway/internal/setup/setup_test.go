@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -132,16 +133,32 @@ func TestInit(t *testing.T) {
 	ctx := t.Context()
 	first := options(t, freeAddress(t))
 	use(t, first)
-	made, err := Init(ctx, first, "corp", hosts)
-	require.NoError(t, err)
+	announced, ended := make(chan Made, 1), make(chan error, 1)
+	go func() { ended <- Init(ctx, first, "corp", hosts, func(m Made) { announced <- m }) }()
+	made := <-announced
 	require.Len(t, made.Invitations, 2)
+	second, third := options(t, freeAddress(t)), options(t, ":7443")
+	third.Settings.Engine.Cluster = ":16222"
+	id, list, err := Join(ctx, second, made.Invitations[0], false)
+	require.NoError(t, err)
+	assert.Equal(t, "gw2", id.Gateway)
+	port := strings.TrimPrefix(second.Settings.Cluster.Listen, "127.0.0.1")
+	assert.Equal(t, []string{"host2" + port, "host2:6222", "host2:4222"}, addressesOf(Ports(list, "gw2")))
+	_, _, err = Join(ctx, options(t, ":7443"), made.Invitations[0], false)
+	var refused *trust.Refusal
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, trust.Used, refused.Reason)
+	_, _, err = Join(ctx, third, made.Invitations[1], false)
+	require.NoError(t, err)
+	require.NoError(t, <-ended)
 	assert.Contains(t, trust.JoinCommand(made.Invitations[0]), " --gateway gw2 --address "+made.Self.HopAddress)
 	assert.True(t, strings.HasSuffix(trust.JoinCommand(made.Invitations[1]), " --host host3"))
 	folder, err := first.folder()
 	require.NoError(t, err)
-	list, err := trust.LoadMembers(folder.MembersFile())
+	list, err = trust.LoadMembers(folder.MembersFile())
 	require.NoError(t, err)
 	assert.Equal(t, []string{"gw1", "gw2", "gw3"}, list.Nodes)
+	assert.Equal(t, []string{"gw1", "gw2", "gw3"}, list.Joined())
 	assert.Equal(t, []string{"host2:6222", "host3:16222"}, list.Routes("gw1"))
 	origin, there, err := folder.Origin()
 	require.NoError(t, err)
@@ -157,28 +174,17 @@ func TestInit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "of before", string(found.Value))
 	require.NoError(t, file.Close())
-	_, err = Init(ctx, first, "corp", hosts)
-	require.ErrorContains(t, err, "'adgateway cluster invite'")
+	none := func(Made) { t.Error("nothing is made") }
+	require.ErrorContains(t, Init(ctx, first, "corp", hosts, none), "'adgateway cluster invite'")
 
 	stop := serve(t, first)
 	_, err = Alone(ctx, first, true)
 	require.ErrorContains(t, err, "the gateway runs")
-	second := options(t, freeAddress(t))
-	id, list, err := Join(ctx, second, made.Invitations[0], false)
-	require.NoError(t, err)
-	assert.Equal(t, "gw2", id.Gateway)
-	port := strings.TrimPrefix(second.Settings.Cluster.Listen, "127.0.0.1")
-	assert.Equal(t, []string{"host2" + port, "host2:6222", "host2:4222"}, addressesOf(Ports(list, "gw2")))
 	_, _, err = Join(ctx, second, made.Invitations[0], false)
 	require.NoError(t, err, "it has joined")
-	_, _, err = Join(ctx, options(t, ":7443"), made.Invitations[0], false)
-	var refused *trust.Refusal
-	require.ErrorAs(t, err, &refused)
-	assert.Equal(t, trust.Used, refused.Reason)
 	_, _, err = Join(ctx, second, made.Invitations[1], false)
 	require.ErrorContains(t, err, "has the files of gateway gw2")
-	_, err = Init(ctx, second, "lab", hosts)
-	require.ErrorContains(t, err, "has joined the cluster corp")
+	require.ErrorContains(t, Init(ctx, second, "lab", hosts, none), "has joined the cluster corp")
 	_, err = Alone(ctx, second, false)
 	require.ErrorContains(t, err, "gateway gw1 of the cluster corp runs")
 	_, err = Alone(ctx, second, true)
@@ -203,9 +209,9 @@ func TestInit(t *testing.T) {
 	assert.Equal(t, []string{"gw1", "gw2", "gw4"}, list.Joined())
 	_, _, err = Leave(ctx, second, "")
 	require.ErrorContains(t, err, "are no majority")
-	third, err := Invite(ctx, first, Host{Name: "gw3", Address: "host5"})
+	again, err := Invite(ctx, first, Host{Name: "gw3", Address: "host5"})
 	require.NoError(t, err)
-	_, list, err = Join(ctx, options(t, ":7443"), third, false)
+	_, list, err = Join(ctx, options(t, ":7443"), again, false)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"host5:7443", "host5:6222", "host5:4222"}, addressesOf(Ports(list, "gw3")), "in the place of a lost host")
 	name, list, err = Leave(ctx, second, "")
@@ -238,8 +244,25 @@ func TestInit(t *testing.T) {
 	require.NoError(t, file.Close())
 	_, err = Alone(ctx, first, false)
 	require.ErrorContains(t, err, "is alone already")
-	_, err = Init(ctx, first, "corp", hosts)
-	require.NoError(t, err, "it may be the first of another cluster")
+	require.NoError(t, initialize(t, first), "it may be the first of another cluster")
+}
+
+// initialize makes a cluster, whose other gateways have joined at once.
+func initialize(t *testing.T, o Options) error {
+	t.Helper()
+	var joining sync.WaitGroup
+	defer joining.Wait()
+	return Init(t.Context(), o, "corp", hosts, func(m Made) {
+		for _, i := range m.Invitations {
+			i.Address = o.Settings.Cluster.Listen
+			other := options(t, ":7443")
+			joining.Go(func() {
+				if _, _, err := Join(t.Context(), other, i, false); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
 }
 
 func addressesOf(ports [][2]string) (all []string) {
@@ -252,7 +275,7 @@ func addressesOf(ports [][2]string) (all []string) {
 // TestAnInitThatIsInterrupted before any of its files is written goes on when it is run again, and
 // what the gateway had stays readable.
 func TestAnInitThatIsInterrupted(t *testing.T) {
-	o := options(t, ":7443")
+	o := options(t, freeAddress(t))
 	use(t, o)
 	killed := errors.New("killed")
 	runs := 0
@@ -264,9 +287,8 @@ func TestAnInitThatIsInterrupted(t *testing.T) {
 			}
 			return nil
 		}
-		made, err := Init(t.Context(), o, "corp", hosts)
+		err := initialize(t, o)
 		if err == nil {
-			require.Len(t, made.Invitations, 2)
 			break
 		}
 		require.ErrorIs(t, err, killed)
@@ -304,9 +326,9 @@ func TestInitsThatAreRefused(t *testing.T) {
 		"a gateway there": {func(t *testing.T, o *Options, _ *[]Host) { occupy(t, o.Settings.Store.File) }, "the gateway runs"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			o, all := options(t, ":7443"), slices.Clone(hosts)
+			o, all := options(t, freeAddress(t)), slices.Clone(hosts)
 			try.change(t, &o, &all)
-			_, err := Init(t.Context(), o, "corp", all)
+			err := Init(t.Context(), o, "corp", all, func(Made) { t.Error("it is made") })
 			require.ErrorContains(t, err, try.text)
 			joined, err := HasJoined(o.Settings)
 			require.NoError(t, err)
@@ -347,9 +369,38 @@ func TestNobodyAnswers(t *testing.T) {
 	o := options(t, freeAddress(t))
 	_, err := Invite(t.Context(), o, Host{Name: "gw4"})
 	require.ErrorContains(t, err, "'adgateway cluster join'")
-	_, err = Init(t.Context(), o, "corp", hosts)
-	require.NoError(t, err)
+	require.NoError(t, initialize(t, o))
 	_, _, err = Leave(t.Context(), o, "gw3")
 	require.ErrorIs(t, err, keep.ErrUnreachable)
 	require.ErrorContains(t, err, "start the gateways")
+}
+
+// TestAnInitThatIsStopped while a gateway is missing invites that one when it is run again.
+func TestAnInitThatIsStopped(t *testing.T) {
+	o, second, third := options(t, freeAddress(t)), options(t, ":7443"), options(t, ":7443")
+	ctx, stop := context.WithCancel(t.Context())
+	var joined error
+	err := Init(ctx, o, "corp", hosts, func(m Made) {
+		go func() {
+			_, _, joined = Join(t.Context(), second, m.Invitations[0], false)
+			stop()
+		}()
+	})
+	<-ctx.Done()
+	require.NoError(t, joined)
+	require.ErrorContains(t, err, "gw3 have not joined")
+	folder, err := o.folder()
+	require.NoError(t, err)
+	_, made, err := folder.Origin()
+	require.NoError(t, err)
+	require.False(t, made, "the log must wait")
+	done := make(chan error, 1)
+	err = Init(t.Context(), o, "corp", hosts, func(m Made) {
+		assert.Len(t, m.Invitations, 1)
+		go func() {
+			_, _, err := Join(t.Context(), third, m.Invitations[0], false)
+			done <- err
+		}()
+	})
+	require.NoError(t, errors.Join(err, <-done))
 }
