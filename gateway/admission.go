@@ -47,6 +47,9 @@ const mostDoubt = 15 * time.Second
 // allow decides whether the change of a call may begin.
 func (s *Server) allow(r *request, i *ps.Intent) error {
 	limit := cmp.Or(r.limit, r.policy.WriteLimit)
+	if s.Member != nil {
+		limit = min(limit, mostStoring)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit) // the caller may leave, the change goes on
 	defer cancel()
 	r.askedAt = s.Now()
@@ -66,7 +69,8 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 		return s.refuse(r, err)
 	}
 	defer end()
-	if err := s.decideTogether(ctx, s.store(), append(shares, more...)); err != nil {
+	shares = append(shares, more...)
+	if err := r.stored(func() error { return s.decideTogether(ctx, s.store(), shares) }); err != nil {
 		return s.refuse(r, err)
 	}
 	r.allowedAt = s.Now()
@@ -101,6 +105,9 @@ func (s *Server) decideTogether(ctx context.Context, in *keep.Sealed, shares []s
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
+				if in == s.Relay && s.Member != nil { // the copy of the store here may not have it yet
+					time.Sleep(copyBehind)
+				}
 				continue
 			} else {
 				return err
@@ -117,7 +124,7 @@ func (s *Server) decideTogether(ctx context.Context, in *keep.Sealed, shares []s
 			}
 			return nil
 		}
-		if s.Members == nil || errors.Is(err, keep.ErrClosed) || errors.Is(err, keep.ErrTooMany) || ctx.Err() != nil || time.Now().After(until) {
+		if !s.retries(in) || errors.Is(err, keep.ErrClosed) || errors.Is(err, keep.ErrTooMany) || ctx.Err() != nil || time.Now().After(until) {
 			return err
 		}
 		select {
@@ -127,6 +134,18 @@ func (s *Server) decideTogether(ctx context.Context, in *keep.Sealed, shares []s
 			return err
 		}
 	}
+}
+
+// copyBehind is how long the copy of the store is waited for that this gateway has.
+const copyBehind = 5 * time.Millisecond
+
+// retries reports whether a batch is tried again of which it is not known whether it was made.
+// What allows a change is not: another gateway may lead by then.
+func (s *Server) retries(in *keep.Sealed) bool {
+	if s.Member != nil {
+		return in == s.Relay && in != s.Kept
+	}
+	return s.Members != nil
 }
 
 // conflict asks all shares for the reason of a conflict. That an earlier try was made says
@@ -158,6 +177,9 @@ func (s *Server) store() *keep.Sealed {
 // is no reason for a gateway that is alone: the audit is the evidence.
 func (s *Server) refuse(r *request, err error) error {
 	switch {
+	case s.Member != nil && r.unrecorded == nil && !errors.Is(err, keep.ErrTooMany):
+		r.unrecorded = notLeading(err)
+		s.doubtful(r, err)
 	case r.unrecorded != nil || errors.Is(err, errContended) || errors.Is(err, errFenced) || errors.Is(err, errLeased):
 	case errors.Is(err, keep.ErrTooMany):
 		r.unrecorded = fail(schema.TooMany, "The change affects more objects than gateways that share a store can decide on at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
@@ -195,7 +217,10 @@ func (s *Server) shareOfChange(r *request, token string) share {
 	if c == nil {
 		return share{}
 	}
-	c.Token, c.Owner = token, s.owner(r.limit)
+	c.Token, c.Owner, c.Process = token, s.owner(r.limit), s.process()
+	if s.Member != nil {
+		c.Limit = writeLimitOf(c.Intent)
+	}
 	if s.Members != nil {
 		c.Run = r.leased().run
 	}
@@ -366,6 +391,9 @@ var errLate = errors.New("too much time has passed since the change was allowed"
 
 // inTime refuses a change that was allowed too long ago, or asked for that.
 func (s *Server) inTime(r *request) error {
+	if s.Member != nil {
+		return s.mayWrite(r)
+	}
 	if s.Members == nil {
 		return nil
 	}

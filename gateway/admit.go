@@ -67,7 +67,7 @@ func (s *Server) recall(r *request, kind auth.Impact) error {
 	if s.ledger == nil {
 		return nil
 	}
-	return r.principal.Recall(kind, s.Members != nil, func() (map[time.Time]int, error) {
+	return r.principal.Recall(kind, s.clustered(), func() (map[time.Time]int, error) {
 		before := map[time.Time]int{}
 		spent, err := s.ledger.Spent(r.c.Request.Context(), ledger.Budget{Account: r.principal.Key(), Impact: kind.String()})
 		for _, one := range spent {
@@ -81,7 +81,7 @@ func (s *Server) recall(r *request, kind auth.Impact) error {
 // gateway alone, which counts them itself.
 func (s *Server) limitsOf(r *request) map[ledger.Budget]int {
 	limits := map[ledger.Budget]int{}
-	if s.Members == nil {
+	if !s.clustered() {
 		return limits
 	}
 	for _, one := range r.spending.reserved {

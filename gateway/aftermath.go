@@ -141,10 +141,9 @@ func (s *Server) leasesAfter(c *changes.Record, outcome ps.Outcome) share {
 
 // namesAfter frees the names that a change was about to give which was not made.
 func (s *Server) namesAfter(c *changes.Record, outcome ps.Outcome) share {
-	if s.Members == nil || c.Run == "" || outcome != ps.OutcomeNone {
+	if !s.clustered() || outcome != ps.OutcomeNone {
 		return share{}
 	}
-	run := c.Run
 	return share{changes: func(ctx context.Context) (all []keep.Change, err error) {
 		for i := range c.Intent.Objects {
 			for _, name := range namesOf(&c.Intent.Objects[i]) {
@@ -153,7 +152,7 @@ func (s *Server) namesAfter(c *changes.Record, outcome ps.Outcome) share {
 				if err != nil {
 					return nil, err
 				}
-				if revision != keep.Absent && present.Run == run && present.Fresh {
+				if revision != keep.Absent && present.Change == c.ID && present.Fresh {
 					all = append(all, keep.Change{Kind: nameKind, Key: sum, Expect: revision})
 				}
 			}

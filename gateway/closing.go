@@ -24,14 +24,14 @@ var errClosed = errors.New("the change was closed before")
 
 // conclude closes the change of a call that is about to be answered, and keeps the answer.
 func (s *Server) conclude(r *request, status int, body []byte) {
-	begun := r.begun()
-	s.end(r, begun, s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, status, body), s.endOfLeases(r))
+	c, begun := r.change, r.begun()
+	s.end(r, c, begun, s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, status, body), s.endOfLeases(r), s.endOfNames(r))
 }
 
 // keepChange closes the change of a call that was not answered.
 func (s *Server) keepChange(r *request) {
-	begun := r.begun()
-	s.end(r, begun, s.endOfChange(r), s.endOfLeases(r))
+	c, begun := r.change, r.begun()
+	s.end(r, c, begun, s.endOfChange(r), s.endOfLeases(r), s.endOfNames(r))
 }
 
 // begun reports whether the store has what the call is about to change.
@@ -39,12 +39,18 @@ func (r *request) begun() bool {
 	return r.change != nil && r.change.Running || r.key != nil && r.key.call.Intent != nil
 }
 
-// end stores the outcome of a call in one batch. If the store does not take the batch, it is
-// stored later, provided that the store has what the call was about to change.
-func (s *Server) end(r *request, begun bool, parts ...share) {
+// end stores the outcome of a call in one batch, whose record is c. If the store does not take
+// the batch, it is stored later, provided that the store has what the call was about to change;
+// in a cluster of one writer by the gateway that leads then.
+func (s *Server) end(r *request, c *changes.Record, begun bool, parts ...share) {
+	defer r.endRun()
 	ctx, cancel := context.WithTimeout(context.Background(), mostDoubt)
 	defer cancel()
-	err := s.decideTogether(ctx, s.storeOf(r), parts)
+	in := s.storeOf(r)
+	if s.Member != nil {
+		in = s.Relay // another gateway may lead by now
+	}
+	err := s.decideTogether(ctx, in, parts)
 	if errors.Is(err, errClosed) {
 		err = s.closedByAnother(ctx, r)
 	}
@@ -52,11 +58,18 @@ func (s *Server) end(r *request, begun bool, parts ...share) {
 	if err == nil && r.undoing != nil && key != nil {
 		key.call, key.revision, err = key.latest(ctx)
 	}
+	if s.Member != nil && begun {
+		s.ended(r, c, err)
+	}
 	if err == nil {
 		return
 	}
 	log := s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID})
 	switch {
+	case s.Member != nil && begun && !errors.Is(err, errClosed):
+		if r.undoing != nil && key != nil {
+			key.open = true
+		}
 	case !begun || errors.Is(err, errClosed):
 		log.WithError(err).Error("what became of a call could not be kept")
 	default:
@@ -131,10 +144,7 @@ func (s *Server) endOfChange(r *request) share {
 		s.correct(r)
 		return share{}
 	}
-	outcome := r.outcome()
-	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
-		outcome = ps.OutcomeNone
-	}
+	outcome := outcomeOfChange(r)
 	if r.inDoubt {
 		return share{}
 	}
@@ -194,11 +204,11 @@ func joined(parts ...share) share {
 // made the change a second time, or let it be made.
 func (s *Server) closedByAnother(ctx context.Context, r *request) error {
 	c, outcome := r.change, r.outcome()
-	if c == nil || s.Members == nil || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
+	if c == nil || !s.clustered() || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
 		return errClosed
 	}
 	var err error
-	if _, unread := s.History.Get(ctx, c.ID); errors.Is(unread, changes.ErrAbsent) { // it has found that nothing was changed
+	if _, unread := s.History.Get(ctx, c.ID); s.Member == nil && errors.Is(unread, changes.ErrAbsent) { // it has found that nothing was changed
 		err = s.History.Adopt(ctx, c, s.Now())
 	}
 	r.raced = true

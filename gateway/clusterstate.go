@@ -1,9 +1,14 @@
 package gateway
 
 import (
+	"math"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
 )
 
@@ -20,6 +25,35 @@ type ClusterState struct {
 	Stream     *ClusterStream  `json:"stream"` // nil: the engine has not answered yet
 	KeyVersion int             `json:"keyVersion"`
 	Format     int             `json:"format"` // in which values are written
+
+	// What a member of a cluster with a leader knows.
+	Role         *cluster.Role    `json:"role"` // of this gateway; nil: there are no leaders
+	Term         uint64           `json:"term"`
+	Leader       *string          `json:"leader"`     // nil: none is known
+	Leaderless   int              `json:"leaderless"` // seconds
+	Position     *ClusterPosition `json:"position"`
+	OpenAttempts int              `json:"openAttempts"`
+	Gateways     []ClusterGateway `json:"gateways"`
+	Strangers    []string         `json:"strangers"`
+	Fault        *string          `json:"fault"` // nil: the log can be used
+}
+
+// ClusterPosition is a place in the log of a cluster.
+type ClusterPosition struct {
+	Sequence uint64 `json:"sequence"`
+	Hash     string `json:"hash"`
+}
+
+// ClusterGateway is a gateway of a cluster with a leader.
+type ClusterGateway struct {
+	Name       string           `json:"name"`
+	State      string           `json:"state"` // lives or silent
+	Role       *cluster.Role    `json:"role"`  // nil: it is not known
+	Position   *ClusterPosition `json:"position"`
+	ClockAhead float64          `json:"clockAhead"` // seconds
+	Format     int              `json:"format"`     // the newest that it reads
+	KeyVersion uint32           `json:"keyVersion"`
+	Lanes      []string         `json:"lanes"` // whose servers it can use
 }
 
 // ClusterNode is a node of the engine.
@@ -58,8 +92,75 @@ type ClusterPin struct {
 	Reason *string   `json:"reason"`
 }
 
+// memberState returns what this gateway knows of the cluster that it is a member of.
+func (s *Server) memberState() ClusterState {
+	status := s.Member.Status()
+	version, _ := s.Kept.Seals()
+	state := ClusterState{
+		Name: s.ClusterName, Gateway: s.Hop.Gateway, Members: []ClusterMember{}, Pins: []ClusterPin{}, Nodes: []ClusterNode{},
+		KeyVersion: int(version), Format: s.Member.Format(),
+		Role: &status.Role, Term: status.Term, Leader: optionalText(status.Leader), Leaderless: int(status.Leaderless.Seconds()),
+		Position: positionIn(status.Position), OpenAttempts: status.Open, Strangers: append([]string{}, status.Strangers...),
+	}
+	if wrong := wrongIn(status); len(wrong) > 0 {
+		state.Degraded, state.Reason = true, optionalText(strings.Join(wrong, "; "))
+	}
+	if status.Fault != nil {
+		state.Fault = optionalText(status.Fault.Error())
+	}
+	state.Gateways = append(state.Gateways, ClusterGateway{
+		Name: s.Hop.Gateway, State: "lives", Role: &status.Role, Position: state.Position,
+		Format: s.Kept.Newest(), KeyVersion: version, Lanes: s.usableLanes(),
+	})
+	for _, other := range status.Gateways {
+		state.Gateways = append(state.Gateways, shownGateway(other, status.Leader))
+	}
+	slices.SortFunc(state.Gateways, func(a, b ClusterGateway) int { return strings.Compare(a.Name, b.Name) })
+	return state
+}
+
+// shownGateway returns what is known of another gateway.
+func shownGateway(g cluster.Gateway, leader string) ClusterGateway {
+	shown := ClusterGateway{
+		Name: g.Name, State: "silent", Position: positionIn(g.Beat.Position), ClockAhead: math.Round(g.Ahead.Seconds()*1000) / 1000,
+		Format: g.Beat.Reads, KeyVersion: g.Beat.Key, Lanes: append([]string{}, g.Beat.Lanes...),
+	}
+	if g.Alive {
+		role := cluster.Follower
+		if g.Name == leader {
+			role = cluster.Leader
+		}
+		shown.State, shown.Role = "lives", &role
+	}
+	return shown
+}
+
+// positionIn returns a place in the log; nil: nothing was applied.
+func positionIn(at keep.Point) *ClusterPosition {
+	if at.Sequence == 0 {
+		return nil
+	}
+	return &ClusterPosition{at.Sequence, at.Hash.String()}
+}
+
+// usableLanes returns the lanes whose servers this gateway can use.
+func (s *Server) usableLanes() []string {
+	lanes := []string{}
+	for lane := range s.Sessions {
+		if s.LaneReady == nil || s.LaneReady(lane) {
+			lanes = append(lanes, string(lane))
+		}
+	}
+	slices.Sort(lanes)
+	return lanes
+}
+
 // showCluster answers with the gateways that share the store.
 func (s *Server) showCluster(r *request) *failure {
+	if s.Member != nil {
+		s.sendCluster(r, s.memberState())
+		return nil
+	}
 	if s.Cluster == nil {
 		return fail(schema.NotSupported, "This gateway is alone: its settings name no cluster (cluster.name).")
 	}
@@ -69,11 +170,16 @@ func (s *Server) showCluster(r *request) *failure {
 		failed.cause, failed.retryAfter = err, auditRetry
 		return failed
 	}
+	state.Gateways, state.Strangers = []ClusterGateway{}, []string{}
+	s.sendCluster(r, state)
+	return nil
+}
+
+func (s *Server) sendCluster(r *request, state ClusterState) {
 	output := "All gateways of the cluster '" + state.Name + "' can make changes."
 	if state.Degraded {
 		output = "Something of the cluster '" + state.Name + "' needs attention."
 	}
 	r.records = 1
 	s.sendLocal(r, http.StatusOK, output, []any{state}, nil)
-	return nil
 }

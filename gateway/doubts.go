@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
@@ -23,6 +25,9 @@ type doubt struct {
 	locks []lock
 	hold  *hold     // nil: the objects are not locked any more
 	next  time.Time // when it is looked at again
+
+	awaited bool // its run, of an earlier term, may still write: it is not judged before that has ended
+	own     bool // its run was one of this process
 }
 
 // doubts are safe for concurrent use.
@@ -39,7 +44,40 @@ const mostLocked = time.Minute
 func (d *doubts) add(id string, of []lock, h *hold) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.all[id] = &doubt{id: id, locks: of, hold: h, next: time.Now().Add(mostLocked)}
+	d.all[id] = &doubt{id: id, locks: of, hold: h, next: time.Now().Add(mostLocked), own: true}
+}
+
+// await notes that the run of an open change of an earlier term may still write.
+func (d *doubts) await(id string, of []lock) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all[id] = &doubt{id: id, locks: of, awaited: true}
+}
+
+// lock notes what has locked the objects of a change, and reports false if that is not in
+// doubt any more.
+func (d *doubts) lock(id string, h *hold) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one := d.all[id]
+	if one != nil {
+		one.hold = h
+	}
+	return one != nil
+}
+
+// judged notes that it was tried to judge a change whose run has ended.
+func (d *doubts) judged(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one := d.all[id]; one != nil && one.awaited {
+		one.awaited, one.next = false, time.Now().Add(mostLocked)
+	}
+}
+
+// awaits reports whether the run of a change may still write that an earlier term has left.
+func (d *doubts) awaits(id string) bool {
+	return len(d.which(func(one *doubt) bool { return one.id == id && one.awaited })) > 0
 }
 
 // end forgets a change that was closed, and unlocks its objects.
@@ -91,7 +129,13 @@ func (s *Server) staysOpen(r *request, outcome ps.Outcome) bool {
 // leaveOpen notes that the change of a call is in doubt.
 func (s *Server) leaveOpen(r *request) {
 	r.inDoubt = true
-	if s.Members == nil {
+	switch {
+	case s.deposed(r):
+		s.tell(r.change.ID, ending{})
+		if r.doubted != nil {
+			r.doubted.end()
+		}
+	case s.Members == nil:
 		s.doubts.add(r.change.ID, locksOf(r.op, r.change.Zone, &r.change.Intent), r.doubted)
 	}
 }
@@ -100,7 +144,7 @@ func (s *Server) leaveOpen(r *request) {
 // first call. Changes of earlier versions, which have no note, are locked by [Server.SettleHistory].
 func (s *Server) lockLeft(ctx context.Context) error {
 	s.before = map[string]bool{}
-	if s.History == nil || s.Members != nil {
+	if s.History == nil || s.clustered() {
 		return nil
 	}
 	err := s.store().Store.Range(ctx, dueKind, "", func(e keep.Entry) bool {
@@ -130,6 +174,39 @@ func (s *Server) lockOpen(c *changes.Record) {
 	s.doubts.add(c.ID, wanted, h)
 }
 
+// lockAwaited locks the objects of an open change of an earlier term until it is judged.
+func (s *Server) lockAwaited(c *changes.Record) {
+	var wanted []lock
+	if op := s.operationOf(c.Operation); op != nil {
+		wanted = locksOf(op, c.Zone, &c.Intent)
+	}
+	s.doubts.await(c.ID, wanted)
+	h := s.locks.begin()
+	if h.claim(wanted) == nil {
+		if !s.doubts.lock(c.ID, h) {
+			h.end()
+		}
+		return
+	}
+	go func() { // a call of this process still has them, from its earlier term
+		if h.wait(s.stopping) != nil || !s.doubts.lock(c.ID, h) {
+			h.end()
+		}
+	}()
+}
+
+// handOverDoubts leaves the changes that are in doubt to the gateway that leads next, and
+// unlocks their objects.
+func (s *Server) handOverDoubts() {
+	own := s.doubts.which(func(d *doubt) bool { return d.own })
+	for _, id := range s.doubts.which(func(*doubt) bool { return true }) {
+		if slices.Contains(own, id) {
+			s.tell(id, ending{})
+		}
+		s.doubts.end(id)
+	}
+}
+
 // release unlocks what a run has locked, unless it has left it in doubt what became of its change.
 func (s *Server) release(r *request, err error) {
 	if s.Members == nil && r.doubted == nil && s.staysOpen(r, ps.AsError(err).Outcome) {
@@ -142,14 +219,14 @@ func (s *Server) release(r *request, err error) {
 // settleDoubts looks once more at the changes that have been in doubt for long enough, and
 // unlocks the objects of those that still cannot be read.
 func (s *Server) settleDoubts(ctx context.Context) (err error) {
-	for _, id := range s.doubts.which(func(d *doubt) bool { return !time.Now().Before(d.next) }) {
+	for _, id := range s.doubts.which(func(d *doubt) bool { return !d.awaited && !time.Now().Before(d.next) }) {
 		c, wrong := s.History.Get(ctx, id)
 		switch {
 		case errors.Is(wrong, changes.ErrAbsent), wrong == nil && !c.Running:
 			s.doubts.end(id)
 			continue
 		case wrong == nil:
-			_, wrong = s.settlePast(ctx, s.History, c, "gateway")
+			_, wrong = s.settlePast(ctx, s.History, c, cmp.Or(s.gatewayName(), "gateway"))
 		}
 		s.doubts.unlock(id)
 		err = errors.Join(err, wrong)
@@ -157,18 +234,34 @@ func (s *Server) settleDoubts(ctx context.Context) (err error) {
 	return err
 }
 
+// errAwaited is why a change is not allowed whose objects another one may still write to.
+var errAwaited = errors.New("a change of an earlier term may still write to the object")
+
+func awaitedBefore() *failure {
+	failed := fail(schema.InProgress, "It is being found out what became of an earlier change of the object. Nothing was changed. Send it again.")
+	failed.retryAfter = auditRetry
+	return failed
+}
+
 // shareOfDoubts closes as unknown what is in doubt about the objects of a change that begins.
 func (s *Server) shareOfDoubts(r *request) share {
 	if s.Members != nil || r.degraded {
 		return share{}
 	}
+	waits := false
 	ids := s.doubts.which(func(d *doubt) bool {
-		return d.hold == nil && slices.ContainsFunc(d.locks, func(one lock) bool {
+		meets := d.hold == nil && slices.ContainsFunc(d.locks, func(one lock) bool {
 			return slices.ContainsFunc(r.hold.wanted, func(other lock) bool { return one.object == other.object && !(one.shared && other.shared) })
 		})
+		waits = waits || meets && d.awaited
+		return meets
 	})
 	return share{
 		changes: func(ctx context.Context) (all []keep.Change, err error) {
+			if waits {
+				r.unrecorded = awaitedBefore()
+				return nil, errAwaited
+			}
 			for _, id := range ids {
 				c, err := s.History.Get(ctx, id)
 				if errors.Is(err, changes.ErrAbsent) || err == nil && !c.Running {

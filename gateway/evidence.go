@@ -32,10 +32,13 @@ const startSettled = "start"
 // gatewayName returns the name of the gateway among those that share the store; empty: it is
 // alone.
 func (s *Server) gatewayName() string {
-	if s.Members == nil {
-		return ""
+	switch {
+	case s.Member != nil:
+		return s.Member.Self().Gateway
+	case s.Members != nil:
+		return s.Members.Name()
 	}
-	return s.Members.Name()
+	return ""
 }
 
 // noteDue returns the change of the store that notes that the line of a change is due.
@@ -77,7 +80,11 @@ func (s *Server) removePaid(ctx context.Context) error {
 		if len(all) == 0 {
 			return nil
 		}
-		if err := s.decideTogether(ctx, s.store(), []share{unlessChanged(s.store(), all...)}); err != nil {
+		in := s.store()
+		if s.Member != nil {
+			in = s.Relay
+		}
+		if err := s.decideTogether(ctx, in, []share{unlessChanged(s.store(), all...)}); err != nil {
 			return err
 		}
 	}
@@ -191,7 +198,7 @@ func (s *Server) recordDue(ctx context.Context) error {
 			return false
 		}
 		made, _ := changes.Time(e.Key)
-		if note.Gateway == s.gatewayName() && (s.before[e.Key] || s.Members != nil && !made.After(s.startedAt)) {
+		if note.Gateway == s.gatewayName() && (s.before[e.Key] || s.clustered() && !made.After(s.startedAt)) {
 			ids[e.Key] = nil
 		}
 		return true

@@ -30,6 +30,9 @@ func (s *Server) serve(op *ops.Operation) func(*request) {
 // operate takes a request for an operation through its stages, from top to bottom.
 // Each stage returns what it adds to the request, or the failure that ends it.
 func (s *Server) operate(r *request) (failed *failure) {
+	if failed = unled(r); failed != nil {
+		return failed
+	}
 	adoptCredential(r)
 	if r.principal, failed = s.authenticate(r.c.Request); failed != nil {
 		return failed
@@ -201,6 +204,9 @@ func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 		}
 	}
 	req.State = s.stateOf(r, req.Args)
+	if req.Write && s.Member != nil {
+		req.WriteLimit = writeLimitOf
+	}
 	switch {
 	case req.Limit > 0:
 	case req.Write:

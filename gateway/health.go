@@ -34,6 +34,9 @@ func (s *Server) readyz(r *request) {
 	if s.Ready != nil {
 		checks = s.Ready(r.c.Request.Context())
 	}
+	if s.Member != nil {
+		checks = append(checks, s.clusterCheck())
+	}
 	if s.Audit != nil {
 		checks = append(checks, auditCheck(s.Audit))
 	}
@@ -58,11 +61,15 @@ func (s *Server) readyz(r *request) {
 	}
 	status, output := http.StatusOK, "The gateway is ready."
 	records := []any{}
+	changes := lane == changesLane || lane == leaderLane
+	if lane == leaderLane {
+		checks = append(checks, Check{Name: leaderLane, OK: s.leads()})
+	}
 	for _, check := range checks {
 		switch {
-		case lane == changesLane && check.NoChanges:
+		case changes && check.NoChanges:
 			check.OK = false
-		case lane != "" && lane != changesLane && check.Lane != "" && string(check.Lane) != lane:
+		case lane != "" && !changes && check.Lane != "" && string(check.Lane) != lane:
 			continue
 		}
 		record := line{Name: check.Name, OK: check.OK, Degraded: check.Degraded && check.OK}
@@ -87,9 +94,10 @@ func (s *Server) readyz(r *request) {
 const (
 	laneParam   = "lane"
 	changesLane = "changes"
+	leaderLane  = "leader" // only the gateway that makes the changes itself
 )
 
-var readyLanes = []string{string(ps.Directory), string(ps.DNS), changesLane}
+var readyLanes = []string{string(ps.Directory), string(ps.DNS), changesLane, leaderLane}
 
 // version reports the build and the engine.
 func (s *Server) version(r *request) {

@@ -104,7 +104,7 @@ func zoneOf(r *request, i *ps.Intent) string {
 // SettleHistory finds out what became of the changes that were running when the gateway
 // was ended. Those that cannot be read yet are left, and it is called again.
 func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
-	if s.History == nil {
+	if s.History == nil || s.Member != nil { // then it is the leader that judges them
 		return 0, nil
 	}
 	running, err := s.History.Running(ctx)

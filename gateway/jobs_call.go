@@ -195,6 +195,8 @@ func (t *itemAnswer) refused(e *errorBody, result jobs.Result) jobs.Answer {
 	}
 	none := cmp.Or(e.Outcome, ps.OutcomeNone) == ps.OutcomeNone
 	switch {
+	case e.Code == schema.InProgress && e.Outcome == ps.OutcomeUnknown: // of an earlier call, which is being judged
+		return jobs.Answer{Again: true, For: wait}
 	case e.Outcome == ps.OutcomeUnknown:
 		result.State = jobstate.Unknown
 	case !none:
@@ -202,7 +204,7 @@ func (t *itemAnswer) refused(e *errorBody, result jobs.Result) jobs.Answer {
 		return jobs.Answer{Hold: jobstate.Budget, For: wait}
 	case e.Code == schema.InProgress, e.Code == schema.Busy: // at a gateway that may have ended; others are not concerned
 		return jobs.Answer{Again: true, For: wait}
-	case e.Code == schema.StoreLost, e.Code == schema.StoreRewound, e.Code == schema.NewerPeer:
+	case e.Code == schema.NotLeader, e.Code == schema.StoreLost, e.Code == schema.StoreRewound, e.Code == schema.NewerPeer:
 		return jobs.Answer{Hold: jobstate.Engine, For: wait}
 	case e.Code == schema.Overloaded, e.Code == schema.Unavailable, e.Code == schema.PinMoved:
 		return jobs.Answer{Hold: jobstate.Lane, For: wait}
@@ -257,11 +259,13 @@ func (s *Server) openJobs() (err error) {
 	if s.Members != nil {
 		cluster = fellows{s.Members}
 	}
-	s.jobs, err = jobs.Open(context.Background(), jobs.Options{
+	o := jobs.Options{
 		Store: s.Kept, Call: s.callItem, Log: s.Log, Sessions: s.Sessions, Ready: s.LaneReady, Ended: s.jobEnded, Entry: s.jobEntry, Cluster: cluster,
 		Share: limits.Share, Running: limits.Running, PerCaller: limits.PerCaller, Rate: max(limits.Rate, 0), Keep: limits.Keep, Wall: s.Wall,
-	})
-	if err != nil {
+	}
+	if s.Member != nil {
+		s.jobs = jobs.New(o) // the leader loads them
+	} else if s.jobs, err = jobs.Open(context.Background(), o); err != nil {
 		return err
 	}
 	return registerJobs(s.Metrics, s.jobs)

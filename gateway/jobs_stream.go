@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"adgateway/gateway/jobs"
@@ -26,6 +27,9 @@ func (s *Server) streamJob(r *request, job *jobs.Job) *failure {
 		if ended, err = stream.send(r.c.Request.Context(), e); err == nil && !ended {
 			err = e.wait(stream.watch.Changed)
 		}
+		if err == nil && !ended && stream.watch.Over() {
+			err = errRunsElsewhere
+		}
 		if err == nil && !ended {
 			err = e.wait(after(time.Until(stream.sentAt.Add(progressEvery))))
 		}
@@ -33,6 +37,9 @@ func (s *Server) streamJob(r *request, job *jobs.Job) *failure {
 	e.end(err)
 	return nil
 }
+
+// errRunsElsewhere is why the stream of a job ends whose gateway does not lead any more.
+var errRunsElsewhere = errors.New("another gateway runs the job from now on: ask for the stream again")
 
 // after returns a channel that is closed after a time.
 func after(d time.Duration) <-chan struct{} {

@@ -59,6 +59,13 @@ func (k *keyCount) add(caller string, more int) {
 	}
 }
 
+// forget forgets how many keys callers have, as another gateway may have kept some.
+func (k *keyCount) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	clear(k.kept)
+}
+
 // full returns how long a caller must wait for its next key, 0 if it may have one. The
 // keys are counted in the store when their number is not known, and again when the limit
 // is reached, as keys expire, but at most once a second.
@@ -81,6 +88,9 @@ func (k *keyCount) full(ctx context.Context, caller string) (time.Duration, erro
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	of := k.kept[caller]
+	if of == nil { // forgotten meanwhile
+		of = &keptKeys{countedAt: now}
+	}
 	of.known, of.number, of.oldest = true, number, oldest
 	return k.wait(of, now), nil
 }

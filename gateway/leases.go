@@ -78,21 +78,19 @@ type turn struct {
 type leases struct {
 	run     string                   // identifies it
 	objects map[string]keep.Revision // leased, by key
-	names   map[string]keep.Revision // held, by key
-	fresh   map[string]bool          // names that nobody held before
 	taken   map[string]bool          // objects of which a run was allowed to change something
 	after   map[string]bool          // objects that another run had before
 	shares  bool                     // others may ask whether the leases have ended
 	owner   *changes.Owner
-
-	pending    *pendingName             // why the run that has just ended was stopped
-	replicated map[string]keep.Revision // holds that no longer matter to the server of the run, by key
 }
 
 // sharesOfCluster returns what the batch of a change must contain where there are several
 // gateways, and what must follow; nothing for one alone.
 func (s *Server) sharesOfCluster(ctx context.Context, r *request, i *ps.Intent) (all []share, end func(), err error) {
-	if s.Members == nil {
+	switch {
+	case s.Member != nil:
+		return []share{s.shareOfNames(r, i)}, func() {}, nil
+	case s.Members == nil:
 		return nil, func() {}, nil
 	}
 	if err := s.Members.Refuses(); err != nil {
@@ -111,7 +109,6 @@ func (s *Server) sharesOfCluster(ctx context.Context, r *request, i *ps.Intent) 
 		made:    pass.Done,
 	}
 	objects := map[string]bool{}
-	named := map[string]keep.Change{}
 	leasing := share{
 		changes: func(ctx context.Context) ([]keep.Change, error) {
 			all, alone, err := s.leasesOf(ctx, r)
@@ -126,30 +123,13 @@ func (s *Server) sharesOfCluster(ctx context.Context, r *request, i *ps.Intent) 
 			}
 		},
 	}
-	naming := share{
-		changes: func(ctx context.Context) ([]keep.Change, error) {
-			clear(named)
-			err := s.holdNames(ctx, r, i, named)
-			var all []keep.Change
-			for _, one := range named {
-				all = append(all, one)
-			}
-			return all, err
-		},
-		made: func(revision keep.Revision) {
-			for sum, one := range named {
-				l.names[sum] = revision
-				l.fresh[sum] = l.fresh[sum] || one.Expect == keep.Absent
-			}
-		},
-	}
-	return []share{fence, leasing, naming}, pass.End, nil
+	return []share{fence, leasing, s.shareOfNames(r, i)}, pass.End, nil
 }
 
 // leased returns the leases of a request.
 func (r *request) leased() *leases {
 	if r.leases == nil {
-		r.leases = &leases{run: uuid.NewString(), objects: map[string]keep.Revision{}, names: map[string]keep.Revision{}, fresh: map[string]bool{}, taken: map[string]bool{}, after: map[string]bool{}, replicated: map[string]keep.Revision{}}
+		r.leases = &leases{run: uuid.NewString(), objects: map[string]keep.Revision{}, taken: map[string]bool{}, after: map[string]bool{}}
 	}
 	return r.leases
 }
@@ -405,12 +385,12 @@ func busy() *failure {
 	return failed
 }
 
-// endOfLeases returns what becomes of the leases and the names of a call. Those of a change
+// endOfLeases returns what becomes of the leases of a call. Those of a change
 // of which is not known whether it was made end by themselves.
 func (s *Server) endOfLeases(r *request) share {
 	l := r.leases
 	outcome := r.outcome()
-	if l == nil || len(l.objects)+len(l.names) == 0 || outcome == ps.OutcomeUnknown {
+	if l == nil || len(l.objects) == 0 || outcome == ps.OutcomeUnknown {
 		return share{}
 	}
 	none := outcome == ps.OutcomeNone
@@ -422,12 +402,6 @@ func (s *Server) endOfLeases(r *request) share {
 		}
 		all = append(all, one)
 	}
-	for sum, revision := range l.names {
-		if none && l.fresh[sum] {
-			all = append(all, keep.Change{Kind: nameKind, Key: sum, Expect: revision})
-		}
-	}
 	clear(l.objects)
-	clear(l.names)
 	return unlessChanged(s.store(), all...) // they end by themselves, too
 }

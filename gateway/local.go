@@ -6,6 +6,7 @@ import (
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
+	"adgateway/ps"
 )
 
 // answerLocally answers a call of a row that has no script.
@@ -40,5 +41,8 @@ func (s *Server) sendLocal(r *request, status int, output string, records []any,
 		body["result"] = records[0]
 	}
 	maps.Copy(body, more)
+	if r.behind {
+		body["warnings"] = []ps.Warning{behindWarning}
+	}
 	r.send(status, encode(body))
 }

@@ -326,6 +326,9 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 	defer cancel()
 	fenced := false
 	for {
+		if err := s.beginRun(r, req.Limit); err != nil {
+			return nil, err
+		}
 		r.fences, r.seenAt = s.Members.Begin(), max(r.seenAt, s.latest())
 		result, err := s.Runner.Run(ctx, req)
 		switch {
@@ -349,6 +352,7 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 		case !errors.Is(err, errContended):
 			return result, err
 		}
+		r.endRun() // it has changed nothing, and nobody need wait for it
 		if err := r.hold.wait(waiting); err != nil {
 			kind := ps.KindTimeout
 			if ctx.Err() != nil {

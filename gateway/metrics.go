@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
@@ -29,6 +30,7 @@ type meters struct {
 	streams  prometheus.Gauge
 	refused  *prometheus.CounterVec
 
+	forwarded    *prometheus.CounterVec
 	handshakes   prometheus.Counter
 	unremembered prometheus.Counter
 	jobsEnded    *prometheus.CounterVec
@@ -67,6 +69,10 @@ func newMeters() *meters {
 			Name: "adgateway_http_refusals_total",
 			Help: "Requests that were refused for who sent them, by reason.",
 		}, []string{"reason"}),
+		forwarded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "adgateway_forwarded_total",
+			Help: "Calls that were sent to the gateway that leads, by what became of them: forwarded, not_leader or unknown; and tries that were retried.",
+		}, []string{"outcome"}),
 		handshakes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adgateway_tls_handshake_failures_total",
 			Help: "TLS handshakes that clients began and that failed; the log has each at the level debug.",
@@ -97,6 +103,9 @@ func newMeters() *meters {
 	}
 	for _, state := range []jobstate.Job{jobstate.Done, jobstate.Failed, jobstate.Cancelled} {
 		m.jobsEnded.WithLabelValues(string(state))
+	}
+	for _, outcome := range []hop.Outcome{hop.Forwarded, hop.Retried, hop.NotLeader, hop.Unknown} {
+		m.forwarded.WithLabelValues(string(outcome))
 	}
 	for _, outcome := range incompleteOutcomes { // so that the first one is an increase
 		m.incomplete.WithLabelValues(string(outcome))
@@ -129,7 +138,7 @@ const (
 )
 
 func (m *meters) register(with *prometheus.Registry) error {
-	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.streams, m.refused, m.handshakes, m.unremembered, m.incomplete, m.plans, m.jobsEnded, m.jobItems} {
+	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.streams, m.refused, m.forwarded, m.handshakes, m.unremembered, m.incomplete, m.plans, m.jobsEnded, m.jobItems} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}

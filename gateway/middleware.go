@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -26,13 +26,10 @@ var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 	engine := []string{s.Engine}
 	return func(c *gin.Context) {
-		id := c.GetHeader("X-Request-Id")
-		if !requestID.MatchString(id) {
-			id = uuid.Must(uuid.NewV7()).String()
-		}
+		id := givenID(c.Request)
 		r := &request{gateway: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
 		c.Set(requestKey, r)
-		c.Header("X-Request-Id", id)
+		c.Header(requestIDHeader, id)
 		c.Writer.Header()["X-Engine"] = engine
 		s.meters.running.Inc()
 		defer s.meters.running.Dec()
@@ -73,6 +70,12 @@ func (s *Server) logAccess(r *request) {
 	if r.server != "" {
 		fields["server"] = r.server
 	}
+	if s.Member != nil {
+		fields["answered_by"] = s.Hop.Gateway
+		if origin, came := hop.From(r.c.Request.Context()); came {
+			fields["forwarded_by"] = origin.Gateway
+		}
+	}
 	switch {
 	case f != nil:
 		f.logTo(fields)
@@ -87,7 +90,7 @@ func (s *Server) logAccess(r *request) {
 }
 
 // maxAccessFields is the number of fields that a request can have in the log.
-const maxAccessFields = 16
+const maxAccessFields = 18
 
 // logTo adds the log fields of a failure, its cause included.
 func (f *failure) logTo(fields logrus.Fields) {

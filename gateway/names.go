@@ -18,12 +18,69 @@ import (
 // nameHold is a name that a change gives at one controller.
 type nameHold struct {
 	keep.Formatted
-	Run    string         `json:"run"`
-	Server string         `json:"server"`
-	GUID   string         `json:"guid,omitempty"`   // of the object; empty: it was created
-	Change string         `json:"change,omitempty"` // which gives it
-	Owner  *changes.Owner `json:"owner"`
-	Fresh  bool           `json:"fresh,omitempty"` // nobody held it before the run
+	Server string `json:"server"`
+	GUID   string `json:"guid,omitempty"`   // of the object; empty: it was created
+	Change string `json:"change,omitempty"` // which gives it
+	Fresh  bool   `json:"fresh,omitempty"`  // nobody held it before the change
+
+	// Run and Owner are written where several gateways make changes.
+	Run   string         `json:"run,omitempty"`
+	Owner *changes.Owner `json:"owner,omitempty"`
+}
+
+// naming is what one request has of the names that its change gives.
+type naming struct {
+	held       map[string]keep.Revision // by key
+	fresh      map[string]bool          // those that nobody held before
+	pending    *pendingName             // why the run that has just ended was stopped
+	replicated map[string]keep.Revision // holds that no longer matter to the server of the run, by key
+}
+
+// names returns what a request has of names.
+func (r *request) names() *naming {
+	if r.naming == nil {
+		r.naming = &naming{held: map[string]keep.Revision{}, fresh: map[string]bool{}, replicated: map[string]keep.Revision{}}
+	}
+	return r.naming
+}
+
+// shareOfNames returns the holds of the names that a change gives.
+func (s *Server) shareOfNames(r *request, i *ps.Intent) share {
+	held := map[string]keep.Change{}
+	return share{
+		changes: func(ctx context.Context) (all []keep.Change, err error) {
+			clear(held)
+			err = s.holdNames(ctx, r, i, held)
+			for _, one := range held {
+				all = append(all, one)
+			}
+			return all, err
+		},
+		made: func(revision keep.Revision) {
+			n := r.names()
+			for sum, one := range held {
+				n.held[sum] = revision
+				n.fresh[sum] = n.fresh[sum] || one.Expect == keep.Absent
+			}
+		},
+	}
+}
+
+// endOfNames returns what becomes of the names of a call. Those of a change of which is not
+// known whether it was made end by themselves.
+func (s *Server) endOfNames(r *request) share {
+	n, outcome := r.naming, r.outcome()
+	if n == nil || len(n.held) == 0 || outcome == ps.OutcomeUnknown {
+		return share{}
+	}
+	var all []keep.Change
+	for sum, revision := range n.held {
+		if outcome == ps.OutcomeNone && n.fresh[sum] {
+			all = append(all, keep.Change{Kind: nameKind, Key: sum, Expect: revision})
+		}
+	}
+	clear(n.held)
+	return unlessChanged(s.store(), all...)
 }
 
 // nameOf is a name that a change gives: its kind and what it must be the only one of.
@@ -108,24 +165,24 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 	if r.op.Lane != ps.Directory {
 		return nil
 	}
-	l := r.leased()
-	for n := range i.Objects {
-		object := &i.Objects[n]
+	n := r.names()
+	for o := range i.Objects {
+		object := &i.Objects[o]
 		for _, name := range namesOf(object) {
 			sum := s.nameKey(name)
 			present, revision, err := kept[nameHold](ctx, s.store(), nameKind, sum)
 			if err != nil {
 				return err
 			}
-			rival := revision != keep.Absent && present.Run != l.run && !strings.EqualFold(present.Server, i.Server) && l.replicated[sum] != revision
+			rival := revision != keep.Absent && present.Change != changeIn(r) && !strings.EqualFold(present.Server, i.Server) && n.replicated[sum] != revision
 			if rival && !s.namesObject(ctx, &present, object.GUID) {
-				l.pending = &pendingName{key: sum, revision: revision, hold: present, server: i.Server}
+				n.pending = &pendingName{key: sum, revision: revision, hold: present, server: i.Server}
 				r.unrecorded = s.namePending(name, &present)
 				return errNamePending
 			}
-			own := nameHold{Run: l.run, Server: i.Server, GUID: object.GUID, Owner: l.owner, Fresh: revision == keep.Absent || l.fresh[sum]}
-			if r.change != nil {
-				own.Change = r.change.ID
+			own := nameHold{Server: i.Server, GUID: object.GUID, Change: changeIn(r), Fresh: revision == keep.Absent || n.fresh[sum]}
+			if l := r.leases; l != nil {
+				own.Run, own.Owner = l.run, l.owner
 			}
 			value, err := keep.Encode(s.store(), own)
 			if err != nil {
@@ -164,11 +221,11 @@ func (s *Server) namePending(name nameOf, by *nameHold) *failure {
 // hasReplicated reports whether the server of a run that was kept from giving a name knows of
 // the change that has given it before: then its own rule decides, and the run can begin again.
 func (s *Server) hasReplicated(ctx context.Context, r *request) bool {
-	p := r.leases.pending
+	p := r.names().pending
 	if p == nil || p.hold.Change == "" || s.History == nil {
 		return false
 	}
-	r.leases.pending = nil
+	r.naming.pending = nil
 	c, err := s.History.Get(ctx, p.hold.Change)
 	if err != nil || c.Running {
 		return false
@@ -185,6 +242,6 @@ func (s *Server) hasReplicated(ctx context.Context, r *request) bool {
 	if !seen {
 		return false
 	}
-	r.leases.replicated[p.key], r.unrecorded = p.revision, nil
+	r.naming.replicated[p.key], r.unrecorded = p.revision, nil
 	return true
 }

@@ -194,6 +194,3 @@ func (s *Server) seen(revision keep.Revision) {
 
 // latest returns a revision that the store has reached, which is not far from its last.
 func (s *Server) latest() keep.Revision { return keep.Revision(s.reached.Load()) }
-
-// gateways returns how many gateways serve the same clients.
-func (s *Server) gateways() int { return max(1, len(s.Members.Live())) }

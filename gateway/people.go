@@ -17,6 +17,10 @@ func (s *Server) addPages(engine *gin.Engine) {
 		return
 	}
 	show := endpoint(func(r *request) {
+		if lost := routeOf(r.c.Request).unled; lost != nil {
+			r.refusePage(lost)
+			return
+		}
 		s.pages.ServeHTTP(r.c.Writer, r.c.Request)
 	})
 	engine.Any(pagesPath+"*page", show)

@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/cluster"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
@@ -52,8 +53,12 @@ type request struct {
 	resumed     bool            // the answer is derived from what became of an earlier call
 	change      *changes.Record // in the history; nil: nothing was announced, or there is none
 	kept        bool            // the change is in the store
+	behind      bool            // the answer is from a copy that may be old
 	degraded    bool            // the change is made without the store that the gateways share
 	limit       time.Duration   // of the run of a change
+	run         *cluster.Run    // of the script of a change; nil: none runs, or the gateway is in no cluster of one writer
+	term        uint64          // in which it was begun; 0: none was
+	lost        bool            // what became of the change could not be stored, and another gateway has to find it out
 	askedAt     time.Time       // when it was asked whether the change is allowed
 	allowedAt   time.Time       // when it was
 	notReadBack bool            // the change was made, and could not be read back
@@ -61,7 +66,8 @@ type request struct {
 	unkept      bool            // the change is not in the history yet, or not as it ended
 	fences      uint64          // state of the fences when the run began
 	seenAt      keep.Revision   // of the store when the run began
-	leases      *leases         // what the change has of objects and names; nil for a gateway alone
+	leases      *leases         // what the change has of objects; nil unless several gateways make changes
+	naming      *naming         // what it has of names; nil: nothing
 	undoing     *undoing        // nil: the call does not take back a change
 	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
@@ -88,6 +94,13 @@ func endpoint(handle func(*request)) gin.HandlerFunc {
 
 // fail answers with a failure.
 func (r *request) fail(f *failure) {
+	status, body := r.refusing(f)
+	r.send(status, body)
+	r.c.Abort()
+}
+
+// refusing makes a failure the answer, and returns its status and its body.
+func (r *request) refusing(f *failure) (status int, body []byte) {
 	r.failure = f
 	header := r.c.Writer.Header()
 	setHeader(header, serverHeader, f.server)
@@ -96,12 +109,11 @@ func (r *request) fail(f *failure) {
 	if f.retryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
 	}
-	status, body := r.refusalOf(f)
+	status, body = r.refusalOf(f)
 	if body == nil {
 		body = f.encode(r.id)
 	}
-	r.send(status, body)
-	r.c.Abort()
+	return status, body
 }
 
 // abort ends a request whose answer has begun: it closes the connection, so that
@@ -115,6 +127,11 @@ func (r *request) abort(f *failure) {
 func (r *request) send(status int, body []byte) {
 	r.c.Status(status)
 	r.gateway.conclude(r, status, body)
+	if r.lost {
+		r.c.Writer.Header().Del(tagHeader)
+		status, body = r.refusing(endNotStored())
+		r.c.Status(status)
+	}
 	if r.raced {
 		body = withWarning(body, racedWarning)
 	}

@@ -107,7 +107,9 @@ type Options struct {
 	Member *cluster.Member
 	// Hop says how the others send calls to the one that leads; New sets Fail and Observe. It
 	// is needed with a Member.
-	Hop *hop.Options
+	Hop         *hop.Options
+	MaxWait     time.Duration // for which a run may wait for a session; zero: 10 s
+	ClusterName string        // shown by GET /api/Cluster
 	// Relay is the store for what every gateway of the cluster may write, whether or not it
 	// leads; nil: Kept.
 	Relay *keep.Sealed
@@ -205,7 +207,7 @@ func (o *Options) complete() error {
 	if o.streamAbove <= 0 {
 		o.streamAbove = streamAbove
 	}
-	o.Streams = cmp.Or(o.Streams, 50)
+	o.Streams, o.MaxWait = cmp.Or(o.Streams, 50), cmp.Or(o.MaxWait, 10*time.Second)
 	o.SettleDelay, o.NameHold = cmp.Or(o.SettleDelay, 30*time.Second), cmp.Or(o.NameHold, 4*time.Hour)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -278,6 +280,7 @@ type Server struct {
 	before         map[string]bool // changes whose lines were due when a gateway alone was started
 	stopping       context.Context // done when the server stops: streams of events end then
 	stop           context.CancelFunc
+	forwarder      *hop.Forwarder                      // nil: the gateway is in no cluster
 	keys           *keys                               // nil: none are kept
 	plans          *plans.Plans                        // nil: none are kept
 	ledger         *ledger.Ledger                      // nil: the end of the gateway gives back what was spent
@@ -341,6 +344,9 @@ func New(options Options) (*Server, error) {
 			return nil, err
 		}
 	}
+	if s.Member != nil {
+		s.forwarder = s.newForwarder()
+	}
 	if err := s.Apply(options.Policy); err != nil {
 		return nil, err
 	}
@@ -369,7 +375,7 @@ func (s *Server) Apply(policy Policy) error {
 	if next.proxies, err = parseProxies(policy.TrustedProxies); err != nil {
 		return err
 	}
-	next.handler = next.proxies.locate(s.routes.normalise(engine))
+	next.handler = next.proxies.locate(s.routes.normalise(s.forward(&next.policy, engine)))
 	s.current.Store(next)
 	return nil
 }
@@ -400,9 +406,12 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	return engine, nil
 }
 
-// Handler returns the server as a handler.
+// Handler returns the server as a handler of what clients send.
 func (s *Server) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.current.Load().handler.ServeHTTP(w, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hop.Clean(r.Header)
+		s.current.Load().handler.ServeHTTP(w, r)
+	})
 }
 
 // Run serves on the listener, with TLS if configured, until ctx is done or the
@@ -437,5 +446,8 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 		fault = errors.Join(fault, fmt.Errorf("gateway: requests still running after %s (http.shutdownTimeout) were cut off", grace))
 	}
 	<-failed // Serve has returned
+	if s.forwarder != nil {
+		s.forwarder.Close()
+	}
 	return fault
 }

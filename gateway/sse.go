@@ -194,7 +194,7 @@ func (e *eventStream) end(why error) {
 	switch {
 	case why == nil || errors.Is(why, errSlowEvent) || e.r.c.Request.Context().Err() != nil:
 		return
-	case errors.Is(why, errStopping), errors.Is(why, errNotValid), errors.Is(why, errNoRight):
+	case errors.Is(why, errStopping), errors.Is(why, errRunsElsewhere), errors.Is(why, errNotValid), errors.Is(why, errNoRight):
 		text = why.Error()
 	default:
 		e.r.gateway.Log.WithError(why).WithField("request_id", e.r.id).Error("a stream of events ended")

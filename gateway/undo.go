@@ -469,6 +469,10 @@ func (s *Server) undoOne(r *request, e *envelope) *failure {
 		r.failure = failed
 	}
 	s.conclude(r, 0, nil) // its key, if there is one, is that of the whole request
+	if r.lost {
+		failed = endNotStored()
+		r.failure = failed
+	}
 	s.recordOutcome(r)
 	return failed
 }

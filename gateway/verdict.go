@@ -85,6 +85,8 @@ func (s *Server) judge(r *request, c *claim) *failure {
 	switch {
 	case err != nil:
 		return historyUnavailable(err)
+	case past.Running && s.doubts.awaits(past.ID):
+		return openOutcome(c)
 	case past.Running:
 		in := s.History
 		if past.Revision() == keep.Absent {

@@ -53,6 +53,10 @@ type Request struct {
 	// is called again if the request is run again on another server. Nil allows all.
 	Announced func(Intent) error
 
+	// WriteLimit returns how long the script may go on once it was allowed to make what it has
+	// announced, which replaces what is left of Limit. Nil: that goes on.
+	WriteLimit func(Intent) time.Duration
+
 	// State is what the announcement must tell of the object that is about to be changed.
 	// Nil: nothing, and nothing is read for it.
 	State *State

@@ -52,24 +52,23 @@ sandbox:
 EOF
 done
 
-# The gateways make a cluster as they do on three hosts: one is the first, the others join by the
-# commands that it prints.
-begin init bin/adgateway cluster init --config "$folder/gw1/adgateway.yaml" --name demo \
-  --gateway gw1=127.0.0.1:16221 --gateway gw2=127.0.0.1:16222 --gateway gw3=127.0.0.1:16223
-await init 'Waiting until'
+start() { # NAME: the node and the gateway of a host
+  begin "node-of-$1" bin/adgateway-engine run --config "$folder/$1/adgateway.yaml"
+  begin "$1" bin/adgateway sandbox --config "$folder/$1/adgateway.yaml" --token dev-token-of-all-three \
+    --domain 127.0.0.1:17300 --ticket-file "$folder/ticket" --gateway-name "$1"
+}
+# The gateways make a cluster as they do on three hosts: one is the first, and while it runs the
+# others join by the commands that it has printed.
+bin/adgateway cluster init --config "$folder/gw1/adgateway.yaml" --name demo \
+  --gateway gw1=127.0.0.1:16221 --gateway gw2=127.0.0.1:16222 --gateway gw3=127.0.0.1:16223 > "$folder/init.log"
+start gw1
+await gw1 'listening on'
 for name in gw2 gw3; do
   read -ra join < <(grep -- "cluster join .* --gateway $name " "$folder/init.log")
   "bin/${join[0]}" "${join[@]:1}" --config "$folder/$name/adgateway.yaml" > "$folder/$name-join.log"
+  start "$name"
 done
-wait "${pids[init]}"
-unset 'pids[init]'
-for i in 1 2 3; do begin "n$i" bin/adgateway-engine run --config "$folder/gw$i/adgateway.yaml"; done
-for i in 1 2 3; do await "n$i" 'the node is ready'; done
-await n1 'the log of the cluster is there'
-for name in "${names[@]}"; do
-  begin "$name" bin/adgateway sandbox --config "$folder/$name/adgateway.yaml" --token dev-token-of-all-three \
-    --domain 127.0.0.1:17300 --ticket-file "$folder/ticket" --gateway-name "$name"
-done
+await node-of-gw1 'the log of the cluster is there'
 for name in "${names[@]}"; do await "$name" 'listening on'; done
 
 urls=(http://127.0.0.1:18081 http://127.0.0.1:18082 http://127.0.0.1:18083)
@@ -103,7 +102,7 @@ Who lives, and what the gateways have done:
   curl '${url}/api/Changes?Limit=5' -H 'Auth-Token: Bearer dev-token-of-all-three'
 A gateway or a node that ends: the others go on.
   kill -9 ${pids[gw2]}
-  kill -9 ${pids[n3]}
+  kill -9 ${pids[node-of-gw3]}
 
 Ctrl-C ends all of them.
 EOF

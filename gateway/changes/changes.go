@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adgateway/gateway/journal"
 	"adgateway/gateway/keep"
 	"adgateway/ps"
 )
@@ -59,6 +60,15 @@ type Record struct {
 
 	Degraded bool      `json:"degraded,omitempty"` // made without the store that the gateways share
 	Sent     time.Time `json:"sent,omitzero"`      // when it was adopted by this history; zero: it was not
+
+	// Process runs the script of a change that is running, for at most Limit from when it was
+	// allowed to write. It is zero for a gateway alone.
+	Process journal.Process `json:"process,omitzero"`
+	Limit   time.Duration   `json:"limit,omitempty"`
+
+	// Raced is what the gateway of a change said of its end after another one had closed it,
+	// if that is something else; empty: nothing.
+	Raced ps.Outcome `json:"raced,omitempty"`
 
 	Owner *Owner `json:"owner,omitempty"` // of a change that is running; nil: a gateway alone
 	Token string `json:"token,omitempty"` // of the decision that allowed it
@@ -185,6 +195,18 @@ func Open(ctx context.Context, store *keep.Sealed, life time.Duration, most int6
 // Life is how long records are kept.
 func (h *History) Life() time.Duration { return h.life }
 
+// Measure finds out how large the history is, as others may have added to it.
+func (h *History) Measure(ctx context.Context) error {
+	size, err := h.measure(ctx)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.size = max(h.size, size)
+	return nil
+}
+
 // measure returns the size of all records.
 func (h *History) measure(ctx context.Context) (size int64, err error) {
 	err = h.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
@@ -252,6 +274,7 @@ func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bo
 func (h *History) Completion(ctx context.Context, r *Record, outcome ps.Outcome) ([]keep.Change, error) {
 	r.Running, r.Outcome = false, outcome
 	r.Owner, r.Token, r.Spent = nil, "", nil
+	r.Process, r.Limit = journal.Process{}, 0
 	if outcome != ps.OutcomeUnknown {
 		r.Run = ""
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"adgateway/gateway/journal"
 	"adgateway/gateway/keep"
 )
 
@@ -42,6 +43,9 @@ type Gateway struct {
 	Ahead time.Duration // of its wall clock before the own one
 	Beat  Beat          // the last; zero if there was none
 }
+
+// Self returns the process that takes part.
+func (m *Member) Self() journal.Process { return m.o.Self }
 
 // Status returns how the member is.
 func (m *Member) Status() Status {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"adgateway/gateway/keep"
 	"adgateway/gateway/schema/jobstate"
 )
 
@@ -21,6 +22,13 @@ func (e *StateError) Error() string {
 
 func (e *StateError) Unwrap() error { return ErrState }
 
+// owns reports whether the jobs of the store are this manager's.
+func (m *Manager) owns() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.loaded
+}
+
 // mostControls is how often a call about a job is tried while other gateways change it.
 const mostControls = 5
 
@@ -33,7 +41,10 @@ func (m *Manager) control(ctx context.Context, id, wants string, change func(r *
 		return nil, err
 	}
 	r := m.runOf(id)
-	if r == nil {
+	switch {
+	case r == nil && !job.State.Ended() && !m.owns():
+		return job, keep.ErrFollows
+	case r == nil:
 		return job, &StateError{job.State, wants}
 	}
 	defer r.wakeUp()

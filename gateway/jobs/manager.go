@@ -76,7 +76,7 @@ type Options struct {
 	Wall func() time.Time // the clock of people, see [Job.NotBefore]; nil: time.Now
 }
 
-// Manager runs jobs. It is safe for concurrent use. [Manager.Run] must be called once.
+// Manager runs jobs. It is safe for concurrent use.
 type Manager struct {
 	Options
 	store store
@@ -84,15 +84,18 @@ type Manager struct {
 	seals seals
 
 	mu      sync.Mutex
-	active  map[string]*run // jobs that have not ended
+	active  map[string]*run // jobs that have not ended; none while they are not loaded
+	loads   int             // how often they were
+	loaded  bool            // the jobs are this manager's
 	ctx     context.Context // of Run; nil before and after
 	running sync.WaitGroup
 
 	heard keep.Position // how far the news were read; only Open and follow use it
 }
 
-// Open returns the manager of the jobs in a store.
-func Open(ctx context.Context, o Options) (*Manager, error) {
+// New returns a manager of the jobs in a store that runs none of them: another gateway does, or
+// nobody, until [Manager.Load].
+func New(o Options) *Manager {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
@@ -100,10 +103,29 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	for lane, sessions := range o.Sessions {
 		m.slots[lane] = make(chan struct{}, max(1, int(float64(sessions)*o.Share)))
 	}
+	return m
+}
+
+// Open returns the manager of the jobs in a store, which [Manager.Run] runs.
+func Open(ctx context.Context, o Options) (*Manager, error) {
+	m := New(o)
+	return m, m.Load(ctx)
+}
+
+// Load makes the manager that of the jobs as the store has them now. What it knew of them
+// before does not count any more: another gateway may have run them meanwhile. Calls of items
+// that it has begun go on, but their results are not kept; whoever calls these items again
+// finds them by their keys.
+func (m *Manager) Load(ctx context.Context) error {
+	m.mu.Lock()
+	m.loads++
+	loads := m.loads
+	m.mu.Unlock()
+	m.unload(loads)
 	if m.Cluster != nil {
 		var err error
-		if m.heard, err = o.Store.End(ctx, newsLog); err != nil {
-			return nil, fmt.Errorf("news of jobs: %w", err)
+		if m.heard, err = m.store.End(ctx, newsLog); err != nil {
+			return fmt.Errorf("news of jobs: %w", err)
 		}
 	}
 	var open []*Job
@@ -113,8 +135,9 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 		}
 		return true
 	}); err != nil {
-		return nil, fmt.Errorf("jobs that were kept: %w", err)
+		return fmt.Errorf("jobs that were kept: %w", err)
 	}
+	active := map[string]*run{}
 	for _, job := range slices.Backward(open) { // the oldest first
 		r, err := m.load(ctx, job)
 		if errors.Is(err, keep.ErrUnreadable) {
@@ -122,11 +145,29 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("job %s: %w", job.ID, err)
+			return fmt.Errorf("job %s: %w", job.ID, err)
 		}
-		m.active[job.ID] = r
+		active[job.ID] = r
 	}
-	return m, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.active, m.loaded = active, true
+	return nil
+}
+
+// unload forgets the jobs unless they were loaded again since, and ends whatever watches them.
+func (m *Manager) unload(loads int) {
+	m.mu.Lock()
+	if m.loads != loads {
+		m.mu.Unlock()
+		return
+	}
+	active := m.active
+	m.active, m.loaded = map[string]*run{}, false
+	m.mu.Unlock()
+	for _, r := range active {
+		r.abandon()
+	}
 }
 
 // load returns the run of a job as the store has it.
@@ -149,10 +190,13 @@ func (m *Manager) load(ctx context.Context, job *Job) (*run, error) {
 	return r, err
 }
 
-// Run runs jobs until ctx is done, and returns when no item is being called any more.
+// Run runs the jobs that were loaded and those that are added, until ctx is done, and returns
+// when no item is being called any more. It can be called again after [Manager.Load]; until
+// then jobs are read from the store.
 func (m *Manager) Run(ctx context.Context) {
 	m.mu.Lock()
 	m.ctx = ctx
+	loads := m.loads
 	for _, r := range m.active {
 		m.launch(r)
 	}
@@ -165,6 +209,7 @@ func (m *Manager) Run(ctx context.Context) {
 	m.ctx = nil
 	m.mu.Unlock()
 	m.running.Wait()
+	m.unload(loads)
 }
 
 // launch starts the goroutine of a job, if the manager runs. m.mu is held.
@@ -181,7 +226,7 @@ func (m *Manager) launch(r *run) {
 func (m *Manager) leave(r *run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r.state().Ended() {
+	if r.state().Ended() && m.active[r.id] == r {
 		delete(m.active, r.id)
 	}
 	m.wakeAll()

@@ -156,7 +156,8 @@ func (r *run) notify() {
 
 // Watch follows a job. [Watch.Stop] must be called.
 type Watch struct {
-	// Changed gets a value after changes of the job; it is nil if the job had ended.
+	// Changed gets a value after changes of the job. It is nil if the job had ended, and closed
+	// once this gateway does not run jobs any more.
 	Changed <-chan struct{}
 
 	r       *run // nil: the job had ended
@@ -174,7 +175,11 @@ func (m *Manager) Watch(id string) *Watch {
 	w.Changed = w.changed
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.watchers[w.changed] = true
+	if r.abandoned {
+		close(w.changed)
+	} else {
+		r.watchers[w.changed] = true
+	}
 	return w
 }
 
@@ -185,6 +190,16 @@ func (w *Watch) Stop() {
 		defer w.r.mu.Unlock()
 		delete(w.r.watchers, w.changed)
 	}
+}
+
+// Over reports whether this gateway runs the job no more, although it has not ended.
+func (w *Watch) Over() bool {
+	if w.r == nil {
+		return false
+	}
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	return w.r.abandoned && !w.r.job.State.Ended()
 }
 
 // Failure is an item that ended without success.

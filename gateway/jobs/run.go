@@ -53,6 +53,7 @@ type run struct {
 	later     map[int]time.Time // items that are called again at a time
 	shared    *shared           // nil: the gateway is alone
 	won       bool              // this gateway has ended the job
+	abandoned bool              // the job is not this run's any more, see [Manager.Load]
 }
 
 func newRun(m *Manager, job *Job) *run {
@@ -108,6 +109,17 @@ func (r *run) wakeUp() {
 	case r.wake <- struct{}{}:
 	default: // it will
 	}
+}
+
+// abandon ends what a run does with its job, and what watches it.
+func (r *run) abandon() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.abandoned = true
+	for watcher := range r.watchers {
+		close(watcher)
+	}
+	clear(r.watchers)
 }
 
 func (r *run) state() jobstate.Job {
@@ -439,6 +451,9 @@ func (r *run) finish() {
 
 // save writes what has changed. After an error it is tried again. r.mu is held.
 func (r *run) save(ctx context.Context) {
+	if r.abandoned {
+		return
+	}
 	if r.shared != nil {
 		r.saveShared(ctx)
 		return

@@ -178,6 +178,8 @@ type Ring struct {
 	revision keep.Revision
 	learned  time.Time // when a version that was not known was last looked for
 	sealing  uint64    // values that all gateways have sealed under the current version, about
+
+	counting counting // of Run, which does not run twice at a time
 }
 
 // Open reads the ring of a store, of which the gateway reads formats up to newest. It fails
@@ -244,6 +246,9 @@ func (r *Ring) use(c *content, revision keep.Revision) error {
 	r.content, r.revision = c, revision
 	return nil
 }
+
+// Version returns the newest version that this gateway has, which the others must know.
+func (r *Ring) Version() uint32 { return r.known().Newest }
 
 // reload takes over what others have changed.
 func (r *Ring) reload(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package keyring
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,45 +15,42 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/keep"
-	"adgateway/gateway/members"
 )
 
-// group of gateways in a test.
+// cluster is a group of gateways in a test.
 type cluster struct {
 	mu   sync.Mutex
-	live map[string]*members.Member
+	live map[string]uint32
 }
 
-type member struct {
-	*cluster
-	name string
-}
-
-func (m member) Name() string { return m.name }
-
-func (m member) Live() (all []members.Member) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (c *cluster) all() (all []Gateway) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, name := range []string{"gw1", "gw2", "gw3"} {
-		if found := m.live[name]; found != nil {
-			all = append(all, *found)
+		if version := c.live[name]; version > 0 {
+			all = append(all, Gateway{name, version})
 		}
 	}
 	return all
 }
 
-func (m member) Report(set func(*members.Member)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.live[m.name] != nil {
-		set(m.live[m.name])
+// options are those of a gateway of which the first seals anew.
+func (c *cluster) options(name string) RunOptions {
+	return RunOptions{
+		Gateway: name, Live: c.all, Kinds: []keep.Kind{lasting}, Every: 5 * time.Millisecond,
+		Reseals: func() bool { return c.all()[0].Name == name },
+		Tell: func(version uint32) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.live[name] = version
+		},
 	}
 }
 
 func newCluster(names ...string) *cluster {
-	c := &cluster{live: map[string]*members.Member{}}
+	c := &cluster{live: map[string]uint32{}}
 	for _, name := range names {
-		c.live[name] = &members.Member{Name: name, KeyVersion: 1}
+		c.live[name] = 1
 	}
 	return c
 }
@@ -117,7 +115,7 @@ func TestRotation(t *testing.T) {
 	var ended sync.WaitGroup
 	run := func(i int) {
 		ended.Go(func() {
-			rings[i].Run(running, RunOptions{Members: member{c, fmt.Sprint("gw", i+1)}, Kinds: []keep.Kind{lasting}, Every: 5 * time.Millisecond})
+			rings[i].Run(running, c.options(fmt.Sprint("gw", i+1)))
 		})
 	}
 	run(0)
@@ -132,7 +130,7 @@ func TestRotation(t *testing.T) {
 	// The third does not run: it lacks the version, so that nobody uses it.
 	told := make(chan []string, 100)
 	current := make(chan error, 1)
-	live := func(context.Context) ([]members.Member, error) { return member{c, "gw1"}.Live(), nil }
+	live := func(context.Context) ([]Gateway, error) { return c.all(), nil }
 	ended.Go(func() {
 		current <- rings[0].Await(running, number, live, func(lacking []string) { told <- lacking })
 	})
@@ -181,7 +179,7 @@ func TestAGatewayThatDoesNotKnowAVersionLearnsIt(t *testing.T) {
 	late, early := open(t, store, path), open(t, store, path)
 	number, err := early.Rotate(t.Context())
 	require.NoError(t, err)
-	alone := &runner{Ring: early, o: RunOptions{Members: member{newCluster("gw1"), "gw1"}}}
+	alone := &runner{Ring: early, o: newCluster("gw1").options("gw1")}
 	require.NoError(t, alone.once(t.Context()))
 	current, _ := early.Sealed().Seals()
 	require.Equal(t, number, current)
@@ -259,7 +257,7 @@ func TestSealsAreCounted(t *testing.T) {
 		for range mostUncounted {
 			r.Sealed().SealFor("test", []byte("x"))
 		}
-		run := &runner{Ring: r, o: RunOptions{Members: member{c, name}}}
+		run := &runner{Ring: r, o: c.options(name)}
 		require.NoError(t, run.once(t.Context()))
 		require.NoError(t, run.once(t.Context()))
 	}
@@ -268,4 +266,76 @@ func TestSealsAreCounted(t *testing.T) {
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, status.Seals, uint64(3*mostUncounted))
 	assert.Less(t, status.Seals, uint64(3*mostUncounted+10))
+}
+
+// TestAStoreOfOneGatewayGetsARing: what it has remains readable, and names keep their sums, also
+// when the key changes; but not by a key that is not its own.
+func TestAStoreOfOneGatewayGetsARing(t *testing.T) {
+	store, path := keep.NewMemory(nil), file(t)
+	own, other := bytes.Repeat([]byte{1}, keep.KeyLength), bytes.Repeat([]byte{2}, keep.KeyLength)
+	key, err := keep.NewKey(own)
+	require.NoError(t, err)
+	alone, err := keep.Seal(store, key)
+	require.NoError(t, err)
+	set(t, alone, "before", "1")
+	sum := alone.Sum([]byte("name"))
+
+	require.ErrorIs(t, Adopt(t.Context(), store, wrapper(t, path), other, lasting), keep.ErrOtherKey)
+	require.NoError(t, Adopt(t.Context(), store, wrapper(t, path), own, lasting))
+	require.ErrorIs(t, Adopt(t.Context(), store, wrapper(t, path), own, lasting), ErrThere)
+	r := open(t, store, path)
+	assert.Equal(t, sum, r.Sealed().Sum([]byte("name")))
+	assert.Equal(t, "1", get(t, r.Sealed(), "before"))
+	set(t, r.Sealed(), "after", "2")
+
+	_, err = r.Rotate(t.Context())
+	require.NoError(t, err)
+	run := &runner{Ring: r, o: newCluster("gw1").options("gw1")}
+	for range 1 + settled {
+		require.NoError(t, run.once(t.Context()))
+	}
+	status, err := r.Status(t.Context())
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, status.Current)
+	assert.EqualValues(t, 2, status.Resealed)
+	fresh := open(t, store, path)
+	assert.Equal(t, sum, fresh.Sealed().Sum([]byte("name")))
+	assert.Equal(t, "1", get(t, fresh.Sealed(), "before"))
+	assert.Equal(t, "2", get(t, fresh.Sealed(), "after"))
+	assert.EqualValues(t, 2, fresh.Version())
+}
+
+// TestOneWriter: the gateway that leads makes a version current when the others have it, which
+// only read. It counts what it has sealed once, however many terms it has.
+func TestOneWriter(t *testing.T) {
+	store, path := keep.NewMemory(nil), file(t)
+	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
+	leading, following := open(t, store, path), open(t, store, path)
+	ctx, stop := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	ended.Go(func() { following.Follow(ctx, nil) })
+	for range mostUncounted {
+		leading.Sealed().SealFor("test", []byte("x"))
+	}
+	term := func() *runner {
+		return &runner{Ring: leading, o: RunOptions{
+			Gateway: "gw1", Live: func() []Gateway { return []Gateway{{"gw2", following.Version()}} },
+			Tell: func(uint32) {}, Reseals: func() bool { return true },
+		}}
+	}
+	for range 3 {
+		require.NoError(t, term().once(t.Context()))
+	}
+	status, err := leading.Status(t.Context())
+	require.NoError(t, err)
+	assert.Less(t, status.Seals, uint64(mostUncounted+10))
+	assert.GreaterOrEqual(t, status.Seals, uint64(mostUncounted))
+
+	number, err := leading.Rotate(t.Context())
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return following.Version() == number }, 3*time.Minute, time.Millisecond)
+	require.NoError(t, term().once(t.Context()))
+	require.NoError(t, following.Await(ctx, number, nil, nil))
+	stop()
+	ended.Wait()
 }

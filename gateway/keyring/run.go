@@ -1,6 +1,7 @@
 package keyring
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -9,55 +10,78 @@ import (
 	"time"
 
 	"adgateway/gateway/keep"
-	"adgateway/gateway/members"
 )
 
-// Members are the gateways of the cluster. [members.Self] implements it.
-type Members interface {
-	Name() string
-	Live() []members.Member
-	Report(func(*members.Member))
+// Gateway is a gateway that shares a ring, and the newest version that it has.
+type Gateway struct {
+	Name    string
+	Version uint32
 }
 
-// RunOptions configure [Ring.Run]. Members and Kinds are required.
+// RunOptions configure [Ring.Run]. Gateway and Kinds are required.
 type RunOptions struct {
-	Members Members
-	Kinds   []keep.Kind   // of the values that are sealed anew under a new version
-	Every   time.Duration // how often it is looked whether anything is to be done; zero: 10 seconds
-	Problem func(message string, err error)
+	Gateway string               // the name of this one
+	Live    func() []Gateway     // the others that live, or all; nil: there are none
+	Tell    func(version uint32) // tells the others which version this gateway has; nil: they know
+	Reseals func() bool          // reports whether this is the gateway that seals anew; nil: it is
+	Kinds   []keep.Kind          // of the values that are sealed anew under a new version
+	Every   time.Duration        // how often it is looked whether anything is to be done; zero: 10 seconds
+	Problem func(string, error)  // is told what does not work; nil: nobody is
 }
 
 // runner is a ring that a gateway serves.
 type runner struct {
 	*Ring
-	o        RunOptions
+	o      RunOptions
+	passes int // over what lasts, since the version is current, that have found nothing
+}
+
+// counting is what a process has told of its seals.
+type counting struct {
+	version  uint32
 	before   uint64 // seals under the version that processes of this gateway made before
-	version  uint32 // of them
 	told     uint64
 	revision keep.Revision
-	passes   int // over what lasts, since the version is current, that have found nothing
-	failed   bool
+	stale    bool // another value may be in the store
+}
+
+// Follow takes over new versions until ctx ends, each time that the store has some and every 10
+// seconds. problem is told when that begins to fail; nil is nobody.
+func (r *Ring) Follow(ctx context.Context, problem func(message string, err error)) {
+	r.repeat(ctx, 0, problem, r.reload)
 }
 
 // Run takes over new versions until ctx ends, tells the other gateways that this one has
-// them, makes a version current when all that live have it, and seals anew what lasts.
+// them, makes a version current when all that live have it, and seals anew what lasts. Of
+// gateways with one writer, that one runs it, in each of its terms; the others follow.
 func (r *Ring) Run(ctx context.Context, o RunOptions) {
-	if o.Every == 0 {
-		o.Every = 10 * time.Second
+	if o.Live == nil {
+		o.Live = func() []Gateway { return nil }
 	}
-	if o.Problem == nil {
-		o.Problem = func(string, error) {}
+	if o.Tell == nil {
+		o.Tell = func(uint32) {}
+	}
+	if o.Reseals == nil {
+		o.Reseals = func() bool { return true }
 	}
 	run := &runner{Ring: r, o: o}
-	tick := time.NewTicker(o.Every)
+	r.repeat(ctx, o.Every, o.Problem, run.once)
+}
+
+// repeat calls a function each time that the ring was changed, and again and again.
+func (r *Ring) repeat(
+	ctx context.Context, often time.Duration, problem func(string, error), once func(context.Context) error,
+) {
+	failed := false
+	tick := time.NewTicker(cmp.Or(often, 10*time.Second))
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		rung := r.raw.Appends(bell)
-		err := run.once(ctx)
-		if failed := err != nil; failed != run.failed && ctx.Err() == nil {
-			run.failed = failed
-			if failed {
-				o.Problem("the key ring of the cluster cannot be read or changed; it is tried again", err)
+		err := once(ctx)
+		if news := err != nil; news != failed && ctx.Err() == nil {
+			failed = news
+			if failed && problem != nil {
+				problem("the key ring of the cluster cannot be read or changed; it is tried again", err)
 			}
 		}
 		if err != nil {
@@ -77,14 +101,14 @@ func (r *runner) once(ctx context.Context) error {
 		return err
 	}
 	known := r.known()
-	r.o.Members.Report(func(m *members.Member) { m.KeyVersion = int(known.Newest) })
-	if known.Newest > known.Current && len(Lacking(r.o.Members.Live(), known.Newest)) == 0 {
+	r.o.Tell(known.Newest)
+	if known.Newest > known.Current && len(Lacking(r.o.Live(), known.Newest)) == 0 {
 		if err := r.makeCurrent(ctx, known.Newest); err != nil {
 			return err
 		}
 		known = r.known()
 	}
-	if known.Resealed != known.Current && r.first() {
+	if known.Resealed != known.Current && r.o.Reseals() {
 		if err := r.reseal(ctx, known.Current); err != nil {
 			return err
 		}
@@ -99,11 +123,11 @@ func (r *runner) once(ctx context.Context) error {
 	return err
 }
 
-// Lacking returns the names of the members that do not have a version.
-func Lacking(live []members.Member, number uint32) (names []string) {
-	for _, m := range live {
-		if m.KeyVersion < int(number) {
-			names = append(names, m.Name)
+// Lacking returns the names of the gateways that do not have a version.
+func Lacking(live []Gateway, number uint32) (names []string) {
+	for _, g := range live {
+		if g.Version < number {
+			names = append(names, g.Name)
 		}
 	}
 	return names
@@ -118,13 +142,6 @@ func (r *runner) makeCurrent(ctx context.Context, number uint32) error {
 		c.Current, c.Since = number, time.Now().UTC()
 		return nil
 	})
-}
-
-// first reports whether this gateway is the one of those that live that does what just one
-// should do.
-func (r *runner) first() bool {
-	live := r.o.Members.Live()
-	return len(live) == 0 || live[0].Name == r.o.Members.Name()
 }
 
 // settled is how many passes must find nothing that is sealed under an earlier version: a
@@ -172,8 +189,9 @@ const mostUncounted = 1000
 // count tells the others how much this gateway has sealed, when that has grown by much.
 func (r *runner) count(ctx context.Context) error {
 	number, seals := r.sealed.Seals()
-	name := hex.EncodeToString(r.sealed.Sum([]byte("seals of a gateway"), []byte(r.o.Members.Name())))
-	if r.version != number {
+	name := hex.EncodeToString(r.sealed.Sum([]byte("seals of a gateway"), []byte(r.o.Gateway)))
+	c := &r.counting
+	if c.version != number || c.stale {
 		found, err := r.sealed.Get(ctx, counts, name)
 		if err != nil && !errors.Is(err, keep.ErrAbsent) {
 			return err
@@ -184,24 +202,27 @@ func (r *runner) count(ctx context.Context) error {
 				return err
 			}
 		}
-		r.revision, r.version, r.before, r.told = found.Revision, number, 0, 0
-		if before.Version == number {
-			r.before, r.told = before.Seals, before.Seals
+		if c.version != number {
+			c.version, c.before, c.told = number, 0, 0
+			if before.Version == number {
+				c.before, c.told = before.Seals, before.Seals
+			}
 		}
+		c.revision, c.stale = found.Revision, false
 	}
-	if r.before+seals < r.told+mostUncounted {
+	if c.before+seals < c.told+mostUncounted {
 		return nil
 	}
-	value, err := keep.Encode(r.sealed, counted{Version: number, Seals: r.before + seals})
+	value, err := keep.Encode(r.sealed, counted{Version: number, Seals: c.before + seals})
 	if err != nil {
 		return err
 	}
-	revision, err := r.sealed.Apply(ctx, keep.Change{Kind: counts, Key: name, Expect: r.revision, Value: value})
+	revision, err := r.sealed.Apply(ctx, keep.Change{Kind: counts, Key: name, Expect: c.revision, Value: value})
 	if err != nil {
-		r.version = 0 // what is there is read again
+		c.stale = true
 		return err
 	}
-	r.revision, r.told = revision, r.before+seals
+	c.revision, c.told = revision, c.before+seals
 	return nil
 }
 
@@ -221,8 +242,11 @@ func (r *Ring) seals(ctx context.Context, number uint32) (sum uint64, err error)
 	return sum, errors.Join(err, wrong)
 }
 
-// Await waits until a version is current, and calls lacking when other gateways lack it.
-func (r *Ring) Await(ctx context.Context, number uint32, live func(context.Context) ([]members.Member, error), lacking func([]string)) error {
+// Await waits until a version is current, and calls lacking when other gateways lack it. If live
+// is nil, nobody knows which.
+func (r *Ring) Await(
+	ctx context.Context, number uint32, live func(context.Context) ([]Gateway, error), lacking func([]string),
+) error {
 	var before []string
 	for {
 		rung := r.raw.Appends(bell)
@@ -232,13 +256,15 @@ func (r *Ring) Await(ctx context.Context, number uint32, live func(context.Conte
 		if r.known().Current >= number {
 			return nil
 		}
-		found, err := live(ctx)
-		if err != nil {
-			return err
-		}
-		if now := Lacking(found, number); !slices.Equal(now, before) {
-			before = now
-			lacking(now)
+		if live != nil {
+			found, err := live(ctx)
+			if err != nil {
+				return err
+			}
+			if now := Lacking(found, number); !slices.Equal(now, before) {
+				before = now
+				lacking(now)
+			}
 		}
 		timer := time.NewTimer(time.Second)
 		select {

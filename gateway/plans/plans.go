@@ -116,18 +116,27 @@ type Plans struct {
 
 // Open returns the plans in a store. Those that cannot be read are as good as absent.
 func Open(ctx context.Context, store *keep.Sealed) (*Plans, error) {
-	p := &Plans{store: store, ids: map[Caller][]string{}}
+	p := &Plans{store: store}
+	return p, p.Load(ctx)
+}
+
+// Load counts the plans of each caller anew, as another gateway may have kept some.
+func (p *Plans) Load(ctx context.Context) error {
+	all := map[Caller][]string{}
 	var ids []string
-	err := store.Store.Range(ctx, kind, "", func(e keep.Entry) bool { // keys ascend with time
+	err := p.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool { // keys ascend with time
 		ids = append(ids, e.Key)
 		return true
 	})
 	for _, id := range ids {
 		if plan, unread := p.Get(ctx, id); unread == nil {
-			p.ids[plan.Caller] = append(p.ids[plan.Caller], id)
+			all[plan.Caller] = append(all[plan.Caller], id)
 		}
 	}
-	return p, err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ids = all
+	return err
 }
 
 // Get returns a plan, or ErrAbsent.

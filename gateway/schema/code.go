@@ -56,6 +56,9 @@ const (
 	StoreLost            Code = "store_lost"
 	StoreRewound         Code = "store_rewound"
 	NewerPeer            Code = "newer_peer"
+	NotLeader            Code = "not_leader"
+	Behind               Code = "behind"
+	Starting             Code = "starting"
 	Timeout              Code = "timeout"
 )
 
@@ -111,6 +114,9 @@ var codes = []struct {
 	{StoreLost, http.StatusServiceUnavailable, "The store that the gateways share cannot be reached, so that nothing was changed; see Retry-After."},
 	{StoreRewound, http.StatusServiceUnavailable, "The store that the gateways share has lost what it acknowledged, so that nothing is changed until an administrator has recovered it."},
 	{NewerPeer, http.StatusServiceUnavailable, "A later version of the gateway has written what the call needs, in a format that this one cannot read; nothing was changed."},
+	{NotLeader, http.StatusServiceUnavailable, "No gateway of the cluster leads at the moment, as happens for some seconds when the one that led is lost; nothing was begun: repeat the call after Retry-After."},
+	{Behind, http.StatusServiceUnavailable, "The copy of the gateway that was asked lacks what the call needs, and it catches up; nothing was begun: repeat the call after Retry-After. As a warning: the answer may lack the last changes."},
+	{Starting, http.StatusServiceUnavailable, "The gateway has not read what it keeps yet; nothing was begun: repeat the call after Retry-After."},
 	{Timeout, http.StatusGatewayTimeout, "The work was not finished in time."},
 }
 

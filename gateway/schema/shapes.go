@@ -218,6 +218,22 @@ var (
 		}},
 		{Name: "keyVersion", Type: NumberField, Doc: "of the key that seals what is shared"},
 		{Name: "format", Type: NumberField, Doc: "in which values are written: all members read it"},
+		{Name: "role", Null: true, Enum: clusterRoles, Doc: "of the gateway that answers; null: the gateways have no leader, but share a store"},
+		{Name: "term", Type: NumberField, Doc: "counts the leaders; 0: there was none"},
+		{Name: "leader", Null: true, Doc: "the gateway that makes the changes; null: none is known"},
+		{Name: "leaderless", Type: NumberField, Doc: "seconds since something was heard of a leader; 0: it is known"},
+		{Name: "position", Type: ObjectField, Null: true, Doc: "the last entry of the log that the gateway has applied", Of: clusterPosition},
+		{Name: "openAttempts", Type: NumberField, Doc: "changes of earlier leaders of which this leader does not know yet whether they were made"},
+		{Name: "gateways", Type: ObjectListField, Doc: "all of them, the one that answers included, as it knows them", Of: []Field{
+			{Name: "name"}, {Name: "state", Enum: []string{"lives", "silent"}}, {Name: "role", Null: true, Enum: clusterRoles, Doc: "null: not known"},
+			{Name: "position", Type: ObjectField, Null: true, Doc: "as it last told", Of: clusterPosition},
+			{Name: "clockAhead", Type: NumberField, Doc: "seconds of its clock before the one of the gateway that answers"},
+			{Name: "format", Type: NumberField, Doc: "the newest that it reads"},
+			{Name: "keyVersion", Type: NumberField, Doc: "the newest that it has"},
+			{Name: "lanes", Type: TextListField, Doc: "whose servers it can use"},
+		}},
+		{Name: "strangers", Type: TextListField, Doc: "gateways that send messages and do not belong to the cluster"},
+		{Name: "fault", Null: true, Doc: "why the log cannot be used; null: it can"},
 	}}
 
 	CopiedGroup = &Shape{Name: "CopiedGroup", Fields: []Field{
@@ -273,8 +289,11 @@ var (
 
 // HitTypes are the types of objects that a search finds, MemberTypes those of members.
 var (
-	HitTypes      = []string{"user", "group", "computer"}
-	MemberTypes   = []string{"user", "group", "computer", "contact", "serviceAccount", "foreign", "other"}
+	HitTypes        = []string{"user", "group", "computer"}
+	MemberTypes     = []string{"user", "group", "computer", "contact", "serviceAccount", "foreign", "other"}
+	clusterRoles    = []string{"follower", "claiming", "leader", "leaving", "deposed"}
+	clusterPosition = []Field{{Name: "sequence", Type: NumberField}, {Name: "hash", Doc: "of all entries up to there"}}
+
 	PolicySources = []string{"pso", "domain", "unknown"}
 )
 

@@ -51,7 +51,7 @@ type target struct {
 }
 
 // newTarget prepares a target, and goes on where it was left, unless another gateway sends
-// to it.
+// to it, or may: the store follows that.
 func newTarget(ctx context.Context, settings Target, o *Options) (*target, error) {
 	if len(settings.Types) == 0 {
 		settings.Types = Types
@@ -64,7 +64,7 @@ func newTarget(ctx context.Context, settings Target, o *Options) (*target, error
 		}
 		t.client = newClient(trusted)
 	}
-	if err := t.begin(ctx); err != nil && o.Cluster == nil {
+	if err := t.begin(ctx); err != nil && o.Cluster == nil && !errors.Is(err, keep.ErrFollows) {
 		return nil, err // one of several gateways begins when it can: run tells why it cannot
 	}
 	return t, nil
@@ -110,6 +110,7 @@ func (t *target) write(ctx context.Context) error {
 func (t *target) run(ctx context.Context) {
 	defer t.client.CloseIdleConnections()
 	defer t.yield()
+	t.mine = false // another gateway may have sent since
 	for ctx.Err() == nil {
 		if !t.mine {
 			if err := t.begin(ctx); errors.Is(err, errTurn) {

@@ -61,6 +61,7 @@ type Options struct {
 
 // Webhooks sends to all targets. It is safe for concurrent use.
 type Webhooks struct {
+	o       Options
 	targets []*target
 }
 
@@ -70,21 +71,21 @@ func Open(ctx context.Context, o Options) (*Webhooks, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	w := &Webhooks{}
+	w := &Webhooks{o: o}
 	for _, settings := range o.Targets {
-		t, err := newTarget(ctx, settings, &o)
+		t, err := newTarget(ctx, settings, &w.o)
 		if err != nil {
 			return nil, fmt.Errorf("webhook %s: %w", settings.Name, err)
 		}
 		w.targets = append(w.targets, t)
 	}
-	return w, forget(ctx, &o)
+	return w, w.forget(ctx)
 }
 
 // forget removes what is kept of targets that are not in the settings any more, unless
 // another gateway still sends to them.
-func forget(ctx context.Context, o *Options) error {
-	known := map[string]bool{}
+func (w *Webhooks) forget(ctx context.Context) error {
+	o, known := &w.o, map[string]bool{}
 	for _, t := range o.Targets {
 		known[t.Name] = true
 	}
@@ -99,14 +100,19 @@ func forget(ctx context.Context, o *Options) error {
 	if err != nil || len(gone) == 0 {
 		return err
 	}
-	if _, err = o.Store.Apply(ctx, gone...); errors.Is(err, keep.ErrConflict) || errors.Is(err, keep.ErrUnreachable) {
-		return nil // the next start tries again
+	if _, err = o.Store.Apply(ctx, gone...); errors.Is(err, keep.ErrConflict) || errors.Is(err, keep.ErrUnreachable) || errors.Is(err, keep.ErrFollows) {
+		return nil // the next start or term tries again
 	}
 	return err
 }
 
-// Run sends until ctx ends. What is being sent then is sent again after the next start.
+// Run sends until ctx ends, from the positions on that the store has when it begins. What is
+// being sent when it ends is sent again by the next one. In a cluster of one writer the gateway
+// that leads calls it in each of its terms.
 func (w *Webhooks) Run(ctx context.Context) {
+	if err := w.forget(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, keep.ErrClosed) {
+		w.o.Log("what is kept of former webhooks could not be removed", map[string]any{"error": err.Error()})
+	}
 	var all sync.WaitGroup
 	for _, t := range w.targets {
 		all.Go(func() { t.run(ctx) })

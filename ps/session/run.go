@@ -51,15 +51,18 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		s.allow(s.cfg.MaxOutput)
 	}
 
-	timer := time.AfterFunc(limit, func() {
-		s.failRun(r, CauseTimeout, &ps.Error{Kind: ps.KindTimeout, Message: fmt.Sprintf("%s did not end within %s", req.Script, limit)})
-	})
-	defer timer.Stop()
+	timer := s.endAfter(limit, r, req.Script)
+	defer func() { timer.Stop() }()
 	if !req.Write {
 		stop := context.AfterFunc(ctx, func() { s.failRun(r, CauseCancelled, cancelled(ctx)) })
 		defer stop()
 	}
-	a := &answer{write: req.Write, records: req.Records, announced: func(intent *ps.Intent) (bool, error) { return s.announce(req, intent) }}
+	a := &answer{write: req.Write, records: req.Records, announced: func(intent *ps.Intent) (bool, error) {
+		return s.announce(req, intent, func(limit time.Duration) {
+			timer.Stop()
+			timer = s.endAfter(limit, r, req.Script)
+		})
+	}}
 	select {
 	case s.lines <- line:
 		a.sent = true
@@ -69,6 +72,13 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	maskAnswer(a, secrets)
 	s.flush(req.ID)
 	return s.finish(a)
+}
+
+// endAfter cuts a run off when its limit has passed.
+func (s *Session) endAfter(limit time.Duration, r *run, script string) *time.Timer {
+	return time.AfterFunc(limit, func() {
+		s.failRun(r, CauseTimeout, &ps.Error{Kind: ps.KindTimeout, Message: fmt.Sprintf("%s did not end within %s", script, limit)})
+	})
 }
 
 // claim reserves the session for one request.
@@ -131,8 +141,9 @@ const (
 
 // announce passes an announcement to the request's hook and sends the script the
 // answer that it waits for. allowed reports whether it may have got leave to change
-// something: not if the session was broken before.
-func (s *Session) announce(req ps.Request, intent *ps.Intent) (allowed bool, err error) {
+// something: not if the session was broken before. It sets another limit if the request has
+// one from then on.
+func (s *Session) announce(req ps.Request, intent *ps.Intent, setLimit func(time.Duration)) (allowed bool, err error) {
 	select {
 	case <-s.broken:
 		return false, nil
@@ -143,6 +154,9 @@ func (s *Session) announce(req ps.Request, intent *ps.Intent) (allowed bool, err
 		if err = req.Announced(*intent); err != nil {
 			reply = desist
 		}
+	}
+	if reply == goAhead && req.WriteLimit != nil {
+		setLimit(req.WriteLimit(*intent))
 	}
 	select {
 	case s.lines <- reply:

@@ -189,6 +189,15 @@ func (a *asker) noted(err error) error {
 	return err
 }
 
+// reached notes that changes can be sent again.
+func (a *asker) reached() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if errors.Is(a.state.Failed, keep.ErrUnreachable) {
+		a.state.Failed = nil
+	}
+}
+
 // sent returns how changes ended that were sent.
 func (a *asker) sent() keep.State {
 	a.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,8 +136,10 @@ type pair struct {
 	following    *keep.File
 	leader       *chosen // as gw2 knows it
 	handler      *Handler
-	address      string // of gw1
-	certain      bool   // gw1 leads for certain
+	address      string      // of gw1
+	certain      atomic.Bool // gw1 leads for certain
+	journal      *copier
+	folder       string
 	store        *Store // of gw2
 	end          func()
 }
@@ -168,6 +171,12 @@ func (c *copier) Append(_ context.Context, batch []byte, at time.Time) (keep.Poi
 	return c.at, nil
 }
 
+func (c *copier) fail(fails func() error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fails = fails
+}
+
 func newPair(t testing.TB, folder string, now func() time.Time, wrap func(http.Handler) http.Handler) *pair {
 	t.Helper()
 	open := func(name string) *keep.File {
@@ -179,10 +188,12 @@ func newPair(t testing.TB, folder string, now func() time.Time, wrap func(http.H
 	require.NoError(t, first.Close())
 	require.NoError(t, copyFile(filepath.Join(folder, "gw1"), filepath.Join(folder, "gw2")))
 	p := &pair{
-		t: t, now: now, certificates: newCertificates(t, "gw1", "gw2"), certain: true,
+		t: t, now: now, folder: folder, certificates: newCertificates(t, "gw1", "gw2", "gw3"),
 		leading: open("gw1"), following: open("gw2"), leader: &chosen{changed: make(chan struct{})},
 	}
+	p.certain.Store(true)
 	journal := &copier{each: make(chan stored, 1<<16), at: keep.Point{Journal: "j"}}
+	p.journal = journal
 	p.leading.Lead(journal)
 	ended := make(chan struct{})
 	go func() {
@@ -198,7 +209,7 @@ func newPair(t testing.TB, folder string, now func() time.Time, wrap func(http.H
 	p.address = l.Addr().String()
 	p.leader.elect("gw1", p.address)
 	self := &chosen{name: "gw1", term: 1, changed: make(chan struct{})}
-	p.handler = &Handler{File: func() *keep.File { return p.leading }, Leader: self, Leads: func() bool { return p.certain }}
+	p.handler = &Handler{File: func() *keep.File { return p.leading }, Leader: self, Leads: p.certain.Load}
 	var handler http.Handler = p.handler
 	if wrap != nil {
 		handler = wrap(handler)

@@ -97,6 +97,9 @@ func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *keep.File,
 		hop.RefuseFollower(w, h.Leader)
 		return
 	}
+	if errors.Is(o.err, keep.ErrConflict) {
+		o.revision, _ = file.Revision() // 0: it is not known what to wait for
+	}
 	o.now = file.Now()
 	if writeRecord(w, o.encode()) != nil {
 		panic(http.ErrAbortHandler)

@@ -171,8 +171,8 @@ func (r *reader) end() error {
 
 // outcome is the last record of an answer.
 type outcome struct {
-	now      time.Time // of the log
-	revision keep.Revision
+	now      time.Time     // of the log
+	revision keep.Revision // of the changes; of what has refused them after a conflict
 	position keep.Position
 	err      error
 }
@@ -181,6 +181,7 @@ func (o outcome) encode() []byte {
 	if o.err != nil {
 		w := writer{byte(failed)}
 		w.time(o.now)
+		w.number(uint64(o.revision))
 		w = binary.BigEndian.AppendUint32(w, kindsOf(o.err))
 		w.text(o.err.Error())
 		return w
@@ -261,7 +262,7 @@ func decodePart(text []byte) (p part, err error) {
 	case done:
 		p.outcome = &outcome{now: r.time(), revision: keep.Revision(r.number()), position: r.position()}
 	case failed:
-		o := outcome{now: r.time()}
+		o := outcome{now: r.time(), revision: keep.Revision(r.number())}
 		kinds := r.short()
 		o.err = &farError{text: r.text(), kinds: kinds}
 		p.outcome = &o

@@ -50,6 +50,7 @@ const (
 // Store is a [keep.Store] whose values the gateways of a cluster share. Its values must be
 // sealed: no two of them are equal then, by which a change is recognized whose answer was lost.
 type Store struct {
+	*Local
 	o   Options
 	far *asker
 }
@@ -60,25 +61,26 @@ func New(o Options) *Store {
 		o.Waiting = waiting
 	}
 	far := newAsker(hop.Options{Gateway: o.Gateway, Leader: o.Leader, TLS: o.TLS, Waiting: o.Waiting})
-	return &Store{o: o, far: far}
+	return &Store{Local: NewLocal(o.File), o: o, far: far}
 }
 
 // Apply makes changes here if this gateway leads, or sends them to the one that does, for which
 // it waits for 5 s at most. It fails with [keep.ErrUnreachable] then, and [keep.ErrNotSent] if
 // the changes have certainly not been made. When it returns, this gateway's copy has the changes,
-// unless that takes more than 5 s, or ctx has ended.
+// unless that takes more than 5 s, or ctx has
+// ended; after a conflict it has what that is with.
 func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
 	until := time.NewTimer(becoming)
 	defer until.Stop()
 	for {
-		if err := s.far.usable(ctx); err != nil {
+		if err := s.usable(ctx); err != nil {
 			return 0, err
 		}
 		file := s.o.File()
 		if file.Leads() {
 			revision, err := file.Apply(ctx, changes...)
 			if !errors.Is(err, keep.ErrFollows) || !errors.Is(err, keep.ErrNotSent) {
-				return revision, err
+				return s.resolve(ctx, changes, revision, err)
 			}
 		}
 		revision, err := s.send(ctx, changes)
@@ -98,23 +100,34 @@ func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revisio
 // send sends changes to the gateway that leads.
 func (s *Store) send(ctx context.Context, changes []keep.Change) (keep.Revision, error) {
 	revision, err := s.far.apply(ctx, changes)
-	limited, cancel := context.WithTimeout(ctx, copyFor)
-	defer cancel()
-	switch {
-	case err == nil:
-		_ = s.await(limited, revision) // they are made, whether or not the copy has them yet
-		return revision, nil
-	case unknown(err):
-		if found, ok := s.look(limited, changes); ok {
-			return found, nil
-		}
+	if err == nil || errors.Is(err, keep.ErrConflict) {
+		limited, cancel := context.WithTimeout(ctx, copyFor)
+		defer cancel()
+		_ = s.await(limited, revision) // it is decided, whether or not the copy has it yet
 	}
-	return 0, err
+	return s.resolve(ctx, changes, revision, err)
 }
 
-// unknown reports whether it is not known what became of a change.
-func unknown(err error) bool {
-	return errors.Is(err, keep.ErrUnreachable) && !errors.Is(err, keep.ErrNotSent)
+// resolve returns how changes ended. If that is not known, it waits a little for the copy to
+// show it.
+func (s *Store) resolve(
+	ctx context.Context, changes []keep.Change, revision keep.Revision, err error,
+) (keep.Revision, error) {
+	deposed, lost := errors.Is(err, keep.ErrFollows), errors.Is(err, keep.ErrUnreachable)
+	switch {
+	case err == nil:
+		return revision, nil
+	case errors.Is(err, keep.ErrNotSent), !deposed && !lost:
+		return 0, err
+	case !lost:
+		err = fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, copyFor)
+	defer cancel()
+	if found, ok := s.look(ctx, changes); ok {
+		return found, nil
+	}
+	return 0, err
 }
 
 // await returns when the copy has a revision.
@@ -148,108 +161,6 @@ func (s *Store) look(ctx context.Context, changes []keep.Change) (at keep.Revisi
 	return 0, false
 }
 
-// read calls a function with the copy, and again with another one that has taken its place
-// meanwhile.
-func (s *Store) read(ctx context.Context, read func(*keep.File) error) error {
-	until := time.NewTimer(copyFor)
-	defer until.Stop()
-	for {
-		if err := s.far.usable(ctx); err != nil {
-			return err
-		}
-		file := s.o.File()
-		err := read(file)
-		if !errors.Is(err, keep.ErrClosed) {
-			return err
-		}
-		for s.o.File() == file {
-			select {
-			case <-time.After(lookAgain):
-				if err := s.far.usable(ctx); err != nil {
-					return err
-				}
-			case <-until.C:
-				return err
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
-	}
-}
-
-// Get is that of [keep.Store].
-func (s *Store) Get(ctx context.Context, kind keep.Kind, key string) (found keep.Entry, err error) {
-	err = s.read(ctx, func(file *keep.File) (err error) {
-		found, err = file.Get(ctx, kind, key)
-		return err
-	})
-	return found, err
-}
-
-// errBroken is for a reader that has seen a part of what a file has that was replaced.
-var errBroken = fmt.Errorf("%w: another copy has taken its place", keep.ErrUnreachable)
-
-// Range is that of [keep.Store]. It fails with [keep.ErrUnreachable] if the copy is replaced when
-// something was visited.
-func (s *Store) Range(ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool) error {
-	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Entry) bool) error {
-		return f.Range(ctx, kind, prefix, visit)
-	})
-}
-
-// RangeBack is that of [keep.Store]. It fails as [Store.Range] does.
-func (s *Store) RangeBack(ctx context.Context, kind keep.Kind, before string, visit func(keep.Entry) bool) error {
-	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Entry) bool) error {
-		return f.RangeBack(ctx, kind, before, visit)
-	})
-}
-
-// Log is that of [keep.Store]. It fails as [Store.Range] does.
-func (s *Store) Log(ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool) error {
-	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Appended) bool) error {
-		return f.Log(ctx, log, after, visit)
-	})
-}
-
-// visiting reads the copy, and begins again with another one if nothing was visited yet.
-func visiting[T any](
-	s *Store, ctx context.Context, visit func(T) bool, read func(*keep.File, func(T) bool) error,
-) error {
-	visited := false
-	return s.read(ctx, func(file *keep.File) error {
-		err := read(file, func(found T) bool {
-			visited = true
-			return visit(found)
-		})
-		if visited && errors.Is(err, keep.ErrClosed) && s.far.usable(ctx) == nil {
-			return errBroken
-		}
-		return err
-	})
-}
-
-// End is that of [keep.Store].
-func (s *Store) End(ctx context.Context, log keep.Log) (end keep.Position, err error) {
-	err = s.read(ctx, func(file *keep.File) (err error) {
-		end, err = file.End(ctx, log)
-		return err
-	})
-	return end, err
-}
-
-// Appends is that of [keep.Store]. The channel is also closed when another copy takes the place
-// of this one.
-func (s *Store) Appends(log keep.Log) <-chan struct{} { return s.o.File().Appends(log) }
-
-// Sweep removes what has expired while this gateway leads. Otherwise it removes nothing: the one
-// that leads does.
-func (s *Store) Sweep(ctx context.Context) (int, error) {
-	if err := s.far.usable(ctx); err != nil {
-		return 0, err
-	}
-	return s.o.File().Sweep(ctx)
-}
-
 // State returns how the copy is, and how changes ended that were sent.
 func (s *Store) State() keep.State {
 	state, sent := s.o.File().State(), s.far.sent()
@@ -259,16 +170,14 @@ func (s *Store) State() keep.State {
 	return state
 }
 
-// Now is that of [keep.Store].
-func (s *Store) Now() time.Time { return s.o.File().Now() }
-
 // Reach implements [keep.Remote]: it returns when the copy has what the gateway that leads had
 // when it was called. It fails with [keep.ErrUnreachable] if no gateway leads for certain.
 func (s *Store) Reach(ctx context.Context) error {
-	if err := s.far.usable(ctx); err != nil {
+	if err := s.usable(ctx); err != nil {
 		return err
 	}
 	if s.o.Leads() {
+		s.far.reached()
 		return nil
 	}
 	told, err := s.far.ask(ctx, question(tells, nil, nil), readFor, nil)
@@ -278,11 +187,12 @@ func (s *Store) Reach(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	s.far.reached()
 	return s.await(ctx, told.revision)
 }
 
 // Close closes the connections. Other calls fail then.
 func (s *Store) Close() error {
 	s.far.close()
-	return nil
+	return s.Local.Close()
 }

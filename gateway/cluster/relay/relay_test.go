@@ -30,7 +30,15 @@ func (w withPair) Sweep(ctx context.Context) (int, error) {
 	if _, err := w.Store.Sweep(ctx); err != nil {
 		return 0, err
 	}
-	return w.leading.Sweep(ctx)
+	removed, err := w.leading.Sweep(ctx)
+	if err != nil {
+		return 0, err
+	}
+	at, err := w.leading.Revision()
+	if err == nil {
+		err = w.following.Await(ctx, at)
+	}
+	return removed, err
 }
 
 func (w withPair) State() keep.State {

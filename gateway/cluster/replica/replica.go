@@ -14,17 +14,23 @@ import (
 	"time"
 
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/every"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/keep"
 )
 
-// Options configure a replica. All are needed but Copy.
+// Options configure a replica. All are needed but Copy and SetFormat.
 type Options struct {
 	File    *keep.File
 	Stream  journal.Stream
 	Journal journal.Options
 	Member  cluster.Options // without Store, Clock, Touch and Repair, which the replica sets
 	Clock   cluster.Clock   // by which the values of the file expire
+
+	// SetFormat is told the format in which values are to be written, which is the newest that
+	// all gateways read: by New, before this gateway leads, and whenever it has changed; that
+	// of [keep.Sealed].
+	SetFormat func(format int)
 
 	// Copy puts the file of another gateway in the place of this one's, which does not reach
 	// back to the log any more, and returns it open. check returns why a file at a place does
@@ -38,21 +44,28 @@ type Replica struct {
 	o      Options
 	member *cluster.Member
 
-	mu   sync.Mutex // guards the fields below
-	file *keep.File
-	log  *journal.Log
+	mu     sync.Mutex // guards the fields below
+	file   *keep.File
+	log    *journal.Log
+	leads  uint64        // the term in which the file decides changes; 0: it does not
+	turned chan struct{} // closed when that changes
+	format int           // that SetFormat was told last; 0: none
 }
 
 // New returns a replica that takes part in its cluster when it runs. Its file follows until
 // then.
 func New(o Options) *Replica {
-	r := &Replica{o: o, file: o.File}
+	r := &Replica{o: o, file: o.File, turned: make(chan struct{})}
+	if r.o.SetFormat == nil {
+		r.o.SetFormat = func(int) {}
+	}
 	r.file.Follow()
 	o.Member.Store, o.Member.Clock = applier{r}, o.Clock
 	o.Member.Repair = r.repair
 	o.Member.Touch = r.touch
 	r.member = cluster.New(o.Member)
 	r.log = r.open()
+	r.agree()
 	return r
 }
 
@@ -86,11 +99,67 @@ func (r *Replica) Run(ctx context.Context, attempts cluster.Attempts) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	watching.Go(func() { r.watch(ctx) })
+	watching.Go(func() { every.Do(ctx, formatEvery, r.agree) })
 	r.mu.Lock()
 	log := r.log
 	r.mu.Unlock()
-	r.member.Run(ctx, log, attempts)
+	r.member.Run(ctx, log, takenOver{attempts, r})
 	r.File().Follow()
+}
+
+// formatEvery is how often it is looked which format all gateways read.
+const formatEvery = time.Second
+
+// agree tells which format all gateways read if that has changed.
+func (r *Replica) agree() {
+	format := r.member.Format()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if format != r.format {
+		r.format = format
+		r.o.SetFormat(format)
+	}
+}
+
+// takenOver are the open changes of a store whose gateway has become the leader. They are read
+// when the file decides changes: the member accepts some as soon as they are.
+type takenOver struct {
+	cluster.Attempts
+	r *Replica
+}
+
+func (t takenOver) Open(ctx context.Context) ([]cluster.Attempt, error) {
+	if err := t.r.awaitLead(ctx); err != nil {
+		return nil, err
+	}
+	t.r.agree()
+	return t.Attempts.Open(ctx)
+}
+
+// awaitLead returns when the file decides changes in the term of the member, or when ctx ends.
+func (r *Replica) awaitLead(ctx context.Context) error {
+	for {
+		r.mu.Lock()
+		leads, turned := r.leads, r.turned
+		r.mu.Unlock()
+		if own, _ := r.member.Leads(); own != 0 && own == leads {
+			return nil
+		}
+		select {
+		case <-turned:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// turn keeps the term in which the file decides changes.
+func (r *Replica) turn(term uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leads = term
+	close(r.turned)
+	r.turned = make(chan struct{})
 }
 
 // watch gives the file its role with each change of the member's, until ctx ends.
@@ -103,15 +172,18 @@ func (r *Replica) watch(ctx context.Context) {
 		if term != 0 && own != term {
 			r.File().Follow()
 			term, over = 0, nil
+			r.turn(0)
 		}
 		if own != 0 && term == 0 {
 			term, over = own, r.File().Lead(appender{r.member}).Done()
+			r.turn(term)
 		}
 		select {
 		case <-changed:
 		case <-over: // a batch is in doubt, or the file cannot be written
 			r.member.GiveUp(term)
 			term, over = 0, nil
+			r.turn(0)
 		case <-ctx.Done():
 			return
 		}

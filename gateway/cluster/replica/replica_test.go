@@ -41,6 +41,12 @@ type host struct {
 	wires  func(self journal.Process) (wires, error)
 	client *journaltest.Client // in memory
 
+	attempts  func() cluster.Attempts // nil: there are none
+	reads     int                     // the newest format; 0: 1
+	setFormat func(int)
+
+	run func(ctx context.Context, r *Replica, attempts cluster.Attempts) // nil: Run
+
 	starts  int
 	running atomic.Pointer[Replica]
 	kill    func()
@@ -160,8 +166,9 @@ func (h *host) start() {
 	}
 	replica = New(Options{
 		File: file, Stream: wires.stream, Journal: wires.journal, Clock: clock, Copy: copying.Copy,
+		SetFormat: h.setFormat,
 		Member: cluster.Options{
-			Self: self, Gateways: h.cluster, Reads: 1,
+			Self: self, Gateways: h.cluster, Reads: max(h.reads, 1),
 			Hop: hop.Listener.Addr().String(), Peers: wires.peers, Formats: noFormats{}, SettleDelay: time.Second,
 			Note: func(message string, err error) { h.t.Logf("%s: %s: %v", h.name, message, err) },
 		},
@@ -171,7 +178,15 @@ func (h *host) start() {
 	hop.StartTLS()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { defer close(ended); replica.Run(ctx, noAttempts{}) }()
+	var attempts cluster.Attempts = noAttempts{}
+	if h.attempts != nil {
+		attempts = h.attempts()
+	}
+	run := (*Replica).Run
+	if h.run != nil {
+		run = func(r *Replica, ctx context.Context, attempts cluster.Attempts) { h.run(ctx, r, attempts) }
+	}
+	go func() { defer close(ended); run(replica, ctx, attempts) }()
 	h.kill = sync.OnceFunc(func() {
 		hop.CloseClientConnections()
 		hop.Close()

@@ -22,9 +22,10 @@ func clusterInitCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Make a cluster of this gateway and others",
 		Long: "Makes a cluster of the gateway of this host, which is stopped and goes on with what it keeps,\n" +
-			"and of others: prints the command by which each of them joins, and waits until all have. Three\n" +
+			"and of others, and prints the command by which each of them joins while this one runs. Three\n" +
 			"hosts are named, this one first, or five: each runs a gateway and a node of the engine, and a\n" +
-			"majority must run. If the command was interrupted, run it again.\n" +
+			"majority must run. Until their nodes serve, this gateway goes on alone, and the command can be\n" +
+			"run again for those that have not joined.\n" +
 			"With cluster.name in the settings: makes the stream of the shared store on the engine\n" +
 			"(cluster.servers), and the key that seals what is in it (cluster.keyFile). What is there\n" +
 			"already stays as it is.",
@@ -52,20 +53,18 @@ func initCluster(c *cobra.Command, o setup.Options, name string, gateways []stri
 		}
 		hosts = append(hosts, h)
 	}
-	w := c.OutOrStdout()
-	err := setup.Init(c.Context(), o, name, hosts, func(made setup.Made) {
-		list := trust.Members{Gateways: []trust.Member{made.Self}, Nodes: []string{made.Self.Name}}
-		printPorts(w, setup.Ports(list, made.Self.Name))
-		for _, i := range made.Invitations {
-			printJoin(w, i)
-		}
-		fmt.Fprintln(w, "\nWaiting until they have joined ...")
-	})
+	made, err := setup.Init(c.Context(), o, name, hosts)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "The cluster %s is made. Start the gateway on each host: adgateway service start\n", name)
-	return err
+	w := c.OutOrStdout()
+	fmt.Fprintf(w, "The cluster %s is made, and %s is its first gateway. Start it now: adgateway service start\n", name, made.Self.Name)
+	list := trust.Members{Gateways: []trust.Member{made.Self}, Nodes: []string{made.Self.Name}}
+	printPorts(w, setup.Ports(list, made.Self.Name))
+	for _, i := range made.Invitations {
+		printJoin(w, i)
+	}
+	return nil
 }
 
 // initShared makes the shared store of the settings.

@@ -37,7 +37,10 @@ func addChild(c *cobra.Command) *bool {
 // gatewayAlone returns what prepares a gateway in this process.
 func gatewayAlone(c *cobra.Command, f *settings.Flags) winsvc.Prepare {
 	return func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
-		s, err := serve.Prepare(ctx, serve.Options{Flags: f, Version: buildVersion(), Stderr: c.ErrOrStderr(), Event: write})
+		prepare := func(ctx context.Context) (*serve.Server, error) {
+			return serve.Prepare(ctx, serve.Options{Flags: f, Version: buildVersion(), Stderr: c.ErrOrStderr(), Event: write})
+		}
+		s, err := prepare(ctx)
 		if err != nil {
 			return nil, "", err
 		}
@@ -46,7 +49,8 @@ func gatewayAlone(c *cobra.Command, f *settings.Flags) winsvc.Prepare {
 				s.Log().WithError(err).Warn("crashes cannot be recorded")
 			}
 		}
-		return s.Serve, fmt.Sprintf("adgateway %s listens on %s.", buildVersion(), s.Address()), nil
+		run := func(ctx context.Context) error { return serve.Run(ctx, s, prepare) }
+		return run, fmt.Sprintf("adgateway %s listens on %s.", buildVersion(), s.Address()), nil
 	}
 }
 

@@ -27,45 +27,69 @@ type Made struct {
 }
 
 // Init makes a cluster of the gateway of the settings, the first of the hosts, which goes on with
-// its store and does not run meanwhile. The others are invited, announce is called, and Init
-// returns when all have joined: their nodes are needed for anything else. It can be run again if
-// it was interrupted, and invites those that have not joined.
-func Init(ctx context.Context, o Options, cluster string, hosts []Host, announce func(Made)) (err error) {
+// its store and does not run meanwhile. The others are invited, and join when it runs: it goes on
+// alone until their nodes serve. Until then Init can be run again, such as after it was
+// interrupted, and invites those that have not joined.
+func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *Made, err error) {
 	folder, err := o.folder()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(o.Settings.Cluster.Servers) > 0 {
-		return errors.New("cluster.servers names nodes of your own: the nodes of this cluster are those of its gateways, " +
+		return nil, errors.New("cluster.servers names nodes of your own: the nodes of this cluster are those of its gateways, " +
 			"so leave it empty")
 	}
 	self, others, err := members(o, hosts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, finished, err := folder.Origin(); err != nil || finished {
-		return errors.Join(err, errors.New("the cluster was made here before: start the gateway, and run "+
+		return nil, errors.Join(err, errors.New("the cluster was made here before: start the gateway, and run "+
 			"'adgateway cluster invite' for each host that is to join"))
+	}
+	if err := notJoined(folder); err != nil {
+		return nil, err
 	}
 	file, done, err := open(o.Settings.Store.File)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer done(&err)
 	if rewound := file.State().Rewound; rewound != nil {
-		return fmt.Errorf("%w. %s", rewound, keep.AfterRewind)
-	}
-	if err := notJoined(ctx, file, folder); err != nil {
-		return err
+		return nil, fmt.Errorf("%w. %s", rewound, keep.AfterRewind)
 	}
 	register, err := ringed(ctx, o, file, folder)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if err := errors.Join(os.MkdirAll(folder.Path, 0o700), folder.MarkFirst()); err != nil {
+		return nil, err
 	}
 	if _, err := trust.Create(ctx, register, cluster, self, folder, others...); err != nil {
-		return err
+		return nil, err
 	}
-	return admitAll(ctx, o, admitting{file, register, folder, self, others}, announce)
+	return invite(ctx, register, self, others)
+}
+
+// invite invites those of a new cluster that have not joined.
+func invite(ctx context.Context, r *trust.Register, self trust.Member, others []trust.Member) (*Made, error) {
+	list, err := r.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made := &Made{Self: self}
+	for _, g := range others {
+		if found, _ := list.Find(g.Name); found.HasJoined() {
+			continue
+		}
+		i, err := r.Invite(ctx, g.Name)
+		if err != nil {
+			return nil, err
+		}
+		i.Address, i.Host = self.HopAddress, g.Hosts[0]
+		made.Invitations = append(made.Invitations, i)
+	}
+	return made, nil
 }
 
 // members returns the gateways of a new cluster.
@@ -140,9 +164,8 @@ func ringed(ctx context.Context, o Options, file *keep.File, folder trust.Folder
 	return trust.NewRegister(ring.Sealed(), file.Now), nil
 }
 
-// notJoined returns why a cluster cannot be made by a gateway that has joined one, and has not
-// copied its store yet. Of one that has, the store says it.
-func notJoined(ctx context.Context, file *keep.File, folder trust.Folder) error {
+// notJoined returns why a cluster cannot be made by a gateway that has joined one.
+func notJoined(folder trust.Folder) error {
 	id, err := folder.Identity()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -150,7 +173,7 @@ func notJoined(ctx context.Context, file *keep.File, folder trust.Folder) error 
 	if err != nil {
 		return err
 	}
-	if there, err := keyring.Exists(ctx, file); err != nil || there {
+	if first, err := folder.Alone(); err != nil || first {
 		return err
 	}
 	return fmt.Errorf("this gateway has joined the cluster %s as %s: if it is to be the first of another one, "+

@@ -2,7 +2,6 @@
 //
 //	setup.go   what the steps have in common
 //	init.go    a cluster is made of a gateway with its store, and hosts that are invited
-//	admit.go   the others join a new cluster
 //	join.go    a gateway joins
 //	reach.go   what is changed at a cluster that runs
 //	alone.go   a gateway of a cluster becomes a single one

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -133,10 +132,34 @@ func TestInit(t *testing.T) {
 	ctx := t.Context()
 	first := options(t, freeAddress(t))
 	use(t, first)
-	announced, ended := make(chan Made, 1), make(chan error, 1)
-	go func() { ended <- Init(ctx, first, "corp", hosts, func(m Made) { announced <- m }) }()
-	made := <-announced
+	made, err := Init(ctx, first, "corp", hosts)
+	require.NoError(t, err)
 	require.Len(t, made.Invitations, 2)
+	assert.Contains(t, trust.JoinCommand(made.Invitations[0]), " --gateway gw2 --address "+made.Self.HopAddress)
+	assert.True(t, strings.HasSuffix(trust.JoinCommand(made.Invitations[1]), " --host host3"))
+	folder, err := first.folder()
+	require.NoError(t, err)
+	list, err := trust.LoadMembers(folder.MembersFile())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"gw1", "gw2", "gw3"}, list.Nodes)
+	assert.Equal(t, []string{"gw1"}, list.Joined())
+	assert.Equal(t, []string{"host2:6222", "host3:16222"}, list.Routes("gw1"))
+	alone, err := folder.Alone()
+	require.NoError(t, err)
+	require.True(t, alone, "it goes on by itself until others have joined")
+	w, err := first.wrapper(folder)
+	require.NoError(t, err)
+	file, sealed := ringedStore(t, first, w)
+	found, err := sealed.Get(ctx, value, "a")
+	require.NoError(t, err)
+	assert.Equal(t, "of before", string(found.Value))
+	require.NoError(t, file.Close())
+
+	stop := serve(t, first)
+	_, err = Alone(ctx, first, true)
+	require.ErrorContains(t, err, "the gateway runs")
+	_, err = Init(ctx, first, "corp", hosts)
+	require.ErrorContains(t, err, "the gateway runs")
 	second, third := options(t, freeAddress(t)), options(t, ":7443")
 	third.Settings.Engine.Cluster = ":16222"
 	id, list, err := Join(ctx, second, made.Invitations[0], false)
@@ -150,41 +173,15 @@ func TestInit(t *testing.T) {
 	assert.Equal(t, trust.Used, refused.Reason)
 	_, _, err = Join(ctx, third, made.Invitations[1], false)
 	require.NoError(t, err)
-	require.NoError(t, <-ended)
-	assert.Contains(t, trust.JoinCommand(made.Invitations[0]), " --gateway gw2 --address "+made.Self.HopAddress)
-	assert.True(t, strings.HasSuffix(trust.JoinCommand(made.Invitations[1]), " --host host3"))
-	folder, err := first.folder()
-	require.NoError(t, err)
-	list, err = trust.LoadMembers(folder.MembersFile())
-	require.NoError(t, err)
-	assert.Equal(t, []string{"gw1", "gw2", "gw3"}, list.Nodes)
-	assert.Equal(t, []string{"gw1", "gw2", "gw3"}, list.Joined())
-	assert.Equal(t, []string{"host2:6222", "host3:16222"}, list.Routes("gw1"))
-	origin, there, err := folder.Origin()
-	require.NoError(t, err)
-	require.True(t, there)
-	w, err := first.wrapper(folder)
-	require.NoError(t, err)
-	file, sealed := ringedStore(t, first, w)
-	at, err := file.Point()
-	require.NoError(t, err)
-	assert.Equal(t, at.Hash, origin, "the log goes on with the store")
-	assert.NotEqual(t, keep.Hash{}, origin)
-	found, err := sealed.Get(ctx, value, "a")
-	require.NoError(t, err)
-	assert.Equal(t, "of before", string(found.Value))
-	require.NoError(t, file.Close())
-	none := func(Made) { t.Error("nothing is made") }
-	require.ErrorContains(t, Init(ctx, first, "corp", hosts, none), "'adgateway cluster invite'")
-
-	stop := serve(t, first)
-	_, err = Alone(ctx, first, true)
-	require.ErrorContains(t, err, "the gateway runs")
 	_, _, err = Join(ctx, second, made.Invitations[0], false)
 	require.NoError(t, err, "it has joined")
 	_, _, err = Join(ctx, second, made.Invitations[1], false)
 	require.ErrorContains(t, err, "has the files of gateway gw2")
-	require.ErrorContains(t, Init(ctx, second, "lab", hosts, none), "has joined the cluster corp")
+	_, err = Init(ctx, second, "lab", hosts)
+	require.ErrorContains(t, err, "has joined the cluster corp")
+	alone, err = HasJoined(second.Settings)
+	require.NoError(t, err)
+	require.True(t, alone)
 	_, err = Alone(ctx, second, false)
 	require.ErrorContains(t, err, "gateway gw1 of the cluster corp runs")
 	_, err = Alone(ctx, second, true)
@@ -238,31 +235,15 @@ func TestInit(t *testing.T) {
 	assert.Equal(t, "of before", string(found.Value))
 	_, err = trust.NewRegister(sealed, file.Now).Members(ctx)
 	require.ErrorIs(t, err, trust.ErrNone)
-	at, err = file.Point()
+	at, err := file.Point()
 	require.NoError(t, err)
-	assert.NotEqual(t, origin, at.Hash, "it does not follow the log")
+	assert.Empty(t, at.Journal, "it does not follow the log")
 	require.NoError(t, file.Close())
 	_, err = Alone(ctx, first, false)
 	require.ErrorContains(t, err, "is alone already")
-	require.NoError(t, initialize(t, first), "it may be the first of another cluster")
-}
-
-// initialize makes a cluster, whose other gateways have joined at once.
-func initialize(t *testing.T, o Options) error {
-	t.Helper()
-	var joining sync.WaitGroup
-	defer joining.Wait()
-	return Init(t.Context(), o, "corp", hosts, func(m Made) {
-		for _, i := range m.Invitations {
-			i.Address = o.Settings.Cluster.Listen
-			other := options(t, ":7443")
-			joining.Go(func() {
-				if _, _, err := Join(t.Context(), other, i, false); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-	})
+	anew, err := Init(ctx, first, "corp", hosts)
+	require.NoError(t, err, "it may be the first of another cluster")
+	require.Len(t, anew.Invitations, 2)
 }
 
 func addressesOf(ports [][2]string) (all []string) {
@@ -287,8 +268,9 @@ func TestAnInitThatIsInterrupted(t *testing.T) {
 			}
 			return nil
 		}
-		err := initialize(t, o)
+		made, err := Init(t.Context(), o, "corp", hosts)
 		if err == nil {
+			require.Len(t, made.Invitations, 2)
 			break
 		}
 		require.ErrorIs(t, err, killed)
@@ -304,11 +286,9 @@ func TestAnInitThatIsInterrupted(t *testing.T) {
 	found, err := sealed.Get(t.Context(), value, "a")
 	require.NoError(t, err)
 	assert.Equal(t, "of before", string(found.Value))
-	origin, _, err := folder.Origin()
+	alone, err := folder.Alone()
 	require.NoError(t, err)
-	at, err := file.Point()
-	require.NoError(t, err)
-	assert.Equal(t, at.Hash, origin)
+	assert.True(t, alone)
 }
 
 func TestInitsThatAreRefused(t *testing.T) {
@@ -328,7 +308,7 @@ func TestInitsThatAreRefused(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			o, all := options(t, freeAddress(t)), slices.Clone(hosts)
 			try.change(t, &o, &all)
-			err := Init(t.Context(), o, "corp", all, func(Made) { t.Error("it is made") })
+			_, err := Init(t.Context(), o, "corp", all)
 			require.ErrorContains(t, err, try.text)
 			joined, err := HasJoined(o.Settings)
 			require.NoError(t, err)
@@ -369,38 +349,29 @@ func TestNobodyAnswers(t *testing.T) {
 	o := options(t, freeAddress(t))
 	_, err := Invite(t.Context(), o, Host{Name: "gw4"})
 	require.ErrorContains(t, err, "'adgateway cluster join'")
-	require.NoError(t, initialize(t, o))
+	_, err = Init(t.Context(), o, "corp", hosts)
+	require.NoError(t, err)
 	_, _, err = Leave(t.Context(), o, "gw3")
 	require.ErrorIs(t, err, keep.ErrUnreachable)
 	require.ErrorContains(t, err, "start the gateways")
 }
 
-// TestAnInitThatIsStopped while a gateway is missing invites that one when it is run again.
-func TestAnInitThatIsStopped(t *testing.T) {
-	o, second, third := options(t, freeAddress(t)), options(t, ":7443"), options(t, ":7443")
-	ctx, stop := context.WithCancel(t.Context())
-	var joined error
-	err := Init(ctx, o, "corp", hosts, func(m Made) {
-		go func() {
-			_, _, joined = Join(t.Context(), second, m.Invitations[0], false)
-			stop()
-		}()
-	})
-	<-ctx.Done()
-	require.NoError(t, joined)
-	require.ErrorContains(t, err, "gw3 have not joined")
+// TestAnInitThatIsRepeated invites those that have not joined, until the log has begun.
+func TestAnInitThatIsRepeated(t *testing.T) {
+	o := options(t, freeAddress(t))
+	made, err := Init(t.Context(), o, "corp", hosts)
+	require.NoError(t, err)
+	stop := serve(t, o)
+	_, _, err = Join(t.Context(), options(t, ":7443"), made.Invitations[0], false)
+	require.NoError(t, err)
+	stop()
+	made, err = Init(t.Context(), o, "corp", hosts)
+	require.NoError(t, err)
+	require.Len(t, made.Invitations, 1)
+	assert.Equal(t, "gw3", made.Invitations[0].Gateway)
 	folder, err := o.folder()
 	require.NoError(t, err)
-	_, made, err := folder.Origin()
-	require.NoError(t, err)
-	require.False(t, made, "the log must wait")
-	done := make(chan error, 1)
-	err = Init(t.Context(), o, "corp", hosts, func(m Made) {
-		assert.Len(t, m.Invitations, 1)
-		go func() {
-			_, _, err := Join(t.Context(), third, m.Invitations[0], false)
-			done <- err
-		}()
-	})
-	require.NoError(t, errors.Join(err, <-done))
+	require.NoError(t, folder.SetOrigin(keep.Hash{1}))
+	_, err = Init(t.Context(), o, "corp", hosts)
+	require.ErrorContains(t, err, "'adgateway cluster invite'")
 }

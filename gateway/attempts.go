@@ -1,0 +1,149 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/keep"
+	"adgateway/ps"
+)
+
+// A gateway that begins to lead locks what the open changes of earlier terms may still write
+// to, and judges each of them once its gateway has told how it ended, or when its script
+// cannot write any more.
+
+// Attempts returns the open changes of the store, which the member of a cluster judges.
+func (s *Server) Attempts() cluster.Attempts { return attempts{s} }
+
+type attempts struct{ s *Server }
+
+// Open implements [cluster.Attempts]. What the gateway knows by heart is read anew: others may
+// have changed it since.
+func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
+	s := a.s
+	s.handOverDoubts()
+	s.keys.count.forget()
+	if err := s.plans.Load(ctx); err != nil {
+		return nil, fmt.Errorf("plans: %w", err)
+	}
+	if err := s.jobs.Load(ctx); err != nil {
+		return nil, err
+	}
+	var open []cluster.Attempt
+	var wrong error
+	err := s.store().Store.Range(ctx, dueKind, "", func(e keep.Entry) bool { // all open changes have such a note
+		c, err := s.History.Get(ctx, e.Key)
+		switch {
+		case errors.Is(err, changes.ErrAbsent):
+		case err != nil:
+			wrong = err
+		case c.Running:
+			open = append(open, cluster.Attempt{ID: c.ID, Process: c.Process, Limit: c.Limit})
+		}
+		return wrong == nil
+	})
+	return open, errors.Join(err, wrong)
+}
+
+// Lock implements [cluster.Attempts]. Keys, plans, quotas and names are taken in the store.
+func (a attempts) Lock(open []cluster.Attempt) {
+	for _, one := range open {
+		c, err := a.s.History.Get(context.Background(), one.ID)
+		if err != nil {
+			a.s.Log.WithError(err).WithField("change", one.ID).
+				Error("an open change cannot be read, so that its objects are not locked")
+			c = &changes.Record{ID: one.ID}
+		}
+		a.s.lockAwaited(c)
+	}
+}
+
+// errUnjudged means that it cannot be found out yet what became of a change.
+var errUnjudged = errors.New("the objects of the change cannot be read yet")
+
+// Judge implements [cluster.Attempts].
+func (a attempts) Judge(ctx context.Context, one cluster.Attempt, report *cluster.Report) error {
+	return a.judge(ctx, one.ID, report)
+}
+
+func (a attempts) judge(ctx context.Context, id string, report *cluster.Report) error {
+	s, end := a.s, told(report)
+	c, err := s.History.Get(ctx, id)
+	switch {
+	case errors.Is(err, changes.ErrAbsent), err == nil && !c.Running:
+		s.doubts.end(id)
+		if report == nil {
+			return nil
+		}
+		return a.Raced(ctx, *report)
+	case err != nil:
+		return err
+	case end.Verdict == nil:
+		judged, err := s.settlePast(ctx, s.History, c, s.gatewayName())
+		if err == nil && !judged {
+			s.doubts.judged(id)
+			err = errUnjudged
+		}
+		return err
+	}
+	err = s.settled(s.History, c, end.Verdict, end.Result)
+	if errors.Is(err, errClosed) {
+		return a.Raced(ctx, *report)
+	}
+	if err == nil {
+		err = s.recordSettled(ctx, s.gatewayName(), map[string]*changes.Record{id: c})
+	}
+	return err
+}
+
+// Raced implements [cluster.Attempts]. A change of which the verdict is that nothing was changed
+// is added to the history again.
+func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
+	s, end := a.s, told(&report)
+	v := end.Verdict
+	if v == nil || v.Outcome != ps.OutcomeDone && v.Outcome != ps.OutcomePartial {
+		return nil
+	}
+	c, err := s.History.Get(ctx, report.Attempt)
+	switch {
+	case err == nil && c.Running && c.Process == end.Process:
+		return a.judge(ctx, report.Attempt, &report)
+	case err == nil && (c.Running || c.Raced != "" || c.Outcome == v.Outcome):
+		return nil
+	case err == nil:
+		err = s.History.Update(ctx, c.ID, func(c *changes.Record) { c.Raced = v.Outcome })
+	case errors.Is(err, changes.ErrAbsent) && end.Record != nil:
+		c = end.Record
+		c.Outcome, c.Raced, c.Failed = v.Outcome, v.Outcome, v.Failed
+		err = s.History.Adopt(ctx, c, s.store().Now())
+	case errors.Is(err, changes.ErrAbsent): // it was removed, and what was told of it is too long
+		c, err = &changes.Record{ID: report.Attempt}, nil
+	}
+	if err != nil {
+		return err
+	}
+	s.Log.WithFields(logrus.Fields{
+		"change": c.ID, "request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome,
+	}).Error("a change was made after another gateway had judged it, as its host stood still: " +
+		"it may have been made twice")
+	return s.recordRaced(c, v.Outcome, end.Process.Gateway)
+}
+
+// recordRaced writes the line of a change that was made after it was judged, at a gateway.
+func (s *Server) recordRaced(c *changes.Record, outcome ps.Outcome, by string) error {
+	if s.Audit == nil {
+		return nil
+	}
+	call := audit.Call{
+		RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller},
+		Operation: c.Operation, Parameters: c.Parameters, Change: c.ID,
+	}
+	result := audit.Result{Outcome: string(outcome), Code: racedCode, Server: c.Server, SettledBy: by}
+	return s.Audit.Settled(call, 0, result)
+}

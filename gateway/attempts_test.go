@@ -1,0 +1,507 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/journal/journaltest"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/ps"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// town is a directory of users who live in Oslo until they are sent to Rome, by the scripts of
+// several gateways.
+type town struct {
+	mu     sync.Mutex
+	made   map[string]bool
+	writes map[string]int
+	at     func(gateway int, point, user string) (dies bool) // what happens in a script; nil: nothing
+}
+
+func newTown() *town { return &town{made: map[string]bool{}, writes: map[string]int{}} }
+
+func (d *town) set(at func(gateway int, point, user string) (dies bool)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.at = at
+}
+
+func (d *town) reach(gateway int, point, user string) (dies bool) {
+	d.mu.Lock()
+	at := d.at
+	d.mu.Unlock()
+	return at != nil && at(gateway, point, user)
+}
+
+// written returns how often a user was written.
+func (d *town) written(user string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.writes[user]
+}
+
+func textArg(req ps.Request, name string) (text string) {
+	raw, _ := req.Args[name].MarshalJSON()
+	_ = json.Unmarshal(raw, &text) // stays empty unless it is one
+	return text
+}
+
+func (d *town) runner(gateway int) ps.Runner {
+	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		if req.Settles {
+			user := textArg(req, ops.SettleGuid)
+			city := map[bool]string{true: "Rome", false: "Oslo"}[d.written(user) > 0]
+			return &ps.Result{Effect: ps.EffectNone}, req.Records(encode([]any{map[string]any{
+				"guid": user, "dn": "CN=" + user + ",OU=Sales,DC=corp", "age": 1,
+				"state": map[string]string{"l": city, existence: "True"}, "record": json.RawMessage(sample(schema.User)),
+			}}))
+		}
+		user := textArg(req, "UserName")
+		if d.reach(gateway, "read", user) {
+			return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeNone}
+		}
+		object := changed(user, "l", "Oslo", "Rome")
+		intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc1", Objects: []ps.Intended{object}}
+		if strings.HasPrefix(req.Script, "Remove-") {
+			intent.Effect, intent.Objects[0] = ps.EffectRemoved, removed(user, schema.User)
+		}
+		if err := req.Announced(intent); err != nil {
+			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+		}
+		died := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent, Server: "dc1"}
+		if d.reach(gateway, "allowed", user) {
+			return nil, died
+		}
+		d.mu.Lock()
+		d.made[user] = true
+		d.writes[user]++
+		d.mu.Unlock()
+		if d.reach(gateway, "written", user) {
+			return nil, died
+		}
+		result := &ps.Result{Effect: intent.Effect, Server: "dc1", Changes: []ps.Change{{GUID: user}}}
+		if intent.Effect == ps.EffectChanged {
+			result.Changes[0].After = map[string]json.RawMessage{"city": nil}
+		}
+		return result, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+	}}
+}
+
+// toRomeWith sends a user to Rome, with a key of its own.
+func toRomeWith(s *Server, user string, headers ...string) (int, reply, http.Header) {
+	headers = append([]string{"Content-Type: application/json", "Idempotency-Key: key-of-" + user}, headers...)
+	w := call(s, http.MethodPut, "/api/ADUser/"+user, `{"City":"Rome"}`, headers...)
+	var got reply
+	_ = json.Unmarshal(w.Body.Bytes(), &got)
+	return w.Code, got, w.Header()
+}
+
+// judged lets time pass for the gateway that leads, which goes on to lead, until the open
+// changes of earlier terms are judged.
+func (r *replicated) judged() {
+	r.of.t.Helper()
+	for range 60 { // seconds
+		if r.Member.Status().Open == 0 {
+			return
+		}
+		before := len(r.of.nodes.Messages())
+		r.sleep(time.Second)
+		proved := func() bool { return len(r.of.nodes.Messages()) > before && r.leads() }
+		require.Eventually(r.of.t, proved, replicaPatience, time.Millisecond)
+	}
+	judged := func() bool { return r.Member.Status().Open == 0 }
+	require.Eventually(r.of.t, judged, replicaPatience, time.Millisecond)
+}
+
+// reported waits until a leader has taken what the gateway has to tell.
+func (r *replicated) reported() {
+	r.of.t.Helper()
+	none := func() bool { return r.Member.Status().Reports == 0 }
+	require.Eventually(r.of.t, none, replicaPatience, time.Millisecond)
+}
+
+// ends returns how often each change has ended in the history of a gateway.
+func (r *replicated) ends() map[string]int {
+	ends := map[string]int{}
+	count := func(a keep.Appended) bool {
+		ends[string(a.Value)]++
+		return true
+	}
+	require.NoError(r.of.t, r.history.Store().Log(r.of.t.Context(), changes.Log, keep.Position{}, count))
+	return ends
+}
+
+// TestALeaderThatStoodStillMakesWhatWasInFlightAtMost: another gateway leads meanwhile, judges
+// these changes once their scripts cannot write any more, and lets them be made again. What the
+// first one writes then is kept beside the verdicts.
+func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
+	d := newTown()
+	rs := newReplicas(t, 3, d.runner, nil)
+	a := rs.leader()
+	users := []string{"u1", "u2", "u3", "u4"}
+	var allowed sync.WaitGroup
+	wake := make(chan struct{})
+	allowed.Add(len(users))
+	d.set(func(gateway int, point, user string) bool {
+		if gateway == a.n && point == "allowed" {
+			allowed.Done()
+			<-wake
+		}
+		return false
+	})
+	var calls sync.WaitGroup
+	var mu sync.Mutex
+	warned := map[string]string{} // change by user
+	for _, user := range users {
+		calls.Go(func() {
+			status, got, header := toRomeWith(a.Server, user)
+			assert.Equal(t, http.StatusOK, status, "%+v", got.Error)
+			mu.Lock()
+			defer mu.Unlock()
+			if assert.Len(t, got.Warnings, 1) && assert.Equal(t, racedCode, got.Warnings[0].Code) {
+				warned[user] = header.Get(changeHeader)
+			}
+		})
+	}
+	allowed.Wait()
+	a.cut()
+	b := rs.leader()
+	require.NotEqual(t, a.name, b.name)
+	status, got, _ := toRomeWith(b.Server, "u9")
+	require.Equal(t, http.StatusOK, status, "nothing stands against other objects: %+v", got.Error)
+	status, got, _ = toRomeWith(b.Server, "u1")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Equal(t, schema.InProgress, got.Error.Code)
+	other := make(chan reply) // with another key: it waits for the object
+	go func() { _, got, _ := toRomeWith(b.Server, "u1", "Idempotency-Key: another-key"); other <- got }()
+	b.judged()
+	got = <-other
+	require.Nil(t, got.Error, "%+v", got.Error)
+	for _, user := range users {
+		status, got, _ = toRomeWith(b.Server, user)
+		require.Equal(t, http.StatusOK, status, "%s: %+v", user, got.Error)
+	}
+	a.mend()
+	rs.leader()
+	close(wake)
+	calls.Wait()
+	for user, want := range map[string]int{"u1": 3, "u2": 2, "u3": 2, "u4": 2, "u9": 1} {
+		assert.Equal(t, want, d.written(user), user) // once by each call, and once by the leader that stood still
+	}
+	a.reported()
+	rs.level()
+	require.Len(t, warned, len(users))
+	for user, id := range warned {
+		c, err := b.history.Get(t.Context(), id)
+		require.NoError(t, err, user)
+		assert.Equal(t, ps.OutcomeDone, c.Raced, user)
+	}
+	for id, n := range b.ends() {
+		assert.Equal(t, 1, n, id)
+	}
+	assert.Len(t, b.ends(), 4+1+5)
+}
+
+// TestAChangeOfALeaderThatIsKilledIsJudgedOnce: whenever that is, and the call with its key is
+// answered by any other gateway then, without making it twice.
+func TestAChangeOfALeaderThatIsKilledIsJudgedOnce(t *testing.T) {
+	for _, point := range []string{"read", "stored", "allowed", "written"} {
+		t.Run(point, func(t *testing.T) {
+			d := newTown()
+			rs := newReplicas(t, 3, d.runner, nil)
+			a := rs.leader()
+			kill := a.kill
+			d.set(func(gateway int, at, _ string) bool {
+				switch {
+				case gateway != a.n:
+					return false
+				case at == point:
+					kill()
+					return true
+				case at == "read" && point == "stored":
+					a.client.Fates(func(_ uint64, message []byte, _ int) journaltest.Fate {
+						go kill() // it is stored, and its answer comes too late
+						return journaltest.Fate{Silent: true}
+					})
+					a.client.Undeliver(true)
+				}
+				return false
+			})
+			gone := make(chan struct{})
+			go func() { defer close(gone); toRomeWith(a.Server, "u1") }()
+			b := rs.leaderBut(a)
+			d.set(nil)
+			b.judged()
+			var id string
+			for _, r := range rs.others(a) {
+				status, got, header := toRomeWith(r.Server, "u1")
+				require.Equal(t, http.StatusOK, status, "%+v", got.Error)
+				id = header.Get(changeHeader)
+			}
+			assert.Equal(t, 1, d.written("u1"))
+			<-gone
+			rs.level()
+			require.Equal(t, map[string]int{id: 1}, b.ends())
+			c, err := b.history.Get(t.Context(), id)
+			require.NoError(t, err)
+			assert.Equal(t, ps.OutcomeDone, c.Outcome)
+			assert.Empty(t, c.Raced)
+		})
+	}
+}
+
+// leaderBut returns the gateway that leads, once another one than a certain one does.
+func (rs *replicas) leaderBut(former *replicated) (leads *replicated) {
+	rs.t.Helper()
+	require.Eventually(rs.t, func() bool {
+		for _, r := range rs.others(former) {
+			if r.runs() && r.leads() && rs.know(r) {
+				leads = r
+			}
+		}
+		return leads != nil
+	}, replicaPatience, 5*time.Millisecond, "no other gateway leads")
+	return leads
+}
+
+// TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore: its change ends at the new leader, its
+// caller gets the usual answer, and the new leader unlocks the object at once.
+func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
+	d := newTown()
+	rs := newReplicas(t, 3, d.runner, nil)
+	a := rs.leader()
+	allowed, wake := make(chan struct{}), make(chan struct{})
+	d.set(func(gateway int, point, user string) bool {
+		if gateway == a.n && point == "allowed" {
+			close(allowed)
+			<-wake
+		}
+		return false
+	})
+	var status int
+	var got reply
+	var header http.Header
+	var calling sync.WaitGroup
+	calling.Go(func() { status, got, header = toRomeWith(a.Server, "u1") })
+	<-allowed
+	over, cancel := context.WithCancel(t.Context())
+	cancel() // it waits for nothing
+	_ = a.Member.HandOver(over)
+	b := rs.leaderBut(a)
+	require.Equal(t, 1, b.Member.Status().Open)
+	other := make(chan int)
+	go func() { status, _, _ := toRomeWith(b.Server, "u1", "Idempotency-Key: another-key"); other <- status }()
+	close(wake)
+	calling.Wait()
+	require.Equal(t, http.StatusOK, status, "%+v", got.Error)
+	assert.Empty(t, got.Warnings)
+	require.Equal(t, http.StatusOK, <-other, "the object is unlocked without waiting for the limits of the script")
+	a.reported()
+	status, _, again := toRomeWith(b.Server, "u1")
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "true", again.Get(replayedHeader))
+	c, err := b.history.Get(t.Context(), header.Get(changeHeader))
+	require.NoError(t, err)
+	assert.Equal(t, ps.OutcomeDone, c.Outcome)
+	assert.Empty(t, c.Raced)
+	assert.Equal(t, 2, d.written("u1"), "once by each call")
+}
+
+// TestAnEndThatNoLeaderTakesIsUnknown: to the caller, until the gateway can tell how the run has
+// ended: that is the verdict then.
+func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
+	d := newTown()
+	rs := newReplicas(t, 3, d.runner, nil)
+	a := rs.leader()
+	d.set(func(gateway int, point, _ string) bool {
+		if gateway == a.n && point == "written" {
+			a.cut()
+		}
+		return false
+	})
+	status, got, header := toRomeWith(a.Server, "u1")
+	require.Equal(t, http.StatusGatewayTimeout, status)
+	assert.Equal(t, string(ps.OutcomeUnknown), got.Error.Outcome)
+	id := header.Get(changeHeader)
+	require.NotEmpty(t, id)
+	b := rs.leaderBut(a)
+	require.Equal(t, 1, b.Member.Status().Open)
+	a.mend()
+	a.reported()
+	assert.Zero(t, b.Member.Status().Open)
+	c, err := b.history.Get(t.Context(), id)
+	require.NoError(t, err)
+	assert.Equal(t, ps.OutcomeDone, c.Outcome)
+	status, got, again := toRomeWith(b.Server, "u1")
+	require.Equal(t, http.StatusOK, status, "%+v", got.Error)
+	assert.Equal(t, id, again.Get(changeHeader))
+	assert.Equal(t, 1, d.written("u1"))
+}
+
+// current finds the caller of a job.
+type current struct{ *auth.Static }
+
+func (c current) Now(_, kind, name string) *auth.Principal {
+	return &auth.Principal{Name: name, Kind: kind, Scopes: []auth.Scope{auth.All}}
+}
+
+// TestAJobGoesOnAtTheNextLeader: and no item is made twice.
+func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
+	const items = 12
+	d := newTown()
+	rs := newReplicas(t, 3, d.runner, func(_ int, o *Options) { o.Auth = current{testAuth(t)} })
+	a := rs.leader()
+	kill := sync.OnceFunc(a.kill)
+	d.set(func(gateway int, point, user string) bool {
+		dies := gateway == a.n && (user == "u5" && point == "written" || !a.runs())
+		if dies {
+			kill()
+		}
+		return dies
+	})
+	job := jobs.Job{Mode: jobstate.Run, Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}}
+	var specs []jobs.Spec
+	for i := range items {
+		user := fmt.Sprint("u", i)
+		spec := jobs.Spec{Line: i + 1, ID: user, Operation: "user.update", Lane: ps.Directory}
+		spec.Parameters = map[string]any{"UserName": user, "City": "Rome"}
+		if i > 0 {
+			spec.Waits = []int{i - 1}
+		}
+		specs = append(specs, spec)
+	}
+	added, err := a.jobs.Submit(t.Context(), jobs.Submission{Job: &job, Specs: specs})
+	require.NoError(t, err)
+	b := rs.leaderBut(a)
+	b.judged()
+	var ended *jobs.Job
+	require.Eventually(t, func() bool {
+		ended, err = b.jobs.Get(t.Context(), added.ID)
+		return err == nil && ended.State == jobstate.Done
+	}, replicaPatience, 5*time.Millisecond)
+	assert.Equal(t, jobs.Counts{Made: items}, ended.Counts)
+	for i := range items {
+		assert.Equal(t, 1, d.written(fmt.Sprint("u", i)), "item %d", i)
+	}
+}
+
+// TestWhatIsSpentCountsAtTheNextLeader: the hourly limits of a caller, and plans.
+func TestWhatIsSpentCountsAtTheNextLeader(t *testing.T) {
+	d := newTown()
+	q := newQuotas(t)
+	q.now = time.Now()
+	quota := &auth.Quota{DeletionsPerHour: number(2)}
+	_, caller := q.stored(auth.Rights{Scopes: []string{string(auth.All)}, Quota: quota})
+	rs := newReplicas(t, 3, d.runner, func(_ int, o *Options) {
+		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
+		require.NoError(t, err)
+		o.Auth, o.Quotas = own, auth.NewMeters(auth.Quota{}, q.clock)
+	})
+	a := rs.leader()
+	update := func(s *Server, how string) *httptest.ResponseRecorder {
+		return call(s, http.MethodPut, "/api/ADUser/u3?"+how, `{"City":"Rome"}`, "Content-Type: application/json", caller)
+	}
+	plan := planID(t, update(a.Server, "DryRun=true").Body.Bytes())
+	apply := func(s *Server) (int, reply) {
+		w := update(s, "PlanId="+plan)
+		var got reply
+		_ = json.Unmarshal(w.Body.Bytes(), &got)
+		return w.Code, got
+	}
+	remove := func(s *Server, user string) int {
+		return call(s, http.MethodDelete, "/api/ADUser/"+user, "", caller).Code
+	}
+	for _, user := range []string{"u1", "u2"} {
+		require.Equal(t, http.StatusOK, remove(a.Server, user))
+	}
+	status, got := apply(a.Server)
+	require.Equal(t, http.StatusOK, status, "%+v", got.Error)
+	_ = a.Member.HandOver(t.Context())
+	b := rs.leaderBut(a)
+	assert.Equal(t, http.StatusTooManyRequests, remove(b.Server, "u4"))
+	status, got = apply(b.Server)
+	require.Equal(t, http.StatusConflict, status)
+	assert.Equal(t, schema.PlanUsed, got.Error.Code)
+	assert.Equal(t, 1, d.written("u3"))
+}
+
+// TestANameStaysWithItsControllerOverATakeover: as the next leader may use one that does not
+// know of it yet.
+func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
+	fails := map[string]bool{"failing": true}
+	rs := newReplicas(t, 3, func(n int) ps.Runner {
+		return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+			name := textArg(req, "GroupName")
+			if !req.Write {
+				absent := `[{"guid":"g-1","dn":"CN=x","age":1,"state":{"exists":"False"},"record":null}]`
+				return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(absent))
+			}
+			server := fmt.Sprint("dc", n)
+			intent := ps.Intent{Effect: ps.EffectCreated, Server: server, Objects: []ps.Intended{created(name)}}
+			if err := req.Announced(intent); err != nil {
+				return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+			}
+			if fails[name] {
+				return nil, &ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone}
+			}
+			made := &ps.Result{Effect: ps.EffectCreated, Server: server, Changes: []ps.Change{{GUID: "g-" + name}}}
+			return made, req.Records(json.RawMessage("[" + sample(schema.Group) + "]"))
+		}}
+	}, nil)
+	create := func(s *Server, name string) (int, string) {
+		w := call(s, http.MethodPost, "/api/ADGroups/"+name+"/Security?GroupScope=Global", "")
+		var got reply
+		_ = json.Unmarshal(w.Body.Bytes(), &got)
+		if got.Error == nil {
+			return w.Code, ""
+		}
+		return w.Code, string(got.Error.Code)
+	}
+	a := rs.leader()
+	status, code := create(a.Server, "buyers")
+	require.Equal(t, http.StatusCreated, status, code)
+	status, code = create(a.Server, "failing")
+	require.Equal(t, http.StatusConflict, status)
+	require.Equal(t, string(schema.Conflict), code)
+	require.NoError(t, a.Member.HandOver(t.Context()))
+	b := rs.leaderBut(a)
+	status, code = create(b.Server, "buyers")
+	require.Equal(t, http.StatusConflict, status)
+	assert.Equal(t, string(schema.NamePending), code)
+	delete(fails, "failing")
+	status, code = create(b.Server, "failing")
+	assert.Equal(t, http.StatusCreated, status, "a name that was not given is free: %s", code)
+	require.NoError(t, b.Member.HandOver(t.Context()))
+	c := rs.leaderBut(b)
+	status, code = create(c.Server, "sellers")
+	assert.Equal(t, http.StatusCreated, status, code)
+}
+
+// TestAGatewayThatDoesNotLeadBeginsNothing: whatever its handlers are asked.
+func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
+	d := newTown()
+	rs := newReplicas(t, 3, d.runner, nil)
+	f := rs.others(rs.leader())[0]
+	err := f.beginRun(&request{gateway: f.Server, policy: &f.current.Load().policy}, time.Second)
+	assert.Equal(t, ps.OutcomeNone, ps.AsError(err).Outcome)
+	_, err = f.Kept.Apply(t.Context(), keep.Change{Kind: "k", Key: "k", Value: []byte("v")})
+	assert.True(t, errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent), "%v", err)
+	assert.True(t, strings.Contains(notLeading(err).message, "does not lead"))
+}

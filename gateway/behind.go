@@ -1,0 +1,151 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// What a gateway of a cluster answers itself while no other one leads, and what it says of how it
+// stands to the others.
+
+// behindWarning is for answers from a copy that may lack the last changes.
+var behindWarning = ps.Warning{
+	Code:    string(schema.Behind),
+	Message: "No gateway of the cluster leads at the moment. This is from the copy of the gateway that answers, which may lack the last changes.",
+}
+
+// unled decides what becomes of a call that the leader has not answered.
+func unled(r *request) *failure {
+	lost := routeOf(r.c.Request).unled
+	switch {
+	case lost == nil:
+		return nil
+	case lost.Outcome == hop.NotLeader && hasCopy(r.op):
+		r.behind = true
+		return nil
+	}
+	return unledFailure(lost)
+}
+
+// hasCopy reports whether this gateway can answer a read of what the gateways keep from its own
+// copy. How far a job has come is in the memory of the leader.
+func hasCopy(op *ops.Operation) bool {
+	return !op.Effect.Writes() && !strings.HasPrefix(op.ID, "job.")
+}
+
+// unledFailure returns the answer to a call that the leader has not answered.
+func unledFailure(lost *hop.Failure) *failure {
+	failed := fail(schema.NotLeader, "No gateway of the cluster leads at the moment, so that nothing was begun. That lasts some seconds when the one that leads is lost: repeat the call. GET /api/Cluster shows the gateways.")
+	if lost.Outcome == hop.Unknown {
+		failed = fail(schema.Timeout, "The gateway that leads took the call and did not answer it, so that nobody knows what became of it. Look in the history for the request id. A call with an %s can be repeated safely.", keyHeader)
+		failed.outcome = ps.OutcomeUnknown
+	}
+	failed.cause, failed.retryAfter = lost.Err, lost.RetryAfter
+	return failed
+}
+
+// refusePage tells a browser that there is no page without a leader. It asks for a page again,
+// and never sends a form again.
+func (r *request) refusePage(lost *hop.Failure) {
+	r.failure = unledFailure(lost)
+	text := "No gateway of the cluster leads at the moment, and nothing was changed. Try again in some seconds.\n"
+	if lost.Outcome == hop.Unknown {
+		text = "The gateway that leads did not answer. Look whether what you asked for was done before you repeat it.\n"
+	} else if r.c.Request.Method == http.MethodGet {
+		r.c.Header("Refresh", strconv.Itoa(int(lost.RetryAfter.Seconds())))
+	}
+	if lost.RetryAfter > 0 {
+		r.c.Header("Retry-After", strconv.Itoa(int(lost.RetryAfter.Seconds())))
+	}
+	r.c.Header("Content-Type", "text/plain; charset=utf-8")
+	r.c.String(r.failure.code.Status(), "%s", text)
+}
+
+// gateways returns how many gateways serve the same clients.
+func (s *Server) gateways() int {
+	if s.Member == nil {
+		return max(1, len(s.Members.Live()))
+	}
+	n := 1
+	for _, other := range s.Member.Status().Gateways {
+		if other.Alive {
+			n++
+		}
+	}
+	return n
+}
+
+// leads reports whether this gateway makes the changes; one that is in no cluster does.
+func (s *Server) leads() bool {
+	if s.Member == nil {
+		return true
+	}
+	_, leads := s.Member.Leads()
+	return leads
+}
+
+// leaderlessFor is how long changes may be sent to a gateway that knows of no leader. All of
+// them know of none then, so that a balancer would have nowhere to send them.
+const leaderlessFor = 30 * time.Second
+
+// clusterCheck says how the gateway stands in its cluster.
+func (s *Server) clusterCheck() Check {
+	status := s.Member.Status()
+	check := Check{Name: "cluster", OK: true, NoChanges: status.Leaderless >= leaderlessFor}
+	reasons := wrongIn(status)
+	check.Degraded = len(reasons) > 0
+	led := "no gateway leads"
+	if status.Leader != "" {
+		led = status.Leader + " leads"
+	}
+	check.Reason = strings.Join(append([]string{fmt.Sprintf("%s, %s in term %d", status.Role, led, status.Term)}, reasons...), "; ")
+	return check
+}
+
+// wrongIn returns what is wrong with a cluster, as far as its member knows.
+func wrongIn(s cluster.Status) (reasons []string) {
+	if s.Leader == "" {
+		reasons = append(reasons, fmt.Sprintf("nothing was heard of a leader for %d s", int(s.Leaderless.Seconds())))
+	}
+	if s.Fault != nil {
+		reasons = append(reasons, "the log cannot be used: "+s.Fault.Error())
+	}
+	if s.ClockUnset && s.Leader != "" {
+		reasons = append(reasons, "the leader cannot tell how long all gateways were down, so that nothing expires")
+	}
+	if len(s.Strangers) > 0 {
+		reasons = append(reasons, "gateways that do not belong to the cluster send messages: "+strings.Join(s.Strangers, ", "))
+	}
+	if behind := behindOf(s); behind > 0 {
+		reasons = append(reasons, fmt.Sprintf("the copy lacks the last %d entries of the log", behind))
+	}
+	for _, other := range s.Gateways {
+		if !other.Alive {
+			reasons = append(reasons, other.Name+" is silent")
+		}
+	}
+	return reasons
+}
+
+// farBehind is how many entries a copy may lack without a word: beats are older than entries.
+const farBehind = 1000
+
+// behindOf returns how many entries of the log a copy lacks, if these are many; else 0.
+func behindOf(s cluster.Status) uint64 {
+	for _, other := range s.Gateways {
+		there := other.Beat.Position
+		if other.Name == s.Leader && there.Journal == s.Position.Journal && there.Sequence > s.Position.Sequence+farBehind {
+			return there.Sequence - s.Position.Sequence
+		}
+	}
+	return 0
+}

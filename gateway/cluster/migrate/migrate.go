@@ -1,0 +1,215 @@
+// Package migrate makes the files of a gateway of a cluster out of what the gateways of a
+// cluster of earlier versions shared: the mirror of their store, and the changes that one of
+// them made while it could not reach that store.
+//
+// Everything is made beside its place and renamed at the end, the folder by which the gateway
+// is of a cluster last. So [Run] can be called again after it was interrupted at any moment. The
+// files of the earlier version are not changed.
+//
+//	migrate.go  the steps, and what they need
+//	mirror.go   values and logs of the mirror
+//	settle.go   what the new cluster reads in another way
+//	journal.go  changes that were made without the store
+//	place.go    the files that take their places
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+)
+
+// Options say what is taken over, and where to. All fields but Journals and KeyFile are
+// required.
+type Options struct {
+	Cluster string
+	Gateway string       // this one, with the name that it had
+	Mirror  string       // is read; the one that goes furthest of all gateways
+	Store   string       // file of the store, which is made
+	Folder  trust.Folder // is made
+
+	// Create makes the cluster in a store, as 'adgateway cluster init' does, and the files of
+	// this gateway in a folder. The key file of the cluster is there before.
+	Create func(ctx context.Context, store *keep.Sealed, folder trust.Folder) error
+
+	Wrapper  keyring.Wrapper // of the key ring
+	KeyFile  string          // that the wrapper reads; empty: it reads none
+	Journals []Journal       // of changes that were made without the store
+
+	Life time.Duration // of the history
+	Most int64         // bytes of the history
+	Now  func() time.Time
+
+	step func(what string) // is called before each change of a file; nil in the program
+}
+
+// Journal has changes that a gateway made while it could not reach the store.
+type Journal struct {
+	File string // which need not be there
+	Key  string // file of its key
+}
+
+// Result is what was taken over.
+type Result struct {
+	Mirror   string    `json:"mirror"`
+	Sequence uint64    `json:"sequence"` // up to which the mirror has the store
+	At       time.Time `json:"at"`       // when the change of the sequence was made
+	Values   int       `json:"values"`
+	Entries  int       `json:"entries"`         // of logs
+	Open     int       `json:"open"`            // changes that the first leader settles
+	Added    int       `json:"added"`           // changes of journals
+	Aside    string    `json:"aside,omitempty"` // where a store is now that was in the place
+	Done     bool      `json:"done"`            // by a call before; nothing was changed
+}
+
+// taken is a value of the store that says where it comes from.
+type taken struct {
+	keep.Formatted
+	Mirror   string    `json:"mirror"`
+	Creation string    `json:"creation"`
+	Sequence uint64    `json:"sequence"`
+	At       time.Time `json:"at"`
+	Time     time.Time `json:"time"` // when it was taken over
+}
+
+// Where [taken] is in the store.
+const (
+	takenKind keep.Kind = "taken"
+	takenKey            = "over"
+)
+
+// Run makes the store of a cluster, with this gateway as its first. No gateway of the cluster
+// may run. It fails with what to do about it.
+func Run(ctx context.Context, o Options) (Result, error) {
+	if o.step == nil {
+		o.step = func(string) {}
+	}
+	p := places{Options: o}
+	done, err := p.done()
+	if err != nil {
+		return Result{}, err
+	}
+	if done {
+		return p.result(ctx)
+	}
+	if err := p.clear(); err != nil {
+		return Result{}, err
+	}
+	m := &migration{places: p, found: Result{Mirror: o.Mirror}}
+	if err := m.copy(); err != nil {
+		return Result{}, err
+	}
+	if err := m.complete(ctx); err != nil {
+		return Result{}, err
+	}
+	m.found.Aside, err = p.take()
+	return m.found, err
+}
+
+// migration is a call of Run.
+type migration struct {
+	places
+	known    keep.Known // of the mirror
+	creation string     // of the new store
+	found    Result
+}
+
+// complete opens the copy with the key of the cluster, and makes of it what a gateway of the
+// new cluster needs.
+func (m *migration) complete(ctx context.Context) (err error) {
+	if err := m.secret(); err != nil {
+		return err
+	}
+	file, _, err := keep.Open(keep.Options{Path: m.newStore()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	ring, err := keyring.Open(ctx, file, m.Wrapper, keep.Newest)
+	if err != nil {
+		return unopened(m.Mirror, err)
+	}
+	store := ring.Sealed()
+	if err := m.settle(ctx, store); err != nil {
+		return err
+	}
+	history, err := changes.Open(ctx, store, m.Life, m.Most)
+	if err != nil {
+		return err
+	}
+	for _, j := range m.Journals {
+		if err := m.addJournal(ctx, j, history); err != nil {
+			return err
+		}
+	}
+	if err := m.note(ctx, store); err != nil {
+		return err
+	}
+	m.step("trust")
+	if err := m.Create(ctx, store, m.newFolder()); err != nil {
+		return err
+	}
+	at, err := file.Point()
+	if err != nil {
+		return err
+	}
+	m.step("origin")
+	return m.newFolder().SetOrigin(at.Hash)
+}
+
+// unopened says what to do about a key ring that does not open.
+func unopened(mirror string, err error) error {
+	switch {
+	case errors.Is(err, keyring.ErrNone):
+		return fmt.Errorf("%s has no key ring: it is the mirror of a store that no gateway has used yet; "+
+			"take the one of another gateway (--from)", mirror)
+	case errors.Is(err, keyring.ErrLocked), errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: %w", mirror, err)
+	}
+	return fmt.Errorf("the key ring in %s: %w", mirror, err)
+}
+
+// note writes where the store comes from.
+func (m *migration) note(ctx context.Context, store *keep.Sealed) error {
+	value, err := keep.Encode(store, taken{
+		Mirror: m.Mirror, Creation: m.known.Creation, Sequence: m.known.Sequence, At: m.known.At.UTC(),
+		Time: m.Now().UTC(),
+	})
+	if err == nil {
+		m.step("note")
+		_, err = store.Apply(ctx, keep.Change{Kind: takenKind, Key: takenKey, Value: value})
+	}
+	return err
+}
+
+// result returns what an earlier call has taken over, as its store says.
+func (p *places) result(ctx context.Context) (Result, error) {
+	copied, err := copyOf(ctx, p.Store, p.newStore()+".read")
+	if err != nil {
+		return Result{}, err
+	}
+	file, _, err := keep.Open(keep.Options{Path: copied, Follows: true})
+	if err != nil {
+		return Result{}, errors.Join(err, os.Remove(copied))
+	}
+	found := Result{Done: true}
+	ring, err := keyring.Open(ctx, file, p.Wrapper, keep.Newest)
+	if err == nil {
+		var e keep.Entry
+		var said taken
+		if e, err = ring.Sealed().Get(ctx, takenKind, takenKey); err == nil {
+			err = json.Unmarshal(e.Value, &said)
+		}
+		found.Mirror, found.Sequence, found.At = said.Mirror, said.Sequence, said.At
+	}
+	return found, errors.Join(err, file.Close(), os.Remove(copied))
+}

@@ -1,0 +1,79 @@
+package migrate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"adgateway/gateway/keep"
+)
+
+// In a mirror a value is preceded by what its message meant, the token of its batch, and how
+// many messages of the call came after it.
+const (
+	mirrored = 1 + 8 + 2
+	removed  = 1 // what a message meant: the value is removed
+)
+
+// unused are the kinds of values that a cluster with one writer has no use for.
+var unused = map[keep.Kind]bool{
+	"\x00end": true, "\x00tick": true, // of the driver
+	"obj": true, "fence": true, "member": true, "incarnation": true, "pin": true, "nodecheck": true,
+	"jobunit": true, "jobpart": true,
+}
+
+// unusedLogs tell the gateways of each other.
+var unusedLogs = map[keep.Log]bool{"jobnews": true, "keyring": true}
+
+// again is what to do about a mirror that does not do.
+const again = "take the mirror of another gateway (--from), or start this one once more with the version " +
+	"that it had, wait until GET /readyz says 200, stop it, and run the command again"
+
+// copy copies the mirror into a new store.
+func (m *migration) copy() error {
+	m.step("store")
+	var fault error
+	creation, err := keep.Build(m.newStore(), func(put func(keep.Stored) error) error {
+		m.known, fault = keep.ReadMirror(m.Mirror, func(s keep.Stored) error { return m.put(s, put) })
+		return fault
+	})
+	m.creation, m.found.Sequence, m.found.At = creation, m.known.Sequence, m.known.At
+	switch {
+	case fault == nil:
+		return err
+	case errors.Is(fault, keep.ErrInUse):
+		return fmt.Errorf("%w: stop the gateways of the cluster on all hosts, and run the command again", fault)
+	case errors.Is(fault, os.ErrNotExist):
+		return fmt.Errorf("there is no mirror %s: run the command on the host of a gateway of the cluster, "+
+			"with its settings, or name the file (--from)", m.Mirror)
+	case errors.Is(fault, keep.ErrDamaged):
+		return fmt.Errorf("%w: %s", fault, again)
+	case errors.Is(fault, keep.ErrAbsent), errors.Is(fault, keep.ErrRewound):
+		return fmt.Errorf("%s: %w: %s", m.Mirror, fault, again)
+	}
+	return fault
+}
+
+// put puts something of the mirror into the store, unless it has no use there.
+func (m *migration) put(s keep.Stored, put func(keep.Stored) error) error {
+	end := s.Log != "" && s.Number == 0
+	switch {
+	case unused[s.Kind], unusedLogs[s.Log]:
+		return nil
+	case end:
+	case len(s.Value) < mirrored:
+		return fmt.Errorf("%w: a value of the mirror has no head", keep.ErrDamaged)
+	case s.Value[0] == removed:
+		return nil
+	default:
+		s.Value = s.Value[mirrored:]
+	}
+	switch {
+	case s.Log == "":
+		m.found.Values++
+	case !end:
+		m.found.Entries++
+	}
+	m.step("put")
+	return put(s)
+}

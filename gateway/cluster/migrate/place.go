@@ -1,0 +1,169 @@
+package migrate
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/keep"
+)
+
+// beside ends the names of what is being made.
+const beside = ".migrating"
+
+// asideMark ends the name of a store that was in the place of the new one.
+const asideMark = ".before-cluster"
+
+// places are the files that are read and made.
+type places struct{ Options }
+
+func (p *places) newStore() string { return p.Store + beside }
+
+func (p *places) newFolder() trust.Folder {
+	return trust.Folder{Path: p.Folder.Path + beside, Restrict: p.Folder.Restrict}
+}
+
+// done reports whether an earlier call has done all, or why nothing can be done here.
+func (p *places) done() (bool, error) {
+	id, err := p.Folder.Identity()
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return false, p.free()
+	case err != nil:
+		return false, err
+	}
+	ours, err := keep.Holds(p.Store, takenKind, takenKey)
+	switch {
+	case errors.Is(err, keep.ErrInUse):
+		return false, fmt.Errorf("%w: this gateway is of the cluster %s already, and needs no migration",
+			err, id.Cluster)
+	case err != nil:
+		return false, err
+	case ours && id.Cluster == p.Cluster && id.Gateway == p.Gateway:
+		return true, nil
+	}
+	return false, fmt.Errorf("%s has the files of gateway %s of the cluster %s, which this migration has "+
+		"not made: start that gateway, or move the folder away if it is not needed",
+		p.Folder.Path, id.Gateway, id.Cluster)
+}
+
+// free returns why the places cannot be taken, or nil.
+func (p *places) free() error {
+	if err := keep.Unused(p.Store); err != nil {
+		return fmt.Errorf("%w: stop the gateways of the cluster on all hosts, and run the command again", err)
+	}
+	found, err := os.ReadDir(p.Folder.Path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("%s is the place of what the migration makes, and has files already: move them away",
+			p.Folder.Path)
+	}
+	return nil
+}
+
+// clear removes what an interrupted call has left.
+func (p *places) clear() error {
+	p.step("clear")
+	folder, base := filepath.Split(p.newStore())
+	found, err := os.ReadDir(filepath.Clean(folder))
+	if err != nil {
+		return err
+	}
+	for _, entry := range found {
+		if strings.HasPrefix(entry.Name(), base) {
+			err = errors.Join(err, os.Remove(filepath.Join(folder, entry.Name())))
+		}
+	}
+	return errors.Join(err, os.RemoveAll(p.newFolder().Path))
+}
+
+// secret copies the key file of the cluster into the new folder.
+func (p *places) secret() error {
+	to := p.newFolder()
+	p.step("folder")
+	if err := os.MkdirAll(to.Path, 0o700); err != nil || p.KeyFile == "" {
+		return err
+	}
+	text, err := os.ReadFile(p.KeyFile)
+	if err != nil {
+		return err
+	}
+	secret, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("%s is not the key file of a cluster: %w", p.KeyFile, err)
+	}
+	p.step("secret")
+	line := base64.StdEncoding.EncodeToString(secret) + "\n"
+	return atomicfile.Write(to.SecretFile(), []byte(line), to.Restrict)
+}
+
+// take gives what was made its places, and returns the new name of a store that was there. The
+// folder is last: before, no gateway takes itself for one of the cluster.
+func (p *places) take() (aside string, err error) {
+	p.step("head of the new store")
+	if err := absent(os.Remove(keep.HeadOf(p.newStore()))); err != nil {
+		return "", err
+	}
+	ours, err := keep.Holds(p.Store, takenKind, takenKey)
+	if err != nil && !errors.Is(err, keep.ErrDamaged) {
+		return "", err
+	}
+	if aside = p.Store + asideMark; ours {
+		aside = p.earlier(aside)
+	} else if aside, err = p.setAside(aside); err != nil {
+		return "", err
+	}
+	p.step("store takes its place")
+	if err := atomicfile.Replace(p.newStore(), p.Store); err != nil {
+		return aside, err
+	}
+	p.step("empty folder")
+	if err := absent(os.Remove(p.Folder.Path)); err != nil { // it is empty
+		return aside, err
+	}
+	p.step("folder takes its place")
+	return aside, atomicfile.Replace(p.newFolder().Path, p.Folder.Path)
+}
+
+// setAside renames a store that is in the place of the new one, with its head: that
+// of a gateway before it was of a cluster. It returns the new name; empty: there is none.
+func (p *places) setAside(aside string) (string, error) {
+	if _, err := os.Stat(p.Store); errors.Is(err, os.ErrNotExist) {
+		// Its head must not be taken for that of the new store.
+		p.step("head")
+		return p.earlier(aside), absent(os.Rename(keep.HeadOf(p.Store), keep.HeadOf(aside)))
+	}
+	if _, err := os.Stat(aside); err == nil {
+		return "", fmt.Errorf("%s is in the way: move it away; it is the store of this gateway from before it was "+
+			"of a cluster", aside)
+	}
+	p.step("store aside")
+	if err := atomicfile.Replace(p.Store, aside); err != nil {
+		return "", err
+	}
+	p.step("head aside")
+	return aside, absent(os.Rename(keep.HeadOf(p.Store), keep.HeadOf(aside)))
+}
+
+// earlier returns the name if an interrupted call has given it to a store.
+func (p *places) earlier(aside string) string {
+	if _, err := os.Stat(aside); err != nil {
+		return ""
+	}
+	return aside
+}
+
+// absent returns nil if an error says that a file is not there.
+func absent(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

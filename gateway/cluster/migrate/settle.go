@@ -1,0 +1,106 @@
+package migrate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"adgateway/gateway/keep"
+)
+
+// The kinds of values that name a gateway of the old cluster as their owner. Nobody waits for
+// it any more: what it has begun is settled as that of a gateway that was killed.
+var owned = []keep.Kind{changeKind, "key", "name"}
+
+const (
+	changeKind  keep.Kind = "change"
+	webhookKind keep.Kind = "webhook"
+)
+
+// settle changes the values that the new cluster reads in another way.
+func (m *migration) settle(ctx context.Context, store *keep.Sealed) error {
+	for _, kind := range owned {
+		if err := m.rewrite(ctx, store, kind, `"owner":`, m.disown); err != nil {
+			return err
+		}
+	}
+	return m.rewrite(ctx, store, webhookKind, `"after":`, m.moveWebhook)
+}
+
+// members are those of a JSON object.
+type members map[string]json.RawMessage
+
+// rewrite changes the values of a kind that have a text in them, if change says so.
+func (m *migration) rewrite(
+	ctx context.Context, store *keep.Sealed, kind keep.Kind, having string,
+	change func(keep.Kind, members) (bool, error),
+) error {
+	var all []keep.Change
+	var failed error
+	// A value that cannot be decrypted is left as it is.
+	err := store.RangeBack(ctx, kind, "", func(e keep.Entry) bool {
+		if !bytes.Contains(e.Value, []byte(having)) {
+			return true
+		}
+		value := members{}
+		if failed = json.Unmarshal(e.Value, &value); failed != nil {
+			return false
+		}
+		changed, err := change(kind, value)
+		if failed = err; err != nil || !changed {
+			return err == nil
+		}
+		c := keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision, Expires: e.Expires}
+		if c.Value, failed = json.Marshal(value); failed == nil {
+			all = append(all, c)
+		}
+		return failed == nil
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return fmt.Errorf("values of the kind %s: %w", kind, err)
+	}
+	for some := range slices.Chunk(all, keep.MostChanges) {
+		m.step("rewrite")
+		if _, err := store.Apply(ctx, some...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// disown takes the owner out of a value, and counts changes that are running.
+func (m *migration) disown(kind keep.Kind, value members) (bool, error) {
+	if value["owner"] == nil {
+		return false, nil
+	}
+	delete(value, "owner")
+	delete(value, "settling")
+	if kind == changeKind && string(value["running"]) == "true" {
+		m.found.Open++
+	}
+	return true, nil
+}
+
+// moveWebhook lets a webhook go on in the new store where it was in the old one. Logs have the
+// same sequences in both.
+func (m *migration) moveWebhook(_ keep.Kind, value members) (bool, error) {
+	after := map[string]keep.Position{}
+	if err := json.Unmarshal(value["after"], &after); err != nil {
+		return false, err
+	}
+	for name, at := range after {
+		if at.Creation == m.known.Creation {
+			at.Creation = m.creation
+			after[name] = at
+		}
+	}
+	text, err := json.Marshal(after)
+	value["after"] = text
+	delete(value, "turn")
+	return true, err
+}

@@ -1,0 +1,316 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+)
+
+func set(key, value string, expect keep.Revision) keep.Change {
+	return keep.Change{Kind: "k", Key: key, Value: []byte(value), Expect: expect}
+}
+
+func pairFor(t *testing.T, wrap func(http.Handler) http.Handler) *pair {
+	t.Helper()
+	p := newPair(t, t.TempDir(), time.Now, wrap)
+	t.Cleanup(p.end)
+	return p
+}
+
+// TestAFollowerReadsItsOwnWrites at once, and a conflict is one.
+func TestAFollowerReadsItsOwnWrites(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	var last keep.Revision
+	for range 50 {
+		revision, err := p.store.Apply(t.Context(), set("a", "1", last))
+		require.NoError(t, err)
+		found, err := p.following.Get(t.Context(), "k", "a")
+		require.NoError(t, err)
+		require.Equal(t, revision, found.Revision)
+		last = revision
+	}
+	_, err := p.store.Apply(t.Context(), set("a", "2", last-1))
+	require.ErrorIs(t, err, keep.ErrConflict)
+	assert.NotErrorIs(t, err, keep.ErrUnreachable)
+	for range 50 {
+		last, err = p.leading.Apply(t.Context(), set("a", "3", last))
+		require.NoError(t, err)
+		_, err = p.store.Apply(t.Context(), set("a", "2", last-1))
+		require.ErrorIs(t, err, keep.ErrConflict)
+		found, err := p.following.Get(t.Context(), "k", "a")
+		require.NoError(t, err)
+		require.Equal(t, last, found.Revision, "who tries again must see why")
+	}
+	_, err = p.store.Apply(t.Context(), set("a", strings.Repeat("x", MostBytes), last))
+	require.ErrorIs(t, err, keep.ErrTooMany)
+	require.ErrorIs(t, err, keep.ErrNotSent)
+}
+
+// TestReachIsProof: the copy has what the leader had, and nobody who may have been deposed says
+// so.
+func TestReachIsProof(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	for range 50 {
+		revision, err := p.leading.Apply(t.Context(), keep.Change{Log: "log", Value: []byte("x")})
+		require.NoError(t, err)
+		require.NoError(t, p.store.Reach(t.Context()))
+		present, err := p.following.Revision()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, present, revision)
+	}
+	p.certain.Store(false)
+	gone, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	require.ErrorIs(t, p.store.Reach(gone), keep.ErrUnreachable)
+}
+
+// TestALostAnswer: what becomes of it is seen in the copy, and otherwise not known.
+func TestALostAnswer(t *testing.T) {
+	t.Parallel()
+	var loses, drops atomic.Bool
+	p := pairFor(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if drops.Load() {
+				_, _ = r.Body.Read(make([]byte, 1)) // the request has arrived
+				panic(http.ErrAbortHandler)
+			}
+			next.ServeHTTP(w, r)
+			if loses.Load() {
+				panic(http.ErrAbortHandler)
+			}
+		})
+	})
+	sealed := keeptest.Seal(t, p.store)
+	loses.Store(true)
+	revision, err := sealed.Apply(t.Context(), set("a", "1", keep.Absent))
+	require.NoError(t, err)
+	found, err := sealed.Get(t.Context(), "k", "a")
+	require.NoError(t, err)
+	assert.Equal(t, revision, found.Revision)
+
+	loses.Store(false)
+	drops.Store(true)
+	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err = sealed.Apply(soon, set("a", "2", revision))
+	require.ErrorIs(t, err, keep.ErrUnreachable)
+	assert.NotErrorIs(t, err, keep.ErrNotSent)
+	_, err = sealed.Apply(t.Context(), keep.Change{Log: "log", Value: []byte("2")})
+	require.ErrorIs(t, err, keep.ErrUnreachable, "nothing shows it")
+	assert.NotErrorIs(t, err, keep.ErrNotSent)
+}
+
+// TestAFailureOfTheLeader is told as such: nothing is known of the change, or that it was not
+// made.
+func TestAFailureOfTheLeader(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	p.journal.fail(func() error { return errors.New("the disk is full") })
+	_, err := p.store.Apply(t.Context(), set("a", "1", keep.Absent))
+	require.ErrorContains(t, err, "the disk is full")
+	assert.NotErrorIs(t, err, keep.ErrNotSent)
+
+	// The batch is in doubt, so that the file does not lead any more.
+	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err = p.store.Apply(soon, set("a", "1", keep.Absent))
+	require.ErrorIs(t, err, keep.ErrUnreachable)
+	require.ErrorIs(t, err, keep.ErrNotSent)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// TestALeaderThatHasLeft: the change waits for the next one, which may be this gateway.
+func TestALeaderThatHasLeft(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	p.leading.Follow()
+	applied := make(chan error, 1)
+	go func() {
+		_, err := p.store.Apply(context.Background(), set("a", "1", keep.Absent))
+		applied <- err
+	}()
+	p.leader.elect("gw2", "")
+	p.following.Lead(&copier{each: make(chan stored, 10), at: keep.Point{Journal: "j"}})
+	require.NoError(t, <-applied)
+	found, err := p.following.Get(t.Context(), "k", "a")
+	require.NoError(t, err)
+	assert.Equal(t, "1", string(found.Value))
+}
+
+// TestNobodyLeads: changes wait, at most 5 s, and have certainly not been made then. What is read
+// is read all the same.
+func TestNobodyLeads(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	_, err := p.store.Apply(t.Context(), set("a", "1", keep.Absent))
+	require.NoError(t, err)
+	p.leader.elect("", "")
+	_, err = p.store.Apply(t.Context(), set("b", "1", keep.Absent))
+	require.ErrorIs(t, err, keep.ErrUnreachable)
+	require.ErrorIs(t, err, keep.ErrNotSent)
+	_, err = p.store.Get(t.Context(), "k", "a")
+	require.NoError(t, err)
+	state := p.store.State()
+	assert.EqualValues(t, 1, state.Writes)
+	assert.EqualValues(t, 1, state.Failures)
+	require.ErrorIs(t, state.Failed, keep.ErrNotSent)
+	p.leader.elect("gw1", p.address)
+	require.NoError(t, p.store.Reach(t.Context()))
+	require.NoError(t, p.store.State().Failed)
+}
+
+// TestAnotherCopyTakesItsPlace: readers go on with it, and are told if they have seen a part.
+func TestAnotherCopyTakesItsPlace(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	for _, key := range []string{"a", "b"} {
+		_, err := p.store.Apply(t.Context(), set(key, "1", keep.Absent))
+		require.NoError(t, err)
+	}
+	var copied atomic.Pointer[keep.File]
+	copied.Store(p.following)
+	s := New(Options{File: copied.Load, Gateway: "gw2", Leader: p.leader, TLS: p.certificates.client("gw2")})
+	defer s.Close()
+	bell := s.Appends("log")
+	replaced, err := keepAway(t, p)
+	require.NoError(t, err)
+	<-bell
+	read := make(chan error, 1)
+	go func() {
+		_, err := s.Get(context.Background(), "k", "b")
+		read <- err
+	}()
+	copied.Store(replaced)
+	require.NoError(t, <-read)
+
+	err = s.Range(t.Context(), "k", "", func(keep.Entry) bool { return true })
+	require.NoError(t, err)
+	first := true
+	err = visiting(s.Local, t.Context(), func(int) bool { return true }, func(_ *keep.File, visit func(int) bool) error {
+		assert.True(t, first, "it must not begin again")
+		first = false
+		visit(1)
+		return keep.ErrClosed
+	})
+	require.ErrorIs(t, err, keep.ErrUnreachable)
+}
+
+// keepAway closes the copy of a pair, and opens a copy of it.
+func keepAway(t *testing.T, p *pair) (*keep.File, error) {
+	t.Helper()
+	state := p.folder + "/gw2"
+	if err := p.following.Close(); err != nil {
+		return nil, err
+	}
+	if err := copyFile(state, state+".new"); err != nil {
+		return nil, err
+	}
+	file, _, err := keep.Open(keep.Options{Path: state + ".new", Follows: true})
+	t.Cleanup(func() { _ = file.Close() })
+	return file, err
+}
+
+// TestWhatOnlyTheLeaderMayDo is refused elsewhere, at once and for certain.
+func TestWhatOnlyTheLeaderMayDo(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	leading, following := NewLocal(func() *keep.File { return p.leading }), NewLocal(func() *keep.File { return p.following })
+	revision, err := leading.Apply(t.Context(), set("a", "1", keep.Absent))
+	require.NoError(t, err)
+	require.NoError(t, p.following.Await(t.Context(), revision))
+	found, err := following.Get(t.Context(), "k", "a")
+	require.NoError(t, err)
+	assert.Equal(t, revision, found.Revision)
+	_, err = following.Apply(t.Context(), set("a", "2", revision))
+	require.ErrorIs(t, err, keep.ErrFollows)
+	require.ErrorIs(t, err, keep.ErrNotSent)
+	require.NoError(t, leading.Close())
+	_, err = leading.Apply(t.Context(), set("a", "2", revision))
+	require.ErrorIs(t, err, keep.ErrClosed)
+	_, err = p.leading.Apply(t.Context(), set("a", "2", revision))
+	require.NoError(t, err, "the file is its owner's")
+}
+
+// TestACommandFindsTheLeader, wherever it asks first; and says if there is none.
+func TestACommandFindsTheLeader(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	revision, err := p.leading.Apply(t.Context(), set("a", "1", keep.Absent))
+	require.NoError(t, err)
+
+	// gw2 names gw1, and nobody is at the address of gw3.
+	l := listen(t)
+	end := p.certificates.serve("gw2", l, p.leader, &Handler{
+		File: func() *keep.File { return p.following }, Leader: p.leader, Leads: func() bool { return false },
+	})
+	defer end()
+	nobody := listen(t)
+	require.NoError(t, nobody.Close())
+	c := p.client(Gateway{"gw3", nobody.Addr().String()}, Gateway{"gw2", l.Addr().String()}, Gateway{"gw1", p.address})
+	defer c.Close()
+	found, err := c.Get(t.Context(), "k", "a")
+	require.NoError(t, err)
+	assert.Equal(t, keep.Entry{Key: "a", Value: []byte("1"), Revision: revision}, found)
+	_, err = c.Apply(t.Context(), set("a", "2", revision))
+	require.NoError(t, err)
+	_, err = c.Apply(t.Context(), set("a", "3", revision))
+	require.ErrorIs(t, err, keep.ErrConflict)
+	_, err = c.Get(t.Context(), "k", "none")
+	require.ErrorIs(t, err, keep.ErrAbsent)
+	assert.WithinDuration(t, p.leading.Now(), c.Now(), time.Minute)
+	<-c.Appends("log")
+
+	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err = NewClient(soon, ClientOptions{
+		Gateways: []Gateway{{"gw3", nobody.Addr().String()}, {"gw2", l.Addr().String()}}, TLS: p.certificates.client("gw2"),
+	})
+	require.ErrorIs(t, err, keep.ErrUnreachable)
+	require.ErrorIs(t, err, keep.ErrNotSent)
+	_, err = NewClient(t.Context(), ClientOptions{})
+	require.ErrorIs(t, err, keep.ErrNotSent)
+}
+
+// TestALeaderThatIsNotCertain answers no command.
+func TestALeaderThatIsNotCertain(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	c := p.client()
+	defer c.Close()
+	p.certain.Store(false)
+	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := c.Get(soon, "k", "a")
+	require.ErrorIs(t, err, keep.ErrUnreachable)
+	assert.NotErrorIs(t, err, keep.ErrAbsent)
+}
+
+// TestRequestsThatAreNone are refused, and nothing is changed.
+func TestRequestsThatAreNone(t *testing.T) {
+	t.Parallel()
+	p := pairFor(t, nil)
+	for name, body := range map[string][]byte{
+		"nothing": {}, "unknown": {99}, "changes": {byte(applies), 0, 0, 0, 1}, "a key": {byte(gets), 0, 0, 0, 9},
+		"more than one": append(question(tells, nil, nil), 1), "a position": question(reads, []string{"log"}, nil),
+		"too large": make([]byte, MostBytes+1),
+	} {
+		_, err := p.store.far.ask(t.Context(), body, readFor, nil)
+		require.ErrorIs(t, err, keep.ErrNotSent, name)
+		assert.ErrorContains(t, err, "the gateway that leads answers 4", name)
+	}
+	revision, err := p.leading.Revision()
+	require.NoError(t, err)
+	assert.Zero(t, revision)
+}

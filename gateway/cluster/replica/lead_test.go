@@ -1,0 +1,137 @@
+package replica
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+)
+
+// opening writes to the file of its host when the open changes are read.
+type opening struct {
+	noAttempts
+	h *host
+
+	mu    *sync.Mutex
+	terms map[uint64]error
+}
+
+func (o *opening) Open(ctx context.Context) ([]cluster.Attempt, error) {
+	term, _ := o.h.now().Member().Leads()
+	_, err := o.h.now().File().Apply(ctx, keep.Change{Log: "log", Value: []byte("x")})
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if ctx.Err() == nil {
+		o.terms[term] = err
+	}
+	return nil, nil
+}
+
+// TestWhoTakesOverCanWrite: when the open changes are read, and so when changes are accepted, the
+// file decides them, in each term.
+func TestWhoTakesOverCanWrite(t *testing.T) {
+	t.Parallel()
+	all := newHosts(t, names[:2]...)
+	inMemory(all)
+	opened := opening{mu: &sync.Mutex{}, terms: map[uint64]error{}}
+	for _, h := range all {
+		h.attempts = func() cluster.Attempts { return &opening{h: h, mu: opened.mu, terms: opened.terms} }
+		h.start()
+	}
+	put(t, all, "first", "1")
+	for range 6 {
+		require.Eventually(t, func() bool { return leader(all) != nil }, patience, tick)
+		if h := leader(all); h != nil {
+			_ = h.now().Member().HandOver(t.Context()) // there may be nobody to take over yet
+		}
+	}
+	put(t, all, "last", "1")
+	for _, h := range all {
+		h.kill()
+	}
+	require.NotEmpty(t, opened.terms)
+	for term, err := range opened.terms {
+		assert.NoError(t, err, "term %d", term)
+	}
+}
+
+// TestTheRoleOfTheFileComesLater: nothing is accepted before that.
+func TestTheRoleOfTheFileComesLater(t *testing.T) {
+	t.Parallel()
+	all := newHosts(t, names[:1]...)
+	inMemory(all)
+	h := all[0]
+	opened := opening{h: h, mu: &sync.Mutex{}, terms: map[uint64]error{}}
+	h.attempts = func() cluster.Attempts { return &opened }
+	run := make(chan struct{})
+	h.run = func(ctx context.Context, r *Replica, attempts cluster.Attempts) {
+		var watching sync.WaitGroup
+		defer watching.Wait()
+		watching.Go(func() {
+			select {
+			case <-run:
+				r.watch(ctx)
+			case <-ctx.Done():
+			}
+		})
+		r.member.Run(ctx, r.log, takenOver{attempts, r})
+	}
+	h.start()
+	require.Eventually(t, func() bool { own, _ := h.now().Member().Leads(); return own != 0 }, patience, tick)
+	time.Sleep(20 * tick) // a replica that does not wait fails by then
+	_, accepts := h.now().Member().Leads()
+	assert.False(t, accepts)
+	close(run)
+	require.Eventually(t, func() bool { _, ok := h.now().Member().Leads(); return ok }, patience, tick)
+	h.kill()
+	require.NotEmpty(t, opened.terms)
+	for term, err := range opened.terms {
+		assert.NoError(t, err, "term %d", term)
+	}
+}
+
+// TestFormatsAreKept by who leads, and read by all; who does not lead is not disturbed.
+func TestFormatsAreKept(t *testing.T) {
+	t.Parallel()
+	file, _, err := keep.Open(keep.Options{Path: filepath.Join(t.TempDir(), "store")})
+	require.NoError(t, err)
+	defer file.Close()
+	sealed := keeptest.Seal(t, file)
+	f := NewFormats(sealed)
+	assert.Empty(t, f.Seen())
+	first := cluster.Seen{Reads: 1, Time: time.Unix(100, 0).UTC()}
+	second := cluster.Seen{Reads: 2, Time: time.Unix(200, 0).UTC()}
+	require.NoError(t, f.See(t.Context(), "gw1", first))
+	require.NoError(t, f.See(t.Context(), "gw2", first))
+	require.NoError(t, f.See(t.Context(), "gw1", second))
+	want := map[string]cluster.Seen{"gw1": second, "gw2": first}
+	assert.Equal(t, want, NewFormats(sealed).Seen())
+	file.Follow()
+	require.NoError(t, f.See(t.Context(), "gw2", second))
+	assert.Equal(t, want, f.Seen())
+	require.NoError(t, file.Close())
+	assert.Equal(t, want, f.Seen(), "as it was")
+}
+
+// TestTheFormatIsThatOfAll: a gateway that reads an older one holds the others back.
+func TestTheFormatIsThatOfAll(t *testing.T) {
+	t.Parallel()
+	all := newHosts(t, names[:2]...)
+	inMemory(all)
+	var told [2]atomic.Int64
+	for i, h := range all {
+		h.reads = 3 - i // 3 and 2
+		h.setFormat = func(format int) { told[i].Store(int64(format)) }
+		h.start()
+	}
+	require.Eventually(t, func() bool { return told[0].Load() == 2 && told[1].Load() == 2 }, patience, tick)
+}

@@ -1,0 +1,405 @@
+package gateway
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/cluster/relay"
+	"adgateway/gateway/cluster/replica"
+	"adgateway/gateway/journal"
+	"adgateway/gateway/journal/journaltest"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+	"adgateway/ps"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// replicaPatience is how long a test waits for what must come; it is no promise.
+const replicaPatience = time.Minute
+
+// replicas are the gateways of a cluster in this process, over a log in memory. Calls are
+// forwarded over TLS on loopback.
+type replicas struct {
+	t     *testing.T
+	nodes *journaltest.Memory
+	mail  *mail
+	ca    *testAuthority
+	all   []*replicated
+
+	working sync.WaitGroup // what the gateways do beside their calls
+}
+
+// replicated is one of them. It can be started again after it was killed.
+type replicated struct {
+	*Server // of the present process
+	replica *replica.Replica
+	history *changes.History
+
+	name    string
+	of      *replicas
+	n       int
+	path    string // of its file
+	starts  int
+	ahead   atomic.Int64 // of its clocks
+	client  *journaltest.Client
+	hop     *hopListener
+	options func() (ps.Runner, func(*Options))
+	kill    func() // ends its process, as a loss of power does
+}
+
+// newReplicas starts gateways named gw1, gw2 and so on with copies of an empty store, each of
+// which runs its scripts by the runner of its number, and returns when one leads.
+func newReplicas(t *testing.T, n int, runner func(n int) ps.Runner, change func(n int, o *Options)) *replicas {
+	t.Helper()
+	rs := &replicas{t: t, nodes: journaltest.NewMemory(), ca: newTestAuthority(t)}
+	rs.mail = &mail{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}
+	t.Cleanup(rs.working.Wait)
+	folder := t.TempDir()
+	first, _, err := keep.Open(keep.Options{Path: filepath.Join(folder, "first")})
+	require.NoError(t, err)
+	require.NoError(t, first.Close())
+	empty, err := os.ReadFile(filepath.Join(folder, "first"))
+	require.NoError(t, err)
+	for i := range n {
+		r := &replicated{of: rs, n: i, name: fmt.Sprintf("gw%d", i+1), client: rs.nodes.Client(), kill: func() {}}
+		r.path = filepath.Join(folder, r.name)
+		require.NoError(t, os.WriteFile(r.path, empty, 0o600))
+		r.options = func() (ps.Runner, func(*Options)) {
+			return runner(i), func(o *Options) {
+				if change != nil {
+					change(i, o)
+				}
+			}
+		}
+		rs.mail.inbox[r.name] = make(chan cluster.Message, 100)
+		rs.all = append(rs.all, r)
+		t.Cleanup(func() { r.kill() })
+	}
+	for _, r := range rs.all {
+		r.start()
+	}
+	rs.leader()
+	return rs
+}
+
+func (rs *replicas) names() (names []string) {
+	for _, r := range rs.all {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// leader returns the gateway that leads, once one does for certain and all that are not cut off
+// and run know of it.
+func (rs *replicas) leader() (leads *replicated) {
+	rs.t.Helper()
+	require.Eventually(rs.t, func() bool {
+		leads = nil
+		for _, r := range rs.all {
+			if r.runs() && !rs.mail.isCut(r.name) && r.leads() {
+				leads = r
+			}
+		}
+		return leads != nil && rs.know(leads)
+	}, replicaPatience, 5*time.Millisecond, "no gateway leads")
+	return leads
+}
+
+// know reports whether all that run and are not cut off know of a leader.
+func (rs *replicas) know(leader *replicated) bool {
+	for _, r := range rs.all {
+		if !r.runs() || rs.mail.isCut(r.name) {
+			continue
+		}
+		if name, _, _, ok := hop.Of(r.Member, r.name).Leader(); !ok || name != leader.name {
+			return false
+		}
+	}
+	return true
+}
+
+// others returns the gateways but one.
+func (rs *replicas) others(than *replicated) (others []*replicated) {
+	for _, r := range rs.all {
+		if r != than {
+			others = append(others, r)
+		}
+	}
+	return others
+}
+
+// level waits until all gateways that run and are not cut off hold the same.
+func (rs *replicas) level() {
+	rs.t.Helper()
+	require.Eventually(rs.t, func() bool {
+		digests := map[keep.Hash]bool{}
+		for _, r := range rs.all {
+			if r.runs() && !rs.mail.isCut(r.name) {
+				_, digest, err := r.replica.File().Digest(rs.t.Context())
+				assert.NoError(rs.t, err)
+				digests[digest] = true
+			}
+		}
+		return len(digests) == 1
+	}, replicaPatience, 5*time.Millisecond, "their copies differ")
+}
+
+func (r *replicated) runs() bool { return r.replica != nil }
+
+func (r *replicated) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+
+// cut separates the gateway from the log, the messages and the calls of the others.
+func (r *replicated) cut() {
+	r.of.mail.setCut(r.name, true)
+	r.client.Cut()
+	r.hop.refuse(true)
+}
+
+// mend ends that.
+func (r *replicated) mend() {
+	r.hop.refuse(false)
+	r.client.Mend()
+	r.of.mail.setCut(r.name, false)
+}
+
+// sleep moves the clocks of the gateway, as if its host had been suspended for a time.
+func (r *replicated) sleep(d time.Duration) { r.ahead.Add(int64(d)) }
+
+// start starts the gateway as a new process.
+func (r *replicated) start() {
+	t := r.of.t
+	t.Helper()
+	clock := keep.NewClock(time.Time{}, keep.ClockSources{})
+	file, _, err := keep.Open(keep.Options{Path: r.path, Clock: clock, Follows: true})
+	require.NoError(t, err)
+	r.starts++
+	r.hop = newHopListener(t)
+	self := journal.Process{Gateway: r.name, Start: fmt.Sprint(r.name, "-", r.starts)}
+	r.replica = replica.New(replica.Options{
+		File: file, Stream: r.client, Journal: journaltest.Options(), Clock: clock,
+		Member: cluster.Options{
+			Self: self, Gateways: r.of.names(), Reads: keep.Newest, Hop: r.hop.Addr().String(), Now: r.now, Wall: r.now,
+			Peers: letters{r.of.mail, r.name}, Formats: unseenFormats{}, SettleDelay: time.Millisecond,
+		},
+	})
+	member := r.replica.Member()
+	own := keeptest.Seal(t, file)
+	way := relay.New(relay.Options{
+		File: r.replica.File, Gateway: r.name, Leader: hop.Of(member, r.name), TLS: r.of.ca.client(r.name),
+		Leads: func() bool { _, leads := member.Leads(); return leads },
+	})
+	r.history, err = changes.Open(t.Context(), own, time.Hour, 1<<20)
+	require.NoError(t, err)
+	runner, change := r.options()
+	leader := hop.Of(member, r.name)
+	r.Server = newTestServer(t, runner, func(o *Options) {
+		o.Kept, o.History, o.Member, o.Policy.SettlePause = own, r.history, member, time.Millisecond
+		o.Relay = own.Over(way)
+		o.Hop = &hop.Options{Gateway: r.name, Leader: leader, TLS: r.of.ca.client(r.name), Waiting: 20}
+		change(o)
+	})
+	receiver := &hop.Receiver{Gateway: r.name, Leader: leader, Peer: peerName, Next: r.HopHandler()}
+	receiver.Beside = map[string]http.Handler{relay.Path: &relay.Handler{
+		File: r.replica.File, Leader: leader, Leads: func() bool { _, leads := member.Leads(); return leads },
+	}}
+	server, err := hop.NewServer(receiver, r.of.ca.settings(r.name))
+	require.NoError(t, err)
+	server.ErrorLog = log.New(io.Discard, "", 0)
+	go func() { _ = server.ServeTLS(r.hop, "", "") }()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	running, gateway := r.replica, r.Server
+	go func() { defer close(ended); running.Run(ctx, gateway.Attempts()) }()
+	r.of.working.Go(func() { gateway.RunMember(ctx) })
+	r.kill = sync.OnceFunc(func() {
+		_ = server.Close()
+		_ = way.Close()
+		cancel()
+		<-ended
+		r.forwarder.Close()
+		r.replica = nil
+		assert.NoError(t, running.File().Close())
+	})
+}
+
+type unseenFormats struct{}
+
+func (unseenFormats) Seen() map[string]cluster.Seen                   { return nil }
+func (unseenFormats) See(context.Context, string, cluster.Seen) error { return nil }
+
+// mail carries the messages of all gateways but those that are cut off.
+type mail struct {
+	mu    sync.Mutex
+	inbox map[string]chan cluster.Message
+	cut   map[string]bool
+}
+
+func (m *mail) setCut(name string, cut bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cut[name] = cut
+}
+
+func (m *mail) isCut(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cut[name]
+}
+
+type letters struct {
+	mail *mail
+	name string
+}
+
+func (l letters) Send(m cluster.Message) {
+	l.mail.mu.Lock()
+	defer l.mail.mu.Unlock()
+	for name, inbox := range l.mail.inbox {
+		if name == l.name || m.To != "" && m.To != name || l.mail.cut[name] || l.mail.cut[l.name] {
+			continue
+		}
+		select {
+		case inbox <- m:
+		default: // it is lost
+		}
+	}
+}
+
+func (l letters) Receive(ctx context.Context) (cluster.Message, bool) {
+	l.mail.mu.Lock()
+	inbox := l.mail.inbox[l.name]
+	l.mail.mu.Unlock()
+	select {
+	case m := <-inbox:
+		return m, true
+	case <-ctx.Done():
+		return cluster.Message{}, false
+	}
+}
+
+// hopListener closes the connections that it has, and each new one, while it refuses.
+type hopListener struct {
+	net.Listener
+	mu      sync.Mutex
+	refuses bool
+	open    []net.Conn
+}
+
+func newHopListener(t *testing.T) *hopListener {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return &hopListener{Listener: l}
+}
+
+func (l *hopListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		l.mu.Lock()
+		refuses := l.refuses
+		if !refuses {
+			l.open = append(l.open, c)
+		}
+		l.mu.Unlock()
+		if !refuses {
+			return c, nil
+		}
+		_ = c.Close()
+	}
+}
+
+func (l *hopListener) refuse(refuses bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refuses = refuses; refuses {
+		for _, c := range l.open {
+			_ = c.Close() // it may be closed already
+		}
+		l.open = nil
+	}
+}
+
+// testAuthority is the authority of a cluster of tests.
+type testAuthority struct {
+	t           *testing.T
+	key         *ecdsa.PrivateKey
+	certificate *x509.Certificate
+	pool        *x509.CertPool
+}
+
+func newTestAuthority(t *testing.T) *testAuthority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	a := &testAuthority{t: t, key: key, pool: x509.NewCertPool()}
+	a.certificate = a.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "cluster"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}, key)
+	a.pool.AddCert(a.certificate)
+	return a
+}
+
+func (a *testAuthority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
+	a.t.Helper()
+	template.SerialNumber = big.NewInt(1)
+	template.NotBefore, template.NotAfter = time.Now().AddDate(-2, 0, 0), time.Now().AddDate(18, 0, 0)
+	parent := a.certificate
+	if parent == nil {
+		parent = template
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
+	require.NoError(a.t, err)
+	certificate, err := x509.ParseCertificate(der)
+	require.NoError(a.t, err)
+	return certificate
+}
+
+// settings are those of a gateway, for both directions.
+func (a *testAuthority) settings(name string) *tls.Config {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(a.t, err)
+	leaf := a.sign(&x509.Certificate{
+		DNSNames: []string{name}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}, key)
+	return &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}},
+		RootCAs:      a.pool, ClientCAs: a.pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
+	}
+}
+
+func (a *testAuthority) client(name string) func(gateway string) *tls.Config {
+	own := a.settings(name)
+	return func(gateway string) *tls.Config {
+		settings := own.Clone()
+		settings.ServerName = gateway
+		return settings
+	}
+}
+
+func peerName(s tls.ConnectionState) (string, bool) { return s.PeerCertificates[0].DNSNames[0], true }

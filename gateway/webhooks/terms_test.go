@@ -1,0 +1,63 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"adgateway/gateway/keep"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// copied is a copy of a store that takes no changes while another one leads.
+type copied struct {
+	keep.Store
+	follows bool
+}
+
+func (c *copied) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
+	if c.follows {
+		return 0, fmt.Errorf("%w: %w", keep.ErrFollows, keep.ErrNotSent)
+	}
+	return c.Store.Apply(ctx, all...)
+}
+
+// TestTheLeaderOfEachTermGoesOn: where the one before has ended, whichever process that was,
+// and nobody sends a message again. A gateway that does not lead can be started, too.
+func TestTheLeaderOfEachTermGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, r := newPlace(t), &receiver{}
+		shared, key := p.store.Store, p.store.Key
+		var copies []*copied
+		var all []*Webhooks
+		for range 2 {
+			own := &copied{shared, true}
+			sealed, err := keep.Seal(own, key)
+			require.NoError(t, err)
+			w, err := Open(t.Context(), Options{
+				Targets: []Target{p.target()}, Store: sealed, History: p.history, Log: func(string, map[string]any) {},
+			})
+			require.NoError(t, err)
+			copies, all = append(copies, own), append(all, w)
+		}
+		var want []string
+		for _, leads := range []int{0, 1, 0} {
+			copies[leads].follows = false
+			stop := start(all[leads], r)
+			synctest.Wait()
+			want = append(want, p.change("g"))
+			synctest.Wait()
+			assert.Equal(t, want, r.ids())
+			stop()
+			copies[leads].follows = true
+			want = append(want, p.change("g")) // the next one sends it
+		}
+		stop := start(all[0], r)
+		synctest.Wait()
+		stop()
+		assert.Equal(t, want[:len(want)-1], r.ids(), "who does not lead sends nothing")
+	})
+}
