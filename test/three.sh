@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Three gateways over one simulated domain, and three nodes of the engine that keeps what they
-# share, all on this computer, until Ctrl-C. LISTEN is the address of the balancer.
+# Three gateways of a cluster over one simulated domain, and the nodes of their hosts, all on this
+# computer, until Ctrl-C. LISTEN is the address of the balancer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 listen=${LISTEN:-127.0.0.1:8080}
@@ -33,48 +33,42 @@ await() { # NAME TEXT: until the log of a process has a text
   exit 1
 }
 
-nodes=(127.0.0.1:14221 127.0.0.1:14222 127.0.0.1:14223)
-routes=(127.0.0.1:16221 127.0.0.1:16222 127.0.0.1:16223)
-for i in 0 1 2; do
-  peers=("${routes[@]:0:i}" "${routes[@]:i+1}")
-  cat > "$folder/n$((i + 1)).yaml" <<EOF
-cluster:
-  name: demo
-engine:
-  node: n$((i + 1))
-  listen: ${nodes[i]}
-  cluster: ${routes[i]}
-  peers: [$(IFS=,; echo "${peers[*]}")]
-  store: $folder/n$((i + 1))
-EOF
-  begin "n$((i + 1))" bin/adgateway-engine run --config "$folder/n$((i + 1)).yaml"
-done
-for i in 1 2 3; do await "n$i" 'the node is ready'; done
-
 begin domain bin/adgateway sandbox domain --listen 127.0.0.1:17300 --ticket-file "$folder/ticket"
 await domain 'ticket'
-for i in 0 1 2; do
-  mkdir "$folder/${names[i]}"
-  cat > "$folder/${names[i]}/adgateway.yaml" <<EOF
+for i in 1 2 3; do
+  mkdir "$folder/gw$i"
+  cat > "$folder/gw$i/adgateway.yaml" <<EOF
 http:
-  listen: 127.0.0.1:1808$((i + 1))
+  listen: 127.0.0.1:1808$i
 store:
   file: state.db
 cluster:
-  name: demo
-  gateway: ${names[i]}
-  site: Berlin
-  servers: [nats://${nodes[0]}, nats://${nodes[1]}, nats://${nodes[2]}]
-  keyFile: $folder/cluster.key
+  listen: 127.0.0.1:1744$i
+engine:
+  listen: 127.0.0.1:1422$i
+  cluster: 127.0.0.1:1622$i
 sandbox:
-  account: ${names[i]}
+  account: gw$i
 EOF
 done
-bin/adgateway cluster init --config "$folder/gw1/adgateway.yaml"
-for name in "${names[@]}"; do
-  begin "$name" bin/adgateway sandbox --config "$folder/$name/adgateway.yaml" --token dev-token-of-all-three \
-    --domain 127.0.0.1:17300 --ticket-file "$folder/ticket" --gateway-name "$name"
+
+start() { # NAME: the node and the gateway of a host
+  begin "node-of-$1" bin/adgateway-engine run --config "$folder/$1/adgateway.yaml"
+  begin "$1" bin/adgateway sandbox --config "$folder/$1/adgateway.yaml" --token dev-token-of-all-three \
+    --domain 127.0.0.1:17300 --ticket-file "$folder/ticket" --gateway-name "$1"
+}
+# The gateways make a cluster as they do on three hosts: one is the first, and while it runs the
+# others join by the commands that it has printed.
+bin/adgateway cluster init --config "$folder/gw1/adgateway.yaml" --name demo \
+  --gateway gw1=127.0.0.1:16221 --gateway gw2=127.0.0.1:16222 --gateway gw3=127.0.0.1:16223 > "$folder/init.log"
+start gw1
+await gw1 'listening on'
+for name in gw2 gw3; do
+  read -ra join < <(grep -- "cluster join .* --gateway $name " "$folder/init.log")
+  "bin/${join[0]}" "${join[@]:1}" --config "$folder/$name/adgateway.yaml" > "$folder/$name-join.log"
+  start "$name"
 done
+await node-of-gw1 'the log of the cluster is there'
 for name in "${names[@]}"; do await "$name" 'listening on'; done
 
 urls=(http://127.0.0.1:18081 http://127.0.0.1:18082 http://127.0.0.1:18083)
@@ -108,7 +102,7 @@ Who lives, and what the gateways have done:
   curl '${url}/api/Changes?Limit=5' -H 'Auth-Token: Bearer dev-token-of-all-three'
 A gateway or a node that ends: the others go on.
   kill -9 ${pids[gw2]}
-  kill -9 ${pids[n3]}
+  kill -9 ${pids[node-of-gw3]}
 
 Ctrl-C ends all of them.
 EOF

@@ -64,8 +64,8 @@ func (m *member) settings(s config.Settings) *config.Settings {
 
 // permitted returns who may connect to the node as a gateway.
 func permitted(list trust.Members) (all []stock.Member) {
-	for _, name := range list.Joined() {
-		all = append(all, stock.Member{Gateway: name, User: trust.DNSName(list.Cluster, name)})
+	for _, g := range list.Gateways {
+		all = append(all, stock.Member{Gateway: g.Name, User: trust.DNSName(list.Cluster, g.Name)})
 	}
 	return all
 }

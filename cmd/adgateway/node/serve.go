@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -15,7 +16,9 @@ import (
 	"adgateway/gateway/engine"
 	"adgateway/gateway/engine/stock"
 	"adgateway/gateway/keep/natsstore"
+	"adgateway/winsvc"
 	"adgateway/winsvc/events"
+	"adgateway/winsvc/supervisor"
 )
 
 const (
@@ -24,9 +27,13 @@ const (
 )
 
 func (p *program) runCommand() *cobra.Command {
+	child := false
 	c := &cobra.Command{
 		Use: "run", Short: "Run the node of the settings until it is told to stop", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if child {
+				return p.runChild(c)
+			}
 			serve, _, err := p.prepare(c.Context(), &p.flags, nil)
 			if err != nil {
 				return err
@@ -35,7 +42,21 @@ func (p *program) runCommand() *cobra.Command {
 		},
 	}
 	p.flags.AddTo(c.Flags())
+	c.Flags().BoolVar(&child, "child", false, "run as a process of a gateway")
+	_ = c.Flags().MarkHidden("child") // it exists
 	return c
+}
+
+// runChild runs the node as one of the two processes of a gateway, whose settings are its own.
+func (p *program) runChild(c *cobra.Command) error {
+	p.flags.Fallback, p.flags.Service = settings.DefaultFile(), winsvc.Gateway.Name
+	prepare := func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
+		return p.prepare(ctx, &p.flags, write)
+	}
+	if code := supervisor.RunChild(c.Context(), c.InOrStdin(), c.OutOrStdout(), prepare, os.Exit); code != 0 {
+		return exitCode(code)
+	}
+	return nil
 }
 
 // running is a node with its log.

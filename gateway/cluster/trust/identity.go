@@ -87,13 +87,10 @@ func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
 	}
 	m, ok := list.Find(gateway)
 	switch {
-	case ok && !m.HasJoined():
-		return "", fmt.Errorf("gateway %s is invited to the cluster %s and has not joined: "+
-			"let it join by 'adgateway cluster join'", gateway, list.Cluster)
 	case !ok:
 		return "", fmt.Errorf("gateway %s is not on the list of the cluster %s, because it was removed or has not joined: "+
 			"let it join by 'adgateway cluster join'", gateway, list.Cluster)
-	case m.Key != Digest(s.PeerCertificates[0]):
+	case m.HasJoined() && m.Key != Digest(s.PeerCertificates[0]):
 		return "", fmt.Errorf("gateway %s shows another key than the one that it joined with: "+
 			"it is a host that had the name before; let it join under another name", gateway)
 	}

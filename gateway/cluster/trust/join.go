@@ -18,8 +18,8 @@ import (
 )
 
 // Create makes a cluster in a store, with the gateway of this host as its first, and writes
-// its files. The other gateways are on the list without access, until they are invited and
-// join. Those that have a NodeAddress are the cluster's nodes.
+// its files. The other gateways are on the list, and get in when they were invited and have
+// joined. Those that have a NodeAddress are the cluster's nodes.
 //
 // It can be run again if it was interrupted. The key file of the cluster is there before: the
 // store is sealed with it. Joined and Key are set here.

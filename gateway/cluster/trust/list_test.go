@@ -65,17 +65,22 @@ func TestThreeHosts(t *testing.T) {
 	assert.Equal(t, []string{"h2:6000", "h5:6222"}, c.list(t)().Routes("gw1"), "another host takes the place of a lost one")
 }
 
-// TestOneThatIsInvited gets no connection, with whatever certificate of the authority.
-func TestOneThatIsInvited(t *testing.T) {
+// TestOneThatJoinsLater than another of the first hosts is let in by it, whose list does not have
+// its key yet.
+func TestOneThatJoinsLater(t *testing.T) {
 	c := three(t)
 	c.serve(t)
-	id, _ := c.join(t, "gw2")
-	list := c.list(t)()
-	i := c.list(t)()
-	i.Gateways = append([]Member{}, list.Gateways...)
-	i.Gateways[1].Key = ""
-	_, _, ofServer := connect(t, id.Client(c.list(t), "gw1"), c.first.Server(func() Members { return i }))
-	require.ErrorContains(t, ofServer, "gateway gw2 is invited to the cluster corp and has not joined")
+	second, f := c.join(t, "gw2")
+	third, _ := c.join(t, "gw3")
+	old, err := LoadMembers(f.MembersFile())
+	require.NoError(t, err)
+	require.Equal(t, []string{"gw1", "gw2"}, old.Joined())
+	stale := func() Members { return old }
+	_, ofClient, ofServer := connect(t, third.Client(c.list(t), "gw2"), second.Server(stale))
+	require.NoError(t, errors.Join(ofClient, ofServer))
+	fourth, _ := c.join(t, "gw4")
+	_, _, ofServer = connect(t, fourth.Client(c.list(t), "gw2"), second.Server(stale))
+	require.ErrorContains(t, ofServer, "is not on the list")
 }
 
 func TestNewClustersThatAreRefused(t *testing.T) {

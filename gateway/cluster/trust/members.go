@@ -28,8 +28,9 @@ type Member struct {
 	Key string `json:"key"`
 }
 
-// HasJoined reports whether the gateway may connect. One that has not was named when the
-// cluster was made, so that the other nodes look for its node from the beginning.
+// HasJoined reports whether the gateway had joined when the list was written. One that had not was
+// named when the cluster was made, and nobody had its name before: it gets in with a certificate
+// of the authority. Those that join first find each other by lists that do not have all keys.
 func (g Member) HasJoined() bool { return g.Key != "" }
 
 // Members is the list of the gateways of a cluster. It is not changed: who changes it makes

@@ -18,25 +18,28 @@ import (
 
 func serveCommand() *cobra.Command {
 	f := settings.Flags{Fallback: settings.DefaultFile(), Beside: true}
+	var child *bool
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API with the PowerShell of this computer",
 		Long: "Serves the API with the PowerShell of this computer and its modules\n" +
-			"ActiveDirectory and DnsServer. Settings are read from --config, by default\n" + f.Fallback + ".",
+			"ActiveDirectory and DnsServer. Settings are read from --config, by default\n" + f.Fallback + ".\n" +
+			"A gateway of a cluster whose host has a node runs it beside itself, as a process of its own.",
 		Example: "  adgateway serve\n  adgateway serve --config adgateway.yaml --log-level debug",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			prepare := func(ctx context.Context) (*serve.Server, error) {
-				return serve.Prepare(ctx, serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr()})
+			if *child {
+				return serveChild(c, &f)
 			}
-			s, err := prepare(c.Context())
+			run, _, err := prepareGateway(c, &f)(c.Context(), nil)
 			if err != nil {
 				return err
 			}
-			return serve.Run(c.Context(), s, prepare)
+			return run(c.Context())
 		},
 	}
 	f.AddTo(c.Flags(), settings.Common()...)
+	child = addChild(c)
 	return c
 }
 

@@ -1,16 +1,12 @@
 package commands
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"runtime"
 
 	"adgateway/cmd/adgateway/internal/control"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/winsvc"
-	"adgateway/winsvc/events"
 
 	"github.com/spf13/cobra"
 )
@@ -29,24 +25,19 @@ func serviceCommand() *cobra.Command {
 
 func serviceRunCommand() *cobra.Command {
 	f := settings.Flags{Fallback: settings.DefaultFile(), Beside: true, LogBeside: runtime.GOOS == "windows"} // a service has no console
+	var child *bool
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run as the service; called by the service manager",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			prepare := func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
-				s, err := serve.Prepare(ctx, serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr(), Event: write})
-				if err != nil {
-					return nil, "", err
-				}
-				if err := control.RecordCrashes(s.Settings().Log.File); err != nil {
-					s.Log().WithError(err).Warn("crashes cannot be recorded")
-				}
-				return s.Serve, fmt.Sprintf("adgateway %s listens on %s.", buildVersion(), s.Address()), nil
+			if *child {
+				return serveChild(c, &f)
 			}
-			return winsvc.Gateway.Run(c.Context(), prepare, os.Exit)
+			return winsvc.Gateway.Run(c.Context(), prepareGateway(c, &f), os.Exit)
 		},
 	}
 	f.AddTo(c.Flags())
+	child = addChild(c)
 	return c
 }
