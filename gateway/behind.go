@@ -19,8 +19,9 @@ import (
 
 // behindWarning is for answers from a copy that may lack the last changes.
 var behindWarning = ps.Warning{
-	Code:    string(schema.Behind),
-	Message: "No gateway of the cluster leads at the moment. This is from the copy of the gateway that answers, which may lack the last changes.",
+	Code: string(schema.Behind),
+	Message: "No gateway of the cluster leads at the moment. This is from the copy of the gateway that " +
+		"answers, which may lack the last changes.",
 }
 
 // unled decides what becomes of a call that the leader has not answered.
@@ -44,9 +45,11 @@ func hasCopy(op *ops.Operation) bool {
 
 // unledFailure returns the answer to a call that the leader has not answered.
 func unledFailure(lost *hop.Failure) *failure {
-	failed := fail(schema.NotLeader, "No gateway of the cluster leads at the moment, so that nothing was begun. That lasts some seconds when the one that leads is lost: repeat the call. GET /api/Cluster shows the gateways.")
+	failed := fail(schema.NotLeader, "No gateway of the cluster leads at the moment, so that nothing was begun. "+
+		"That lasts some seconds when the one that leads is lost: repeat the call. GET /api/Cluster shows the gateways.")
 	if lost.Outcome == hop.Unknown {
-		failed = fail(schema.Timeout, "The gateway that leads took the call and did not answer it, so that nobody knows what became of it. Look in the history for the request id. A call with an %s can be repeated safely.", keyHeader)
+		failed = fail(schema.Timeout, "The gateway that leads took the call and did not answer it, so that nobody knows "+
+			"whether it was done. Look in the history for the request id. A call with an %s can be repeated safely.", keyHeader)
 		failed.outcome = ps.OutcomeUnknown
 	}
 	failed.cause, failed.retryAfter = lost.Err, lost.RetryAfter
@@ -57,9 +60,11 @@ func unledFailure(lost *hop.Failure) *failure {
 // and never sends a form again.
 func (r *request) refusePage(lost *hop.Failure) {
 	r.failure = unledFailure(lost)
-	text := "No gateway of the cluster leads at the moment, and nothing was changed. Try again in some seconds.\n"
+	text := "No gateway of the cluster leads at the moment, and nothing was changed. " +
+		"Try again in some seconds.\n"
 	if lost.Outcome == hop.Unknown {
-		text = "The gateway that leads did not answer. Look whether what you asked for was done before you repeat it.\n"
+		text = "The gateway that leads did not answer. " +
+			"Look whether what you asked for was done before you repeat it.\n"
 	} else if r.c.Request.Method == http.MethodGet {
 		r.c.Header("Refresh", strconv.Itoa(int(lost.RetryAfter.Seconds())))
 	}
@@ -107,14 +112,16 @@ func (s *Server) clusterCheck() Check {
 	if status.Leader != "" {
 		led = status.Leader + " leads"
 	}
-	check.Reason = strings.Join(append([]string{fmt.Sprintf("%s, %s in term %d", status.Role, led, status.Term)}, reasons...), "; ")
+	stands := fmt.Sprintf("%s, %s in term %d", status.Role, led, status.Term)
+	check.Reason = strings.Join(append([]string{stands}, reasons...), "; ")
 	return check
 }
 
 // wrongIn returns what is wrong with a cluster, as far as its member knows.
 func wrongIn(s cluster.Status) (reasons []string) {
 	if s.Leader == "" {
-		reasons = append(reasons, fmt.Sprintf("nothing was heard of a leader for %d s", int(s.Leaderless.Seconds())))
+		seconds := int(s.Leaderless.Seconds())
+		reasons = append(reasons, fmt.Sprintf("nothing was heard of a leader for %d s", seconds))
 	}
 	if s.Fault != nil {
 		reasons = append(reasons, "the log cannot be used: "+s.Fault.Error())
@@ -123,7 +130,8 @@ func wrongIn(s cluster.Status) (reasons []string) {
 		reasons = append(reasons, "the leader cannot tell how long all gateways were down, so that nothing expires")
 	}
 	if len(s.Strangers) > 0 {
-		reasons = append(reasons, "gateways that do not belong to the cluster send messages: "+strings.Join(s.Strangers, ", "))
+		names := strings.Join(s.Strangers, ", ")
+		reasons = append(reasons, "gateways that do not belong to the cluster send messages: "+names)
 	}
 	if behind := behindOf(s); behind > 0 {
 		reasons = append(reasons, fmt.Sprintf("the copy lacks the last %d entries of the log", behind))
@@ -143,7 +151,8 @@ const farBehind = 1000
 func behindOf(s cluster.Status) uint64 {
 	for _, other := range s.Gateways {
 		there := other.Beat.Position
-		if other.Name == s.Leader && there.Journal == s.Position.Journal && there.Sequence > s.Position.Sequence+farBehind {
+		same := other.Name == s.Leader && there.Journal == s.Position.Journal
+		if same && there.Sequence > s.Position.Sequence+farBehind {
 			return there.Sequence - s.Position.Sequence
 		}
 	}

@@ -97,10 +97,12 @@ func (s *Server) memberState() ClusterState {
 	status := s.Member.Status()
 	version, _ := s.Kept.Seals()
 	state := ClusterState{
-		Name: s.ClusterName, Gateway: s.Hop.Gateway, Members: []ClusterMember{}, Pins: []ClusterPin{}, Nodes: []ClusterNode{},
+		Name: s.ClusterName, Gateway: s.Hop.Gateway,
+		Members: []ClusterMember{}, Pins: []ClusterPin{}, Nodes: []ClusterNode{},
 		KeyVersion: int(version), Format: s.Member.Format(),
-		Role: &status.Role, Term: status.Term, Leader: optionalText(status.Leader), Leaderless: int(status.Leaderless.Seconds()),
-		Position: positionIn(status.Position), OpenAttempts: status.Open, Strangers: append([]string{}, status.Strangers...),
+		Role: &status.Role, Term: status.Term, Leader: optionalText(status.Leader),
+		Leaderless: int(status.Leaderless.Seconds()), Position: positionIn(status.Position),
+		OpenAttempts: status.Open, Strangers: append([]string{}, status.Strangers...),
 	}
 	if wrong := wrongIn(status); len(wrong) > 0 {
 		state.Degraded, state.Reason = true, optionalText(strings.Join(wrong, "; "))
@@ -122,8 +124,9 @@ func (s *Server) memberState() ClusterState {
 // shownGateway returns what is known of another gateway.
 func shownGateway(g cluster.Gateway, leader string) ClusterGateway {
 	shown := ClusterGateway{
-		Name: g.Name, State: "silent", Position: positionIn(g.Beat.Position), ClockAhead: math.Round(g.Ahead.Seconds()*1000) / 1000,
-		Format: g.Beat.Reads, KeyVersion: g.Beat.Key, Lanes: append([]string{}, g.Beat.Lanes...),
+		Name: g.Name, State: "silent", Position: positionIn(g.Beat.Position),
+		ClockAhead: math.Round(g.Ahead.Seconds()*1000) / 1000,
+		Format:     g.Beat.Reads, KeyVersion: g.Beat.Key, Lanes: append([]string{}, g.Beat.Lanes...),
 	}
 	if g.Alive {
 		role := cluster.Follower

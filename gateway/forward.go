@@ -31,7 +31,9 @@ func (s *Server) newForwarder() *hop.Forwarder {
 // HopHandler returns the server as a handler of the calls that other gateways forward, for
 // [hop.Receiver].
 func (s *Server) HopHandler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.current.Load().handler.ServeHTTP(w, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.current.Load().handler.ServeHTTP(w, r)
+	})
 }
 
 // forward sends the calls to the leader that run there, and passes the others on. Those that
@@ -52,7 +54,8 @@ func (s *Server) forward(policy *Policy, next http.Handler) http.Handler {
 			return
 		}
 		r.Header.Set(requestIDHeader, givenID(r))
-		if s.forwarder.Forward(&limitedWriter{w, s.Connections.SendTimeout}, r, originOf(r), limit) || routeOf(r).unled != nil {
+		to := &limitedWriter{w, s.Connections.SendTimeout}
+		if here := s.forwarder.Forward(to, r, originOf(r), limit); here || routeOf(r).unled != nil {
 			next.ServeHTTP(w, r)
 		}
 	})
