@@ -34,6 +34,12 @@ func KeyFile(path string) (Wrapper, error) {
 	if err != nil || len(secret) != keep.KeyLength {
 		return nil, fmt.Errorf("%s is not a key file of a cluster, which has one line of 44 characters: %s", path, Copy)
 	}
+	aead, err := newAEAD(secret)
+	return &keyFile{path, aead}, err
+}
+
+// newAEAD returns what a secret wraps with.
+func newAEAD(secret []byte) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, "key ring", keep.KeyLength)
 	if err != nil {
 		return nil, err
@@ -42,8 +48,7 @@ func KeyFile(path string) (Wrapper, error) {
 	if err != nil {
 		return nil, err
 	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	return &keyFile{path, aead}, err
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // CreateKeyFile writes a new secret to a file that does not exist.

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 
 	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/keep"
 )
 
 // The files of a gateway. That of its certificate is written last: with it all are there.
@@ -152,6 +153,20 @@ func (f Folder) Secret() ([]byte, error) {
 		return nil, fmt.Errorf("%s is not a key file of a cluster: %w", f.SecretFile(), err)
 	}
 	return secret, nil
+}
+
+// MakeSecret makes the key file of a new cluster, unless it is there.
+func (f Folder) MakeSecret() error {
+	found, err := f.Secret()
+	if err != nil || found != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.Path, 0o700); err != nil {
+		return err
+	}
+	secret := make([]byte, keep.KeyLength)
+	_, _ = rand.Read(secret) // never fails
+	return f.write(secretFile, append(encoded(secret), '\n'))
 }
 
 // encoded returns a secret as a key file has it.

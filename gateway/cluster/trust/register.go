@@ -252,6 +252,22 @@ func (r *Register) Remove(ctx context.Context, gateway string) error {
 	})
 }
 
+// Forget removes all that the store says of the cluster: whoever has it is alone from now on.
+func (r *Register) Forget(ctx context.Context) error {
+	return r.again(func() error {
+		var changes []keep.Change
+		err := r.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
+			changes = append(changes, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
+			return true
+		})
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		_, err = r.store.Apply(ctx, changes...)
+		return err
+	})
+}
+
 // canWork returns why a cluster cannot be without a gateway that is not on its list any more.
 func (m Members) canWork(without string) error {
 	if len(m.Joined()) == 0 {

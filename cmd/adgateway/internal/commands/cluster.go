@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,7 @@ import (
 
 func clusterCommand() *cobra.Command {
 	return group("cluster", "Set up and look after several gateways that share their state",
-		clusterInitCommand(), clusterStatusCommand(), clusterPinCommand(), clusterVerifyCommand(), clusterVerifyNodesCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand(), clusterLeaveCommand(), clusterMigrateCommand())
+		clusterInitCommand(), clusterInviteCommand(), clusterJoinCommand(), clusterAloneCommand(), clusterStatusCommand(), clusterPinCommand(), clusterVerifyCommand(), clusterVerifyNodesCommand(), clusterRotateKeyCommand(), clusterRecoverCommand(), clusterRejoinCommand(), clusterLeaveCommand(), clusterMigrateCommand())
 }
 
 // inCluster returns a command that works on the cluster of the settings.
@@ -49,40 +48,6 @@ func clusterOptions(log io.Writer, s *config.Settings) app.Options {
 	o := serve.SharedOptions(s, log)
 	o.Version = gateway.Version{Version: buildVersion()}
 	return o
-}
-
-func clusterInitCommand() *cobra.Command {
-	replicas := 0
-	c := inCluster(&cobra.Command{
-		Use:   "init",
-		Short: "Make the shared store and its key",
-		Long: "Makes the stream of the shared store on the engine (cluster.servers), and the key that seals\n" +
-			"what is in it (cluster.keyFile). What is there already stays as it is: a store that has a key\n" +
-			"gets no other one, and the key file must be its. Copy the key to the\n" +
-			"other gateways by a way that nobody else can read, and keep a copy where the backups are.\n" +
-			"Nodes that have just started have no leader for some seconds: it is waited for, for a minute.",
-		Example: "  adgateway cluster init",
-	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
-		if replicas == 0 {
-			replicas = len(o.Settings.Cluster.Servers)
-		}
-		switch replicas {
-		case 1, 3, 5:
-		default:
-			return fmt.Errorf("--replicas: the engine has 1, 3 or 5 nodes, not %d: each more than that brings nothing", replicas)
-		}
-		created, err := app.CreateCluster(ctx, o, replicas)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(c.OutOrStdout(), "The shared store of the cluster %s is there.\n", o.Settings.Cluster.Name)
-		if created {
-			fmt.Fprintf(c.OutOrStdout(), "Its key is new: %s. Copy it to each of the other gateways before they start.\n", o.Settings.Cluster.KeyFile)
-		}
-		return nil
-	})
-	c.Flags().IntVar(&replicas, "replicas", 0, "number of nodes that have each value: 1, 3 or 5; 0: as many as cluster.servers names")
-	return c
 }
 
 func clusterStatusCommand() *cobra.Command {
@@ -234,27 +199,4 @@ func clusterRejoinCommand() *cobra.Command {
 		_, err := fmt.Fprintf(c.OutOrStdout(), "%s may join again: start it.\n", o.Settings.Cluster.Gateway)
 		return err
 	})
-}
-
-func clusterLeaveCommand() *cobra.Command {
-	name := ""
-	c := inCluster(&cobra.Command{
-		Use:   "leave",
-		Short: "Forget a gateway that is gone for good",
-		Long: "Removes what the cluster knows of a gateway that does not run any more, this one if no other\n" +
-			"is named. Otherwise it is remembered for seven days, in which its version counts: values\n" +
-			"are written as it can read them. What it had begun must have been settled by another one.\n" +
-			"If the account or the key file of the gateway may be known to others, run 'adgateway\n" +
-			"cluster rotate-key' afterwards.",
-		Example: "  adgateway cluster leave --gateway gw3",
-	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
-		name = cmp.Or(name, o.Settings.Cluster.Gateway)
-		if err := app.LeaveCluster(ctx, o, name); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(c.OutOrStdout(), "%s is no gateway of the cluster any more.\n", name)
-		return err
-	})
-	c.Flags().StringVar(&name, "gateway", "", "`NAME` of the gateway (default: cluster.gateway)")
-	return c
 }

@@ -1,0 +1,170 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/filefault"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+)
+
+// Host is a gateway of a new cluster.
+type Host struct {
+	Name    string
+	Address string // name or address of its host; for the other nodes also a port
+}
+
+// Made is a new cluster.
+type Made struct {
+	Self        trust.Member
+	Invitations []trust.Invitation
+}
+
+// Init makes a cluster of the gateway of the settings, the first of the hosts, which goes on with
+// its store and does not run meanwhile; the others are invited. It can be run again if it was
+// interrupted.
+func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *Made, err error) {
+	folder, err := o.folder()
+	if err != nil {
+		return nil, err
+	}
+	if len(o.Settings.Cluster.Servers) > 0 {
+		return nil, errors.New("cluster.servers names nodes of your own: the nodes of this cluster are those of its gateways, " +
+			"so leave it empty")
+	}
+	self, others, err := members(o, hosts)
+	if err != nil {
+		return nil, err
+	}
+	if _, finished, err := folder.Origin(); err != nil || finished {
+		return nil, errors.Join(err, errors.New("the cluster was made here before: start the gateway, and run "+
+			"'adgateway cluster invite' for each host that is to join"))
+	}
+	file, done, err := open(o.Settings.Store.File)
+	if err != nil {
+		return nil, err
+	}
+	defer done(&err)
+	if rewound := file.State().Rewound; rewound != nil {
+		return nil, fmt.Errorf("%w. %s", rewound, keep.AfterRewind)
+	}
+	if err := notJoined(ctx, file, folder); err != nil {
+		return nil, err
+	}
+	register, err := ringed(ctx, o, file, folder)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := trust.Create(ctx, register, cluster, self, folder, others...); err != nil {
+		return nil, err
+	}
+	made = &Made{Self: self}
+	for i, g := range others {
+		invitation, err := register.Invite(ctx, g.Name)
+		if err != nil {
+			return nil, err
+		}
+		invitation.Address, invitation.Host = self.HopAddress, others[i].Hosts[0]
+		made.Invitations = append(made.Invitations, invitation)
+	}
+	at, err := file.Point()
+	if err != nil {
+		return nil, err
+	}
+	return made, folder.SetOrigin(at.Hash)
+}
+
+// members returns the gateways of a new cluster.
+func members(o Options, hosts []Host) (self trust.Member, others []trust.Member, err error) {
+	if n := len(hosts); n != 3 && n != 5 {
+		return self, nil, fmt.Errorf("%d gateways are named: name three, or five, with --gateway NAME=HOST for each, this one first. "+
+			"With fewer, nothing can be agreed upon when one host is lost; more join later", n)
+	}
+	for i, h := range hosts {
+		host, port := h.Address, ""
+		if name, given, err := net.SplitHostPort(h.Address); err == nil {
+			host, port = name, given
+		}
+		m, err := addresses(o.Settings, h.Name, host)
+		if err != nil {
+			return self, nil, err
+		}
+		if port != "" {
+			m.NodeAddress = net.JoinHostPort(host, port)
+		}
+		if i == 0 {
+			self = m
+			continue
+		}
+		m.HopAddress, m.ClientAddress = "", "" // it says so when it joins
+		others = append(others, m)
+	}
+	return self, others, nil
+}
+
+// ringed gives the store a key ring, if it has none, and returns the register in it.
+func ringed(ctx context.Context, o Options, file *keep.File, folder trust.Folder) (*trust.Register, error) {
+	if o.Settings.Cluster.KeyGroup == "" {
+		if err := folder.MakeSecret(); err != nil {
+			return nil, err
+		}
+	}
+	w, err := o.wrapper(folder)
+	if err != nil {
+		return nil, err
+	}
+	there, err := keyring.Exists(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case there: // made by a run that was interrupted, or left by an earlier cluster
+		own, err := keyring.StoreKey(o.Settings.Store.KeyFile())
+		if err == nil {
+			err = keyring.Rewrap(ctx, file, own, w)
+		}
+		if err != nil {
+			return nil, err
+		}
+	default:
+		path := o.Settings.Store.KeyFile()
+		if _, err := keep.ReadKey(path); err != nil {
+			return nil, filefault.Explain("store.file (its key)", err)
+		}
+		secret, err := os.ReadFile(path)
+		if err == nil {
+			err = keyring.Adopt(ctx, file, w, secret, o.Kinds...)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the key of the store, %s: %w: restore the file from the backup first", path, err)
+		}
+	}
+	ring, err := keyring.Open(ctx, file, w, keep.Newest)
+	if err != nil {
+		return nil, err
+	}
+	return trust.NewRegister(ring.Sealed(), file.Now), nil
+}
+
+// notJoined returns why a cluster cannot be made by a gateway that has joined one, and has not
+// copied its store yet. Of one that has, the store says it.
+func notJoined(ctx context.Context, file *keep.File, folder trust.Folder) error {
+	id, err := folder.Identity()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if there, err := keyring.Exists(ctx, file); err != nil || there {
+		return err
+	}
+	return fmt.Errorf("this gateway has joined the cluster %s as %s: if it is to be the first of another one, "+
+		"take it off the list by 'adgateway cluster leave', and move the folder %s away", id.Cluster, id.Gateway, folder.Path)
+}

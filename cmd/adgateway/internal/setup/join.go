@@ -1,0 +1,75 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/keep"
+)
+
+// Join lets the gateway of the settings join a cluster. It does not run meanwhile. What its
+// store has is replaced by what the cluster has when it starts; without replace a store that has
+// anything is an error.
+func Join(ctx context.Context, o Options, i trust.Invitation, replace bool) (*trust.Identity, trust.Members, error) {
+	folder, err := o.folder()
+	if err != nil {
+		return nil, trust.Members{}, err
+	}
+	if err := joinable(o.Settings.Store.File, replace); err != nil {
+		return nil, trust.Members{}, err
+	}
+	host := i.Host
+	if host == "" {
+		if host, err = os.Hostname(); err != nil {
+			return nil, trust.Members{}, fmt.Errorf("the name of this host is not known, so say it with --host: %w", err)
+		}
+	}
+	self, err := addresses(o.Settings, i.Gateway, host)
+	if err != nil {
+		return nil, trust.Members{}, err
+	}
+	id, err := trust.Join(ctx, i, self, folder)
+	if err != nil {
+		return nil, trust.Members{}, err
+	}
+	list, err := trust.LoadMembers(folder.MembersFile())
+	return id, list, err
+}
+
+// joinable returns why the gateway of a store cannot join.
+func joinable(path string, replace bool) (err error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	file, done, err := open(path)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	at, err := file.Point()
+	if err != nil || replace || at == (keep.Point{}) {
+		return err
+	}
+	if at.Journal != "" {
+		return nil // it has joined, and runs the command again
+	}
+	return fmt.Errorf("this gateway has a store of its own, %s, with its history and credentials, in whose place comes that of the cluster: "+
+		"run the command with --replace if nothing of it is needed any more. The file is kept beside the new one", path)
+}
+
+// Ports returns what the firewall of a gateway's host must let in from the hosts of the others,
+// and what for.
+func Ports(list trust.Members, gateway string) (ports [][2]string) {
+	g, _ := list.Find(gateway)
+	ports = append(ports, [2]string{g.HopAddress, "calls that gateways forward, and gateways that join (cluster.listen)"})
+	if list.HasNode(gateway) {
+		ports = append(ports, [2]string{g.NodeAddress, "nodes (engine.cluster)"},
+			[2]string{cmp.Or(g.ClientAddress, g.NodeAddress), "gateways, to the node (engine.listen)"})
+	}
+	return ports
+}

@@ -1,0 +1,108 @@
+package setup
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+
+	"adgateway/gateway/cluster/relay"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+)
+
+// reached is a cluster that runs.
+type reached struct {
+	self     trust.Member
+	register *trust.Register
+}
+
+// reach calls a function with the cluster of the settings, of which a gateway must run that
+// leads.
+func reach(ctx context.Context, o Options, do func(reached) error) (err error) {
+	folder, err := o.folder()
+	if err != nil {
+		return err
+	}
+	id, err := folder.Identity()
+	if err != nil {
+		return err
+	}
+	list, err := folder.List()
+	if err != nil {
+		return err
+	}
+	w, err := o.wrapper(folder)
+	if err != nil {
+		return err
+	}
+	client, err := relay.NewClient(ctx, relay.ClientOptions{
+		Gateways: inOrder(list.Members(), id.Gateway),
+		TLS:      func(gateway string) *tls.Config { return id.Client(list.Members, gateway) },
+	})
+	if err != nil {
+		return fmt.Errorf("no gateway of the cluster %s answers that leads: start the gateways, and run this again: %w", id.Cluster, err)
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	ring, err := keyring.Open(ctx, client, w, keep.Newest)
+	if err != nil {
+		return err
+	}
+	self, _ := list.Members().Find(id.Gateway)
+	return do(reached{self, trust.NewRegister(ring.Sealed(), client.Now)})
+}
+
+// inOrder returns where the gateways of a list are, one of them first.
+func inOrder(list trust.Members, first string) (all []relay.Gateway) {
+	for _, g := range list.Gateways {
+		if !g.HasJoined() || g.HopAddress == "" {
+			continue
+		}
+		at := len(all)
+		if g.Name == first {
+			at = 0
+		}
+		all = slices.Insert(all, at, relay.Gateway{Name: g.Name, Address: g.HopAddress})
+	}
+	return all
+}
+
+// Invite invites a gateway to the cluster of the settings, which runs.
+func Invite(ctx context.Context, o Options, h Host) (i trust.Invitation, err error) {
+	err = reach(ctx, o, func(c reached) error {
+		if i, err = c.register.Invite(ctx, h.Name); err != nil {
+			return err
+		}
+		i.Address, i.Host = c.self.HopAddress, h.Address
+		return nil
+	})
+	return i, err
+}
+
+// Leave takes a gateway off the list of the cluster of the settings, which runs; empty: that of
+// the settings. It returns the name of the gateway and the list without it.
+func Leave(ctx context.Context, o Options, gateway string) (name string, list trust.Members, err error) {
+	err = reach(ctx, o, func(c reached) error {
+		if name = gateway; name == "" {
+			name = c.self.Name
+		}
+		before, err := c.register.Members(ctx)
+		if err != nil {
+			return err
+		}
+		if _, there := before.Find(name); !there {
+			return fmt.Errorf("the cluster %s has no gateway %s", before.Cluster, name)
+		}
+		if err := c.register.Remove(ctx, name); err != nil {
+			return err
+		}
+		list, err = c.register.Members(ctx)
+		if name == c.self.Name && err != nil {
+			list, err = before, nil // it has no access any more
+		}
+		return err
+	})
+	return name, list, err
+}

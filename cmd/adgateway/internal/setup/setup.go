@@ -1,0 +1,112 @@
+// Package setup makes gateways those of a cluster, and gateways of a cluster single ones.
+//
+//	setup.go   what the steps have in common
+//	init.go    a cluster is made of a gateway with its store, and hosts that are invited
+//	join.go    a gateway joins
+//	reach.go   what is changed at a cluster that runs
+//	alone.go   a gateway of a cluster becomes a single one
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+
+	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+)
+
+// Options are those of all steps.
+type Options struct {
+	Settings *config.Settings
+
+	// KeyGroup returns what protects the key ring by a group of the domain (cluster.keyGroup);
+	// nil: this computer cannot.
+	KeyGroup func(group string) (keyring.Wrapper, error)
+
+	// Kinds are those of the values by which it is found out whether the key of the store is its.
+	Kinds []keep.Kind
+
+	restrict func(name string) error // nil: settings.Files.Restrict
+}
+
+// folder returns the folder of the gateway's cluster.
+func (o Options) folder() (trust.Folder, error) {
+	f := trust.Folder{Path: o.Settings.Store.ClusterFolder(), Restrict: o.restrict}
+	if f.Path == "" {
+		return f, errors.New("a gateway of a cluster keeps a store in a file: set store.file")
+	}
+	if f.Restrict == nil {
+		f.Restrict = settings.Files.Restrict
+	}
+	return f, nil
+}
+
+// HasJoined reports whether the gateway of the settings is of a cluster.
+func HasJoined(s *config.Settings) (bool, error) {
+	path := s.Store.ClusterFolder()
+	if path == "" {
+		return false, nil
+	}
+	_, err := trust.Folder{Path: path}.Identity()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// wrapper returns what protects the key ring of a cluster.
+func (o Options) wrapper(f trust.Folder) (keyring.Wrapper, error) {
+	group := o.Settings.Cluster.KeyGroup
+	if group == "" {
+		return keyring.KeyFile(f.SecretFile())
+	}
+	if o.KeyGroup == nil {
+		return nil, errors.New("cluster.keyGroup: this program cannot use groups of a domain here: leave it empty")
+	}
+	w, err := o.KeyGroup(group)
+	if err != nil {
+		return nil, fmt.Errorf("cluster.keyGroup: %w", err)
+	}
+	return w, nil
+}
+
+// open opens the store of a gateway that does not run. done closes it.
+func open(path string) (file *keep.File, done func(*error), err error) {
+	file, aside, err := keep.Open(keep.Options{Path: path})
+	switch {
+	case errors.Is(err, keep.ErrInUse):
+		return nil, nil, errors.New("the gateway runs, and has its store open: stop it, run this again, and start it")
+	case err != nil:
+		return nil, nil, filefault.Explain("store.file", err)
+	case aside != "":
+		return nil, nil, errors.Join(fmt.Errorf("the store was damaged, and is %s now: restore it from a backup first, "+
+			"or run this again to go on with an empty one", aside), file.Close())
+	}
+	return file, func(err *error) { *err = errors.Join(*err, file.Close()) }, nil
+}
+
+// addresses returns a gateway with the addresses that others use, from its settings and the
+// name of its host.
+func addresses(s *config.Settings, name, host string) (trust.Member, error) {
+	m := trust.Member{Name: name, Hosts: []string{host}}
+	for _, a := range []struct {
+		key, listen string
+		to          *string
+	}{
+		{"cluster.listen", s.Cluster.Listen, &m.HopAddress}, {"engine.cluster", s.Engine.Cluster, &m.NodeAddress},
+		{"engine.listen", s.Engine.Listen, &m.ClientAddress},
+	} {
+		_, port, err := net.SplitHostPort(a.listen)
+		if err != nil {
+			return m, fmt.Errorf("%s: %w", a.key, err)
+		}
+		*a.to = net.JoinHostPort(host, port)
+	}
+	return m, nil
+}

@@ -1,0 +1,355 @@
+package setup
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/cluster/relay"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/config"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+)
+
+const value keep.Kind = "value"
+
+var kinds = []keep.Kind{value}
+
+// options returns those of a gateway in a folder of its own.
+func options(t *testing.T, listen string) Options {
+	t.Helper()
+	s := &config.Settings{}
+	s.Store.File = filepath.Join(t.TempDir(), "state.db")
+	s.Cluster.Listen, s.Engine.Listen, s.Engine.Cluster = listen, ":4222", ":6222"
+	return Options{Settings: s, Kinds: kinds, restrict: func(string) error { return nil }}
+}
+
+// use writes to the store of a gateway that is alone.
+func use(t *testing.T, o Options) {
+	t.Helper()
+	key, err := keep.ReadKey(o.Settings.Store.KeyFile())
+	require.NoError(t, err)
+	file, _, err := keep.Open(keep.Options{Path: o.Settings.Store.File})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	sealed, err := keep.Seal(file, key)
+	require.NoError(t, err)
+	_, err = sealed.Apply(t.Context(), keep.Change{Kind: value, Key: "a", Value: []byte("of before")})
+	require.NoError(t, err)
+}
+
+// ringedStore opens the store of a gateway that has a key ring.
+func ringedStore(t *testing.T, o Options, w keyring.Wrapper) (*keep.File, *keep.Sealed) {
+	t.Helper()
+	file, _, err := keep.Open(keep.Options{Path: o.Settings.Store.File})
+	require.NoError(t, err)
+	ring, err := keyring.Open(t.Context(), file, w, keep.Newest)
+	require.NoError(t, err)
+	return file, ring.Sealed()
+}
+
+var hosts = []Host{{"gw1", "127.0.0.1"}, {"gw2", "host2"}, {"gw3", "host3:16222"}}
+
+// leader is a gateway that leads, and whose log keeps nothing.
+type leader struct{ sequence atomic.Uint64 }
+
+func (*leader) Leader() (name, address string, term uint64, ok bool) { return "gw1", "", 1, true }
+func (*leader) Changed() <-chan struct{}                             { return nil }
+func (l *leader) Append(context.Context, []byte, time.Time) (keep.Point, error) {
+	return keep.Point{Journal: "a journal", Sequence: l.sequence.Add(1)}, nil
+}
+
+// serve runs the listener of the hop of a gateway, until the test ends or it is stopped.
+func serve(t *testing.T, o Options) (stop func()) {
+	t.Helper()
+	folder, err := o.folder()
+	require.NoError(t, err)
+	id, err := folder.Identity()
+	require.NoError(t, err)
+	w, err := o.wrapper(folder)
+	require.NoError(t, err)
+	file, sealed := ringedStore(t, o, w)
+	register := trust.NewRegister(sealed, file.Now)
+	list := func() trust.Members {
+		m, err := register.Members(context.Background())
+		if err != nil {
+			t.Error(err)
+		}
+		return m
+	}
+	secret, err := folder.Secret()
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", o.Settings.Cluster.Listen)
+	require.NoError(t, err)
+	leads := &leader{}
+	file.Lead(leads)
+	server, err := hop.NewServer(&hop.Receiver{
+		Gateway: id.Gateway, Leader: leads, Next: http.NotFoundHandler(),
+		Peer: func(s tls.ConnectionState) (string, bool) {
+			name, err := trust.Listed(s, list())
+			return name, err == nil
+		},
+		Beside: map[string]http.Handler{relay.Path: &relay.Handler{
+			File: func() *keep.File { return file }, Leader: leads, Leads: func() bool { return true },
+		}},
+	}, id.AllowJoins(id.Server(list)))
+	require.NoError(t, err)
+	(&trust.Admission{Register: register, Secret: secret}).Admit(t.Context(), server, func(string, error) {})
+	ended := make(chan error, 1)
+	go func() { ended <- server.ServeTLS(listener, "", "") }()
+	return func() {
+		require.NoError(t, server.Close())
+		require.True(t, errors.Is(<-ended, http.ErrServerClosed))
+		require.NoError(t, file.Close())
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestInit: a gateway that was alone is the first of a cluster with what it had, the others join
+// by the commands, each once, and a gateway is alone again afterwards with the same.
+func TestInit(t *testing.T) {
+	ctx := t.Context()
+	first := options(t, freeAddress(t))
+	use(t, first)
+	made, err := Init(ctx, first, "corp", hosts)
+	require.NoError(t, err)
+	require.Len(t, made.Invitations, 2)
+	assert.Contains(t, trust.JoinCommand(made.Invitations[0]), " --gateway gw2 --address "+made.Self.HopAddress)
+	assert.True(t, strings.HasSuffix(trust.JoinCommand(made.Invitations[1]), " --host host3"))
+	folder, err := first.folder()
+	require.NoError(t, err)
+	list, err := trust.LoadMembers(folder.MembersFile())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"gw1", "gw2", "gw3"}, list.Nodes)
+	assert.Equal(t, []string{"host2:6222", "host3:16222"}, list.Routes("gw1"))
+	origin, there, err := folder.Origin()
+	require.NoError(t, err)
+	require.True(t, there)
+	w, err := first.wrapper(folder)
+	require.NoError(t, err)
+	file, sealed := ringedStore(t, first, w)
+	at, err := file.Point()
+	require.NoError(t, err)
+	assert.Equal(t, at.Hash, origin, "the log goes on with the store")
+	assert.NotEqual(t, keep.Hash{}, origin)
+	found, err := sealed.Get(ctx, value, "a")
+	require.NoError(t, err)
+	assert.Equal(t, "of before", string(found.Value))
+	require.NoError(t, file.Close())
+	_, err = Init(ctx, first, "corp", hosts)
+	require.ErrorContains(t, err, "'adgateway cluster invite'")
+
+	stop := serve(t, first)
+	_, err = Alone(ctx, first, true)
+	require.ErrorContains(t, err, "the gateway runs")
+	second := options(t, freeAddress(t))
+	id, list, err := Join(ctx, second, made.Invitations[0], false)
+	require.NoError(t, err)
+	assert.Equal(t, "gw2", id.Gateway)
+	port := strings.TrimPrefix(second.Settings.Cluster.Listen, "127.0.0.1")
+	assert.Equal(t, []string{"host2" + port, "host2:6222", "host2:4222"}, addressesOf(Ports(list, "gw2")))
+	_, _, err = Join(ctx, second, made.Invitations[0], false)
+	require.NoError(t, err, "it has joined")
+	_, _, err = Join(ctx, options(t, ":7443"), made.Invitations[0], false)
+	var refused *trust.Refusal
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, trust.Used, refused.Reason)
+	_, _, err = Join(ctx, second, made.Invitations[1], false)
+	require.ErrorContains(t, err, "has the files of gateway gw2")
+	_, err = Init(ctx, second, "lab", hosts)
+	require.ErrorContains(t, err, "has joined the cluster corp")
+	_, err = Alone(ctx, second, false)
+	require.ErrorContains(t, err, "gateway gw1 of the cluster corp runs")
+	_, err = Alone(ctx, second, true)
+	require.ErrorContains(t, err, "has not copied the store")
+
+	// Both run the commands that need a cluster which runs.
+	fourth, err := Invite(ctx, second, Host{Name: "gw4", Address: "host4"})
+	require.NoError(t, err)
+	assert.Equal(t, "host2"+port, fourth.Address)
+	fourth.Address = made.Self.HopAddress
+	id, list, err = Join(ctx, options(t, ":7443"), fourth, false)
+	require.NoError(t, err)
+	assert.Equal(t, "gw4", id.Gateway)
+	assert.Equal(t, []string{"host4:7443"}, addressesOf(Ports(list, "gw4")), "it has no node")
+	_, err = Invite(ctx, first, Host{Name: "gw2"})
+	require.ErrorContains(t, err, "is in the cluster corp already")
+	_, _, err = Leave(ctx, first, "gw5")
+	require.ErrorContains(t, err, "has no gateway gw5")
+	name, list, err := Leave(ctx, first, "gw3")
+	require.NoError(t, err)
+	assert.Equal(t, "gw3", name)
+	assert.Equal(t, []string{"gw1", "gw2", "gw4"}, list.Joined())
+	_, _, err = Leave(ctx, second, "")
+	require.ErrorContains(t, err, "are no majority")
+	third, err := Invite(ctx, first, Host{Name: "gw3", Address: "host5"})
+	require.NoError(t, err)
+	_, list, err = Join(ctx, options(t, ":7443"), third, false)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"host5:7443", "host5:6222", "host5:4222"}, addressesOf(Ports(list, "gw3")), "in the place of a lost host")
+	name, list, err = Leave(ctx, second, "")
+	require.NoError(t, err, "it leaves by itself")
+	assert.Equal(t, "gw2", name)
+	assert.Contains(t, list.Nodes, "gw2")
+	_, _, err = Leave(ctx, second, "gw4")
+	require.ErrorIs(t, err, keep.ErrUnreachable, "it has no access any more")
+	stop()
+	_, err = Alone(ctx, second, false)
+	require.ErrorContains(t, err, "has not copied the store")
+
+	old, err := Alone(ctx, first, false)
+	require.NoError(t, err)
+	assert.DirExists(t, old)
+	joined, err := HasJoined(first.Settings)
+	require.NoError(t, err)
+	assert.False(t, joined)
+	own, err := keyring.StoreKey(first.Settings.Store.KeyFile())
+	require.NoError(t, err)
+	file, sealed = ringedStore(t, first, own)
+	found, err = sealed.Get(ctx, value, "a")
+	require.NoError(t, err)
+	assert.Equal(t, "of before", string(found.Value))
+	_, err = trust.NewRegister(sealed, file.Now).Members(ctx)
+	require.ErrorIs(t, err, trust.ErrNone)
+	at, err = file.Point()
+	require.NoError(t, err)
+	assert.NotEqual(t, origin, at.Hash, "it does not follow the log")
+	require.NoError(t, file.Close())
+	_, err = Alone(ctx, first, false)
+	require.ErrorContains(t, err, "is alone already")
+	_, err = Init(ctx, first, "corp", hosts)
+	require.NoError(t, err, "it may be the first of another cluster")
+}
+
+func addressesOf(ports [][2]string) (all []string) {
+	for _, p := range ports {
+		all = append(all, p[0])
+	}
+	return all
+}
+
+// TestAnInitThatIsInterrupted before any of its files is written goes on when it is run again, and
+// what the gateway had stays readable.
+func TestAnInitThatIsInterrupted(t *testing.T) {
+	o := options(t, ":7443")
+	use(t, o)
+	killed := errors.New("killed")
+	runs := 0
+	for step := 0; ; step++ {
+		left := step
+		o.restrict = func(string) error {
+			if left--; left < 0 {
+				return killed
+			}
+			return nil
+		}
+		made, err := Init(t.Context(), o, "corp", hosts)
+		if err == nil {
+			require.Len(t, made.Invitations, 2)
+			break
+		}
+		require.ErrorIs(t, err, killed)
+		runs++
+	}
+	assert.GreaterOrEqual(t, runs, 3)
+	folder, err := o.folder()
+	require.NoError(t, err)
+	w, err := o.wrapper(folder)
+	require.NoError(t, err)
+	file, sealed := ringedStore(t, o, w)
+	defer func() { require.NoError(t, file.Close()) }()
+	found, err := sealed.Get(t.Context(), value, "a")
+	require.NoError(t, err)
+	assert.Equal(t, "of before", string(found.Value))
+	origin, _, err := folder.Origin()
+	require.NoError(t, err)
+	at, err := file.Point()
+	require.NoError(t, err)
+	assert.Equal(t, at.Hash, origin)
+}
+
+func TestInitsThatAreRefused(t *testing.T) {
+	for what, try := range map[string]struct {
+		change func(t *testing.T, o *Options, all *[]Host)
+		text   string
+	}{
+		"two hosts":       {func(_ *testing.T, _ *Options, all *[]Host) { *all = (*all)[:2] }, "name three, or five"},
+		"a name twice":    {func(_ *testing.T, _ *Options, all *[]Host) { (*all)[1].Name = "gw1" }, "is named twice"},
+		"a wrong name":    {func(_ *testing.T, _ *Options, all *[]Host) { (*all)[2].Name = "GW3" }, "not the name of a gateway"},
+		"no store":        {func(_ *testing.T, o *Options, _ *[]Host) { o.Settings.Store.File = config.AuditOff }, "set store.file"},
+		"its own engine":  {func(_ *testing.T, o *Options, _ *[]Host) { o.Settings.Cluster.Servers = []string{"nats://n1:4222"} }, "leave it empty"},
+		"no group":        {func(_ *testing.T, o *Options, _ *[]Host) { o.Settings.Cluster.KeyGroup = `CORP\g` }, "cluster.keyGroup"},
+		"another key":     {func(t *testing.T, o *Options, _ *[]Host) { use(t, *o); remove(t, o.Settings.Store.KeyFile()) }, "restore the file from the backup"},
+		"a gateway there": {func(t *testing.T, o *Options, _ *[]Host) { occupy(t, o.Settings.Store.File) }, "the gateway runs"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			o, all := options(t, ":7443"), slices.Clone(hosts)
+			try.change(t, &o, &all)
+			_, err := Init(t.Context(), o, "corp", all)
+			require.ErrorContains(t, err, try.text)
+			joined, err := HasJoined(o.Settings)
+			require.NoError(t, err)
+			assert.False(t, joined)
+		})
+	}
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	require.NoError(t, os.Remove(path))
+}
+
+// occupy opens a store as a gateway does that runs.
+func occupy(t *testing.T, path string) {
+	t.Helper()
+	file, _, err := keep.Open(keep.Options{Path: path})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+}
+
+// TestJoinsThatAreRefused here, before the cluster is asked.
+func TestJoinsThatAreRefused(t *testing.T) {
+	nobody := trust.Invitation{Cluster: "corp", Gateway: "gw2", Address: "127.0.0.1:0", Authority: strings.Repeat("0", 64)}
+	o := options(t, ":7443")
+	use(t, o)
+	_, _, err := Join(t.Context(), o, nobody, false)
+	require.ErrorContains(t, err, "--replace")
+	_, _, err = Join(t.Context(), o, nobody, true)
+	require.ErrorContains(t, err, "check --address")
+	occupy(t, o.Settings.Store.File)
+	_, _, err = Join(t.Context(), o, nobody, true)
+	require.ErrorContains(t, err, "the gateway runs")
+}
+
+// TestNobodyAnswers: what changes a cluster needs one that runs.
+func TestNobodyAnswers(t *testing.T) {
+	o := options(t, freeAddress(t))
+	_, err := Invite(t.Context(), o, Host{Name: "gw4"})
+	require.ErrorContains(t, err, "'adgateway cluster join'")
+	_, err = Init(t.Context(), o, "corp", hosts)
+	require.NoError(t, err)
+	_, _, err = Leave(t.Context(), o, "gw3")
+	require.ErrorIs(t, err, keep.ErrUnreachable)
+	require.ErrorContains(t, err, "start the gateways")
+}
