@@ -61,10 +61,26 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 	if err != nil {
 		return nil, err
 	}
+	if made, err = found(ctx, register, folder, cluster, self, others); err != nil {
+		return nil, err
+	}
+	at, err := file.Point()
+	if err != nil {
+		return nil, err
+	}
+	return made, folder.SetOrigin(at.Hash)
+}
+
+// found makes a cluster in a store, and the files of its first gateway in a folder, and invites
+// the others.
+func found(
+	ctx context.Context, register *trust.Register, folder trust.Folder, cluster string,
+	self trust.Member, others []trust.Member,
+) (*Made, error) {
 	if _, err := trust.Create(ctx, register, cluster, self, folder, others...); err != nil {
 		return nil, err
 	}
-	made = &Made{Self: self}
+	made := &Made{Self: self}
 	for i, g := range others {
 		invitation, err := register.Invite(ctx, g.Name)
 		if err != nil {
@@ -73,11 +89,7 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 		invitation.Address, invitation.Host = self.HopAddress, others[i].Hosts[0]
 		made.Invitations = append(made.Invitations, invitation)
 	}
-	at, err := file.Point()
-	if err != nil {
-		return nil, err
-	}
-	return made, folder.SetOrigin(at.Hash)
+	return made, nil
 }
 
 // members returns the gateways of a new cluster.
