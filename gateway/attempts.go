@@ -56,7 +56,8 @@ func (a attempts) Lock(open []cluster.Attempt) {
 	for _, one := range open {
 		c, err := a.s.History.Get(context.Background(), one.ID)
 		if err != nil {
-			a.s.Log.WithError(err).WithField("change", one.ID).Error("an open change cannot be read, so that its objects are not locked")
+			a.s.Log.WithError(err).WithField("change", one.ID).
+				Error("an open change cannot be read, so that its objects are not locked")
 			c = &changes.Record{ID: one.ID}
 		}
 		a.s.lockAwaited(c)
@@ -127,7 +128,10 @@ func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
 	if err != nil {
 		return err
 	}
-	s.Log.WithFields(logrus.Fields{"change": c.ID, "request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome}).Error("a change was made after another gateway had judged it, as its host stood still: it may have been made twice")
+	s.Log.WithFields(logrus.Fields{
+		"change": c.ID, "request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome,
+	}).Error("a change was made after another gateway had judged it, as its host stood still: " +
+		"it may have been made twice")
 	return s.recordRaced(c, v.Outcome, end.Process.Gateway)
 }
 
@@ -136,6 +140,10 @@ func (s *Server) recordRaced(c *changes.Record, outcome ps.Outcome, by string) e
 	if s.Audit == nil {
 		return nil
 	}
-	call := audit.Call{RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller}, Operation: c.Operation, Parameters: c.Parameters, Change: c.ID}
-	return s.Audit.Settled(call, 0, audit.Result{Outcome: string(outcome), Code: racedCode, Server: c.Server, SettledBy: by})
+	call := audit.Call{
+		RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller},
+		Operation: c.Operation, Parameters: c.Parameters, Change: c.ID,
+	}
+	result := audit.Result{Outcome: string(outcome), Code: racedCode, Server: c.Server, SettledBy: by}
+	return s.Audit.Settled(call, 0, result)
 }

@@ -96,7 +96,9 @@ func (s *Server) ended(r *request, c *changes.Record, stored error) {
 	if stored != nil && !errors.Is(stored, errClosed) {
 		s.meters.unremembered.Inc()
 		r.lost = how.Verdict.Outcome != ps.OutcomeNone
-		s.Log.WithError(stored).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID, "change": c.ID}).Error("what became of a change could not be stored, and is told to the gateway that leads")
+		s.Log.WithError(stored).WithFields(logrus.Fields{
+			"request_id": r.id, "operation": r.op.ID, "change": c.ID,
+		}).Error("what became of a change could not be stored, and is told to the gateway that leads")
 	}
 	r.endRun()
 	s.tell(c.ID, how)
@@ -119,7 +121,9 @@ func (s *Server) doubtful(r *request, err error) {
 // endNotStored returns the answer to a call whose change was made, at least in part, and could
 // not be closed.
 func endNotStored() *failure {
-	failed := fail(schema.Timeout, "The change was begun, but another gateway leads the cluster by now, and what became of the change could not be stored. That gateway finds it out: look at the change that %s names, or repeat the call with its %s.", changeHeader, keyHeader)
+	failed := fail(schema.Timeout, "The change was begun, but another gateway leads the cluster by now, and what "+
+		"became of the change could not be stored. That gateway finds it out: look at the change that %s names, "+
+		"or repeat the call with its %s.", changeHeader, keyHeader)
 	failed.outcome = ps.OutcomeUnknown
 	return failed
 }

@@ -53,7 +53,8 @@ func (s *Server) beginRun(r *request, limit time.Duration) error {
 	}
 	r.endRun()
 	term, _ := s.Member.Leads()
-	run, err := s.Member.Begin(max(limit, writeLimitOf(ps.Intent{})+time.Duration(r.policy.BulkLimit)*writeLimitFor))
+	most := writeLimit + time.Duration(r.policy.BulkLimit)*writeLimitFor
+	run, err := s.Member.Begin(max(limit, most))
 	if err != nil {
 		r.unrecorded = notLeading(err)
 		return stoppedBy(ps.KindStopped, err)
@@ -83,7 +84,8 @@ func (r *request) stored(store func() error) error {
 func (s *Server) mayWrite(r *request) error {
 	err := r.run.Go()
 	if err != nil {
-		s.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Warn("a change was stopped before it began")
+		s.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).
+			Warn("a change was stopped before it began")
 		r.unrecorded = notLeading(err)
 	}
 	return err
@@ -101,10 +103,12 @@ func (s *Server) deposed(r *request) bool {
 // notLeading returns the refusal of a change that a member of a cluster could not begin, or not
 // store.
 func notLeading(err error) *failure {
-	failed := fail(schema.NotLeader, "This gateway does not lead the cluster, or not any more, so that nothing was changed. Send it again.")
+	failed := fail(schema.NotLeader, "This gateway does not lead the cluster, or not any more, "+
+		"so that nothing was changed. Send it again.")
 	switch {
 	case errors.Is(err, cluster.ErrLate):
-		failed = fail(schema.Unavailable, "The host of the gateway stood still while the change was prepared, so that it was not begun. Send it again.")
+		failed = fail(schema.Unavailable, "The host of the gateway stood still while the change was prepared, "+
+			"so that it was not begun. Send it again.")
 	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, keep.ErrFollows), errors.Is(err, keep.ErrNotSent):
 	default:
 		return clusterUnavailable(err)

@@ -23,7 +23,8 @@ func (s *Server) RunMember(ctx context.Context, leading ...func(ctx context.Cont
 	ended.Go(func() {
 		every.Do(ctx, linesEvery, func() {
 			if err := s.recordDue(ctx); err != nil && ctx.Err() == nil {
-				s.Log.WithError(err).Warn("lines of the audit that an earlier process has left due could not be written yet")
+				s.Log.WithError(err).
+					Warn("lines of the audit that an earlier process has left due could not be written yet")
 			}
 		})
 	})

@@ -106,7 +106,7 @@ func TestAJobGoesOnInTheNextTerm(t *testing.T) {
 	assert.True(t, watch.Over())
 	_, err = b.Pause(t.Context(), added.ID)
 	var wrong *jobs.StateError
-	assert.True(t, errors.Is(err, keep.ErrFollows) || errors.As(err, &wrong), "%v", err) // it may have ended by now
+	assert.True(t, errors.Is(err, keep.ErrFollows) || errors.As(err, &wrong), "it may have ended by now: %v", err)
 	for range watch.Changed { // it is closed
 	}
 	require.Eventually(t, func() bool {

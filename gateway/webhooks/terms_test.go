@@ -37,7 +37,9 @@ func TestTheLeaderOfEachTermGoesOn(t *testing.T) {
 			own := &copied{shared, true}
 			sealed, err := keep.Seal(own, key)
 			require.NoError(t, err)
-			w, err := Open(t.Context(), Options{Targets: []Target{p.target()}, Store: sealed, History: p.history, Log: func(string, map[string]any) {}})
+			w, err := Open(t.Context(), Options{
+				Targets: []Target{p.target()}, Store: sealed, History: p.history, Log: func(string, map[string]any) {},
+			})
 			require.NoError(t, err)
 			copies, all = append(copies, own), append(all, w)
 		}

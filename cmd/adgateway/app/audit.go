@@ -26,7 +26,7 @@ func openAudit(o Options, calls *callEvents) (*audit.Log, error) {
 	options := audit.Options{
 		File: c.File, Key: key, MaxSize: int64(c.MaxSize) << 20, MaxAge: c.MaxAge, Reads: c.Reads,
 		KeepFor: c.KeepFor, MaxTotal: int64(c.MaxTotal) << 20, Anchor: c.Anchor(), Checkpoint: c.Checkpoint,
-		Gateway: o.Settings.Cluster.Gateway,
+		Gateway: GatewayName(o),
 		Notice:  func(message string, fields map[string]any) { auditNotice(o, message, fields) },
 	}
 	if calls != nil {

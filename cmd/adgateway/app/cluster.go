@@ -16,14 +16,11 @@ import (
 	"time"
 
 	"adgateway/gateway"
-	"adgateway/gateway/auditmirror"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/config"
-	"adgateway/gateway/credentials"
 	"adgateway/gateway/enginecheck"
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
-	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/natsstore"
 	"adgateway/gateway/keyring"
@@ -31,9 +28,7 @@ import (
 	"adgateway/gateway/nodecheck"
 	"adgateway/gateway/pins"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/signin"
 	"adgateway/gateway/tlscert"
-	"adgateway/gateway/webhooks"
 	"adgateway/ps"
 	"adgateway/ps/servers"
 )
@@ -233,10 +228,6 @@ func agreed(s *config.Settings) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
-
-// lastingKinds are those of the values that are sealed anew under a new version of the key.
-// Logs, and what lives for a day, age out under the one before.
-var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, credentials.Kinds, jobs.Kinds, members.Kinds, nodecheck.Kinds, pins.Kinds, signin.Kinds, webhooks.Kinds)
 
 // serveRing takes new versions of the key over, until ctx ends.
 func (s *kept) serveRing(ctx context.Context, log func(string, map[string]any)) {
@@ -512,23 +503,6 @@ func engineState(h *natsstore.Health) ([]gateway.ClusterNode, *gateway.ClusterSt
 		stream.MaxBytes = &h.MaxBytes
 	}
 	return nodes, stream
-}
-
-func clusterMember(m *members.Member, left bool) gateway.ClusterMember {
-	one := gateway.ClusterMember{Name: m.Name, Site: m.Site, State: "lives", Version: m.Version, Started: m.Started.UTC(), Heartbeat: m.Clock.UTC(), Unreached: []string{}}
-	switch {
-	case left:
-		one.State = "stopped"
-	case time.Since(m.Clock) > members.Lapse:
-		one.State = "silent"
-	}
-	for lane, reached := range m.Reach {
-		if !reached {
-			one.Unreached = append(one.Unreached, lane)
-		}
-	}
-	slices.Sort(one.Unreached)
-	return one
 }
 
 // showCluster returns what the gateway knows of its cluster; nil if it is alone.

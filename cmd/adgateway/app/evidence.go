@@ -24,7 +24,8 @@ type evidence struct {
 // audit log.
 func newEvidence(o Options, store *keep.Sealed, log *audit.Log) *evidence {
 	s := o.Settings
-	if s.Cluster.Name == "" || store == nil || log == nil {
+	name := GatewayName(o)
+	if name == "" || store == nil || log == nil {
 		return nil
 	}
 	problem := func(message string, err error) {
@@ -35,11 +36,11 @@ func newEvidence(o Options, store *keep.Sealed, log *audit.Log) *evidence {
 		}
 	}
 	e := &evidence{witness: auditmirror.NewWitness(auditmirror.WitnessOptions{
-		Gateway: s.Cluster.Gateway, Store: store, Log: log, Interval: s.Audit.Witness, Problem: problem,
+		Gateway: name, Store: store, Log: log, Interval: s.Audit.Witness, Problem: problem,
 	})}
 	if s.Audit.Mirror == config.SwitchOn {
 		e.mirror = auditmirror.New(auditmirror.Options{
-			Gateway: s.Cluster.Gateway, Store: store, Log: log, File: s.Audit.File, Keep: s.Audit.MirrorKeep, Problem: problem,
+			Gateway: name, Store: store, Log: log, File: s.Audit.File, Keep: s.Audit.MirrorKeep, Problem: problem,
 		})
 	}
 	return e

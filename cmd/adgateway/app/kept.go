@@ -1,6 +1,7 @@
 package app
 
 import (
+	"adgateway/cmd/adgateway/internal/joined"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -32,6 +33,8 @@ type kept struct {
 
 	otherKey bool // its key opens nothing of what it has
 
+	joined *joined.Gateway // which has the store; nil: this gateway is in no cluster with a log
+
 	shared  bool             // with other gateways
 	engine  *natsstore.Store // which they share
 	ring    *keyring.Ring    // of its keys, if it is
@@ -57,11 +60,13 @@ const storeKey = "store.file (its key)"
 // returns nil if it is switched off.
 func openKept(ctx context.Context, o Options) (*kept, error) {
 	s, most := &kept{}, mostOfHistory(o)
-	if o.Settings.Cluster.Name == "" {
+	if o.Settings.Cluster.Name == "" && o.Identity == nil {
 		s.clock = keep.NewClock(time.Time{}, o.Clock)
 	}
 	var err error
 	switch path := o.Settings.Store.File; {
+	case o.Identity != nil:
+		err = s.join(ctx, o)
 	case o.Settings.Cluster.Name != "":
 		err = s.inCluster(ctx, o)
 	case path == config.AuditOff:
@@ -294,12 +299,28 @@ func (s *kept) sealed() *keep.Sealed {
 	return s.store
 }
 
+// cluster returns the part of the gateway in its cluster; nil: it is in none with a log.
+func (s *kept) cluster() *joined.Gateway {
+	if s == nil {
+		return nil
+	}
+	return s.joined
+}
+
+// relayed returns the store for what every gateway of a cluster may change.
+func (s *kept) relayed() *keep.Sealed {
+	if j := s.cluster(); j != nil {
+		return j.Relay()
+	}
+	return s.sealed()
+}
+
 // lasting returns the store if it outlives the process, or nil.
 func (s *kept) lasting() *keep.Sealed {
 	if s == nil || !s.lasts {
 		return nil
 	}
-	return s.store
+	return s.relayed()
 }
 
 func (s *kept) history() *changes.History {
@@ -334,6 +355,9 @@ func (s *kept) close() error {
 		return nil
 	}
 	var err error
+	if s.joined != nil {
+		err = s.joined.Close()
+	}
 	for _, store := range []*keep.Sealed{s.store, s.own} {
 		if store != nil {
 			err = errors.Join(err, store.Close())

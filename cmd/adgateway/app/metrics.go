@@ -84,6 +84,7 @@ type state struct {
 	hooks   []webhooks.Status
 	lost    int64              // log entries that could not be written
 	mirror  *auditmirror.Stats // nil: the audit log is not copied
+	member  *memberState       // nil: the gateway is alone
 }
 
 type laneState struct {
@@ -98,7 +99,7 @@ type serverState struct {
 }
 
 func (c *collector) state() *state {
-	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.checks(), expires: c.stack.certificateExpires(), audit: c.stack.Audit, hooks: c.stack.webhookStatus()}
+	s := &state{version: c.options.Version, engine: c.options.Engine, checks: c.stack.checks(), expires: c.stack.certificateExpires(), audit: c.stack.Audit, hooks: c.stack.webhookStatus(), member: c.stack.kept.memberState()}
 	if store := c.stack.kept.sealed(); store != nil {
 		now := store.State()
 		s.store = &now
@@ -206,7 +207,7 @@ func perAudit(read func(audit.Stats) value) func(*state, emit) {
 var lane = []string{"lane"}
 
 // metrics is the table of a stack's metrics.
-var metrics = slices.Concat(stackMetrics, webhookMetrics)
+var metrics = slices.Concat(stackMetrics, webhookMetrics, clusterMetrics)
 
 var stackMetrics = []metric{
 	{"adgateway_build_info", "Always 1; the labels tell what runs.", gauge, []string{"version", "engine", "go"},

@@ -59,6 +59,9 @@ func openRing(ctx context.Context, o Options, shared keep.Store) (*keyring.Ring,
 
 // withRing opens the shared store for a command, beside a gateway that may run.
 func withRing(ctx context.Context, o Options, do func(*keyring.Ring) error) error {
+	if o.Identity != nil {
+		return withRunning(ctx, o, do)
+	}
 	return withShared(ctx, o, func(shared *natsstore.Store) error {
 		ring, err := openRing(ctx, o, shared)
 		if err != nil {
@@ -154,4 +157,21 @@ func MoveCredentials(ctx context.Context, o Options, from *auth.Document) (moved
 		return err
 	})
 	return moved, err
+}
+
+func clusterMember(m *members.Member, left bool) gateway.ClusterMember {
+	one := gateway.ClusterMember{Name: m.Name, Site: m.Site, State: "lives", Version: m.Version, Started: m.Started.UTC(), Heartbeat: m.Clock.UTC(), Unreached: []string{}}
+	switch {
+	case left:
+		one.State = "stopped"
+	case time.Since(m.Clock) > members.Lapse:
+		one.State = "silent"
+	}
+	for lane, reached := range m.Reach {
+		if !reached {
+			one.Unreached = append(one.Unreached, lane)
+		}
+	}
+	slices.Sort(one.Unreached)
+	return one
 }

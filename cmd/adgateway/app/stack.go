@@ -22,6 +22,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
+	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/every"
@@ -74,6 +75,11 @@ type Options struct {
 	// KeyGroup protects the key of what a cluster shares for a group of the domain; nil: the
 	// system cannot.
 	KeyGroup func(name string) (keyring.Wrapper, error)
+	// Folder is that of the cluster of this gateway, and Identity what it proves its name with;
+	// nil: it is in no cluster with a log.
+	Folder   trust.Folder
+	Identity *trust.Identity
+
 	// Shared are the credentials that Auth takes from the store of the cluster; nil: it does not.
 	Shared *credentials.Credentials
 
@@ -108,7 +114,9 @@ type Stack struct {
 	settled     chan struct{}      // closed when what was cut off before the start has been tried to be settled
 	stop        context.CancelFunc // ends watched; nil if New failed
 	watched     sync.WaitGroup
-	started     chan struct{} // receives a value when a session of the directory has started
+	handing     sync.WaitGroup // over to another gateway, which is bounded
+	started     chan struct{}  // receives a value when a session of the directory has started
+	grown       chan struct{}  // closed when the gateway is to be opened again
 }
 
 // New builds a stack and starts the first sessions in the background. ctx bounds
@@ -123,7 +131,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		return nil, err
 	}
 	log := logTo(o.Log, o.Event)
-	s := &Stack{certificate: cert, extraChecks: o.Checks, started: make(chan struct{}, 1), settled: make(chan struct{}), meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
+	s := &Stack{certificate: cert, extraChecks: o.Checks, started: make(chan struct{}, 1), grown: make(chan struct{}), settled: make(chan struct{}), meters: map[ps.Lane]*session.Meter{ps.Directory: {}, ps.DNS: {}}}
 	s.Pool, err = pool.New(s.poolConfig(o, log))
 	if err != nil {
 		cert.close()
@@ -153,8 +161,8 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.Audit, err = openAudit(o, s.calls)
 	}
 	if err == nil {
-		s.evidence = newEvidence(o, s.kept.sealed(), s.Audit)
-		err = attachCredentials(ctx, o, s.kept.sealed())
+		s.evidence = newEvidence(o, s.kept.relayed(), s.Audit)
+		err = attachCredentials(ctx, o, s.kept.relayed())
 	}
 	if expiring, ok := o.Auth.(auth.Expiring); ok && s.kept != nil {
 		expiring.ExpireBy(s.kept.store.Now)
@@ -171,6 +179,11 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
+	if j := s.kept.cluster(); j != nil {
+		if err := j.Serve(s.Gateway.HopHandler()); err != nil {
+			return nil, errors.Join(err, s.Close(ctx))
+		}
+	}
 	s.start(context.WithoutCancel(ctx), o, log)
 	return s, nil
 }
@@ -180,7 +193,6 @@ func (s *Stack) start(ctx context.Context, o Options, log func(string, map[strin
 	watching, stop := context.WithCancel(ctx)
 	s.stop = stop
 	s.watched.Go(func() { s.watch(watching, log) })
-	s.watched.Go(func() { s.kept.sweep(watching, log) })
 	s.watched.Go(func() { s.kept.answerCopies(watching, log) })
 	if self := s.kept.member(); self != nil {
 		s.watched.Go(func() { self.Run(watching) })
@@ -191,14 +203,40 @@ func (s *Stack) start(ctx context.Context, o Options, log func(string, map[strin
 	}
 	s.watched.Go(func() { s.kept.movePins(watching) })
 	s.watched.Go(func() { s.evidence.run(watching) })
-	s.watched.Go(func() { s.settle(watching, log) })
-	s.watched.Go(func() { s.Gateway.RunClosing(watching) })
-	s.watched.Go(func() { s.sendWebhooks(watching) })
-	s.watched.Go(func() { s.runJobs(watching) })
-	if s.Gate != nil {
-		s.watched.Go(func() { every.Do(watching, tidyEvery, func() { s.Gate.Tidy(watching) }) })
+	if j := s.kept.cluster(); j != nil {
+		s.watched.Go(func() { j.Run(watching, s.Gateway.Attempts()) })
+		s.watched.Go(func() {
+			if j.Grow(watching) {
+				close(s.grown)
+			}
+		})
+		if j.Member() != nil {
+			s.watched.Go(func() { s.Gateway.RunMember(watching, s.writing(log)...) })
+			return
+		}
+	}
+	for _, do := range append(s.writing(log), func(ctx context.Context) { s.settle(ctx, log) }, s.Gateway.RunClosing, s.runJobs) {
+		s.watched.Go(func() { do(watching) })
 	}
 }
+
+// writing returns what only the gateway does that makes the changes, each until its context ends.
+func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context) {
+	all := []func(context.Context){func(ctx context.Context) { s.kept.sweep(ctx, log) }, s.sendWebhooks}
+	if j := s.kept.cluster(); j.Member() != nil {
+		all = append(all, func(ctx context.Context) { j.RunKeys(ctx, lastingKinds) })
+	}
+	if s.Gate != nil {
+		all = append(all, func(ctx context.Context) {
+			every.Do(ctx, tidyEvery, func() { s.Gate.Tidy(ctx) })
+		})
+	}
+	return all
+}
+
+// Grown returns a channel that is closed when the gateway is to be closed and made again, since
+// the log of its cluster begins.
+func (s *Stack) Grown() <-chan struct{} { return s.grown }
 
 // startMargin is how much longer a discovery waits than a start may take, so that it
 // learns why the start has failed.
@@ -260,10 +298,10 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth,
 		Quotas: auth.NewMeters(quota(o.Settings.Auth), s.kept.now()), Log: o.Log,
 		Grants: grants(o), Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
-		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.Pool.Drain,
+		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.stopping,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), Members: s.kept.member(), Now: o.Now, Wall: o.Clock.Wall, SettleDelay: o.Settings.Cluster.SettleDelay, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o),
+		Kept: s.kept.sealed(), Relay: s.kept.relayed(), Member: s.kept.cluster().Member(), Hop: s.kept.cluster().Hop(), Members: s.kept.member(), Now: o.Now, Wall: o.Clock.Wall, SettleDelay: o.Settings.Cluster.SettleDelay, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o),
 		Degraded: s.kept.withoutStore(), Journal: s.kept.unsent(),
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
@@ -359,9 +397,18 @@ func (s *Stack) Apply(settings *config.Settings) error {
 	return s.Gateway.Apply(policy(settings))
 }
 
+// stopping lets another gateway lead, and the sessions begin nothing any more.
+func (s *Stack) stopping() {
+	if j := s.kept.cluster(); j != nil {
+		s.handing.Go(func() { j.HandOver(context.Background()) })
+	}
+	s.Pool.Drain()
+}
+
 // Close closes the sessions, waiting for running scripts until ctx ends, and then
 // the audit log.
 func (s *Stack) Close(ctx context.Context) error {
+	s.handing.Wait()
 	if s.stop != nil {
 		s.stop()
 		s.watched.Wait()

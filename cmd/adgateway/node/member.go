@@ -16,6 +16,7 @@ import (
 	"adgateway/gateway/engine"
 	"adgateway/gateway/engine/stock"
 	"adgateway/gateway/journal/jetstream"
+	"adgateway/gateway/keep"
 
 	"github.com/sirupsen/logrus"
 )
@@ -106,13 +107,33 @@ func (m *member) attend(ctx context.Context, node *engine.Node, log logrus.Field
 // the rest.
 const logPart = 2
 
+// originEvery is how often it is looked whether the gateway has noted where the log begins.
+const originEvery = time.Second
+
+// awaitOrigin waits until the gateway of this host, if it has made the cluster, notes with what
+// the log goes on. It returns false when ctx has ended.
+func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (keep.Hash, bool) {
+	for said := false; ctx.Err() == nil; {
+		origin, made, err := m.folder.Origin()
+		if made {
+			return origin, true
+		}
+		if err != nil && !said {
+			log.Error(err)
+			said = true
+		}
+		select {
+		case <-time.After(originEvery):
+		case <-ctx.Done():
+		}
+	}
+	return keep.Hash{}, false
+}
+
 // makeLog makes the log on the host where the cluster was made, as soon as the nodes can.
 func (m *member) makeLog(ctx context.Context, node *engine.Node, log logrus.FieldLogger, maxStore int64) {
-	origin, made, err := m.folder.Origin()
-	if err != nil {
-		log.Error(err)
-	}
-	if err != nil || !made {
+	origin, made := m.awaitOrigin(ctx, log)
+	if !made {
 		return
 	}
 	replicas := 1

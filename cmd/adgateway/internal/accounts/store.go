@@ -26,7 +26,7 @@ type Location struct {
 	Config, Store string
 
 	// Cluster returns how the shared store is opened.
-	Cluster func(*config.Settings) app.Options
+	Cluster func(*config.Settings) (app.Options, error)
 }
 
 // AddTo declares the flags.
@@ -46,8 +46,12 @@ func (l *Location) Open() (Store, error) {
 		return Store{}, fmt.Errorf("the settings do not say where the credentials are; correct them, or name the file with --store:\n%w", err)
 	}
 	file := settings.CredentialFile(live.Now().Auth, flags.Path())
-	if live.Now().Auth.Shared {
-		return Store{shared{l.Cluster(live.Now()), file}}, nil
+	cluster, err := l.Cluster(live.Now())
+	if err != nil {
+		return Store{}, err
+	}
+	if live.Now().Auth.Shared || cluster.Identity != nil {
+		return Store{shared{cluster, file}}, nil
 	}
 	return Store{file}, nil
 }
@@ -60,14 +64,18 @@ func (l *Location) OpenBoth() (file auth.File, cluster app.Options, err error) {
 	if err != nil {
 		return file, cluster, err
 	}
-	if live.Now().Cluster.Name == "" {
-		return file, cluster, errors.New("the settings name no cluster (cluster.name), so that this gateway is alone")
+	cluster, err = l.Cluster(live.Now())
+	if err != nil {
+		return file, cluster, err
+	}
+	if live.Now().Cluster.Name == "" && cluster.Identity == nil {
+		return file, cluster, errors.New("this gateway is in no cluster: 'adgateway cluster init' makes one, and 'adgateway cluster join' joins one")
 	}
 	file = settings.CredentialFile(live.Now().Auth, flags.Path())
 	if l.Store != "" {
 		file = settings.CredentialFile(config.Auth{Store: l.Store}, "")
 	}
-	return file, l.Cluster(live.Now()), nil
+	return file, cluster, nil
 }
 
 // shared are the accounts that the gateways of a cluster share. When they were last used is

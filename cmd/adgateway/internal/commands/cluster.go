@@ -34,20 +34,24 @@ func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Op
 			return err
 		}
 		s := live.Now()
-		if s.Cluster.Name == "" {
-			return errors.New("the settings name no cluster (cluster.name), so that this gateway is alone")
+		o, err := clusterOptions(c.ErrOrStderr(), s)
+		if err != nil {
+			return err
 		}
-		return do(c.Context(), c, clusterOptions(c.ErrOrStderr(), s))
+		if s.Cluster.Name == "" && o.Identity == nil {
+			return errors.New("this gateway is in no cluster: 'adgateway cluster init' makes one, and 'adgateway cluster join' joins one")
+		}
+		return do(c.Context(), c, o)
 	}
 	f.AddTo(c.Flags())
 	return c
 }
 
 // clusterOptions returns how a command opens the shared store of the settings.
-func clusterOptions(log io.Writer, s *config.Settings) app.Options {
-	o := serve.SharedOptions(s, log)
+func clusterOptions(log io.Writer, s *config.Settings) (app.Options, error) {
+	o, err := serve.SharedOptions(s, log)
 	o.Version = gateway.Version{Version: buildVersion()}
-	return o
+	return o, err
 }
 
 func clusterStatusCommand() *cobra.Command {

@@ -10,7 +10,6 @@ import (
 	"adgateway/cmd/adgateway/internal/report"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auditmirror"
-	"adgateway/gateway/config"
 
 	"github.com/spf13/cobra"
 )
@@ -36,10 +35,14 @@ func clusterVerifyCommand() *cobra.Command {
 				return err
 			}
 			s := live.Now()
-			if s.Cluster.Name == "" && !noStore {
-				return errors.New("the settings name no cluster (cluster.name): compare just files with --no-store")
+			o, err := clusterOptions(c.ErrOrStderr(), s)
+			if err != nil {
+				return err
 			}
-			chains, key, err := f.chains(c, s, files, keys)
+			if s.Cluster.Name == "" && o.Identity == nil && !noStore {
+				return errors.New("this gateway is in no cluster: compare just files with --no-store")
+			}
+			chains, key, err := f.chains(c, o, files, keys)
 			if err != nil {
 				return err
 			}
@@ -47,7 +50,7 @@ func clusterVerifyCommand() *cobra.Command {
 			if noStore {
 				found, err = auditmirror.Verify(c.Context(), nil, chains, key)
 			} else {
-				found, err = app.VerifyCluster(c.Context(), clusterOptions(c.ErrOrStderr(), s), chains, key)
+				found, err = app.VerifyCluster(c.Context(), o, chains, key)
 			}
 			if err != nil {
 				return explainAudit(files, err)
@@ -71,8 +74,8 @@ func clusterVerifyCommand() *cobra.Command {
 }
 
 // chains returns the logs to verify: those that are given, or that of the settings.
-func (f *auditFlags) chains(c *cobra.Command, s *config.Settings, files, keys []string) (chains []auditmirror.Chain, key []byte, err error) {
-	if key, err = app.AuditKey(s.Audit.KeyFile); err != nil {
+func (f *auditFlags) chains(c *cobra.Command, o app.Options, files, keys []string) (chains []auditmirror.Chain, key []byte, err error) {
+	if key, err = app.AuditKey(o.Settings.Audit.KeyFile); err != nil {
 		return nil, nil, err
 	}
 	if len(files) == 0 {
@@ -80,7 +83,7 @@ func (f *auditFlags) chains(c *cobra.Command, s *config.Settings, files, keys []
 		if err != nil {
 			return nil, nil, err
 		}
-		return []auditmirror.Chain{{Gateway: s.Cluster.Gateway, Check: check}}, key, nil
+		return []auditmirror.Chain{{Gateway: app.GatewayName(o), Check: check}}, key, nil
 	}
 	own := map[string][]byte{}
 	for _, text := range keys {

@@ -31,7 +31,11 @@ func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error, 
 		case s.Cluster.Name == "":
 			return do(c, setup.Options{Settings: s, KeyGroup: serve.KeyGroup, Kinds: app.LastingKinds()})
 		case shared != nil:
-			return shared(c, clusterOptions(c.ErrOrStderr(), s))
+			o, err := clusterOptions(c.ErrOrStderr(), s)
+			if err != nil {
+				return err
+			}
+			return shared(c, o)
 		}
 		return errors.New("the settings name a cluster (cluster.name), whose gateways share a store: this is for clusters " +
 			"that are made by 'adgateway cluster init' without cluster.name")

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -25,11 +26,14 @@ func serveCommand() *cobra.Command {
 		Example: "  adgateway serve\n  adgateway serve --config adgateway.yaml --log-level debug",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := serve.Prepare(c.Context(), serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr()})
+			prepare := func(ctx context.Context) (*serve.Server, error) {
+				return serve.Prepare(ctx, serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr()})
+			}
+			s, err := prepare(c.Context())
 			if err != nil {
 				return err
 			}
-			return s.Serve(c.Context())
+			return serve.Run(c.Context(), s, prepare)
 		},
 	}
 	f.AddTo(c.Flags(), settings.Common()...)
@@ -51,13 +55,22 @@ func sandboxCommand() *cobra.Command {
 			"  adgateway sandbox --listen 127.0.0.1:9000 --token reader=user:read,group:read --users 10000",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := serve.PrepareSandbox(c.Context(), serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr()})
+			prepare := func(ctx context.Context) (*serve.Sandbox, error) {
+				return serve.PrepareSandbox(ctx, serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr()})
+			}
+			s, err := prepare(c.Context())
 			if err != nil {
 				return err
 			}
 			printCalls(c, s, &more)
 			printLink(c, s)
-			return s.Serve(c.Context())
+			return serve.Run(c.Context(), s.Server, func(ctx context.Context) (*serve.Server, error) {
+				s, err := prepare(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return s.Server, nil
+			})
 		},
 	}
 	f.AddTo(c.Flags(), slices.Concat(settings.Common(), worldSpellings(), sandboxSpellings())...)

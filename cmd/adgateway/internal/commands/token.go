@@ -144,7 +144,7 @@ func tokenMoveCommand(at *accounts.Location) *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(c.OutOrStdout(), "moved: %d of %d tokens and users; the others were there already\n", moved, len(document.Tokens)+len(document.Users))
-			if !cluster.Settings.Auth.Shared {
+			if !cluster.Settings.Auth.Shared && cluster.Identity == nil {
 				fmt.Fprintln(c.ErrOrStderr(), "Now set auth.shared to true in the settings of each gateway, and start it again.")
 			}
 			return nil
@@ -156,5 +156,5 @@ func tokenMoveCommand(at *accounts.Location) *cobra.Command {
 
 // location returns where accounts are, without flags yet.
 func location() *accounts.Location {
-	return &accounts.Location{Cluster: func(s *config.Settings) app.Options { return clusterOptions(os.Stderr, s) }}
+	return &accounts.Location{Cluster: func(s *config.Settings) (app.Options, error) { return clusterOptions(os.Stderr, s) }}
 }

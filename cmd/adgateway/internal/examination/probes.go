@@ -133,7 +133,11 @@ func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
 }
 
 func readEngine(ctx context.Context, s *config.Settings) (doctor.Engine, error) {
-	report, err := app.CheckEngine(ctx, serve.SharedOptions(s, io.Discard))
+	o, err := serve.SharedOptions(s, io.Discard)
+	if err != nil {
+		return doctor.Engine{}, err
+	}
+	report, err := app.CheckEngine(ctx, o)
 	var e doctor.Engine
 	for _, n := range report.Nodes {
 		e.Nodes = append(e.Nodes, n.Name)
@@ -145,7 +149,11 @@ func readEngine(ctx context.Context, s *config.Settings) (doctor.Engine, error) 
 }
 
 func readCluster(ctx context.Context, s *config.Settings) (doctor.Cluster, error) {
-	found, err := app.ReadMembers(ctx, serve.SharedOptions(s, io.Discard))
+	o, err := serve.SharedOptions(s, io.Discard)
+	if err != nil {
+		return doctor.Cluster{}, err
+	}
+	found, err := app.ReadMembers(ctx, o)
 	c := doctor.Cluster{Rewound: found.Rewound}
 	for _, m := range found.Members {
 		switch m.State {

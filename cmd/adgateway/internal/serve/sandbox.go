@@ -32,7 +32,10 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, live: live}
+	s, err := newServer(o, live)
+	if err != nil {
+		return nil, err
+	}
 	cfg := live.Now()
 	static, token, err := staticCredentials(cfg)
 	if err != nil {
@@ -41,10 +44,10 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 	engine, engineErr := NewEngine(cfg.Sandbox)
 	faults := []error{err, engineErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
 	store := settings.CredentialFile(cfg.Auth, o.Flags.Path())
-	if cfg.Auth.Shared && cfg.Auth.Store == "" {
+	if s.shared() && cfg.Auth.Store == "" {
 		store.Path = cfg.Store.File + ".credentials" // the copy, beside what the gateway keeps
 	}
-	if cfg.Auth.Store != "" && !cfg.Auth.Shared {
+	if cfg.Auth.Store != "" && !s.shared() {
 		faults = append(faults, checkStore(cfg.Auth, store))
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -137,7 +140,7 @@ func newPrincipal(kind, name string, scopes []string) (*auth.Principal, error) {
 // addStore makes the sandbox accept the accounts of auth.store, if set, in
 // addition to those of its settings.
 func (s *Server) addStore(ctx context.Context, static *auth.Static, file auth.File) error {
-	if c := s.live.Now().Auth; c.Store == "" && !c.Shared {
+	if c := s.live.Now().Auth; c.Store == "" && !s.shared() {
 		s.backend.auth = static
 		return nil
 	}

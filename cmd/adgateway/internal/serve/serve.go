@@ -21,6 +21,7 @@ import (
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
+	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
 	"adgateway/ps"
@@ -86,6 +87,8 @@ type Server struct {
 	backend  backend
 	listener net.Listener
 	stack    *app.Stack
+	folder   trust.Folder    // of its cluster
+	identity *trust.Identity // in its cluster; nil: it is in none with a log
 }
 
 // Prepare prepares a gateway on the PowerShell of this computer. Everything that
@@ -96,8 +99,11 @@ func Prepare(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, live: live}
 	cfg := live.Now()
+	s, err := newServer(o, live)
+	if err != nil {
+		return nil, err
+	}
 	s.backend = backend{name: "powershell", real: true, dial: o.Dial}
 	if err := Check(ctx, cfg, o.Flags.Path()); err != nil {
 		return nil, err
@@ -121,6 +127,15 @@ func Prepare(ctx context.Context, o Options) (*Server, error) {
 	s.log.WithFields(logrus.Fields{"address": s.Address(), "version": o.Version, "settings": o.Flags.Path()}).Info("listening")
 	return s, nil
 }
+
+func newServer(o Options, live *config.Live) (s *Server, err error) {
+	s = &Server{options: o, live: live}
+	s.folder, s.identity, err = settings.Joined(live.Now())
+	return s, err
+}
+
+// shared reports whether the gateway has its accounts in the store of its cluster.
+func (s *Server) shared() bool { return s.live.Now().Auth.Shared || s.identity != nil }
 
 // openLog opens the log.
 func (s *Server) openLog() (err error) {
@@ -164,7 +179,7 @@ func (s *Server) open(ctx context.Context) error {
 		Event:   s.options.Event,
 		Sandbox: s.backend.sandbox, People: s.backend.people,
 		Checks: s.checks, LostEntries: s.entries.lost.Load,
-		Store: host.Certificates(), Shared: s.backend.shared, KeyGroup: KeyGroup,
+		Folder: s.folder, Identity: s.identity, Store: host.Certificates(), Shared: s.backend.shared, KeyGroup: KeyGroup,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -203,7 +218,16 @@ func (s *Server) Serve(ctx context.Context) error {
 	for _, follow := range s.backend.follow {
 		watchers.Go(func() { follow(watching) })
 	}
-	err := s.stack.Gateway.Run(ctx, s.listener)
+	serving, end := context.WithCancel(ctx)
+	watchers.Go(func() {
+		select {
+		case <-s.stack.Grown():
+			end()
+		case <-serving.Done():
+		}
+	})
+	err := s.stack.Gateway.Run(serving, s.listener)
+	end()
 	stop()
 	watchers.Wait()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseWait)
@@ -214,7 +238,26 @@ func (s *Server) Serve(ctx context.Context) error {
 	} else {
 		s.log.Info("stopped")
 	}
-	return errors.Join(err, s.closeLog.Close())
+	if err = errors.Join(err, s.closeLog.Close()); err == nil && ctx.Err() == nil {
+		return errAgain // nothing else ends it without an error
+	}
+	return err
+}
+
+// errAgain means that a server is to be prepared again, with what it is in its cluster now.
+var errAgain = errors.New("the log of the cluster begins: the gateway is made again")
+
+// Run serves until ctx is done, and prepares a server again that is to be made again.
+func Run(ctx context.Context, s *Server, prepare func(context.Context) (*Server, error)) error {
+	for {
+		err := s.Serve(ctx)
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+		if s, err = prepare(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // URL returns the base URL of the API.
@@ -244,7 +287,7 @@ func (s *Server) useStore(ctx context.Context, file auth.File) error {
 // the first token as soon as it is created.
 func (s *Server) openAccounts(ctx context.Context, file auth.File, others bool) (*auth.Store, error) {
 	c := s.live.Now().Auth
-	if c.Shared {
+	if s.shared() {
 		s.backend.shared = sharedCredentials(file, c, s.log)
 	} else if err := createStore(ctx, file); err != nil {
 		return nil, fmt.Errorf("credentials: %s cannot be written: %w", file.Path, err)
@@ -253,7 +296,7 @@ func (s *Server) openAccounts(ctx context.Context, file auth.File, others bool) 
 	if err != nil {
 		return nil, err
 	}
-	if store.Empty() && !c.Shared && !others {
+	if store.Empty() && !s.shared() && !others {
 		s.log.Warn(noCredentials)
 	}
 	s.backend.follow = append(s.backend.follow, store.Run)

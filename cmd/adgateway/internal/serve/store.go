@@ -50,10 +50,13 @@ func sharedCredentials(file auth.File, c config.Auth, log *logrus.Logger) *crede
 
 // SharedOptions returns how a command opens what the gateways of the settings share. What
 // happens meanwhile is written to log.
-func SharedOptions(s *config.Settings, log io.Writer) app.Options {
+func SharedOptions(s *config.Settings, log io.Writer) (app.Options, error) {
 	logger := logrus.New()
 	logger.SetOutput(log)
-	return app.Options{Settings: s, Log: logger, Store: host.Certificates(), KeyGroup: KeyGroup}
+	o := app.Options{Settings: s, Log: logger, Store: host.Certificates(), KeyGroup: KeyGroup}
+	var err error
+	o.Folder, o.Identity, err = settings.Joined(s)
+	return o, err
 }
 
 // KeyGroup protects the key of what a cluster shares for a group of the domain.

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+
+	"adgateway/cmd/adgateway/internal/joined"
+	"adgateway/gateway/cluster/relay"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+)
+
+// join opens the store of a gateway that is in a cluster with a log.
+func (s *kept) join(ctx context.Context, o Options) error {
+	wrapper, err := clusterKey(o)
+	if err != nil {
+		return err
+	}
+	c := o.Settings.Cluster
+	s.joined, err = joined.Open(ctx, joined.Options{
+		Folder: o.Folder, Identity: o.Identity, File: o.Settings.Store.File, Listen: c.Listen,
+		Wrapper: wrapper, Format: cmp.Or(o.Format, keep.Newest), Waiting: o.Settings.Pool.MaxQueue,
+		Nodes:       joined.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile},
+		SettleDelay: c.SettleDelay, Clock: o.Clock, Lanes: s.lanes,
+		Note: func(message string, err error) {
+			if err == nil {
+				o.Log.Info("cluster: " + message)
+			} else {
+				o.Log.WithError(err).Warn("cluster: " + message)
+			}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("cluster %s: %w", o.Identity.Cluster, err)
+	}
+	s.lasts, s.clock, s.store = true, s.joined.Clock(), s.joined.Store()
+	return nil
+}
+
+// clusterKey returns what protects the key ring of the cluster: the file in its folder, or a group
+// of the domain.
+func clusterKey(o Options) (keyring.Wrapper, error) {
+	if o.Settings.Cluster.KeyGroup != "" {
+		return wrapper(o)
+	}
+	w, err := keyring.KeyFile(o.Folder.SecretFile())
+	if err != nil {
+		return nil, fmt.Errorf("the key of the cluster: %w: %s", err, keyring.Copy)
+	}
+	return w, nil
+}
+
+// lanes returns the lanes whose servers this gateway reaches.
+func (s *kept) lanes() []string {
+	return nil
+}
+
+// GatewayName returns the name of the gateway in its cluster; empty: it is in none.
+func GatewayName(o Options) string {
+	if o.Identity != nil {
+		return o.Identity.Gateway
+	}
+	return o.Settings.Cluster.Gateway
+}
+
+// withRunning opens the store of the cluster at a gateway that runs.
+func withRunning(ctx context.Context, o Options, do func(*keyring.Ring) error) error {
+	w, err := clusterKey(o)
+	if err != nil {
+		return err
+	}
+	list, err := o.Folder.List()
+	if err != nil {
+		return err
+	}
+	client, err := relay.NewClient(ctx, relay.ClientOptions{
+		Gateways: reached(list.Members(), o.Identity.Gateway),
+		TLS:      func(gateway string) *tls.Config { return o.Identity.Client(list.Members, gateway) },
+	})
+	if err != nil {
+		return fmt.Errorf("cluster %s: no gateway that leads can be reached: %w; start most of the gateways, "+
+			"and run this on a host whose gateway has joined", o.Identity.Cluster, err)
+	}
+	ring, err := keyring.Open(ctx, client, w, cmp.Or(o.Format, keep.Newest))
+	if err != nil {
+		return errors.Join(fmt.Errorf("cluster %s: %w", o.Identity.Cluster, err), client.Close())
+	}
+	return errors.Join(do(ring), client.Close())
+}
+
+// reached returns where the gateways of a cluster are reached, that of this host first.
+func reached(list trust.Members, own string) (all []relay.Gateway) {
+	for _, m := range list.Gateways {
+		if m.HopAddress == "" || !m.HasJoined() {
+			continue
+		}
+		at := len(all)
+		if m.Name == own {
+			at = 0
+		}
+		all = slices.Insert(all, at, relay.Gateway{Name: m.Name, Address: m.HopAddress})
+	}
+	return all
+}
