@@ -17,6 +17,7 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/node"
 	"adgateway/gateway/auth"
+	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config/configtest"
 	"adgateway/ps"
 	"adgateway/ps/sandbox/remote"
@@ -84,6 +85,11 @@ func runGateway(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
+	folder := trust.Folder{Path: settings.Store.ClusterFolder()}
+	identity, err := folder.Identity()
+	if err != nil {
+		return err
+	}
 	log := logrus.New()
 	log.SetOutput(os.Stderr)
 	log.SetLevel(logrus.InfoLevel)
@@ -106,7 +112,8 @@ func runGateway(ctx context.Context, p *plan) error {
 	var running sync.WaitGroup
 	running.Go(func() { link.Run(ctx) })
 	err = systemtest.ServeOn(ctx, app.Options{
-		Settings: settings, Auth: static, Log: log, Engine: "sandbox", Dial: link.Dial,
+		Settings: settings, Folder: folder, Identity: identity,
+		Auth: static, Log: log, Engine: "sandbox", Dial: link.Dial,
 		Session: func(ps.Lane) session.Config { return session.Config{Starter: link.Starter()} },
 	}, listener, func(net.Addr) {})
 	stop()
