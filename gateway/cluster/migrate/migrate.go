@@ -155,15 +155,7 @@ func (m *migration) complete(ctx context.Context) (err error) {
 		return err
 	}
 	m.step("trust")
-	if err := m.Create(ctx, store, m.newFolder()); err != nil {
-		return err
-	}
-	at, err := file.Point()
-	if err != nil {
-		return err
-	}
-	m.step("origin")
-	return m.newFolder().SetOrigin(at.Hash)
+	return m.Create(ctx, store, m.newFolder())
 }
 
 // unopened says what to do about a key ring that does not open.

@@ -23,18 +23,21 @@ func TestAClusterIsMigrated(t *testing.T) {
 	bearer := "Bearer " + command(t, "token", "create", "program", config, "--scope", "user:read,ops:read")
 	g := startSandbox(t, config)
 	g.eventually("/readyz?lane=changes", bearer, http.StatusOK)
-	migrate := []string{"cluster", "migrate", config, "--host", "gw1=h1.corp.example", "--host", "gw2=10.0.0.2"}
+	hosts := []string{"--gateway", "gw1=h1.corp.example", "--gateway", "gw2=10.0.0.2", "--gateway", "gw3=h3"}
+	migrate := append([]string{"cluster", "migrate", config}, hosts...)
 	code, _, stderr := runCommand(t, migrate...)
 	assert.EqualValues(t, codeFailed, code)
 	assert.Contains(t, stderr, "stop the gateways of the cluster")
 	g.stop()
 
-	code, _, stderr = runCommand(t, "cluster", "migrate", config, "--host", "gw2=h2")
+	other := []string{"cluster", "migrate", config, "--gateway", "gw2=h2", "--gateway", "gw1=h1", "--gateway", "gw3=h3"}
+	code, _, stderr = runCommand(t, other...)
 	assert.EqualValues(t, codeFailed, code)
-	assert.Contains(t, stderr, "--host names no host of this gateway, 'gw1'")
+	assert.Contains(t, stderr, "this gateway is gw1 (cluster.gateway), and gw2 is named first")
 	out := command(t, migrate...)
 	assert.Regexp(t, `The mirror .*cluster-test-gw1.mirror goes up to change \d+ of the store, of 20`, out)
 	assert.Regexp(t, `The cluster test is made of it: [1-9]\d* values, `, out)
+	assert.Contains(t, out, "adgateway cluster join --cluster test --gateway gw2 --address h1.corp.example:7443 ")
 	out = command(t, migrate...)
 	assert.Contains(t, out, "The cluster test was made of it before; nothing was changed.")
 	var found struct {
@@ -48,11 +51,13 @@ func TestAClusterIsMigrated(t *testing.T) {
 	own := filepath.Join(folder, "gw1")
 	list, err := trust.LoadMembers(trust.Folder{Path: filepath.Join(own, "cluster")}.MembersFile())
 	require.NoError(t, err)
-	require.Len(t, list.Gateways, 2)
 	assert.Equal(t, []string{"gw1"}, list.Joined())
-	assert.Equal(t, []string{"gw1", "gw2"}, list.Nodes)
-	assert.Equal(t, "10.0.0.2:7443 10.0.0.2:6222 10.0.0.2:4222",
-		list.Gateways[1].HopAddress+" "+list.Gateways[1].NodeAddress+" "+list.Gateways[1].ClientAddress)
+	assert.Equal(t, []string{"gw1", "gw2", "gw3"}, list.Nodes)
+	assert.Equal(t, []string{"10.0.0.2:6222", "h3:6222"}, list.Routes("gw1"))
+	origin, made, err := trust.Folder{Path: filepath.Join(own, "cluster")}.Origin()
+	require.NoError(t, err)
+	assert.True(t, made)
+	assert.NotZero(t, origin)
 	there, err := keep.Holds(filepath.Join(own, "state.db"), "auth", "credentials")
 	require.NoError(t, err)
 	assert.True(t, there)

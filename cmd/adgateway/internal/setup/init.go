@@ -62,6 +62,15 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 	if err != nil {
 		return nil, err
 	}
+	return found(ctx, register, folder, cluster, self, others)
+}
+
+// found makes a cluster in a store, and the files of its first gateway in a folder, and invites
+// the others.
+func found(
+	ctx context.Context, register *trust.Register, folder trust.Folder, cluster string,
+	self trust.Member, others []trust.Member,
+) (*Made, error) {
 	if err := errors.Join(os.MkdirAll(folder.Path, 0o700), folder.MarkFirst()); err != nil {
 		return nil, err
 	}

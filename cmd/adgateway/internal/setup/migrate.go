@@ -1,0 +1,100 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"adgateway/gateway/cluster/migrate"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+)
+
+// Migration is what [Migrate] takes over.
+type Migration struct {
+	From     string            // mirror; empty: that of this gateway
+	Journals []migrate.Journal // of other gateways, beside that of this one
+	Hosts    []Host            // of the gateways, this one first
+}
+
+// Migrated is a cluster that was taken over. Made is nil if that was done before.
+type Migrated struct {
+	migrate.Result
+	Made *Made
+}
+
+// Migrate makes a cluster of what the gateways shared that the settings are those of one of, in
+// an earlier version. None of them runs meanwhile. It can be run again if it was interrupted.
+func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
+	folder, err := o.folder()
+	if err != nil {
+		return nil, err
+	}
+	self, others, err := members(o, m.Hosts)
+	if err != nil {
+		return nil, err
+	}
+	s := o.Settings
+	if self.Name != s.Cluster.Gateway {
+		return nil, fmt.Errorf("this gateway is %s (cluster.gateway), and %s is named first: name this one first, "+
+			"and each gateway by the name that it had", s.Cluster.Gateway, self.Name)
+	}
+	if ofOthers(s) {
+		self.NodeAddress, self.ClientAddress = "", ""
+		for i := range others {
+			others[i].NodeAddress = ""
+		}
+	}
+	w, err := o.oldWrapper()
+	if err != nil {
+		return nil, err
+	}
+	keyFile := s.Cluster.KeyFile
+	if s.Cluster.KeyGroup != "" {
+		keyFile = ""
+	}
+	done := &Migrated{}
+	done.Result, err = migrate.Run(ctx, migrate.Options{
+		Cluster: s.Cluster.Name, Gateway: self.Name,
+		Mirror: cmp.Or(m.From, ownFile(s, "mirror")), Store: s.Store.File, Folder: folder,
+		Wrapper: w, KeyFile: keyFile,
+		Journals: append([]migrate.Journal{{File: ownFile(s, "journal"), Key: s.Store.KeyFile()}}, m.Journals...),
+		Life:     s.Changes.Keep, Most: int64(s.Changes.MaxSize) << 20, Now: time.Now,
+		Create: func(ctx context.Context, store *keep.Sealed, folder trust.Folder) (err error) {
+			register := trust.NewRegister(store, store.Now)
+			done.Made, err = found(ctx, register, folder, s.Cluster.Name, self, others)
+			return err
+		},
+	})
+	return done, err
+}
+
+// ofOthers reports whether the nodes are a NATS service of the user's own.
+func ofOthers(s *config.Settings) bool {
+	return s.Cluster.CredsFile != "" || s.Cluster.NKeyFile != "" && s.Cluster.Certificate == ""
+}
+
+// ownFile returns the path of a file in which a gateway of an earlier version kept what it had of
+// the cluster itself.
+func ownFile(s *config.Settings, name string) string {
+	return filepath.Join(filepath.Dir(s.Store.File), "cluster-"+s.Cluster.Name+"-"+s.Cluster.Gateway+"."+name)
+}
+
+// oldWrapper returns what protects the key ring of a cluster of an earlier version.
+func (o Options) oldWrapper() (keyring.Wrapper, error) {
+	if o.Settings.Cluster.KeyGroup != "" {
+		return o.wrapper(trust.Folder{})
+	}
+	w, err := keyring.KeyFile(o.Settings.Cluster.KeyFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", filefault.Explain("cluster.keyFile", err), keyring.Copy)
+	}
+	return w, filefault.Explain("cluster.keyFile", err)
+}

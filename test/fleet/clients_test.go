@@ -1,0 +1,213 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/directory"
+	"adgateway/test/histories"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// item is one change with a value that no other has. It is asked for under one key, until some
+// gateway says what became of it.
+type item struct {
+	key, method, path, body string
+
+	write string // what the write log must have once, see nameOf
+
+	mu      sync.Mutex
+	status  int    // of the answer that settled it; 0: none came
+	outcome string // if that was not 2xx
+	last    string // code of the last refusal
+}
+
+func (it *item) settled() bool {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	return it.status != 0
+}
+
+// users is how many accounts exist that items change, so that they meet.
+const users = 12
+
+// makeUsers makes the accounts that items change.
+func (f *fleet) makeUsers() {
+	f.t.Helper()
+	dc := f.world.Directory.DCs()[0]
+	for i := range users {
+		name := fmt.Sprintf("shared%02d", i)
+		_, err := dc.Add(f.t.Context(), "CN="+name+","+f.world.Directory.UsersContainer(),
+			directory.Attr("objectClass", "user"), directory.Attr("sAMAccountName", name))
+		require.NoError(f.t, err)
+	}
+}
+
+// items returns changes of several kinds. Their values begin with a prefix.
+func items(prefix string, n int, random *rand.Rand) (all []*item) {
+	for i := range n {
+		value := fmt.Sprintf("%s%04d", prefix, i)
+		it := &item{key: "fleet-key-" + value}
+		switch i % 4 {
+		case 0:
+			it.method, it.path, it.body = http.MethodPost, "/api/ADUser/"+value, `{}`
+			it.write = "add " + value
+		case 1, 2:
+			it.method, it.path = http.MethodPut, fmt.Sprintf("/api/ADUser/shared%02d", random.IntN(users))
+			it.body, it.write = fmt.Sprintf(`{"City":%q}`, value), "city "+value
+		case 3:
+			it.method, it.path, it.write = http.MethodPost, "/api/DnsCNameRecord", "record "+value
+			it.body = fmt.Sprintf(`{"DNS_HostName":%q,"DNS_HostName_Alias":"host.corp.example",`+
+				`"ZoneName":"corp.example"}`, value)
+		}
+		all = append(all, it)
+	}
+	return all
+}
+
+// crowd are the clients, and what they were told.
+type crowd struct {
+	f     *fleet
+	calls histories.Recorder
+}
+
+// ask sends an item to a gateway, and notes the answer if it settles the item.
+func (c *crowd) ask(ctx context.Context, at int, it *item) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	url, body := c.f.hosts[at].url(it.path), strings.NewReader(it.body)
+	request, err := http.NewRequestWithContext(ctx, it.method, url, body)
+	if err != nil {
+		assert.NoError(c.f.t, err)
+		return
+	}
+	request.Header.Set("Auth-Token", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", it.key)
+	call := c.calls.Begin(histories.Op{Of: it.key, At: at, Do: "call"})
+	response, err := c.f.client.Do(request)
+	if err != nil {
+		call.Forget()
+		return // it was killed, or is not there yet
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Error struct{ Code, Outcome string }
+	}
+	if json.NewDecoder(response.Body).Decode(&answer) != nil {
+		call.Forget()
+		return // it was killed meanwhile
+	}
+	done := response.StatusCode/100 == 2
+	call.End(histories.Answer{Refused: !done, Value: response.Header.Get("X-Change-Id")})
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	code, outcome := answer.Error.Code, answer.Error.Outcome
+	open := code == "not_leader" || response.Header.Get("Retry-After") != ""
+	if it.last = code; !done && (open || outcome == "none") {
+		return // nothing was done, or it is not known yet
+	}
+	if it.status != 0 {
+		assert.Equal(c.f.t, it.status, response.StatusCode, "%s has another verdict at %s: %s",
+			it.key, c.f.hosts[at].name, code)
+	}
+	it.status, it.outcome = response.StatusCode, outcome
+}
+
+// settle asks for items at gateways at random until each is settled.
+func (c *crowd) settle(ctx context.Context, all []*item, clients int, seed uint64, settled func(*item)) {
+	queue := make(chan *item, len(all))
+	for _, it := range all {
+		queue <- it
+	}
+	close(queue)
+	var working sync.WaitGroup
+	for i := range clients {
+		random := rand.New(rand.NewPCG(seed, uint64(i)))
+		working.Go(func() {
+			for it := range queue {
+				for !it.settled() && ctx.Err() == nil {
+					if c.ask(ctx, random.IntN(size), it); !it.settled() {
+						pause(ctx, time.Duration(20+random.IntN(80))*time.Millisecond)
+					}
+				}
+				settled(it)
+			}
+		})
+	}
+	working.Wait()
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// nameOf returns what a write is of which an item must have exactly one; empty if it is a part of
+// what an item does. It is not known if no item has such writes.
+func nameOf(w sandbox.Write) (name string, known bool) {
+	leaf, _, _ := strings.Cut(strings.TrimPrefix(w.Object, "CN="), ",")
+	after := strings.Join(w.After, "")
+	switch {
+	case w.Op == "add record":
+		return "record " + after[:strings.IndexAny(after+".", ".\t ")], true
+	case w.Op == "add" && w.Attribute == "":
+		return "add " + leaf, true
+	case w.Op == "delete" && w.Attribute == "":
+		leaf, _, _ := strings.Cut(strings.TrimPrefix(strings.Join(w.Before, ""), "CN="), ",")
+		return "delete " + leaf, true
+	case w.Attribute == "l":
+		return "city " + after, true
+	}
+	return "", w.Op == "add" || w.Op == "delete"
+}
+
+// verify holds the write log against what the clients were told.
+func (c *crowd) verify(all []*item) {
+	t := c.f.t
+	t.Helper()
+	times := map[string][]time.Time{}
+	for _, w := range c.f.writes.After(0, 1<<30) {
+		name, known := nameOf(w)
+		switch made, deleted := strings.CutPrefix(name, "delete "); {
+		case w.Writer == "": // by the test, for what is to be changed
+		case deleted: // what was left of a creation that was cut off
+			if assert.NotEmpty(t, times["add "+made], name) {
+				times["add "+made] = times["add "+made][1:]
+			}
+		case known && name != "":
+			times[name] = append(times[name], w.Time)
+		}
+	}
+	told := map[string]int{}
+	for _, it := range all {
+		made := times[it.write]
+		delete(times, it.write)
+		for _, at := range made {
+			c.calls.Happened(histories.Op{Of: it.key, Do: "write"}, at)
+		}
+		assert.LessOrEqual(t, len(made), 1, "%s (%s %s) was made twice", it.key, it.method, it.path)
+		switch {
+		case it.status/100 == 2:
+			told["done"]++
+			assert.Len(t, made, 1, "%s (%s %s) was answered with %d", it.key, it.method, it.path, it.status)
+		case it.status == 0:
+			assert.Fail(t, "is open", "%s (%s %s), last %q", it.key, it.method, it.path, it.last)
+		default:
+			told[it.outcome]++
+		}
+	}
+	assert.Empty(t, times, "are written and nobody asked for them")
+	t.Logf("told: %v", told)
+}

@@ -1,0 +1,248 @@
+package fleet
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/engine/enginetest"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/remote"
+	"adgateway/test/freeport"
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	size    = 3 // hosts, each with a gateway and a node
+	cluster = "fleet"
+)
+
+// host has a gateway and a node.
+type host struct {
+	name    string
+	folder  string
+	gateway *process
+	node    *process
+
+	// The ways of others to it: to the gateway, to the node as gateways, and as other nodes.
+	hop, clients, routes *enginetest.Wire
+}
+
+func (h *host) store() string       { return filepath.Join(h.folder, "state.db") }
+func (h *host) trust() trust.Folder { return trust.Folder{Path: filepath.Join(h.folder, "cluster")} }
+
+// member is what the others know of the host.
+func (h *host) member() trust.Member {
+	return trust.Member{
+		Name: h.name, Hosts: []string{"127.0.0.1"},
+		HopAddress: h.hop.Address(), ClientAddress: h.clients.Address(), NodeAddress: h.routes.Address(),
+	}
+}
+
+// url is where clients ask the gateway.
+func (h *host) url(path string) string { return "http://" + h.gateway.plan.Listen + path }
+
+// fleet is a cluster over one domain.
+type fleet struct {
+	t      testing.TB
+	world  *sandbox.World
+	writes *sandbox.WriteLog
+	hosts  []*host
+	client *http.Client
+}
+
+// newFleet starts a cluster that ends with the test. Settings are lines of the settings files.
+func newFleet(t testing.TB, settings ...string) *fleet {
+	t.Helper()
+	f := newHosts(t, settings...)
+	for _, h := range f.hosts {
+		h.node.start()
+		h.gateway.start()
+	}
+	f.whole()
+	return f
+}
+
+// newHosts returns the hosts of a cluster, whose processes do not run yet.
+func newHosts(t testing.TB, settings ...string) *fleet {
+	t.Helper()
+	f := &fleet{
+		t: t, writes: &sandbox.WriteLog{},
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+	}
+	var err error
+	f.world, err = sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Writes: f.writes})
+	require.NoError(t, err)
+	domain, err := remote.NewDomain(remote.DomainOptions{World: f.world, Listen: "127.0.0.1:0", Ticket: secret})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, domain.Close()) })
+	folder := t.TempDir()
+	for i := range size {
+		f.hosts = append(f.hosts, newHost(t, folder, i, domain.Address(), settings))
+	}
+	f.found()
+	t.Cleanup(func() {
+		for _, h := range f.hosts {
+			h.gateway.kill()
+		}
+		for _, h := range f.hosts {
+			h.node.kill()
+		}
+		f.showLogs()
+	})
+	return f
+}
+
+// newHost returns a host whose processes do not run yet.
+func newHost(t testing.TB, folder string, i int, domain string, settings []string) *host {
+	t.Helper()
+	name := fmt.Sprint("gw", i+1)
+	h := &host{name: name, folder: filepath.Join(folder, name)}
+	require.NoError(t, os.Mkdir(h.folder, 0o700))
+	at := freeport.Addresses(t, 4)
+	for place, to := range map[**enginetest.Wire]string{&h.hop: at[0], &h.clients: at[1], &h.routes: at[2]} {
+		wire, err := enginetest.NewWire(to)
+		require.NoError(t, err)
+		t.Cleanup(wire.Close)
+		*place = wire
+	}
+	file := filepath.Join(h.folder, "adgateway.yaml")
+	lines := append([]string{
+		fmt.Sprintf("store.file: %q", h.store()), "audit.file: off", fmt.Sprintf("cluster.listen: %q", at[0]),
+		fmt.Sprintf("engine.listen: %q", at[1]), fmt.Sprintf("engine.cluster: %q", at[2]), "engine.maxStore: 4GiB",
+	}, settings...)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	newProcess := func(p plan) *process { return &process{t: t, log: &systemtest.LogBuffer{}, plan: p} }
+	h.gateway = newProcess(plan{Name: name, Settings: file, Listen: at[3], Domain: domain})
+	h.node = newProcess(plan{Name: "node of " + name, Settings: file})
+	return h
+}
+
+// found makes the cluster on the first host, and lets the others join.
+func (f *fleet) found() {
+	f.t.Helper()
+	ctx, first := f.t.Context(), f.hosts[0]
+	require.NoError(f.t, os.Mkdir(first.trust().Path, 0o700))
+	require.NoError(f.t, keyring.CreateKeyFile(first.trust().SecretFile()))
+	wrapper, err := keyring.KeyFile(first.trust().SecretFile())
+	require.NoError(f.t, err)
+	file, _, err := keep.Open(keep.Options{Path: first.store()})
+	require.NoError(f.t, err)
+	require.NoError(f.t, keyring.Create(ctx, file, wrapper))
+	ring, err := keyring.Open(ctx, file, wrapper, keep.Newest)
+	require.NoError(f.t, err)
+	register := trust.NewRegister(ring.Sealed(), file.Now)
+	var others []trust.Member
+	for _, h := range f.hosts[1:] {
+		others = append(others, h.member())
+	}
+	identity, err := trust.Create(ctx, register, cluster, first.member(), first.trust(), others...)
+	require.NoError(f.t, err)
+	f.join(ctx, register, identity)
+	at, err := file.Point()
+	require.NoError(f.t, err)
+	require.NoError(f.t, file.Close())
+	require.NoError(f.t, first.trust().SetOrigin(at.Hash))
+}
+
+// join lets all hosts but the first join, before any gateway runs.
+func (f *fleet) join(ctx context.Context, register *trust.Register, identity *trust.Identity) {
+	f.t.Helper()
+	text, err := os.ReadFile(f.hosts[0].trust().SecretFile())
+	require.NoError(f.t, err)
+	secret, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	require.NoError(f.t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(f.t, err)
+	list := func() trust.Members {
+		m, err := register.Members(ctx)
+		require.NoError(f.t, err)
+		return m
+	}
+	settings := identity.AllowJoins(identity.Server(list))
+	admission := &trust.Admission{Register: register, Secret: secret}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = admission.Serve(ctx, tls.Server(conn, settings)) // Join tells, too
+		}
+	})
+	for _, h := range f.hosts[1:] {
+		invitation, err := register.Invite(ctx, h.name)
+		require.NoError(f.t, err)
+		invitation.Address = listener.Addr().String()
+		_, err = trust.Join(ctx, invitation, h.member(), h.trust())
+		require.NoError(f.t, err)
+	}
+	require.NoError(f.t, listener.Close())
+	serving.Wait()
+	for _, h := range f.hosts {
+		require.NoError(f.t, trust.SaveMembers(h.trust().MembersFile(), list(), nil))
+	}
+}
+
+// ask asks a gateway, and returns the status; 0: there was no answer.
+func (f *fleet) ask(h *host, path string) int {
+	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url(path), nil)
+	require.NoError(f.t, err)
+	request.Header.Set("Auth-Token", "Bearer "+token)
+	response, err := f.client.Do(request)
+	if err != nil {
+		return 0
+	}
+	_ = response.Body.Close() // only its status counts
+	return response.StatusCode
+}
+
+// leader returns the host whose gateway leads; nil: none does.
+func (f *fleet) leader() *host {
+	for _, h := range f.hosts {
+		if f.ask(h, "/readyz?lane=leader") == http.StatusOK {
+			return h
+		}
+	}
+	return nil
+}
+
+// whole waits until each gateway makes changes, or has them made.
+func (f *fleet) whole() {
+	f.t.Helper()
+	await(f.t, "no gateway leads", func() bool { return f.leader() != nil })
+	for _, h := range f.hosts {
+		await(f.t, h.name+" is not ready", func() bool {
+			return f.ask(h, "/readyz?lane=changes") == http.StatusOK
+		})
+	}
+}
+
+// showLogs shows what the processes have said, if the test failed.
+func (f *fleet) showLogs() {
+	if !f.t.Failed() {
+		return
+	}
+	for _, h := range f.hosts {
+		for _, p := range []*process{h.gateway, h.node} {
+			f.t.Logf("%s:\n%.6000s", p.plan.Name, p.log.String())
+		}
+	}
+}
