@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"math"
 	"net/http"
 	"slices"
@@ -185,4 +186,17 @@ func (s *Server) sendCluster(r *request, state ClusterState) {
 	}
 	r.records = 1
 	s.sendLocal(r, http.StatusOK, output, []any{state}, nil)
+}
+
+// ClusterHandler answers with what this gateway knows of its cluster, without asking who wants
+// to know: it is for the listener of the hop.
+func (s *Server) ClusterHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if s.Member == nil {
+			http.Error(w, "the log of the cluster has not begun", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(s.memberState()) // who asked may have left
+	})
 }

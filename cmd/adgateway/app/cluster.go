@@ -17,6 +17,7 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/cluster/choice"
 	"adgateway/gateway/config"
 	"adgateway/gateway/enginecheck"
 	"adgateway/gateway/every"
@@ -168,6 +169,10 @@ func (s *Stack) sendJournal(ctx context.Context, log func(string, map[string]any
 // choice returns which servers the gateways of the site use together; nil if this one is
 // alone.
 func (s *kept) choice(o Options, log func(string, map[string]any)) servers.Shared {
+	if j := s.cluster(); j.Member() != nil {
+		s.choices = choice.New(choice.Options{Store: s.store, Log: log})
+		return s.choices
+	}
 	if s == nil || !s.shared {
 		return nil
 	}
@@ -587,5 +592,10 @@ func MovePin(ctx context.Context, o Options, site, lane, server string) error {
 	if _, problem := schema.NewTarget.Decode(server); problem != nil {
 		return fmt.Errorf("--server: %q %s", server, problem.Message)
 	}
-	return withCluster(ctx, o, func(store *keep.Sealed) error { return pins.Move(ctx, store, site, ps.Lane(lane), server) })
+	return withCluster(ctx, o, func(store *keep.Sealed) error {
+		if o.Identity != nil {
+			return choice.Move(ctx, store, ps.Lane(lane), server)
+		}
+		return pins.Move(ctx, store, site, ps.Lane(lane), server)
+	})
 }

@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"time"
 
 	"adgateway/cmd/adgateway/internal/joined"
+	"adgateway/gateway"
 	"adgateway/gateway/cluster/relay"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/keep"
@@ -57,7 +61,10 @@ func clusterKey(o Options) (keyring.Wrapper, error) {
 
 // lanes returns the lanes whose servers this gateway reaches.
 func (s *kept) lanes() []string {
-	return nil
+	if s.choices == nil {
+		return nil
+	}
+	return s.choices.Lanes()
 }
 
 // GatewayName returns the name of the gateway in its cluster; empty: it is in none.
@@ -106,4 +113,51 @@ func reached(list trust.Members, own string) (all []relay.Gateway) {
 		all = slices.Insert(all, at, relay.Gateway{Name: m.Name, Address: m.HopAddress})
 	}
 	return all
+}
+
+// clusterName returns the name of the cluster of a gateway; empty: it is in none with a log.
+func clusterName(o Options) string {
+	if o.Identity == nil {
+		return ""
+	}
+	return o.Identity.Cluster
+}
+
+// stateFor is how long a gateway may take to say what it knows of its cluster.
+const stateFor = 5 * time.Second
+
+// ReadCluster returns what a gateway of the cluster knows of it: that of this host if it runs, or
+// another one.
+func ReadCluster(ctx context.Context, o Options) (state gateway.ClusterState, err error) {
+	list, err := o.Folder.List()
+	if err != nil {
+		return state, err
+	}
+	var failures []error
+	for _, g := range reached(list.Members(), o.Identity.Gateway) {
+		if state, err = askState(ctx, g.Address, o.Identity.Client(list.Members, g.Name)); err == nil {
+			return state, nil
+		}
+		failures = append(failures, fmt.Errorf("%s: %w", g.Name, err))
+	}
+	return state, fmt.Errorf("no gateway of the cluster %s answers: %w", o.Identity.Cluster, errors.Join(failures...))
+}
+
+func askState(ctx context.Context, address string, settings *tls.Config) (state gateway.ClusterState, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stateFor)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+joined.StatePath, nil)
+	if err != nil {
+		return state, err
+	}
+	transport := &http.Transport{TLSClientConfig: settings, DisableKeepAlives: true}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return state, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return state, errors.New("it answers " + response.Status)
+	}
+	return state, json.NewDecoder(response.Body).Decode(&state)
 }

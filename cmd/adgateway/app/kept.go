@@ -12,6 +12,7 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/cluster/choice"
 	"adgateway/gateway/config"
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
@@ -33,7 +34,8 @@ type kept struct {
 
 	otherKey bool // its key opens nothing of what it has
 
-	joined *joined.Gateway // which has the store; nil: this gateway is in no cluster with a log
+	choices *choice.Choices // which servers all gateways of its cluster use; nil: it is in none with a log
+	joined  *joined.Gateway // which has the store; nil: this gateway is in no cluster with a log
 
 	shared  bool             // with other gateways
 	engine  *natsstore.Store // which they share

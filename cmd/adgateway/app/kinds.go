@@ -5,6 +5,7 @@ import (
 
 	"adgateway/gateway/auditmirror"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/cluster/choice"
 	"adgateway/gateway/cluster/replica"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/jobs"
@@ -18,7 +19,7 @@ import (
 
 // lastingKinds are those of the values that are sealed anew under a new version of the key.
 // Logs, and what lives for a day, age out under the one before.
-var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, credentials.Kinds, replica.Kinds, jobs.Kinds, members.Kinds, nodecheck.Kinds, pins.Kinds, signin.Kinds, webhooks.Kinds)
+var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, choice.Kinds, credentials.Kinds, replica.Kinds, jobs.Kinds, members.Kinds, nodecheck.Kinds, pins.Kinds, signin.Kinds, webhooks.Kinds)
 
 // LastingKinds returns the kinds of the values that outlive the process.
 func LastingKinds() []keep.Kind { return slices.Clone(lastingKinds) }

@@ -105,6 +105,10 @@ func RotateKey(ctx context.Context, o Options, lacking func([]string)) (number u
 		if number, err = ring.Rotate(ctx); err != nil {
 			return err
 		}
+		if o.Identity != nil {
+			current = true
+			return ring.Await(ctx, number, nil, lacking)
+		}
 		if found, err := running(ctx, ring.Sealed()); err != nil || len(found) == 0 {
 			return err
 		}

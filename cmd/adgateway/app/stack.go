@@ -180,7 +180,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	if j := s.kept.cluster(); j != nil {
-		if err := j.Serve(s.Gateway.HopHandler()); err != nil {
+		if err := j.Serve(s.Gateway.HopHandler(), s.Gateway.ClusterHandler()); err != nil {
 			return nil, errors.Join(err, s.Close(ctx))
 		}
 	}
@@ -224,7 +224,7 @@ func (s *Stack) start(ctx context.Context, o Options, log func(string, map[strin
 func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context) {
 	all := []func(context.Context){func(ctx context.Context) { s.kept.sweep(ctx, log) }, s.sendWebhooks}
 	if j := s.kept.cluster(); j.Member() != nil {
-		all = append(all, func(ctx context.Context) { j.RunKeys(ctx, lastingKinds) })
+		all = append(all, s.kept.choices.Run, func(ctx context.Context) { j.RunKeys(ctx, lastingKinds) })
 	}
 	if s.Gate != nil {
 		all = append(all, func(ctx context.Context) {
@@ -301,7 +301,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.stopping,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), Relay: s.kept.relayed(), Member: s.kept.cluster().Member(), Hop: s.kept.cluster().Hop(), Members: s.kept.member(), Now: o.Now, Wall: o.Clock.Wall, SettleDelay: o.Settings.Cluster.SettleDelay, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o),
+		Kept: s.kept.sealed(), Relay: s.kept.relayed(), Member: s.kept.cluster().Member(), Hop: s.kept.cluster().Hop(), Members: s.kept.member(), Now: o.Now, Wall: o.Clock.Wall, SettleDelay: o.Settings.Cluster.SettleDelay, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o), ClusterName: clusterName(o), MaxWait: o.Settings.Pool.MaxWait,
 		Degraded: s.kept.withoutStore(), Journal: s.kept.unsent(),
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},

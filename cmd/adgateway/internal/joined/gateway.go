@@ -79,9 +79,6 @@ func (g *Gateway) Hop() *hop.Options {
 	return &hop.Options{Gateway: g.self.Gateway, Leader: hop.Of(m, g.self.Gateway), TLS: g.client, Waiting: g.o.Waiting}
 }
 
-// formatEvery is how often the format that all gateways read is looked at.
-const formatEvery = time.Second
-
 // Run takes part in the cluster until ctx ends. It is called once.
 func (g *Gateway) Run(ctx context.Context, attempts cluster.Attempts) {
 	r := g.replica.Load()
@@ -98,15 +95,6 @@ func (g *Gateway) Run(ctx context.Context, attempts cluster.Attempts) {
 		return
 	}
 	all.Go(func() { g.ring.Follow(ctx, g.o.Note) })
-	all.Go(func() {
-		for ctx.Err() == nil {
-			g.Store().SetFormat(r.Member().Format())
-			select {
-			case <-time.After(formatEvery):
-			case <-ctx.Done():
-			}
-		}
-	})
 	r.Run(ctx, attempts)
 }
 

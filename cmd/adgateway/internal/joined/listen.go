@@ -23,10 +23,13 @@ func (g *Gateway) listen(ctx context.Context) (err error) {
 	return nil
 }
 
+// StatePath is where a gateway says what it knows of its cluster.
+const StatePath = "/cluster/state"
+
 // Serve serves the other gateways until [Gateway.Close]: their copies of the store, what they
-// write to it, those that join, and with calls what their clients have sent them. It is called
-// once.
-func (g *Gateway) Serve(calls http.Handler) error {
+// write to it, those that join, with state what this gateway knows of the cluster, and with calls
+// what their clients have sent them. It is called once.
+func (g *Gateway) Serve(calls, state http.Handler) error {
 	ctx, stop := context.WithCancel(context.Background())
 	g.stop = stop
 	leader := g.leader()
@@ -38,6 +41,7 @@ func (g *Gateway) Serve(calls http.Handler) error {
 		},
 		Beside: map[string]http.Handler{
 			copies.Path: &copies.Handler{File: g.File},
+			StatePath:   state,
 			relay.Path:  &relay.Handler{File: g.File, Leader: leader, Leads: g.leads},
 		},
 	}, g.o.Identity.AllowJoins(g.o.Identity.Server(g.Members)))

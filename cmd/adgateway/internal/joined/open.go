@@ -214,6 +214,7 @@ func (g *Gateway) openLog(ctx context.Context) error {
 	copying := g.copying(func() []copies.Source { return copies.Sources(g.replica.Load().Member().Status()) })
 	g.replica.Store(replica.New(replica.Options{
 		File: g.first, Stream: g.stream, Journal: g.stream.Options(cipher), Clock: g.clock, Copy: copying.Copy,
+		SetFormat: g.Store().SetFormat,
 		Member: cluster.Options{
 			Self: g.self, Gateways: g.Members().Joined(), Hop: own.HopAddress, Reads: g.o.Format, Peers: g.peers,
 			Formats: replica.NewFormats(g.Store()), SettleDelay: g.o.SettleDelay, Lanes: g.o.Lanes,
