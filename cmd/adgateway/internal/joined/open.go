@@ -104,47 +104,60 @@ func Open(ctx context.Context, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// openFile opens the copy of the store, and gets one from another gateway if there is none.
+// copyAgain is how soon another gateway is asked again for its store.
+const copyAgain = time.Second
+
+// openFile opens the copy of the store. A gateway that has none yet gets that of another one.
 func (g *Gateway) openFile(ctx context.Context) (err error) {
-	_, missing := os.Stat(g.o.File)
 	if g.first, err = g.open(); err != nil {
 		return err
 	}
-	client := g.copying(func() (all []copies.Source) {
-		for _, m := range g.Members().Gateways {
-			if m.Name != g.o.Identity.Gateway && m.HopAddress != "" {
-				all = append(all, copies.Source{Gateway: m.Name, Address: m.HopAddress})
-			}
+	others := g.copying(g.others)
+	for told := false; ; {
+		there, err := keyring.Exists(ctx, g.first)
+		if err != nil {
+			return err
 		}
-		return all
-	})
-	for fails := 0; errors.Is(missing, fs.ErrNotExist); fails++ {
-		file, err := client.Copy(ctx, g.first, func(context.Context, keep.Point) error { return nil })
-		if g.first = file; err == nil {
+		if there {
 			break
 		}
-		if fails == 0 {
+		file, err := others.Copy(ctx, g.first, func(context.Context, keep.Point) error { return nil })
+		switch g.first = file; {
+		case err == nil:
+			continue
+		case file == nil:
+			return err
+		}
+		if !told {
 			g.o.Note("the store of the cluster cannot be copied yet from another gateway", err)
+			told = true
 		}
 		select {
-		case <-time.After(time.Second):
+		case <-time.After(copyAgain):
 		case <-ctx.Done():
-			_ = g.first.Close()
-			g.first = nil
-			return errors.Join(err, os.Remove(g.o.File), os.Remove(keep.HeadOf(g.o.File)))
+			return err
 		}
 	}
-	return g.openRing(ctx)
+	g.ring, err = keyring.Open(ctx, relay.NewLocal(g.File), g.o.Wrapper, g.o.Format)
+	return err
+}
+
+// others returns the other gateways of the list, whose stores can be copied.
+func (g *Gateway) others() (all []copies.Source) {
+	for _, m := range g.Members().Gateways {
+		if m.Name != g.self.Gateway && m.HopAddress != "" {
+			all = append(all, copies.Source{Gateway: m.Name, Address: m.HopAddress})
+		}
+	}
+	return all
 }
 
 func (g *Gateway) open() (*keep.File, error) {
-	file, _, err := keep.Open(keep.Options{Path: g.o.File, Clock: g.clock, Follows: !g.alone})
+	file, aside, err := keep.Open(keep.Options{Path: g.o.File, Clock: g.clock, Follows: !g.alone})
+	if aside != "" {
+		g.o.Note("the copy of the store was damaged, and is replaced by that of another gateway", errors.New("it is now "+aside))
+	}
 	return file, err
-}
-
-func (g *Gateway) openRing(ctx context.Context) (err error) {
-	g.ring, err = keyring.Open(ctx, relay.NewLocal(g.File), g.o.Wrapper, g.o.Format)
-	return err
 }
 
 // copying gets copies of the store from other gateways.
