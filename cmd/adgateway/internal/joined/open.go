@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -173,13 +172,10 @@ func (g *Gateway) connect(options ...nats.Option) (*nats.Conn, error) {
 // client returns the settings of a connection to another gateway.
 func (g *Gateway) client(gateway string) *tls.Config { return g.o.Identity.Client(g.Members, gateway) }
 
-// logFile has the identity of the log, by which a gateway knows it while no node can be reached.
-func (g *Gateway) logFile() string { return filepath.Join(g.o.Folder.Path, "log.json") }
-
 // openStream opens the log in the nodes. Only the first time it waits for them.
 func (g *Gateway) openStream(ctx context.Context) error {
 	at := jetstream.Options{Cluster: g.o.Identity.Cluster, Connect: g.connect}
-	text, err := os.ReadFile(g.logFile())
+	text, err := os.ReadFile(g.o.Folder.LogFile())
 	if err == nil {
 		var known jetstream.Identity
 		if err = json.Unmarshal(text, &known); err == nil {
@@ -207,7 +203,7 @@ func (g *Gateway) openStream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(g.logFile(), append(text, '\n'), g.o.Folder.Restrict)
+	return atomicfile.Write(g.o.Folder.LogFile(), append(text, '\n'), g.o.Folder.Restrict)
 }
 
 // openLog joins the copy of the store, the log and the other gateways.

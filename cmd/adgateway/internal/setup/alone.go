@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -49,15 +50,24 @@ func Alone(ctx context.Context, o Options, force bool) (old string, err error) {
 	if err := separate(ctx, o, folder); err != nil {
 		return "", err
 	}
-	mark := ".old-" + time.Now().UTC().Format("20060102T150405Z")
-	if o.Settings.Engine.Store == "" {
-		node := filepath.Join(filepath.Dir(folder.Path), "node")
-		if err := os.Rename(node, node+mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("the folder of the node cannot be renamed; stop the node: %w", err)
-		}
+	mark := marked()
+	if err := setNodeAside(o, folder, mark); err != nil {
+		return "", err
 	}
 	old = folder.Path + mark
 	return old, os.Rename(folder.Path, old)
+}
+
+// marked returns what the name of a folder ends with that is set aside now.
+func marked() string { return ".old-" + time.Now().UTC().Format("20060102T150405Z") }
+
+// setNodeAside renames the folder of the node, which does not run.
+func setNodeAside(o Options, folder trust.Folder, mark string) error {
+	node := cmp.Or(o.Settings.Engine.Store, filepath.Join(filepath.Dir(folder.Path), "node"))
+	if err := os.Rename(node, node+mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder of the node cannot be renamed; stop the node: %w", err)
+	}
+	return nil
 }
 
 // separate makes the store of a gateway one that follows no cluster.

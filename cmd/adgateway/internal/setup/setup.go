@@ -5,6 +5,7 @@
 //	join.go    a gateway joins
 //	reach.go   what is changed at a cluster that runs
 //	alone.go   a gateway of a cluster becomes a single one
+//	recover.go a cluster goes on with another log
 //	migrate.go a cluster of an earlier version is taken over
 package setup
 

@@ -1,0 +1,56 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"adgateway/gateway/keep"
+)
+
+// Recover lets the cluster of a gateway go on with another log, after the nodes have lost theirs
+// or it was taken back. No gateway of the cluster and no node runs meanwhile. It is run on every
+// host, and with first on the one whose copy of the store goes furthest: that gateway goes on
+// alone until the nodes serve, and the others copy its store. It returns how far the copy of this
+// one goes. It can be run again if it was interrupted.
+func Recover(ctx context.Context, o Options, first bool) (at keep.Point, err error) {
+	folder, err := o.folder()
+	if err != nil {
+		return at, err
+	}
+	id, err := folder.Identity()
+	if errors.Is(err, fs.ErrNotExist) {
+		return at, errors.New("this gateway is of no cluster: there is no log to recover")
+	}
+	if err != nil {
+		return at, err
+	}
+	list, err := folder.List()
+	if err != nil {
+		return at, err
+	}
+	if name := answering(ctx, id, list.Members()); name != "" {
+		return at, fmt.Errorf("gateway %s of the cluster %s runs: stop all gateways and nodes first", name, id.Cluster)
+	}
+	file, done, err := open(o.Settings.Store.File)
+	if err != nil {
+		return at, err
+	}
+	defer done(&err)
+	if at, err = file.Point(); err != nil {
+		return at, err
+	}
+	if first {
+		if err := file.Renew(); err != nil {
+			return at, err
+		}
+	}
+	if err := setNodeAside(o, folder, marked()); err != nil {
+		return at, err
+	}
+	if err := folder.ForgetLog(); err != nil || !first {
+		return at, err
+	}
+	return at, folder.MarkFirst()
+}

@@ -1,0 +1,49 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/keep"
+)
+
+// TestAClusterWhoseLogIsLost goes on with the copy of one of its gateways, which is alone at
+// first; another one only forgets the log.
+func TestAClusterWhoseLogIsLost(t *testing.T) {
+	for name, first := range map[string]bool{"the first": true, "another": false} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, "127.0.0.1:0")
+			_, err := Recover(t.Context(), o, first)
+			require.ErrorContains(t, err, "of no cluster")
+			use(t, o)
+			_, err = Init(t.Context(), o, "corp", hosts)
+			require.NoError(t, err)
+			folder, err := o.folder()
+			require.NoError(t, err)
+			require.NoError(t, folder.SetOrigin(keep.Hash{7}))
+			require.NoError(t, os.WriteFile(folder.LogFile(), []byte("{}"), 0o600))
+			node := filepath.Join(filepath.Dir(folder.Path), "node")
+			require.NoError(t, os.Mkdir(node, 0o700))
+
+			for range 2 { // it can be repeated
+				at, err := Recover(t.Context(), o, first)
+				require.NoError(t, err)
+				assert.NotZero(t, at.Hash)
+			}
+			assert.NoDirExists(t, node)
+			assert.NoFileExists(t, folder.LogFile())
+			_, begun, err := folder.Origin()
+			require.NoError(t, err)
+			assert.False(t, begun)
+			alone, err := folder.Alone()
+			require.NoError(t, err)
+			assert.Equal(t, first, alone)
+			_, err = folder.Identity()
+			assert.NoError(t, err, "it still is of the cluster")
+		})
+	}
+}
