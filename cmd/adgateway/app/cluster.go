@@ -20,7 +20,6 @@ import (
 	"adgateway/gateway/cluster/choice"
 	"adgateway/gateway/config"
 	"adgateway/gateway/enginecheck"
-	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/natsstore"
@@ -154,18 +153,6 @@ func (s *kept) alone() bool {
 	return s.degraded && s.self.Lapsed() && errors.Is(s.store.State().Failed, keep.ErrUnreachable)
 }
 
-// sendJournalEvery is how often changes that were made without the shared store are sent there.
-const sendJournalEvery = 5 * time.Second
-
-// sendJournal sends them until ctx ends.
-func (s *Stack) sendJournal(ctx context.Context, log func(string, map[string]any)) {
-	every.Do(ctx, sendJournalEvery, func() {
-		if _, err := s.Gateway.SendJournal(ctx); err != nil && ctx.Err() == nil {
-			log("changes that were made without the shared store could not be sent to it", map[string]any{"error": err.Error()})
-		}
-	})
-}
-
 // choice returns which servers the gateways of the site use together; nil if this one is
 // alone.
 func (s *kept) choice(o Options, log func(string, map[string]any)) servers.Shared {
@@ -257,18 +244,6 @@ func keysOf(all []members.Member) []keyring.Gateway {
 		keys[i] = keyring.Gateway{Name: all[i].Name, Version: uint32(all[i].KeyVersion)}
 	}
 	return keys
-}
-
-// takeOverEvery is how often a gateway looks for what others that are gone have left.
-const takeOverEvery = 5 * time.Second
-
-// takeOver settles what gateways that are gone have left, until ctx ends.
-func (s *Stack) takeOver(ctx context.Context, log func(string, map[string]any)) {
-	every.Do(ctx, takeOverEvery, func() {
-		if _, err := s.Gateway.TakeOver(ctx); err != nil && ctx.Err() == nil {
-			log("what other gateways have left could not be settled", map[string]any{"error": err.Error()})
-		}
-	})
 }
 
 // memberChecks are the readiness checks of the cluster.

@@ -196,9 +196,7 @@ func (s *Stack) start(ctx context.Context, o Options, log func(string, map[strin
 	s.watched.Go(func() { s.kept.answerCopies(watching, log) })
 	if self := s.kept.member(); self != nil {
 		s.watched.Go(func() { self.Run(watching) })
-		s.watched.Go(func() { s.takeOver(watching, log) })
 		s.watched.Go(func() { s.kept.serveRing(watching, log) })
-		s.watched.Go(func() { s.sendJournal(watching, log) })
 		s.watched.Go(func() { s.kept.compareNodes(watching, o, log) })
 	}
 	s.watched.Go(func() { s.kept.movePins(watching) })
@@ -301,8 +299,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.stopping,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), Relay: s.kept.relayed(), Member: s.kept.cluster().Member(), Hop: s.kept.cluster().Hop(), Members: s.kept.member(), Now: o.Now, Wall: o.Clock.Wall, SettleDelay: o.Settings.Cluster.SettleDelay, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o), ClusterName: clusterName(o), MaxWait: o.Settings.Pool.MaxWait,
-		Degraded: s.kept.withoutStore(), Journal: s.kept.unsent(),
+		Kept: s.kept.sealed(), Relay: s.kept.relayed(), Member: s.kept.cluster().Member(), Hop: s.kept.cluster().Hop(), Wall: o.Clock.Wall, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o), ClusterName: clusterName(o), MaxWait: o.Settings.Pool.MaxWait,
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
