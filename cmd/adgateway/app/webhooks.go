@@ -17,9 +17,6 @@ func openWebhooks(ctx context.Context, o Options, s *kept) (*webhooks.Webhooks, 
 		return nil, nil
 	}
 	options := webhooks.Options{Store: s.store, History: s.past, Log: logTo(o.Log, o.Event)}
-	if self := s.member(); self != nil {
-		options.Cluster = self
-	}
 	for _, w := range o.Settings.Events.Webhooks {
 		options.Targets = append(options.Targets, webhookTarget(w))
 	}
