@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
@@ -19,9 +18,8 @@ import (
 
 // Before a script may change anything, all that the change depends on is decided in one
 // batch: its key gets the announcement, the history the record, the plan is used
-// up, the budgets are charged, and where there are several gateways also the leases of
-// objects, the holds of names and a fence. All of it or nothing: if one part is refused,
-// the script is stopped, and nothing was written.
+// up, the budgets are charged, and in a cluster the names are held that it gives. All of it or
+// nothing: if one part is refused, the script is stopped, and nothing was written.
 
 // share is one part of a call in the batch that allows its change.
 type share struct {
@@ -52,28 +50,18 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit) // the caller may leave, the change goes on
 	defer cancel()
-	r.askedAt = s.Now()
-	if r.degraded {
-		return s.allowDegraded(ctx, r, i)
-	}
 	s.remember(r, *i)
-	if s.Members == nil { // else the leases keep the order
-		if err := s.storeEnds(ctx); err != nil {
-			return s.refuse(r, err)
-		}
+	if err := s.storeEnds(ctx); err != nil {
+		return s.refuse(r, err)
 	}
 	token := uuid.NewString()
 	shares := []share{s.shareOfChange(r, token), s.shareOfPlan(r), s.shareOfBudgets(r, i), s.shareOfKey(r, i, token), s.shareOfDoubts(r)}
-	more, end, err := s.sharesOfCluster(ctx, r, i)
-	if err != nil {
-		return s.refuse(r, err)
+	if s.clustered() {
+		shares = append(shares, s.shareOfNames(r, i))
 	}
-	defer end()
-	shares = append(shares, more...)
 	if err := r.stored(func() error { return s.decideTogether(ctx, s.store(), shares) }); err != nil {
 		return s.refuse(r, err)
 	}
-	r.allowedAt = s.Now()
 	return nil
 }
 
@@ -114,9 +102,6 @@ func (s *Server) decideTogether(ctx context.Context, in *keep.Sealed, shares []s
 			}
 		}
 		if err == nil {
-			if in == s.store() {
-				s.seen(revision)
-			}
 			for i := range shares {
 				if shares[i].made != nil {
 					shares[i].made(revision)
@@ -142,10 +127,7 @@ const copyBehind = 5 * time.Millisecond
 // retries reports whether a batch is tried again of which it is not known whether it was made.
 // What allows a change is not: another gateway may lead by then.
 func (s *Server) retries(in *keep.Sealed) bool {
-	if s.Member != nil {
-		return in == s.Relay && in != s.Kept
-	}
-	return s.Members != nil
+	return s.clustered() && in == s.Relay && in != s.Kept
 }
 
 // conflict asks all shares for the reason of a conflict. That an earlier try was made says
@@ -180,7 +162,7 @@ func (s *Server) refuse(r *request, err error) error {
 	case s.Member != nil && r.unrecorded == nil && !errors.Is(err, keep.ErrTooMany):
 		r.unrecorded = notLeading(err)
 		s.doubtful(r, err)
-	case r.unrecorded != nil || errors.Is(err, errContended) || errors.Is(err, errFenced) || errors.Is(err, errLeased):
+	case r.unrecorded != nil || errors.Is(err, errContended):
 	case errors.Is(err, keep.ErrTooMany):
 		r.unrecorded = fail(schema.TooMany, "The change affects more objects than gateways that share a store can decide on at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
 	case r.claimed() != nil:
@@ -189,11 +171,9 @@ func (s *Server) refuse(r *request, err error) error {
 		r.unrecorded = plansUnavailable(err)
 	case len(r.spending.reserved) > 0 && s.ledger != nil && len(r.amounts(held)) > 0:
 		r.unrecorded = ledgerUnavailable(err)
-	case s.Members == nil:
+	default:
 		s.unremembered(r, err)
 		return nil
-	default:
-		r.unrecorded = clusterUnavailable(err)
 	}
 	if r.change != nil && !r.kept {
 		r.change = nil // there is no record of it
@@ -217,12 +197,9 @@ func (s *Server) shareOfChange(r *request, token string) share {
 	if c == nil {
 		return share{}
 	}
-	c.Token, c.Owner, c.Process = token, s.owner(r.limit), s.process()
+	c.Token, c.Process = token, s.process()
 	if s.Member != nil {
 		c.Limit = writeLimitOf(c.Intent)
-	}
-	if s.Members != nil {
-		c.Run = r.leased().run
 	}
 	var own keep.Change
 	return share{
@@ -315,7 +292,7 @@ func (s *Server) shareOfKey(r *request, i *ps.Intent, token string) share {
 			if r.change != nil {
 				c.call.Change, c.call.Batch = r.change.ID, r.change.Batch
 			}
-			c.call.Verdict, c.call.Token, c.call.Owner, c.call.Settling = nil, token, s.owner(r.limit), false
+			c.call.Verdict, c.call.Token = nil, token
 			own, err := c.change()
 			return []keep.Change{own}, err
 		},
@@ -372,36 +349,35 @@ func (s *Server) shareOfBudgets(r *request, i *ps.Intent) share {
 	}
 }
 
-// How much time may pass before a change begins: since it was allowed, and since that was asked
-// for. The lease counts from then, so that half of what it is longer than the run remains,
-// however late the answer came.
-const (
-	mostSinceAllowed = 2 * time.Second
-	mostSinceAsked   = leaseAfter / 2
-)
-
-// late reports whether more than a time has passed, by either clock: a process that was
-// suspended meanwhile must not let a change begin.
-func late(since, now time.Time, most time.Duration) bool {
-	return now.Sub(since) > most || now.Round(0).Sub(since.Round(0)) > most
+// inTime refuses a change that a member of a cluster must not let begin any more.
+func (s *Server) inTime(r *request) error {
+	if s.Member == nil {
+		return nil
+	}
+	return s.mayWrite(r)
 }
 
-// errLate is why a change is not begun that was allowed.
-var errLate = errors.New("too much time has passed since the change was allowed")
+// storeCode returns the code of a call that was refused because of a fault of the store.
+func storeCode(err error) schema.Code {
+	switch {
+	case errors.Is(err, keep.ErrRewound):
+		return schema.StoreRewound
+	case errors.Is(err, keep.ErrUnreachable):
+		return schema.StoreLost
+	case errors.Is(err, keep.ErrNewer):
+		return schema.NewerPeer
+	}
+	return schema.Unavailable
+}
 
-// inTime refuses a change that was allowed too long ago, or asked for that.
-func (s *Server) inTime(r *request) error {
-	if s.Member != nil {
-		return s.mayWrite(r)
+// kept returns a value of the store and its revision, or the zero value if it is absent.
+func kept[T any, P keep.Value[T]](ctx context.Context, store *keep.Sealed, kind keep.Kind, key string) (value T, revision keep.Revision, err error) {
+	e, err := store.Get(ctx, kind, key)
+	if errors.Is(err, keep.ErrAbsent) {
+		return value, keep.Absent, nil
 	}
-	if s.Members == nil {
-		return nil
+	if err == nil {
+		err = keep.Decode(store, e.Value, P(&value))
 	}
-	if now := s.Now(); !late(r.allowedAt, now, mostSinceAllowed) && !late(r.askedAt, now, mostSinceAsked) {
-		return nil
-	}
-	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Warn("a change was stopped, as this host stood still while it was being allowed, or afterwards")
-	r.unrecorded = fail(schema.Unavailable, "The host of the gateway stood still while the change was prepared, so that it was not begun. Send it again.")
-	r.unrecorded.retryAfter, r.unrecorded.cause = time.Second, errLate
-	return errLate
+	return value, e.Revision, err
 }

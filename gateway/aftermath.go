@@ -12,9 +12,8 @@ import (
 	"adgateway/ps"
 )
 
-// A change that was cut off by the end of its gateway leaves what it had: its key, leases of
-// objects, names that it was about to give, the plan that it has used up, a part of its
-// caller's budgets. Its record tells which. Whoever settles it closes all of them in one batch
+// A change that was cut off by the end of its gateway leaves what it had: its key, names that
+// it was about to give, the plan that it has used up, a part of its caller's budgets. Its record tells which. Whoever settles it closes all of them in one batch
 // with the record, so that it is done once, and with one outcome.
 
 // settled closes a change that was cut off. It fails with [errClosed] if another one was
@@ -22,11 +21,7 @@ import (
 func (s *Server) settled(in *changes.History, c *changes.Record, v *verdict, result *ps.Result) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mostDoubt)
 	defer cancel()
-	store := s.store()
-	if in != nil {
-		store = in.Store()
-	}
-	err := s.decideTogether(ctx, store, s.partsOf(in, c, v, result))
+	err := s.decideTogether(ctx, s.store(), s.partsOf(in, c, v, result))
 	if err == nil || errors.Is(err, errClosed) {
 		s.doubts.end(c.ID)
 	}
@@ -36,7 +31,7 @@ func (s *Server) settled(in *changes.History, c *changes.Record, v *verdict, res
 // partsOf returns what closes a change that was cut off.
 func (s *Server) partsOf(in *changes.History, c *changes.Record, v *verdict, result *ps.Result) []share {
 	parts := []share{
-		s.keyAfter(c, v), s.planAfter(c.Plan, c.RequestID, c.ID, v.Outcome), s.leasesAfter(c, v.Outcome), s.namesAfter(c, v.Outcome), s.budgetsAfter(c, v.Outcome, result),
+		s.keyAfter(c, v), s.planAfter(c.Plan, c.RequestID, c.ID, v.Outcome), s.namesAfter(c, v.Outcome), s.budgetsAfter(c, v.Outcome, result),
 	}
 	if in == nil {
 		return parts
@@ -96,46 +91,12 @@ func (s *Server) keyAfter(c *changes.Record, v *verdict) share {
 		if err != nil || call.Change != c.ID || call.Status != 0 || call.Verdict != nil {
 			return nil, err
 		}
-		if call.Verdict, call.Token = v, ""; !call.Settling || !s.mine(call.Owner) { // else a call that repeats it answers
-			call.Owner, call.Settling = nil, false
-		}
+		call.Verdict, call.Token = v, ""
 		if v.Outcome == ps.OutcomeNone {
 			call.Verdict, call.Intent, call.Change = nil, nil, ""
 		}
 		value, err := keep.Encode(s.keys.store, call)
 		return []keep.Change{{Kind: keyKind, Key: c.Key, Expect: found.Revision, Value: value, Expires: found.Expires}}, err
-	}}
-}
-
-// leasesAfter ends the leases of a change. Those of one of which is not known whether it was
-// made end by themselves.
-func (s *Server) leasesAfter(c *changes.Record, outcome ps.Outcome) share {
-	op := s.operationOf(c.Operation)
-	if s.Members == nil || c.Run == "" || op == nil || outcome == ps.OutcomeUnknown {
-		return share{}
-	}
-	run, wanted := c.Run, eachOnce(locksOf(op, c.Zone, &c.Intent))
-	return share{changes: func(ctx context.Context) (all []keep.Change, err error) {
-		for _, one := range wanted {
-			if one.shared {
-				continue // what it has alone tells that it has ended
-			}
-			sum := s.leaseKey(one.object)
-			present, revision, err := kept[lease](ctx, s.store(), leaseKind, sum)
-			if err != nil {
-				return nil, err
-			}
-			if revision == keep.Absent || present.Run != run || present.Ended {
-				continue
-			}
-			present.Owner = s.owner(s.current.Load().policy.WriteLimit)
-			end, err := present.end(s.store(), sum, revision, true) // it may have been changed by the run before
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, end)
-		}
-		return all, nil
 	}}
 }
 

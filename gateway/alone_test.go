@@ -215,8 +215,7 @@ func (a *lonely) saysTheSame(id string) {
 			spent += one.N
 		}
 		if left == ps.OutcomeDone {
-			d := &dying{scene: a.scene}
-			assert.Equal(t, d.spends(impact), spent, "%s: %s", a.during, impact)
+			assert.Equal(t, a.spends(impact), spent, "%s: %s", a.during, impact)
 		}
 	}
 	if a.plan != "" {

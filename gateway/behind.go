@@ -77,10 +77,10 @@ func (r *request) refusePage(lost *hop.Failure) {
 
 // gateways returns how many gateways serve the same clients.
 func (s *Server) gateways() int {
-	if s.Member == nil {
-		return max(1, len(s.Members.Live()))
-	}
 	n := 1
+	if s.Member == nil {
+		return n
+	}
 	for _, other := range s.Member.Status().Gateways {
 		if other.Alive {
 			n++

@@ -16,7 +16,7 @@ import (
 )
 
 // A change is closed once, in one batch: its record in the history, its key, its plan, what it
-// has spent, its leases. The batch requires the record to be open, and holds the outcome.
+// has spent, its names. The batch requires the record to be open, and holds the outcome.
 // Whoever comes later reads the outcome, and does not look at the directory again.
 
 // errClosed means that another one has closed a change, with another outcome.
@@ -25,13 +25,13 @@ var errClosed = errors.New("the change was closed before")
 // conclude closes the change of a call that is about to be answered, and keeps the answer.
 func (s *Server) conclude(r *request, status int, body []byte) {
 	c, begun := r.change, r.begun()
-	s.end(r, c, begun, s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, status, body), s.endOfLeases(r), s.endOfNames(r))
+	s.end(r, c, begun, s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, status, body), s.endOfNames(r))
 }
 
 // keepChange closes the change of a call that was not answered.
 func (s *Server) keepChange(r *request) {
 	c, begun := r.change, r.begun()
-	s.end(r, c, begun, s.endOfChange(r), s.endOfLeases(r), s.endOfNames(r))
+	s.end(r, c, begun, s.endOfChange(r), s.endOfNames(r))
 }
 
 // begun reports whether the store has what the call is about to change.
@@ -46,13 +46,13 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts ...share) 
 	defer r.endRun()
 	ctx, cancel := context.WithTimeout(context.Background(), mostDoubt)
 	defer cancel()
-	in := s.storeOf(r)
+	in := s.store()
 	if s.Member != nil {
 		in = s.Relay // another gateway may lead by now
 	}
 	err := s.decideTogether(ctx, in, parts)
 	if errors.Is(err, errClosed) {
-		err = s.closedByAnother(ctx, r)
+		err = s.closedByAnother(r)
 	}
 	key := r.claimed()
 	if err == nil && r.undoing != nil && key != nil {
@@ -79,7 +79,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts ...share) 
 		if r.undoing != nil && key != nil {
 			key.open = true
 		}
-		s.unstored.add(&unstored{s.storeOf(r), parts, key, log})
+		s.unstored.add(&unstored{s.store(), parts, key, log})
 	}
 }
 
@@ -154,7 +154,7 @@ func (s *Server) endOfChange(r *request) share {
 		s.leaveOpen(r)
 		return share{}
 	}
-	own, spent := s.closing(s.historyOf(r), c, outcome), r.correction.share()
+	own, spent := s.closing(s.History, c, outcome), r.correction.share()
 	r.correction = nil
 	if outcome == ps.OutcomeNone {
 		r.change = nil
@@ -202,18 +202,14 @@ func joined(parts ...share) share {
 // closedByAnother finds out about a change that another gateway has closed after it had taken
 // the call over, which this one has made all the same. That is told: the other one may have
 // made the change a second time, or let it be made.
-func (s *Server) closedByAnother(ctx context.Context, r *request) error {
+func (s *Server) closedByAnother(r *request) error {
 	c, outcome := r.change, r.outcome()
 	if c == nil || !s.clustered() || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
 		return errClosed
 	}
-	var err error
-	if _, unread := s.History.Get(ctx, c.ID); s.Member == nil && errors.Is(unread, changes.ErrAbsent) { // it has found that nothing was changed
-		err = s.History.Adopt(ctx, c, s.Now())
-	}
 	r.raced = true
 	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID, "change": c.ID}).Error("a change was made after another gateway had taken the call over, as this host stood still: it may have been made twice")
-	return err
+	return nil
 }
 
 // racedCode marks such a change in its answer and in the audit.
@@ -266,12 +262,10 @@ func (s *Server) endOfKey(r *request, status int, body []byte) share {
 		own := unlessChanged(s.Kept, keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision})
 		own.made = func(keep.Revision) { c.keys.count.add(c.caller, -1) }
 		return own
-	case open && (call.Owner == nil || call.Intent == nil):
+	case open: // whoever is asked next finds it out
 		return share{}
-	case open:
-		call.Owner, call.Settling = nil, false // whoever is asked next may find it out
 	case status >= http.StatusInternalServerError: // which asks to come again
-		call.Verdict, call.Owner, call.Settling, call.Token = &verdict{Outcome: outcome}, nil, false, ""
+		call.Verdict, call.Token = &verdict{Outcome: outcome}, ""
 		if r.failure != nil {
 			call.Verdict.Notes = messages(r.failure.details)
 		}
@@ -289,7 +283,7 @@ func (s *Server) endOfKey(r *request, status int, body []byte) share {
 
 // answered makes an answer that of a call.
 func (call *keptCall) answered(r *request, status int, body []byte) {
-	call.Status, call.Body, call.Intent, call.Verdict, call.Owner, call.Settling, call.Token = status, body, nil, nil, nil, false, ""
+	call.Status, call.Body, call.Intent, call.Verdict, call.Token = status, body, nil, nil, ""
 	header := r.c.Writer.Header()
 	call.Change, call.Tag = header.Get(changeHeader), header.Get(tagHeader)
 	if secret := r.bound.Generated; secret != nil {

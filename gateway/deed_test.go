@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -206,3 +208,19 @@ func (d *scene) on(server string, at func(point string) (dies bool)) ps.Runner {
 
 // lives is where no gateway dies.
 func lives(string) bool { return false }
+
+// spends returns how much of a budget the deed takes.
+func (d *scene) spends(of auth.Impact) int {
+	bound, _ := d.row.Bind(ops.Given{})
+	if !slices.ContainsFunc(bound.Impacts(), func(i ops.Impact) bool { return i.Kind == of }) {
+		return 0
+	}
+	result := &ps.Result{Effect: d.effect, Counts: map[string]int{d.row.Extent: d.extent}}
+	for range d.once() {
+		result.Changes = append(result.Changes, ps.Change{After: map[string]json.RawMessage{"x": nil}})
+		if d.effect == ps.EffectRemoved {
+			result.Changes[len(result.Changes)-1].After = nil
+		}
+	}
+	return affected(of, d.row, result, nil)
+}

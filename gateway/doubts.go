@@ -117,9 +117,9 @@ func (d *doubts) which(is func(*doubt) bool) (ids []string) {
 }
 
 // staysOpen reports whether a change, whose run has ended with an outcome that is not known,
-// can still be judged. The gateways of a cluster take it over from each other.
+// can still be judged.
 func (s *Server) staysOpen(r *request, outcome ps.Outcome) bool {
-	if outcome != ps.OutcomeUnknown || r.change == nil || !r.change.Running || r.degraded {
+	if outcome != ps.OutcomeUnknown || r.change == nil || !r.change.Running {
 		return false
 	}
 	_, can := s.pastChange(r.change)
@@ -129,14 +129,13 @@ func (s *Server) staysOpen(r *request, outcome ps.Outcome) bool {
 // leaveOpen notes that the change of a call is in doubt.
 func (s *Server) leaveOpen(r *request) {
 	r.inDoubt = true
-	switch {
-	case s.deposed(r):
-		s.tell(r.change.ID, ending{})
-		if r.doubted != nil {
-			r.doubted.end()
-		}
-	case s.Members == nil:
+	if !s.deposed(r) {
 		s.doubts.add(r.change.ID, locksOf(r.op, r.change.Zone, &r.change.Intent), r.doubted)
+		return
+	}
+	s.tell(r.change.ID, ending{})
+	if r.doubted != nil {
+		r.doubted.end()
 	}
 }
 
@@ -163,7 +162,7 @@ func (s *Server) lockLeft(ctx context.Context) error {
 // not judged by what a later change has written.
 func (s *Server) lockOpen(c *changes.Record) {
 	op := s.operationOf(c.Operation)
-	if s.Members != nil || op == nil || len(s.doubts.which(func(d *doubt) bool { return d.id == c.ID })) > 0 {
+	if op == nil || len(s.doubts.which(func(d *doubt) bool { return d.id == c.ID })) > 0 {
 		return
 	}
 	h, wanted := s.locks.begin(), locksOf(op, c.Zone, &c.Intent)
@@ -209,7 +208,7 @@ func (s *Server) handOverDoubts() {
 
 // release unlocks what a run has locked, unless it has left it in doubt what became of its change.
 func (s *Server) release(r *request, err error) {
-	if s.Members == nil && r.doubted == nil && s.staysOpen(r, ps.AsError(err).Outcome) {
+	if r.doubted == nil && s.staysOpen(r, ps.AsError(err).Outcome) {
 		r.doubted = r.hold
 		return
 	}
@@ -245,9 +244,6 @@ func awaitedBefore() *failure {
 
 // shareOfDoubts closes as unknown what is in doubt about the objects of a change that begins.
 func (s *Server) shareOfDoubts(r *request) share {
-	if s.Members != nil || r.degraded {
-		return share{}
-	}
 	waits := false
 	ids := s.doubts.which(func(d *doubt) bool {
 		meets := d.hold == nil && slices.ContainsFunc(d.locks, func(one lock) bool {

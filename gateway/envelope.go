@@ -227,10 +227,6 @@ func (e *envelope) finish(result *ps.Result) error {
 	output := encode(e.sentence(result))
 	tail := []byte{}
 	warnings := slices.Concat(result.Warnings, e.warnings, e.r.unread)
-	if e.r.degraded && result.Effect != ps.EffectNone {
-		tail = append(tail, `,"degraded":true`...)
-		warnings = append(warnings, degradedWarning)
-	}
 	if len(warnings) > 0 {
 		tail = append(append(tail, `,"warnings":`...), encode(warnings)...)
 	}

@@ -32,13 +32,7 @@ const startSettled = "start"
 // gatewayName returns the name of the gateway among those that share the store; empty: it is
 // alone.
 func (s *Server) gatewayName() string {
-	switch {
-	case s.Member != nil:
-		return s.Member.Self().Gateway
-	case s.Members != nil:
-		return s.Members.Name()
-	}
-	return ""
+	return s.process().Gateway
 }
 
 // noteDue returns the change of the store that notes that the line of a change is due.

@@ -86,9 +86,6 @@ func (s *Server) operate(r *request) (failed *failure) {
 	if failed = requireGuard(r); failed != nil {
 		return failed
 	}
-	if failed = s.ready(r); failed != nil {
-		return failed
-	}
 	if done, failed := s.claim(r); done || failed != nil {
 		return failed
 	}

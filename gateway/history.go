@@ -29,7 +29,7 @@ func (s *Server) remember(r *request, i ps.Intent) {
 		return
 	}
 	if r.change == nil {
-		r.change = &changes.Record{ID: changes.NewID(), RequestID: r.id, Caller: r.principal.Name, Operation: r.op.ID, Running: true, Degraded: r.degraded}
+		r.change = &changes.Record{ID: changes.NewID(), RequestID: r.id, Caller: r.principal.Name, Operation: r.op.ID, Running: true}
 		r.change.Parameters, r.change.Secret = r.parameters()
 		if r.applying != nil {
 			r.change.Plan = r.applying.plan.ID
@@ -125,14 +125,8 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 // left reports whether a change that is running was left by an earlier process of this
 // gateway. Earlier versions did not note that its line is due.
 func (s *Server) left(ctx context.Context, c *changes.Record) bool {
-	switch {
-	case s.Members == nil:
-		_, err := s.store().Get(ctx, dueKind, c.ID)
-		return s.before[c.ID] || errors.Is(err, keep.ErrAbsent)
-	case c.Owner == nil:
-		return !c.Time.After(s.startedAt)
-	}
-	return c.Owner.Gateway == s.Members.Name() && !s.mine(c.Owner)
+	_, err := s.store().Get(ctx, dueKind, c.ID)
+	return s.before[c.ID] || errors.Is(err, keep.ErrAbsent)
 }
 
 // settlePast finds out what became of a change that was cut off, and closes it in a history;
@@ -154,7 +148,7 @@ func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes
 		return false, err
 	}
 	s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome}).Warn("a change that was cut off by the end of a gateway was settled")
-	if in != nil && in == s.History {
+	if in != nil {
 		err = s.recordSettled(ctx, by, map[string]*changes.Record{c.ID: c})
 	}
 	return true, err

@@ -191,9 +191,6 @@ func (s *Server) showChange(r *request) *failure {
 func (s *Server) findChange(r *request) (*past, *failure) {
 	id := r.bound.Text(ops.ChangeIDParam)
 	c, err := s.History.Get(r.c.Request.Context(), id)
-	if errors.Is(err, changes.ErrAbsent) && s.Journal != nil && !r.op.Effect.Writes() { // it may not have been sent yet
-		c, err = s.Journal.Get(r.c.Request.Context(), id)
-	}
 	switch {
 	case errors.Is(err, changes.ErrAbsent):
 	case err != nil:

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -53,12 +52,7 @@ type keptCall struct {
 	Verdict     *verdict   `json:"verdict,omitempty"`  // about the change that was cut off; nil: there is none yet
 	Batch       string     `json:"batch,omitempty"`    // the first of the changes that the call made before that one; empty: there was none
 	Tag         string     `json:"tag,omitempty"`      // of the record in the answer
-
-	// Owner is of a call that is running; nil: a gateway alone, or the call has ended without
-	// finding out what became of its change, which any gateway may do then.
-	Owner    *changes.Owner `json:"owner,omitempty"`
-	Settling bool           `json:"settling,omitempty"` // the owner finds out what became of an earlier call
-	Token    string         `json:"token,omitempty"`    // of the decision that allowed its change
+	Token       string     `json:"token,omitempty"`    // of the decision that allowed its change
 
 	Status int             `json:"status,omitempty"` // of the answer; 0: there is none
 	Body   json.RawMessage `json:"body,omitempty"`
@@ -191,10 +185,8 @@ const mostTries = 20
 func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, failed *failure) {
 	ctx := r.c.Request.Context()
 	found, err := s.keys.store.Get(ctx, keyKind, c.name)
-	owner := s.owner(r.policy.WriteLimit)
 	c.call, c.revision, c.unsure = keptCall{}, keep.Absent, false
-	fresh := keptCall{Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now(), Owner: owner}
-	var fences []keep.Change
+	fresh := keptCall{Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now()}
 	switch {
 	case errors.Is(err, keep.ErrAbsent) && !c.expires.IsZero():
 		c.call = fresh
@@ -225,15 +217,8 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 			s.replay(r, &c.call)
 			return true, nil
 		}
-		if failed := s.running(&c.call); failed != nil {
-			return false, failed
-		}
-		if fences, err = s.fencesOf(ctx, c.call.Owner); err != nil {
-			return false, keysUnavailable(err)
-		}
 		c.revision, c.unsure = found.Revision, c.call.Intent != nil || c.call.Verdict != nil || c.call.Batch != ""
 		if c.unsure {
-			c.call.Owner, c.call.Settling = owner, true
 			break // what became of it is found out, which is no other attempt
 		}
 		fresh.Attempts = c.call.Attempts + 1
@@ -242,7 +227,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 		}
 		c.call = fresh // the earlier call changed nothing
 	}
-	if err := c.save(ctx, fences...); err != nil {
+	if err := c.save(ctx); err != nil {
 		return false, keysUnavailable(err)
 	}
 	r.key = c
@@ -336,13 +321,13 @@ func (c *claim) latest(ctx context.Context) (call keptCall, revision keep.Revisi
 	return call, found.Revision, err
 }
 
-// save keeps the call as it is now, with other changes.
-func (c *claim) save(ctx context.Context, with ...keep.Change) error {
+// save keeps the call as it is now.
+func (c *claim) save(ctx context.Context) error {
 	own, err := c.change()
 	if err != nil {
 		return err
 	}
-	revision, err := c.keys.store.Apply(ctx, append(with, own)...)
+	revision, err := c.keys.store.Apply(ctx, own)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (s *Server) showJob(p *jobs.Progress) shownJob {
 		ID: p.ID, Kind: "list", Name: optionalText(p.Name), Operation: optionalText(p.Operation), Mode: p.Mode, Caller: p.Caller.Name,
 		State: p.State, Why: optionalText(string(p.Why)), Created: *stamp(p.Created), Started: stamp(p.Started), Ended: stamp(p.Ended), Expires: *stamp(p.Expires),
 		Total: p.Total, Waiting: c.Waiting, Running: c.Going, Done: c.Made, Noop: c.Noop, Failed: c.Refused, Unknown: c.Unknown, Skipped: c.Skipped, NotRun: c.NotRun,
-		Percent: p.Percent(), Gateways: append([]string{}, p.Gateways...), Separator: optionalText(p.List.Separator), Retries: optionalText(p.Retries), Undoes: optionalText(p.Undoes),
+		Percent: p.Percent(), Gateways: []string{}, Separator: optionalText(p.List.Separator), Retries: optionalText(p.Retries), Undoes: optionalText(p.Undoes),
 		Problems: append([]jobs.Problem{}, p.Problems...), MoreProblems: p.MoreProblems,
 	}
 	if p.State == jobstate.Running {
@@ -121,12 +121,8 @@ func (s *Server) answerJobs(r *request) *failure {
 	case err != nil:
 		return jobsUnavailable(err)
 	}
-	progress, err := s.jobs.ProgressOf(ctx, job)
-	if err != nil {
-		return jobsUnavailable(err)
-	}
 	r.records = 1
-	s.sendLocal(r, http.StatusOK, r.op.Sentence(cmp.Or(r.op.Success, "The {subject} was found."), r.bound, 1, &ps.Result{}), []any{s.showJob(progress)}, nil)
+	s.sendLocal(r, http.StatusOK, r.op.Sentence(cmp.Or(r.op.Success, "The {subject} was found."), r.bound, 1, &ps.Result{}), []any{s.showJob(s.jobs.ProgressOf(job))}, nil)
 	return nil
 }
 
@@ -173,15 +169,11 @@ func (s *Server) listJobs(r *request) *failure {
 	}
 	records, last, more := []any{}, "", false
 	ctx := r.c.Request.Context()
-	var unread error
 	err := s.jobs.List(ctx, before, func(job *jobs.Job) bool {
 		if !owns(r.principal, job) && !r.principal.Has(auth.OpsRead) {
 			return true
 		}
-		var progress *jobs.Progress
-		if progress, unread = s.jobs.ProgressOf(ctx, job); unread != nil {
-			return false
-		}
+		progress := s.jobs.ProgressOf(job)
 		if b.Has(ops.JobState) && b.Text(ops.JobState) != string(progress.State) {
 			return true
 		}
@@ -192,7 +184,7 @@ func (s *Server) listJobs(r *request) *failure {
 		records = append(records, s.showJob(progress))
 		return true
 	})
-	if err = errors.Join(err, unread); err != nil {
+	if err != nil {
 		return jobsUnavailable(err)
 	}
 	return s.sendPage(r, records, last, more)

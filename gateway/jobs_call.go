@@ -18,7 +18,6 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/inprocess"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/members"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
@@ -255,12 +254,8 @@ func (s *Server) openJobs() (err error) {
 		return nil
 	}
 	limits := s.JobLimits
-	var cluster jobs.Cluster
-	if s.Members != nil {
-		cluster = fellows{s.Members}
-	}
 	o := jobs.Options{
-		Store: s.Kept, Call: s.callItem, Log: s.Log, Sessions: s.Sessions, Ready: s.LaneReady, Ended: s.jobEnded, Entry: s.jobEntry, Cluster: cluster,
+		Store: s.Kept, Call: s.callItem, Log: s.Log, Sessions: s.Sessions, Ready: s.LaneReady, Ended: s.jobEnded, Entry: s.jobEntry,
 		Share: limits.Share, Running: limits.Running, PerCaller: limits.PerCaller, Rate: max(limits.Rate, 0), Keep: limits.Keep, Wall: s.Wall,
 	}
 	if s.Member != nil {
@@ -269,17 +264,6 @@ func (s *Server) openJobs() (err error) {
 		return err
 	}
 	return registerJobs(s.Metrics, s.jobs)
-}
-
-// fellows are the members of a cluster as jobs know them.
-type fellows struct{ *members.Self }
-
-// Names returns the names of the members that live.
-func (f fellows) Names() (names []string) {
-	for _, member := range f.Live() {
-		names = append(names, member.Name)
-	}
-	return names
 }
 
 // jobEntry returns what webhooks tell of a job that has ended.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"adgateway/gateway/ops"
-	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
@@ -324,27 +323,12 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 	until := time.Now().Add(req.Limit)
 	waiting, cancel := context.WithDeadline(ctx, until.Add(-req.Limit/4))
 	defer cancel()
-	fenced := false
 	for {
 		if err := s.beginRun(r, req.Limit); err != nil {
 			return nil, err
 		}
-		r.fences, r.seenAt = s.Members.Begin(), max(r.seenAt, s.latest())
 		result, err := s.Runner.Run(ctx, req)
 		switch {
-		case errors.Is(err, errFenced) && !fenced:
-			fenced = true // once; what was moved is known now
-		case errors.Is(err, errFenced):
-			r.unrecorded = pinMoved()
-			return nil, err
-		case errors.Is(err, errLeased):
-			if err := s.waitForLeases(waiting, r); err != nil {
-				r.unrecorded = busy()
-				if !errors.Is(err, errLeased) {
-					r.unrecorded = clusterUnavailable(err)
-				}
-				return nil, stoppedBy(ps.KindStopped, err)
-			}
 		case errors.Is(err, errNamePending):
 			if !s.hasReplicated(waiting, r) {
 				return result, err
@@ -370,12 +354,4 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 // stoppedBy returns how a run ended that other changes kept from changing anything.
 func stoppedBy(kind ps.Kind, cause error) error {
 	return &ps.Error{Kind: kind, Outcome: ps.OutcomeNone, Message: "other changes of the object went first", Cause: cause}
-}
-
-// pinMoved returns the refusal of a change that was begun on a server that is not the
-// pinned one any more, and again.
-func pinMoved() *failure {
-	failed := fail(schema.PinMoved, "The server that changes are made on was replaced while the change was prepared. Nothing was changed. Send it again.")
-	failed.retryAfter = time.Second
-	return failed
 }

@@ -19,8 +19,8 @@ import (
 // go on to their end; the next leader keeps their objects locked until it is told how they
 // have ended, or they cannot write any more.
 
-// clustered reports whether several gateways count together what callers spend.
-func (s *Server) clustered() bool { return s.Members != nil || s.Member != nil }
+// clustered reports whether this gateway is in a cluster.
+func (s *Server) clustered() bool { return s.Member != nil }
 
 // How long a script may write from when it was allowed to.
 const (

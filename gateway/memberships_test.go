@@ -91,7 +91,7 @@ func eachRivalry(t *testing.T, check func(t *testing.T, first, second deed, excl
 	}
 }
 
-func TestWhichChangesOfOneGatewayExcludeEachOther(t *testing.T) {
+func TestWhichLocksExcludeEachOther(t *testing.T) {
 	eachRivalry(t, func(t *testing.T, first, second deed, exclude bool) {
 		lock := func(d deed) []lock {
 			return locksOf(newScene(t, &d).row, "", &ps.Intent{Objects: d.objects})
@@ -109,12 +109,12 @@ func TestWhichChangesOfOneGatewayExcludeEachOther(t *testing.T) {
 	})
 }
 
-// TestWhichChangesOfSeveralGatewaysExcludeEachOther while one runs, and when it has run since
+// TestWhichChangesExcludeEachOther while one runs, and when it has run since
 // the other has read its object.
-func TestWhichChangesOfSeveralGatewaysExcludeEachOther(t *testing.T) {
+func TestWhichChangesExcludeEachOther(t *testing.T) {
 	eachRivalry(t, func(t *testing.T, first, second deed, exclude bool) {
-		assert.Equal(t, exclude, twoGateways(t, first, second, false), "while it runs")
-		assert.Equal(t, exclude, twoGateways(t, first, second, true), "has run since")
+		assert.Equal(t, exclude, twoChanges(t, first, second, false), "while it runs")
+		assert.Equal(t, exclude, twoChanges(t, first, second, true), "has run since")
 	})
 }
 
@@ -128,12 +128,12 @@ func awaited[T any](t *testing.T, from <-chan T) (value T) {
 	return value
 }
 
-// twoGateways lets one gateway make a change, and another one the second: while the first is
+// twoChanges lets a gateway make a change, and a second one: while the first is
 // running, or having read before the first has begun and ended. It reports whether the first
 // try of the second was refused.
-func twoGateways(t *testing.T, first, second deed, early bool) (refused bool) {
+func twoChanges(t *testing.T, first, second deed, early bool) (refused bool) {
 	var read, allowed, free, done, tried = make(chan bool, 1), make(chan bool, 1), make(chan bool), make(chan bool), make(chan bool, 1)
-	scenes := []*scene{newScene(t, &first), newScene(t, &second)}
+	scenes, requestIDs := []*scene{newScene(t, &first), newScene(t, &second)}, []string{"first", "second"}
 	reads := 0
 	running := scenes[0].run(func(point string) bool {
 		if point == "announced" {
@@ -152,22 +152,21 @@ func twoGateways(t *testing.T, first, second deed, early bool) (refused bool) {
 		}
 		return false
 	})
-	c := newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
-		if n != 1 {
-			return running
+	s := gatewayOver(t, keep.NewMemory(nil), &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		if req.ID != requestIDs[1] {
+			return running.Run(ctx, req)
 		}
-		return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-			result, err := trying.Run(ctx, req)
-			select {
-			case tried <- err != nil:
-			default: // not its first try
-			}
-			return result, err
-		}}
-	}, nil)
+		result, err := trying.Run(ctx, req)
+		select {
+		case tried <- err != nil:
+		default: // not its first try
+		}
+		return result, err
+	}})
 	ask := func(n int) {
 		row := scenes[n].row
-		w := call(c.servers[n], row.Method, target(row, "", ""), string(encode(required(row))), "Content-Type: application/json")
+		w := call(s, row.Method, target(row, "", ""), string(encode(required(row))),
+			"Content-Type: application/json", "X-Request-Id: "+requestIDs[n])
 		assert.Equal(t, 2, w.Code/100, "%s: %s", row.ID, w.Body)
 	}
 	var calls sync.WaitGroup
@@ -287,12 +286,12 @@ func changeMemberships(t *testing.T, seed uint64, faults float64) {
 	d := newGrid(2, 3)
 	faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
-	c := newCluster(t, faulty, same(&fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }}), nil)
+	s := gatewayOver(t, faulty, &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
 	faulty.Fail(faults)
 	random := rand.New(rand.NewPCG(seed, 1))
 	var calls sync.WaitGroup
 	var done atomic.Int64
-	for n := range 48 {
+	for range 48 {
 		group, member := fmt.Sprintf("g-%d", random.IntN(2)), fmt.Sprintf("u-%d", random.IntN(3))
 		method, path, body := http.MethodPost, "/api/ADUser/"+member+"/Group/"+group, ""
 		switch random.IntN(6) {
@@ -302,7 +301,7 @@ func changeMemberships(t *testing.T, seed uint64, faults float64) {
 			method, path = http.MethodPut, "/api/ADUser/"+member+"/Disable"
 		}
 		calls.Go(func() {
-			w := call(c.servers[n%3], method, path, body, "Content-Type: application/json")
+			w := call(s, method, path, body, "Content-Type: application/json")
 			if w.Code/100 == 2 {
 				done.Add(1)
 			}
@@ -322,7 +321,7 @@ func changeMemberships(t *testing.T, seed uint64, faults float64) {
 // the one before has ended, go on at another gateway.
 func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 	const most = 300
-	var c *sharers
+	var s *Server
 	var calls sync.WaitGroup
 	var begun, changedAt atomic.Int64
 	tried := make([]chan bool, most+1)
@@ -331,16 +330,23 @@ func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 	}
 	d := newGrid(1, 1)
 	join := func(n int) {
-		w := call(c.servers[0], http.MethodPost, fmt.Sprintf("/api/ADUser/u-%d/Group/g-0", n), "")
+		w := call(s, http.MethodPost, fmt.Sprintf("/api/ADUser/u-%d/Group/g-0", n), "")
 		assert.Equal(t, 2, w.Code/100, "%s", w.Body)
 	}
 	first := sync.OnceFunc(func() {
 		calls.Go(func() {
-			w := call(c.servers[1], http.MethodPut, "/api/ADGroups/g-0", `{"Description":"b"}`, "Content-Type: application/json")
+			w := call(s, http.MethodPut, "/api/ADGroups/g-0", `{"Description":"b"}`, "Content-Type: application/json")
 			assert.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 		})
 	})
-	joins := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	s = gatewayOver(t, keep.NewMemory(nil), &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		if nameIn(req, "MemberName") == "" {
+			result, err := d.run(t, req)
+			if err == nil {
+				changedAt.Store(begun.Load())
+			}
+			return result, err
+		}
 		n := 0
 		_, err := fmt.Sscanf(nameIn(req, "MemberName"), "u-%d", &n)
 		require.NoError(t, err)
@@ -362,26 +368,14 @@ func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 			}
 		}
 		return d.run(t, req)
-	}}
-	c = newCluster(t, keep.NewMemory(nil), func(n int) ps.Runner {
-		if n == 0 {
-			return joins
-		}
-		return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
-			result, err := d.run(t, req)
-			if err == nil {
-				changedAt.Store(begun.Load())
-			}
-			return result, err
-		}}
-	}, nil)
+	}})
 	join(0)
 	calls.Wait()
 	assert.Less(t, changedAt.Load(), int64(most), "members that came before it")
 }
 
 // TestAJobOnOneGroup: its items do not wait for each other, in the order of the list or at
-// the gateways. Here none ends before all have begun.
+// the gateway. Here none ends before all have begun.
 func TestAJobOnOneGroup(t *testing.T) {
 	const members = 40
 	d := newGrid(1, members)
@@ -393,7 +387,7 @@ func TestAJobOnOneGroup(t *testing.T) {
 		}
 		awaited(t, all)
 	}
-	c := newCluster(t, keep.NewMemory(nil), same(&fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }}), nil)
+	s := gatewayOver(t, keep.NewMemory(nil), &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
 	specs := make([]jobs.Spec, members)
 	for n := range specs {
 		given := ops.Given{"Username": fmt.Sprintf("u-%d", n), "GroupName": "g-0"}
@@ -409,7 +403,7 @@ func TestAJobOnOneGroup(t *testing.T) {
 	var calls sync.WaitGroup
 	for n := range specs {
 		calls.Go(func() {
-			answer := c.servers[n%3].callItem(t.Context(), jobs.Call{Job: job, Spec: &specs[n]})
+			answer := s.callItem(t.Context(), jobs.Call{Job: job, Spec: &specs[n]})
 			assert.Equal(t, jobstate.Made, answer.State, "%+v", answer)
 		})
 	}

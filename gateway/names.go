@@ -9,11 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
+
+// nameKind is the kind of names in the store, by sums.
+const nameKind keep.Kind = "name"
 
 // nameHold is a name that a change gives at one controller.
 type nameHold struct {
@@ -22,10 +24,6 @@ type nameHold struct {
 	GUID   string `json:"guid,omitempty"`   // of the object; empty: it was created
 	Change string `json:"change,omitempty"` // which gives it
 	Fresh  bool   `json:"fresh,omitempty"`  // nobody held it before the change
-
-	// Run and Owner are written where several gateways make changes.
-	Run   string         `json:"run,omitempty"`
-	Owner *changes.Owner `json:"owner,omitempty"`
 }
 
 // naming is what one request has of the names that its change gives.
@@ -181,9 +179,6 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 				return errNamePending
 			}
 			own := nameHold{Server: i.Server, GUID: object.GUID, Change: changeIn(r), Fresh: revision == keep.Absent || n.fresh[sum]}
-			if l := r.leases; l != nil {
-				own.Run, own.Owner = l.run, l.owner
-			}
 			value, err := keep.Encode(s.store(), own)
 			if err != nil {
 				return err

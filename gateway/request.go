@@ -54,19 +54,13 @@ type request struct {
 	change      *changes.Record // in the history; nil: nothing was announced, or there is none
 	kept        bool            // the change is in the store
 	behind      bool            // the answer is from a copy that may be old
-	degraded    bool            // the change is made without the store that the gateways share
 	limit       time.Duration   // of the run of a change
 	run         *cluster.Run    // of the script of a change; nil: none runs, or the gateway is in no cluster of one writer
 	term        uint64          // in which it was begun; 0: none was
 	lost        bool            // what became of the change could not be stored, and another gateway has to find it out
-	askedAt     time.Time       // when it was asked whether the change is allowed
-	allowedAt   time.Time       // when it was
 	notReadBack bool            // the change was made, and could not be read back
 	raced       bool            // another gateway has settled the change before it was made
 	unkept      bool            // the change is not in the history yet, or not as it ended
-	fences      uint64          // state of the fences when the run began
-	seenAt      keep.Revision   // of the store when the run began
-	leases      *leases         // what the change has of objects; nil unless several gateways make changes
 	naming      *naming         // what it has of names; nil: nothing
 	undoing     *undoing        // nil: the call does not take back a change
 	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded

@@ -40,7 +40,6 @@ import (
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
-	"adgateway/gateway/members"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
 	"adgateway/ps"
@@ -93,18 +92,14 @@ type Options struct {
 	// Grants returns which groups give rights now; nil: none. They are guarded.
 	Grants func() auth.Grants
 
-	// Members are the gateways that share the store; nil: this one is alone. What they share
-	// is decided together then: keys, plans, budgets, and which object and name is changed.
-	Members     *members.Self
-	Wall        func() time.Time                            // the wall clock, by which jobs begin at a time; nil: time.Now
-	Now         func() time.Time                            // the clock by which members know what others may still run; nil: time.Now
-	SettleDelay time.Duration                               // after the end of a gateway and of what it may still run, before another settles it; zero: 30 s
-	NameHold    time.Duration                               // for which a name that was given at one controller is not given at another; zero: 4 h
-	Cluster     func(context.Context) (ClusterState, error) // what is known of them; nil: this one is alone
+	Wall func() time.Time // the wall clock, by which jobs begin at a time; nil: time.Now
 
 	// Member is this gateway in a cluster of one writer; nil: it is in none. Only the gateway
-	// that leads makes changes and answers reads of what the gateways keep; Members is nil then.
-	Member *cluster.Member
+	// that leads makes changes and answers reads of what the gateways keep.
+	Member   *cluster.Member
+	NameHold time.Duration // for which a name that was given at one controller is not given at another; zero: 4 h
+	// Cluster returns what is known of the gateways; nil: the state has the name of this one only.
+	Cluster func(context.Context) (ClusterState, error)
 	// Hop says how the others send calls to the one that leads; New sets Fail and Observe. It
 	// is needed with a Member.
 	Hop         *hop.Options
@@ -113,12 +108,6 @@ type Options struct {
 	// Relay is the store for what every gateway of the cluster may write, whether or not it
 	// leads; nil: Kept.
 	Relay *keep.Sealed
-
-	// Degraded allows some changes while the shared store cannot be reached. They are recorded
-	// in the Journal, on a disk of this gateway, until [Server.SendJournal] has sent them to
-	// the History. A Journal that is left from before may be there without Degraded; nil: none.
-	Degraded bool
-	Journal  *changes.History
 
 	JobLimits JobLimits          // jobs need a store and a history
 	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
@@ -208,24 +197,15 @@ func (o *Options) complete() error {
 		o.streamAbove = streamAbove
 	}
 	o.Streams, o.MaxWait = cmp.Or(o.Streams, 50), cmp.Or(o.MaxWait, 10*time.Second)
-	o.SettleDelay, o.NameHold = cmp.Or(o.SettleDelay, 30*time.Second), cmp.Or(o.NameHold, 4*time.Hour)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.NameHold = cmp.Or(o.NameHold, 4*time.Hour)
 	if o.Kept != nil && o.History != nil && o.History.Store() != o.Kept {
 		missing = append(missing, errors.New("gateway: the history must be in the store of the keys, so that both are decided at once"))
 	}
-	if o.Members != nil && (o.Kept == nil || o.History == nil) {
-		missing = append(missing, errors.New("gateway: gateways that share a store need it for keys and the history"))
-	}
-	if o.Member != nil && (o.Kept == nil || o.History == nil || o.Hop == nil || o.Members != nil) {
-		missing = append(missing, errors.New("gateway: a member of a cluster needs a store, a history and the hop, and shares its store in no other way"))
+	if o.Member != nil && (o.Kept == nil || o.History == nil || o.Hop == nil) {
+		missing = append(missing, errors.New("gateway: a member of a cluster needs a store, a history and the hop"))
 	}
 	if o.Relay == nil {
 		o.Relay = o.Kept
-	}
-	if o.Degraded && (o.Members == nil || o.Journal == nil) {
-		missing = append(missing, errors.New("gateway: only a gateway of a cluster with a journal goes on without the shared store"))
 	}
 	o.keepAlive = cmp.Or(o.keepAlive, keepAlive)
 	o.JobLimits.complete()
@@ -287,7 +267,6 @@ type Server struct {
 	jobs           *jobs.Manager                       // nil: there are none
 	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
 	current        atomic.Pointer[view]
-	reached        atomic.Uint64 // revision of the store that is known
 }
 
 // view is the server under one policy. A request uses the same view throughout.

@@ -29,14 +29,10 @@ func (m *Manager) owns() bool {
 	return m.loaded
 }
 
-// mostControls is how often a call about a job is tried while other gateways change it.
-const mostControls = 5
-
 // control changes a job that has not ended, and returns it as it is then. change is
-// called with the lock of the run, and again if another gateway has changed the job
-// meanwhile.
+// called with the lock of the run.
 func (m *Manager) control(ctx context.Context, id, wants string, change func(r *run) bool) (*Job, error) {
-	job, err := m.Get(ctx, id) // and, if it is new, it is taken up
+	job, err := m.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -50,25 +46,17 @@ func (m *Manager) control(ctx context.Context, id, wants string, change func(r *
 	defer r.wakeUp()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for range mostControls {
-		if !change(r) {
-			job := r.job
-			return &job, &StateError{r.job.State, wants}
-		}
-		wanted := r.job.State
-		if r.shared == nil {
-			r.finish()
-		}
-		r.save(ctx)
-		job := r.job
-		if r.unsaved {
-			return &job, errors.New("the store cannot be written")
-		}
-		if r.shared == nil || r.job.State == wanted {
-			return &job, nil
-		}
+	if !change(r) {
+		now := r.job
+		return &now, &StateError{now.State, wants}
 	}
-	return nil, errors.New("other gateways change the job again and again")
+	r.finish()
+	r.save(ctx)
+	now := r.job
+	if r.unsaved {
+		return &now, errors.New("the store cannot be written")
+	}
+	return &now, nil
 }
 
 // Pause keeps a job from beginning further items. Those that were begun end.
@@ -130,7 +118,7 @@ func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 		for i := range r.results {
 			result := &r.results[i]
 			switch {
-			case result.State == jobstate.Skipped, result.State == jobstate.Waiting: // or another gateway has begun to start it
+			case result.State == jobstate.Skipped, result.State == jobstate.Waiting:
 				continue
 			case result.State.Succeeded(), waits[i]:
 				*result = Result{State: jobstate.Waiting, Plan: result.Plan}

@@ -7,11 +7,8 @@
 // ended and a session may be used (run.go), keeps the counters (progress.go) and obeys the calls that start, pause, resume and cancel
 // (control.go). A gateway that was killed goes on where the store says (manager.go).
 //
-// Several gateways with one store run each job together ([Options.Cluster]). Its items are
-// divided into units (units.go), and a gateway runs those that it has claimed in the store
-// (claims.go). What one has written the others read as soon as a log says so (news.go), so
-// that each of them knows the job, and any of them can be asked to pause it. Every
-// transition of a job is one comparison and write: one gateway starts it, and one ends it.
+// Of the gateways of a cluster the one that leads runs the jobs: it loads them when its term
+// begins ([Manager.Load]). The others read from the store how far they have come.
 //
 // The package knows nothing of HTTP and operations: [Options.Call] makes the call of an
 // item.

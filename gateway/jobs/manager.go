@@ -34,18 +34,6 @@ type Answer struct {
 	For   time.Duration   // how long the job is held, or the item waits, at least
 }
 
-// Cluster is what a manager must know of the gateways that use the same store. It is safe
-// for concurrent use.
-type Cluster interface {
-	// Name and Incarnation are those of this gateway.
-	Name() string
-	Incarnation() string
-	// Names returns the names of the gateways that live, sorted, this one among them.
-	Names() []string
-	// Gone reports whether an incarnation of a gateway has ended, at least for a time.
-	Gone(name, incarnation string, delay time.Duration) bool
-}
-
 // Options configure a manager. Store, Call and Log are required.
 type Options struct {
 	Store *keep.Sealed
@@ -62,15 +50,11 @@ type Options struct {
 	// a call that only waits would count as one that ended with the gateway. Nil: always.
 	Ready func(lane ps.Lane) bool
 
-	// Cluster are the gateways that run the jobs of the store together. Nil: this one does
-	// alone, and no other may.
-	Cluster Cluster
-
 	Sessions  map[ps.Lane]int // of each lane
 	Share     float64         // of a lane's sessions that items may use at a time; at least one may
 	Running   int             // jobs at a time
 	PerCaller int             // of one caller
-	Rate      int             // items of a job a second, at all gateways together; 0: no limit
+	Rate      int             // items of a job a second, 0: no limit
 	Keep      time.Duration   // how long jobs are kept
 
 	Wall func() time.Time // the clock of people, see [Job.NotBefore]; nil: time.Now
@@ -89,8 +73,6 @@ type Manager struct {
 	loaded  bool            // the jobs are this manager's
 	ctx     context.Context // of Run; nil before and after
 	running sync.WaitGroup
-
-	heard keep.Position // how far the news were read; only Open and follow use it
 }
 
 // New returns a manager of the jobs in a store that runs none of them: another gateway does, or
@@ -122,12 +104,6 @@ func (m *Manager) Load(ctx context.Context) error {
 	loads := m.loads
 	m.mu.Unlock()
 	m.unload(loads)
-	if m.Cluster != nil {
-		var err error
-		if m.heard, err = m.store.End(ctx, newsLog); err != nil {
-			return fmt.Errorf("news of jobs: %w", err)
-		}
-	}
 	var open []*Job
 	if err := m.store.jobs(ctx, "", func(job *Job) bool {
 		if !job.State.Ended() {
@@ -183,9 +159,6 @@ func (m *Manager) load(ctx context.Context, job *Job) (*run, error) {
 		}
 		return true
 	})
-	if err == nil && r.shared != nil {
-		err = r.readClaims(ctx)
-	}
 	r.recount()
 	return r, err
 }
@@ -199,9 +172,6 @@ func (m *Manager) Run(ctx context.Context) {
 	loads := m.loads
 	for _, r := range m.active {
 		m.launch(r)
-	}
-	if m.Cluster != nil {
-		m.running.Go(func() { m.follow(ctx) })
 	}
 	m.mu.Unlock()
 	<-ctx.Done()
@@ -337,11 +307,10 @@ func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 		job.State = jobstate.Held // until it has a place
 	}
 	r := m.prepare(job, s.Specs)
-	if err := m.store.add(ctx, &r.job, s.Specs, dataKey, s.Once, append(m.entry(&r.job), m.news(job.ID, nil)...)...); err != nil {
+	if err := m.store.add(ctx, &r.job, s.Specs, dataKey, s.Once, m.entry(&r.job)...); err != nil {
 		return nil, err
 	}
 	var err error
-	// Some are skipped, and others may have been run by another gateway already.
 	if r.results, r.revisions, err = m.store.results(ctx, &r.job); err != nil {
 		return nil, err
 	}
@@ -418,11 +387,6 @@ func (m *Manager) Get(ctx context.Context, id string) (*Job, error) {
 			return nil, fmt.Errorf("job %s: %w", id, err)
 		}
 		job, err = m.store.job(ctx, id)
-	}
-	if err == nil && !job.State.Ended() && m.Cluster != nil { // another gateway has just added it
-		if r, err := m.adopt(ctx, id); r != nil || err != nil {
-			return r.snapshot(), err
-		}
 	}
 	return job, err
 }

@@ -8,12 +8,14 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
 
@@ -387,4 +389,36 @@ func TestStateErrors(t *testing.T) {
 			return errors.As(err, &wrong) && wrong.State == jobstate.Done
 		}, patience, time.Millisecond)
 	}
+}
+
+// TestNamesOfValuesAreIdentities is about what whoever holds the store sees.
+func TestNamesOfValuesAreIdentities(t *testing.T) {
+	store := keeptest.Seal(t, keep.NewMemory(nil))
+	g := start(t, storeFile(t), newWorld(nil), func(o *jobs.Options) { o.Store = store })
+	id := g.submit(t, jobs.Job{Name: "Canary"}, specs(30, ps.Directory))
+	g.await(t, id, jobstate.Done)
+	for _, kind := range []keep.Kind{"job", "jobspec", "jobitem"} {
+		n := 0
+		require.NoError(t, store.Store.Range(t.Context(), kind, "", func(e keep.Entry) bool {
+			n++
+			return assert.True(t, strings.HasPrefix(e.Key, id)) && assert.NotContains(t, string(e.Value), "Canary")
+		}))
+		assert.Positive(t, n, kind)
+	}
+}
+
+// behind is a store that cannot find out what others have written.
+type behind struct{ keep.Store }
+
+func (behind) Reach(context.Context) error { return keep.ErrUnreachable }
+
+// TestAJobThatMayBeThereIsNotAbsent: another gateway may have just added it.
+func TestAJobThatMayBeThereIsNotAbsent(t *testing.T) {
+	m, err := jobs.Open(t.Context(), jobs.Options{Store: keeptest.Seal(t, behind{keep.NewMemory(nil)})})
+	require.NoError(t, err)
+	_, err = m.Get(t.Context(), jobs.NewID())
+	assert.ErrorIs(t, err, keep.ErrUnreachable)
+	assert.NotErrorIs(t, err, jobs.ErrAbsent)
+	_, err = m.Get(t.Context(), "of no job")
+	assert.ErrorIs(t, err, jobs.ErrAbsent)
 }

@@ -58,7 +58,6 @@ type Progress struct {
 	Job
 	Rate      float64        // items a second
 	Remaining *time.Duration // nil: not known
-	Gateways  []string       // that run items of it, or have run some; none if the gateway is alone
 }
 
 // Percent returns the share of the items that have ended, rounded down. Of a list that was
@@ -79,22 +78,15 @@ func (m *Manager) Progress(ctx context.Context, id string) (*Progress, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.ProgressOf(ctx, job)
+	return m.ProgressOf(job), nil
 }
 
 // ProgressOf returns how far a job has come.
-func (m *Manager) ProgressOf(ctx context.Context, job *Job) (*Progress, error) {
+func (m *Manager) ProgressOf(job *Job) *Progress {
 	p := &Progress{Job: *job}
-	if m.Cluster != nil {
-		parts, err := m.parts(ctx, job.ID)
-		if err != nil {
-			return nil, err
-		}
-		p.add(parts, m.Cluster)
-	}
 	r := m.runOf(job.ID)
 	if r == nil {
-		return p, nil
+		return p
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,31 +95,7 @@ func (m *Manager) ProgressOf(ctx context.Context, job *Job) (*Progress, error) {
 		left := time.Duration(float64(open) / p.Rate * float64(time.Second)).Round(time.Second)
 		p.Remaining = &left
 	}
-	return p, nil
-}
-
-// add adds what the other gateways do. A job that none of them can go on with
-// is held.
-func (p *Progress) add(parts []part, c Cluster) {
-	var why jobstate.Reason
-	held, working := 0, 0
-	for _, one := range parts {
-		p.Gateways = append(p.Gateways, one.Gateway)
-		if p.State.Ended() || c.Gone(one.Gateway, one.Incarnation, 0) {
-			continue
-		}
-		if working++; one.Why != "" {
-			held, why = held+1, one.Why
-		}
-		if one.Gateway != c.Name() {
-			more := min(one.Going, p.Counts.Waiting) // it is a little older than the counts
-			p.Counts.Going += more
-			p.Counts.Waiting -= more
-		}
-	}
-	if p.State == jobstate.Running && p.Counts.Going == 0 && held > 0 && held == working {
-		p.State, p.Why = jobstate.Held, why
-	}
+	return p
 }
 
 // snapshot returns a copy of the job.

@@ -51,8 +51,6 @@ type run struct {
 	failures  []int // items that ended without success, in that order
 	watchers  map[chan struct{}]bool
 	later     map[int]time.Time // items that are called again at a time
-	shared    *shared           // nil: the gateway is alone
-	won       bool              // this gateway has ended the job
 	abandoned bool              // the job is not this run's any more, see [Manager.Load]
 }
 
@@ -61,23 +59,16 @@ func newRun(m *Manager, job *Job) *run {
 	if m.Rate > 0 {
 		limit, burst = rate.Limit(m.Rate), max(1, m.Rate/4)
 	}
-	r := &run{
+	return &run{
 		m: m, id: job.ID, caller: job.Caller, job: *job, limiter: rate.NewLimiter(limit, burst), wake: make(chan struct{}, 1), ready: map[ps.Lane][]int{},
 		lanes: make([]ps.Lane, job.Total), waiting: make([]int, job.Total), followers: make([][]int, job.Total), needs: make([][]int, job.Total),
 		changed: map[int]bool{}, watchers: map[chan struct{}]bool{}, later: map[int]time.Time{},
 	}
-	if m.Cluster != nil {
-		r.shared = newShared(job.Total)
-	}
-	return r
 }
 
 // plan notes what an item waits for.
 func (r *run) plan(i int, spec *Spec) {
 	r.lanes[i], r.needs[i] = spec.Lane, spec.Needs
-	if r.shared != nil {
-		r.shared.units.add(i, spec)
-	}
 	for _, before := range spec.Waits {
 		r.followers[before] = append(r.followers[before], i)
 	}
@@ -97,7 +88,7 @@ func (r *run) recount() {
 	}
 	for i := range r.results {
 		*r.job.Counts.of(r.results[i].State)++
-		if r.results[i].State == jobstate.Waiting && r.waiting[i] == 0 && r.mine(i) {
+		if r.results[i].State == jobstate.Waiting && r.waiting[i] == 0 {
 			r.ready[r.lanes[i]] = append(r.ready[r.lanes[i]], i)
 		}
 	}
@@ -150,7 +141,6 @@ func (r *run) loop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
 	defer cancel()
 	r.save(ctx)
-	r.release(ctx, func(int) bool { return true })
 }
 
 // step does what there is to do now, and returns when to look again at the latest.
@@ -162,28 +152,20 @@ func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
 	nap = math.MaxInt64
 	switch r.job.State {
 	case jobstate.Running:
-		nap = r.work(ctx)
+		nap = r.begin(ctx)
 	case jobstate.Held:
 		nap = lookAgain
 		if !r.heldUntil.IsZero() {
 			nap = min(nap, time.Until(r.heldUntil))
 		}
 	}
-	if r.shared == nil || r.settled(ctx) {
-		r.finish()
-	}
+	r.finish()
 	if ended = r.job.State.Ended(); ended || !r.saveAt.IsZero() && !time.Now().Before(r.saveAt) {
 		r.save(ctx)
 		if r.job.State.Ended() && r.saveAt.IsZero() && r.job.Counts.Going == 0 {
-			if r.shared != nil {
-				r.savePart(ctx)
-			}
 			r.bury(ctx)
 			return 0, true
 		}
-	}
-	if r.shared != nil {
-		nap = min(nap, r.savePart(ctx))
 	}
 	if !r.saveAt.IsZero() {
 		nap = min(nap, time.Until(r.saveAt))
@@ -195,9 +177,6 @@ func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
 func (r *run) admit(mayRun bool) {
 	if r.job.State != jobstate.Held && r.job.State != jobstate.Running || r.job.Counts.Going > 0 && r.job.State == jobstate.Running {
 		return
-	}
-	if r.shared != nil && r.job.State == jobstate.Running {
-		return // it may go on at another gateway, see shared.why
 	}
 	switch {
 	case r.early() > 0:
@@ -256,10 +235,6 @@ func (r *run) begin(ctx context.Context) (nap time.Duration) {
 // again; 0: a session must be released, which wakes all.
 func (r *run) beginOne(ctx context.Context, lane ps.Lane) (begun bool, wait time.Duration) {
 	i := r.ready[lane][0]
-	if r.results[i].State != jobstate.Waiting { // another gateway has called it
-		r.ready[lane] = r.ready[lane][1:]
-		return true, 0
-	}
 	if !r.allowed(i) {
 		r.ready[lane] = r.ready[lane][1:]
 		r.end(i, Result{State: jobstate.NotRun, Message: "An item that it comes after was not done."})
@@ -301,12 +276,9 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 	r.mu.Lock()
 	before := r.results[i]
 	r.job.Counts.Going--
-	if !r.job.State.Ended() { // by another gateway, which has taken the item
-		r.job.Counts.Waiting++
-		r.results[i].State = jobstate.Waiting
-	}
+	r.job.Counts.Waiting++
+	r.results[i].State = jobstate.Waiting
 	switch {
-	case r.job.State.Ended():
 	case ctx.Err() != nil && (answer.Hold != "" || answer.Again || answer.State == jobstate.Unknown):
 		// The gateway ends. The next one calls it again, under the same key.
 	case answer.Again:
@@ -351,13 +323,9 @@ func (r *run) unreadable(ctx context.Context, err error) Answer {
 	return Answer{Hold: jobstate.Lane, For: lookAgain}
 }
 
-// hold keeps the job from beginning items for a time; other gateways may go on. r.mu is held.
+// hold keeps the job from beginning items for a time. r.mu is held.
 func (r *run) hold(answer Answer) {
-	switch {
-	case r.job.State != jobstate.Running:
-	case r.shared != nil:
-		r.heldUntil, r.shared.why = time.Now().Add(answer.For), answer.Hold
-	default:
+	if r.job.State == jobstate.Running {
 		r.heldUntil = time.Now().Add(answer.For)
 		r.become(jobstate.Held, answer.Hold)
 	}
@@ -373,28 +341,17 @@ func (r *run) takeUp() (nap time.Duration) {
 			continue
 		}
 		delete(r.later, i)
-		if r.mine(i) {
-			r.ready[r.lanes[i]] = append(r.ready[r.lanes[i]], i)
-		}
+		r.ready[r.lanes[i]] = append(r.ready[r.lanes[i]], i)
 	}
 	return nap
 }
 
 // end notes what became of an item, and lets those that wait for it begin. r.mu is held.
 func (r *run) end(i int, result Result) {
-	r.changed[i], r.unsaved = true, r.unsaved || r.shared == nil
+	r.changed[i], r.unsaved = true, true
 	if r.saveAt.IsZero() {
 		r.saveAt = time.Now().Add(saveEvery)
 	}
-	if r.shared != nil {
-		r.shared.ended++
-	}
-	r.ended(i, result)
-}
-
-// ended notes what became of an item that was waiting, here or at another gateway.
-// r.mu is held.
-func (r *run) ended(i int, result Result) {
 	r.results[i] = result
 	r.job.Counts.Waiting--
 	*r.job.Counts.of(result.State)++
@@ -403,7 +360,7 @@ func (r *run) ended(i int, result Result) {
 		r.failures = append(r.failures, i)
 	}
 	for _, follower := range r.followers[i] {
-		if r.waiting[follower]--; r.waiting[follower] == 0 && r.results[follower].State == jobstate.Waiting && r.mine(follower) {
+		if r.waiting[follower]--; r.waiting[follower] == 0 && r.results[follower].State == jobstate.Waiting {
 			lane := r.lanes[follower]
 			r.ready[lane] = append(r.ready[lane], follower)
 		}
@@ -454,10 +411,6 @@ func (r *run) save(ctx context.Context) {
 	if r.abandoned {
 		return
 	}
-	if r.shared != nil {
-		r.saveShared(ctx)
-		return
-	}
 	if !r.unsaved {
 		r.saveAt = time.Time{}
 		return
@@ -481,10 +434,6 @@ func (r *run) save(ctx context.Context) {
 // bury does what follows the end of a job. r.mu is held.
 func (r *run) bury(ctx context.Context) {
 	r.m.seals.forget(r.job.Root)
-	if r.shared != nil && !r.won {
-		r.notify()
-		return // the gateway that has ended it does the rest
-	}
 	if r.job.Secrets && r.job.Counts.retryable() == 0 && (r.job.Retries == "" || r.job.All) {
 		if err := r.m.store.destroyKey(ctx, r.job.Root); err != nil {
 			r.m.Log.WithError(err).WithField("job", r.id).Error("the key of a job's secrets could not be destroyed; it expires with the job")

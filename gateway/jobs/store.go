@@ -168,15 +168,6 @@ func (s store) results(ctx context.Context, job *Job) ([]Result, []keep.Revision
 	return results, revisions, errors.Join(err, failed)
 }
 
-// result returns what is kept of an item, or [ErrAbsent].
-func (s store) result(ctx context.Context, job string, index int) (result Result, revision keep.Revision, err error) {
-	e, err := s.Get(ctx, resultKind, itemName(job, index))
-	if err == nil {
-		result, err = s.decodeResult(e)
-	}
-	return result, e.Revision, err
-}
-
 func (s store) decodeResult(e keep.Entry) (Result, error) {
 	var stored storedResult
 	err := keep.Decode(s.Sealed, e.Value, &stored)
@@ -245,4 +236,4 @@ func (s store) submittedBy(ctx context.Context, once string) (string, error) {
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []keep.Kind{jobKind, specKind, resultKind, dataKind, onceKind, claimKind, partKind}
+var Kinds = []keep.Kind{jobKind, specKind, resultKind, dataKind, onceKind}

@@ -21,7 +21,6 @@ type kept struct {
 	Failing time.Time              `json:"failing,omitzero"` // since when all tries have failed
 	Tries   int                    `json:"tries,omitempty"`  // since then
 	Stopped bool                   `json:"stopped,omitempty"`
-	Turn    turn                   `json:"turn,omitzero"` // of several gateways
 }
 
 // pauses follow the first tries of a target that fail, lastPause all others.
@@ -44,14 +43,14 @@ type target struct {
 	client   *http.Client
 	kept     kept
 	revision keep.Revision
-	mine     bool // it is this gateway's turn
+	mine     bool // kept is what the store has; false: another term may have written
 
 	mu     sync.Mutex // guards status
 	status Status
 }
 
-// newTarget prepares a target, and goes on where it was left, unless another gateway sends
-// to it, or may: the store follows that.
+// newTarget prepares a target, and goes on where it was left, unless another gateway leads,
+// and sends to it: the store follows that.
 func newTarget(ctx context.Context, settings Target, o *Options) (*target, error) {
 	if len(settings.Types) == 0 {
 		settings.Types = Types
@@ -64,10 +63,39 @@ func newTarget(ctx context.Context, settings Target, o *Options) (*target, error
 		}
 		t.client = newClient(trusted)
 	}
-	if err := t.begin(ctx); err != nil && o.Cluster == nil && !errors.Is(err, keep.ErrFollows) {
-		return nil, err // one of several gateways begins when it can: run tells why it cannot
+	if err := t.begin(ctx); err != nil && !errors.Is(err, keep.ErrFollows) {
+		return nil, err
 	}
 	return t, nil
+}
+
+// begin goes on where the store says that the target was left. It fails with [keep.ErrNewer] if
+// a later version has sent: where that has ended cannot be read.
+func (t *target) begin(ctx context.Context) error {
+	t.mine = false
+	for {
+		found, err := t.o.Store.Get(ctx, kind, t.settings.Name)
+		if err != nil && !errors.Is(err, keep.ErrAbsent) {
+			return err
+		}
+		read := kept{}
+		if err == nil {
+			if err = keep.Decode(t.o.Store, found.Value, &read); err != nil {
+				return err
+			}
+		}
+		if err = t.resumeAt(ctx, read); err != nil {
+			return err
+		}
+		t.revision = found.Revision
+		if err = t.write(ctx); err == nil {
+			t.mine = true
+			t.show("")
+		}
+		if !errors.Is(err, keep.ErrConflict) {
+			return err
+		}
+	}
 }
 
 // resumeAt goes on with what the store keeps of the target. With another URL it is a new
@@ -109,14 +137,10 @@ func (t *target) write(ctx context.Context) error {
 // run sends until ctx ends.
 func (t *target) run(ctx context.Context) {
 	defer t.client.CloseIdleConnections()
-	defer t.yield()
 	t.mine = false // another gateway may have sent since
 	for ctx.Err() == nil {
 		if !t.mine {
-			if err := t.begin(ctx); errors.Is(err, errTurn) {
-				t.awaitTurn(ctx)
-				continue
-			} else if errors.Is(err, keep.ErrClosed) {
+			if err := t.begin(ctx); errors.Is(err, keep.ErrClosed) {
 				return
 			} else if err != nil {
 				t.show(err.Error())
@@ -256,12 +280,10 @@ func (t *target) delivered(ctx context.Context, m *message) {
 }
 
 // keep saves what was reached. If that fails, messages come again after a restart. If
-// another gateway has written, or may have because the store cannot be reached, it may be
-// its turn.
+// another one has written, what it has reached counts.
 func (t *target) keep(ctx context.Context) {
 	err := t.write(ctx)
-	t.mine = err == nil || t.o.Cluster == nil && !errors.Is(err, keep.ErrConflict)
-	if errors.Is(err, keep.ErrConflict) {
+	if t.mine = !errors.Is(err, keep.ErrConflict); !t.mine {
 		return
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, keep.ErrClosed) {

@@ -1,10 +1,12 @@
 package webhooks
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"adgateway/gateway/keep"
 
@@ -59,5 +61,30 @@ func TestTheLeaderOfEachTermGoesOn(t *testing.T) {
 		synctest.Wait()
 		stop()
 		assert.Equal(t, want[:len(want)-1], r.ids(), "who does not lead sends nothing")
+	})
+}
+
+// TestWhatANewerGatewayHasSent: a gateway that cannot read where a later version has ended sends
+// nothing in its term, leaves that as it is, and says so.
+func TestWhatANewerGatewayHasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, r := newPlace(t), &receiver{}
+		w := p.open(p.target())
+		found, err := p.store.Get(t.Context(), kind, "chat")
+		require.NoError(t, err)
+		newer := bytes.Replace(found.Value, []byte(`"v":1`), []byte(`"v":2`), 1)
+		require.NotEqual(t, found.Value, newer)
+		_, err = p.store.Apply(t.Context(), keep.Change{Kind: kind, Key: "chat", Expect: found.Revision, Value: newer})
+		require.NoError(t, err)
+		defer start(w, r)()
+		p.change("g")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Empty(t, r.ids())
+		assert.Contains(t, w.Status()[0].Reason, "later version")
+		p.open() // whose settings do not have it
+		found, err = p.store.Get(t.Context(), kind, "chat")
+		require.NoError(t, err)
+		assert.Equal(t, string(newer), string(found.Value))
 	})
 }

@@ -9,7 +9,7 @@
 // what a target does not take waits in the log.
 //
 // message.go makes the messages, sign.go signs them, send.go sends one, target.go decides
-// when the next one is sent, turn.go which of several gateways sends it.
+// when the next one is sent.
 package webhooks
 
 import (
@@ -54,9 +54,6 @@ type Options struct {
 	// Now is the wall clock, by which messages are signed; nil: time.Now. How long they are
 	// tried goes by the time of the store.
 	Now func() time.Time
-	// Cluster are the gateways that use the same store, one of which sends to a target at a
-	// time. Nil: this one is alone.
-	Cluster Cluster
 }
 
 // Webhooks sends to all targets. It is safe for concurrent use.
@@ -82,8 +79,7 @@ func Open(ctx context.Context, o Options) (*Webhooks, error) {
 	return w, w.forget(ctx)
 }
 
-// forget removes what is kept of targets that are not in the settings any more, unless
-// another gateway still sends to them.
+// forget removes what is kept of targets that are not in the settings any more.
 func (w *Webhooks) forget(ctx context.Context) error {
 	o, known := &w.o, map[string]bool{}
 	for _, t := range o.Targets {
@@ -92,7 +88,7 @@ func (w *Webhooks) forget(ctx context.Context) error {
 	var gone []keep.Change
 	err := o.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
 		var read kept
-		if !known[e.Key] && keep.Decode(o.Store, e.Value, &read) == nil && o.free(read.Turn) { // a newer one stays
+		if !known[e.Key] && keep.Decode(o.Store, e.Value, &read) == nil { // a newer one stays
 			gone = append(gone, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
 		}
 		return true
@@ -130,7 +126,6 @@ type Status struct {
 	Failing   time.Time // since when all tries have failed; zero: the last did not
 	Tries     int       // since then
 	Stopped   bool      // by the target, with 410
-	Elsewhere string    // the gateway that sends to it, if it is not this one
 	Reason    string    // why the last try failed, or the log cannot be read; without the URL, which may hold a secret
 }
 

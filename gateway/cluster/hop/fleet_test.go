@@ -172,6 +172,14 @@ func (c *chosen) elect(name string) {
 	c.changed = make(chan struct{})
 }
 
+// tell says that something has changed, as each entry of the log does.
+func (c *chosen) tell() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
 func addressOf(name string) string { return name + ".example:8444" }
 
 // fleet is a cluster whose gateways agree on who leads, except where a test says otherwise.

@@ -27,9 +27,21 @@ type Leader interface {
 	// hops, and its term. It returns false if none is known.
 	Leader() (name, address string, term uint64, ok bool)
 
-	// Changed returns a channel that is closed when Leader returns something else than at
-	// the time of the call.
+	// Changed returns a channel that is closed when Leader may return something else than at
+	// the time of the call. Who waits for that compares: it may be closed for other reasons.
 	Changed() <-chan struct{}
+}
+
+// led is what a [Leader] knows.
+type led struct {
+	name, address string
+	term          uint64
+	known         bool
+}
+
+func ledBy(l Leader) (now led) {
+	now.name, now.address, now.term, now.known = l.Leader()
+	return now
 }
 
 // Origin is where a call comes from.

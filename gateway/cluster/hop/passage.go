@@ -56,17 +56,17 @@ func (p *passage) RoundTrip(out *http.Request) (*http.Response, error) {
 	cause := errors.New("none is known")
 	for {
 		changed := f.options.Leader.Changed()
-		name, address, term, known := f.options.Leader.Leader()
-		if known && name == f.options.Gateway {
+		leader := ledBy(f.options.Leader)
+		if leader.known && leader.name == f.options.Gateway {
 			return nil, ErrHere
 		}
 		var pause <-chan time.Time
-		if known {
+		if leader.known {
 			if p.asked.name != "" {
 				f.options.Observe(p.request, Retried, p.asked.name)
 			}
-			p.asked = peer{name, address}
-			res, err := p.try(out, term)
+			p.asked = peer{leader.name, leader.address}
+			res, err := p.try(out, leader.term)
 			var none *notBegun
 			switch {
 			case !errors.As(err, &none):
@@ -77,12 +77,12 @@ func (p *passage) RoundTrip(out *http.Request) (*http.Response, error) {
 			cause, pause = err, time.After(samePause)
 			var refused *refusedError
 			if errors.As(err, &refused) {
-				f.options.NotBegun(name, refused.leader)
+				f.options.NotBegun(leader.name, refused.leader)
 			} else {
-				f.options.NotBegun(name, "")
+				f.options.NotBegun(leader.name, "")
 			}
 		}
-		if err := wait.next(out.Context(), changed, pause); err != nil {
+		if err := wait.next(out.Context(), f.options.Leader, leader, changed, pause); err != nil {
 			return nil, fmt.Errorf("%w: %w: %w", ErrNoLeader, err, cause)
 		}
 	}
@@ -99,8 +99,11 @@ var (
 	errWaitedOut = errors.New("there is none for too long")
 )
 
-// next waits until the leader has changed or the pause is over.
-func (w *waiting) next(ctx context.Context, changed <-chan struct{}, pause <-chan time.Time) error {
+// next waits until another leader is known than before or the pause is over. A busy cluster has
+// news all the time, which are no reason to ask the same gateway at once again.
+func (w *waiting) next(
+	ctx context.Context, leader Leader, before led, changed <-chan struct{}, pause <-chan time.Time,
+) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -112,15 +115,21 @@ func (w *waiting) next(ctx context.Context, changed <-chan struct{}, pause <-cha
 		}
 		w.timeout = time.After(leaderWait)
 	}
-	select {
-	case <-changed:
-	case <-pause:
-	case <-w.timeout:
-		return errWaitedOut
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for {
+		select {
+		case <-changed:
+			changed = leader.Changed()
+			if ledBy(leader) != before {
+				return nil
+			}
+		case <-pause:
+			return nil
+		case <-w.timeout:
+			return errWaitedOut
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	return nil
 }
 
 func (w *waiting) end() {

@@ -68,6 +68,35 @@ func TestTheWaitsOfACallCountTogether(t *testing.T) {
 	})
 }
 
+// TestNewsOfTheSameLeaderAreNoReasonToAskAgain: a gateway that is out of reach is asked after a
+// pause, whatever else is new in the cluster.
+func TestNewsOfTheSameLeaderAreNoReasonToAskAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.leader.elect("gw1") // which cannot be reached
+		e := f.edge()
+		busy := time.NewTicker(time.Millisecond)
+		defer busy.Stop()
+		done := make(chan struct{})
+		defer close(done)
+		go func() {
+			for {
+				select {
+				case <-busy.C:
+					f.leader.tell()
+				case <-done:
+					return
+				}
+			}
+		}()
+		got := e.do(t, request(t, http.MethodPost, "/", nil))
+		assert.Equal(t, http.StatusServiceUnavailable, got.StatusCode)
+		tries := len(e.observed())
+		assert.LessOrEqual(t, tries, int(leaderWait/samePause)+1)
+		assert.Greater(t, tries, int(leaderWait/samePause)/2)
+	})
+}
+
 func TestALeaderThatWasOutOfReachIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

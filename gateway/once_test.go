@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -17,7 +16,6 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
-	"adgateway/gateway/members"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 	"adgateway/test/histories"
@@ -26,119 +24,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sharers are several gateways in this process that share a store, and a clock that can be
-// set ahead.
-type sharers struct {
-	t       *testing.T
-	store   *keep.Sealed
-	ahead   atomic.Int64 // of the clock
-	selves  []*members.Self
-	servers []*Server
-	start   func(n int) // lets a gateway join, again after its end, as a new process
-}
-
-func (c *sharers) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
-
-// newCluster returns three gateways over a store, each of which runs its scripts by the
-// runner of its number.
-func newCluster(t *testing.T, store keep.Store, runner func(n int) ps.Runner, change func(n int, o *Options)) *sharers {
+// gatewayOver returns a gateway that keeps what it has to in a store.
+func gatewayOver(t *testing.T, store keep.Store, runner ps.Runner, change ...func(*Options)) *Server {
 	t.Helper()
-	return newClusterOver(t, store, func(int) keep.Store { return store }, runner, change)
+	g := &oneGateway{t: t, store: store}
+	g.start(func(func(string) bool) ps.Runner { return runner }, change...)
+	return g.Server
 }
 
-// newClusterOver is newCluster where each gateway has a way of its own to the store.
-func newClusterOver(t *testing.T, store keep.Store, way func(n int) keep.Store, runner func(n int) ps.Runner, change func(n int, o *Options)) *sharers {
-	t.Helper()
-	c := &sharers{t: t, store: keeptest.Seal(t, store), selves: make([]*members.Self, 3), servers: make([]*Server, 3)}
-	folder := t.TempDir()
-	c.start = func(n int) {
-		t.Helper()
-		name, own := fmt.Sprintf("gw%d", n+1), keeptest.Seal(t, way(n))
-		require.Eventually(t, func() (joined bool) { // faults of the store
-			var err error
-			c.selves[n], err = members.Join(t.Context(), own, members.Options{Name: name, File: filepath.Join(folder, name), Version: "1", Now: c.now})
-			return err == nil
-		}, 3*time.Minute, time.Millisecond)
-		history, err := changes.Open(t.Context(), own, time.Hour, 1<<20)
-		require.NoError(t, err)
-		c.servers[n] = newTestServer(t, runner(n), func(o *Options) {
-			o.Kept, o.History, o.Members, o.Now, o.Policy.SettlePause = own, history, c.selves[n], c.now, time.Millisecond
-			if change != nil {
-				change(n, o)
-			}
-		})
-	}
-	for n := range c.servers {
-		c.start(n)
-	}
-	c.tick(0, 1, 2)
-	return c
-}
-
-// tick lets some gateways tell that they live, and look for the others.
-func (c *sharers) tick(alive ...int) {
-	for range 2 {
-		for _, n := range alive {
-			c.selves[n].Tick(c.t.Context())
-		}
-	}
-}
-
-// pass lets a time pass, in which only some of the gateways live.
-func (c *sharers) pass(d time.Duration, alive ...int) {
-	for end := d; end > 0; end -= members.Beat {
-		c.ahead.Add(int64(min(end, members.Beat)))
-		c.tick(alive...)
-	}
-}
-
-// any returns one of the gateways.
-func (c *sharers) any() *Server { return c.servers[rand.IntN(len(c.servers))] }
-
-func same(runner ps.Runner) func(int) ps.Runner { return func(int) ps.Runner { return runner } }
-
-// TestAKeyRunsOnceAtSeveralGateways: whatever the store loses, doubles or delays, a change
-// whose key comes to several gateways at once is made once.
-func TestAKeyRunsOnceAtSeveralGateways(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	for seed := range uint64(3) {
-		d := &cities{of: map[string]string{}, writes: map[string][]string{}, random: rand.New(rand.NewPCG(seed, 2))}
-		faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0)
-		t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
-		c := newCluster(t, faulty, same(&fakeRunner{run: d.run}), nil)
-		faulty.Fail(0.3)
-		living, stop := context.WithCancel(ctx)
-		var beats sync.WaitGroup
-		for _, self := range c.selves {
-			beats.Go(func() { self.Run(living) })
-		}
-		d.repeated(ctx, t, c.any)
-		faulty.Heal()
-		stop()
-		beats.Wait()
-		d.madeOnce(t, seed)
-	}
-}
-
-func TestAPlanIsAppliedOnceBySeveralGateways(t *testing.T) {
+func TestAPlanIsAppliedOnce(t *testing.T) {
 	var made atomic.Int64
 	good := answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]")
-	c := newCluster(t, keep.NewMemory(nil), same(&fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	s := gatewayOver(t, keep.NewMemory(nil), &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		result, err := good.run(ctx, req)
 		if err == nil && req.Write {
 			made.Add(1)
 		}
 		return result, err
-	}}), nil)
-	id := planID(t, call(c.servers[0], http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
+	}})
+	id := planID(t, call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
 	var group sync.WaitGroup
 	var calls histories.Recorder
 	statuses := make(chan int, 30)
 	for range cap(statuses) {
 		group.Go(func() {
 			use := calls.Begin(histories.Op{Of: id, Do: "use"})
-			status := call(c.any(), http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+id, "").Code
+			status := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+id, "").Code
 			use.End(histories.Answer{Refused: status == http.StatusConflict})
 			statuses <- status
 		})
@@ -158,9 +69,8 @@ func TestAPlanIsAppliedOnceBySeveralGateways(t *testing.T) {
 	assert.EqualValues(t, 1, made.Load())
 }
 
-// TestABudgetIsOneForAllGateways: of 500 tries at three gateways, exactly as many remove
-// something as the limit says.
-func TestABudgetIsOneForAllGateways(t *testing.T) {
+// TestABudgetIsSpentOnce: of 500 tries, exactly as many remove something as the limit says.
+func TestABudgetIsSpentOnce(t *testing.T) {
 	spendAll(t, 0)
 }
 
@@ -188,7 +98,7 @@ func spendAll(t *testing.T, faults float64) {
 	}}
 	faulty := keeptest.NewFaulty(keep.NewMemory(nil), 1, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
-	c := newCluster(t, faulty, same(runner), func(n int, o *Options) {
+	s := gatewayOver(t, faulty, runner, func(o *Options) {
 		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
 		o.Auth, o.Quotas = own, auth.NewMeters(auth.Quota{}, q.clock)
@@ -202,8 +112,8 @@ func spendAll(t *testing.T, faults float64) {
 	for range 20 {
 		group.Go(func() {
 			for n := range tries {
-				spend := calls.Begin(histories.Op{Of: "deletions", At: n % 3, Do: "spend"})
-				w := call(c.servers[n%3], http.MethodDelete, fmt.Sprintf("/api/ADUser/user%d", n), "", header)
+				spend := calls.Begin(histories.Op{Of: "deletions", Do: "spend"})
+				w := call(s, http.MethodDelete, fmt.Sprintf("/api/ADUser/user%d", n), "", header)
 				switch {
 				case w.Code == http.StatusOK:
 					spend.End(histories.Answer{})
@@ -241,8 +151,8 @@ func spendAll(t *testing.T, faults float64) {
 	assert.EqualValues(t, 450, refused.Load())
 }
 
-// TestChangesOfAnObjectExcludeEachOther: a change at one gateway begins with what the last
-// one at another gateway has left, whatever the store loses, doubles or delays.
+// TestChangesOfAnObjectExcludeEachOther: a change begins with what the last one has left,
+// whatever the store loses, doubles or delays.
 func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 	for name, faults := range map[string]float64{"a good store": 0, "a faulty store": 0.2} {
 		t.Run(name, func(t *testing.T) { excludeEachOther(t, faults) })
@@ -271,13 +181,13 @@ func excludeEachOther(t *testing.T, faults float64) {
 	}
 	faulty := keeptest.NewFaulty(keep.NewMemory(nil), 1, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
-	c := newCluster(t, faulty, same(&fakeRunner{run: run}), nil)
+	s := gatewayOver(t, faulty, &fakeRunner{run: run})
 	faulty.Fail(faults)
 	var group sync.WaitGroup
 	var done atomic.Int64
-	for n := range 30 {
+	for range 30 {
 		group.Go(func() {
-			w := call(c.servers[n%3], http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json")
+			w := call(s, http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json")
 			if w.Code == http.StatusOK {
 				done.Add(1)
 			}
@@ -296,19 +206,38 @@ func excludeEachOther(t *testing.T, faults float64) {
 // know is not guessed at, and not run.
 func TestWhatANewerGatewayHasWritten(t *testing.T) {
 	d := &oneUser{city: "Oslo", at: func(string) {}}
-	c := newCluster(t, keep.NewMemory(nil), same(&fakeRunner{run: d.run}), nil)
-	status, _, _ := toRome(c.servers[0])
+	s := gatewayOver(t, keep.NewMemory(nil), &fakeRunner{run: d.run})
+	status, _, _ := toRome(s)
 	require.Equal(t, http.StatusOK, status)
 	var newer keep.Change
-	require.NoError(t, c.store.Range(t.Context(), keyKind, "", func(e keep.Entry) bool {
+	require.NoError(t, s.Kept.Range(t.Context(), keyKind, "", func(e keep.Entry) bool {
 		newer = keep.Change{Kind: keyKind, Key: e.Key, Expect: e.Revision, Expires: e.Expires, Value: bytes.Replace(e.Value, []byte(`"v":1`), []byte(`"v":2`), 1)}
 		require.NotEqual(t, e.Value, newer.Value)
 		return true
 	}))
-	_, err := c.store.Apply(t.Context(), newer)
+	_, err := s.Kept.Apply(t.Context(), newer)
 	require.NoError(t, err)
-	status, answer, _ := toRome(c.servers[1])
+	status, answer, _ := toRome(s)
 	assert.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Equal(t, schema.NewerPeer, answer.Error.Code)
 	assert.Equal(t, 1, d.changes)
+}
+
+// TestAChangeTakesThreeWrites: with a key, a plan, a budget and the history.
+func TestAChangeTakesThreeWrites(t *testing.T) {
+	q := newQuotas(t)
+	q.now = time.Now()
+	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:write"}, Quota: &auth.Quota{ChangesPerHour: number(5)}})
+	store := openKeys(t, filepath.Join(t.TempDir(), "state.db"))
+	history, err := changes.Open(t.Context(), store, time.Hour, 1<<20)
+	require.NoError(t, err)
+	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), func(o *Options) {
+		o.Auth, o.Kept, o.History = accounts, store, history
+	})
+	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "", header)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	before := store.State().Writes
+	w = call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+planID(t, w.Body.Bytes()), "", header, keyOfRome)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	assert.EqualValues(t, 3, store.State().Writes-before)
 }
