@@ -36,9 +36,33 @@ func known(t *testing.T) map[string][]string {
 			found[match[1]+"_bucket"] = append(slices.Clone(labels), "le")
 		}
 	}
+	for name, labels := range ofClusters(t) {
+		found[name] = labels
+	}
 	for name := range found {
 		found[name] = append(found[name], "instance", "job")
 	}
+	return found
+}
+
+// ofClusters are the labels of each metric of a gateway in a cluster, by the table in the code,
+// which the page of metrics lists: the golden file is that of a gateway alone.
+func ofClusters(t *testing.T) map[string][]string {
+	t.Helper()
+	source, err := os.ReadFile("../adgateway/app/metrics_cluster.go")
+	require.NoError(t, err)
+	found := map[string][]string{}
+	listed := manual.Text(t, "reference/metrics")
+	row := regexp.MustCompile(`\{"(adgateway_cluster_\w+)", ".*", (?:gauge|counter), (nil|gatewayLabel),`)
+	for _, match := range row.FindAllStringSubmatch(string(source), -1) {
+		assert.Contains(t, listed, "`"+match[1]+"`", "the page of metrics")
+		found[match[1]] = []string{}
+		if match[2] != "nil" {
+			found[match[1]] = []string{"gateway"}
+		}
+	}
+	require.Len(t, found, strings.Count(string(source), `{"adgateway_cluster_`))
+	require.NotEmpty(t, found)
 	return found
 }
 

@@ -46,8 +46,10 @@ var balancers = map[string]struct {
 // what reached them.
 type behind struct {
 	servers   []*httptest.Server
-	unready   [3]atomic.Bool // for changes
-	deaf      atomic.Bool    // ends connections instead of answering changes
+	unready   [3]atomic.Bool  // for changes
+	follows   [3]atomic.Bool  // does not lead
+	checked   [3]atomic.Int32 // how often it was asked whether it takes changes
+	deaf      atomic.Bool     // ends connections instead of answering changes
 	mu        sync.Mutex
 	seen      map[string]int // method and path
 	left      chan struct{}  // a reader of events has left
@@ -75,7 +77,11 @@ func stopServing(s *httptest.Server) {
 
 func (b *behind) answer(i int, w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/readyz" {
-		if r.URL.Query().Get("lane") == "changes" && b.unready[i].Load() {
+		lane := r.URL.Query().Get("lane")
+		if lane == "changes" {
+			b.checked[i].Add(1)
+		}
+		if lane == "leader" && b.follows[i].Load() || lane != "" && b.unready[i].Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		return
@@ -226,16 +232,29 @@ func (b *behind) check(t *testing.T, name string, client *http.Client) {
 	if name == "nginx" {
 		return // it has no checks
 	}
-	b.unready[1].Store(true)
-	require.Eventually(t, func() bool {
-		for range 10 {
-			if _, gateway := ask(http.MethodPut, "/change", 0); gateway != "2" {
-				return false
+	allChangesAt := func(want string) func() bool {
+		return func() bool {
+			for range 10 {
+				if _, gateway := ask(http.MethodPut, "/change", 0); gateway != want {
+					return false
+				}
 			}
+			return true
 		}
-		return true
-	}, patience, 20*time.Millisecond, "changes go where they can be made")
+	}
+	b.unready[1].Store(true)
+	require.Eventually(t, allChangesAt("2"), patience, 20*time.Millisecond, "changes go where they can be made")
 	require.Eventually(t, func() bool { _, gateway := ask(http.MethodGet, "/read", 0); return gateway == "1" }, patience, 20*time.Millisecond, "reads go on")
+	b.follows[1].Store(true)
+	b.unready[1].Store(false)
+	before := b.checked[1].Load()
+	require.Eventually(t, func() bool { return b.checked[1].Load() > before+1 }, patience, 20*time.Millisecond)
+	if name == "haproxy" {
+		assert.True(t, allChangesAt("2")(), "changes go to the leader, although another gateway takes them")
+	}
+	b.follows[2].Store(true)
+	changed := func() bool { _, gateway := ask(http.MethodPut, "/change", 0); return gateway == "1" }
+	require.Eventually(t, changed, patience, 20*time.Millisecond, "while none leads, all gateways take changes")
 }
 
 // passesEvents checks that events come one by one, and that a gateway notices who left.
