@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/cmd/adgateway/internal/setup"
+	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/trust"
 
 	"github.com/spf13/cobra"

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/cmd/adgateway/internal/setup"
+	"adgateway/cmd/adgateway/setup"
 
 	"github.com/spf13/cobra"
 )

@@ -9,7 +9,7 @@ import (
 	"adgateway/cmd/adgateway/internal/report"
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/cmd/adgateway/internal/setup"
+	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/migrate"
 	"adgateway/gateway/cluster/trust"
 
