@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway/internal/serve":        {"cmd/adgateway/app", "cmd/adgateway/internal/input", "cmd/adgateway/internal/selfview", "cmd/adgateway/internal/settings", "gateway", "gateway/atomicfile", "gateway/auth", "gateway/cluster/trust", "gateway/config", "gateway/credentials", "gateway/filefault", "gateway/keyring", "gateway/signin", "ps", "ps/servers", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
 	"cmd/adgateway/internal/selfview":     {"gateway/atomicfile", "ps"},
 	"cmd/adgateway/internal/accounts":     {"cmd/adgateway/app", "cmd/adgateway/internal/input", "cmd/adgateway/internal/settings", "gateway/auth", "gateway/config", "gateway/nearest"},
-	"cmd/adgateway/setup":                 {"cmd/adgateway/internal/settings", "gateway/cluster/migrate", "gateway/cluster/relay", "gateway/cluster/trust", "gateway/config", "gateway/filefault", "gateway/keep", "gateway/keyring"},
+	"cmd/adgateway/setup":                 {"cmd/adgateway/internal/settings", "gateway/auth", "gateway/cluster/migrate", "gateway/cluster/relay", "gateway/cluster/trust", "gateway/config", "gateway/credentials", "gateway/filefault", "gateway/keep", "gateway/keyring"},
 	"cmd/adgateway/internal/control":      {"cmd/adgateway/internal/input", "cmd/adgateway/internal/report", "cmd/adgateway/internal/settings", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/settings":     {"gateway/auth", "gateway/cluster/trust", "gateway/config", "gateway/engine/stock", "gateway/filefault", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/input":        {"gateway/nearest"},

@@ -29,7 +29,10 @@ func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error, 
 		s := live.Now()
 		switch {
 		case s.Cluster.Name == "":
-			return do(c, setup.Options{Settings: s, KeyGroup: serve.KeyGroup, Kinds: app.LastingKinds()})
+			return do(c, setup.Options{
+				Settings: s, KeyGroup: serve.KeyGroup, Kinds: app.LastingKinds(),
+				Accounts: settings.CredentialFile(s.Auth, f.Path()),
+			})
 		case shared != nil:
 			o, err := clusterOptions(c.ErrOrStderr(), s)
 			if err != nil {
