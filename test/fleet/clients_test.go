@@ -90,7 +90,7 @@ func (c *crowd) ask(ctx context.Context, at int, it *item) {
 		assert.NoError(c.f.t, err)
 		return
 	}
-	request.Header.Set("Auth-Token", "Bearer "+token)
+	request.Header.Set("Auth-Token", "Bearer "+c.f.token)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", it.key)
 	call := c.calls.Begin(histories.Op{Of: it.key, At: at, Do: "call"})

@@ -63,6 +63,7 @@ type fleet struct {
 	writes *sandbox.WriteLog
 	hosts  []*host
 	client *http.Client
+	token  string
 }
 
 // newFleet starts a cluster that ends with the test. Settings are lines of the settings files.
@@ -80,8 +81,17 @@ func newFleet(t testing.TB, settings ...string) *fleet {
 // newHosts returns the hosts of a cluster, whose processes do not run yet.
 func newHosts(t testing.TB, settings ...string) *fleet {
 	t.Helper()
+	f := newDomain(t, settings...)
+	f.found()
+	return f
+}
+
+// newDomain returns hosts of a domain whose gateways are of no cluster. Their processes do not
+// run yet.
+func newDomain(t testing.TB, settings ...string) *fleet {
+	t.Helper()
 	f := &fleet{
-		t: t, writes: &sandbox.WriteLog{},
+		t: t, token: token, writes: &sandbox.WriteLog{},
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	var err error
@@ -94,7 +104,6 @@ func newHosts(t testing.TB, settings ...string) *fleet {
 	for i := range size {
 		f.hosts = append(f.hosts, newHost(t, folder, i, domain.Address(), settings))
 	}
-	f.found()
 	t.Cleanup(func() {
 		for _, h := range f.hosts {
 			h.gateway.kill()
@@ -205,7 +214,7 @@ func (f *fleet) ask(h *host, path string) int {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url(path), nil)
 	require.NoError(f.t, err)
-	request.Header.Set("Auth-Token", "Bearer "+token)
+	request.Header.Set("Auth-Token", "Bearer "+f.token)
 	response, err := f.client.Do(request)
 	if err != nil {
 		return 0

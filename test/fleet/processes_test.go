@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +23,7 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config/configtest"
+	"adgateway/gateway/credentials"
 	"adgateway/ps"
 	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
@@ -42,6 +47,8 @@ type plan struct {
 	Name     string
 	Listen   string // of a gateway, for clients; empty: it is a node
 	Domain   string // of a gateway
+	Accounts string // file with those of a gateway that is alone; empty: there is one, see token
+	Clock    string // file with how far the wall clock of a gateway is ahead; empty: it is right
 }
 
 func TestMain(m *testing.M) {
@@ -75,24 +82,8 @@ func TestMain(m *testing.M) {
 
 // runGateway runs a gateway until ctx ends.
 func runGateway(ctx context.Context, p *plan) error {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
-	text, err := os.ReadFile(p.Settings)
-	if err != nil {
-		return err
-	}
-	settings, err := configtest.Load(p.Settings, text, nil)
-	if err != nil {
-		return err
-	}
-	folder := trust.Folder{Path: settings.Store.ClusterFolder()}
-	identity, err := folder.Identity()
-	if err != nil {
-		return err
-	}
-	log := logrus.New()
-	log.SetOutput(os.Stderr)
-	log.SetLevel(logrus.InfoLevel)
 	link, err := remote.Connect(ctx, remote.LinkOptions{
 		Address: p.Domain, Secret: func() (string, error) { return secret, nil },
 		Gateway: p.Name, Account: "gmsa-" + p.Name + "$",
@@ -100,25 +91,106 @@ func runGateway(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", p.Listen)
-	if err != nil {
-		return errors.Join(err, link.Close())
-	}
-	static := auth.NewStatic(auth.Header{})
-	all := &auth.Principal{Name: "fleet", Scopes: []auth.Scope{auth.All}}
-	if err := static.AddToken(token, all); err != nil {
-		return errors.Join(err, listener.Close(), link.Close())
-	}
+	linked, unlink := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	running.Go(func() { link.Run(ctx) })
-	err = systemtest.ServeOn(ctx, app.Options{
-		Settings: settings, Folder: folder, Identity: identity,
-		Auth: static, Log: log, Engine: "sandbox", Dial: link.Dial,
-		Session: func(ps.Lane) session.Config { return session.Config{Starter: link.Starter()} },
-	}, listener, func(net.Addr) {})
-	stop()
+	running.Go(func() { link.Run(linked) })
+	for again := true; again && err == nil; {
+		again, err = serveOnce(ctx, p, link)
+	}
+	unlink()
 	running.Wait()
 	return errors.Join(err, link.Close())
+}
+
+// serveOnce runs a gateway until ctx ends, or it is to be made again.
+func serveOnce(ctx context.Context, p *plan, link *remote.Link) (again bool, err error) {
+	text, err := os.ReadFile(p.Settings)
+	if err != nil {
+		return false, err
+	}
+	o := app.Options{
+		Log: logrus.New(), Engine: "sandbox", Dial: link.Dial,
+		Session: func(ps.Lane) session.Config { return session.Config{Starter: link.Starter()} },
+	}
+	o.Log.SetOutput(os.Stderr)
+	if o.Settings, err = configtest.Load(p.Settings, text, nil); err != nil {
+		return false, err
+	}
+	folder := trust.Folder{Path: o.Settings.Store.ClusterFolder()}
+	switch o.Identity, err = folder.Identity(); {
+	case err == nil:
+		o.Folder = folder
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, err
+	}
+	ctx, end := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer end()
+	if err := p.letIn(ctx, &o, &running); err != nil {
+		return false, err
+	}
+	if p.Clock != "" {
+		o.Clock.Wall = p.wall
+		o.Now = p.wall
+	}
+	listener, err := net.Listen("tcp", p.Listen)
+	if err != nil {
+		return false, err
+	}
+	stack, err := app.New(ctx, o)
+	if err != nil {
+		return false, errors.Join(err, listener.Close())
+	}
+	var grown atomic.Bool
+	running.Go(func() {
+		select {
+		case <-stack.Grown():
+			grown.Store(true)
+			end()
+		case <-ctx.Done():
+		}
+	})
+	err = stack.Gateway.Run(ctx, listener)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return grown.Load(), errors.Join(err, stack.Close(closing))
+}
+
+// letIn says whom a gateway lets in.
+func (p *plan) letIn(ctx context.Context, o *app.Options, running *sync.WaitGroup) error {
+	if p.Accounts == "" {
+		static := auth.NewStatic(auth.Header{})
+		o.Auth = static
+		return static.AddToken(token, &auth.Principal{Name: "fleet", Scopes: []auth.Scope{auth.All}})
+	}
+	options := auth.StoreOptions{File: auth.File{Path: p.Accounts}}
+	if o.Identity != nil {
+		o.Shared = credentials.New(credentials.Options{
+			Copy: p.Accounts + ".shared", StaleMax: o.Settings.Auth.StaleMax, Problem: func(string, error) {},
+		})
+		options.Shared = o.Shared
+	}
+	store, err := auth.OpenStore(options)
+	if err != nil {
+		return err
+	}
+	o.Auth = store
+	running.Go(func() { store.Run(ctx) })
+	return nil
+}
+
+// wall returns the time of the wall clock of a gateway.
+func (p *plan) wall() time.Time {
+	text, err := os.ReadFile(p.Clock)
+	if err != nil {
+		return time.Now()
+	}
+	ahead, err := time.ParseDuration(strings.TrimSpace(string(text)))
+	if err != nil {
+		panic(err)
+	}
+	return time.Now().Add(ahead)
 }
 
 // process is a gateway or a node that can be killed and started again.
@@ -169,6 +241,20 @@ func (p *process) kill() {
 	p.wanted = false
 	if command != nil {
 		_ = command.Process.Signal(syscall.SIGKILL) // it may have ended
+	}
+	p.mu.Unlock()
+	if command != nil {
+		<-ended
+	}
+}
+
+// stop ends the process in an orderly way, and waits until it has ended.
+func (p *process) stop() {
+	p.mu.Lock()
+	command, ended := p.command, p.ended
+	p.wanted = false
+	if command != nil {
+		_ = command.Process.Signal(syscall.SIGTERM) // it may have ended
 	}
 	p.mu.Unlock()
 	if command != nil {

@@ -32,7 +32,8 @@ type Handler struct {
 	Leader hop.Leader
 
 	// Leads reports whether this gateway leads for certain, so that its file is the newest there
-	// is. Changes need no certainty: they are refused when they cannot be stored.
+	// is. Changes need no certainty: they are refused when they cannot be stored. It also reports
+	// true if the log has not begun and this gateway goes on alone.
 	Leads func() bool
 }
 
@@ -43,7 +44,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	file := h.File()
-	if !file.Leads() {
+	if !file.Leads() && !h.Leads() {
 		hop.RefuseFollower(w, h.Leader)
 		return
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"adgateway/cmd/adgateway/internal/setup"
+	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/trust"
 
 	"github.com/spf13/cobra"

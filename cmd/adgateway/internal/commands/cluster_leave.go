@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"adgateway/cmd/adgateway/internal/setup"
+	"adgateway/cmd/adgateway/setup"
 
 	"github.com/spf13/cobra"
 )

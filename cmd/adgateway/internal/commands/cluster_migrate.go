@@ -9,7 +9,7 @@ import (
 	"adgateway/cmd/adgateway/internal/report"
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/cmd/adgateway/internal/setup"
+	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/migrate"
 	"adgateway/gateway/cluster/trust"
 
@@ -41,7 +41,8 @@ func clusterMigrateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := setup.Options{Settings: live.Now(), KeyGroup: serve.KeyGroup}
+			s := live.Now()
+			o := setup.Options{Settings: s, KeyGroup: serve.KeyGroup, Accounts: settings.CredentialFile(s.Auth, f.Path())}
 			if o.Settings.Cluster.Name == "" {
 				return errors.New("the settings name no cluster (cluster.name): run it with those that the gateway of the " +
 					"earlier version had; the store of a gateway that was alone needs no migration")

@@ -9,7 +9,7 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/cmd/adgateway/internal/setup"
+	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/trust"
 
 	"github.com/spf13/cobra"
@@ -24,7 +24,11 @@ func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error) 
 		if err != nil {
 			return err
 		}
-		return do(c, setup.Options{Settings: live.Now(), KeyGroup: serve.KeyGroup, Kinds: app.LastingKinds()})
+		s := live.Now()
+		return do(c, setup.Options{
+			Settings: s, KeyGroup: serve.KeyGroup, Kinds: app.LastingKinds(),
+			Accounts: settings.CredentialFile(s.Auth, f.Path()),
+		})
 	}
 	f.AddTo(c.Flags())
 	return c

@@ -14,7 +14,7 @@ import (
 	"adgateway/cmd/adgateway/internal/control"
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/cmd/adgateway/internal/setup"
+	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/config"
 	"adgateway/winsvc"
 	"adgateway/winsvc/events"

@@ -78,11 +78,11 @@ func (g *Gateway) leader() hop.Leader {
 	return nobody{}
 }
 
-// leads reports whether this gateway leads for certain.
+// leads reports whether this gateway leads for certain, or goes on alone.
 func (g *Gateway) leads() bool {
 	m := g.Member()
 	if m == nil {
-		return false
+		return g.alone
 	}
 	_, ok := m.Leads()
 	return ok

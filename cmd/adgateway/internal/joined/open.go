@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Gateway, error) {
 	}
 	sources := o.Clock
 	sources.Agree = func() bool { r := g.replica.Load(); return r != nil && r.Member().Agree() }
-	g.clock = keep.NewClock(time.Time{}, sources)
+	g.clock = keep.NewClock(g.begin(), sources)
 	first, cancel := context.WithTimeout(ctx, firstFor)
 	defer cancel()
 	if err = g.openFile(first); err == nil && !g.alone {
@@ -101,6 +101,16 @@ func Open(ctx context.Context, o Options) (*Gateway, error) {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
+}
+
+// begin returns where log time begins. That of a gateway alone is its wall clock. In a cluster log
+// time is what the copy of the store says, since the wall clock of this host may be wrong: a
+// leader raises it as the members agree.
+func (g *Gateway) begin() time.Time {
+	if g.alone {
+		return time.Time{} // which is the wall clock
+	}
+	return time.Unix(0, 0)
 }
 
 // copyAgain is how soon another gateway is asked again for its store.

@@ -17,10 +17,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/relay"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
+	"adgateway/gateway/credentials"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
 )
@@ -132,6 +134,12 @@ func TestInit(t *testing.T) {
 	ctx := t.Context()
 	first := options(t, freeAddress(t))
 	use(t, first)
+	first.Accounts = auth.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
+	known := &auth.Account{ID: "t1", Name: "program", Subject: "CN=program", Rights: auth.Rights{Scopes: []string{"user:read"}}}
+	require.NoError(t, first.Accounts.Edit(ctx, func(d *auth.Document) error {
+		d.Tokens = []*auth.Account{known}
+		return nil
+	}))
 	made, err := Init(ctx, first, "corp", hosts)
 	require.NoError(t, err)
 	require.Len(t, made.Invitations, 2)
@@ -153,6 +161,15 @@ func TestInit(t *testing.T) {
 	found, err := sealed.Get(ctx, value, "a")
 	require.NoError(t, err)
 	assert.Equal(t, "of before", string(found.Value))
+	accounts, err := credentials.Read(ctx, sealed)
+	require.NoError(t, err)
+	assert.Equal(t, []*auth.Account{known}, accounts.Tokens)
+	later := *known
+	later.Scopes = []string{"user:write"}
+	require.NoError(t, credentials.Edit(ctx, sealed, func(d *auth.Document) error {
+		d.Tokens = []*auth.Account{&later}
+		return nil
+	}))
 	require.NoError(t, file.Close())
 
 	stop := serve(t, first)
@@ -239,6 +256,13 @@ func TestInit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, at.Journal, "it does not follow the log")
 	require.NoError(t, file.Close())
+	accounts, _, err = first.Accounts.Read()
+	require.NoError(t, err)
+	assert.Equal(t, []*auth.Account{&later}, accounts.Tokens, "those of the cluster count on")
+	require.NoError(t, first.Accounts.Edit(ctx, func(d *auth.Document) error {
+		d.Tokens[0].Scopes = []string{"user:delete"}
+		return nil
+	}))
 	_, err = Alone(ctx, first, false)
 	require.ErrorContains(t, err, "is alone already")
 	anew, err := Init(ctx, first, "corp", hosts)

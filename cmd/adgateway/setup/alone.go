@@ -96,6 +96,9 @@ func separate(ctx context.Context, o Options, folder trust.Folder) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := o.leaveAccounts(ctx, ring.Sealed()); err != nil {
+		return err
+	}
 	if err := file.Renew(); err != nil {
 		return err
 	}

@@ -68,6 +68,11 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 		Journals: append([]migrate.Journal{{File: ownFile(s, "journal"), Key: s.Store.KeyFile()}}, m.Journals...),
 		Life:     s.Changes.Keep, Most: int64(s.Changes.MaxSize) << 20, Now: time.Now,
 		Create: func(ctx context.Context, store *keep.Sealed, folder trust.Folder) (err error) {
+			if !s.Auth.Shared {
+				if err := o.takeAccounts(ctx, store); err != nil {
+					return err
+				}
+			}
 			register := trust.NewRegister(store, store.Now)
 			done.Made, err = found(ctx, register, folder, s.Cluster.Name, self, others)
 			return err

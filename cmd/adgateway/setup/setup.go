@@ -6,6 +6,7 @@
 //	reach.go   what is changed at a cluster that runs
 //	alone.go   a gateway of a cluster becomes a single one
 //	recover.go a cluster goes on with another log
+//	accounts.go tokens and users go from the file of a gateway to the store, and back
 //	migrate.go a cluster of an earlier version is taken over
 package setup
 
@@ -16,6 +17,7 @@ import (
 	"net"
 
 	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
@@ -33,6 +35,10 @@ type Options struct {
 
 	// Kinds are those of the values by which it is found out whether the key of the store is its.
 	Kinds []keep.Kind
+
+	// Accounts has the tokens and users of a gateway that is alone; in a cluster they are in the
+	// store. Without a path there are none.
+	Accounts auth.File
 
 	restrict func(name string) error // nil: settings.Files.Restrict
 }

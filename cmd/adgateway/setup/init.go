@@ -62,11 +62,14 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 	if rewound := file.State().Rewound; rewound != nil {
 		return nil, fmt.Errorf("%w. %s", rewound, keep.AfterRewind)
 	}
-	register, err := ringed(ctx, o, file, folder)
+	store, err := ringed(ctx, o, file, folder)
 	if err != nil {
 		return nil, err
 	}
-	return found(ctx, register, folder, cluster, self, others)
+	if err := o.takeAccounts(ctx, store); err != nil {
+		return nil, err
+	}
+	return found(ctx, trust.NewRegister(store, file.Now), folder, cluster, self, others)
 }
 
 // found makes a cluster in a store, and the files of its first gateway in a folder, and invites
@@ -133,8 +136,8 @@ func members(o Options, hosts []Host) (self trust.Member, others []trust.Member,
 	return self, others, nil
 }
 
-// ringed gives the store a key ring, if it has none, and returns the register in it.
-func ringed(ctx context.Context, o Options, file *keep.File, folder trust.Folder) (*trust.Register, error) {
+// ringed gives the store a key ring, if it has none, and returns it sealed with that.
+func ringed(ctx context.Context, o Options, file *keep.File, folder trust.Folder) (*keep.Sealed, error) {
 	if o.Settings.Cluster.KeyGroup == "" {
 		if err := folder.MakeSecret(); err != nil {
 			return nil, err
@@ -174,7 +177,7 @@ func ringed(ctx context.Context, o Options, file *keep.File, folder trust.Folder
 	if err != nil {
 		return nil, err
 	}
-	return trust.NewRegister(ring.Sealed(), file.Now), nil
+	return ring.Sealed(), nil
 }
 
 // notJoined returns why a cluster cannot be made by a gateway that has joined one.

@@ -1,0 +1,50 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"adgateway/gateway/auth"
+	"adgateway/gateway/credentials"
+	"adgateway/gateway/keep"
+)
+
+// takeAccounts adds the tokens and users of the file to a store, so that all gateways of the
+// cluster know them. What was added before is left alone.
+func (o Options) takeAccounts(ctx context.Context, store *keep.Sealed) error {
+	if o.Accounts.Path == "" {
+		return nil
+	}
+	document, _, err := o.Accounts.Read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = credentials.Move(ctx, store, document)
+	}
+	return err
+}
+
+// leaveAccounts replaces the tokens and users of the file by those of a store, if that has any,
+// and removes them from it: those of the file count from then on.
+func (o Options) leaveAccounts(ctx context.Context, store *keep.Sealed) error {
+	if o.Accounts.Path == "" {
+		return nil
+	}
+	document, err := credentials.Read(ctx, store)
+	if err != nil || len(document.Tokens)+len(document.Users) == 0 {
+		return err
+	}
+	err = o.Accounts.Edit(ctx, func(d *auth.Document) error {
+		d.Tokens, d.Users = document.Tokens, document.Users
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return credentials.Edit(ctx, store, func(d *auth.Document) error {
+		d.Tokens, d.Users = nil, nil
+		return nil
+	})
+}

@@ -1,0 +1,76 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// answer is what a gateway has answered. Its status is 0 if nothing came.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+}
+
+// code returns the code of a refusal.
+func (a answer) code() string {
+	var body struct{ Error struct{ Code string } }
+	_ = json.Unmarshal([]byte(a.text), &body) // of an answer without an error there is none
+	return body.Error.Code
+}
+
+// call asks a gateway once. A key may be empty.
+func (f *fleet) call(h *host, method, path, body, key string) (a answer) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), 30*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, h.url(path), strings.NewReader(body))
+	require.NoError(f.t, err)
+	request.Header.Set("Auth-Token", "Bearer "+f.token)
+	request.Header.Set("Content-Type", "application/json")
+	if strings.HasPrefix(path, "/api/Jobs") {
+		request.Header.Set("Content-Type", "application/x-ndjson")
+	}
+	if key != "" {
+		request.Header.Set("Idempotency-Key", key)
+	}
+	response, err := f.client.Do(request)
+	if err != nil {
+		return answer{}
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return answer{}
+	}
+	return answer{response.StatusCode, response.Header, string(text)}
+}
+
+// must asks a gateway until it does what it is asked for, and decodes the answer unless into is
+// nil.
+func (f *fleet) must(h *host, method, path, body, key string, into any) answer {
+	f.t.Helper()
+	var a answer
+	require.Eventually(f.t, func() bool {
+		a = f.call(h, method, path, body, key)
+		return a.status/100 == 2
+	}, patience, 50*time.Millisecond, "%s: %s %s", h.name, method, path)
+	if into != nil {
+		require.NoError(f.t, json.Unmarshal([]byte(a.text), into), a.text)
+	}
+	return a
+}
+
+// ready waits until a gateway makes changes, or has them made.
+func (f *fleet) ready(h *host) {
+	f.t.Helper()
+	await(f.t, h.name+" is not ready", func() bool {
+		return f.ask(h, "/readyz?lane=changes") == http.StatusOK
+	})
+}

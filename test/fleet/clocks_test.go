@@ -1,0 +1,91 @@
+package fleet
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"adgateway/test/systemtest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// setClock sets the wall clock of the gateway of a host ahead, which may run.
+func (f *fleet) setClock(h *host, ahead time.Duration) {
+	f.t.Helper()
+	path := h.gateway.plan.Clock
+	require.NoError(f.t, os.WriteFile(path+".new", []byte(ahead.String()), 0o600))
+	require.NoError(f.t, os.Rename(path+".new", path))
+}
+
+// TestAWallClockIsWrong at one gateway, while it runs and when it starts: nothing expires, calls
+// are forwarded, and keys and plans are what they were. LOOKS is how often that is looked at.
+func TestAWallClockIsWrong(t *testing.T) {
+	f := newHosts(t, quick...)
+	f.makeUsers()
+	for _, h := range f.hosts {
+		h.gateway.plan.Clock = filepath.Join(h.folder, "clock")
+		f.setClock(h, 0)
+		h.node.start()
+		h.gateway.start()
+	}
+	f.whole()
+	p := f.live(f.hosts[0], 4)
+	changes, looks := 0, systemtest.Number(t, "LOOKS", 1)
+	starts := []time.Duration{400 * 24 * time.Hour, -400 * 24 * time.Hour}
+	if looks == 1 {
+		starts = starts[:1]
+	}
+	check := func(t *testing.T) {
+		for range looks {
+			for _, h := range f.hosts {
+				f.known(h, p)
+				changes++
+				value := fmt.Sprintf("clock%03d", changes)
+				a := f.must(h, http.MethodPut, "/api/ADUser/shared02", fmt.Sprintf(`{"City":%q}`, value), "fleet-key-"+value, nil)
+				assert.NotEmpty(t, a.header.Get("X-Change-Id"))
+			}
+			pause(t.Context(), 100*time.Millisecond) // heartbeats tell the others
+		}
+	}
+	leader := f.leader()
+	require.NotNil(t, leader)
+	follower := f.hosts[0]
+	if follower == leader {
+		follower = f.hosts[1]
+	}
+	for _, by := range []time.Duration{time.Second, 30 * time.Second, time.Hour, 400 * 24 * time.Hour} {
+		for _, ahead := range []time.Duration{by, -by} {
+			for who, h := range map[string]*host{"leader": leader, "follower": follower} {
+				t.Run(fmt.Sprint(who, " ", ahead), func(t *testing.T) {
+					f.setClock(h, ahead)
+					check(t)
+					f.setClock(h, 0)
+				})
+			}
+		}
+	}
+	assert.Same(t, leader, f.leader(), "no clock ends a term")
+	for _, ahead := range starts {
+		t.Run(fmt.Sprint("start ", ahead), func(t *testing.T) {
+			h := f.leader()
+			h.gateway.kill()
+			f.setClock(h, ahead)
+			h.gateway.start()
+			f.whole()
+			f.leader().gateway.stop() // so that the one with the wrong clock may be the next
+			for _, other := range f.hosts {
+				other.gateway.kill()
+				other.gateway.start()
+			}
+			f.whole()
+			check(t)
+			f.setClock(h, 0)
+		})
+	}
+	f.fulfil(f.hosts[0], p)
+}
