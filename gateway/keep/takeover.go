@@ -38,14 +38,14 @@ func ReadMirror(path string, visit func(Stored) error) (at Known, err error) {
 	if err != nil {
 		return at, fmt.Errorf("%s: %w", path, err)
 	}
-	m := &Mirror{f: &File{db: db, path: path}}
+	m := &mirror{db: db, path: path}
 	err = db.View(func(tx *bbolt.Tx) error {
 		if b := tx.Bucket(storeBucket); b != nil && b.Get(creationKey) != nil {
 			e, err := decode(creationKey, b.Get(creationKey))
 			if err != nil {
 				return err
 			}
-			m.f.creation = string(e.Value)
+			m.creation = string(e.Value)
 		}
 		return nil
 	})
@@ -60,12 +60,12 @@ func ReadMirror(path string, visit func(Stored) error) (at Known, err error) {
 
 // complete returns which store the mirror is of and up to which change, or why it does not
 // have all that it had.
-func (m *Mirror) complete() (Known, error) {
-	at, err := m.At()
+func (m *mirror) complete() (Known, error) {
+	at, err := m.at()
 	if err != nil {
 		return at, err
 	}
-	known, err := readKnown(m.f.path)
+	known, err := readKnown(m.path)
 	switch {
 	case err != nil:
 		return at, err

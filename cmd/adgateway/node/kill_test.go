@@ -21,7 +21,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/enginecheck"
 	"adgateway/test/freeport"
 )
 
@@ -147,9 +146,6 @@ func TestKilledNodesLoseNothing(t *testing.T) {
 		_, err := js.CreateStream(try, jetstream.StreamConfig{Name: "ADGW_K", Subjects: []string{"k.>"}, Replicas: 3, MaxMsgsPerSubject: 1, DenyDelete: true, DenyPurge: true})
 		return err == nil
 	}, limit, 100*time.Millisecond)
-	report, err := enginecheck.Check(ctx, connection)
-	require.NoError(t, err)
-	require.NoError(t, report.Err())
 
 	g := &grants{granted: map[string][]string{}}
 	var next atomic.Int64

@@ -15,7 +15,6 @@ import (
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/engine"
 	"adgateway/gateway/engine/stock"
-	"adgateway/gateway/keep/natsstore"
 	"adgateway/winsvc"
 	"adgateway/winsvc/events"
 	"adgateway/winsvc/supervisor"
@@ -67,7 +66,7 @@ type running struct {
 	closer io.Closer
 	member *member // whose node it is; nil: the settings say all
 	space  int64   // that streams may take
-	stream string  // of the log, or of the store that the gateways share
+	stream string  // of the log
 	leads  bool    // the node leads it
 }
 
@@ -91,10 +90,7 @@ func (p *program) prepare(ctx context.Context, f *settings.Flags, write events.W
 	}
 	r := &running{
 		node: node, log: log, write: write, closer: closer,
-		member: m, space: s.Engine.MaxStore, stream: natsstore.StreamName(s.Cluster.Name),
-	}
-	if m != nil {
-		r.stream = stock.LogStream(s.Cluster.Name)
+		member: m, space: s.Engine.MaxStore, stream: stock.LogStream(s.Cluster.Name),
 	}
 	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, s.Engine.Node, node.URL()), nil
 }

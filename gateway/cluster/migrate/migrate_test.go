@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
 	"adgateway/gateway/keep"
@@ -127,10 +128,10 @@ func TestRefusals(t *testing.T) {
 		}, []string{"there is no mirror"}},
 		"an empty mirror": {func(t *testing.T, folder string, o *Options) {
 			require.NoError(t, os.Remove(keep.HeadOf(o.Mirror)))
-			m, err := keep.OpenMirror(o.Mirror, nil)
+			db, err := bbolt.Open(o.Mirror, 0o600, nil)
 			require.NoError(t, err)
-			require.NoError(t, m.Restart("new"))
-			require.NoError(t, m.Close())
+			require.NoError(t, db.Update(func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("followed")) }))
+			require.NoError(t, db.Close())
 		}, []string{"the mirror is empty", "--from"}},
 		"a damaged mirror": {func(t *testing.T, folder string, o *Options) {
 			text, err := os.ReadFile(o.Mirror)
@@ -150,9 +151,9 @@ func TestRefusals(t *testing.T) {
 			replaceText(t, keep.HeadOf(o.Mirror), old.Creation, "another")
 		}, []string{"the mirror is of another store", "--from"}},
 		"a gateway that runs": {func(t *testing.T, folder string, o *Options) {
-			m, err := keep.OpenMirror(o.Mirror, nil)
+			db, err := bbolt.Open(o.Mirror, 0o600, nil)
 			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, m.Close()) })
+			t.Cleanup(func() { require.NoError(t, db.Close()) })
 		}, []string{"another process has it open", "stop the gateways"}},
 		"another key": {func(t *testing.T, folder string, o *Options) {
 			other := filepath.Join(folder, "other.key")

@@ -19,7 +19,7 @@ import (
 func clusterCommand() *cobra.Command {
 	return group("cluster", "Set up and look after several gateways that share their state",
 		clusterInitCommand(), clusterInviteCommand(), clusterJoinCommand(), clusterAloneCommand(), clusterStatusCommand(),
-		clusterPinCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterLeaveCommand(), clusterMigrateCommand())
+		clusterPinCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterLeaveCommand(), clusterRecoverCommand(), clusterMigrateCommand())
 }
 
 // inCluster returns a command that works on the cluster of this gateway.

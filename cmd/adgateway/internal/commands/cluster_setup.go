@@ -139,3 +139,30 @@ func clusterAloneCommand() *cobra.Command {
 	c.Flags().BoolVar(&force, "force", false, "do it although other gateways of the cluster run")
 	return c
 }
+
+func clusterRecoverCommand() *cobra.Command {
+	first := false
+	c := ofGateways(&cobra.Command{
+		Use:   "recover",
+		Short: "Go on with another log, after the nodes have lost theirs",
+		Long: "For a cluster whose nodes have lost the log, or were taken back to an earlier state: then\n" +
+			"changes are refused (store_rewound). Stop the gateways and nodes of all hosts, and run this on\n" +
+			"each: it says how far the copy of the store goes that this gateway has. Run it once more with\n" +
+			"--first on the host whose copy goes furthest, and start all. That gateway goes on alone until\n" +
+			"the nodes serve, and the others copy its store. The node's folder is kept under another name.",
+		Example: "  adgateway cluster recover\n  adgateway cluster recover --first",
+	}, func(c *cobra.Command, o setup.Options) error {
+		at, err := setup.Recover(c.Context(), o, first)
+		if err != nil {
+			return err
+		}
+		next := "Run this with --first on the host whose copy goes furthest."
+		if first {
+			next = "Start this gateway, and then the others."
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "The copy of this gateway goes to entry %d of the log (%s). %s\n", at.Sequence, at.Hash, next)
+		return err
+	})
+	c.Flags().BoolVar(&first, "first", false, "the cluster goes on with the copy of this gateway")
+	return c
+}
