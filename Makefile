@@ -85,10 +85,10 @@ tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 
 # Packages in which goroutines meet: in the others, and in the tests of SEQUENTIAL, one
 # request at a time is sent, many thousand of them, and `make test` runs those.
-RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./gateway/auth ./gateway/changes ./gateway/config ./gateway/credentials ./gateway/jobs ./gateway/keep ./gateway/keyring ./gateway/ledger ./gateway/settle ./gateway/signin ./gateway/tlscert \
+RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./gateway/auth ./gateway/changes ./gateway/cluster/... ./gateway/config ./gateway/credentials ./gateway/jobs ./gateway/journal ./gateway/keep ./gateway/keyring ./gateway/ledger ./gateway/settle ./gateway/signin ./gateway/tlscert \
 	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
-	./winsvc/... ./test/faults ./test/hostile ./test/kill ./test/load ./test/many ./test/processes ./test/soak ./test/systemtest
-SEQUENTIAL := TestAControllerStops|TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters
+	./winsvc/... ./test/faults ./test/fleet ./test/hostile ./test/kill ./test/load ./test/processes ./test/soak ./test/systemtest
+SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters
 
 race: ## the race detector where goroutines meet
 	$(GO) test -race -vet=off $(HANG) -skip '^($(SEQUENTIAL))$$' $(RACE)
@@ -173,7 +173,7 @@ soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeat
 	SETTLE=all $(GO) test -count=1 $(HANG) -run '^TestEveryWriteIsSettled$$' ./test/faults
 	KILLS=100 $(GO) test -count=1 $(HANG) -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/commands
 	THOROUGH=1 $(GO) test -count=1 $(HANG) -run '^(TestAGatewayDiesAtEachStep|TestWhoTakesOverDiesToo)$$' ./gateway
-	MANY_ITEMS=1500 FAULTS=60 FAULT_EVERY_MS=2500 FAULT_LASTS_MS=90000 PATIENCE_S=200 HISTORY_S=120 JOB_ITEMS=10000 KILL_EVERY_MS=5000 SEED=$(or $(SEED),1) POINTS=all $(GO) test -count=1 -timeout 120m -v ./test/many
+	MANY_ITEMS=1500 FAULTS=60 FAULT_EVERY_MS=2500 FAULT_LASTS_MS=90000 PATIENCE_S=200 HISTORY_S=120 JOB_ITEMS=10000 KILL_EVERY_MS=5000 SEED=$(or $(SEED),1) POINTS=all $(GO) test -count=1 -timeout 120m -v
 	FAULTS=200 ROUNDS=20 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 90m -v ./test/replicas
 	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak
 

@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway/internal/bench":        {},
 	"cmd/adgateway/internal/jobclient":    {},
 	"cmd/adgateway/internal/rights":       {},
-	"cmd/adgateway/internal/report":       {"cmd/adgateway/internal/jobclient", "gateway/audit", "gateway/auditmirror", "gateway/auth", "gateway/config", "gateway/keep/natsstore", "gateway/nodecheck"},
+	"cmd/adgateway/internal/report":       {"cmd/adgateway/internal/jobclient", "gateway", "gateway/audit", "gateway/auditmirror", "gateway/auth", "gateway/config"},
 	"cmd/adgateway/internal/examination":  {"cmd/adgateway/app", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/doctor/live", "cmd/adgateway/internal/selfview", "cmd/adgateway/internal/serve", "cmd/adgateway/internal/settings", "gateway/auth", "gateway/config", "gateway/keep", "gateway/tlscert", "ps", "ps/servers", "ps/session", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
 	"cmd/adgateway/internal/doctor":       {"cmd/adgateway/internal/selfview", "gateway/auth", "gateway/config", "gateway/keep", "ps", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/doctor/live":  {"ps", "ps/session"},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"adgateway/cmd/adgateway/internal/joined"
@@ -43,20 +44,8 @@ func (s *kept) join(ctx context.Context, o Options) error {
 		return fmt.Errorf("cluster %s: %w", o.Identity.Cluster, err)
 	}
 	s.lasts, s.clock, s.store = true, s.joined.Clock(), s.joined.Store()
+	s.keyFile = func() error { return checkKeyFile(context.WithoutCancel(ctx), o, s.joined.Ring()) }
 	return nil
-}
-
-// clusterKey returns what protects the key ring of the cluster: the file in its folder, or a group
-// of the domain.
-func clusterKey(o Options) (keyring.Wrapper, error) {
-	if o.Settings.Cluster.KeyGroup != "" {
-		return wrapper(o)
-	}
-	w, err := keyring.KeyFile(o.Folder.SecretFile())
-	if err != nil {
-		return nil, fmt.Errorf("the key of the cluster: %w: %s", err, keyring.Copy)
-	}
-	return w, nil
 }
 
 // lanes returns the lanes whose servers this gateway reaches.
@@ -72,11 +61,14 @@ func GatewayName(o Options) string {
 	if o.Identity != nil {
 		return o.Identity.Gateway
 	}
-	return o.Settings.Cluster.Gateway
+	return ""
 }
 
 // withRunning opens the store of the cluster at a gateway that runs.
 func withRunning(ctx context.Context, o Options, do func(*keyring.Ring) error) error {
+	if o.Identity == nil {
+		return errors.New("this gateway is in no cluster")
+	}
 	w, err := clusterKey(o)
 	if err != nil {
 		return err
@@ -140,7 +132,39 @@ func ReadCluster(ctx context.Context, o Options) (state gateway.ClusterState, er
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", g.Name, err))
 	}
-	return state, fmt.Errorf("no gateway of the cluster %s answers: %w", o.Identity.Cluster, errors.Join(failures...))
+	return state, fmt.Errorf("no gateway of the cluster %s answers: start this one by 'adgateway service start': %w",
+		o.Identity.Cluster, errors.Join(failures...))
+}
+
+// Asked is a gateway of a cluster that was asked what it knows of that. Err is why it has not
+// answered.
+type Asked struct {
+	Name  string
+	State gateway.ClusterState
+	Err   error
+}
+
+// AskCluster asks all gateways of the cluster what they know of it. It also returns the addresses
+// of the nodes, that of this host first.
+func AskCluster(ctx context.Context, o Options) (all []Asked, nodes []string, err error) {
+	list, err := o.Folder.List()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, g := range reached(list.Members(), o.Identity.Gateway) {
+		one := Asked{Name: g.Name}
+		one.State, one.Err = askState(ctx, g.Address, o.Identity.Client(list.Members, g.Name))
+		all = append(all, one)
+	}
+	servers := o.Settings.Cluster.Servers
+	if len(servers) == 0 {
+		servers = list.Members().Servers(o.Identity.Gateway)
+	}
+	for _, server := range servers {
+		_, address, _ := strings.Cut(server, "://")
+		nodes = append(nodes, address)
+	}
+	return all, nodes, nil
 }
 
 func askState(ctx context.Context, address string, settings *tls.Config) (state gateway.ClusterState, err error) {

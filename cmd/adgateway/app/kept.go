@@ -17,16 +17,13 @@ import (
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/natsstore"
 	"adgateway/gateway/keyring"
-	"adgateway/gateway/members"
-	"adgateway/gateway/pins"
 )
 
 // kept is what the gateway keeps beyond one request.
 type kept struct {
 	store *keep.Sealed
-	clock *keep.Clock // of the store; nil: it is shared
+	clock *keep.Clock // of the store
 	file  *keep.File  // that the store is in; nil: it is not in one
 	past  *changes.History
 	aside string // new name of a damaged file; empty: there was none
@@ -35,18 +32,8 @@ type kept struct {
 	otherKey bool // its key opens nothing of what it has
 
 	choices *choice.Choices // which servers all gateways of its cluster use; nil: it is in none with a log
-	joined  *joined.Gateway // which has the store; nil: this gateway is in no cluster with a log
-
-	shared  bool             // with other gateways
-	engine  *natsstore.Store // which they share
-	ring    *keyring.Ring    // of its keys, if it is
-	keyFile func() error     // returns why cluster.keyFile does not open the ring any more; set if ring is
-	self    *members.Self    // this one among them; nil if it is alone, or may make no changes
-	pins    *pins.Pins       // which servers the gateways of its site use; nil if it is alone
-
-	degraded bool             // changes are made although the shared store cannot be reached
-	own      *keep.Sealed     // store of the journal
-	journal  *changes.History // of these changes; nil: there is none
+	joined  *joined.Gateway // which has the store; nil: this gateway is in no cluster
+	keyFile func() error    // returns why the key file does not open the ring any more; set if joined is
 }
 
 // mostOfHistory is the size of the history of the settings, in bytes.
@@ -62,7 +49,7 @@ const storeKey = "store.file (its key)"
 // returns nil if it is switched off.
 func openKept(ctx context.Context, o Options) (*kept, error) {
 	s, most := &kept{}, mostOfHistory(o)
-	if o.Settings.Cluster.Name == "" && o.Identity == nil {
+	if o.Identity == nil {
 		s.clock = keep.NewClock(time.Time{}, o.Clock)
 	}
 	var err error
@@ -70,7 +57,7 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 	case o.Identity != nil:
 		err = s.join(ctx, o)
 	case o.Settings.Cluster.Name != "":
-		err = s.inCluster(ctx, o)
+		err = errFormer(o.Settings.Cluster.Name)
 	case path == config.AuditOff:
 		return nil, nil
 	case path == "":
@@ -78,11 +65,7 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 		err = s.inMemory()
 	default:
 		s.lasts = true
-		options := keep.Options{Path: path, Clock: s.clock}
-		s.store, s.file, s.aside, err = sealedFile(options, o.Settings.Store.KeyFile())
-		if err == nil {
-			err = s.checkKey(ctx, o)
-		}
+		err = s.inFile(ctx, o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -91,7 +74,7 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 		o.Log.WithField("file", s.aside).Error("the store was damaged: it was renamed, and an empty one takes its place; calls from before with an Idempotency-Key and the history of changes are not known any more")
 	}
 	if rewound := s.store.State().Rewound; rewound != nil {
-		o.Log.WithError(rewound).WithField("remedy", s.afterRewind()).Error("the store was taken back")
+		o.Log.WithError(rewound).WithField("remedy", keep.AfterRewind).Error("the store was taken back")
 	}
 	s.past, err = changes.Open(ctx, s.store, o.Settings.Changes.Keep, most)
 	return s, err
@@ -122,19 +105,39 @@ func (s *kept) checkKey(ctx context.Context, o Options) error {
 	return nil
 }
 
-// sealedFile opens the store in a file. A damaged one is renamed to aside.
-func sealedFile(o keep.Options, keyFile string) (
-	store *keep.Sealed, file *keep.File, aside string, err error,
-) {
-	key, err := keep.ReadKey(keyFile)
+// inFile opens the store in the file of the settings. A damaged one is renamed.
+func (s *kept) inFile(ctx context.Context, o Options) error {
+	key, err := keep.ReadKey(o.Settings.Store.KeyFile())
 	if err != nil {
-		return nil, nil, "", filefault.Explain(storeKey, err)
+		return filefault.Explain(storeKey, err)
 	}
-	if file, aside, err = keep.Open(o); err != nil {
-		return nil, nil, "", err
+	file, aside, err := keep.Open(keep.Options{Path: o.Settings.Store.File, Clock: s.clock})
+	if err != nil {
+		return err
 	}
-	store, err = keep.Seal(file, key)
-	return store, file, aside, err
+	s.file, s.aside = file, aside
+	ringed, err := keyring.Exists(ctx, file)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	if ringed {
+		ring, err := singleRing(ctx, o, file)
+		if err != nil {
+			return errors.Join(err, file.Close())
+		}
+		s.store = ring.Sealed()
+		return nil
+	}
+	if s.store, err = keep.Seal(file, key); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	return s.checkKey(ctx, o)
+}
+
+// errFormer returns why a gateway does not start that was of a cluster of an earlier version.
+func errFormer(cluster string) error {
+	return fmt.Errorf("the settings are those of a gateway of the cluster %s (cluster.name), whose gateways shared a store in an earlier version: "+
+		"run 'adgateway cluster migrate' on one of its hosts, and the command that it prints on each other one; alone, this one would not know what the others know", cluster)
 }
 
 // answerCopies makes the copies of the store that a backup asks for, until ctx ends.
@@ -149,6 +152,10 @@ func (s *kept) answerCopies(ctx context.Context, log func(string, map[string]any
 // RebuildHistory adds the changes of an audit log to the history of the settings, which no
 // gateway may have open. Without files the log is that of the settings.
 func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Rebuilding, error) {
+	if o.Identity != nil {
+		return changes.Rebuilding{}, errors.New("this gateway is of the cluster " + o.Identity.Cluster +
+			", whose gateways have the same history: one that has lost its store copies it from another one when it starts")
+	}
 	s, err := openKept(ctx, o)
 	if s == nil && err == nil {
 		err = errors.New("the settings keep no history (store.file is off)")
@@ -241,16 +248,12 @@ func (s *kept) checks() []gateway.Check {
 		check.Degraded, check.NoChanges, check.Reason = true, true, "Changes are refused, and the history is empty: "+
 			keep.ErrOtherKey.Error()+". Stop the gateway, restore the key file (store.file with .key) from "+
 			"the backup, and start it again."
-	case failed != nil && s.shared && s.alone():
-		check.Degraded, check.Reason = true, "The store that the gateways share cannot be reached, so that this gateway makes only changes of single accounts and memberships, under its own locks (cluster.loss): "+failed.Error()
-	case failed != nil && s.shared:
-		check.Degraded, check.NoChanges, check.Reason = true, true, "The store that the gateways share cannot be written, so that changes and jobs wait, or are refused; reads go on: "+failed.Error()
 	case failed != nil:
 		check.Degraded, check.Reason = true, "The store cannot be written, so that calls with an Idempotency-Key and plans are refused, and changes are not recorded in the history: "+failed.Error()
 	case s.aside != "":
 		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
 	case s.store.State().Rewound != nil:
-		check.Degraded, check.NoChanges, check.Reason = true, s.shared, s.store.State().Rewound.Error()+". "+s.afterRewind()
+		check.Degraded, check.Reason = true, s.store.State().Rewound.Error()+". "+keep.AfterRewind
 	case unreadable > 0:
 		check.Degraded, check.Reason = true, fmt.Sprintf("The file of the store is damaged: values that cannot "+
 			"be read are left out of lists (%d of %s). Restore the file from a backup, or wait until they expire.",
@@ -284,14 +287,6 @@ func (s *kept) now() func() time.Time {
 		return nil
 	}
 	return s.store.Now
-}
-
-// afterRewind is what to do about a store that was taken back.
-func (s *kept) afterRewind() string {
-	if s.shared {
-		return "Changes are refused. Stop the gateways, and run 'adgateway cluster recover' on each, which sends the store what it has lost."
-	}
-	return keep.AfterRewind
 }
 
 func (s *kept) sealed() *keep.Sealed {
@@ -332,25 +327,6 @@ func (s *kept) history() *changes.History {
 	return s.past
 }
 
-// withoutStore reports whether changes are made although the shared store cannot be reached.
-func (s *kept) withoutStore() bool { return s != nil && s.degraded && s.self != nil }
-
-// unsent returns the journal of such changes; nil if there is none.
-func (s *kept) unsent() *changes.History {
-	if s == nil {
-		return nil
-	}
-	return s.journal
-}
-
-// member returns this gateway among those of its cluster; nil if it is alone.
-func (s *kept) member() *members.Self {
-	if s == nil {
-		return nil
-	}
-	return s.self
-}
-
 // close closes the store.
 func (s *kept) close() error {
 	if s == nil {
@@ -360,10 +336,8 @@ func (s *kept) close() error {
 	if s.joined != nil {
 		err = s.joined.Close()
 	}
-	for _, store := range []*keep.Sealed{s.store, s.own} {
-		if store != nil {
-			err = errors.Join(err, store.Close())
-		}
+	if s.store != nil {
+		err = errors.Join(err, s.store.Close())
 	}
 	return err
 }

@@ -28,7 +28,6 @@ import (
 	"adgateway/gateway/every"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
-	"adgateway/gateway/members"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/signin"
 	"adgateway/gateway/tlscert"
@@ -143,7 +142,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	}
 	s.Servers, err = servers.New(servers.Config{
 		Runner:      s.Pool,
-		Shared:      s.kept.choice(o, log),
+		Shared:      s.kept.choice(log),
 		SessionWait: o.Settings.Pool.StartTimeout + startMargin,
 		MaxWait:     o.Settings.Pool.MaxWait,
 		Starting:    func() error { return s.Pool.Starting(ps.Directory) },
@@ -184,22 +183,16 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 			return nil, errors.Join(err, s.Close(ctx))
 		}
 	}
-	s.start(context.WithoutCancel(ctx), o, log)
+	s.start(context.WithoutCancel(ctx), log)
 	return s, nil
 }
 
 // start begins what a stack does by itself until it is closed.
-func (s *Stack) start(ctx context.Context, o Options, log func(string, map[string]any)) {
+func (s *Stack) start(ctx context.Context, log func(string, map[string]any)) {
 	watching, stop := context.WithCancel(ctx)
 	s.stop = stop
 	s.watched.Go(func() { s.watch(watching, log) })
 	s.watched.Go(func() { s.kept.answerCopies(watching, log) })
-	if self := s.kept.member(); self != nil {
-		s.watched.Go(func() { self.Run(watching) })
-		s.watched.Go(func() { s.kept.serveRing(watching, log) })
-		s.watched.Go(func() { s.kept.compareNodes(watching, o, log) })
-	}
-	s.watched.Go(func() { s.kept.movePins(watching) })
 	s.watched.Go(func() { s.evidence.run(watching) })
 	if j := s.kept.cluster(); j != nil {
 		s.watched.Go(func() { j.Run(watching, s.Gateway.Attempts()) })
@@ -299,7 +292,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.stopping,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
 		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), Relay: s.kept.relayed(), Member: s.kept.cluster().Member(), Hop: s.kept.cluster().Hop(), Wall: o.Clock.Wall, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), Cluster: s.showCluster(o), ClusterName: clusterName(o), MaxWait: o.Settings.Pool.MaxWait,
+		Kept: s.kept.sealed(), Relay: s.kept.relayed(), Member: s.kept.cluster().Member(), Hop: s.kept.cluster().Hop(), Wall: o.Clock.Wall, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep, History: s.kept.history(), ClusterName: clusterName(o), MaxWait: o.Settings.Pool.MaxWait,
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
 		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
@@ -323,16 +316,6 @@ func grants(o Options) func() auth.Grants {
 		return func() auth.Grants { return roles }
 	}
 	return func() auth.Grants { return roles.With(granting.LimitedGroups()) }
-}
-
-// UsesAccount tells the other gateways of a cluster which account the sessions of this one
-// run as. One that each Windows has connects to controllers as its host.
-func (s *Stack) UsesAccount(name string) {
-	domain, _, _ := strings.Cut(name, `\`)
-	if slices.Contains([]string{"NT SERVICE", "NT AUTHORITY"}, strings.ToUpper(domain)) {
-		return
-	}
-	s.kept.member().Report(func(m *members.Member) { m.Account = name })
 }
 
 // laneReady reports whether a lane has a session.
@@ -440,7 +423,7 @@ func (s *Stack) checks() []gateway.Check {
 		sessions("dnsSessions", ps.DNS),
 		controllers,
 		of(ps.DNS, check("dnsServer", dns.Pinned != "" && dns.Unusable == "", dns.Reason)),
-	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.clockChecks(), s.kept.memberChecks(), s.evidence.checks(), s.webhookChecks())...)
+	}, slices.Concat(s.certificate.checks(), s.kept.checks(), s.kept.clockChecks(), s.kept.ringChecks(), s.evidence.checks(), s.webhookChecks())...)
 	if s.extraChecks != nil {
 		checks = append(checks, s.extraChecks()...)
 	}

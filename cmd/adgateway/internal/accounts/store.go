@@ -50,7 +50,7 @@ func (l *Location) Open() (Store, error) {
 	if err != nil {
 		return Store{}, err
 	}
-	if live.Now().Auth.Shared || cluster.Identity != nil {
+	if cluster.Identity != nil {
 		return Store{shared{cluster, file}}, nil
 	}
 	return Store{file}, nil
@@ -68,7 +68,7 @@ func (l *Location) OpenBoth() (file auth.File, cluster app.Options, err error) {
 	if err != nil {
 		return file, cluster, err
 	}
-	if live.Now().Cluster.Name == "" && cluster.Identity == nil {
+	if cluster.Identity == nil {
 		return file, cluster, errors.New("this gateway is in no cluster: 'adgateway cluster init' makes one, and 'adgateway cluster join' joins one")
 	}
 	file = settings.CredentialFile(live.Now().Auth, flags.Path())

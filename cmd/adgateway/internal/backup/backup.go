@@ -103,10 +103,11 @@ func left(s *config.Settings) (all []Left) {
 
 // alone returns an error for a gateway of a cluster.
 func alone(s *config.Settings) error {
-	if s.Cluster.Name == "" {
-		return nil
+	_, id, err := settings.Joined(s)
+	if err != nil || id == nil {
+		return err
 	}
-	return errors.New("backup and restore are for a gateway alone; the gateways of a cluster (cluster.name) share what they keep, see the page about clusters of the manual")
+	return errors.New("backup and restore are for a gateway alone; each gateway of a cluster has a copy of what they keep, see the page about clusters of the manual")
 }
 
 // ofAudit reports whether a name is that of a file of an audit log.

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,12 +8,11 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/report"
 
-	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 )
 
 func changesCommand() *cobra.Command {
-	return group("changes", "Manage the history of changes", changesRebuildCommand(), changesMoveCommand())
+	return group("changes", "Manage the history of changes", changesRebuildCommand())
 }
 
 func changesRebuildCommand() *cobra.Command {
@@ -36,9 +34,11 @@ func changesRebuildCommand() *cobra.Command {
 			if live.Now().Store.File == "" {
 				return errors.New("the settings name no store.file, so that there is no history to add to: without it, it is in memory")
 			}
-			log := logrus.New()
-			log.SetOutput(c.ErrOrStderr())
-			found, err := app.RebuildHistory(c.Context(), app.Options{Settings: live.Now(), Log: log}, files)
+			o, err := clusterOptions(c.ErrOrStderr(), live.Now())
+			if err != nil {
+				return err
+			}
+			found, err := app.RebuildHistory(c.Context(), o, files)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 				return explainAudit(files, err)
 			}
@@ -53,37 +53,6 @@ func changesRebuildCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
-	jsonFlag(c, &asJSON)
-	return c
-}
-
-func changesMoveCommand() *cobra.Command {
-	var to string
-	var asJSON bool
-	c := inCluster(&cobra.Command{
-		Use:   "move --to cluster|embedded",
-		Short: "Take the history over into the shared store, or out of it",
-		Long: "Adds the changes of the history in store.file, which a gateway has kept as long as it was\n" +
-			"alone, to the history that the gateways of the cluster share, so that they can be found and\n" +
-			"undone as before; with --to embedded the other way round. Where they come from they stay.\n" +
-			"The gateway must not run meanwhile. Keys, plans, budgets and jobs are not taken along: let\n" +
-			"jobs end first. Callers that follow the changes get 410 once, and begin anew.",
-		Example: "  adgateway changes move --to cluster",
-	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
-		if to != "cluster" && to != "embedded" {
-			return fmt.Errorf("--to takes cluster or embedded, not %q", to)
-		}
-		moved, err := app.MoveHistory(ctx, o, to == "cluster")
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return report.JSON(c.OutOrStdout(), moved)
-		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "changes added: %d, there already: %d\n", moved.Added, moved.Present)
-		return err
-	})
-	c.Flags().StringVar(&to, "to", "", "`PLACE` to move to: cluster or embedded")
 	jsonFlag(c, &asJSON)
 	return c
 }

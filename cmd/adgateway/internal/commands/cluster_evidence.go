@@ -39,7 +39,7 @@ func clusterVerifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if s.Cluster.Name == "" && o.Identity == nil && !noStore {
+			if o.Identity == nil && !noStore {
 				return errors.New("this gateway is in no cluster: compare just files with --no-store")
 			}
 			chains, key, err := f.chains(c, o, files, keys)
@@ -114,34 +114,6 @@ func (f *auditFlags) chains(c *cobra.Command, o app.Options, files, keys []strin
 	return chains, key, nil
 }
 
-func clusterVerifyNodesCommand() *cobra.Command {
-	asJSON := false
-	c := inCluster(&cobra.Command{
-		Use:   "verify-nodes",
-		Short: "Compare what the nodes of the engine have",
-		Long: "Reads all that is shared through each node of the engine, and compares it: a node whose\n" +
-			"files were damaged does not notice it, and would spread the damage if it led one day.\n" +
-			"Gateways may run meanwhile. They do the same once each night; /readyz tells what was found.",
-		Example: "  adgateway cluster verify-nodes",
-	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
-		found, err := app.CompareNodes(ctx, o)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			err = report.JSON(c.OutOrStdout(), found)
-		} else {
-			report.NodeComparison(c.OutOrStdout(), found)
-		}
-		if err == nil && found.Differs() {
-			return codeFailed
-		}
-		return err
-	})
-	jsonFlag(c, &asJSON)
-	return c
-}
-
 func clusterRotateKeyCommand() *cobra.Command {
 	return inCluster(&cobra.Command{
 		Use:   "rotate-key",
@@ -151,16 +123,12 @@ func clusterRotateKeyCommand() *cobra.Command {
 			"they have. Names keep the sums that they have. Ctrl-C ends the waiting only.",
 		Example: "  adgateway cluster rotate-key",
 	}, func(ctx context.Context, c *cobra.Command, o app.Options) error {
-		number, current, err := app.RotateKey(ctx, o, func(lacking []string) {
+		number, err := app.RotateKey(ctx, o, func(lacking []string) {
 			if len(lacking) > 0 {
 				fmt.Fprintf(c.ErrOrStderr(), "waiting for %s\n", strings.Join(lacking, ", "))
 			}
 		})
 		if err != nil {
-			return err
-		}
-		if !current {
-			_, err = fmt.Fprintf(c.OutOrStdout(), "Version %d is there. No gateway runs: the first that starts uses it.\n", number)
 			return err
 		}
 		_, err = fmt.Fprintf(c.OutOrStdout(), "Version %d is used by all gateways that run.\n", number)

@@ -1,11 +1,9 @@
 package commands
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
-	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/setup"
 
 	"github.com/spf13/cobra"
@@ -18,9 +16,6 @@ func clusterLeaveCommand() *cobra.Command {
 		Short: "Take a gateway off the list of the cluster, for good",
 		Long: "Ends the access of a gateway to the cluster, of this one if no other is named. At least one\n" +
 			"gateway runs, and a majority of the nodes stays.\n" +
-			"With cluster.name in the settings: removes what the shared store knows of a gateway that does\n" +
-			"not run any more. Otherwise it is remembered for seven days, in which its version counts:\n" +
-			"values are written as it can read them. What it had begun must have been settled by another.\n" +
 			"If the account or the key file of the gateway may be known to others, run 'adgateway\n" +
 			"cluster rotate-key' afterwards.",
 		Example: "  adgateway cluster leave --gateway gw3",
@@ -35,13 +30,6 @@ func clusterLeaveCommand() *cobra.Command {
 			fmt.Fprintf(w, "Its host had one of the %d nodes: let another one take its place soon, by\n  adgateway cluster invite --gateway %s=HOST\n", len(list.Nodes), left)
 		}
 		return nil
-	}, func(c *cobra.Command, o app.Options) error {
-		left := cmp.Or(name, o.Settings.Cluster.Gateway)
-		if err := app.LeaveCluster(c.Context(), o, left); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(c.OutOrStdout(), "%s is no gateway of the cluster any more.\n", left)
-		return err
 	})
 	c.Flags().StringVar(&name, "gateway", "", "`NAME` of the gateway (default: this one)")
 	return c

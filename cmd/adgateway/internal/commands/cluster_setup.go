@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,9 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ofGateways returns a command that makes gateways those of a cluster, or single ones. When the
-// settings name a cluster (cluster.name), it is done by shared instead; nil: it is refused.
-func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error, shared func(*cobra.Command, app.Options) error) *cobra.Command {
+// ofGateways returns a command that makes gateways those of a cluster, or single ones.
+func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error) *cobra.Command {
 	f := settings.Flags{Fallback: settings.DefaultFile(), Beside: true}
 	c.Args = cobra.NoArgs
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -26,19 +24,7 @@ func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error, 
 		if err != nil {
 			return err
 		}
-		s := live.Now()
-		switch {
-		case s.Cluster.Name == "":
-			return do(c, setup.Options{Settings: s, KeyGroup: serve.KeyGroup, Kinds: app.LastingKinds()})
-		case shared != nil:
-			o, err := clusterOptions(c.ErrOrStderr(), s)
-			if err != nil {
-				return err
-			}
-			return shared(c, o)
-		}
-		return errors.New("the settings name a cluster (cluster.name), whose gateways share a store: this is for clusters " +
-			"that are made by 'adgateway cluster init' without cluster.name")
+		return do(c, setup.Options{Settings: live.Now(), KeyGroup: serve.KeyGroup, Kinds: app.LastingKinds()})
 	}
 	f.AddTo(c.Flags())
 	return c
@@ -87,7 +73,7 @@ func clusterInviteCommand() *cobra.Command {
 		}
 		printJoin(c.OutOrStdout(), i)
 		return nil
-	}, nil)
+	})
 	c.Flags().StringVar(&gateway, "gateway", "", "`NAME[=HOST]` of the gateway, HOST as the others reach it (default: what its host is called)")
 	_ = c.MarkFlagRequired("gateway") // fails for unknown flags only
 	return c
@@ -113,7 +99,7 @@ func clusterJoinCommand() *cobra.Command {
 		printPorts(w, setup.Ports(list, id.Gateway))
 		fmt.Fprintln(w, "\nStart it now: adgateway service start")
 		return nil
-	}, nil)
+	})
 	flags := c.Flags()
 	flags.StringVar(&i.Cluster, "cluster", "", "`NAME` of the cluster")
 	flags.StringVar(&i.Gateway, "gateway", "", "`NAME` of this gateway")
@@ -145,7 +131,7 @@ func clusterAloneCommand() *cobra.Command {
 		}
 		_, err = fmt.Fprintf(c.OutOrStdout(), "This gateway is alone: start it. The files of the cluster are in %s.\n", old)
 		return err
-	}, nil)
+	})
 	c.Flags().BoolVar(&force, "force", false, "do it although other gateways of the cluster run")
 	return c
 }

@@ -86,8 +86,8 @@ func TestAGatewayOfACluster(t *testing.T) {
 		"no host":  {[]string{"init", "--name", "corp", "--gateway", "gw1"}, `"gw1" is not NAME=HOST`},
 		"alone":    {[]string{"alone"}, "is alone already"},
 		"the rest": {[]string{"leave", "--gateway", "gw2"}, "'adgateway cluster join'"},
-		"a gateway of a shared store": {[]string{"alone", "--set", "cluster.name=corp", "--set", "cluster.gateway=gw1", "--set", "cluster.servers=nats://127.0.0.1:4222"},
-			"the settings name a cluster"},
+		"of an earlier version": {[]string{"init", "--set", "cluster.name=corp", "--set", "cluster.gateway=gw1", "--set", "cluster.servers=nats://127.0.0.1:4222",
+			"--name", "corp", "--gateway", "gw1=h1", "--gateway", "gw2=h2", "--gateway", "gw3=h3"}, "adgateway cluster migrate"},
 	} {
 		code, _, stderr := runCommand(t, append([]string{"cluster", try.args[0], "--config", file}, try.args[1:]...)...)
 		assert.Equal(t, 1, code, name)

@@ -123,7 +123,7 @@ func tokenMoveCommand(at *accounts.Location) *cobra.Command {
 		Short: "Take the tokens and users of the credential file over into the shared store",
 		Long: "Adds the tokens and users of the credential file to those that the gateways of the cluster\n" +
 			"share. If the cluster has others of the same names, nothing is moved. The file stays as it\n" +
-			"is; it counts no more once auth.shared is true. What was moved already is left alone, so\n" +
+			"is, and does not count in a cluster. What was moved already is left alone, so\n" +
 			"that this can be repeated.",
 		Example: "  adgateway token move --to cluster",
 		Args:    cobra.NoArgs,
@@ -143,11 +143,8 @@ func tokenMoveCommand(at *accounts.Location) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.OutOrStdout(), "moved: %d of %d tokens and users; the others were there already\n", moved, len(document.Tokens)+len(document.Users))
-			if !cluster.Settings.Auth.Shared && cluster.Identity == nil {
-				fmt.Fprintln(c.ErrOrStderr(), "Now set auth.shared to true in the settings of each gateway, and start it again.")
-			}
-			return nil
+			_, err = fmt.Fprintf(c.OutOrStdout(), "moved: %d of %d tokens and users; the others were there already\n", moved, len(document.Tokens)+len(document.Users))
+			return err
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "`PLACE` to move to: cluster")

@@ -6,77 +6,49 @@ import (
 	"strings"
 )
 
-// clusterChecks are about what several gateways share.
+// clusterChecks are about the cluster that a gateway has joined.
 func clusterChecks() []Check {
-	return []Check{
-		{
-			Name: "engine", About: "the nodes of the engine keep what the gateways promise",
-			How: "asks every node of cluster.servers as the gateway does when it starts",
-			Faults: []Fault{
-				{"unreachable", Failure, "No node of the engine answers: {error}", "Start adgateway-engine on its nodes, correct cluster.servers and what this gateway shows to them (cluster.certificate, cluster.nkeyFile, cluster.credsFile), and let it through the firewall to their port."},
-				{"setting", Failure, "{where}{what} is {found}, and must be {wanted}: the gateway does not join.", "On the nodes: {remedy}."},
-				{"attention", Warning, "{where}{what} is {found}, and must be {wanted}.", "On the nodes: {remedy}."},
-			},
-			probe: probeEngine,
+	return []Check{{
+		Name: "cluster", About: "this gateway, the others and a node are reached, and one of the gateways leads",
+		How: "asks each gateway of the list over cluster.listen as another one does, and connects to the nodes",
+		Faults: []Fault{
+			{"identity", Failure, "What this gateway has of its cluster cannot be used: {error}", "Do what the error names."},
+			{"closed", Warning, "This gateway does not answer the others: {error}", "Start it (adgateway service start), or read in its log why it has stopped."},
+			{"away", Warning, "No answer of {gateway}: {error}", "Start the gateway there, and let TCP from this host through the firewall to the port of its cluster.listen."},
+			{"no-node", Failure, "No node of the log is reached: {error}", "Start the gateways of the hosts that have the nodes, and let TCP through the firewall to the port of their engine.listen; with cluster.servers, correct it."},
+			{"no-leader", Failure, "No gateway leads, so that changes wait: {error}", "Start the gateways, and the nodes of most hosts; 'adgateway cluster status' shows what they know of each other."},
 		},
-		{
-			Name: "cluster", About: "this gateway can read what the others share, and they live",
-			How:   "opens the key ring and reads the heartbeats as 'adgateway cluster status' does",
-			Needs: []string{"engine"},
-			Faults: []Fault{
-				{"unreadable", Failure, "What the gateways share cannot be read: {error}", "Do what the error names; 'adgateway cluster init' makes the shared store and its key once, and each other gateway needs a copy of cluster.keyFile."},
-				{"rewound", Failure, "{error}", "Stop the gateways, run 'adgateway cluster recover' on each, and start them."},
-				{"silent", Warning, "Not heard of: {names}.", "Start the gateway there, or read in its log why it cannot reach the engine. One that was removed is forgotten after seven days."},
-			},
-			probe: probeCluster,
-		},
-	}
-}
-
-// alone is the verdict about a gateway that shares nothing.
-var alone = skipped("the gateway is alone: no cluster.name is set")
-
-func probeEngine(ctx context.Context, x *exam) verdict {
-	if x.settings.Cluster.Name == "" {
-		return alone
-	}
-	found, err := x.Engine(ctx, x.settings)
-	if err != nil {
-		var v verdict
-		v.hit("unreachable", "error", oneLine(err))
-		return v
-	}
-	v := verdict{found: "nodes: " + orNone(strings.Join(found.Nodes, ", "))}
-	for _, f := range found.Findings {
-		where := ""
-		if f.Node != "" {
-			where = "Node " + f.Node + ": "
-		}
-		fault := "setting"
-		if f.Warning {
-			fault = "attention"
-		}
-		v.hit(fault, "where", where, "what", f.What, "found", f.Found, "wanted", f.Wanted, "remedy", f.Remedy)
-	}
-	return v
+		probe: probeCluster,
+	}}
 }
 
 func probeCluster(ctx context.Context, x *exam) verdict {
-	if x.settings.Cluster.Name == "" {
-		return alone
-	}
 	found, err := x.Cluster(ctx, x.settings)
 	if err != nil {
 		var v verdict
-		v.hit("unreadable", "error", oneLine(err))
+		v.hit("identity", "error", oneLine(err))
 		return v
 	}
-	v := verdict{found: fmt.Sprintf("%d gateways live", found.Living)}
-	if found.Rewound != "" {
-		v.hit("rewound", "error", found.Rewound)
+	if found.Gateway == "" {
+		return skipped("the gateway is alone: it has joined no cluster")
 	}
-	if len(found.Silent) > 0 {
-		v.hit("silent", "names", strings.Join(found.Silent, ", "))
+	v := verdict{found: fmt.Sprintf("%s of %s, leader: %s", found.Gateway, found.Name, orNone(found.Leader))}
+	heard := false
+	for _, g := range found.Gateways {
+		switch {
+		case g.Err == nil:
+			heard = true
+		case g.Name == found.Gateway:
+			v.hit("closed", "error", oneLine(g.Err))
+		default:
+			v.hit("away", "gateway", g.Name, "error", oneLine(g.Err))
+		}
+	}
+	if len(found.NoNode) > 0 {
+		v.hit("no-node", "error", strings.Join(found.NoNode, "; "))
+	}
+	if heard && found.Leader == "" {
+		v.hit("no-leader", "error", "none of the gateways that answer knows one")
 	}
 	return v
 }

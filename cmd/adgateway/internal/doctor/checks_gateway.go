@@ -272,8 +272,8 @@ func probeWebhooks(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-func probeCredentials(_ context.Context, x *exam) verdict {
-	if x.settings.Auth.Shared {
+func probeCredentials(ctx context.Context, x *exam) verdict {
+	if in, err := x.Cluster(ctx, x.settings); err == nil && in.Gateway != "" {
 		return skipped("the gateways of the cluster share them: 'adgateway token list' shows them")
 	}
 	found, err := x.Credentials(x.settings.Auth.Store)

@@ -54,8 +54,6 @@ type computer struct {
 	locked      map[string]error
 	receivers   map[string]error // by the name of their webhook
 	rewound     error
-	engine      doctor.Engine
-	engineErr   error
 	cluster     doctor.Cluster
 	clusterErr  error
 	free        uint64
@@ -127,7 +125,6 @@ func healthy() *computer {
 		Certificate: func(*config.Settings) (doctor.Certificate, error) { return c.certificate, nil },
 		Receiver:    func(_ context.Context, w config.Webhook) error { return c.receivers[w.Name] },
 		Rewound:     func(string) error { return c.rewound },
-		Engine:      func(context.Context, *config.Settings) (doctor.Engine, error) { return c.engine, c.engineErr },
 		Cluster:     func(context.Context, *config.Settings) (doctor.Cluster, error) { return c.cluster, c.clusterErr },
 		Names:       func() []string { return []string{"gw.corp.example", "GW"} },
 		Exposed: func(path string) (string, error) {
@@ -303,29 +300,15 @@ var broken = []struct {
 	{"store restored", func(c *computer) {
 		c.settings.Store.File, c.rewound = "data/state.db", errors.New("the store is older than what it has acknowledged")
 	}, "store/rewound", "adgateway changes rebuild", 1},
-	{"a gateway of a cluster", func(c *computer) {
-		c.settings.Cluster.Name, c.cluster.Living = "corp", 3
-		c.engine.Nodes = []string{"n1", "n2"}
-	}, "", "", 0},
-	{"engine away", func(c *computer) {
-		c.settings.Cluster.Name, c.engineErr = "corp", errors.New("no servers available")
-	}, "engine/unreachable", "cluster.servers", 2},
-	{"engine with other settings", func(c *computer) {
-		c.settings.Cluster.Name = "corp"
-		c.engine.Findings = []doctor.EngineFinding{
-			{Node: "n2", What: "sync_interval", Found: "2m0s", Wanted: "always", Remedy: "set sync_interval: always"},
-			{What: "the number of nodes that answer", Found: "2 of 3", Wanted: "3 of 3", Remedy: "start the third", Warning: true},
-		}
-	}, "engine/setting engine/attention", "On the nodes: set sync_interval: always.", 2},
-	{"no key of the cluster", func(c *computer) {
-		c.settings.Cluster.Name, c.clusterErr = "corp", errors.New("cluster.keyFile: it does not exist")
-	}, "cluster/unreadable", "adgateway cluster init", 2},
-	{"shared store taken back", func(c *computer) {
-		c.settings.Cluster.Name, c.cluster.Rewound = "corp", "the store is older than what it has acknowledged"
-	}, "cluster/rewound", "adgateway cluster recover", 2},
-	{"a silent gateway", func(c *computer) {
-		c.settings.Cluster.Name, c.cluster.Silent = "corp", []string{"gw2"}
-	}, "cluster/silent", "log", 1},
+	{"a gateway of a cluster", func(c *computer) { c.cluster = inCluster(nil, nil) }, "", "", 0},
+	{"an identity that is damaged", func(c *computer) { c.clusterErr = errors.New("the certificate cannot be used") }, "cluster/identity", "the error", 2},
+	{"gateways that are silent", func(c *computer) {
+		c.cluster = inCluster(errors.New("connection refused"), errors.New("no route"))
+	}, "cluster/closed cluster/away", "adgateway service start", 1},
+	{"no node and no leader", func(c *computer) {
+		c.cluster = inCluster(nil, nil)
+		c.cluster.Leader, c.cluster.NoNode = "", []string{"h1:4222: connection refused"}
+	}, "cluster/no-node cluster/no-leader", "engine.listen", 2},
 	{"receiver down", func(c *computer) {
 		c.settings.Events.Webhooks = []config.Webhook{{Name: "siem", SecretFile: "data/siem"}, {Name: "chat", SecretFile: "data/chat"}}
 		c.receivers = map[string]error{"chat": errors.New("connection refused")}
@@ -475,4 +458,12 @@ func golden(t *testing.T, name, got string) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got)
+}
+
+// inCluster is a gateway of two, and why they do not answer.
+func inCluster(own, other error) doctor.Cluster {
+	return doctor.Cluster{
+		Name: "corp", Gateway: "gw1", Leader: "gw2",
+		Gateways: []doctor.ClusterGateway{{Name: "gw1", Err: own}, {Name: "gw2", Err: other}},
+	}
 }

@@ -47,9 +47,7 @@ type Probes struct {
 	// Receiver connects to the receiver of a webhook, and sends nothing.
 	Receiver func(ctx context.Context, w config.Webhook) error
 
-	// Engine asks every node of the engine that several gateways share, and Cluster reads
-	// what these share. Both are used only if the settings name a cluster.
-	Engine  func(ctx context.Context, s *config.Settings) (Engine, error)
+	// Cluster asks the other gateways of a cluster as the gateway does.
 	Cluster func(ctx context.Context, s *config.Settings) (Cluster, error)
 
 	Node NodeProbes
@@ -121,24 +119,18 @@ type Certificate struct {
 	Ends    time.Time
 }
 
-// Engine is how the nodes of the engine are set up.
-type Engine struct {
-	Nodes    []string // those that answered
-	Findings []EngineFinding
-}
-
-// EngineFinding is something that is not as it must be.
-type EngineFinding struct {
-	Node                        string // empty: in the whole engine
-	What, Found, Wanted, Remedy string
-	Warning                     bool // the gateway joins nevertheless
-}
-
-// Cluster is what gateways that share a store know of each other.
+// Cluster is what is found of the cluster that a gateway has joined.
 type Cluster struct {
-	Rewound string   // why the store lacks what it acknowledged; empty: it does not
-	Living  int      // gateways
-	Silent  []string // gateways without a heartbeat that have not ended
+	Name, Gateway string           // empty: it has joined none
+	Leader        string           // that a gateway knows; empty: none does
+	Gateways      []ClusterGateway // of the list
+	NoNode        []string         // why each node is not reached; empty: one is
+}
+
+// ClusterGateway is a gateway of the list.
+type ClusterGateway struct {
+	Name string
+	Err  error // why it does not answer; nil: it does
 }
 
 // Credential is one token or user.

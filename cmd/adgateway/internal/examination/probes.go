@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -61,7 +62,6 @@ func (e *Examination) probes() doctor.Probes {
 
 		Receiver: app.ReachWebhook,
 		Rewound:  keep.Rewound,
-		Engine:   readEngine,
 		Cluster:  readCluster,
 
 		Exposed:     files.Exposed,
@@ -132,38 +132,32 @@ func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
 	return doctor.Certificate{Subject: leaf.Subject.String(), Names: tlscert.Names(leaf), Ends: leaf.NotAfter}, nil
 }
 
-func readEngine(ctx context.Context, s *config.Settings) (doctor.Engine, error) {
+// readCluster asks the gateways of the cluster of the settings, and connects to its nodes.
+func readCluster(ctx context.Context, s *config.Settings) (c doctor.Cluster, err error) {
 	o, err := serve.SharedOptions(s, io.Discard)
+	if err != nil || o.Identity == nil {
+		return c, err
+	}
+	c.Name, c.Gateway = o.Identity.Cluster, o.Identity.Gateway
+	all, nodes, err := app.AskCluster(ctx, o)
 	if err != nil {
-		return doctor.Engine{}, err
+		return c, err
 	}
-	report, err := app.CheckEngine(ctx, o)
-	var e doctor.Engine
-	for _, n := range report.Nodes {
-		e.Nodes = append(e.Nodes, n.Name)
-	}
-	for _, f := range report.Findings {
-		e.Findings = append(e.Findings, doctor.EngineFinding{Node: f.Node, What: f.What, Found: f.Found, Wanted: f.Wanted, Remedy: f.Remedy, Warning: f.Warning})
-	}
-	return e, err
-}
-
-func readCluster(ctx context.Context, s *config.Settings) (doctor.Cluster, error) {
-	o, err := serve.SharedOptions(s, io.Discard)
-	if err != nil {
-		return doctor.Cluster{}, err
-	}
-	found, err := app.ReadMembers(ctx, o)
-	c := doctor.Cluster{Rewound: found.Rewound}
-	for _, m := range found.Members {
-		switch m.State {
-		case "lives":
-			c.Living++
-		case "silent":
-			c.Silent = append(c.Silent, m.Name)
+	for _, g := range all {
+		c.Gateways = append(c.Gateways, doctor.ClusterGateway{Name: g.Name, Err: g.Err})
+		if g.State.Leader != nil {
+			c.Leader = *g.State.Leader
 		}
 	}
-	return c, err
+	for _, node := range nodes {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", node)
+		if err == nil {
+			c.NoNode = nil
+			return c, conn.Close()
+		}
+		c.NoNode = append(c.NoNode, node+": "+err.Error())
+	}
+	return c, nil
 }
 
 // readCredentials lists who can call the API, without secrets.

@@ -1,14 +1,61 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"text/tabwriter"
 
+	"adgateway/gateway"
 	"adgateway/gateway/auditmirror"
-	"adgateway/gateway/keep/natsstore"
-	"adgateway/gateway/nodecheck"
 )
+
+// Cluster writes what a gateway knows of its cluster.
+func Cluster(w io.Writer, s gateway.ClusterState) error {
+	role, leader := "unknown", "none"
+	if s.Role != nil {
+		role = string(*s.Role)
+	}
+	if s.Leader != nil {
+		leader = *s.Leader
+	}
+	fmt.Fprintf(w, "Cluster %s, as %s knows it (%s)\nLeader: %s, term %d", s.Name, s.Gateway, role, leader, s.Term)
+	if s.Leaderless > 0 {
+		fmt.Fprintf(w, ", nothing heard of a leader for %d s", s.Leaderless)
+	}
+	fmt.Fprintf(w, "\nKey: version %d; values are written in format %d\n", s.KeyVersion, s.Format)
+	for _, line := range []struct{ name, text string }{
+		{"Needs attention", textOf(s.Reason)}, {"The log cannot be used", textOf(s.Fault)},
+		{"Not on the list, and heard", strings.Join(s.Strangers, ", ")},
+	} {
+		if line.text != "" {
+			fmt.Fprintf(w, "%s: %s\n", line.name, line.text)
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\nGATEWAY\tSTATE\tROLE\tPOSITION\tCLOCK AHEAD\tFORMAT\tKEY\tLANES")
+	for _, g := range s.Gateways {
+		role, position := "", ""
+		if g.Role != nil {
+			role = string(*g.Role)
+		}
+		if g.Position != nil {
+			position = strconv.FormatUint(g.Position.Sequence, 10)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.3f s\t%d\t%d\t%s\n", g.Name, g.State, cmp.Or(role, "-"), cmp.Or(position, "-"),
+			g.ClockAhead, g.Format, g.KeyVersion, cmp.Or(strings.Join(g.Lanes, ", "), "-"))
+	}
+	return t.Flush()
+}
+
+func textOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
 
 // ClusterVerification writes the result of holding the audit logs of a cluster against each
 // other.
@@ -35,23 +82,6 @@ func ClusterVerification(w io.Writer, r *auditmirror.Result) {
 		fmt.Fprintln(w, "OK: the logs agree with each other, as far as that was checked")
 	} else {
 		fmt.Fprintf(w, "NOT OK: %s\n", count(len(r.Findings), "fault"))
-	}
-}
-
-// NodeComparison writes what the nodes of the engine have of the same.
-func NodeComparison(w io.Writer, c natsstore.Comparison) {
-	for _, n := range c.Nodes {
-		if n.Differs() {
-			fmt.Fprintf(w, "FAULT %s: of %s, %d are missing, %d differ from those of the others, %d only it has; the first has the sequence %d\n",
-				n.Name, count(c.Messages, "message"), n.Missing, n.Altered, n.Surplus, n.First)
-		} else {
-			fmt.Fprintf(w, "%s: %s as most have them\n", n.Name, count(c.Messages, "message"))
-		}
-	}
-	if c.Differs() {
-		fmt.Fprintf(w, "NOT OK: %s. One node at a time.\n", nodecheck.Remedy)
-	} else {
-		fmt.Fprintln(w, "OK: all nodes have the same")
 	}
 }
 

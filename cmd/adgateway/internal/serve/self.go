@@ -141,20 +141,6 @@ func (s *Server) folders() []selfview.Folder {
 	return all
 }
 
-// connectsAs returns the account that a domain controller counts the connections of, given the
-// one that the sessions run as. In the sandbox gateways have it in common only if they share
-// a domain; empty: it is of no interest.
-func (s *Server) connectsAs(account string) string {
-	c := s.live.Now().Sandbox
-	switch {
-	case !s.backend.sandbox:
-		return account
-	case c.Domain == "":
-		return ""
-	}
-	return cmp.Or(c.Account, account)
-}
-
 // useServers finds the servers and reads from each.
 func (s *Server) useServers(ctx context.Context, runner *app.Runner, v *selfview.View) {
 	pinned, err := runner.Pin()
@@ -183,7 +169,6 @@ func (s *Server) useServers(ctx context.Context, runner *app.Runner, v *selfview
 	}
 	if len(self) == 1 {
 		v.Self = self[0].Account
-		s.stack.UsesAccount(s.connectsAs(v.Self))
 	}
 	if err != nil {
 		directory.Error = settings.OneLine(err)

@@ -135,7 +135,7 @@ func newServer(o Options, live *config.Live) (s *Server, err error) {
 }
 
 // shared reports whether the gateway has its accounts in the store of its cluster.
-func (s *Server) shared() bool { return s.live.Now().Auth.Shared || s.identity != nil }
+func (s *Server) shared() bool { return s.identity != nil }
 
 // openLog opens the log.
 func (s *Server) openLog() (err error) {

@@ -35,6 +35,10 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 	if err != nil {
 		return nil, err
 	}
+	if former := o.Settings.Cluster.Name; former != "" {
+		return nil, fmt.Errorf("this gateway was of the cluster %s in an earlier version (cluster.name): 'adgateway cluster migrate' "+
+			"makes a cluster of what its gateways shared", former)
+	}
 	if len(o.Settings.Cluster.Servers) > 0 {
 		return nil, errors.New("cluster.servers names nodes of your own: the nodes of this cluster are those of its gateways, " +
 			"so leave it empty")

@@ -64,7 +64,7 @@ func HasJoined(s *config.Settings) (bool, error) {
 // HasNode reports whether a node runs beside the gateway of the settings: it is of a cluster, and
 // its host is one of those with a node.
 func HasNode(s *config.Settings) (bool, error) {
-	if joined, err := HasJoined(s); err != nil || !joined || s.Cluster.Name != "" || len(s.Cluster.Servers) > 0 {
+	if joined, err := HasJoined(s); err != nil || !joined || len(s.Cluster.Servers) > 0 {
 		return false, err
 	}
 	folder := trust.Folder{Path: s.Store.ClusterFolder()}

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"path/filepath"
+	"testing"
+
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/config"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestASingleGatewayOpensAKeyRing that 'cluster alone' has left, or a 'cluster init' that was cut
+// off before the gateway had its certificate.
+func TestASingleGatewayOpensAKeyRing(t *testing.T) {
+	for name, at := range map[string]struct{ clusterKey, wraps bool }{
+		"after alone":                            {},
+		"after an init that was cut off":         {clusterKey: true, wraps: true},
+		"after one that was cut off even sooner": {clusterKey: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := config.Default()
+			s.Store.File = filepath.Join(dir, "state.db")
+			folder := trust.Folder{Path: s.Store.ClusterFolder()}
+			if at.clusterKey {
+				require.NoError(t, folder.MakeSecret())
+			}
+			w, err := keyring.StoreKey(s.Store.KeyFile())
+			if at.wraps {
+				w, err = keyring.KeyFile(folder.SecretFile())
+			}
+			require.NoError(t, err)
+			file, _, err := keep.Open(keep.Options{Path: s.Store.File})
+			require.NoError(t, err)
+			require.NoError(t, keyring.Create(t.Context(), file, w))
+			ring, err := keyring.Open(t.Context(), file, w, keep.Newest)
+			require.NoError(t, err)
+			_, err = ring.Sealed().Apply(t.Context(), keep.Change{Kind: "key", Key: "k", Value: []byte("kept")})
+			require.NoError(t, err)
+			require.NoError(t, ring.Sealed().Close())
+
+			k, err := openKept(t.Context(), Options{Settings: s, Log: logrus.New(), Folder: folder})
+			require.NoError(t, err)
+			found, err := k.store.Get(t.Context(), "key", "k")
+			require.NoError(t, err)
+			assert.Equal(t, "kept", string(found.Value))
+			for _, check := range k.checks() {
+				assert.False(t, check.Degraded, check.Reason)
+			}
+			require.NoError(t, k.close())
+		})
+	}
+}
