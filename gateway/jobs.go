@@ -47,7 +47,6 @@ type shownJob struct {
 	Percent      int            `json:"percent"`
 	Rate         *float64       `json:"rate"`
 	Remaining    *int           `json:"remaining"`
-	Gateways     []string       `json:"gateways"`
 	Separator    *string        `json:"separator"`
 	Retries      *string        `json:"retries"`
 	Undoes       *string        `json:"undoes"`
@@ -68,7 +67,7 @@ func (s *Server) showJob(p *jobs.Progress) shownJob {
 		ID: p.ID, Kind: "list", Name: optionalText(p.Name), Operation: optionalText(p.Operation), Mode: p.Mode, Caller: p.Caller.Name,
 		State: p.State, Why: optionalText(string(p.Why)), Created: *stamp(p.Created), Started: stamp(p.Started), Ended: stamp(p.Ended), Expires: *stamp(p.Expires),
 		Total: p.Total, Waiting: c.Waiting, Running: c.Going, Done: c.Made, Noop: c.Noop, Failed: c.Refused, Unknown: c.Unknown, Skipped: c.Skipped, NotRun: c.NotRun,
-		Percent: p.Percent(), Gateways: []string{}, Separator: optionalText(p.List.Separator), Retries: optionalText(p.Retries), Undoes: optionalText(p.Undoes),
+		Percent: p.Percent(), Separator: optionalText(p.List.Separator), Retries: optionalText(p.Retries), Undoes: optionalText(p.Undoes),
 		Problems: append([]jobs.Problem{}, p.Problems...), MoreProblems: p.MoreProblems,
 	}
 	if p.State == jobstate.Running {

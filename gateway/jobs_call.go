@@ -201,11 +201,11 @@ func (t *itemAnswer) refused(e *errorBody, result jobs.Result) jobs.Answer {
 	case !none:
 	case e.Code == schema.RateLimited:
 		return jobs.Answer{Hold: jobstate.Budget, For: wait}
-	case e.Code == schema.InProgress, e.Code == schema.Busy: // at a gateway that may have ended; others are not concerned
+	case e.Code == schema.InProgress: // others are not concerned
 		return jobs.Answer{Again: true, For: wait}
 	case e.Code == schema.NotLeader, e.Code == schema.StoreLost, e.Code == schema.StoreRewound, e.Code == schema.NewerPeer:
 		return jobs.Answer{Hold: jobstate.Engine, For: wait}
-	case e.Code == schema.Overloaded, e.Code == schema.Unavailable, e.Code == schema.PinMoved:
+	case e.Code == schema.Overloaded, e.Code == schema.Unavailable:
 		return jobs.Answer{Hold: jobstate.Lane, For: wait}
 	case e.Code == schema.Forbidden, e.Code == schema.Unauthenticated:
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}

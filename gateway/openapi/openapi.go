@@ -409,7 +409,7 @@ func codes(op *ops.Operation) []schema.Code {
 		schema.RateLimited, schema.Internal, schema.Backend, schema.Overloaded, schema.Unavailable, schema.Timeout,
 	}
 	if op.Effect.Writes() {
-		common = append(common, schema.NotSupported, schema.InProgress, schema.OutcomeUnknown, schema.Busy, schema.PinMoved, schema.KeyReused, schema.PreconditionRequired)
+		common = append(common, schema.NotSupported, schema.InProgress, schema.OutcomeUnknown, schema.KeyReused, schema.PreconditionRequired)
 		if op.Lane == ps.Directory && slices.Contains(op.Fails, schema.Conflict) { // it may give a name
 			common = append(common, schema.NamePending)
 		}

@@ -176,7 +176,7 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 		return b.define(name+"List", func() *openapi3.Schema { return b.envelopeOf(record, 0, -1) })
 	}
 	if op.Effect.Writes() {
-		changed := b.define(name+"Change", func() *openapi3.Schema {
+		return b.define(name+"Change", func() *openapi3.Schema {
 			s := b.envelopeOf(record, 0, 1)
 			if b.Classic {
 				s.Properties["result"] = b.orNull(b.single(op, record))
@@ -184,10 +184,6 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 			s.Properties["plan"] = b.define("Plan", b.plan)
 			return s
 		})
-		if op.WithoutStore { // of the rows with this answer, some are
-			b.schemas[name+"Change"].Value.WithProperty("degraded", described(openapi3.NewBoolSchema(), "True if the change was made without the store that the gateways share, see cluster.loss; else absent"))
-		}
-		return changed
 	}
 	return b.define(name+"Answer", func() *openapi3.Schema {
 		s := b.envelopeOf(record, 1, 1)

@@ -103,7 +103,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.update", Row: 61, Summary: "Changes the description of a computer.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Update",
-		Scope: auth.ComputerWrite, Effect: Update, WithoutStore: true,
+		Scope: auth.ComputerWrite, Effect: Update,
 		Params: []Param{
 			existingComputer(computerName),
 			{Name: "ComputerDescription", Arg: "Description", Kind: schema.Text("description"), Example: "Files of the Berlin office", Doc: "The description."},

@@ -51,7 +51,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.add", Row: 15, Summary: "Adds a user to a group.",
 		Method: http.MethodPost, Path: "/api/ADUser/{Username}/Group/{GroupName}",
-		Scope: auth.MemberWrite, Effect: Create, WithoutStore: true,
+		Scope: auth.MemberWrite, Effect: Create,
 		Params:    []Param{memberUser, existingGroup},
 		Script:    "Add-GatewayMembership",
 		Fixed:     userMember,
@@ -66,7 +66,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.remove", Row: 16, Summary: "Removes a user from a group.",
 		Method: http.MethodDelete, Path: "/api/ADUser/{Username}/Group/{GroupName}",
-		Scope: auth.MemberWrite, Effect: Delete, Disrupts: true, WithoutStore: true,
+		Scope: auth.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{memberUser, existingGroup},
 		Script:    "Remove-GatewayMembership",
 		Fixed:     userMember,
@@ -81,7 +81,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.addGroup", Row: 17, Summary: "Adds a group to another group.",
 		Method: http.MethodPost, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
-		Scope: auth.MemberWrite, Effect: Create, WithoutStore: true,
+		Scope: auth.MemberWrite, Effect: Create,
 		Params:    []Param{parentGroup, childGroup},
 		Script:    "Add-GatewayMembership",
 		Fixed:     groupMember,
@@ -96,7 +96,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.removeGroup", Row: 18, Summary: "Removes a group from another group.",
 		Method: http.MethodDelete, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
-		Scope: auth.MemberWrite, Effect: Delete, Disrupts: true, WithoutStore: true,
+		Scope: auth.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{parentGroup, childGroup},
 		Script:    "Remove-GatewayMembership",
 		Fixed:     groupMember,

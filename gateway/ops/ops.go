@@ -47,11 +47,6 @@ type Operation struct {
 	// what the caller has left as ImpactLimit, and refuses more with too_many.
 	Extent string
 
-	// WithoutStore reports that a gateway may make the change while it cannot reach the store
-	// that it shares with others, if cluster.loss is degraded: under its own locks only, and
-	// not if it gives a name.
-	WithoutStore bool
-
 	// Local reports that the gateway itself answers, from what it keeps: there is no script.
 	Local bool
 	// Here reports that any gateway of a cluster answers from its own copy or about itself,

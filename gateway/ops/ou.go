@@ -78,7 +78,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.update", Row: 41, Summary: "Changes the description or the protection of an OU.",
 		Method: http.MethodPut, Path: "/api/OU",
-		Scope: auth.OUWrite, Effect: Update, WithoutStore: true,
+		Scope: auth.OUWrite, Effect: Update,
 		Params: []Param{
 			ouPath,
 			{Name: description, Kind: schema.Text("description"), Example: "Nothing but a name", Doc: "The description."},

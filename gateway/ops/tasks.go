@@ -88,7 +88,7 @@ var taskRows = []*Operation{
 	{
 		ID: "group.update", Row: 66, Summary: "Changes a group: its texts, its manager, its scope and its place.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}",
-		Scope: auth.GroupWrite, Effect: Update, WithoutStore: true,
+		Scope: auth.GroupWrite, Effect: Update,
 		Params: []Param{
 			existingGroup,
 			{Name: "GroupDescription", Arg: "Description", Kind: schema.Text("description"), Example: "May dial in", Doc: "The description."},
@@ -110,7 +110,7 @@ var taskRows = []*Operation{
 	{
 		ID: "computer.enable", Row: 67, Summary: "Enables a computer account.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Enable",
-		Scope: auth.ComputerWrite, Effect: Update, WithoutStore: true,
+		Scope: auth.ComputerWrite, Effect: Update,
 		Params:    []Param{existingComputer(computerName)},
 		Script:    "Set-GatewayComputerState",
 		Fixed:     ps.Args{"State": ps.Text("Enabled")},
@@ -125,7 +125,7 @@ var taskRows = []*Operation{
 	{
 		ID: "computer.disable", Row: 167, Summary: "Disables a computer account.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Disable",
-		Scope: auth.ComputerWrite, Effect: Update, Disrupts: true, WithoutStore: true,
+		Scope: auth.ComputerWrite, Effect: Update, Disrupts: true,
 		Params:    []Param{existingComputer(computerName)},
 		Script:    "Set-GatewayComputerState",
 		Fixed:     ps.Args{"State": ps.Text("Disabled")},
@@ -157,7 +157,7 @@ var taskRows = []*Operation{
 	{
 		ID: "user.expiry", Row: 71, Summary: "Sets when a user's account expires.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Expiry",
-		Scope: auth.UserWrite, Effect: Update, Disrupts: true, WithoutStore: true,
+		Scope: auth.UserWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingUser,
 			{Name: accountExpires, Kind: schema.Expiry, Required: true, Clears: true, Doc: "When the account expires."},

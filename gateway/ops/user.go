@@ -97,7 +97,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.update", Row: 26, Summary: "Changes a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}",
-		Scope: auth.UserWrite, Effect: Update, WithoutStore: true,
+		Scope: auth.UserWrite, Effect: Update,
 		Params:    slices.Concat([]Param{existingUser}, userInputs, []Param{userFields}),
 		Rules:     []Rule{homeFolder},
 		Script:    "Set-GatewayUser",
@@ -112,7 +112,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.disable", Row: 27, Summary: "Disables a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Disable",
-		Scope: auth.UserWrite, Effect: Update, Disrupts: true, WithoutStore: true,
+		Scope: auth.UserWrite, Effect: Update, Disrupts: true,
 		Params:    []Param{existingUser, userFields},
 		Script:    "Set-GatewayUserState",
 		Fixed:     ps.Args{"State": ps.Text("Disabled")},
@@ -127,7 +127,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.enable", Row: 28, Summary: "Enables a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Enable",
-		Scope: auth.UserWrite, Effect: Update, WithoutStore: true,
+		Scope: auth.UserWrite, Effect: Update,
 		Params:    []Param{existingUser, userFields},
 		Script:    "Set-GatewayUserState",
 		Fixed:     ps.Args{"State": ps.Text("Enabled")},
@@ -161,7 +161,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.resetPassword", Row: 30, Summary: "Sets a user's password; generates one if none is given.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/ResetPassword",
-		Scope: auth.UserPassword, Effect: Update, WithoutStore: true,
+		Scope: auth.UserPassword, Effect: Update,
 		Params: []Param{
 			existingUser,
 			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Generated: "password", Doc: "The new password. Without one a random password of 24 characters is made and shown once."},
@@ -179,7 +179,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.unlock", Row: 31, Summary: "Unlocks a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Unlock",
-		Scope: auth.UserWrite, Effect: Update, WithoutStore: true,
+		Scope: auth.UserWrite, Effect: Update,
 		Params:    []Param{existingUser, userFields},
 		Script:    "Set-GatewayUserState",
 		Fixed:     ps.Args{"State": ps.Text("Unlocked")},
@@ -219,7 +219,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.updateByGuid", Row: 34, Summary: "Changes the user with a GUID.",
 		Method: http.MethodPut, Path: "/api/ADUserGuid",
-		Scope: auth.UserWrite, Effect: Update, WithoutStore: true,
+		Scope: auth.UserWrite, Effect: Update,
 		Params:    slices.Concat([]Param{userGuid}, userInputs, []Param{userFields}),
 		Rules:     []Rule{homeFolder},
 		Script:    "Set-GatewayUser",

@@ -157,7 +157,7 @@ var Change = &Shape{Name: "Change", Fields: []Field{
 	{Name: "undoneBy", Type: TextListField, Doc: "the changes that took it back"},
 	{Name: "plan", Null: true, Doc: "that it was made by"},
 	{Name: "batch", Null: true, Doc: "the first of the changes that one request made"},
-	{Name: "degraded", Type: BoolField, Doc: "whether it was made without the store that the gateways share, see cluster.loss"},
+	{Name: "degraded", Type: BoolField, Doc: "whether an earlier version made it without the store that the gateways shared"},
 }}
 
 func changeKindNames() []string {

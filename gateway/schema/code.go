@@ -23,7 +23,6 @@ const (
 	TokenMismatch        Code = "token_mismatch"
 	InProgress           Code = "in_progress"
 	OutcomeUnknown       Code = "outcome_unknown"
-	Busy                 Code = "busy"
 	NamePending          Code = "name_pending"
 	KeyReused            Code = "key_reused"
 	Drifted              Code = "drifted"
@@ -52,7 +51,6 @@ const (
 	Backend              Code = "backend"
 	Overloaded           Code = "overloaded"
 	Unavailable          Code = "unavailable"
-	PinMoved             Code = "pin_moved"
 	StoreLost            Code = "store_lost"
 	StoreRewound         Code = "store_rewound"
 	NewerPeer            Code = "newer_peer"
@@ -87,7 +85,6 @@ var codes = []struct {
 	{Protected, http.StatusConflict, "The object is protected from accidental deletion, or critical."},
 	{NotEmpty, http.StatusConflict, "Other objects lie below it, or a zone has records, or would hide those of another."},
 	{OutcomeUnknown, http.StatusConflict, "An earlier call with this Idempotency-Key was cut off, and it cannot be found out what became of its change."},
-	{Busy, http.StatusConflict, "Another gateway is changing the object; see Retry-After."},
 	{NamePending, http.StatusConflict, "The name was given on another domain controller not long ago, of which this one may not know yet; see Retry-After."},
 	{Ambiguous, http.StatusConflict, "Several objects match."},
 	{TooMany, http.StatusConflict, "More objects match than one request may remove."},
@@ -110,7 +107,6 @@ var codes = []struct {
 	{Overloaded, http.StatusServiceUnavailable, "The gateway is busy; see Retry-After."},
 	{Unavailable, http.StatusServiceUnavailable, "No PowerShell session can be started, or no server that could answer be reached; see Retry-After and GET /readyz."},
 	{InProgress, http.StatusServiceUnavailable, "A call with this Idempotency-Key, or the change, is still running or being settled; see Retry-After."},
-	{PinMoved, http.StatusServiceUnavailable, "The server that changes are made on was replaced while the call was prepared; see Retry-After."},
 	{StoreLost, http.StatusServiceUnavailable, "The store that the gateways share cannot be reached, so that nothing was changed; see Retry-After."},
 	{StoreRewound, http.StatusServiceUnavailable, "The store that the gateways share has lost what it acknowledged, so that nothing is changed until an administrator has recovered it."},
 	{NewerPeer, http.StatusServiceUnavailable, "A later version of the gateway has written what the call needs, in a format that this one cannot read; nothing was changed."},

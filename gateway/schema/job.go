@@ -61,7 +61,6 @@ var Job = &Shape{Name: "Job", Fields: []Field{
 	{Name: "percent", Type: NumberField, Doc: "of the items that have ended"},
 	{Name: "rate", Type: NumberField, Null: true, Doc: "items a second, a mean over the last minute; null unless it runs"},
 	{Name: "remaining", Type: NumberField, Null: true, Doc: "seconds; null if that is not known"},
-	{Name: "gateways", Type: TextListField, Doc: "that run items of it, or have run some; empty if the gateway is alone"},
 	{Name: "separator", Null: true, Doc: "of the list and of its result"},
 	{Name: "retries", Null: true, Doc: "the job whose items it tries again"},
 	{Name: "undoes", Null: true, Doc: "the job that it takes back"},

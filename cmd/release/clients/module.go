@@ -96,7 +96,7 @@ func category(code schema.Code) string {
 		return "InvalidResult"
 	case schema.RateLimited, schema.TooMany:
 		return "LimitsExceeded"
-	case schema.InProgress, schema.Busy, schema.NamePending:
+	case schema.InProgress, schema.NamePending:
 		return "ResourceBusy"
 	case schema.Timeout:
 		return "OperationTimeout"
