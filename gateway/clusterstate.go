@@ -6,29 +6,21 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
 )
 
-// ClusterState is what a gateway knows of the others that share its store: the record of
-// GET /api/Cluster.
+// ClusterState is what a gateway knows of its cluster: the record of GET /api/Cluster.
 type ClusterState struct {
-	Name       string          `json:"name"`
-	Gateway    string          `json:"gateway"` // this one
-	Degraded   bool            `json:"degraded"`
-	Reason     *string         `json:"reason"` // nil: all is well
-	Members    []ClusterMember `json:"members"`
-	Pins       []ClusterPin    `json:"pins"`
-	Nodes      []ClusterNode   `json:"nodes"`
-	Stream     *ClusterStream  `json:"stream"` // nil: the engine has not answered yet
-	KeyVersion int             `json:"keyVersion"`
-	Format     int             `json:"format"` // in which values are written
-
-	// What a member of a cluster with a leader knows.
-	Role         *cluster.Role    `json:"role"` // of this gateway; nil: there are no leaders
+	Name         string           `json:"name"`
+	Gateway      string           `json:"gateway"` // this one
+	Degraded     bool             `json:"degraded"`
+	Reason       *string          `json:"reason"` // nil: all is well
+	KeyVersion   int              `json:"keyVersion"`
+	Format       int              `json:"format"` // in which values are written
+	Role         *cluster.Role    `json:"role"`   // of this gateway
 	Term         uint64           `json:"term"`
 	Leader       *string          `json:"leader"`     // nil: none is known
 	Leaderless   int              `json:"leaderless"` // seconds
@@ -45,7 +37,7 @@ type ClusterPosition struct {
 	Hash     string `json:"hash"`
 }
 
-// ClusterGateway is a gateway of a cluster with a leader.
+// ClusterGateway is a gateway of a cluster.
 type ClusterGateway struct {
 	Name       string           `json:"name"`
 	State      string           `json:"state"` // lives or silent
@@ -57,49 +49,12 @@ type ClusterGateway struct {
 	Lanes      []string         `json:"lanes"` // whose servers it can use
 }
 
-// ClusterNode is a node of the engine.
-type ClusterNode struct {
-	Name  string `json:"name"`
-	Leads bool   `json:"leads"`
-	State string `json:"state"` // current, behind or away
-	Lag   uint64 `json:"lag"`   // messages that it lacks
-}
-
-// ClusterStream is what the engine keeps.
-type ClusterStream struct {
-	Messages uint64 `json:"messages"`
-	Bytes    uint64 `json:"bytes"`
-	MaxBytes *int64 `json:"maxBytes"` // nil: unbounded
-}
-
-// ClusterMember is a gateway of the last seven days.
-type ClusterMember struct {
-	Name      string    `json:"name"`
-	Site      string    `json:"site"`
-	State     string    `json:"state"` // lives, silent or stopped
-	Version   string    `json:"version"`
-	Started   time.Time `json:"started"`
-	Heartbeat time.Time `json:"heartbeat"` // by its own clock
-	Unreached []string  `json:"unreached"` // lanes of which it cannot use the server
-}
-
-// ClusterPin is a server that the gateways of a site use together.
-type ClusterPin struct {
-	Site   string    `json:"site"`
-	Lane   string    `json:"lane"`
-	Server string    `json:"server"`
-	Since  time.Time `json:"since"`
-	Epoch  uint64    `json:"epoch"`
-	Reason *string   `json:"reason"`
-}
-
 // memberState returns what this gateway knows of the cluster that it is a member of.
 func (s *Server) memberState() ClusterState {
 	status := s.Member.Status()
 	version, _ := s.Kept.Seals()
 	state := ClusterState{
 		Name: s.ClusterName, Gateway: s.Hop.Gateway,
-		Members: []ClusterMember{}, Pins: []ClusterPin{}, Nodes: []ClusterNode{},
 		KeyVersion: int(version), Format: s.Member.Format(),
 		Role: &status.Role, Term: status.Term, Leader: optionalText(status.Leader),
 		Leaderless: int(status.Leaderless.Seconds()), Position: positionIn(status.Position),
@@ -159,33 +114,19 @@ func (s *Server) usableLanes() []string {
 	return lanes
 }
 
-// showCluster answers with the gateways that share the store.
+// showCluster answers with what this gateway knows of its cluster.
 func (s *Server) showCluster(r *request) *failure {
-	if s.Member != nil {
-		s.sendCluster(r, s.memberState())
-		return nil
+	if s.Member == nil {
+		return fail(schema.NotSupported, "This gateway is alone: it has not joined a cluster (adgateway cluster init, or join).")
 	}
-	if s.Cluster == nil {
-		return fail(schema.NotSupported, "This gateway is alone: its settings name no cluster (cluster.name).")
-	}
-	state, err := s.Cluster(r.c.Request.Context())
-	if err != nil {
-		failed := fail(storeCode(err), "What the gateways share cannot be read at the moment. GET /readyz tells when it can.")
-		failed.cause, failed.retryAfter = err, auditRetry
-		return failed
-	}
-	state.Gateways, state.Strangers = []ClusterGateway{}, []string{}
-	s.sendCluster(r, state)
-	return nil
-}
-
-func (s *Server) sendCluster(r *request, state ClusterState) {
+	state := s.memberState()
 	output := "All gateways of the cluster '" + state.Name + "' can make changes."
 	if state.Degraded {
 		output = "Something of the cluster '" + state.Name + "' needs attention."
 	}
 	r.records = 1
 	s.sendLocal(r, http.StatusOK, output, []any{state}, nil)
+	return nil
 }
 
 // ClusterHandler answers with what this gateway knows of its cluster, without asking who wants

@@ -98,8 +98,6 @@ type Options struct {
 	// that leads makes changes and answers reads of what the gateways keep.
 	Member   *cluster.Member
 	NameHold time.Duration // for which a name that was given at one controller is not given at another; zero: 4 h
-	// Cluster returns what is known of the gateways; nil: the state has the name of this one only.
-	Cluster func(context.Context) (ClusterState, error)
 	// Hop says how the others send calls to the one that leads; New sets Fail and Observe. It
 	// is needed with a Member.
 	Hop         *hop.Options

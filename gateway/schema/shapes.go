@@ -199,26 +199,9 @@ var (
 		{Name: "gateway", Doc: "the one that answers"},
 		{Name: "degraded", Type: BoolField, Doc: "changes are not possible through it, or not all"},
 		{Name: "reason", Null: true, Doc: "why; null: all is well"},
-		{Name: "members", Type: ObjectListField, Doc: "the gateways of the last seven days", Of: []Field{
-			{Name: "name"}, {Name: "site"}, {Name: "state", Enum: []string{"lives", "silent", "stopped"}}, {Name: "version"},
-			{Name: "started", Type: TimeField}, {Name: "heartbeat", Type: TimeField, Doc: "by its own clock"},
-			{Name: "unreached", Type: TextListField, Doc: "lanes of which it cannot use the server"},
-		}},
-		{Name: "pins", Type: ObjectListField, Doc: "which servers the gateways of each site use together", Of: []Field{
-			{Name: "site"}, {Name: "lane", Enum: []string{"directory", "dns"}}, {Name: "server"}, {Name: "since", Type: TimeField},
-			{Name: "epoch", Type: NumberField, Doc: "how often it was set"}, {Name: "reason", Null: true, Doc: "why it was moved"},
-		}},
-		{Name: "nodes", Type: ObjectListField, Doc: "of the engine, as it last answered", Of: []Field{
-			{Name: "name"}, {Name: "leads", Type: BoolField}, {Name: "state", Enum: []string{"current", "behind", "away"}},
-			{Name: "lag", Type: NumberField, Doc: "messages that it lacks"},
-		}},
-		{Name: "stream", Type: ObjectField, Null: true, Doc: "what the engine keeps; null: it has not answered yet", Of: []Field{
-			{Name: "messages", Type: NumberField}, {Name: "bytes", Type: NumberField, Doc: "on each node"},
-			{Name: "maxBytes", Type: NumberField, Null: true, Doc: "null: unbounded"},
-		}},
 		{Name: "keyVersion", Type: NumberField, Doc: "of the key that seals what is shared"},
-		{Name: "format", Type: NumberField, Doc: "in which values are written: all members read it"},
-		{Name: "role", Null: true, Enum: clusterRoles, Doc: "of the gateway that answers; null: the gateways have no leader, but share a store"},
+		{Name: "format", Type: NumberField, Doc: "in which values are written: all gateways read it"},
+		{Name: "role", Null: true, Enum: clusterRoles, Doc: "of the gateway that answers"},
 		{Name: "term", Type: NumberField, Doc: "counts the leaders; 0: there was none"},
 		{Name: "leader", Null: true, Doc: "the gateway that makes the changes; null: none is known"},
 		{Name: "leaderless", Type: NumberField, Doc: "seconds since something was heard of a leader; 0: it is known"},
