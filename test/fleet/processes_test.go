@@ -203,6 +203,7 @@ type process struct {
 	command *exec.Cmd // nil: it does not run
 	ended   chan struct{}
 	wanted  bool // to run
+	ends    bool // by itself, as it should
 }
 
 // start starts the process.
@@ -227,7 +228,7 @@ func (p *process) start() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		defer close(ended)
-		if p.wanted {
+		if p.wanted && !p.ends {
 			p.t.Errorf("%s ended by itself: %v\n%s", p.plan.Name, err, p.log.String())
 		}
 		p.command = nil
@@ -269,4 +270,25 @@ const patience = systemtest.Patience
 func await(t testing.TB, message string, done func() bool) {
 	t.Helper()
 	require.Eventually(t, done, patience, 50*time.Millisecond, message)
+}
+
+// refused starts the process, which is to end by itself, and returns what it says.
+func (p *process) refused() string {
+	p.t.Helper()
+	p.mu.Lock()
+	p.ends = true
+	p.mu.Unlock()
+	p.start()
+	p.mu.Lock()
+	ended := p.ended
+	p.mu.Unlock()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		require.Fail(p.t, "it runs", "%s\n%s", p.plan.Name, p.log.String())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ends = false
+	return p.log.String()
 }

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptrace"
+	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -183,10 +186,25 @@ func (p *passage) try(out *http.Request, term uint64) (*http.Response, error) {
 		err = cause
 	}
 	cut(nil)
-	if used := body.end(); !wroteHeaders.Load() {
+	if used := body.end(); !wroteHeaders.Load() || rejected(err) {
 		err = &notBegun{err, used && p.again == nil}
 	}
 	return nil, fmt.Errorf("the call to %s: %w", p.asked.name, err)
+}
+
+// refusals of a certificate, which end the handshake: bad_certificate to certificate_unknown,
+// unknown_ca, access_denied and certificate_required.
+var refusals = []uint64{42, 43, 44, 45, 46, 48, 49, 116}
+
+// rejected reports whether the other gateway has refused the certificate of this one. In TLS 1.3
+// the request is on its way by then, and is never read.
+func rejected(err error) bool {
+	var remote *net.OpError
+	if !errors.As(err, &remote) || remote.Op != "remote error" {
+		return false
+	}
+	alert := reflect.ValueOf(remote.Err) // its type is not exported
+	return alert.Kind() == reflect.Uint8 && slices.Contains(refusals, alert.Uint())
 }
 
 // follow cuts a call off some time after another term has begun than that of the leader to
