@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"sync"
 	"time"
@@ -30,19 +29,15 @@ type member struct {
 
 // readMember returns the gateway of the settings, if it has joined a cluster; nil if not.
 func readMember(s *config.Settings) (*member, error) {
-	path := s.Store.ClusterFolder()
-	if path == "" || len(s.Cluster.Servers) > 0 {
+	if len(s.Cluster.Servers) > 0 {
 		return nil, nil
 	}
-	m := &member{folder: trust.Folder{Path: path, Restrict: settings.Files.Restrict}}
-	var err error
-	if m.id, err = m.folder.Identity(); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	folder, id, err := settings.Joined(s)
+	if err != nil || id == nil {
+		return nil, err
 	}
-	if err == nil {
-		m.list, err = m.folder.List()
-	}
-	if err != nil {
+	m := &member{folder: folder, id: id}
+	if m.list, err = folder.List(); err != nil {
 		return nil, err
 	}
 	if !m.list.Members().HasNode(m.id.Gateway) {

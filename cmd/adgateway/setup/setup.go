@@ -13,7 +13,6 @@ package setup
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 
 	"adgateway/cmd/adgateway/internal/settings"
@@ -45,38 +44,21 @@ type Options struct {
 
 // folder returns the folder of the gateway's cluster.
 func (o Options) folder() (trust.Folder, error) {
-	f := trust.Folder{Path: o.Settings.Store.ClusterFolder(), Restrict: o.restrict}
+	f := settings.ClusterFolder(o.Settings)
 	if f.Path == "" {
 		return f, errors.New("a gateway of a cluster keeps a store in a file: set store.file")
 	}
-	if f.Restrict == nil {
-		f.Restrict = settings.Files.Restrict
+	if o.restrict != nil {
+		f.Restrict = o.restrict
 	}
 	return f, nil
-}
-
-// HasJoined reports whether the gateway of the settings is of a cluster.
-func HasJoined(s *config.Settings) (bool, error) {
-	path := s.Store.ClusterFolder()
-	if path == "" {
-		return false, nil
-	}
-	_, err := trust.Folder{Path: path}.Identity()
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // HasNode reports whether a node runs beside the gateway of the settings: it is of a cluster, and
 // its host is one of those with a node.
 func HasNode(s *config.Settings) (bool, error) {
-	if joined, err := HasJoined(s); err != nil || !joined || len(s.Cluster.Servers) > 0 {
-		return false, err
-	}
-	folder := trust.Folder{Path: s.Store.ClusterFolder()}
-	id, err := folder.Identity()
-	if err != nil {
+	folder, id, err := settings.Joined(s)
+	if err != nil || id == nil || len(s.Cluster.Servers) > 0 {
 		return false, err
 	}
 	list, err := trust.LoadMembers(folder.MembersFile())

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/relay"
@@ -196,7 +197,7 @@ func TestInit(t *testing.T) {
 	require.ErrorContains(t, err, "has the files of gateway gw2")
 	_, err = Init(ctx, second, "lab", hosts)
 	require.ErrorContains(t, err, "has joined the cluster corp")
-	alone, err = HasJoined(second.Settings)
+	alone, err = hasJoined(second.Settings)
 	require.NoError(t, err)
 	require.True(t, alone)
 	_, err = Alone(ctx, second, false)
@@ -241,7 +242,7 @@ func TestInit(t *testing.T) {
 	old, err := Alone(ctx, first, false)
 	require.NoError(t, err)
 	assert.DirExists(t, old)
-	joined, err := HasJoined(first.Settings)
+	joined, err := hasJoined(first.Settings)
 	require.NoError(t, err)
 	assert.False(t, joined)
 	own, err := keyring.StoreKey(first.Settings.Store.KeyFile())
@@ -334,7 +335,7 @@ func TestInitsThatAreRefused(t *testing.T) {
 			try.change(t, &o, &all)
 			_, err := Init(t.Context(), o, "corp", all)
 			require.ErrorContains(t, err, try.text)
-			joined, err := HasJoined(o.Settings)
+			joined, err := hasJoined(o.Settings)
 			require.NoError(t, err)
 			assert.False(t, joined)
 		})
@@ -398,4 +399,9 @@ func TestAnInitThatIsRepeated(t *testing.T) {
 	require.NoError(t, folder.SetOrigin(keep.Hash{1}))
 	_, err = Init(t.Context(), o, "corp", hosts)
 	require.ErrorContains(t, err, "'adgateway cluster invite'")
+}
+
+func hasJoined(s *config.Settings) (bool, error) {
+	_, id, err := settings.Joined(s)
+	return id != nil, err
 }
