@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway":                       {"cmd/adgateway/internal/commands"},
 	"cmd/adgateway-engine":                {"cmd/adgateway/node"},
 	"cmd/adgateway/node":                  {"cmd/adgateway/internal/control", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/report", "cmd/adgateway/internal/settings", "gateway/cluster/trust", "gateway/config", "gateway/engine", "gateway/engine/stock", "gateway/journal/jetstream", "gateway/keep", "winsvc", "winsvc/events", "winsvc/host", "winsvc/supervisor"},
-	"cmd/adgateway/internal/joined":       {"gateway/atomicfile", "gateway/cluster", "gateway/cluster/...", "gateway/engine/stock", "gateway/journal", "gateway/journal/jetstream", "gateway/keep", "gateway/keyring"},
+	"cmd/adgateway/internal/joined":       {"gateway/atomicfile", "gateway/cluster", "gateway/cluster/...", "gateway/engine/stock", "gateway/every", "gateway/journal", "gateway/journal/jetstream", "gateway/keep", "gateway/keyring"},
 	"cmd/adgateway/app":                   {"cmd/adgateway/internal/joined", "gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "scripts", "winsvc/events"},
 	"cmd/adgateway/internal/backup":       {"cmd/adgateway/internal/settings", "gateway/atomicfile", "gateway/audit", "gateway/config", "gateway/filefault", "gateway/keep"},
 	"cmd/adgateway/internal/certificates": {"cmd/adgateway/app", "cmd/adgateway/internal/settings", "gateway/atomicfile", "gateway/config", "gateway/tlscert", "winsvc/host"},

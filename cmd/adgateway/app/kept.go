@@ -142,10 +142,14 @@ func errFormer(cluster string) error {
 
 // answerCopies makes the copies of the store that a backup asks for, until ctx ends.
 func (s *kept) answerCopies(ctx context.Context, log func(string, map[string]any)) {
-	if s != nil && s.file != nil {
-		s.file.AnswerCopies(ctx, func(err error) {
-			log("a copy of the store for a backup could not be made", map[string]any{"error": err.Error()})
-		})
+	problem := func(err error) {
+		log("a copy of the store for a backup could not be made", map[string]any{"error": err.Error()})
+	}
+	switch {
+	case s.cluster() != nil:
+		s.joined.AnswerCopies(ctx, problem)
+	case s != nil && s.file != nil:
+		s.file.AnswerCopies(ctx, problem)
 	}
 }
 

@@ -98,16 +98,20 @@ func left(s *config.Settings) (all []Left) {
 			all = append(all, Left{key, name, "the certificate and its key are in the certificate store of Windows"})
 		}
 	}
+	if folder, id, err := settings.Joined(s); err == nil && id != nil {
+		all = append(all, Left{"cluster", folder.Path, "the folder by which the gateway is of its cluster, with the key of the store: copy it"})
+	}
 	return all
 }
 
-// alone returns an error for a gateway of a cluster.
+// alone returns why nothing can be restored to a gateway of a cluster.
 func alone(s *config.Settings) error {
 	_, id, err := settings.Joined(s)
 	if err != nil || id == nil {
 		return err
 	}
-	return errors.New("backup and restore are for a gateway alone; each gateway of a cluster has a copy of what they keep, see the page about clusters of the manual")
+	return fmt.Errorf("this gateway is of the cluster %s, whose store it copies from another gateway: to begin anew with a backup, "+
+		"run 'adgateway cluster alone' first", id.Cluster)
 }
 
 // ofAudit reports whether a name is that of a file of an audit log.

@@ -36,9 +36,6 @@ const zipped = ".zip"
 // Write makes a backup: a zip file if the name ends in .zip, and a folder otherwise. Nothing
 // may have the name yet, and nothing has it after an error.
 func Write(ctx context.Context, o Options, to string) (m *Manifest, err error) {
-	if err := alone(o.Settings); err != nil {
-		return nil, err
-	}
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(fmt.Errorf("--to: %s exists already: name another one", to), err)
 	}

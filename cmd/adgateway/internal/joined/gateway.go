@@ -9,6 +9,7 @@ import (
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/every"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
@@ -112,6 +113,29 @@ func (g *Gateway) RunKeys(ctx context.Context, kinds []keep.Kind) {
 			return all
 		},
 	})
+}
+
+// fileEvery is how often it is looked whether another file has the copy of the store.
+const fileEvery = time.Second
+
+// AnswerCopies makes the copies of the store that a backup asks for, whichever file has it, until
+// ctx ends. problem is called with why there is none.
+func (g *Gateway) AnswerCopies(ctx context.Context, problem func(error)) {
+	for ctx.Err() == nil {
+		file := g.File()
+		of, end := context.WithCancel(ctx)
+		var watching sync.WaitGroup
+		watching.Go(func() {
+			every.Do(of, fileEvery, func() {
+				if g.File() != file {
+					end()
+				}
+			})
+		})
+		file.AnswerCopies(of, problem)
+		end()
+		watching.Wait()
+	}
 }
 
 // handOverFor is how long a gateway that stops waits until another one leads.

@@ -119,3 +119,19 @@ func TestAnOriginEndsTheTimeAlone(t *testing.T) {
 	cancel()
 	assert.False(t, g.Grow(ended))
 }
+
+// TestABackupOfAGatewayThatRuns: the gateway makes the copy that a backup asks for.
+func TestABackupOfAGatewayThatRuns(t *testing.T) {
+	g, o := first(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	answering := make(chan struct{})
+	go func() {
+		defer close(answering)
+		g.AnswerCopies(ctx, func(err error) { t.Error(err) })
+	}()
+	name, err := keep.AskForCopy(t.Context(), o.File, time.Minute)
+	require.NoError(t, err)
+	assert.FileExists(t, name)
+	cancel()
+	<-answering
+}
