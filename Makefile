@@ -175,6 +175,7 @@ soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeat
 	THOROUGH=1 $(GO) test -count=1 $(HANG) -run '^(TestAGatewayDiesAtEachStep|TestWhoTakesOverDiesToo)$$' ./gateway
 	MANY_ITEMS=1500 FAULTS=60 FAULT_EVERY_MS=2500 FAULT_LASTS_MS=90000 PATIENCE_S=200 HISTORY_S=120 JOB_ITEMS=10000 KILL_EVERY_MS=5000 SEED=$(or $(SEED),1) POINTS=all $(GO) test -count=1 -timeout 120m -v
 	FAULTS=200 ROUNDS=20 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 90m -v ./test/replicas
+	TAKEOVERS=20 LOOKS=5 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 60m -v ./test/fleet
 	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak
 
 upgrade-test: ## a cluster of OLD (a commit or tag; else the last tag, or the 50th commit before HEAD) is upgraded under load, and taken back

@@ -46,7 +46,8 @@ func TestAWallClockIsWrong(t *testing.T) {
 				f.known(h, p)
 				changes++
 				value := fmt.Sprintf("clock%03d", changes)
-				a := f.must(h, http.MethodPut, "/api/ADUser/shared02", fmt.Sprintf(`{"City":%q}`, value), "fleet-key-"+value, nil)
+				body := fmt.Sprintf(`{"City":%q}`, value)
+				a := f.must(h, http.MethodPut, "/api/ADUser/shared02", body, "fleet-key-"+value, nil)
 				assert.NotEmpty(t, a.header.Get("X-Change-Id"))
 			}
 			pause(t.Context(), 100*time.Millisecond) // heartbeats tell the others

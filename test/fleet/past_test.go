@@ -29,7 +29,7 @@ type past struct {
 func (f *fleet) useAccounts() auth.File {
 	f.t.Helper()
 	now := time.Now()
-	account := auth.NewAccount("program", now, auth.Rights{Scopes: []string{"*"}})
+	account := auth.NewAccount("fleet", now, auth.Rights{Scopes: []string{"*"}})
 	f.token = account.AddToken(now, now)
 	for _, h := range f.hosts {
 		h.gateway.plan.Accounts = filepath.Join(h.folder, "credentials.json")
@@ -61,8 +61,8 @@ func (f *fleet) live(h *host, items int) *past {
 	p.plan = planned.Plan.ID
 	var list strings.Builder
 	for i := range items {
-		fmt.Fprintf(&list, `{"id":"i%03d","operation":"user.update","parameters":{"UserName":"shared%02d","City":"item%03d"}}`+"\n",
-			i, 2+i%(users-2), i)
+		const item = `{"id":"i%03d","operation":"user.update","parameters":%s}` + "\n"
+		fmt.Fprintf(&list, item, i, fmt.Sprintf(`{"UserName":"shared%02d","City":"item%03d"}`, 2+i%(users-2), i))
 	}
 	var job struct{ Result []struct{ ID string } }
 	f.must(h, http.MethodPost, "/api/Jobs", list.String(), "fleet-key-job", &job)

@@ -26,7 +26,8 @@ func (f *fleet) askState(h *host, as *trust.Identity, list trust.Members) (statu
 func (f *fleet) askWith(h *host, settings *tls.Config) (status int, err error) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+h.hop.Address()+"/cluster/state", nil)
+	url := "https://" + h.hop.Address() + "/cluster/state"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	require.NoError(f.t, err)
 	response, err := (&http.Transport{TLSClientConfig: settings, DisableKeepAlives: true}).RoundTrip(request)
 	if err != nil {
@@ -63,7 +64,8 @@ func TestWhatIsWrongIsRefused(t *testing.T) {
 	change := func(h *host) string {
 		changes++
 		value := fmt.Sprintf("wrong%03d", changes)
-		a := f.must(h, http.MethodPut, "/api/ADUser/shared00", fmt.Sprintf(`{"City":%q}`, value), "fleet-key-"+value, nil)
+		body := fmt.Sprintf(`{"City":%q}`, value)
+		a := f.must(h, http.MethodPut, "/api/ADUser/shared00", body, "fleet-key-"+value, nil)
 		return a.header.Get("X-Change-Id")
 	}
 	list, err := leader.trust().List()
@@ -84,7 +86,8 @@ func TestWhatIsWrongIsRefused(t *testing.T) {
 		require.Error(t, err)
 		settings := own.Client(list.Members, leader.name)
 		pretended := stranger.Client(list.Members, leader.name)
-		settings.Certificates, settings.GetClientCertificate = pretended.Certificates, pretended.GetClientCertificate
+		settings.Certificates = pretended.Certificates
+		settings.GetClientCertificate = pretended.GetClientCertificate
 		status, err := f.askWith(leader, settings)
 		require.Error(t, err, status)
 	})
