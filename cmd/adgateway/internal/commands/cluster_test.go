@@ -44,9 +44,11 @@ func TestAGatewayIsAloneAgain(t *testing.T) {
 	code, _, stderr := runCommand(t, "changes", "rebuild", config)
 	assert.EqualValues(t, codeFailed, code)
 	assert.Contains(t, stderr, "this gateway is of the cluster corp")
-	code, _, stderr = runCommand(t, "backup", "--to", filepath.Join(t.TempDir(), "backup"), config)
+	backup := filepath.Join(t.TempDir(), "backup")
+	command(t, "backup", "--to", backup, config)
+	code, _, stderr = runCommand(t, "restore", "--from", backup, config)
 	assert.EqualValues(t, codeFailed, code, stderr)
-	assert.Contains(t, stderr, "for a gateway alone")
+	assert.Contains(t, stderr, "cluster alone")
 	command(t, "cluster", "alone", config)
 	change("alone again")
 

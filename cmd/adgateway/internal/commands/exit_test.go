@@ -35,7 +35,7 @@ func leaves() map[string]*cobra.Command {
 var silent = []string{
 	"serve", "sandbox", "sandbox domain", "sandbox order", "service install", "service uninstall", "service start", "service stop", "service restart", "service run",
 	"config init", "token revoke", "user remove", "user passwd", "acme account add", "job result",
-	"cluster init", "cluster invite", "cluster join", "cluster alone", "cluster leave", "cluster pin", "cluster rotate-key", "token move",
+	"cluster init", "cluster invite", "cluster join", "cluster alone", "cluster leave", "cluster pin", "cluster recover", "cluster rotate-key", "token move",
 }
 
 func TestEveryCommandThatAnswersPrintsJSON(t *testing.T) {
