@@ -27,13 +27,7 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 	if s.TLS.PFXPasswordFile != "" && s.TLS.PFXFile == "" {
 		out = append(out, "tls.pfxPasswordFile has no effect without tls.pfxFile")
 	}
-	if s.Cluster.Name == "" {
-		for _, row := range Rows() {
-			if strings.HasPrefix(row.Key, "cluster.") && row.Key != "cluster.name" && from[row.Key] != FromDefault && from[row.Key] != "" {
-				out = append(out, fmt.Sprintf("%s has no effect, because cluster.name is empty and the gateway is alone", row.Key))
-			}
-		}
-	}
+	out = append(out, s.Former.Advice()...)
 	if e := s.Engine; e.Node != "" && e.Certificate != "" && len(e.Gateways) == 0 && len(e.Peers) == 0 {
 		out = append(out, "engine.gateways is empty: whoever has a certificate of the authorities in engine.ca can delete what the gateways share; list the names of the gateways")
 	}

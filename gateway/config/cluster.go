@@ -12,33 +12,18 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// Cluster configures what gateways that share their state have in common, and who this
-// one is. Without a name the gateway is alone, and nothing else of it applies.
+// Cluster configures how a gateway takes part in a cluster, if it has joined one.
 type Cluster struct {
-	Name    string
-	Gateway string // this gateway's; empty on a host that only runs a node of the engine
-	Site    string
 	Servers []string // nats:// or tls:// with host and port
 	Listen  string   // for the other gateways
 
-	Certificate string // shown to the engine: a PEM file, or a thumbprint in the Windows store
-	Key         string
-	CA          string
-	NKeyFile    string
-	CredsFile   string // for an engine of the customer's own
+	CA        string
+	NKeyFile  string
+	CredsFile string // for an engine of the customer's own
 
-	KeyFile     string // of the key that seals what is shared
-	KeyGroup    string // instead of KeyFile
+	KeyGroup    string // instead of the key file
 	SettleDelay time.Duration
-	ClockWarn   time.Duration
-	Loss        string // LossClosed or LossDegraded
 }
-
-// What a gateway does while it cannot reach what the gateways share.
-const (
-	LossClosed   = "closed"
-	LossDegraded = "degraded"
-)
 
 // Engine configures the node of the engine that runs on this host. Without a node's
 // name there is none.
@@ -61,7 +46,7 @@ type Engine struct {
 func (s *Settings) EngineOptions() stock.Options {
 	e := s.Engine
 	return stock.Options{
-		Node: e.Node, Cluster: s.Cluster.Name, Listen: e.Listen, ClusterListen: e.Cluster, Peers: e.Peers,
+		Node: e.Node, Cluster: s.Former.Name, Listen: e.Listen, ClusterListen: e.Cluster, Peers: e.Peers,
 		Store: e.Store, MaxStore: e.MaxStore, Certificate: e.Certificate, Key: e.Key, CA: e.CA,
 		Gateways: e.Gateways, Monitor: e.Monitor,
 	}
@@ -69,36 +54,20 @@ func (s *Settings) EngineOptions() stock.Options {
 
 func clusterRows() []Row {
 	return []Row{
-		{"cluster.name", "\"\"", "Name of the cluster of gateways that share what they keep, the same for all of them; if empty, the gateway is alone.",
-			clusterName(func(s *Settings) *string { return &s.Cluster.Name })},
-		{"cluster.gateway", "\"\"", "Name of this gateway, which no other one of the cluster has.",
-			clusterName(func(s *Settings) *string { return &s.Cluster.Gateway })},
-		{"cluster.site", "\"\"", "Site of this gateway: the gateways of one site use the same domain controller and DNS server.",
-			text(func(s *Settings) *string { return &s.Cluster.Site })},
 		{"cluster.servers", "[]", "Nodes of the engine that keeps what is shared, such as tls://n1.corp.example:4222; all of them, so that one may be missing.",
 			engineServers(func(s *Settings) *[]string { return &s.Cluster.Servers })},
 		{"cluster.listen", ":7443", "Address and port at which the other gateways of the cluster reach this one.",
 			address(func(s *Settings) *string { return &s.Cluster.Listen })},
-		{"cluster.certificate", "\"\"", "Certificate that this gateway shows to the engine: a PEM file, or the thumbprint of one in the Windows store LocalMachine\\My.",
-			text(func(s *Settings) *string { return &s.Cluster.Certificate })},
-		{"cluster.key", "\"\"", "Private key of cluster.certificate in PEM format; empty with a thumbprint.",
-			text(func(s *Settings) *string { return &s.Cluster.Key })},
 		{"cluster.ca", "\"\"", "Certificates in PEM format of the authorities that sign those of the engine's nodes.",
 			text(func(s *Settings) *string { return &s.Cluster.CA })},
-		{"cluster.nkeyFile", "\"\"", "File with the seed of the NKey that this gateway proves to the engine, besides its certificate or instead of one.",
+		{"cluster.nkeyFile", "\"\"", "File with the seed of the NKey that this gateway proves to the engine.",
 			text(func(s *Settings) *string { return &s.Cluster.NKeyFile })},
 		{"cluster.credsFile", "\"\"", "File with JWT and seed for a NATS service of your own.",
 			text(func(s *Settings) *string { return &s.Cluster.CredsFile })},
-		{"cluster.keyFile", "\"\"", "File with the key that seals what the gateways share, the same file for all of them; the engine never sees it.",
-			text(func(s *Settings) *string { return &s.Cluster.KeyFile })},
-		{"cluster.keyGroup", "\"\"", "On Windows, instead of cluster.keyFile: the group of the domain whose members may open what the gateways share, such as CORP\\adgateway-gateways; the accounts of all gateways are in it.",
+		{"cluster.keyGroup", "\"\"", "On Windows, instead of the key file in the folder cluster: the group of the domain whose members may open what the gateways share, such as CORP\\adgateway-gateways; the accounts of all gateways are in it.",
 			text(func(s *Settings) *string { return &s.Cluster.KeyGroup })},
 		{"cluster.settleDelay", "30s", "How long after the end of another gateway its unfinished changes are left alone, in which a domain controller may still be at work on them.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Cluster.SettleDelay }, time.Second, 10*time.Minute)},
-		{"cluster.clockWarn", "2s", "Difference between the clocks of two gateways that is reported; at 10s a gateway makes no changes any more.",
-			shortDuration(func(s *Settings) *time.Duration { return &s.Cluster.ClockWarn }, 100*time.Millisecond, 10*time.Second)},
-		{"cluster.loss", LossClosed, "While a gateway cannot reach what the gateways share: closed makes no changes, degraded goes on with those of single accounts and memberships, under its own locks: unlocking, enabling, disabling, updating, passwords, without a key, plan or hourly limit.",
-			choice(func(s *Settings) *string { return &s.Cluster.Loss }, LossClosed, LossDegraded)},
 		{"names.hold", "4h", "In a cluster: how long a name that was given at one domain controller or DNS server is not given at another, which may not know it yet; longer than the slowest replication.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Names.Hold }, time.Minute, 168*time.Hour)},
 	}
@@ -134,7 +103,7 @@ func engineRows() []Row {
 
 var clusterNamePattern = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$`)
 
-// clusterName is the name of a cluster, a gateway or a node.
+// clusterName is the name of a node.
 func clusterName(field func(*Settings) *string) value {
 	return scalar[string]{field, func(t string) (string, error) {
 		if !clusterNamePattern.MatchString(t) {
@@ -209,23 +178,8 @@ func (v sized) get(s *Settings, _ bool) any {
 // clusterMisfits passes on why the settings of the cluster and of the engine's node
 // contradict each other.
 func (s *Settings) clusterMisfits(fault func(keys []string, format string, args ...any)) {
-	c := s.Cluster
-	if c.Name != "" && (s.Engine.Node == "" || c.Gateway != "" || len(c.Servers) > 0) {
-		if c.Gateway == "" {
-			fault([]string{"cluster.name"}, "a gateway of a cluster has a name of its own: set cluster.gateway, such as gw1")
-		}
-		if len(c.Servers) == 0 {
-			fault([]string{"cluster.name"}, "the gateways of a cluster share what they keep by an engine: set cluster.servers to its nodes, such as tls://n1.corp.example:4222")
-		}
-	}
-	if c.Name == "" && s.Auth.Shared {
-		fault([]string{"auth.shared"}, "tokens and users can be shared in a cluster only: set cluster.name")
-	}
-	if c.KeyFile != "" && c.KeyGroup != "" {
-		fault([]string{"cluster.keyGroup", "cluster.keyFile"}, "cluster.keyFile and cluster.keyGroup are two ways of keeping the key of what is shared: set one of them")
-	}
-	if err := c.checkAccess(); c.Name != "" && err != nil {
-		fault([]string{"cluster.servers", "cluster.certificate", "cluster.nkeyFile"}, "%v", err)
+	if err := s.Cluster.checkAccess(); err != nil {
+		fault([]string{"cluster.servers", "cluster.nkeyFile"}, "%v", err)
 	}
 	if s.Engine.Node != "" {
 		for _, f := range s.EngineOptions().Faults() {
@@ -248,16 +202,9 @@ func (c Cluster) checkAccess() error {
 			return errors.New(server + " is another machine, and others could read and alter what is sent to it: use tls:// and set cluster.ca")
 		}
 	}
-	byThumbprint := stock.Thumbprint(c.Certificate)
 	switch {
 	case encrypted && c.CA == "":
 		return errors.New("tls:// needs cluster.ca: the authorities that sign the certificates of the engine's nodes")
-	case c.Certificate != "" && c.Key == "" && !byThumbprint:
-		return errors.New("cluster.certificate needs cluster.key: the PEM file of its private key")
-	case c.Certificate == "" && c.Key != "":
-		return errors.New("cluster.key needs cluster.certificate")
-	case byThumbprint && c.Key != "":
-		return errors.New("the Windows store has the key of the certificate that cluster.certificate names by its thumbprint: leave cluster.key empty")
 	case c.NKeyFile != "" && c.CredsFile != "":
 		return errors.New("cluster.nkeyFile and cluster.credsFile are two ways of saying who connects: set one of them")
 	}
@@ -268,14 +215,12 @@ func (c Cluster) checkAccess() error {
 func (s *Settings) clusterFiles() []namedFile {
 	c, e := s.Cluster, s.Engine
 	files := []namedFile{
-		{"cluster.key", c.Key, false}, {"cluster.ca", c.CA, false}, {"cluster.nkeyFile", c.NKeyFile, false},
-		{"cluster.credsFile", c.CredsFile, false}, {"cluster.keyFile", c.KeyFile, false},
+		{"cluster.ca", c.CA, false}, {"cluster.nkeyFile", c.NKeyFile, false},
+		{"cluster.credsFile", c.CredsFile, false},
 		{"engine.key", e.Key, false}, {"engine.ca", e.CA, false},
 	}
-	for key, certificate := range map[string]string{"cluster.certificate": c.Certificate, "engine.certificate": e.Certificate} {
-		if !stock.Thumbprint(certificate) {
-			files = append(files, namedFile{key, certificate, false})
-		}
+	if !stock.Thumbprint(e.Certificate) {
+		files = append(files, namedFile{"engine.certificate", e.Certificate, false})
 	}
 	return files
 }

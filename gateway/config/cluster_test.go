@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,28 +14,20 @@ import (
 // Settings of the cluster and of the engine's node that contradict each other are
 // refused where one of them is set.
 func TestClusterSettingsFitTogether(t *testing.T) {
-	const gateway = "cluster:\n  name: corp\n  gateway: gw1\n"
+	const gateway = "cluster:\n  listen: :7443\n"
 	const node = "engine:\n  node: n1\n  store: d\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":              {"cluster:\n  site: Berlin\n", ""},
-		"no gateway":           {"cluster:\n  name: corp\n  servers: nats://localhost:4222\n", "x.yaml:2: cluster.name: a gateway of a cluster has a name of its own"},
-		"no servers":           {gateway, "x.yaml:2: cluster.name: the gateways of a cluster share"},
 		"all":                  {gateway + "  servers: nats://127.0.0.1:4222\n", ""},
-		"in clear":             {gateway + "  servers: nats://n1.corp.example:4222\n", "x.yaml:4: cluster.servers: nats://n1.corp.example:4222 is another machine"},
-		"no authority":         {gateway + "  servers: tls://n1.corp.example:4222\n", "x.yaml:4: cluster.servers: tls:// needs cluster.ca"},
+		"in clear":             {gateway + "  servers: nats://n1.corp.example:4222\n", "x.yaml:3: cluster.servers: nats://n1.corp.example:4222 is another machine"},
+		"no authority":         {gateway + "  servers: tls://n1.corp.example:4222\n", "x.yaml:3: cluster.servers: tls:// needs cluster.ca"},
 		"an authority":         {gateway + "  servers: tls://n1.corp.example:4222\n  ca: ca.pem\n", ""},
-		"no key":               {gateway + "  servers: tls://n1:4222\n  ca: ca.pem\n  certificate: c.pem\n", "cluster.certificate needs cluster.key"},
-		"a thumbprint":         {gateway + "  servers: tls://n1:4222\n  ca: ca.pem\n  certificate: 0123456789012345678901234567890123456789\n", ""},
-		"a thumbprint's key":   {gateway + "  servers: tls://n1:4222\n  ca: ca.pem\n  key: k\n  certificate: 0123456789012345678901234567890123456789\n", "leave cluster.key empty"},
 		"two identities":       {gateway + "  servers: nats://localhost:4222\n  nkeyFile: a\n  credsFile: b\n", "set one of them"},
-		"a file twice":         {gateway + "  servers: nats://localhost:4222\n  keyFile: a\nlog:\n  file: a\n", "cluster.keyFile and log.file are the same file"},
 		"a node in clear":      {node, "x.yaml:2: engine.node: :4222 can be reached by other machines"},
 		"a node on loopback":   {node + "  listen: 127.0.0.1:4222\n", ""},
 		"a node of three":      {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n  gateways: gw1\n", ""},
 		"a node for everybody": {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n", "engine.gateways is empty, so that whoever has a certificate"},
 		"a node of two":        {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222]\n  certificate: c\n  key: k\n  ca: a\n  gateways: [gw1]\n", "x.yaml:6: engine.peers: 1 other nodes are listed"},
 		"a cluster's name":     {node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n  gateways: [gw1]\n", "x.yaml:2: engine.node: \"\" is not a cluster's name"},
-		"a node and a gateway": {gateway + node + "  listen: 127.0.0.1:4222\n", "cluster.servers"},
 		"no folder":            {"engine:\n  node: n1\n  listen: 127.0.0.1:1\n", "x.yaml:2: engine.node: no folder is set"},
 	} {
 		_, err := configtest.Load("x.yaml", []byte(c.text), nil)
@@ -65,7 +58,6 @@ func TestSizes(t *testing.T) {
 
 func TestAdviceOnClusters(t *testing.T) {
 	for text, want := range map[string]string{
-		"cluster:\n  site: Berlin\n": "cluster.site has no effect, because cluster.name is empty",
 		"engine:\n  node: n1\n  store: d\n  certificate: c\n  key: k\n  ca: a\n": "engine.gateways is empty: whoever has a certificate",
 	} {
 		s, from, err := config.Sources{Name: "x.yaml", Text: []byte(text)}.Load()
@@ -73,5 +65,42 @@ func TestAdviceOnClusters(t *testing.T) {
 		advice := s.Advice(from)
 		require.Len(t, advice, 1, text)
 		assert.Contains(t, advice[0], want)
+	}
+}
+
+// TestSettingsOfAnEarlierVersion: each source may still have them, and is told what takes their
+// place. They tell the migration what the cluster was.
+func TestSettingsOfAnEarlierVersion(t *testing.T) {
+	src := config.Sources{
+		Name: "x.yaml", Text: []byte("cluster:\n  name: corp\n  site: Berlin\n  keyFile: ring.key\n  loss: ~\nauth:\n  shared: true\n"),
+		Environment: []string{"ADGATEWAY_CLUSTER_GATEWAY=gw1"},
+		Flags:       []string{"cluster.certificate=c.pem", "cluster.clockWarn=", "cluster.name=lab"},
+	}
+	s, from, err := src.Load()
+	require.NoError(t, err)
+	assert.Equal(t, config.Former{
+		Name: "lab", Gateway: "gw1", KeyFile: "ring.key", Certificate: "c.pem", Shared: true,
+		Keys: []string{"cluster.name", "cluster.site", "cluster.keyFile", "cluster.loss", "auth.shared",
+			"cluster.gateway", "cluster.certificate", "cluster.clockWarn"},
+	}, s.Former)
+	assert.Equal(t, config.FromFile, from["cluster.keyFile"])
+	advice := s.Advice(from)
+	require.Len(t, advice, len(s.Former.Keys))
+	for _, key := range s.Former.Keys {
+		assert.Contains(t, strings.Join(advice, "\n"), key+" is a setting of an earlier version: ")
+	}
+	for _, row := range config.Rows() {
+		assert.NotContains(t, s.Former.Keys, row.Key)
+	}
+	assert.Empty(t, config.Default().Former)
+}
+
+func TestAFaultInASettingOfAnEarlierVersion(t *testing.T) {
+	_, _, err := config.Sources{
+		Name: "x.yaml", Text: []byte("cluster:\n  name: [corp]\n"), Flags: []string{"cluster.gateway=[gw1]"},
+		Environment: []string{"ADGATEWAY_CLUSTER_KEY_FILE={a: b}"},
+	}.Load()
+	for _, want := range []string{"x.yaml:2: cluster.name: takes a text", "--set cluster.gateway: takes a text", "environment: ADGATEWAY_CLUSTER_KEY_FILE: takes a text"} {
+		assert.ErrorContains(t, err, want)
 	}
 }

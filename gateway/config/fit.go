@@ -17,7 +17,7 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	var faults []error
 	fault := func(keys []string, format string, args ...any) {
 		key := keys[0]
-		if at := slices.IndexFunc(keys, func(key string) bool { return from[key] != FromDefault }); at >= 0 {
+		if at := slices.IndexFunc(keys, func(key string) bool { return from[key] != FromDefault && from[key] != "" }); at >= 0 {
 			key = keys[at]
 		}
 		faults = append(faults, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))

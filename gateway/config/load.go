@@ -133,7 +133,9 @@ func (r *reader) mapping(prefix string, node *yaml.Node) {
 			continue // a section whose settings are all commented out
 		} else if r.leads(key + ".") {
 			r.mapping(key+".", value)
-		} else {
+		} else if is, err := r.former(key, value, FromFile); err != nil {
+			r.fault(value.Line, "%s: %v", key, err)
+		} else if !is {
 			r.fault(name.Line, "unknown setting %s%s", key, r.meant(key))
 		}
 	}
@@ -179,6 +181,10 @@ func (r *reader) environment(variables []string) {
 			slices.ContainsFunc(internal, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 			continue
 		}
+		if key := formerVariable(name); key != "" {
+			r.formerText(key, value, FromEnvironment, "environment: "+name)
+			continue
+		}
 		row, known := rows[name]
 		if !known {
 			r.faults = append(r.faults, fmt.Errorf("environment: %s does not set any setting%s", name, meant(name, names)))
@@ -194,6 +200,7 @@ func (r *reader) flag(text string) {
 	switch {
 	case !ok:
 		r.faults = append(r.faults, fmt.Errorf("--set %s: write KEY=VALUE, such as http.listen=127.0.0.1:8080", text))
+	case !known && r.formerText(key, value, FromFlag, "--set "+key):
 	case !known:
 		r.faults = append(r.faults, fmt.Errorf("--set %s: unknown setting%s", key, r.meant(key)))
 	default:

@@ -128,8 +128,6 @@ func authRows() []Row {
 			boolean(func(s *Settings) *bool { return &s.Auth.AllowQueryToken })},
 		{"auth.store", "\"\"", "File of tokens and users; if empty, credentials.json next to the settings file, and no file for the sandbox.",
 			text(func(s *Settings) *string { return &s.Auth.Store })},
-		{"auth.shared", "false", "Keep tokens and users in the store that the gateways of the cluster share, instead of in the file auth.store: a token that is revoked at one of them is refused by all within a second. 'adgateway token move' takes those of the file over.",
-			boolean(func(s *Settings) *bool { return &s.Auth.Shared })},
 		{"auth.staleMax", "15m", "How long shared tokens and users remain valid at a gateway that cannot reach the store; then nobody is let in there until it can.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Auth.StaleMax }, time.Minute, 24*time.Hour)},
 		{"auth.failures", "5", "Failed logins of a user from one address before it is locked for a while.",

@@ -40,6 +40,7 @@ type Settings struct {
 	Log         Log
 	Cluster     Cluster
 	Engine      Engine
+	Former      Former
 	Sandbox     Sandbox
 }
 
@@ -108,7 +109,6 @@ const (
 type Auth struct {
 	AllowQueryToken bool
 	Store           string // empty means the command's default
-	Shared          bool   // in the store of the cluster instead
 	StaleMax        time.Duration
 	Failures        int // failed logins before a user is locked from an address
 

@@ -196,7 +196,7 @@ func TestARingThatCannotBeUnwrapped(t *testing.T) {
 	other := file(t)
 	_, err = Open(t.Context(), store, wrapper(t, other), keep.Newest)
 	require.ErrorIs(t, err, ErrLocked)
-	require.ErrorContains(t, err, "the key file "+other+" (cluster.keyFile)")
+	require.ErrorContains(t, err, "the key file "+other)
 	require.ErrorContains(t, err, "copy it from another gateway")
 	require.ErrorIs(t, CreateKeyFile(path), os.ErrExist)
 	require.NoError(t, os.WriteFile(other, []byte("short\n"), 0o600))

@@ -7,7 +7,7 @@ import "errors"
 // GroupSecrets encrypts what the accounts in a group of the domain can decrypt.
 type GroupSecrets struct{}
 
-var errNoGroups = errors.New("cluster.keyGroup needs Windows: name a file with cluster.keyFile instead, of which every gateway has a copy")
+var errNoGroups = errors.New("cluster.keyGroup needs Windows: leave it empty, so that every gateway has a copy of the key file")
 
 // ForGroup returns an error: there are such secrets on Windows only.
 func ForGroup(string) (*GroupSecrets, error) { return nil, errNoGroups }

@@ -95,10 +95,10 @@ func attachCredentials(ctx context.Context, o Options, store *keep.Sealed) error
 	case o.Shared == nil:
 		return nil
 	case store == nil:
-		return errors.New("auth.shared: there is no store that the gateways share")
+		return errors.New("tokens and users: there is no store that the gateways share")
 	}
 	if err := o.Shared.Attach(ctx, store); err != nil {
-		return fmt.Errorf("auth.shared: %w", err)
+		return fmt.Errorf("tokens and users: %w", err)
 	}
 	return nil
 }

@@ -56,8 +56,8 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 	switch path := o.Settings.Store.File; {
 	case o.Identity != nil:
 		err = s.join(ctx, o)
-	case o.Settings.Cluster.Name != "":
-		err = errFormer(o.Settings.Cluster.Name)
+	case o.Settings.Former.Name != "":
+		err = errFormer(o.Settings.Former.Name)
 	case path == config.AuditOff:
 		return nil, nil
 	case path == "":

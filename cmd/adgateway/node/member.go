@@ -50,7 +50,7 @@ func readMember(s *config.Settings) (*member, error) {
 // settings returns the settings of the gateway with those of its node, which follow from the
 // cluster.
 func (m *member) settings(s config.Settings) *config.Settings {
-	s.Cluster.Name, s.Engine.Node = m.id.Cluster, m.id.Gateway
+	s.Engine.Node = m.id.Gateway
 	s.Engine.Certificate, s.Engine.Key, s.Engine.CA = m.folder.Certificate()
 	s.Engine.Peers, s.Engine.Gateways = m.list.Members().Routes(m.id.Gateway), nil
 	s.Engine.Store = cmp.Or(s.Engine.Store, filepath.Join(filepath.Dir(m.folder.Path), "node"))
@@ -69,7 +69,7 @@ func permitted(list trust.Members) (all []stock.Member) {
 func options(s *config.Settings, m *member) engine.Options {
 	o := engine.Options{Options: s.EngineOptions()}
 	if m != nil {
-		o.TLS, o.Members = m.id.Server(m.list.Members), permitted(m.list.Members())
+		o.Cluster, o.TLS, o.Members = m.id.Cluster, m.id.Server(m.list.Members), permitted(m.list.Members())
 	}
 	return o
 }

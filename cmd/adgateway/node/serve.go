@@ -83,14 +83,16 @@ func (p *program) prepare(ctx context.Context, f *settings.Flags, write events.W
 	if err := control.RecordCrashes(s.Log.File); err != nil {
 		log.WithError(err).Warn("crashes cannot be recorded")
 	}
-	node, err := start(ctx, options(s, m), log)
+	settings.WarnFormer(log, s)
+	o := options(s, m)
+	node, err := start(ctx, o, log)
 	if err != nil {
 		log.Error(settings.OneLine(err))
 		return nil, "", errors.Join(err, closer.Close())
 	}
 	r := &running{
 		node: node, log: log, write: write, closer: closer,
-		member: m, space: s.Engine.MaxStore, stream: stock.LogStream(s.Cluster.Name),
+		member: m, space: s.Engine.MaxStore, stream: stock.LogStream(o.Cluster),
 	}
 	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, s.Engine.Node, node.URL()), nil
 }

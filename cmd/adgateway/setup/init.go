@@ -35,7 +35,7 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 	if err != nil {
 		return nil, err
 	}
-	if former := o.Settings.Cluster.Name; former != "" {
+	if former := o.Settings.Former.Name; former != "" {
 		return nil, fmt.Errorf("this gateway was of the cluster %s in an earlier version (cluster.name): 'adgateway cluster migrate' "+
 			"makes a cluster of what its gateways shared", former)
 	}

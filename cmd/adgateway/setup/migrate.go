@@ -42,9 +42,9 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 		return nil, err
 	}
 	s := o.Settings
-	if self.Name != s.Cluster.Gateway {
+	if self.Name != s.Former.Gateway {
 		return nil, fmt.Errorf("this gateway is %s (cluster.gateway), and %s is named first: name this one first, "+
-			"and each gateway by the name that it had", s.Cluster.Gateway, self.Name)
+			"and each gateway by the name that it had", s.Former.Gateway, self.Name)
 	}
 	if ofOthers(s) {
 		self.NodeAddress, self.ClientAddress = "", ""
@@ -56,25 +56,25 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 	if err != nil {
 		return nil, err
 	}
-	keyFile := s.Cluster.KeyFile
+	keyFile := s.Former.KeyFile
 	if s.Cluster.KeyGroup != "" {
 		keyFile = ""
 	}
 	done := &Migrated{}
 	done.Result, err = migrate.Run(ctx, migrate.Options{
-		Cluster: s.Cluster.Name, Gateway: self.Name,
+		Cluster: s.Former.Name, Gateway: self.Name,
 		Mirror: cmp.Or(m.From, ownFile(s, "mirror")), Store: s.Store.File, Folder: folder,
 		Wrapper: w, KeyFile: keyFile,
 		Journals: append([]migrate.Journal{{File: ownFile(s, "journal"), Key: s.Store.KeyFile()}}, m.Journals...),
 		Life:     s.Changes.Keep, Most: int64(s.Changes.MaxSize) << 20, Now: time.Now,
 		Create: func(ctx context.Context, store *keep.Sealed, folder trust.Folder) (err error) {
-			if !s.Auth.Shared {
+			if !s.Former.Shared {
 				if err := o.takeAccounts(ctx, store); err != nil {
 					return err
 				}
 			}
 			register := trust.NewRegister(store, store.Now)
-			done.Made, err = found(ctx, register, folder, s.Cluster.Name, self, others)
+			done.Made, err = found(ctx, register, folder, s.Former.Name, self, others)
 			return err
 		},
 	})
@@ -83,13 +83,13 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 
 // ofOthers reports whether the nodes are a NATS service of the user's own.
 func ofOthers(s *config.Settings) bool {
-	return s.Cluster.CredsFile != "" || s.Cluster.NKeyFile != "" && s.Cluster.Certificate == ""
+	return s.Cluster.CredsFile != "" || s.Cluster.NKeyFile != "" && s.Former.Certificate == ""
 }
 
 // ownFile returns the path of a file in which a gateway of an earlier version kept what it had of
 // the cluster itself.
 func ownFile(s *config.Settings, name string) string {
-	return filepath.Join(filepath.Dir(s.Store.File), "cluster-"+s.Cluster.Name+"-"+s.Cluster.Gateway+"."+name)
+	return filepath.Join(filepath.Dir(s.Store.File), "cluster-"+s.Former.Name+"-"+s.Former.Gateway+"."+name)
 }
 
 // oldWrapper returns what protects the key ring of a cluster of an earlier version.
@@ -97,7 +97,7 @@ func (o Options) oldWrapper() (keyring.Wrapper, error) {
 	if o.Settings.Cluster.KeyGroup != "" {
 		return o.wrapper(trust.Folder{})
 	}
-	w, err := keyring.KeyFile(o.Settings.Cluster.KeyFile)
+	w, err := keyring.KeyFile(o.Settings.Former.KeyFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s", filefault.Explain("cluster.keyFile", err), keyring.Copy)
 	}

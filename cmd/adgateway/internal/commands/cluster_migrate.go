@@ -43,7 +43,7 @@ func clusterMigrateCommand() *cobra.Command {
 			}
 			s := live.Now()
 			o := setup.Options{Settings: s, KeyGroup: serve.KeyGroup, Accounts: settings.CredentialFile(s.Auth, f.Path())}
-			if o.Settings.Cluster.Name == "" {
+			if o.Settings.Former.Name == "" {
 				return errors.New("the settings name no cluster (cluster.name): run it with those that the gateway of the " +
 					"earlier version had; the store of a gateway that was alone needs no migration")
 			}
@@ -93,7 +93,7 @@ func migrationOf(from string, gateways, journals, keys []string) (setup.Migratio
 
 // showMigration says what was taken over, and what to do then.
 func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
-	cluster, folder := o.Settings.Cluster.Name, o.Settings.Store.ClusterFolder()
+	cluster, folder := o.Settings.Former.Name, o.Settings.Store.ClusterFolder()
 	fmt.Fprintf(w, "The mirror %s goes up to change %d of the store, of %s.\n", done.Mirror, done.Sequence,
 		done.At.UTC().Format(time.RFC3339))
 	if done.Made == nil {

@@ -68,8 +68,8 @@ func NewConfigCheck(file string, exists bool, settings *config.Settings, from ma
 			}
 		}
 	}
-	for _, origin := range from {
-		if origin != config.FromDefault {
+	for _, row := range config.Rows() {
+		if origin := from[row.Key]; origin != config.FromDefault && origin != "" {
 			r.Set++
 		}
 	}

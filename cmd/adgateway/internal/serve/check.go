@@ -21,7 +21,7 @@ import (
 func Check(ctx context.Context, cfg *config.Settings, file string) error {
 	_, err := PowerShell(cfg.PowerShell, "")
 	_, peopleErr := domainPeople(cfg.SignIn)
-	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(cfg.Auth, settings.CredentialFile(cfg.Auth, file)))
+	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(settings.CredentialFile(cfg.Auth, file)))
 }
 
 // checkFiles checks the files that a gateway and a sandbox have in common.
@@ -53,14 +53,10 @@ func checkListen(ctx context.Context, cfg *config.Settings) error {
 	return explainListen(ctx, cfg.HTTP.Listen, err)
 }
 
-// checkStore checks what is in the credential file, or that a gateway can create it; with
-// shared credentials, that it can create their copy.
-func checkStore(c config.Auth, file auth.File) error {
+// checkStore checks what is in the credential file, or that a gateway can create it.
+func checkStore(file auth.File) error {
 	const name = "auth.store (--store)"
-	err := error(fs.ErrNotExist)
-	if !c.Shared {
-		err = readStore(file)
-	}
+	err := readStore(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = filefault.Usable(name, file.Path); err == nil {
 			err = filefault.Explain(name, host.Writable(file.Path))

@@ -48,7 +48,7 @@ func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
 		store.Path = cfg.Store.File + ".credentials" // the copy, beside what the gateway keeps
 	}
 	if cfg.Auth.Store != "" && !s.shared() {
-		faults = append(faults, checkStore(cfg.Auth, store))
+		faults = append(faults, checkStore(store))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err

@@ -144,6 +144,7 @@ func (s *Server) openLog() (err error) {
 	}
 	s.entries = &entries{to: s.log.Out}
 	s.log.SetOutput(s.entries)
+	settings.WarnFormer(s.log, s.live.Now())
 	return nil
 }
 

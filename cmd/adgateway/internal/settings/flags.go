@@ -150,8 +150,8 @@ func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) erro
 		"tls.certificateFile": &s.TLS.CertificateFile, "tls.keyFile": &s.TLS.KeyFile, "tls.clientCAFile": &s.TLS.ClientCAFile,
 		"http.spoolFolder": &s.HTTP.SpoolFolder, "store.file": &s.Store.File,
 		"tls.pfxFile": &s.TLS.PFXFile, "tls.pfxPasswordFile": &s.TLS.PFXPasswordFile,
-		"cluster.certificate": &s.Cluster.Certificate, "cluster.key": &s.Cluster.Key, "cluster.ca": &s.Cluster.CA,
-		"cluster.nkeyFile": &s.Cluster.NKeyFile, "cluster.credsFile": &s.Cluster.CredsFile, "cluster.keyFile": &s.Cluster.KeyFile,
+		"cluster.ca":       &s.Cluster.CA,
+		"cluster.nkeyFile": &s.Cluster.NKeyFile, "cluster.credsFile": &s.Cluster.CredsFile, "cluster.keyFile": &s.Former.KeyFile,
 		"engine.certificate": &s.Engine.Certificate, "engine.key": &s.Engine.Key, "engine.ca": &s.Engine.CA, "engine.store": &s.Engine.Store,
 	} {
 		if strings.HasSuffix(key, ".certificate") && stock.Thumbprint(*setting) {

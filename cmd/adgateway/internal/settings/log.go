@@ -81,3 +81,10 @@ func TuneLog(log *logrus.Logger, c config.Log) {
 
 // OneLine joins the lines of an error for a log entry.
 func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// WarnFormer logs which settings are those of an earlier version.
+func WarnFormer(log logrus.FieldLogger, s *config.Settings) {
+	for _, sentence := range s.Former.Advice() {
+		log.Warn(sentence)
+	}
+}

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Former is what the settings say of a cluster of an earlier version. These settings have no
+// effect any more but for its migration, and for the refusal to start without one.
+type Former struct {
+	Name        string // of the cluster
+	Gateway     string // name of this gateway
+	KeyFile     string // of the key that sealed what the gateways shared
+	Certificate string // that this gateway showed to the nodes
+	Shared      bool   // the accounts were in the store of the cluster
+
+	Keys []string // settings of the earlier version that are set, each once
+}
+
+// formerSettings are the settings of an earlier version, with what takes their place.
+var formerSettings = []struct {
+	key, now string
+	take     func(f *Former, text string) // nil: nothing of it is needed any more
+}{
+	{"cluster.name", "'adgateway cluster init' and 'adgateway cluster join' keep the name in the folder cluster",
+		func(f *Former, text string) { f.Name = text }},
+	{"cluster.gateway", "'adgateway cluster init' and 'adgateway cluster join' keep the name in the folder cluster",
+		func(f *Former, text string) { f.Gateway = text }},
+	{"cluster.site", "all gateways use the servers that the leader chose", nil},
+	{"cluster.certificate", "the cluster has its own authority", func(f *Former, text string) { f.Certificate = text }},
+	{"cluster.key", "the cluster has its own authority", nil},
+	{"cluster.keyFile", "the key is cluster.key in the folder cluster", func(f *Former, text string) { f.KeyFile = text }},
+	{"cluster.clockWarn", "the leader alone makes changes, by its own clock", nil},
+	{"cluster.loss", "without a majority no gateway makes changes", nil},
+	{"auth.shared", "the gateways of a cluster always share tokens and users",
+		func(f *Former, text string) { f.Shared = text == "true" }},
+}
+
+// Advice returns a sentence for each setting of an earlier version.
+func (f Former) Advice() []string {
+	var out []string
+	for _, s := range formerSettings {
+		if slices.Contains(f.Keys, s.key) {
+			out = append(out, fmt.Sprintf("%s is a setting of an earlier version: %s; remove it", s.key, s.now))
+		}
+	}
+	return out
+}
+
+// former takes a setting of an earlier version. It reports false if there is none of that key.
+func (r *reader) former(key string, node *yaml.Node, from Origin) (is bool, err error) {
+	for _, s := range formerSettings {
+		if s.key != key {
+			continue
+		}
+		f := &r.settings.Former
+		r.from[key] = from
+		if !slices.Contains(f.Keys, key) {
+			f.Keys = append(f.Keys, key)
+		}
+		if node.Kind != yaml.ScalarNode {
+			return true, errors.New("takes a text")
+		}
+		if s.take != nil && node.Tag != "!!null" {
+			s.take(f, node.Value)
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// formerText is former for a line of text; where names its source in messages.
+func (r *reader) formerText(key, text string, from Origin, where string) bool {
+	node := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str"}
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &document); err == nil && len(document.Content) == 1 {
+		node = *document.Content[0]
+	}
+	is, err := r.former(key, &node, from)
+	if err != nil {
+		r.faults = append(r.faults, fmt.Errorf("%s: %w", where, err))
+	}
+	return is
+}
+
+// formerVariable returns the setting of an earlier version that a variable set, or "".
+func formerVariable(name string) string {
+	for _, s := range formerSettings {
+		if (Row{Key: s.key}).Variable() == name {
+			return s.key
+		}
+	}
+	return ""
+}
