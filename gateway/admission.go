@@ -164,7 +164,7 @@ func (s *Server) refuse(r *request, err error) error {
 		s.doubtful(r, err)
 	case r.unrecorded != nil || errors.Is(err, errContended):
 	case errors.Is(err, keep.ErrTooMany):
-		r.unrecorded = fail(schema.TooMany, "The change affects more objects than gateways that share a store can decide on at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
+		r.unrecorded = fail(schema.TooMany, "The change affects more objects than a gateway can record at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
 	case r.claimed() != nil:
 		r.unrecorded = keysUnavailable(err)
 	case r.applying != nil:
@@ -183,9 +183,9 @@ func (s *Server) refuse(r *request, err error) error {
 
 // clusterUnavailable returns the refusal of a change that the gateways could not agree on.
 func clusterUnavailable(err error) *failure {
-	failed := fail(storeCode(err), "The store that the gateways share cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
+	failed := fail(storeCode(err), "The store of the cluster cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
 	if failed.code == schema.StoreRewound {
-		failed.message = "The store that the gateways share has lost what it acknowledged, so that nothing is changed until an administrator has recovered it. GET /readyz tells more; " + askWhy
+		failed.message = "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; " + askWhy
 	}
 	failed.cause, failed.retryAfter = err, auditRetry
 	return failed

@@ -29,7 +29,7 @@ type due struct {
 // startSettled marks lines that were written when the gateway was started again.
 const startSettled = "start"
 
-// gatewayName returns the name of the gateway among those that share the store; empty: it is
+// gatewayName returns the name of the gateway in its cluster; empty: it is
 // alone.
 func (s *Server) gatewayName() string {
 	return s.process().Gateway

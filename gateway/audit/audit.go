@@ -101,7 +101,7 @@ type Call struct {
 	Parameters map[string]string // those that identify its targets; secrets masked
 	PlanCaller string            // who made the plan that it applies; empty: it applies none
 	Change     string            // its identity in the history; empty: it has none
-	Degraded   bool              // the change is made without the store that the gateways share
+	Degraded   bool              // an earlier version made the change without the store that the gateways shared
 
 	// Server is the directory or DNS server that is about to be used, and PinEpoch as in
 	// Result. Both are for [Log.Intent]; other lines have those of their Result.

@@ -47,7 +47,7 @@ type Line struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 	PlanCaller string            `json:"planCaller,omitempty"` // who made the plan that is applied
 	Change     string            `json:"change,omitempty"`     // its identity in the history
-	Degraded   bool              `json:"degraded,omitempty"`   // made without the store that the gateways share
+	Degraded   bool              `json:"degraded,omitempty"`   // by an earlier version, without the store that the gateways shared
 
 	Intent   uint64      `json:"intent,omitempty"` // sequence number of the intent
 	Outcome  string      `json:"outcome,omitempty"`

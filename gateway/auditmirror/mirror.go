@@ -1,7 +1,7 @@
 // Package auditmirror makes the audit logs of several gateways evidence for each other.
 //
 // Each gateway's local file is the evidence and is written first. A [Mirror] copies its
-// lines, as they are written, into a log of the shared store, without any change waiting
+// lines, as they are written, into a log of the store of the cluster, without any change waiting
 // for it. A [Witness] tells the others the end of the gateway's chain and
 // records theirs in its own chain: cutting off what a minute ago was the end of
 // one chain would need forging those of all others. [Verify] holds the files, the copies
@@ -184,9 +184,9 @@ func (m *Mirror) Send(ctx context.Context) error {
 	m.mu.Unlock()
 	switch {
 	case err != nil && before == nil && ctx.Err() == nil:
-		m.o.Problem("lines of the audit log could not be copied to the shared store; they are sent later", err)
+		m.o.Problem("lines of the audit log could not be copied to the store of the cluster; they are sent later", err)
 	case err == nil && before != nil:
-		m.o.Problem("lines of the audit log are copied to the shared store again", nil)
+		m.o.Problem("lines of the audit log are copied to the store of the cluster again", nil)
 	}
 	return err
 }
@@ -221,7 +221,7 @@ func (m *Mirror) begin(ctx context.Context) error {
 		return err
 	}
 	if end := m.o.Log.Head().Seq; there && line.Hash != at.Hash || at.Seq > end || at.Seq > 0 && !there && at.Seq >= m.started {
-		reason := fmt.Sprintf("the shared store has lines of gateway %s up to line %d, and the files do not have that line: 'adgateway cluster verify' shows the difference", m.o.Gateway, at.Seq)
+		reason := fmt.Sprintf("the store of the cluster has lines of gateway %s up to line %d, and the files do not have that line: 'adgateway cluster verify' shows the difference", m.o.Gateway, at.Seq)
 		if err := m.o.Log.Suspect(reason); err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ type claim struct {
 func (c claim) witness() string { return c.by + " (" + c.at + ")" }
 
 // inStore is the place of what the store has.
-const inStore = "the shared store"
+const inStore = "the store of the cluster"
 
 // Verify holds the audit logs of gateways against each other: each chain against itself,
 // its copy in the store, and the ends of it that other chains have recorded. Of gateways
@@ -187,14 +187,14 @@ func (v *verifying) copyAlone(ctx context.Context, name string) error {
 			v.find(name, where, 0, inStore, "line %d does not follow line %d: one of them was replaced before it was copied", head.Seq, last.Seq)
 		}
 		if w := line.Witness; w != nil {
-			v.claims[w.Gateway] = append(v.claims[w.Gateway], claim{w.Head, name, fmt.Sprintf("line %d of its copy in the shared store", head.Seq), w.Time})
+			v.claims[w.Gateway] = append(v.claims[w.Gateway], claim{w.Head, name, fmt.Sprintf("line %d of its copy in the store of the cluster", head.Seq), w.Time})
 		}
 		era, last = c.Era, head
 		found.Lines++
 		return nil
 	})
 	found.Head = last
-	found.Notes = append(found.Notes, audit.Fault{File: where, Text: "its files were not given: its copy in the shared store was verified instead"})
+	found.Notes = append(found.Notes, audit.Fault{File: where, Text: "its files were not given: its copy in the store of the cluster was verified instead"})
 	v.result.Gateways = append(v.result.Gateways, found)
 	return err
 }

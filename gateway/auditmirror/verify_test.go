@@ -73,7 +73,7 @@ func TestWhatIsDoneToAChainIsFoundAndNamed(t *testing.T) {
 		}, want: []string{"lines 1 to 9 are missing at the end", "gw2 ("}},
 		"the end is cut off, and there are copies": {copies: true, attack: func(t *testing.T, g *gateway, _ func()) {
 			forge(t, g.file, func(line int, text string) (string, bool) { return text, line <= 6 })
-		}, want: []string{"gw1.jsonl:6", "lines 7 to 10 are missing at the end: the copy goes further", "the shared store"}},
+		}, want: []string{"gw1.jsonl:6", "lines 7 to 10 are missing at the end: the copy goes further", "the store of the cluster"}},
 		"a line is changed and the rest forged, and there are copies": {copies: true, attack: func(t *testing.T, g *gateway, _ func()) {
 			forge(t, g.file, func(line int, text string) (string, bool) {
 				if line == 4 {
@@ -81,7 +81,7 @@ func TestWhatIsDoneToAChainIsFoundAndNamed(t *testing.T) {
 				}
 				return text, true
 			})
-		}, want: []string{"gw1.jsonl:4", "line 4 differs from its copy", "the shared store"}},
+		}, want: []string{"gw1.jsonl:4", "line 4 differs from its copy", "the store of the cluster"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShared(t)
@@ -153,7 +153,7 @@ func TestTheCopyOfAGatewayStandsForItsFiles(t *testing.T) {
 	result, err = Verify(t.Context(), g1.store, []Chain{g1.chain()}, nil)
 	require.NoError(t, err)
 	require.Len(t, result.Findings, 1)
-	assert.Contains(t, result.Findings[0].Witness, "gw2 (line 2 of its copy in the shared store)")
+	assert.Contains(t, result.Findings[0].Witness, "gw2 (line 2 of its copy in the store of the cluster)")
 }
 
 // TestAGatewayNoticesThatItsFilesWentBack: with an older backup it goes on, says so in its
@@ -184,7 +184,7 @@ func TestAGatewayNoticesThatItsFilesWentBack(t *testing.T) {
 		texts = append(texts, f.Text)
 	}
 	all := strings.Join(texts, "\n")
-	assert.Contains(t, all, "the gateway itself noticed: the shared store has lines of gateway gw1 up to line 17")
+	assert.Contains(t, all, "the gateway itself noticed: the store of the cluster has lines of gateway gw1 up to line 17")
 	assert.Contains(t, all, "differs from its copy")
 	assert.Contains(t, all, "the files were replaced")
 }

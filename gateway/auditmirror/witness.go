@@ -148,7 +148,7 @@ func (w *Witness) Judge(now time.Time, err error) {
 	reason := ""
 	switch {
 	case err != nil:
-		reason = "the shared store cannot be reached"
+		reason = "the store of the cluster cannot be reached"
 	case now.Sub(w.noticed) >= missed*w.o.Interval:
 		reason = "no other gateway tells the end of its chain"
 	}

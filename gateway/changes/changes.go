@@ -58,7 +58,7 @@ type Record struct {
 	Key      string    `json:"key,omitempty"`   // of the call, in the store; empty: it has none
 	Batch    string    `json:"batch,omitempty"` // the first of the changes that one request made
 
-	Degraded bool      `json:"degraded,omitempty"` // made without the store that the gateways share
+	Degraded bool      `json:"degraded,omitempty"` // by an earlier version, without the store that the gateways shared
 	Sent     time.Time `json:"sent,omitzero"`      // when it was adopted by this history; zero: it was not
 
 	// Process runs the script of a change that is running, for at most Limit from when it was
@@ -70,20 +70,11 @@ type Record struct {
 	// if that is something else; empty: nothing.
 	Raced ps.Outcome `json:"raced,omitempty"`
 
-	Owner *Owner `json:"owner,omitempty"` // of a change that is running; nil: a gateway alone
 	Token string `json:"token,omitempty"` // of the decision that allowed it
-	Run   string `json:"run,omitempty"`   // has the leases of a change that is running, or may be; empty: there are none
 	Spent *Spent `json:"spent,omitempty"` // by a change that is running; nil: nothing that is counted
 
 	revision keep.Revision
 	expires  time.Time // by the time of the store; zero: when its life from the first save is over
-}
-
-// Owner is the gateway that makes a change, or settles it.
-type Owner struct {
-	Gateway     string    `json:"gateway"`
-	Incarnation string    `json:"incarnation"`
-	Until       time.Time `json:"until"` // the run has ended by then
 }
 
 // Spent is what a change that is running has reserved of its caller's hourly limits.
@@ -273,11 +264,8 @@ func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bo
 // with others. Once they are made, [History.Saved] must follow.
 func (h *History) Completion(ctx context.Context, r *Record, outcome ps.Outcome) ([]keep.Change, error) {
 	r.Running, r.Outcome = false, outcome
-	r.Owner, r.Token, r.Spent = nil, "", nil
+	r.Token, r.Spent = "", nil
 	r.Process, r.Limit = journal.Process{}, 0
-	if outcome != ps.OutcomeUnknown {
-		r.Run = ""
-	}
 	own, err := h.Change(r)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package credentials keeps tokens and users in the store that several gateways share, so
+// Package credentials keeps tokens and users in the store of a cluster, so
 // that all of them know each account at once, and refuse it at once when it is revoked.
 //
 // [Credentials] take the place of the credential file in [auth.Store]. Every change is one
@@ -45,7 +45,7 @@ const (
 )
 
 // ErrUnreached means that the store could not be reached for too long.
-var ErrUnreached = errors.New("the shared store of the credentials cannot be reached")
+var ErrUnreached = errors.New("the store of the credentials cannot be reached")
 
 // account is a token or a user in the store.
 type account struct {
@@ -390,9 +390,9 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 	if failed := err != nil; failed != c.failed && ctx.Err() == nil {
 		c.failed = failed
 		if failed {
-			c.o.Problem(fmt.Sprintf("the shared store of the credentials cannot be read; those from before remain valid for %s", c.o.StaleMax), err)
+			c.o.Problem(fmt.Sprintf("the store of the credentials cannot be read; those from before remain valid for %s", c.o.StaleMax), err)
 		} else {
-			c.o.Problem("the shared store of the credentials can be read again", nil)
+			c.o.Problem("the store of the credentials can be read again", nil)
 		}
 	}
 	if found != nil {
@@ -410,7 +410,7 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 		return err
 	}
 	if err := c.writeCopy(); err != nil {
-		c.o.Problem("the copy of the credentials cannot be written, so that the gateway cannot start without the shared store", err)
+		c.o.Problem("the copy of the credentials cannot be written, so that the gateway cannot start without the store of the cluster", err)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 )
 
-// A store that several gateways share has several versions of its key, so that it can be
+// The store of a cluster has several versions of its key, so that it can be
 // changed while all of them run. Values then say which version they were sealed
 // under, and are bound to it. Sums stay under the [Key], which does not change: names must
 // have the same sum at every time. Values of a store with just one key say nothing, as

@@ -8,10 +8,10 @@ import (
 	"adgateway/ps"
 )
 
-// clusterRows are about the gateways that share a store.
+// clusterRows are about the gateways of the cluster.
 var clusterRows = []*Operation{
 	{
-		ID: "cluster.show", Row: 370, Summary: "Shows the gateways that share a store, and the servers that they use together.",
+		ID: "cluster.show", Row: 370, Summary: "Shows the gateways of the cluster, which of them leads, and the servers that they use.",
 		Method: http.MethodGet, Path: "/api/Cluster",
 		Scope: auth.OpsRead, Effect: Read, Local: true, Here: true,
 		Lane:    ps.Directory,

@@ -250,7 +250,7 @@ var Resources = map[string]string{
 	"change":      "History of what the gateway has changed",
 	"job":         "Lists of changes that run as one job",
 	"externaldns": "Webhook provider for ExternalDNS",
-	"cluster":     "The gateways that share a store",
+	"cluster":     "The gateways of the cluster",
 	"acme":        "Challenges of certificate authorities, in the protocols of their clients",
 }
 

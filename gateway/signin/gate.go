@@ -63,7 +63,7 @@ var ErrTooMany = errors.New("signin: too many tries")
 // ErrStore is joined with why the store that several gates share cannot be used: nobody
 // signs in meanwhile. It is joined with ErrRewound if the store has lost changes.
 var (
-	ErrStore   = errors.New("signin: the store that the gateways share cannot be used")
+	ErrStore   = errors.New("signin: the store of the cluster cannot be used")
 	ErrRewound = errors.New("signin: it has lost changes")
 )
 

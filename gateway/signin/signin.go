@@ -3,7 +3,7 @@
 // a [Directory] does. A [Gate] stops asking it before the domain would lock an account
 // out, gives roles by group, and keeps the sessions.
 //
-// Gateways that share a store have sessions, what the pages keep for them, and the wrong
+// The gateways of a cluster have sessions, what the pages keep for them, and the wrong
 // passwords of an account in common: a browser's requests may go to any of them. Each by
 // itself has the tries from an address, which only slow a host down, and the links.
 //

@@ -84,7 +84,7 @@ func (s *Session) Kept(ctx context.Context, name string, value any) (Version, er
 }
 
 // CatchUp lets steps that are read afterwards be as other gateways had kept them when it was
-// called. Without a shared store, or while that is lost, it does nothing.
+// called. Without a cluster, or while its store is lost, it does nothing.
 func (s *Session) CatchUp(ctx context.Context) {
 	if s.in.Remote() {
 		_ = s.gate.asking.ask(ctx, s.in) // what is known here is read

@@ -180,7 +180,7 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// storeLost says that the store cannot be used in which the gateways share the sessions.
+// storeLost says that the store of the cluster, which has the sessions, cannot be used.
 func (p *Pages) storeLost(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Retry-After", "5")
 	p.plain(w, r, http.StatusServiceUnavailable, "Not now", withoutStore(err)+" Nothing was changed. Try again in a moment: your session goes on.")
@@ -190,9 +190,9 @@ func (p *Pages) storeLost(w http.ResponseWriter, r *http.Request, err error) {
 // only the log has it.
 func withoutStore(err error) string {
 	if errors.Is(err, signin.ErrRewound) {
-		return "The store that the gateways share has lost changes (store_rewound)."
+		return "The nodes of the cluster have lost changes (store_rewound)."
 	}
-	return "The store that the gateways share cannot be reached (store_lost)."
+	return "The store of the cluster cannot be reached (store_lost)."
 }
 
 // pageOf returns the page that a form was on, to return to.

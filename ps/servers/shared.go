@@ -62,7 +62,7 @@ func (g *group) follow(ctx context.Context) bool {
 		g.mu.Unlock()
 		return true
 	}
-	tell := g.replaced(host, "the gateways of the site use it")
+	tell := g.replaced(host, "the gateways of the cluster use it")
 	g.mu.Unlock()
 	tell()
 	return true
@@ -146,9 +146,9 @@ func (g *group) examine(ctx context.Context, host string) bool {
 	g.cfg.Shared.Reached(g.lane, host, why == "", other)
 	switch {
 	case why != "" && before == "":
-		g.cfg.Log("the "+g.kind+" of the site cannot be used from here", map[string]any{"server": host, "error": why})
+		g.cfg.Log("the "+g.kind+" of the cluster cannot be used from here", map[string]any{"server": host, "error": why})
 	case why == "" && before != "":
-		g.cfg.Log("the "+g.kind+" of the site can be used again", map[string]any{"server": host})
+		g.cfg.Log("the "+g.kind+" of the cluster can be used again", map[string]any{"server": host})
 	}
 	return why == ""
 }
@@ -183,5 +183,5 @@ func (g *group) unlisted() []string {
 	if g.cfg.Shared == nil || !g.fixed || g.pin == "" || slices.ContainsFunc(g.candidates, func(h string) bool { return strings.EqualFold(h, g.pin) }) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the gateways of the site use the %s %s, which the settings of this one do not name", g.kind, g.pin)}
+	return []string{fmt.Sprintf("the gateways of the cluster use the %s %s, which the settings of this one do not name", g.kind, g.pin)}
 }

@@ -96,7 +96,7 @@ func TestSharedServer(t *testing.T) {
 			assert.Equal(t, dc1, result.Server)
 		}
 		directory, _ := second.Status()
-		assert.Equal(t, []string{"the gateways of the site use the domain controller dc1.corp.example, which the settings of this one do not name"}, directory.Warnings)
+		assert.Equal(t, []string{"the gateways of the cluster use the domain controller dc1.corp.example, which the settings of this one do not name"}, directory.Warnings)
 
 		c.move(dc2)
 		_, epoch := c.Pinned(t.Context(), ps.Directory)

@@ -71,9 +71,9 @@ func (e *evidence) checks() []gateway.Check {
 	stats := e.mirror.Stats()
 	switch late := time.Since(stats.Since); {
 	case stats.Forked:
-		check.Degraded, check.Reason = true, "The files of the audit log are not those that were copied into the shared store before: 'adgateway cluster verify' shows the difference."
+		check.Degraded, check.Reason = true, "The files of the audit log are not those that were copied into the store of the cluster before: 'adgateway cluster verify' shows the difference."
 	case !stats.Since.IsZero() && late >= mirrorLag:
-		check.Degraded, check.Reason = true, fmt.Sprintf("%d lines of the audit log are not copied into the shared store, some of them for %s; they are copied later.", stats.Behind, late.Round(time.Second))
+		check.Degraded, check.Reason = true, fmt.Sprintf("%d lines of the audit log are not copied into the store of the cluster, some of them for %s; they are copied later.", stats.Behind, late.Round(time.Second))
 		if stats.Failed != nil {
 			check.Reason += " " + stats.Failed.Error()
 		}
@@ -95,7 +95,7 @@ func attachCredentials(ctx context.Context, o Options, store *keep.Sealed) error
 	case o.Shared == nil:
 		return nil
 	case store == nil:
-		return errors.New("tokens and users: there is no store that the gateways share")
+		return errors.New("tokens and users: this gateway is of no cluster, whose store would have them")
 	}
 	if err := o.Shared.Attach(ctx, store); err != nil {
 		return fmt.Errorf("tokens and users: %w", err)

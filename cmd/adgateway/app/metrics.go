@@ -292,7 +292,7 @@ var stackMetrics = []metric{
 		perAudit(func(s audit.Stats) value { return number(s.Used) })},
 	{"adgateway_audit_bytes_max", "Space for all audit files (audit.maxTotal); 0: no limit.", gauge, nil,
 		perAudit(func(s audit.Stats) value { return number(s.MaxTotal) })},
-	{"adgateway_audit_mirror_behind_lines", "Lines of the audit log that are not copied into the shared store yet. Without copies there is none.", gauge, nil,
+	{"adgateway_audit_mirror_behind_lines", "Lines of the audit log that are not copied into the store of the cluster yet. Without copies there is none.", gauge, nil,
 		perMirror(func(s *auditmirror.Stats) value { return number(s.Behind) })},
 	{"adgateway_audit_mirror_behind_seconds", "How long the oldest of these lines has been waiting.", gauge, nil,
 		perMirror(func(s *auditmirror.Stats) value {

@@ -1,7 +1,7 @@
 // Package trust decides who belongs to a cluster of gateways.
 //
 // A cluster has a certificate authority of its own, the [Authority], and a list of its
-// gateways, [Members]. Both are values of the store that the gateways share, the [Register],
+// gateways, [Members]. Both are values of the store of the cluster, the [Register],
 // so that any of them can let another one join. A gateway proves its name with a
 // certificate of that authority, its [Identity].
 //

@@ -43,7 +43,7 @@ const (
 	OtherJobs  Reason = "caller"     // held while others of its caller, or of all, run
 	Budget     Reason = "budget"     // held until an hourly limit or the rate of its caller allows more
 	Credential Reason = "credential" // held while its caller is revoked, or lacks a scope
-	Engine     Reason = "engine"     // held while the store that the gateways share cannot be written
+	Engine     Reason = "engine"     // held while the store of the cluster cannot be written
 	Lane       Reason = "lane"       // held while no session or server can be used
 	Errors     Reason = "errors"     // stopped by as many failures as StopAfter allows
 	AnUnknown  Reason = "unknown"    // stopped by an item of which it is not known what became

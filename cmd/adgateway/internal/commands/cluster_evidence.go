@@ -23,7 +23,7 @@ func clusterVerifyCommand() *cobra.Command {
 		Short: "Hold the audit logs of all gateways against each other",
 		Long: "Compares the audit log of this gateway, or those that are given, with what the others have\n" +
 			"witnessed: each gateway records the ends of the others' logs in its own. They are compared\n" +
-			"with their copies in the shared store, too, and of gateways whose files are not given the\n" +
+			"with their copies in the store of the cluster, too, and of gateways whose files are not given the\n" +
 			"copies are read. So a line that was changed, an end that was cut off, and a log that was\n" +
 			"written anew or replaced with an older one are found, even with the key of the log. Files\n" +
 			"that were copied from other hosts must be newer than what is witnessed, or their ends\n" +
@@ -67,7 +67,7 @@ func clusterVerifyCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
-	c.Flags().BoolVar(&noStore, "no-store", false, "compare just the files, and open no shared store")
+	c.Flags().BoolVar(&noStore, "no-store", false, "compare just the files, and do not open the store of the cluster")
 	c.Flags().StringArrayVar(&keys, "key-of", nil, "the key of the log of one gateway, as `NAME=FILE`, if it is not that of --key-file (repeatable)")
 	jsonFlag(c, &asJSON)
 	return c

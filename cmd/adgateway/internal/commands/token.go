@@ -120,7 +120,7 @@ func tokenMoveCommand(at *accounts.Location) *cobra.Command {
 	to := ""
 	c := &cobra.Command{
 		Use:   "move --to cluster",
-		Short: "Take the tokens and users of the credential file over into the shared store",
+		Short: "Take the tokens and users of the credential file over into the store of the cluster",
 		Long: "Adds the tokens and users of the credential file to those that the gateways of the cluster\n" +
 			"share. If the cluster has others of the same names, nothing is moved. The file stays as it\n" +
 			"is, and does not count in a cluster. What was moved already is left alone, so\n" +
