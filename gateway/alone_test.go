@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +42,7 @@ type lonely struct {
 	quotas  *quotas
 	plan    string
 	item    bool
+	undoing string // identity of the change that the deed takes back; empty: none
 	during  string
 }
 
@@ -57,13 +59,19 @@ func newAlone(t *testing.T, what *deed, how string) *lonely {
 	p, err := a.Auth.Authenticate(request, netip.Addr{})
 	require.NoError(t, err)
 	a.account = p.ID
+	if what.undoes != nil {
+		past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: what.undoes.op,
+			Intent: ps.Intent{Effect: what.undoes.effect, Objects: what.undoes.objects}}
+		require.NoError(t, a.History.Complete(t.Context(), past, ps.OutcomeDone))
+		a.undoing = past.ID
+	}
 	switch how {
 	case "item":
 		a.item = true
 	case "plan":
 		a.plan = planID(t, a.asks(map[string]any{ops.DryRun: true}).Body.Bytes())
 	}
-	if how != "item" {
+	if how == "key" || how == "plan" {
 		a.header = append(a.header, "Idempotency-Key: key-of-the-deed")
 	}
 	return a
@@ -95,7 +103,11 @@ func (a *lonely) asks(also map[string]any) *httptest.ResponseRecorder {
 		values[ops.PlanID] = a.plan
 	}
 	maps.Copy(values, also)
-	request := httptest.NewRequest(a.row.Method, target(a.row, "", ""), bytes.NewReader(encode(values)))
+	method, path := a.row.Method, target(a.row, "", "")
+	if a.undoing != "" {
+		method, path, values = http.MethodPut, "/api/Changes/"+a.undoing+"/Undo", map[string]any{}
+	}
+	request := httptest.NewRequest(method, path, bytes.NewReader(encode(values)))
 	if a.item {
 		item := &itemCall{key: "key-of-the-item", expires: time.Now().Add(time.Hour)}
 		request = request.WithContext(context.WithValue(request.Context(), itemCallKey{}, item))
@@ -107,8 +119,12 @@ func (a *lonely) asks(also map[string]any) *httptest.ResponseRecorder {
 // it has been started again, everything says one and the same of the change, whether that is
 // settled first, or its key is repeated, or both at once, also twice.
 func TestAGatewayAloneDiesAtEachStep(t *testing.T) {
-	for _, what := range deeds {
-		for _, how := range []string{"key", "item", "plan"} {
+	for _, what := range slices.Concat(deeds, undos) {
+		ways := []string{"key", "item", "plan"}
+		if what.undoes != nil {
+			ways = []string{"key", "item"}
+		}
+		for _, how := range ways {
 			for first, order := range []string{"settled first", "repeated first", "all at once"} {
 				t.Run(what.op+", "+how+", "+order, func(t *testing.T) {
 					for step := 1; ; step++ {
@@ -174,6 +190,56 @@ func aloneDies(t *testing.T, what *deed, how string, order, step int) (died bool
 	return died
 }
 
+// TestAGatewayAloneDiesWithoutAKey: at each step of a call that cannot be repeated. What it has
+// done is settled when the gateway has been started again, and everything says so.
+func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
+	for _, what := range slices.Concat(deeds, undos) {
+		t.Run(what.op, func(t *testing.T) {
+			for step := 1; ; step++ {
+				require.Less(t, step, 40, "the call has no end")
+				if step < 14 && !thorough.OneOf(4, t.Name(), fmt.Sprint(step)) {
+					continue
+				}
+				a := newAlone(t, &what, "once")
+				a.life.begin(step)
+				a.asks(nil)
+				died, during := a.life.dead()
+				a.during = during
+				if died && step%2 == 0 {
+					cutOutcome(t, a.file)
+				}
+				a.restart()
+				left, err := a.SettleHistory(t.Context())
+				require.NoError(t, err, during)
+				require.Zero(t, left, during)
+				id := a.recorded()
+				if id == "" {
+					require.Equal(t, ps.OutcomeNone, a.outcome(), during)
+				} else {
+					a.saysTheSame(id)
+				}
+				if !died {
+					require.Equal(t, ps.OutcomeDone, a.outcome())
+					return
+				}
+			}
+		})
+	}
+}
+
+// recorded returns the identity of the change in the history; empty: there is none.
+func (a *lonely) recorded() (id string) {
+	a.t.Helper()
+	require.NoError(a.t, a.History.Newest(a.t.Context(), time.Time{}, "", func(c *changes.Record) bool {
+		if c.ID != a.undoing {
+			require.Empty(a.t, id, "%s: there are two changes", a.during)
+			id = c.ID
+		}
+		return true
+	}))
+	return id
+}
+
 // saysTheSame checks that everything says of the change what is in the directory.
 func (a *lonely) saysTheSame(id string) {
 	a.t.Helper()
@@ -181,8 +247,10 @@ func (a *lonely) saysTheSame(id string) {
 	assert.LessOrEqual(t, a.writes, a.once(), a.during)
 	outcomes := map[string]string{}
 	require.NoError(t, a.History.Newest(t.Context(), time.Time{}, "", func(c *changes.Record) bool {
-		outcomes[c.ID] = string(c.Outcome)
 		assert.False(t, c.Running, a.during)
+		if c.ID != a.undoing {
+			outcomes[c.ID] = string(c.Outcome)
+		}
 		return true
 	}))
 	require.Equal(t, map[string]string{id: string(left)}, outcomes, a.during)

@@ -20,19 +20,24 @@ type Former struct {
 	Keys []string // settings of the earlier version that are set, each once
 }
 
+// inFolder says where the names are now.
+const inFolder = "'adgateway cluster init' and 'adgateway cluster join' keep the name in the folder cluster"
+
 // formerSettings are the settings of an earlier version, with what takes their place.
 var formerSettings = []struct {
 	key, now string
 	take     func(f *Former, text string) // nil: nothing of it is needed any more
 }{
-	{"cluster.name", "'adgateway cluster init' and 'adgateway cluster join' keep the name in the folder cluster",
+	{"cluster.name", inFolder,
 		func(f *Former, text string) { f.Name = text }},
-	{"cluster.gateway", "'adgateway cluster init' and 'adgateway cluster join' keep the name in the folder cluster",
+	{"cluster.gateway", inFolder,
 		func(f *Former, text string) { f.Gateway = text }},
 	{"cluster.site", "all gateways use the servers that the leader chose", nil},
-	{"cluster.certificate", "the cluster has its own authority", func(f *Former, text string) { f.Certificate = text }},
+	{"cluster.certificate", "the cluster has its own authority",
+		func(f *Former, text string) { f.Certificate = text }},
 	{"cluster.key", "the cluster has its own authority", nil},
-	{"cluster.keyFile", "the key is cluster.key in the folder cluster", func(f *Former, text string) { f.KeyFile = text }},
+	{"cluster.keyFile", "the key is cluster.key in the folder cluster",
+		func(f *Former, text string) { f.KeyFile = text }},
 	{"cluster.clockWarn", "the leader alone makes changes, by its own clock", nil},
 	{"cluster.loss", "without a majority no gateway makes changes", nil},
 	{"auth.shared", "the gateways of a cluster always share tokens and users",

@@ -106,7 +106,7 @@ func (p *program) initCommand() *cobra.Command {
 			if err := settings.WriteTemplate(file, force); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "created %s; set cluster.name and the section engine in it, then run 'adgateway-engine check'\n", file)
+			_, err := fmt.Fprintf(c.OutOrStdout(), "created %s; set the section engine in it, then run 'adgateway-engine check'\n", file)
 			return err
 		},
 	}
