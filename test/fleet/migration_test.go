@@ -40,8 +40,8 @@ func TestAnOldClusterMigrates(t *testing.T) {
 
 	o := f.options(first)
 	o.Accounts = accounts
-	o.Settings.Cluster.Name, o.Settings.Cluster.Gateway = "corp", first.name
-	o.Settings.Cluster.KeyFile = filepath.Join(first.folder, "ring.key")
+	o.Settings.Former.Name, o.Settings.Former.Gateway = "corp", first.name
+	o.Settings.Former.KeyFile = filepath.Join(first.folder, "ring.key")
 	done, err := setup.Migrate(t.Context(), o, setup.Migration{Hosts: f.named()})
 	require.NoError(t, err)
 	require.NotNil(t, done.Made)
