@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/jobs"
@@ -153,7 +155,14 @@ func (r *replicated) ends() map[string]int {
 // first one writes then is kept beside the verdicts.
 func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	d := newTown()
-	rs := newReplicas(t, 3, d.runner, nil)
+	folder := t.TempDir()
+	file := func(n int) string { return filepath.Join(folder, fmt.Sprintf("audit%d.jsonl", n)) }
+	rs := newReplicas(t, 3, d.runner, func(n int, o *Options) {
+		log, err := audit.Open(audit.Options{File: file(n)})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, log.Close()) })
+		o.Audit = log
+	})
 	a := rs.leader()
 	users := []string{"u1", "u2", "u3", "u4"}
 	var allowed sync.WaitGroup
@@ -218,6 +227,19 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 		c, err := b.history.Get(t.Context(), id)
 		require.NoError(t, err, user)
 		assert.Equal(t, ps.OutcomeDone, c.Raced, user)
+	}
+	lines := map[string]int{} // about it by those that were told, by change
+	for n := range 3 {
+		require.NoError(t, audit.Read(file(n), nil, audit.Filter{}, func(r *audit.Record) error {
+			if r.Outcome != nil && r.Outcome.Code == racedCode && r.Outcome.SettledBy == a.name {
+				assert.Equal(t, string(ps.OutcomeDone), r.Outcome.Outcome)
+				lines[r.Outcome.Change]++
+			}
+			return nil
+		}))
+	}
+	for user, id := range warned {
+		assert.Equal(t, 1, lines[id], user)
 	}
 	for id, n := range b.ends() {
 		assert.Equal(t, 1, n, id)

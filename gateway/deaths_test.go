@@ -6,30 +6,16 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
-
-// either authenticates callers by one or the other.
-type either []auth.Authenticator
-
-func (e either) Authenticate(r *http.Request, client netip.Addr) (p *auth.Principal, err error) {
-	for _, one := range e {
-		if p, err = one.Authenticate(r, client); err == nil {
-			break
-		}
-	}
-	return p, err
-}
 
 // bin is a directory to which removed objects come back, each by a call of its own. One that
 // comes back twice is made twice.

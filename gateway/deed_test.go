@@ -206,9 +206,6 @@ func (d *scene) on(server string, at func(point string) (dies bool)) ps.Runner {
 	}}
 }
 
-// lives is where no gateway dies.
-func lives(string) bool { return false }
-
 // spends returns how much of a budget the deed takes.
 func (d *scene) spends(of auth.Impact) int {
 	bound, _ := d.row.Bind(ops.Given{})

@@ -30,10 +30,7 @@ func TestModels(t *testing.T) {
 	use := Op{Of: "p", Do: "use"}
 	spend := Op{Of: "b", Do: "spend"}
 	call, run := Op{Of: "k", Do: "call"}, Op{Of: "k", Do: "write"}
-	give := func(controller string) Op { return Op{Of: "n", Do: "give", Value: controller} }
 	change := func(from, to string) Op { return Op{Of: "o", Do: "change", Expect: from, Value: to} }
-	move := func(to string) Op { return Op{Of: "s", Do: "move", Value: to} }
-	on := func(server string) Op { return Op{Of: "s", Do: "change", Value: server} }
 	for name, c := range map[string]struct {
 		model     Model
 		history   func(r *Recorder)
@@ -153,17 +150,6 @@ func TestModels(t *testing.T) {
 		}, false},
 		"a plan that nobody used is refused": {Once, func(r *Recorder) { r.add(use, refused) }, false},
 
-		"a name is given at one controller": {Names, func(r *Recorder) {
-			r.add(give("dc1"), done)
-			r.add(give("dc1"), done)
-			r.add(give("dc2"), refused)
-		}, true},
-		"a name is given at two controllers": {Names, func(r *Recorder) {
-			r.add(give("dc1"), done)
-			r.add(give("dc2"), done)
-		}, false},
-		"a free name is refused": {Names, func(r *Recorder) { r.add(give("dc2"), refused) }, false},
-
 		"a budget is spent": {Budget(2), func(r *Recorder) {
 			r.Begin(spend)
 			r.add(spend, done)
@@ -188,24 +174,6 @@ func TestModels(t *testing.T) {
 		"a change is lost": {Leases, func(r *Recorder) {
 			r.add(change("0", "1"), done)
 			r.add(change("0", "2"), done)
-		}, false},
-
-		"a pin is moved": {Pins, func(r *Recorder) {
-			r.add(move("dc1"), done)
-			r.add(on("dc1"), done)
-			r.add(move("dc2"), done)
-			r.add(on("dc1"), refused)
-			r.add(on("dc2"), done)
-		}, true},
-		"a change is made on the old server": {Pins, func(r *Recorder) {
-			r.add(move("dc1"), done)
-			r.add(move("dc2"), done)
-			r.add(on("dc1"), done)
-		}, false},
-		"a change is made on a server before it is pinned": {Pins, func(r *Recorder) {
-			r.add(move("dc1"), done)
-			r.add(on("dc2"), done)
-			r.Begin(move("dc2"))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -114,19 +114,6 @@ var Once = model("used once", false, func(used bool, _ Op, answer *Answer) (bool
 	return !used || answer == nil, true
 })
 
-// Names is a name held for the controller that gave it first: "give" at the controller Value.
-// Another controller refuses it then.
-var Names = model("a name is held for one controller", "", func(holder string, op Op, answer *Answer) (bool, string) {
-	elsewhere := holder != "" && holder != op.Value
-	switch {
-	case answer != nil && answer.Refused:
-		return elsewhere, holder
-	case elsewhere:
-		return answer == nil, holder
-	}
-	return true, op.Value
-})
-
 // Budget is what may be spent: "spend" one of the limit. It is refused only when all is
 // spent.
 func Budget(limit int) Model {
@@ -149,18 +136,6 @@ var Leases = model("no change is lost", "0", func(value string, op Op, answer *A
 		return true, value
 	case value != op.Expect:
 		return answer == nil, value
-	}
-	return true, op.Value
-})
-
-// Pins is the server of a site: "move" pins Value; "change" writes on Value. What is not
-// allowed there any more is refused.
-var Pins = model("changes are made on the pinned server", "", func(pinned string, op Op, answer *Answer) (bool, string) {
-	switch {
-	case answer != nil && answer.Refused, op.Do == "change" && answer == nil:
-		return true, pinned
-	case op.Do == "change":
-		return pinned == op.Value, pinned
 	}
 	return true, op.Value
 })

@@ -1,5 +1,5 @@
 // Package upgrade runs two versions of the product side by side, as an upgrade does: nodes
-// of the engine and gateways that share it, over one simulated domain, are replaced by those
+// of the engine and gateways of one cluster, over one simulated domain, are replaced by those
 // of the other version one by one, while clients go on. `make upgrade-test` builds the older
 // version, and runs it.
 package upgrade

@@ -84,7 +84,7 @@ func New(o Options) *Choices {
 }
 
 // read reads a choice; it has no server if there is none.
-func read(ctx context.Context, store *keep.Sealed, on ps.Lane) (Choice, error) {
+func read(ctx context.Context, store *keep.Sealed, on ps.Lane) (c Choice, err error) {
 	e, err := store.Get(ctx, kind, string(on))
 	switch {
 	case errors.Is(err, keep.ErrAbsent):
@@ -92,26 +92,9 @@ func read(ctx context.Context, store *keep.Sealed, on ps.Lane) (Choice, error) {
 	case err != nil:
 		return Choice{}, err
 	}
-	return decode(store, e)
-}
-
-func decode(store *keep.Sealed, e keep.Entry) (c Choice, err error) {
 	err = keep.Decode(store, e.Value, &c)
 	c.revision = e.Revision
 	return c, err
-}
-
-// Read returns what is chosen, by lane.
-func Read(ctx context.Context, store *keep.Sealed) (all []Choice, err error) {
-	var wrong error
-	err = store.Range(ctx, kind, "", func(e keep.Entry) bool {
-		var c Choice
-		if c, wrong = decode(store, e); wrong == nil {
-			all = append(all, c)
-		}
-		return wrong == nil
-	})
-	return all, errors.Join(err, wrong)
 }
 
 // write chooses another server than before.

@@ -83,8 +83,8 @@ type taken struct {
 
 // Where [taken] is in the store.
 const (
-	takenKind keep.Kind = "taken"
-	takenKey            = "over"
+	takenKind = keep.Kind("taken")
+	takenKey  = "over"
 )
 
 // Run makes the store of a cluster, with this gateway as its first. No gateway of the cluster

@@ -54,13 +54,6 @@ type value struct {
 
 func (o *old) path(name string) string { return filepath.Join(o.folder, name) }
 
-func (o *old) wrapper(t *testing.T) keyring.Wrapper {
-	t.Helper()
-	w, err := keyring.KeyFile(o.path("ring.key"))
-	require.NoError(t, err)
-	return w
-}
-
 // options are those of a migration of the data in a folder.
 func options(folder string) (Options, error) {
 	in := func(name string) string { return filepath.Join(folder, name) }
