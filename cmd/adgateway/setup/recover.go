@@ -13,8 +13,16 @@ import (
 // or it was taken back. No gateway of the cluster and no node runs meanwhile. It is run on every
 // host, and with first on the one whose copy of the store goes furthest: that gateway goes on
 // alone until the nodes serve, and the others copy its store. It returns how far the copy of this
-// one goes. It can be run again if it was interrupted.
+// one goes. It can be run again if it was interrupted. A store that was taken back is accepted
+// with first.
 func Recover(ctx context.Context, o Options, first bool) (at keep.Point, err error) {
+	if at, err = recoverStore(ctx, o, first); err == nil && first {
+		err = keep.Accept(o.Settings.Store.File)
+	}
+	return at, err
+}
+
+func recoverStore(ctx context.Context, o Options, first bool) (at keep.Point, err error) {
 	folder, err := o.folder()
 	if err != nil {
 		return at, err

@@ -47,3 +47,30 @@ func TestAClusterWhoseLogIsLost(t *testing.T) {
 		})
 	}
 }
+
+// TestAStoreThatWasTakenBack is accepted if the cluster is to go on with it.
+func TestAStoreThatWasTakenBack(t *testing.T) {
+	o := options(t, "127.0.0.1:0")
+	use(t, o)
+	_, err := Init(t.Context(), o, "corp", hosts)
+	require.NoError(t, err)
+	path := o.Settings.Store.File
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	folder, err := o.folder()
+	require.NoError(t, err)
+	w, err := o.wrapper(folder)
+	require.NoError(t, err)
+	file, sealed := ringedStore(t, o, w)
+	_, err = sealed.Apply(t.Context(), keep.Change{Kind: value, Key: "b", Value: []byte("later")})
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	require.NoError(t, os.WriteFile(path, before, 0o600))
+
+	_, err = Recover(t.Context(), o, false)
+	require.NoError(t, err)
+	require.ErrorIs(t, keep.Rewound(path), keep.ErrRewound)
+	_, err = Recover(t.Context(), o, true)
+	require.NoError(t, err)
+	assert.NoError(t, keep.Rewound(path))
+}
