@@ -161,8 +161,9 @@ func TestNodesOfGateways(t *testing.T) {
 	running, stop := context.WithCancel(ctx)
 	defer func() { stop(); all.Wait() }()
 	for name := range c.ids {
-		logs[name] = &lines{}
-		all.Go(func() { runTo(running, logs[name], "run", "--config", c.settings(name)) })
+		log := &lines{}
+		logs[name] = log
+		all.Go(func() { runTo(running, log, "run", "--config", c.settings(name)) })
 	}
 	await := func(what string, is func() bool) {
 		t.Helper()
