@@ -30,6 +30,9 @@ func (s *Server) conclude(r *request, status int, body []byte) {
 
 // keepChange closes the change of a call that was not answered.
 func (s *Server) keepChange(r *request) {
+	if r.unkept { // its end waits to be stored, and is not this goroutine's any more
+		return
+	}
 	c, begun := r.change, r.begun()
 	s.end(r, c, begun, s.endOfChange(r), s.endOfNames(r))
 }
