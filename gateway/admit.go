@@ -70,7 +70,7 @@ func (s *Server) recall(r *request, kind auth.Impact) error {
 	}
 	return r.principal.Recall(kind, s.clustered(), func() (map[time.Time]int, error) {
 		before := map[time.Time]int{}
-		spent, err := s.ledger.Spent(r.c.Request.Context(), ledger.Budget{Account: r.principal.Key(), Impact: kind.String()})
+		spent, err := s.ledger.Spent(r.ctx, ledger.Budget{Account: r.principal.Key(), Impact: kind.String()})
 		for _, one := range spent {
 			before[one.At] += one.N
 		}

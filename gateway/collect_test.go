@@ -12,7 +12,6 @@ import (
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
-	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -226,7 +225,7 @@ func FuzzBinding(f *testing.F) {
 			failed = c.body(r.Header, []byte(body))
 		}
 		if failed != nil {
-			status := problem.Of(failed).Code.Status()
+			status := failed.Code.Status()
 			require.True(t, status >= 400 && status < 500)
 			return
 		}

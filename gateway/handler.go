@@ -1,9 +1,9 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -17,79 +17,18 @@ import (
 	"adgateway/ps"
 )
 
-// serve returns the handler of an operation.
-func (s *Server) serve(op *ops.Operation) func(*request) {
-	return func(r *request) {
-		r.op = op
-		defer r.release()
-		if failed := s.operate(r); failed != nil {
-			forOperation(op, problem.Of(failed))
-			r.fail(failed)
-		}
+// operate takes a call through its stages, from top to bottom. Each stage returns what it adds to
+// the call, or the error that ends it.
+func (s *Server) operate(r *request) (call.Answer, error) {
+	if err := admit(r.principal, s.gateways()); err != nil {
+		return call.Answer{}, err
 	}
-}
-
-// operate takes a request for an operation through its stages, from top to bottom.
-// Each stage returns what it adds to the request, or the failure that ends it.
-func (s *Server) operate(r *request) (failed error) {
-	if failed = unled(r); failed != nil {
-		return failed
+	defer r.principal.Leave()
+	if err := s.accept(r); err != nil {
+		return call.Answer{}, err
 	}
-	adoptCredential(r)
-	if r.principal, failed = s.authenticate(r.c.Request); failed != nil {
-		return failed
-	}
-	if failed = r.ownsHeaders(); failed != nil {
-		return failed
-	}
-	if failed = admit(r.principal, s.gateways()); failed != nil {
-		return failed
-	}
-	r.leave = sync.OnceFunc(r.principal.Leave)
-	defer r.leave()
-	if failed = authoriseRow(r.principal, r.op); failed != nil {
-		return failed
-	}
-	defer s.freeBody(r)
-	var problems []schema.FieldError
-	if r.given, problems, failed = s.collect(r); failed != nil {
-		return failed
-	}
-	if r.bound, failed = bind(r.op, r.given, problems); failed != nil {
-		return failed
-	}
-	if failed = s.read(r); failed != nil {
-		return failed
-	}
-	if isClassic(r.principal, r.policy.Dialect) {
-		r.bound.Classic()
-	}
-	if failed = authorise(r.principal, r.bound.Scopes...); failed != nil {
-		return failed
-	}
-	if failed = checkTypes(r); failed != nil {
-		return failed
-	}
-	if failed = checkCursor(r); failed != nil {
-		return failed
-	}
-	if failed = readGuard(r); failed != nil {
-		return failed
-	}
-	if failed = s.complete(r); failed != nil {
-		return failed
-	}
-	if failed = s.checkLimits(r); failed != nil {
-		return failed
-	}
-	if failed = s.recordable(r); failed != nil {
-		return failed
-	}
-	if failed = requireGuard(r); failed != nil {
-		return failed
-	}
-	if done, failed := s.claim(r); done || failed != nil {
-		return failed
+	if earlier, err := s.claim(r); earlier != nil || err != nil {
+		return answerOr(earlier), err
 	}
 	if r.op.Local {
 		return s.answerLocally(r)
@@ -97,21 +36,56 @@ func (s *Server) operate(r *request) (failed error) {
 	return s.perform(r)
 }
 
+// answerOr returns an answer; nil: there is none.
+func answerOr(answer *call.Answer) call.Answer {
+	if answer == nil {
+		return call.Answer{}
+	}
+	return *answer
+}
+
+// accept reads the parameters of a call, and refuses what its caller must not do.
+func (s *Server) accept(r *request) (err error) {
+	if err = authoriseRow(r.principal, r.op); err != nil {
+		return err
+	}
+	if r.given, err = r.call.Input.Read(r.ctx); err != nil {
+		return err
+	}
+	if r.bound, err = bind(r.op, r.given.Values, r.given.Problems); err != nil {
+		return err
+	}
+	if err = s.read(r); err != nil {
+		return err
+	}
+	if r.call.Classic {
+		r.bound.Classic()
+	}
+	for _, check := range []func(*request) error{
+		func(r *request) error { return authorise(r.principal, r.bound.Scopes...) },
+		checkTypes, checkCursor, readGuard, s.complete, s.checkLimits, s.recordable, requireGuard,
+	} {
+		if err = check(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // perform runs the script of a request that nothing stands against, unless an earlier call
 // with its key has, and answers.
-func (s *Server) perform(r *request) (failed error) {
-	e := newEnvelope(r, s.spooler, s.streamAbove)
-	defer e.close()
+func (s *Server) perform(r *request) (call.Answer, error) {
+	e := newEnvelope(r, s.streamAbove)
 	// What an earlier call with the key has done is answered whatever has become of its plan,
 	// and of what the caller may still spend.
-	if answered, failed := s.resume(r, e); answered {
-		return failed
+	if earlier, err := s.resume(r, e); earlier != nil || err != nil {
+		return answerOr(earlier), err
 	}
-	if failed = s.findPlan(r); failed != nil {
-		return failed
+	if err := s.findPlan(r); err != nil {
+		return call.Answer{}, err
 	}
-	if failed = s.reserve(r); failed != nil {
-		return failed
+	if err := s.reserve(r); err != nil {
+		return call.Answer{}, err
 	}
 	defer s.giveBack(r)
 	r.readAll()
@@ -177,7 +151,7 @@ func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	}()
 	req, startedAt := s.runRequest(r, e), time.Now()
 	r.started = true
-	ctx, cancel := limitRead(r.c.Request.Context(), r.op)
+	ctx, cancel := limitRead(r.ctx, r.op)
 	defer cancel()
 	if req.Write {
 		r.hold, r.limit = s.locks.begin(), req.Limit
@@ -276,7 +250,7 @@ func (s *Server) settler(p *Policy) *settle.Settler {
 // settle finds out what became of a change that was cut off, whether or not the
 // client is still there.
 func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Result, error) {
-	found := s.settler(r.policy).Settle(r.c.Request.Context(), change)
+	found := s.settler(r.policy).Settle(r.ctx, change)
 	if found.NoCleanUp != nil {
 		s.Log.WithFields(logrus.Fields{"request": r.id, "error": found.NoCleanUp.Error()}).Error("what an unfinished create left behind could not be removed")
 	}
@@ -292,16 +266,16 @@ func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Resu
 	return found.Result, nil
 }
 
-// answer writes the answer to a run that succeeded; otherwise it returns the failure.
-func (s *Server) answer(r *request, e *envelope) error {
-	if failed := r.guard.refusal(r, e); failed != nil {
-		return failed
+// answer returns the answer to a run that succeeded, or the error of the call.
+func (s *Server) answer(r *request, e *envelope) (call.Answer, error) {
+	if err := r.guard.refusal(r, e); err != nil {
+		return call.Answer{}, err
 	}
 	if r.dryRun() {
 		return s.answerPlan(r, e)
 	}
-	if failed := r.applying.applied(r); failed != nil {
-		return failed
+	if err := r.applying.applied(r); err != nil {
+		return call.Answer{}, err
 	}
 	err := r.runErr
 	if err == nil {
@@ -315,29 +289,27 @@ func (s *Server) answer(r *request, e *envelope) error {
 		err = nil
 	}
 	switch {
-	case err != nil && r.unrecorded != nil && e.stream == nil:
-		return r.unrecorded
+	case err != nil && r.unrecorded != nil && !e.streaming:
+		return call.Answer{}, r.unrecorded
 	case err != nil:
-		return s.explainRun(r, e, err)
+		return call.Answer{}, s.explainRun(r, e, err)
 	}
 	r.server = r.result.Server
 	if len(r.result.Failures) > 0 {
-		return e.partial(r.result)
+		return call.Answer{}, e.partial(r.result)
 	}
-	if err := e.finish(r.result); err != nil {
-		r.abort(&problem.Error{Code: schema.Internal, Cause: err})
+	answer, err := e.answer(r.result)
+	if err != nil {
+		err = problem.Internal(err)
 	}
-	r.records = e.records
-	return nil
+	return answer, err
 }
 
-// explainRun returns the answer to a run that failed, or that did not emit what
-// the operation declares.
+// explainRun returns the error of a call whose run failed, or did not emit what the operation
+// declares.
 func (s *Server) explainRun(r *request, e *envelope, err error) error {
 	switch {
-	case e.stream != nil:
-		r.abort(&problem.Error{Code: schema.Internal, Cause: err})
-		return nil
+	case e.streaming: // the caller has a part, and is told no more
 	case e.err != nil:
 		err = e.err
 	case !errors.Is(err, errNoRecord):

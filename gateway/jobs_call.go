@@ -39,8 +39,8 @@ type itemCall struct {
 
 type itemCallKey struct{}
 
-func itemCallOf(r *http.Request) *itemCall {
-	item, _ := r.Context().Value(itemCallKey{}).(*itemCall)
+func itemCallOf(ctx context.Context) *itemCall {
+	item, _ := ctx.Value(itemCallKey{}).(*itemCall)
 	return item
 }
 

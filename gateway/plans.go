@@ -1,13 +1,13 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -57,7 +57,7 @@ func (s *Server) keepPlan(r *request, p *plan) error {
 		kept.Row, kept.Intent = from.op.ID, withoutImages(*from.announced)
 		kept.Objects, kept.Zone = from.changesOf(from.announced), zoneOf(from, from.announced)
 	}
-	err := s.plans.Add(r.c.Request.Context(), kept)
+	err := s.plans.Add(r.ctx, kept)
 	if err != nil {
 		p.ID, p.Expires = nil, nil
 	} else {
@@ -150,7 +150,7 @@ func (s *Server) planOf(r *request) (*plans.Plan, error) {
 		return nil, problem.New(schema.NotSupported, "This gateway keeps no plans (store.file is off).")
 	}
 	id := r.bound.Text(ops.PlanID)
-	p, err := s.plans.Get(r.c.Request.Context(), id)
+	p, err := s.plans.Get(r.ctx, id)
 	switch {
 	case errors.Is(err, plans.ErrAbsent):
 	case err != nil:
@@ -284,21 +284,19 @@ func (a *application) fields() string {
 }
 
 // showPlan answers with a plan.
-func (s *Server) showPlan(r *request) error {
+func (s *Server) showPlan(r *request) (call.Answer, error) {
 	p, failed := s.planOf(r)
 	if failed != nil {
-		return failed
+		return call.Answer{}, failed
 	}
 	var shown plan
 	if err := json.Unmarshal(p.Shown, &shown); err != nil {
-		return problem.Internal(err)
+		return call.Answer{}, problem.Internal(err)
 	}
 	shown.State = p.StateAt(s.Kept.Now())
 	shown.hide(r.principal)
-	r.records = 1
-	s.sendLocal(r, http.StatusOK, r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), []any{struct {
+	return localAnswer(r, r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), struct {
 		plan
 		Change *string `json:"change"`
-	}{shown, optionalText(p.ChangeID())}}, nil)
-	return nil
+	}{shown, optionalText(p.ChangeID())}), nil
 }

@@ -1,8 +1,8 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"cmp"
-	"net/http"
 	"slices"
 	"time"
 
@@ -27,7 +27,7 @@ type callerLimits struct {
 }
 
 // whoAmI answers with the caller's own name, scopes and limits.
-func (s *Server) whoAmI(r *request) error {
+func (s *Server) whoAmI(r *request) (call.Answer, error) {
 	p := r.principal
 	list := func(items []string) []string { return append([]string{}, items...) }
 	shown := shownCaller{
@@ -39,7 +39,5 @@ func (s *Server) whoAmI(r *request) error {
 		text := p.Expires.UTC().Format(time.RFC3339)
 		shown.Expires = &text
 	}
-	r.records = 1
-	s.sendLocal(r, http.StatusOK, "The credential is the "+p.String()+".", []any{shown}, nil)
-	return nil
+	return localAnswer(r, "The credential is the "+p.String()+".", shown), nil
 }
