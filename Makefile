@@ -50,11 +50,12 @@ test: go-version ## what to run before a commit: lint, and all tests once
 plain: ## all tests once
 	$(GO) test $(HANG) -vet=off -ldflags=-w ./...
 
+# Tests that hold what is derived against its source, and rewrite it with -update.
+DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestEveryOperationSaysWhereItRuns)$$' \
+	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/commands ./ps/sandbox/engine/dotnet ./gateway/ops
+
 generate: ## what is derived and committed: OpenAPI document, tables of the manual, clients, members of .NET
-	$(GO) test -vet=off -count=1 ./gateway/openapi ./cmd/release/clients -update > /dev/null
-	$(GO) test -vet=off -count=1 ./cmd/adgateway/internal/commands -run Manual -update > /dev/null
-	$(GO) test -vet=off -count=1 ./ps/sandbox/engine/dotnet -run TestMembersTable -update > /dev/null
-	$(GO) test -vet=off -count=1 ./gateway/ops -run TestEveryOperationSaysWhereItRuns -update > /dev/null
+	$(GO) test -vet=off -count=1 $(DERIVED) -update > /dev/null
 
 deep: vet-windows thorough race fuzz bench-once ## what takes longer: all of vet for Windows, all cases of every test, race detector, fuzzing, benchmarks once
 
@@ -72,7 +73,8 @@ lint: tidy
 	$(GO) vet ./...
 	$(GO) tool staticcheck -checks '$(LINTS)' ./...
 	./test/deadcode.sh
-	$(GO) test $(HANG) -vet=off -run '$(TEXTS)' ./test/layout ./scripts
+	$(GO) test $(HANG) -vet=off -ldflags=-w -run '$(TEXTS)' ./test/layout ./scripts
+	@$(GO) test $(HANG) -vet=off -ldflags=-w $(DERIVED) || { echo "what is derived is not up to date: run make generate"; exit 1; }
 
 vet-windows: ## vet on every system that a release is built for
 	GOOS=windows $(GO) vet ./...
