@@ -100,7 +100,7 @@ func (n own) examine(ctx context.Context) (found jetstream.Examined, err error) 
 		err = fmt.Errorf("%w: turn it on, by the block jetstream of the servers and 'jetstream: enabled' in the account", err)
 	case errors.Is(err, jetstream.ErrDenied):
 		err = n.denied(err)
-	case errors.Is(err, nats.ErrAuthorization):
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
 		err = fmt.Errorf("%w: set cluster.nkeyFile or cluster.credsFile to what proves a user that it knows", err)
 	case errors.Is(err, jetstream.ErrUnfit):
 		err = fmt.Errorf("%w; %s", err, n.remove())

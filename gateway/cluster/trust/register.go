@@ -285,9 +285,10 @@ func (m Members) canWork(without string) error {
 	return nil
 }
 
-
 // sameNames reports whether two lists have the same gateways and nodes.
-func sameNames(a, b Members) bool { return slices.Equal(a.Names(), b.Names()) && slices.Equal(a.Nodes, b.Nodes) }
+func sameNames(a, b Members) bool {
+	return slices.Equal(a.Names(), b.Names()) && slices.Equal(a.Nodes, b.Nodes)
+}
 
 // again decides anew when what a decision rests on has changed meanwhile.
 func (r *Register) again(decide func() error) (err error) {
