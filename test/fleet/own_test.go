@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 
 	"adgateway/cmd/adgateway/setup"
@@ -19,6 +18,7 @@ import (
 // over.
 func TestANATSOfTheUsersOwn(t *testing.T) {
 	f := newDomain(t, quick...)
+	f.makeUsers()
 	var names []string
 	for _, h := range f.hosts {
 		names = append(names, h.name)
@@ -50,13 +50,19 @@ func TestANATSOfTheUsersOwn(t *testing.T) {
 		require.NotContains(t, h.gateway.log.String(), "ermissions", "nothing is denied")
 	}
 	leader := f.leader()
-	for _, h := range f.hosts {
-		if h != leader {
-			f.change(h)
+	require.NotNil(t, leader)
+	for i, h := range f.hosts {
+		body := fmt.Sprintf(`{"City":"of %s"}`, h.name)
+		a := f.must(h, http.MethodPut, fmt.Sprintf("/api/ADUser/shared%02d", i), body, "fleet-key-"+h.name, nil)
+		id := a.header.Get("X-Change-Id")
+		require.NotEmpty(t, id)
+		for _, other := range f.hosts {
+			f.must(other, http.MethodGet, "/api/Changes/"+id, "", "", nil)
 		}
 	}
 	leader.gateway.kill()
-	await(t, "no other gateway leads", func() bool { now := f.leader(); return now != nil && now != leader })
-	_ = http.StatusOK
-	_ = strings.Contains
+	await(t, "no other gateway leads", func() bool {
+		now := f.leader()
+		return now != nil && now != leader
+	})
 }
