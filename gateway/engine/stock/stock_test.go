@@ -1,6 +1,7 @@
 package stock_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -79,4 +80,11 @@ func TestWithoutACertificate(t *testing.T) {
 	require.ErrorContains(t, o.Check(), "engine.key")
 	o.Key, o.CA = "", "a"
 	require.ErrorContains(t, o.Check(), "engine.ca")
+}
+
+// TestTheManualHasTheAccount that a NATS of the user's own needs.
+func TestTheManualHasTheAccount(t *testing.T) {
+	manual, err := os.ReadFile("../../manual/cluster.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(manual), stock.OwnAccount("corp", []stock.Member{{Gateway: "gw1"}}))
 }
