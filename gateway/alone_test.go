@@ -212,7 +212,7 @@ func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 				left, err := a.SettleHistory(t.Context())
 				require.NoError(t, err, during)
 				require.Zero(t, left, during)
-				id := a.AuditCode()
+				id := a.recorded()
 				if id == "" {
 					require.Equal(t, ps.OutcomeNone, a.outcome(), during)
 				} else {

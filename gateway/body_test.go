@@ -134,11 +134,11 @@ func TestTheAnswerToARefusalIsBounded(t *testing.T) {
 	for range 90 {
 		f.Details = append(f.Details, problem.Detail{Field: "City", Message: wide[:3000]})
 	}
-	answer := f.encode("test-1")
+	answer := encodeError(f, "test-1")
 	assert.LessOrEqual(t, len(answer), 64<<10)
 	assert.Contains(t, string(answer), "more problems are not shown.")
 	done := problem.New(schema.Backend, "%s", wide)
-	assert.Greater(t, len(done.encode("test-1")), 64<<10, "what was done is never cut")
+	assert.Greater(t, len(encodeError(done, "test-1")), 64<<10, "what was done is never cut")
 }
 
 // TestANameThatMayBeAValueIsNotRepeated covers what clients send in the wrong place.

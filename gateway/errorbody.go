@@ -63,7 +63,8 @@ func envelopeOf(err error, requestID string) errorEnvelope {
 		details = []problem.Detail{}
 	}
 	if e.Omitted > 0 {
-		details = append(slices.Clip(details), problem.Detail{Message: fmt.Sprintf("%d more problems are not shown.", e.Omitted)})
+		more := fmt.Sprintf("%d more problems are not shown.", e.Omitted)
+		details = append(slices.Clip(details), problem.Detail{Message: more})
 	}
 	body.Error = &errorBody{e.Code, e.Message, e.Outcome, e.DirectoryCode, details, requestID}
 	return body
@@ -77,14 +78,16 @@ const maxRefusal = 64 << 10
 func encodeError(err error, requestID string) []byte {
 	answer := encode(envelopeOf(err, requestID))
 	part, e := partOf(err), problem.Of(err)
-	if len(answer) <= maxRefusal || part != nil && part.result != nil || e.Code.Status() >= http.StatusInternalServerError {
+	refused := (part == nil || part.result == nil) && e.Code.Status() < http.StatusInternalServerError
+	if len(answer) <= maxRefusal || !refused {
 		return answer
 	}
 	cut := *e
 	const longest = maxRefusal / 32 // the message is in the answer twice, and any character may be escaped
 	cut.Message = printable(cut.Message, longest)
 	for {
-		if answer = encode(envelopeOf(part.with(&cut), requestID)); len(answer) <= maxRefusal || len(cut.Details) == 0 {
+		answer = encode(envelopeOf(part.with(&cut), requestID))
+		if len(answer) <= maxRefusal || len(cut.Details) == 0 {
 			return answer
 		}
 		half := len(cut.Details) / 2
