@@ -4,13 +4,13 @@ import (
 	"errors"
 	"sync"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 )
 
 // caller identifies a principal: accounts of the sandbox have no id.
 type caller struct{ id, kind, name string }
 
-func callerOf(p *auth.Principal) caller { return caller{p.ID, p.Kind, p.Name} }
+func callerOf(p *identity.Principal) caller { return caller{p.ID, p.Kind, p.Name} }
 
 // budget is a number of bytes that callers share. It is safe for concurrent use.
 type budget struct {

@@ -1,12 +1,11 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
-
-	"adgateway/gateway/auth"
 )
 
 // proxies are the networks whose X-Forwarded-For is trusted.
@@ -41,7 +40,7 @@ func (p proxies) trust(address netip.Addr) bool {
 // long as the writer of an entry is trusted; whatever precedes may be forged. An
 // entry that is not an address ends the list, too.
 func (p proxies) client(r *http.Request) netip.Addr {
-	address := auth.Peer(r)
+	address := peer(r)
 	entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(entries) - 1; i >= 0 && p.trust(address); i-- {
 		entry, ok := parseForwarded(strings.TrimSpace(entries[i]))
@@ -69,6 +68,23 @@ func parseForwarded(text string) (netip.Addr, bool) {
 // locate stores the address of the client in the context of each request.
 func (p proxies) locate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(auth.WithClient(r.Context(), p.client(r))))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, p.client(r))))
 	})
+}
+
+type clientKey struct{}
+
+// ClientOf returns the address of a request's client, by the rules for trusted proxies, else
+// that of the TCP peer, else the zero Addr.
+func ClientOf(r *http.Request) netip.Addr {
+	if client, ok := r.Context().Value(clientKey{}).(netip.Addr); ok {
+		return client
+	}
+	return peer(r)
+}
+
+// peer returns the address of the TCP peer of a request, or the zero Addr.
+func peer(r *http.Request) netip.Addr {
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return from.Addr().Unmap().WithZone("")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 )
 
 // Connections configures how the server accepts connections. The zero value of
@@ -119,7 +119,7 @@ func hostOf(address netip.Addr) netip.Prefix {
 	if address.IsLoopback() {
 		return thisMachine
 	}
-	return auth.Host(address)
+	return authn.Host(address)
 }
 
 // limitedListener limits the open connections, in all and per host.

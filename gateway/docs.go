@@ -11,7 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/openapi"
 	"adgateway/gateway/schema"
 )
@@ -40,10 +40,10 @@ func (s *Server) addDocs(engine *gin.Engine) {
 			engine.GET(swaggerPath, endpoint(serveDocument(classic)))
 		}
 		engine.GET(path, endpoint(func(r *request) {
-			switch dialect := auth.Dialect(cmp.Or(r.c.Query("dialect"), string(r.policy.Dialect), string(auth.Standard))); dialect {
-			case auth.Classic:
+			switch dialect := identity.Dialect(cmp.Or(r.c.Query("dialect"), string(r.policy.Dialect), string(identity.Standard))); dialect {
+			case identity.Classic:
 				serveDocument(classic)(r)
-			case auth.Standard:
+			case identity.Standard:
 				serveDocument(standard)(r)
 			default:
 				r.fail(refusal([]schema.Problem{{Field: "dialect", Code: schema.InvalidRequest, Message: "must be standard or classic"}}))

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -178,27 +179,33 @@ func sentence(d detail) string {
 	return text
 }
 
-// refusedBy returns the answer to a refusal by package auth.
-func refusedBy(refused *auth.Refusal) *failure {
-	failed := fail(schema.Unauthenticated, "%s", refused.Message)
-	failed.refused = refusedUnknown
+// refusals are the labels in the metrics of what package authn refuses.
+var refusals = map[schema.Code]refusalReason{
+	schema.Unauthenticated: refusedUnknown, schema.InvalidRequest: refusedMalformed,
+	schema.RateLimited: refusedRate, schema.Overloaded: refusedBusy, schema.Unavailable: refusedStore,
+}
+
+// refusedBy returns the answer to a caller that is not known, an [*authn.Refusal], or that does
+// too much, an [*identity.Exceeded].
+func refusedBy(err error) *failure {
+	var refused *authn.Refusal
+	var exceeded *identity.Exceeded
+	switch {
+	case errors.As(err, &exceeded):
+		refused = &authn.Refusal{Code: schema.RateLimited, Message: exceeded.Message, RetryAfter: exceeded.RetryAfter}
+	case !errors.As(err, &refused):
+		return internalError(err)
+	}
+	failed := fail(refused.Code, "%s", refused.Message)
+	failed.refused = refusals[refused.Code]
 	if refused.Reason != "" {
 		failed.cause = errors.New(refused.Reason)
 	}
-	switch refused.Status {
-	case http.StatusBadRequest:
-		failed.code, failed.refused = schema.InvalidRequest, refusedMalformed
-	case http.StatusTooManyRequests:
-		failed.code, failed.retryAfter = schema.RateLimited, max(refused.RetryAfter, time.Second)
-		failed.refused = refusedRate
-	case http.StatusServiceUnavailable:
-		failed.code, failed.retryAfter = schema.Overloaded, max(refused.RetryAfter, time.Second)
-		failed.refused = refusedBusy
-		if refused.Unavailable {
-			failed.code, failed.refused = schema.Unavailable, refusedStore
-		}
-	default:
-		failed.challenge = auth.Challenge
+	switch refused.Code {
+	case schema.Unauthenticated:
+		failed.challenge = authn.Challenge
+	case schema.RateLimited, schema.Overloaded, schema.Unavailable:
+		failed.retryAfter = max(refused.RetryAfter, time.Second)
 	}
 	return failed
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -41,12 +41,12 @@ func (s *Server) readyz(r *request) {
 		checks = append(checks, auditCheck(s.Audit))
 	}
 	reasons := false
-	if auth.Carries(r.c.Request) {
+	if carries(r.c.Request) {
 		var failed *failure
 		r.principal, failed = s.authenticate(r.c.Request)
 		switch {
 		case failed == nil:
-			reasons = r.principal.Has(auth.OpsRead)
+			reasons = r.principal.Has(identity.OpsRead)
 		case failed.code == schema.Unavailable: // the check of the credential store reports it
 		default:
 			r.fail(failed)

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/etag"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/nearest"
@@ -81,7 +81,7 @@ type submission struct {
 	r        *request
 	list     *joblist.List
 	common   *ops.Operation // of items that name none; nil: none
-	missing  auth.Scope     // that an item needs and the caller lacks
+	missing  identity.Scope // that an item needs and the caller lacks
 	specs    []jobs.Spec
 	secrets  []map[string]string
 	faulty   []bool
@@ -355,7 +355,7 @@ func (sub *submission) submit() *failure {
 // newJob returns a job of the caller.
 func (s *Server) newJob(r *request) *jobs.Job {
 	job := &jobs.Job{Mode: jobstate.Run, Caller: jobs.Caller{ID: r.principal.ID, Kind: r.principal.Kind, Name: r.principal.Name}}
-	job.From = auth.Client(r.c.Request).String()
+	job.From = ClientOf(r.c.Request).String()
 	job.StopAfter, _ = strconv.Atoi(r.bound.Text(ops.JobStopAfter)) // its kind has tried it
 	job.StopOnUnknown = r.bound.Text(ops.JobOnUnknown) == ops.StopOnUnknown
 	return job

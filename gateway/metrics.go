@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
@@ -208,10 +208,10 @@ func (r *request) operation() string {
 func (s *Server) metrics() func(*request) {
 	answer := promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{ErrorLog: s.Log, ErrorHandling: promhttp.ContinueOnError})
 	return func(r *request) {
-		if !s.OpenMetrics || auth.Carries(r.c.Request) || !local(r.c.Request, r.policy.Origins) {
+		if !s.OpenMetrics || carries(r.c.Request) || !local(r.c.Request, r.policy.Origins) {
 			var failed *failure
 			if r.principal, failed = s.authenticate(r.c.Request); failed == nil {
-				failed = authorise(r.principal, auth.OpsRead)
+				failed = authorise(r.principal, identity.OpsRead)
 			}
 			if failed != nil {
 				r.fail(failed)
@@ -235,7 +235,7 @@ func local(r *http.Request, origins []string) bool {
 			return false
 		}
 	}
-	return auth.Peer(r).IsLoopback()
+	return peer(r).IsLoopback()
 }
 
 // localHost reports whether a Host header names this machine.

@@ -12,7 +12,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -58,7 +57,7 @@ func (s *Server) logAccess(r *request) {
 	fields["status"] = r.c.Writer.Status()
 	fields["duration_ms"] = float64(time.Since(r.startedAt).Microseconds()) / 1000
 	fields["bytes"] = max(r.c.Writer.Size(), 0)
-	fields["client"] = auth.Client(r.c.Request).String()
+	fields["client"] = ClientOf(r.c.Request).String()
 	if r.principal != nil && r.principal.Name != "" {
 		fields["principal"] = r.principal.Name
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -35,10 +35,10 @@ func adoptCredential(r *request) {
 	user, key := header.Get(p.UserHeader), header.Get(p.KeyHeader)
 	switch {
 	case user == "" && key == "":
-	case strings.HasPrefix(key, auth.TokenPrefix):
-		header.Set(auth.QueryParameter, "Bearer "+key)
+	case strings.HasPrefix(key, authn.TokenPrefix):
+		header.Set(ops.TokenName, "Bearer "+key)
 	default:
-		header.Set(auth.QueryParameter, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+key)))
+		header.Set(ops.TokenName, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+key)))
 	}
 }
 
@@ -50,7 +50,7 @@ func (r *request) ownsHeaders() *failure {
 	}
 	if user := r.c.Request.Header.Get(p.UserHeader); user != "" && !strings.EqualFold(user, r.principal.Name) {
 		failed := fail(schema.Unauthenticated, "The header %s does not name the credential of %s.", p.UserHeader, p.KeyHeader)
-		failed.refused, failed.challenge = refusedUnknown, auth.Challenge
+		failed.refused, failed.challenge = refusedUnknown, authn.Challenge
 		r.principal = nil
 		return failed
 	}

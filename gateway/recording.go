@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -205,7 +204,7 @@ func (r *request) unchecked(p *ops.Param) (string, bool) {
 // auditCall returns a call as the audit shows it, with those of its parameters
 // that identify what it is about.
 func (r *request) auditCall(value func(p *ops.Param) (string, bool)) audit.Call {
-	call := audit.Call{RequestID: r.id, From: auth.Client(r.c.Request).String(), Operation: r.op.ID, Parameters: map[string]string{}}
+	call := audit.Call{RequestID: r.id, From: ClientOf(r.c.Request).String(), Operation: r.op.ID, Parameters: map[string]string{}}
 	if r.change != nil {
 		call.Change = r.change.ID
 	}

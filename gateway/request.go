@@ -9,9 +9,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
@@ -29,17 +29,17 @@ type request struct {
 	policy      *Policy
 	sendTimeout time.Duration // for one piece of the answer
 
-	op        *ops.Operation  // nil: not for an operation
-	principal *auth.Principal // nil: not authenticated
-	leave     func()          // ends what counts against the caller's requests at once; only the first call has an effect
-	body      int64           // bytes of the memory for bodies that it holds
-	document  []byte          // body that a protocol of others reads as a whole
-	given     ops.Given       // nil: not read
-	bound     *ops.Bound      // nil: not accepted
-	guard     guard           // what it demands of the state of its object
-	readable  []string        // types of objects that a search over types may find
-	unread    []ps.Warning    // about the others
-	spending  spending        // empty: the operation does nothing that is counted
+	op        *ops.Operation      // nil: not for an operation
+	principal *identity.Principal // nil: not authenticated
+	leave     func()              // ends what counts against the caller's requests at once; only the first call has an effect
+	body      int64               // bytes of the memory for bodies that it holds
+	document  []byte              // body that a protocol of others reads as a whole
+	given     ops.Given           // nil: not read
+	bound     *ops.Bound          // nil: not accepted
+	guard     guard               // what it demands of the state of its object
+	readable  []string            // types of objects that a search over types may find
+	unread    []ps.Warning        // about the others
+	spending  spending            // empty: the operation does nothing that is counted
 
 	started     bool            // the run was started, or waited for a session
 	announced   *ps.Intent      // of a dry run; nil: nothing was announced
