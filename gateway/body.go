@@ -7,7 +7,9 @@ import (
 	"os"
 	"time"
 
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/transport"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 // the bytes arrive, so that a client that sends slowly holds only what it has sent.
 // One caller gets at most a quarter.
 type bodies struct {
-	*budget
+	*transport.Budget
 	parsing chan struct{} // one element per large body that is being parsed
 }
 
@@ -31,7 +33,7 @@ type bodies struct {
 const atOnce = 4
 
 func newBodies(most int64) *bodies {
-	return &bodies{budget: newBudget(most), parsing: make(chan struct{}, atOnce)}
+	return &bodies{Budget: transport.NewBudget(most), parsing: make(chan struct{}, atOnce)}
 }
 
 // parse waits until a body that holds so much memory may be parsed. The caller calls
@@ -45,12 +47,12 @@ func (b *bodies) parse(held int64) (done func()) {
 }
 
 // reserve takes memory for a body.
-func (b *bodies) reserve(by caller, n, share int64) *failure {
+func (b *bodies) reserve(by identity.ID, n, share int64) *failure {
 	var failed *failure
-	switch b.take(by, n, share) {
+	switch b.Take(by, n, share) {
 	case nil:
 		return nil
-	case errShareSpent:
+	case transport.ErrShareSpent:
 		failed = fail(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
 		failed.refused = refusedRate
 	default:
@@ -74,7 +76,7 @@ func (s *Server) readBody(r *request) ([]byte, *failure) {
 		if len(content) == cap(content) {
 			size := min(2*int64(cap(content)), limit+1) // one more byte shows that the body is too large
 			if size > bodyPiece {
-				if failed := s.bodies.reserve(callerOf(r.principal), size-r.body, s.share(r.op)); failed != nil {
+				if failed := s.bodies.reserve(r.principal.Identity(), size-r.body, s.share(r.op)); failed != nil {
 					return nil, failed
 				}
 				r.body = size
@@ -101,7 +103,7 @@ func (s *Server) readBody(r *request) ([]byte, *failure) {
 // freeBody gives back the memory of the request's body.
 func (s *Server) freeBody(r *request) {
 	if r.body > 0 {
-		s.bodies.free(callerOf(r.principal), r.body)
+		s.bodies.Free(r.principal.Identity(), r.body)
 		r.body = 0
 	}
 }

@@ -2,77 +2,20 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/netip"
-	"strings"
+
+	"adgateway/gateway/transport"
 )
 
-// proxies are the networks whose X-Forwarded-For is trusted.
-type proxies []netip.Prefix
-
-func parseProxies(texts []string) (proxies, error) {
-	var all proxies
-	for _, text := range texts {
-		network, err := netip.ParsePrefix(text)
-		if address, addressErr := netip.ParseAddr(text); addressErr == nil {
-			network, err = netip.PrefixFrom(address.Unmap(), address.Unmap().BitLen()), nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("gateway: trusted proxies: %q is neither an address nor a network", text)
-		}
-		all = append(all, network.Masked())
-	}
-	return all, nil
-}
-
-func (p proxies) trust(address netip.Addr) bool {
-	for _, network := range p {
-		if network.Contains(address) {
-			return true
-		}
-	}
-	return false
-}
-
-// client returns the address of the client. Each proxy appends its peer to
-// X-Forwarded-For, or adds another line of it. So the list is read from its end as
-// long as the writer of an entry is trusted; whatever precedes may be forged. An
-// entry that is not an address ends the list, too.
-func (p proxies) client(r *http.Request) netip.Addr {
-	address := peer(r)
-	entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(entries) - 1; i >= 0 && p.trust(address); i-- {
-		entry, ok := parseForwarded(strings.TrimSpace(entries[i]))
-		if !ok {
-			break
-		}
-		address = entry
-	}
-	return address
-}
-
-// parseForwarded parses an address. Some proxies add a port.
-func parseForwarded(text string) (netip.Addr, bool) {
-	address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
-	if err != nil {
-		withPort, err := netip.ParseAddrPort(text)
-		if err != nil {
-			return netip.Addr{}, false
-		}
-		address = withPort.Addr()
-	}
-	return address.Unmap().WithZone(""), true
-}
+type clientKey struct{}
 
 // locate stores the address of the client in the context of each request.
-func (p proxies) locate(next http.Handler) http.Handler {
+func locate(from transport.Proxies, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, p.client(r))))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, from.Client(r))))
 	})
 }
-
-type clientKey struct{}
 
 // ClientOf returns the address of a request's client, by the rules for trusted proxies, else
 // that of the TCP peer, else the zero Addr.
@@ -80,11 +23,5 @@ func ClientOf(r *http.Request) netip.Addr {
 	if client, ok := r.Context().Value(clientKey{}).(netip.Addr); ok {
 		return client
 	}
-	return peer(r)
-}
-
-// peer returns the address of the TCP peer of a request, or the zero Addr.
-func peer(r *http.Request) netip.Addr {
-	from, _ := netip.ParseAddrPort(r.RemoteAddr)
-	return from.Addr().Unmap().WithZone("")
+	return transport.Peer(r)
 }

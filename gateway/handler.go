@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
@@ -124,7 +125,7 @@ func (s *Server) perform(r *request) (failed *failure) {
 func (s *Server) authenticate(req *http.Request) (*identity.Principal, *failure) {
 	principal, err := s.caller(req)
 	if err == nil {
-		s.proved(peer(req))
+		s.proved(transport.Peer(req))
 		return principal, nil
 	}
 	return nil, refusedBy(err)

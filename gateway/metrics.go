@@ -18,6 +18,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
@@ -235,7 +236,7 @@ func local(r *http.Request, origins []string) bool {
 			return false
 		}
 	}
-	return peer(r).IsLoopback()
+	return transport.Peer(r).IsLoopback()
 }
 
 // localHost reports whether a Host header names this machine.

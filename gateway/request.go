@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
@@ -151,7 +152,7 @@ func (r *request) send(status int, body []byte) {
 // ever, and one that reads slowly still gets everything.
 func (r *request) write(body []byte) error {
 	for len(body) > 0 {
-		piece := body[:min(len(body), streamPiece)]
+		piece := body[:min(len(body), transport.Piece)]
 		r.limitSend()
 		if _, err := r.c.Writer.Write(piece); err != nil {
 			return err

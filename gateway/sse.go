@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"adgateway/gateway/schema"
+	"adgateway/gateway/transport"
 )
 
 // Answers that are streams of server-sent events (WHATWG HTML, section 9.2): of the
@@ -53,13 +54,13 @@ var (
 
 // takeStream gives the request one of the places for streams of events, until it is freed.
 func (s *Server) takeStream(r *request) (free func(), failed *failure) {
-	by, share := callerOf(r.principal), max(s.streams.most/4, 1)
-	err := s.streams.take(by, 1, share)
+	by, share := r.principal.Identity(), max(s.streams.Most()/4, 1)
+	err := s.streams.Take(by, 1, share)
 	switch {
-	case errors.Is(err, errShareSpent):
-		failed = fail(schema.RateLimited, "The %s has %d streams of events open, which is its share of the %d that the gateway serves at once (events.sse). Close one of them.", r.principal, share, s.streams.most)
+	case errors.Is(err, transport.ErrShareSpent):
+		failed = fail(schema.RateLimited, "The %s has %d streams of events open, which is its share of the %d that the gateway serves at once (events.sse). Close one of them.", r.principal, share, s.streams.Most())
 	case err != nil:
-		failed = fail(schema.RateLimited, "%d streams of events are open, which is as many as the gateway serves at once (events.sse). Try again later, or poll.", s.streams.most)
+		failed = fail(schema.RateLimited, "%d streams of events are open, which is as many as the gateway serves at once (events.sse). Try again later, or poll.", s.streams.Most())
 	}
 	if failed != nil {
 		failed.retryAfter, failed.refused = streamRetry, refusedRate
@@ -68,7 +69,7 @@ func (s *Server) takeStream(r *request) (free func(), failed *failure) {
 	s.meters.streams.Inc()
 	return func() {
 		s.meters.streams.Dec()
-		s.streams.free(by, 1)
+		s.streams.Free(by, 1)
 	}, nil
 }
 

@@ -95,13 +95,4 @@ func TestScopes(t *testing.T) {
 	assert.Equal(t, []identity.Scope{identity.UserRead, identity.DNSWrite}, scopes)
 	_, err = authn.ParseScopes([]string{"user:reed", "", "*"})
 	assert.ErrorContains(t, err, `"user:reed" (did you mean user:read?), ""`)
-
-	p := &identity.Principal{Scopes: scopes}
-	assert.True(t, p.Has(identity.UserRead))
-	assert.False(t, p.Has(identity.DNSRead), "a write scope does not imply the read scope")
-	assert.False(t, p.Has(identity.Privileged))
-	all := &identity.Principal{Scopes: []identity.Scope{identity.All}}
-	for _, scope := range identity.Scopes() {
-		assert.True(t, all.Has(scope), scope)
-	}
 }

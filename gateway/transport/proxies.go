@@ -1,0 +1,73 @@
+package transport
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Proxies are the networks whose X-Forwarded-For is trusted.
+type Proxies []netip.Prefix
+
+// ParseProxies parses addresses and networks.
+func ParseProxies(texts []string) (Proxies, error) {
+	var all Proxies
+	for _, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if address, addressErr := netip.ParseAddr(text); addressErr == nil {
+			network, err = netip.PrefixFrom(address.Unmap(), address.Unmap().BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("gateway: trusted proxies: %q is neither an address nor a network", text)
+		}
+		all = append(all, network.Masked())
+	}
+	return all, nil
+}
+
+// Trust reports whether an address is one of them.
+func (p Proxies) Trust(address netip.Addr) bool {
+	for _, network := range p {
+		if network.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// Client returns the address of the client. Each proxy appends its peer to
+// X-Forwarded-For, or adds another line of it. So the list is read from its end as
+// long as the writer of an entry is trusted; whatever precedes may be forged. An
+// entry that is not an address ends the list, too.
+func (p Proxies) Client(r *http.Request) netip.Addr {
+	address := Peer(r)
+	entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(entries) - 1; i >= 0 && p.Trust(address); i-- {
+		entry, ok := parseForwarded(strings.TrimSpace(entries[i]))
+		if !ok {
+			break
+		}
+		address = entry
+	}
+	return address
+}
+
+// Peer returns the address of the TCP peer of a request, or the zero Addr.
+func Peer(r *http.Request) netip.Addr {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return peer.Addr().Unmap().WithZone("")
+}
+
+// parseForwarded parses an address. Some proxies add a port.
+func parseForwarded(text string) (netip.Addr, bool) {
+	address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	if err != nil {
+		withPort, err := netip.ParseAddrPort(text)
+		if err != nil {
+			return netip.Addr{}, false
+		}
+		address = withPort.Addr()
+	}
+	return address.Unmap().WithZone(""), true
+}
