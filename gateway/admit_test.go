@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
@@ -30,7 +31,7 @@ type quotas struct {
 	mu sync.Mutex
 	// now is the time of the store.
 	now  time.Time
-	file auth.File
+	file authn.File
 }
 
 func (q *quotas) clock() time.Time {
@@ -48,18 +49,18 @@ func (q *quotas) step(d time.Duration) {
 func number(n int) *int { return &n }
 
 // stored returns a store with one caller and the header of that caller.
-func (q *quotas) stored(rights auth.Rights) (*auth.Store, string) {
+func (q *quotas) stored(rights authn.Rights) (*authn.Store, string) {
 	q.t.Helper()
-	file := auth.File{Path: filepath.Join(q.t.TempDir(), "credentials.json")}
+	file := authn.File{Path: filepath.Join(q.t.TempDir(), "credentials.json")}
 	var token string
-	require.NoError(q.t, file.Edit(q.t.Context(), func(d *auth.Document) error {
-		a := auth.NewAccount("portal", q.clock(), rights)
+	require.NoError(q.t, file.Edit(q.t.Context(), func(d *authn.Document) error {
+		a := authn.NewAccount("portal", q.clock(), rights)
 		token = a.AddToken(q.clock(), q.clock())
 		d.Tokens = append(d.Tokens, a)
 		return nil
 	}))
 	q.file = file
-	store, err := auth.OpenStore(auth.StoreOptions{File: file, Now: q.clock})
+	store, err := authn.OpenStore(authn.StoreOptions{File: file, Now: q.clock})
 	require.NoError(q.t, err)
 	return store, "Auth-Token: Bearer " + token
 }
@@ -69,12 +70,12 @@ func newQuotas(t *testing.T) *quotas {
 }
 
 // withQuota returns a server with one caller and the header of that caller.
-func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, string) {
+func withQuota(t *testing.T, runner ps.Runner, rights authn.Rights) (*quotas, string) {
 	t.Helper()
 	q := newQuotas(t)
 	store, header := q.stored(rights)
 	q.Server = newTestServer(t, runner, func(o *Options) {
-		o.Auth, o.Quotas = store, auth.NewMeters(auth.Quota{}, q.clock)
+		o.Auth, o.Quotas = store, identity.NewMeters(identity.Quota{}, q.clock)
 		for i := range o.Scripts {
 			switch o.Scripts[i].Name {
 			case "Remove-GatewayComputerList", "Remove-GatewayOU":
@@ -109,7 +110,7 @@ func (q *quotas) answered(method, target, header string) {
 var removedUser = ps.Result{Effect: ps.EffectRemoved, Changes: []ps.Change{{Before: map[string]json.RawMessage{"name": nil}}}}
 
 func TestTheRateIsLimited(t *testing.T) {
-	q, header := withQuota(t, answering(okResult, "[]"), auth.Rights{Scopes: []string{"ou:read"}, Quota: &auth.Quota{Rate: "2/m"}})
+	q, header := withQuota(t, answering(okResult, "[]"), authn.Rights{Scopes: []string{"ou:read"}, Quota: &identity.Quota{Rate: "2/m"}})
 	q.answered("GET", "/api/OU/All", header)
 	assert.Equal(t, 403, call(q.Server, "GET", "/api/Computers/All", "", header).Code, "refused requests count, too")
 	text, wait := q.refused("GET", "/api/OU/All", header)
@@ -129,7 +130,7 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 		<-release
 		return &okResult, req.Records(json.RawMessage("[]"))
 	}}
-	q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"ou:read"}, Quota: &auth.Quota{Concurrency: number(1)}})
+	q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"ou:read"}, Quota: &identity.Quota{Concurrency: number(1)}})
 	ended := make(chan int, 1)
 	go func() { ended <- call(q.Server, "GET", "/api/OU/All", "", header).Code }()
 	<-started
@@ -144,7 +145,7 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 }
 
 func TestDeletionsAreLimitedPerHour(t *testing.T) {
-	rights := auth.Rights{Scopes: []string{"user:delete", "user:write", "member:write"}, Quota: &auth.Quota{DeletionsPerHour: number(2)}}
+	rights := authn.Rights{Scopes: []string{"user:delete", "user:write", "member:write"}, Quota: &identity.Quota{DeletionsPerHour: number(2)}}
 	result, script := removedUser, error(nil)
 	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if script != nil {
@@ -179,7 +180,7 @@ func TestDeletionsAreLimitedPerHour(t *testing.T) {
 }
 
 func TestBulkRemovalsCountEachObject(t *testing.T) {
-	rights := auth.Rights{Scopes: []string{"computer:bulk-delete"}, Quota: &auth.Quota{DeletionsPerHour: number(20)}}
+	rights := authn.Rights{Scopes: []string{"computer:bulk-delete"}, Quota: &identity.Quota{DeletionsPerHour: number(20)}}
 	removed := 0
 	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if removed <= 15 {
@@ -200,7 +201,7 @@ func TestBulkRemovalsCountEachObject(t *testing.T) {
 	q.answered("DELETE", target, header)
 	_, _ = q.refused("DELETE", target, header)
 
-	q, header = withQuota(t, runner, auth.Rights{Scopes: []string{"computer:bulk-delete"}})
+	q, header = withQuota(t, runner, authn.Rights{Scopes: []string{"computer:bulk-delete"}})
 	removed = 17
 	w := call(q.Server, "DELETE", target, "", header)
 	assert.Equal(t, 409, w.Code, "without an hourly limit, the server's limit was exceeded")
@@ -219,7 +220,7 @@ func TestRemovedZonesCountWithTheirRecords(t *testing.T) {
 			result := &ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"records": records}, Changes: make([]ps.Change, 1)}
 			return result, req.Records(json.RawMessage("[" + sample(shape) + "]"))
 		}}
-		q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"dns:delete"}, Quota: &auth.Quota{DeletionsPerHour: number(20)}})
+		q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"dns:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(20)}})
 		q.answered("DELETE", target, header)
 		assert.Equal(t, ps.Int(20), runner.last(t).Args["ImpactLimit"])
 		script = &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "It has 8 records.", Arg: "ZoneName", Outcome: ps.OutcomeNone}
@@ -233,7 +234,7 @@ func TestRemovedZonesCountWithTheirRecords(t *testing.T) {
 }
 
 func TestPasswordResetsAreLimitedPerHour(t *testing.T) {
-	rights := auth.Rights{Scopes: []string{"user:password", "user:write"}, Quota: &auth.Quota{PasswordResetsPerHour: number(1)}}
+	rights := authn.Rights{Scopes: []string{"user:password", "user:write"}, Quota: &identity.Quota{PasswordResetsPerHour: number(1)}}
 	q, header := withQuota(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), rights)
 	q.answered("POST", "/api/ADUser/new?FirstName=a", header)
 	w := call(q.Server, "PUT", "/api/ADUser/a", `{"Password":"Corr3ct-Horse"}`, header, "Content-Type: application/json")
@@ -244,7 +245,7 @@ func TestPasswordResetsAreLimitedPerHour(t *testing.T) {
 }
 
 func TestChangesAreLimitedPerHour(t *testing.T) {
-	rights := auth.Rights{Scopes: []string{"user:write", "user:password", "ou:write"}, Quota: &auth.Quota{ChangesPerHour: number(10)}}
+	rights := authn.Rights{Scopes: []string{"user:write", "user:password", "ou:write"}, Quota: &identity.Quota{ChangesPerHour: number(10)}}
 	below, effect := 0, ps.EffectChanged
 	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		shape := schema.User
@@ -289,7 +290,7 @@ func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 			continue
 		}
 		require.Len(t, impacts, 1, op.ID)
-		counted[op.ID] = map[auth.Impact]string{auth.Deletion: "deletion", auth.PasswordReset: "reset", auth.Change: "change"}[impacts[0].Kind]
+		counted[op.ID] = map[identity.Impact]string{identity.Deletion: "deletion", identity.PasswordReset: "reset", identity.Change: "change"}[impacts[0].Kind]
 		assert.Equal(t, op.ID == "computer.deleteMany", impacts[0].Many, op.ID)
 	}
 	assert.Equal(t, map[string]string{
@@ -308,9 +309,9 @@ func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 
 func TestALimitIsExplained(t *testing.T) {
 	groups := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}
-	limits := &auth.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}, Zones: []string{"corp.example", "b.example"}, Groups: groups}
+	limits := &identity.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}, Zones: []string{"corp.example", "b.example"}, Groups: groups}
 	runner := failing(ps.Error{Kind: ps.KindScript, Gateway: "limit", Message: "The object lies outside.", Arg: "UserName"})
-	q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"user:read", "dns:read"}, Limits: limits})
+	q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"user:read", "dns:read"}, Limits: limits})
 	got := read(t, call(q.Server, "GET", "/api/ADUser/ceo/Details", "", header))
 	assert.Equal(t, schema.Limit, got.Error.Code)
 	// The scripts of these tests declare limits for OUs and zones, but not for groups.
@@ -319,7 +320,7 @@ func TestALimitIsExplained(t *testing.T) {
 }
 
 func TestHostileCredentials(t *testing.T) {
-	q, header := withQuota(t, answering(okResult, "[]"), auth.Rights{Scopes: []string{"ou:read"}})
+	q, header := withQuota(t, answering(okResult, "[]"), authn.Rights{Scopes: []string{"ou:read"}})
 	_, token, _ := strings.Cut(header, "Bearer ")
 	basic := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
 	for name, c := range map[string]struct {
@@ -356,13 +357,13 @@ func TestHostileCredentials(t *testing.T) {
 		assert.Equal(t, c.status, w.Code, "%s: %s", name, w.Body)
 		assert.NotContains(t, w.Body.String(), token[:20], name)
 		if c.status == 401 {
-			assert.Equal(t, auth.Challenge, w.Header().Get("WWW-Authenticate"), name)
+			assert.Equal(t, authn.Challenge, w.Header().Get("WWW-Authenticate"), name)
 		}
 	}
 }
 
 func TestNetworkLimitsApplyToTheRealClient(t *testing.T) {
-	store, header := newQuotas(t).stored(auth.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
+	store, header := newQuotas(t).stored(authn.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
 	for _, c := range []struct {
 		proxies   []string // the requests of these tests come from 192.0.2.1
 		forwarded map[string]int
@@ -383,7 +384,7 @@ func TestNetworkLimitsApplyToTheRealClient(t *testing.T) {
 }
 
 func TestTheLogSaysWhyACallerIsUnknown(t *testing.T) {
-	store, header := newQuotas(t).stored(auth.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
+	store, header := newQuotas(t).stored(authn.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
 	fields, line := logged(t, answering(okResult, "[]"), func(o *Options) { o.Auth = store }, "GET", "/api/OU/All", "", header)
 	assert.Equal(t, "the token 'portal' was used from 192.0.2.1, which is in none of its networks", fields["cause"])
 	_, token, _ := strings.Cut(header, "Bearer ")

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,8 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
@@ -50,13 +50,11 @@ func newAlone(t *testing.T, what *deed, how string) *lonely {
 	t.Helper()
 	a := &lonely{scene: newScene(t, what), file: filepath.Join(t.TempDir(), "audit.jsonl"), quotas: newQuotas(t)}
 	a.quotas.now = time.Now()
-	_, header := a.quotas.stored(auth.Rights{Scopes: []string{string(auth.All)}, Quota: &auth.Quota{DeletionsPerHour: number(9), ChangesPerHour: number(9)}})
+	_, header := a.quotas.stored(authn.Rights{Scopes: []string{string(identity.All)}, Quota: &identity.Quota{DeletionsPerHour: number(9), ChangesPerHour: number(9)}})
 	a.header = []string{header}
 	a.oneGateway = &oneGateway{t: t, store: keep.NewMemory(nil)}
 	a.restart()
-	request := httptest.NewRequest(http.MethodGet, "/", nil)
-	request.Header.Set("Auth-Token", strings.TrimPrefix(header, "Auth-Token: "))
-	p, err := a.Auth.Authenticate(request, netip.Addr{})
+	p, err := a.Auth.Authenticate(t.Context(), authn.Credential{AuthToken: []string{strings.TrimPrefix(header, "Auth-Token: ")}})
 	require.NoError(t, err)
 	a.account = p.ID
 	if what.undoes != nil {
@@ -87,9 +85,9 @@ func (a *lonely) restart() {
 	require.NoError(a.t, err)
 	a.t.Cleanup(func() { _ = a.log.Close() }) // it may be closed before
 	a.start(a.run, func(o *Options) {
-		own, err := auth.OpenStore(auth.StoreOptions{File: a.quotas.file, Now: a.quotas.clock})
+		own, err := authn.OpenStore(authn.StoreOptions{File: a.quotas.file, Now: a.quotas.clock})
 		require.NoError(a.t, err)
-		o.Auth, o.Quotas, o.Audit = own, auth.NewMeters(auth.Quota{}, a.quotas.clock), a.log
+		o.Auth, o.Quotas, o.Audit = own, identity.NewMeters(identity.Quota{}, a.quotas.clock), a.log
 	})
 }
 
@@ -275,7 +273,7 @@ func (a *lonely) saysTheSame(id string) {
 		assert.Fail(t, "a line is still due", "%s: %s", a.during, e.Key)
 		return true
 	}))
-	for _, impact := range []auth.Impact{auth.Deletion, auth.Change} {
+	for _, impact := range []identity.Impact{identity.Deletion, identity.Change} {
 		spent, budgeted := 0, ledger.Budget{Account: a.account, Impact: impact.String()}
 		all, err := a.ledger.Spent(t.Context(), budgeted)
 		require.NoError(t, err)

@@ -14,8 +14,9 @@ import (
 	"time"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/journal/journaltest"
 	"adgateway/gateway/keep"
@@ -384,10 +385,10 @@ func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 }
 
 // current finds the caller of a job.
-type current struct{ *auth.Static }
+type current struct{ *authn.Static }
 
-func (c current) Now(_, kind, name string) *auth.Principal {
-	return &auth.Principal{Name: name, Kind: kind, Scopes: []auth.Scope{auth.All}}
+func (c current) Now(_, kind, name string) *identity.Principal {
+	return &identity.Principal{Name: name, Kind: kind, Scopes: []identity.Scope{identity.All}}
 }
 
 // TestAJobGoesOnAtTheNextLeader: and no item is made twice.
@@ -404,7 +405,7 @@ func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
 		}
 		return dies
 	})
-	job := jobs.Job{Mode: jobstate.Run, Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}}
+	job := jobs.Job{Mode: jobstate.Run, Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}}
 	var specs []jobs.Spec
 	for i := range items {
 		user := fmt.Sprint("u", i)
@@ -435,12 +436,12 @@ func TestWhatIsSpentCountsAtTheNextLeader(t *testing.T) {
 	d := newTown()
 	q := newQuotas(t)
 	q.now = time.Now()
-	quota := &auth.Quota{DeletionsPerHour: number(2)}
-	_, caller := q.stored(auth.Rights{Scopes: []string{string(auth.All)}, Quota: quota})
+	quota := &identity.Quota{DeletionsPerHour: number(2)}
+	_, caller := q.stored(authn.Rights{Scopes: []string{string(identity.All)}, Quota: quota})
 	rs := newReplicas(t, 3, d.runner, func(_ int, o *Options) {
-		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
+		own, err := authn.OpenStore(authn.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
-		o.Auth, o.Quotas = own, auth.NewMeters(auth.Quota{}, q.clock)
+		o.Auth, o.Quotas = own, identity.NewMeters(identity.Quota{}, q.clock)
 	})
 	a := rs.leader()
 	update := func(s *Server, how string) *httptest.ResponseRecorder {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
@@ -47,7 +48,7 @@ func (b *bodies) parse(held int64) (done func()) {
 }
 
 // reserve takes memory for a body.
-func (b *bodies) reserve(by transport.Caller, n, share int64) error {
+func (b *bodies) reserve(by identity.ID, n, share int64) error {
 	var failed *problem.Error
 	switch b.Take(by, n, share) {
 	case nil:
@@ -76,7 +77,7 @@ func (s *Server) readBody(x *exchange) ([]byte, error) {
 		if len(content) == cap(content) {
 			size := min(2*int64(cap(content)), limit+1) // one more byte shows that the body is too large
 			if size > bodyPiece {
-				if failed := s.bodies.reserve(callerOf(x.principal), size-x.body, s.share(x.op)); failed != nil {
+				if failed := s.bodies.reserve(x.principal.Identity(), size-x.body, s.share(x.op)); failed != nil {
 					return nil, failed
 				}
 				x.body = size
@@ -103,7 +104,7 @@ func (s *Server) readBody(x *exchange) ([]byte, error) {
 // freeBody gives back the memory of the request's body.
 func (s *Server) freeBody(x *exchange) {
 	if x.body > 0 {
-		s.bodies.Free(callerOf(x.principal), x.body)
+		s.bodies.Free(x.principal.Identity(), x.body)
 		x.body = 0
 	}
 }

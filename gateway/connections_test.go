@@ -23,7 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -457,14 +458,20 @@ func TestCrossOriginAnswers(t *testing.T) {
 	}
 }
 
-// fakeCertificates maps subjects to principals.
-type fakeCertificates map[string]*auth.Principal
+// certified knows certificates by their subjects besides other credentials.
+type certified struct {
+	authn.Authenticator
+	bySubject map[string]*identity.Principal
+}
 
-func (f fakeCertificates) ByCertificate(chains [][]*x509.Certificate, _ netip.Addr) (*auth.Principal, error) {
-	if p := f[chains[0][0].Subject.String()]; p != nil {
+func (a certified) Authenticate(ctx context.Context, c authn.Credential) (*identity.Principal, error) {
+	if len(c.Chains) == 0 || c.Given() {
+		return a.Authenticator.Authenticate(ctx, c)
+	}
+	if p := a.bySubject[c.Chains[0][0].Subject.String()]; p != nil {
 		return p, nil
 	}
-	return nil, &auth.Refusal{Status: 401, Message: "unknown"}
+	return nil, &authn.Refusal{Code: schema.Unauthenticated, Message: "unknown"}
 }
 
 func TestACredentialTakesPrecedenceOverACertificate(t *testing.T) {
@@ -472,10 +479,10 @@ func TestACredentialTakesPrecedenceOverACertificate(t *testing.T) {
 	portal.Subject.CommonName = "portal"
 	stranger := &x509.Certificate{}
 	stranger.Subject.CommonName = "stranger"
-	known := fakeCertificates{"CN=portal": {Name: "by certificate", Scopes: []auth.Scope{auth.OURead}}}
+	known := map[string]*identity.Principal{"CN=portal": {Name: "by certificate", Scopes: []identity.Scope{identity.OURead}}}
 	var log bytes.Buffer
 	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
-		o.Certificates = known
+		o.Auth = certified{o.Auth, known}
 		o.Log.SetOutput(&log)
 	})
 	for name, c := range map[string]struct {

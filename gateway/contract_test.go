@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/cursor"
 	"adgateway/gateway/filter"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
@@ -173,7 +173,7 @@ func goodCursor(t *testing.T, op *ops.Operation) string {
 	}
 	bound, problems := op.Bind(given)
 	require.Empty(t, problems)
-	question := questionOf(&request{op: op, bound: bound, principal: &auth.Principal{}})
+	question := questionOf(&request{op: op, bound: bound, principal: &identity.Principal{}})
 	return cursor.Cursor{Question: question, Last: cursor.GUID{1}}.String()
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -207,7 +207,7 @@ func (d *scene) on(server string, at func(point string) (dies bool)) ps.Runner {
 }
 
 // spends returns how much of a budget the deed takes.
-func (d *scene) spends(of auth.Impact) int {
+func (d *scene) spends(of identity.Impact) int {
 	bound, _ := d.row.Bind(ops.Given{})
 	if !slices.ContainsFunc(bound.Impacts(), func(i ops.Impact) bool { return i.Kind == of }) {
 		return 0

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/openapi"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -41,10 +41,10 @@ func (s *Server) addDocs(engine *gin.Engine) {
 			engine.GET(swaggerPath, endpoint(serveDocument(classic)))
 		}
 		engine.GET(path, endpoint(func(x *exchange) {
-			switch dialect := auth.Dialect(cmp.Or(x.c.Query("dialect"), string(x.policy.Dialect), string(auth.Standard))); dialect {
-			case auth.Classic:
+			switch dialect := identity.Dialect(cmp.Or(x.c.Query("dialect"), string(x.policy.Dialect), string(identity.Standard))); dialect {
+			case identity.Classic:
 				serveDocument(classic)(x)
-			case auth.Standard:
+			case identity.Standard:
 				serveDocument(standard)(x)
 			default:
 				x.fail(problem.Invalid([]schema.FieldError{{Field: "dialect", Code: schema.InvalidRequest, Message: "must be standard or classic"}}))

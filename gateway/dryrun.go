@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
 	"adgateway/gateway/problem"
@@ -29,17 +29,17 @@ func (r *request) dryRun() bool { return r.bound != nil && r.bound.Text(ops.DryR
 
 // plan is the answer to a dry run.
 type plan struct {
-	ID        *string         `json:"id"`
-	Operation string          `json:"operation"`
-	Effect    ps.Effect       `json:"effect"`
-	Server    string          `json:"server"`
-	Made      time.Time       `json:"made"`
-	Expires   *time.Time      `json:"expires"`
-	State     plans.State     `json:"state"`
-	Undo      schema.Undoable `json:"undo"`
-	Objects   []shownObject   `json:"objects"`
-	Checks    []check         `json:"checks"`
-	Requires  []auth.Scope    `json:"requires"`
+	ID        *string          `json:"id"`
+	Operation string           `json:"operation"`
+	Effect    ps.Effect        `json:"effect"`
+	Server    string           `json:"server"`
+	Made      time.Time        `json:"made"`
+	Expires   *time.Time       `json:"expires"`
+	State     plans.State      `json:"state"`
+	Undo      schema.Undoable  `json:"undo"`
+	Objects   []shownObject    `json:"objects"`
+	Checks    []check          `json:"checks"`
+	Requires  []identity.Scope `json:"requires"`
 
 	from *request // whose script announced it: that of an undo is another row's; nil: none did
 }
@@ -48,7 +48,7 @@ type plan struct {
 func newPlan(r *request) plan {
 	return plan{
 		Operation: r.op.ID, State: plans.StateOpen, Effect: ps.EffectNone, Made: time.Now().UTC().Truncate(time.Second),
-		Undo: schema.UndoNone, Objects: []shownObject{}, Checks: []check{}, Requires: append([]auth.Scope{r.op.Scope}, r.bound.Scopes...),
+		Undo: schema.UndoNone, Objects: []shownObject{}, Checks: []check{}, Requires: append([]identity.Scope{r.op.Scope}, r.bound.Scopes...),
 	}
 }
 
@@ -99,7 +99,7 @@ func (s *Server) fill(r *request, p *plan) {
 }
 
 // hide hides names of objects outside the limits of a caller.
-func (p *plan) hide(from *auth.Principal) {
+func (p *plan) hide(from *identity.Principal) {
 	bounds := boundsOf(from)
 	for i := range p.Objects {
 		for n := range p.Objects[i].Changes {

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"testing"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 
@@ -49,7 +50,7 @@ func TestADryRunIsNoChange(t *testing.T) {
 
 func TestADryRunSpendsNothing(t *testing.T) {
 	runner := answering(removedUser, "["+sample(schema.User)+"]")
-	q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"user:delete"}, Quota: &auth.Quota{DeletionsPerHour: number(1)}})
+	q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"user:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(1)}})
 	for range 3 {
 		q.answered("DELETE", "/api/ADUser/a?DryRun=true", header)
 	}

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"slices"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
@@ -241,6 +241,6 @@ func (e *envelope) sentence(result *ps.Result) string {
 	return e.r.op.Sentence(text, e.r.bound, e.records, result)
 }
 
-func isClassic(p *auth.Principal, byDefault auth.Dialect) bool {
-	return cmp.Or(p.Dialect, byDefault) == auth.Classic
+func isClassic(p *identity.Principal, byDefault identity.Dialect) bool {
+	return cmp.Or(p.Dialect, byDefault) == identity.Classic
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -154,7 +154,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestClassicAsTheDefaultDialect(t *testing.T) {
-	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectCreated}, "["+sample(schema.User)+"]"), func(o *Options) { o.Policy.Dialect = auth.Classic })
+	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectCreated}, "["+sample(schema.User)+"]"), func(o *Options) { o.Policy.Dialect = identity.Classic })
 	w := call(s, "POST", "/api/ADUser/jdoe", "")
 	assert.Equal(t, 200, w.Code)
 	assert.Contains(t, w.Body.String(), `"result":{"guid":`)

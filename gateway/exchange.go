@@ -9,8 +9,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -28,11 +28,11 @@ type exchange struct {
 	policy      *Policy
 	sendTimeout time.Duration // for one piece of the answer
 
-	op        *ops.Operation  // nil: not for an operation
-	principal *auth.Principal // nil: not authenticated
-	classic   bool            // dialect
-	body      int64           // bytes of the memory for bodies that it holds
-	stream    *listStream     // nil: the answer is not one of a long list
+	op        *ops.Operation      // nil: not for an operation
+	principal *identity.Principal // nil: not authenticated
+	classic   bool                // dialect
+	body      int64               // bytes of the memory for bodies that it holds
+	stream    *listStream         // nil: the answer is not one of a long list
 	answer    call.Answer
 	err       error // nil: a success
 }
@@ -71,10 +71,10 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 func (s *Server) callOf(x *exchange) call.Call {
 	header := x.c.Request.Header
 	return call.Call{
-		ID: x.id, Op: x.op, From: auth.Client(x.c.Request), Input: httpInput{x}, Path: routeOf(x.c.Request).values,
+		ID: x.id, Op: x.op, From: ClientOf(x.c.Request), Input: httpInput{x}, Path: routeOf(x.c.Request).values,
 		Keys: header.Values(keyHeader), Match: header.Values(ops.IfMatch), NoneMatch: header.Values(ops.IfNoneMatch),
 		UnmodifiedSince: header.Values("If-Unmodified-Since"), LastEvents: header.Values(ops.LastEventHeader),
-		Again:   func() (*auth.Principal, error) { return s.authenticate(x.c.Request) },
+		Again:   func() (*identity.Principal, error) { return s.authenticate(x.c.Request) },
 		Accepts: func(media string) bool { return accepts(header.Values("Accept"), media) },
 	}
 }
@@ -268,7 +268,7 @@ func (l *listStream) Take(records []byte) error {
 		x.c.Header("Content-Type", contentType)
 		x.c.Header("Trailer", serverHeader) // not known before the script ends
 		x.c.Status(http.StatusOK)
-		l.to = x.gateway.spooler.Start(callerOf(x.principal), x.write, x.unlimitSend)
+		l.to = x.gateway.spooler.Start(x.principal.Identity(), x.write, x.unlimitSend)
 		if err := l.to.Add([]byte(`{"result":[`)); err != nil {
 			return err
 		}

@@ -16,7 +16,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -174,15 +175,15 @@ const (
 	opsToken     = "token-for-operations"
 )
 
-func testAuth(t testing.TB) *auth.Static {
-	static := auth.NewStatic(auth.Header{})
-	for token, p := range map[string]*auth.Principal{
-		allToken:     {Name: "all", Scopes: []auth.Scope{auth.All}},
-		readToken:    {Name: "reader", Scopes: []auth.Scope{auth.UserRead}},
-		writeToken:   {Name: "writer", Scopes: []auth.Scope{auth.UserWrite}},
-		classicToken: {Name: "old", Scopes: []auth.Scope{auth.All}, Dialect: auth.Classic},
-		opsToken:     {Name: "ops", Scopes: []auth.Scope{auth.OpsRead}},
-		limitedToken: {Name: "limited", Scopes: []auth.Scope{auth.UserRead, auth.UserDelete}, Limits: auth.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}}},
+func testAuth(t testing.TB) *authn.Static {
+	static := authn.NewStatic(authn.Header{})
+	for token, p := range map[string]*identity.Principal{
+		allToken:     {Name: "all", Scopes: []identity.Scope{identity.All}},
+		readToken:    {Name: "reader", Scopes: []identity.Scope{identity.UserRead}},
+		writeToken:   {Name: "writer", Scopes: []identity.Scope{identity.UserWrite}},
+		classicToken: {Name: "old", Scopes: []identity.Scope{identity.All}, Dialect: identity.Classic},
+		opsToken:     {Name: "ops", Scopes: []identity.Scope{identity.OpsRead}},
+		limitedToken: {Name: "limited", Scopes: []identity.Scope{identity.UserRead, identity.UserDelete}, Limits: identity.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}}},
 	} {
 		require.NoError(t, static.AddToken(token, p))
 	}

@@ -1,8 +1,8 @@
 package gateway
 
 import (
-	"adgateway/gateway/auth"
 	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,7 +137,7 @@ func (s *Server) sendChanges(r *request, to call.Events, position keep.Position)
 
 // shownTo returns a change as answers show it, if the caller may see it and it passes the
 // filters of the call.
-func (s *Server) shownTo(ctx context.Context, r *request, to *auth.Principal, c *changes.Record) (shown shownChange, passes bool) {
+func (s *Server) shownTo(ctx context.Context, r *request, to *identity.Principal, c *changes.Record) (shown shownChange, passes bool) {
 	p, known := s.pastOf(c)
 	if !known || !boundsOf(to).see(p) || !s.passes(ctx, r.bound, p) {
 		return shownChange{}, false

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/keep"
@@ -57,7 +56,7 @@ func newServed(t *testing.T, n int) *served {
 		o.Pages = func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				http.SetCookie(w, &http.Cookie{Name: "at", Value: o.Hop.Gateway})
-				_, _ = io.WriteString(w, auth.Client(r).String())
+				_, _ = io.WriteString(w, ClientOf(r).String())
 			})
 		}
 	})

@@ -2,14 +2,15 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
+	"adgateway/gateway/transport"
 	"errors"
 	"net/http"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/filter"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -97,30 +98,26 @@ func (s *Server) perform(r *request) (call.Answer, error) {
 }
 
 // authenticate finds the caller.
-func (s *Server) authenticate(req *http.Request) (*auth.Principal, error) {
+func (s *Server) authenticate(req *http.Request) (*identity.Principal, error) {
 	principal, err := s.caller(req)
 	if err == nil {
-		s.proved(auth.Peer(req))
+		s.proved(transport.Peer(req))
 		return principal, nil
 	}
-	var refused *auth.Refusal
-	if !errors.As(err, &refused) {
-		return nil, problem.Internal(err)
-	}
-	return nil, refusedBy(refused)
+	return nil, refusedBy(err)
 }
 
-// admit counts the request against the caller's quota, which some gateways share. On
-// success [auth.Principal.Leave] must follow.
-func admit(p *auth.Principal, gateways int) error {
-	if refused := p.Enter(gateways); refused != nil {
-		return refusedBy(refused)
+// admit counts the call against the caller's quota, which some gateways share. On
+// success [identity.Principal.Leave] must follow.
+func admit(p *identity.Principal, gateways int) error {
+	if err := p.Enter(gateways); err != nil {
+		return refusedBy(err)
 	}
 	return nil
 }
 
 // authorise requires all the scopes; any credential has the empty one.
-func authorise(p *auth.Principal, scopes ...auth.Scope) error {
+func authorise(p *identity.Principal, scopes ...identity.Scope) error {
 	for _, scope := range scopes {
 		if scope != "" && !p.Has(scope) {
 			failed := problem.New(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
@@ -147,7 +144,7 @@ var errNotRun = errors.New("the run ended without a result")
 func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	err = errNotRun // unless the runner returns
 	defer func() {
-		s.spend(r, func(kind auth.Impact) int { return affected(kind, r.op, result, err) })
+		s.spend(r, func(kind identity.Impact) int { return affected(kind, r.op, result, err) })
 	}()
 	req, startedAt := s.runRequest(r, e), time.Now()
 	r.started = true
@@ -198,7 +195,7 @@ var contextArgs = map[string]func(r *request) ps.Value{
 	"AllowedOU":    func(r *request) ps.Value { return limit(r.principal.Limits.OUs) },
 	"AllowedZone":  func(r *request) ps.Value { return limit(r.principal.Limits.Zones) },
 	"AllowedGroup": func(r *request) ps.Value { return limit(r.principal.Limits.Groups) },
-	"Privileged":   func(r *request) ps.Value { return ps.Bool(r.principal.Has(auth.Privileged)) },
+	"Privileged":   func(r *request) ps.Value { return ps.Bool(r.principal.Has(identity.Privileged)) },
 	"GuardedGroup": func(r *request) ps.Value { return limit(r.gateway.guardedGroups(r)) },
 	"BulkLimit": func(r *request) ps.Value {
 		if r.spending.many {

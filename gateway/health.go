@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -42,12 +42,12 @@ func (s *Server) readyz(x *exchange) {
 		checks = append(checks, auditCheck(s.Audit))
 	}
 	reasons := false
-	if auth.Carries(x.c.Request) {
+	if carries(x.c.Request) {
 		var failed error
 		x.principal, failed = s.authenticate(x.c.Request)
 		switch {
 		case failed == nil:
-			reasons = x.principal.Has(auth.OpsRead)
+			reasons = x.principal.Has(identity.OpsRead)
 		case problem.Of(failed).Code == schema.Unavailable: // the check of the credential store reports it
 		default:
 			x.fail(failed)

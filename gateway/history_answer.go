@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -12,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
@@ -94,7 +94,7 @@ func (p *past) announcement() change.Announcement {
 }
 
 // show returns the change as answers show it.
-func (s *Server) show(ctx context.Context, p *past, principal *auth.Principal, whole bool) shownChange {
+func (s *Server) show(ctx context.Context, p *past, principal *identity.Principal, whole bool) shownChange {
 	bounds := boundsOf(principal)
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller, Operation: p.Operation, Effect: p.Intent.Effect,
@@ -304,14 +304,14 @@ func (s *Server) cursorSum(r *request, last string) []byte {
 	return s.History.Sum(parts...)[:cursorSumLength]
 }
 
-// identity is what identities of changes, jobs and plans look like. Some can be read as the text
+// keptID is what identities of changes, jobs and plans look like. Some can be read as the text
 // of a cursor.
-var identity = regexp.MustCompile(`^[a-z]{2}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var keptID = regexp.MustCompile(`^[a-z]{2}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // openCursor returns the last change of the answer before.
 func (s *Server) openCursor(r *request, cursor string) (last string, failed error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) <= cursorSumLength || identity.MatchString(cursor) {
+	if err != nil || len(raw) <= cursorSumLength || keptID.MatchString(cursor) {
 		return "", problem.Invalid([]schema.FieldError{{Field: ops.AfterName, Code: schema.InvalidRequest, Message: "must be the next of an answer"}})
 	}
 	last = string(raw[cursorSumLength:])
@@ -330,11 +330,11 @@ const (
 // bounds are the limits of a caller, as they apply to what was changed.
 type bounds struct {
 	ous           []schema.Path
-	limits        auth.Limits
+	limits        identity.Limits
 	limitedToNone bool
 }
 
-func boundsOf(p *auth.Principal) bounds {
+func boundsOf(p *identity.Principal) bounds {
 	b := bounds{limits: p.Limits}
 	for _, ou := range p.Limits.OUs {
 		if path, ok := schema.ParsePath(ou); ok {

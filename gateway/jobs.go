@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
@@ -129,7 +129,7 @@ func wrongState(job *jobs.Job, wants string) error {
 }
 
 // owns reports whether a job is the caller's.
-func owns(p *auth.Principal, job *jobs.Job) bool {
+func owns(p *identity.Principal, job *jobs.Job) bool {
 	return job.Caller == jobs.Caller{ID: p.ID, Kind: p.Kind, Name: p.Name}
 }
 
@@ -144,9 +144,9 @@ func (s *Server) findJob(r *request) (*jobs.Job, error) {
 		return nil, jobsUnavailable(err)
 	case owns(r.principal, job):
 		return job, nil
-	case r.principal.Has(auth.OpsRead) && !r.op.Effect.Writes():
+	case r.principal.Has(identity.OpsRead) && !r.op.Effect.Writes():
 		return job, nil
-	case r.principal.Has(auth.OpsRead):
+	case r.principal.Has(identity.OpsRead):
 		return nil, problem.New(schema.Forbidden, "The job '%s' belongs to another credential, which alone may do this.", id)
 	}
 	return nil, problem.New(schema.NotFound, "There is no job '%s': it was never submitted, is no longer kept, or belongs to another credential.", id)
@@ -166,7 +166,7 @@ func (s *Server) listJobs(r *request) (call.Answer, error) {
 	records, last, more := []any{}, "", false
 	ctx := r.ctx
 	err := s.jobs.List(ctx, before, func(job *jobs.Job) bool {
-		if !owns(r.principal, job) && !r.principal.Has(auth.OpsRead) {
+		if !owns(r.principal, job) && !r.principal.Has(identity.OpsRead) {
 			return true
 		}
 		progress := s.jobs.ProgressOf(job)

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/crypto/nacl/box"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/inprocess"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
@@ -44,19 +44,19 @@ func itemCallOf(ctx context.Context) *itemCall {
 	return item
 }
 
-// Current is an [auth.Authenticator] that finds callers again.
+// Current is an [authn.Authenticator] that finds callers again.
 type Current interface {
 	// Now returns a caller with its rights of now; nil if there is none any more.
-	Now(id, kind, name string) *auth.Principal
+	Now(id identity.ID) *identity.Principal
 }
 
 // callerNow returns the caller of a job with its rights of now; nil: there is none.
-func (s *Server) callerNow(c jobs.Caller) *auth.Principal {
+func (s *Server) callerNow(c jobs.Caller) *identity.Principal {
 	current, ok := s.Auth.(Current)
 	if !ok {
 		return nil
 	}
-	return current.Now(c.ID, c.Kind, c.Name)
+	return current.Now(identity.ID{Kind: c.Kind, ID: cmp.Or(c.ID, c.Name)})
 }
 
 // How long a job is held when its item could not be run.
@@ -75,14 +75,13 @@ func (s *Server) callItem(ctx context.Context, call jobs.Call) jobs.Answer {
 	if op == nil {
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(schema.NotSupported), Message: "This gateway does not have the operation any more."}}
 	}
-	ctx = auth.WithPrincipal(ctx, principal)
 	made := &itemCall{key: call.Spec.Key, expires: call.Job.Expires}
 	ctx = context.WithValue(ctx, itemCallKey{}, made)
 	req, err := itemRequest(ctx, op, call)
 	if err != nil {
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(schema.InvalidRequest), Message: err.Error()}}
 	}
-	taken := itemAnswer(inprocess.Send(s.Handler(), req))
+	taken := itemAnswer(inprocess.Send(s.Handler(), inprocess.As(req, principal)))
 	answer := taken.answer(op, call)
 	if made.overtaken || made.cutOff {
 		answer = jobs.Answer{Again: true, For: holdLane}

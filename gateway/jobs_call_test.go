@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/inprocess"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
@@ -50,12 +51,13 @@ func TestAnItemThatEndsTheGatewayIsNotCalledForEver(t *testing.T) {
 		s := newTestServer(t, runner, func(o *Options) { o.Kept = kept })
 		var code string
 		for range 2*mostAttempts + 2 {
-			ctx := auth.WithPrincipal(context.Background(), &auth.Principal{Name: "job", Kind: auth.KindToken, Scopes: []auth.Scope{auth.All}})
+			ctx := context.Background()
 			if !c.expires.IsZero() {
 				ctx = context.WithValue(ctx, itemCallKey{}, &itemCall{key: "jb.1", expires: c.expires})
 			}
 			r, err := http.NewRequestWithContext(ctx, http.MethodPut, "/api/ADUser/jdoe?City=Rome", nil)
 			require.NoError(t, err)
+			r = inprocess.As(r, &identity.Principal{Name: "job", Kind: identity.KindToken, Scopes: []identity.Scope{identity.All}})
 			answer := read(t, serve(s, r, c.header...))
 			if code = ""; answer.Error != nil {
 				code = string(answer.Error.Code)
@@ -107,7 +109,7 @@ func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	d := &oneUser{city: "Oslo", at: func(point string) { store.lost.Store(point == "changed") }}
 	s := newTestServer(t, &fakeRunner{run: d.run}, func(o *Options) { o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond })
 	item := jobs.Call{
-		Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
+		Job:  &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
 		Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: "jb.1", RequestID: "jb.1"},
 	}
 	answer := s.callItem(t.Context(), item)
@@ -150,7 +152,7 @@ func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: d.undoes.op, Intent: ps.Intent{Effect: d.undoes.effect, Objects: d.undoes.objects}}
 	require.NoError(t, history.Complete(t.Context(), past, ps.OutcomeDone))
 	item := jobs.Call{
-		Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
+		Job:  &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
 		Spec: &jobs.Spec{Operation: "change.undo", Parameters: map[string]any{ops.ChangeIDParam: past.ID}, Key: "jb.1", RequestID: "jb.1"},
 	}
 	answer := s.callItem(t.Context(), item)
@@ -204,7 +206,7 @@ func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 			return d.run(ctx, req)
 		}}, func(o *Options) { o.Kept, o.History = kept, history })
 		item := jobs.Call{
-			Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
+			Job:  &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
 			Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: "jb.1", RequestID: "jb.1"},
 		}
 		for range c.calls - 1 {
@@ -233,7 +235,7 @@ func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
 	s := newTestServer(t, &fakeRunner{run: d.run}, func(o *Options) { o.Kept, o.History, o.Policy.WriteLimit = kept, history, 100*time.Millisecond })
 	item := func(key string) jobs.Call {
 		return jobs.Call{
-			Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
+			Job:  &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
 			Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: key, RequestID: key},
 		}
 	}

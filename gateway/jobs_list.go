@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/etag"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/nearest"
@@ -81,7 +81,7 @@ type submission struct {
 	r        *request
 	list     *joblist.List
 	common   *ops.Operation // of items that name none; nil: none
-	missing  auth.Scope     // that an item needs and the caller lacks
+	missing  identity.Scope // that an item needs and the caller lacks
 	specs    []jobs.Spec
 	secrets  []map[string]string
 	faulty   []bool

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
@@ -42,11 +43,11 @@ func (b *budgets) Apply(ctx context.Context, changes ...keep.Change) (keep.Revis
 // store, and others none; what was done, or may have been, is counted by the next gateway.
 func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 	q := newQuotas(t)
-	rights := auth.Rights{Scopes: []string{"user:delete", "user:write"}, Quota: &auth.Quota{DeletionsPerHour: number(3)}}
+	rights := authn.Rights{Scopes: []string{"user:delete", "user:write"}, Quota: &identity.Quota{DeletionsPerHour: number(3)}}
 	q.now = time.Now()
 	accounts, header := q.stored(rights)
-	again := func() *auth.Store { // as after a restart
-		store, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
+	again := func() *authn.Store { // as after a restart
+		store, err := authn.OpenStore(authn.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
 		return store
 	}
@@ -60,9 +61,9 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 		}
 		return result, err
 	}}
-	start := func(accounts *auth.Store) *Server {
+	start := func(accounts *authn.Store) *Server {
 		return newTestServer(t, runner, func(o *Options) {
-			o.Auth, o.Quotas, o.Kept = accounts, auth.NewMeters(auth.Quota{}, q.clock), keeptest.Seal(t, plain)
+			o.Auth, o.Quotas, o.Kept = accounts, identity.NewMeters(identity.Quota{}, q.clock), keeptest.Seal(t, plain)
 		})
 	}
 	remove := func(s *Server) int { return call(s, http.MethodDelete, "/api/ADUser/a", "", header).Code }
@@ -97,7 +98,7 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 
 func TestWhatCannotBeCountedIsNotChanged(t *testing.T) {
 	q := newQuotas(t)
-	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:delete"}, Quota: &auth.Quota{DeletionsPerHour: number(1)}})
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(1)}})
 	plain := &budgets{Store: keep.NewMemory(nil)}
 	plain.fails.Store(true)
 	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)}, "["+sample(schema.User)+"]"),
@@ -116,7 +117,7 @@ func TestWhatCannotBeCountedIsNotChanged(t *testing.T) {
 // removed again.
 func TestACallThatIsResumedGivesBackItsReservation(t *testing.T) {
 	q := newQuotas(t)
-	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:write"}, Quota: &auth.Quota{ChangesPerHour: number(2)}})
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"}, Quota: &identity.Quota{ChangesPerHour: number(2)}})
 	d := &oneUser{city: "Oslo", at: func(string) {}}
 	cut := true
 	runner := &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
@@ -399,7 +399,7 @@ func TestAJobOnOneGroup(t *testing.T) {
 	for n, before := range joblist.Waits(touches(specs), make([][]int, members)) {
 		assert.Empty(t, before, "item %d", n)
 	}
-	job := &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)}
+	job := &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)}
 	var calls sync.WaitGroup
 	for n := range specs {
 		calls.Go(func() {

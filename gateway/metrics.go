@@ -14,10 +14,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
@@ -194,10 +195,10 @@ func (x *exchange) operation() string {
 func (s *Server) metrics() func(*exchange) {
 	answer := promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{ErrorLog: s.Log, ErrorHandling: promhttp.ContinueOnError})
 	return func(x *exchange) {
-		if !s.OpenMetrics || auth.Carries(x.c.Request) || !local(x.c.Request, x.policy.Origins) {
+		if !s.OpenMetrics || carries(x.c.Request) || !local(x.c.Request, x.policy.Origins) {
 			var failed error
 			if x.principal, failed = s.authenticate(x.c.Request); failed == nil {
-				failed = authorise(x.principal, auth.OpsRead)
+				failed = authorise(x.principal, identity.OpsRead)
 			}
 			if failed != nil {
 				x.fail(failed)
@@ -221,7 +222,7 @@ func local(r *http.Request, origins []string) bool {
 			return false
 		}
 	}
-	return auth.Peer(r).IsLoopback()
+	return transport.Peer(r).IsLoopback()
 }
 
 // localHost reports whether a Host header names this machine.

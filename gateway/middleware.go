@@ -13,7 +13,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -57,7 +56,7 @@ func (s *Server) logAccess(x *exchange) {
 	fields["status"] = x.c.Writer.Status()
 	fields["duration_ms"] = float64(time.Since(x.startedAt).Microseconds()) / 1000
 	fields["bytes"] = max(x.c.Writer.Size(), 0)
-	fields["client"] = auth.Client(x.c.Request).String()
+	fields["client"] = ClientOf(x.c.Request).String()
 	if x.principal != nil && x.principal.Name != "" {
 		fields["principal"] = x.principal.Name
 	}

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
@@ -85,7 +86,7 @@ func TestABudgetIsNotOverspent(t *testing.T) {
 func spendAll(t *testing.T, faults float64) {
 	q := newQuotas(t)
 	q.now = time.Now()
-	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:delete"}, Quota: &auth.Quota{DeletionsPerHour: number(50)}})
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(50)}})
 	var removed atomic.Int64
 	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		user := userOf(req)
@@ -99,9 +100,9 @@ func spendAll(t *testing.T, faults float64) {
 	faulty := keeptest.NewFaulty(keep.NewMemory(nil), 1, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
 	s := gatewayOver(t, faulty, runner, func(o *Options) {
-		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
+		own, err := authn.OpenStore(authn.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
-		o.Auth, o.Quotas = own, auth.NewMeters(auth.Quota{}, q.clock)
+		o.Auth, o.Quotas = own, identity.NewMeters(identity.Quota{}, q.clock)
 	})
 	assert.NotNil(t, accounts)
 	faulty.Fail(faults)
@@ -227,7 +228,7 @@ func TestWhatANewerGatewayHasWritten(t *testing.T) {
 func TestAChangeTakesThreeWrites(t *testing.T) {
 	q := newQuotas(t)
 	q.now = time.Now()
-	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:write"}, Quota: &auth.Quota{ChangesPerHour: number(5)}})
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"}, Quota: &identity.Quota{ChangesPerHour: number(5)}})
 	store := openKeys(t, filepath.Join(t.TempDir(), "state.db"))
 	history, err := changes.Open(t.Context(), store, time.Hour, 1<<20)
 	require.NoError(t, err)

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
 	"adgateway/gateway/problem"
@@ -44,7 +44,9 @@ func (s *Server) fingerprint(r *request) []byte {
 	return s.Kept.Sum([]byte("plan"), []byte(r.bound.Planned()))
 }
 
-func callerOfPlan(p *auth.Principal) plans.Caller { return plans.Caller{Kind: p.Kind, Name: p.Name} }
+func callerOfPlan(p *identity.Principal) plans.Caller {
+	return plans.Caller{Kind: p.Kind, Name: p.Name}
+}
 
 // keepPlan keeps the plan of a dry run and gives it its id.
 func (s *Server) keepPlan(r *request, p *plan) error {
@@ -159,7 +161,7 @@ func (s *Server) planOf(r *request) (*plans.Plan, error) {
 		if s.mayRun(r, p) {
 			return p, nil
 		}
-	case r.policy.PlansOfOthers && s.mayRun(r, p), r.principal.Has(auth.ChangeRead):
+	case r.policy.PlansOfOthers && s.mayRun(r, p), r.principal.Has(identity.ChangeRead):
 		if s.mayKnow(r, p) {
 			return p, nil
 		}
@@ -263,7 +265,7 @@ func (a *application) applied(r *request) error {
 }
 
 // hide hides names of objects outside the limits of a caller in what has drifted.
-func (a *application) hide(from *auth.Principal) {
+func (a *application) hide(from *identity.Principal) {
 	bounds := boundsOf(from)
 	for i := range a.drift {
 		if d := &a.drift[i]; slices.Contains([]string{"manager", "managedBy", "ouPath", "path"}, d.Field) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"adgateway/gateway/authn"
 	"adgateway/gateway/call"
 	"context"
 	"encoding/base64"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -37,10 +37,10 @@ func adoptCredential(x *exchange) {
 	user, key := header.Get(p.UserHeader), header.Get(p.KeyHeader)
 	switch {
 	case user == "" && key == "":
-	case strings.HasPrefix(key, auth.TokenPrefix):
-		header.Set(auth.QueryParameter, "Bearer "+key)
+	case strings.HasPrefix(key, authn.TokenPrefix):
+		header.Set(ops.TokenName, "Bearer "+key)
 	default:
-		header.Set(auth.QueryParameter, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+key)))
+		header.Set(ops.TokenName, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+key)))
 	}
 }
 
@@ -52,7 +52,7 @@ func (x *exchange) ownsHeaders() error {
 	}
 	if user := x.c.Request.Header.Get(p.UserHeader); user != "" && !strings.EqualFold(user, x.principal.Name) {
 		failed := problem.New(schema.Unauthenticated, "The header %s does not name the credential of %s.", p.UserHeader, p.KeyHeader)
-		failed.Reason, failed.Challenge = problem.ReasonUnauthenticated, auth.Challenge
+		failed.Reason, failed.Challenge = problem.ReasonUnauthenticated, authn.Challenge
 		x.principal = nil
 		return failed
 	}

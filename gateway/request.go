@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -32,14 +32,14 @@ type request struct {
 	policy    *Policy
 
 	op        *ops.Operation
-	principal *auth.Principal // nil: not authenticated
-	leave     func()          // ends what counts against the caller's requests; nil: not of a stream
-	given     call.Given      // Values is nil: not read
-	bound     *ops.Bound      // nil: not accepted
-	guard     guard           // what it demands of the state of its object
-	readable  []string        // types of objects that a search over types may find
-	unread    []ps.Warning    // about the others
-	spending  spending        // empty: the operation does nothing that is counted
+	principal *identity.Principal // nil: not authenticated
+	leave     func()              // ends what counts against the caller's requests; nil: not of a stream
+	given     call.Given          // Values is nil: not read
+	bound     *ops.Bound          // nil: not accepted
+	guard     guard               // what it demands of the state of its object
+	readable  []string            // types of objects that a search over types may find
+	unread    []ps.Warning        // about the others
+	spending  spending            // empty: the operation does nothing that is counted
 
 	started     bool            // the run was started, or waited for a session
 	announced   *ps.Intent      // of a dry run; nil: nothing was announced

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 )
@@ -229,6 +228,6 @@ func TestTheRouterSeesOnlyPathsOfRows(t *testing.T) {
 
 func TestNoParameterIsNamedLikeTheToken(t *testing.T) {
 	for _, op := range ops.Table() {
-		assert.Nil(t, op.Param(auth.QueryParameter), op.ID)
+		assert.Nil(t, op.Param(ops.TokenName), op.ID)
 	}
 }

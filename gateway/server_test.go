@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -219,15 +219,15 @@ func TestRefusalsOfTheAuthenticator(t *testing.T) {
 		code   schema.Code
 		header string
 	}{
-		{&auth.Refusal{Status: 429, Message: "Too many.", RetryAfter: 90 * time.Second}, schema.RateLimited, "90"},
-		{&auth.Refusal{Status: 429, Message: "Too many."}, schema.RateLimited, "1"},
-		{&auth.Refusal{Status: 400, Message: "Twice."}, schema.InvalidRequest, ""},
-		{&auth.Refusal{Status: 503, Message: "Too many.", RetryAfter: 2 * time.Second}, schema.Overloaded, "2"},
-		{&auth.Refusal{Status: 503, Message: "No store.", RetryAfter: 5 * time.Second, Unavailable: true, Reason: "it is broken"}, schema.Unavailable, "5"},
+		{&authn.Refusal{Code: schema.RateLimited, Message: "Too many.", RetryAfter: 90 * time.Second}, schema.RateLimited, "90"},
+		{&authn.Refusal{Code: schema.RateLimited, Message: "Too many."}, schema.RateLimited, "1"},
+		{&authn.Refusal{Code: schema.InvalidRequest, Message: "Twice."}, schema.InvalidRequest, ""},
+		{&authn.Refusal{Code: schema.Overloaded, Message: "Too many.", RetryAfter: 2 * time.Second}, schema.Overloaded, "2"},
+		{&authn.Refusal{Code: schema.Unavailable, Message: "No store.", RetryAfter: 5 * time.Second, Reason: "it is broken"}, schema.Unavailable, "5"},
 		{errors.New("the store is broken"), schema.Internal, ""},
 	} {
 		s := newTestServer(t, answering(okResult), func(o *Options) {
-			o.Auth = authFunc(func(*http.Request) (*auth.Principal, error) { return nil, c.err })
+			o.Auth = authFunc(func() (*identity.Principal, error) { return nil, c.err })
 		})
 		w := call(s, "GET", "/api/OU/All", "")
 		assert.Equal(t, c.header, w.Header().Get("Retry-After"))
@@ -237,9 +237,11 @@ func TestRefusalsOfTheAuthenticator(t *testing.T) {
 	}
 }
 
-type authFunc func(*http.Request) (*auth.Principal, error)
+type authFunc func() (*identity.Principal, error)
 
-func (f authFunc) Authenticate(r *http.Request, _ netip.Addr) (*auth.Principal, error) { return f(r) }
+func (f authFunc) Authenticate(context.Context, authn.Credential) (*identity.Principal, error) {
+	return f()
+}
 
 func TestAReadEndsWhenTheClientLeaves(t *testing.T) {
 	started, ended := make(chan struct{}), make(chan error, 1)
@@ -399,7 +401,7 @@ func TestPlacesOfCredentials(t *testing.T) {
 			s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
 				static := testAuth(t)
 				static.Header.AllowQuery = c.allowQuery
-				require.NoError(t, static.AddUser("pass", &auth.Principal{Name: "basic", Scopes: []auth.Scope{auth.All}}))
+				require.NoError(t, static.AddUser("pass", &identity.Principal{Name: "basic", Scopes: []identity.Scope{identity.All}}))
 				o.Auth = static
 			})
 			w := call(s, "GET", "/api/OU/All"+c.query, "", c.headers...)

@@ -1,8 +1,8 @@
 package gateway
 
 import (
-	"adgateway/gateway/auth"
 	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 	"bytes"
 	"context"
 	"errors"
@@ -50,7 +50,7 @@ var (
 
 // takeStream gives the request one of the places for streams of events, until it is freed.
 func (s *Server) takeStream(r *request) (free func(), err error) {
-	by, share := callerOf(r.principal), max(s.streams.Most()/4, 1)
+	by, share := r.principal.Identity(), max(s.streams.Most()/4, 1)
 	err = s.streams.Take(by, 1, share)
 	refuse := func(format string, args ...any) error {
 		refusal := problem.New(schema.RateLimited, format, args...)
@@ -84,7 +84,7 @@ func (e *eventStream) Begin() error {
 }
 
 // Principal implements [call.Events].
-func (e *eventStream) Principal() *auth.Principal { return e.x.principal }
+func (e *eventStream) Principal() *identity.Principal { return e.x.principal }
 
 // Send implements [call.Events].
 func (e *eventStream) Send(event call.Event) error {

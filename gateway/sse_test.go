@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -21,9 +20,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
@@ -97,18 +98,18 @@ func TestAQuietStreamStaysOpen(t *testing.T) {
 
 // revocable is a credential that can be revoked.
 type revocable struct {
-	auth.Authenticator
+	authn.Authenticator
 	revoked, noScope atomic.Bool
 }
 
-func (r *revocable) Authenticate(req *http.Request, client netip.Addr) (*auth.Principal, error) {
+func (r *revocable) Authenticate(ctx context.Context, c authn.Credential) (*identity.Principal, error) {
 	switch {
 	case r.revoked.Load():
-		return nil, &auth.Refusal{Status: http.StatusUnauthorized, Message: "no"}
+		return nil, &authn.Refusal{Code: schema.Unauthenticated, Message: "no"}
 	case r.noScope.Load():
-		return &auth.Principal{Name: "all"}, nil
+		return &identity.Principal{Name: "all"}, nil
 	}
-	return r.Authenticator.Authenticate(req, client)
+	return r.Authenticator.Authenticate(ctx, c)
 }
 
 func TestAStreamEndsWithItsCredential(t *testing.T) {
@@ -234,7 +235,7 @@ func TestAStreamOverHTTP2(t *testing.T) {
 func TestAStreamLeavesRoomForCalls(t *testing.T) {
 	h := openHistory(t)
 	q := newQuotas(t)
-	store, header := q.stored(auth.Rights{Scopes: []string{"*"}, Quota: &auth.Quota{Concurrency: number(1)}})
+	store, header := q.stored(authn.Rights{Scopes: []string{"*"}, Quota: &identity.Quota{Concurrency: number(1)}})
 	address := running(t, answering(okResult, "[]"), func(o *Options) { o.History, o.Auth = h, store })
 	_, token, _ := strings.Cut(header, "Bearer ")
 	_, lines := openStream(t, address, token)

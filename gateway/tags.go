@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/etag"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -123,12 +123,12 @@ func requireGuard(r *request) error {
 
 // demands returns the scope of a change that is among those that demand something; empty
 // if none is, for reads, dry runs and protocols of others, which have no such header.
-func (r *request) demands(scopes []auth.Scope) auth.Scope {
+func (r *request) demands(scopes []identity.Scope) identity.Scope {
 	if !r.op.Effect.Writes() || r.dryRun() || r.op.Protocol != nil {
 		return ""
 	}
-	for _, scope := range append([]auth.Scope{r.op.Scope}, r.bound.Scopes...) {
-		if slices.Contains(scopes, scope) || slices.Contains(scopes, auth.All) {
+	for _, scope := range append([]identity.Scope{r.op.Scope}, r.bound.Scopes...) {
+		if slices.Contains(scopes, scope) || slices.Contains(scopes, identity.All) {
 			return scope
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -84,7 +84,7 @@ func TestNothingIsReadWithoutIfMatch(t *testing.T) {
 
 func TestRequirementsThatCannotBeMet(t *testing.T) {
 	s := newTestServer(t, answering(okResult), nil)
-	assert.ErrorContains(t, s.Apply(Policy{RequireGuard: []auth.Scope{"user:writes"}}), `http.requireGuard: unknown scope "user:writes"`)
-	assert.ErrorContains(t, s.Apply(Policy{RequireKey: []auth.Scope{auth.UserWrite}}), "store.file")
-	assert.NoError(t, s.Apply(Policy{RequireGuard: []auth.Scope{auth.All}}))
+	assert.ErrorContains(t, s.Apply(Policy{RequireGuard: []identity.Scope{"user:writes"}}), `http.requireGuard: unknown scope "user:writes"`)
+	assert.ErrorContains(t, s.Apply(Policy{RequireKey: []identity.Scope{identity.UserWrite}}), "store.file")
+	assert.NoError(t, s.Apply(Policy{RequireGuard: []identity.Scope{identity.All}}))
 }

@@ -6,16 +6,16 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 )
 
 // shownCaller is what a credential may know of itself.
 type shownCaller struct {
-	Name    string       `json:"name"`
-	Kind    string       `json:"kind"`
-	Scopes  []auth.Scope `json:"scopes"`
-	Limits  callerLimits `json:"limits"`
-	Expires *string      `json:"expires"`
+	Name    string           `json:"name"`
+	Kind    string           `json:"kind"`
+	Scopes  []identity.Scope `json:"scopes"`
+	Limits  callerLimits     `json:"limits"`
+	Expires *string          `json:"expires"`
 }
 
 // callerLimits are the limits of a credential; an empty list stands for none.
@@ -31,7 +31,7 @@ func (s *Server) whoAmI(r *request) (call.Answer, error) {
 	p := r.principal
 	list := func(items []string) []string { return append([]string{}, items...) }
 	shown := shownCaller{
-		Name: p.Name, Kind: cmp.Or(p.Kind, auth.KindToken), Scopes: slices.Clone(p.Scopes),
+		Name: p.Name, Kind: cmp.Or(p.Kind, identity.KindToken), Scopes: slices.Clone(p.Scopes),
 		Limits: callerLimits{list(p.Limits.OUs), list(p.Limits.Groups), list(p.Limits.Zones), list(p.Limits.Names)},
 	}
 	slices.Sort(shown.Scopes)

@@ -8,7 +8,7 @@ import (
 	"io"
 	"net/netip"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -19,8 +19,8 @@ import (
 type Call struct {
 	ID        string // of the request, for log, audit and history
 	Op        *ops.Operation
-	Principal *auth.Principal // authenticated
-	From      netip.Addr      // of the client, for the audit
+	Principal *identity.Principal // authenticated
+	From      netip.Addr          // of the client, for the audit
 	Input     Input
 	Classic   bool // dialect of parameters and records
 	Behind    bool // the answer may be from a copy that lacks the last changes
@@ -34,7 +34,7 @@ type Call struct {
 	LastEvents       []string // Last-Event-ID
 
 	// Again finds the caller once more, with its rights of now. Nil: they stay.
-	Again func() (*auth.Principal, error)
+	Again func() (*identity.Principal, error)
 	// Accepts reports whether the caller takes an answer of a media type. Nil: it takes all.
 	Accepts func(media string) bool
 }

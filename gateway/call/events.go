@@ -1,6 +1,6 @@
 package call
 
-import "adgateway/gateway/auth"
+import "adgateway/gateway/identity"
 
 // Event is one event of a stream. Neither ID nor Name may contain line breaks.
 type Event struct {
@@ -16,7 +16,7 @@ type Events interface {
 	Begin() error
 	// Principal returns the caller with the rights that it had when it was last looked at, which is
 	// at most a second ago after Check, Send and Wait.
-	Principal() *auth.Principal
+	Principal() *identity.Principal
 	// Check returns why the stream must end; nil: it goes on.
 	Check() error
 	// Send sends an event, unless the stream must end; then the error says why.

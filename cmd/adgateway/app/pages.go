@@ -7,9 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"adgateway/gateway"
 	"adgateway/gateway/audit"
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/config"
-	"adgateway/gateway/signin"
 	"adgateway/gateway/ui"
 	"adgateway/ps"
 	"adgateway/ps/servers"
@@ -37,7 +38,7 @@ func (s *Stack) pages(o Options) func(api http.Handler) http.Handler {
 	return func(api http.Handler) http.Handler {
 		c := o.Settings.SignIn
 		options := signin.Options{Idle: c.Idle, Max: c.Max, Recheck: c.Recheck, Tries: c.Tries, Record: s.recordSignIn(o.Log), Policy: accounts{api}.lockoutPolicy}
-		pages := ui.Options{API: api, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
+		pages := ui.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
 		if tokens {
 			options.Tokens = o.Auth
 		}

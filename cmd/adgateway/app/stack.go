@@ -21,15 +21,16 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/every"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/ops"
-	"adgateway/gateway/signin"
 	"adgateway/gateway/tlscert"
 	"adgateway/gateway/webhooks"
 	"adgateway/ps"
@@ -47,7 +48,7 @@ import (
 // required.
 type Options struct {
 	Settings *config.Settings
-	Auth     auth.Authenticator // also resolves client certificates if it implements [gateway.Certificates]
+	Auth     authn.Authenticator
 	Log      *logrus.Logger
 	Engine   string // "sandbox" or "powershell"
 	Version  gateway.Version
@@ -92,8 +93,6 @@ type Options struct {
 	// Checks returns additional readiness checks for /readyz. It may be nil.
 	Checks func() []gateway.Check
 }
-
-var _ gateway.Certificates = (*auth.Store)(nil)
 
 // Stack is a running gateway without its listener.
 type Stack struct {
@@ -163,7 +162,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.evidence = newEvidence(o, s.kept.relayed(), s.Audit)
 		err = attachCredentials(ctx, o, s.kept.relayed())
 	}
-	if expiring, ok := o.Auth.(auth.Expiring); ok && s.kept != nil {
+	if expiring, ok := o.Auth.(authn.Expiring); ok && s.kept != nil {
 		expiring.ExpireBy(s.kept.store.Now)
 	}
 	if err == nil {
@@ -284,10 +283,9 @@ func poolSession(s *session.Session, err error) (pool.Session, error) {
 }
 
 func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
-	certificates, _ := o.Auth.(gateway.Certificates) // nil if o.Auth knows no client certificates
 	return gateway.Options{
 		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth,
-		Quotas: auth.NewMeters(quota(o.Settings.Auth), s.kept.now()), Log: o.Log,
+		Quotas: identity.NewMeters(quota(o.Settings.Auth), s.kept.now()), Log: o.Log,
 		Grants: grants(o), Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.stopping,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
@@ -298,27 +296,27 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		MaxWait:   o.Settings.Pool.MaxWait,
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
-		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
-		Pages:        s.pages(o),
-		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
+		BodyMemory:  int64(o.Settings.HTTP.MaxBodyMemory) << 20,
+		Pages:       s.pages(o),
+		Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
 }
 
 // grants returns what tells which groups give rights: the roles of the pages, and the limits of
 // roles and credentials.
-func grants(o Options) func() auth.Grants {
-	var roles auth.Grants
+func grants(o Options) func() identity.Grants {
+	var roles identity.Grants
 	if o.People != nil {
 		for _, role := range o.People.Roles {
 			roles.Roles = append(roles.Roles, role.Group)
 			roles.Limits = append(roles.Limits, role.Limits.Groups...)
 		}
 	}
-	granting, ok := o.Auth.(auth.Granting)
+	granting, ok := o.Auth.(authn.Granting)
 	if !ok {
-		return func() auth.Grants { return roles }
+		return func() identity.Grants { return roles }
 	}
-	return func() auth.Grants { return roles.With(granting.LimitedGroups()) }
+	return func() identity.Grants { return roles.With(granting.LimitedGroups()) }
 }
 
 // laneReady reports whether a lane has a session.
@@ -336,9 +334,9 @@ func spoolMost(h config.HTTP) int64 {
 }
 
 // quota is what everything may do that has no quota of its own.
-func quota(c config.Auth) auth.Quota {
-	return auth.Quota{
-		Rate: auth.Rate(c.Rate), Concurrency: c.Concurrency,
+func quota(c config.Auth) identity.Quota {
+	return identity.Quota{
+		Rate: identity.Rate(c.Rate), Concurrency: c.Concurrency,
 		DeletionsPerHour: c.DeletionsPerHour, PasswordResetsPerHour: c.PasswordResetsPerHour,
 		ChangesPerHour: c.ChangesPerHour,
 	}
@@ -347,7 +345,7 @@ func quota(c config.Auth) auth.Quota {
 func policy(settings *config.Settings) gateway.Policy {
 	h := settings.HTTP
 	return gateway.Policy{
-		Dialect: auth.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
+		Dialect: identity.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
 		RequireGuard: scopes(h.RequireGuard), RequireKey: scopes(h.RequireKey),
 		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
@@ -358,10 +356,10 @@ func policy(settings *config.Settings) gateway.Policy {
 	}
 }
 
-func scopes(names []string) []auth.Scope {
-	all := make([]auth.Scope, len(names))
+func scopes(names []string) []identity.Scope {
+	all := make([]identity.Scope, len(names))
 	for i, name := range names {
-		all[i] = auth.Scope(name)
+		all[i] = identity.Scope(name)
 	}
 	return all
 }

@@ -16,7 +16,7 @@ import (
 	"net"
 
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
@@ -37,7 +37,7 @@ type Options struct {
 
 	// Accounts has the tokens and users of a gateway that is alone; in a cluster they are in the
 	// store. Without a path there are none.
-	Accounts auth.File
+	Accounts authn.File
 
 	restrict func(name string) error // nil: settings.Files.Restrict
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/internal/input"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 
 	"github.com/spf13/pflag"
 )
@@ -46,18 +47,18 @@ func (r *Rights) AddTo(flags *pflag.FlagSet, expires string) {
 }
 
 // Parse returns the rights that the flags describe. It only reports a wrong
-// expiry; [auth.Account.Check] finds every other mistake.
-func (r *Rights) Parse(now time.Time) (auth.Rights, error) {
+// expiry; [authn.Account.Check] finds every other mistake.
+func (r *Rights) Parse(now time.Time) (authn.Rights, error) {
 	optional := func(flag string, n int) *int {
 		if !r.given(flag) {
 			return nil
 		}
 		return &n
 	}
-	parsed := auth.Rights{Scopes: r.scopes, Networks: r.networks, Dialect: auth.Dialect(r.dialect), InQuery: r.secretsInQuery, Guarded: r.requireGuard}
-	parsed.Limits = limitsOrNil(auth.Limits{OUs: r.ous, Zones: r.zones, Groups: r.groups, Names: r.names})
-	parsed.Quota = quotaOrNil(auth.Quota{
-		Rate: auth.Rate(r.rate), Concurrency: optional("concurrency", r.concurrency),
+	parsed := authn.Rights{Scopes: r.scopes, Networks: r.networks, Dialect: identity.Dialect(r.dialect), InQuery: r.secretsInQuery, Guarded: r.requireGuard}
+	parsed.Limits = limitsOrNil(identity.Limits{OUs: r.ous, Zones: r.zones, Groups: r.groups, Names: r.names})
+	parsed.Quota = quotaOrNil(identity.Quota{
+		Rate: identity.Rate(r.rate), Concurrency: optional("concurrency", r.concurrency),
 		DeletionsPerHour: optional("max-deletions", r.deletions), PasswordResetsPerHour: optional("max-password-resets", r.resets),
 		ChangesPerHour: optional("max-changes", r.changes),
 	})
@@ -68,7 +69,7 @@ func (r *Rights) Parse(now time.Time) (auth.Rights, error) {
 
 // Change replaces the rights whose flags were given and removes those named in
 // clear, by the names of their flags. All others remain as they are.
-func (r *Rights) Change(rights *auth.Rights, clear []string, now time.Time) error {
+func (r *Rights) Change(rights *authn.Rights, clear []string, now time.Time) error {
 	parsed, err := r.Parse(now)
 	if err != nil {
 		return err
@@ -118,15 +119,15 @@ func (r *Rights) Change(rights *auth.Rights, clear []string, now time.Time) erro
 	return nil
 }
 
-func limitsOrNil(l auth.Limits) *auth.Limits {
+func limitsOrNil(l identity.Limits) *identity.Limits {
 	if len(l.OUs)+len(l.Zones)+len(l.Groups)+len(l.Names) == 0 {
 		return nil
 	}
 	return &l
 }
 
-func quotaOrNil(q auth.Quota) *auth.Quota {
-	if q == (auth.Quota{}) {
+func quotaOrNil(q identity.Quota) *identity.Quota {
+	if q == (identity.Quota{}) {
 		return nil
 	}
 	return &q

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 )
 
 // Certificate names a client certificate, and the issuer that it must have.
@@ -16,8 +16,8 @@ type Certificate struct{ Subject, Issuer string }
 // nowhere. With a client certificate there is no token: whoever presents that
 // certificate has the rights. The error joins every mistake in the
 // arguments and invalid, which is what was wrong with the rights.
-func (s Store) CreateToken(ctx context.Context, name string, of Certificate, rights auth.Rights, invalid error, now time.Time) (a *auth.Account, token string, err error) {
-	a = auth.NewAccount(name, now, rights)
+func (s Store) CreateToken(ctx context.Context, name string, of Certificate, rights authn.Rights, invalid error, now time.Time) (a *authn.Account, token string, err error) {
+	a = authn.NewAccount(name, now, rights)
 	if a.Subject, a.Issuer = of.Subject, of.Issuer; of == (Certificate{}) {
 		token = a.AddToken(now, now)
 	}
@@ -38,8 +38,8 @@ type Rotation struct {
 }
 
 // Rotate replaces the token of an account and returns the new one.
-func (s Store) Rotate(ctx context.Context, name string, r Rotation, now time.Time) (a *auth.Account, token string, err error) {
-	a, err = s.Edit(ctx, Tokens, name, func(a *auth.Account) error {
+func (s Store) Rotate(ctx context.Context, name string, r Rotation, now time.Time) (a *authn.Account, token string, err error) {
+	a, err = s.Edit(ctx, Tokens, name, func(a *authn.Account) error {
 		if a.Subject != "" {
 			return fmt.Errorf("'%s' authenticates with a client certificate: renew the certificate instead", a.Name)
 		}
@@ -62,9 +62,9 @@ func (s Store) Rotate(ctx context.Context, name string, r Rotation, now time.Tim
 // NewUser returns an account with these rights and no password yet. The error
 // joins every mistake in the arguments and invalid, which is what was wrong with
 // the rights.
-func NewUser(name string, rights auth.Rights, invalid error, now time.Time) (*auth.Account, error) {
-	a := auth.NewAccount(name, now, rights)
-	a.Password = auth.HashPassword("", auth.Cost{Memory: 8, Time: 1, Threads: 1}) // a placeholder, which makes it a user
+func NewUser(name string, rights authn.Rights, invalid error, now time.Time) (*authn.Account, error) {
+	a := authn.NewAccount(name, now, rights)
+	a.Password = authn.HashPassword("", authn.Cost{Memory: 8, Time: 1, Threads: 1}) // a placeholder, which makes it a user
 	if err := errors.Join(a.Check(), invalid); err != nil {
 		return nil, err
 	}
@@ -72,15 +72,15 @@ func NewUser(name string, rights auth.Rights, invalid error, now time.Time) (*au
 }
 
 // AddUser adds a user of [NewUser] with its password.
-func (s Store) AddUser(ctx context.Context, a *auth.Account, password string) error {
-	a.Password = auth.HashPassword(password, auth.StandardCost)
+func (s Store) AddUser(ctx context.Context, a *authn.Account, password string) error {
+	a.Password = authn.HashPassword(password, authn.StandardCost)
 	return s.Add(ctx, Users, a)
 }
 
 // SetPassword sets the password of a user.
 func (s Store) SetPassword(ctx context.Context, name, password string) error {
-	hash := auth.HashPassword(password, auth.StandardCost) // before the file is locked: it takes long
-	_, err := s.Edit(ctx, Users, name, func(a *auth.Account) error {
+	hash := authn.HashPassword(password, authn.StandardCost) // before the file is locked: it takes long
+	_, err := s.Edit(ctx, Users, name, func(a *authn.Account) error {
 		a.Password = hash
 		return nil
 	})

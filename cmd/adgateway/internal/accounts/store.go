@@ -13,8 +13,9 @@ import (
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/nearest"
 
 	"github.com/spf13/pflag"
@@ -58,7 +59,7 @@ func (l *Location) Open() (Store, error) {
 
 // OpenBoth returns the store of the file, which the settings or --store name, and that of
 // the cluster.
-func (l *Location) OpenBoth() (file auth.File, cluster app.Options, err error) {
+func (l *Location) OpenBoth() (file authn.File, cluster app.Options, err error) {
 	flags := settings.Flags{File: l.Config, Fallback: settings.DefaultFile(), Beside: true}
 	live, err := flags.Load()
 	if err != nil {
@@ -82,20 +83,20 @@ func (l *Location) OpenBoth() (file auth.File, cluster app.Options, err error) {
 // known of this gateway.
 type shared struct {
 	cluster app.Options
-	file    auth.File
+	file    authn.File
 }
 
 // sharedWait is how long the accounts of a cluster are waited for.
 const sharedWait = 30 * time.Second
 
-func (s shared) Read() (*auth.Document, string, error) {
+func (s shared) Read() (*authn.Document, string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), sharedWait)
 	defer cancel()
 	document, err := app.ReadCredentials(ctx, s.cluster)
 	return document, "", err
 }
 
-func (s shared) Edit(ctx context.Context, change func(*auth.Document) error) error {
+func (s shared) Edit(ctx context.Context, change func(*authn.Document) error) error {
 	return app.EditCredentials(ctx, s.cluster, change)
 }
 
@@ -104,13 +105,13 @@ func (s shared) LastUses() map[string]time.Time { return s.file.LastUses() }
 // Kind is one of the two kinds of accounts, which are kept in lists of their own.
 type Kind struct {
 	Name string // in messages and commands
-	list func(*auth.Document) *[]*auth.Account
+	list func(*authn.Document) *[]*authn.Account
 }
 
 // The kinds.
 var (
-	Tokens = Kind{auth.KindToken, func(d *auth.Document) *[]*auth.Account { return &d.Tokens }}
-	Users  = Kind{auth.KindUser, func(d *auth.Document) *[]*auth.Account { return &d.Users }}
+	Tokens = Kind{identity.KindToken, func(d *authn.Document) *[]*authn.Account { return &d.Tokens }}
+	Users  = Kind{identity.KindUser, func(d *authn.Document) *[]*authn.Account { return &d.Users }}
 )
 
 // Store is a credential file, or what gateways share. Several processes may use it at once.
@@ -118,12 +119,12 @@ type Store struct{ in place }
 
 // place holds accounts, and says when they were last used.
 type place interface {
-	auth.Holder
+	authn.Holder
 	LastUses() map[string]time.Time
 }
 
 // List returns all accounts of a kind and when they were last used, by their ID.
-func (s Store) List(k Kind) (all []*auth.Account, lastUse map[string]time.Time, err error) {
+func (s Store) List(k Kind) (all []*authn.Account, lastUse map[string]time.Time, err error) {
 	document, _, err := s.in.Read()
 	if err != nil {
 		return nil, nil, err
@@ -133,7 +134,7 @@ func (s Store) List(k Kind) (all []*auth.Account, lastUse map[string]time.Time, 
 
 // Find returns the account of a name, regardless of case. The error suggests the
 // nearest name.
-func (k Kind) Find(all []*auth.Account, name string) (*auth.Account, error) {
+func (k Kind) Find(all []*authn.Account, name string) (*authn.Account, error) {
 	var names []string
 	for _, a := range all {
 		if strings.EqualFold(a.Name, name) {
@@ -148,8 +149,8 @@ func (k Kind) Find(all []*auth.Account, name string) (*auth.Account, error) {
 }
 
 // Add adds an account.
-func (s Store) Add(ctx context.Context, k Kind, a *auth.Account) error {
-	return s.in.Edit(ctx, func(d *auth.Document) error {
+func (s Store) Add(ctx context.Context, k Kind, a *authn.Account) error {
+	return s.in.Edit(ctx, func(d *authn.Document) error {
 		list := k.list(d)
 		*list = append(*list, a)
 		return nil
@@ -157,8 +158,8 @@ func (s Store) Add(ctx context.Context, k Kind, a *auth.Account) error {
 }
 
 // Edit changes the account of a name, and returns it as it was saved.
-func (s Store) Edit(ctx context.Context, k Kind, name string, change func(*auth.Account) error) (edited *auth.Account, err error) {
-	err = s.in.Edit(ctx, func(d *auth.Document) error {
+func (s Store) Edit(ctx context.Context, k Kind, name string, change func(*authn.Account) error) (edited *authn.Account, err error) {
+	err = s.in.Edit(ctx, func(d *authn.Document) error {
 		a, err := k.Find(*k.list(d), name)
 		if err != nil {
 			return err
@@ -174,16 +175,16 @@ func (s Store) Edit(ctx context.Context, k Kind, name string, change func(*auth.
 
 // Remove removes the accounts of these names, all of them or none.
 func (s Store) Remove(ctx context.Context, k Kind, names []string) error {
-	return s.in.Edit(ctx, func(d *auth.Document) error {
+	return s.in.Edit(ctx, func(d *authn.Document) error {
 		list := k.list(d)
-		removed := map[*auth.Account]bool{}
+		removed := map[*authn.Account]bool{}
 		var faults []error
 		for _, name := range names {
 			a, err := k.Find(*list, name)
 			faults = append(faults, err)
 			removed[a] = true
 		}
-		var kept []*auth.Account
+		var kept []*authn.Account
 		for _, a := range *list {
 			if !removed[a] {
 				kept = append(kept, a)

@@ -8,7 +8,7 @@ import (
 
 	"adgateway/cmd/adgateway/internal/accounts"
 	"adgateway/cmd/adgateway/internal/report"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 
 	"github.com/spf13/cobra"
 )
@@ -93,7 +93,7 @@ func setCommand(at *accounts.Location, kind accounts.Kind) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := store.Edit(c.Context(), kind, args[0], func(a *auth.Account) error {
+			a, err := store.Edit(c.Context(), kind, args[0], func(a *authn.Account) error {
 				return errors.Join(rights.Change(&a.Rights, clear, now), a.Check())
 			})
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"adgateway/cmd/adgateway/internal/accounts"
 	"adgateway/cmd/adgateway/internal/input"
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
 
@@ -94,7 +94,7 @@ func knownCredential(f *settings.Flags, cfg *config.Settings, name string) error
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(all, func(a *auth.Account) bool { return strings.EqualFold(a.Name, name) }) {
+		if slices.ContainsFunc(all, func(a *authn.Account) bool { return strings.EqualFold(a.Name, name) }) {
 			return nil
 		}
 	}

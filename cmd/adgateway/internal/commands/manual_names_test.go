@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"adgateway/cmd/adgateway/node"
-	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/test/manual"
 
@@ -299,7 +299,7 @@ func TestManualNamesWhatExists(t *testing.T) {
 		sections[section] = true
 	}
 	scopes := map[string]bool{}
-	for _, scope := range auth.Scopes() {
+	for _, scope := range identity.Scopes() {
 		scopes[string(scope)] = true
 	}
 	const former = manual.Folder + "/cluster-migrate.md" // names settings of an earlier version

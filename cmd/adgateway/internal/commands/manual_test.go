@@ -12,9 +12,9 @@ import (
 
 	"adgateway/cmd/adgateway/internal/rights"
 	"adgateway/cmd/release/clients"
-	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -174,8 +174,8 @@ func TestManualExplainsEveryErrorCode(t *testing.T) {
 func TestManualListsTheRightsForEveryScope(t *testing.T) {
 	keys, _ := tableAfter(t, manual.Text(t, "reference/scopes"), "# Rights for each scope")
 	var want []string
-	for _, scope := range auth.Scopes() {
-		if scope != auth.All {
+	for _, scope := range identity.Scopes() {
+		if scope != identity.All {
 			want = append(want, string(scope))
 		}
 	}

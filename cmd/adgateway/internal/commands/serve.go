@@ -10,8 +10,8 @@ import (
 
 	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
+	"adgateway/gateway/identity"
 
 	"github.com/spf13/cobra"
 )
@@ -161,8 +161,8 @@ func (f *sandboxFlags) credential() string {
 	best, header := -1, "Bearer <your token>"
 	consider := func(credential string, scopes []string, err error) {
 		number := len(scopes)
-		if number == 0 || slices.Contains(scopes, string(auth.All)) {
-			number = len(auth.Scopes()) + 1
+		if number == 0 || slices.Contains(scopes, string(identity.All)) {
+			number = len(identity.Scopes()) + 1
 		}
 		if err == nil && number > best {
 			best, header = number, credential

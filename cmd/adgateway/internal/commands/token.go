@@ -9,7 +9,7 @@ import (
 	"adgateway/cmd/adgateway/internal/accounts"
 	"adgateway/cmd/adgateway/internal/input"
 	"adgateway/cmd/adgateway/internal/report"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 
 	"github.com/spf13/cobra"
@@ -62,7 +62,7 @@ func tokenCreateCommand(at *accounts.Location) *cobra.Command {
 
 // printToken prints a new token on standard output and the account on the other
 // stream, so that a script can capture the token. As JSON both are one object.
-func printToken(c *cobra.Command, a *auth.Account, token string, now time.Time, asJSON bool) error {
+func printToken(c *cobra.Command, a *authn.Account, token string, now time.Time, asJSON bool) error {
 	if asJSON {
 		return report.JSON(c.OutOrStdout(), report.IssuedToken{Account: report.NewAccount(a, nil), Token: token})
 	}

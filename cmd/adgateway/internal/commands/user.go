@@ -8,7 +8,7 @@ import (
 	"adgateway/cmd/adgateway/internal/accounts"
 	"adgateway/cmd/adgateway/internal/input"
 	"adgateway/cmd/adgateway/internal/report"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 
 	"github.com/spf13/cobra"
 )
@@ -106,7 +106,7 @@ func newPassword(c *cobra.Command, name string, fromStdin bool) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return password, auth.CheckPassword(password)
+	return password, authn.CheckPassword(password)
 }
 
 // readPassword prompts for the password of an account, or reads it from standard

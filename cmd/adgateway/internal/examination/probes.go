@@ -14,7 +14,7 @@ import (
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/cmd/adgateway/internal/selfview"
 	"adgateway/cmd/adgateway/internal/serve"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/tlscert"
@@ -162,7 +162,7 @@ func readCluster(ctx context.Context, s *config.Settings) (c doctor.Cluster, err
 
 // readCredentials lists who can call the API, without secrets.
 func readCredentials(path string) ([]doctor.Credential, error) {
-	document, _, err := auth.File{Path: path, Guardian: host.Files{Service: winsvc.Gateway.Name}}.Read() // the check of files reports the warning
+	document, _, err := authn.File{Path: path, Guardian: host.Files{Service: winsvc.Gateway.Name}}.Read() // the check of files reports the warning
 	if err != nil {
 		return nil, err
 	}

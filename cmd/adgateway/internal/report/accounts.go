@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 )
 
@@ -21,7 +21,7 @@ type Account struct {
 	Created time.Time  `json:"created"`
 	LastUse *time.Time `json:"lastUse"`
 	Tokens  []Token    `json:"tokens,omitempty"` // several during the grace period of a rotation
-	auth.Rights
+	authn.Rights
 }
 
 // Token is the lifetime of one token.
@@ -37,7 +37,7 @@ type IssuedToken struct {
 }
 
 // NewAccount returns the account to show. lastUse is by account ID.
-func NewAccount(a *auth.Account, lastUse map[string]time.Time) Account {
+func NewAccount(a *authn.Account, lastUse map[string]time.Time) Account {
 	shown := Account{ID: a.ID, Name: a.Name, Kind: a.Kind(), Subject: a.Subject, Issuer: a.Issuer, Created: a.Created, Rights: a.Rights}
 	if at, ok := lastUse[a.ID]; ok {
 		shown.LastUse = &at
@@ -49,7 +49,7 @@ func NewAccount(a *auth.Account, lastUse map[string]time.Time) Account {
 }
 
 // NewAccounts returns the accounts to show, never nil.
-func NewAccounts(all []*auth.Account, lastUse map[string]time.Time) []Account {
+func NewAccounts(all []*authn.Account, lastUse map[string]time.Time) []Account {
 	shown := make([]Account, 0, len(all))
 	for _, a := range all {
 		shown = append(shown, NewAccount(a, lastUse))

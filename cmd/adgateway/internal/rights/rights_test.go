@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/ps"
 	"adgateway/ps/syntax"
 	"adgateway/scripts"
@@ -20,11 +20,11 @@ import (
 var target = Target{Account: `CORP\adgateway-rights`, Domain: "DC=corp,DC=example", OUs: []string{"OU=A,DC=corp,DC=example", "OU=B,DC=corp,DC=example"}, Zones: []string{"corp.example"}}
 
 func TestEveryScopeHasItsRights(t *testing.T) {
-	without := []auth.Scope{auth.ChangeRead, auth.ChangeUndo, auth.JobRead, auth.JobSubmit, auth.OpsRead, auth.Privileged, auth.All} // need none, or must get none
-	for _, scope := range auth.Scopes() {
+	without := []identity.Scope{identity.ChangeRead, identity.ChangeUndo, identity.JobRead, identity.JobSubmit, identity.OpsRead, identity.Privileged, identity.All} // need none, or must get none
+	for _, scope := range identity.Scopes() {
 		assert.Equal(t, !slices.Contains(without, scope), slices.Contains(Scopes(), string(scope)), scope)
 	}
-	assert.Len(t, Scopes(), len(auth.Scopes())-len(without))
+	assert.Len(t, Scopes(), len(identity.Scopes())-len(without))
 	for _, g := range Table {
 		for _, text := range append(slices.Clone(g.Scopes), g.Rights...) {
 			assert.NotContains(t, text, "'")

@@ -9,7 +9,7 @@ import (
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
 	"adgateway/winsvc/host"
@@ -54,7 +54,7 @@ func checkListen(ctx context.Context, cfg *config.Settings) error {
 }
 
 // checkStore checks what is in the credential file, or that a gateway can create it.
-func checkStore(file auth.File) error {
+func checkStore(file authn.File) error {
 	const name = "auth.store (--store)"
 	err := readStore(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,7 @@ func checkStore(file auth.File) error {
 }
 
 // readStore returns every mistake in the credential file.
-func readStore(file auth.File) error {
+func readStore(file authn.File) error {
 	if _, _, err := file.Read(); err != nil {
 		return fmt.Errorf("credentials:\n%w", err)
 	}

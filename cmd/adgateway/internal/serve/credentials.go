@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"adgateway/cmd/adgateway/internal/input"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
+	"adgateway/gateway/identity"
 )
 
 // ParseToken parses the value of --token, VALUE[=scope,...].
@@ -41,7 +42,7 @@ func splitScopes(flag, text string) (value string, scopes []string, err error) {
 		return text, nil, nil
 	}
 	scopes = strings.Split(text[at+1:], ",")
-	if _, err := auth.ParseScopes(scopes); err != nil { // not wrapped: its text may contain a secret
+	if _, err := authn.ParseScopes(scopes); err != nil { // not wrapped: its text may contain a secret
 		return "", nil, fmt.Errorf("--%s: not everything after the last '=' is a scope%s; a value that contains '=' needs explicit scopes, such as VALUE=*",
 			flag, input.DidYouMean(scopes[len(scopes)-1], "", scopeNames()))
 	}
@@ -50,7 +51,7 @@ func splitScopes(flag, text string) (value string, scopes []string, err error) {
 
 func scopeNames() []string {
 	var names []string
-	for _, scope := range auth.Scopes() {
+	for _, scope := range identity.Scopes() {
 		names = append(names, string(scope))
 	}
 	return names

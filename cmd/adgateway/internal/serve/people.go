@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/config"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/winsvc/host"
 )
 
 // helpdeskScopes are those of the role helpdesk of the sandbox: read everything, unlock,
 // reset, enable, disable, and change memberships.
-var helpdeskScopes = []auth.Scope{
-	auth.UserRead, auth.GroupRead, auth.MemberRead, auth.ComputerRead, auth.OURead, auth.DNSRead, auth.ChangeRead, auth.BinRead, auth.OpsRead,
-	auth.UserWrite, auth.UserPassword, auth.MemberWrite,
+var helpdeskScopes = []identity.Scope{
+	identity.UserRead, identity.GroupRead, identity.MemberRead, identity.ComputerRead, identity.OURead, identity.DNSRead, identity.ChangeRead, identity.BinRead, identity.OpsRead,
+	identity.UserWrite, identity.UserPassword, identity.MemberWrite,
 }
 
 // addPeople lets people of the simulated domain sign in: the sandbox's own, unless the domain
@@ -57,9 +58,9 @@ func sandboxRoles(groups map[string]string) []signin.Role {
 	if groups == nil {
 		return nil
 	}
-	var operator []auth.Scope
-	for _, scope := range auth.Scopes() {
-		if scope != auth.All && scope != auth.Privileged {
+	var operator []identity.Scope
+	for _, scope := range identity.Scopes() {
+		if scope != identity.All && scope != identity.Privileged {
 			operator = append(operator, scope)
 		}
 	}
@@ -109,13 +110,13 @@ func rolesOf(roles []config.Role, sid func(group string) (string, error)) ([]sig
 				faults = append(faults, fmt.Errorf("signIn.roles: the role of %s: %w", r.Group, err))
 			}
 		}
-		role := signin.Role{Name: cmp.Or(r.Name, r.Group), Limits: auth.Limits(r.Limits)}
+		role := signin.Role{Name: cmp.Or(r.Name, r.Group), Limits: identity.Limits(r.Limits)}
 		var err error
 		role.Group, err = sid(r.Group)
 		fault(err)
-		role.Scopes, err = auth.ParseScopes(r.Scopes)
+		role.Scopes, err = authn.ParseScopes(r.Scopes)
 		fault(err)
-		fault(errors.Join(role.Limits.Check()...))
+		fault(errors.Join(authn.CheckLimits(&role.Limits)...))
 		all = append(all, role)
 	}
 	return all, errors.Join(faults...)

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/config"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/identity"
 	"adgateway/winsvc/host"
 )
 
@@ -68,8 +68,8 @@ func TestRolesOfTheSettings(t *testing.T) {
 	}, sid)
 	require.NoError(t, err)
 	assert.Equal(t, []signin.Role{
-		{Group: `S-1-5-21-CORP\desk`, Name: `CORP\desk`, Scopes: []auth.Scope{auth.UserRead}, Limits: auth.Limits{OUs: []string{"OU=Staff,DC=corp,DC=example"}}},
-		{Group: `S-1-5-21-CORP\ops`, Name: "Operators", Scopes: []auth.Scope{auth.All}},
+		{Group: `S-1-5-21-CORP\desk`, Name: `CORP\desk`, Scopes: []identity.Scope{identity.UserRead}, Limits: identity.Limits{OUs: []string{"OU=Staff,DC=corp,DC=example"}}},
+		{Group: `S-1-5-21-CORP\ops`, Name: "Operators", Scopes: []identity.Scope{identity.All}},
 	}, roles)
 
 	_, err = rolesOf([]config.Role{

@@ -6,10 +6,11 @@ import (
 	"fmt"
 
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 
 	"github.com/sirupsen/logrus"
@@ -82,27 +83,27 @@ func (s *Sandbox) Example(ctx context.Context) sandbox.Example { return s.domain
 
 // staticCredentials returns the authenticator of the tokens and users in the
 // settings, and the token that it generated if there are no credentials at all.
-func staticCredentials(cfg *config.Settings) (static *auth.Static, generated string, err error) {
+func staticCredentials(cfg *config.Settings) (static *authn.Static, generated string, err error) {
 	tokens := cfg.Sandbox.Tokens
 	if len(tokens) == 0 && len(cfg.Sandbox.Users) == 0 && cfg.Auth.Store == "" {
-		generated = auth.NewToken()
+		generated = authn.NewToken()
 		tokens = []config.Token{{Value: generated}}
 	}
-	static = auth.NewStatic(auth.Header{AllowQuery: cfg.Auth.AllowQueryToken})
+	static = authn.NewStatic(authn.Header{AllowQuery: cfg.Auth.AllowQueryToken})
 	var faults []error
 	for i, token := range tokens {
-		p, err := newPrincipal(auth.KindToken, fmt.Sprintf("token %d", i+1), token.Scopes)
+		p, err := newPrincipal(identity.KindToken, fmt.Sprintf("token %d", i+1), token.Scopes)
 		if err == nil {
-			p.Dialect, p.SecretsInQuery = auth.Dialect(token.Dialect), token.InQuery
-			p.Limits = auth.Limits(token.Limits)
+			p.Dialect, p.SecretsInQuery = identity.Dialect(token.Dialect), token.InQuery
+			p.Limits = identity.Limits(token.Limits)
 			err = addToken(static, token, p)
 		}
 		faults = append(faults, err)
 	}
 	for _, user := range cfg.Sandbox.Users {
-		p, err := newPrincipal(auth.KindUser, user.Name, user.Scopes)
+		p, err := newPrincipal(identity.KindUser, user.Name, user.Scopes)
 		if err == nil {
-			p.Limits = auth.Limits(user.Limits)
+			p.Limits = identity.Limits(user.Limits)
 			err = static.AddUser(user.Password, p)
 		}
 		faults = append(faults, err)
@@ -112,7 +113,7 @@ func staticCredentials(cfg *config.Settings) (static *auth.Static, generated str
 
 // addToken registers a token by its value, by the subject of a client
 // certificate, or by both.
-func addToken(static *auth.Static, token config.Token, p *auth.Principal) error {
+func addToken(static *authn.Static, token config.Token, p *identity.Principal) error {
 	if token.Value == "" && token.Subject == "" {
 		return fmt.Errorf("%s needs a value, or the subject of a client certificate", p.Name)
 	}
@@ -126,20 +127,20 @@ func addToken(static *auth.Static, token config.Token, p *auth.Principal) error 
 
 // newPrincipal returns a principal with these scopes, or with all of them if
 // there are none.
-func newPrincipal(kind, name string, scopes []string) (*auth.Principal, error) {
+func newPrincipal(kind, name string, scopes []string) (*identity.Principal, error) {
 	if len(scopes) == 0 {
-		scopes = []string{string(auth.All)}
+		scopes = []string{string(identity.All)}
 	}
-	parsed, err := auth.ParseScopes(scopes)
+	parsed, err := authn.ParseScopes(scopes)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &auth.Principal{Kind: kind, Name: name, Scopes: parsed}, nil
+	return &identity.Principal{Kind: kind, Name: name, Scopes: parsed}, nil
 }
 
 // addStore makes the sandbox accept the accounts of auth.store, if set, in
 // addition to those of its settings.
-func (s *Server) addStore(ctx context.Context, static *auth.Static, file auth.File) error {
+func (s *Server) addStore(ctx context.Context, static *authn.Static, file authn.File) error {
 	if c := s.live.Now().Auth; c.Store == "" && !s.shared() {
 		s.backend.auth = static
 		return nil
@@ -149,7 +150,7 @@ func (s *Server) addStore(ctx context.Context, static *auth.Static, file auth.Fi
 	if err != nil {
 		return err
 	}
-	s.backend.auth = auth.Chain{static, store}
+	s.backend.auth = authn.Chain{static, store}
 	return nil
 }
 

@@ -20,7 +20,7 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
@@ -61,7 +61,7 @@ type backend struct {
 	sandbox bool            // a simulated domain
 	people  *app.People     // who signs in to the pages with an account; nil: nobody
 	dial    servers.Dial    // nil dials the network
-	auth    auth.Authenticator
+	auth    authn.Authenticator
 	checks  []func() []gateway.Check // additional readiness checks
 	follow  []func(context.Context)  // each runs until its context is done
 	shared  *credentials.Credentials // of the cluster; nil: they are in a file
@@ -274,7 +274,7 @@ func (s *Server) Settings() *config.Settings { return s.live.Now() }
 func (s *Server) Log() *logrus.Logger { return s.log }
 
 // useStore makes the credential file the server's authenticator.
-func (s *Server) useStore(ctx context.Context, file auth.File) error {
+func (s *Server) useStore(ctx context.Context, file authn.File) error {
 	store, err := s.openAccounts(ctx, file, false)
 	if err != nil {
 		return err
@@ -286,7 +286,7 @@ func (s *Server) useStore(ctx context.Context, file auth.File) error {
 // openAccounts opens the credential file and follows it, and creates it if it does not
 // exist: without accounts the gateway lets nobody in, unless there are others, but accepts
 // the first token as soon as it is created.
-func (s *Server) openAccounts(ctx context.Context, file auth.File, others bool) (*auth.Store, error) {
+func (s *Server) openAccounts(ctx context.Context, file authn.File, others bool) (*authn.Store, error) {
 	c := s.live.Now().Auth
 	if s.shared() {
 		s.backend.shared = sharedCredentials(file, c, s.log)

@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
 
@@ -178,10 +179,10 @@ func (s *served) eventually(what string, condition func() bool) {
 // token adds a token to the credential file, as another process would.
 func (s *served) token() string {
 	s.t.Helper()
-	account := auth.NewAccount("test", time.Now(), auth.Rights{Scopes: []string{string(auth.All)}})
+	account := authn.NewAccount("test", time.Now(), authn.Rights{Scopes: []string{string(identity.All)}})
 	token := account.AddToken(time.Now(), time.Time{})
-	file := auth.File{Path: s.live.Now().Auth.Store}
-	require.NoError(s.t, file.Edit(s.t.Context(), func(d *auth.Document) error {
+	file := authn.File{Path: s.live.Now().Auth.Store}
+	require.NoError(s.t, file.Edit(s.t.Context(), func(d *authn.Document) error {
 		d.Tokens = append(d.Tokens, account)
 		return nil
 	}))
@@ -332,12 +333,12 @@ func (b *lockedBuilder) String() string {
 func TestWhatDoesNotHinderIsDegraded(t *testing.T) {
 	s := startServe(t)
 	token := s.token()
-	soon := auth.NewAccount("soon", time.Now(), auth.Rights{Scopes: []string{string(auth.All)}})
+	soon := authn.NewAccount("soon", time.Now(), authn.Rights{Scopes: []string{string(identity.All)}})
 	later := time.Now().Add(3 * 24 * time.Hour)
 	soon.Expires = &later
 	soon.AddToken(time.Now(), time.Time{})
-	file := auth.File{Path: s.live.Now().Auth.Store}
-	require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error {
+	file := authn.File{Path: s.live.Now().Auth.Store}
+	require.NoError(t, file.Edit(t.Context(), func(d *authn.Document) error {
 		d.Tokens = append(d.Tokens, soon)
 		return nil
 	}))

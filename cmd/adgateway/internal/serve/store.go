@@ -12,7 +12,7 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/keyring"
@@ -26,16 +26,16 @@ import (
 const noCredentials = "There are no credentials: nobody can call the API. 'adgateway token create' makes a token."
 
 // createStore creates an empty credential file if it does not exist.
-func createStore(ctx context.Context, file auth.File) error {
+func createStore(ctx context.Context, file authn.File) error {
 	if _, err := os.Lstat(file.Path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return file.Edit(ctx, func(*auth.Document) error { return nil })
+	return file.Edit(ctx, func(*authn.Document) error { return nil })
 }
 
 // sharedCredentials returns the credentials of a gateway whose cluster shares them. The
 // sealed copy is beside the file that they would be in.
-func sharedCredentials(file auth.File, c config.Auth, log *logrus.Logger) *credentials.Credentials {
+func sharedCredentials(file authn.File, c config.Auth, log *logrus.Logger) *credentials.Credentials {
 	return credentials.New(credentials.Options{
 		Copy: file.Path + ".shared", StaleMax: c.StaleMax,
 		Problem: func(message string, err error) {
@@ -70,9 +70,9 @@ func KeyGroup(name string) (keyring.Wrapper, error) {
 
 // openStore opens the credentials of a gateway: those of a file, unless there are shared
 // ones. The caller calls Run.
-func openStore(file auth.File, shared *credentials.Credentials, c config.Auth, log *logrus.Logger, write events.Write) (*auth.Store, error) {
-	options := auth.StoreOptions{
-		File: file, Header: auth.Header{AllowQuery: c.AllowQueryToken}, Failures: c.Failures,
+func openStore(file authn.File, shared *credentials.Credentials, c config.Auth, log *logrus.Logger, write events.Write) (*authn.Store, error) {
+	options := authn.StoreOptions{
+		File: file, Header: authn.Header{AllowQuery: c.AllowQueryToken}, Failures: c.Failures,
 		Log: func(problem bool, message string, fields map[string]any) {
 			level := logrus.InfoLevel
 			if problem {
@@ -85,7 +85,7 @@ func openStore(file auth.File, shared *credentials.Credentials, c config.Auth, l
 	if shared != nil {
 		options.Shared = shared
 	}
-	store, err := auth.OpenStore(options)
+	store, err := authn.OpenStore(options)
 	if err != nil {
 		return nil, fmt.Errorf("credentials:\n%w", err)
 	}
@@ -94,7 +94,7 @@ func openStore(file auth.File, shared *credentials.Credentials, c config.Auth, l
 
 // storeChecks is the readiness check of the credentials. others reports whether somebody is
 // let in without them.
-func storeChecks(store *auth.Store, others bool) []gateway.Check {
+func storeChecks(store *authn.Store, others bool) []gateway.Check {
 	check := gateway.Check{Name: "credentials", OK: true}
 	switch shut, err := store.State(); {
 	case shut:

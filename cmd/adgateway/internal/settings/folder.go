@@ -15,7 +15,7 @@ import (
 	"runtime"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
 	"adgateway/winsvc"
@@ -66,12 +66,12 @@ func DefaultFile() string { return filepath.Join(DataDir(), FileName) }
 
 // CredentialFile returns the credential file that auth.store names, relative to
 // the folder of the settings file.
-func CredentialFile(c config.Auth, settingsFile string) auth.File {
+func CredentialFile(c config.Auth, settingsFile string) authn.File {
 	path := c.Store
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(settingsFile), path)
 	}
-	return auth.File{Path: path, Guardian: Files}
+	return authn.File{Path: path, Guardian: Files}
 }
 
 // WriteTemplate writes a settings file in which every setting is a comment with
