@@ -1,15 +1,11 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
-	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,56 +15,9 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
-
-// oneGateway is a gateway that shares its store with nobody, and can be started again.
-type oneGateway struct {
-	*Server
-	t     *testing.T
-	store keep.Store
-	full  *fullStore
-	life  *life
-}
-
-// fullStore is a store that takes nothing while it is full.
-type fullStore struct {
-	keep.Store
-	full atomic.Bool
-}
-
-func (f *fullStore) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
-	if f.full.Load() {
-		return 0, errors.New("the disk is full")
-	}
-	return f.Store.Apply(ctx, all...)
-}
-
-// newOneGateway starts one whose scripts are run by a function of the steps of its life.
-func newOneGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change ...func(*Options)) *oneGateway {
-	t.Helper()
-	g := &oneGateway{t: t, store: keep.NewMemory(nil)}
-	g.start(run, change...)
-	return g
-}
-
-// start starts it again.
-func (g *oneGateway) start(run func(at func(point string) (dies bool)) ps.Runner, change ...func(*Options)) {
-	g.t.Helper()
-	g.life = &life{}
-	g.full = &fullStore{Store: &mortal{g.store, g.life}}
-	store := keeptest.Seal(g.t, g.full)
-	history, err := changes.Open(g.t.Context(), store, time.Hour, 1<<20)
-	require.NoError(g.t, err)
-	g.Server = newTestServer(g.t, run(g.life.step), func(o *Options) {
-		o.Kept, o.History, o.Policy.SettlePause = store, history, time.Millisecond
-		for _, one := range change {
-			one(o)
-		}
-	})
-}
 
 // TestACutOffChangeIsJudgedOnce: what a gateway finds when it is started again is what the key
 // says from then on, whatever others write afterwards.
@@ -461,16 +410,5 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 		if !died {
 			return
 		}
-	}
-}
-
-// cutOutcome removes the last line about an outcome, and what follows it, from the end of an audit.
-func cutOutcome(t *testing.T, file string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	if at := bytes.LastIndex(text, []byte(`"event":"outcome"`)); at >= 0 {
-		start := bytes.LastIndexByte(text[:at], '\n') + 1
-		require.NoError(t, os.WriteFile(file, text[:start], 0o600))
 	}
 }

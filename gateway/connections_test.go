@@ -369,7 +369,7 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 			t.Parallel()
 			log := make(signal, 10)
 			address := running(t, pages(40, func(int) {}), func(o *Options) {
-				o.streamAbove, o.Connections.SendTimeout = above, 100*time.Millisecond
+				o.StreamAbove, o.Connections.SendTimeout = above, 100*time.Millisecond
 				o.Log = logrus.New()
 				o.Log.SetOutput(log)
 			})
@@ -398,7 +398,7 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 					time.Sleep(send + send/4) // a slow script does not count against the client
 				}
 			}), func(o *Options) {
-				o.streamAbove, o.Connections.SendTimeout = 1<<20, send
+				o.StreamAbove, o.Connections.SendTimeout = 1<<20, send
 				if h2 {
 					o.Connections.TLS, scheme = config, "https://"
 				}

@@ -201,7 +201,7 @@ func TestAListThatFailsWhileStreamingIsCutOff(t *testing.T) {
 		_, err := list.Run(ctx, req)
 		<-begun
 		return nil, errors.Join(&ps.Error{Kind: ps.KindDied}, err)
-	}}, func(o *Options) { o.streamAbove = 1 << 20 })
+	}}, func(o *Options) { o.StreamAbove = 1 << 20 })
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
 	r, err := http.NewRequest("GET", server.URL+"/api/ADUser/ListUsers/All", nil)

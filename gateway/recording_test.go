@@ -21,30 +21,6 @@ import (
 
 const auditSecret = "Corr3ct-Horse-9"
 
-// audited returns a server with an audit log, and a function that reads its lines.
-func audited(t *testing.T, runner ps.Runner, reads bool, more ...func(*Options)) (s *Server, file string, lines func() []*audit.Line) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "log", "audit.jsonl")
-	log, err := audit.Open(audit.Options{File: file, Reads: reads})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = log.Close() }) // some tests remove its folder
-	lines = func() []*audit.Line {
-		var all []*audit.Line
-		require.NoError(t, audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
-			all = append(all, r.Lines()...)
-			return nil
-		}))
-		return all
-	}
-	s = newTestServer(t, runner, func(o *Options) {
-		o.Audit = log
-		for _, change := range more {
-			change(o)
-		}
-	})
-	return s, file, lines
-}
-
 // TestTheServerOfAChangeIsRecorded: before it is made, and with the choice of the gateways
 // that had pinned it.
 func TestTheServerOfAChangeIsRecorded(t *testing.T) {
@@ -250,7 +226,7 @@ func TestReadsAreRecordedIfConfigured(t *testing.T) {
 	assert.Equal(t, "none", all[0].Outcome)
 	assert.Equal(t, "jdoe", all[0].Parameters["Username"])
 
-	s.streamAbove = 1
+	s.StreamAbove = 1
 	require.Equal(t, http.StatusOK, call(s, http.MethodGet, "/api/ADUser/ListUsers/All", "").Code)
 	all = lines()
 	require.Len(t, all, 3)

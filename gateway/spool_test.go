@@ -75,7 +75,7 @@ func getList(t *testing.T, address string) (status int, size int64) {
 func TestSlowReadersDoNotHoldSessions(t *testing.T) {
 	runner, ended := sessions(4)
 	folder := t.TempDir()
-	address := running(t, runner, func(o *Options) { o.streamAbove, o.SpoolFolder = 256<<10, folder })
+	address := running(t, runner, func(o *Options) { o.StreamAbove, o.SpoolFolder = 256<<10, folder })
 	var slow []net.Conn
 	for range 4 {
 		slow = append(slow, slowReader(t, address))
@@ -124,7 +124,7 @@ func TestWithoutRoomASlowReaderHoldsItsSession(t *testing.T) {
 			t.Parallel()
 			runner, ended := sessions(1)
 			address := running(t, runner, func(o *Options) {
-				o.streamAbove = 256 << 10
+				o.StreamAbove = 256 << 10
 				change(o)
 			})
 			slow := slowReader(t, address)

@@ -83,7 +83,7 @@ func rest(t *testing.T, lines *bufio.Scanner) (all []string) {
 func TestAQuietStreamStaysOpen(t *testing.T) {
 	h := openHistory(t)
 	address := running(t, answering(okResult), func(o *Options) {
-		o.History, o.keepAlive = h, 10*time.Millisecond
+		o.History, o.KeepAlive = h, 10*time.Millisecond
 		o.Connections.BodyTimeout, o.Connections.SendTimeout = 50*time.Millisecond, 50*time.Millisecond
 	})
 	_, lines := openStream(t, address, allToken)
@@ -212,7 +212,7 @@ func TestAStreamOverHTTP2(t *testing.T) {
 	h := openHistory(t)
 	config, client := testCertificate(t)
 	address := running(t, answering(okResult), func(o *Options) {
-		o.History, o.keepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond // the limit is one for sending, not for silence
+		o.History, o.KeepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond // the limit is one for sending, not for silence
 	})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/api/Changes/stream", nil)
 	require.NoError(t, err)

@@ -1,0 +1,34 @@
+package gateway
+
+import (
+	"adgateway/gateway/audit"
+	"adgateway/ps"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// audited returns a server with an audit log, and a function that reads its lines.
+func audited(t *testing.T, runner ps.Runner, reads bool, more ...func(*Options)) (s *Server, file string, lines func() []*audit.Line) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "log", "audit.jsonl")
+	log, err := audit.Open(audit.Options{File: file, Reads: reads})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = log.Close() }) // some tests remove its folder
+	lines = func() []*audit.Line {
+		var all []*audit.Line
+		require.NoError(t, audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
+			all = append(all, r.Lines()...)
+			return nil
+		}))
+		return all
+	}
+	s = newTestServer(t, runner, func(o *Options) {
+		o.Audit = log
+		for _, change := range more {
+			change(o)
+		}
+	})
+	return s, file, lines
+}
