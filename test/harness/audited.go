@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// audited returns a server with an audit log, and a function that reads its lines.
+// Audited returns a server with an audit log, and a function that reads its lines.
 func Audited(t *testing.T, runner ps.Runner, reads bool, more ...func(*gateway.Options)) (s *gateway.Server, file string, lines func() []*audit.Line) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "log", "audit.jsonl")

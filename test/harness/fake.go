@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"maps"
 	"net/http"
@@ -23,9 +22,7 @@ import (
 	"adgateway/ps"
 )
 
-var Update = flag.Bool("update", false, "rewrite the golden files")
-
-// fakeRunner calls run and records the requests.
+// Runner calls run and records the requests.
 type Runner struct {
 	Do func(ctx context.Context, req ps.Request) (*ps.Result, error)
 
@@ -40,7 +37,7 @@ func (f *Runner) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	return f.Do(ctx, req)
 }
 
-// last returns the latest request. The test fails if there was none.
+// Last returns the latest request. The test fails if there was none.
 func (f *Runner) Last(t *testing.T) ps.Request {
 	t.Helper()
 	f.mu.Lock()
@@ -55,7 +52,7 @@ func (f *Runner) Count() int {
 	return len(f.requests)
 }
 
-// announce announces a change of one object, as scripts do.
+// Announce announces a change of one object, as scripts do.
 func Announce(req ps.Request) error {
 	if req.Announced == nil {
 		return nil
@@ -66,7 +63,7 @@ func Announce(req ps.Request) error {
 	return nil
 }
 
-// answering returns a runner that announces a change if the result has one, emits the
+// Answering returns a runner that announces a change if the result has one, emits the
 // batches and returns result.
 func Answering(result ps.Result, batches ...string) *Runner {
 	return &Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -85,7 +82,7 @@ func Answering(result ps.Result, batches ...string) *Runner {
 	}}
 }
 
-// failing returns a runner that fails with e, after an announcement if something may
+// Failing returns a runner that fails with e, after an announcement if something may
 // have been changed.
 func Failing(e ps.Error) *Runner {
 	return &Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -99,7 +96,7 @@ func Failing(e ps.Error) *Runner {
 	}}
 }
 
-// scriptsFor returns declarations of scripts that match the rows.
+// Scripts returns declarations of scripts that match the rows.
 func Scripts(table []*ops.Operation) []ps.Script {
 	byName := map[string]*ps.Script{}
 	var order []string
@@ -189,7 +186,7 @@ func Auth(t testing.TB) *auth.Static {
 	return static
 }
 
-// newTestServer returns a server over a runner; change may modify its options or be
+// New returns a server over a runner; change may modify its options or be
 // nil.
 func New(t testing.TB, runner ps.Runner, change func(*gateway.Options)) *gateway.Server {
 	t.Helper()
@@ -204,16 +201,16 @@ func New(t testing.TB, runner ps.Runner, change func(*gateway.Options)) *gateway
 	return s
 }
 
-// peerLine is a pseudo header that sets the TCP peer.
+// PeerLine is a pseudo header that sets the TCP peer.
 const PeerLine = "From-Peer"
 
-// call sends a request with the token that has all scopes. Header lines are
+// Call sends a request with the token that has all scopes. Header lines are
 // "Name: value" and may replace it.
 func Call(s *gateway.Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	return Serve(s, httptest.NewRequest(method, target, strings.NewReader(body)), headers...)
 }
 
-// callWith is call without a body for a client that leaves when ctx is done.
+// CallWith is call without a body for a client that leaves when ctx is done.
 func CallWith(ctx context.Context, s *gateway.Server, method, target string) *httptest.ResponseRecorder {
 	return Serve(s, httptest.NewRequestWithContext(ctx, method, target, nil))
 }
@@ -241,7 +238,7 @@ func Serve(s *gateway.Server, r *http.Request, headers ...string) *httptest.Resp
 	return w
 }
 
-// reply is an envelope as a client decodes it.
+// Reply is an envelope as a client decodes it.
 type Reply struct {
 	Output   string            `json:"output"`
 	Result   []json.RawMessage `json:"result"`
@@ -272,7 +269,7 @@ func Read(t testing.TB, w *httptest.ResponseRecorder) Reply {
 	return got
 }
 
-// sample returns a record of a shape as a script emits it.
+// Sample returns a record of a shape as a script emits it.
 func Sample(shape *schema.Shape) string { return sampleOf(shape.Fields) }
 
 func sampleOf(fields []schema.Field) string {

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// life is a gateway that dies at one of its steps: before or after a write to the store, or
+// Life is a gateway that dies at one of its steps: before or after a write to the store, or
 // somewhere in a script. From then on it does nothing more.
 type Life struct {
 	mu     sync.Mutex
@@ -30,14 +30,14 @@ type Life struct {
 	during string // the step at which it died
 }
 
-// begin starts to count the steps.
+// Begin starts to count the steps.
 func (l *Life) Begin(ends int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ends, l.steps, l.ended, l.during = ends, 0, false, ""
 }
 
-// step reports whether the gateway is dead, as it is from this step on if it dies here.
+// Step reports whether the gateway is dead, as it is from this step on if it dies here.
 func (l *Life) Step(what string) (dead bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (m *mortal) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, 
 	return revision, err
 }
 
-// oneGateway is a gateway that shares its store with nobody, and can be started again.
+// Gateway is a gateway that shares its store with nobody, and can be started again.
 type Gateway struct {
 	*gateway.Server
 	T     *testing.T
@@ -87,11 +87,14 @@ type Gateway struct {
 	Life  *Life
 }
 
-// fullStore is a store that takes nothing while it is full.
+// FullStore is a store that takes nothing while it is full.
 type FullStore struct {
 	keep.Store
 	full atomic.Bool
 }
+
+// Fill says whether it is full.
+func (f *FullStore) Fill(full bool) { f.full.Store(full) }
 
 func (f *FullStore) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
 	if f.full.Load() {
@@ -100,7 +103,7 @@ func (f *FullStore) Apply(ctx context.Context, all ...keep.Change) (keep.Revisio
 	return f.Store.Apply(ctx, all...)
 }
 
-// newOneGateway starts one whose scripts are run by a function of the steps of its life.
+// NewGateway starts one whose scripts are run by a function of the steps of its life.
 func NewGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options)) *Gateway {
 	t.Helper()
 	g := &Gateway{T: t, Store: keep.NewMemory(nil)}
@@ -108,7 +111,7 @@ func NewGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Run
 	return g
 }
 
-// start starts it again.
+// Start starts it again.
 func (g *Gateway) Start(run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options)) {
 	g.T.Helper()
 	g.Life = &Life{}
@@ -124,7 +127,7 @@ func (g *Gateway) Start(run func(at func(point string) (dies bool)) ps.Runner, c
 	})
 }
 
-// cutOutcome removes the last line about an outcome, and what follows it, from the end of an audit.
+// CutOutcome removes the last line about an outcome, and what follows it, from the end of an audit.
 func CutOutcome(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

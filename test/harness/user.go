@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// openKeys opens the store of keys in a file, until the end of the test.
+// OpenStore opens the store of keys in a file, until the end of the test.
 func OpenStore(t *testing.T, path string) *keep.Sealed {
 	t.Helper()
 	file, aside, err := keep.Open(keep.Options{Path: path})
@@ -28,7 +28,7 @@ func OpenStore(t *testing.T, path string) *keep.Sealed {
 	return sealed
 }
 
-// oneUser is a directory with one user, of whom one property can be changed.
+// OneUser is a directory with one user, of whom one property can be changed.
 type OneUser struct {
 	City       string
 	Changes    int
@@ -36,7 +36,7 @@ type OneUser struct {
 	At         func(point string) // is called on the way
 }
 
-// run is what the scripts do that change the user, or settle a change.
+// Run is what the scripts do that change the user, or settle a change.
 func (d *OneUser) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	record := Sample(schema.User)
 	if !req.Write {

@@ -1,0 +1,42 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"adgateway/gateway/keep"
+)
+
+// Headers of answers.
+const (
+	ChangeHeader   = "X-Change-Id"
+	ReplayedHeader = "Idempotency-Replayed"
+)
+
+// Existence is the name under which scripts announce that an object is made or removed.
+const Existence = "exists"
+
+// Kinds of values in a store, which later versions read too.
+const (
+	Keys keep.Kind = "key" // calls with an Idempotency-Key
+	Due  keep.Kind = "due" // lines of the audit that have yet to be written
+)
+
+// Detail is a field that a call was refused for.
+type Detail struct {
+	Field    string          `json:"field"`
+	Message  string          `json:"message"`
+	Expected json.RawMessage `json:"expected,omitempty"`
+	Found    json.RawMessage `json:"found,omitempty"`
+}
+
+// JSON returns a value as scripts and clients send it.
+func JSON(value any) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // tests encode texts, numbers and lists of them
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
