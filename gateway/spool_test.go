@@ -1,145 +1,17 @@
 package gateway
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"adgateway/ps"
 )
-
-const spoolRecords = 80 // of 32 KiB
-
-// sessions returns a runner of lists that has so many sessions, and a channel that
-// receives when a session is free again.
-func sessions(many int) (*fakeRunner, chan struct{}) {
-	list := pages(spoolRecords, func(int) {})
-	free, ended := make(chan struct{}, many), make(chan struct{}, 100)
-	run := list.run
-	list.run = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-		select {
-		case free <- struct{}{}:
-		case <-time.After(300 * time.Millisecond):
-			return nil, &ps.Error{Kind: ps.KindOverloaded}
-		}
-		defer func() {
-			<-free
-			ended <- struct{}{}
-		}()
-		return run(ctx, req)
-	}
-	return list, ended
-}
-
-// slowReader asks for a list and does not read it.
-func slowReader(t *testing.T, address string) net.Conn {
-	t.Helper()
-	connection := dial(t, address)
-	require.NoError(t, connection.(*net.TCPConn).SetReadBuffer(smallBuffer))
-	_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\n\r\n", allToken)
-	require.NoError(t, err)
-	return connection
-}
-
-// getList returns the status of a list, and its size.
-func getList(t *testing.T, address string) (status int, size int64) {
-	t.Helper()
-	request, err := http.NewRequest("GET", "http://"+address+"/api/OU/All", nil)
-	require.NoError(t, err)
-	request.Header.Set("Auth-Token", "Bearer "+allToken)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-	answer, err := client.Do(request)
-	require.NoError(t, err)
-	defer answer.Body.Close()
-	size, err = io.Copy(io.Discard, answer.Body)
-	require.NoError(t, err)
-	return answer.StatusCode, size
-}
-
-// TestSlowReadersDoNotHoldSessions lets four clients ask for a list and not read it.
-// Their sessions are free at once, lists of others go on, and what the slow clients
-// read later is whole.
-func TestSlowReadersDoNotHoldSessions(t *testing.T) {
-	runner, ended := sessions(4)
-	folder := t.TempDir()
-	address := running(t, runner, func(o *Options) { o.StreamAbove, o.SpoolFolder = 256<<10, folder })
-	var slow []net.Conn
-	for range 4 {
-		slow = append(slow, slowReader(t, address))
-	}
-	for range slow {
-		select {
-		case <-ended:
-		case <-time.After(patience):
-			t.Fatal("a session is held by a client that does not read")
-		}
-	}
-	files, err := os.ReadDir(folder)
-	require.NoError(t, err)
-	assert.Empty(t, files, "files have no name")
-	for range 3 {
-		status, size := getList(t, address)
-		assert.Equal(t, 200, status)
-		assert.Greater(t, size, int64(spoolRecords*32<<10))
-	}
-	for _, connection := range slow {
-		require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
-		answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
-		require.NoError(t, err)
-		body, err := io.ReadAll(answer.Body)
-		require.NoError(t, err)
-		var whole struct{ Result []json.RawMessage }
-		require.NoError(t, json.Unmarshal(body, &whole))
-		assert.Len(t, whole.Result, spoolRecords)
-		assert.Equal(t, "dc1.corp.example", answer.Trailer.Get(serverHeader))
-	}
-}
-
-// TestWithoutRoomASlowReaderHoldsItsSession covers a spent bound, no files at all, and
-// a folder that does not exist.
-func TestWithoutRoomASlowReaderHoldsItsSession(t *testing.T) {
-	for name, change := range map[string]func(*Options){
-		"no files":  func(o *Options) { o.SpoolMost = -1 },
-		"spent":     func(o *Options) { o.SpoolMost = 1 << 20 },
-		"no folder": func(o *Options) { o.SpoolFolder = filepath.Join(t.TempDir(), "none") },
-		"a file": func(o *Options) {
-			o.SpoolFolder = filepath.Join(t.TempDir(), "file")
-			require.NoError(t, os.WriteFile(o.SpoolFolder, nil, 0o600))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			runner, ended := sessions(1)
-			address := running(t, runner, func(o *Options) {
-				o.StreamAbove = 256 << 10
-				change(o)
-			})
-			slow := slowReader(t, address)
-			require.Eventually(t, func() bool { return runner.count() == 1 }, patience, time.Millisecond)
-			status, _ := getList(t, address)
-			assert.Equal(t, 503, status, "the session is held")
-			read, err := io.Copy(io.Discard, slow)
-			require.NoError(t, err)
-			assert.Greater(t, read, int64(spoolRecords*32<<10), "the list is whole all the same")
-			<-ended
-			status, _ = getList(t, address)
-			assert.Equal(t, 200, status)
-		})
-	}
-}
 
 func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())

@@ -244,14 +244,17 @@ type Reply struct {
 	Result   []json.RawMessage `json:"result"`
 	Warnings []ps.Warning      `json:"warnings"`
 	Plan     json.RawMessage   `json:"plan"`
-	Error    *struct {
-		Code          schema.Code `json:"code"`
-		Message       string      `json:"message"`
-		Outcome       string      `json:"outcome"`
-		DirectoryCode string      `json:"directoryCode"`
-		Details       []Detail    `json:"details"`
-		RequestID     string      `json:"requestId"`
-	} `json:"error"`
+	Error    *Failure          `json:"error"`
+}
+
+// Failure is the error of an answer.
+type Failure struct {
+	Code          schema.Code `json:"code"`
+	Message       string      `json:"message"`
+	Outcome       string      `json:"outcome"`
+	DirectoryCode string      `json:"directoryCode"`
+	Details       []Detail    `json:"details"`
+	RequestID     string      `json:"requestId"`
 }
 
 func Read(t testing.TB, w *httptest.ResponseRecorder) Reply {

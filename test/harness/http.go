@@ -3,8 +3,15 @@ package harness
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
 
+	"adgateway/gateway"
 	"adgateway/gateway/keep"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Headers of answers.
@@ -39,4 +46,19 @@ func JSON(value any) []byte {
 		panic(err) // tests encode texts, numbers and lists of them
 	}
 	return bytes.TrimSpace(b.Bytes())
+}
+
+// Metric returns a number of a server's metrics by its name and labels; 0 if there is none.
+func Metric(t testing.TB, s *gateway.Server, name string) float64 {
+	t.Helper()
+	w := Call(s, http.MethodGet, "/metrics", "")
+	require.Equal(t, http.StatusOK, w.Code)
+	for line := range strings.Lines(w.Body.String()) {
+		if text, has := strings.CutPrefix(strings.TrimSpace(line), name+" "); has {
+			number, err := strconv.ParseFloat(text, 64)
+			require.NoError(t, err, line)
+			return number
+		}
+	}
+	return 0
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -136,4 +137,24 @@ func CutOutcome(t *testing.T, file string) {
 		start := bytes.LastIndexByte(text[:at], '\n') + 1
 		require.NoError(t, os.WriteFile(file, text[:start], 0o600))
 	}
+}
+
+// CloseOpen tries once more to close the changes that are still open, as a gateway does each second.
+func (g *Gateway) CloseOpen() { CloseOpen(g.Server) }
+
+// CloseOpen is [Gateway.CloseOpen] of any server.
+func CloseOpen(s *gateway.Server) {
+	now, cancel := context.WithCancel(context.Background())
+	cancel() // the last try follows the end
+	s.RunClosing(now)
+}
+
+// Stop ends a server that serves nothing: its streams of events, and what it sends to others.
+func Stop(t testing.TB, s *gateway.Server) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.NoError(t, s.Run(ctx, listener))
 }
