@@ -61,23 +61,17 @@ func (d *town) written(user string) int {
 	return d.writes[user]
 }
 
-func textArg(req ps.Request, name string) (text string) {
-	raw, _ := req.Args[name].MarshalJSON()
-	_ = json.Unmarshal(raw, &text) // stays empty unless it is one
-	return text
-}
-
 func (d *town) runner(gateway int) ps.Runner {
 	return &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if req.Settles {
-			user := textArg(req, ops.SettleGuid)
+			user := harness.TextArg(req, ops.SettleGuid)
 			city := map[bool]string{true: "Rome", false: "Oslo"}[d.written(user) > 0]
 			return &ps.Result{Effect: ps.EffectNone}, req.Records(harness.JSON([]any{map[string]any{
 				"guid": user, "dn": "CN=" + user + ",OU=Sales,DC=corp", "age": 1,
 				"state": map[string]string{"l": city, harness.Existence: "True"}, "record": json.RawMessage(harness.Sample(schema.User)),
 			}}))
 		}
-		user := textArg(req, "UserName")
+		user := harness.TextArg(req, "UserName")
 		if d.reach(gateway, "read", user) {
 			return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeNone}
 		}
@@ -506,7 +500,7 @@ func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
 	fails := map[string]bool{"failing": true}
 	rs := newReplicas(t, 3, func(n int) ps.Runner {
 		return &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
-			name := textArg(req, "GroupName")
+			name := harness.TextArg(req, "GroupName")
 			if !req.Write {
 				absent := `[{"guid":"g-1","dn":"CN=x","age":1,"state":{"exists":"False"},"record":null}]`
 				return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(absent))
@@ -558,9 +552,9 @@ func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
 	rs := newReplicas(t, 3, d.runner, nil)
 	f := rs.others(rs.leader())[0]
 	r := httptest.NewRequest(http.MethodPut, "/api/ADUser/u1?City=Rome", nil)
-	r.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
+	r = r.WithContext(auth.WithPrincipal(r.Context(), &auth.Principal{Name: "all", Scopes: []auth.Scope{auth.All}}))
 	w := httptest.NewRecorder()
-	f.HopHandler().ServeHTTP(w, r)
+	f.HopHandler().ServeHTTP(w, r) // one that runs here
 	failed := errorOf(t, w)
 	assert.Equal(t, schema.NotLeader, failed.Code)
 	assert.Contains(t, failed.Message, "does not lead")

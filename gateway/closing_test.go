@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -325,12 +326,13 @@ func TestAChangeInDoubt(t *testing.T) {
 	}
 }
 
-// lockedUser reports whether the user of a directory is locked, by a change that has no time to
-// wait. It may be made.
+// lockedUser reports whether the user of a directory is locked: then a change is not made whose
+// client does not wait. Otherwise it is.
 func lockedUser(s *gateway.Server) bool {
 	left, leave := context.WithCancel(context.Background())
 	leave()
-	return harness.CallWith(left, s, http.MethodPut, "/api/ADUser/jdoe?City=Rome").Code == http.StatusGatewayTimeout
+	w := harness.CallWith(left, s, http.MethodPut, "/api/ADUser/jdoe?City=Bern")
+	return w.Code == http.StatusGatewayTimeout && strings.Contains(w.Body.String(), `"outcome":"none"`)
 }
 
 // TestTheNextChangeEndsADoubt: once the objects of a change in doubt are not locked any more,

@@ -5,6 +5,7 @@ import (
 	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -47,20 +48,30 @@ func (d *OneUser) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 			`[{"guid":"g-1","dn":"CN=j","age":1,"state":{"exists":"True","l":"` + d.City + `"},"record":` + record + `}]`))
 	}
 	d.At("claimed")
+	city := cmp.Or(TextArg(req, "City"), "Rome")
 	intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{
-		{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: d.City, After: "Rome"}}}}}
+		{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: d.City, After: city}}}}}
 	if err := req.Announced(intent); err != nil {
 		return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 	}
 	d.At("announced")
-	d.City = "Rome"
+	d.City = city
 	d.Changes++
 	d.At("changed")
 	return &ps.Result{Effect: ps.EffectChanged, Server: "dc9"}, req.Records(json.RawMessage("[" + record + "]"))
 }
 
+// TextArg returns an argument of a script; empty if it has none of that name, or no text.
+func TextArg(req ps.Request, name string) (text string) {
+	raw, _ := req.Args[name].MarshalJSON() // a text can always be encoded
+	_ = json.Unmarshal(raw, &text)
+	return text
+}
+
+// KeyOfRome is the header with the key of [ToRome].
 const KeyOfRome = "Idempotency-Key: key-of-rome"
 
+// ToRome has a user sent to Rome, always with the same key.
 func ToRome(s *gateway.Server) (int, Reply, http.Header) {
 	w := Call(s, http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json", KeyOfRome)
 	var got Reply
