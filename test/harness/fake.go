@@ -18,6 +18,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -249,12 +250,12 @@ type Reply struct {
 
 // Failure is the error of an answer.
 type Failure struct {
-	Code          schema.Code `json:"code"`
-	Message       string      `json:"message"`
-	Outcome       string      `json:"outcome"`
-	DirectoryCode string      `json:"directoryCode"`
-	Details       []Detail    `json:"details"`
-	RequestID     string      `json:"requestId"`
+	Code          schema.Code      `json:"code"`
+	Message       string           `json:"message"`
+	Outcome       string           `json:"outcome"`
+	DirectoryCode string           `json:"directoryCode"`
+	Details       []problem.Detail `json:"details"`
+	RequestID     string           `json:"requestId"`
 }
 
 func Read(t testing.TB, w *httptest.ResponseRecorder) Reply {

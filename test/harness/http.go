@@ -29,14 +29,6 @@ const (
 	Due  keep.Kind = "due" // lines of the audit that have yet to be written
 )
 
-// Detail is a field that a call was refused for.
-type Detail struct {
-	Field    string          `json:"field"`
-	Message  string          `json:"message"`
-	Expected json.RawMessage `json:"expected,omitempty"`
-	Found    json.RawMessage `json:"found,omitempty"`
-}
-
 // JSON returns a value as scripts and clients send it.
 func JSON(value any) []byte {
 	var b bytes.Buffer
