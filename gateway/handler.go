@@ -76,7 +76,7 @@ func (s *Server) accept(r *request) (err error) {
 // perform runs the script of a request that nothing stands against, unless an earlier call
 // with its key has, and answers.
 func (s *Server) perform(r *request) (call.Answer, error) {
-	e := newEnvelope(r, s.streamAbove)
+	e := newEnvelope(r, s.StreamAbove)
 	// What an earlier call with the key has done is answered whatever has become of its plan,
 	// and of what the caller may still spend.
 	if earlier, err := s.resume(r, e); earlier != nil || err != nil {

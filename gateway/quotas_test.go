@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"crypto/tls"
@@ -11,10 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/inprocess"
 	"adgateway/gateway/schema"
+	"adgateway/test/harness"
 )
 
 // TestEveryCredentialHasTheDefaultQuota sends the third removal of a caller that may remove
@@ -27,7 +29,7 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	require.NoError(t, static.AddToken("of-the-sandbox", &identity.Principal{Name: "token 1", Scopes: scopes}))
 	require.NoError(t, static.AddToken("of-the-sandbox-2", &identity.Principal{Name: "token 2", Scopes: scopes, Quota: &identity.Quota{DeletionsPerHour: number(3)}}))
 	require.NoError(t, static.AddUser("password", &identity.Principal{Name: "operator", Scopes: scopes}))
-	s := newTestServer(t, answering(removedUser, "["+sample(schema.User)+"]"), func(o *Options) {
+	s := harness.New(t, harness.Answering(removedUser, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
 		portal := &identity.Principal{Name: "portal", Kind: identity.KindCertificate, Scopes: scopes}
 		o.Auth = certified{authn.Chain{static, stored}, map[string]*identity.Principal{"CN=portal": portal}}
 		o.Quotas = identity.NewMeters(identity.Quota{DeletionsPerHour: number(2)}, q.clock)

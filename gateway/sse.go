@@ -139,7 +139,7 @@ func (e *eventStream) write(text []byte) error {
 // Wait implements [call.Events].
 func (e *eventStream) Wait(changed <-chan struct{}) error {
 	x := e.x
-	tick := time.NewTicker(min(recheckEvents, x.gateway.keepAlive))
+	tick := time.NewTicker(min(recheckEvents, x.gateway.KeepAlive))
 	defer tick.Stop()
 	for {
 		select {
@@ -152,7 +152,7 @@ func (e *eventStream) Wait(changed <-chan struct{}) error {
 		case <-tick.C:
 		}
 		err := e.Check()
-		if err == nil && time.Since(e.sentAt) >= x.gateway.keepAlive {
+		if err == nil && time.Since(e.sentAt) >= x.gateway.KeepAlive {
 			err = e.Comment("nothing new")
 		}
 		if err != nil {
