@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/filter"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/transport"
@@ -23,14 +24,15 @@ func (s *Server) serve(op *ops.Operation) func(*request) {
 		r.op = op
 		defer r.release()
 		if failed := s.operate(r); failed != nil {
-			r.fail(failed.forOperation(op))
+			forOperation(op, problem.Of(failed))
+			r.fail(failed)
 		}
 	}
 }
 
 // operate takes a request for an operation through its stages, from top to bottom.
 // Each stage returns what it adds to the request, or the failure that ends it.
-func (s *Server) operate(r *request) (failed *failure) {
+func (s *Server) operate(r *request) (failed error) {
 	if failed = unled(r); failed != nil {
 		return failed
 	}
@@ -50,7 +52,7 @@ func (s *Server) operate(r *request) (failed *failure) {
 		return failed
 	}
 	defer s.freeBody(r)
-	var problems []schema.Problem
+	var problems []schema.FieldError
 	if r.given, problems, failed = s.collect(r); failed != nil {
 		return failed
 	}
@@ -98,7 +100,7 @@ func (s *Server) operate(r *request) (failed *failure) {
 
 // perform runs the script of a request that nothing stands against, unless an earlier call
 // with its key has, and answers.
-func (s *Server) perform(r *request) (failed *failure) {
+func (s *Server) perform(r *request) (failed error) {
 	e := newEnvelope(r, s.spooler, s.streamAbove)
 	defer e.close()
 	// What an earlier call with the key has done is answered whatever has become of its plan,
@@ -122,7 +124,7 @@ func (s *Server) perform(r *request) (failed *failure) {
 }
 
 // authenticate finds the caller.
-func (s *Server) authenticate(req *http.Request) (*identity.Principal, *failure) {
+func (s *Server) authenticate(req *http.Request) (*identity.Principal, error) {
 	principal, err := s.caller(req)
 	if err == nil {
 		s.proved(transport.Peer(req))
@@ -133,7 +135,7 @@ func (s *Server) authenticate(req *http.Request) (*identity.Principal, *failure)
 
 // admit counts the request against the caller's quota, which some gateways share. On
 // success [identity.Principal.Leave] must follow.
-func admit(p *identity.Principal, gateways int) *failure {
+func admit(p *identity.Principal, gateways int) error {
 	if err := p.Enter(gateways); err != nil {
 		return refusedBy(err)
 	}
@@ -141,11 +143,11 @@ func admit(p *identity.Principal, gateways int) *failure {
 }
 
 // authorise requires all the scopes; any credential has the empty one.
-func authorise(p *identity.Principal, scopes ...identity.Scope) *failure {
+func authorise(p *identity.Principal, scopes ...identity.Scope) error {
 	for _, scope := range scopes {
 		if scope != "" && !p.Has(scope) {
-			failed := fail(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
-			failed.refused = refusedScope
+			failed := problem.New(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
+			failed.Reason = problem.ReasonScope
 			return failed
 		}
 	}
@@ -153,10 +155,10 @@ func authorise(p *identity.Principal, scopes ...identity.Scope) *failure {
 }
 
 // bind checks the values of a request, after the problems met while reading it.
-func bind(op *ops.Operation, given ops.Given, problems []schema.Problem) (*ops.Bound, *failure) {
+func bind(op *ops.Operation, given ops.Given, problems []schema.FieldError) (*ops.Bound, error) {
 	bound, problems := op.Bind(given, problems...)
 	if len(problems) > 0 {
-		return nil, refusal(problems)
+		return nil, problem.Invalid(problems)
 	}
 	return bound, nil
 }
@@ -288,7 +290,7 @@ func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Resu
 }
 
 // answer writes the answer to a run that succeeded; otherwise it returns the failure.
-func (s *Server) answer(r *request, e *envelope) *failure {
+func (s *Server) answer(r *request, e *envelope) error {
 	if failed := r.guard.refusal(r, e); failed != nil {
 		return failed
 	}
@@ -320,7 +322,7 @@ func (s *Server) answer(r *request, e *envelope) *failure {
 		return e.partial(r.result)
 	}
 	if err := e.finish(r.result); err != nil {
-		r.abort(&failure{code: schema.Internal, cause: err})
+		r.abort(&problem.Error{Code: schema.Internal, Cause: err})
 	}
 	r.records = e.records
 	return nil
@@ -328,15 +330,17 @@ func (s *Server) answer(r *request, e *envelope) *failure {
 
 // explainRun returns the answer to a run that failed, or that did not emit what
 // the operation declares.
-func (s *Server) explainRun(r *request, e *envelope, err error) *failure {
+func (s *Server) explainRun(r *request, e *envelope, err error) error {
 	switch {
 	case e.stream != nil:
-		r.abort(&failure{code: schema.Internal, cause: err})
+		r.abort(&problem.Error{Code: schema.Internal, Cause: err})
 		return nil
 	case e.err != nil:
 		err = e.err
 	case !errors.Is(err, errNoRecord):
-		return s.explain(r, failureOf(r.op, r.bound, err))
+		failed := problem.Of(failureOf(r.op, r.bound, err))
+		s.explain(r, failed)
+		return failed
 	}
-	return internalError(err)
+	return problem.Internal(err)
 }

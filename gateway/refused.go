@@ -1,0 +1,42 @@
+package gateway
+
+import (
+	"errors"
+	"time"
+
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+)
+
+// reasons are those of what package authn refuses, by its codes.
+var reasons = map[schema.Code]problem.Reason{
+	schema.Unauthenticated: problem.ReasonUnauthenticated, schema.InvalidRequest: problem.ReasonMalformed,
+	schema.RateLimited: problem.ReasonRate, schema.Overloaded: problem.ReasonBusy, schema.Unavailable: problem.ReasonStore,
+}
+
+// refusedBy returns the error of a request whose caller is not known, an [*authn.Refusal], or
+// does too much, an [*identity.Exceeded]. Any other error is a defect of our own.
+func refusedBy(err error) error {
+	var refused *authn.Refusal
+	var exceeded *identity.Exceeded
+	switch {
+	case errors.As(err, &exceeded):
+		refused = &authn.Refusal{Code: schema.RateLimited, Message: exceeded.Message, RetryAfter: exceeded.RetryAfter}
+	case !errors.As(err, &refused):
+		return problem.Internal(err)
+	}
+	failed := problem.New(refused.Code, "%s", refused.Message)
+	failed.Reason = reasons[refused.Code]
+	if refused.Reason != "" {
+		failed.Cause = errors.New(refused.Reason)
+	}
+	switch refused.Code {
+	case schema.Unauthenticated:
+		failed.Challenge = authn.Challenge
+	case schema.RateLimited, schema.Overloaded, schema.Unavailable:
+		failed.RetryAfter = max(refused.RetryAfter, time.Second)
+	}
+	return failed
+}
