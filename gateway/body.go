@@ -9,6 +9,7 @@ import (
 
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/transport"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 // the bytes arrive, so that a client that sends slowly holds only what it has sent.
 // One caller gets at most a quarter.
 type bodies struct {
-	*budget
+	*transport.Budget
 	parsing chan struct{} // one element per large body that is being parsed
 }
 
@@ -32,7 +33,7 @@ type bodies struct {
 const atOnce = 4
 
 func newBodies(most int64) *bodies {
-	return &bodies{budget: newBudget(most), parsing: make(chan struct{}, atOnce)}
+	return &bodies{Budget: transport.NewBudget(most), parsing: make(chan struct{}, atOnce)}
 }
 
 // parse waits until a body that holds so much memory may be parsed. The caller calls
@@ -46,12 +47,12 @@ func (b *bodies) parse(held int64) (done func()) {
 }
 
 // reserve takes memory for a body.
-func (b *bodies) reserve(by caller, n, share int64) error {
+func (b *bodies) reserve(by transport.Caller, n, share int64) error {
 	var failed *problem.Error
-	switch b.take(by, n, share) {
+	switch b.Take(by, n, share) {
 	case nil:
 		return nil
-	case errShareSpent:
+	case transport.ErrShareSpent:
 		failed = problem.New(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
 		failed.Reason = problem.ReasonRate
 	default:
@@ -102,7 +103,7 @@ func (s *Server) readBody(r *request) ([]byte, error) {
 // freeBody gives back the memory of the request's body.
 func (s *Server) freeBody(r *request) {
 	if r.body > 0 {
-		s.bodies.free(callerOf(r.principal), r.body)
+		s.bodies.Free(callerOf(r.principal), r.body)
 		r.body = 0
 	}
 }

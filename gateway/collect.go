@@ -36,7 +36,7 @@ type collector struct {
 	problems       []schema.FieldError
 }
 
-// collect reads all parameters of a request. The failure is about the request as a
+// collect reads all parameters of a request. The error is about the request as a
 // whole; the problems are about single parameters.
 func (s *Server) collect(r *request) (ops.Given, []schema.FieldError, error) {
 	switch {

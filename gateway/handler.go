@@ -30,7 +30,7 @@ func (s *Server) serve(op *ops.Operation) func(*request) {
 }
 
 // operate takes a request for an operation through its stages, from top to bottom.
-// Each stage returns what it adds to the request, or the failure that ends it.
+// Each stage returns what it adds to the request, or the error that ends it.
 func (s *Server) operate(r *request) (failed error) {
 	if failed = unled(r); failed != nil {
 		return failed
@@ -292,7 +292,7 @@ func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Resu
 	return found.Result, nil
 }
 
-// answer writes the answer to a run that succeeded; otherwise it returns the failure.
+// answer writes the answer to a run that succeeded; otherwise it returns the error.
 func (s *Server) answer(r *request, e *envelope) error {
 	if failed := r.guard.refusal(r, e); failed != nil {
 		return failed

@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/transport"
 )
 
 // sendResult sends the list with what became of each item, as it is now. Secrets of the
@@ -110,7 +111,7 @@ type resultWriter struct {
 
 func (w *resultWriter) Write(part []byte) (int, error) {
 	w.buffer = append(w.buffer, part...)
-	if len(w.buffer) < streamPiece {
+	if len(w.buffer) < transport.Piece {
 		return len(part), nil
 	}
 	return len(part), w.flush()

@@ -223,7 +223,7 @@ func (a *application) use(r *request) error {
 	return err
 }
 
-// applied returns the failure of a call whose plan did not hold. A script that had nothing
+// applied returns the error of a call whose plan did not hold. A script that had nothing
 // to do has announced nothing.
 func (a *application) applied(r *request) error {
 	if a == nil {

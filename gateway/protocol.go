@@ -278,9 +278,9 @@ func (s *Server) bodyLimit(op *ops.Operation) int64 {
 // share returns how much memory the bodies of one caller's running requests may take: a
 // quarter, or one body of a row that takes larger ones.
 func (s *Server) share(op *ops.Operation) int64 {
-	quarter := s.bodies.most / 4
+	quarter := s.bodies.Most() / 4
 	if s.bodyLimit(op) == s.BodyLimit {
 		return quarter
 	}
-	return max(quarter, min(s.bodyLimit(op)+1, s.bodies.most))
+	return max(quarter, min(s.bodyLimit(op)+1, s.bodies.Most()))
 }

@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
@@ -153,7 +154,7 @@ func (r *request) send(status int, body []byte) {
 // ever, and one that reads slowly still gets everything.
 func (r *request) write(body []byte) error {
 	for len(body) > 0 {
-		piece := body[:min(len(body), streamPiece)]
+		piece := body[:min(len(body), transport.Piece)]
 		r.limitSend()
 		if _, err := r.c.Writer.Write(piece); err != nil {
 			return err

@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"cmd/release":                         {"cmd/release/clients", "gateway/config", "gateway/ops"},
 	"cmd/release/clients":                 {"gateway/ops", "gateway/schema"},
 	"gateway":                             {"gateway/...", "ps"},
+	"gateway/transport":                   {"gateway/auth"},
 	"gateway/ops":                         {"gateway/schema", "gateway/schema/jobstate", "gateway/auth", "gateway/filter", "ps"},
 	"gateway/change":                      {"gateway/schema", "ps"},
 	"gateway/filter":                      {"gateway/nearest"},
