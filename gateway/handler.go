@@ -314,10 +314,7 @@ func (s *Server) answer(r *request, e *envelope) error {
 		s.unread(r, e, err)
 		err = nil
 	}
-	switch {
-	case err != nil && r.unrecorded != nil && e.stream == nil:
-		return r.unrecorded
-	case err != nil:
+	if err != nil {
 		return s.explainRun(r, e, err)
 	}
 	r.server = r.result.Server
@@ -338,6 +335,8 @@ func (s *Server) explainRun(r *request, e *envelope, err error) error {
 	case e.stream != nil:
 		r.abort(&problem.Error{Code: schema.Internal, Cause: err})
 		return nil
+	case problem.Is(err): // why the change was not allowed
+		return problem.Of(err)
 	case e.err != nil:
 		err = e.err
 	case !errors.Is(err, errNoRecord):

@@ -164,8 +164,6 @@ func (s *Server) exchange(r *request, e *envelope) error {
 		s.unread(r, e, r.runErr)
 	}
 	switch {
-	case r.runErr != nil && r.unrecorded != nil:
-		return r.unrecorded
 	case r.runErr != nil:
 		return s.explainRun(r, e, r.runErr)
 	case len(r.result.Failures) > 0:

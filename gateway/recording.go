@@ -136,8 +136,7 @@ func (s *Server) recordIntent(r *request, i *ps.Intent) error {
 	}
 	intent, err := s.Audit.Intent(call)
 	if err != nil {
-		r.unrecorded = unrecorded(err)
-		return err
+		return unrecorded(err)
 	}
 	r.intent = intent
 	return nil
