@@ -402,8 +402,8 @@ func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 // current finds the caller of a job.
 type current struct{ *authn.Static }
 
-func (c current) Now(_, kind, name string) *identity.Principal {
-	return &identity.Principal{Name: name, Kind: kind, Scopes: []identity.Scope{identity.All}}
+func (c current) Now(id identity.ID) *identity.Principal {
+	return &identity.Principal{Name: id.ID, Kind: id.Kind, Scopes: []identity.Scope{identity.All}}
 }
 
 // TestAJobGoesOnAtTheNextLeader: and no item is made twice.

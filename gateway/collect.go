@@ -37,7 +37,7 @@ type collector struct {
 	problems       []schema.FieldError
 }
 
-// collect reads all parameters of a request. The failure is about the request as a
+// collect reads all parameters of a request. The error is about the request as a
 // whole; the problems are about single parameters.
 func (s *Server) collect(x *exchange) (call.Given, error) {
 	switch {

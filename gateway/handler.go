@@ -285,10 +285,7 @@ func (s *Server) answer(r *request, e *envelope) (call.Answer, error) {
 		s.unread(r, e, err)
 		err = nil
 	}
-	switch {
-	case err != nil && r.unrecorded != nil && !e.streaming:
-		return call.Answer{}, r.unrecorded
-	case err != nil:
+	if err != nil {
 		return call.Answer{}, s.explainRun(r, e, err)
 	}
 	r.server = r.result.Server
@@ -307,6 +304,8 @@ func (s *Server) answer(r *request, e *envelope) (call.Answer, error) {
 func (s *Server) explainRun(r *request, e *envelope, err error) error {
 	switch {
 	case e.streaming: // the caller has a part, and is told no more
+	case problem.Is(err): // why the change was not allowed
+		return problem.Of(err)
 	case e.err != nil:
 		err = e.err
 	case !errors.Is(err, errNoRecord):

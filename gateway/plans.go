@@ -215,17 +215,16 @@ func (a *application) use(r *request) error {
 	switch {
 	case errors.Is(err, plans.ErrUsed):
 		a.plan.Used = nil // not by this request
-		r.unrecorded = usedPlan(a.plan)
+		return usedPlan(a.plan)
 	case err != nil:
-		r.unrecorded = plansUnavailable(err)
-	default:
-		a.used = true
-		r.gateway.meters.plans.WithLabelValues(planApplied).Inc()
+		return plansUnavailable(err)
 	}
-	return err
+	a.used = true
+	r.gateway.meters.plans.WithLabelValues(planApplied).Inc()
+	return nil
 }
 
-// applied returns the failure of a call whose plan did not hold. A script that had nothing
+// applied returns the error of a call whose plan did not hold. A script that had nothing
 // to do has announced nothing.
 func (a *application) applied(r *request) error {
 	if a == nil {
@@ -237,10 +236,7 @@ func (a *application) applied(r *request) error {
 			present[i].Changes = nil
 		}
 		if a.drift = change.Drift(a.plan.Objects, present); a.drift == nil {
-			if err := a.use(r); err != nil {
-				return r.unrecorded
-			}
-			return nil
+			return a.use(r)
 		}
 		r.runErr = &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Server: r.result.Server, Cause: errPlanDrifted}
 	}

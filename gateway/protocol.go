@@ -172,8 +172,6 @@ func (s *Server) exchange(r *request, e *envelope) (call.Answer, error) {
 		s.unread(r, e, r.runErr)
 	}
 	switch {
-	case r.runErr != nil && r.unrecorded != nil:
-		return call.Answer{}, r.unrecorded
 	case r.runErr != nil:
 		return call.Answer{}, s.explainRun(r, e, r.runErr)
 	case len(r.result.Failures) > 0:

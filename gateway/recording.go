@@ -19,7 +19,7 @@ func (s *Server) audited(op *ops.Operation) bool {
 	return s.Audit != nil && op != nil && (op.Effect.Writes() || s.Audit.Reads())
 }
 
-// recordable returns the failure of a request that could not be recorded, so that it
+// recordable returns the error of a request that could not be recorded, so that it
 // is not run. It is nil if the operation is not audited.
 func (s *Server) recordable(r *request) error {
 	if err := s.Kept.Writable(); err != nil && r.op != nil && r.op.Effect.Writes() && !r.dryRun() {
@@ -50,7 +50,7 @@ func isUnwritten(e *problem.Error) bool {
 	return errors.As(e, &why)
 }
 
-// unrecorded returns the failure of a request that cannot be recorded.
+// unrecorded returns the error of a request that cannot be recorded.
 func unrecorded(err error) error {
 	failed := problem.New(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later. GET /readyz tells when it can; "+askWhy)
 	if errors.Is(err, audit.ErrSpent) {
@@ -135,8 +135,7 @@ func (s *Server) recordIntent(r *request, i *ps.Intent) error {
 	}
 	intent, err := s.Audit.Intent(call)
 	if err != nil {
-		r.unrecorded = unrecorded(err)
-		return err
+		return unrecorded(err)
 	}
 	r.intent = intent
 	return nil

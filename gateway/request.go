@@ -65,7 +65,6 @@ type request struct {
 	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
 	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
-	unrecorded  error           // nil unless the intent could not be recorded
 	recorded    bool            // the audit has the outcome
 	due         *keep.Change    // removes the note that the line is due; nil: there is none
 

@@ -238,7 +238,7 @@ func wasMember(i *ps.Intent) bool {
 	})
 }
 
-// refusal returns the failure of a run whose guard did not hold; nil if it did. A script
+// refusal returns the error of a run whose guard did not hold; nil if it did. A script
 // that had nothing to do may have announced nothing: then the answer has the state.
 func (g *guard) refusal(r *request, e *envelope) error {
 	if r.runErr == nil && r.result.Effect == ps.EffectNone && g.match != nil && !g.compared && !r.dryRun() {

@@ -526,8 +526,6 @@ func (s *Server) operateWithin(r *request, e *envelope) (failed error) {
 		err = nil
 	}
 	switch {
-	case err != nil && r.unrecorded != nil:
-		return r.unrecorded
 	case err != nil:
 		return s.explainRun(r, e, err)
 	case len(r.result.Failures) > 0:
