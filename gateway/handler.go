@@ -100,7 +100,7 @@ func (s *Server) operate(r *request) (failed error) {
 // perform runs the script of a request that nothing stands against, unless an earlier call
 // with its key has, and answers.
 func (s *Server) perform(r *request) (failed error) {
-	e := newEnvelope(r, s.spooler, s.streamAbove)
+	e := newEnvelope(r, s.spooler, s.StreamAbove)
 	defer e.close()
 	// What an earlier call with the key has done is answered whatever has become of its plan,
 	// and of what the caller may still spend.

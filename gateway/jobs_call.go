@@ -65,8 +65,9 @@ const (
 	holdLane       = 2 * time.Second
 )
 
-// callItem makes the call of an item.
-func (s *Server) callItem(ctx context.Context, call jobs.Call) jobs.Answer {
+// CallItem makes the call of an item, as [jobs.Options] want it: with the rights that the caller of
+// its job has now, and under the key of the item. It is safe for concurrent use.
+func (s *Server) CallItem(ctx context.Context, call jobs.Call) jobs.Answer {
 	principal := s.callerNow(call.Job.Caller)
 	if principal == nil || !principal.Expires.IsZero() && !s.store().Now().Before(principal.Expires) {
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
@@ -255,7 +256,7 @@ func (s *Server) openJobs() (err error) {
 	}
 	limits := s.JobLimits
 	o := jobs.Options{
-		Store: s.Kept, Call: s.callItem, Log: s.Log, Sessions: s.Sessions, Ready: s.LaneReady, Ended: s.jobEnded, Entry: s.jobEntry,
+		Store: s.Kept, Call: s.CallItem, Log: s.Log, Sessions: s.Sessions, Ready: s.LaneReady, Ended: s.jobEnded, Entry: s.jobEntry,
 		Share: limits.Share, Running: limits.Running, PerCaller: limits.PerCaller, Rate: max(limits.Rate, 0), Keep: limits.Keep, Wall: s.Wall,
 	}
 	if s.Member != nil {

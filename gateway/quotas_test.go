@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"crypto/tls"
@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/schema"
+	"adgateway/test/harness"
 )
 
 // oneCaller is the same caller for every certificate.
@@ -33,7 +35,7 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	require.NoError(t, static.AddToken("of-the-sandbox", &auth.Principal{Name: "token 1", Scopes: scopes}))
 	require.NoError(t, static.AddToken("of-the-sandbox-2", &auth.Principal{Name: "token 2", Scopes: scopes, Quota: &auth.Quota{DeletionsPerHour: number(3)}}))
 	require.NoError(t, static.AddUser("password", &auth.Principal{Name: "operator", Scopes: scopes}))
-	s := newTestServer(t, answering(removedUser, "["+sample(schema.User)+"]"), func(o *Options) {
+	s := harness.New(t, harness.Answering(removedUser, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
 		o.Auth = auth.Chain{static, stored}
 		o.Certificates = oneCaller{&auth.Principal{Name: "portal", Kind: auth.KindCertificate, Scopes: scopes}}
 		o.Quotas = auth.NewMeters(auth.Quota{DeletionsPerHour: number(2)}, q.clock)

@@ -116,8 +116,8 @@ type Options struct {
 	// the Runner can refuse new runs. It may be nil.
 	Stopping func()
 
-	streamAbove int           // tests lower it
-	keepAlive   time.Duration // of streams of events; tests lower it
+	StreamAbove int           // bytes of a list, beyond which it is sent while its script runs; zero: 8 MiB
+	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
 }
 
 // Policy is the part of the settings that may change while the server runs, see
@@ -192,8 +192,8 @@ func (o *Options) complete() error {
 	if o.BodyMemory <= 0 {
 		o.BodyMemory = 64 << 20
 	}
-	if o.streamAbove <= 0 {
-		o.streamAbove = streamAbove
+	if o.StreamAbove <= 0 {
+		o.StreamAbove = streamAbove
 	}
 	o.Streams, o.MaxWait = cmp.Or(o.Streams, 50), cmp.Or(o.MaxWait, 10*time.Second)
 	o.NameHold = cmp.Or(o.NameHold, 4*time.Hour)
@@ -206,7 +206,7 @@ func (o *Options) complete() error {
 	if o.Relay == nil {
 		o.Relay = o.Kept
 	}
-	o.keepAlive = cmp.Or(o.keepAlive, keepAlive)
+	o.KeepAlive = cmp.Or(o.KeepAlive, keepAlive)
 	o.JobLimits.complete()
 	if o.Sessions == nil {
 		o.Sessions = map[ps.Lane]int{ps.Directory: 1, ps.DNS: 1}

@@ -146,7 +146,7 @@ func (e *eventStream) write(text []byte) error {
 // connection alive meanwhile. The error says why the stream must end instead.
 func (e *eventStream) wait(changed <-chan struct{}) error {
 	r := e.r
-	tick := time.NewTicker(min(recheckEvents, r.gateway.keepAlive))
+	tick := time.NewTicker(min(recheckEvents, r.gateway.KeepAlive))
 	defer tick.Stop()
 	for {
 		select {
@@ -159,7 +159,7 @@ func (e *eventStream) wait(changed <-chan struct{}) error {
 		case <-tick.C:
 		}
 		err := e.proceed()
-		if err == nil && time.Since(e.sentAt) >= r.gateway.keepAlive {
+		if err == nil && time.Since(e.sentAt) >= r.gateway.KeepAlive {
 			err = e.comment("nothing new")
 		}
 		if err != nil {

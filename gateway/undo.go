@@ -454,7 +454,7 @@ func (s *Server) within(r *request, u undoing, i, n int) (*request, *envelope) {
 	if r.dryRun() {
 		inner.given[ops.DryRun] = "true"
 	}
-	return inner, newEnvelope(inner, s.spooler, s.streamAbove)
+	return inner, newEnvelope(inner, s.spooler, s.StreamAbove)
 }
 
 // undoOne makes one call of an undo, and records it as that of its row.

@@ -1,9 +1,8 @@
-package gateway
+package harness
 
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"maps"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -23,25 +23,23 @@ import (
 	"adgateway/ps"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// fakeRunner calls run and records the requests.
-type fakeRunner struct {
-	run func(ctx context.Context, req ps.Request) (*ps.Result, error)
+// Runner calls run and records the requests.
+type Runner struct {
+	Do func(ctx context.Context, req ps.Request) (*ps.Result, error)
 
 	mu       sync.Mutex
 	requests []ps.Request
 }
 
-func (f *fakeRunner) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
+func (f *Runner) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	f.mu.Lock()
 	f.requests = append(f.requests, req)
 	f.mu.Unlock()
-	return f.run(ctx, req)
+	return f.Do(ctx, req)
 }
 
-// last returns the latest request. The test fails if there was none.
-func (f *fakeRunner) last(t *testing.T) ps.Request {
+// Last returns the latest request. The test fails if there was none.
+func (f *Runner) Last(t *testing.T) ps.Request {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,14 +47,14 @@ func (f *fakeRunner) last(t *testing.T) ps.Request {
 	return f.requests[len(f.requests)-1]
 }
 
-func (f *fakeRunner) count() int {
+func (f *Runner) Count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.requests)
 }
 
-// announce announces a change of one object, as scripts do.
-func announce(req ps.Request) error {
+// Announce announces a change of one object, as scripts do.
+func Announce(req ps.Request) error {
 	if req.Announced == nil {
 		return nil
 	}
@@ -66,12 +64,12 @@ func announce(req ps.Request) error {
 	return nil
 }
 
-// answering returns a runner that announces a change if the result has one, emits the
+// Answering returns a runner that announces a change if the result has one, emits the
 // batches and returns result.
-func answering(result ps.Result, batches ...string) *fakeRunner {
-	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+func Answering(result ps.Result, batches ...string) *Runner {
+	return &Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if result.Effect != ps.EffectNone {
-			if err := announce(req); err != nil {
+			if err := Announce(req); err != nil {
 				return nil, err
 			}
 		}
@@ -85,12 +83,12 @@ func answering(result ps.Result, batches ...string) *fakeRunner {
 	}}
 }
 
-// failing returns a runner that fails with e, after an announcement if something may
+// Failing returns a runner that fails with e, after an announcement if something may
 // have been changed.
-func failing(e ps.Error) *fakeRunner {
-	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+func Failing(e ps.Error) *Runner {
+	return &Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if e.Outcome != "" && e.Outcome != ps.OutcomeNone {
-			if err := announce(req); err != nil {
+			if err := Announce(req); err != nil {
 				return nil, err
 			}
 		}
@@ -99,8 +97,8 @@ func failing(e ps.Error) *fakeRunner {
 	}}
 }
 
-// scriptsFor returns declarations of scripts that match the rows.
-func scriptsFor(table []*ops.Operation) []ps.Script {
+// Scripts returns declarations of scripts that match the rows.
+func Scripts(table []*ops.Operation) []ps.Script {
 	byName := map[string]*ps.Script{}
 	var order []string
 	for _, op := range table {
@@ -166,64 +164,64 @@ var settleParams = []ps.Param{
 }
 
 const (
-	allToken     = "token-with-all-scopes"
-	readToken    = "token-that-reads-users"
-	writeToken   = "token-that-writes-users"
-	classicToken = "token-of-an-old-client"
-	limitedToken = "token-with-limits"
-	opsToken     = "token-for-operations"
+	AllToken     = "token-with-all-scopes"
+	ReadToken    = "token-that-reads-users"
+	WriteToken   = "token-that-writes-users"
+	ClassicToken = "token-of-an-old-client"
+	LimitedToken = "token-with-limits"
+	OpsToken     = "token-for-operations"
 )
 
-func testAuth(t testing.TB) *auth.Static {
+func Auth(t testing.TB) *auth.Static {
 	static := auth.NewStatic(auth.Header{})
 	for token, p := range map[string]*auth.Principal{
-		allToken:     {Name: "all", Scopes: []auth.Scope{auth.All}},
-		readToken:    {Name: "reader", Scopes: []auth.Scope{auth.UserRead}},
-		writeToken:   {Name: "writer", Scopes: []auth.Scope{auth.UserWrite}},
-		classicToken: {Name: "old", Scopes: []auth.Scope{auth.All}, Dialect: auth.Classic},
-		opsToken:     {Name: "ops", Scopes: []auth.Scope{auth.OpsRead}},
-		limitedToken: {Name: "limited", Scopes: []auth.Scope{auth.UserRead, auth.UserDelete}, Limits: auth.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}}},
+		AllToken:     {Name: "all", Scopes: []auth.Scope{auth.All}},
+		ReadToken:    {Name: "reader", Scopes: []auth.Scope{auth.UserRead}},
+		WriteToken:   {Name: "writer", Scopes: []auth.Scope{auth.UserWrite}},
+		ClassicToken: {Name: "old", Scopes: []auth.Scope{auth.All}, Dialect: auth.Classic},
+		OpsToken:     {Name: "ops", Scopes: []auth.Scope{auth.OpsRead}},
+		LimitedToken: {Name: "limited", Scopes: []auth.Scope{auth.UserRead, auth.UserDelete}, Limits: auth.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}}},
 	} {
 		require.NoError(t, static.AddToken(token, p))
 	}
 	return static
 }
 
-// newTestServer returns a server over a runner; change may modify its options or be
+// New returns a server over a runner; change may modify its options or be
 // nil.
-func newTestServer(t testing.TB, runner ps.Runner, change func(*Options)) *Server {
+func New(t testing.TB, runner ps.Runner, change func(*gateway.Options)) *gateway.Server {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	options := Options{Runner: runner, Auth: testAuth(t), Log: log, Engine: "sandbox", Scripts: scriptsFor(ops.Table())}
+	options := gateway.Options{Runner: runner, Auth: Auth(t), Log: log, Engine: "sandbox", Scripts: Scripts(ops.Table())}
 	if change != nil {
 		change(&options)
 	}
-	s, err := New(options)
+	s, err := gateway.New(options)
 	require.NoError(t, err)
 	return s
 }
 
-// peerLine is a pseudo header that sets the TCP peer.
-const peerLine = "From-Peer"
+// PeerLine is a pseudo header that sets the TCP peer.
+const PeerLine = "From-Peer"
 
-// call sends a request with the token that has all scopes. Header lines are
+// Call sends a request with the token that has all scopes. Header lines are
 // "Name: value" and may replace it.
-func call(s *Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
-	return serve(s, httptest.NewRequest(method, target, strings.NewReader(body)), headers...)
+func Call(s *gateway.Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	return Serve(s, httptest.NewRequest(method, target, strings.NewReader(body)), headers...)
 }
 
-// callWith is call without a body for a client that leaves when ctx is done.
-func callWith(ctx context.Context, s *Server, method, target string) *httptest.ResponseRecorder {
-	return serve(s, httptest.NewRequestWithContext(ctx, method, target, nil))
+// CallWith is call without a body for a client that leaves when ctx is done.
+func CallWith(ctx context.Context, s *gateway.Server, method, target string) *httptest.ResponseRecorder {
+	return Serve(s, httptest.NewRequestWithContext(ctx, method, target, nil))
 }
 
-func serve(s *Server, r *http.Request, headers ...string) *httptest.ResponseRecorder {
-	r.Header.Set("Auth-Token", "Bearer "+allToken)
+func Serve(s *gateway.Server, r *http.Request, headers ...string) *httptest.ResponseRecorder {
+	r.Header.Set("Auth-Token", "Bearer "+AllToken)
 	r.Header.Set("X-Request-Id", "test-1")
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
-		if name == peerLine {
+		if name == PeerLine {
 			r.RemoteAddr = value
 			continue
 		}
@@ -241,26 +239,29 @@ func serve(s *Server, r *http.Request, headers ...string) *httptest.ResponseReco
 	return w
 }
 
-// reply is an envelope as a client decodes it.
-type reply struct {
+// Reply is an envelope as a client decodes it.
+type Reply struct {
 	Output   string            `json:"output"`
 	Result   []json.RawMessage `json:"result"`
 	Warnings []ps.Warning      `json:"warnings"`
 	Plan     json.RawMessage   `json:"plan"`
-	Error    *struct {
-		Code          schema.Code      `json:"code"`
-		Message       string           `json:"message"`
-		Outcome       string           `json:"outcome"`
-		DirectoryCode string           `json:"directoryCode"`
-		Details       []problem.Detail `json:"details"`
-		RequestID     string           `json:"requestId"`
-	} `json:"error"`
+	Error    *Failure          `json:"error"`
 }
 
-func read(t testing.TB, w *httptest.ResponseRecorder) reply {
+// Failure is the error of an answer.
+type Failure struct {
+	Code          schema.Code      `json:"code"`
+	Message       string           `json:"message"`
+	Outcome       string           `json:"outcome"`
+	DirectoryCode string           `json:"directoryCode"`
+	Details       []problem.Detail `json:"details"`
+	RequestID     string           `json:"requestId"`
+}
+
+func Read(t testing.TB, w *httptest.ResponseRecorder) Reply {
 	t.Helper()
 	require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
-	var got reply
+	var got Reply
 	decoder := json.NewDecoder(w.Body)
 	decoder.DisallowUnknownFields()
 	require.NoError(t, decoder.Decode(&got))
@@ -272,8 +273,8 @@ func read(t testing.TB, w *httptest.ResponseRecorder) reply {
 	return got
 }
 
-// sample returns a record of a shape as a script emits it.
-func sample(shape *schema.Shape) string { return sampleOf(shape.Fields) }
+// Sample returns a record of a shape as a script emits it.
+func Sample(shape *schema.Shape) string { return sampleOf(shape.Fields) }
 
 func sampleOf(fields []schema.Field) string {
 	var b strings.Builder
@@ -302,8 +303,8 @@ func sampleOf(fields []schema.Field) string {
 	return "{" + b.String() + packed + "}"
 }
 
-var okResult = ps.Result{Effect: ps.EffectNone, Server: "dc1.corp.example"}
+var OK = ps.Result{Effect: ps.EffectNone, Server: "dc1.corp.example"}
 
-func sortedKeys[V any](m map[string]V) []string {
+func SortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
