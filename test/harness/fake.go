@@ -1,3 +1,4 @@
+// Package harness serves a gateway to tests, which speak HTTP to it and say what its scripts do.
 package harness
 
 import (

@@ -1,12 +1,12 @@
 package harness
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -29,6 +29,50 @@ type Life struct {
 	steps  int
 	ended  bool
 	during string // the step at which it died
+
+	folder string            // of its audit; empty: none
+	left   map[string][]byte // the files in it when it died
+}
+
+// Audits names the folder of the gateway's audit, which Bury leaves as it was at its end: as it
+// writes there on its way to the store, it dies before and after each of its lines.
+func (l *Life) Audits(folder string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.folder = folder
+}
+
+// Bury takes away what the gateway has written to its audit after its end.
+func (l *Life) Bury(t *testing.T) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended || l.folder == "" {
+		return
+	}
+	later, err := filepath.Glob(filepath.Join(l.folder, "*"))
+	require.NoError(t, err)
+	for _, file := range later {
+		require.NoError(t, os.Remove(file))
+	}
+	for file, text := range l.left {
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+	}
+}
+
+// audited returns the files of the audit.
+func (l *Life) audited() map[string][]byte {
+	all := map[string][]byte{}
+	if l.folder == "" {
+		return all
+	}
+	files, _ := filepath.Glob(filepath.Join(l.folder, "*")) // the pattern is a good one
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err == nil {
+			all[file] = text
+		}
+	}
+	return all
 }
 
 // Begin starts to count the steps.
@@ -44,6 +88,7 @@ func (l *Life) Step(what string) (dead bool) {
 	defer l.mu.Unlock()
 	l.steps++
 	if l.ends > 0 && l.steps == l.ends {
+		l.left = l.audited()
 		l.ended, l.during = true, fmt.Sprintf("%s, step %d", what, l.steps)
 	}
 	return l.ended
@@ -126,17 +171,6 @@ func (g *Gateway) Start(run func(at func(point string) (dies bool)) ps.Runner, c
 			one(o)
 		}
 	})
-}
-
-// CutOutcome removes the last line about an outcome, and what follows it, from the end of an audit.
-func CutOutcome(t *testing.T, file string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	if at := bytes.LastIndex(text, []byte(`"event":"outcome"`)); at >= 0 {
-		start := bytes.LastIndexByte(text[:at], '\n') + 1
-		require.NoError(t, os.WriteFile(file, text[:start], 0o600))
-	}
 }
 
 // CloseOpen tries once more to close the changes that are still open, as a gateway does each second.
