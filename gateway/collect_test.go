@@ -2,9 +2,11 @@ package gateway_test
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -127,7 +129,7 @@ func TestBinding(t *testing.T) {
 func arguments(req ps.Request) string {
 	skip := map[string]string{"UserName": `"jdoe"`, "ChangePasswordNextLogon": "", "PasswordNeverExpired": "false", "Field": "", "AllowedOU": "null", "AllowedZone": "null", "Privileged": "true"}
 	var shown []string
-	for _, name := range harness.SortedKeys(req.Args) {
+	for _, name := range slices.Sorted(maps.Keys(req.Args)) {
 		value := req.Args[name].String()
 		if standard, known := skip[name]; known && (standard == "" || standard == value) {
 			continue

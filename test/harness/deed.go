@@ -95,6 +95,7 @@ type Scene struct {
 	Writes int
 }
 
+// NewScene returns a directory in which a deed has yet to be done.
 func NewScene(t *testing.T, d *Deed) *Scene {
 	t.Helper()
 	s := &Scene{}

@@ -94,6 +94,7 @@ func (l *Life) Step(what string) (dead bool) {
 	return l.ended
 }
 
+// Dead reports whether the gateway is dead, and at which step it died.
 func (l *Life) Dead() (bool, string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
