@@ -1,7 +1,7 @@
 package app
 
 import (
-	"adgateway/cmd/adgateway/internal/joined"
+	"adgateway/gateway/cluster/peer"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -32,7 +32,7 @@ type kept struct {
 	otherKey bool // its key opens nothing of what it has
 
 	choices *choice.Choices // which servers all gateways of its cluster use; nil: it is in none with a log
-	joined  *joined.Gateway // which has the store; nil: this gateway is in no cluster
+	joined  *peer.Gateway   // which has the store; nil: this gateway is in no cluster
 	keyFile func() error    // returns why the key file does not open the ring any more; set if joined is
 }
 
@@ -301,7 +301,7 @@ func (s *kept) sealed() *keep.Sealed {
 }
 
 // cluster returns the part of the gateway in its cluster; nil: it is in none with a log.
-func (s *kept) cluster() *joined.Gateway {
+func (s *kept) cluster() *peer.Gateway {
 	if s == nil {
 		return nil
 	}

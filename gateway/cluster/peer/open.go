@@ -1,7 +1,7 @@
-// Package joined runs what a gateway needs to take part in its cluster: its copy of the store,
+// Package peer runs what a gateway needs to take part in its cluster: its copy of the store,
 // the log in the nodes of the engine, the messages between gateways, and the listener at which
 // the others reach it.
-package joined
+package peer
 
 import (
 	"context"

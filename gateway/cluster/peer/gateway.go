@@ -1,4 +1,4 @@
-package joined
+package peer
 
 import (
 	"context"
