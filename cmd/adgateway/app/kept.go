@@ -1,7 +1,6 @@
 package app
 
 import (
-	"adgateway/gateway/cluster/peer"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster/choice"
+	"adgateway/gateway/cluster/peer"
 	"adgateway/gateway/config"
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/bench"
 	"adgateway/cmd/adgateway/internal/jobclient"
 	"adgateway/cmd/adgateway/internal/report"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 
 	"github.com/spf13/cobra"
@@ -129,7 +129,7 @@ func (f *benchFlags) sandboxOf(ctx context.Context, sessions int, r *bench.Repor
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	started := time.Now()
-	s, err := serve.PrepareSandbox(ctx, serve.Options{Flags: &flags, Version: buildVersion(), Stderr: io.Discard})
+	s, err := app.PrepareSandbox(ctx, app.ServerOptions{Flags: &flags, Version: buildVersion(), Stderr: io.Discard})
 	if err != nil {
 		return err
 	}

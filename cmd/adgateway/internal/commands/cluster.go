@@ -8,7 +8,6 @@ import (
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/report"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
 	"adgateway/gateway/config"
@@ -46,7 +45,7 @@ func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Op
 
 // clusterOptions returns how a command reaches the cluster of the settings.
 func clusterOptions(log io.Writer, s *config.Settings) (app.Options, error) {
-	o, err := serve.SharedOptions(s, log)
+	o, err := app.SharedOptions(s, log)
 	o.Version = gateway.Version{Version: buildVersion()}
 	return o, err
 }

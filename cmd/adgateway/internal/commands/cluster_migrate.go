@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/report"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/migrate"
@@ -42,7 +42,7 @@ func clusterMigrateCommand() *cobra.Command {
 				return err
 			}
 			s := live.Now()
-			o := setup.Options{Settings: s, KeyGroup: serve.KeyGroup, Accounts: settings.CredentialFile(s.Auth, f.Path())}
+			o := setup.Options{Settings: s, KeyGroup: app.KeyGroup, Accounts: settings.CredentialFile(s.Auth, f.Path())}
 			if o.Settings.Former.Name == "" {
 				return errors.New("the settings name no cluster (cluster.name): run it with those that the gateway of the " +
 					"earlier version had; the store of a gateway that was alone needs no migration")

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/trust"
@@ -26,7 +25,7 @@ func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error) 
 		}
 		s := live.Now()
 		return do(c, setup.Options{
-			Settings: s, KeyGroup: serve.KeyGroup, Kinds: app.LastingKinds(),
+			Settings: s, KeyGroup: app.KeyGroup, Kinds: app.LastingKinds(),
 			Accounts: settings.CredentialFile(s.Auth, f.Path()),
 		})
 	}

@@ -3,8 +3,8 @@ package commands
 import (
 	"fmt"
 
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/report"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 
 	"github.com/spf13/cobra"
@@ -45,7 +45,7 @@ func configCheckCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			src, cfg, from, err := f.Read()
 			if err == nil {
-				if err = serve.Check(c.Context(), cfg, f.Path()); err != nil {
+				if err = app.CheckStart(c.Context(), cfg, f.Path()); err != nil {
 					err = fmt.Errorf("settings:\n%w", src.Place(err, from))
 				}
 			}

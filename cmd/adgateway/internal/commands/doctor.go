@@ -9,11 +9,11 @@ import (
 	"runtime"
 	"time"
 
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/cmd/adgateway/internal/doctor/live"
 	"adgateway/cmd/adgateway/internal/examination"
 	"adgateway/cmd/adgateway/internal/report"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/filefault"
 
@@ -99,7 +99,7 @@ func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	} else {
 		code, err = f.runChecks(ctx, e, stdout)
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), serve.CloseWait)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), app.CloseWait)
 	defer cancel()
 	if err = errors.Join(err, e.Close(closing)); err != nil || code == 0 {
 		return err

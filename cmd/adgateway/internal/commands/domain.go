@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/report"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/config"
 	"adgateway/ps/sandbox/remote"
@@ -23,7 +23,7 @@ const defaultDomain = "127.0.0.1:7300"
 
 func domainCommand() *cobra.Command {
 	var ldif, zones []string
-	var files serve.DomainFiles
+	var files app.DomainFiles
 	f := settings.Flags{Sandbox: true, Amend: func(cfg *config.Settings) error {
 		cfg.Sandbox.LDIF, cfg.Sandbox.Zones = append(cfg.Sandbox.LDIF, ldif...), append(cfg.Sandbox.Zones, zones...)
 		return nil
@@ -39,7 +39,7 @@ func domainCommand() *cobra.Command {
 			"  adgateway sandbox --domain " + defaultDomain + " --ticket-file ticket --gateway-name gw1 --listen 127.0.0.1:8081",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return serve.Domain(c.Context(), &f, files, buildVersion(), c.ErrOrStderr(), func(address, name string) {
+			return app.Domain(c.Context(), &f, files, buildVersion(), c.ErrOrStderr(), func(address, name string) {
 				fmt.Fprintf(c.OutOrStdout(), "the domain %s listens on %s\n\nadgateway sandbox --domain %s --ticket-file %s --gateway-name gw1 --listen 127.0.0.1:8081\n",
 					name, address, address, files.Ticket)
 			})
@@ -147,7 +147,7 @@ func orderCommand() *cobra.Command {
 			if i < 0 || len(args)-1 < orders[i].least {
 				return fmt.Errorf("%q is no order with all that it needs; 'adgateway sandbox order --help' lists them", strings.Join(args, " "))
 			}
-			o, err := serve.DialOrders(c.Context(), address, file)
+			o, err := app.DialOrders(c.Context(), address, file)
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,7 @@
 package commands
 
 import (
-	"adgateway/cmd/adgateway/internal/serve"
+	"adgateway/cmd/adgateway/app"
 	"adgateway/ps/sandbox/remote"
 
 	"github.com/spf13/cobra"
@@ -11,7 +11,7 @@ import (
 // powershell.exe. It is not meant for users.
 func engineCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:                serve.EngineCommand + " -Command -",
+		Use:                app.EngineCommand + " -Command -",
 		Short:              "Run the sandbox's PowerShell over standard input",
 		Hidden:             true,
 		DisableFlagParsing: true, // the arguments are PowerShell's

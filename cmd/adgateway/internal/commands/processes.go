@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/control"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/config"
@@ -37,8 +37,8 @@ func addChild(c *cobra.Command) *bool {
 // gatewayAlone returns what prepares a gateway in this process.
 func gatewayAlone(c *cobra.Command, f *settings.Flags) winsvc.Prepare {
 	return func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
-		prepare := func(ctx context.Context) (*serve.Server, error) {
-			return serve.Prepare(ctx, serve.Options{Flags: f, Version: buildVersion(), Stderr: c.ErrOrStderr(), Event: write})
+		prepare := func(ctx context.Context) (*app.Server, error) {
+			return app.Prepare(ctx, app.ServerOptions{Flags: f, Version: buildVersion(), Stderr: c.ErrOrStderr(), Event: write})
 		}
 		s, err := prepare(ctx)
 		if err != nil {
@@ -49,7 +49,7 @@ func gatewayAlone(c *cobra.Command, f *settings.Flags) winsvc.Prepare {
 				s.Log().WithError(err).Warn("crashes cannot be recorded")
 			}
 		}
-		run := func(ctx context.Context) error { return serve.Run(ctx, s, prepare) }
+		run := func(ctx context.Context) error { return app.Run(ctx, s, prepare) }
 		return run, fmt.Sprintf("adgateway %s listens on %s.", buildVersion(), s.Address()), nil
 	}
 }
@@ -117,7 +117,7 @@ const nodeLeast = time.Second
 // stopWaits returns how long the processes may take to stop, one after the other.
 func stopWaits(shutdown time.Duration) (gateway, node time.Duration) {
 	all := winsvc.StopWait - stopSlack
-	gateway = min(shutdown+serve.CloseWait, all-nodeLeast)
+	gateway = min(shutdown+app.CloseWait, all-nodeLeast)
 	return gateway, all - gateway
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/serve"
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/config"
 	"adgateway/test/freeport"
@@ -25,7 +25,7 @@ func TestStopWaits(t *testing.T) {
 		assert.Less(t, gateway+node, winsvc.StopWait, shutdown)
 		assert.GreaterOrEqual(t, node, time.Second, shutdown)
 		if shutdown <= 15*time.Second {
-			assert.Equal(t, shutdown+serve.CloseWait, gateway)
+			assert.Equal(t, shutdown+app.CloseWait, gateway)
 		}
 	}
 }

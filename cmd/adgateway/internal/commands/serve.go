@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/cmd/adgateway/internal/serve"
+	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
@@ -58,8 +58,8 @@ func sandboxCommand() *cobra.Command {
 			"  adgateway sandbox --listen 127.0.0.1:9000 --token reader=user:read,group:read --users 10000",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			prepare := func(ctx context.Context) (*serve.Sandbox, error) {
-				return serve.PrepareSandbox(ctx, serve.Options{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr()})
+			prepare := func(ctx context.Context) (*app.Sandbox, error) {
+				return app.PrepareSandbox(ctx, app.ServerOptions{Flags: &f, Version: buildVersion(), Stderr: c.ErrOrStderr()})
 			}
 			s, err := prepare(c.Context())
 			if err != nil {
@@ -67,7 +67,7 @@ func sandboxCommand() *cobra.Command {
 			}
 			printCalls(c, s, &more)
 			printLink(c, s)
-			return serve.Run(c.Context(), s.Server, func(ctx context.Context) (*serve.Server, error) {
+			return app.Run(c.Context(), s.Server, func(ctx context.Context) (*app.Server, error) {
 				s, err := prepare(ctx)
 				if err != nil {
 					return nil, err
@@ -114,14 +114,14 @@ func (f *sandboxFlags) addTo(cfg *config.Settings) error {
 	cfg.Sandbox.LDIF = append(cfg.Sandbox.LDIF, f.ldif...)
 	cfg.Sandbox.Zones = append(cfg.Sandbox.Zones, f.zones...)
 	for _, text := range f.tokens {
-		token, err := serve.ParseToken(text)
+		token, err := app.ParseToken(text)
 		if err != nil {
 			return err
 		}
 		cfg.Sandbox.Tokens = append(cfg.Sandbox.Tokens, token)
 	}
 	for _, text := range f.users {
-		user, err := serve.ParseUser(text)
+		user, err := app.ParseUser(text)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (f *sandboxFlags) addTo(cfg *config.Settings) error {
 
 // printCalls prints where the sandbox listens, its page, and three calls to try, with
 // the credential that was generated or given as a flag.
-func printCalls(c *cobra.Command, s *serve.Sandbox, given *sandboxFlags) {
+func printCalls(c *cobra.Command, s *app.Sandbox, given *sandboxFlags) {
 	w := c.OutOrStdout()
 	if s.PowerShell != "" {
 		fmt.Fprintf(w, "scripts run in %s\n", s.PowerShell)
@@ -149,7 +149,7 @@ func printCalls(c *cobra.Command, s *serve.Sandbox, given *sandboxFlags) {
 }
 
 // printLink prints the address of the pages for people, with a link that signs in once.
-func printLink(c *cobra.Command, s *serve.Sandbox) {
+func printLink(c *cobra.Command, s *app.Sandbox) {
 	if link := s.SignInLink(); link != "" {
 		fmt.Fprintf(c.OutOrStdout(), "\nhelp desk and status: %s/ui/\nsigns you in once, within 10 minutes: %s\n", s.URL(), link)
 	}
@@ -169,11 +169,11 @@ func (f *sandboxFlags) credential() string {
 		}
 	}
 	for _, text := range f.tokens {
-		token, err := serve.ParseToken(text)
+		token, err := app.ParseToken(text)
 		consider("Bearer "+token.Value, token.Scopes, err)
 	}
 	for _, text := range f.users {
-		user, err := serve.ParseUser(text)
+		user, err := app.ParseUser(text)
 		consider("Basic "+base64.StdEncoding.EncodeToString([]byte(user.Name+":"+user.Password)), user.Scopes, err)
 	}
 	return header

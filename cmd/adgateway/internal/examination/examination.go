@@ -16,7 +16,6 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/cmd/adgateway/internal/doctor/live"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/config"
 	"adgateway/ps/servers"
@@ -70,13 +69,13 @@ func New(ctx context.Context, o Options) (*Examination, error) {
 	}
 	e.settings = doctor.Settings{File: o.Flags.Path(), Exists: src.Text != nil, Values: cfg}
 	e.find = func(path string) (string, error) {
-		found, err := serve.FindPowerShell(path, runtime.GOOS, exec.LookPath)
+		found, err := app.FindPowerShell(path, runtime.GOOS, exec.LookPath)
 		if err == nil && found == "" {
 			return exec.LookPath(session.DefaultPath())
 		}
 		return found, err
 	}
-	e.start = func() (session.Starter, error) { return serve.PowerShell(cfg.PowerShell, "") }
+	e.start = func() (session.Starter, error) { return app.PowerShell(cfg.PowerShell, "") }
 	if o.Sandbox {
 		if err := e.useSandbox(ctx); err != nil {
 			return nil, err
@@ -89,11 +88,11 @@ func New(ctx context.Context, o Options) (*Examination, error) {
 // useSandbox replaces this computer's PowerShell and domain with the sandbox.
 func (e *Examination) useSandbox(ctx context.Context) error {
 	cfg := e.settings.Values.Sandbox
-	engine, err := serve.NewEngine(cfg)
+	engine, err := app.NewEngine(cfg)
 	if err != nil {
 		return err
 	}
-	world, err := serve.NewWorld(ctx, cfg, settings.NewLog(config.Log{Level: "warn", Format: "text"}, e.options.Stderr))
+	world, err := app.NewWorld(ctx, cfg, settings.NewLog(config.Log{Level: "warn", Format: "text"}, e.options.Stderr))
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/cmd/adgateway/internal/selfview"
-	"adgateway/cmd/adgateway/internal/serve"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/keep"
@@ -36,7 +35,7 @@ func (e *Examination) probes() doctor.Probes {
 		Sleep:    host.ReadSleep,
 
 		Self: func(ctx context.Context, cfg *config.Settings) (selfview.View, error) {
-			files, ok := serve.SelfFiles(cfg, e.settings.File, e.options.Sandbox)
+			files, ok := app.SelfFiles(cfg, e.settings.File, e.options.Sandbox)
 			if !ok {
 				return selfview.View{}, errors.ErrUnsupported
 			}
@@ -113,9 +112,9 @@ func tryListening(ctx context.Context, cfg *config.Settings) error {
 	switch {
 	case err == nil:
 		return listener.Close()
-	case serve.PortTaken(err):
+	case app.PortTaken(err):
 		return fmt.Errorf("%w: %w", doctor.ErrPortTaken, err)
-	case serve.PortForbidden(err):
+	case app.PortForbidden(err):
 		return fmt.Errorf("%w: %w", doctor.ErrPortForbidden, err)
 	}
 	return err
@@ -134,7 +133,7 @@ func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
 
 // readCluster asks the gateways of the cluster of the settings, and connects to its nodes.
 func readCluster(ctx context.Context, s *config.Settings) (c doctor.Cluster, err error) {
-	o, err := serve.SharedOptions(s, io.Discard)
+	o, err := app.SharedOptions(s, io.Discard)
 	if err != nil || o.Identity == nil {
 		return c, err
 	}

@@ -6,7 +6,7 @@
 // before the gateway listens. [Server.Serve] then serves until its context is
 // done, follows changes of the settings, the credentials and the certificate, and
 // closes everything.
-package serve
+package app
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
@@ -43,8 +42,8 @@ const CloseWait = 3 * time.Second
 // reloadEvery is the interval at which the settings file is checked for changes.
 const reloadEvery = 500 * time.Millisecond
 
-// Options describe the gateway to prepare.
-type Options struct {
+// ServerOptions describe the gateway to prepare.
+type ServerOptions struct {
 	Flags   *settings.Flags
 	Version string
 	Stderr  io.Writer    // the log, unless log.file is set
@@ -59,7 +58,7 @@ type backend struct {
 	real    bool            // starter starts a real PowerShell
 	folder  *session.Folder // of the sessions' processes; nil: none
 	sandbox bool            // a simulated domain
-	people  *app.People     // who signs in to the pages with an account; nil: nobody
+	people  *People         // who signs in to the pages with an account; nil: nobody
 	dial    servers.Dial    // nil dials the network
 	auth    auth.Authenticator
 	checks  []func() []gateway.Check // additional readiness checks
@@ -79,14 +78,14 @@ func (b backend) session() session.Config {
 
 // Server is a gateway that listens. [Server.Serve] must be called to close it.
 type Server struct {
-	options  Options
+	options  ServerOptions
 	live     *config.Live
 	log      *logrus.Logger
 	closeLog io.Closer
 	entries  *entries // the output of the log
 	backend  backend
 	listener net.Listener
-	stack    *app.Stack
+	stack    *Stack
 	folder   trust.Folder    // of its cluster
 	identity *trust.Identity // in its cluster; nil: it is in none with a log
 }
@@ -94,7 +93,7 @@ type Server struct {
 // Prepare prepares a gateway on the PowerShell of this computer. Everything that
 // can keep it from starting has happened when it returns; sessions start in the
 // background. Serve must be called with a context derived from ctx.
-func Prepare(ctx context.Context, o Options) (*Server, error) {
+func Prepare(ctx context.Context, o ServerOptions) (*Server, error) {
 	live, err := o.Flags.Load()
 	if err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func Prepare(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s.backend = backend{name: "powershell", real: true, dial: o.Dial}
-	if err := Check(ctx, cfg, o.Flags.Path()); err != nil {
+	if err := CheckStart(ctx, cfg, o.Flags.Path()); err != nil {
 		return nil, err
 	}
 	if s.backend.people, err = domainPeople(cfg.SignIn); err != nil {
@@ -128,7 +127,7 @@ func Prepare(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-func newServer(o Options, live *config.Live) (s *Server, err error) {
+func newServer(o ServerOptions, live *config.Live) (s *Server, err error) {
 	s = &Server{options: o, live: live}
 	s.folder, s.identity, err = settings.Joined(live.Now())
 	return s, err
@@ -167,12 +166,12 @@ func (s *Server) openFolder() {
 func (s *Server) open(ctx context.Context) error {
 	cfg := s.live.Now()
 	useMemory(cfg.Memory)
-	listener, err := app.Listen(ctx, cfg)
+	listener, err := Listen(ctx, cfg)
 	if err != nil {
 		return explainListen(ctx, cfg.HTTP.Listen, err)
 	}
 	s.listener = listener
-	s.stack, err = app.New(ctx, app.Options{
+	s.stack, err = New(ctx, Options{
 		Settings: cfg, Auth: s.backend.auth, Log: s.log,
 		Engine: s.backend.name, Version: gateway.Version{Version: s.options.Version},
 		Session: func(ps.Lane) session.Config { return s.backend.session() },
@@ -262,7 +261,7 @@ func Run(ctx context.Context, s *Server, prepare func(context.Context) (*Server,
 }
 
 // URL returns the base URL of the API.
-func (s *Server) URL() string { return app.Scheme(s.live.Now()) + "://" + s.Address() }
+func (s *Server) URL() string { return Scheme(s.live.Now()) + "://" + s.Address() }
 
 // Address returns the address that the server listens on.
 func (s *Server) Address() string { return s.listener.Addr().String() }

@@ -1,4 +1,4 @@
-package serve
+package app
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type Sandbox struct {
 
 // PrepareSandbox prepares a gateway over a simulated domain. Serve must be called
 // with a context derived from ctx.
-func PrepareSandbox(ctx context.Context, o Options) (*Sandbox, error) {
+func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 	live, err := o.Flags.Load()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package serve
+package app
 
 import (
 	"os"
@@ -30,7 +30,7 @@ func TestServeRefusesWhatOthersMayWrite(t *testing.T) {
 	require.NoError(t, os.Symlink(shell, link))
 
 	refused := func() error {
-		s, err := Prepare(t.Context(), Options{Flags: &settings.Flags{File: file, Beside: true}, Stderr: discard{}})
+		s, err := Prepare(t.Context(), ServerOptions{Flags: &settings.Flags{File: file, Beside: true}, Stderr: discard{}})
 		if err == nil {
 			require.NoError(t, s.stack.Close(t.Context()))
 			require.NoError(t, s.listener.Close())

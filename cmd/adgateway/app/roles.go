@@ -1,4 +1,4 @@
-package serve
+package app
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/signin"
@@ -40,7 +39,7 @@ func (s *Server) addPeople(ctx context.Context, world simulated, people func() (
 	if len(roles) == 0 {
 		return nil, nil
 	}
-	s.backend.people = &app.People{
+	s.backend.people = &People{
 		Directory: worldDirectory{world}, Roles: roles, Domains: s.live.Now().SignIn.Domains,
 		Hint: "Your account of the simulated domain.",
 	}
@@ -127,7 +126,7 @@ func asGiven(group string) (string, error) { return group, nil }
 
 // domainPeople returns who signs in with an account of the domain of this computer; nil if
 // nobody does.
-func domainPeople(s config.SignIn) (*app.People, error) {
+func domainPeople(s config.SignIn) (*People, error) {
 	if s.Mode == config.SwitchOff {
 		_, err := rolesOf(s.Roles, asGiven)
 		return nil, err
@@ -153,7 +152,7 @@ func domainPeople(s config.SignIn) (*app.People, error) {
 			}
 		}
 	}
-	return &app.People{
+	return &People{
 		Directory: windowsDirectory{domain: system.Domain, logOn: host.LogOn, groups: host.GroupsOf}, Roles: roles, Domains: domains, ByName: true,
 		Hint: "Your account of the domain " + system.Domain + ".",
 	}, nil

@@ -1,4 +1,4 @@
-package serve
+package app
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
@@ -50,10 +49,10 @@ func sharedCredentials(file auth.File, c config.Auth, log *logrus.Logger) *crede
 
 // SharedOptions returns how a command opens what the gateways of the settings share. What
 // happens meanwhile is written to log.
-func SharedOptions(s *config.Settings, log io.Writer) (app.Options, error) {
+func SharedOptions(s *config.Settings, log io.Writer) (Options, error) {
 	logger := logrus.New()
 	logger.SetOutput(log)
-	o := app.Options{Settings: s, Log: logger, Store: host.Certificates(), KeyGroup: KeyGroup}
+	o := Options{Settings: s, Log: logger, Store: host.Certificates(), KeyGroup: KeyGroup}
 	var err error
 	o.Folder, o.Identity, err = settings.Joined(s)
 	return o, err

@@ -1,4 +1,4 @@
-package serve
+package app
 
 import (
 	"context"
@@ -99,7 +99,7 @@ func startServeIn(t *testing.T, standIn string) *served {
 		"http.listen=127.0.0.1:0", "powershell.path=" + strconv.Quote(self), "powershell.arguments=" + fmt.Sprintf("[%s, %q]", standIn, s.dir),
 	}}
 	ctx, cancel := context.WithCancel(t.Context())
-	s.Server, err = Prepare(ctx, Options{Flags: f, Version: "test", Stderr: s.output, Dial: world.Dial})
+	s.Server, err = Prepare(ctx, ServerOptions{Flags: f, Version: "test", Stderr: s.output, Dial: world.Dial})
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()

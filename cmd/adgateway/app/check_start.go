@@ -1,4 +1,4 @@
-package serve
+package app
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 
-	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
@@ -15,10 +14,10 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// Check returns, joined, what keeps a gateway with these settings from starting, except
+// CheckStart returns, joined, what keeps a gateway with these settings from starting, except
 // that its port may be in use. [Prepare] begins with it. Nothing is changed. file is
 // that of the settings.
-func Check(ctx context.Context, cfg *config.Settings, file string) error {
+func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
 	_, err := PowerShell(cfg.PowerShell, "")
 	_, peopleErr := domainPeople(cfg.SignIn)
 	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(settings.CredentialFile(cfg.Auth, file)))
@@ -26,7 +25,7 @@ func Check(ctx context.Context, cfg *config.Settings, file string) error {
 
 // checkFiles checks the files that a gateway and a sandbox have in common.
 func checkFiles(ctx context.Context, cfg *config.Settings) error {
-	faults := []error{app.Check(ctx, cfg, host.Certificates())}
+	faults := []error{Check(ctx, cfg, host.Certificates())}
 	if cfg.Log.File != "" {
 		faults = append(faults, filefault.Usable("log.file", cfg.Log.File))
 	}
@@ -41,7 +40,7 @@ func checkFiles(ctx context.Context, cfg *config.Settings) error {
 }
 
 // checkListen returns why nothing can listen on the address, even if its port is free.
-// Whether it may is checked by [app.Check].
+// Whether it may is checked by [Check].
 func checkListen(ctx context.Context, cfg *config.Settings) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen)
 	if err == nil {

@@ -1,4 +1,4 @@
-package serve
+package app
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/selfview"
 	"adgateway/cmd/adgateway/internal/settings"
 	"adgateway/gateway/config"
@@ -92,7 +91,7 @@ func (s *Server) takeView(ctx context.Context) selfview.View {
 		v.Account, v.AccountID = account.Name, account.ID
 	}
 	v.Folders = s.folders()
-	runner, err := app.NewRunner(app.RunnerOptions{Settings: cfg, Starter: s.backend.starter, Dial: s.backend.dial})
+	runner, err := NewRunner(RunnerOptions{Settings: cfg, Starter: s.backend.starter, Dial: s.backend.dial})
 	if err != nil {
 		v.Sessions = append(v.Sessions, selfview.Session{Lane: ps.Directory, Error: settings.OneLine(err)})
 		v.Taken = time.Now()
@@ -142,7 +141,7 @@ func (s *Server) folders() []selfview.Folder {
 }
 
 // useServers finds the servers and reads from each.
-func (s *Server) useServers(ctx context.Context, runner *app.Runner, v *selfview.View) {
+func (s *Server) useServers(ctx context.Context, runner *Runner, v *selfview.View) {
 	pinned, err := runner.Pin()
 	if err != nil {
 		v.Servers = append(v.Servers, selfview.Server{Lane: ps.Directory, Error: settings.OneLine(err)})
