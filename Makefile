@@ -3,7 +3,7 @@
 GO      ?= go
 BIN     := bin/adgateway
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X adgateway/cmd/adgateway/internal/commands.version=$(VERSION) -X main.version=$(VERSION)
+LDFLAGS := -s -w -X adgateway/cmd/adgateway/internal/cli.version=$(VERSION) -X main.version=$(VERSION)
 FUZZTIME ?= 1000x
 BENCHTIME ?= 300ms
 SOAK    ?= 10m
@@ -51,7 +51,7 @@ plain: ## all tests once
 
 generate: ## what is derived and committed: OpenAPI document, tables of the manual, clients, members of .NET
 	$(GO) test -vet=off -count=1 ./gateway/openapi ./cmd/release/clients -update > /dev/null
-	$(GO) test -vet=off -count=1 ./cmd/adgateway/internal/commands -run Manual -update > /dev/null
+	$(GO) test -vet=off -count=1 ./cmd/adgateway/internal/cli -run Manual -update > /dev/null
 	$(GO) test -vet=off -count=1 ./ps/sandbox/engine/dotnet -run TestMembersTable -update > /dev/null
 	$(GO) test -vet=off -count=1 ./gateway/ops -run TestEveryOperationSaysWhereItRuns -update > /dev/null
 
@@ -171,7 +171,7 @@ monitoring: ## the alert rules, their tests and the queries of the dashboard (ne
 
 soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
 	SETTLE=all $(GO) test -count=1 $(HANG) -run '^TestEveryWriteIsSettled$$' ./test/faults
-	KILLS=100 $(GO) test -count=1 $(HANG) -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/commands
+	KILLS=100 $(GO) test -count=1 $(HANG) -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/cli
 	THOROUGH=1 $(GO) test -count=1 $(HANG) -run '^(TestAGatewayDiesAtEachStep|TestWhoTakesOverDiesToo)$$' ./gateway
 	MANY_ITEMS=1500 FAULTS=60 FAULT_EVERY_MS=2500 FAULT_LASTS_MS=90000 PATIENCE_S=200 HISTORY_S=120 JOB_ITEMS=10000 KILL_EVERY_MS=5000 SEED=$(or $(SEED),1) POINTS=all $(GO) test -count=1 -timeout 120m -v
 	FAULTS=200 ROUNDS=20 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 90m -v ./test/replicas

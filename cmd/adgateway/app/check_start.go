@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"net"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
@@ -20,7 +20,7 @@ import (
 func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
 	_, err := PowerShell(cfg.PowerShell, "")
 	_, peopleErr := domainPeople(cfg.SignIn)
-	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(settings.CredentialFile(cfg.Auth, file)))
+	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(program.CredentialFile(cfg.Auth, file)))
 }
 
 // checkFiles checks the files that a gateway and a sandbox have in common.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"adgateway/cmd/adgateway/internal/input"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 )
@@ -43,7 +43,7 @@ func splitScopes(flag, text string) (value string, scopes []string, err error) {
 	scopes = strings.Split(text[at+1:], ",")
 	if _, err := auth.ParseScopes(scopes); err != nil { // not wrapped: its text may contain a secret
 		return "", nil, fmt.Errorf("--%s: not everything after the last '=' is a scope%s; a value that contains '=' needs explicit scopes, such as VALUE=*",
-			flag, input.DidYouMean(scopes[len(scopes)-1], "", scopeNames()))
+			flag, program.DidYouMean(scopes[len(scopes)-1], "", scopeNames()))
 	}
 	return text[:at], scopes, nil
 }

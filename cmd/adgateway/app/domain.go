@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway"
 	"adgateway/gateway/atomicfile"
 	"adgateway/gateway/config"
@@ -63,7 +63,7 @@ func (s *Server) openDomain(ctx context.Context, engine Engine) (domain simulate
 	s.backend.checks = append(s.backend.checks, func() []gateway.Check {
 		check := gateway.Check{Name: "domain", OK: true}
 		if err := link.Fault(); err != nil {
-			check.OK, check.Reason = false, settings.OneLine(explainDomain(err, c.Domain, c.TicketFile))
+			check.OK, check.Reason = false, program.OneLine(explainDomain(err, c.Domain, c.TicketFile))
 		}
 		return []gateway.Check{check}
 	})
@@ -147,7 +147,7 @@ type DomainFiles struct {
 // Domain holds a simulated domain for gateways in other processes, until ctx is done.
 // Before it serves it writes the files, and calls ready with its address and the DNS
 // name of the domain. It removes the files at the end.
-func Domain(ctx context.Context, flags *settings.Flags, files DomainFiles, version string, stderr io.Writer, ready func(address, name string)) (err error) {
+func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, version string, stderr io.Writer, ready func(address, name string)) (err error) {
 	live, err := flags.Load()
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func Domain(ctx context.Context, flags *settings.Flags, files DomainFiles, versi
 	if files.Ticket == "" {
 		return errors.New("--ticket-file is missing: the file to write the ticket to, which gateways need")
 	}
-	log, closeLog, err := settings.OpenLog(cfg.Log, stderr)
+	log, closeLog, err := program.OpenLog(cfg.Log, stderr)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 
 	"github.com/stretchr/testify/assert"
@@ -24,13 +24,13 @@ func TestServeRefusesWhatOthersMayWrite(t *testing.T) {
 	require.NoError(t, os.Mkdir(folder, 0o755))
 	shell := filepath.Join(folder, "pwsh")
 	require.NoError(t, os.WriteFile(shell, []byte("#!/bin/sh\n"), 0o755))
-	file := filepath.Join(t.TempDir(), settings.FileName)
+	file := filepath.Join(t.TempDir(), program.FileName)
 	require.NoError(t, os.WriteFile(file, []byte("http:\n  listen: 127.0.0.1:0\npowershell:\n  path: "+shell+"\n"), 0o600))
 	link := filepath.Join(t.TempDir(), "pwsh")
 	require.NoError(t, os.Symlink(shell, link))
 
 	refused := func() error {
-		s, err := Prepare(t.Context(), ServerOptions{Flags: &settings.Flags{File: file, Beside: true}, Stderr: discard{}})
+		s, err := Prepare(t.Context(), ServerOptions{Flags: &program.Flags{File: file, Beside: true}, Stderr: discard{}})
 		if err == nil {
 			require.NoError(t, s.stack.Close(t.Context()))
 			require.NoError(t, s.listener.Close())
@@ -40,7 +40,7 @@ func TestServeRefusesWhatOthersMayWrite(t *testing.T) {
 	for _, mode := range []os.FileMode{0o666, 0o660, 0o602} {
 		require.NoError(t, os.Chmod(file, mode))
 		assert.ErrorContains(t, refused(), "are not trusted, because they decide what runs", mode)
-		_, _, _, err := (&settings.Flags{File: file}).Read()
+		_, _, _, err := (&program.Flags{File: file}).Read()
 		assert.ErrorContains(t, err, "chmod 600 "+file, "config check reports it as well")
 	}
 	require.NoError(t, os.Chmod(file, 0o644))

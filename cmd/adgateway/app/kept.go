@@ -228,18 +228,6 @@ func (s *Stack) runJobs(ctx context.Context) {
 	}
 }
 
-// jobLimits returns the limits of jobs.
-func jobLimits(c config.Jobs) gateway.JobLimits {
-	limits := gateway.JobLimits{
-		MaxItems: c.MaxItems, MaxBytes: int64(c.MaxBytes) << 20, Running: c.Running, PerCaller: c.PerCaller,
-		Share: float64(c.Share) / 100, Rate: c.Rate, Keep: c.Keep, Secrets: c.Secrets == config.SecretsSealed,
-	}
-	if c.Rate == 0 {
-		limits.Rate = -1
-	}
-	return limits
-}
-
 // checks is the readiness check of the store.
 func (s *kept) checks() []gateway.Check {
 	if s == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/winsvc/events"
 )
@@ -31,7 +31,7 @@ func (s *Server) reloadOnSignal(ctx context.Context) {
 // reloaded applies reloaded settings and logs the result.
 func (s *Server) reloaded(change config.Change, err error) {
 	if err != nil {
-		s.log.WithField("faults", settings.OneLine(err)).Error("the settings have mistakes; the previous settings remain in effect")
+		s.log.WithField("faults", program.OneLine(err)).Error("the settings have mistakes; the previous settings remain in effect")
 		s.event(events.SettingsRefused, "The settings have mistakes; the previous settings remain in effect.\r\n"+err.Error())
 		return
 	}
@@ -46,7 +46,7 @@ func (s *Server) reloaded(change config.Change, err error) {
 	} else {
 		s.log.Info("settings reloaded; nothing that takes effect at once has changed")
 	}
-	settings.TuneLog(s.log, now.Log)
+	program.TuneLog(s.log, now.Log)
 	if len(change.Waiting) > 0 {
 		s.log.WithField("keys", strings.Join(change.Waiting, ", ")).Warn("these changed settings take effect at the next start: restart needed")
 	}

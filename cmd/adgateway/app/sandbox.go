@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
@@ -43,7 +43,7 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 	}
 	engine, engineErr := NewEngine(cfg.Sandbox)
 	faults := []error{err, engineErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
-	store := settings.CredentialFile(cfg.Auth, o.Flags.Path())
+	store := program.CredentialFile(cfg.Auth, o.Flags.Path())
 	if s.shared() && cfg.Auth.Store == "" {
 		store.Path = cfg.Store.File + ".credentials" // the copy, beside what the gateway keeps
 	}

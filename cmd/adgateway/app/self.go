@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/selfview"
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/doctor"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/ps"
 	"adgateway/winsvc"
@@ -19,12 +19,12 @@ import (
 // SelfFiles returns where a gateway with these settings leaves how it sees itself:
 // next to its credentials, or else next to its settings, as the sandbox does. ok is
 // false if it has neither.
-func SelfFiles(cfg *config.Settings, settingsFile string, sandbox bool) (files selfview.Files, ok bool) {
+func SelfFiles(cfg *config.Settings, settingsFile string, sandbox bool) (files doctor.SelfFiles, ok bool) {
 	path := settingsFile
 	if cfg.Auth.Store != "" && !sandbox {
-		path = settings.CredentialFile(cfg.Auth, settingsFile).Path
+		path = program.CredentialFile(cfg.Auth, settingsFile).Path
 	}
-	files = selfview.Files{Folder: filepath.Dir(path), Name: "adgateway-as-service", Restrict: host.Files{Service: winsvc.Gateway.Name}.Restrict}
+	files = doctor.SelfFiles{Folder: filepath.Dir(path), Name: "adgateway-as-service", Restrict: host.Files{Service: winsvc.Gateway.Name}.Restrict}
 	if sandbox {
 		files.Name = "adgateway-as-sandbox"
 	}
@@ -82,18 +82,18 @@ func (s *Server) awaitSessions(ctx context.Context) {
 }
 
 // takeView starts a session of each lane, as the pool does, and uses it.
-func (s *Server) takeView(ctx context.Context) selfview.View {
+func (s *Server) takeView(ctx context.Context) doctor.SelfView {
 	cfg := s.live.Now()
 	ctx, cancel := context.WithTimeout(ctx, cfg.Pool.StartTimeout+selfLimit)
 	defer cancel()
-	v := selfview.View{Version: s.options.Version, PID: os.Getpid(), Console: host.HasConsole(), Sessions: []selfview.Session{}, Servers: []selfview.Server{}}
+	v := doctor.SelfView{Version: s.options.Version, PID: os.Getpid(), Console: host.HasConsole(), Sessions: []doctor.SelfSession{}, Servers: []doctor.SelfServer{}}
 	if account, err := host.ReadAccount(); err == nil {
 		v.Account, v.AccountID = account.Name, account.ID
 	}
 	v.Folders = s.folders()
 	runner, err := NewRunner(RunnerOptions{Settings: cfg, Starter: s.backend.starter, Dial: s.backend.dial})
 	if err != nil {
-		v.Sessions = append(v.Sessions, selfview.Session{Lane: ps.Directory, Error: settings.OneLine(err)})
+		v.Sessions = append(v.Sessions, doctor.SelfSession{Lane: ps.Directory, Error: program.OneLine(err)})
 		v.Taken = time.Now()
 		return v
 	}
@@ -105,13 +105,13 @@ func (s *Server) takeView(ctx context.Context) selfview.View {
 	opened := true
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
 		ready, took, err := runner.Open(ctx, lane)
-		one := selfview.Session{
+		one := doctor.SelfSession{
 			Lane: lane, PowerShell: ready.PowerShell, Edition: ready.Edition, Module: ready.Module, ModuleVersion: ready.ModuleVersion,
 			LanguageMode: ready.LanguageMode, Milliseconds: took.Milliseconds(),
 		}
 		if err != nil {
 			opened = false
-			one.Error, one.Blocked = settings.OneLine(err), ps.AsError(err).Blocked()
+			one.Error, one.Blocked = program.OneLine(err), ps.AsError(err).Blocked()
 		}
 		v.Sessions = append(v.Sessions, one)
 	}
@@ -123,10 +123,10 @@ func (s *Server) takeView(ctx context.Context) selfview.View {
 }
 
 // folders are those that PowerShell needs of the account.
-func (s *Server) folders() []selfview.Folder {
-	all := []selfview.Folder{{Use: "temporary files", Path: cmp.Or(s.backend.folder.Name(), os.TempDir())}}
+func (s *Server) folders() []doctor.SelfFolder {
+	all := []doctor.SelfFolder{{Use: "temporary files", Path: cmp.Or(s.backend.folder.Name(), os.TempDir())}}
 	profile, err := os.UserHomeDir()
-	all = append(all, selfview.Folder{Use: "profile of the account", Path: profile})
+	all = append(all, doctor.SelfFolder{Use: "profile of the account", Path: profile})
 	for i := range all {
 		if all[i].Path != "" {
 			if _, err = os.Stat(all[i].Path); err == nil {
@@ -134,17 +134,17 @@ func (s *Server) folders() []selfview.Folder {
 			}
 		}
 		if err != nil {
-			all[i].Error = settings.OneLine(err)
+			all[i].Error = program.OneLine(err)
 		}
 	}
 	return all
 }
 
 // useServers finds the servers and reads from each.
-func (s *Server) useServers(ctx context.Context, runner *Runner, v *selfview.View) {
+func (s *Server) useServers(ctx context.Context, runner *Runner, v *doctor.SelfView) {
 	pinned, err := runner.Pin()
 	if err != nil {
-		v.Servers = append(v.Servers, selfview.Server{Lane: ps.Directory, Error: settings.OneLine(err)})
+		v.Servers = append(v.Servers, doctor.SelfServer{Lane: ps.Directory, Error: program.OneLine(err)})
 		return
 	}
 	run := func(lane ps.Lane, script string, records func(json.RawMessage) error) (server string, took time.Duration, err error) {
@@ -155,7 +155,7 @@ func (s *Server) useServers(ctx context.Context, runner *Runner, v *selfview.Vie
 		}
 		return result.Server, time.Since(startedAt), nil
 	}
-	directory, dns := selfview.Server{Lane: ps.Directory}, selfview.Server{Lane: ps.DNS}
+	directory, dns := doctor.SelfServer{Lane: ps.Directory}, doctor.SelfServer{Lane: ps.DNS}
 	var clock []struct{ Time time.Time }
 	var self []struct{ Account string }
 	asked := time.Now()
@@ -170,10 +170,10 @@ func (s *Server) useServers(ctx context.Context, runner *Runner, v *selfview.Vie
 		v.Self = self[0].Account
 	}
 	if err != nil {
-		directory.Error = settings.OneLine(err)
+		directory.Error = program.OneLine(err)
 	}
 	if dns.Name, _, err = run(ps.DNS, "Get-GatewayDnsAccess", nil); err != nil {
-		dns.Error = settings.OneLine(err)
+		dns.Error = program.OneLine(err)
 	}
 	v.Servers = append(v.Servers, directory, dns)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/selfview"
+	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/ps"
 	"adgateway/winsvc/host"
 
@@ -43,7 +43,7 @@ func TestTheGatewayShowsHowItSeesItsSessions(t *testing.T) {
 		assert.Equal(t, "FullLanguage", view.Sessions[i].LanguageMode)
 		assert.Empty(t, view.Sessions[i].Error)
 	}
-	assert.Equal(t, []selfview.Server{{Lane: ps.Directory, Name: "dc1.corp.example"}, {Lane: ps.DNS, Name: "dc1.corp.example"}}, view.Servers)
+	assert.Equal(t, []doctor.SelfServer{{Lane: ps.Directory, Name: "dc1.corp.example"}, {Lane: ps.DNS, Name: "dc1.corp.example"}}, view.Servers)
 	assert.Less(t, view.SkewMilliseconds, int64(time.Minute/time.Millisecond))
 	for _, folder := range view.Folders {
 		assert.Empty(t, folder.Error, folder.Use)
@@ -54,7 +54,7 @@ func TestTheGatewayShowsHowItSeesItsSessions(t *testing.T) {
 
 	require.NoError(t, s.stop())
 	old, err := files.Ask(ctx)
-	assert.ErrorIs(t, err, selfview.ErrNotRunning)
+	assert.ErrorIs(t, err, doctor.ErrNotRunning)
 	assert.True(t, old.Taken.Equal(view.Taken))
 	assert.NoFileExists(t, files.Request())
 	left, err := filepath.Glob(filepath.Join(files.Folder, files.Name+".new-*"))

@@ -1,11 +1,3 @@
-// Package serve prepares a gateway from its settings and serves it: with the
-// PowerShell of this computer ([Prepare]) or over the simulated domain of the
-// sandbox ([PrepareSandbox]).
-//
-// Preparing reports every mistake in the settings and in the files they name
-// before the gateway listens. [Server.Serve] then serves until its context is
-// done, follows changes of the settings, the credentials and the certificate, and
-// closes everything.
 package app
 
 import (
@@ -17,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/trust"
@@ -44,7 +36,7 @@ const reloadEvery = 500 * time.Millisecond
 
 // ServerOptions describe the gateway to prepare.
 type ServerOptions struct {
-	Flags   *settings.Flags
+	Flags   *program.Flags
 	Version string
 	Stderr  io.Writer    // the log, unless log.file is set
 	Dial    servers.Dial // probes servers; nil dials the network; unused by the sandbox
@@ -113,7 +105,7 @@ func Prepare(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err := s.openLog(); err != nil {
 		return nil, err
 	}
-	if err := s.useStore(ctx, settings.CredentialFile(cfg.Auth, o.Flags.Path())); err != nil {
+	if err := s.useStore(ctx, program.CredentialFile(cfg.Auth, o.Flags.Path())); err != nil {
 		return nil, errors.Join(err, s.closeLog.Close())
 	}
 	s.openFolder()
@@ -129,7 +121,7 @@ func Prepare(ctx context.Context, o ServerOptions) (*Server, error) {
 
 func newServer(o ServerOptions, live *config.Live) (s *Server, err error) {
 	s = &Server{options: o, live: live}
-	s.folder, s.identity, err = settings.Joined(live.Now())
+	s.folder, s.identity, err = program.Joined(live.Now())
 	return s, err
 }
 
@@ -138,12 +130,12 @@ func (s *Server) shared() bool { return s.identity != nil }
 
 // openLog opens the log.
 func (s *Server) openLog() (err error) {
-	if s.log, s.closeLog, err = settings.OpenLog(s.live.Now().Log, s.options.Stderr); err != nil {
+	if s.log, s.closeLog, err = program.OpenLog(s.live.Now().Log, s.options.Stderr); err != nil {
 		return err
 	}
 	s.entries = &entries{to: s.log.Out}
 	s.log.SetOutput(s.entries)
-	settings.WarnFormer(s.log, s.live.Now())
+	program.WarnFormer(s.log, s.live.Now())
 	return nil
 }
 
@@ -199,7 +191,7 @@ func (b backend) close() error {
 func (s *Server) checks() []gateway.Check {
 	check := gateway.Check{Name: "settings", OK: true}
 	if err := s.live.Fault(); err != nil {
-		check.Degraded, check.Reason = true, "The settings have mistakes; those before stay in force. "+settings.OneLine(err)
+		check.Degraded, check.Reason = true, "The settings have mistakes; those before stay in force. "+program.OneLine(err)
 	}
 	checks := []gateway.Check{check, s.entries.check()}
 	for _, more := range s.backend.checks {

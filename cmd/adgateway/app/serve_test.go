@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/auth"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
@@ -88,14 +88,14 @@ func startServeIn(t *testing.T, standIn string) *served {
 	modulesServer, err := remote.NewServer(remote.Options{Modules: modules, Declared: sandbox.Declarations(), Culture: culture})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, modulesServer.Close()) })
-	s := &served{t: t, dir: t.TempDir(), output: &lockedBuilder{}, settings: filepath.Join(t.TempDir(), settings.FileName)}
+	s := &served{t: t, dir: t.TempDir(), output: &lockedBuilder{}, settings: filepath.Join(t.TempDir(), program.FileName)}
 	for i := range 20 {
 		s.write(filepath.Join(s.dir, fmt.Sprintf("%d.key", i)), strings.Join(modulesServer.Issue(), "\n"))
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
 	s.change("")
-	f := &settings.Flags{File: s.settings, Beside: true, Set: []string{
+	f := &program.Flags{File: s.settings, Beside: true, Set: []string{
 		"http.listen=127.0.0.1:0", "powershell.path=" + strconv.Quote(self), "powershell.arguments=" + fmt.Sprintf("[%s, %q]", standIn, s.dir),
 	}}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -261,7 +261,7 @@ func TestSettingsChangeWhileServing(t *testing.T) {
 		return status == http.StatusOK && strings.Contains(body, `{"name":"settings","ok":true,"degraded":true,"reason":"The settings have mistakes`)
 	})
 	s.eventually("the mistake is logged", func() bool { return strings.Contains(s.output.String(), "the previous settings remain in effect") })
-	assert.Contains(t, s.failing(token)["settings"], settings.FileName)
+	assert.Contains(t, s.failing(token)["settings"], program.FileName)
 	assert.False(t, standard(), "the previous settings remain in effect")
 
 	s.change("http:\n  dialect: modern\nlog:\n  levle: debug\n")

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/config"
@@ -54,7 +54,7 @@ func SharedOptions(s *config.Settings, log io.Writer) (Options, error) {
 	logger.SetOutput(log)
 	o := Options{Settings: s, Log: logger, Store: host.Certificates(), KeyGroup: KeyGroup}
 	var err error
-	o.Folder, o.Identity, err = settings.Joined(s)
+	o.Folder, o.Identity, err = program.Joined(s)
 	return o, err
 }
 
@@ -97,9 +97,9 @@ func storeChecks(store *auth.Store, others bool) []gateway.Check {
 	check := gateway.Check{Name: "credentials", OK: true}
 	switch shut, err := store.State(); {
 	case shut:
-		check.OK, check.Reason = false, "The credentials cannot be used: nobody is let in until they can. "+settings.OneLine(err)
+		check.OK, check.Reason = false, "The credentials cannot be used: nobody is let in until they can. "+program.OneLine(err)
 	case err != nil:
-		check.Degraded, check.Reason = true, "The credentials cannot be used; those from before stay in force for a moment. "+settings.OneLine(err)
+		check.Degraded, check.Reason = true, "The credentials cannot be used; those from before stay in force for a moment. "+program.OneLine(err)
 	case store.Empty() && !others:
 		check.OK, check.Reason = false, noCredentials
 	default:
