@@ -7,7 +7,9 @@ import (
 	"os"
 	"time"
 
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/transport"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 // the bytes arrive, so that a client that sends slowly holds only what it has sent.
 // One caller gets at most a quarter.
 type bodies struct {
-	*budget
+	*transport.Budget
 	parsing chan struct{} // one element per large body that is being parsed
 }
 
@@ -31,7 +33,7 @@ type bodies struct {
 const atOnce = 4
 
 func newBodies(most int64) *bodies {
-	return &bodies{budget: newBudget(most), parsing: make(chan struct{}, atOnce)}
+	return &bodies{Budget: transport.NewBudget(most), parsing: make(chan struct{}, atOnce)}
 }
 
 // parse waits until a body that holds so much memory may be parsed. The caller calls
@@ -45,24 +47,24 @@ func (b *bodies) parse(held int64) (done func()) {
 }
 
 // reserve takes memory for a body.
-func (b *bodies) reserve(by caller, n, share int64) *failure {
-	var failed *failure
-	switch b.take(by, n, share) {
+func (b *bodies) reserve(by transport.Caller, n, share int64) error {
+	var failed *problem.Error
+	switch b.Take(by, n, share) {
 	case nil:
 		return nil
-	case errShareSpent:
-		failed = fail(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
-		failed.refused = refusedRate
+	case transport.ErrShareSpent:
+		failed = problem.New(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
+		failed.Reason = problem.ReasonRate
 	default:
-		failed = fail(schema.Overloaded, "The bodies of running requests take all the memory there is for them. Try again later, or send a body of at most %d bytes.", bodyPiece)
-		failed.refused = refusedBusy
+		failed = problem.New(schema.Overloaded, "The bodies of running requests take all the memory there is for them. Try again later, or send a body of at most %d bytes.", bodyPiece)
+		failed.Reason = problem.ReasonBusy
 	}
-	failed.retryAfter = bodyRetry
+	failed.RetryAfter = bodyRetry
 	return failed
 }
 
 // readBody reads the body of a request. Its memory counts until freeBody.
-func (s *Server) readBody(r *request) ([]byte, *failure) {
+func (s *Server) readBody(r *request) ([]byte, error) {
 	req := r.c.Request
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
@@ -89,11 +91,11 @@ func (s *Server) readBody(r *request) ([]byte, *failure) {
 		case errors.Is(err, io.EOF):
 			return content, nil
 		case errors.As(err, &tooLarge):
-			return nil, fail(schema.TooLarge, "The body is larger than %d bytes.", limit)
+			return nil, problem.New(schema.TooLarge, "The body is larger than %d bytes.", limit)
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, fail(schema.InvalidRequest, "The body did not arrive in time.")
+			return nil, problem.New(schema.InvalidRequest, "The body did not arrive in time.")
 		default:
-			return nil, fail(schema.InvalidRequest, "The body could not be read to its end.")
+			return nil, problem.New(schema.InvalidRequest, "The body could not be read to its end.")
 		}
 	}
 }
@@ -101,7 +103,7 @@ func (s *Server) readBody(r *request) ([]byte, *failure) {
 // freeBody gives back the memory of the request's body.
 func (s *Server) freeBody(r *request) {
 	if r.body > 0 {
-		s.bodies.free(callerOf(r.principal), r.body)
+		s.bodies.Free(callerOf(r.principal), r.body)
 		r.body = 0
 	}
 }

@@ -6,7 +6,20 @@ import (
 	"net/netip"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/transport"
 )
+
+// callerOf returns what a caller's share of what callers share counts for.
+func callerOf(p *auth.Principal) transport.Caller {
+	return transport.Caller{ID: p.ID, Kind: p.Kind, Name: p.Name}
+}
+
+// locate stores the address of the client in the context of each request.
+func locate(from transport.Proxies, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(auth.WithClient(r.Context(), from.Client(r))))
+	})
+}
 
 // Certificates maps client certificates, given as their verified chains, to callers.
 // Errors are [*auth.Refusal]. Implementations must be safe for concurrent use.

@@ -4,19 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/tls"
-	"errors"
 	"log"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/transport"
 )
 
 // Connections configures how the server accepts connections. The zero value of
@@ -73,33 +71,25 @@ func (s *Server) httpServer() *http.Server {
 }
 
 // listen applies the limits to a listener.
-func (s *Server) listen(listener net.Listener) *limitedListener {
-	total := s.Connections.Total
-	return &limitedListener{
-		Listener: listener, perHost: s.Connections.PerAddress, common: total - total/10,
-		slots: make(chan struct{}, total), closed: make(chan struct{}), open: map[netip.Prefix]int{},
-		exempt: func(address netip.Addr) bool { return s.current.Load().proxies.trust(address) }, known: s.known,
-		onRefused: func(address netip.Addr, reason string, count int) {
+func (s *Server) listen(listener net.Listener) *transport.Listener {
+	return transport.Limit(listener, transport.Limits{
+		Total: s.Connections.Total, PerHost: s.Connections.PerAddress,
+		Exempt: func(address netip.Addr) bool { return s.current.Load().proxies.Trust(address) }, Known: s.known,
+		Refused: func(address netip.Addr, reason string, count int) {
 			s.Log.WithFields(logrus.Fields{"client": address.String(), "refused": count}).Warn("connections refused: " + reason)
 		},
-	}
+	})
 }
-
-// Why connections are refused.
-const (
-	manyOfHost = "the address has as many as http.maxConnectionsPerAddress allows"
-	manyInAll  = "the rest of http.maxConnections is kept for callers that had a valid credential lately"
-)
 
 // known reports whether connections from an address may use the places that are
 // kept: those of this machine, of trusted proxies, and of hosts from which a valid
 // credential came lately. So strangers can take all other places without keeping out
 // who is already using the API.
 func (s *Server) known(address netip.Addr) bool {
-	if address.IsLoopback() || s.current.Load().proxies.trust(address) {
+	if address.IsLoopback() || s.current.Load().proxies.Trust(address) {
 		return true
 	}
-	at, ok := s.proven.Get(hostOf(address))
+	at, ok := s.proven.Get(transport.HostOf(address))
 	return ok && time.Since(at) < provenFor
 }
 
@@ -109,130 +99,7 @@ const (
 )
 
 // proved remembers that a valid credential came over a connection from an address.
-func (s *Server) proved(peer netip.Addr) { s.proven.Add(hostOf(peer), time.Now()) }
-
-// thisMachine stands for all loopback addresses.
-var thisMachine = netip.PrefixFrom(netip.IPv6Loopback(), 128)
-
-// hostOf returns what counts as one host.
-func hostOf(address netip.Addr) netip.Prefix {
-	if address.IsLoopback() {
-		return thisMachine
-	}
-	return auth.Host(address)
-}
-
-// limitedListener limits the open connections, in all and per host.
-type limitedListener struct {
-	net.Listener
-	slots     chan struct{} // one element per open connection
-	closed    chan struct{}
-	perHost   int
-	common    int                           // places for everybody; the rest of slots is for known addresses
-	exempt    func(netip.Addr) bool         // reports whether perHost does not apply
-	known     func(netip.Addr) bool         // reports whether an address may use the rest
-	onRefused func(netip.Addr, string, int) // called at most once a minute, with the reason and the number since the last call
-	once      sync.Once                     // closes closed
-
-	mu         sync.Mutex // guards the fields below
-	open       map[netip.Prefix]int
-	taken      int // common places
-	refused    int // since reportedAt
-	reportedAt time.Time
-}
-
-func (l *limitedListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-// Accept waits for a connection within the limits and closes others.
-func (l *limitedListener) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	for {
-		connection, err := l.Listener.Accept()
-		if err != nil {
-			<-l.slots
-			return nil, err
-		}
-		if leave := l.enter(addressOf(connection)); leave != nil {
-			return &limitedConn{Conn: connection, leave: sync.OnceFunc(leave)}, nil
-		}
-		_ = connection.Close() // nothing was sent
-	}
-}
-
-func addressOf(connection net.Conn) netip.Addr {
-	peer, _ := netip.ParseAddrPort(connection.RemoteAddr().String())
-	return peer.Addr().Unmap().WithZone("")
-}
-
-// enter gives a connection its place, and returns what frees that and the slot; nil:
-// there is no place.
-func (l *limitedListener) enter(address netip.Addr) (leave func()) {
-	host := hostOf(address)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	common := l.taken < l.common
-	switch {
-	case l.open[host] >= l.perHost && !l.exempt(address):
-		l.refuse(address, manyOfHost)
-		return nil
-	case !common && !l.known(address):
-		l.refuse(address, manyInAll)
-		return nil
-	}
-	l.open[host]++
-	if common {
-		l.taken++
-	}
-	return func() {
-		l.mu.Lock()
-		if l.open[host]--; l.open[host] == 0 {
-			delete(l.open, host)
-		}
-		if common {
-			l.taken--
-		}
-		l.mu.Unlock()
-		<-l.slots
-	}
-}
-
-// refuse counts a refused connection. l.mu is held.
-func (l *limitedListener) refuse(address netip.Addr, reason string) {
-	l.refused++
-	if now := time.Now(); now.Sub(l.reportedAt) >= time.Minute {
-		l.onRefused(address, reason, l.refused)
-		l.refused, l.reportedAt = 0, now
-	}
-}
-
-// limitedConn frees its slot when it is closed.
-type limitedConn struct {
-	net.Conn
-	leave func()
-}
-
-func (c *limitedConn) Close() error {
-	err := c.Conn.Close()
-	c.leave()
-	return err
-}
-
-// CloseWrite lets net/http end a connection so that the client can still read the
-// last answer, such as a 431.
-func (c *limitedConn) CloseWrite() error {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	return half.CloseWrite()
-}
+func (s *Server) proved(peer netip.Addr) { s.proven.Add(transport.HostOf(peer), time.Now()) }
 
 // serverLog receives the messages of net/http. A failed TLS handshake concerns one
 // client, which sees it, too; it is counted and logged at debug. Connections closed

@@ -238,7 +238,7 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	assert.True(t, closed(from("127.0.0.4")), "all addresses of this machine are one host")
 	proxy := from("127.0.0.3")
 	third = next()
-	assert.Equal(t, "127.0.0.3", addressOf(third).String())
+	assert.Equal(t, "127.0.0.3", peerOf(t, third))
 
 	waiting := from("127.0.0.3") // a trusted proxy has no limit per address, but waits for a slot
 	select {
@@ -249,7 +249,7 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	require.NoError(t, first.Close())
 	assert.Error(t, first.Close(), "a slot is freed only once")
 	fourth := next()
-	assert.Equal(t, "127.0.0.3", addressOf(fourth).String())
+	assert.Equal(t, "127.0.0.3", peerOf(t, fourth))
 	require.NoError(t, limited.Close())
 	for range accepted {
 		t.Fatal("a connection after the end")
@@ -517,4 +517,12 @@ func TestACredentialTakesPrecedenceOverACertificate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// peerOf returns the address of the client of a connection.
+func peerOf(t *testing.T, connection net.Conn) string {
+	t.Helper()
+	peer, err := netip.ParseAddrPort(connection.RemoteAddr().String())
+	require.NoError(t, err)
+	return peer.Addr().String()
 }

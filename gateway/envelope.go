@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
@@ -32,13 +33,9 @@ func encode(value any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-const (
-	// streamAbove is the size up to which a result is held back until the script has
-	// succeeded.
-	streamAbove = 8 << 20
-	// streamPiece is the size of the pieces in which an answer is sent.
-	streamPiece = 64 << 10
-)
+// streamAbove is the size up to which a result is held back until the script has
+// succeeded.
+const streamAbove = 8 << 20
 
 // envelope collects the records of a run and writes the answer of a success.
 type envelope struct {
@@ -49,9 +46,9 @@ type envelope struct {
 	records  int
 	warnings []ps.Warning // about records, besides the script's
 	result   bytes.Buffer // rendered records with commas; empty again once streaming
-	spooler  *spooler
-	stream   *stream // nil: the answer has not begun
-	err      error   // the first error of take; further records are dropped
+	spooler  *transport.Spooler
+	stream   *transport.Stream // nil: the answer has not begun
+	err      error             // the first error of take; further records are dropped
 	page     page
 	tag      string // of the record
 
@@ -59,14 +56,14 @@ type envelope struct {
 }
 
 // newEnvelope returns an envelope, which must be closed.
-func newEnvelope(r *request, spooler *spooler, streamAbove int) *envelope {
+func newEnvelope(r *request, spooler *transport.Spooler, streamAbove int) *envelope {
 	return &envelope{r: r, classic: isClassic(r.principal, r.policy.Dialect), spooler: spooler, streamAbove: streamAbove}
 }
 
 // close gives up a streamed answer that was not finished.
 func (e *envelope) close() {
 	if e.stream != nil {
-		e.stream.stop(func() { e.r.setWriteDeadline(time.Now()) })
+		e.stream.Stop(func() { e.r.setWriteDeadline(time.Now()) })
 	}
 }
 
@@ -191,7 +188,7 @@ func (e *envelope) add(rendered []byte, n int) error {
 	e.result.Write(e.addGenerated(rendered))
 	threshold := e.streamAbove
 	if e.stream != nil {
-		threshold = streamPiece
+		threshold = transport.Piece
 	}
 	if e.result.Len() < threshold || e.r.op.Reply.Mark != ops.List || e.r.op.Effect.Writes() {
 		return nil // the status of a change is not known before its end
@@ -208,13 +205,13 @@ func (e *envelope) flush() error {
 		e.r.c.Header("Content-Type", contentType)
 		e.r.c.Header("Trailer", serverHeader) // not known before the script ends
 		e.r.c.Status(http.StatusOK)
-		e.stream = e.spooler.start(callerOf(e.r.principal), e.r.write, e.r.unlimitSend)
-		if err := e.stream.add([]byte(`{"result":[`)); err != nil {
+		e.stream = e.spooler.Start(callerOf(e.r.principal), e.r.write, e.r.unlimitSend)
+		if err := e.stream.Add([]byte(`{"result":[`)); err != nil {
 			return err
 		}
 	}
-	err := e.stream.add(e.result.Bytes())
-	if e.result.Cap() > streamMemory {
+	err := e.stream.Add(e.result.Bytes())
+	if e.result.Cap() > transport.StreamMemory {
 		e.result = bytes.Buffer{} // release the memory of what was held back
 	}
 	e.result.Reset()
@@ -239,7 +236,7 @@ func (e *envelope) finish(result *ps.Result) error {
 		if err := e.flush(); err != nil {
 			return err
 		}
-		if err := e.stream.finish(); err != nil {
+		if err := e.stream.Finish(); err != nil {
 			return err
 		}
 		setHeader(e.r.c.Writer.Header(), serverHeader, result.Server)

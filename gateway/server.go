@@ -9,7 +9,7 @@
 // authenticate, authorise, collect the parameters, bind them, run the script, record
 // what it announces to change before it does, settle a change that was cut off, record
 // the outcome, answer. Errors are a
-// [failure] with one of the API's codes; [failureOf] maps errors of scripts by number
+// [problem.Error] with one of the API's codes; [failureOf] maps errors of scripts by number
 // and type, never by message.
 //
 // The package knows operations only as rows (package ops) and PowerShell only as a
@@ -42,6 +42,7 @@ import (
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
@@ -247,8 +248,8 @@ type Server struct {
 	meters         *meters
 	hour           hour
 	bodies         *bodies
-	spooler        *spooler
-	streams        *budget // of events
+	spooler        *transport.Spooler
+	streams        *transport.Budget // of events
 	locks          *locks
 	doubts         doubts
 	unstored       lateEnds
@@ -270,7 +271,7 @@ type Server struct {
 // view is the server under one policy. A request uses the same view throughout.
 type view struct {
 	policy  Policy // immutable
-	proxies proxies
+	proxies transport.Proxies
 	handler http.Handler
 }
 
@@ -286,10 +287,10 @@ func New(options Options) (*Server, error) {
 	s := &Server{
 		Options: options, routes: newRoutes(options.Operations), parameterNames: parameterNames(options.Operations),
 		startedAt: time.Now(), scripts: map[string]ps.Script{}, meters: newMeters(), bodies: newBodies(options.BodyMemory),
-		locks: newLocks(), doubts: doubts{all: map[string]*doubt{}}, streams: newBudget(int64(options.Streams)),
+		locks: newLocks(), doubts: doubts{all: map[string]*doubt{}}, streams: transport.NewBudget(int64(options.Streams)),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.spooler = newSpooler(options.SpoolFolder, options.SpoolMost, func(err error) {
+	s.spooler = transport.NewSpooler(options.SpoolFolder, options.SpoolMost, func(err error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
 	})
 	if options.Kept != nil {
@@ -349,10 +350,10 @@ func (s *Server) Apply(policy Policy) error {
 	if err != nil {
 		return err
 	}
-	if next.proxies, err = parseProxies(policy.TrustedProxies); err != nil {
+	if next.proxies, err = transport.ParseProxies(policy.TrustedProxies); err != nil {
 		return err
 	}
-	next.handler = next.proxies.locate(s.routes.normalise(s.forward(&next.policy, engine)))
+	next.handler = locate(next.proxies, s.routes.normalise(s.forward(&next.policy, engine)))
 	s.current.Store(next)
 	return nil
 }

@@ -42,13 +42,17 @@ type Engine struct {
 	Monitor     string
 }
 
+// LogBytes returns how much of its space the log of a cluster may take: the engine's own records
+// need the rest.
+func (e Engine) LogBytes() int64 { return e.MaxStore / 2 }
+
 // EngineOptions are the settings of the node that runs on this host.
 func (s *Settings) EngineOptions() stock.Options {
 	e := s.Engine
 	return stock.Options{
 		Node: e.Node, Cluster: s.Former.Name, Listen: e.Listen, ClusterListen: e.Cluster, Peers: e.Peers,
 		Store: e.Store, MaxStore: e.MaxStore, Certificate: e.Certificate, Key: e.Key, CA: e.CA,
-		Gateways: e.Gateways, Monitor: e.Monitor,
+		Monitor: e.Monitor,
 	}
 }
 

@@ -188,7 +188,7 @@ func (n *Node) Ready(ctx context.Context) error {
 		case <-ctx.Done():
 			remedy := "restart the node, and if that does not help, wipe it and let it join anew"
 			if !n.single && n.server.NumRoutes() == 0 {
-				remedy = "no other node is reached: start the nodes of engine.peers, and open their port between the hosts"
+				remedy = "no other node is reached: start the nodes of the other hosts, and open their port between the hosts"
 			}
 			return fmt.Errorf("the engine's node is not ready: %s; %s", status.Error, remedy)
 		case <-tick.C:

@@ -144,7 +144,7 @@ func TestMutualTLS(t *testing.T) {
 		o := engine.Options{Options: stock.Options{
 			Node: fmt.Sprintf("n%d", i+1), Cluster: "corp", Listen: "localhost:-1", ClusterListen: fmt.Sprintf("localhost:%d", ports[i]),
 			Store: filepath.Join(t.TempDir(), "store"), MaxStore: 1 << 30,
-			Certificate: cert.certificate, Key: cert.key, CA: ca.file, Gateways: []string{"gw1.corp.example", public},
+			Certificate: cert.certificate, Key: cert.key, CA: ca.file, Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.example"}, {Gateway: "gw2", User: public}},
 		}}
 		for j, port := range ports {
 			if j != i {
@@ -188,7 +188,7 @@ func TestAStockServerIsTheSameNode(t *testing.T) {
 	o := stock.Options{
 		Node: "n1", Cluster: "corp", Listen: ":4222", ClusterListen: ":6222", Peers: []string{"n2.corp.example:6222", "n3.corp.example:6222"},
 		Store: `D:\adgateway "engine"`, MaxStore: 20 << 30, Certificate: cert.certificate, Key: cert.key, CA: ca.file,
-		Gateways: []string{"gw1.corp.example"}, Monitor: "127.0.0.1:8222",
+		Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.example"}}, Monitor: "127.0.0.1:8222",
 	}
 	require.NoError(t, o.Check())
 	file := filepath.Join(t.TempDir(), "nats.conf")
@@ -208,20 +208,20 @@ func TestAStockServerIsTheSameNode(t *testing.T) {
 	assert.Empty(t, got.NoAuthUser)
 	assert.Equal(t, tls.RequireAndVerifyClientCert, got.TLSConfig.ClientAuth)
 	assert.True(t, got.TLSMap)
-	assert.EqualValues(t, 0x0303, got.TLSConfig.MinVersion)
+	assert.EqualValues(t, 0x0304, got.TLSConfig.MinVersion)
 	assert.Equal(t, "corp", got.Cluster.Name)
 	assert.Equal(t, 6222, got.Cluster.Port)
 	assert.True(t, got.Cluster.NoAdvertise)
 	assert.True(t, got.Cluster.TLSCheckKnownURLs)
-	assert.EqualValues(t, 0x0303, got.Cluster.TLSConfig.MinVersion)
+	assert.EqualValues(t, 0x0304, got.Cluster.TLSConfig.MinVersion)
 	require.Len(t, got.Routes, 2)
 	assert.Equal(t, "n3.corp.example:6222", got.Routes[1].Host)
 	require.Len(t, got.Users, 1)
 	assert.Equal(t, "gw1.corp.example", got.Users[0].Username)
 	assert.Equal(t, stock.Account, got.Users[0].Account.Name)
-	assert.Contains(t, got.Users[0].Permissions.Publish.Allow, "$JS.API.STREAM.INFO.ADGW_corp")
-	assert.NotContains(t, got.Users[0].Permissions.Publish.Allow, "$JS.API.STREAM.DELETE.ADGW_corp")
-	assert.Equal(t, []string{"_INBOX.>"}, got.Users[0].Permissions.Subscribe.Allow)
+	assert.Contains(t, got.Users[0].Permissions.Publish.Allow, "$JS.API.STREAM.INFO.ADGW_corp_log")
+	assert.NotContains(t, got.Users[0].Permissions.Publish.Allow, "$JS.API.STREAM.DELETE.ADGW_corp_log")
+	assert.Equal(t, []string{"adgw.corp.inbox.gw1.>", "adgw.corp.beat.*"}, got.Users[0].Permissions.Subscribe.Allow)
 	assert.Contains(t, engine.Configuration(engine.Options{Options: stock.Options{Node: "n1", Certificate: "0123456789abcdef0123456789abcdef01234567"}}),
 		`cert_match: "0123456789ABCDEF0123456789ABCDEF01234567"`)
 }
@@ -270,7 +270,7 @@ func TestPeersMayBeMissing(t *testing.T) {
 	begin(0)
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	require.ErrorContains(t, nodes[0].Ready(short), "start the nodes of engine.peers")
+	require.ErrorContains(t, nodes[0].Ready(short), "start the nodes of the other hosts")
 	begin(1)
 	ready(t, nodes[:2]...)
 	begin(2)

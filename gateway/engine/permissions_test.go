@@ -98,22 +98,19 @@ func dial(t *testing.T, urls string, config *tls.Config, gateway string, options
 	return connection, err
 }
 
-// makeStreams makes the streams of a log as the node itself does.
-func makeStreams(ctx context.Context, t *testing.T, n *engine.Node, replicas int) {
+// makeStream makes the stream of a log as the node itself does.
+func makeStream(ctx context.Context, t *testing.T, n *engine.Node, replicas int) {
 	t.Helper()
 	admin, err := n.Administrator()
 	require.NoError(t, err)
 	defer admin.Close()
 	js, err := jetstream.New(admin)
 	require.NoError(t, err)
-	for _, stream := range []jetstream.StreamConfig{
-		{Name: stock.LogStream("test"), Subjects: []string{stock.LogSubject("test")}},
-		{Name: stock.AuditStream("test"), Subjects: []string{stock.AuditSubject("test", "*")}},
-	} {
-		stream.Replicas, stream.DenyDelete, stream.DenyPurge = replicas, true, true
-		_, err = js.CreateStream(ctx, stream)
-		require.NoError(t, err)
-	}
+	_, err = js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: stock.LogStream("test"), Subjects: []string{stock.LogSubject("test")},
+		Replicas: replicas, DenyDelete: true, DenyPurge: true,
+	})
+	require.NoError(t, err)
 }
 
 // TestWhatAGatewayMayDo runs three nodes. A gateway writes and reads what is its own, and
@@ -124,7 +121,7 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 	c := newTrusted(t)
 	at := map[string]int{"n1": 0, "n2": 1, "n3": 2}
 	nodes := enginetest.StartWith(t, 3, func(o *engine.Options) { c.node(o, at[o.Node]) })
-	makeStreams(ctx, t, nodes.Node(0), 3)
+	makeStream(ctx, t, nodes.Node(0), 3)
 	url := nodes.Node(0).URL()
 	denied := make(chan error, 10)
 	gateway, err := dial(t, url, c.ids[0].Client(c.list, ""), "gw1",
@@ -132,7 +129,7 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 	require.NoError(t, err)
 	other, err := dial(t, nodes.Node(1).URL(), c.ids[1].Client(c.list, "gw2"), "gw2")
 	require.NoError(t, err)
-	log, audit := stock.LogStream("test"), stock.AuditStream("test")
+	log := stock.LogStream("test")
 
 	js, err := jetstream.New(gateway)
 	require.NoError(t, err)
@@ -147,15 +144,14 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 			time.Minute, 10*time.Millisecond)
 		require.NoError(t, err)
 	}
-	for _, subject := range []string{stock.LogSubject("test"), stock.AuditSubject("test", "gw1")} {
-		heard(func() error {
-			ack, err := js.Publish(ctx, subject, []byte("batch"), jetstream.WithExpectLastSequence(0), jetstream.WithRetryAttempts(0))
-			if err == nil {
-				assert.EqualValues(t, 1, ack.Sequence)
-			}
-			return err
-		})
-	}
+	heard(func() error {
+		ack, err := js.Publish(ctx, stock.LogSubject("test"), []byte("batch"),
+			jetstream.WithExpectLastSequence(0), jetstream.WithRetryAttempts(0))
+		if err == nil {
+			assert.EqualValues(t, 1, ack.Sequence)
+		}
+		return err
+	})
 	beats, err := other.SubscribeSync(stock.BeatSubject("test", "*"))
 	require.NoError(t, err)
 	require.NoError(t, other.Flush())
@@ -164,30 +160,25 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 		_, err := beats.NextMsg(100 * time.Millisecond)
 		return err == nil
 	}, time.Minute, time.Millisecond)
-	for _, name := range []string{log, audit} {
-		stream, err := js.Stream(ctx, name)
-		require.NoError(t, err)
-		found, err := stream.GetMsg(ctx, 1)
-		require.NoError(t, err)
-		assert.NotEmpty(t, found.Data)
-		ordered, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
-		require.NoError(t, err)
-		heard(func() error {
-			got, err := ordered.Next()
-			if err == nil {
-				assert.Equal(t, found.Data, got.Data())
-			}
-			return err
-		})
-		plain, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1})
-		require.NoError(t, err)
-		_, err = plain.Info(ctx)
-		require.NoError(t, err)
-		require.NoError(t, stream.DeleteConsumer(ctx, plain.CachedInfo().Name))
-	}
-	answer, err := gateway.RequestWithContext(ctx, stock.NodesSubject, []byte("{}"))
+	stream, err := js.Stream(ctx, log)
 	require.NoError(t, err)
-	assert.NotEmpty(t, answer.Data)
+	found, err := stream.GetMsg(ctx, 1)
+	require.NoError(t, err)
+	assert.NotEmpty(t, found.Data)
+	ordered, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+	require.NoError(t, err)
+	heard(func() error {
+		got, err := ordered.Next()
+		if err == nil {
+			assert.Equal(t, found.Data, got.Data())
+		}
+		return err
+	})
+	plain, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1})
+	require.NoError(t, err)
+	_, err = plain.Info(ctx)
+	require.NoError(t, err)
+	require.NoError(t, stream.DeleteConsumer(ctx, plain.CachedInfo().Name))
 	require.Empty(t, denied)
 
 	// The connection goes on after a denial, so that each is awaited by itself.
@@ -209,25 +200,22 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 		require.NoError(t, gateway.Publish(subject, []byte("{}")))
 		denies(subject)
 	}
-	for _, stream := range []string{log, audit} {
-		for _, request := range []string{
-			"STREAM.CREATE.", "STREAM.UPDATE.", "STREAM.DELETE.", "STREAM.PURGE.", "STREAM.MSG.DELETE.", "STREAM.SNAPSHOT.", "STREAM.RESTORE.",
-			"STREAM.LEADER.STEPDOWN.", "STREAM.PEER.REMOVE.", "CONSUMER.NAMES.", "CONSUMER.LIST.", "DIRECT.GET.",
-		} {
-			require.NoError(t, gateway.Publish("$JS.API."+request+stream, []byte(`{"seq":1}`)))
-			denies(request + stream)
-		}
+	for _, request := range []string{
+		"STREAM.CREATE.", "STREAM.UPDATE.", "STREAM.DELETE.", "STREAM.PURGE.", "STREAM.MSG.DELETE.",
+		"STREAM.SNAPSHOT.", "STREAM.RESTORE.", "STREAM.LEADER.STEPDOWN.", "STREAM.PEER.REMOVE.",
+		"CONSUMER.NAMES.", "CONSUMER.LIST.", "DIRECT.GET.",
+	} {
+		require.NoError(t, gateway.Publish("$JS.API."+request+log, []byte(`{"seq":1}`)))
+		denies(request)
 	}
-	for _, subject := range []string{"adgw.test.inbox.gw2.>", "adgw.test.inbox.>", "_INBOX.>", stock.LogSubject("test"), stock.AuditSubject("test", "gw2"), "$JS.EVENT.>", ">"} {
+	for _, subject := range []string{"adgw.test.inbox.gw2.>", "adgw.test.inbox.>", "_INBOX.>", stock.LogSubject("test"), "$JS.EVENT.>", ">"} {
 		_, err := gateway.SubscribeSync(subject)
 		require.NoError(t, err)
 		denies(subject)
 	}
-	for _, name := range []string{log, audit} {
-		stream, err := js.Stream(ctx, name)
-		require.NoError(t, err)
-		assert.EqualValues(t, 1, stream.CachedInfo().State.Msgs, "nothing was removed, nothing came in")
-	}
+	stream, err = js.Stream(ctx, log)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, stream.CachedInfo().State.Msgs, "nothing was removed, nothing came in")
 }
 
 // TestANodeAnswersAnywhere: what arrives on the subject of a gateway may be the answer to a
@@ -240,7 +228,7 @@ func TestANodeAnswersAnywhere(t *testing.T) {
 	n, err := start(t, o)
 	require.NoError(t, err)
 	ready(t, n)
-	makeStreams(t.Context(), t, n, 1)
+	makeStream(t.Context(), t, n, 1)
 	second, err := dial(t, n.URL(), c.ids[1].Client(c.list, ""), "gw2")
 	require.NoError(t, err)
 	third, err := dial(t, n.URL(), c.ids[2].Client(c.list, ""), "gw3")
@@ -264,7 +252,7 @@ func TestWhoMayConnectToANode(t *testing.T) {
 	n, err := start(t, o)
 	require.NoError(t, err)
 	ready(t, n)
-	makeStreams(t.Context(), t, n, 1)
+	makeStream(t.Context(), t, n, 1)
 	_, err = dial(t, n.URL(), twin.ids[1].Client(twin.list, ""), "gw2")
 	require.ErrorContains(t, err, "another cluster that is named test, too", "the node shows another authority")
 	shown := *twin.ids[1]

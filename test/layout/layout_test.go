@@ -24,7 +24,7 @@ const module = "adgateway/"
 var mayImport = map[string][]string{
 	"cmd/adgateway":                      {"cmd/adgateway/internal/cli"},
 	"cmd/adgateway/app":                  {"cmd/adgateway/internal/doctor", "cmd/adgateway/internal/program", "gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
-	"cmd/adgateway/setup":                {"cmd/adgateway/internal/program", "gateway/auth", "gateway/cluster/migrate", "gateway/cluster/relay", "gateway/cluster/trust", "gateway/config", "gateway/credentials", "gateway/filefault", "gateway/keep", "gateway/keyring"},
+	"cmd/adgateway/setup":                {"cmd/adgateway/internal/program", "gateway/atomicfile", "gateway/auth", "gateway/cluster/migrate", "gateway/cluster/peer", "gateway/cluster/relay", "gateway/cluster/trust", "gateway/config", "gateway/credentials", "gateway/engine/stock", "gateway/filefault", "gateway/journal/jetstream", "gateway/keep", "gateway/keyring"},
 	"cmd/adgateway/node":                 {"cmd/adgateway/internal/doctor", "cmd/adgateway/internal/output", "cmd/adgateway/internal/program", "gateway/cluster/trust", "gateway/config", "gateway/engine", "gateway/engine/stock", "gateway/journal/jetstream", "gateway/keep", "winsvc", "winsvc/events", "winsvc/host", "winsvc/supervisor"},
 	"cmd/adgateway/internal/cli":         {"cmd/adgateway/app", "cmd/adgateway/internal/backup", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/doctor/live", "cmd/adgateway/internal/jobclient", "cmd/adgateway/internal/output", "cmd/adgateway/internal/program", "cmd/adgateway/setup", "gateway", "gateway/atomicfile", "gateway/audit", "gateway/auditmirror", "gateway/auth", "gateway/cluster/migrate", "gateway/cluster/trust", "gateway/config", "gateway/filefault", "gateway/keep", "gateway/nearest", "gateway/tlscert", "ps", "ps/sandbox/remote", "ps/servers", "ps/session", "scripts", "winsvc", "winsvc/events", "winsvc/host", "winsvc/supervisor"},
 	"cmd/adgateway/internal/program":     {"cmd/adgateway/internal/output", "gateway/auth", "gateway/cluster/trust", "gateway/config", "gateway/engine/stock", "gateway/filefault", "gateway/nearest", "winsvc", "winsvc/host"},
@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"cmd/release":                        {"cmd/release/clients", "gateway/config", "gateway/ops"},
 	"cmd/release/clients":                {"gateway/ops", "gateway/schema"},
 	"gateway":                            {"gateway/...", "ps"},
+	"gateway/transport":                  {"gateway/auth"},
 	"gateway/ops":                        {"gateway/schema", "gateway/schema/jobstate", "gateway/auth", "gateway/filter", "ps"},
 	"gateway/change":                     {"gateway/schema", "ps"},
 	"gateway/filter":                     {"gateway/nearest"},
@@ -69,6 +70,7 @@ var mayImport = map[string][]string{
 	"gateway/webhooks":                   {"gateway/jobs", "gateway/changes", "gateway/keep"},
 	"gateway/plans":                      {"gateway/change", "gateway/keep", "ps"},
 	"gateway/settle":                     {"gateway/ops", "ps"},
+	"gateway/problem":                    {"gateway/schema", "ps"},
 	"gateway/schema/tsparams":            {},
 	"gateway/atomicfile":                 {},
 	"gateway/audit":                      {"gateway/filefault", "ps"},
@@ -313,6 +315,42 @@ func TestFilesAndFunctionsStaySmall(t *testing.T) {
 			assert.LessOrEqual(t, length, functionLines, "%s: %s", s.path, function.Name.Name)
 		}
 	}
+}
+
+// TestProblemsAreReturnedAsErrors: a nil *problem.Error in an error is not nil. Only package
+// problem, which makes them, returns them as they are.
+func TestProblemsAreReturnedAsErrors(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.dir == "gateway/problem" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			function, ok := n.(*ast.FuncType)
+			if !ok || function.Results == nil {
+				return true
+			}
+			for _, result := range function.Results.List {
+				assert.False(t, isProblem(s.file, result.Type), "%s: a function returns *problem.Error", s.fset.Position(result.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+// isProblem reports whether an expression is the type *problem.Error.
+func isProblem(file *ast.File, e ast.Expr) bool {
+	star, ok := e.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	selector, ok := star.X.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != "Error" {
+		return false
+	}
+	from, ok := selector.X.(*ast.Ident)
+	return ok && slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool {
+		return spec.Path.Value == `"adgateway/gateway/problem"` && (spec.Name == nil && from.Name == "problem" || spec.Name != nil && spec.Name.Name == from.Name)
+	})
 }
 
 func TestTopLevelIsFixed(t *testing.T) {

@@ -74,9 +74,9 @@ func options(s *config.Settings, m *member) engine.Options {
 	return o
 }
 
-// attend lets a node follow the list of the cluster, and makes the log of a new one, until ctx
-// ends. ended is closed then.
-func (m *member) attend(ctx context.Context, node *engine.Node, log logrus.FieldLogger, maxStore int64) (ended <-chan struct{}) {
+// attend lets a node follow the list of the cluster, and makes the log of a new one, of at most so
+// many bytes, until ctx ends. ended is closed then.
+func (m *member) attend(ctx context.Context, node *engine.Node, log logrus.FieldLogger, most int64) (ended <-chan struct{}) {
 	done := make(chan struct{})
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -90,17 +90,13 @@ func (m *member) attend(ctx context.Context, node *engine.Node, log logrus.Field
 		}
 		m.list.FollowFile(ctx, changed, func(err error) { log.Error(err) })
 	})
-	all.Go(func() { m.makeLog(ctx, node, log, maxStore) })
+	all.Go(func() { m.makeLog(ctx, node, log, most) })
 	go func() {
 		all.Wait()
 		close(done)
 	}()
 	return done
 }
-
-// logPart is the part of the node's space that the log may take: the engine's own records need
-// the rest.
-const logPart = 2
 
 // originEvery is how often it is looked whether the gateway has noted where the log begins.
 const originEvery = time.Second
@@ -126,7 +122,7 @@ func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (keep.
 }
 
 // makeLog makes the log on the host where the cluster was made, as soon as the nodes can.
-func (m *member) makeLog(ctx context.Context, node *engine.Node, log logrus.FieldLogger, maxStore int64) {
+func (m *member) makeLog(ctx context.Context, node *engine.Node, log logrus.FieldLogger, most int64) {
 	origin, made := m.awaitOrigin(ctx, log)
 	if !made {
 		return
@@ -135,7 +131,7 @@ func (m *member) makeLog(ctx context.Context, node *engine.Node, log logrus.Fiel
 	if len(m.list.Members().Nodes) > 1 {
 		replicas = 3
 	}
-	s := jetstream.Settings{Replicas: replicas, MaxBytes: maxStore / logPart, Origin: origin}
+	s := jetstream.Settings{Replicas: replicas, MaxBytes: most, Origin: origin}
 	for ctx.Err() == nil {
 		err := node.Ready(ctx)
 		if err == nil {

@@ -64,7 +64,7 @@ type running struct {
 	write  events.Write // nil without an event log
 	closer io.Closer
 	member *member // whose node it is; nil: the settings say all
-	space  int64   // that streams may take
+	space  int64   // that the log may take
 	stream string  // of the log
 	leads  bool    // the node leads it
 }
@@ -91,7 +91,7 @@ func (p *commands) prepare(ctx context.Context, f *program.Flags, write events.W
 	}
 	r := &running{
 		node: node, log: log, write: write, closer: closer,
-		member: m, space: s.Engine.MaxStore, stream: stock.LogStream(o.Cluster),
+		member: m, space: s.Engine.LogBytes(), stream: stock.LogStream(o.Cluster),
 	}
 	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, s.Engine.Node, node.URL()), nil
 }

@@ -24,12 +24,14 @@ type Host struct {
 type Made struct {
 	Self        trust.Member
 	Invitations []trust.Invitation
+	Log         *OwnLog // nil: the nodes of the hosts make the log
 }
 
 // Init makes a cluster of the gateway of the settings, the first of the hosts, which goes on with
 // its store and does not run meanwhile. The others are invited, and join when it runs: it goes on
 // alone until their nodes serve. Until then Init can be run again, such as after it was
-// interrupted, and invites those that have not joined.
+// interrupted, and invites those that have not joined. With a NATS of the user's own it makes the
+// log there, and can be run again until that is there.
 func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *Made, err error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -39,13 +41,12 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 		return nil, fmt.Errorf("this gateway was of the cluster %s in an earlier version (cluster.name): 'adgateway cluster migrate' "+
 			"makes a cluster of what its gateways shared", former)
 	}
-	if len(o.Settings.Cluster.Servers) > 0 {
-		return nil, errors.New("cluster.servers names nodes of your own: the nodes of this cluster are those of its gateways, " +
-			"so leave it empty")
-	}
-	self, others, err := members(o, hosts)
+	self, others, err := members(o, hosts, len(o.Settings.Cluster.Servers) > 0)
 	if err != nil {
 		return nil, err
+	}
+	if made, err := o.resume(ctx, folder); err != nil || made != nil {
+		return made, err
 	}
 	if _, finished, err := folder.Origin(); err != nil || finished {
 		return nil, errors.Join(err, errors.New("the cluster was made here before: start the gateway, and run "+
@@ -53,6 +54,12 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 	}
 	if err := notJoined(folder); err != nil {
 		return nil, err
+	}
+	n := o.own(cluster, self.Name, append(names(others), self.Name)...)
+	if len(n.nodes.Servers) > 0 {
+		if err := n.vacant(ctx); err != nil {
+			return nil, err
+		}
 	}
 	file, done, err := open(o.Settings.Store.File)
 	if err != nil {
@@ -69,7 +76,18 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 	if err := o.takeAccounts(ctx, store); err != nil {
 		return nil, err
 	}
-	return found(ctx, trust.NewRegister(store, file.Now), folder, cluster, self, others)
+	made, err = found(ctx, trust.NewRegister(store, file.Now), folder, cluster, self, others)
+	if err == nil && len(n.nodes.Servers) > 0 {
+		made.Log, err = n.begin(ctx, folder, file)
+	}
+	return made, err
+}
+
+func names(members []trust.Member) (all []string) {
+	for _, m := range members {
+		all = append(all, m.Name)
+	}
+	return all
 }
 
 // found makes a cluster in a store, and the files of its first gateway in a folder, and invites
@@ -108,9 +126,13 @@ func invite(ctx context.Context, r *trust.Register, self trust.Member, others []
 	return made, nil
 }
 
-// members returns the gateways of a new cluster.
-func members(o Options, hosts []Host) (self trust.Member, others []trust.Member, err error) {
-	if n := len(hosts); n != 3 && n != 5 {
+// members returns the gateways of a new cluster, whose hosts have no nodes if those are a NATS of
+// the user's own.
+func members(o Options, hosts []Host, own bool) (self trust.Member, others []trust.Member, err error) {
+	switch n := len(hosts); {
+	case own && n < 2:
+		return self, nil, errors.New("name at least two gateways, with --gateway NAME=HOST for each, this one first")
+	case !own && n != 3 && n != 5:
 		return self, nil, fmt.Errorf("%d gateways are named: name three, or five, with --gateway NAME=HOST for each, this one first. "+
 			"With fewer, nothing can be agreed upon when one host is lost; more join later", n)
 	}
@@ -123,7 +145,10 @@ func members(o Options, hosts []Host) (self trust.Member, others []trust.Member,
 		if err != nil {
 			return self, nil, err
 		}
-		if port != "" {
+		switch {
+		case own:
+			m.NodeAddress, m.ClientAddress = "", ""
+		case port != "":
 			m.NodeAddress = net.JoinHostPort(host, port)
 		}
 		if i == 0 {

@@ -33,11 +33,21 @@ func Join(ctx context.Context, o Options, i trust.Invitation, replace bool) (*tr
 	if err != nil {
 		return nil, trust.Members{}, err
 	}
+	n := o.own(i.Cluster, i.Gateway, i.Gateway)
+	if len(n.nodes.Servers) > 0 {
+		self.NodeAddress, self.ClientAddress = "", ""
+	}
+	if err := n.joins(ctx); err != nil {
+		return nil, trust.Members{}, err
+	}
 	id, err := trust.Join(ctx, i, self, folder)
 	if err != nil {
 		return nil, trust.Members{}, err
 	}
 	list, err := trust.LoadMembers(folder.MembersFile())
+	if err == nil {
+		err = n.joined(list)
+	}
 	return id, list, err
 }
 

@@ -24,10 +24,12 @@ type Migration struct {
 	Hosts    []Host            // of the gateways, this one first
 }
 
-// Migrated is a cluster that was taken over. Made is nil if that was done before.
+// Migrated is a cluster that was taken over. Made is nil if that was done before. Log is nil if the
+// nodes of the hosts make the log, or it is there.
 type Migrated struct {
 	migrate.Result
 	Made *Made
+	Log  *OwnLog
 }
 
 // Migrate makes a cluster of what the gateways shared that the settings are those of one of, in
@@ -37,7 +39,7 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 	if err != nil {
 		return nil, err
 	}
-	self, others, err := members(o, m.Hosts)
+	self, others, err := members(o, m.Hosts, ofOthers(o.Settings))
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +48,13 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 		return nil, fmt.Errorf("this gateway is %s (cluster.gateway), and %s is named first: name this one first, "+
 			"and each gateway by the name that it had", s.Former.Gateway, self.Name)
 	}
-	if ofOthers(s) {
-		self.NodeAddress, self.ClientAddress = "", ""
-		for i := range others {
-			others[i].NodeAddress = ""
-		}
+	n := o.own(s.Former.Name, self.Name, append(names(others), self.Name)...)
+	_, begun, err := folder.Origin()
+	if err == nil && ofOthers(s) && !begun {
+		err = n.vacant(ctx)
+	}
+	if err != nil {
+		return nil, err
 	}
 	w, err := o.oldWrapper()
 	if err != nil {
@@ -78,6 +82,9 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 			return err
 		},
 	})
+	if err == nil && ofOthers(s) {
+		done.Log, err = o.beginLater(ctx, n, folder)
+	}
 	return done, err
 }
 

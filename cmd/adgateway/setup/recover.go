@@ -14,12 +14,23 @@ import (
 // host, and with first on the one whose copy of the store goes furthest: that gateway goes on
 // alone until the nodes serve, and the others copy its store. It returns how far the copy of this
 // one goes. It can be run again if it was interrupted. A store that was taken back is accepted
-// with first.
-func Recover(ctx context.Context, o Options, first bool) (at keep.Point, err error) {
-	if at, err = recoverStore(ctx, o, first); err == nil && first {
-		err = keep.Accept(o.Settings.Store.File)
+// with first. With a NATS of the user's own first makes the log there; log is nil otherwise.
+func Recover(ctx context.Context, o Options, first bool) (at keep.Point, log *OwnLog, err error) {
+	if at, err = recoverStore(ctx, o, first); err != nil || !first {
+		return at, nil, err
 	}
-	return at, err
+	if err := keep.Accept(o.Settings.Store.File); err != nil || len(o.Settings.Cluster.Servers) == 0 {
+		return at, nil, err
+	}
+	folder, err := o.folder()
+	if err != nil {
+		return at, nil, err
+	}
+	n, err := o.ownOf(folder)
+	if err == nil {
+		log, err = o.beginLater(ctx, n, folder)
+	}
+	return at, log, err
 }
 
 func recoverStore(ctx context.Context, o Options, first bool) (at keep.Point, err error) {
@@ -40,6 +51,12 @@ func recoverStore(ctx context.Context, o Options, first bool) (at keep.Point, er
 	}
 	if name := answering(ctx, id, list.Members()); name != "" {
 		return at, fmt.Errorf("gateway %s of the cluster %s runs: stop all gateways and nodes first", name, id.Cluster)
+	}
+	if first && len(o.Settings.Cluster.Servers) > 0 {
+		n := o.own(id.Cluster, id.Gateway, list.Members().Names()...)
+		if err := n.vacant(ctx); err != nil {
+			return at, err
+		}
 	}
 	file, done, err := open(o.Settings.Store.File)
 	if err != nil {

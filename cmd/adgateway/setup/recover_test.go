@@ -17,7 +17,7 @@ func TestAClusterWhoseLogIsLost(t *testing.T) {
 	for name, first := range map[string]bool{"the first": true, "another": false} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, "127.0.0.1:0")
-			_, err := Recover(t.Context(), o, first)
+			_, _, err := Recover(t.Context(), o, first)
 			require.ErrorContains(t, err, "of no cluster")
 			use(t, o)
 			_, err = Init(t.Context(), o, "corp", hosts)
@@ -30,7 +30,7 @@ func TestAClusterWhoseLogIsLost(t *testing.T) {
 			require.NoError(t, os.Mkdir(node, 0o700))
 
 			for range 2 { // it can be repeated
-				at, err := Recover(t.Context(), o, first)
+				at, _, err := Recover(t.Context(), o, first)
 				require.NoError(t, err)
 				assert.NotZero(t, at.Hash)
 			}
@@ -67,10 +67,10 @@ func TestAStoreThatWasTakenBack(t *testing.T) {
 	require.NoError(t, file.Close())
 	require.NoError(t, os.WriteFile(path, before, 0o600))
 
-	_, err = Recover(t.Context(), o, false)
+	_, _, err = Recover(t.Context(), o, false)
 	require.NoError(t, err)
 	require.ErrorIs(t, keep.Rewound(path), keep.ErrRewound)
-	_, err = Recover(t.Context(), o, true)
+	_, _, err = Recover(t.Context(), o, true)
 	require.NoError(t, err)
 	assert.NoError(t, keep.Rewound(path))
 }

@@ -325,7 +325,6 @@ func TestInitsThatAreRefused(t *testing.T) {
 		"a name twice":    {func(_ *testing.T, _ *Options, all *[]Host) { (*all)[1].Name = "gw1" }, "is named twice"},
 		"a wrong name":    {func(_ *testing.T, _ *Options, all *[]Host) { (*all)[2].Name = "GW3" }, "not the name of a gateway"},
 		"no store":        {func(_ *testing.T, o *Options, _ *[]Host) { o.Settings.Store.File = config.AuditOff }, "set store.file"},
-		"its own engine":  {func(_ *testing.T, o *Options, _ *[]Host) { o.Settings.Cluster.Servers = []string{"nats://n1:4222"} }, "leave it empty"},
 		"no group":        {func(_ *testing.T, o *Options, _ *[]Host) { o.Settings.Cluster.KeyGroup = `CORP\g` }, "cluster.keyGroup"},
 		"another key":     {func(t *testing.T, o *Options, _ *[]Host) { use(t, *o); remove(t, o.Settings.Store.KeyFile()) }, "restore the file from the backup"},
 		"a gateway there": {func(t *testing.T, o *Options, _ *[]Host) { occupy(t, o.Settings.Store.File) }, "the gateway runs"},

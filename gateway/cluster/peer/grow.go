@@ -17,9 +17,15 @@ const growEvery = time.Second
 
 // Grow waits until the nodes serve, and ends the time of the first gateway alone: its file takes
 // no more changes, and the gateway is to be opened again. It returns false if ctx ends before,
-// and at once for any other gateway.
+// and at once for any other gateway, or if the log is in a NATS of the user's own, where the
+// command makes it that makes the cluster.
 func (g *Gateway) Grow(ctx context.Context) bool {
 	if !g.alone {
+		return false
+	}
+	if len(g.o.Nodes.Servers) > 0 {
+		g.o.Note("the gateway goes on alone", errors.New("the log of the cluster has not been made in the NATS of cluster.servers: "+
+			"stop the gateway, and run 'adgateway cluster init' again as before"))
 		return false
 	}
 	at := jetstream.Options{Cluster: g.o.Identity.Cluster, Connect: g.connect}

@@ -48,6 +48,15 @@ type Members struct {
 // HasNode reports whether the host of a gateway has a node.
 func (m Members) HasNode(gateway string) bool { return slices.Contains(m.Nodes, gateway) }
 
+// Names returns the names of the gateways.
+func (m Members) Names() []string {
+	all := make([]string, len(m.Gateways))
+	for i, g := range m.Gateways {
+		all[i] = g.Name
+	}
+	return all
+}
+
 // Joined returns the names of the gateways that have joined.
 func (m Members) Joined() (names []string) {
 	for _, g := range m.Gateways {

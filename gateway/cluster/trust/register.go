@@ -147,8 +147,12 @@ func (r *Register) begin(ctx context.Context, cluster string, first Member, othe
 	found, err := r.Members(ctx)
 	switch m, _ := found.Find(first.Name); {
 	case err == nil && found.Cluster == cluster && m.Key == first.Key && !sameNames(found, members):
-		return nil, Members{}, fmt.Errorf("the cluster %s was begun with the gateways %s, and nodes on the hosts of %s: "+
-			"name the same ones again", cluster, names(found), strings.Join(found.Nodes, ", "))
+		nodes := "on no host"
+		if len(found.Nodes) > 0 {
+			nodes = "on the hosts of " + strings.Join(found.Nodes, ", ")
+		}
+		return nil, Members{}, fmt.Errorf("the cluster %s was begun with the gateways %s, and nodes %s: "+
+			"name the same ones again", cluster, strings.Join(found.Names(), ", "), nodes)
 	case err == nil && found.Cluster == cluster && m.Key == first.Key:
 		a, err := r.authority(ctx)
 		return a, found, err
@@ -281,17 +285,10 @@ func (m Members) canWork(without string) error {
 	return nil
 }
 
-// names returns the names of the gateways on a list, as text.
-func names(m Members) string {
-	all := make([]string, len(m.Gateways))
-	for i, g := range m.Gateways {
-		all[i] = g.Name
-	}
-	return strings.Join(all, ", ")
-}
-
 // sameNames reports whether two lists have the same gateways and nodes.
-func sameNames(a, b Members) bool { return names(a) == names(b) && slices.Equal(a.Nodes, b.Nodes) }
+func sameNames(a, b Members) bool {
+	return slices.Equal(a.Names(), b.Names()) && slices.Equal(a.Nodes, b.Nodes)
+}
 
 // again decides anew when what a decision rests on has changed meanwhile.
 func (r *Register) again(decide func() error) (err error) {

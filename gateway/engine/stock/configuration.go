@@ -26,6 +26,14 @@ func (w *writer) block(name string, body func()) {
 	w.line("}")
 }
 
+func (w *writer) list(name string, texts []string) {
+	w.line("%s: [", name)
+	for _, text := range texts {
+		w.line("  %s", quoted(text))
+	}
+	w.line("]")
+}
+
 // quoted writes text as the configuration's lexer reads it back.
 func quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
@@ -115,16 +123,14 @@ func (o Options) writeCluster(w *writer) {
 }
 
 func (o Options) writeAccounts(w *writer) {
-	w.line("# Nobody signs in to it; nodes answer to gateways how they are set.")
+	w.line("# Nobody signs in to it.")
 	w.line("system_account: %s", SystemAccount)
 	users := o.users()
 	if len(users) == 0 {
 		w.line("no_auth_user: %s", clientUser)
 	}
 	w.block("accounts", func() {
-		w.block(SystemAccount, func() {
-			w.line(`exports: [{service: "$SYS.REQ.SERVER.PING.JSZ", response_type: stream, accounts: [%s]}]`, Account)
-		})
+		w.line("%s {}", SystemAccount)
 		w.block(Account, func() {
 			w.line("jetstream: enabled")
 			w.line("users: [")
@@ -137,7 +143,6 @@ func (o Options) writeAccounts(w *writer) {
 			}
 			w.depth--
 			w.line("]")
-			w.line(`imports: [{service: {account: %s, subject: "$SYS.REQ.SERVER.PING.JSZ"}, to: "%s"}]`, SystemAccount, NodesSubject)
 		})
 	})
 }

@@ -23,11 +23,10 @@ const (
 	Account = "ADGW"
 	// SystemAccount has no users: no client can reach it (facts J22).
 	SystemAccount = "SYS"
-	// NodesSubject is what a client asks to hear from every node how it is set. The
-	// answers are those of $SYS.REQ.SERVER.PING.JSZ.
-	NodesSubject = "adgw.nodes"
 	// MaxPayload is the size in bytes of the largest message.
 	MaxPayload = 8 << 20
+	// mostPeers is how many other nodes there are at most.
+	mostPeers = 4
 	// clientUser is who clients are that the listener does not tell apart.
 	clientUser = "gateway"
 )
@@ -40,8 +39,8 @@ type Options struct {
 
 	Listen        string // host:port for gateways; port -1 is any free one
 	ClusterListen string // host:port for the other nodes; required with Peers
-	// Peers are host:port of each other node: none, two or four. With Members some may be
-	// missing, as there is no host in the place of one that was lost.
+	// Peers are host:port of each other node, at most four. Some may be missing, as there is no
+	// host in the place of one that was lost.
 	Peers []string
 	// Advertise is the host:port under which nodes hear of this one from each other; when
 	// empty, that of its connections. Nodes that must use Peers alone get one that refuses.
@@ -57,11 +56,8 @@ type Options struct {
 	Key         string // PEM file; empty with a thumbprint
 	CA          string // PEM file of the authorities that signed the others' certificates
 
-	// Gateways are who may connect: DNS names in their certificates, and public NKeys
-	// (U...). When empty, everyone whose certificate CA signed; with Peers it is not empty.
-	Gateways []string
-
-	// Members are who may connect, of a cluster with a log. Each has subjects of its own.
+	// Members are who may connect. Each has subjects of its own. When empty, everyone whose
+	// certificate CA signed; with Peers and a certificate it is not empty.
 	Members []Member
 
 	Monitor string // host:port on a loopback address for the monitoring page; empty for none
@@ -123,20 +119,17 @@ func (o Options) Faults() []Fault {
 	o.checkPeers(&f)
 	o.checkListeners(&f)
 	if len(o.Peers) > 0 && o.Certificate != "" && len(o.users()) == 0 {
-		f.add("engine.gateways", "engine.gateways is empty, so that whoever has a certificate of the authorities in engine.ca could change what the gateways share: "+
-			"list the DNS names in the certificates of all gateways (cluster.certificate), such as [gw1.corp.example, gw2.corp.example], on every node")
-	}
-	if len(o.Members) > 0 && !nodeName.MatchString(o.Cluster) {
-		f.add("cluster.name", "the gateways of a cluster have rights by its name: set it")
+		f.add("gateways", "the list of the cluster has no gateway, so that whoever has a certificate of its authority "+
+			"could write to the log")
 	}
 	for _, m := range o.Members {
 		if !nodeName.MatchString(m.Gateway) {
-			f.add("engine.gateways", "%q is not a gateway's name: use up to 63 lower-case letters, digits and hyphens", m.Gateway)
+			f.add("gateways", "%q is not a gateway's name: use up to 63 lower-case letters, digits and hyphens", m.Gateway)
 		}
 	}
 	for _, u := range o.users() {
 		if name := u.name; !IsGateway(name) {
-			f.add("engine.gateways", "%q is neither a DNS name of a certificate nor a public NKey (56 characters that begin with U)", name)
+			f.add("gateways", "%q is neither a DNS name of a certificate nor a public NKey (56 characters that begin with U)", name)
 		}
 	}
 	return f
@@ -180,31 +173,31 @@ func (o Options) checkTLS(f *faults) {
 		f.add("engine.certificate", "the certificate has no private key: set engine.key, its PEM file")
 	}
 	if o.Certificate == "" && o.namesCertificates() {
-		f.add("engine.gateways", "names of certificates are useless, because without engine.certificate nobody shows one: list public NKeys, or set engine.certificate")
+		f.add("gateways", "names of certificates are useless, because without a certificate of the node nobody shows one")
 	}
 }
 
 func (o Options) checkPeers(f *faults) {
-	switch n := len(o.Peers); {
-	case n == 0:
-		return
-	case len(o.Members) > 0 && n <= 4:
-	case n != 2 && n != 4:
-		f.add("engine.peers", "%d other nodes are listed, but a cluster has 3 or 5 nodes: list the 2 or 4 others, without this one", n)
+	n := len(o.Peers)
+	if (n > 0 || len(o.Members) > 0) && !nodeName.MatchString(o.Cluster) {
+		f.add("cluster", "%q is not a cluster's name: use up to 63 lower-case letters, digits and hyphens", o.Cluster)
 	}
-	if !nodeName.MatchString(o.Cluster) {
-		f.add("cluster.name", "%q is not a cluster's name: use up to 63 lower-case letters, digits and hyphens", o.Cluster)
+	if n == 0 {
+		return
+	}
+	if n > mostPeers {
+		f.add("peers", "%d other nodes are listed, but a cluster has at most %d nodes", n, mostPeers+1)
 	}
 	if o.ClusterListen == "" {
-		f.add("engine.cluster", "the nodes of engine.peers have no address to connect to: set one, such as :6222")
+		f.add("engine.cluster", "the other nodes have no address to connect to: set one, such as :6222")
 	}
 	seen := map[string]bool{}
 	for _, peer := range o.Peers {
 		if host, err := splitAddress(peer); err != nil || host == "" {
-			f.add("engine.peers", "%q is not HOST:PORT of another node, such as n2.corp.example:6222", peer)
+			f.add("peers", "%q is not HOST:PORT of another node, such as n2.corp.example:6222", peer)
 		}
 		if seen[peer] {
-			f.add("engine.peers", "%s is there twice: list every other node once", peer)
+			f.add("peers", "%s is there twice: list every other node once", peer)
 		}
 		seen[peer] = true
 	}

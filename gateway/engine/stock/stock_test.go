@@ -1,6 +1,7 @@
 package stock_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 
 func good() stock.Options {
 	return stock.Options{Node: "n1", Cluster: "corp", Listen: ":4222", ClusterListen: ":6222", Peers: []string{"n2:6222", "n3:6222"},
-		Store: "d", MaxStore: 1, Certificate: "c", Key: "k", CA: "a", Gateways: []string{"gw1.corp.example", "U" + strings.Repeat("A", 55)}}
+		Store: "d", MaxStore: 1, Certificate: "c", Key: "k", CA: "a", Members: []stock.Member{{Gateway: "gw1", User: "gw1.corp.example"}, {Gateway: "gw2", User: "U" + strings.Repeat("A", 55)}}}
 }
 
 func TestFaults(t *testing.T) {
@@ -32,17 +33,16 @@ func TestFaults(t *testing.T) {
 		"a quote in a host":   {func(o *stock.Options) { o.Listen = `a":1` }, "engine.listen"},
 		"no cluster address":  {func(o *stock.Options) { o.ClusterListen = "" }, "engine.cluster"},
 		"a page for everyone": {func(o *stock.Options) { o.Monitor = ":8222" }, "engine.monitor"},
-		"one peer":            {func(o *stock.Options) { o.Peers = o.Peers[:1] }, "engine.peers"},
-		"a peer twice":        {func(o *stock.Options) { o.Peers[1] = o.Peers[0] }, "engine.peers"},
-		"a peer without port": {func(o *stock.Options) { o.Peers[1] = "n3" }, "engine.peers"},
-		"no cluster":          {func(o *stock.Options) { o.Cluster = "" }, "cluster.name"},
+		"too many peers":      {func(o *stock.Options) { o.Peers = []string{"b:1", "c:1", "d:1", "e:1", "f:1"} }, "peers"},
+		"a peer twice":        {func(o *stock.Options) { o.Peers[1] = o.Peers[0] }, "peers"},
+		"a peer without port": {func(o *stock.Options) { o.Peers[1] = "n3" }, "peers"},
+		"no cluster":          {func(o *stock.Options) { o.Cluster = "" }, "cluster"},
 		"no authority":        {func(o *stock.Options) { o.CA = "" }, "engine.certificate"},
 		"no key":              {func(o *stock.Options) { o.Key = "" }, "engine.certificate"},
 		"a key too many":      {func(o *stock.Options) { o.Certificate = strings.Repeat("a1", 20) }, "engine.key"},
-		"no gateway":          {func(o *stock.Options) { o.Gateways = nil }, "engine.gateways"},
-		"no gateway's name":   {func(o *stock.Options) { o.Gateways, o.Members = nil, []stock.Member{{Gateway: "GW1", User: "gw1"}} }, "engine.gateways"},
-		"no user's name":      {func(o *stock.Options) { o.Members = []stock.Member{{Gateway: "gw1", User: "gw 1"}} }, "engine.gateways"},
-		"a gateway's name":    {func(o *stock.Options) { o.Gateways = []string{"gw 1"} }, "engine.gateways"},
+		"no gateway":          {func(o *stock.Options) { o.Members = nil }, "gateways"},
+		"no gateway's name":   {func(o *stock.Options) { o.Members = []stock.Member{{Gateway: "GW1", User: "gw1"}} }, "gateways"},
+		"no user's name":      {func(o *stock.Options) { o.Members = []stock.Member{{Gateway: "gw1", User: "gw 1"}} }, "gateways"},
 	} {
 		o := good()
 		c.change(&o)
@@ -58,15 +58,15 @@ func TestFaults(t *testing.T) {
 // TestANodeThatIsAloneMayHaveNoList: only what others share must not be open to everybody.
 func TestANodeThatIsAloneMayHaveNoList(t *testing.T) {
 	o := good()
-	o.Peers, o.Gateways = nil, nil
+	o.Peers, o.Members = nil, nil
 	require.NoError(t, o.Check())
 	o.Cluster, o.Members = "", []stock.Member{{Gateway: "gw1"}}
-	require.ErrorContains(t, o.Check(), "cluster.name: ")
+	require.ErrorContains(t, o.Check(), "cluster: ")
 }
 
 func TestWithoutACertificate(t *testing.T) {
 	o := good()
-	o.Certificate, o.Key, o.CA, o.Gateways = "", "", "", nil
+	o.Certificate, o.Key, o.CA, o.Members = "", "", "", nil
 	var keys []string
 	for _, f := range o.Faults() {
 		keys = append(keys, f.Key)
@@ -74,10 +74,17 @@ func TestWithoutACertificate(t *testing.T) {
 	assert.Equal(t, []string{"engine.listen", "engine.cluster"}, keys, "not beyond this machine")
 	o.Listen, o.ClusterListen = "[::1]:4222", "localhost:6222"
 	require.NoError(t, o.Check())
-	o.Gateways = []string{"gw1"}
-	require.ErrorContains(t, o.Check(), "engine.gateways")
-	o.Gateways, o.Key = nil, "k"
+	o.Members = []stock.Member{{Gateway: "gw1"}}
+	require.ErrorContains(t, o.Check(), "gateways")
+	o.Members, o.Key = nil, "k"
 	require.ErrorContains(t, o.Check(), "engine.key")
 	o.Key, o.CA = "", "a"
 	require.ErrorContains(t, o.Check(), "engine.ca")
+}
+
+// TestTheManualHasTheAccount that a NATS of the user's own needs.
+func TestTheManualHasTheAccount(t *testing.T) {
+	manual, err := os.ReadFile("../../manual/cluster.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(manual), stock.OwnAccount("corp", []stock.Member{{Gateway: "gw1"}}))
 }

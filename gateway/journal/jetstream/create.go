@@ -41,7 +41,7 @@ const (
 	messageMost = 1 << 20
 )
 
-// config returns how a stream must be. Its messages go away by its size only, so that no
+// config returns a stream with a new identity. Its messages go away by its size only, so that no
 // clock of a node decides.
 func config(cluster string, s Settings, messageMost int32) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
@@ -49,19 +49,30 @@ func config(cluster string, s Settings, messageMost int32) jetstream.StreamConfi
 		Storage: jetstream.FileStorage, Replicas: s.Replicas, MaxBytes: s.MaxBytes, MaxMsgSize: messageMost,
 		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld,
 		MaxMsgs: -1, MaxMsgsPerSubject: -1, MaxConsumers: -1, DenyDelete: true, DenyPurge: true,
+		Metadata: map[string]string{
+			journalField: uuid.Must(uuid.NewV7()).String(), originField: s.Origin.String(),
+		},
 	}
 }
 
-// ErrExists means that there is a stream already, which goes on with another file.
-var ErrExists = errors.New("there is a log of this cluster already, which goes on with another file")
+var (
+	// ErrExists means that there is a stream already, which goes on with another file.
+	ErrExists = errors.New("there is a log of this cluster already, which goes on with another file")
+	// ErrUnfit means that there is a stream of the name of a log, which cannot be one.
+	ErrUnfit = errors.New("there is a stream that cannot be the log of this cluster")
+)
 
 // createPause is how soon a stream that could not be made is tried again.
 const createPause = 250 * time.Millisecond
 
 // Create makes the stream of a cluster, with a new identity. It does nothing if there is one
-// with this origin. While the nodes have no leader it tries again, until ctx ends.
+// with this origin. While the nodes have no leader it tries again, until ctx ends. It fails with
+// [ErrDenied] if the user of the nodes may not make it, and with [ErrOneServer] if it would have
+// more replicas than one server can.
 func Create(ctx context.Context, o Options, s Settings) error {
-	conn, err := o.connect()
+	ctx, deny := context.WithCancelCause(ctx)
+	defer deny(nil)
+	conn, err := o.connect(onDenial(deny))
 	if err != nil {
 		return err
 	}
@@ -72,7 +83,13 @@ func Create(ctx context.Context, o Options, s Settings) error {
 	}
 	for {
 		err := createOnce(ctx, js, o.Cluster, s)
-		if err == nil || !passes(err) {
+		var refused *jetstream.APIError
+		switch denied := context.Cause(ctx); {
+		case errors.Is(denied, ErrDenied):
+			return denied
+		case errors.As(err, &refused) && refused.ErrorCode == oneServer:
+			return ErrOneServer
+		case err == nil || !passes(err):
 			return err
 		}
 		select {
@@ -96,15 +113,20 @@ func createOnce(ctx context.Context, js jetstream.JetStream, cluster string, s S
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return err
 	}
-	c := config(cluster, s, int32(min(messageMost, js.Conn().MaxPayload())))
-	id := uuid.Must(uuid.NewV7()).String()
-	c.Metadata = map[string]string{journalField: id, originField: s.Origin.String()}
-	_, err = js.CreateStream(ctx, c)
+	_, err = js.CreateStream(ctx, config(cluster, s, int32(min(messageMost, js.Conn().MaxPayload()))))
 	return err
 }
 
-// noPeers is given while too few nodes are known to run.
-const noPeers jetstream.ErrorCode = 10005
+// Document returns the stream that [Create] makes, in the JSON that 'nats stream add --config'
+// reads.
+func Document(cluster string, s Settings) ([]byte, error) {
+	return json.MarshalIndent(config(cluster, s, messageMost), "", "  ")
+}
+
+const (
+	noPeers   jetstream.ErrorCode = 10005 // too few nodes are known to run
+	oneServer jetstream.ErrorCode = 10074 // a server that is no cluster has no replicas
+)
 
 // passes reports whether a stream that could not be made can be as soon as the nodes have a
 // leader.
@@ -189,11 +211,11 @@ func described(cluster string, c jetstream.StreamConfig) (id string, origin keep
 	}
 	if len(all) > 0 {
 		text := strings.Join(all, "; ")
-		return "", origin, fmt.Errorf("the stream %s has other settings than a log needs: %s", c.Name, text)
+		return "", origin, fmt.Errorf("%w: the stream %s has other settings than a log needs: %s", ErrUnfit, c.Name, text)
 	}
 	text, err := hex.DecodeString(c.Metadata[originField])
 	if id = c.Metadata[journalField]; err != nil || len(text) != len(origin) || id == "" {
-		return "", origin, fmt.Errorf("the stream %s was not made by adgateway", c.Name)
+		return "", origin, fmt.Errorf("%w: the stream %s was not made by adgateway", ErrUnfit, c.Name)
 	}
 	copy(origin[:], text)
 	return id, origin, nil

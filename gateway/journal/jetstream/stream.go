@@ -44,9 +44,9 @@ type Options struct {
 
 // connect returns a connection that goes on without end, and keeps nothing back that it
 // could send later.
-func (o Options) connect() (*nats.Conn, error) {
-	return o.Connect(nats.Name("adgateway "+o.Cluster), nats.RetryOnFailedConnect(true),
-		nats.MaxReconnects(-1), nats.ReconnectWait(requestFor/8), nats.ReconnectBufSize(-1), nats.Timeout(requestFor))
+func (o Options) connect(more ...nats.Option) (*nats.Conn, error) {
+	return o.Connect(append(more, nats.Name("adgateway "+o.Cluster), nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1), nats.ReconnectWait(requestFor/8), nats.ReconnectBufSize(-1), nats.Timeout(requestFor))...)
 }
 
 // Stream is a [journal.Stream]. [Stream.Close] must follow.

@@ -11,7 +11,6 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/migrate"
-	"adgateway/gateway/cluster/trust"
 
 	"github.com/spf13/cobra"
 )
@@ -97,6 +96,7 @@ func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
 	fmt.Fprintf(w, "The mirror %s goes up to change %d of the store, of %s.\n", done.Mirror, done.Sequence,
 		done.At.UTC().Format(time.RFC3339))
 	if done.Made == nil {
+		printLog(w, done.Log)
 		_, err := fmt.Fprintf(w, "The cluster %s was made of it before; nothing was changed. Start the gateway, and run "+
 			"'adgateway cluster invite' for each host that is to join.\n", cluster)
 		return err
@@ -112,10 +112,6 @@ func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
 		"cluster.certificate, cluster.key, cluster.ca, engine.node, engine.peers, engine.gateways, engine.certificate,\n"+
 		"engine.key, engine.ca, and cluster.servers unless the nodes are a NATS service of your own. Then start it:\n"+
 		"adgateway service start\n", folder)
-	for _, i := range done.Made.Invitations {
-		printJoin(w, i)
-	}
-	list := trust.Members{Gateways: []trust.Member{done.Made.Self}, Nodes: []string{done.Made.Self.Name}}
-	printPorts(w, setup.Ports(list, done.Made.Self.Name))
+	printMade(w, done.Made, done.Log)
 	return nil
 }

@@ -151,7 +151,7 @@ func clusterRecoverCommand() *cobra.Command {
 			"the nodes serve, and the others copy its store. The node's folder is kept under another name.",
 		Example: "  adgateway cluster recover\n  adgateway cluster recover --first",
 	}, func(c *cobra.Command, o setup.Options) error {
-		at, err := setup.Recover(c.Context(), o, first)
+		at, log, err := setup.Recover(c.Context(), o, first)
 		if err != nil {
 			return err
 		}
@@ -159,8 +159,10 @@ func clusterRecoverCommand() *cobra.Command {
 		if first {
 			next = "Start this gateway, and then the others."
 		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "The copy of this gateway goes to entry %d of the log (%s). %s\n", at.Sequence, at.Hash, next)
-		return err
+		w := c.OutOrStdout()
+		fmt.Fprintf(w, "The copy of this gateway goes to entry %d of the log (%s). %s\n", at.Sequence, at.Hash, next)
+		printLog(w, log)
+		return nil
 	})
 	c.Flags().BoolVar(&first, "first", false, "the cluster goes on with the copy of this gateway")
 	return c

@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"crypto/aes"
@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// spooler gives streamed answers temporary files for what their clients have not
+// Spooler gives streamed answers temporary files for what their clients have not
 // taken yet. So a session is free as soon as its script has ended, however slowly the
 // client reads. The content is encrypted with a key that only this process has.
-type spooler struct {
+type Spooler struct {
 	folder string
-	space  *budget     // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
+	space  *Budget     // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
 	failed func(error) // called at most once a minute when a file cannot be used
 	sealer cipher.AEAD
 	nonce  atomic.Uint64
@@ -28,11 +28,11 @@ type spooler struct {
 	failedAt time.Time
 }
 
-// spoolPattern names the files.
-const spoolPattern = "adgateway-list-*"
+// SpoolPattern names the files.
+const SpoolPattern = "adgateway-list-*"
 
-// newSpooler removes files that an earlier process has left.
-func newSpooler(folder string, most int64, failed func(error)) *spooler {
+// NewSpooler removes files that an earlier process has left.
+func NewSpooler(folder string, most int64, failed func(error)) *Spooler {
 	var key [32]byte
 	_, _ = rand.Read(key[:])          // never fails
 	block, _ := aes.NewCipher(key[:]) // fails only for other lengths of the key
@@ -41,24 +41,24 @@ func newSpooler(folder string, most int64, failed func(error)) *spooler {
 		folder = os.TempDir()
 	}
 	if most > 0 {
-		stale, _ := filepath.Glob(filepath.Join(folder, spoolPattern))
+		stale, _ := filepath.Glob(filepath.Join(folder, SpoolPattern))
 		for _, file := range stale {
 			_ = os.Remove(file) // fails for those of other processes that are in use
 		}
 	}
-	return &spooler{folder: folder, space: newBudget(most), failed: failed, sealer: sealer}
+	return &Spooler{folder: folder, space: NewBudget(most), failed: failed, sealer: sealer}
 }
 
 // open returns a new file, which on Unix has no name any more.
-func (s *spooler) open() (*os.File, error) {
-	file, err := os.CreateTemp(s.folder, spoolPattern) // accessible to this account only
+func (s *Spooler) open() (*os.File, error) {
+	file, err := os.CreateTemp(s.folder, SpoolPattern) // accessible to this account only
 	if err == nil && runtime.GOOS != "windows" {
 		err = os.Remove(file.Name())
 	}
 	return file, err
 }
 
-func (s *spooler) report(err error) {
+func (s *Spooler) report(err error) {
 	s.mu.Lock()
 	now := time.Now()
 	due := now.Sub(s.failedAt) >= time.Minute
@@ -71,12 +71,12 @@ func (s *spooler) report(err error) {
 	}
 }
 
-// stream sends a long answer from a goroutine of its own. What the client has not
-// taken waits in memory up to streamMemory, then in a file. When there is no room in
+// Stream sends a long answer from a goroutine of its own. What the client has not
+// taken waits in memory up to StreamMemory, then in a file. When there is no room in
 // files, add waits for the client, which holds the session.
-type stream struct {
-	spooler *spooler
-	by      caller
+type Stream struct {
+	spooler *Spooler
+	by      Caller
 	write   func([]byte) error // sends one piece to the client, for a limited time
 	idle    func()             // called when everything has been sent and more may follow
 
@@ -92,8 +92,11 @@ type stream struct {
 	ended    chan struct{}
 }
 
-// streamMemory is how much of a stream is kept in memory.
-const streamMemory = 1 << 20
+// StreamMemory is how many bytes of a stream is kept in memory.
+const StreamMemory = 1 << 20
+
+// Piece is the size in bytes of the pieces in which an answer is sent.
+const Piece = 64 << 10
 
 // piece is a part of the answer: in memory, or sealed in the file.
 type piece struct {
@@ -105,17 +108,20 @@ type piece struct {
 
 var errStopped = errors.New("the answer was given up")
 
-func (s *spooler) start(by caller, write func([]byte) error, idle func()) *stream {
-	t := &stream{spooler: s, by: by, write: write, idle: idle, ended: make(chan struct{})}
+// Start returns a stream to a caller. write sends one piece to the client, for a limited time; idle
+// is called when everything has been sent and more may follow. [Stream.Finish] or [Stream.Stop] must
+// follow.
+func (s *Spooler) Start(by Caller, write func([]byte) error, idle func()) *Stream {
+	t := &Stream{spooler: s, by: by, write: write, idle: idle, ended: make(chan struct{})}
 	t.changed = sync.NewCond(&t.mu)
 	go t.send()
 	return t
 }
 
-// add appends to the answer. The error is that of the client.
-func (t *stream) add(content []byte) error {
+// Add appends to the answer. The error is that of the client.
+func (t *Stream) Add(content []byte) error {
 	for len(content) > 0 {
-		n := min(len(content), streamPiece)
+		n := min(len(content), Piece)
 		if err := t.addPiece(content[:n]); err != nil {
 			return err
 		}
@@ -124,11 +130,11 @@ func (t *stream) add(content []byte) error {
 	return nil
 }
 
-func (t *stream) addPiece(data []byte) error {
+func (t *Stream) addPiece(data []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.err == nil {
-		if t.inMemory+len(data) <= streamMemory {
+		if t.inMemory+len(data) <= StreamMemory {
 			t.inMemory += len(data)
 			t.queue = append(t.queue, piece{data: append([]byte{}, data...)})
 			t.changed.Broadcast()
@@ -143,9 +149,9 @@ func (t *stream) addPiece(data []byte) error {
 }
 
 // store appends a piece to the file, unless there is no room. t.mu is held.
-func (t *stream) store(data []byte) bool {
+func (t *Stream) store(data []byte) bool {
 	p := piece{offset: t.size, length: len(data) + t.spooler.sealer.Overhead()}
-	if t.spooler.space.take(t.by, int64(p.length), t.spooler.space.most/4) != nil {
+	if t.spooler.space.Take(t.by, int64(p.length), t.spooler.space.Most()/4) != nil {
 		return false
 	}
 	binary.BigEndian.PutUint64(p.nonce[4:], t.spooler.nonce.Add(1))
@@ -157,7 +163,7 @@ func (t *stream) store(data []byte) bool {
 		_, err = t.file.WriteAt(t.spooler.sealer.Seal(nil, p.nonce[:], data, nil), p.offset)
 	}
 	if err != nil {
-		t.spooler.space.free(t.by, int64(p.length))
+		t.spooler.space.Free(t.by, int64(p.length))
 		t.spooler.report(err)
 		return false
 	}
@@ -168,7 +174,7 @@ func (t *stream) store(data []byte) bool {
 }
 
 // send sends the pieces in their order.
-func (t *stream) send() {
+func (t *Stream) send() {
 	defer close(t.ended)
 	for {
 		data, err := t.next()
@@ -186,7 +192,7 @@ func (t *stream) send() {
 }
 
 // next waits for the next piece; nil: all were sent.
-func (t *stream) next() ([]byte, error) {
+func (t *Stream) next() ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.queue) == 0 && !t.complete && t.err == nil {
@@ -211,13 +217,13 @@ func (t *stream) next() ([]byte, error) {
 		return nil, err
 	}
 	if t.inFile--; t.inFile == 0 && t.file.Truncate(0) == nil {
-		t.spooler.space.free(t.by, t.size)
+		t.spooler.space.Free(t.by, t.size)
 		t.size = 0
 	}
 	return t.spooler.sealer.Open(sealed[:0], p.nonce[:], sealed, nil)
 }
 
-func (t *stream) fail(err error) {
+func (t *Stream) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err == nil {
@@ -226,8 +232,8 @@ func (t *stream) fail(err error) {
 	t.changed.Broadcast()
 }
 
-// finish waits until everything was sent, and releases the file.
-func (t *stream) finish() error {
+// Finish waits until everything was sent, and releases the file.
+func (t *Stream) Finish() error {
 	t.mu.Lock()
 	t.complete = true
 	t.changed.Broadcast()
@@ -237,8 +243,8 @@ func (t *stream) finish() error {
 	return t.err
 }
 
-// stop gives up what was not sent. It does nothing after finish.
-func (t *stream) stop(interrupt func()) {
+// Stop gives up what was not sent. It does nothing after Finish.
+func (t *Stream) Stop(interrupt func()) {
 	t.fail(errStopped)
 	select {
 	case <-t.ended:
@@ -249,7 +255,7 @@ func (t *stream) stop(interrupt func()) {
 	t.release()
 }
 
-func (t *stream) release() {
+func (t *Stream) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.queue = nil
@@ -261,6 +267,6 @@ func (t *stream) release() {
 		_ = os.Remove(t.file.Name())
 	}
 	t.file = nil
-	t.spooler.space.free(t.by, t.size)
+	t.spooler.space.Free(t.by, t.size)
 	t.size = 0
 }

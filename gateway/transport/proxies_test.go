@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"net/http/httptest"
@@ -11,7 +11,7 @@ import (
 )
 
 func TestAddressOfTheClient(t *testing.T) {
-	trusted, err := parseProxies([]string{"10.0.0.0/8", "192.0.2.1", "2001:db8::/32"})
+	trusted, err := ParseProxies([]string{"10.0.0.0/8", "192.0.2.1", "2001:db8::/32"})
 	require.NoError(t, err)
 	const proxy, stranger = "10.0.0.7:1234", "203.0.113.5:1234"
 	for name, c := range map[string]struct {
@@ -43,7 +43,7 @@ func TestAddressOfTheClient(t *testing.T) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = c.peer
 		r.Header["X-Forwarded-For"] = c.forwarded
-		assert.Equal(t, c.want, trusted.client(r).String(), name)
-		assert.Equal(t, auth.Peer(r), proxies{}.client(r), name)
+		assert.Equal(t, c.want, trusted.Client(r).String(), name)
+		assert.Equal(t, auth.Peer(r), Proxies{}.Client(r), name)
 	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"adgateway/gateway/auth"
 )
 
-// proxies are the networks whose X-Forwarded-For is trusted.
-type proxies []netip.Prefix
+// Proxies are the networks whose X-Forwarded-For is trusted.
+type Proxies []netip.Prefix
 
-func parseProxies(texts []string) (proxies, error) {
-	var all proxies
+// ParseProxies parses addresses and networks.
+func ParseProxies(texts []string) (Proxies, error) {
+	var all Proxies
 	for _, text := range texts {
 		network, err := netip.ParsePrefix(text)
 		if address, addressErr := netip.ParseAddr(text); addressErr == nil {
@@ -27,7 +28,8 @@ func parseProxies(texts []string) (proxies, error) {
 	return all, nil
 }
 
-func (p proxies) trust(address netip.Addr) bool {
+// Trust reports whether an address is one of them.
+func (p Proxies) Trust(address netip.Addr) bool {
 	for _, network := range p {
 		if network.Contains(address) {
 			return true
@@ -36,14 +38,14 @@ func (p proxies) trust(address netip.Addr) bool {
 	return false
 }
 
-// client returns the address of the client. Each proxy appends its peer to
+// Client returns the address of the client. Each proxy appends its peer to
 // X-Forwarded-For, or adds another line of it. So the list is read from its end as
 // long as the writer of an entry is trusted; whatever precedes may be forged. An
 // entry that is not an address ends the list, too.
-func (p proxies) client(r *http.Request) netip.Addr {
+func (p Proxies) Client(r *http.Request) netip.Addr {
 	address := auth.Peer(r)
 	entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(entries) - 1; i >= 0 && p.trust(address); i-- {
+	for i := len(entries) - 1; i >= 0 && p.Trust(address); i-- {
 		entry, ok := parseForwarded(strings.TrimSpace(entries[i]))
 		if !ok {
 			break
@@ -64,11 +66,4 @@ func parseForwarded(text string) (netip.Addr, bool) {
 		address = withPort.Addr()
 	}
 	return address.Unmap().WithZone(""), true
-}
-
-// locate stores the address of the client in the context of each request.
-func (p proxies) locate(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(auth.WithClient(r.Context(), p.client(r))))
-	})
 }

@@ -1,0 +1,263 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/cluster/peer"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/config"
+	"adgateway/gateway/engine/stock"
+	"adgateway/gateway/journal/jetstream"
+	"adgateway/gateway/keep"
+)
+
+// The nodes are those of the hosts, or a NATS of the user's own (cluster.servers). Then the command
+// that makes the cluster makes its log, too: its first gateway does not go on alone.
+
+const (
+	examineFor = 15 * time.Second // a NATS is examined
+	createFor  = 30 * time.Second // a NATS may make the log
+	replicas   = 3
+	streamFile = "log-stream.json"
+)
+
+// OwnLog is what the administrator of a NATS of the user's own has to do for a new cluster.
+type OwnLog struct {
+	Account string // that of the gateways, as nats-server reads it
+	Command string // that makes the log; empty: it is there
+	Warning string // empty: there is none
+}
+
+// nodesOf returns where the settings say that the log is.
+func nodesOf(s *config.Settings) peer.Nodes {
+	c := s.Cluster
+	return peer.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile}
+}
+
+// own is a NATS of the user's own that is to have the log of a cluster.
+type own struct {
+	nodes    peer.Nodes
+	cluster  string
+	self     string
+	gateways []string // with this one
+	maxBytes int64
+}
+
+func (o Options) own(cluster, self string, gateways ...string) own {
+	return own{nodesOf(o.Settings), cluster, self, gateways, o.Settings.Engine.LogBytes()}
+}
+
+// ownOf returns that of the cluster of a folder.
+func (o Options) ownOf(folder trust.Folder) (own, error) {
+	id, err := folder.Identity()
+	if err != nil {
+		return own{}, err
+	}
+	list, err := trust.LoadMembers(folder.MembersFile())
+	return o.own(id.Cluster, id.Gateway, list.Names()...), err
+}
+
+func (n own) at() jetstream.Options { return n.nodes.Own(n.cluster, n.self) }
+
+// account returns the account that the gateways need.
+func (n own) account() (string, error) {
+	key, err := n.nodes.PublicKey()
+	if err != nil {
+		return "", err
+	}
+	var members []stock.Member
+	for _, name := range n.gateways {
+		m := stock.Member{Gateway: name}
+		if name == n.self {
+			m.User = key
+		}
+		members = append(members, m)
+	}
+	return stock.OwnAccount(n.cluster, members), nil
+}
+
+// examine returns how the NATS is, or why it cannot have the log, and what to do.
+func (n own) examine(ctx context.Context) (found jetstream.Examined, err error) {
+	ctx, cancel := context.WithTimeout(ctx, examineFor)
+	defer cancel()
+	found, err = jetstream.Examine(ctx, n.at(), stock.BeatSubject(n.cluster, n.self))
+	if err == nil {
+		return found, nil
+	}
+	name := "the NATS of cluster.servers (" + strings.Join(n.nodes.Servers, ", ") + ")"
+	switch {
+	case errors.Is(err, jetstream.ErrOldServer):
+		err = fmt.Errorf("%w: update all its servers", err)
+	case errors.Is(err, jetstream.ErrNoJetStream):
+		err = fmt.Errorf("%w: turn it on, by the block jetstream of the servers and 'jetstream: enabled' in the account", err)
+	case errors.Is(err, jetstream.ErrDenied):
+		err = n.denied(err)
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
+		err = fmt.Errorf("%w: set cluster.nkeyFile or cluster.credsFile to what proves a user that it knows", err)
+	case errors.Is(err, jetstream.ErrUnfit):
+		err = fmt.Errorf("%w; %s", err, n.remove())
+	default:
+		err = fmt.Errorf("%w: check that it runs, and the settings cluster.servers and cluster.ca", err)
+	}
+	return found, fmt.Errorf("%s cannot have the log: %w", name, err)
+}
+
+// denied says what the user of this gateway must be permitted.
+func (n own) denied(err error) error {
+	account, failed := n.account()
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	return fmt.Errorf("%w. Give the user of each gateway these permissions:\n\n%s", err, account)
+}
+
+// remove says how another log of the same name goes away.
+func (n own) remove() string {
+	return fmt.Sprintf("if no gateway uses it, remove it by 'nats stream rm %s', or give the cluster another name",
+		jetstream.StreamName(n.cluster))
+}
+
+// vacant returns why the NATS cannot get the log of a new cluster.
+func (n own) vacant(ctx context.Context) error {
+	found, err := n.examine(ctx)
+	if err == nil && found.Identity.Journal != "" {
+		err = fmt.Errorf("the NATS of cluster.servers has a log of the cluster %s already: %s", n.cluster, n.remove())
+	}
+	return err
+}
+
+// begin makes the log of a new cluster, which goes on with the store of its first gateway: file is
+// that store, and is closed afterwards without a change. If the user of this gateway may not make
+// it, somebody else can by the command that is returned.
+func (n own) begin(ctx context.Context, folder trust.Folder, file *keep.File) (*OwnLog, error) {
+	at, err := file.Point()
+	if err == nil {
+		err = folder.SetOrigin(at.Hash)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n.make(ctx, folder, at.Hash)
+}
+
+// make makes the log that goes on with an origin, unless it is there.
+func (n own) make(ctx context.Context, folder trust.Folder, origin keep.Hash) (*OwnLog, error) {
+	account, err := n.account()
+	if err != nil {
+		return nil, err
+	}
+	all := &OwnLog{Account: account}
+	ctx, cancel := context.WithTimeout(ctx, createFor)
+	defer cancel()
+	s := jetstream.Settings{Replicas: replicas, MaxBytes: n.maxBytes, Origin: origin}
+	err = jetstream.Create(ctx, n.at(), s)
+	if errors.Is(err, jetstream.ErrOneServer) {
+		s.Replicas = 1
+		err = jetstream.Create(ctx, n.at(), s)
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrDenied):
+		all.Command, err = n.command(folder, s)
+		return all, err
+	case errors.Is(err, jetstream.ErrExists):
+		return nil, fmt.Errorf("%w: %s", err, n.remove())
+	case err != nil:
+		return nil, fmt.Errorf("the log of the cluster %s cannot be made in the NATS of cluster.servers: %w: give it "+
+			"three servers with JetStream that run, and %d MiB of each for the account (half of engine.maxStore), and run "+
+			"the command again", n.cluster, err, n.maxBytes>>20)
+	}
+	found, err := n.examine(ctx)
+	if found.Replicas < replicas {
+		all.Warning = fmt.Sprintf("the log has %d replicas: all gateways stop making changes when that server is lost, "+
+			"and with its disk goes what is in the log. A log of three replicas needs three servers", found.Replicas)
+	}
+	return all, err
+}
+
+// command returns the command by which somebody else makes the log.
+func (n own) command(folder trust.Folder, s jetstream.Settings) (string, error) {
+	text, err := jetstream.Document(n.cluster, s)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder.Path, streamFile)
+	if err := atomicfile.Write(path, append(text, '\n'), folder.Restrict); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("nats stream add %s --config '%s'", jetstream.StreamName(n.cluster), path), nil
+}
+
+// beginLater makes the log of a cluster that was made here, and whose gateway has not begun with
+// it. It returns nil if the log is there.
+func (o Options) beginLater(ctx context.Context, n own, folder trust.Folder) (log *OwnLog, err error) {
+	origin, begun, err := folder.Origin()
+	if err != nil {
+		return nil, err
+	}
+	if !begun {
+		file, done, err := open(o.Settings.Store.File)
+		if err != nil {
+			return nil, err
+		}
+		log, err = n.begin(ctx, folder, file)
+		done(&err)
+		return log, err
+	}
+	found, err := n.examine(ctx)
+	if err != nil || found.Identity.Journal != "" {
+		return nil, err
+	}
+	return n.make(ctx, folder, origin)
+}
+
+// resume is beginLater for a cluster that may not have been made. It returns nil if there is
+// nothing to do.
+func (o Options) resume(ctx context.Context, folder trust.Folder) (*Made, error) {
+	_, begun, err := folder.Origin()
+	if err != nil || !begun || len(o.Settings.Cluster.Servers) == 0 {
+		return nil, err
+	}
+	n, err := o.ownOf(folder)
+	if err != nil {
+		return nil, err
+	}
+	log, err := o.beginLater(ctx, n, folder)
+	if err != nil || log == nil {
+		return nil, err
+	}
+	return &Made{Self: trust.Member{Name: n.self}, Log: log}, nil
+}
+
+// joins returns why a gateway of the settings cannot join a cluster, as far as its log is in a NATS
+// of the user's own.
+func (n own) joins(ctx context.Context) error {
+	if len(n.nodes.Servers) == 0 {
+		return nil
+	}
+	found, err := n.examine(ctx)
+	if err == nil && found.Identity.Journal == "" {
+		err = fmt.Errorf("the NATS of cluster.servers has no log of the cluster %s: leave cluster.servers empty if the nodes "+
+			"of the cluster are those of its hosts, or make the log first as 'adgateway cluster init' has said", n.cluster)
+	}
+	return err
+}
+
+// joined returns why a gateway that has joined cannot find the log of its cluster.
+func (n own) joined(list trust.Members) error {
+	switch own := len(n.nodes.Servers) > 0; {
+	case own && len(list.Nodes) > 0:
+		return fmt.Errorf("%s has joined the cluster %s, whose nodes are those of its hosts: take cluster.servers out of "+
+			"the settings before you start it", n.self, n.cluster)
+	case !own && len(list.Nodes) == 0:
+		return fmt.Errorf("%s has joined the cluster %s: %w before you start it", n.self, n.cluster, peer.ErrNoNodes)
+	}
+	return nil
+}

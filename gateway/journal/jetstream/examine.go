@@ -1,0 +1,103 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Why a NATS of the user's own cannot have a journal.
+var (
+	ErrOldServer   = errors.New("its server is older than " + oldest + ", and would let two gateways write the same place of the log")
+	ErrNoJetStream = errors.New("it has no JetStream for this account")
+	ErrOneServer   = errors.New("it is one server, which replicates nothing")
+	ErrDenied      = errors.New("it does not permit its user what a gateway does")
+)
+
+// oldest is the first version of the server whose comparison of sequences can be relied upon.
+const oldest = "2.12"
+
+// Examined is a NATS that can have a journal.
+type Examined struct {
+	Version  string
+	Identity Identity // of the journal that it has; zero: it has none
+	Replicas int      // of that
+}
+
+// Examine finds out whether a NATS can have the journal of a cluster, and lets this gateway
+// publish to some subjects, to which it sends an empty message each. The errors are those above,
+// those of [Open] about a stream that cannot be the journal, and those of Connect.
+func Examine(ctx context.Context, o Options, subjects ...string) (found Examined, err error) {
+	ctx, deny := context.WithCancelCause(ctx)
+	defer deny(nil)
+	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster), nats.Timeout(requestFor), nats.NoReconnect(), onDenial(deny))
+	if err != nil {
+		return found, err
+	}
+	defer conn.Close()
+	if found.Version = conn.ConnectedServerVersion(); older(found.Version, oldest) {
+		return found, fmt.Errorf("%w: it is %s", ErrOldServer, found.Version)
+	}
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(requestFor))
+	if err != nil {
+		return found, err
+	}
+	is := func(err error) error {
+		if denied := context.Cause(ctx); errors.Is(denied, ErrDenied) {
+			return denied
+		}
+		return err
+	}
+	s := &Stream{cluster: o.Cluster, conn: conn, js: js}
+	stream, identity, err := s.find(ctx)
+	switch {
+	case errors.Is(err, ErrNoStream):
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled),
+		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return found, ErrNoJetStream
+	case err != nil:
+		return found, is(err)
+	default:
+		found.Identity, found.Replicas = identity, stream.CachedInfo().Config.Replicas
+	}
+	for _, subject := range subjects {
+		if err := conn.Publish(subject, nil); err != nil {
+			return found, err
+		}
+	}
+	// The name of another stream makes one that is there refuse the message.
+	_, err = js.Publish(ctx, Subject(o.Cluster), nil, jetstream.WithExpectStream("none"), jetstream.WithRetryAttempts(0))
+	var refused *jetstream.APIError
+	if !errors.As(err, &refused) && !errors.Is(err, jetstream.ErrNoStreamResponse) {
+		return found, is(err)
+	}
+	return found, is(conn.FlushWithContext(ctx))
+}
+
+// onDenial calls deny with what the user of a connection may not do.
+func onDenial(deny context.CancelCauseFunc) nats.Option {
+	return nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		if errors.Is(err, nats.ErrPermissionViolation) {
+			deny(fmt.Errorf("%w: %w", ErrDenied, err))
+		}
+	})
+}
+
+// older reports whether a version is older than another one. One that cannot be read is.
+func older(version, than string) bool {
+	for {
+		have, rest, _ := strings.Cut(version, ".")
+		need, left, more := strings.Cut(than, ".")
+		a, err := strconv.Atoi(have)
+		b, _ := strconv.Atoi(need) // the digits of oldest
+		if err != nil || a != b || !more {
+			return err != nil || a < b
+		}
+		version, than = rest, left
+	}
+}

@@ -1,0 +1,57 @@
+package transport
+
+import (
+	"errors"
+	"sync"
+)
+
+// Caller identifies who a share of a budget is for. Accounts of the sandbox have no ID.
+type Caller struct{ ID, Kind, Name string }
+
+// Budget is a number of bytes, or of other things, that callers share. It is safe for
+// concurrent use.
+type Budget struct {
+	most int64
+
+	mu   sync.Mutex // guards the fields below
+	held int64
+	by   map[Caller]int64
+}
+
+// NewBudget returns a budget of which nothing is held.
+func NewBudget(most int64) *Budget { return &Budget{most: most, by: map[Caller]int64{}} }
+
+// Most returns how much the budget is in all.
+func (b *Budget) Most() int64 { return b.most }
+
+// The errors of [Budget.Take].
+var (
+	ErrShareSpent  = errors.New("the caller's share is spent")
+	ErrBudgetSpent = errors.New("the budget is spent")
+)
+
+// Take adds n to what a caller holds. It fails with [ErrShareSpent] if that is more than its
+// share, and with [ErrBudgetSpent] if it is more than is left.
+func (b *Budget) Take(by Caller, n, share int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.by[by]+n > share:
+		return ErrShareSpent
+	case b.held+n > b.most:
+		return ErrBudgetSpent
+	}
+	b.held += n
+	b.by[by] += n
+	return nil
+}
+
+// Free gives back what [Budget.Take] has added.
+func (b *Budget) Free(by Caller, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held -= n
+	if b.by[by] -= n; b.by[by] <= 0 {
+		delete(b.by, by)
+	}
+}
