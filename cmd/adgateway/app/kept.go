@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"adgateway/gateway"
@@ -187,45 +186,6 @@ func (s *kept) sweep(ctx context.Context, log func(string, map[string]any)) {
 			log("expired values could not be removed from the store", map[string]any{"error": err.Error()})
 		}
 	})
-}
-
-// settleAgain is how soon changes that were cut off are tried again, as no session may have
-// started before, and settleEvery how often then.
-const (
-	settleAgain = time.Second
-	settleEvery = time.Minute
-)
-
-// settle finds out what became of the changes that the end of the gateway cut off, until
-// all of them are settled or ctx ends.
-func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
-	first := sync.OnceFunc(func() { close(s.settled) })
-	defer first()
-	for pause := settleAgain; ; pause = min(2*pause, settleEvery) {
-		left, err := s.Gateway.SettleHistory(ctx)
-		first()
-		if err != nil && ctx.Err() == nil {
-			log("changes from before the start could not be settled", map[string]any{"error": err.Error()})
-		}
-		if left == 0 {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
-	}
-}
-
-// runJobs runs jobs until ctx ends, from when what was cut off has been tried to be settled:
-// an undo that is called again must find what became of the first one.
-func (s *Stack) runJobs(ctx context.Context) {
-	select {
-	case <-s.settled:
-		s.Gateway.RunJobs(ctx)
-	case <-ctx.Done():
-	}
 }
 
 // checks is the readiness check of the store.

@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/signin"
 	"adgateway/gateway/tlscert"
 	"adgateway/ps"
 	"adgateway/ps/servers"
@@ -70,6 +71,17 @@ type Options struct {
 	Collectors []prometheus.Collector // additional metrics
 	// Checks returns additional readiness checks for /readyz. It may be nil.
 	Checks func() []gateway.Check
+}
+
+// People are who signs in to the pages with an account of the domain.
+type People struct {
+	Directory signin.Directory
+	Roles     []signin.Role
+	Domains   []string // whose accounts may sign in; none: any
+	// ByName reports that Directory cannot tell whether an account may still log on; the
+	// API is asked for it by name then.
+	ByName bool
+	Hint   string // how to sign in, shown on the page
 }
 
 // spoolMost returns the bytes that temporary files may take; negative: there are none.
