@@ -73,7 +73,7 @@ func (x *exchange) refusePage(lost *hop.Failure) {
 		x.c.Header("Retry-After", strconv.Itoa(int(lost.RetryAfter.Seconds())))
 	}
 	x.c.Header("Content-Type", "text/plain; charset=utf-8")
-	x.c.String(x.failure().Code.Status(), "%s", text)
+	x.c.String(problem.Of(x.err).Code.Status(), "%s", text)
 }
 
 // gateways returns how many gateways serve the same clients.

@@ -13,7 +13,6 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
-	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
 )
 
@@ -295,15 +294,4 @@ func (x *exchange) stopStream() {
 	if x.stream != nil {
 		x.stream.to.Stop(func() { x.setWriteDeadline(time.Now()) })
 	}
-}
-
-// failure returns the error of the answer; nil: it is a success.
-func (x *exchange) failure() *problem.Error { return problem.Of(x.err) }
-
-// code returns the code for the log; empty: there is none.
-func (x *exchange) code() schema.Code {
-	if f := x.failure(); f != nil {
-		return f.AuditCode()
-	}
-	return x.answer.Audited
 }

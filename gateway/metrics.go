@@ -17,6 +17,7 @@ import (
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/transport"
 	"adgateway/ps"
@@ -152,7 +153,7 @@ func registerJobs(with *prometheus.Registry, jobs *jobs.Manager) error {
 // measure counts an answered request.
 func (s *Server) measure(x *exchange) {
 	status, code := x.c.Writer.Status(), noError
-	if f := x.failure(); f != nil {
+	if f := problem.Of(x.err); f != nil {
 		code = string(f.Code)
 		if x.op == nil || x.op.Protocol == nil {
 			status = f.Code.Status() // an answer may have begun

@@ -42,7 +42,7 @@ func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 // logAccess writes the log line of a request: never its query, its body or a
 // header. Nothing is collected for a line that is not written.
 func (s *Server) logAccess(x *exchange) {
-	f, level := x.failure(), logrus.InfoLevel
+	f, level := problem.Of(x.err), logrus.InfoLevel
 	left := f != nil && x.c.Request.Context().Err() != nil
 	if f != nil && !left && f.Code.Status() >= 500 {
 		level = logrus.ErrorLevel

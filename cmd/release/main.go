@@ -44,7 +44,7 @@ type program struct {
 }
 
 var (
-	gateway = program{product, "Active Directory gateway", "adgateway/cmd/adgateway/internal/commands.version",
+	gateway = program{product, "Active Directory gateway", "adgateway/cmd/adgateway/internal/cli.version",
 		installer{"6F6B6C32-6E0B-5B0F-9C6B-0C4C6F0B3A51", "B5D7B6D0-2E4B-5C55-8E34-0B7C8F5F1A0", "adgateway.yaml"}}
 	engine = program{product + "-engine", "Node of the store that several Active Directory gateways share", "main.version",
 		installer{"3C1D9A74-5F0E-5D2B-A1C8-7E2B94D60F18", "8A42E7C5-93D1-5B6F-80A4-51C7D3E6F2B", ""}}

@@ -18,17 +18,6 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// People are who signs in to the pages with an account of the domain.
-type People struct {
-	Directory signin.Directory
-	Roles     []signin.Role
-	Domains   []string // whose accounts may sign in; none: any
-	// ByName reports that Directory cannot tell whether an account may still log on; the
-	// API is asked for it by name then.
-	ByName bool
-	Hint   string // how to sign in, shown on the page
-}
-
 // pages returns the pages for people, or nil if nobody could sign in to them.
 func (s *Stack) pages(o Options) func(api http.Handler) http.Handler {
 	tokens := o.Settings.SignIn.Tokens == config.SwitchOn || o.Settings.SignIn.Tokens == config.SwitchAuto && o.Sandbox

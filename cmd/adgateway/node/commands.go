@@ -15,22 +15,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
 )
 
-// program is what the commands have in common.
-type program struct {
+// commands is what the commands have in common.
+type commands struct {
 	version string
 	stderr  io.Writer
-	flags   settings.Flags
+	flags   program.Flags
 }
 
 // Run runs one command and returns its exit code: 0 done, 1 not done, 2 the command line
 // is wrong. That of doctor is 1 with warnings, 2 with failures.
 func Run(ctx context.Context, version string, args []string, stdout, stderr io.Writer) int {
-	p := &program{version: version, stderr: stderr}
+	p := &commands{version: version, stderr: stderr}
 	p.flags = newFlags()
 	started := false
 	var code exitCode
@@ -57,7 +57,7 @@ type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-func (p *program) root(started *bool) *cobra.Command {
+func (p *commands) root(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "adgateway-engine",
 		Short: "Run a node of the engine in which several gateways keep what they share",
@@ -76,7 +76,7 @@ func (p *program) root(started *bool) *cobra.Command {
 	return root
 }
 
-func (p *program) checkCommand() *cobra.Command {
+func (p *commands) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check", Short: "Check the settings", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -96,7 +96,7 @@ func (p *program) checkCommand() *cobra.Command {
 	return c
 }
 
-func (p *program) configCommand() *cobra.Command {
+func (p *commands) configCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "config", Short: "Print the same node as a configuration of nats-server", Args: cobra.NoArgs,
 		Long: "Prints the configuration file with which nats-server is the node of the settings,\n" +
@@ -114,7 +114,7 @@ func (p *program) configCommand() *cobra.Command {
 	return c
 }
 
-func (p *program) versionCommand() *cobra.Command {
+func (p *commands) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -129,7 +129,7 @@ var errNoNode = errors.New("the settings have no node for this host: " +
 
 // readNode reads the settings of a host that has a node. m is the gateway whose node it is; nil:
 // the settings say all.
-func readNode(f *settings.Flags) (s *config.Settings, m *member, err error) {
+func readNode(f *program.Flags) (s *config.Settings, m *member, err error) {
 	_, s, _, err = f.Read()
 	if err != nil {
 		return nil, nil, err

@@ -13,8 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"adgateway/cmd/adgateway/internal/control"
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
 	"adgateway/winsvc"
@@ -27,20 +26,20 @@ var files = host.Files{Service: winsvc.Engine.Name}
 
 // newFlags are the flags of a command that reads the settings of a node. The default
 // file is in a folder of its own, because a gateway's is closed to other accounts.
-func newFlags() settings.Flags {
-	return settings.Flags{Fallback: defaultFile(), Service: winsvc.Engine.Name, Beside: true, Amend: separateLog}
+func newFlags() program.Flags {
+	return program.Flags{Fallback: defaultFile(), Service: winsvc.Engine.Name, Beside: true, Amend: separateLog}
 }
 
 func defaultFile() string {
-	return filepath.Join(settings.Folder(winsvc.Engine), settings.FileName)
+	return filepath.Join(program.Folder(winsvc.Engine), program.FileName)
 }
 
-func (p *program) serviceCommand() *cobra.Command {
+func (p *commands) serviceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "service", Short: "Install and control the Windows service", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(control.Commands(control.Options{
+	c.AddCommand(program.ServiceCommands(program.ServiceOptions{
 		Service: winsvc.Engine, Check: checkNode, Installed: restrictStore,
 		Init: "adgateway-engine init", Ending: "leadership is handed over first", Data: "logs and streams",
 	})...)
@@ -81,7 +80,7 @@ func restrictStore(out io.Writer, file string) error {
 	return err
 }
 
-func (p *program) serviceRunCommand() *cobra.Command {
+func (p *commands) serviceRunCommand() *cobra.Command {
 	f := newFlags()
 	f.LogBeside = runtime.GOOS == "windows" // a service has no console
 	c := &cobra.Command{
@@ -97,13 +96,13 @@ func (p *program) serviceRunCommand() *cobra.Command {
 	return c
 }
 
-func (p *program) initCommand() *cobra.Command {
+func (p *commands) initCommand() *cobra.Command {
 	file, force := "", false
 	c := &cobra.Command{
 		Use: "init", Short: "Create the settings file, with every setting as a comment", Args: cobra.NoArgs,
 		Example: "  adgateway-engine init",
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := settings.WriteTemplate(file, force); err != nil {
+			if err := program.WriteTemplate(file, force); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(c.OutOrStdout(), "created %s; set the section engine in it, then run 'adgateway-engine check'\n", file)

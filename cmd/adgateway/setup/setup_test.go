@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/relay"
@@ -401,6 +401,6 @@ func TestAnInitThatIsRepeated(t *testing.T) {
 }
 
 func hasJoined(s *config.Settings) (bool, error) {
-	_, id, err := settings.Joined(s)
+	_, id, err := program.Joined(s)
 	return id != nil, err
 }
