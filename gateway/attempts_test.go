@@ -399,6 +399,8 @@ func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 	assert.Equal(t, 1, d.written("u1"))
 }
 
+var _ gateway.Current = current{}
+
 // current finds the caller of a job.
 type current struct{ *authn.Static }
 
