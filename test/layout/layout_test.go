@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway/internal/accounts":     {"cmd/adgateway/app", "cmd/adgateway/internal/input", "cmd/adgateway/internal/settings", "gateway/auth", "gateway/config", "gateway/nearest"},
 	"cmd/adgateway/setup":                 {"cmd/adgateway/internal/joined", "cmd/adgateway/internal/settings", "gateway/atomicfile", "gateway/auth", "gateway/cluster/migrate", "gateway/cluster/relay", "gateway/cluster/trust", "gateway/config", "gateway/credentials", "gateway/engine/stock", "gateway/filefault", "gateway/journal/jetstream", "gateway/keep", "gateway/keyring"},
 	"cmd/adgateway/internal/control":      {"cmd/adgateway/internal/input", "cmd/adgateway/internal/report", "cmd/adgateway/internal/settings", "winsvc", "winsvc/host"},
-	"cmd/adgateway/internal/settings":     {"gateway/auth", "gateway/cluster/trust", "gateway/config", "gateway/engine/stock", "gateway/filefault", "winsvc", "winsvc/host"},
+	"cmd/adgateway/internal/settings":     {"gateway/auth", "gateway/cluster/trust", "gateway/config", "gateway/filefault", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/input":        {"gateway/nearest"},
 	"cmd/adgateway/internal/bench":        {},
 	"cmd/adgateway/internal/jobclient":    {},
@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 	"gateway/keyring":                     {"gateway/keep"},
 	"gateway/auditmirror":                 {"gateway/audit", "gateway/keep"},
 	"gateway/auth":                        {"gateway/atomicfile", "gateway/filefault", "gateway/nearest", "gateway/schema"},
-	"gateway/config":                      {"gateway/engine/stock", "gateway/every", "gateway/nearest"},
+	"gateway/config":                      {"gateway/every", "gateway/nearest"},
 	"gateway/every":                       {},
 	"gateway/filefault":                   {},
 	"gateway/nearest":                     {},
@@ -147,7 +147,7 @@ var only = map[string][]string{
 	"github.com/go-ldap/":             {"gateway/filter", "ps/sandbox/directory", "ps/sandbox/internal/ldif", "ps/sandbox/zones"},
 	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/zones/zonestest", "ps/sandbox/dnscmd"},
 	"go.etcd.io/bbolt":                {"gateway/keep"},
-	"github.com/nats-io/nats-server":  {"gateway/engine"},
+	"github.com/nats-io/nats-server":  {"gateway/engine", "gateway/engine/enginetest"},
 }
 
 // libraries lists the libraries that packages of pure logic may import. The others
