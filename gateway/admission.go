@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -164,7 +165,7 @@ func (s *Server) refuse(r *request, err error) error {
 		s.doubtful(r, err)
 	case r.unrecorded != nil || errors.Is(err, errContended):
 	case errors.Is(err, keep.ErrTooMany):
-		r.unrecorded = fail(schema.TooMany, "The change affects more objects than a gateway can record at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
+		r.unrecorded = problem.New(schema.TooMany, "The change affects more objects than a gateway can record at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
 	case r.claimed() != nil:
 		r.unrecorded = keysUnavailable(err)
 	case r.applying != nil:
@@ -182,12 +183,12 @@ func (s *Server) refuse(r *request, err error) error {
 }
 
 // clusterUnavailable returns the refusal of a change that the gateways could not agree on.
-func clusterUnavailable(err error) *failure {
-	failed := fail(storeCode(err), "The store of the cluster cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
-	if failed.code == schema.StoreRewound {
-		failed.message = "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; " + askWhy
+func clusterUnavailable(err error) error {
+	failed := problem.New(storeCode(err), "The store of the cluster cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
+	if failed.Code == schema.StoreRewound {
+		failed.Message = "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; " + askWhy
 	}
-	failed.cause, failed.retryAfter = err, auditRetry
+	failed.Cause, failed.RetryAfter = err, auditRetry
 	return failed
 }
 
@@ -238,9 +239,9 @@ func (s *Server) shareOfChange(r *request, token string) share {
 // errTakenOver is why a change is not allowed whose call another gateway has settled.
 var errTakenOver = errors.New("another gateway has taken the call over")
 
-func takenOver() *failure {
-	failed := fail(schema.Unavailable, "This gateway did not answer for so long that another one has taken the call over. Nothing was changed here. Send it again, with its %s.", keyHeader)
-	failed.retryAfter = time.Second
+func takenOver() error {
+	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has taken the call over. Nothing was changed here. Send it again, with its %s.", keyHeader)
+	failed.RetryAfter = time.Second
 	return failed
 }
 

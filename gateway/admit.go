@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -32,7 +33,7 @@ const unlimited = math.MaxInt32
 // reserve reserves what a run can do from the caller's hourly limits: up to
 // [Policy.BulkLimit] objects for a bulk removal, and all that is left where the extent is
 // not known before the run. [Server.giveBack] must follow.
-func (s *Server) reserve(r *request) *failure {
+func (s *Server) reserve(r *request) error {
 	r.spending = spending{}
 	for _, impact := range r.bound.Impacts() {
 		most := 1
@@ -100,7 +101,7 @@ func budgetOf(r *request, one *spent) ledger.Budget {
 func held(one *spent) int { return one.Held() }
 
 // overspent returns the refusal of a run whose budget others have spent since it began.
-func (s *Server) overspent(r *request) *failure {
+func (s *Server) overspent(r *request) error {
 	for _, one := range r.spending.reserved {
 		if _, has := one.Limit(); !has {
 			continue
@@ -127,9 +128,9 @@ func (r *request) amounts(n func(*spent) int) map[ledger.Budget]int {
 }
 
 // ledgerUnavailable returns the refusal of a call whose spending cannot be kept.
-func ledgerUnavailable(err error) *failure {
-	failed := fail(storeCode(err), "What the credential has spent of its hourly limits cannot be kept at the moment, so that nothing was changed. Try again later.")
-	failed.cause, failed.retryAfter = err, auditRetry
+func ledgerUnavailable(err error) error {
+	failed := problem.New(storeCode(err), "What the credential has spent of its hourly limits cannot be kept at the moment, so that nothing was changed. Try again later.")
+	failed.Cause, failed.RetryAfter = err, auditRetry
 	return failed
 }
 
@@ -220,7 +221,7 @@ const outsideOUs = "The object lies outside the OUs that the caller is limited t
 // checkLimits refuses distinguished names that lie outside the caller's OUs by their
 // own text, whether or not they exist. It is done before anything is looked up, so
 // that nothing can be learned about what lies outside.
-func (s *Server) checkLimits(r *request) *failure {
+func (s *Server) checkLimits(r *request) error {
 	limits := r.principal.Limits
 	if failed := checkNames(r); failed != nil {
 		return failed
@@ -234,7 +235,7 @@ func (s *Server) checkLimits(r *request) *failure {
 			bases = append(bases, base)
 		}
 	}
-	var f *failure
+	var f *problem.Error
 	for i := range r.op.Params {
 		p := &r.op.Params[i]
 		path, ok := schema.NamesPath(p.Kind, r.bound.Text(p.Name))
@@ -242,55 +243,55 @@ func (s *Server) checkLimits(r *request) *failure {
 			continue
 		}
 		if f == nil {
-			f = fail(schema.Limit, outsideOUs)
+			f = problem.New(schema.Limit, outsideOUs)
 		}
-		f.details = append(f.details, detail{Field: p.Name, Message: outsideOUs})
+		f.Details = append(f.Details, problem.Detail{Field: p.Name, Message: outsideOUs})
 	}
 	if f != nil {
-		return s.explain(r, f)
+		s.explain(r, f)
+		return f
 	}
 	return nil
 }
 
 // checkNames refuses a change of records whose names lie outside the caller's.
-func checkNames(r *request) *failure {
+func checkNames(r *request) error {
 	allowed := r.principal.Limits.Names
 	if len(allowed) == 0 {
 		return nil
 	}
 	for _, name := range r.bound.NamesChanged() {
 		if !ops.NameWithin(name, allowed) {
-			return fail(schema.Limit, "The name '%s' is outside the names whose records the caller may change. The %s is limited to %s.",
+			return problem.New(schema.Limit, "The name '%s' is outside the names whose records the caller may change. The %s is limited to %s.",
 				printable(name, schema.DomainLimit), r.principal, listed("name", "names", allowed))
 		}
 	}
 	return nil
 }
 
-// explain completes a failure with what follows from the caller's limits.
-func (s *Server) explain(r *request, f *failure) *failure {
+// explain completes an error with what follows from the caller's limits.
+func (s *Server) explain(r *request, f *problem.Error) {
 	switch {
-	case f.code == schema.Limit:
+	case f.Code == schema.Limit:
 		s.explainLimit(r, f)
-	case f.code == schema.TooMany && (r.op.Extent != "" || r.spending.many && r.spending.held() < r.policy.BulkLimit):
+	case f.Code == schema.TooMany && (r.op.Extent != "" || r.spending.many && r.spending.held() < r.policy.BulkLimit):
 		// The script's limit was what the caller has left in this hour.
 		if refused := r.spending.exceeded(); refused != nil {
-			f.code, f.retryAfter = schema.RateLimited, refused.RetryAfter
-			f.message += " " + refused.Message
+			f.Code, f.RetryAfter = schema.RateLimited, refused.RetryAfter
+			f.Message += " " + refused.Message
 		}
 	}
-	return f
 }
 
 // explainLimit says what was refused, as the caller named it, and what the
 // caller may use. It reveals nothing about objects outside the limits.
-func (s *Server) explainLimit(r *request, f *failure) {
+func (s *Server) explainLimit(r *request, f *problem.Error) {
 	field := ""
-	if len(f.details) > 0 {
-		field = f.details[0].Field
+	if len(f.Details) > 0 {
+		field = f.Details[0].Field
 	}
 	if given := r.bound.Text(field); given != "" {
-		f.message = fmt.Sprintf("%s '%s': %s", field, given, f.message)
+		f.Message = fmt.Sprintf("%s '%s': %s", field, given, f.Message)
 	}
 	limits := r.principal.Limits
 	var allowed []string
@@ -305,7 +306,7 @@ func (s *Server) explainLimit(r *request, f *failure) {
 		}
 	}
 	if len(allowed) > 0 {
-		f.message += fmt.Sprintf(" The %s is limited to %s.", r.principal, strings.Join(allowed, " and "))
+		f.Message += fmt.Sprintf(" The %s is limited to %s.", r.principal, strings.Join(allowed, " and "))
 	}
 }
 

@@ -531,5 +531,5 @@ func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
 	assert.Equal(t, ps.OutcomeNone, ps.AsError(err).Outcome)
 	_, err = f.Kept.Apply(t.Context(), keep.Change{Kind: "k", Key: "k", Value: []byte("v")})
 	assert.True(t, errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent), "%v", err)
-	assert.True(t, strings.Contains(notLeading(err).message, "does not lead"))
+	assert.True(t, strings.Contains(notLeading(err).Error(), "does not lead"))
 }

@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -25,7 +26,7 @@ var behindWarning = ps.Warning{
 }
 
 // unled decides what becomes of a call that the leader has not answered.
-func unled(r *request) *failure {
+func unled(r *request) error {
 	lost := routeOf(r.c.Request).unled
 	switch {
 	case lost == nil:
@@ -44,22 +45,22 @@ func hasCopy(op *ops.Operation) bool {
 }
 
 // unledFailure returns the answer to a call that the leader has not answered.
-func unledFailure(lost *hop.Failure) *failure {
-	failed := fail(schema.NotLeader, "No gateway of the cluster leads at the moment, so that nothing was begun. "+
+func unledFailure(lost *hop.Failure) error {
+	failed := problem.New(schema.NotLeader, "No gateway of the cluster leads at the moment, so that nothing was begun. "+
 		"That lasts some seconds when the one that leads is lost: repeat the call. GET /api/Cluster shows the gateways.")
 	if lost.Outcome == hop.Unknown {
-		failed = fail(schema.Timeout, "The gateway that leads took the call and did not answer it, so that nobody knows "+
+		failed = problem.New(schema.Timeout, "The gateway that leads took the call and did not answer it, so that nobody knows "+
 			"whether it was done. Look in the history for the request id. A call with an %s can be repeated safely.", keyHeader)
-		failed.outcome = ps.OutcomeUnknown
+		failed.Outcome = ps.OutcomeUnknown
 	}
-	failed.cause, failed.retryAfter = lost.Err, lost.RetryAfter
+	failed.Cause, failed.RetryAfter = lost.Err, lost.RetryAfter
 	return failed
 }
 
 // refusePage tells a browser that there is no page without a leader. It asks for a page again,
 // and never sends a form again.
 func (r *request) refusePage(lost *hop.Failure) {
-	r.failure = unledFailure(lost)
+	r.failure = problem.Of(unledFailure(lost))
 	text := "No gateway of the cluster leads at the moment, and nothing was changed. " +
 		"Try again in some seconds.\n"
 	if lost.Outcome == hop.Unknown {
@@ -72,7 +73,7 @@ func (r *request) refusePage(lost *hop.Failure) {
 		r.c.Header("Retry-After", strconv.Itoa(int(lost.RetryAfter.Seconds())))
 	}
 	r.c.Header("Content-Type", "text/plain; charset=utf-8")
-	r.c.String(r.failure.code.Status(), "%s", text)
+	r.c.String(r.failure.Code.Status(), "%s", text)
 }
 
 // gateways returns how many gateways serve the same clients.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
 )
@@ -46,24 +47,24 @@ func (b *bodies) parse(held int64) (done func()) {
 }
 
 // reserve takes memory for a body.
-func (b *bodies) reserve(by transport.Caller, n, share int64) *failure {
-	var failed *failure
+func (b *bodies) reserve(by transport.Caller, n, share int64) error {
+	var failed *problem.Error
 	switch b.Take(by, n, share) {
 	case nil:
 		return nil
 	case transport.ErrShareSpent:
-		failed = fail(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
-		failed.refused = refusedRate
+		failed = problem.New(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
+		failed.Reason = problem.ReasonRate
 	default:
-		failed = fail(schema.Overloaded, "The bodies of running requests take all the memory there is for them. Try again later, or send a body of at most %d bytes.", bodyPiece)
-		failed.refused = refusedBusy
+		failed = problem.New(schema.Overloaded, "The bodies of running requests take all the memory there is for them. Try again later, or send a body of at most %d bytes.", bodyPiece)
+		failed.Reason = problem.ReasonBusy
 	}
-	failed.retryAfter = bodyRetry
+	failed.RetryAfter = bodyRetry
 	return failed
 }
 
 // readBody reads the body of a request. Its memory counts until freeBody.
-func (s *Server) readBody(r *request) ([]byte, *failure) {
+func (s *Server) readBody(r *request) ([]byte, error) {
 	req := r.c.Request
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
@@ -90,11 +91,11 @@ func (s *Server) readBody(r *request) ([]byte, *failure) {
 		case errors.Is(err, io.EOF):
 			return content, nil
 		case errors.As(err, &tooLarge):
-			return nil, fail(schema.TooLarge, "The body is larger than %d bytes.", limit)
+			return nil, problem.New(schema.TooLarge, "The body is larger than %d bytes.", limit)
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, fail(schema.InvalidRequest, "The body did not arrive in time.")
+			return nil, problem.New(schema.InvalidRequest, "The body did not arrive in time.")
 		default:
-			return nil, fail(schema.InvalidRequest, "The body could not be read to its end.")
+			return nil, problem.New(schema.InvalidRequest, "The body could not be read to its end.")
 		}
 	}
 }

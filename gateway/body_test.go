@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
 	"adgateway/ps"
@@ -129,15 +130,15 @@ func TestParametersAndProblemsAreBounded(t *testing.T) {
 
 func TestTheAnswerToARefusalIsBounded(t *testing.T) {
 	wide := strings.Repeat("\u2028\"", 40_000)
-	f := fail(schema.InvalidRequest, "%s", wide)
+	f := problem.New(schema.InvalidRequest, "%s", wide)
 	for range 90 {
-		f.details = append(f.details, detail{Field: "City", Message: wide[:3000]})
+		f.Details = append(f.Details, problem.Detail{Field: "City", Message: wide[:3000]})
 	}
-	answer := f.encode("test-1")
+	answer := encodeError(f, "test-1")
 	assert.LessOrEqual(t, len(answer), 64<<10)
 	assert.Contains(t, string(answer), "more problems are not shown.")
-	done := fail(schema.Backend, "%s", wide)
-	assert.Greater(t, len(done.encode("test-1")), 64<<10, "what was done is never cut")
+	done := problem.New(schema.Backend, "%s", wide)
+	assert.Greater(t, len(encodeError(done, "test-1")), 64<<10, "what was done is never cut")
 }
 
 // TestANameThatMayBeAValueIsNotRepeated covers what clients send in the wrong place.

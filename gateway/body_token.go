@@ -13,6 +13,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 )
 
@@ -88,12 +89,12 @@ func mediaTypeOf(header http.Header) string {
 
 // token compares the credential in the body with that of the request, which has been
 // checked.
-func (c *collector) token(value any) *failure {
+func (c *collector) token(value any) error {
 	switch c.tokens++; {
 	case c.tokens > 1:
-		return fail(schema.InvalidRequest, "Auth-Token is given twice in the body. Send one credential.")
+		return problem.New(schema.InvalidRequest, "Auth-Token is given twice in the body. Send one credential.")
 	case value != c.credential:
-		return fail(schema.InvalidRequest, "The request carries different credentials. Send one, in Auth-Token or in Authorization.")
+		return problem.New(schema.InvalidRequest, "The request carries different credentials. Send one, in Auth-Token or in Authorization.")
 	}
 	return nil
 }

@@ -256,7 +256,7 @@ func (s *Server) endOfKey(r *request, status int, body []byte) share {
 		return share{}
 	}
 	outcome := r.outcome()
-	open := c.open || outcome == ps.OutcomeUnknown && r.failure.code != schema.OutcomeUnknown // which is the verdict
+	open := c.open || outcome == ps.OutcomeUnknown && r.failure.Code != schema.OutcomeUnknown // which is the verdict
 	call := c.call
 	switch {
 	case !open && outcome == ps.OutcomeNone && c.counts(r): // as an attempt
@@ -270,7 +270,7 @@ func (s *Server) endOfKey(r *request, status int, body []byte) share {
 	case status >= http.StatusInternalServerError: // which asks to come again
 		call.Verdict, call.Token = &verdict{Outcome: outcome}, ""
 		if r.failure != nil {
-			call.Verdict.Notes = messages(r.failure.details)
+			call.Verdict.Notes = messages(r.failure.Details)
 		}
 	default:
 		call.answered(r, status, body)

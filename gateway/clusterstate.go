@@ -9,6 +9,7 @@ import (
 
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 )
 
@@ -115,9 +116,9 @@ func (s *Server) usableLanes() []string {
 }
 
 // showCluster answers with what this gateway knows of its cluster.
-func (s *Server) showCluster(r *request) *failure {
+func (s *Server) showCluster(r *request) error {
 	if s.Member == nil {
-		return fail(schema.NotSupported, "This gateway is alone: it has not joined a cluster (adgateway cluster init, or join).")
+		return problem.New(schema.NotSupported, "This gateway is alone: it has not joined a cluster (adgateway cluster init, or join).")
 	}
 	state := s.memberState()
 	output := "All gateways of the cluster '" + state.Name + "' can make changes."

@@ -16,6 +16,7 @@ import (
 
 	"adgateway/gateway/nearest"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 )
 
@@ -32,12 +33,12 @@ type collector struct {
 	tokens         int    // in the body so far
 	count          int    // parameters in query and body so far
 	given          ops.Given
-	problems       []schema.Problem
+	problems       []schema.FieldError
 }
 
 // collect reads all parameters of a request. The failure is about the request as a
 // whole; the problems are about single parameters.
-func (s *Server) collect(r *request) (ops.Given, []schema.Problem, *failure) {
+func (s *Server) collect(r *request) (ops.Given, []schema.FieldError, error) {
 	switch {
 	case r.op.Protocol != nil:
 		return s.collectForeign(r)
@@ -79,21 +80,21 @@ func parameterNames(table []*ops.Operation) []string {
 }
 
 func (c *collector) wrong(field, message string) {
-	c.problems = append(c.problems, schema.Problem{Field: field, Code: schema.InvalidRequest, Message: message})
+	c.problems = append(c.problems, schema.FieldError{Field: field, Code: schema.InvalidRequest, Message: message})
 }
 
 // another counts a parameter.
-func (c *collector) another() *failure {
+func (c *collector) another() error {
 	if c.count++; c.count <= maxParameters {
 		return nil
 	}
-	return fail(schema.InvalidRequest, "The request has more than %d parameters, repeated ones included. This operation has %d: send each of them once.",
+	return problem.New(schema.InvalidRequest, "The request has more than %d parameters, repeated ones included. This operation has %d: send each of them once.",
 		maxParameters, len(c.op.Params))
 }
 
 // pairs reads name=value&name=value. A semicolon is data. The token in the query is
 // skipped; authentication has handled it.
-func (c *collector) pairs(raw []byte, query bool) *failure {
+func (c *collector) pairs(raw []byte, query bool) error {
 	for pair := range bytes.SplitSeq(raw, []byte("&")) {
 		if len(pair) == 0 {
 			continue
@@ -155,7 +156,7 @@ func (c *collector) param(name string) *ops.Param {
 		c.wrong("", "A parameter has no name.")
 		return nil
 	}
-	if len(c.problems) >= maxProblems {
+	if len(c.problems) >= problem.MostShown {
 		c.wrong("", "") // is counted, and not shown
 		return nil
 	}
@@ -320,7 +321,7 @@ func alike(kind schema.Kind, a, b any) bool {
 }
 
 // body reads parameters from a form or a JSON object.
-func (c *collector) body(header http.Header, content []byte) *failure {
+func (c *collector) body(header http.Header, content []byte) error {
 	if len(content) == 0 {
 		return nil
 	}
@@ -330,7 +331,7 @@ func (c *collector) body(header http.Header, content []byte) *failure {
 	case mediaForm:
 		return c.pairs(content, false)
 	default:
-		return fail(schema.UnsupportedMediaType, "A body must be application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.")
+		return problem.New(schema.UnsupportedMediaType, "A body must be application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.")
 	}
 }
 
@@ -342,15 +343,15 @@ func (*ignored) UnmarshalJSON([]byte) error { return nil }
 // json reads the members of one JSON object in order, so that duplicates are noticed.
 // A byte order mark is skipped (RFC 8259, 8.1), because Windows PowerShell writes one
 // to UTF-8 files.
-func (c *collector) json(content []byte) *failure {
+func (c *collector) json(content []byte) error {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	// Only the position: the character may be part of a password.
 	var mistake *json.SyntaxError
 	if utf8.Valid(content) && errors.As(json.Unmarshal(content, new(ignored)), &mistake) {
-		return fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8: it is no JSON from byte %d of %d on.", mistake.Offset, len(content))
+		return problem.New(schema.InvalidRequest, "The body is not one JSON object in UTF-8: it is no JSON from byte %d of %d on.", mistake.Offset, len(content))
 	}
 	if !utf8.Valid(content) || !bytes.HasPrefix(bytes.TrimLeft(content, " \t\r\n"), []byte("{")) {
-		return fail(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
+		return problem.New(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
 	}
 	for name, member := range schema.Members(content) {
 		if failed := c.another(); failed != nil {

@@ -12,6 +12,7 @@ import (
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -225,7 +226,7 @@ func FuzzBinding(f *testing.F) {
 			failed = c.body(r.Header, []byte(body))
 		}
 		if failed != nil {
-			status := failed.code.Status()
+			status := problem.Of(failed).Code.Status()
 			require.True(t, status >= 400 && status < 500)
 			return
 		}

@@ -13,6 +13,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/openapi"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 )
 
@@ -46,7 +47,7 @@ func (s *Server) addDocs(engine *gin.Engine) {
 			case auth.Standard:
 				serveDocument(standard)(r)
 			default:
-				r.fail(refusal([]schema.Problem{{Field: "dialect", Code: schema.InvalidRequest, Message: "must be standard or classic"}}))
+				r.fail(problem.Invalid([]schema.FieldError{{Field: "dialect", Code: schema.InvalidRequest, Message: "must be standard or classic"}}))
 			}
 		}))
 	}
@@ -77,7 +78,7 @@ func serveDocument(document func() (*versioned, error)) func(*request) {
 	return func(r *request) {
 		d, err := document()
 		if err != nil {
-			r.fail(internalError(err))
+			r.fail(problem.Internal(err))
 			return
 		}
 		r.limitSend()

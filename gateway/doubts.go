@@ -10,6 +10,7 @@ import (
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -236,9 +237,9 @@ func (s *Server) settleDoubts(ctx context.Context) (err error) {
 // errAwaited is why a change is not allowed whose objects another one may still write to.
 var errAwaited = errors.New("a change of an earlier term may still write to the object")
 
-func awaitedBefore() *failure {
-	failed := fail(schema.InProgress, "It is being found out what became of an earlier change of the object. Nothing was changed. Send it again.")
-	failed.retryAfter = auditRetry
+func awaitedBefore() error {
+	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier change of the object. Nothing was changed. Send it again.")
+	failed.RetryAfter = auditRetry
 	return failed
 }
 

@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -54,13 +55,13 @@ func newPlan(r *request) plan {
 
 // answerPlan answers a dry run whose script was stopped at its announcement, or had
 // nothing to announce.
-func (s *Server) answerPlan(r *request, e *envelope) *failure {
+func (s *Server) answerPlan(r *request, e *envelope) error {
 	switch {
 	case r.runErr != nil && !errors.Is(r.runErr, errDryRun):
 		return s.explainRun(r, e, r.runErr)
 	case r.runErr == nil && r.result.Effect != ps.EffectNone:
-		failed := internalError(errors.New("the script changed something that it had not announced"))
-		failed.outcome = ps.OutcomeDone
+		failed := problem.Internal(errors.New("the script changed something that it had not announced"))
+		failed.Outcome = ps.OutcomeDone
 		return failed
 	}
 	p := newPlan(r)

@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -70,7 +71,7 @@ func (s *Server) endingOf(r *request, c *changes.Record) ending {
 		}
 	}
 	if r.failure != nil {
-		v.Notes = messages(r.failure.details)
+		v.Notes = messages(r.failure.Details)
 	}
 	if r.runErr != nil {
 		v.Remains = ps.AsError(r.runErr).Remains
@@ -120,10 +121,10 @@ func (s *Server) doubtful(r *request, err error) {
 
 // endNotStored returns the answer to a call whose change was made, at least in part, and could
 // not be closed.
-func endNotStored() *failure {
-	failed := fail(schema.Timeout, "The change was begun, but another gateway leads the cluster by now, and what "+
+func endNotStored() error {
+	failed := problem.New(schema.Timeout, "The change was begun, but another gateway leads the cluster by now, and what "+
 		"became of the change could not be stored. That gateway finds it out: look at the change that %s names, "+
 		"or repeat the call with its %s.", changeHeader, keyHeader)
-	failed.outcome = ps.OutcomeUnknown
+	failed.Outcome = ps.OutcomeUnknown
 	return failed
 }

@@ -8,6 +8,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -23,65 +24,78 @@ var scriptCodes = map[string]bool{
 const askWhy = "with the scope " + string(auth.OpsRead) + " also why."
 
 // failureOf returns the answer to a failed run.
-func failureOf(op *ops.Operation, b *ops.Bound, err error) *failure {
+func failureOf(op *ops.Operation, b *ops.Bound, err error) error {
 	e := ps.AsError(err)
-	f := &failure{outcome: e.Outcome, server: e.Server, retryAfter: e.RetryAfter, outside: e.Outside, cause: err}
+	f := &problem.Error{Outcome: e.Outcome, Server: e.Server, RetryAfter: e.RetryAfter, Cause: err}
+	if e.Outside {
+		f.Audited = schema.Limit
+	}
 	switch e.Kind {
 	case ps.KindScript:
-		f.scriptError(op, b, e)
+		scriptError(f, op, b, e)
 	case ps.KindTimeout:
-		f.code, f.message = schema.Timeout, "The work was not finished in time."
+		f.Code, f.Message = schema.Timeout, "The work was not finished in time."
 	case ps.KindOverloaded:
-		f.code, f.message = schema.Overloaded, "The gateway is busy. Try again later."
+		f.Code, f.Message = schema.Overloaded, "The gateway is busy. Try again later."
 	case ps.KindUnavailable, ps.KindStopped:
-		f.code, f.message = schema.Unavailable, "No PowerShell session can be started, or no server that could answer be reached. Try again later. GET /readyz tells which; "+askWhy
+		f.Code, f.Message = schema.Unavailable, "No PowerShell session can be started, or no server that could answer be reached. Try again later. GET /readyz tells which; "+askWhy
 		if errors.Is(e, ps.ErrClosing) {
-			f.message = "The gateway is shutting down. Try again later."
+			f.Message = "The gateway is shutting down. Try again later."
 		}
 		if errors.Is(e, ps.ErrStarting) {
-			f.message = "The first PowerShell session is starting. Try again later. GET /readyz tells when it is ready."
+			f.Message = "The first PowerShell session is starting. Try again later. GET /readyz tells when it is ready."
 		}
 	case ps.KindDied:
-		f.code, f.message = schema.Backend, "The PowerShell session ended before it answered."
+		f.Code, f.Message = schema.Backend, "The PowerShell session ended before it answered."
 		if op.Effect.Writes() {
-			f.code = schema.Timeout // a died write is reported like a timed-out one
+			f.Code = schema.Timeout // a died write is reported like a timed-out one
 		}
 	case ps.KindCancelled:
-		f.code, f.message = schema.Timeout, "The request was given up before it was answered."
+		f.Code, f.Message = schema.Timeout, "The request was given up before it was answered."
 	default:
-		f.code, f.message = ourFault.code, ourFault.sentence
+		f.Code, f.Message = ourFault.code, ourFault.sentence
 	}
-	if (e.Kind == ps.KindTimeout || e.Kind == ps.KindDied) && f.outcome == "" {
-		f.outcome = ps.OutcomeUnknown
+	if (e.Kind == ps.KindTimeout || e.Kind == ps.KindDied) && f.Outcome == "" {
+		f.Outcome = ps.OutcomeUnknown
 	}
-	if f.retryAfter <= 0 && f.code.Status() == 503 {
-		f.retryAfter = 5 * time.Second
+	if f.RetryAfter <= 0 && f.Code.Status() == 503 {
+		f.RetryAfter = 5 * time.Second
 	}
 	for _, left := range e.Remains {
-		f.details = append(f.details, remaining(left))
+		f.Details = append(f.Details, remaining(left))
 	}
-	if f.outcome == ps.OutcomeUnknown {
+	if f.Outcome == ps.OutcomeUnknown {
 		for _, step := range e.Steps {
-			f.details = append(f.details, detail{Field: "", Message: fmt.Sprintf("This was done before: %s '%s'", step.Label, cmp.Or(step.DN, step.GUID))})
+			f.Details = append(f.Details, problem.Detail{Field: "", Message: fmt.Sprintf("This was done before: %s '%s'", step.Label, cmp.Or(step.DN, step.GUID))})
 		}
 	}
 	for _, note := range e.Notes {
-		f.details = append(f.details, detail{Field: "", Message: note})
+		f.Details = append(f.Details, problem.Detail{Field: "", Message: note})
 	}
-	f.forOperation(op)
-	if f.code == schema.Timeout {
-		f.message += leftBehind[f.outcome]
+	forOperation(op, f)
+	if f.Code == schema.Timeout {
+		f.Message += leftBehind[f.Outcome]
 	}
-	if f.outcome == ps.OutcomeDone && f.code.Status() < 500 {
-		f.code = schema.Backend
-		f.message = "The change was made, but could not be read back: " + f.message
+	if f.Outcome == ps.OutcomeDone && f.Code.Status() < 500 {
+		f.Code = schema.Backend
+		f.Message = "The change was made, but could not be read back: " + f.Message
 	}
 	return f
 }
 
+// forOperation completes an error for an operation: only changes have an outcome.
+func forOperation(op *ops.Operation, f *problem.Error) {
+	if op.Effect.Writes() && f.Outcome == "" {
+		f.Outcome = ps.OutcomeNone
+	}
+	if !op.Effect.Writes() {
+		f.Outcome = ""
+	}
+}
+
 // remaining names an object that a change which was not completed has left.
-func remaining(left ps.Object) detail {
-	return detail{Field: "", Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
+func remaining(left ps.Object) problem.Detail {
+	return problem.Detail{Field: "", Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
 }
 
 // leftBehind completes the sentence about a write that was cut off.
@@ -91,36 +105,37 @@ var leftBehind = map[ps.Outcome]string{
 	ps.OutcomeUnknown: " Whether it was done could not be found out.",
 }
 
-func (f *failure) scriptError(op *ops.Operation, b *ops.Bound, e *ps.Error) {
+// scriptError completes the error of a run whose script failed.
+func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error) {
 	field := op.FieldOf(e.Arg)
 	if e.Gateway != "" {
-		f.code, f.message = schema.Code(e.Gateway), e.Message
+		f.Code, f.Message = schema.Code(e.Gateway), e.Message
 		if !scriptCodes[e.Gateway] || e.Message == "" {
-			f.code, f.message = ourFault.code, ourFault.sentence
+			f.Code, f.Message = ourFault.code, ourFault.sentence
 		}
 	} else {
 		var found meaning
-		found, f.directoryCode = meaningOf(e)
+		found, f.DirectoryCode = meaningOf(e)
 		// The numbers do not say which object is missing: it is the target, unless the
 		// failed step was about an object that a parameter refers to (facts D9).
 		if p := op.Param(field); found == badReference && p != nil && op.IsAbout(p) {
 			found = missing
 		}
-		f.code, f.message = found.code, found.sentence
+		f.Code, f.Message = found.code, found.sentence
 		if found == tookLong && op.Param(ops.FilterName) != nil {
-			f.code, f.message = schema.Unprocessable, "The domain controller gave up the search because it took too long. Narrow it: with a Text, an OUPath, or a Filter on a field that has an index."
+			f.Code, f.Message = schema.Unprocessable, "The domain controller gave up the search because it took too long. Narrow it: with a Text, an OUPath, or a Filter on a field that has an index."
 		}
 		if found == shutZone && !op.Effect.Writes() {
-			f.code = schema.Unavailable // it will be readable again
+			f.Code = schema.Unavailable // it will be readable again
 		}
 		if found == missing && op.Reply.Mark != ops.List {
-			f.message = "The " + op.SubjectOf(b) + " was not found."
+			f.Message = "The " + op.SubjectOf(b) + " was not found."
 		}
 	}
-	if status := f.code.Status(); field != "" && status >= 400 && status < 500 {
-		f.details = append(f.details, detail{Field: field, Message: f.message})
+	if status := f.Code.Status(); field != "" && status >= 400 && status < 500 {
+		f.Details = append(f.Details, problem.Detail{Field: field, Message: f.Message})
 	}
 	for _, more := range e.Details {
-		f.details = append(f.details, detail{Field: "", Message: more})
+		f.Details = append(f.Details, problem.Detail{Field: "", Message: more})
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -247,12 +248,12 @@ type reply struct {
 	Warnings []ps.Warning      `json:"warnings"`
 	Plan     json.RawMessage   `json:"plan"`
 	Error    *struct {
-		Code          schema.Code `json:"code"`
-		Message       string      `json:"message"`
-		Outcome       string      `json:"outcome"`
-		DirectoryCode string      `json:"directoryCode"`
-		Details       []detail    `json:"details"`
-		RequestID     string      `json:"requestId"`
+		Code          schema.Code      `json:"code"`
+		Message       string           `json:"message"`
+		Outcome       string           `json:"outcome"`
+		DirectoryCode string           `json:"directoryCode"`
+		Details       []problem.Detail `json:"details"`
+		RequestID     string           `json:"requestId"`
 	} `json:"error"`
 }
 

@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -22,7 +23,7 @@ import (
 const feedBatch = 100
 
 // streamChanges answers with an event for each change.
-func (s *Server) streamChanges(r *request) *failure {
+func (s *Server) streamChanges(r *request) error {
 	position, failed := s.streamStart(r)
 	if failed != nil {
 		return failed
@@ -48,10 +49,10 @@ func (s *Server) streamChanges(r *request) *failure {
 }
 
 // streamStart returns where a stream begins.
-func (s *Server) streamStart(r *request) (keep.Position, *failure) {
+func (s *Server) streamStart(r *request) (keep.Position, error) {
 	switch given := r.c.Request.Header.Values(ops.LastEventHeader); {
 	case len(given) > 1:
-		return keep.Position{}, refusal([]schema.Problem{{Field: ops.LastEventHeader, Code: schema.InvalidRequest, Message: "is given several times"}})
+		return keep.Position{}, problem.Invalid([]schema.FieldError{{Field: ops.LastEventHeader, Code: schema.InvalidRequest, Message: "is given several times"}})
 	case len(given) == 1 && given[0] != "":
 		return s.positionOf(r, ops.LastEventHeader, given[0])
 	}
@@ -64,7 +65,7 @@ func (s *Server) streamStart(r *request) (keep.Position, *failure) {
 
 // positionAt returns the position before the first change from a time on; the zero time is
 // now.
-func (s *Server) positionAt(r *request, at time.Time) (position keep.Position, failed *failure) {
+func (s *Server) positionAt(r *request, at time.Time) (position keep.Position, failed error) {
 	ctx := r.c.Request.Context()
 	position, err := s.History.End(ctx)
 	if !at.IsZero() && err == nil {
@@ -77,11 +78,11 @@ func (s *Server) positionAt(r *request, at time.Time) (position keep.Position, f
 var orTime = map[string]string{ops.SinceName: ", or a time such as 2026-11-22T12:40:00Z"}
 
 // positionOf reads a cursor. field names where it was given.
-func (s *Server) positionOf(r *request, field, cursor string) (keep.Position, *failure) {
+func (s *Server) positionOf(r *request, field, cursor string) (keep.Position, error) {
 	ctx := r.c.Request.Context()
 	position, err := s.History.Position(ctx, cursor)
 	if errors.Is(err, changes.ErrCursor) {
-		return position, refusal([]schema.Problem{{Field: field, Code: schema.InvalidRequest, Message: "must be the id of an event of the stream, or the next of an answer with Wait" + orTime[field]}})
+		return position, problem.Invalid([]schema.FieldError{{Field: field, Code: schema.InvalidRequest, Message: "must be the id of an event of the stream, or the next of an answer with Wait" + orTime[field]}})
 	}
 	if err == nil {
 		_, _, err = s.History.After(ctx, position, 1)
@@ -90,13 +91,13 @@ func (s *Server) positionOf(r *request, field, cursor string) (keep.Position, *f
 }
 
 // feedFailure returns the answer to an error of the history.
-func feedFailure(err error) *failure {
+func feedFailure(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, keep.ErrPosition):
-		failed := fail(schema.CursorExpired, "What follows the cursor is not kept any more, or the store is another one. Read what was missed with GET /api/Changes, and begin anew without a cursor.")
-		failed.cause = err
+		failed := problem.New(schema.CursorExpired, "What follows the cursor is not kept any more, or the store is another one. Read what was missed with GET /api/Changes, and begin anew without a cursor.")
+		failed.Cause = err
 		return failed
 	}
 	return historyUnavailable(err)
@@ -145,7 +146,7 @@ func (s *Server) shownTo(ctx context.Context, r *request, c *changes.Record) (sh
 
 // awaitChanges answers with the changes that ended after a position, and waits for the
 // first if there are none yet.
-func (s *Server) awaitChanges(r *request) *failure {
+func (s *Server) awaitChanges(r *request) error {
 	position, failed := s.awaitStart(r)
 	if failed != nil {
 		return failed
@@ -183,7 +184,7 @@ func (s *Server) awaitChanges(r *request) *failure {
 }
 
 // awaitStart returns where a list with Wait begins.
-func (s *Server) awaitStart(r *request) (keep.Position, *failure) {
+func (s *Server) awaitStart(r *request) (keep.Position, error) {
 	if cursor := r.bound.Text(ops.AfterName); cursor != "" {
 		return s.positionOf(r, ops.AfterName, cursor)
 	}
@@ -222,7 +223,7 @@ func (s *Server) awaitChange(waiting context.Context, changed <-chan struct{}) b
 }
 
 // stillAllowed looks at the credential again, which may have ended meanwhile.
-func (s *Server) stillAllowed(r *request) *failure {
+func (s *Server) stillAllowed(r *request) error {
 	principal, failed := s.authenticate(r.c.Request)
 	if failed == nil {
 		failed = authoriseRow(principal, r.op)

@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/filter"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
@@ -22,14 +23,15 @@ func (s *Server) serve(op *ops.Operation) func(*request) {
 		r.op = op
 		defer r.release()
 		if failed := s.operate(r); failed != nil {
-			r.fail(failed.forOperation(op))
+			forOperation(op, problem.Of(failed))
+			r.fail(failed)
 		}
 	}
 }
 
 // operate takes a request for an operation through its stages, from top to bottom.
 // Each stage returns what it adds to the request, or the failure that ends it.
-func (s *Server) operate(r *request) (failed *failure) {
+func (s *Server) operate(r *request) (failed error) {
 	if failed = unled(r); failed != nil {
 		return failed
 	}
@@ -49,7 +51,7 @@ func (s *Server) operate(r *request) (failed *failure) {
 		return failed
 	}
 	defer s.freeBody(r)
-	var problems []schema.Problem
+	var problems []schema.FieldError
 	if r.given, problems, failed = s.collect(r); failed != nil {
 		return failed
 	}
@@ -97,7 +99,7 @@ func (s *Server) operate(r *request) (failed *failure) {
 
 // perform runs the script of a request that nothing stands against, unless an earlier call
 // with its key has, and answers.
-func (s *Server) perform(r *request) (failed *failure) {
+func (s *Server) perform(r *request) (failed error) {
 	e := newEnvelope(r, s.spooler, s.streamAbove)
 	defer e.close()
 	// What an earlier call with the key has done is answered whatever has become of its plan,
@@ -121,7 +123,7 @@ func (s *Server) perform(r *request) (failed *failure) {
 }
 
 // authenticate finds the caller.
-func (s *Server) authenticate(req *http.Request) (*auth.Principal, *failure) {
+func (s *Server) authenticate(req *http.Request) (*auth.Principal, error) {
 	principal, err := s.caller(req)
 	if err == nil {
 		s.proved(auth.Peer(req))
@@ -129,14 +131,14 @@ func (s *Server) authenticate(req *http.Request) (*auth.Principal, *failure) {
 	}
 	var refused *auth.Refusal
 	if !errors.As(err, &refused) {
-		return nil, internalError(err)
+		return nil, problem.Internal(err)
 	}
 	return nil, refusedBy(refused)
 }
 
 // admit counts the request against the caller's quota, which some gateways share. On
 // success [auth.Principal.Leave] must follow.
-func admit(p *auth.Principal, gateways int) *failure {
+func admit(p *auth.Principal, gateways int) error {
 	if refused := p.Enter(gateways); refused != nil {
 		return refusedBy(refused)
 	}
@@ -144,11 +146,11 @@ func admit(p *auth.Principal, gateways int) *failure {
 }
 
 // authorise requires all the scopes; any credential has the empty one.
-func authorise(p *auth.Principal, scopes ...auth.Scope) *failure {
+func authorise(p *auth.Principal, scopes ...auth.Scope) error {
 	for _, scope := range scopes {
 		if scope != "" && !p.Has(scope) {
-			failed := fail(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
-			failed.refused = refusedScope
+			failed := problem.New(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
+			failed.Reason = problem.ReasonScope
 			return failed
 		}
 	}
@@ -156,10 +158,10 @@ func authorise(p *auth.Principal, scopes ...auth.Scope) *failure {
 }
 
 // bind checks the values of a request, after the problems met while reading it.
-func bind(op *ops.Operation, given ops.Given, problems []schema.Problem) (*ops.Bound, *failure) {
+func bind(op *ops.Operation, given ops.Given, problems []schema.FieldError) (*ops.Bound, error) {
 	bound, problems := op.Bind(given, problems...)
 	if len(problems) > 0 {
-		return nil, refusal(problems)
+		return nil, problem.Invalid(problems)
 	}
 	return bound, nil
 }
@@ -291,7 +293,7 @@ func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Resu
 }
 
 // answer writes the answer to a run that succeeded; otherwise it returns the failure.
-func (s *Server) answer(r *request, e *envelope) *failure {
+func (s *Server) answer(r *request, e *envelope) error {
 	if failed := r.guard.refusal(r, e); failed != nil {
 		return failed
 	}
@@ -323,7 +325,7 @@ func (s *Server) answer(r *request, e *envelope) *failure {
 		return e.partial(r.result)
 	}
 	if err := e.finish(r.result); err != nil {
-		r.abort(&failure{code: schema.Internal, cause: err})
+		r.abort(&problem.Error{Code: schema.Internal, Cause: err})
 	}
 	r.records = e.records
 	return nil
@@ -331,15 +333,17 @@ func (s *Server) answer(r *request, e *envelope) *failure {
 
 // explainRun returns the answer to a run that failed, or that did not emit what
 // the operation declares.
-func (s *Server) explainRun(r *request, e *envelope, err error) *failure {
+func (s *Server) explainRun(r *request, e *envelope, err error) error {
 	switch {
 	case e.stream != nil:
-		r.abort(&failure{code: schema.Internal, cause: err})
+		r.abort(&problem.Error{Code: schema.Internal, Cause: err})
 		return nil
 	case e.err != nil:
 		err = e.err
 	case !errors.Is(err, errNoRecord):
-		return s.explain(r, failureOf(r.op, r.bound, err))
+		failed := problem.Of(failureOf(r.op, r.bound, err))
+		s.explain(r, failed)
+		return failed
 	}
-	return internalError(err)
+	return problem.Internal(err)
 }

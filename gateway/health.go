@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/auth"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -25,8 +26,8 @@ func (s *Server) healthz(r *request) {
 func (s *Server) readyz(r *request) {
 	lane := r.c.Query(laneParam)
 	if !slices.Contains(readyLanes, lane) && lane != "" {
-		f := fail(schema.InvalidRequest, "%s must be one of %s.", laneParam, strings.Join(readyLanes, ", "))
-		f.details = []detail{{Field: laneParam, Message: "must be one of " + strings.Join(readyLanes, ", ")}}
+		f := problem.New(schema.InvalidRequest, "%s must be one of %s.", laneParam, strings.Join(readyLanes, ", "))
+		f.Details = []problem.Detail{{Field: laneParam, Message: "must be one of " + strings.Join(readyLanes, ", ")}}
 		r.fail(f)
 		return
 	}
@@ -42,12 +43,12 @@ func (s *Server) readyz(r *request) {
 	}
 	reasons := false
 	if auth.Carries(r.c.Request) {
-		var failed *failure
+		var failed error
 		r.principal, failed = s.authenticate(r.c.Request)
 		switch {
 		case failed == nil:
 			reasons = r.principal.Has(auth.OpsRead)
-		case failed.code == schema.Unavailable: // the check of the credential store reports it
+		case problem.Of(failed).Code == schema.Unavailable: // the check of the credential store reports it
 		default:
 			r.fail(failed)
 			return

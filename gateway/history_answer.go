@@ -16,6 +16,7 @@ import (
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -170,7 +171,7 @@ func optionalText(text string) *string {
 }
 
 // showChange answers with one change.
-func (s *Server) showChange(r *request) *failure {
+func (s *Server) showChange(r *request) error {
 	p, failed := s.findChange(r)
 	if failed != nil {
 		return failed
@@ -188,7 +189,7 @@ func (s *Server) showChange(r *request) *failure {
 }
 
 // findChange returns the change that a call is about.
-func (s *Server) findChange(r *request) (*past, *failure) {
+func (s *Server) findChange(r *request) (*past, error) {
 	id := r.bound.Text(ops.ChangeIDParam)
 	c, err := s.History.Get(r.c.Request.Context(), id)
 	switch {
@@ -202,19 +203,19 @@ func (s *Server) findChange(r *request) (*past, *failure) {
 	}
 	made, _ := changes.Time(id)
 	if r.op.Effect.Writes() && s.store().Now().Sub(made) > s.History.Life() {
-		return nil, fail(schema.NotUndoable, "The change '%s' is no longer kept: changes are kept for %s.", id, s.History.Life())
+		return nil, problem.New(schema.NotUndoable, "The change '%s' is no longer kept: changes are kept for %s.", id, s.History.Life())
 	}
-	return nil, fail(schema.NotFound, "There is no change '%s', or the credential may not see it.", id)
+	return nil, problem.New(schema.NotFound, "There is no change '%s', or the credential may not see it.", id)
 }
 
-func historyUnavailable(err error) *failure {
-	failed := fail(schema.Unavailable, "The history cannot be read at the moment. Try again later.")
-	failed.cause, failed.retryAfter = err, auditRetry
+func historyUnavailable(err error) error {
+	failed := problem.New(schema.Unavailable, "The history cannot be read at the moment. Try again later.")
+	failed.Cause, failed.RetryAfter = err, auditRetry
 	return failed
 }
 
 // listChanges answers with the changes that pass the filters.
-func (s *Server) listChanges(r *request) *failure {
+func (s *Server) listChanges(r *request) error {
 	b := r.bound
 	if b.Has(ops.WaitName) {
 		return s.awaitChanges(r)
@@ -224,7 +225,7 @@ func (s *Server) listChanges(r *request) *failure {
 	_ = json.Unmarshal([]byte(b.Text("Limit")), &limit) // it is a number, or the default
 	before := ""
 	if cursor := b.Text("After"); cursor != "" {
-		var failed *failure
+		var failed error
 		if before, failed = s.openCursor(r, cursor); failed != nil {
 			return failed
 		}
@@ -311,10 +312,10 @@ func (s *Server) cursorSum(r *request, last string) []byte {
 var identity = regexp.MustCompile(`^[a-z]{2}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // openCursor returns the last change of the answer before.
-func (s *Server) openCursor(r *request, cursor string) (last string, failed *failure) {
+func (s *Server) openCursor(r *request, cursor string) (last string, failed error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) <= cursorSumLength || identity.MatchString(cursor) {
-		return "", refusal([]schema.Problem{{Field: ops.AfterName, Code: schema.InvalidRequest, Message: "must be the next of an answer"}})
+		return "", problem.Invalid([]schema.FieldError{{Field: ops.AfterName, Code: schema.InvalidRequest, Message: "must be the next of an answer"}})
 	}
 	last = string(raw[cursorSumLength:])
 	if !slices.Equal(s.cursorSum(r, last), raw[:cursorSumLength]) {

@@ -11,7 +11,7 @@ import (
 
 // compareNow reads what is there now, and says for each value whether it is what the
 // change wrote.
-func (s *Server) compareNow(r *request, p *past, shown *shownChange) *failure {
+func (s *Server) compareNow(r *request, p *past, shown *shownChange) error {
 	states := make([]settle.State, len(p.Intent.Objects))
 	if change, can := s.pastChange(p.Record); can {
 		settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.ReadLimit}

@@ -15,6 +15,7 @@ import (
 
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -106,7 +107,7 @@ const mostAttempts = 3
 // and is made again: a full host, a lost connection or an election of the engine passes.
 func (c *claim) counts(r *request) bool {
 	item := itemCallOf(r.c.Request)
-	if item == nil || item.overtaken || r.failure == nil || r.failure.code != schema.Timeout || c.call.Attempts >= mostAttempts {
+	if item == nil || item.overtaken || r.failure == nil || r.failure.Code != schema.Timeout || c.call.Attempts >= mostAttempts {
 		return false
 	}
 	item.cutOff = true
@@ -115,7 +116,7 @@ func (c *claim) counts(r *request) bool {
 
 // claim takes the key of a request for it. done reports whether the answer of an earlier
 // call was sent in its place.
-func (s *Server) claim(r *request) (done bool, failed *failure) {
+func (s *Server) claim(r *request) (done bool, failed error) {
 	if item := itemCallOf(r.c.Request); item != nil {
 		return s.claimItem(r, item)
 	}
@@ -129,9 +130,9 @@ func (s *Server) claim(r *request) (done bool, failed *failure) {
 	key, failed := keyOf(given)
 	switch {
 	case !r.op.Effect.Writes():
-		return false, fail(schema.NotSupported, "This call changes nothing, so that it takes no %s: leave it out.", keyHeader)
+		return false, problem.New(schema.NotSupported, "This call changes nothing, so that it takes no %s: leave it out.", keyHeader)
 	case s.keys == nil:
-		return false, fail(schema.NotSupported, "This gateway keeps no keys (store.file is off), so that it cannot promise to run a call once.")
+		return false, problem.New(schema.NotSupported, "This gateway keeps no keys (store.file is off), so that it cannot promise to run a call once.")
 	case failed != nil:
 		return false, failed
 	}
@@ -141,7 +142,7 @@ func (s *Server) claim(r *request) (done bool, failed *failure) {
 
 // claimItem takes the key of an item of a job for its call. The keys of items are those of
 // the job, so that they do not count among the caller's, and are kept as long as it is.
-func (s *Server) claimItem(r *request, item *itemCall) (done bool, failed *failure) {
+func (s *Server) claimItem(r *request, item *itemCall) (done bool, failed error) {
 	if r.dryRun() {
 		return false, nil
 	}
@@ -159,16 +160,16 @@ func (k *keys) sum(parts ...string) string {
 }
 
 // take takes a key for a request, unless another one has it.
-func (s *Server) take(r *request, c *claim) (done bool, failed *failure) {
+func (s *Server) take(r *request, c *claim) (done bool, failed error) {
 	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.guard.text()), r.document)
 	if !s.keys.enter(c.name) && (s.storeEnds(r.c.Request.Context()) != nil || !s.keys.enter(c.name)) {
-		failed = fail(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
-		failed.retryAfter = time.Second
+		failed := problem.New(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
+		failed.RetryAfter = time.Second
 		return false, failed
 	}
 	for try := 1; ; try++ {
 		done, failed = s.decide(r, c, fingerprint)
-		if failed == nil || !errors.Is(failed.cause, keep.ErrConflict) || try == mostTries {
+		if failed == nil || !errors.Is(failed, keep.ErrConflict) || try == mostTries {
 			break // else another gateway was faster
 		}
 	}
@@ -182,7 +183,7 @@ func (s *Server) take(r *request, c *claim) (done bool, failed *failure) {
 const mostTries = 20
 
 // decide takes the key, answers with what is kept, or refuses.
-func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, failed *failure) {
+func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, failed error) {
 	ctx := r.c.Request.Context()
 	found, err := s.keys.store.Get(ctx, keyKind, c.name)
 	c.call, c.revision, c.unsure = keptCall{}, keep.Absent, false
@@ -196,8 +197,8 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 			return false, keysUnavailable(err)
 		}
 		if wait > 0 {
-			failed := fail(schema.RateLimited, "The credential has %d keys, which is the limit. The oldest ends in %s.", maxKeysPerCaller, wait.Round(time.Second))
-			failed.retryAfter = wait
+			failed := problem.New(schema.RateLimited, "The credential has %d keys, which is the limit. The oldest ends in %s.", maxKeysPerCaller, wait.Round(time.Second))
+			failed.RetryAfter = wait
 			return false, failed
 		}
 		c.call = fresh
@@ -208,7 +209,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 			return false, keysUnavailable(fmt.Errorf("a kept call: %w", err))
 		}
 		if !bytes.Equal(c.call.Fingerprint, fingerprint) {
-			return false, fail(schema.KeyReused, "This %s belongs to another call: of another operation, or with other parameters. Use a new key for each call, and the same for its repetitions.", keyHeader)
+			return false, problem.New(schema.KeyReused, "This %s belongs to another call: of another operation, or with other parameters. Use a new key for each call, and the same for its repetitions.", keyHeader)
 		}
 		if err := s.reopen(ctx, &c.call); err != nil {
 			return false, keysUnavailable(err)
@@ -223,7 +224,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 		}
 		fresh.Attempts = c.call.Attempts + 1
 		if fresh.Attempts > mostAttempts && !c.expires.IsZero() {
-			return false, fail(schema.Poison, "This call was cut off %d times, by the end of a gateway or in its session, so that it is not made again.", fresh.Attempts)
+			return false, problem.New(schema.Poison, "This call was cut off %d times, by the end of a gateway or in its session, so that it is not made again.", fresh.Attempts)
 		}
 		c.call = fresh // the earlier call changed nothing
 	}
@@ -235,7 +236,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 }
 
 // keyOf returns the key of a request.
-func keyOf(given []string) (string, *failure) {
+func keyOf(given []string) (string, error) {
 	if len(given) > 1 {
 		return "", invalidKey("is given %d times", len(given))
 	}
@@ -246,16 +247,16 @@ func keyOf(given []string) (string, *failure) {
 	return cmp.Or(match[1], match[2]), nil
 }
 
-func invalidKey(format string, args ...any) *failure {
-	failed := fail(schema.InvalidRequest, keyHeader+" "+format+".", args...)
-	failed.details = []detail{{Field: keyHeader, Message: strings.TrimPrefix(failed.message, keyHeader+" ")}}
+func invalidKey(format string, args ...any) error {
+	failed := problem.New(schema.InvalidRequest, keyHeader+" "+format+".", args...)
+	failed.Details = []problem.Detail{{Field: keyHeader, Message: strings.TrimPrefix(failed.Message, keyHeader+" ")}}
 	return failed
 }
 
 // keysUnavailable returns the refusal of a call whose key cannot be kept.
-func keysUnavailable(err error) *failure {
-	failed := fail(storeCode(err), "Keys cannot be kept at the moment, so that the call was not run. Try again later, or without %s.", keyHeader)
-	failed.cause, failed.retryAfter = err, auditRetry
+func keysUnavailable(err error) error {
+	failed := problem.New(storeCode(err), "Keys cannot be kept at the moment, so that the call was not run. Try again later, or without %s.", keyHeader)
+	failed.Cause, failed.RetryAfter = err, auditRetry
 	return failed
 }
 
@@ -350,7 +351,7 @@ func (r *request) outcome() ps.Outcome {
 	if r.failure == nil {
 		return ps.OutcomeDone
 	}
-	return cmp.Or(r.failure.outcome, ps.OutcomeNone)
+	return cmp.Or(r.failure.Outcome, ps.OutcomeNone)
 }
 
 // withoutRecords returns an answer whose list of records is empty.

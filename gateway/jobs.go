@@ -16,6 +16,7 @@ import (
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
@@ -82,9 +83,9 @@ func (s *Server) showJob(p *jobs.Progress) shownJob {
 }
 
 // answerJobs answers a call about jobs.
-func (s *Server) answerJobs(r *request) *failure {
+func (s *Server) answerJobs(r *request) error {
 	if s.jobs == nil {
-		return fail(schema.NotSupported, "This gateway keeps no jobs (store.file is off).")
+		return problem.New(schema.NotSupported, "This gateway keeps no jobs (store.file is off).")
 	}
 	switch r.op.ID {
 	case "job.submit":
@@ -125,9 +126,9 @@ func (s *Server) answerJobs(r *request) *failure {
 	return nil
 }
 
-func wrongState(job *jobs.Job, wants string) *failure {
-	failed := fail(schema.JobState, "The job '%s' is %s. For this call it must be %s.", job.ID, job.State, wants)
-	failed.details = []detail{{Field: ops.JobIDParam, Message: "is " + string(job.State)}}
+func wrongState(job *jobs.Job, wants string) error {
+	failed := problem.New(schema.JobState, "The job '%s' is %s. For this call it must be %s.", job.ID, job.State, wants)
+	failed.Details = []problem.Detail{{Field: ops.JobIDParam, Message: "is " + string(job.State)}}
 	return failed
 }
 
@@ -138,7 +139,7 @@ func owns(p *auth.Principal, job *jobs.Job) bool {
 
 // findJob returns the job that a request names, if the caller may know of it. Those of
 // others may be read with ops:read.
-func (s *Server) findJob(r *request) (*jobs.Job, *failure) {
+func (s *Server) findJob(r *request) (*jobs.Job, error) {
 	id := r.bound.Text(ops.JobIDParam)
 	job, err := s.jobs.Get(r.c.Request.Context(), id)
 	switch {
@@ -150,18 +151,18 @@ func (s *Server) findJob(r *request) (*jobs.Job, *failure) {
 	case r.principal.Has(auth.OpsRead) && !r.op.Effect.Writes():
 		return job, nil
 	case r.principal.Has(auth.OpsRead):
-		return nil, fail(schema.Forbidden, "The job '%s' belongs to another credential, which alone may do this.", id)
+		return nil, problem.New(schema.Forbidden, "The job '%s' belongs to another credential, which alone may do this.", id)
 	}
-	return nil, fail(schema.NotFound, "There is no job '%s': it was never submitted, is no longer kept, or belongs to another credential.", id)
+	return nil, problem.New(schema.NotFound, "There is no job '%s': it was never submitted, is no longer kept, or belongs to another credential.", id)
 }
 
 // listJobs lists jobs, the newest first.
-func (s *Server) listJobs(r *request) *failure {
+func (s *Server) listJobs(r *request) error {
 	b := r.bound
 	limit, _ := strconv.Atoi(b.Text(ops.LimitName)) // its kind has tried it
 	before := ""
 	if cursor := b.Text(ops.AfterName); cursor != "" {
-		var failed *failure
+		var failed error
 		if before, failed = s.openCursor(r, cursor); failed != nil {
 			return failed
 		}
@@ -190,7 +191,7 @@ func (s *Server) listJobs(r *request) *failure {
 }
 
 // sendPage answers with a part of a list.
-func (s *Server) sendPage(r *request, records []any, last string, more bool) *failure {
+func (s *Server) sendPage(r *request, records []any, last string, more bool) error {
 	r.records = len(records)
 	next := map[string]any{}
 	if more {
@@ -222,7 +223,7 @@ func showItem(spec *jobs.Spec, result jobs.Result) shownItem {
 }
 
 // listItems lists the items of a job.
-func (s *Server) listItems(r *request, job *jobs.Job) *failure {
+func (s *Server) listItems(r *request, job *jobs.Job) error {
 	b := r.bound
 	limit, _ := strconv.Atoi(b.Text(ops.LimitName)) // its kind has tried it
 	from := 0
@@ -252,7 +253,7 @@ func (s *Server) listItems(r *request, job *jobs.Job) *failure {
 }
 
 // retryJob submits items of a job again.
-func (s *Server) retryJob(r *request, job *jobs.Job) *failure {
+func (s *Server) retryJob(r *request, job *jobs.Job) error {
 	if !job.State.Ended() {
 		return wrongState(job, "one that has ended")
 	}
@@ -279,7 +280,7 @@ func (s *Server) retryJob(r *request, job *jobs.Job) *failure {
 		return jobsUnavailable(err)
 	}
 	if len(specs) == 0 {
-		return fail(schema.JobState, "The job '%s' has no items that are %s.", job.ID, strings.Join(states, " or "))
+		return problem.New(schema.JobState, "The job '%s' has no items that are %s.", job.ID, strings.Join(states, " or "))
 	}
 	for i := range specs {
 		spec := &specs[i]
@@ -316,7 +317,7 @@ func moved(items []int, place map[int]int) []int {
 }
 
 // undoJob submits the undo of what a job has changed.
-func (s *Server) undoJob(r *request, job *jobs.Job) *failure {
+func (s *Server) undoJob(r *request, job *jobs.Job) error {
 	if !job.State.Ended() {
 		return wrongState(job, "one that has ended")
 	}
@@ -349,7 +350,7 @@ func (s *Server) undoJob(r *request, job *jobs.Job) *failure {
 		return jobsUnavailable(err)
 	}
 	if len(all) == 0 {
-		return fail(schema.NotUndoable, "The job '%s' has changed nothing that is in the history.", job.ID)
+		return problem.New(schema.NotUndoable, "The job '%s' has changed nothing that is in the history.", job.ID)
 	}
 	last := len(all) - 1
 	for i, after := range jobs.Reversed(waits) {

@@ -20,6 +20,7 @@ import (
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/nearest"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 )
@@ -56,17 +57,17 @@ const maxListProblems = 1000
 var listForms = map[string]joblist.Format{ops.MediaCSV: joblist.CSV, ops.MediaNDJSON: joblist.NDJSON, ops.MediaJSON: joblist.JSON}
 
 // collectList reads the body of a row that takes a list, and its parameters from the query.
-func (s *Server) collectList(r *request) (ops.Given, []schema.Problem, *failure) {
+func (s *Server) collectList(r *request) (ops.Given, []schema.FieldError, error) {
 	c := &collector{op: r.op, names: s.parameterNames, given: ops.Given{}, credential: credentialOf(r.c.Request)}
 	if failed := c.pairs([]byte(r.c.Request.URL.RawQuery), true); failed != nil {
 		return nil, nil, failed
 	}
 	if media := mediaTypeOf(r.c.Request.Header); !slices.Contains(r.op.Takes, media) {
-		return nil, nil, fail(schema.UnsupportedMediaType, "The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.", strings.Join(r.op.Takes, ", "))
+		return nil, nil, problem.New(schema.UnsupportedMediaType, "The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.", strings.Join(r.op.Takes, ", "))
 	}
 	content, failed := s.readBody(r)
-	if failed != nil && failed.code == schema.TooLarge {
-		failed = fail(schema.JobTooLarge, "The list is larger than %d bytes (jobs.maxBytes). Cut it into several.", s.JobLimits.MaxBytes)
+	if failed != nil && problem.Of(failed).Code == schema.TooLarge {
+		failed = problem.New(schema.JobTooLarge, "The list is larger than %d bytes (jobs.maxBytes). Cut it into several.", s.JobLimits.MaxBytes)
 	}
 	if failed != nil {
 		return nil, nil, failed
@@ -92,7 +93,7 @@ type submission struct {
 }
 
 // submitJob submits a list as a job.
-func (s *Server) submitJob(r *request) *failure {
+func (s *Server) submitJob(r *request) error {
 	form := listForms[mediaTypeOf(r.c.Request.Header)]
 	done := s.bodies.parse(r.body)
 	list, err := joblist.Read(bytes.NewReader(r.document), form, joblist.Limits{MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, MaxProblems: maxListProblems})
@@ -102,9 +103,9 @@ func (s *Server) submitJob(r *request) *failure {
 	}
 	sub := &submission{s: s, r: r, list: list}
 	if name := r.bound.Text(ops.JobOperation); name != "" {
-		var problem string
-		if sub.common, problem = s.listable(name); problem != "" {
-			return refusal([]schema.Problem{{Field: ops.JobOperation, Code: schema.InvalidRequest, Message: problem}})
+		var wrong string
+		if sub.common, wrong = s.listable(name); wrong != "" {
+			return problem.Invalid([]schema.FieldError{{Field: ops.JobOperation, Code: schema.InvalidRequest, Message: wrong}})
 		}
 	}
 	if failed := sub.bind(); failed != nil {
@@ -114,23 +115,23 @@ func (s *Server) submitJob(r *request) *failure {
 }
 
 // unreadableList returns the refusal of what cannot be read as a list.
-func unreadableList(err error) *failure {
+func unreadableList(err error) error {
 	code := schema.InvalidRequest
 	var tooLarge *joblist.TooLarge
 	if errors.As(err, &tooLarge) {
 		code = schema.JobTooLarge
 	}
-	return fail(code, "This is no list that can be run: %s", strings.TrimSuffix(err.Error(), ".")+".")
+	return problem.New(code, "This is no list that can be run: %s", strings.TrimSuffix(err.Error(), ".")+".")
 }
 
 // circular returns the refusal of a list whose items wait for each other as it says itself.
-func circular(circles []joblist.Problem) *failure {
-	problems := make([]schema.Problem, len(circles))
+func circular(circles []joblist.Problem) error {
+	problems := make([]schema.FieldError, len(circles))
 	for i, c := range circles {
 		message := fmt.Sprintf("is wrong in line %d. %s", c.Line, c.Message)
-		problems[i] = schema.Problem{Field: c.Field, Code: schema.InvalidRequest, Message: message}
+		problems[i] = schema.FieldError{Field: c.Field, Code: schema.InvalidRequest, Message: message}
 	}
-	return refusal(problems)
+	return problem.Invalid(problems)
 }
 
 // listable returns the operation of items, or what is wrong with its name.
@@ -150,15 +151,15 @@ func (s *Server) listable(name string) (*ops.Operation, string) {
 			known = append(known, op.ID)
 		}
 	}
-	problem := "is not the operationId of a change; /openapi.json has them all"
+	wrong := "is not the operationId of a change; /openapi.json has them all"
 	if near := nearest.Of(name, known); near != "" {
-		problem += ": did you mean " + near + "?"
+		wrong += ": did you mean " + near + "?"
 	}
-	return nil, problem
+	return nil, wrong
 }
 
 // bind binds the items of the list.
-func (sub *submission) bind() *failure {
+func (sub *submission) bind() error {
 	items := sub.list.Items
 	n := len(items)
 	sub.specs, sub.faulty = make([]jobs.Spec, n), make([]bool, n)
@@ -202,9 +203,9 @@ func (sub *submission) bindItem(i int) {
 	spec.Line, spec.ID, spec.IfMatch, spec.After = item.Line, item.ID, item.IfMatch, item.After
 	op := sub.common
 	if item.Operation != "" {
-		var problem string
-		if op, problem = sub.s.listable(item.Operation); problem != "" {
-			sub.problem(i, "Operation", problem)
+		var wrong string
+		if op, wrong = sub.s.listable(item.Operation); wrong != "" {
+			sub.problem(i, "Operation", wrong)
 			return
 		}
 	}
@@ -321,7 +322,7 @@ func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation)
 }
 
 // submit submits what was bound.
-func (sub *submission) submit() *failure {
+func (sub *submission) submit() error {
 	s, r, b := sub.s, sub.r, sub.r.bound
 	job := s.newJob(r)
 	job.Name, job.Mode = b.Text(ops.JobName), jobstate.Mode(b.Text(ops.JobMode))
@@ -362,17 +363,17 @@ func (s *Server) newJob(r *request) *jobs.Job {
 }
 
 // addJob submits a job and answers with it.
-func (s *Server) addJob(r *request, submission jobs.Submission) *failure {
+func (s *Server) addJob(r *request, submission jobs.Submission) error {
 	if s.callerNow(submission.Job.Caller) == nil {
-		return fail(schema.Forbidden, "Jobs are submitted with a token or a user of the gateway, because their rights are checked again for each item.")
+		return problem.New(schema.Forbidden, "Jobs are submitted with a token or a user of the gateway, because their rights are checked again for each item.")
 	}
 	if r.key != nil {
 		submission.Once = r.key.name
 	}
 	job, err := s.jobs.Submit(r.c.Request.Context(), submission)
 	if errors.Is(err, jobs.ErrOpen) {
-		failed := fail(schema.RateLimited, "The credential has %d jobs that have not ended, which is the limit. Start or cancel those that are ready or paused, or wait until others have ended.", jobs.MostOpen)
-		failed.retryAfter = time.Minute
+		failed := problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the limit. Start or cancel those that are ready or paused, or wait until others have ended.", jobs.MostOpen)
+		failed.RetryAfter = time.Minute
 		return failed
 	}
 	if err != nil {
@@ -388,8 +389,8 @@ func (s *Server) addJob(r *request, submission jobs.Submission) *failure {
 	return nil
 }
 
-func jobsUnavailable(err error) *failure {
-	failed := fail(storeCode(err), "Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
-	failed.cause, failed.retryAfter = err, auditRetry
+func jobsUnavailable(err error) error {
+	failed := problem.New(storeCode(err), "Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
+	failed.Cause, failed.RetryAfter = err, auditRetry
 	return failed
 }

@@ -46,7 +46,7 @@ func (sub *submission) column(op *ops.Operation, field string) int {
 // unknown takes the problem of a column that is no parameter out of those of an item, and
 // notes it once, with the first row as its place. Names of columns are no secrets, and
 // shown in full.
-func (sub *submission) unknown(i int, c *collector, name string, found int) []schema.Problem {
+func (sub *submission) unknown(i int, c *collector, name string, found int) []schema.FieldError {
 	if sub.list.Format != joblist.CSV || len(c.problems) == found {
 		return c.problems
 	}

@@ -8,6 +8,7 @@ import (
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
 )
@@ -15,14 +16,14 @@ import (
 // sendResult sends the list with what became of each item, as it is now. Secrets of the
 // list are never in it; those that were generated are, sealed to the key of whoever
 // submitted the job, until a result was sent to its end.
-func (s *Server) sendResult(r *request, job *jobs.Job) *failure {
+func (s *Server) sendResult(r *request, job *jobs.Job) error {
 	format, media := joblist.NDJSON, ops.MediaNDJSON
 	switch wanted := r.bound.Text(ops.JobFormat); {
 	case wanted == "csv", wanted == "" && job.List.Format == string(joblist.CSV):
 		format, media = joblist.CSV, ops.MediaCSV+"; charset=utf-8; header=present"
 	}
 	if !accepts(r.c.Request.Header.Values("Accept"), media) {
-		return fail(schema.NotAcceptable, "The result is %s: ask for it with Accept, or for another Format.", media)
+		return problem.New(schema.NotAcceptable, "The result is %s: ask for it with Accept, or for another Format.", media)
 	}
 	header := r.c.Writer.Header()
 	header.Set("Content-Type", media)
@@ -48,7 +49,7 @@ func (s *Server) sendResult(r *request, job *jobs.Job) *failure {
 		to.err = to.flush()
 	}
 	if err != nil || to.err != nil {
-		r.abort(&failure{code: schema.Internal, cause: err})
+		r.abort(&problem.Error{Code: schema.Internal, Cause: err})
 		return nil
 	}
 	if sealed && owns(r.principal, job) {

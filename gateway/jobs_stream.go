@@ -14,7 +14,7 @@ const progressEvery = time.Second
 
 // streamJob sends the progress of a job as server-sent events until it ends: at
 // most one progress a second, and the items that fail if they are asked for.
-func (s *Server) streamJob(r *request, job *jobs.Job) *failure {
+func (s *Server) streamJob(r *request, job *jobs.Job) error {
 	free, failed := s.takeStream(r)
 	if failed != nil {
 		return failed

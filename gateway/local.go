@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
 // answerLocally answers a call of a row that has no script.
-func (s *Server) answerLocally(r *request) *failure {
+func (s *Server) answerLocally(r *request) error {
 	r.started = true
 	switch {
 	case r.op.ID == "plan.get":
@@ -22,7 +23,7 @@ func (s *Server) answerLocally(r *request) *failure {
 	case strings.HasPrefix(r.op.ID, "job."):
 		return s.answerJobs(r)
 	case s.History == nil:
-		return fail(schema.NotSupported, "This gateway keeps no history (store.file is off).")
+		return problem.New(schema.NotSupported, "This gateway keeps no history (store.file is off).")
 	case r.op.ID == "change.list":
 		return s.listChanges(r)
 	case r.op.ID == "change.stream":

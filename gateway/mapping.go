@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -56,7 +57,7 @@ var (
 	rejected     = meaning{schema.Backend, "The directory rejected the credentials of the gateway's service account."}
 	tooLarge     = meaning{schema.Backend, "The message is larger than the web service of the directory accepts."}
 	unmapped     = meaning{schema.Backend, "The directory or DNS server answered with an error that the gateway does not know."}
-	ourFault     = meaning{schema.Internal, "The gateway failed. The request id leads to the details in its log."}
+	ourFault     = meaning{schema.Internal, problem.OurFault}
 )
 
 const (

@@ -14,6 +14,7 @@ import (
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -118,11 +119,11 @@ func TestErrorsMapByNumberThenFaultThenType(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			op := opstest.Find("user.create")
 			bound, _ := op.Bind(ops.Given{"Username": "jdoe"})
-			f := failureOf(op, bound, &c.err)
-			assert.Equal(t, c.code, f.code)
-			assert.Equal(t, c.dir, f.directoryCode)
-			assert.NotContains(t, f.message, "nicht zu lesen")
-			assert.Equal(t, ps.OutcomeNone, f.outcome)
+			f := problem.Of(failureOf(op, bound, &c.err))
+			assert.Equal(t, c.code, f.Code)
+			assert.Equal(t, c.dir, f.DirectoryCode)
+			assert.NotContains(t, f.Message, "nicht zu lesen")
+			assert.Equal(t, ps.OutcomeNone, f.Outcome)
 		})
 	}
 }
@@ -291,25 +292,25 @@ func TestFailuresOfRuns(t *testing.T) {
 		code    schema.Code
 		message string
 		outcome ps.Outcome
-		details []detail
+		details []problem.Detail
 		retry   time.Duration
 	}{
-		"said by the script":         {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "The user 'jdoe' was not found."}, schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{Field: "Username", Message: "The user 'jdoe' was not found."}}, 0},
-		"said, of another parameter": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "unprocessable", Arg: "Manager", Message: "No."}, schema.Unprocessable, "No.", "none", []detail{{Field: "Manager", Message: "No."}}, 0},
+		"said by the script":         {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "The user 'jdoe' was not found."}, schema.NotFound, "The user 'jdoe' was not found.", "", []problem.Detail{{Field: "Username", Message: "The user 'jdoe' was not found."}}, 0},
+		"said, of another parameter": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "unprocessable", Arg: "Manager", Message: "No."}, schema.Unprocessable, "No.", "none", []problem.Detail{{Field: "Manager", Message: "No."}}, 0},
 		"said, of no parameter":      {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "conflict", Arg: "Nothing", Message: "No."}, schema.Conflict, "No.", "none", nil, 0},
 		"said with an odd code":      {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "teapot", Message: "No."}, schema.Internal, ourFault.sentence, "", nil, 0},
 		"said with a code of ours":   {"user.get", &ps.Error{Kind: ps.KindScript, Gateway: "unauthenticated", Message: "No."}, schema.Internal, ourFault.sentence, "", nil, 0},
-		"missing object asked for":   {"user.get", gone("UserName"), schema.NotFound, "The user 'jdoe' was not found.", "", []detail{{Field: "Username", Message: "The user 'jdoe' was not found."}}, 0},
-		"OU gone meanwhile":          {"ou.delete", gone("OUPath"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []detail{{Field: "OUPath", Message: "The OU 'OU=a,DC=b' was not found."}}, 0},
-		"OU gone at a flag":          {"ou.delete", gone("Force"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []detail{{Field: "Force", Message: "The OU 'OU=a,DC=b' was not found."}}, 0},
-		"destination gone":           {"ou.move", gone("OUDestinationPath"), schema.Unprocessable, badReference.sentence, "none", []detail{{Field: "OUDestinationPath", Message: badReference.sentence}}, 0},
-		"parent of a new OU gone":    {"ou.create", gone("OUName"), schema.Unprocessable, badReference.sentence, "none", []detail{{Field: "OUName", Message: badReference.sentence}}, 0},
-		"base of a list gone":        {"group.list", gone("OUPath"), schema.NotFound, "The object was not found.", "", []detail{{Field: "OUPath", Message: "The object was not found."}}, 0},
-		"missing reference":          {"user.create", gone("Manager"), schema.Unprocessable, badReference.sentence, "none", []detail{{Field: "Manager", Message: badReference.sentence}}, 0},
+		"missing object asked for":   {"user.get", gone("UserName"), schema.NotFound, "The user 'jdoe' was not found.", "", []problem.Detail{{Field: "Username", Message: "The user 'jdoe' was not found."}}, 0},
+		"OU gone meanwhile":          {"ou.delete", gone("OUPath"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []problem.Detail{{Field: "OUPath", Message: "The OU 'OU=a,DC=b' was not found."}}, 0},
+		"OU gone at a flag":          {"ou.delete", gone("Force"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []problem.Detail{{Field: "Force", Message: "The OU 'OU=a,DC=b' was not found."}}, 0},
+		"destination gone":           {"ou.move", gone("OUDestinationPath"), schema.Unprocessable, badReference.sentence, "none", []problem.Detail{{Field: "OUDestinationPath", Message: badReference.sentence}}, 0},
+		"parent of a new OU gone":    {"ou.create", gone("OUName"), schema.Unprocessable, badReference.sentence, "none", []problem.Detail{{Field: "OUName", Message: badReference.sentence}}, 0},
+		"base of a list gone":        {"group.list", gone("OUPath"), schema.NotFound, "The object was not found.", "", []problem.Detail{{Field: "OUPath", Message: "The object was not found."}}, 0},
+		"missing reference":          {"user.create", gone("Manager"), schema.Unprocessable, badReference.sentence, "none", []problem.Detail{{Field: "Manager", Message: badReference.sentence}}, 0},
 		"timeout of a read":          {"user.get", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time.", "", nil, 0},
 		"timeout of a write":         {"user.create", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time. Whether it was done could not be found out.", "unknown", nil, 0},
 		"settled: not done":          {"user.create", &ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeNone}, schema.Timeout, "The work was not finished in time. Nothing was changed.", "none", nil, 0},
-		"settled: half done":         {"user.create", &ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomePartial, Notes: []string{"so"}}, schema.Timeout, "The work was not finished in time. Part of it was done; see details.", "partial", []detail{{Field: "", Message: "so"}}, 0},
+		"settled: half done":         {"user.create", &ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomePartial, Notes: []string{"so"}}, schema.Timeout, "The work was not finished in time. Part of it was done; see details.", "partial", []problem.Detail{{Field: "", Message: "so"}}, 0},
 		"session died in a read":     {"user.get", &ps.Error{Kind: ps.KindDied}, schema.Backend, "The PowerShell session ended before it answered.", "", nil, 0},
 		"session died in a write":    {"user.create", &ps.Error{Kind: ps.KindDied}, schema.Timeout, "The PowerShell session ended before it answered. Whether it was done could not be found out.", "unknown", nil, 0},
 		"overloaded":                 {"user.create", &ps.Error{Kind: ps.KindOverloaded, RetryAfter: 2 * time.Second}, schema.Overloaded, "The gateway is busy. Try again later.", "none", nil, 2 * time.Second},
@@ -320,21 +321,21 @@ func TestFailuresOfRuns(t *testing.T) {
 		"no ps.Error at all":         {"user.get", errors.New("secret path"), schema.Internal, ourFault.sentence, "", nil, 0},
 		"no kind":                    {"user.get", &ps.Error{Gateway: "not_found", Message: "x"}, schema.Internal, ourFault.sentence, "", nil, 0},
 		"partial": {"user.create", &ps.Error{Kind: ps.KindScript, ID: "ActiveDirectoryServer:1325,x", Code: "1325", Arg: "Password", Outcome: partial, Remains: []ps.Object{{DN: "CN=jdoe,DC=x"}, {GUID: "g"}}},
-			schema.Policy, badPassword.sentence, partial, []detail{{Field: "Password", Message: badPassword.sentence}, {Field: "", Message: "This remains: CN=jdoe,DC=x"}, {Field: "", Message: "This remains: g"}}, 0},
-		"done, not read back": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "Gone.", Outcome: done}, schema.Backend, "The change was made, but could not be read back: Gone.", done, []detail{{Field: "Username", Message: "Gone."}}, 0},
+			schema.Policy, badPassword.sentence, partial, []problem.Detail{{Field: "Password", Message: badPassword.sentence}, {Field: "", Message: "This remains: CN=jdoe,DC=x"}, {Field: "", Message: "This remains: g"}}, 0},
+		"done, not read back": {"user.create", &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "Gone.", Outcome: done}, schema.Backend, "The change was made, but could not be read back: Gone.", done, []problem.Detail{{Field: "Username", Message: "Gone."}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			op := opstest.Find(c.op)
 			given := ops.Given{"Username": "jdoe", "OUPath": "OU=a,DC=b", "OUDestinationPath": "OU=c,DC=b", "OUName": "a", "City": "a"}
 			bound, problems := op.Bind(given)
 			require.Empty(t, problems)
-			f := failureOf(op, bound, c.err)
-			assert.Equal(t, c.code, f.code)
-			assert.Equal(t, c.message, f.message)
-			assert.Equal(t, c.outcome, f.outcome)
-			assert.ElementsMatch(t, c.details, f.details)
-			assert.Equal(t, c.retry, f.retryAfter)
-			assert.ErrorIs(t, f.cause, c.err)
+			f := problem.Of(failureOf(op, bound, c.err))
+			assert.Equal(t, c.code, f.Code)
+			assert.Equal(t, c.message, f.Message)
+			assert.Equal(t, c.outcome, f.Outcome)
+			assert.ElementsMatch(t, c.details, f.Details)
+			assert.Equal(t, c.retry, f.RetryAfter)
+			assert.ErrorIs(t, f.Cause, c.err)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -102,17 +103,17 @@ func (s *Server) deposed(r *request) bool {
 
 // notLeading returns the refusal of a change that a member of a cluster could not begin, or not
 // store.
-func notLeading(err error) *failure {
-	failed := fail(schema.NotLeader, "This gateway does not lead the cluster, or not any more, "+
+func notLeading(err error) error {
+	failed := problem.New(schema.NotLeader, "This gateway does not lead the cluster, or not any more, "+
 		"so that nothing was changed. Send it again.")
 	switch {
 	case errors.Is(err, cluster.ErrLate):
-		failed = fail(schema.Unavailable, "The host of the gateway stood still while the change was prepared, "+
+		failed = problem.New(schema.Unavailable, "The host of the gateway stood still while the change was prepared, "+
 			"so that it was not begun. Send it again.")
 	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, keep.ErrFollows), errors.Is(err, keep.ErrNotSent):
 	default:
 		return clusterUnavailable(err)
 	}
-	failed.retryAfter, failed.cause = time.Second, err
+	failed.RetryAfter, failed.Cause = time.Second, err
 	return failed
 }

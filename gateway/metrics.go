@@ -123,20 +123,6 @@ const (
 	planDrifted = "drifted"
 )
 
-// refusalReason is why a request was refused because of its sender.
-type refusalReason string
-
-// The reasons.
-const (
-	refusedMalformed  refusalReason = "malformed"       // contradicting or misplaced credentials
-	refusedUnknown    refusalReason = "unauthenticated" // no valid credential
-	refusedRate       refusalReason = "rate_limited"
-	refusedBusy       refusalReason = "busy"        // too many credentials are being checked
-	refusedStore      refusalReason = "unavailable" // credentials cannot be read
-	refusedScope      refusalReason = "scope"
-	refusedOtherSites refusalReason = "cross_site"
-)
-
 func (m *meters) register(with *prometheus.Registry) error {
 	for _, collector := range []prometheus.Collector{m.requests, m.duration, m.running, m.streams, m.refused, m.forwarded, m.handshakes, m.unremembered, m.incomplete, m.plans, m.jobsEnded, m.jobItems} {
 		if err := with.Register(collector); err != nil {
@@ -166,9 +152,9 @@ func registerJobs(with *prometheus.Registry, jobs *jobs.Manager) error {
 func (s *Server) measure(r *request) {
 	status, code := r.c.Writer.Status(), noError
 	if r.failure != nil {
-		code = string(r.failure.code)
+		code = string(r.failure.Code)
 		if r.op == nil || r.op.Protocol == nil {
-			status = r.failure.code.Status() // an answer may have begun
+			status = r.failure.Code.Status() // an answer may have begun
 		}
 		if r.c.Request.Context().Err() != nil {
 			code = clientLeft
@@ -176,8 +162,8 @@ func (s *Server) measure(r *request) {
 		if outcome := r.outcome(); r.op != nil && r.op.Effect.Writes() && slices.Contains(incompleteOutcomes, outcome) {
 			s.meters.incomplete.WithLabelValues(string(outcome)).Inc()
 		}
-		if r.failure.refused != "" {
-			s.meters.refused.WithLabelValues(string(r.failure.refused)).Inc()
+		if r.failure.Reason != "" {
+			s.meters.refused.WithLabelValues(string(r.failure.Reason)).Inc()
 		}
 	}
 	if r.op != nil {
@@ -209,7 +195,7 @@ func (s *Server) metrics() func(*request) {
 	answer := promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{ErrorLog: s.Log, ErrorHandling: promhttp.ContinueOnError})
 	return func(r *request) {
 		if !s.OpenMetrics || auth.Carries(r.c.Request) || !local(r.c.Request, r.policy.Origins) {
-			var failed *failure
+			var failed error
 			if r.principal, failed = s.authenticate(r.c.Request); failed == nil {
 				failed = authorise(r.principal, auth.OpsRead)
 			}

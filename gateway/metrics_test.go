@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -44,7 +45,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, testutil.ToFloat64(s.meters.requests.WithLabelValues(c.labels...)), c.labels)
 	}
-	for _, reason := range []refusalReason{refusedUnknown, refusedScope, refusedMalformed, refusedOtherSites} {
+	for _, reason := range []problem.Reason{problem.ReasonUnauthenticated, problem.ReasonScope, problem.ReasonMalformed, problem.ReasonOtherSites} {
 		assert.EqualValues(t, 1, testutil.ToFloat64(s.meters.refused.WithLabelValues(string(reason))), reason)
 	}
 	assert.Zero(t, testutil.ToFloat64(s.meters.running))

@@ -14,6 +14,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -46,7 +47,7 @@ func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 func (s *Server) logAccess(r *request) {
 	f, level := r.failure, logrus.InfoLevel
 	left := f != nil && r.c.Request.Context().Err() != nil
-	if f != nil && !left && f.code.Status() >= 500 {
+	if f != nil && !left && f.Code.Status() >= 500 {
 		level = logrus.ErrorLevel
 	}
 	if !s.Log.IsLevelEnabled(level) {
@@ -78,7 +79,7 @@ func (s *Server) logAccess(r *request) {
 	}
 	switch {
 	case f != nil:
-		f.logTo(fields)
+		logProblem(f, fields)
 	case r.result != nil && r.result.Outside:
 		fields["code"] = schema.Limit
 	}
@@ -92,17 +93,17 @@ func (s *Server) logAccess(r *request) {
 // maxAccessFields is the number of fields that a request can have in the log.
 const maxAccessFields = 18
 
-// logTo adds the log fields of a failure, its cause included.
-func (f *failure) logTo(fields logrus.Fields) {
-	fields["code"] = f.recorded()
-	if f.outcome != "" {
-		fields["outcome"] = string(f.outcome)
+// logProblem adds the log fields of an error, its cause included.
+func logProblem(f *problem.Error, fields logrus.Fields) {
+	fields["code"] = f.AuditCode()
+	if f.Outcome != "" {
+		fields["outcome"] = string(f.Outcome)
 	}
-	if f.directoryCode != "" {
-		fields["directory_code"] = f.directoryCode
+	if f.DirectoryCode != "" {
+		fields["directory_code"] = f.DirectoryCode
 	}
-	if f.cause != nil {
-		fields["cause"] = f.cause.Error()
+	if f.Cause != nil {
+		fields["cause"] = f.Cause.Error()
 	}
 }
 
@@ -118,10 +119,10 @@ func recoverPanic(r *request) {
 		if reason == http.ErrAbortHandler {
 			panic(reason)
 		}
-		failed := internalError(fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
+		failed := problem.Internal(fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
 		if r.op != nil {
-			failed.outcome = ps.OutcomeUnknown
-			failed.forOperation(r.op)
+			failed.Outcome = ps.OutcomeUnknown
+			forOperation(r.op, failed)
 		}
 		if r.c.Writer.Written() {
 			r.abort(failed)
@@ -160,30 +161,31 @@ func (s *Server) noRoute(r *request) {
 	case s.wantsPages(r, found.path):
 		r.c.Redirect(http.StatusSeeOther, pagesPath)
 	case found.problem != "":
-		r.fail(fail(schema.InvalidRequest, "%s", found.problem))
+		r.fail(problem.New(schema.InvalidRequest, "%s", found.problem))
 	case len(found.allowed) > 0:
 		r.c.Header("Allow", strings.Join(found.allowed, ", "))
-		failed := methodNotAllowed(r)
+		hint := ""
 		if near := s.routes.nearest(r.c.Request.Method, found.path); near != "" {
-			failed.message += " Did you mean " + near + "?"
+			hint = " Did you mean " + near + "?"
 		}
-		r.fail(failed)
+		r.fail(methodNotAllowed(r, hint))
 	default:
-		failed := fail(schema.NotFound, "There is no such route.")
+		failed := problem.New(schema.NotFound, "There is no such route.")
 		switch near := s.routes.nearest(r.c.Request.Method, found.path); {
 		case near != "":
-			failed.message += " Did you mean " + near + "?"
+			failed.Message += " Did you mean " + near + "?"
 		case !s.HideDocs:
-			failed.message += " All are described at " + docsPath + ", and for programs at " + documentPath + "."
+			failed.Message += " All are described at " + docsPath + ", and for programs at " + documentPath + "."
 		}
 		r.fail(failed)
 	}
 }
 
 // noMethod answers a path that has other methods. The header Allow is already set.
-func noMethod(r *request) { r.fail(methodNotAllowed(r)) }
+func noMethod(r *request) { r.fail(methodNotAllowed(r, "")) }
 
-func methodNotAllowed(r *request) *failure {
-	return fail(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.",
-		printable(r.c.Request.Method, 32), r.c.Writer.Header().Get("Allow"))
+// methodNotAllowed returns the error of a call whose path has other methods.
+func methodNotAllowed(r *request, hint string) error {
+	return problem.New(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.%s",
+		printable(r.c.Request.Method, 32), r.c.Writer.Header().Get("Allow"), hint)
 }

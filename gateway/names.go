@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"adgateway/gateway/keep"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -206,10 +207,10 @@ func (s *Server) nameKey(name nameOf) string {
 // errNamePending is why a change is not allowed that gives a name twice.
 var errNamePending = errors.New("the name was given at another controller")
 
-func (s *Server) namePending(name nameOf, by *nameHold) *failure {
+func (s *Server) namePending(name nameOf, by *nameHold) error {
 	what := map[string]string{"account": "account name", "principal": "logon name", "entry": "name in its OU"}[name.kind]
-	failed := fail(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, of which others may not know yet, so that it could be given twice. Nothing was changed. Use another one, or try again once it has replicated; after %s it is free again.", what, by.Server, s.NameHold)
-	failed.retryAfter = 5 * time.Minute
+	failed := problem.New(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, of which others may not know yet, so that it could be given twice. Nothing was changed. Use another one, or try again once it has replicated; after %s it is free again.", what, by.Server, s.NameHold)
+	failed.RetryAfter = 5 * time.Minute
 	return failed
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 )
 
@@ -30,8 +31,8 @@ func (r *request) checkOrigin(listed []string) {
 	own := len(origins) == 1 && sameHost(origins[0], r.c.Request.Host)
 	crossSite := r.c.GetHeader("Sec-Fetch-Site") == "cross-site"
 	if !allowed && (crossSite || len(origins) > 0 && !own) {
-		failed := fail(schema.Forbidden, "Requests from other web sites are not accepted.")
-		failed.refused = refusedOtherSites
+		failed := problem.New(schema.Forbidden, "Requests from other web sites are not accepted.")
+		failed.Reason = problem.ReasonOtherSites
 		r.fail(failed)
 		return
 	}

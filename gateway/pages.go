@@ -8,6 +8,7 @@ import (
 
 	"adgateway/gateway/cursor"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -78,7 +79,7 @@ func questionOf(r *request) cursor.Digest {
 }
 
 // checkCursor refuses a cursor of another question.
-func checkCursor(r *request) *failure {
+func checkCursor(r *request) error {
 	text := r.bound.Text(ops.AfterName)
 	if text == "" || r.op.Local {
 		return nil
@@ -90,9 +91,9 @@ func checkCursor(r *request) *failure {
 }
 
 // otherQuestion returns the refusal of a cursor of another question.
-func otherQuestion() *failure {
+func otherQuestion() error {
 	const message = "is the next of an answer to another question: with it, send the same parameters again, Limit, Count and ShowFields excepted"
-	f := fail(schema.TokenMismatch, "%s %s.", ops.AfterName, message)
-	f.details = []detail{{Field: ops.AfterName, Message: message}}
+	f := problem.New(schema.TokenMismatch, "%s %s.", ops.AfterName, message)
+	f.Details = []problem.Detail{{Field: ops.AfterName, Message: message}}
 	return f
 }

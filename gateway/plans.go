@@ -17,6 +17,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -76,7 +77,7 @@ func withoutImages(i ps.Intent) ps.Intent {
 
 // findPlan finds the plan that a request applies, if it names one, and prepares one that
 // it makes.
-func (s *Server) findPlan(r *request) *failure {
+func (s *Server) findPlan(r *request) error {
 	if r.dryRun() && s.plans != nil {
 		r.fingerprint = s.fingerprint(r)
 	}
@@ -89,7 +90,7 @@ func (s *Server) findPlan(r *request) *failure {
 	}
 	switch {
 	case p.Caller != callerOfPlan(r.principal) && !r.policy.PlansOfOthers:
-		return fail(schema.Forbidden, "Another credential has made the plan '%s', and this gateway lets a plan be applied by the one that made it only (plans.otherCaller).", p.ID)
+		return problem.New(schema.Forbidden, "Another credential has made the plan '%s', and this gateway lets a plan be applied by the one that made it only (plans.otherCaller).", p.ID)
 	case !bytes.Equal(p.Fingerprint, s.fingerprint(r)):
 		return r.mismatch(p)
 	}
@@ -100,13 +101,13 @@ func (s *Server) findPlan(r *request) *failure {
 		}
 		p.Used = nil // by the call that is repeated, which may have changed nothing
 	case plans.StateExpired:
-		return fail(schema.Expired, "The plan '%s' could be applied until %s. Make a new one with %s.", p.ID, p.Expires.Format(time.RFC3339), ops.DryRun)
+		return problem.New(schema.Expired, "The plan '%s' could be applied until %s. Make a new one with %s.", p.ID, p.Expires.Format(time.RFC3339), ops.DryRun)
 	}
 	r.applying = &application{plan: p}
 	return nil
 }
 
-func usedPlan(p *plans.Plan) *failure {
+func usedPlan(p *plans.Plan) error {
 	by := "another request"
 	switch {
 	case p.Used == nil:
@@ -115,16 +116,16 @@ func usedPlan(p *plans.Plan) *failure {
 	default:
 		by = "the request " + p.Used.RequestID
 	}
-	failed := fail(schema.PlanUsed, "The plan '%s' was applied already, by %s. A plan is applied once: make a new one with %s.", p.ID, by, ops.DryRun)
-	failed.details = []detail{{Field: ops.PlanID, Message: "was applied by " + by}}
+	failed := problem.New(schema.PlanUsed, "The plan '%s' was applied already, by %s. A plan is applied once: make a new one with %s.", p.ID, by, ops.DryRun)
+	failed.Details = []problem.Detail{{Field: ops.PlanID, Message: "was applied by " + by}}
 	return failed
 }
 
 // mismatch returns the refusal of a plan that is for another call, and names what differs.
-func (r *request) mismatch(p *plans.Plan) *failure {
-	failed := fail(schema.PlanMismatch, "The plan belongs to another call: of another operation, or with other parameters. Send those of the dry run again, secrets included.")
+func (r *request) mismatch(p *plans.Plan) error {
+	failed := problem.New(schema.PlanMismatch, "The plan belongs to another call: of another operation, or with other parameters. Send those of the dry run again, secrets included.")
 	if p.Operation != r.op.ID {
-		failed.details = []detail{{Field: ops.PlanID, Message: "is for the operation " + p.Operation}}
+		failed.Details = []problem.Detail{{Field: ops.PlanID, Message: "is for the operation " + p.Operation}}
 		return failed
 	}
 	given, _ := r.parameters()
@@ -132,21 +133,21 @@ func (r *request) mismatch(p *plans.Plan) *failure {
 		param := &r.op.Params[i]
 		was, had := p.Parameters[param.Name]
 		if now, has := given[param.Name]; param.Plans() && (had != has || was != now) {
-			failed.details = append(failed.details, detail{Field: param.Name, Message: "is not that of the dry run"})
+			failed.Details = append(failed.Details, problem.Detail{Field: param.Name, Message: "is not that of the dry run"})
 		}
 	}
-	if len(failed.details) == 0 {
+	if len(failed.Details) == 0 {
 		for _, name := range r.op.Secrets() {
-			failed.details = append(failed.details, detail{Field: name, Message: "is not that of the dry run, or only one of the calls had it"})
+			failed.Details = append(failed.Details, problem.Detail{Field: name, Message: "is not that of the dry run, or only one of the calls had it"})
 		}
 	}
 	return failed
 }
 
 // planOf returns the plan that a request names, if its caller may know of it.
-func (s *Server) planOf(r *request) (*plans.Plan, *failure) {
+func (s *Server) planOf(r *request) (*plans.Plan, error) {
 	if s.plans == nil {
-		return nil, fail(schema.NotSupported, "This gateway keeps no plans (store.file is off).")
+		return nil, problem.New(schema.NotSupported, "This gateway keeps no plans (store.file is off).")
 	}
 	id := r.bound.Text(ops.PlanID)
 	p, err := s.plans.Get(r.c.Request.Context(), id)
@@ -163,7 +164,7 @@ func (s *Server) planOf(r *request) (*plans.Plan, *failure) {
 			return p, nil
 		}
 	}
-	return nil, fail(schema.NotFound, "There is no plan '%s': it was never made, is no longer kept, or belongs to another credential.", id)
+	return nil, problem.New(schema.NotFound, "There is no plan '%s': it was never made, is no longer kept, or belongs to another credential.", id)
 }
 
 // mayRun reports whether the caller has the scope of a plan's operation.
@@ -178,9 +179,9 @@ func (s *Server) mayKnow(r *request, p *plans.Plan) bool {
 	return bounds.none() || known && bounds.see(past)
 }
 
-func plansUnavailable(err error) *failure {
-	failed := fail(storeCode(err), "Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
-	failed.cause, failed.retryAfter = err, auditRetry
+func plansUnavailable(err error) error {
+	failed := problem.New(storeCode(err), "Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
+	failed.Cause, failed.RetryAfter = err, auditRetry
 	return failed
 }
 
@@ -224,7 +225,7 @@ func (a *application) use(r *request) error {
 
 // applied returns the failure of a call whose plan did not hold. A script that had nothing
 // to do has announced nothing.
-func (a *application) applied(r *request) *failure {
+func (a *application) applied(r *request) error {
 	if a == nil {
 		return nil
 	}
@@ -246,16 +247,16 @@ func (a *application) applied(r *request) *failure {
 	}
 	if now, err := r.gateway.plans.Get(context.Background(), a.plan.ID); err == nil && now.Used != nil && now.Used.RequestID != r.id {
 		a.drift, a.used = nil, false
-		failed := usedPlan(now) // which is why it does not hold any more
-		failed.outcome, failed.server = ps.OutcomeNone, ps.AsError(r.runErr).Server
+		failed := problem.Of(usedPlan(now)) // which is why it does not hold any more
+		failed.Outcome, failed.Server = ps.OutcomeNone, ps.AsError(r.runErr).Server
 		return failed
 	}
 	a.hide(r.principal)
-	failed := fail(schema.Drifted, "The plan '%s' does not hold any more, and nothing was changed: %s differs from what it shows. See details, and make a new plan with %s.",
+	failed := problem.New(schema.Drifted, "The plan '%s' does not hold any more, and nothing was changed: %s differs from what it shows. See details, and make a new plan with %s.",
 		a.plan.ID, a.fields(), ops.DryRun)
-	failed.outcome, failed.server = ps.OutcomeNone, ps.AsError(r.runErr).Server
+	failed.Outcome, failed.Server = ps.OutcomeNone, ps.AsError(r.runErr).Server
 	for _, d := range a.drift {
-		failed.details = append(failed.details, detail{Field: d.Field, Message: fmt.Sprintf("of '%s' was expected to be %s, and is %s", d.Object, d.Expected, d.Found),
+		failed.Details = append(failed.Details, problem.Detail{Field: d.Field, Message: fmt.Sprintf("of '%s' was expected to be %s, and is %s", d.Object, d.Expected, d.Found),
 			Expected: d.Expected, Found: d.Found})
 	}
 	return failed
@@ -283,14 +284,14 @@ func (a *application) fields() string {
 }
 
 // showPlan answers with a plan.
-func (s *Server) showPlan(r *request) *failure {
+func (s *Server) showPlan(r *request) error {
 	p, failed := s.planOf(r)
 	if failed != nil {
 		return failed
 	}
 	var shown plan
 	if err := json.Unmarshal(p.Shown, &shown); err != nil {
-		return internalError(err)
+		return problem.Internal(err)
 	}
 	shown.State = p.StateAt(s.Kept.Now())
 	shown.hide(r.principal)

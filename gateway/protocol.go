@@ -13,6 +13,7 @@ import (
 
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -43,14 +44,14 @@ func adoptCredential(r *request) {
 }
 
 // ownsHeaders refuses a secret that is not that of the name beside it.
-func (r *request) ownsHeaders() *failure {
+func (r *request) ownsHeaders() error {
 	p := r.op.Protocol
 	if p == nil || p.UserHeader == "" {
 		return nil
 	}
 	if user := r.c.Request.Header.Get(p.UserHeader); user != "" && !strings.EqualFold(user, r.principal.Name) {
-		failed := fail(schema.Unauthenticated, "The header %s does not name the credential of %s.", p.UserHeader, p.KeyHeader)
-		failed.refused, failed.challenge = refusedUnknown, auth.Challenge
+		failed := problem.New(schema.Unauthenticated, "The header %s does not name the credential of %s.", p.UserHeader, p.KeyHeader)
+		failed.Reason, failed.Challenge = problem.ReasonUnauthenticated, auth.Challenge
 		r.principal = nil
 		return failed
 	}
@@ -59,10 +60,10 @@ func (r *request) ownsHeaders() *failure {
 
 // collectForeign reads the body of a row of a protocol: a document, or a JSON object
 // with parameters. Unknown members and the query are ignored.
-func (s *Server) collectForeign(r *request) (ops.Given, []schema.Problem, *failure) {
+func (s *Server) collectForeign(r *request) (ops.Given, []schema.FieldError, error) {
 	p, c := r.op.Protocol, &collector{op: r.op, given: ops.Given{}}
 	if !accepts(r.c.Request.Header.Values("Accept"), p.Media) {
-		return nil, nil, fail(schema.NotAcceptable, "This answers with %s only.", p.Media)
+		return nil, nil, problem.New(schema.NotAcceptable, "This answers with %s only.", p.Media)
 	}
 	content, failed := s.readBody(r)
 	switch {
@@ -71,7 +72,7 @@ func (s *Server) collectForeign(r *request) (ops.Given, []schema.Problem, *failu
 	case r.op.Method == http.MethodGet:
 		return c.given, nil, nil
 	case len(content) > 0 && !sameMedia(r.c.Request.Header, p.Media):
-		return nil, nil, fail(schema.UnsupportedMediaType, "A body must be %s, in UTF-8 and not compressed.", p.Media)
+		return nil, nil, problem.New(schema.UnsupportedMediaType, "A body must be %s, in UTF-8 and not compressed.", p.Media)
 	case p.Read != nil:
 		r.document = content
 		return c.given, nil, nil
@@ -120,28 +121,28 @@ func plainMedia(text string) string {
 }
 
 // read reads the document of a row of a protocol.
-func (s *Server) read(r *request) *failure {
+func (s *Server) read(r *request) error {
 	p := r.op.Protocol
 	if p == nil || p.Read == nil {
 		return nil
 	}
 	defer s.bodies.parse(r.body)()
-	problem := p.Read(r.bound, r.document)
+	wrong := p.Read(r.bound, r.document)
 	r.document = nil
-	if problem != nil {
-		return refusal([]schema.Problem{*problem})
+	if wrong != nil {
+		return problem.Invalid([]schema.FieldError{*wrong})
 	}
 	return nil
 }
 
 // complete derives what the script of a row of a protocol is called with.
-func (s *Server) complete(r *request) *failure {
+func (s *Server) complete(r *request) error {
 	p := r.op.Protocol
 	if p == nil || p.Complete == nil {
 		return nil
 	}
-	if problem := p.Complete(r.bound, s.protocolContext(r)); problem != nil {
-		return refusal([]schema.Problem{*problem})
+	if wrong := p.Complete(r.bound, s.protocolContext(r)); wrong != nil {
+		return problem.Invalid([]schema.FieldError{*wrong})
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func (s *Server) protocolContext(r *request) ops.Context {
 }
 
 // exchange runs the script of a row of a protocol, if it has one, and answers.
-func (s *Server) exchange(r *request, e *envelope) *failure {
+func (s *Server) exchange(r *request, e *envelope) error {
 	r.result = &ps.Result{Effect: ps.EffectNone}
 	if r.op.Script != "" && !r.bound.Idle() {
 		r.result, r.runErr = s.run(r, e)
@@ -171,8 +172,8 @@ func (s *Server) exchange(r *request, e *envelope) *failure {
 		return e.partial(r.result)
 	case r.op.Protocol.Whole && len(r.result.Warnings) > 0:
 		first := r.result.Warnings[0]
-		failed := fail(schema.Backend, "Not everything could be read, and a part of it would be taken for all: %s: %s", first.Target, first.Message)
-		failed.server = r.result.Server
+		failed := problem.New(schema.Backend, "Not everything could be read, and a part of it would be taken for all: %s: %s", first.Target, first.Message)
+		failed.Server = r.result.Server
 		return failed
 	}
 	for _, note := range r.bound.Notes() {
@@ -184,7 +185,7 @@ func (s *Server) exchange(r *request, e *envelope) *failure {
 	if p := r.op.Protocol; p.Answer != nil {
 		body, err := p.Answer(r.bound, s.protocolContext(r), e.batches)
 		if err != nil {
-			return internalError(err)
+			return problem.Internal(err)
 		}
 		answer = encode(body)
 	}
@@ -211,17 +212,17 @@ var errTookLong = errors.New("the time limit of the row has passed")
 
 // status returns the status of the answer, and its body if a protocol has a form of
 // its own for refusals.
-func (r *request) refusalOf(f *failure) (status int, body []byte) {
-	status = f.status()
+func (r *request) refusalOf(err error) (status int, body []byte) {
+	status = statusOf(err)
 	if r.op == nil || r.op.Protocol == nil || r.op.Protocol.Refusal == nil {
 		return status, nil
 	}
-	field := ""
-	if len(f.details) > 0 {
-		field = f.details[0].Field
+	f, field := problem.Of(err), ""
+	if len(f.Details) > 0 {
+		field = f.Details[0].Field
 	}
-	code := f.code
-	if f.ofSets { // why one of them failed does not stand against the call
+	code := f.Code
+	if part := partOf(err); part != nil && part.perSet { // why one of them failed does not stand against the call
 		code = schema.Partial
 	}
 	status, form := r.op.Protocol.Refusal(code, field)

@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -21,10 +22,10 @@ func (s *Server) audited(op *ops.Operation) bool {
 
 // recordable returns the failure of a request that could not be recorded, so that it
 // is not run. It is nil if the operation is not audited.
-func (s *Server) recordable(r *request) *failure {
+func (s *Server) recordable(r *request) error {
 	if err := s.Kept.Writable(); err != nil && r.op != nil && r.op.Effect.Writes() && !r.dryRun() {
-		failed := fail(schema.Unavailable, "The key of the store is another one, and nothing is changed without the store. An administrator must restore the key file; GET /readyz tells which one.")
-		failed.retryAfter, failed.cause = auditRetry, err
+		failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed without the store. An administrator must restore the key file; GET /readyz tells which one.")
+		failed.RetryAfter, failed.Cause = auditRetry, err
 		return failed
 	}
 	if !s.audited(r.op) {
@@ -36,13 +37,27 @@ func (s *Server) recordable(r *request) *failure {
 	return nil
 }
 
-// unrecorded returns the failure of a request that cannot be recorded.
-func unrecorded(err error) *failure {
-	failed := fail(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later. GET /readyz tells when it can; "+askWhy)
-	if errors.Is(err, audit.ErrSpent) {
-		failed.message = "The audit log has used the space that it may use, and nothing is changed without it. An administrator must raise audit.maxTotal, or files must become older than audit.keepFor; GET /readyz tells when changes are accepted again."
+// unwritten is why a call is refused that the audit cannot record, not even as refused.
+type unwritten struct{ error }
+
+func (u *unwritten) Unwrap() error { return u.error }
+
+// isUnwritten reports whether a call was refused because the audit cannot record it.
+func isUnwritten(e *problem.Error) bool {
+	if e == nil {
+		return false
 	}
-	failed.retryAfter, failed.cause, failed.unrecorded = auditRetry, err, true
+	why := (*unwritten)(nil)
+	return errors.As(e, &why)
+}
+
+// unrecorded returns the failure of a request that cannot be recorded.
+func unrecorded(err error) error {
+	failed := problem.New(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later. GET /readyz tells when it can; "+askWhy)
+	if errors.Is(err, audit.ErrSpent) {
+		failed.Message = "The audit log has used the space that it may use, and nothing is changed without it. An administrator must raise audit.maxTotal, or files must become older than audit.keepFor; GET /readyz tells when changes are accepted again."
+	}
+	failed.RetryAfter, failed.Cause = auditRetry, &unwritten{err}
 	return failed
 }
 
@@ -159,13 +174,13 @@ func (s *Server) writeOutcome(r *request) (err error) {
 	switch {
 	case r.intent != nil:
 		err = r.intent.Outcome(result)
-	case r.failure != nil && r.failure.unrecorded:
+	case isUnwritten(r.failure):
 	case r.replayed, r.resumed: // the change has its own line
 		result.Outcome = string(ps.OutcomeNone)
 		err = s.Audit.Done(r.auditCall(r.accepted), result, false)
 	case r.started && !r.waited():
 		err = s.Audit.Done(r.auditCall(r.accepted), result, !r.op.Effect.Writes())
-	case r.started, r.failure != nil && r.failure.code.Status() < http.StatusInternalServerError:
+	case r.started, r.failure != nil && r.failure.Code.Status() < http.StatusInternalServerError:
 		err = s.Audit.Refuse(r.auditCall(r.unchecked), result)
 	}
 	return err
@@ -274,8 +289,8 @@ func (r *request) auditResult() audit.Result {
 		record.Steps, record.Remains = err.Steps, err.Remains
 	}
 	if f := r.failure; f != nil {
-		record.Code, record.Server = string(f.recorded()), cmp.Or(f.server, record.Server)
-		record.Outcome = cmp.Or(string(f.outcome), string(ps.OutcomeNone))
+		record.Code, record.Server = string(f.AuditCode()), cmp.Or(f.Server, record.Server)
+		record.Outcome = cmp.Or(string(f.Outcome), string(ps.OutcomeNone))
 	}
 	return record
 }

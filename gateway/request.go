@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
@@ -67,17 +68,17 @@ type request struct {
 	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
 	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
-	unrecorded  *failure        // nil unless the intent could not be recorded
+	unrecorded  error           // nil unless the intent could not be recorded
 	recorded    bool            // the audit has the outcome
 	due         *keep.Change    // removes the note that the line is due; nil: there is none
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run
 
-	server   string   // that answered; empty unless the run succeeded
-	pinEpoch uint64   // of the announcement that was allowed last
-	records  int      // in the answer of a success
-	failure  *failure // nil: a success
+	server   string         // that answered; empty unless the run succeeded
+	pinEpoch uint64         // of the announcement that was allowed last
+	records  int            // in the answer of a success
+	failure  *problem.Error // nil: a success
 }
 
 const requestKey = "adgateway.request"
@@ -87,33 +88,34 @@ func endpoint(handle func(*request)) gin.HandlerFunc {
 	return func(c *gin.Context) { handle(c.MustGet(requestKey).(*request)) }
 }
 
-// fail answers with a failure.
-func (r *request) fail(f *failure) {
-	status, body := r.refusing(f)
+// fail answers with an error.
+func (r *request) fail(err error) {
+	status, body := r.refusing(err)
 	r.send(status, body)
 	r.c.Abort()
 }
 
-// refusing makes a failure the answer, and returns its status and its body.
-func (r *request) refusing(f *failure) (status int, body []byte) {
+// refusing makes an error the answer, and returns its status and its body.
+func (r *request) refusing(err error) (status int, body []byte) {
+	f := problem.Of(err)
 	r.failure = f
 	header := r.c.Writer.Header()
-	setHeader(header, serverHeader, f.server)
-	setHeader(header, "WWW-Authenticate", f.challenge)
-	setHeader(header, tagHeader, f.tag)
-	if f.retryAfter > 0 {
-		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
+	setHeader(header, serverHeader, f.Server)
+	setHeader(header, "WWW-Authenticate", f.Challenge)
+	setHeader(header, tagHeader, f.Tag)
+	if f.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 	}
-	status, body = r.refusalOf(f)
+	status, body = r.refusalOf(err)
 	if body == nil {
-		body = f.encode(r.id)
+		body = encodeError(err, r.id)
 	}
 	return status, body
 }
 
 // abort ends a request whose answer has begun: it closes the connection, so that
 // the client does not take an unfinished body for a complete one.
-func (r *request) abort(f *failure) {
+func (r *request) abort(f *problem.Error) {
 	r.failure = f
 	panic(http.ErrAbortHandler)
 }

@@ -9,7 +9,7 @@
 // authenticate, authorise, collect the parameters, bind them, run the script, record
 // what it announces to change before it does, settle a change that was cut off, record
 // the outcome, answer. Errors are a
-// [failure] with one of the API's codes; [failureOf] maps errors of scripts by number
+// [problem.Error] with one of the API's codes; [failureOf] maps errors of scripts by number
 // and type, never by message.
 //
 // The package knows operations only as rows (package ops) and PowerShell only as a

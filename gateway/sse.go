@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
 )
@@ -53,18 +54,19 @@ var (
 )
 
 // takeStream gives the request one of the places for streams of events, until it is freed.
-func (s *Server) takeStream(r *request) (free func(), failed *failure) {
+func (s *Server) takeStream(r *request) (free func(), err error) {
 	by, share := callerOf(r.principal), max(s.streams.Most()/4, 1)
-	err := s.streams.Take(by, 1, share)
+	err = s.streams.Take(by, 1, share)
+	refuse := func(format string, args ...any) error {
+		refusal := problem.New(schema.RateLimited, format, args...)
+		refusal.RetryAfter, refusal.Reason = streamRetry, problem.ReasonRate
+		return refusal
+	}
 	switch {
 	case errors.Is(err, transport.ErrShareSpent):
-		failed = fail(schema.RateLimited, "The %s has %d streams of events open, which is its share of the %d that the gateway serves at once (events.sse). Close one of them.", r.principal, share, s.streams.Most())
+		return nil, refuse("The %s has %d streams of events open, which is its share of the %d that the gateway serves at once (events.sse). Close one of them.", r.principal, share, s.streams.Most())
 	case err != nil:
-		failed = fail(schema.RateLimited, "%d streams of events are open, which is as many as the gateway serves at once (events.sse). Try again later, or poll.", s.streams.Most())
-	}
-	if failed != nil {
-		failed.retryAfter, failed.refused = streamRetry, refusedRate
-		return nil, failed
+		return nil, refuse("%d streams of events are open, which is as many as the gateway serves at once (events.sse). Try again later, or poll.", s.streams.Most())
 	}
 	s.meters.streams.Inc()
 	return func() {

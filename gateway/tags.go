@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway/auth"
 	"adgateway/gateway/etag"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -33,12 +34,12 @@ type guard struct {
 	none  *etag.Condition // If-None-Match; nil: none
 	asked bool            // the answer has tags
 
-	compared bool     // with what was announced
-	failed   *failure // the state is another one
+	compared bool           // with what was announced
+	failed   *problem.Error // the state is another one
 }
 
 // readGuard reads the headers with which a request depends on the state of its object.
-func readGuard(r *request) *failure {
+func readGuard(r *request) error {
 	g := &r.guard
 	for _, header := range []struct {
 		name string
@@ -50,8 +51,8 @@ func readGuard(r *request) *failure {
 		}
 		condition, err := etag.Parse(lines)
 		if err != nil {
-			failed := fail(schema.InvalidRequest, "%s %s.", header.name, err)
-			failed.details = []detail{{Field: header.name, Message: err.Error()}}
+			failed := problem.New(schema.InvalidRequest, "%s %s.", header.name, err)
+			failed.Details = []problem.Detail{{Field: header.name, Message: err.Error()}}
 			return failed
 		}
 		*header.to = &condition
@@ -69,14 +70,14 @@ func readGuard(r *request) *failure {
 }
 
 // notHonoured refuses a header that a row does not honour.
-func notHonoured(header, why string) *failure {
-	failed := fail(schema.NotSupported, "This call does not honour %s: %s.", header, why)
-	failed.details = []detail{{Field: header, Message: why}}
+func notHonoured(header, why string) error {
+	failed := problem.New(schema.NotSupported, "This call does not honour %s: %s.", header, why)
+	failed.Details = []problem.Detail{{Field: header, Message: why}}
 	return failed
 }
 
 // canHonour refuses a guard that the row does not honour.
-func (r *request) canHonour() *failure {
+func (r *request) canHonour() error {
 	g, op := &r.guard, r.op
 	switch {
 	case g.match != nil && !op.Effect.Writes():
@@ -99,7 +100,7 @@ func (r *request) canHonour() *failure {
 }
 
 // requireGuard refuses a change that must have a guard and has none.
-func requireGuard(r *request) *failure {
+func requireGuard(r *request) error {
 	if r.guard.match != nil || r.guard.none != nil || r.bound.Has(ops.PlanID) {
 		return nil
 	}
@@ -114,9 +115,9 @@ func requireGuard(r *request) *failure {
 	if r.op.Guard.Matches() {
 		ways = append(ways, ops.IfMatch)
 	}
-	failed := fail(schema.PreconditionRequired, "A change with the scope '%s' must have %s here, so that nobody's change is overwritten unseen.", scope, strings.Join(ways, " or "))
+	failed := problem.New(schema.PreconditionRequired, "A change with the scope '%s' must have %s here, so that nobody's change is overwritten unseen.", scope, strings.Join(ways, " or "))
 	for _, way := range ways {
-		failed.details = append(failed.details, detail{Field: way, Message: "is missing"})
+		failed.Details = append(failed.Details, problem.Detail{Field: way, Message: "is missing"})
 	}
 	return failed
 }
@@ -196,7 +197,7 @@ func (g *guard) compare(r *request, i *ps.Intent) error {
 	i.State = ""
 	g.compared, g.failed = true, nil
 	if g.none != nil && r.op.Reply.Shape == schema.Membership && wasMember(i) {
-		g.failed = fail(schema.PreconditionFailed, "The %s is there already, and %s: * was sent. Nothing was changed.", r.op.SubjectOf(r.bound), ops.IfNoneMatch)
+		g.failed = problem.New(schema.PreconditionFailed, "The %s is there already, and %s: * was sent. Nothing was changed.", r.op.SubjectOf(r.bound), ops.IfNoneMatch)
 		return errUnguarded
 	}
 	if g.match == nil {
@@ -212,7 +213,7 @@ func (g *guard) compare(r *request, i *ps.Intent) error {
 		tag, err = r.gateway.operationOf(r.op.Guard.Reader).Reply.Shape.TagOf(json.RawMessage(state))
 	}
 	if err != nil {
-		g.failed = internalError(err)
+		g.failed = problem.Internal(err)
 		return errUnguarded
 	}
 	return g.check(r, tag)
@@ -223,8 +224,8 @@ func (g *guard) check(r *request, tag string) error {
 	if g.match.Match(tag) {
 		return nil
 	}
-	g.failed = fail(schema.PreconditionFailed, "The %s is not in the state that %s names, and nothing was changed. Read it again first.", r.op.SubjectOf(r.bound), ops.IfMatch)
-	g.failed.tag = tag
+	g.failed = problem.New(schema.PreconditionFailed, "The %s is not in the state that %s names, and nothing was changed. Read it again first.", r.op.SubjectOf(r.bound), ops.IfMatch)
+	g.failed.Tag = tag
 	return errUnguarded
 }
 
@@ -240,26 +241,26 @@ func wasMember(i *ps.Intent) bool {
 
 // refusal returns the failure of a run whose guard did not hold; nil if it did. A script
 // that had nothing to do may have announced nothing: then the answer has the state.
-func (g *guard) refusal(r *request, e *envelope) *failure {
+func (g *guard) refusal(r *request, e *envelope) error {
 	if r.runErr == nil && r.result.Effect == ps.EffectNone && g.match != nil && !g.compared && !r.dryRun() {
 		_ = g.check(r, e.tag)
 	}
 	failed := g.failed
 	switch {
 	case failed != nil && r.runErr == nil:
-		failed.server = r.result.Server
+		failed.Server = r.result.Server
 	case failed != nil && errors.Is(r.runErr, errUnguarded):
-		failed.server = ps.AsError(r.runErr).Server
+		failed.Server = ps.AsError(r.runErr).Server
 	case g.none != nil && r.runErr != nil && r.op.Effect.Writes():
-		if failed = failureOf(r.op, r.bound, r.runErr); failed.code != schema.Conflict {
+		if failed = problem.Of(failureOf(r.op, r.bound, r.runErr)); failed.Code != schema.Conflict {
 			return nil
 		}
-		failed = r.gateway.explain(r, failed)
-		failed.code = schema.PreconditionFailed
+		r.gateway.explain(r, failed)
+		failed.Code = schema.PreconditionFailed
 	default:
 		return nil
 	}
-	failed.outcome = ps.OutcomeNone
+	failed.Outcome = ps.OutcomeNone
 	return failed
 }
 

@@ -17,7 +17,7 @@ import (
 var readScopes = map[string]auth.Scope{"user": auth.UserRead, "group": auth.GroupRead, "computer": auth.ComputerRead}
 
 // authoriseRow requires the scope of a row, or one that does instead.
-func authoriseRow(p *auth.Principal, op *ops.Operation) *failure {
+func authoriseRow(p *auth.Principal, op *ops.Operation) error {
 	if op.Scope == "" || slices.ContainsFunc(op.Or, p.Has) {
 		return nil
 	}
@@ -26,7 +26,7 @@ func authoriseRow(p *auth.Principal, op *ops.Operation) *failure {
 
 // checkTypes decides which types of objects the caller may read. One that was asked for
 // and may not be read is refused, others are left out.
-func checkTypes(r *request) *failure {
+func checkTypes(r *request) error {
 	if len(r.op.Or) == 0 {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -36,8 +37,8 @@ type undoing struct {
 	fields  []string            // to take back; none: all
 	from    change.Announcement // the recorded change, in the form that plans are made from
 
-	drift   []detail // what was changed since
-	inexact []string // fields that would not become what they were
+	drift   []problem.Detail // what was changed since
+	inexact []string         // fields that would not become what they were
 }
 
 // removedTogether returns the GUIDs of what the change removed that the request takes
@@ -134,7 +135,7 @@ func (s *Server) undoneBy(ctx context.Context, c *changes.Record, fields []strin
 }
 
 // undo takes a change back.
-func (s *Server) undo(r *request) *failure {
+func (s *Server) undo(r *request) error {
 	first, failed := s.settleUndo(r)
 	if failed != nil {
 		return failed
@@ -157,11 +158,11 @@ func (s *Server) undo(r *request) *failure {
 	}
 	calls := p.op.Undo.Calls(done)
 	if len(calls) == 0 {
-		return fail(schema.NotUndoable, "The change '%s' cannot be undone: the history has no image of what was there before.", p.ID)
+		return problem.New(schema.NotUndoable, "The change '%s' cannot be undone: the history has no image of what was there before.", p.ID)
 	}
 	for i := range calls {
 		if s.operationOf(calls[i].Row) == nil {
-			return fail(schema.NotUndoable, "The change '%s' cannot be undone: this gateway cannot restore from the Recycle Bin.", p.ID)
+			return problem.New(schema.NotUndoable, "The change '%s' cannot be undone: this gateway cannot restore from the Recycle Bin.", p.ID)
 		}
 	}
 	if len(plain.before) < len(calls) {
@@ -173,12 +174,12 @@ func (s *Server) undo(r *request) *failure {
 }
 
 // guardUndo holds an undo against the plan and the state that the request names.
-func (s *Server) guardUndo(r *request, p *past, calls []ops.Undoing) *failure {
+func (s *Server) guardUndo(r *request, p *past, calls []ops.Undoing) error {
 	if failed := s.findPlan(r); failed != nil {
 		return failed
 	}
 	if r.applying != nil && len(calls) > 1 {
-		return fail(schema.NotSupported, "The undo of the change '%s' takes several calls, of which each is compared on its own: leave out %s.", p.ID, ops.PlanID)
+		return problem.New(schema.NotSupported, "The undo of the change '%s' takes several calls, of which each is compared on its own: leave out %s.", p.ID, ops.PlanID)
 	}
 	if r.guard.match != nil {
 		if len(calls) > 1 {
@@ -195,7 +196,7 @@ func (s *Server) guardUndo(r *request, p *past, calls []ops.Undoing) *failure {
 // that was cut off, and returns the first of the changes that it made; empty if
 // it made none. The key stays as it is while that is not known: whoever is asked next, here
 // or at another gateway, goes on from there.
-func (s *Server) settleUndo(r *request) (first string, failed *failure) {
+func (s *Server) settleUndo(r *request) (first string, failed error) {
 	if r.key == nil || !r.key.unsure {
 		return "", nil
 	}
@@ -220,7 +221,7 @@ func (s *Server) settleUndo(r *request) (first string, failed *failure) {
 
 // takeBefore takes the undo that began with a change out of those that a change is undone
 // by, so that it can be completed, and returns what it has made.
-func (s *Server) takeBefore(ctx context.Context, p *past, first string) (before []*changes.Record, failed *failure) {
+func (s *Server) takeBefore(ctx context.Context, p *past, first string) (before []*changes.Record, failed error) {
 	var others []changes.Undoing
 	for _, by := range p.UndoneBy {
 		made, err := s.History.Get(ctx, by.ID)
@@ -258,16 +259,16 @@ func names(list string) []string {
 }
 
 // toUndo returns the part of a change that is to be undone, or why it cannot be.
-func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done, *failure) {
-	cannot := func(why string, args ...any) *failure {
-		return fail(schema.NotUndoable, "The change '%s' cannot be undone: %s.", p.ID, fmt.Sprintf(why, args...))
+func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done, error) {
+	cannot := func(why string, args ...any) error {
+		return problem.New(schema.NotUndoable, "The change '%s' cannot be undone: %s.", p.ID, fmt.Sprintf(why, args...))
 	}
 	switch {
 	case p.op.Undo.Never != "":
 		return ops.Done{}, cannot("%s", p.op.Undo.Never)
 	case p.Running:
-		failed := fail(schema.InProgress, "The change '%s' is being made, or being settled. Try again later.", p.ID)
-		failed.retryAfter = time.Second
+		failed := problem.New(schema.InProgress, "The change '%s' is being made, or being settled. Try again later.", p.ID)
+		failed.RetryAfter = time.Second
 		return ops.Done{}, failed
 	case p.Outcome == ps.OutcomeUnknown:
 		return ops.Done{}, cannot("it is not known what became of it")
@@ -276,14 +277,14 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 		return ops.Done{}, failed
 	}
 	if by := s.undoneBy(ctx, p.Record, fields, 0); by != "" {
-		failed := fail(schema.PlanUsed, "The change '%s' was undone already, by the change '%s'.", p.ID, by)
-		failed.details = []detail{{Field: ops.ChangeIDParam, Message: "was undone by " + by}}
+		failed := problem.New(schema.PlanUsed, "The change '%s' was undone already, by the change '%s'.", p.ID, by)
+		failed.Details = []problem.Detail{{Field: ops.ChangeIDParam, Message: "was undone by " + by}}
 		return ops.Done{}, failed
 	}
 	intent := p.Intent
 	intent.Objects = slices.Clone(intent.Objects)
 	from := p.announcement()
-	var lost []detail
+	var lost []problem.Detail
 	for i := range intent.Objects {
 		object := &intent.Objects[i]
 		all := object.Changes
@@ -296,7 +297,7 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 				})
 				picked = picked || wanted
 				if wanted && p.undoOfValue(c, planned) == schema.UndoNone && !s.undone(ctx, p, []string{planned.Field}) {
-					lost = append(lost, detail{Field: planned.Field, Message: "cannot be brought back"})
+					lost = append(lost, problem.Detail{Field: planned.Field, Message: "cannot be brought back"})
 				}
 			}
 			if picked && !s.undoneValue(ctx, p, from, object, c) {
@@ -307,18 +308,18 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 	done := p.done
 	done.Intent = &intent
 	if loss := p.lossOf(done); loss != "" && len(fields) == 0 {
-		lost = append(lost, detail{Field: "", Message: "This does not come back: " + loss + "."})
+		lost = append(lost, problem.Detail{Field: "", Message: "This does not come back: " + loss + "."})
 	}
 	if len(lost) > 0 && !(len(fields) > 0 && p.op.Undo.Loss != nil) {
-		failed := cannot("not all of it comes back; see details. Fields takes back what can be")
-		failed.details = lost
+		failed := problem.Of(cannot("not all of it comes back; see details. Fields takes back what can be"))
+		failed.Details = lost
 		return ops.Done{}, failed
 	}
 	return done, nil
 }
 
 // unknownField refuses fields that the change did not change.
-func (p *past) unknownField(fields []string) *failure {
+func (p *past) unknownField(fields []string) error {
 	known := map[string]bool{}
 	for _, object := range change.Of(p.announcement()) {
 		for _, c := range object.Changes {
@@ -327,7 +328,7 @@ func (p *past) unknownField(fields []string) *failure {
 	}
 	for _, name := range fields {
 		if !known[strings.ToLower(name)] {
-			return refusal([]schema.Problem{{Field: ops.UndoFields, Code: schema.InvalidRequest, Message: "names a field that the change did not change"}})
+			return problem.Invalid([]schema.FieldError{{Field: ops.UndoFields, Code: schema.InvalidRequest, Message: "names a field that the change did not change"}})
 		}
 	}
 	return nil
@@ -352,16 +353,16 @@ func (s *Server) undoneValue(ctx context.Context, p *past, from change.Announcem
 
 // undoAll makes the calls that take a change back, and answers. The calls after the first
 // go on if one of them fails: each is an object of its own.
-func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing) *failure {
-	records, details := []any{}, []detail{}
+func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing) error {
+	records, details := []any{}, []problem.Detail{}
 	var plans []plan
-	var first *failure
+	var first error
 	for i := range calls {
 		if made := plain.madeBefore(i, len(calls)); made != nil {
 			records, r.server = append(records, s.shown(r, made)...), cmp.Or(made.Server, r.server)
 			if made.Outcome == ps.OutcomePartial {
-				first = cmp.Or(first, fail(schema.Partial, "The change '%s' was made in part.", made.ID))
-				details = append(details, detail{Field: "", Message: first.message})
+				first = cmp.Or(first, error(problem.New(schema.Partial, "The change '%s' was made in part.", made.ID)))
+				details = append(details, problem.Detail{Field: "", Message: problem.Of(first).Message})
 			}
 			continue
 		}
@@ -374,9 +375,10 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 		switch {
 		case failed != nil:
 			first = cmp.Or(first, failed)
-			details = append(details, failed.details...)
+			found := problem.Of(failed)
+			details = append(details, found.Details...)
 			if len(calls) > 1 {
-				details = append(details, detail{Field: "", Message: failed.message})
+				details = append(details, problem.Detail{Field: "", Message: found.Message})
 			}
 		case r.dryRun():
 			plans = append(plans, s.planned(inner))
@@ -402,19 +404,19 @@ func (s *Server) shown(r *request, c *changes.Record) (records []any) {
 }
 
 // answerUndo answers an undo.
-func (s *Server) answerUndo(r *request, p *past, records []any, plans []plan, first *failure, details []detail) *failure {
+func (s *Server) answerUndo(r *request, p *past, records []any, plans []plan, first error, details []problem.Detail) error {
 	setHeader(r.c.Writer.Header(), serverHeader, r.server)
 	if len(records) > 0 {
 		r.c.Header(changeHeader, records[0].(shownChange).ID)
 	}
 	switch {
 	case first != nil && (len(records) == 0 || r.dryRun()):
-		first.details = details
+		problem.Of(first).Details = details
 		return first
 	case first != nil:
-		failed := fail(schema.Partial, "A part of the change '%s' was undone; see details.", p.ID)
-		failed.details, failed.result, failed.outcome = details, encode(records), ps.OutcomePartial
-		return failed
+		failed := problem.New(schema.Partial, "A part of the change '%s' was undone; see details.", p.ID)
+		failed.Details, failed.Outcome = details, ps.OutcomePartial
+		return &partlyDone{problem: failed, result: encode(records)}
 	case r.dryRun():
 		whole := plans[0]
 		for _, more := range plans[1:] {
@@ -456,38 +458,39 @@ func (s *Server) within(r *request, u undoing, i, n int) (*request, *envelope) {
 }
 
 // undoOne makes one call of an undo, and records it as that of its row.
-func (s *Server) undoOne(r *request, e *envelope) *failure {
+func (s *Server) undoOne(r *request, e *envelope) error {
 	failed := s.operateWithin(r, e)
 	if failed != nil {
-		failed = failed.forOperation(r.op)
-		if since := r.undoing.refused(r, failed); since != nil {
+		found := problem.Of(failed)
+		forOperation(r.op, found)
+		if since := r.undoing.refused(r, found); since != nil {
 			failed = since
-		} else if failed.code == schema.NotFound {
-			failed.code = schema.Conflict
-			failed.message = "What was changed is gone: " + failed.message
+		} else if found.Code == schema.NotFound {
+			found.Code = schema.Conflict
+			found.Message = "What was changed is gone: " + found.Message
 		}
-		r.failure = failed
+		r.failure = problem.Of(failed)
 	}
 	s.conclude(r, 0, nil) // its key, if there is one, is that of the whole request
 	if r.lost {
 		failed = endNotStored()
-		r.failure = failed
+		r.failure = problem.Of(failed)
 	}
 	s.recordOutcome(r)
 	return failed
 }
 
 // operateWithin takes a call of an undo through the stages of a request.
-func (s *Server) operateWithin(r *request, e *envelope) (failed *failure) {
+func (s *Server) operateWithin(r *request, e *envelope) (failed error) {
 	if failed = authorise(r.principal, r.op.Scope); failed != nil {
 		return failed
 	}
 	if r.bound, failed = bind(r.op, r.given, nil); failed != nil {
-		failed.code = schema.NotUndoable // the values were recorded
+		problem.Of(failed).Code = schema.NotUndoable // the values were recorded
 		return failed
 	}
-	for _, check := range []func(*request) *failure{
-		func(r *request) *failure { return authorise(r.principal, r.bound.Scopes...) }, s.checkLimits, s.recordable,
+	for _, check := range []func(*request) error{
+		func(r *request) error { return authorise(r.principal, r.bound.Scopes...) }, s.checkLimits, s.recordable,
 	} {
 		if failed = check(r); failed != nil {
 			return failed

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -130,7 +131,7 @@ func (u *undoing) changed(field string, expected, found json.RawMessage) {
 // differs notes that what was created is different now, unless the caller accepts it.
 func (u *undoing) differs(field, message string, expected, found json.RawMessage) {
 	if !u.accepts(field, "") {
-		u.drift = append(u.drift, detail{Field: field, Message: message, Expected: expected, Found: found})
+		u.drift = append(u.drift, problem.Detail{Field: field, Message: message, Expected: expected, Found: found})
 	}
 }
 
@@ -155,24 +156,24 @@ func (u *undoing) surplus() {
 
 // refused returns why a creation is not undone if its removal was refused as it is in use,
 // protected or elsewhere since; nil if it was refused for another reason.
-func (u *undoing) refused(r *request, failed *failure) *failure {
-	if u == nil || !u.created || failed.outcome == ps.OutcomeDone || failed.outcome == ps.OutcomePartial {
+func (u *undoing) refused(r *request, failed *problem.Error) error {
+	if u == nil || !u.created || failed.Outcome == ps.OutcomeDone || failed.Outcome == ps.OutcomePartial {
 		return nil
 	}
 	switch {
-	case failed.code == schema.NotEmpty && r.op.Lane == ps.DNS:
-		u.differs(recordsField, failed.message, nil, nil)
-	case failed.code == schema.NotEmpty:
-		u.differs(childrenField, failed.message, nil, nil)
-	case failed.code == schema.Protected && r.op.Lane == ps.Directory:
-		u.differs("protected", failed.message, nil, nil)
-	case failed.code == schema.NotFound && r.op.Lane == ps.Directory:
+	case failed.Code == schema.NotEmpty && r.op.Lane == ps.DNS:
+		u.differs(recordsField, failed.Message, nil, nil)
+	case failed.Code == schema.NotEmpty:
+		u.differs(childrenField, failed.Message, nil, nil)
+	case failed.Code == schema.Protected && r.op.Lane == ps.Directory:
+		u.differs("protected", failed.Message, nil, nil)
+	case failed.Code == schema.NotFound && r.op.Lane == ps.Directory:
 		u.compareElsewhere(r)
 	}
 	if len(u.drift) == 0 {
 		return nil
 	}
-	return u.refusal(failed.server)
+	return u.refusal(failed.Server)
 }
 
 // compareElsewhere looks for what was created under another name, or in another place.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -111,7 +112,7 @@ func (u *undoing) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
 		if field.Kind == schema.SetsSecret {
 			continue
 		}
-		u.drift = append(u.drift, detail{
+		u.drift = append(u.drift, problem.Detail{
 			Field: field.Field, Message: fmt.Sprintf("is no longer what the change wrote: expected %s, found %s", field.After, now), Expected: field.After, Found: now,
 		})
 	}
@@ -133,16 +134,16 @@ func (u *undoing) compareSurplus(now *ps.Intended, i *ps.Intent) {
 }
 
 // refusal returns why an undo was not made.
-func (u *undoing) refusal(server string) *failure {
-	failed := fail(schema.Drifted, "Nothing was undone: what the change '%s' wrote has been changed since; see details.", u.record.ID)
-	failed.details = u.drift
+func (u *undoing) refusal(server string) error {
+	failed := problem.New(schema.Drifted, "Nothing was undone: what the change '%s' wrote has been changed since; see details.", u.record.ID)
+	failed.Details = u.drift
 	if len(u.drift) == 0 {
-		failed.code = schema.NotUndoable
-		failed.message = fmt.Sprintf("Nothing was undone: the change '%s' cannot be taken back exactly.", u.record.ID)
+		failed.Code = schema.NotUndoable
+		failed.Message = fmt.Sprintf("Nothing was undone: the change '%s' cannot be taken back exactly.", u.record.ID)
 		for _, name := range u.inexact {
-			failed.details = append(failed.details, detail{Field: name, Message: "would not become what it was"})
+			failed.Details = append(failed.Details, problem.Detail{Field: name, Message: "would not become what it was"})
 		}
 	}
-	failed.server, failed.outcome = server, ps.OutcomeNone
+	failed.Server, failed.Outcome = server, ps.OutcomeNone
 	return failed
 }

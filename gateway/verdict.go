@@ -9,6 +9,7 @@ import (
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
@@ -67,7 +68,7 @@ func (s *Server) reopen(ctx context.Context, call *keptCall) error {
 }
 
 // messages returns what details say.
-func messages(details []detail) (all []string) {
+func messages(details []problem.Detail) (all []string) {
 	for _, d := range details {
 		all = append(all, d.Message)
 	}
@@ -76,7 +77,7 @@ func messages(details []detail) (all []string) {
 
 // judge closes the change of an earlier call with a key that was cut off, unless that was done
 // before. It fails while the outcome cannot be found out.
-func (s *Server) judge(r *request, c *claim) *failure {
+func (s *Server) judge(r *request, c *claim) error {
 	if c.call.Verdict != nil || c.call.Intent == nil {
 		return nil
 	}
@@ -129,25 +130,25 @@ func (s *Server) pastOfKey(ctx context.Context, r *request, c *claim) (*changes.
 }
 
 // openOutcome returns the answer while it is not known what became of an earlier call.
-func openOutcome(c *claim) *failure {
-	failed := fail(schema.InProgress, "It is being found out what became of an earlier call with this %s. Repeat it later to get its answer.", keyHeader)
-	failed.retryAfter, failed.outcome, failed.server = auditRetry, ps.OutcomeUnknown, c.call.Server
+func openOutcome(c *claim) error {
+	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier call with this %s. Repeat it later to get its answer.", keyHeader)
+	failed.RetryAfter, failed.Outcome, failed.Server = auditRetry, ps.OutcomeUnknown, c.call.Server
 	return failed
 }
 
 // unknownOutcome returns the answer if it will stay unknown what became of an earlier call.
-func unknownOutcome(call *keptCall) *failure {
-	failed := fail(schema.OutcomeUnknown, "It could not be found out what became of the change '%s', which an earlier call has begun. Compare the object with what you asked for, and use a new %s.", call.Change, keyHeader)
+func unknownOutcome(call *keptCall) error {
+	failed := problem.New(schema.OutcomeUnknown, "It could not be found out what became of the change '%s', which an earlier call has begun. Compare the object with what you asked for, and use a new %s.", call.Change, keyHeader)
 	if call.Change == "" {
-		failed.message = "It could not be found out what became of the change that an earlier call has begun. Compare the object with what you asked for, and use a new " + keyHeader + "."
+		failed.Message = "It could not be found out what became of the change that an earlier call has begun. Compare the object with what you asked for, and use a new " + keyHeader + "."
 	}
-	failed.outcome, failed.server = ps.OutcomeUnknown, call.Server
+	failed.Outcome, failed.Server = ps.OutcomeUnknown, call.Server
 	return failed
 }
 
 // resume answers a call whose change an earlier one with the key has begun. It reports false
 // if that changed nothing: then the call runs.
-func (s *Server) resume(r *request, e *envelope) (answered bool, failed *failure) {
+func (s *Server) resume(r *request, e *envelope) (answered bool, failed error) {
 	c := r.key
 	if c == nil || !c.unsure {
 		return false, nil
@@ -177,21 +178,21 @@ func (s *Server) resume(r *request, e *envelope) (answered bool, failed *failure
 }
 
 // partly returns the answer to a call whose change was made in part.
-func partly(call *keptCall, v *verdict) *failure {
-	failed := fail(schema.Partial, "The change was cut off, and made in part; see details.")
-	failed.outcome, failed.server = ps.OutcomePartial, call.Server
+func partly(call *keptCall, v *verdict) error {
+	failed := problem.New(schema.Partial, "The change was cut off, and made in part; see details.")
+	failed.Outcome, failed.Server = ps.OutcomePartial, call.Server
 	for _, left := range v.Remains {
-		failed.details = append(failed.details, remaining(left))
+		failed.Details = append(failed.Details, remaining(left))
 	}
 	for _, note := range v.Notes {
-		failed.details = append(failed.details, detail{Field: "", Message: note})
+		failed.Details = append(failed.Details, problem.Detail{Field: "", Message: note})
 	}
 	return failed
 }
 
 // report answers with what the script would have reported of a change that was made, or in
 // part, and with its objects as they are now.
-func (s *Server) report(r *request, e *envelope, outcome settle.Outcome) *failure {
+func (s *Server) report(r *request, e *envelope, outcome settle.Outcome) error {
 	call := &r.key.call
 	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: call.Intent, Server: call.Server}
 	found, unread := s.settler(r.policy).Report(r.c.Request.Context(), settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: call.StartedAt, Cut: cut}, outcome)

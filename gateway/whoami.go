@@ -27,7 +27,7 @@ type callerLimits struct {
 }
 
 // whoAmI answers with the caller's own name, scopes and limits.
-func (s *Server) whoAmI(r *request) *failure {
+func (s *Server) whoAmI(r *request) error {
 	p := r.principal
 	list := func(items []string) []string { return append([]string{}, items...) }
 	shown := shownCaller{

@@ -41,13 +41,11 @@ type WitnessOptions struct {
 // Witness tells other gateways the end of the gateway's chain, and records theirs in it.
 // Only [Witness.Run] calls its methods.
 type Witness struct {
-	o        WitnessOptions
-	revision keep.Revision            // of the own head
-	known    bool                     // that revision
-	seen     map[string]keep.Revision // of the heads of others, by key
-	noticed  time.Time                // when another one last told its end, by the own clock
-	alone    time.Time                // when that was last recorded; zero: it is not alone
-	failed   bool
+	o       WitnessOptions
+	seen    map[string]keep.Revision // of the heads of others, by key
+	noticed time.Time                // when another one last told its end, by the own clock
+	alone   time.Time                // when that was last recorded; zero: it is not alone
+	failed  bool
 }
 
 // NewWitness returns a witness.
@@ -88,27 +86,11 @@ func (w *Witness) Run(ctx context.Context) {
 // Tell puts the end of the own chain into the store.
 func (w *Witness) Tell(ctx context.Context) error {
 	key := keyOf(w.o.Store, w.o.Gateway)
-	if !w.known {
-		found, err := w.o.Store.Get(ctx, heads, key)
-		if err != nil && !errors.Is(err, keep.ErrAbsent) {
-			return err
-		}
-		w.revision, w.known = found.Revision, true
-	}
-	now := time.Now().UTC()
-	value, err := keep.Encode(w.o.Store, headValue{Gateway: w.o.Gateway, Head: w.o.Log.Head(), Time: now})
-	if err != nil {
-		return err
-	}
-	revision, err := w.o.Store.Apply(ctx,
-		keep.Change{Kind: heads, Key: key, Expect: w.revision, Value: value},
-		keep.Change{Log: bell, Value: []byte("{}"), Expires: w.o.Store.Now().Add(bellLife)})
-	if err != nil {
-		w.known = false
-		return err
-	}
-	w.revision = revision
-	return nil
+	head := headValue{Gateway: w.o.Gateway, Head: w.o.Log.Head(), Time: time.Now().UTC()}
+	return w.o.Store.Update(ctx, func(tx *keep.Tx) error {
+		tx.Append(bell, []byte("{}"), tx.Now().Add(bellLife))
+		return keep.Save(tx, heads, key, head, time.Time{})
+	})
 }
 
 // Look records the ends that others have told since the last time.

@@ -288,14 +288,14 @@ func (l *Limits) Check() []error {
 	return faults
 }
 
-func problemOf(kind schema.Kind, item string) *schema.Problem {
+func problemOf(kind schema.Kind, item string) *schema.FieldError {
 	_, problem := kind.Decode(item)
 	return problem
 }
 
-func emptyProblem(item string) *schema.Problem {
+func emptyProblem(item string) *schema.FieldError {
 	if item == "" {
-		return &schema.Problem{Message: "is empty"}
+		return &schema.FieldError{Message: "is empty"}
 	}
 	return nil
 }

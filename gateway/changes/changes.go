@@ -393,18 +393,30 @@ func (h *History) Get(ctx context.Context, id string) (*Record, error) {
 	return h.decode(e)
 }
 
-// Update changes a record as it is now. The change is repeated if another is faster.
+// Update changes a record as it is now. The change is quick, and may be called again.
 func (h *History) Update(ctx context.Context, id string, change func(*Record)) error {
-	for {
-		r, err := h.Get(ctx, id)
+	size := 0
+	err := h.store.Update(ctx, func(tx *keep.Tx) error {
+		e, err := tx.Get(kind, id)
+		if err != nil {
+			return err
+		}
+		r, err := h.decode(e)
 		if err != nil {
 			return err
 		}
 		change(r)
-		if err = h.Save(ctx, r); !errors.Is(err, keep.ErrConflict) {
-			return err
+		own, err := h.Change(r)
+		if err == nil {
+			tx.Put(kind, id, own.Value, own.Expires)
+			size = len(own.Value)
 		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	return h.grow(ctx, int64(size))
 }
 
 // Newest calls visit with the records before a time and before the one with an identity,

@@ -216,14 +216,14 @@ func (s store) dataKey(ctx context.Context, root string) ([]byte, error) {
 
 // destroyKey removes the data key of a root.
 func (s store) destroyKey(ctx context.Context, root string) error {
-	e, err := s.Get(ctx, dataKind, root)
-	if errors.Is(err, keep.ErrAbsent) {
-		return nil
-	}
-	if err == nil {
-		_, err = s.Apply(ctx, keep.Change{Kind: dataKind, Key: root, Expect: e.Revision})
-	}
-	return err
+	return s.Update(ctx, func(tx *keep.Tx) error {
+		_, err := tx.Get(dataKind, root)
+		if errors.Is(err, keep.ErrAbsent) {
+			return nil
+		}
+		tx.Delete(dataKind, root)
+		return err
+	})
 }
 
 // submittedBy returns the job that a call has submitted, or [ErrAbsent].

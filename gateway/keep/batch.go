@@ -40,6 +40,7 @@ const (
 	removes
 	appends
 	cuts
+	compares // in calls that are sent only: a batch that was decided has none
 )
 
 // Encode returns the batch as bytes, which are the same for the same batch.
@@ -81,6 +82,8 @@ func sizeOf(changes []Change) int {
 
 func (c *Change) encode(to []byte) []byte {
 	switch {
+	case c.Compares:
+		return appendText(appendText(append(to, compares), string(c.Kind)), c.Key)
 	case c.Log != "" && c.Value == nil:
 		return binary.BigEndian.AppendUint64(appendText(append(to, cuts), string(c.Log)), c.Through)
 	case c.Log != "":
@@ -164,7 +167,8 @@ func (r *reader) count(size int) int {
 func (r *reader) change(c *Change) {
 	what := r.take(1)[0]
 	switch what {
-	case sets, removes:
+	case sets, removes, compares:
+		c.Compares = what == compares
 		c.Kind, c.Key = Kind(r.bytes()), string(r.bytes())
 	case appends, cuts:
 		if c.Log = Log(r.bytes()); c.Log == "" {

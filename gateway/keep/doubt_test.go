@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
@@ -133,5 +134,72 @@ func TestDoubtEnds(t *testing.T) {
 				assert.Equal(t, "mine", string(e.Value))
 			}
 		})
+	}
+}
+
+// TestUpdatesOfAStoreWithFaults: each puts a line and counts it, once if it was acknowledged, and
+// not at all if it is certain that it was not.
+func TestUpdatesOfAStoreWithFaults(t *testing.T) {
+	outcomes := map[string]int{}
+	for seed := range uint64(4) {
+		faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0.3)
+		s := keeptest.Seal(t, faulty)
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		told := map[string]string{}
+		for caller := range 4 {
+			group.Go(func() {
+				for step := range 25 {
+					text := fmt.Sprint(caller, " ", step)
+					err := s.Update(t.Context(), func(tx *keep.Tx) error {
+						e, err := tx.Get("k", "counter")
+						if err != nil && !errors.Is(err, keep.ErrAbsent) {
+							return err
+						}
+						n := 0
+						_, _ = fmt.Sscan(string(e.Value), &n) // stays 0 without a value
+						tx.Put("k", "counter", fmt.Append(nil, n+1), time.Time{})
+						tx.Append("log", []byte(text), time.Time{})
+						return nil
+					})
+					mu.Lock()
+					switch {
+					case err == nil:
+						told[text] = "made"
+					case errors.Is(err, keep.ErrUnsure):
+						told[text] = "unsure"
+					default:
+						assert.NotErrorIs(t, err, keep.ErrConflict)
+						told[text] = "not made"
+					}
+					outcomes[told[text]]++
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+		faulty.Heal()
+		logged := map[string]int{}
+		require.NoError(t, s.Log(t.Context(), "log", keep.Position{}, func(a keep.Appended) bool {
+			logged[string(a.Value)]++
+			return true
+		}))
+		for text, outcome := range told {
+			switch outcome {
+			case "made":
+				assert.Equal(t, 1, logged[text], text)
+			case "unsure":
+				assert.LessOrEqual(t, logged[text], 1, text)
+			default:
+				assert.Zero(t, logged[text], text)
+			}
+		}
+		e, err := s.Get(t.Context(), "k", "counter")
+		require.NoError(t, err)
+		assert.Equal(t, fmt.Sprint(len(logged)), string(e.Value))
+		require.NoError(t, faulty.Close())
+	}
+	for _, outcome := range []string{"made", "unsure", "not made"} {
+		assert.NotZero(t, outcomes[outcome], outcome)
 	}
 }

@@ -1,6 +1,7 @@
 package keep_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -31,7 +32,7 @@ func ask(t *testing.T, s keep.Store, now time.Time, choice [4]byte) said {
 	}
 	var changes []keep.Change
 	answer := ""
-	switch choice[0] % 8 {
+	switch choice[0] % 10 {
 	case 0, 1:
 		changes = []keep.Change{{Kind: "k", Key: key, Expect: expect(key), Value: choice[2:], Expires: expires(choice[3])}}
 	case 2:
@@ -60,8 +61,35 @@ func ask(t *testing.T, s keep.Store, now time.Time, choice [4]byte) said {
 		prefix := key[:choice[2]%3]
 		return said{text: fmt.Sprint(s.Range(t.Context(), "k", prefix, visit), s.RangeBack(t.Context(), "k", prefix, visit), answer)}
 	}
+	if choice[0]%10 > 7 {
+		return said{text: update(s, log, key, choice, expires(choice[3]))}
+	}
 	revision, err := s.Apply(t.Context(), changes...)
 	return said{fmt.Sprint(err), revision}
+}
+
+// update reads, puts and removes by one update, which may be refused.
+func update(s keep.Store, log keep.Log, key string, choice [4]byte, expires time.Time) (answer string) {
+	err := keep.Update(context.Background(), s, func(tx *keep.Tx) error {
+		answer = ""
+		visit := func(e keep.Entry) bool {
+			answer += fmt.Sprint(e.Key, e.Value, e.Revision, " ")
+			return true
+		}
+		if choice[0]%10 == 8 {
+			tx.Put("k", key, choice[2:], expires)
+			tx.Append(log, choice[:], expires)
+		}
+		e, err := tx.Get("k", key[choice[2]%3:])
+		tx.Delete("k", key+"x"[choice[3]%2:])
+		tx.Trim(log, uint64(choice[3]%8))
+		answer += fmt.Sprint(e.Value, e.Revision, errors.Is(err, keep.ErrAbsent), tx.Range("k", "", visit))
+		if choice[1]%8 == 7 {
+			return errors.New("refused")
+		}
+		return nil
+	})
+	return fmt.Sprint(answer, err)
 }
 
 // FuzzDrivers: stores in a file, with and without a journal, and one in memory answer alike,
@@ -69,6 +97,7 @@ func ask(t *testing.T, s keep.Store, now time.Time, choice [4]byte) said {
 func FuzzDrivers(f *testing.F) {
 	f.Add([]byte("\x00\x01\x00\x02\x02\x01\x00\x02\x06\x01\x00\x03\x07\x01\x00\x03"))
 	f.Add([]byte("\x03\x00\x03\x00\x03\x00\x03\x00\xff\x02\x00\x00\x05\x00\x00\x00\x06\x00\x02\x01\x04\x00\x02\x00"))
+	f.Add([]byte("\x08\x00\x03\x02\x09\x00\x00\x01\x08\x07\x00\x02\x08\x01\x02\x03\x07\x00\x00\x01\x06\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		clock := keeptest.NewClock()
 		var stores []keep.Store

@@ -51,6 +51,8 @@ type Change struct {
 	Value   []byte // nil removes the value, or the entries of the log
 	Expires time.Time
 
+	Compares bool // the value is not changed: it must only have the expected revision
+
 	Log     Log
 	Through uint64 // sequence of the last entry of the log to remove
 }

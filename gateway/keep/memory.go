@@ -157,6 +157,54 @@ func (m *memory) Apply(ctx context.Context, changes ...Change) (Revision, error)
 			return 0, fmt.Errorf("%w: %s %q", ErrConflict, c.Kind, c.Key)
 		}
 	}
+	return m.make(changes), nil
+}
+
+// Update is that of [Update].
+func (m *memory) Update(ctx context.Context, f func(*Tx) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return err
+	}
+	changes, err := newTx(inMemory{m}, m.now()).decide(f)
+	if err == nil && len(changes) > 0 {
+		m.make(changes)
+	}
+	return err
+}
+
+// inMemory is the [source] of a store in memory, which is locked.
+type inMemory struct{ *memory }
+
+func (m inMemory) get(kind Kind, key string) (Entry, error) {
+	e, found := m.memory.get(kind, key)
+	if !found {
+		return Entry{}, ErrAbsent
+	}
+	e.Value = bytes.Clone(e.Value)
+	return e, nil
+}
+
+func (m inMemory) scan(kind Kind, prefix string, visit func(Entry) bool) error {
+	v := m.kinds[kind]
+	if v == nil {
+		return nil
+	}
+	start, _ := slices.BinarySearch(v.keys, prefix)
+	for _, key := range v.keys[start:] {
+		if !strings.HasPrefix(key, prefix) {
+			break
+		}
+		if e, err := m.get(kind, key); err == nil && !visit(e) {
+			break
+		}
+	}
+	return nil
+}
+
+// make makes changes that nothing hinders any more.
+func (m *memory) make(changes []Change) Revision {
 	m.revision++
 	for _, c := range changes {
 		m.apply(c)
@@ -164,12 +212,13 @@ func (m *memory) Apply(ctx context.Context, changes ...Change) (Revision, error)
 	m.state.Failed = nil
 	m.state.Writes++
 	m.bells.ring(changes)
-	return m.revision, nil
+	return m.revision
 }
 
 func (m *memory) apply(c Change) {
 	e := Entry{Key: c.Key, Value: append([]byte{}, c.Value...), Revision: m.revision, Expires: c.Expires}
 	switch {
+	case c.Compares:
 	case c.Log != "":
 		l := m.logs[c.Log]
 		if l == nil {

@@ -17,8 +17,9 @@ import (
 // and closes it then.
 type write struct {
 	changes []Change
-	sweeps  bool // the changes remove what has expired, unless it was set again meanwhile
-	touches bool // there are none
+	sweeps  bool      // the changes remove what has expired, unless it was set again meanwhile
+	touches bool      // there are none
+	updates *updating // decides them; nil: they are given
 
 	ended    chan struct{}
 	revision Revision
@@ -99,7 +100,7 @@ func (f *File) await(ctx context.Context, own *write) error {
 		return err
 	}
 	leads := f.role.appender != nil
-	if leads {
+	if leads && own.updates == nil {
 		own.changes = cloned(own.changes) // which are written when the caller has left
 	}
 	f.waiting = append(f.waiting, own)
@@ -121,7 +122,7 @@ func (f *File) await(ctx context.Context, own *write) error {
 		select {
 		case <-own.ended:
 		default:
-			return context.Cause(ctx)
+			return own.updates.leave(context.Cause(ctx))
 		}
 	}
 	<-own.ended
@@ -168,8 +169,31 @@ func (f *File) writeAll() {
 			return
 		}
 		f.mu.Unlock()
-		f.write(all, by)
+		for len(all) > 0 {
+			n := f.write(all, by)
+			if all = all[n:]; len(all) > 0 && f.refuse(all, by) {
+				break
+			}
+		}
 	}
+}
+
+// refuse refuses calls if the file has another role by now.
+func (f *File) refuse(all []*write, by role) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := f.refusal()
+	if err == nil && f.role.term != by.term {
+		err = fmt.Errorf("%w: %w", ErrFollows, ErrNotSent)
+	}
+	if err == nil {
+		return false
+	}
+	for _, w := range all {
+		w.err = err
+		close(w.ended)
+	}
+	return true
 }
 
 // errNothing undoes a transaction in which nothing was changed.
@@ -178,21 +202,25 @@ var errNothing = errors.New("nothing is changed")
 // write makes the changes of several calls in one batch. A call that conflicts does not
 // hinder the others. If the transaction fails, each is tried by itself. While the file leads,
 // a batch that may be stored elsewhere and is not applied ends that: what comes next would
-// have to be decided with it.
-func (f *File) write(all []*write, by role) {
+// have to be decided with it. It returns how many calls were written: updates may need a batch
+// of their own.
+func (f *File) write(all []*write, by role) (n int) {
 	var made []Change
+	var reached Revision // of the batch, if its transaction was complete
 	appending, appended := false, false
+	n = len(all)
 	err := f.db.Update(func(tx *bbolt.Tx) error {
 		if err := f.tell(); err != nil {
 			return err
 		}
 		now := f.now()
-		batch, err := compose(tx, all, now)
-		if err != nil {
+		var batch *Batch
+		var err error
+		if batch, n, err = compose(tx, all, now); err != nil {
 			return err
 		}
 		if len(batch.Calls) == 0 {
-			if by.appender != nil && slices.ContainsFunc(all, func(w *write) bool { return w.touches }) {
+			if by.appender != nil && slices.ContainsFunc(all[:n], func(w *write) bool { return w.touches }) {
 				appending = true
 				_, err = by.appender.Append(by.term, nil, now)
 			}
@@ -213,17 +241,20 @@ func (f *File) write(all []*write, by role) {
 			appended = true
 		}
 		made = batch.changes()
+		reached = batch.Calls[len(batch.Calls)-1].Revision
 		return putPoint(tx, at, now)
 	})
+	doubtful := appended || appending && !errors.Is(err, ErrNotSent)
+	unsynced := err != nil && !appending && f.shows(reached)
 	switch {
 	case errors.Is(err, errNothing):
 		err = nil
-	case err != nil && !appending && len(all) > 1:
-		for _, w := range all {
-			f.write([]*write{w}, by)
+	case err != nil && !appending && !unsynced && len(all) > 1:
+		for i := range all {
+			f.write(all[i:i+1], by)
 		}
-		return
-	case err != nil && (appended || appending && !errors.Is(err, ErrNotSent)):
+		return len(all)
+	case err != nil && doubtful:
 		f.mu.Lock()
 		if f.role.term == by.term {
 			f.leave(fmt.Errorf("%w: a batch is in doubt: %w", ErrFollows, err))
@@ -231,23 +262,39 @@ func (f *File) write(all []*write, by role) {
 		f.mu.Unlock()
 	}
 	f.bells.ring(made)
-	for _, w := range all {
-		if err != nil {
+	for _, w := range all[:n] {
+		switch {
+		case err != nil && w.updates != nil && len(w.changes) > 0 && (doubtful || unsynced):
+			w.err = &Doubt{w.changes, err}
+		case err != nil:
 			w.err = err
 		}
 		f.finish(w, by)
 	}
+	return n
+}
+
+// shows reports whether a transaction that has failed is there all the same: it was written and
+// not synced, so that it may be lost with the machine. Revision 0 is that of none.
+func (f *File) shows(reached Revision) bool {
+	if reached == 0 {
+		return false
+	}
+	present, err := f.Revision()
+	return err != nil || present >= reached
 }
 
 // finish answers a call.
 func (f *File) finish(w *write, by role) {
-	f.note(w.err, func(s *State) {
-		if w.sweeps {
-			s.Swept += uint64(w.removed)
-		} else {
-			s.Writes++
-		}
-	})
+	if w.updates == nil || len(w.changes) > 0 {
+		f.note(w.err, func(s *State) {
+			if w.sweeps {
+				s.Swept += uint64(w.removed)
+			} else {
+				s.Writes++
+			}
+		})
+	}
 	w.err = closed(w.err)
 	if w.err == nil && by.appender == nil {
 		f.acknowledge(w.revision)
@@ -257,27 +304,41 @@ func (f *File) finish(w *write, by role) {
 
 // compose decides calls in their order and makes their changes in a transaction. A call that
 // is refused has its error, and changes nothing. After another error the transaction must be
-// undone.
-func compose(tx *bbolt.Tx, all []*write, now time.Time) (*Batch, error) {
-	batch := &Batch{Calls: make([]Call, 0, len(all))}
-	for _, w := range all {
+// undone. It returns how many calls it has decided: after some size of what updates have put,
+// the others make another batch.
+func compose(tx *bbolt.Tx, all []*write, now time.Time) (batch *Batch, n int, err error) {
+	batch = &Batch{Calls: make([]Call, 0, len(all))}
+	for size := 0; n < len(all) && (n == 0 || size < batchSize); n++ {
+		w := all[n]
 		w.revision, w.removed = revisionOf(tx), 0
-		if w.sweeps {
+		if w.updates != nil {
+			w.changes, w.err = w.updates.decide(tx, now)
+		} else if w.sweeps {
 			w.changes = slices.DeleteFunc(w.changes, func(c Change) bool { return !isOld(tx, &c, now) })
 		} else {
 			w.err = check(tx, w.changes, now)
 		}
-		if w.err != nil || w.touches || w.sweeps && len(w.changes) == 0 {
+		if w.err != nil || w.touches || (w.sweeps || w.updates != nil) && len(w.changes) == 0 {
 			continue
 		}
 		w.revision++
-		call, err := Call{w.revision, w.changes}, error(nil)
+		call := Call{w.revision, withoutCompared(w.changes)}
 		if w.removed, err = call.apply(tx); err != nil {
-			return nil, err
+			return nil, len(all), err
 		}
+		size += sizeOf(call.Changes)
 		batch.Calls = append(batch.Calls, call)
 	}
-	return batch, nil
+	return batch, n, nil
+}
+
+// withoutCompared returns the changes that change something.
+func withoutCompared(changes []Change) []Change {
+	compares := func(c Change) bool { return c.Compares }
+	if !slices.ContainsFunc(changes, compares) {
+		return changes
+	}
+	return slices.DeleteFunc(slices.Clone(changes), compares)
 }
 
 // isOld reports whether what a change removes has expired.

@@ -161,20 +161,21 @@ func (r *Reservation) missing(amounts map[Budget]int) map[Budget]int {
 	return more
 }
 
-// add adds amounts to a minute. It is repeated if another call is faster.
+// add adds amounts to a minute.
 func (l *Ledger) add(ctx context.Context, at time.Time, amounts map[Budget]int) error {
-	for {
-		all, err := l.adding(ctx, at, amounts, nil)
-		if err != nil || len(all) == 0 {
-			return err
+	return l.store.Update(ctx, func(tx *keep.Tx) error {
+		for of, n := range amounts {
+			found, err := keep.Load[record](tx, kind, l.key(of))
+			if err != nil && !errors.Is(err, keep.ErrAbsent) {
+				return err
+			}
+			found.add(at, n, tx.Now())
+			if err := keep.Save(tx, kind, l.key(of), found, tx.Now().Add(life)); err != nil {
+				return err
+			}
 		}
-		if _, err := l.store.Apply(ctx, all...); !errors.Is(err, keep.ErrConflict) {
-			return err
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
+		return nil
+	})
 }
 
 // adding returns the changes that add amounts to a minute.

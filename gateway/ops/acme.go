@@ -92,15 +92,15 @@ var challengeParams = []Param{
 // oneMode requires the members of one mode of httpreq.
 var oneMode = Rule{
 	Doc: "either fqdn and value, or domain, token and keyAuth (the mode RAW) are required",
-	Apply: func(b *Bound) []schema.Problem {
+	Apply: func(b *Bound) []schema.FieldError {
 		wanted := []string{"fqdn", "value"}
 		if !b.Has("fqdn") && !b.Has("value") && (b.Has("domain") || b.Has("token") || b.Has("keyAuth")) {
 			wanted = []string{"domain", "token", "keyAuth"}
 		}
-		var problems []schema.Problem
+		var problems []schema.FieldError
 		for _, name := range wanted {
 			if !b.Has(name) {
-				problems = append(problems, schema.Problem{Field: name, Code: schema.InvalidRequest, Message: "is required"})
+				problems = append(problems, schema.FieldError{Field: name, Code: schema.InvalidRequest, Message: "is required"})
 			}
 		}
 		return problems
@@ -133,7 +133,7 @@ func httpReq(presents bool) *Protocol {
 	}
 	return &Protocol{
 		Name: "httpreq", Media: mediaJSON, Status: http.StatusOK, Supplies: supplies, Repeats: true,
-		Complete: func(b *Bound, c Context) *schema.Problem {
+		Complete: func(b *Bound, c Context) *schema.FieldError {
 			name, value := b.Text("fqdn"), b.Text("value")
 			if !b.Has("fqdn") {
 				name = ChallengeLabel + "." + strings.TrimPrefix(b.Text("domain"), "*.")
@@ -154,7 +154,7 @@ func httpReq(presents bool) *Protocol {
 
 // challenge supplies the record of a challenge, unless its name is out of bounds. They
 // hold for every credential.
-func (b *Bound) challenge(c Context, name, value string, presents bool) *schema.Problem {
+func (b *Bound) challenge(c Context, name, value string, presents bool) *schema.FieldError {
 	name = strings.TrimSuffix(name, ".")
 	label, _, _ := strings.Cut(name, ".")
 	inZone := slices.ContainsFunc(c.Settings.ChallengeZones, func(zone string) bool {
@@ -162,7 +162,7 @@ func (b *Bound) challenge(c Context, name, value string, presents bool) *schema.
 		return Fold(name) == zone || strings.HasSuffix(Fold(name), "."+zone)
 	})
 	if Fold(label) != ChallengeLabel && !inZone {
-		return &schema.Problem{Code: schema.Limit, Message: "The name does not begin with " + ChallengeLabel + ", and lies in none of the zones of acme.zones."}
+		return &schema.FieldError{Code: schema.Limit, Message: "The name does not begin with " + ChallengeLabel + ", and lies in none of the zones of acme.zones."}
 	}
 	b.document.names = []string{name}
 	b.supply("Name", ps.Text(name))
@@ -174,13 +174,13 @@ func (b *Bound) challenge(c Context, name, value string, presents bool) *schema.
 }
 
 // completeAccount finds the account of acme-dns, which must be one of the caller's.
-func completeAccount(b *Bound, c Context) *schema.Problem {
+func completeAccount(b *Bound, c Context) *schema.FieldError {
 	for _, account := range c.Settings.Accounts {
 		if account.Subdomain == b.Text("subdomain") && strings.EqualFold(account.Credential, c.Caller.Name) {
 			return b.challenge(c, account.Name, b.Text("txt"), true)
 		}
 	}
-	return &schema.Problem{Field: "subdomain", Code: schema.Limit, Message: "is no account of this credential (acme.accounts)"}
+	return &schema.FieldError{Field: "subdomain", Code: schema.Limit, Message: "is no account of this credential (acme.accounts)"}
 }
 
 // refuseUpdate returns the refusals of acme-dns.

@@ -81,7 +81,7 @@ func (b *Bound) canonical(without func(*Param) bool) string {
 // that the operation does not have are ignored. The problems met while reading the
 // request come first, and the parameters that they name are not reported again. If
 // there are problems, Bound holds what was accepted, for sentences.
-func (op *Operation) Bind(given Given, problems ...schema.Problem) (*Bound, []schema.Problem) {
+func (op *Operation) Bind(given Given, problems ...schema.FieldError) (*Bound, []schema.FieldError) {
 	b := &Bound{Op: op, Args: ps.Args{}, texts: map[string]string{}}
 	maps.Copy(b.Args, op.Fixed)
 	if op.Reply.Shape != nil {
@@ -90,7 +90,7 @@ func (op *Operation) Bind(given Given, problems ...schema.Problem) (*Bound, []sc
 	before := problems
 	for i := range op.Params {
 		name := op.Params[i].Name
-		if problem := b.bind(&op.Params[i], given); problem != nil && !slices.ContainsFunc(before, func(p schema.Problem) bool { return p.Field == name }) {
+		if problem := b.bind(&op.Params[i], given); problem != nil && !slices.ContainsFunc(before, func(p schema.FieldError) bool { return p.Field == name }) {
 			problem.Field = name
 			problems = append(problems, *problem)
 		}
@@ -122,7 +122,7 @@ func (b *Bound) Classic() {
 	}
 }
 
-func (b *Bound) bind(p *Param, given Given) *schema.Problem {
+func (b *Bound) bind(p *Param, given Given) *schema.FieldError {
 	raw, present := given[p.Name]
 	if raw == "" && present {
 		switch b.Op.EmptyMeans(p) {
@@ -132,12 +132,12 @@ func (b *Bound) bind(p *Param, given Given) *schema.Problem {
 			b.accept(p, &schema.Decoded{Values: p.Kind.Clear()})
 			return nil
 		case Refused:
-			return &schema.Problem{Code: schema.InvalidRequest, Message: "must not be empty: leave it out or fill it in"}
+			return &schema.FieldError{Code: schema.InvalidRequest, Message: "must not be empty: leave it out or fill it in"}
 		}
 	}
 	switch {
 	case !present && p.Required:
-		return &schema.Problem{Code: schema.InvalidRequest, Message: "is required"}
+		return &schema.FieldError{Code: schema.InvalidRequest, Message: "is required"}
 	case !present && p.Generated != "":
 		b.generate(p)
 		return nil

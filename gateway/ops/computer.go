@@ -164,10 +164,10 @@ func existingComputer(placeholder string) Param {
 // script checks that the OU is not the domain root.
 var patternOrOU = Rule{
 	Doc: "WildCard holds more than *, or OUPath is given",
-	Apply: func(b *Bound) []schema.Problem {
+	Apply: func(b *Bound) []schema.FieldError {
 		if strings.Trim(b.Text(wildCard), "*") != "" || b.Has("OUPath") {
 			return nil
 		}
-		return []schema.Problem{{Field: wildCard, Code: schema.InvalidRequest, Message: "must say more than * where no OUPath below the domain root is given"}}
+		return []schema.FieldError{{Field: wildCard, Code: schema.InvalidRequest, Message: "must say more than * where no OUPath below the domain root is given"}}
 	},
 }

@@ -73,14 +73,14 @@ func childName(example string) Param {
 // delegationFits rejects names that are too long together with the zone.
 var delegationFits = Rule{
 	Doc: "names completed by the zone are at most 253 characters long",
-	Apply: func(b *Bound) []schema.Problem {
+	Apply: func(b *Bound) []schema.FieldError {
 		child, server, zone := b.Text(childParam), b.Text(serverParam), b.Text(zoneParam)
-		var problems []schema.Problem
+		var problems []schema.FieldError
 		if !insideZone(child, zone) && len(child)+1+len(zone) > schema.DomainLimit {
-			problems = append(problems, schema.Problem{Field: childParam, Code: schema.Unprocessable, Message: tooLong})
+			problems = append(problems, schema.FieldError{Field: childParam, Code: schema.Unprocessable, Message: tooLong})
 		}
 		if !strings.Contains(server, ".") && len(server)+1+len(zone) > schema.DomainLimit {
-			problems = append(problems, schema.Problem{Field: serverParam, Code: schema.Unprocessable, Message: tooLong})
+			problems = append(problems, schema.FieldError{Field: serverParam, Code: schema.Unprocessable, Message: tooLong})
 		}
 		return problems
 	},

@@ -86,7 +86,7 @@ func printableType(name string) string {
 
 // targetFields returns the data of a target: names without the dot at their end and in
 // lower case, texts without quotes around them.
-func targetFields(kind, target string) ([]string, *schema.Problem) {
+func targetFields(kind, target string) ([]string, *schema.FieldError) {
 	if kind == typeTXT {
 		target = unquoted(target)
 	}
@@ -211,9 +211,9 @@ type setChange struct {
 // setChanges returns what becomes of each set, in the order in which it is done: first
 // removals, then updates, then creations. Ownership is recorded before what is owned is
 // created, and forgotten after it was removed. A problem names no value.
-func (c *endpointChanges) setChanges() ([]setChange, *schema.Problem) {
+func (c *endpointChanges) setChanges() ([]setChange, *schema.FieldError) {
 	if len(c.UpdateOld) != len(c.UpdateNew) {
-		return nil, &schema.Problem{Code: schema.InvalidRequest, Message: "updateOld and updateNew do not have the same length."}
+		return nil, &schema.FieldError{Code: schema.InvalidRequest, Message: "updateOld and updateNew do not have the same length."}
 	}
 	var removed, updated, created []setChange
 	for i := range c.Delete {
@@ -243,22 +243,22 @@ func (c *endpointChanges) setChanges() ([]setChange, *schema.Problem) {
 }
 
 // appendChange appends the change from one endpoint to another; either may be nil.
-func appendChange(all *[]setChange, from, to *endpoint) *schema.Problem {
+func appendChange(all *[]setChange, from, to *endpoint) *schema.FieldError {
 	one := setChange{ttl: -1, removes: to == nil || len(to.Targets) == 0}
 	for _, e := range []*endpoint{from, to} {
 		if e == nil {
 			continue
 		}
 		if err := e.normalise(); err != nil {
-			return &schema.Problem{Code: schema.InvalidRequest, Message: "A record has " + err.Error() + "."}
+			return &schema.FieldError{Code: schema.InvalidRequest, Message: "A record has " + err.Error() + "."}
 		}
 		if _, problem := schema.RecordName.Decode(e.DNSName); problem != nil {
 			if _, wildcard := schema.CertificateName.Decode(e.DNSName); wildcard != nil {
-				return &schema.Problem{Code: schema.InvalidRequest, Message: "The dnsName of a record " + problem.Message + "."}
+				return &schema.FieldError{Code: schema.InvalidRequest, Message: "The dnsName of a record " + problem.Message + "."}
 			}
 		}
 		if one.kind != "" && (one.kind != e.RecordType || one.name != e.DNSName) {
-			return &schema.Problem{Code: schema.InvalidRequest, Message: "A record of updateNew has another name or type than that of updateOld."}
+			return &schema.FieldError{Code: schema.InvalidRequest, Message: "A record of updateNew has another name or type than that of updateOld."}
 		}
 		one.name, one.kind = e.DNSName, e.RecordType
 	}

@@ -54,7 +54,7 @@ var externalDNSRows = []*Operation{
 		Subject: "records",
 		Protocol: external(Protocol{
 			Status: http.StatusOK, BodyLimit: externalBody,
-			Read: func(b *Bound, body []byte) *schema.Problem {
+			Read: func(b *Bound, body []byte) *schema.FieldError {
 				var wanted []*endpoint
 				if problem := readJSON(body, &wanted); problem != nil {
 					return problem
@@ -117,9 +117,9 @@ type domainFilter struct {
 }
 
 // externalZones refuses a caller without a limit to zones.
-func externalZones(_ *Bound, c Context) *schema.Problem {
+func externalZones(_ *Bound, c Context) *schema.FieldError {
 	if len(c.Caller.Limits.Zones) == 0 {
-		return &schema.Problem{Code: schema.Limit, Message: "The credential must be limited to zones (--zone): they are what ExternalDNS manages, and all zones of the server are not offered."}
+		return &schema.FieldError{Code: schema.Limit, Message: "The credential must be limited to zones (--zone): they are what ExternalDNS manages, and all zones of the server are not offered."}
 	}
 	return nil
 }
@@ -134,19 +134,19 @@ func plainZones(c Context) []string {
 	return slices.Compact(zones)
 }
 
-var nullEndpoint = &schema.Problem{Code: schema.InvalidRequest, Message: "A record of the body is null."}
+var nullEndpoint = &schema.FieldError{Code: schema.InvalidRequest, Message: "A record of the body is null."}
 
 // readJSON decodes a body; members that are not known are ignored.
-func readJSON(body []byte, into any) *schema.Problem {
+func readJSON(body []byte, into any) *schema.FieldError {
 	if err := json.Unmarshal(body, into); err != nil {
-		return &schema.Problem{Code: schema.InvalidRequest, Message: "The body is not the JSON that the protocol asks for."}
+		return &schema.FieldError{Code: schema.InvalidRequest, Message: "The body is not the JSON that the protocol asks for."}
 	}
 	return nil
 }
 
 // readChanges takes the changes of one request. What removes sets needs the scope for that and
 // counts, whatever the request calls it.
-func readChanges(b *Bound, body []byte) *schema.Problem {
+func readChanges(b *Bound, body []byte) *schema.FieldError {
 	var c endpointChanges
 	if problem := readJSON(body, &c); problem != nil {
 		return problem
@@ -183,7 +183,7 @@ func readChanges(b *Bound, body []byte) *schema.Problem {
 }
 
 // completeChanges gives the script its time.
-func completeChanges(b *Bound, c Context) *schema.Problem {
+func completeChanges(b *Bound, c Context) *schema.FieldError {
 	b.supply("Seconds", ps.Int(int64(c.Settings.Budget/time.Second)))
 	return externalZones(b, c)
 }

@@ -96,9 +96,9 @@ var (
 // waitsForward refuses what only a list of the past can have.
 var waitsForward = Rule{
 	Doc: "Wait looks forward: it takes no Until",
-	Apply: func(b *Bound) []schema.Problem {
+	Apply: func(b *Bound) []schema.FieldError {
 		if b.Has(WaitName) && b.Has("Until") {
-			return []schema.Problem{{Field: "Until", Code: schema.InvalidRequest, Message: "cannot be together with Wait, which looks forward"}}
+			return []schema.FieldError{{Field: "Until", Code: schema.InvalidRequest, Message: "cannot be together with Wait, which looks forward"}}
 		}
 		return nil
 	},

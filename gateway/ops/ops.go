@@ -199,7 +199,7 @@ const (
 // accepted. It may complete the arguments.
 type Rule struct {
 	Doc   string
-	Apply func(b *Bound) []schema.Problem
+	Apply func(b *Bound) []schema.FieldError
 }
 
 // Table returns every operation, by resource. The rows are shared and must not be

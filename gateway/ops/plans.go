@@ -39,11 +39,11 @@ var (
 
 var shownOrMade = Rule{
 	Doc: DryRun + " and " + PlanID + " exclude each other",
-	Apply: func(b *Bound) []schema.Problem {
+	Apply: func(b *Bound) []schema.FieldError {
 		if b.Text(DryRun) != "true" || !b.Has(PlanID) {
 			return nil
 		}
-		return []schema.Problem{{Field: PlanID, Code: schema.InvalidRequest, Message: "applies a plan, while " + DryRun + " makes a new one: leave one of them out"}}
+		return []schema.FieldError{{Field: PlanID, Code: schema.InvalidRequest, Message: "applies a plan, while " + DryRun + " makes a new one: leave one of them out"}}
 	},
 }
 

@@ -24,10 +24,10 @@ type Protocol struct {
 
 	// Read takes a body that is a document. Nil: the body is a JSON object with the
 	// row's parameters, or there is none.
-	Read func(b *Bound, body []byte) *schema.Problem
+	Read func(b *Bound, body []byte) *schema.FieldError
 	// Complete derives what the script is called with, and refuses what lies outside
 	// the bounds of the protocol, the settings or the caller. Nil: nothing is derived.
-	Complete func(b *Bound, c Context) *schema.Problem
+	Complete func(b *Bound, c Context) *schema.FieldError
 	// Supplies are the types of the script's parameters that Complete sets.
 	Supplies map[string]string
 	// Answer returns the body of a success, given the records that the script emitted,

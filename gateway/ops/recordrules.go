@@ -42,15 +42,15 @@ func (r recordType) rules(code schema.Code) []Rule {
 func namesFit(code schema.Code, targets ...string) Rule {
 	return Rule{
 		Doc: "names completed by the zone are at most 253 characters long",
-		Apply: func(b *Bound) []schema.Problem {
+		Apply: func(b *Bound) []schema.FieldError {
 			owner, zone := b.Text(ownerParam), b.Text(zoneParam)
-			var problems []schema.Problem
+			var problems []schema.FieldError
 			if !insideZone(owner, zone) && len(owner)+1+len(zone) > schema.DomainLimit {
-				problems = append(problems, schema.Problem{Field: ownerParam, Code: code, Message: tooLong})
+				problems = append(problems, schema.FieldError{Field: ownerParam, Code: code, Message: tooLong})
 			}
 			for _, name := range targets {
 				if target := b.Text(name); !strings.Contains(target, ".") && len(target)+1+len(zone) > schema.DomainLimit {
-					problems = append(problems, schema.Problem{Field: name, Code: code, Message: tooLong})
+					problems = append(problems, schema.FieldError{Field: name, Code: code, Message: tooLong})
 				}
 			}
 			return problems
@@ -62,11 +62,11 @@ func namesFit(code schema.Code, targets ...string) Rule {
 func targetsAreFull(targets []string) Rule {
 	return Rule{
 		Doc: "a target has a dot: it is a full name",
-		Apply: func(b *Bound) []schema.Problem {
-			var problems []schema.Problem
+		Apply: func(b *Bound) []schema.FieldError {
+			var problems []schema.FieldError
 			for _, name := range targets {
 				if target := b.Text(name); target != "" && !strings.Contains(target, ".") {
-					problems = append(problems, schema.Problem{Field: name, Code: schema.Unprocessable, Message: "must be a full name such as web1.corp.example: without a dot it would be completed inside the reverse zone"})
+					problems = append(problems, schema.FieldError{Field: name, Code: schema.Unprocessable, Message: "must be a full name such as web1.corp.example: without a dot it would be completed inside the reverse zone"})
 				}
 			}
 			return problems
@@ -78,11 +78,11 @@ func targetsAreFull(targets []string) Rule {
 func standsForName(writes bool) Rule {
 	return Rule{
 		Doc: "DNS_HostName and ZoneName are given, or IP_Address; together they must name the same",
-		Apply: func(b *Bound) []schema.Problem {
+		Apply: func(b *Bound) []schema.FieldError {
 			owner, zone, address := b.Text(ownerParam), b.Text(zoneParam), b.Text(addressParam)
-			var problems []schema.Problem
+			var problems []schema.FieldError
 			wrong := func(code schema.Code, field, message string) {
-				problems = append(problems, schema.Problem{Field: field, Code: code, Message: message})
+				problems = append(problems, schema.FieldError{Field: field, Code: code, Message: message})
 			}
 			if writes && zone != "" && !schema.IsReverse(zone) {
 				wrong(schema.Unprocessable, zoneParam, "must be a reverse zone: PTR records are found by the names of addresses")
@@ -93,7 +93,7 @@ func standsForName(writes bool) Rule {
 						wrong(schema.InvalidRequest, name, "is required, unless IP_Address is given")
 					}
 				}
-				slices.SortFunc(problems, func(a, b schema.Problem) int { return strings.Compare(a.Field, b.Field) })
+				slices.SortFunc(problems, func(a, b schema.FieldError) int { return strings.Compare(a.Field, b.Field) })
 				return problems
 			}
 			reverse := schema.ReverseName(netip.MustParseAddr(address))
@@ -121,11 +121,11 @@ func somethingNew(r recordType) Rule {
 	names = append(names, ttlParam)
 	return Rule{
 		Doc: "something new is given: " + strings.Join(names, ", ") + ", MakeStatic or CreatePtr",
-		Apply: func(b *Bound) []schema.Problem {
+		Apply: func(b *Bound) []schema.FieldError {
 			if slices.ContainsFunc(names, b.Has) || b.Text("MakeStatic") == "true" || b.Text("CreatePtr") == "true" {
 				return nil
 			}
-			return []schema.Problem{{Code: schema.InvalidRequest, Message: "Nothing new is given: say what to change with " + strings.Join(names, ", ") + " or MakeStatic."}}
+			return []schema.FieldError{{Code: schema.InvalidRequest, Message: "Nothing new is given: say what to change with " + strings.Join(names, ", ") + " or MakeStatic."}}
 		},
 	}
 }
@@ -134,13 +134,13 @@ func somethingNew(r recordType) Rule {
 // one after another.
 var valuesFit = Rule{
 	Doc: "values have the form of the type, and differ",
-	Apply: func(b *Bound) []schema.Problem {
+	Apply: func(b *Bound) []schema.FieldError {
 		t, zone := schema.RecordTypeNamed(b.Text("Type")), b.Text(zoneParam)
-		wrong := func(code schema.Code, message string) []schema.Problem {
-			return []schema.Problem{{Field: "Data", Code: code, Message: message}}
+		wrong := func(code schema.Code, message string) []schema.FieldError {
+			return []schema.FieldError{{Field: "Data", Code: code, Message: message}}
 		}
 		if t.Reverse && !schema.IsReverse(zone) {
-			return []schema.Problem{{Field: zoneParam, Code: schema.Unprocessable, Message: "must be a reverse zone: PTR records are found by the names of addresses"}}
+			return []schema.FieldError{{Field: zoneParam, Code: schema.Unprocessable, Message: "must be a reverse zone: PTR records are found by the names of addresses"}}
 		}
 		values := schema.Texts(b.Text("Data")).List()
 		if t.Alone && len(values) > 1 {

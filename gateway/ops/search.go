@@ -36,10 +36,10 @@ var paged = []Param{
 // afterLimit is about a page of which the size is not known.
 var afterLimit = Rule{
 	Doc: "After needs Limit",
-	Apply: func(b *Bound) []schema.Problem {
+	Apply: func(b *Bound) []schema.FieldError {
 		if !b.Has(AfterName) || b.Has(LimitName) {
 			return nil
 		}
-		return []schema.Problem{{Field: AfterName, Code: schema.InvalidRequest, Message: "needs Limit: a list without it is whole"}}
+		return []schema.FieldError{{Field: AfterName, Code: schema.InvalidRequest, Message: "needs Limit: a list without it is whole"}}
 	},
 }

@@ -191,7 +191,7 @@ const (
 // sayExpiry completes the sentence about a new expiry.
 var sayExpiry = Rule{
 	Doc: "A moment in the past is accepted: the account is expired at once",
-	Apply: func(b *Bound) []schema.Problem {
+	Apply: func(b *Bound) []schema.FieldError {
 		text := b.Text(accountExpires)
 		switch at, err := time.Parse(time.RFC3339, text); {
 		case err != nil:

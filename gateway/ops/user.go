@@ -326,7 +326,7 @@ const (
 func unmistakable(name, arg string) Rule {
 	return Rule{
 		Doc: "A name must not look like that of a guarded account: differ from it by blanks, width or invisible characters only",
-		Apply: func(b *Bound) []schema.Problem {
+		Apply: func(b *Bound) []schema.FieldError {
 			if plain := schema.Plain(b.Text(name)); plain != "" {
 				b.Args[arg] = ps.Text(plain)
 			}
@@ -339,7 +339,7 @@ func unmistakable(name, arg string) Rule {
 // one of them empty.
 var homeFolder = Rule{
 	Doc: "HomeFolderPath and HomeFolderDirectory are two names of one attribute: give one of them, or both with the same value",
-	Apply: func(b *Bound) []schema.Problem {
+	Apply: func(b *Bound) []schema.FieldError {
 		directory, path := b.Text(homeDirectory), b.Text(homePath)
 		switch {
 		case directory == path:
@@ -348,7 +348,7 @@ var homeFolder = Rule{
 		case path == "" && b.Has(homePath):
 			b.Args[homePath] = ps.Text(directory)
 		case directory != "" && path != "":
-			return []schema.Problem{{Field: homePath, Code: schema.InvalidRequest, Message: "is another name of " + homeDirectory + " and must not differ from it"}}
+			return []schema.FieldError{{Field: homePath, Code: schema.InvalidRequest, Message: "is another name of " + homeDirectory + " and must not differ from it"}}
 		}
 		return nil
 	},

@@ -169,11 +169,11 @@ var (
 // secureInDirectory rejects what no server can do, before anything is looked up.
 var secureInDirectory = Rule{
 	Doc: "secure updates need a zone in the directory",
-	Apply: func(b *Bound) []schema.Problem {
+	Apply: func(b *Bound) []schema.FieldError {
 		if b.Text("ReplicationScope") != "File" || b.Text("DynamicUpdate") != "Secure" {
 			return nil
 		}
-		return []schema.Problem{{Field: "DynamicUpdate", Code: schema.Unprocessable, Message: "must not be Secure for a zone in a file: secure updates need a zone in the directory"}}
+		return []schema.FieldError{{Field: "DynamicUpdate", Code: schema.Unprocessable, Message: "must not be Secure for a zone in a file: secure updates need a zone in the directory"}}
 	},
 }
 

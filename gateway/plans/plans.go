@@ -166,16 +166,15 @@ func (p *Plans) Add(ctx context.Context, plan *Plan) error {
 	}
 	p.ids[plan.Caller] = ids
 	p.mu.Unlock()
-	for _, id := range surplus {
-		old, err := p.Get(ctx, id)
-		if err == nil {
-			_, err = p.store.Store.Apply(ctx, keep.Change{Kind: kind, Key: id, Expect: old.revision})
-		}
-		if err != nil && !errors.Is(err, ErrAbsent) && !errors.Is(err, keep.ErrConflict) {
-			return err
-		}
+	if len(surplus) == 0 {
+		return nil
 	}
-	return nil
+	return p.store.Update(ctx, func(tx *keep.Tx) error {
+		for _, id := range surplus {
+			tx.Delete(kind, id)
+		}
+		return nil
+	})
 }
 
 // Use marks a plan as applied by a call, before that call changes anything. It fails with

@@ -16,7 +16,7 @@ var Addresses Kind = addressesKind{base{"string[]"}}
 
 type addressesKind struct{ base }
 
-func (addressesKind) Decode(raw any) (*Decoded, *Problem) {
+func (addressesKind) Decode(raw any) (*Decoded, *FieldError) {
 	if list, isList := raw.(List); isList {
 		raw = string(list)
 	}
@@ -44,7 +44,7 @@ func (addressesKind) Decode(raw any) (*Decoded, *Problem) {
 }
 
 // hostAddress returns the address of a host.
-func hostAddress(s string) (netip.Addr, *Problem) {
+func hostAddress(s string) (netip.Addr, *FieldError) {
 	address, err := netip.ParseAddr(s)
 	broadcast := netip.AddrFrom4([4]byte{255, 255, 255, 255})
 	switch {

@@ -25,7 +25,7 @@ var FeedStart Kind = feedStartKind{base{"string"}}
 
 type feedStartKind struct{ base }
 
-func (feedStartKind) Decode(raw any) (*Decoded, *Problem) {
+func (feedStartKind) Decode(raw any) (*Decoded, *FieldError) {
 	if at, problem := Moment.Decode(raw); problem == nil {
 		return at, nil
 	}
@@ -47,7 +47,7 @@ const wordLimit = 256
 
 type wordKind struct{ base }
 
-func (wordKind) Decode(raw any) (*Decoded, *Problem) {
+func (wordKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, wordLimit, false)
 	if problem != nil {
 		return nil, problem
@@ -66,7 +66,7 @@ type namesKind struct{ base }
 
 var namesPattern = regexp.MustCompile(`^[^,]+(?:,[^,]+)*$`)
 
-func (namesKind) Decode(raw any) (*Decoded, *Problem) {
+func (namesKind) Decode(raw any) (*Decoded, *FieldError) {
 	if list, isList := raw.(List); isList {
 		raw = string(list)
 	}
@@ -89,7 +89,7 @@ var Moment Kind = momentKind{base{"string"}}
 
 type momentKind struct{ base }
 
-func (momentKind) Decode(raw any) (*Decoded, *Problem) {
+func (momentKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 64, false)
 	if problem != nil {
 		return nil, problem

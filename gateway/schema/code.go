@@ -154,8 +154,8 @@ func (c Code) Doc() string {
 	return ""
 }
 
-// Problem is one thing that is wrong with a request.
-type Problem struct {
+// FieldError is one thing that is wrong with a request.
+type FieldError struct {
 	Field   string // documented name of the parameter; empty: the request as a whole
 	Message string // continues the field's name, or is a sentence if there is none; never contains the value
 	Code    Code

@@ -29,7 +29,7 @@ const wildcardLimit = 256
 
 var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
 
-func (wildcardKind) Decode(raw any) (*Decoded, *Problem) {
+func (wildcardKind) Decode(raw any) (*Decoded, *FieldError) {
 	if number, isNumber := raw.(json.Number); isNumber && wholeNumber.MatchString(number.String()) {
 		raw = number.String()
 	}

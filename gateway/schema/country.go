@@ -94,7 +94,7 @@ func foldCountry(name string) string {
 	return strings.ReplaceAll(name, " & ", " and ")
 }
 
-func (countryKind) Decode(raw any) (*Decoded, *Problem) {
+func (countryKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem

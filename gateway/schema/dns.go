@@ -32,7 +32,7 @@ var (
 
 type forwardZoneKind struct{ Kind }
 
-func (k forwardZoneKind) Decode(raw any) (*Decoded, *Problem) {
+func (k forwardZoneKind) Decode(raw any) (*Decoded, *FieldError) {
 	decoded, problem := k.Kind.Decode(raw)
 	if problem == nil && (strings.EqualFold(decoded.Text, "arpa") || strings.HasSuffix(strings.ToLower(decoded.Text), ".arpa")) {
 		return nil, invalid("must be a forward lookup zone: names under arpa are reverse ones")
@@ -64,7 +64,7 @@ type domainKind struct {
 	code    Code // for a bad name; empty: InvalidRequest
 }
 
-func (k domainKind) Decode(raw any) (*Decoded, *Problem) {
+func (k domainKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem
@@ -85,7 +85,7 @@ func (k domainKind) Decode(raw any) (*Decoded, *Problem) {
 	return textValue(name), nil
 }
 
-func (k domainKind) check(name string) *Problem {
+func (k domainKind) check(name string) *FieldError {
 	if !k.pattern.MatchString(name) {
 		return invalid("must be a DNS %s of letters, digits, hyphens, underscores and slashes (other letters as punycode)", k.what)
 	}
@@ -120,7 +120,7 @@ type networkKind struct {
 // trustAnchors is a built-in zone of the server that is not under arpa (facts C28).
 const trustAnchors = "TrustAnchors"
 
-func (k networkKind) Decode(raw any) (*Decoded, *Problem) {
+func (k networkKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, DomainLimit+1, false)
 	if problem != nil {
 		return nil, problem
@@ -159,7 +159,7 @@ func IsReverse(zone string) bool {
 
 // reverseZone returns the name of the zone for exactly the network. A network that
 // has no zone is rejected, never rounded (facts E70, E71).
-func reverseZone(cidr string) (string, *Problem) {
+func reverseZone(cidr string) (string, *FieldError) {
 	prefix, err := netip.ParsePrefix(cidr)
 	if err != nil {
 		return "", invalid("must be a network in CIDR form such as 10.0.0.0/8 or 2001:db8::/32")

@@ -17,7 +17,7 @@ type expiryKind struct{ base }
 // neverTicks is the file time for never.
 const neverTicks = "9223372036854775807"
 
-func (expiryKind) Decode(raw any) (*Decoded, *Problem) {
+func (expiryKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem

@@ -34,7 +34,7 @@ type fieldListKind struct {
 	names []string
 }
 
-func (k fieldListKind) Decode(raw any) (*Decoded, *Problem) {
+func (k fieldListKind) Decode(raw any) (*Decoded, *FieldError) {
 	if list, isList := raw.(List); isList {
 		raw = string(list)
 	}
@@ -51,7 +51,7 @@ func (k fieldListKind) Decode(raw any) (*Decoded, *Problem) {
 	return &Decoded{Values: []ps.Value{ps.List(selection.Names())}, Text: s, Fields: selection}, nil
 }
 
-func (k fieldListKind) choose(list string) (*Selection, *Problem) {
+func (k fieldListKind) choose(list string) (*Selection, *FieldError) {
 	wanted := make([]bool, len(k.names))
 	var unknown []string
 	for name := range strings.SplitSeq(list, ",") {

@@ -26,7 +26,7 @@ type scopeKind struct{ base }
 // cmdlets.
 var scopes = [][]string{{"Domain_Local", "DomainLocal"}, {"Global"}, {"Universal"}}
 
-func (scopeKind) Decode(raw any) (*Decoded, *Problem) {
+func (scopeKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem

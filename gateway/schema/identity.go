@@ -26,7 +26,7 @@ type identityKind struct {
 	clears bool
 }
 
-func (identityKind) Decode(raw any) (*Decoded, *Problem) {
+func (identityKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, identityLimit, false)
 	if problem != nil {
 		return nil, problem
@@ -61,7 +61,7 @@ var dnPattern = func() *regexp.Regexp {
 	return regexp.MustCompile(`^` + rdn + `(?:,` + rdn + `)*$`)
 }()
 
-func (dnKind) Decode(raw any) (*Decoded, *Problem) {
+func (dnKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, dnLimit, false)
 	if problem != nil {
 		return nil, problem

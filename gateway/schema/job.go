@@ -20,7 +20,7 @@ type resultKeyKind struct{ base }
 
 const resultKeyLength = 32
 
-func (resultKeyKind) Decode(raw any) (*Decoded, *Problem) {
+func (resultKeyKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 64, false)
 	if problem != nil {
 		return nil, problem

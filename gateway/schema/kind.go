@@ -7,7 +7,7 @@
 // its fields in declared order, with types and nullability; [Selection.Render]
 // checks what a script emitted and writes it in that order.
 //
-// A rejected value is a [Problem]: a field, a sentence and a [Code]. No sentence
+// A rejected value is a [FieldError]: a field, a sentence and a [Code]. No sentence
 // repeats the value, so that a secret is never echoed.
 package schema
 
@@ -27,7 +27,7 @@ type Kind interface {
 	// Decode checks a value of a request: a string or, in a JSON body, a bool, a
 	// json.Number, nil (null), a [List] or a [Composite]. Exactly one of the results is nil.
 	// The problem has no field yet.
-	Decode(raw any) (*Decoded, *Problem)
+	Decode(raw any) (*Decoded, *FieldError)
 
 	// Parts returns the arguments that a value becomes, in the order of
 	// Decoded.Values. Most kinds have one part without a suffix.
@@ -94,19 +94,19 @@ func textValue(text string) *Decoded {
 }
 
 // invalid returns a problem with code [InvalidRequest].
-func invalid(format string, args ...any) *Problem {
-	return &Problem{Code: InvalidRequest, Message: fmt.Sprintf(format, args...)}
+func invalid(format string, args ...any) *FieldError {
+	return &FieldError{Code: InvalidRequest, Message: fmt.Sprintf(format, args...)}
 }
 
 // unprocessable returns a problem with code [Unprocessable].
-func unprocessable(format string, args ...any) *Problem {
-	return &Problem{Code: Unprocessable, Message: fmt.Sprintf(format, args...)}
+func unprocessable(format string, args ...any) *FieldError {
+	return &FieldError{Code: Unprocessable, Message: fmt.Sprintf(format, args...)}
 }
 
 // text decodes a raw value as text: valid UTF-8 without control characters, at most
 // limit UTF-16 code units; limit 0 means unlimited. If lines is true, tab, CR and
 // LF are allowed.
-func text(raw any, limit int, lines bool) (string, *Problem) {
+func text(raw any, limit int, lines bool) (string, *FieldError) {
 	s, ok := raw.(string)
 	if !ok {
 		return "", invalid("must be text, not %s", jsonType(raw))
@@ -167,7 +167,7 @@ var Bool Kind = boolKind{base{"bool"}}
 
 type boolKind struct{ base }
 
-func (boolKind) Decode(raw any) (*Decoded, *Problem) {
+func (boolKind) Decode(raw any) (*Decoded, *FieldError) {
 	value, ok := raw.(bool)
 	if s, isText := raw.(string); isText {
 		value, ok = strings.EqualFold(s, "true"), strings.EqualFold(s, "true") || strings.EqualFold(s, "false")
@@ -233,7 +233,7 @@ func isGUID(text []byte) bool {
 	return true
 }
 
-func (k guidKind) Decode(raw any) (*Decoded, *Problem) {
+func (k guidKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem

@@ -21,7 +21,7 @@ type oneOfKind struct {
 	words []string
 }
 
-func (k oneOfKind) Decode(raw any) (*Decoded, *Problem) {
+func (k oneOfKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem
@@ -50,7 +50,7 @@ type wordListKind struct {
 	about string
 }
 
-func (k wordListKind) Decode(raw any) (*Decoded, *Problem) {
+func (k wordListKind) Decode(raw any) (*Decoded, *FieldError) {
 	if list, isList := raw.(List); isList {
 		raw = string(list)
 	}
@@ -88,7 +88,7 @@ type numberKind struct {
 	min, max int64
 }
 
-func (k numberKind) Decode(raw any) (*Decoded, *Problem) {
+func (k numberKind) Decode(raw any) (*Decoded, *FieldError) {
 	digits, isText := raw.(string)
 	if number, isNumber := raw.(json.Number); isNumber {
 		digits, isText = number.String(), true

@@ -21,7 +21,7 @@ type addressKind struct {
 	four, six bool
 }
 
-func (k addressKind) Decode(raw any) (*Decoded, *Problem) {
+func (k addressKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem
@@ -69,7 +69,7 @@ var RecordText Kind = recordTextKind{base{"string"}}
 
 type recordTextKind struct{ base }
 
-func (recordTextKind) Decode(raw any) (*Decoded, *Problem) {
+func (recordTextKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem
@@ -113,7 +113,7 @@ var RecordValues Kind = recordValuesKind{base{"string[]"}}
 
 type recordValuesKind struct{ base }
 
-func (recordValuesKind) Decode(raw any) (*Decoded, *Problem) {
+func (recordValuesKind) Decode(raw any) (*Decoded, *FieldError) {
 	var values []string
 	switch raw := raw.(type) {
 	case string:

@@ -208,7 +208,7 @@ func (t *RecordType) members() []Field {
 // Parse returns the fields of a value that is given as one text, such as
 // "10 mail.corp.example"; names are as given, numbers and addresses in their shortest
 // form.
-func (t *RecordType) Parse(text string) ([]string, *Problem) {
+func (t *RecordType) Parse(text string) ([]string, *FieldError) {
 	parts := []string{text}
 	if len(t.Fields) > 1 {
 		parts = strings.Fields(text)

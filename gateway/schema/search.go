@@ -17,7 +17,7 @@ func Filter(class *filter.Class) Kind { return filterKind{class} }
 
 type filterKind struct{ class *filter.Class }
 
-func (k filterKind) Decode(raw any) (*Decoded, *Problem) {
+func (k filterKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, true)
 	if problem != nil {
 		return nil, problem
@@ -55,7 +55,7 @@ type searchTextKind struct {
 	class *filter.Class
 }
 
-func decodeSearch(raw any) (*filter.Text, *Problem) {
+func decodeSearch(raw any) (*filter.Text, *FieldError) {
 	s, problem := text(raw, 0, true)
 	if problem != nil {
 		return nil, problem
@@ -67,7 +67,7 @@ func decodeSearch(raw any) (*filter.Text, *Problem) {
 	return parsed, nil
 }
 
-func (k searchTextKind) Decode(raw any) (*Decoded, *Problem) {
+func (k searchTextKind) Decode(raw any) (*Decoded, *FieldError) {
 	parsed, problem := decodeSearch(raw)
 	if problem != nil {
 		return nil, problem
@@ -87,7 +87,7 @@ var Cursor Kind = cursorKind{base{"string"}}
 
 type cursorKind struct{ base }
 
-func (cursorKind) Decode(raw any) (*Decoded, *Problem) {
+func (cursorKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem
@@ -114,7 +114,7 @@ var AnyText Kind = anyTextKind{searchTextKind{base{"string"}, filter.Users}}
 
 type anyTextKind struct{ searchTextKind }
 
-func (anyTextKind) Decode(raw any) (*Decoded, *Problem) {
+func (anyTextKind) Decode(raw any) (*Decoded, *FieldError) {
 	parsed, problem := decodeSearch(raw)
 	if problem != nil {
 		return nil, problem

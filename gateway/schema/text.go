@@ -44,7 +44,7 @@ type textKind struct {
 	lines     bool
 }
 
-func (k textKind) Decode(raw any) (*Decoded, *Problem) {
+func (k textKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, k.limit, k.lines)
 	if problem != nil {
 		return nil, problem
@@ -69,7 +69,7 @@ type passwordKind struct{ base }
 
 const passwordLimit = 256
 
-func (passwordKind) Decode(raw any) (*Decoded, *Problem) {
+func (passwordKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, passwordLimit, false)
 	if problem != nil {
 		return nil, problem
@@ -94,7 +94,7 @@ type patternKind struct {
 	refuses *regexp.Regexp // rejected although pattern matches; nil: nothing
 }
 
-func (k patternKind) Decode(raw any) (*Decoded, *Problem) {
+func (k patternKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, k.limit, false)
 	if problem != nil {
 		return nil, problem

@@ -85,18 +85,16 @@ func (w *Webhooks) forget(ctx context.Context) error {
 	for _, t := range o.Targets {
 		known[t.Name] = true
 	}
-	var gone []keep.Change
-	err := o.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
-		var read kept
-		if !known[e.Key] && keep.Decode(o.Store, e.Value, &read) == nil { // a newer one stays
-			gone = append(gone, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
-		}
-		return true
+	err := o.Store.Update(ctx, func(tx *keep.Tx) error {
+		return tx.Range(kind, "", func(e keep.Entry) bool {
+			var read kept
+			if !known[e.Key] && keep.Decode(o.Store, e.Value, &read) == nil { // a newer one stays
+				tx.Delete(kind, e.Key)
+			}
+			return true
+		})
 	})
-	if err != nil || len(gone) == 0 {
-		return err
-	}
-	if _, err = o.Store.Apply(ctx, gone...); errors.Is(err, keep.ErrConflict) || errors.Is(err, keep.ErrUnreachable) || errors.Is(err, keep.ErrFollows) {
+	if errors.Is(err, keep.ErrUnreachable) || errors.Is(err, keep.ErrFollows) {
 		return nil // the next start or term tries again
 	}
 	return err

@@ -24,6 +24,7 @@ var quick = []string{"cluster.settleDelay: 1s", "http.settlePause: 50ms", "http.
 // gateway, and what was acknowledged is in the directory. The gateway that was killed comes back
 // and follows. SEED is another order of the calls.
 func TestTheLeaderIsKilled(t *testing.T) {
+	t.Parallel()
 	const changes, before = 50, 15 // how many are settled before the leader is killed
 	seed := uint64(systemtest.Number(t, "SEED", 1))
 	random := rand.New(rand.NewPCG(seed, 0))

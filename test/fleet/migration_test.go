@@ -19,6 +19,7 @@ import (
 // TestAnOldClusterMigrates: what gateways of the earlier version have shared starts as a cluster
 // of three, each of which knows the history, and lets in who was let in.
 func TestAnOldClusterMigrates(t *testing.T) {
+	t.Parallel()
 	f := newDomain(t, append(quick, "changes.keep: 20000h")...)
 	f.makeUsers()
 	accounts := f.useAccounts()

@@ -15,6 +15,7 @@ import (
 // TestTheNodesMakeTheLog on hosts that have joined, before any gateway runs: each gateway finds
 // it at its own node.
 func TestTheNodesMakeTheLog(t *testing.T) {
+	t.Parallel()
 	f := newHosts(t)
 	for _, h := range f.hosts {
 		h.node.start()

@@ -12,6 +12,7 @@ import (
 
 	"adgateway/gateway/engine/stock"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -109,8 +110,10 @@ func (f *fleet) pauseOf(name string, at *host, happens func()) time.Duration {
 }
 
 // TestTakeovers prints how long no change is made when the gateway that leads is stopped or
-// killed, and when the node is killed that leads the log. TAKEOVERS is how often each.
+// killed, and when the node is killed that leads the log. TAKEOVERS is how often each. Only a
+// thorough run kills the gateway, which TestTheLeaderIsKilled always does.
 func TestTakeovers(t *testing.T) {
+	t.Parallel()
 	rounds := systemtest.Number(t, "TAKEOVERS", 1)
 	f := newFleet(t, quick...)
 	for _, kind := range []struct {
@@ -123,6 +126,9 @@ func TestTakeovers(t *testing.T) {
 		{"kill", f.leader, func(h *host) func() { return h.gateway.kill }, func(h *host) { h.gateway.start() }},
 		{"node", f.leadingNode, func(h *host) func() { return h.node.kill }, func(h *host) { h.node.start() }},
 	} {
+		if kind.name == "kill" && !thorough.All() {
+			continue
+		}
 		var all []time.Duration
 		for i := range rounds {
 			h := kind.who()

@@ -79,6 +79,7 @@ var mayImport = map[string][]string{
 	"gateway/webhooks":                    {"gateway/jobs", "gateway/changes", "gateway/keep"},
 	"gateway/plans":                       {"gateway/change", "gateway/keep", "ps"},
 	"gateway/settle":                      {"gateway/ops", "ps"},
+	"gateway/problem":                     {"gateway/schema", "ps"},
 	"gateway/schema/tsparams":             {},
 	"gateway/atomicfile":                  {},
 	"gateway/audit":                       {"gateway/filefault", "ps"},
@@ -323,6 +324,42 @@ func TestFilesAndFunctionsStaySmall(t *testing.T) {
 			assert.LessOrEqual(t, length, functionLines, "%s: %s", s.path, function.Name.Name)
 		}
 	}
+}
+
+// TestProblemsAreReturnedAsErrors: a nil *problem.Error in an error is not nil. Only package
+// problem, which makes them, returns them as they are.
+func TestProblemsAreReturnedAsErrors(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.dir == "gateway/problem" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			function, ok := n.(*ast.FuncType)
+			if !ok || function.Results == nil {
+				return true
+			}
+			for _, result := range function.Results.List {
+				assert.False(t, isProblem(s.file, result.Type), "%s: a function returns *problem.Error", s.fset.Position(result.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+// isProblem reports whether an expression is the type *problem.Error.
+func isProblem(file *ast.File, e ast.Expr) bool {
+	star, ok := e.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	selector, ok := star.X.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != "Error" {
+		return false
+	}
+	from, ok := selector.X.(*ast.Ident)
+	return ok && slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool {
+		return spec.Path.Value == `"adgateway/gateway/problem"` && (spec.Name == nil && from.Name == "problem" || spec.Name != nil && spec.Name.Name == from.Name)
+	})
 }
 
 func TestTopLevelIsFixed(t *testing.T) {

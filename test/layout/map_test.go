@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,10 +65,7 @@ func TestTestsThatAreNamedExist(t *testing.T) {
 	}
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)
-	_, sequential, found := strings.Cut(string(makefile), "\nSEQUENTIAL :=")
-	require.True(t, found)
-	sequential, _, _ = strings.Cut(sequential, "\n")
-	for _, page := range append(manual.Pages(t), manual.Page{Path: "Makefile", Text: sequential}) {
+	for _, page := range append(manual.Pages(t), manual.Page{Path: "Makefile", Text: string(makefile)}) {
 		names := regexp.MustCompile(`\b(?:Test|Benchmark)[A-Z][A-Za-z]+`).FindAllString(page.Text, -1)
 		if page.Path == "Makefile" || page.Path == manual.Folder+"/security.md" {
 			require.NotEmpty(t, names, page.Path)
@@ -76,6 +74,25 @@ func TestTestsThatAreNamedExist(t *testing.T) {
 			assert.Contains(t, tests.String(), "\nfunc "+name+"(", "%s names it", page.Path)
 		}
 	}
+}
+
+// TestEachShareIsTriedWhole: `make thorough` runs exactly the packages whose tests try a share of
+// their cases in `make test`.
+func TestEachShareIsTriedWhole(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	require.NoError(t, err)
+	_, named, found := strings.Cut(string(makefile), "\nSHARES :=")
+	require.True(t, found)
+	named, _, _ = strings.Cut(named, "\n")
+	var shares []string
+	for _, s := range sources(t) {
+		for _, spec := range s.file.Imports {
+			if spec.Path.Value == `"adgateway/test/thorough"` && !slices.Contains(shares, "./"+s.dir) {
+				shares = append(shares, "./"+s.dir)
+			}
+		}
+	}
+	assert.ElementsMatch(t, shares, strings.Fields(named))
 }
 
 // TestTheManualHasPagesOnly: what is packed as the manual is text.

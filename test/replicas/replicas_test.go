@@ -29,10 +29,10 @@ func fromEnvironment(t *testing.T, name string, otherwise int) int {
 }
 
 // few is how many faults are tried if FAULTS is not set, and longestOfFew is how long one of
-// them lasts at most.
+// them lasts at most, and how long nothing fails before the next one.
 const (
-	few          = 4
-	longestOfFew = 4 * time.Second
+	few          = 3
+	longestOfFew = 3 * time.Second
 )
 
 // logBytes is so small that a gateway that was away for some time needs the file of another one.
@@ -42,6 +42,7 @@ const logBytes = 128 << 10
 // few short ones if there is none. The clocks of nodes are not set: the server has no place to
 // do that.
 func TestNothingIsLostWhateverFails(t *testing.T) {
+	t.Parallel()
 	seed := uint64(fromEnvironment(t, "SEED", rand.IntN(1_000_000)))
 	faults, longest := fromEnvironment(t, "FAULTS", few), time.Minute
 	if os.Getenv("FAULTS") == "" {
@@ -70,6 +71,7 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 // TestTheScriptsOfALeaderThatIsCutOff: the gateway that leads next changes nothing that they
 // may still write to, and judges them when they have ended.
 func TestTheScriptsOfALeaderThatIsCutOff(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, logBytes)
 	w.putTokens()
 	asked, former := newAsked(w), w.leader()
@@ -149,7 +151,7 @@ func (w *world) fail(ctx context.Context, seed uint64, faults int, longest time.
 	several := func(stream uint64, draw func(*rand.Rand) []fault) {
 		rnd := rand.New(rand.NewPCG(seed, stream))
 		for ctx.Err() == nil {
-			pause(ctx, anyTime(rnd, 200*time.Millisecond, 8*time.Second))
+			pause(ctx, min(longest, anyTime(rnd, 200*time.Millisecond, 8*time.Second)))
 			all := draw(rnd)
 			f := all[rnd.IntN(len(all))]
 			n := next(f.kind)

@@ -35,8 +35,6 @@ type Choice struct {
 	Epoch  uint64    `json:"epoch"` // greater each time that another server is chosen
 	Since  time.Time `json:"since"` // log time
 	Reason string    `json:"reason,omitempty"`
-
-	revision keep.Revision
 }
 
 const (
@@ -93,21 +91,34 @@ func read(ctx context.Context, store *keep.Sealed, on ps.Lane) (c Choice, err er
 		return Choice{}, err
 	}
 	err = keep.Decode(store, e.Value, &c)
-	c.revision = e.Revision
 	return c, err
 }
 
-// write chooses another server than before.
-func write(ctx context.Context, store *keep.Sealed, before Choice, server, reason string) (Choice, error) {
-	next := before
-	next.Server, next.Epoch, next.Since, next.Reason = server, before.Epoch+1, store.Now().UTC(), reason
-	value, err := keep.Encode(store, next)
-	if err != nil {
-		return before, err
+// errAsItIs ends a choice that is not needed any more.
+var errAsItIs = errors.New("it is as it should be")
+
+// write chooses a server of a lane, unless may refuses that for what is chosen now.
+func write(
+	ctx context.Context, store *keep.Sealed, on ps.Lane, server, reason string, may func(now Choice) error,
+) error {
+	err := store.Update(ctx, func(tx *keep.Tx) error {
+		next, err := keep.Load[Choice](tx, kind, string(on))
+		if errors.Is(err, keep.ErrAbsent) {
+			next, err = Choice{Lane: on}, nil
+		}
+		if err == nil {
+			err = may(next)
+		}
+		if err != nil {
+			return err
+		}
+		next.Server, next.Epoch, next.Since, next.Reason = server, next.Epoch+1, tx.Now().UTC(), reason
+		return keep.Save(tx, kind, string(on), next, time.Time{})
+	})
+	if errors.Is(err, errAsItIs) {
+		return nil
 	}
-	change := keep.Change{Kind: kind, Key: string(before.Lane), Expect: before.revision, Value: value}
-	next.revision, err = store.Apply(ctx, change)
-	return next, err
+	return err
 }
 
 // current returns what is chosen on a lane, without a server if nothing is yet. If the store
@@ -121,7 +132,7 @@ func (c *Choices) current(ctx context.Context, on ps.Lane) Choice {
 		if found.Epoch > l.last.Epoch {
 			l.looked, l.away, l.other = false, time.Time{}, ""
 		}
-		l.last = found // it may have been sealed anew
+		l.last = found
 	}
 	return l.last
 }
@@ -139,8 +150,13 @@ func (c *Choices) Pin(ctx context.Context, on ps.Lane, server string) error {
 	if err != nil || before.Server != "" {
 		return err
 	}
-	_, err = write(ctx, c.o.Store, before, server, "")
-	if errors.Is(err, keep.ErrConflict) || errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent) {
+	err = write(ctx, c.o.Store, on, server, "", func(now Choice) error {
+		if now.Server != "" {
+			return errAsItIs
+		}
+		return nil
+	})
+	if errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent) {
 		return nil
 	}
 	return err
@@ -205,8 +221,13 @@ func (c *Choices) check(ctx context.Context, on ps.Lane) {
 		return
 	}
 	reason := fmt.Sprintf("the gateway that leads could not use %s", before.Server)
-	_, err := write(ctx, c.o.Store, before, other, reason)
-	if errors.Is(err, keep.ErrConflict) {
+	err := write(ctx, c.o.Store, on, other, reason, func(now Choice) error {
+		if now.Epoch != before.Epoch {
+			return ErrMoved
+		}
+		return nil
+	})
+	if errors.Is(err, ErrMoved) {
 		return // an administrator was faster
 	}
 	if err == nil {
@@ -245,19 +266,13 @@ func Move(ctx context.Context, store *keep.Sealed, on ps.Lane, server string) er
 	if err != nil {
 		return err
 	}
-	for before := first; ; {
-		if strings.EqualFold(before.Server, server) {
-			return nil
-		}
-		_, err = write(ctx, store, before, server, "an administrator has chosen it")
-		if !errors.Is(err, keep.ErrConflict) {
-			return err
-		}
-		if before, err = read(ctx, store, on); err != nil {
-			return err
-		}
-		if before.Epoch != first.Epoch {
+	return write(ctx, store, on, server, "an administrator has chosen it", func(now Choice) error {
+		switch {
+		case strings.EqualFold(now.Server, server):
+			return errAsItIs
+		case now.Epoch != first.Epoch:
 			return ErrMoved
 		}
-	}
+		return nil
+	})
 }

@@ -40,6 +40,14 @@ func (s *Local) Apply(ctx context.Context, changes ...keep.Change) (keep.Revisio
 	return s.file().Apply(ctx, changes...)
 }
 
+// Update is that of [keep.File].
+func (s *Local) Update(ctx context.Context, f func(*keep.Tx) error) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	return s.file().Update(ctx, f)
+}
+
 // read calls a function with the copy, and again with another one that has taken its place
 // meanwhile.
 func (s *Local) read(ctx context.Context, read func(*keep.File) error) error {

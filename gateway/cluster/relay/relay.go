@@ -97,6 +97,25 @@ func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revisio
 	}
 }
 
+// Update calls f here if this gateway leads. Otherwise it does so with what this gateway's copy
+// has, and again if the gateway that leads has other values by then: see [keep.CompareAndSet].
+func (s *Store) Update(ctx context.Context, f func(*keep.Tx) error) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if file := s.o.File(); file.Leads() {
+		err := file.Update(ctx, f)
+		var doubt *keep.Doubt
+		if errors.As(err, &doubt) {
+			_, err = s.resolve(ctx, doubt.Changes, 0, err)
+		}
+		if !errors.Is(err, keep.ErrFollows) || !errors.Is(err, keep.ErrNotSent) {
+			return err
+		}
+	}
+	return keep.CompareAndSet(ctx, s, f)
+}
+
 // send sends changes to the gateway that leads.
 func (s *Store) send(ctx context.Context, changes []keep.Change) (keep.Revision, error) {
 	revision, err := s.far.apply(ctx, changes)

@@ -24,6 +24,10 @@ type withPair struct {
 	*pair
 }
 
+func (w withPair) Update(ctx context.Context, f func(*keep.Tx) error) error {
+	return keep.Update(ctx, w.Store, f)
+}
+
 // Sweep is that of the gateway that leads, and State has what that has swept: the others only
 // follow.
 func (w withPair) Sweep(ctx context.Context) (int, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"sync"
+	"time"
 
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/keep"
@@ -61,16 +62,10 @@ func (f *Formats) Seen() map[string]cluster.Seen {
 // take changes yet: it is called again soon.
 func (f *Formats) See(ctx context.Context, gateway string, s cluster.Seen) error {
 	key := hex.EncodeToString(f.store.Sum([]byte("format of a gateway"), []byte(gateway)))
-	found, err := f.store.Get(ctx, formats, key)
-	if err != nil && !errors.Is(err, keep.ErrAbsent) {
-		return err
-	}
-	value, err := keep.Encode(f.store, seenFormat{Gateway: gateway, Seen: s})
-	if err != nil {
-		return err
-	}
-	_, err = f.store.Apply(ctx, keep.Change{Kind: formats, Key: key, Expect: found.Revision, Value: value})
-	if errors.Is(err, keep.ErrConflict) || errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent) {
+	err := f.store.Update(ctx, func(tx *keep.Tx) error {
+		return keep.Save(tx, formats, key, seenFormat{Gateway: gateway, Seen: s}, time.Time{})
+	})
+	if errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent) {
 		return nil
 	}
 	return err

@@ -70,6 +70,14 @@ func Run(t *testing.T, d Driver) {
 		"closing ends what waits":              testClosingEndsWhatWaits,
 		"a reader of a log misses nothing":     testAReaderOfALogMissesNothing,
 		"changes that no driver takes":         testChangesThatNoDriverTakes,
+		"updates see what is before them":      testUpdatesSeeWhatIsBeforeThem,
+		"updates depend on what they read":     testUpdatesDependOnWhatTheyRead,
+		"an update reads what it has put":      testAnUpdateReadsWhatItHasPut,
+		"updates that change nothing":          testUpdatesThatChangeNothing,
+		"updates that cannot be":               testUpdatesThatCannotBe,
+		"updates and calls of Apply":           testUpdatesAndCallsOfApply,
+		"values that are only compared":        testComparedValues,
+		"updates are those of a model":         testUpdatesAreThoseOfAModel,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for kind, wrap := range map[string]func(keep.Store) keep.Store{

@@ -1,0 +1,138 @@
+// Package problem has the one error type of the API.
+package problem
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Error says why a request did not succeed, in the terms of the API. Functions return it as an
+// error and never as *Error: a nil pointer in an interface is not nil. [Of] finds it again.
+type Error struct {
+	Code          schema.Code
+	Message       string     // one sentence or more, for people
+	Outcome       ps.Outcome // of a change; empty for reads
+	DirectoryCode string     // such as "AD:8305"; empty: the directory has given none
+	Details       []Detail
+	Omitted       int           // further details, which are not shown
+	RetryAfter    time.Duration // zero: the answer does not say when to try again
+	Tag           string        // of the present state, if a guard did not hold
+	Challenge     string        // value of WWW-Authenticate
+	Reason        Reason        // empty unless the request was refused because of its sender
+	Server        string        // domain controller or DNS server that was asked
+	Audited       schema.Code   // for log and audit, if the answer must not show it; empty: Code
+	Cause         error         // for the log only
+}
+
+// Detail is one finding. Its message continues the name of the field, if there is one.
+type Detail struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+
+	// Expected and Found are values, if the failure is that they differ.
+	Expected json.RawMessage `json:"expected,omitempty"`
+	Found    json.RawMessage `json:"found,omitempty"`
+}
+
+// Reason is why a request was refused because of its sender.
+type Reason string
+
+// The reasons.
+const (
+	ReasonMalformed       Reason = "malformed"       // contradicting or misplaced credentials
+	ReasonUnauthenticated Reason = "unauthenticated" // no valid credential
+	ReasonRate            Reason = "rate_limited"
+	ReasonBusy            Reason = "busy"        // too many credentials are being checked
+	ReasonStore           Reason = "unavailable" // credentials cannot be read
+	ReasonScope           Reason = "scope"
+	ReasonOtherSites      Reason = "cross_site"
+)
+
+// OurFault is the message of an error with the code Internal.
+const OurFault = "The gateway failed. The request id leads to the details in its log."
+
+// New returns an error with a formatted message.
+func New(code schema.Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Internal returns the error of a defect of our own; only the log has cause.
+func Internal(cause error) *Error {
+	return &Error{Code: schema.Internal, Message: OurFault, Cause: cause}
+}
+
+// Of returns the first *Error in err's chain. Any other error is a defect of our own, and becomes
+// the cause of an internal one. Of nil it is nil.
+func Of(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e
+	}
+	return Internal(err)
+}
+
+// MostShown is the limit on the fields that an error of [Invalid] shows.
+const MostShown = 100
+
+// Invalid joins all that is wrong with the fields of a request, of which there is at least one. If
+// any value is malformed, the request as a whole is invalid.
+func Invalid(fields []schema.FieldError) *Error {
+	code := fields[0].Code
+	details := make([]Detail, len(fields))
+	for i, field := range fields {
+		if field.Code == schema.InvalidRequest {
+			code = schema.InvalidRequest
+		}
+		details[i] = Detail{Field: field.Field, Message: field.Message}
+	}
+	first := details[0].sentence()
+	e := &Error{Code: code, Message: first, Details: details}
+	if len(fields) > MostShown {
+		e.Details, e.Omitted = details[:MostShown], len(fields)-MostShown
+	}
+	if len(fields) > 1 {
+		e.Message = fmt.Sprintf("%s The request has %d problems in all; see details.", first, len(fields))
+	}
+	return e
+}
+
+// sentence returns a detail as a sentence.
+func (d Detail) sentence() string {
+	text := d.Message
+	if d.Field != "" {
+		text = d.Field + " " + text
+	}
+	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
+		text += "."
+	}
+	return text
+}
+
+// Error formats the error for a log.
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s: %s", e.AuditCode(), e.Message)
+	if e.Cause != nil {
+		text = fmt.Sprintf("%s (%v)", text, e.Cause)
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// AuditCode returns the code for log and audit. The answer does not tell what lies outside the
+// limits of the caller from what does not exist; these do.
+func (e *Error) AuditCode() schema.Code {
+	if e.Audited != "" {
+		return e.Audited
+	}
+	return e.Code
+}
