@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# wine.sh [PART...]: runs the executables for Windows and their MSIs under Wine: commands,
-# sandbox, services, and installation, repetition, upgrade, refusal, removal and upgrades that
-# fail. The parts are gateway and engine; without any, both. The transcript is
+# wine.sh: runs the executable for Windows and its MSI under Wine: commands, sandbox, service, and
+# installation, repetition, upgrade, refusal, removal and upgrades that fail. The transcript is
 # dist/wine/transcript.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -49,15 +48,13 @@ registered() { key "HKLM\\System\\CurrentControlSet\\Services\\$name"; }
 source_of_events() { key "HKLM\\System\\CurrentControlSet\\Services\\EventLog\\Application\\$name"; }
 searched() { key 'HKLM\System\CurrentControlSet\Control\Session Manager\Environment' /v PATH | grep -qi "Program Files.$name\(;\|\\\\\|\$\)"; }
 
-title "Two versions of the MSIs, each built in the form of a release"
+title "Two versions of the MSI, each built in the form of a release"
 export SOURCE_DATE_EPOCH=1700000000
 for version in v1.0.0 v1.1.0; do
     go run ./cmd/release -version $version -msi -only windows/amd64 -out "$out/tmp"
 done
-for part in adgateway adgateway-engine; do
-    use $part
-    go test -count=1 ./cmd/release -run '^TestTablesOfThePackage$' -package "$old"
-done
+use adgateway
+go test -count=1 ./cmd/release -run '^TestTablesOfThePackage$' -package "$old"
 
 title "Wine"
 wine wineboot -i 2>/dev/null
@@ -73,10 +70,7 @@ wine --version
 
 kind() { wine reg add 'HKLM\System\CurrentControlSet\Control\ProductOptions' /v ProductType /d "$1" /f >/dev/null 2>&1; wineserver -k || true; }
 
-[ $# -gt 0 ] || set -- gateway engine
-for part in "$@"; do
-    # shellcheck source=/dev/null
-    source "test/wine/$part.sh"
-done
+# shellcheck source=/dev/null
+source test/wine/gateway.sh
 
 printf '\nEverything was as it should be under %s.\n' "$(wine --version)"

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Service is one of the product's services, with what the texts about it name.
+// Service is a service of the product, with what the texts about it name.
 type Service struct {
 	Name string // of the service, its event log source, its virtual account and its program
 
@@ -22,21 +22,12 @@ type Service struct {
 	StartWait time.Duration
 }
 
-// The services.
-var (
-	Gateway = Service{
-		Name: "adgateway", display: "Active Directory gateway",
-		description: "Manages Active Directory, Windows DNS and computers over HTTP.",
-		Check:       "adgateway config check", elsewhere: "serve", StartWait: 30 * time.Second,
-	}
-	// Engine opens all its streams before it listens, which takes minutes when there is
-	// much in them (facts J21).
-	Engine = Service{
-		Name: "adgateway-engine", display: "Active Directory gateway, engine node",
-		description: "Keeps what several gateways for Active Directory share.",
-		Check:       "adgateway-engine check", elsewhere: "run", StartWait: 15 * time.Minute,
-	}
-)
+// Gateway is the service. With a node of its cluster beside the gateway it starts both.
+var Gateway = Service{
+	Name: "adgateway", display: "Active Directory gateway",
+	description: "Manages Active Directory, Windows DNS and computers over HTTP.",
+	Check:       "adgateway config check", elsewhere: "serve", StartWait: 30 * time.Second,
+}
 
 // Account is the account that a service has when none is chosen. It needs no password.
 // In the network it acts as the computer's account.

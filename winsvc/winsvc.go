@@ -1,5 +1,5 @@
 // Package winsvc installs and controls the product's Windows services ([Gateway],
-// [Engine]; [Manager]) and runs a process as one of them ([Service.Run]). It builds on kardianos/service and adds
+// [Manager]) and runs a process as one of them ([Service.Run]). It builds on kardianos/service and adds
 // recovery actions with growing delays, updates in place, and explanations of the
 // errors of Windows.
 //

@@ -1,11 +1,8 @@
-// Command adgateway-engine runs a node of the engine in which several gateways keep what
-// they share.
+// Command adgateway-engine runs the node with the log of a cluster beside one of its gateways,
+// whose service starts it.
 //
-//	adgateway-engine run        run the node of the settings
-//	adgateway-engine init       create the settings file
-//	adgateway-engine check      check the settings
+//	adgateway-engine run        run the node
 //	adgateway-engine doctor     check what the node needs of this computer
-//	adgateway-engine service    install and control it as a Windows service
 //	adgateway-engine config     print the same node as a configuration of nats-server
 //	adgateway-engine version    print the version
 package main

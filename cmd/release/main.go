@@ -1,6 +1,6 @@
 // Command release builds a release: a zip for each system with the executable, default
 // settings, the manual, alert rules and a dashboard, the licences of everything inside, a
-// bill of materials, and checksums; another one with adgateway-engine; an MSI of both for each Windows; the PowerShell module as zip and NuGet package; the
+// bill of materials, and checksums; another one with adgateway-engine; an MSI of the gateway for each Windows; the PowerShell module as zip and NuGet package; the
 // Ansible collection; what package managers of Windows read; and the provenance of all that.
 //
 //	release -version v1.2.3 -out dist
@@ -37,17 +37,16 @@ const product = "adgateway"
 // program is an executable of a release, which has a zip for each system, and an MSI for
 // each Windows.
 type program struct {
-	Name        string // of its folder in cmd, and of its service, too
-	Description string // in the version information of Windows
-	version     string // variable that the linker sets
-	Installer   installer
+	Name        string    // of its folder in cmd, and of its service if it has an installer
+	Description string    // in the version information of Windows
+	version     string    // variable that the linker sets
+	Installer   installer // zero: there is none
 }
 
 var (
 	gateway = program{product, "Active Directory gateway", "adgateway/cmd/adgateway/internal/cli.version",
 		installer{"6F6B6C32-6E0B-5B0F-9C6B-0C4C6F0B3A51", "B5D7B6D0-2E4B-5C55-8E34-0B7C8F5F1A0", "adgateway.yaml"}}
-	engine = program{product + "-engine", "Node of the store that several Active Directory gateways share", "main.version",
-		installer{"3C1D9A74-5F0E-5D2B-A1C8-7E2B94D60F18", "8A42E7C5-93D1-5B6F-80A4-51C7D3E6F2B", ""}}
+	engine = program{product + "-engine", "Node with the log of several Active Directory gateways", "main.version", installer{}}
 )
 
 // target is a system to build for.
@@ -147,7 +146,7 @@ func (j *job) system(ctx context.Context, t target, built map[string][]byte) err
 // packages builds the zip of a program, and its MSI where there is one.
 func (j *job) packages(ctx context.Context, p program, t target, built map[string][]byte) error {
 	name, content, err := j.zip(ctx, p, t, built)
-	if err != nil || t.os != "windows" || !j.withMSI {
+	if err != nil || t.os != "windows" || !j.withMSI || p.Installer == (installer{}) {
 		return err
 	}
 	installer, err := msi(ctx, p, t.arch, j.version, content, j.stamp)

@@ -55,9 +55,6 @@ type msiProduct struct {
 	} `xml:"InstallExecuteSequence>Custom"`
 }
 
-// programs are those that have a package.
-var programs = []program{gateway, engine}
-
 func sourceOfThePackage(t *testing.T, p program) (text string, source msiProduct) {
 	t.Helper()
 	raw, err := p.msiSource(slices.Sorted(maps.Keys(pagesOfZip(t))))
@@ -105,7 +102,6 @@ func TestIdentifiersOfThePackageNeverChange(t *testing.T) {
 		upgrade, start, ofVersion string
 	}{
 		{gateway, "6F6B6C32-6E0B-5B0F-9C6B-0C4C6F0B3A51", "B5D7B6D0-2E4B-5C55-8E34-0B7C8F5F1A0", "{954EEAF0-017E-5FFF-98C7-F53E743A7102}"},
-		{engine, "3C1D9A74-5F0E-5D2B-A1C8-7E2B94D60F18", "8A42E7C5-93D1-5B6F-80A4-51C7D3E6F2B", "{25D434F6-09DE-54D5-AA10-5C68C1A48FA7}"},
 	} {
 		_, p := sourceOfThePackage(t, c.program)
 		assert.Equal(t, c.upgrade, p.UpgradeCode)
@@ -120,31 +116,14 @@ func TestIdentifiersOfThePackageNeverChange(t *testing.T) {
 	}
 }
 
-// The packages of the two programs differ in their names and identifiers, and touch nothing
-// of each other.
-func TestEachProgramHasItsOwnPackage(t *testing.T) {
-	ofGateway, _ := sourceOfThePackage(t, gateway)
-	ofEngine, _ := sourceOfThePackage(t, engine)
-	renamed := strings.NewReplacer(engine.Name, gateway.Name, engine.Description, gateway.Description,
-		engine.Installer.UpgradeCode, gateway.Installer.UpgradeCode, engine.Installer.Components, gateway.Installer.Components).Replace(ofEngine)
-	template := `            <File Id="Template" Source="adgateway.yaml" Name="adgateway.template.yaml"/>` + "\n"
-	require.Contains(t, ofGateway, template)
-	assert.Equal(t, strings.Replace(ofGateway, template, "", 1), renamed)
-	own := regexp.MustCompile(`(?:Key="[^"]*\\|Name=")adgateway"`)
-	assert.NotRegexp(t, own, ofEngine)
-	assert.Regexp(t, own, ofGateway)
-}
-
 func TestThePackageRefusesWithASentence(t *testing.T) {
-	for _, program := range programs {
-		text, p := sourceOfThePackage(t, program)
-		all := strings.Join(p.Conditions, "\n")
-		for _, condition := range []string{"Privileged", "MsiNTProductType <> 2", "VersionNT >= 603"} {
-			assert.Contains(t, all, condition)
-		}
-		for _, word := range []string{"password", "<serviceinstall"} {
-			assert.NotContains(t, strings.ToLower(text), word)
-		}
+	text, p := sourceOfThePackage(t, gateway)
+	all := strings.Join(p.Conditions, "\n")
+	for _, condition := range []string{"Privileged", "MsiNTProductType <> 2", "VersionNT >= 603"} {
+		assert.Contains(t, all, condition)
+	}
+	for _, word := range []string{"password", "<serviceinstall"} {
+		assert.NotContains(t, strings.ToLower(text), word)
 	}
 }
 

@@ -28,9 +28,6 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 		out = append(out, "tls.pfxPasswordFile has no effect without tls.pfxFile")
 	}
 	out = append(out, s.Former.Advice()...)
-	if e := s.Engine; e.Node != "" && e.Certificate != "" && len(e.Gateways) == 0 && len(e.Peers) == 0 {
-		out = append(out, "engine.gateways is empty: whoever has a certificate of the authorities in engine.ca can delete what the gateways share; list the names of the gateways")
-	}
 	for _, off := range []struct {
 		file, key, section string
 	}{

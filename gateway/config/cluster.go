@@ -4,69 +4,48 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	"adgateway/gateway/engine/stock"
 )
 
 // Cluster configures how a gateway takes part in a cluster, if it has joined one.
 type Cluster struct {
-	Servers []string // nats:// or tls:// with host and port
+	Servers []string // of a NATS of the user's own: nats:// or tls:// with host and port
 	Listen  string   // for the other gateways
 
 	CA        string
 	NKeyFile  string
-	CredsFile string // for an engine of the customer's own
+	CredsFile string
 
 	KeyGroup    string // instead of the key file
 	SettleDelay time.Duration
 }
 
-// Engine configures the node of the engine that runs on this host. Without a node's
-// name there is none.
+// Engine configures the node that runs beside the gateway, if the host has one of its cluster.
 type Engine struct {
-	Node     string
 	Listen   string
 	Cluster  string
-	Peers    []string
 	Store    string
 	MaxStore int64 // bytes
-
-	Certificate string // a PEM file, or a thumbprint in the Windows store
-	Key         string
-	CA          string
-	Gateways    []string
-	Monitor     string
+	Monitor  string
 }
 
 // LogBytes returns how much of its space the log of a cluster may take: the engine's own records
 // need the rest.
 func (e Engine) LogBytes() int64 { return e.MaxStore / 2 }
 
-// EngineOptions are the settings of the node that runs on this host.
-func (s *Settings) EngineOptions() stock.Options {
-	e := s.Engine
-	return stock.Options{
-		Node: e.Node, Cluster: s.Former.Name, Listen: e.Listen, ClusterListen: e.Cluster, Peers: e.Peers,
-		Store: e.Store, MaxStore: e.MaxStore, Certificate: e.Certificate, Key: e.Key, CA: e.CA,
-		Monitor: e.Monitor,
-	}
-}
-
 func clusterRows() []Row {
 	return []Row{
-		{"cluster.servers", "[]", "Nodes of the engine that keeps what is shared, such as tls://n1.corp.example:4222; all of them, so that one may be missing.",
+		{"cluster.servers", "[]", "Servers of a NATS of your own that has the log of the cluster, such as tls://n1.corp.example:4222, all of them; empty for the nodes of the cluster's hosts.",
 			engineServers(func(s *Settings) *[]string { return &s.Cluster.Servers })},
 		{"cluster.listen", ":7443", "Address and port at which the other gateways of the cluster reach this one.",
 			address(func(s *Settings) *string { return &s.Cluster.Listen })},
-		{"cluster.ca", "\"\"", "Certificates in PEM format of the authorities that sign those of the engine's nodes.",
+		{"cluster.ca", "\"\"", "Certificates in PEM format of the authorities that sign those of cluster.servers.",
 			text(func(s *Settings) *string { return &s.Cluster.CA })},
-		{"cluster.nkeyFile", "\"\"", "File with the seed of the NKey that this gateway proves to the engine.",
+		{"cluster.nkeyFile", "\"\"", "File with the seed of the NKey that this gateway proves to cluster.servers.",
 			text(func(s *Settings) *string { return &s.Cluster.NKeyFile })},
-		{"cluster.credsFile", "\"\"", "File with JWT and seed for a NATS service of your own.",
+		{"cluster.credsFile", "\"\"", "File with JWT and seed that this gateway proves to cluster.servers, instead of cluster.nkeyFile.",
 			text(func(s *Settings) *string { return &s.Cluster.CredsFile })},
 		{"cluster.keyGroup", "\"\"", "On Windows, instead of the key file in the folder cluster: the group of the domain whose members may open what the gateways share, such as CORP\\adgateway-gateways; the accounts of all gateways are in it.",
 			text(func(s *Settings) *string { return &s.Cluster.KeyGroup })},
@@ -77,47 +56,23 @@ func clusterRows() []Row {
 	}
 }
 
-// engineRows are the settings of adgateway-engine, which reads the same file.
+// engineRows are the settings of the node.
 func engineRows() []Row {
 	return []Row{
-		{"engine.node", "\"\"", "Name of the node of the engine that adgateway-engine runs on this host; if empty, none runs here.",
-			clusterName(func(s *Settings) *string { return &s.Engine.Node })},
-		{"engine.listen", ":4222", "Address and port to which gateways connect.",
+		{"engine.listen", ":4222", "Address and port of the node of this host, to which gateways connect.",
 			address(func(s *Settings) *string { return &s.Engine.Listen })},
 		{"engine.cluster", ":6222", "Address and port to which the other nodes connect.",
 			address(func(s *Settings) *string { return &s.Engine.Cluster })},
-		{"engine.peers", "[]", "The other nodes, such as n2.corp.example:6222: two or four, by the names in their certificates; if empty, the node is alone.",
-			addresses(func(s *Settings) *[]string { return &s.Engine.Peers })},
-		{"engine.store", "\"\"", "Folder of the node's data on a local disk, excluded from antivirus and backup.",
+		{"engine.store", "\"\"", "Folder of the node's data on a local disk, excluded from antivirus and backup; if empty, node beside store.file.",
 			text(func(s *Settings) *string { return &s.Engine.Store })},
-		{"engine.maxStore", "20GiB", "Space for the node's data; when it is full, changes are refused.",
+		{"engine.maxStore", "20GiB", "Space for the node's data, of which the log of the cluster takes half.",
 			size(func(s *Settings) *int64 { return &s.Engine.MaxStore })},
-		{"engine.certificate", "\"\"", "Certificate that the node shows to gateways and other nodes: a PEM file, or the thumbprint of one in the Windows store LocalMachine\\My; if empty, it listens on loopback addresses only.",
-			text(func(s *Settings) *string { return &s.Engine.Certificate })},
-		{"engine.key", "\"\"", "Private key of engine.certificate in PEM format; empty with a thumbprint.",
-			text(func(s *Settings) *string { return &s.Engine.Key })},
-		{"engine.ca", "\"\"", "Certificates in PEM format of the authorities that sign those of gateways and other nodes.",
-			text(func(s *Settings) *string { return &s.Engine.CA })},
-		{"engine.gateways", "[]", "Who may connect: DNS names in the certificates of gateways, and public NKeys. A node with engine.peers and a certificate does not start without it; one that is alone takes every certificate that engine.ca has signed.",
-			gateways(func(s *Settings) *[]string { return &s.Engine.Gateways })},
 		{"engine.monitor", "\"\"", "Loopback address and port of the node's monitoring page, such as 127.0.0.1:8222; if empty, there is none.",
 			text(func(s *Settings) *string { return &s.Engine.Monitor })},
 	}
 }
 
-var clusterNamePattern = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$`)
-
-// clusterName is the name of a node.
-func clusterName(field func(*Settings) *string) value {
-	return scalar[string]{field, func(t string) (string, error) {
-		if !clusterNamePattern.MatchString(t) {
-			return "", errNotAllowed
-		}
-		return t, nil
-	}, "a name of up to 63 lower-case letters, digits and hyphens"}
-}
-
-// engineServers are the URLs of the engine's nodes.
+// engineServers are the URLs of servers.
 func engineServers(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {
 		u, err := url.Parse(item)
@@ -125,11 +80,7 @@ func engineServers(field func(*Settings) *[]string) value {
 			return false
 		}
 		return hostAndPort(u.Host)
-	}, "a list of nodes, such as tls://n1.corp.example:4222, or nats:// for one on this machine"}
-}
-
-func addresses(field func(*Settings) *[]string) value {
-	return list{field, hostAndPort, "a list of HOST:PORT, such as n2.corp.example:6222"}
+	}, "a list of servers, such as tls://n1.corp.example:4222, or nats:// for one on this machine"}
 }
 
 func hostAndPort(text string) bool {
@@ -179,20 +130,14 @@ func (v sized) get(s *Settings, _ bool) any {
 	return strconv.FormatInt(n, 10)
 }
 
-// clusterMisfits passes on why the settings of the cluster and of the engine's node
-// contradict each other.
+// clusterMisfits passes on why the settings of the cluster contradict each other.
 func (s *Settings) clusterMisfits(fault func(keys []string, format string, args ...any)) {
 	if err := s.Cluster.checkAccess(); err != nil {
 		fault([]string{"cluster.servers", "cluster.nkeyFile"}, "%v", err)
 	}
-	if s.Engine.Node != "" {
-		for _, f := range s.EngineOptions().Faults() {
-			fault([]string{f.Key, "engine.node"}, "%s", f.Text)
-		}
-	}
 }
 
-// checkAccess returns what is missing to connect to the engine.
+// checkAccess returns what is missing to connect to the servers.
 func (c Cluster) checkAccess() error {
 	encrypted := false
 	for _, server := range c.Servers {
@@ -208,23 +153,18 @@ func (c Cluster) checkAccess() error {
 	}
 	switch {
 	case encrypted && c.CA == "":
-		return errors.New("tls:// needs cluster.ca: the authorities that sign the certificates of the engine's nodes")
+		return errors.New("tls:// needs cluster.ca: the authorities that sign the certificates of the servers")
 	case c.NKeyFile != "" && c.CredsFile != "":
 		return errors.New("cluster.nkeyFile and cluster.credsFile are two ways of saying who connects: set one of them")
 	}
 	return nil
 }
 
-// clusterFiles are the files that the settings of cluster and engine name.
+// clusterFiles are the files that the settings of the cluster name.
 func (s *Settings) clusterFiles() []namedFile {
-	c, e := s.Cluster, s.Engine
-	files := []namedFile{
+	c := s.Cluster
+	return []namedFile{
 		{"cluster.ca", c.CA, false}, {"cluster.nkeyFile", c.NKeyFile, false},
 		{"cluster.credsFile", c.CredsFile, false},
-		{"engine.key", e.Key, false}, {"engine.ca", e.CA, false},
 	}
-	if !stock.Thumbprint(e.Certificate) {
-		files = append(files, namedFile{"engine.certificate", e.Certificate, false})
-	}
-	return files
 }

@@ -11,24 +11,15 @@ import (
 	"adgateway/gateway/config/configtest"
 )
 
-// Settings of the cluster and of the engine's node that contradict each other are
-// refused where one of them is set.
+// Settings of the cluster that contradict each other are refused where one of them is set.
 func TestClusterSettingsFitTogether(t *testing.T) {
 	const gateway = "cluster:\n  listen: :7443\n"
-	const node = "engine:\n  node: n1\n  store: d\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"all":                  {gateway + "  servers: nats://127.0.0.1:4222\n", ""},
-		"in clear":             {gateway + "  servers: nats://n1.corp.example:4222\n", "x.yaml:3: cluster.servers: nats://n1.corp.example:4222 is another machine"},
-		"no authority":         {gateway + "  servers: tls://n1.corp.example:4222\n", "x.yaml:3: cluster.servers: tls:// needs cluster.ca"},
-		"an authority":         {gateway + "  servers: tls://n1.corp.example:4222\n  ca: ca.pem\n", ""},
-		"two identities":       {gateway + "  servers: nats://localhost:4222\n  nkeyFile: a\n  credsFile: b\n", "set one of them"},
-		"a node in clear":      {node, "x.yaml:2: engine.node: :4222 can be reached by other machines"},
-		"a node on loopback":   {node + "  listen: 127.0.0.1:4222\n", ""},
-		"a node of three":      {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n  gateways: gw1\n", ""},
-		"a node for everybody": {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n", "engine.gateways is empty, so that whoever has a certificate"},
-		"a node of two":        {"cluster:\n  name: corp\n" + node + "  peers: [n2:6222]\n  certificate: c\n  key: k\n  ca: a\n  gateways: [gw1]\n", "x.yaml:6: engine.peers: 1 other nodes are listed"},
-		"a cluster's name":     {node + "  peers: [n2:6222, n3:6222]\n  certificate: c\n  key: k\n  ca: a\n  gateways: [gw1]\n", "x.yaml:2: engine.node: \"\" is not a cluster's name"},
-		"no folder":            {"engine:\n  node: n1\n  listen: 127.0.0.1:1\n", "x.yaml:2: engine.node: no folder is set"},
+		"all":            {gateway + "  servers: nats://127.0.0.1:4222\n", ""},
+		"in clear":       {gateway + "  servers: nats://n1.corp.example:4222\n", "x.yaml:3: cluster.servers: nats://n1.corp.example:4222 is another machine"},
+		"no authority":   {gateway + "  servers: tls://n1.corp.example:4222\n", "x.yaml:3: cluster.servers: tls:// needs cluster.ca"},
+		"an authority":   {gateway + "  servers: tls://n1.corp.example:4222\n  ca: ca.pem\n", ""},
+		"two identities": {gateway + "  servers: nats://localhost:4222\n  nkeyFile: a\n  credsFile: b\n", "set one of them"},
 	} {
 		_, err := configtest.Load("x.yaml", []byte(c.text), nil)
 		if c.want == "" {
@@ -56,32 +47,22 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestAdviceOnClusters(t *testing.T) {
-	for text, want := range map[string]string{
-		"engine:\n  node: n1\n  store: d\n  certificate: c\n  key: k\n  ca: a\n": "engine.gateways is empty: whoever has a certificate",
-	} {
-		s, from, err := config.Sources{Name: "x.yaml", Text: []byte(text)}.Load()
-		require.NoError(t, err, text)
-		advice := s.Advice(from)
-		require.Len(t, advice, 1, text)
-		assert.Contains(t, advice[0], want)
-	}
-}
-
 // TestSettingsOfAnEarlierVersion: each source may still have them, and is told what takes their
 // place. They tell the migration what the cluster was.
 func TestSettingsOfAnEarlierVersion(t *testing.T) {
 	src := config.Sources{
-		Name: "x.yaml", Text: []byte("cluster:\n  name: corp\n  site: Berlin\n  keyFile: ring.key\n  loss: ~\nauth:\n  shared: true\n"),
+		Name: "x.yaml", Text: []byte("cluster:\n  name: corp\n  site: Berlin\n  keyFile: ring.key\n  loss: ~\nauth:\n  shared: true\n" +
+			"engine:\n  node: n1\n  peers: [n2:6222]\n  ca: ca.pem\n"),
 		Environment: []string{"ADGATEWAY_CLUSTER_GATEWAY=gw1"},
-		Flags:       []string{"cluster.certificate=c.pem", "cluster.clockWarn=", "cluster.name=lab"},
+		Flags:       []string{"cluster.certificate=c.pem", "cluster.clockWarn=", "cluster.name=lab", "engine.gateways=[gw1]"},
 	}
 	s, from, err := src.Load()
 	require.NoError(t, err)
 	assert.Equal(t, config.Former{
 		Name: "lab", Gateway: "gw1", KeyFile: "ring.key", Certificate: "c.pem", Shared: true,
 		Keys: []string{"cluster.name", "cluster.site", "cluster.keyFile", "cluster.loss", "auth.shared",
-			"cluster.gateway", "cluster.certificate", "cluster.clockWarn"},
+			"engine.node", "engine.peers", "engine.ca",
+			"cluster.gateway", "cluster.certificate", "cluster.clockWarn", "engine.gateways"},
 	}, s.Former)
 	assert.Equal(t, config.FromFile, from["cluster.keyFile"])
 	advice := s.Advice(from)

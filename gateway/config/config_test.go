@@ -118,7 +118,6 @@ func TestNamesInOneText(t *testing.T) {
 		"servers.dnsServer=dc1, dc2":                               `"dc1, dc2" is not allowed here: it takes the name of one host, such as dc1.corp.example`,
 		"limits.guardedGroups=VPN Users, Helpdesk":                 `"VPN Users, Helpdesk" is not one value: write [VPN Users, Helpdesk]`,
 		"limits.guardedGroups=a:b":                                 `"a:b" is not allowed here: it takes a list of groups`,
-		"engine.gateways=gw1.corp.example,gw2.corp.example":        `"gw1.corp.example,gw2.corp.example" is not one value: write [gw1.corp.example, gw2.corp.example]`,
 		"acme.zones=a.example,b.example":                           `"a.example,b.example" is not one value: write [a.example, b.example]`,
 		"http.trustedProxies=10.0.0.1,10.0.0.0/8":                  `is not one value: write [10.0.0.1, 10.0.0.0/8]`,
 		"cluster.servers='tls://n1:4222,tls://n2:4222'":            `is not one value: write [tls://n1:4222, tls://n2:4222]`,

@@ -23,6 +23,9 @@ type Former struct {
 // inFolder says where the names are now.
 const inFolder = "'adgateway cluster init' and 'adgateway cluster join' keep the name in the folder cluster"
 
+// hostsOfList says where the hosts are now.
+const hostsOfList = "the nodes and gateways are those of the list that 'adgateway cluster init', 'join' and 'leave' keep"
+
 // formerSettings are the settings of an earlier version, with what takes their place.
 var formerSettings = []struct {
 	key, now string
@@ -40,6 +43,12 @@ var formerSettings = []struct {
 		func(f *Former, text string) { f.KeyFile = text }},
 	{"cluster.clockWarn", "the leader alone makes changes, by its own clock", nil},
 	{"cluster.loss", "without a majority no gateway makes changes", nil},
+	{"engine.node", inFolder, nil},
+	{"engine.peers", hostsOfList, nil},
+	{"engine.gateways", hostsOfList, nil},
+	{"engine.certificate", "the cluster has its own authority", nil},
+	{"engine.key", "the cluster has its own authority", nil},
+	{"engine.ca", "the cluster has its own authority", nil},
 	{"auth.shared", "the gateways of a cluster always share tokens and users",
 		func(f *Former, text string) { f.Shared = text == "true" }},
 }
@@ -66,7 +75,7 @@ func (r *reader) former(key string, node *yaml.Node, from Origin) (is bool, err 
 		if !slices.Contains(f.Keys, key) {
 			f.Keys = append(f.Keys, key)
 		}
-		if node.Kind != yaml.ScalarNode {
+		if s.take != nil && node.Kind != yaml.ScalarNode {
 			return true, errors.New("takes a text")
 		}
 		if s.take != nil && node.Tag != "!!null" {

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/engine/stock"
-
 	"go.yaml.in/yaml/v3"
 )
 
@@ -42,11 +40,6 @@ func host(field func(*Settings) *string) value {
 func isHost(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil || isName(strings.TrimSuffix(text, "."))
-}
-
-// gateways are names of certificates, and public keys.
-func gateways(field func(*Settings) *[]string) value {
-	return list{field, stock.IsGateway, "a list of DNS names and public NKeys, such as [gw1.corp.example, gw2.corp.example]"}
 }
 
 // groups are groups of the directory.

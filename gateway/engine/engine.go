@@ -119,7 +119,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 func serverOptions(o Options, admin nkeys.KeyPair) (*server.Options, error) {
 	options := &server.Options{}
 	if err := options.ProcessConfigString(Configuration(o)); err != nil {
-		return nil, fmt.Errorf("the engine's node cannot start: %w; check engine.certificate, engine.key and engine.ca", err)
+		return nil, fmt.Errorf("the engine's node cannot start: %w; check the certificate, its key and its authority in the folder of the cluster", err)
 	}
 	options.NoSigs = true // the process has its own way of ending
 	options.DisableJetStreamBanner = true

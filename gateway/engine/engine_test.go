@@ -111,10 +111,10 @@ func TestWhatKeepsANodeFromStarting(t *testing.T) {
 		"the page's port in use":      {func(o *engine.Options) { o.Monitor = taken }, "engine.monitor: " + taken},
 		"a file as the folder":        {func(o *engine.Options) { o.Store = file }, "engine.store: " + file + " cannot be used"},
 		"the folder of another":       {func(o *engine.Options) { o.Store, o.Node = used, "n2" }, `belongs to node "n1" of cluster "corp", and this is node "n2"`},
-		"that of another cluster":     {func(o *engine.Options) { o.Store, o.Cluster = used, "lab" }, "correct engine.node, cluster.name or engine.store"},
+		"that of another cluster":     {func(o *engine.Options) { o.Store, o.Cluster = used, "lab" }, "correct engine.store"},
 		"a folder in use":             {func(o *engine.Options) { o.Store = running.Store }, "is in use by another process"},
-		"no such certificate":         {func(o *engine.Options) { o.Certificate, o.Key, o.CA = "no.pem", "no.key", "no.ca" }, "check engine.certificate"},
-		"what the settings get wrong": {func(o *engine.Options) { o.Listen = ":4222" }, "there is no engine.certificate"},
+		"no such certificate":         {func(o *engine.Options) { o.Certificate, o.Key, o.CA = "no.pem", "no.key", "no.ca" }, "check the certificate"},
+		"what the settings get wrong": {func(o *engine.Options) { o.Listen = ":4222" }, "the node has no certificate"},
 	} {
 		o := alone(t)
 		c.change(&o)

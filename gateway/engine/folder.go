@@ -88,7 +88,7 @@ func (f *folder) identify(path string, want identity) error {
 	case err != nil:
 		return fmt.Errorf("engine.store: %s cannot be read: %w; if the disk lost power, empty the folder, and the node joins anew", file, err)
 	case found != want:
-		return fmt.Errorf("engine.store: %s belongs to node %q of cluster %q, and this is node %q of cluster %q: correct engine.node, cluster.name or engine.store, or empty the folder when its data is no longer needed",
+		return fmt.Errorf("engine.store: %s belongs to node %q of cluster %q, and this is node %q of cluster %q: correct engine.store, or empty the folder when its data is no longer needed",
 			path, found.Node, found.Cluster, want.Node, want.Cluster)
 	}
 	return nil

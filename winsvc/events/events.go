@@ -1,5 +1,5 @@
 // Package events is the list of what a gateway and a node of the engine write to the
-// system's event log (Application, sources adgateway and adgateway-engine): [List]. Ids are for those who collect events; they are
+// system's event log (Application, source adgateway): [List]. Ids are for those who collect events; they are
 // never used for something else.
 package events
 

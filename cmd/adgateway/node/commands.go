@@ -1,23 +1,26 @@
-// Package node defines the commands of adgateway-engine, which runs a node of the engine
-// on a host of its own or beside a gateway. [Run] runs the command that the arguments
-// name; serve.go runs the node, service.go is about the Windows service, doctor.go about
-// what the host must be like.
+// Package node defines the commands of adgateway-engine, which runs the node beside the gateway of
+// a cluster. [Run] runs the command that the arguments name; member.go says what the node is by
+// the folder of the cluster, serve.go runs it, and doctor.go is about what the host must be like.
 //
 // It stands below cmd/adgateway for the sake of the settings, which both executables
 // read in the same way. adgateway itself does not contain the engine.
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
+	"adgateway/winsvc"
 )
 
 // commands is what the commands have in common.
@@ -31,7 +34,9 @@ type commands struct {
 // is wrong. That of doctor is 1 with warnings, 2 with failures.
 func Run(ctx context.Context, version string, args []string, stdout, stderr io.Writer) int {
 	p := &commands{version: version, stderr: stderr}
-	p.flags = newFlags()
+	p.flags = program.Flags{
+		Fallback: program.DefaultFile(), Service: winsvc.Gateway.Name, Beside: true, Amend: separateLog,
+	}
 	started := false
 	var code exitCode
 	root := p.root(&started)
@@ -60,10 +65,11 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 func (p *commands) root(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "adgateway-engine",
-		Short: "Run a node of the engine in which several gateways keep what they share",
-		Long: "Runs a node of the engine in which several gateways keep what they share: NATS\n" +
-			"JetStream " + engine.Version() + " with fixed settings. Three hosts run one node each; one of them\n" +
-			"may be lost. Settings are those of the section engine, and cluster.name.\n\n" +
+		Short: "Run the node with the log of a cluster beside its gateway",
+		Long: "Runs the node of a host of a cluster, which has the log of its gateways: NATS JetStream\n" +
+			engine.Version() + " with fixed settings. The service adgateway and 'adgateway serve' start it. What it\n" +
+			"is follows from the folder that 'adgateway cluster init' or 'join' has written; the settings\n" +
+			"are those of the section engine.\n\n" +
 			"Exit code 0: done. 1: not done. 2: the command line is wrong. Of doctor: 1: warnings. 2: failures.",
 		Args:             cobra.NoArgs,
 		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -72,28 +78,8 @@ func (p *commands) root(started *bool) *cobra.Command {
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(p.runCommand(), p.serviceCommand(), p.initCommand(), p.checkCommand(), p.doctorCommand(), p.configCommand(), p.versionCommand())
+	root.AddCommand(p.runCommand(), p.doctorCommand(), p.configCommand(), p.versionCommand())
 	return root
-}
-
-func (p *commands) checkCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "check", Short: "Check the settings", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, m, err := readNode(&p.flags)
-			if err != nil {
-				return err
-			}
-			o := options(s, m)
-			if err := o.Check(); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "node %s of cluster %q listens on %s, keeps its data in %s, and has %d peers\n", o.Node, o.Cluster, o.Listen, o.Store, len(o.Peers))
-			return err
-		},
-	}
-	p.flags.AddTo(c.Flags())
-	return c
 }
 
 func (p *commands) configCommand() *cobra.Command {
@@ -106,7 +92,7 @@ func (p *commands) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(c.OutOrStdout(), engine.Configuration(options(s, m)))
+			_, err = fmt.Fprint(c.OutOrStdout(), engine.Configuration(m.options(s)))
 			return err
 		},
 	}
@@ -124,24 +110,33 @@ func (p *commands) versionCommand() *cobra.Command {
 	}
 }
 
-var errNoNode = errors.New("the settings have no node for this host: " +
-	"let the gateway join a cluster, or set engine.node to a name such as n1, and engine.store to a folder")
+var errNoNode = errors.New("the gateway of the settings is of no cluster whose hosts have nodes: " +
+	"let it join one by 'adgateway cluster join', or make one by 'adgateway cluster init'")
 
-// readNode reads the settings of a host that has a node. m is the gateway whose node it is; nil:
-// the settings say all.
+// readNode reads the settings of a host that has a node, and the gateway whose node it is.
 func readNode(f *program.Flags) (s *config.Settings, m *member, err error) {
 	_, s, _, err = f.Read()
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.Engine.Node != "" {
-		return s, nil, nil
-	}
 	if m, err = readMember(s); err != nil {
 		return nil, nil, err
 	}
 	if m == nil {
-		return nil, nil, errNoNode
+		for _, advice := range s.Former.Advice() {
+			err = errors.Join(err, errors.New(advice))
+		}
+		return nil, nil, errors.Join(errNoNode, err)
 	}
-	return m.settings(*s), m, nil
+	s.Engine.Store = cmp.Or(s.Engine.Store, filepath.Join(filepath.Dir(m.folder.Path), "node"))
+	return s, m, nil
+}
+
+// separateLog gives the node a log of its own: two processes cannot rotate one file.
+func separateLog(s *config.Settings) error {
+	if s.Log.File != "" {
+		extension := filepath.Ext(s.Log.File)
+		s.Log.File = strings.TrimSuffix(s.Log.File, extension) + "-engine" + extension
+	}
+	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/gateway/engine"
-	"adgateway/winsvc"
 	"adgateway/winsvc/host"
 )
 
@@ -23,8 +22,8 @@ func (p *commands) doctorCommand() *cobra.Command {
 	asJSON, list := false, false
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check what a node needs of this computer, and say how to fix what is missing", Args: cobra.NoArgs,
-		Long: "Checks what a node needs of this computer, with the settings that 'adgateway-engine run'\n" +
-			"would use, and says how to fix each fault. Nothing is changed. How all nodes are set up,\n" +
+		Long: "Checks what a node needs of this computer, with the settings of the gateway beside it,\n" +
+			"and says how to fix each fault. Nothing is changed. How all nodes are set up,\n" +
 			"'adgateway doctor' on a gateway checks.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			out := c.OutOrStdout()
@@ -71,11 +70,16 @@ func (p *commands) examine(ctx context.Context, out io.Writer, asJSON bool) erro
 func (p *commands) probes() doctor.Probes {
 	return doctor.Probes{
 		Settings: func() (doctor.Settings, error) {
-			s, _, err := readNode(&p.flags)
-			return doctor.Settings{File: p.flags.Path(), Exists: err == nil, Values: s}, err
+			s, m, err := readNode(&p.flags)
+			if err != nil {
+				return doctor.Settings{File: p.flags.Path()}, err
+			}
+			self := m.id.Gateway
+			return doctor.Settings{
+				File: p.flags.Path(), Exists: true, Values: s, Node: self, Peers: m.list.Members().Routes(self),
+			}, nil
 		},
 		System:  host.ReadSystem,
-		Service: func() (host.Service, error) { return host.ReadService(winsvc.Engine.Name) },
 		Sleep:   host.ReadSleep,
 		Exposed: files.Exposed,
 		Free:    host.FreeSpace,

@@ -1,11 +1,9 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -47,16 +45,6 @@ func readMember(s *config.Settings) (*member, error) {
 	return m, nil
 }
 
-// settings returns the settings of the gateway with those of its node, which follow from the
-// cluster.
-func (m *member) settings(s config.Settings) *config.Settings {
-	s.Engine.Node = m.id.Gateway
-	s.Engine.Certificate, s.Engine.Key, s.Engine.CA = m.folder.Certificate()
-	s.Engine.Peers, s.Engine.Gateways = m.list.Members().Routes(m.id.Gateway), nil
-	s.Engine.Store = cmp.Or(s.Engine.Store, filepath.Join(filepath.Dir(m.folder.Path), "node"))
-	return &s
-}
-
 // permitted returns who may connect to the node as a gateway.
 func permitted(list trust.Members) (all []stock.Member) {
 	for _, g := range list.Gateways {
@@ -65,13 +53,16 @@ func permitted(list trust.Members) (all []stock.Member) {
 	return all
 }
 
-// options returns those of a node with the settings of readNode.
-func options(s *config.Settings, m *member) engine.Options {
-	o := engine.Options{Options: s.EngineOptions()}
-	if m != nil {
-		o.Cluster, o.TLS, o.Members = m.id.Cluster, m.id.Server(m.list.Members), permitted(m.list.Members())
+// options returns those of the node, with the settings of readNode.
+func (m *member) options(s *config.Settings) engine.Options {
+	e, list := s.Engine, m.list.Members()
+	o := stock.Options{
+		Node: m.id.Gateway, Cluster: m.id.Cluster, Listen: e.Listen, ClusterListen: e.Cluster,
+		Peers: list.Routes(m.id.Gateway), Store: e.Store, MaxStore: e.MaxStore, Monitor: e.Monitor,
+		Members: permitted(list),
 	}
-	return o
+	o.Certificate, o.Key, o.CA = m.folder.Certificate()
+	return engine.Options{Options: o, TLS: m.id.Server(m.list.Members)}
 }
 
 // attend lets a node follow the list of the cluster, and makes the log of a new one, of at most so

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"adgateway/gateway/engine/stock"
 	"adgateway/winsvc"
 	"adgateway/winsvc/events"
+	"adgateway/winsvc/host"
 	"adgateway/winsvc/supervisor"
 )
 
@@ -47,7 +49,6 @@ func (p *commands) runCommand() *cobra.Command {
 
 // runChild runs the node as one of the two processes of a gateway, whose settings are its own.
 func (p *commands) runChild(c *cobra.Command) error {
-	p.flags.Fallback, p.flags.Service = program.DefaultFile(), winsvc.Gateway.Name
 	prepare := func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
 		return p.prepare(ctx, &p.flags, write)
 	}
@@ -63,7 +64,7 @@ type running struct {
 	log    *logrus.Logger
 	write  events.Write // nil without an event log
 	closer io.Closer
-	member *member // whose node it is; nil: the settings say all
+	member *member // whose node it is
 	space  int64   // that the log may take
 	stream string  // of the log
 	leads  bool    // the node leads it
@@ -83,7 +84,10 @@ func (p *commands) prepare(ctx context.Context, f *program.Flags, write events.W
 		log.WithError(err).Warn("crashes cannot be recorded")
 	}
 	program.WarnFormer(log, s)
-	o := options(s, m)
+	if err := restrictStore(s.Engine.Store); err != nil {
+		log.WithError(err).Warn("the folder of the node is not for its account alone")
+	}
+	o := m.options(s)
 	node, err := start(ctx, o, log)
 	if err != nil {
 		log.Error(program.OneLine(err))
@@ -93,7 +97,7 @@ func (p *commands) prepare(ctx context.Context, f *program.Flags, write events.W
 		node: node, log: log, write: write, closer: closer,
 		member: m, space: s.Engine.LogBytes(), stream: stock.LogStream(o.Cluster),
 	}
-	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, s.Engine.Node, node.URL()), nil
+	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, o.Node, node.URL()), nil
 }
 
 // start starts the node and reports meanwhile that it goes on: with much data it takes
@@ -126,14 +130,12 @@ func start(ctx context.Context, o engine.Options, log *logrus.Logger) (*engine.N
 // serve reports how the node is until ctx ends, and stops it.
 func (r *running) serve(ctx context.Context) error {
 	r.log.WithField("url", r.node.URL()).Info("the node listens")
-	if r.member != nil {
-		attending, end := context.WithCancel(ctx)
-		ended := r.member.attend(attending, r.node, r.log, r.space)
-		defer func() {
-			end()
-			<-ended
-		}()
-	}
+	attending, end := context.WithCancel(ctx)
+	ended := r.member.attend(attending, r.node, r.log, r.space)
+	defer func() {
+		end()
+		<-ended
+	}()
 	r.awaitReady(ctx)
 	tick := time.NewTicker(healthEvery)
 	defer tick.Stop()
@@ -200,4 +202,23 @@ func (r *running) tell(e events.Event, text string) {
 	if r.write != nil {
 		r.write(e, text)
 	}
+}
+
+// files protects the files of a node, which runs as the gateway does.
+var files = host.Files{Service: winsvc.Gateway.Name}
+
+// restrictStore restricts the folder of the streams to the service's account and the
+// administrators. A folder with other things in it is left alone.
+func restrictStore(store string) error {
+	own, err := engine.OwnFolder(store)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("engine.store: %w", err)
+	}
+	if !own {
+		return fmt.Errorf("engine.store: %s has other things in it, and its access rights are unchanged: choose a folder for the node alone", store)
+	}
+	if err := files.RestrictFolder(store); err != nil {
+		return fmt.Errorf("engine.store: %w", err)
+	}
+	return nil
 }

@@ -31,8 +31,7 @@ const (
 	clientUser = "gateway"
 )
 
-// Options are a node's own settings. The names in the errors of [Options.Check] are
-// those of the settings file.
+// Options are a node's own settings, and what the list of its cluster says.
 type Options struct {
 	Node    string // the node's name, unique in the cluster
 	Cluster string // the name of the cluster; required with Peers
@@ -76,8 +75,8 @@ func Thumbprint(certificate string) bool { return thumbprint.MatchString(certifi
 // PublicNKey reports whether text is the public part of a user's NKey.
 func PublicNKey(text string) bool { return publicNKey.MatchString(text) }
 
-// Fault is one thing that is wrong with options: the key of the setting, and a sentence
-// that says what to change.
+// Fault is one thing that is wrong with options: the key of the setting, or the name of what the
+// cluster says, and a sentence that says what to change.
 type Fault struct{ Key, Text string }
 
 func (f Fault) Error() string { return f.Key + ": " + f.Text }
@@ -102,7 +101,7 @@ func (f *faults) add(key, format string, values ...any) {
 func (o Options) Faults() []Fault {
 	var f faults
 	if !nodeName.MatchString(o.Node) {
-		f.add("engine.node", "%q is not a node's name: use up to 63 lower-case letters, digits and hyphens, such as n1", o.Node)
+		f.add("node", "%q is not a node's name: use up to 63 lower-case letters, digits and hyphens, such as n1", o.Node)
 	}
 	if o.Store == "" {
 		f.add("engine.store", "no folder is set: name one on a local disk for this node's data")
@@ -110,7 +109,7 @@ func (o Options) Faults() []Fault {
 	if o.MaxStore < 1 {
 		f.add("engine.maxStore", "there is no room for any data: set a size such as 20GiB")
 	}
-	for _, path := range [][2]string{{"engine.store", o.Store}, {"engine.certificate", o.Certificate}, {"engine.key", o.Key}, {"engine.ca", o.CA}} {
+	for _, path := range [][2]string{{"engine.store", o.Store}, {"certificate", o.Certificate}, {"key", o.Key}, {"ca", o.CA}} {
 		if strings.ContainsFunc(path[1], func(r rune) bool { return r < ' ' }) {
 			f.add(path[0], "%q has control characters: write the path without them", path[1])
 		}
@@ -153,7 +152,7 @@ func (o Options) checkListeners(f *faults) {
 		case listener.key == "engine.monitor" && !loopback(host):
 			f.add(listener.key, "%s can be reached by other machines, and the page asks for no credential: use a loopback address such as 127.0.0.1:8222", listener.address)
 		case o.Certificate == "" && !loopback(host):
-			f.add(listener.key, "%s can be reached by other machines, but there is no engine.certificate: set engine.certificate, engine.key and engine.ca, or listen on a loopback address such as 127.0.0.1:4222", listener.address)
+			f.add(listener.key, "%s can be reached by other machines, but the node has no certificate: listen on a loopback address such as 127.0.0.1:4222", listener.address)
 		}
 	}
 }
@@ -161,16 +160,16 @@ func (o Options) checkListeners(f *faults) {
 func (o Options) checkTLS(f *faults) {
 	switch {
 	case o.Certificate == "" && o.Key != "":
-		f.add("engine.key", "a key needs its certificate: set engine.certificate")
+		f.add("key", "a key needs its certificate")
 	case o.Certificate == "" && o.CA != "":
-		f.add("engine.ca", "others show a certificate only when the node has one: set engine.certificate")
+		f.add("ca", "others show a certificate only when the node has one")
 	case o.Certificate == "":
 	case o.CA == "":
-		f.add("engine.certificate", "gateways and other nodes must show a certificate, too: set engine.ca, the authorities that sign them")
+		f.add("certificate", "gateways and other nodes must show a certificate, too, and there is no authority")
 	case Thumbprint(o.Certificate) && o.Key != "":
-		f.add("engine.key", "the Windows store has the key of the certificate that engine.certificate names by its thumbprint: leave engine.key empty")
+		f.add("key", "the Windows store has the key of a certificate that is named by its thumbprint")
 	case !Thumbprint(o.Certificate) && o.Key == "":
-		f.add("engine.certificate", "the certificate has no private key: set engine.key, its PEM file")
+		f.add("certificate", "the certificate has no private key")
 	}
 	if o.Certificate == "" && o.namesCertificates() {
 		f.add("gateways", "names of certificates are useless, because without a certificate of the node nobody shows one")

@@ -22,8 +22,8 @@ func TestFaults(t *testing.T) {
 		change func(*stock.Options)
 		key    string
 	}{
-		"no name":             {func(o *stock.Options) { o.Node = "" }, "engine.node"},
-		"a name in capitals":  {func(o *stock.Options) { o.Node = "N1" }, "engine.node"},
+		"no name":             {func(o *stock.Options) { o.Node = "" }, "node"},
+		"a name in capitals":  {func(o *stock.Options) { o.Node = "N1" }, "node"},
 		"no folder":           {func(o *stock.Options) { o.Store = "" }, "engine.store"},
 		"a line in a path":    {func(o *stock.Options) { o.Store = "a\nb" }, "engine.store"},
 		"no room":             {func(o *stock.Options) { o.MaxStore = 0 }, "engine.maxStore"},
@@ -37,9 +37,9 @@ func TestFaults(t *testing.T) {
 		"a peer twice":        {func(o *stock.Options) { o.Peers[1] = o.Peers[0] }, "peers"},
 		"a peer without port": {func(o *stock.Options) { o.Peers[1] = "n3" }, "peers"},
 		"no cluster":          {func(o *stock.Options) { o.Cluster = "" }, "cluster"},
-		"no authority":        {func(o *stock.Options) { o.CA = "" }, "engine.certificate"},
-		"no key":              {func(o *stock.Options) { o.Key = "" }, "engine.certificate"},
-		"a key too many":      {func(o *stock.Options) { o.Certificate = strings.Repeat("a1", 20) }, "engine.key"},
+		"no authority":        {func(o *stock.Options) { o.CA = "" }, "certificate"},
+		"no key":              {func(o *stock.Options) { o.Key = "" }, "certificate"},
+		"a key too many":      {func(o *stock.Options) { o.Certificate = strings.Repeat("a1", 20) }, "key"},
 		"no gateway":          {func(o *stock.Options) { o.Members = nil }, "gateways"},
 		"no gateway's name":   {func(o *stock.Options) { o.Members = []stock.Member{{Gateway: "GW1", User: "gw1"}} }, "gateways"},
 		"no user's name":      {func(o *stock.Options) { o.Members = []stock.Member{{Gateway: "gw1", User: "gw 1"}} }, "gateways"},
@@ -77,9 +77,9 @@ func TestWithoutACertificate(t *testing.T) {
 	o.Members = []stock.Member{{Gateway: "gw1"}}
 	require.ErrorContains(t, o.Check(), "gateways")
 	o.Members, o.Key = nil, "k"
-	require.ErrorContains(t, o.Check(), "engine.key")
+	require.ErrorContains(t, o.Check(), "key: ")
 	o.Key, o.CA = "", "a"
-	require.ErrorContains(t, o.Check(), "engine.ca")
+	require.ErrorContains(t, o.Check(), "ca: ")
 }
 
 // TestTheManualHasTheAccount that a NATS of the user's own needs.

@@ -110,7 +110,7 @@ func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
 	fmt.Fprintf(w, "If the mirror of another gateway goes further, remove the folder %s, and run the command with --from.\n\n"+
 		"Take these settings out of the file, here and on the other hosts: cluster.name, cluster.gateway, cluster.keyFile,\n"+
 		"cluster.certificate, cluster.key, cluster.ca, engine.node, engine.peers, engine.gateways, engine.certificate,\n"+
-		"engine.key, engine.ca, and cluster.servers unless the nodes are a NATS service of your own. Then start it:\n"+
+		"engine.key, engine.ca, and cluster.servers unless the nodes are a NATS of your own. Then start it:\n"+
 		"adgateway service start\n", folder)
 	printMade(w, done.Made, done.Log)
 	return nil

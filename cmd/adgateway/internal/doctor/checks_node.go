@@ -18,9 +18,9 @@ func NodeChecks() []Check {
 	all := []Check{
 		{
 			Name: "settings", About: "the settings of the node have no mistakes",
-			How: "reads the settings file, ADGATEWAY_ variables and flags as 'adgateway-engine run' does",
+			How: "reads the settings file, ADGATEWAY_ variables and flags as the gateway does, and the folder of the cluster",
 			Faults: []Fault{
-				{"faulty", Failure, "The settings have mistakes: {error}", "Correct what is named; 'adgateway-engine check' checks it again. There are no other checks without it."},
+				{"faulty", Failure, "The settings have mistakes: {error}", "Correct what is named, and run this again. There are no other checks without it."},
 			},
 			probe: probeNodeSettings,
 		},
@@ -32,7 +32,6 @@ func NodeChecks() []Check {
 			},
 			probe: probeNodeSystem,
 		},
-		serviceCheck("adgateway-engine", ""),
 		sleepCheck,
 	}
 	all = append(all, folderChecks()...)
@@ -46,10 +45,10 @@ func folderChecks() []Check {
 			Name: "store", About: "the folder of the streams is the node's alone, and has space", Needs: needs,
 			How: "reads the content, the access rights and the free space of engine.store",
 			Faults: []Fault{
-				{"missing", Warning, "{folder} is not there yet.", "Run 'adgateway-engine service install', which makes it for the service's account and the administrators alone; elsewhere the node makes it at its first start."},
+				{"missing", Warning, "{folder} is not there yet.", "Start the service: the node makes it for the service's account and the administrators alone."},
 				{"strange", Warning, "{folder} has other things in it than the data of a node, and is not restricted to the service's account.", "Set engine.store to a folder of its own; of a node that has run already, stop it and move its data there."},
-				{"others-write", Failure, "Others may change {folder}: {error}", "Run 'adgateway-engine service install', which revokes that right. Not on Windows: chmod -R go= '{folder}'"},
-				{"others-read", Warning, "{folder} can be read by {readers}.", "Run 'adgateway-engine service install', which revokes that right. Not on Windows: chmod -R go= '{folder}'"},
+				{"others-write", Failure, "Others may change {folder}: {error}", "Restart the service: the node revokes that right at its start, if its account may. Else revoke it yourself; not on Windows: chmod -R go= '{folder}'"},
+				{"others-read", Warning, "{folder} can be read by {readers}.", "Restart the service: the node revokes that right at its start, if its account may. Else revoke it yourself; not on Windows: chmod -R go= '{folder}'"},
 				{"low", Warning, "Only {free} are free at {folder}, and streams may take {most} (engine.maxStore).", "Free some space, move the folder to another disk, or lower engine.maxStore: a full disk makes the node fail, the limit refuses changes."},
 			},
 			probe: probeNodeStore,
@@ -107,15 +106,15 @@ func networkChecks() []Check {
 	return []Check{
 		{
 			Name: "listeners", About: "the node listens for gateways and for the other nodes", Needs: []string{"settings"},
-			How: "connects to engine.listen and, with engine.peers, to engine.cluster",
+			How: "connects to engine.listen and, if there are other nodes, to engine.cluster",
 			Faults: []Fault{
-				{"closed", Warning, "Nobody answers at {address} ({setting}).", "Start the node with 'adgateway-engine service start' (elsewhere 'run'); if it runs, its log says what it listens on."},
+				{"closed", Warning, "Nobody answers at {address} ({setting}).", "Start the service 'adgateway', which starts the node; if it runs, the log of the node says what it listens on."},
 			},
 			probe: probeListeners,
 		},
 		{
 			Name: "peers", About: "the other nodes can be reached", Needs: []string{"settings"},
-			How: "connects to each of engine.peers",
+			How: "connects to the nodes of the list of the cluster",
 			Faults: []Fault{
 				{"some", Warning, "{peer} cannot be reached: {error}", "Start the node there, and open its port (engine.cluster) in the firewall for the addresses of the other nodes, and of nobody else."},
 				{"none", Failure, "No other node can be reached.", "Let this computer out to them. A node that is alone takes no writes."},
@@ -126,7 +125,7 @@ func networkChecks() []Check {
 			Name: "routes", About: "the other nodes are connected to this one", Needs: []string{"settings", "listeners", "peers"},
 			How: "reads /routez at engine.monitor",
 			Faults: []Fault{
-				{"away", Warning, "{connected} of {all} other nodes are connected: {names}.", "The log of the node says why: certificates must have the names of engine.peers, and all nodes the same cluster.name."},
+				{"away", Warning, "{connected} of {all} other nodes are connected: {names}.", "The log of the node says why: only nodes of gateways on the list of the cluster are let in."},
 				{"no-page", Warning, "The monitoring page at {address} cannot be read: {error}", "Start the node, or correct engine.monitor."},
 			},
 			probe: probeRoutes,
@@ -141,8 +140,8 @@ func probeNodeSettings(_ context.Context, x *exam) verdict {
 		v.hit("faulty", "error", oneLine(err))
 		return v
 	}
-	v.keep = func(x *exam) { x.settings, x.file = s.Values, s.File }
-	v.found = fmt.Sprintf("node %s, %s", s.Values.Engine.Node, s.File)
+	v.keep = func(x *exam) { x.settings, x.file, x.peers = s.Values, s.File, s.Peers }
+	v.found = fmt.Sprintf("node %s, %s", s.Node, s.File)
 	return v
 }
 
@@ -286,7 +285,7 @@ func here(address string) string {
 func probeListeners(ctx context.Context, x *exam) verdict {
 	e := x.settings.Engine
 	listeners := [][2]string{{"engine.listen", e.Listen}}
-	if len(e.Peers) > 0 {
+	if len(x.peers) > 0 {
 		listeners = append(listeners, [2]string{"engine.cluster", e.Cluster})
 	}
 	var v verdict
@@ -312,13 +311,12 @@ func (x *exam) reach(ctx context.Context, address string) error {
 }
 
 func probePeers(ctx context.Context, x *exam) verdict {
-	peers := x.settings.Engine.Peers
-	if len(peers) == 0 {
-		return skipped("the node is alone: no engine.peers are set")
+	if len(x.peers) == 0 {
+		return skipped("the node is alone")
 	}
 	var v verdict
 	var found []string
-	for _, peer := range peers {
+	for _, peer := range x.peers {
 		if err := x.reach(ctx, peer); err != nil {
 			v.hit("some", "peer", peer, "error", oneLine(err))
 			continue
@@ -342,8 +340,8 @@ func probeRoutes(ctx context.Context, x *exam) verdict {
 	switch {
 	case err != nil:
 		v.hit("no-page", "address", e.Monitor, "error", oneLine(err))
-	case len(names) < len(e.Peers):
-		v.hit("away", "connected", strconv.Itoa(len(names)), "all", strconv.Itoa(len(e.Peers)), "names", orNone(v.found))
+	case len(names) < len(x.peers):
+		v.hit("away", "connected", strconv.Itoa(len(names)), "all", strconv.Itoa(len(x.peers)), "names", orNone(v.found))
 	}
 	return v
 }

@@ -23,7 +23,6 @@ import (
 type nodeHost struct {
 	settings *config.Settings
 	system   host.System
-	service  host.Service
 	sleep    host.Sleep
 	volume   host.Volume
 	cache    host.WriteCache
@@ -31,6 +30,7 @@ type nodeHost struct {
 	indexed  bool
 	owned    bool
 	routes   []string
+	peers    []string
 	readers  string
 	free     uint64
 	errs     map[string]error // by what is asked
@@ -43,21 +43,19 @@ func healthyNode() *nodeHost {
 	h := &nodeHost{
 		settings: config.Default(),
 		system:   host.System{Windows: true, Name: "Windows Server 2022 Standard", Build: 20348, Server: true},
-		service:  host.Service{Installed: true, Running: true, Account: `NT SERVICE\adgateway-engine`, Start: "automatic, delayed", Restarts: 3, OnErrors: true},
 		volume:   host.Volume{FileSystem: "NTFS"}, cache: host.WriteCache{Enabled: true, Flushes: true},
-		excluded: []string{storeFolder}, owned: true, routes: []string{"n2", "n3"}, free: 50 << 30, errs: map[string]error{},
+		excluded: []string{storeFolder}, owned: true, peers: []string{"n2:6222", "n3:6222"}, routes: []string{"n2", "n3"}, free: 50 << 30, errs: map[string]error{},
 	}
-	h.settings.Engine = config.Engine{Node: "n1", Listen: ":4222", Cluster: "10.0.0.1:6222", Peers: []string{"n2:6222", "n3:6222"}, Store: storeFolder, MaxStore: 20 << 30, Monitor: "127.0.0.1:8222"}
+	h.settings.Engine = config.Engine{Listen: ":4222", Cluster: "10.0.0.1:6222", Store: storeFolder, MaxStore: 20 << 30, Monitor: "127.0.0.1:8222"}
 	return h
 }
 
 func (h *nodeHost) probes() doctor.Probes {
 	return doctor.Probes{
 		Settings: func() (doctor.Settings, error) {
-			return doctor.Settings{File: "adgateway.yaml", Exists: true, Values: h.settings}, h.errs["settings"]
+			return doctor.Settings{File: "adgateway.yaml", Exists: true, Values: h.settings, Node: "n1", Peers: h.peers}, h.errs["settings"]
 		},
 		System:  func() (host.System, error) { return h.system, h.errs["system"] },
-		Service: func() (host.Service, error) { return h.service, nil },
 		Sleep:   func() (host.Sleep, error) { return h.sleep, h.errs["sleep"] },
 		Exposed: func(string) (string, error) { return h.readers, h.errs["exposed"] },
 		Free:    func(string) (uint64, error) { return h.free, h.errs["free"] },
@@ -89,24 +87,19 @@ var brokenNodes = []struct {
 	code     int
 }{
 	{"nothing", func(*nodeHost) {}, "", "", 0},
-	{"no node in the settings", func(h *nodeHost) { h.errs["settings"] = errors.New("the settings have no node") }, "settings/faulty", "adgateway-engine check", 2},
+	{"no node in the settings", func(h *nodeHost) { h.errs["settings"] = errors.New("the settings have no node") }, "settings/faulty", "run this again", 2},
 	{"client", func(h *nodeHost) { h.system.Server = false }, "system/client", "Windows Server", 1},
 	{"system unreadable", func(h *nodeHost) { h.errs["system"] = fs.ErrPermission }, "system/unknown", "doctor", 2},
-	{"not installed", func(h *nodeHost) { h.service = host.Service{} }, "service/missing", "adgateway-engine service install", 1},
-	{"stopped", func(h *nodeHost) { h.service.Running, h.closed = false, []string{"localhost:4222", "10.0.0.1:6222"} },
-		"service/stopped listeners/closed listeners/closed", "adgateway-engine service start", 1},
-	{"disabled", func(h *nodeHost) { h.service.Start = "disabled" }, "service/disabled", "adgateway-engine service install", 2},
-	{"started by hand", func(h *nodeHost) { h.service.Start = "manual" }, "service/manual", "adgateway-engine service install", 1},
-	{"started early", func(h *nodeHost) { h.service.Start = "automatic" }, "service/early", "adgateway-engine service install", 1},
-	{"no recovery", func(h *nodeHost) { h.service.Restarts = 1 }, "service/no-recovery", "adgateway-engine service install", 1},
+	{"stopped", func(h *nodeHost) { h.closed = []string{"localhost:4222", "10.0.0.1:6222"} },
+		"listeners/closed listeners/closed", "Start the service", 1},
 	{"sleeps", func(h *nodeHost) { h.sleep.Standby = time.Hour }, "sleep/standby", "powercfg /change standby-timeout-ac 0", 1},
 	{"hibernates", func(h *nodeHost) { h.sleep.Hibernation = time.Hour }, "sleep/hibernation", "powercfg /change hibernate-timeout-ac 0", 1},
 	{"power plan unreadable", func(h *nodeHost) { h.errs["sleep"] = fs.ErrPermission }, "sleep/unknown", "doctor", 2},
-	{"no folder yet", func(h *nodeHost) { h.errs["owned"], h.errs["indexed"] = fs.ErrNotExist, fs.ErrNotExist }, "store/missing", "adgateway-engine service install", 1},
+	{"no folder yet", func(h *nodeHost) { h.errs["owned"], h.errs["indexed"] = fs.ErrNotExist, fs.ErrNotExist }, "store/missing", "Start the service", 1},
 	{"folder closed to the doctor", func(h *nodeHost) { h.errs["owned"] = fs.ErrPermission }, "store/unknown", "doctor", 2},
 	{"folder with other things", func(h *nodeHost) { h.owned = false }, "store/strange", "engine.store", 1},
-	{"others write", func(h *nodeHost) { h.errs["exposed"] = errors.New(`BUILTIN\Users may change the file`) }, "store/others-write", "adgateway-engine service install", 2},
-	{"others read", func(h *nodeHost) { h.readers = `BUILTIN\Users` }, "store/others-read", "adgateway-engine service install", 1},
+	{"others write", func(h *nodeHost) { h.errs["exposed"] = errors.New(`BUILTIN\Users may change the file`) }, "store/others-write", "Restart the service", 2},
+	{"others read", func(h *nodeHost) { h.readers = `BUILTIN\Users` }, "store/others-read", "Restart the service", 1},
 	{"little space", func(h *nodeHost) { h.free = 1 << 30 }, "store/low", "engine.maxStore", 1},
 	{"space unreadable", func(h *nodeHost) { h.errs["free"] = fs.ErrPermission }, "store/unknown", "doctor", 2},
 	{"share", func(h *nodeHost) { h.volume = host.Volume{FileSystem: "NTFS", Remote: true} }, "volume/remote", "local disk", 2},
@@ -127,7 +120,7 @@ var brokenNodes = []struct {
 	{"no peer there", func(h *nodeHost) { h.closed = []string{"n2:6222", "n3:6222"} }, "peers/some peers/some peers/none", "firewall", 2},
 	{"no page", func(h *nodeHost) { h.errs["routes"] = errors.New("connection refused") }, "routes/no-page", "engine.monitor", 1},
 	{"no page is set", func(h *nodeHost) { h.settings.Engine.Monitor = "" }, "", "", 0},
-	{"alone", func(h *nodeHost) { h.settings.Engine.Peers, h.closed = nil, []string{"10.0.0.1:6222"} }, "", "", 0},
+	{"alone", func(h *nodeHost) { h.peers, h.closed = nil, []string{"10.0.0.1:6222"} }, "", "", 0},
 }
 
 func TestEveryFaultOfANodeHasAdvice(t *testing.T) {

@@ -94,6 +94,10 @@ type Settings struct {
 	File   string
 	Exists bool
 	Values *config.Settings // including the default files next to the settings file
+
+	// Of a node: its name, and where the other nodes are.
+	Node  string
+	Peers []string
 }
 
 // Survey is what a PowerShell reports about itself.
@@ -145,6 +149,7 @@ type exam struct {
 
 	settings    *config.Settings
 	file        string
+	peers       []string // of a node
 	system      host.System
 	service     host.Service
 	survey      Survey

@@ -8,10 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"adgateway/gateway/config"
-	"adgateway/gateway/engine/stock"
 	"adgateway/gateway/filefault"
 	"adgateway/winsvc"
 	"adgateway/winsvc/host"
@@ -102,11 +100,7 @@ func (f *Flags) source() func() (config.Sources, error) {
 		case err == nil:
 			required, src.Text = true, text
 		case required && errors.Is(err, fs.ErrNotExist):
-			command := "adgateway config init"
-			if f.Service == winsvc.Engine.Name {
-				command = "adgateway-engine init"
-			}
-			return src, fmt.Errorf("the settings file %s does not exist; create it with '%s --config %s'", src.Name, command, src.Name)
+			return src, fmt.Errorf("the settings file %s does not exist; create it with 'adgateway config init --config %s'", src.Name, src.Name)
 		case !errors.Is(err, fs.ErrNotExist):
 			return src, filefault.Explain("--config", err)
 		}
@@ -152,11 +146,8 @@ func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) erro
 		"tls.pfxFile": &s.TLS.PFXFile, "tls.pfxPasswordFile": &s.TLS.PFXPasswordFile,
 		"cluster.ca":       &s.Cluster.CA,
 		"cluster.nkeyFile": &s.Cluster.NKeyFile, "cluster.credsFile": &s.Cluster.CredsFile, "cluster.keyFile": &s.Former.KeyFile,
-		"engine.certificate": &s.Engine.Certificate, "engine.key": &s.Engine.Key, "engine.ca": &s.Engine.CA, "engine.store": &s.Engine.Store,
+		"engine.store": &s.Engine.Store,
 	} {
-		if strings.HasSuffix(key, ".certificate") && stock.Thumbprint(*setting) {
-			continue
-		}
 		if from[key] == config.FromFile && *setting != "" && *setting != config.AuditOff && !filepath.IsAbs(*setting) {
 			*setting = filepath.Join(dir, *setting)
 		}

@@ -50,14 +50,10 @@ func Folder(of winsvc.Service) string {
 	return "/etc/" + of.Name
 }
 
-// FolderOf returns the service whose [Folder] an absolute path is, if it is one.
-func FolderOf(dir string) (of winsvc.Service, is bool) {
-	for _, of := range []winsvc.Service{winsvc.Gateway, winsvc.Engine} {
-		if folder := Folder(of); dir == folder || runtime.GOOS == "windows" && strings.EqualFold(dir, folder) {
-			return of, true
-		}
-	}
-	return winsvc.Service{}, false
+// IsFolder reports whether an absolute path is the [Folder] of a service.
+func IsFolder(of winsvc.Service, dir string) bool {
+	folder := Folder(of)
+	return dir == folder || runtime.GOOS == "windows" && strings.EqualFold(dir, folder)
 }
 
 // DefaultFile returns the path of the settings file in [DataDir].
@@ -100,9 +96,9 @@ func WriteTemplate(file string, force bool) error {
 // CreateFolder creates a folder that does not exist. A [Folder] is restricted from
 // the start: by default every user may read and add to folders in ProgramData.
 func CreateFolder(dir string) error {
-	if of, is := FolderOf(dir); is {
+	if IsFolder(winsvc.Gateway, dir) {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return host.Files{Service: of.Name}.RestrictFolder(dir)
+			return Files.RestrictFolder(dir)
 		}
 	}
 	return os.MkdirAll(dir, 0o750)

@@ -25,9 +25,6 @@ type ServiceOptions struct {
 	// Check returns the mistakes in a settings file of a service that is about to get an
 	// account; an empty one keeps what it has.
 	Check func(file, account string) error
-	// Installed is called after an installation with the settings file; it prints what it
-	// does. It may be nil.
-	Installed func(out io.Writer, file string) error
 
 	Init   string // command that makes the settings file
 	Ending string // what happens to work in progress at a stop
@@ -164,10 +161,7 @@ func (o ServiceOptions) afterwards(out io.Writer, file string) error {
 		_, err := fmt.Fprintf(out, "there are no settings yet: create %s with '%s'\n", file, o.Init)
 		return err
 	}
-	if o.Installed == nil {
-		return nil
-	}
-	return o.Installed(out, file)
+	return nil
 }
 
 // checkSettings reports mistakes in the settings file of a service to be. A missing file
@@ -195,7 +189,7 @@ func settingsFileOf(arguments []string, fallback string) string {
 // restrictData restricts the folder of the settings, which also holds other data, to the service's account and the administrators. Any other
 // folder than the service's own may contain other things and is left alone.
 func (o ServiceOptions) restrictData(out io.Writer, dir string) error {
-	if found, is := FolderOf(dir); !is || found.Name != o.Service.Name {
+	if !IsFolder(o.Service, dir) {
 		fmt.Fprintf(out, "make sure that the service's account can write in %s, and that nobody else can read there\n", dir)
 		return nil
 	}

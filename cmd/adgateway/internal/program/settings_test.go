@@ -22,7 +22,7 @@ func TestPathsInTheSettingsFileAreRelativeToItsFolder(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "store.json")
 	require.NoError(t, os.WriteFile(file, []byte("tls:\n  certificateFile: gw.pem\n  keyFile: keys/gw.key\n  clientCAFile: ca.pem\n"+
 		"auth:\n  store: "+elsewhere+"\naudit:\n  file: off\n"+
-		"cluster:\n  keyFile: ring.key\nengine:\n  certificate: 0123456789012345678901234567890123456789\n"), 0o600))
+		"cluster:\n  keyFile: ring.key\nengine:\n  store: node\n"), 0o600))
 	f := Flags{File: file, Set: []string{"tls.clientCAFile=other.pem"}, Beside: true, LogBeside: true}
 	_, s, _, err := f.Read()
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func TestPathsInTheSettingsFileAreRelativeToItsFolder(t *testing.T) {
 	assert.Equal(t, filepath.Join(dir, "keys", "gw.key"), s.TLS.KeyFile)
 	assert.Equal(t, "other.pem", s.TLS.ClientCAFile, "a flag is relative to the working directory")
 	assert.Equal(t, filepath.Join(dir, "ring.key"), s.Former.KeyFile)
-	assert.Equal(t, "0123456789012345678901234567890123456789", s.Engine.Certificate, "a thumbprint is no path")
+	assert.Equal(t, filepath.Join(dir, "node"), s.Engine.Store)
 	assert.Equal(t, elsewhere, s.Auth.Store)
 	assert.Equal(t, config.AuditOff, s.Audit.File)
 	assert.Equal(t, filepath.Join(dir, "logs", "adgateway.log"), s.Log.File)
