@@ -9,11 +9,11 @@ import (
 	"github.com/google/uuid"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/plans"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -25,17 +25,17 @@ import (
 // share is one part of a call in the batch that allows its change.
 type share struct {
 	// changes returns what the store must change, composed from what is known now.
-	changes func(ctx context.Context) ([]keep.Change, error)
+	changes func(ctx context.Context) ([]store.Change, error)
 	// again finds out after a conflict whether this part is the reason, and reads anew what
 	// changes needs. An error refuses the call; errMade: an earlier try has made the batch.
 	// Nil: changes reads it.
 	again func(ctx context.Context) error
 	// made notes that the batch was made, with the revision. Nil: nothing is noted.
-	made func(revision keep.Revision)
+	made func(revision store.Revision)
 }
 
 // made says that a batch was made by an earlier try, whose answer was lost.
-type made struct{ revision keep.Revision }
+type made struct{ revision store.Revision }
 
 func (m *made) Error() string { return "the batch was made before" }
 
@@ -68,10 +68,10 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 
 // decideTogether makes the batch of some shares in a store. It is composed anew as long as
 // others are faster, and tried again while it is not known whether it was made.
-func (s *Server) decideTogether(ctx context.Context, in *keep.Sealed, shares []share) error {
+func (s *Server) decideTogether(ctx context.Context, in *store.Sealed, shares []share) error {
 	until := time.Now().Add(mostDoubt)
 	for pause := 10 * time.Millisecond; ; {
-		var all []keep.Change
+		var all []store.Change
 		for i := range shares {
 			if shares[i].changes == nil {
 				continue
@@ -86,7 +86,7 @@ func (s *Server) decideTogether(ctx context.Context, in *keep.Sealed, shares []s
 			return nil
 		}
 		revision, err := in.Apply(ctx, all...)
-		if errors.Is(err, keep.ErrConflict) {
+		if errors.Is(err, store.ErrConflict) {
 			err = conflict(ctx, shares)
 			if before := (*made)(nil); errors.As(err, &before) {
 				revision, err = before.revision, nil
@@ -110,7 +110,7 @@ func (s *Server) decideTogether(ctx context.Context, in *keep.Sealed, shares []s
 			}
 			return nil
 		}
-		if !s.retries(in) || errors.Is(err, keep.ErrClosed) || errors.Is(err, keep.ErrTooMany) || ctx.Err() != nil || time.Now().After(until) {
+		if !s.retries(in) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrTooMany) || ctx.Err() != nil || time.Now().After(until) {
 			return err
 		}
 		select {
@@ -127,7 +127,7 @@ const copyBehind = 5 * time.Millisecond
 
 // retries reports whether a batch is tried again of which it is not known whether it was made.
 // What allows a change is not: another gateway may lead by then.
-func (s *Server) retries(in *keep.Sealed) bool {
+func (s *Server) retries(in *store.Sealed) bool {
 	return s.clustered() && in == s.Relay && in != s.Kept
 }
 
@@ -149,7 +149,7 @@ func conflict(ctx context.Context, shares []share) error {
 }
 
 // store returns the store of what the server keeps; nil if there is none.
-func (s *Server) store() *keep.Sealed {
+func (s *Server) store() *store.Sealed {
 	if s.Kept == nil && s.History != nil {
 		return s.History.Store()
 	}
@@ -161,8 +161,8 @@ func (s *Server) store() *keep.Sealed {
 func (s *Server) refuse(r *request, err error) error {
 	switch {
 	case problem.Is(err):
-	case errors.Is(err, keep.ErrTooMany):
-		err = problem.New(schema.TooMany, "The change affects more objects than a gateway can record at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
+	case errors.Is(err, store.ErrTooMany):
+		err = problem.New(schema.TooMany, "The change affects more objects than a gateway can record at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", store.MostChanges)
 	case s.Member != nil:
 		s.doubtful(r, err)
 		err = notLeading(err)
@@ -203,14 +203,14 @@ func (s *Server) shareOfChange(r *request, token string) share {
 	if s.Member != nil {
 		c.Limit = writeLimitOf(c.Intent)
 	}
-	var own keep.Change
+	var own store.Change
 	return share{
-		changes: func(context.Context) (all []keep.Change, err error) {
+		changes: func(context.Context) (all []store.Change, err error) {
 			if own, err = s.History.Change(c); err != nil || r.kept {
-				return []keep.Change{own}, err
+				return []store.Change{own}, err
 			}
 			note, err := s.noteDue(c)
-			return []keep.Change{own, note}, err
+			return []store.Change{own, note}, err
 		},
 		again: func(ctx context.Context) error {
 			latest, err := s.History.Get(ctx, c.ID)
@@ -226,12 +226,12 @@ func (s *Server) shareOfChange(r *request, token string) share {
 			}
 			return takenOver()
 		},
-		made: func(revision keep.Revision) {
+		made: func(revision store.Revision) {
 			if !r.kept {
-				r.due = &keep.Change{Kind: dueKind, Key: c.ID, Expect: revision}
+				r.due = &store.Change{Kind: dueKind, Key: c.ID, Expect: revision}
 			}
 			r.kept = true
-			s.saved(s.History, c, []keep.Change{own}, revision)
+			s.saved(s.History, c, []store.Change{own}, revision)
 		},
 	}
 }
@@ -250,9 +250,9 @@ func (s *Server) shareOfPlan(r *request) share {
 		return share{}
 	}
 	return share{
-		changes: func(context.Context) ([]keep.Change, error) {
+		changes: func(context.Context) ([]store.Change, error) {
 			own, err := s.plans.Using(a.plan, plans.Use{RequestID: r.id})
-			return []keep.Change{own}, err
+			return []store.Change{own}, err
 		},
 		again: func(ctx context.Context) error {
 			latest, err := s.plans.Get(ctx, a.plan.ID)
@@ -268,7 +268,7 @@ func (s *Server) shareOfPlan(r *request) share {
 			a.plan.Adopt(latest) // only its drift was noted
 			return nil
 		},
-		made: func(revision keep.Revision) {
+		made: func(revision store.Revision) {
 			a.plan.Saved(revision)
 			a.used = true
 			s.meters.plans.WithLabelValues(planApplied).Inc()
@@ -284,14 +284,14 @@ func (s *Server) shareOfKey(r *request, i *ps.Intent, token string) share {
 		return share{}
 	}
 	return share{
-		changes: func(context.Context) ([]keep.Change, error) {
+		changes: func(context.Context) ([]store.Change, error) {
 			c.call.Intent, c.call.Server = i, i.Server
 			if r.change != nil {
 				c.call.Change, c.call.Batch = r.change.ID, r.change.Batch
 			}
 			c.call.Verdict, c.call.Token = nil, token
 			own, err := c.change()
-			return []keep.Change{own}, err
+			return []store.Change{own}, err
 		},
 		again: func(ctx context.Context) error {
 			latest, revision, err := c.latest(ctx)
@@ -306,7 +306,7 @@ func (s *Server) shareOfKey(r *request, i *ps.Intent, token string) share {
 			c.lost = true
 			return takenOver()
 		},
-		made: func(revision keep.Revision) { c.revision = revision },
+		made: func(revision store.Revision) { c.revision = revision },
 	}
 }
 
@@ -329,7 +329,7 @@ func (s *Server) shareOfBudgets(r *request, i *ps.Intent) share {
 		r.change.Spent = spentBy(kept)
 	}
 	return share{
-		changes: func(ctx context.Context) ([]keep.Change, error) {
+		changes: func(ctx context.Context) ([]store.Change, error) {
 			all, err := kept.Changes(ctx)
 			switch {
 			case errors.Is(err, ledger.ErrSpent):
@@ -339,7 +339,7 @@ func (s *Server) shareOfBudgets(r *request, i *ps.Intent) share {
 			}
 			return all, nil
 		},
-		made: func(keep.Revision) {
+		made: func(store.Revision) {
 			kept.Made()
 			r.spending.kept = kept
 		},
@@ -357,24 +357,24 @@ func (s *Server) inTime(r *request) error {
 // storeCode returns the code of a call that was refused because of a fault of the store.
 func storeCode(err error) schema.Code {
 	switch {
-	case errors.Is(err, keep.ErrRewound):
+	case errors.Is(err, store.ErrRewound):
 		return schema.StoreRewound
-	case errors.Is(err, keep.ErrUnreachable):
+	case errors.Is(err, store.ErrUnreachable):
 		return schema.StoreLost
-	case errors.Is(err, keep.ErrNewer):
+	case errors.Is(err, store.ErrNewer):
 		return schema.NewerPeer
 	}
 	return schema.Unavailable
 }
 
 // kept returns a value of the store and its revision, or the zero value if it is absent.
-func kept[T any, P keep.Value[T]](ctx context.Context, store *keep.Sealed, kind keep.Kind, key string) (value T, revision keep.Revision, err error) {
-	e, err := store.Get(ctx, kind, key)
-	if errors.Is(err, keep.ErrAbsent) {
-		return value, keep.Absent, nil
+func kept[T any, P store.Value[T]](ctx context.Context, db *store.Sealed, kind store.Kind, key string) (value T, revision store.Revision, err error) {
+	e, err := db.Get(ctx, kind, key)
+	if errors.Is(err, store.ErrAbsent) {
+		return value, store.Absent, nil
 	}
 	if err == nil {
-		err = keep.Decode(store, e.Value, P(&value))
+		err = store.Decode(db, e.Value, P(&value))
 	}
 	return value, e.Revision, err
 }

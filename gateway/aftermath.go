@@ -6,9 +6,9 @@ import (
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -43,7 +43,7 @@ func (s *Server) partsOf(in *changes.History, c *changes.Record, v *verdict, res
 }
 
 // saved notes that the record of a change was written to a history.
-func (s *Server) saved(in *changes.History, c *changes.Record, made []keep.Change, revision keep.Revision) {
+func (s *Server) saved(in *changes.History, c *changes.Record, made []store.Change, revision store.Revision) {
 	if err := in.Saved(context.Background(), c, made, revision); err != nil {
 		s.Log.WithError(err).Error("the oldest changes could not be removed from the history")
 	}
@@ -55,7 +55,7 @@ func (s *Server) planAfter(id, requestID, change string, outcome ps.Outcome) sha
 	if s.plans == nil || id == "" {
 		return share{}
 	}
-	return share{changes: func(ctx context.Context) ([]keep.Change, error) {
+	return share{changes: func(ctx context.Context) ([]store.Change, error) {
 		p, err := s.plans.Get(ctx, id)
 		switch {
 		case errors.Is(err, plans.ErrAbsent), err == nil && (p.Used == nil || p.Used.RequestID != requestID || p.Used.ChangeID != ""):
@@ -63,13 +63,13 @@ func (s *Server) planAfter(id, requestID, change string, outcome ps.Outcome) sha
 		case err != nil:
 			return nil, err
 		}
-		var own keep.Change
+		var own store.Change
 		if outcome == ps.OutcomeNone {
 			own, err = s.plans.Release(p)
 		} else {
 			own, err = s.plans.Done(p, change)
 		}
-		return []keep.Change{own}, err
+		return []store.Change{own}, err
 	}}
 }
 
@@ -79,14 +79,14 @@ func (s *Server) keyAfter(c *changes.Record, v *verdict) share {
 	if s.keys == nil || c.Key == "" {
 		return share{}
 	}
-	return share{changes: func(ctx context.Context) ([]keep.Change, error) {
+	return share{changes: func(ctx context.Context) ([]store.Change, error) {
 		found, err := s.keys.store.Get(ctx, keyKind, c.Key)
 		var call keptCall
 		switch {
-		case errors.Is(err, keep.ErrAbsent):
+		case errors.Is(err, store.ErrAbsent):
 			return nil, nil // it is not kept any more
 		case err == nil:
-			err = keep.Decode(s.keys.store, found.Value, &call)
+			err = store.Decode(s.keys.store, found.Value, &call)
 		}
 		if err != nil || call.Change != c.ID || call.Status != 0 || call.Verdict != nil {
 			return nil, err
@@ -95,8 +95,8 @@ func (s *Server) keyAfter(c *changes.Record, v *verdict) share {
 		if v.Outcome == ps.OutcomeNone {
 			call.Verdict, call.Intent, call.Change = nil, nil, ""
 		}
-		value, err := keep.Encode(s.keys.store, call)
-		return []keep.Change{{Kind: keyKind, Key: c.Key, Expect: found.Revision, Value: value, Expires: found.Expires}}, err
+		value, err := store.Encode(s.keys.store, call)
+		return []store.Change{{Kind: keyKind, Key: c.Key, Expect: found.Revision, Value: value, Expires: found.Expires}}, err
 	}}
 }
 
@@ -105,7 +105,7 @@ func (s *Server) namesAfter(c *changes.Record, outcome ps.Outcome) share {
 	if !s.clustered() || outcome != ps.OutcomeNone {
 		return share{}
 	}
-	return share{changes: func(ctx context.Context) (all []keep.Change, err error) {
+	return share{changes: func(ctx context.Context) (all []store.Change, err error) {
 		for i := range c.Intent.Objects {
 			for _, name := range namesOf(&c.Intent.Objects[i]) {
 				sum := s.nameKey(name)
@@ -113,8 +113,8 @@ func (s *Server) namesAfter(c *changes.Record, outcome ps.Outcome) share {
 				if err != nil {
 					return nil, err
 				}
-				if revision != keep.Absent && present.Change == c.ID && present.Fresh {
-					all = append(all, keep.Change{Kind: nameKind, Key: sum, Expect: revision})
+				if revision != store.Absent && present.Change == c.ID && present.Fresh {
+					all = append(all, store.Change{Kind: nameKind, Key: sum, Expect: revision})
 				}
 			}
 		}
@@ -151,7 +151,7 @@ func (c *correction) share() share {
 	if c == nil {
 		return share{}
 	}
-	return share{changes: func(ctx context.Context) ([]keep.Change, error) { return c.reserved.Settling(ctx, c.done) }}
+	return share{changes: func(ctx context.Context) ([]store.Change, error) { return c.reserved.Settling(ctx, c.done) }}
 }
 
 // spentBy returns what a reservation has of the budgets of one account.

@@ -24,11 +24,11 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 	"adgateway/test/harness"
 	"adgateway/test/thorough"
@@ -56,7 +56,7 @@ func newAlone(t *testing.T, what *harness.Deed, how string) *lonely {
 	a.quotas.now = time.Now()
 	_, header := a.quotas.stored(authn.Rights{Scopes: []string{string(identity.All)}, Quota: &identity.Quota{DeletionsPerHour: number(30), ChangesPerHour: number(30)}})
 	a.header = []string{header}
-	a.Gateway = &harness.Gateway{T: t, Store: keep.NewMemory(nil)}
+	a.Gateway = &harness.Gateway{T: t, Store: store.NewMemory(nil)}
 	a.restart()
 	p, err := a.Auth.Authenticate(t.Context(), authn.Credential{AuthToken: []string{strings.TrimPrefix(header, "Auth-Token: ")}})
 	require.NoError(t, err)
@@ -307,7 +307,7 @@ func (a *lonely) saysTheSame(id string) {
 	}))
 	assert.Equal(t, 1, lines, "%s: lines about the change", a.during)
 	a.CloseOpen()
-	require.NoError(t, a.Kept.Range(t.Context(), harness.Due, "", func(e keep.Entry) bool {
+	require.NoError(t, a.Kept.Range(t.Context(), harness.Due, "", func(e store.Entry) bool {
 		assert.Fail(t, "a line is still due", "%s: %s", a.during, e.Key)
 		return true
 	}))

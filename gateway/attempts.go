@@ -10,7 +10,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -37,7 +37,7 @@ func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	}
 	var open []cluster.Attempt
 	var wrong error
-	err := s.store().Store.Range(ctx, dueKind, "", func(e keep.Entry) bool { // all open changes have such a note
+	err := s.store().Store.Range(ctx, dueKind, "", func(e store.Entry) bool { // all open changes have such a note
 		c, err := s.History.Get(ctx, e.Key)
 		switch {
 		case errors.Is(err, changes.ErrAbsent):

@@ -21,10 +21,10 @@ import (
 	"adgateway/gateway/inprocess"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/journal/journaltest"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 	"adgateway/test/harness"
 
@@ -147,11 +147,11 @@ func (r *replicated) reported() {
 // ends returns how often each change has ended in the history of a gateway.
 func (r *replicated) ends() map[string]int {
 	ends := map[string]int{}
-	count := func(a keep.Appended) bool {
+	count := func(a store.Appended) bool {
 		ends[string(a.Value)]++
 		return true
 	}
-	require.NoError(r.of.t, r.history.Store().Log(r.of.t.Context(), changes.Log, keep.Position{}, count))
+	require.NoError(r.of.t, r.history.Store().Log(r.of.t.Context(), changes.Log, store.Position{}, count))
 	return ends
 }
 
@@ -564,6 +564,6 @@ func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
 	assert.Contains(t, failed.Message, "does not lead")
 	assert.Equal(t, string(ps.OutcomeNone), failed.Outcome)
 	assert.Zero(t, d.written("u1"))
-	_, err := f.Kept.Apply(t.Context(), keep.Change{Kind: "k", Key: "k", Value: []byte("v")})
-	assert.True(t, errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent), "%v", err)
+	_, err := f.Kept.Apply(t.Context(), store.Change{Kind: "k", Key: "k", Value: []byte("v")})
+	assert.True(t, errors.Is(err, store.ErrFollows) && errors.Is(err, store.ErrNotSent), "%v", err)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -82,11 +82,11 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts ...share) 
 // nothing was changed. It fails with [errClosed] if that was done before with another outcome,
 // or if another gateway has claimed the record.
 func (s *Server) closing(in *changes.History, c *changes.Record, outcome ps.Outcome) share {
-	var own []keep.Change
+	var own []store.Change
 	return share{
-		changes: func(ctx context.Context) (_ []keep.Change, err error) {
+		changes: func(ctx context.Context) (_ []store.Change, err error) {
 			if outcome == ps.OutcomeNone {
-				own = []keep.Change{in.Removal(c)}
+				own = []store.Change{in.Removal(c)}
 				return own, nil
 			}
 			own, err = in.Completion(ctx, c, outcome)
@@ -109,7 +109,7 @@ func (s *Server) closing(in *changes.History, c *changes.Record, outcome ps.Outc
 			}
 			return nil
 		},
-		made: func(revision keep.Revision) {
+		made: func(revision store.Revision) {
 			if len(own) > 0 && outcome != ps.OutcomeNone {
 				s.saved(in, c, own, revision)
 			}
@@ -119,13 +119,13 @@ func (s *Server) closing(in *changes.History, c *changes.Record, outcome ps.Outc
 
 // unlessChanged returns changes as a part of a batch that does not depend on them: what others
 // have changed meanwhile stays as it is.
-func unlessChanged(in *keep.Sealed, all ...keep.Change) share {
+func unlessChanged(in *store.Sealed, all ...store.Change) share {
 	return share{
-		changes: func(context.Context) ([]keep.Change, error) { return all, nil },
+		changes: func(context.Context) ([]store.Change, error) { return all, nil },
 		again: func(ctx context.Context) error {
-			all = slices.DeleteFunc(slices.Clone(all), func(one keep.Change) bool {
+			all = slices.DeleteFunc(slices.Clone(all), func(one store.Change) bool {
 				present, err := in.Get(ctx, one.Kind, one.Key)
-				return err != nil && !errors.Is(err, keep.ErrAbsent) || present.Revision != one.Expect
+				return err != nil && !errors.Is(err, store.ErrAbsent) || present.Revision != one.Expect
 			})
 			return nil
 		},
@@ -168,7 +168,7 @@ func (s *Server) endOfChange(r *request) share {
 // joined returns parts of a batch as one.
 func joined(parts ...share) share {
 	return share{
-		changes: func(ctx context.Context) (all []keep.Change, err error) {
+		changes: func(ctx context.Context) (all []store.Change, err error) {
 			for i := range parts {
 				if parts[i].changes == nil {
 					continue
@@ -182,7 +182,7 @@ func joined(parts ...share) share {
 			return all, nil
 		},
 		again: func(ctx context.Context) error { return conflict(ctx, parts) },
-		made: func(revision keep.Revision) {
+		made: func(revision store.Revision) {
 			for i := range parts {
 				if parts[i].made != nil {
 					parts[i].made(revision)
@@ -253,8 +253,8 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) share {
 	case !open && outcome == ps.OutcomeNone && c.counts(r): // as an attempt
 		call = keptCall{Fingerprint: call.Fingerprint, RequestID: call.RequestID, StartedAt: call.StartedAt, Attempts: call.Attempts}
 	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
-		own := unlessChanged(s.Kept, keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision})
-		own.made = func(keep.Revision) { c.keys.count.add(c.caller, -1) }
+		own := unlessChanged(s.Kept, store.Change{Kind: keyKind, Key: c.name, Expect: c.revision})
+		own.made = func(store.Revision) { c.keys.count.add(c.caller, -1) }
 		return own
 	case open: // whoever is asked next finds it out
 		return share{}

@@ -18,8 +18,8 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 	"adgateway/test/harness"
 )
@@ -197,8 +197,8 @@ func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 // rewriteKey changes what is kept of the only call with a key.
 func rewriteKey(g *harness.Gateway, members map[string]any) {
 	g.T.Helper()
-	var entries []keep.Entry
-	require.NoError(g.T, g.Kept.Range(g.T.Context(), harness.Keys, "", func(e keep.Entry) bool {
+	var entries []store.Entry
+	require.NoError(g.T, g.Kept.Range(g.T.Context(), harness.Keys, "", func(e store.Entry) bool {
 		entries = append(entries, e)
 		return true
 	}))
@@ -206,7 +206,7 @@ func rewriteKey(g *harness.Gateway, members map[string]any) {
 	var call map[string]any
 	require.NoError(g.T, json.Unmarshal(entries[0].Value, &call))
 	maps.Copy(call, members)
-	_, err := g.Kept.Apply(g.T.Context(), keep.Change{Kind: harness.Keys, Key: entries[0].Key, Expect: entries[0].Revision,
+	_, err := g.Kept.Apply(g.T.Context(), store.Change{Kind: harness.Keys, Key: entries[0].Key, Expect: entries[0].Revision,
 		Value: harness.JSON(call), Expires: entries[0].Expires})
 	require.NoError(g.T, err)
 }
@@ -402,7 +402,7 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 			require.Zero(t, left, during)
 			g.CloseOpen()
 		}
-		require.NoError(t, g.Kept.Range(t.Context(), harness.Due, "", func(e keep.Entry) bool {
+		require.NoError(t, g.Kept.Range(t.Context(), harness.Due, "", func(e store.Entry) bool {
 			assert.Fail(t, "a line is still due", during)
 			return true
 		}))

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"adgateway/gateway/cluster"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 )
 
 // ClusterState is what a gateway knows of its cluster: the record of GET /api/Cluster.
@@ -97,7 +97,7 @@ func shownGateway(g cluster.Gateway, leader string) ClusterGateway {
 }
 
 // positionIn returns a place in the log; nil: nothing was applied.
-func positionIn(at keep.Point) *ClusterPosition {
+func positionIn(at store.Point) *ClusterPosition {
 	if at.Sequence == 0 {
 		return nil
 	}

@@ -2,7 +2,7 @@ package gateway
 
 import (
 	"adgateway/gateway/cluster"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"io"
 	"net"
 	"net/http"
@@ -16,7 +16,7 @@ import (
 )
 
 func TestWhatIsWrongInAClusterIsSaid(t *testing.T) {
-	at := func(sequence uint64) keep.Point { return keep.Point{Journal: "j", Sequence: sequence} }
+	at := func(sequence uint64) store.Point { return store.Point{Journal: "j", Sequence: sequence} }
 	for name, c := range map[string]struct {
 		status cluster.Status
 		want   string

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -147,7 +147,7 @@ func (s *Server) lockLeft(ctx context.Context) error {
 	if s.History == nil || s.clustered() {
 		return nil
 	}
-	err := s.store().Store.Range(ctx, dueKind, "", func(e keep.Entry) bool {
+	err := s.store().Store.Range(ctx, dueKind, "", func(e store.Entry) bool {
 		s.before[e.Key] = true
 		return true
 	})
@@ -252,7 +252,7 @@ func (s *Server) shareOfDoubts(r *request) share {
 		return meets
 	})
 	return share{
-		changes: func(ctx context.Context) (all []keep.Change, err error) {
+		changes: func(ctx context.Context) (all []store.Change, err error) {
 			if waits {
 				return nil, awaitedBefore()
 			}
@@ -272,7 +272,7 @@ func (s *Server) shareOfDoubts(r *request) share {
 			}
 			return all, nil
 		},
-		made: func(keep.Revision) {
+		made: func(store.Revision) {
 			for _, id := range ids {
 				s.doubts.end(id)
 			}

@@ -9,9 +9,9 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -111,7 +111,7 @@ func (s *Server) doubtful(r *request, err error) {
 	if r.change == nil || r.kept {
 		return
 	}
-	for _, certain := range []error{keep.ErrNotSent, keep.ErrFollows, keep.ErrConflict, keep.ErrTooMany} {
+	for _, certain := range []error{store.ErrNotSent, store.ErrFollows, store.ErrConflict, store.ErrTooMany} {
 		if errors.Is(err, certain) {
 			return
 		}

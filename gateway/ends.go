@@ -9,7 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/every"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -19,7 +19,7 @@ import (
 
 // unstored is the end of a call that the store has not taken yet.
 type unstored struct {
-	in    *keep.Sealed
+	in    *store.Sealed
 	parts []share
 	key   *claim // nil: the call has none
 	log   *logrus.Entry
@@ -109,7 +109,7 @@ func (s *Server) storeEnds(ctx context.Context) error {
 // neverStored reports whether trying again would fail again. The change stays open then, until
 // the next start finds out what became of it; the ends behind it must not wait.
 func neverStored(err error) bool {
-	return errors.Is(err, keep.ErrTooMany) || errors.Is(err, keep.ErrUnreadable)
+	return errors.Is(err, store.ErrTooMany) || errors.Is(err, store.ErrUnreadable)
 }
 
 // closingEvery is how often what could not be closed at once is tried again.

@@ -9,29 +9,29 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // TestAnEndThatIsNeverStoredHoldsUpNoOther: what would fail each time is left to the next
 // start, and what waits behind it is stored.
 func TestAnEndThatIsNeverStoredHoldsUpNoOther(t *testing.T) {
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)
-	store, err := keep.Seal(keep.NewMemory(time.Now), key)
+	db, err := store.Seal(store.NewMemory(time.Now), key)
 	require.NoError(t, err)
-	defer store.Close()
+	defer db.Close()
 	s := &Server{}
 	log := logrus.New()
 	log.SetOutput(t.Output())
-	end := func(all ...keep.Change) *unstored {
-		return &unstored{in: store, log: logrus.NewEntry(log), parts: []share{{
-			changes: func(context.Context) ([]keep.Change, error) { return all, nil },
+	end := func(all ...store.Change) *unstored {
+		return &unstored{in: db, log: logrus.NewEntry(log), parts: []share{{
+			changes: func(context.Context) ([]store.Change, error) { return all, nil },
 		}}}
 	}
-	s.unstored.add(end(make([]keep.Change, keep.MostChanges+1)...))
-	s.unstored.add(end(keep.Change{Kind: "k", Key: "behind", Value: []byte("x")}))
+	s.unstored.add(end(make([]store.Change, store.MostChanges+1)...))
+	s.unstored.add(end(store.Change{Kind: "k", Key: "behind", Value: []byte("x")}))
 	require.NoError(t, s.storeEnds(t.Context()))
-	_, err = store.Get(t.Context(), "k", "behind")
+	_, err = db.Get(t.Context(), "k", "behind")
 	require.NoError(t, err)
 	assert.Nil(t, s.unstored.first())
 }

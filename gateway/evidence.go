@@ -8,8 +8,8 @@ import (
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/settle"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -18,11 +18,11 @@ import (
 // written; a gateway that is started again writes the lines that are missing.
 
 // dueKind is the kind of these notes, by identity of the change.
-const dueKind keep.Kind = "due"
+const dueKind store.Kind = "due"
 
 // due is the note that a line is due.
 type due struct {
-	keep.Formatted
+	store.Formatted
 	Gateway string `json:"gateway,omitempty"` // in whose audit; empty: there is only one
 }
 
@@ -36,9 +36,9 @@ func (s *Server) gatewayName() string {
 }
 
 // noteDue returns the change of the store that notes that the line of a change is due.
-func (s *Server) noteDue(c *changes.Record) (keep.Change, error) {
-	value, err := keep.Encode(s.store(), due{Gateway: s.gatewayName()})
-	return keep.Change{Kind: dueKind, Key: c.ID, Value: value, Expires: s.store().Now().Add(s.History.Life())}, err
+func (s *Server) noteDue(c *changes.Record) (store.Change, error) {
+	value, err := store.Encode(s.store(), due{Gateway: s.gatewayName()})
+	return store.Change{Kind: dueKind, Key: c.ID, Value: value, Expires: s.store().Now().Add(s.History.Life())}, err
 }
 
 // paid are the notes of lines that were written, which are still to be removed. They are safe
@@ -47,20 +47,20 @@ type paid struct {
 	writing sync.Mutex // of missing lines, so that each is written once
 
 	mu  sync.Mutex // guards all
-	all []keep.Change
+	all []store.Change
 }
 
-func (p *paid) add(one keep.Change) {
+func (p *paid) add(one store.Change) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = append(p.all, one)
 }
 
 // take takes the notes that wait longest.
-func (p *paid) take() []keep.Change {
+func (p *paid) take() []store.Change {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := min(len(p.all), keep.MostChanges)
+	n := min(len(p.all), store.MostChanges)
 	taken := p.all[:n:n]
 	p.all = p.all[n:]
 	return taken
@@ -116,7 +116,7 @@ func (s *Server) recordSettled(ctx context.Context, by string, ids map[string]*c
 		}
 		note, wrong := s.store().Get(ctx, dueKind, id)
 		if wrong == nil {
-			s.paid.add(keep.Change{Kind: dueKind, Key: id, Expect: note.Revision})
+			s.paid.add(store.Change{Kind: dueKind, Key: id, Expect: note.Revision})
 		}
 	}
 	return err
@@ -186,9 +186,9 @@ func (s *Server) changesOf(c *changes.Record, outcome ps.Outcome) (done []ps.Cha
 func (s *Server) recordDue(ctx context.Context) error {
 	ids := map[string]*changes.Record{}
 	var wrong error
-	err := s.store().Range(ctx, dueKind, "", func(e keep.Entry) bool {
+	err := s.store().Range(ctx, dueKind, "", func(e store.Entry) bool {
 		var note due
-		if wrong = keep.Decode(s.store(), e.Value, &note); wrong != nil {
+		if wrong = store.Decode(s.store(), e.Value, &note); wrong != nil {
 			return false
 		}
 		made, _ := changes.Time(e.Key)

@@ -13,10 +13,10 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 	"adgateway/test/harness"
 	"adgateway/test/histories"
@@ -78,15 +78,15 @@ func userOf(req ps.Request) (user string) {
 }
 
 // faultyServer returns a server over a store with faults, and its history.
-func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Request) (*ps.Result, error)) (*gateway.Server, *keeptest.Faulty, *changes.History) {
+func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Request) (*ps.Result, error)) (*gateway.Server, *storetest.Faulty, *changes.History) {
 	t.Helper()
-	faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0.5)
+	faulty := storetest.NewFaulty(store.NewMemory(nil), seed, 0.5)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
-	store := keeptest.Seal(t, faulty)
-	history, err := changes.Open(t.Context(), store, time.Hour, 1<<20)
+	db := storetest.Seal(t, faulty)
+	history, err := changes.Open(t.Context(), db, time.Hour, 1<<20)
 	require.NoError(t, err)
 	s := harness.New(t, &harness.Runner{Do: run}, func(o *gateway.Options) {
-		o.Kept, o.History, o.Policy.SettlePause = store, history, time.Millisecond
+		o.Kept, o.History, o.Policy.SettlePause = db, history, time.Millisecond
 	})
 	return s, faulty, history
 }
@@ -146,7 +146,7 @@ func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
 		faulty.Heal()
 		d.madeOnce(t, seed)
 		logged := map[string]int{}
-		require.NoError(t, s.Kept.Log(t.Context(), changes.Log, keep.Position{}, func(a keep.Appended) bool {
+		require.NoError(t, s.Kept.Log(t.Context(), changes.Log, store.Position{}, func(a store.Appended) bool {
 			logged[string(a.Value)]++
 			return true
 		}))

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -51,10 +51,10 @@ func (s *Server) streamChanges(r *request, to call.Events) error {
 }
 
 // streamStart returns where a stream begins.
-func (s *Server) streamStart(r *request) (keep.Position, error) {
+func (s *Server) streamStart(r *request) (store.Position, error) {
 	switch given := r.call.LastEvents; {
 	case len(given) > 1:
-		return keep.Position{}, problem.Invalid([]schema.FieldError{{Field: ops.LastEventHeader, Code: schema.InvalidRequest, Message: "is given several times"}})
+		return store.Position{}, problem.Invalid([]schema.FieldError{{Field: ops.LastEventHeader, Code: schema.InvalidRequest, Message: "is given several times"}})
 	case len(given) == 1 && given[0] != "":
 		return s.positionOf(r, ops.LastEventHeader, given[0])
 	}
@@ -67,7 +67,7 @@ func (s *Server) streamStart(r *request) (keep.Position, error) {
 
 // positionAt returns the position before the first change from a time on; the zero time is
 // now.
-func (s *Server) positionAt(r *request, at time.Time) (position keep.Position, failed error) {
+func (s *Server) positionAt(r *request, at time.Time) (position store.Position, failed error) {
 	ctx := r.ctx
 	position, err := s.History.End(ctx)
 	if !at.IsZero() && err == nil {
@@ -80,7 +80,7 @@ func (s *Server) positionAt(r *request, at time.Time) (position keep.Position, f
 var orTime = map[string]string{ops.SinceName: ", or a time such as 2026-11-22T12:40:00Z"}
 
 // positionOf reads a cursor. field names where it was given.
-func (s *Server) positionOf(r *request, field, cursor string) (keep.Position, error) {
+func (s *Server) positionOf(r *request, field, cursor string) (store.Position, error) {
 	ctx := r.ctx
 	position, err := s.History.Position(ctx, cursor)
 	if errors.Is(err, changes.ErrCursor) {
@@ -97,7 +97,7 @@ func feedFailure(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, keep.ErrPosition):
+	case errors.Is(err, store.ErrPosition):
 		failed := problem.New(schema.CursorExpired, "What follows the cursor is not kept any more, or the store is another one. Read what was missed with GET /api/Changes, and begin anew without a cursor.")
 		failed.Cause = err
 		return failed
@@ -107,7 +107,7 @@ func feedFailure(err error) error {
 
 // sendChanges sends what ended after a position and passes the filters, and returns the
 // position that was reached.
-func (s *Server) sendChanges(r *request, to call.Events, position keep.Position) (keep.Position, error) {
+func (s *Server) sendChanges(r *request, to call.Events, position store.Position) (store.Position, error) {
 	ctx := r.ctx
 	for {
 		if err := to.Check(); err != nil {
@@ -185,7 +185,7 @@ func (s *Server) awaitChanges(r *request) (call.Answer, error) {
 }
 
 // awaitStart returns where a list with Wait begins.
-func (s *Server) awaitStart(r *request) (keep.Position, error) {
+func (s *Server) awaitStart(r *request) (store.Position, error) {
 	if cursor := r.bound.Text(ops.AfterName); cursor != "" {
 		return s.positionOf(r, ops.AfterName, cursor)
 	}
@@ -194,7 +194,7 @@ func (s *Server) awaitStart(r *request) (keep.Position, error) {
 
 // collectChanges adds the changes after a position that pass the filters, until there are
 // as many as the limit, and returns the position that was reached.
-func (s *Server) collectChanges(r *request, position keep.Position, limit int, records *[]any) (keep.Position, error) {
+func (s *Server) collectChanges(r *request, position store.Position, limit int, records *[]any) (store.Position, error) {
 	ctx := r.ctx
 	ended, reached, err := s.History.After(ctx, position, feedBatch)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/test/harness"
 )
 
@@ -75,12 +75,12 @@ func eventsFrom(t *testing.T, address, last string, n int, begun func()) (ids []
 // TestAClientMayReconnectAnywhere: a cursor is a position of the log, whichever gateway has
 // given it, and that of a stream is also that of a poll.
 func TestAClientMayReconnectAnywhere(t *testing.T) {
-	plain := keep.NewMemory(nil)
+	plain := store.NewMemory(nil)
 	var gateways []*gateway.Server
 	var histories []*changes.History
 	var addresses []string
 	for range 3 {
-		sealed := keeptest.Seal(t, plain)
+		sealed := storetest.Seal(t, plain)
 		history, err := changes.Open(t.Context(), sealed, time.Hour, 1<<30)
 		require.NoError(t, err)
 		s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.Kept, o.History = sealed, history })

@@ -15,8 +15,8 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 	"adgateway/test/harness"
 
@@ -305,7 +305,7 @@ func TestTheRecordOfTheCluster(t *testing.T) {
 			assert.Equal(t, s.all[i].name, g.Name)
 			assert.Equal(t, "lives", g.State)
 			assert.Equal(t, g.Name == leader.name, *g.Role == cluster.Leader)
-			assert.Equal(t, keep.Newest, g.Format)
+			assert.Equal(t, store.Newest, g.Format)
 		}
 	}
 	alone := s.others(leader)[0]

@@ -11,9 +11,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/settle"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -126,7 +126,7 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 // gateway. Earlier versions did not note that its line is due.
 func (s *Server) left(ctx context.Context, c *changes.Record) bool {
 	_, err := s.store().Get(ctx, dueKind, c.ID)
-	return s.before[c.ID] || errors.Is(err, keep.ErrAbsent)
+	return s.before[c.ID] || errors.Is(err, store.ErrAbsent)
 }
 
 // settlePast finds out what became of a change that was cut off, and closes it in a history;

@@ -14,10 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -34,7 +34,7 @@ const (
 )
 
 // keyKind is the kind of kept calls in the store.
-const keyKind keep.Kind = "key"
+const keyKind store.Kind = "key"
 
 const maxKeptBody = 256 << 10
 
@@ -43,7 +43,7 @@ var keyPattern = regexp.MustCompile(`^(?:"(` + ops.KeyPattern + `)"|(` + ops.Key
 
 // keptCall is what is kept of a call with a key.
 type keptCall struct {
-	keep.Formatted
+	store.Formatted
 	Fingerprint []byte     `json:"fingerprint"` // of the operation and its arguments
 	RequestID   string     `json:"requestId"`
 	StartedAt   time.Time  `json:"startedAt"`
@@ -64,7 +64,7 @@ type keptCall struct {
 
 // keys are the calls with keys.
 type keys struct {
-	store *keep.Sealed
+	store *store.Sealed
 	life  time.Duration
 
 	count *keyCount
@@ -73,8 +73,8 @@ type keys struct {
 	active map[string]bool // keys of calls that are running
 }
 
-func newKeys(store *keep.Sealed, life time.Duration) *keys {
-	return &keys{store: store, life: life, count: newKeyCount(store.Store), active: map[string]bool{}}
+func newKeys(db *store.Sealed, life time.Duration) *keys {
+	return &keys{store: db, life: life, count: newKeyCount(db.Store), active: map[string]bool{}}
 }
 
 // claim is a key that a request has, until it is released.
@@ -82,7 +82,7 @@ type claim struct {
 	keys     *keys
 	caller   string // prefix of the names of its keys
 	name     string
-	revision keep.Revision
+	revision store.Revision
 	call     keptCall
 	unsure   bool      // an earlier call with the key was cut off after its announcement
 	open     bool      // it is not known yet what became of a change of the call, or of an earlier one
@@ -170,7 +170,7 @@ func (s *Server) take(r *request, c *claim) (earlier *call.Answer, failed error)
 	}
 	for try := 1; ; try++ {
 		earlier, failed = s.decide(r, c, fingerprint)
-		if failed == nil || !errors.Is(failed, keep.ErrConflict) || try == mostTries {
+		if failed == nil || !errors.Is(failed, store.ErrConflict) || try == mostTries {
 			break // else another gateway was faster
 		}
 	}
@@ -187,12 +187,12 @@ const mostTries = 20
 func (s *Server) decide(r *request, c *claim, fingerprint []byte) (earlier *call.Answer, failed error) {
 	ctx := r.ctx
 	found, err := s.keys.store.Get(ctx, keyKind, c.name)
-	c.call, c.revision, c.unsure = keptCall{}, keep.Absent, false
+	c.call, c.revision, c.unsure = keptCall{}, store.Absent, false
 	fresh := keptCall{Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now()}
 	switch {
-	case errors.Is(err, keep.ErrAbsent) && !c.expires.IsZero():
+	case errors.Is(err, store.ErrAbsent) && !c.expires.IsZero():
 		c.call = fresh
-	case errors.Is(err, keep.ErrAbsent):
+	case errors.Is(err, store.ErrAbsent):
 		wait, err := s.keys.count.full(ctx, c.caller)
 		if err != nil {
 			return nil, keysUnavailable(err)
@@ -206,7 +206,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (earlier *call
 	case err != nil:
 		return nil, keysUnavailable(err)
 	default:
-		if err := keep.Decode(s.keys.store, found.Value, &c.call); err != nil {
+		if err := store.Decode(s.keys.store, found.Value, &c.call); err != nil {
 			return nil, keysUnavailable(fmt.Errorf("a kept call: %w", err))
 		}
 		if !bytes.Equal(c.call.Fingerprint, fingerprint) {
@@ -300,19 +300,19 @@ func withWarning(body []byte, warning ps.Warning) []byte {
 }
 
 // change returns the change of the store that keeps the call as it is now.
-func (c *claim) change() (keep.Change, error) {
-	value, err := keep.Encode(c.keys.store, c.call)
-	return keep.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: later(c.keys.store.Now().Add(c.keys.life), c.expires)}, err
+func (c *claim) change() (store.Change, error) {
+	value, err := store.Encode(c.keys.store, c.call)
+	return store.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: later(c.keys.store.Now().Add(c.keys.life), c.expires)}, err
 }
 
 // latest returns the call as it is kept now, and its revision.
-func (c *claim) latest(ctx context.Context) (call keptCall, revision keep.Revision, err error) {
+func (c *claim) latest(ctx context.Context) (call keptCall, revision store.Revision, err error) {
 	found, err := c.keys.store.Get(ctx, keyKind, c.name)
-	if errors.Is(err, keep.ErrAbsent) {
-		return call, keep.Absent, nil
+	if errors.Is(err, store.ErrAbsent) {
+		return call, store.Absent, nil
 	}
 	if err == nil {
-		err = keep.Decode(c.keys.store, found.Value, &call)
+		err = store.Decode(c.keys.store, found.Value, &call)
 	}
 	return call, found.Revision, err
 }
@@ -327,7 +327,7 @@ func (c *claim) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.revision == keep.Absent {
+	if c.revision == store.Absent {
 		c.keys.count.add(c.caller, 1)
 	}
 	c.revision = revision

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"adgateway/gateway"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 	"adgateway/test/harness"
 
@@ -127,11 +127,11 @@ func TestOutcomesThatAreKept(t *testing.T) {
 
 // failingStore fails from a change on.
 type failingStore struct {
-	keep.Store
+	store.Store
 	left int
 }
 
-func (f *failingStore) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (f *failingStore) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	if f.left--; f.left < 0 {
 		return 0, errors.New("the disk is full")
 	}
@@ -213,7 +213,7 @@ func FuzzKey(f *testing.F) {
 	user := "[" + harness.Sample(schema.User) + "]"
 	f.Fuzz(func(t *testing.T, text string) {
 		s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, user), func(o *gateway.Options) {
-			o.Kept = keeptest.Seal(t, keep.NewMemory(nil))
+			o.Kept = storetest.Seal(t, store.NewMemory(nil))
 		})
 		with := func(key string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest(http.MethodPut, "/api/ADUser/jdoe/Disable", nil)

@@ -13,11 +13,11 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 	"adgateway/test/harness"
 
@@ -37,14 +37,14 @@ func TestAnItemThatEndsTheGatewayIsNotCalledForEver(t *testing.T) {
 		"a client's own": {false, 2*3 + 2},
 	} {
 		kept := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
-		var claimed keep.Entry // as the store has it while the call runs
+		var claimed store.Entry // as the store has it while the call runs
 		runs := 0
 		d := &harness.OneUser{City: "Rom", At: func(point string) {
 			if point != "claimed" {
 				return
 			}
 			runs++
-			require.NoError(t, kept.Range(t.Context(), harness.Keys, "", func(e keep.Entry) bool { claimed = e; return true }))
+			require.NoError(t, kept.Range(t.Context(), harness.Keys, "", func(e store.Entry) bool { claimed = e; return true }))
 		}}
 		runner := &harness.Runner{Do: d.Run}
 		s := harness.New(t, runner, func(o *gateway.Options) { o.Kept = kept })
@@ -61,7 +61,7 @@ func TestAnItemThatEndsTheGatewayIsNotCalledForEver(t *testing.T) {
 			}
 			now, err := kept.Get(t.Context(), harness.Keys, claimed.Key) // back to where the end of the gateway leaves it
 			require.NoError(t, err)
-			_, err = kept.Apply(t.Context(), keep.Change{Kind: harness.Keys, Key: claimed.Key, Expect: now.Revision, Value: claimed.Value, Expires: now.Expires})
+			_, err = kept.Apply(t.Context(), store.Change{Kind: harness.Keys, Key: claimed.Key, Expect: now.Revision, Value: claimed.Value, Expires: now.Expires})
 			require.NoError(t, err)
 		}
 		assert.Equal(t, c.runs, runs, name)
@@ -81,21 +81,21 @@ func itemToRome(key string) jobs.Call {
 
 // losable is a store that cannot be reached while it is lost, and is read from a mirror then.
 type losable struct {
-	keep.Store
+	store.Store
 	lost atomic.Bool
 }
 
-func (l *losable) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (l *losable) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	if l.lost.Load() {
-		return 0, keep.ErrUnreachable
+		return 0, store.ErrUnreachable
 	}
 	return l.Store.Apply(ctx, changes...)
 }
 
-func (l *losable) State() keep.State {
+func (l *losable) State() store.State {
 	state := l.Store.State()
 	if l.lost.Load() {
-		state.Failed = keep.ErrUnreachable
+		state.Failed = store.ErrUnreachable
 	}
 	return state
 }
@@ -104,16 +104,16 @@ func (l *losable) State() keep.State {
 // The item names the change, and is not taken for one that changed nothing: it could not be
 // taken back then. Called again, it says the same.
 func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
-	store := &losable{Store: keep.NewMemory(nil)}
-	kept := keeptest.Seal(t, store)
+	db := &losable{Store: store.NewMemory(nil)}
+	kept := storetest.Seal(t, db)
 	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
 	require.NoError(t, err)
-	d := &harness.OneUser{City: "Oslo", At: func(point string) { store.lost.Store(point == "changed") }}
+	d := &harness.OneUser{City: "Oslo", At: func(point string) { db.lost.Store(point == "changed") }}
 	s := harness.New(t, &harness.Runner{Do: d.Run}, func(o *gateway.Options) { o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond })
 	item := itemToRome("jb.1")
 	answer := s.CallItem(t.Context(), item)
 	require.Equal(t, jobstate.Made, answer.State, "%+v", answer)
-	store.lost.Store(false)
+	db.lost.Store(false)
 	again := s.CallItem(t.Context(), item)
 	assert.Equal(t, jobstate.Made, again.State, "%+v", again)
 	assert.Equal(t, answer.ChangeID, again.ChangeID)
@@ -129,7 +129,7 @@ func TestAnItemSaysWhatItsAnswerWarnsOf(t *testing.T) {
 	notRead := writtenThen(&harness.OneUser{City: "Oslo", At: func(string) {}}, ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeDone, Server: "dc9"})
 	other := ps.Result{Effect: ps.EffectChanged, Warnings: []ps.Warning{{Code: "bin_off", Message: "Look."}}}
 	for want, runner := range map[string]ps.Runner{"not_read_back": notRead, "": harness.Answering(other, user)} {
-		s := gatewayOver(t, keep.NewMemory(nil), runner)
+		s := gatewayOver(t, store.NewMemory(nil), runner)
 		answer := s.CallItem(t.Context(), itemToRome("jb.1"))
 		assert.Equal(t, jobstate.Made, answer.State)
 		assert.Equal(t, want, answer.Code)
@@ -141,7 +141,7 @@ func TestAnItemSaysWhatItsAnswerWarnsOf(t *testing.T) {
 // nothing.
 func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	var lost atomic.Bool
-	kept := keeptest.Seal(t, &oneWriteLost{Store: keep.NewMemory(nil), lost: &lost})
+	kept := storetest.Seal(t, &oneWriteLost{Store: store.NewMemory(nil), lost: &lost})
 	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
 	require.NoError(t, err)
 	d := harness.NewScene(t, &harness.Undos[0])
@@ -168,13 +168,13 @@ func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
 
 // oneWriteLost is a store that cannot be reached for one write once it is lost.
 type oneWriteLost struct {
-	keep.Store
+	store.Store
 	lost *atomic.Bool
 }
 
-func (o *oneWriteLost) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (o *oneWriteLost) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	if o.lost.Swap(false) {
-		return 0, keep.ErrUnreachable
+		return 0, store.ErrUnreachable
 	}
 	return o.Store.Apply(ctx, changes...)
 }
@@ -193,7 +193,7 @@ func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 		"each time, by itself":    {ps.KindDied, math.MaxInt, 3 + 1, schema.Timeout},
 		"each time, by its limit": {ps.KindTimeout, math.MaxInt, 3 + 1, schema.Timeout},
 	} {
-		kept := keeptest.Seal(t, keep.NewMemory(nil))
+		kept := storetest.Seal(t, store.NewMemory(nil))
 		history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
 		require.NoError(t, err)
 		d, cut := &harness.OneUser{City: "Oslo", At: func(string) {}}, 0
@@ -218,7 +218,7 @@ func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 // TestAnItemThatWaitsForTooLongIsCalledAgain: other changes of its object went first until
 // there was no time left. Nothing is wrong with the item.
 func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
-	kept := keeptest.Seal(t, keep.NewMemory(nil))
+	kept := storetest.Seal(t, store.NewMemory(nil))
 	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
 	require.NoError(t, err)
 	announced, goOn := make(chan struct{}), make(chan struct{})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 
 // keyCount counts the keys that callers have.
 type keyCount struct {
-	store   keep.Store
+	store   store.Store
 	now     func() time.Time
 	refused prometheus.Counter
 
@@ -40,9 +40,9 @@ type keptKeys struct {
 	oldest    time.Time // when the first of them expires, by the last count
 }
 
-func newKeyCount(store keep.Store) *keyCount {
+func newKeyCount(db store.Store) *keyCount {
 	return &keyCount{
-		store: store, now: store.Now, kept: map[string]*keptKeys{},
+		store: db, now: db.Now, kept: map[string]*keptKeys{},
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adgateway_idempotency_refusals_total",
 			Help: "Calls that were refused because their credential has as many keys as it may.",
@@ -75,7 +75,7 @@ func (k *keyCount) full(ctx context.Context, caller string) (time.Duration, erro
 		return wait, nil
 	}
 	number, oldest := 0, time.Time{}
-	err := k.store.Range(ctx, keyKind, caller, func(e keep.Entry) bool {
+	err := k.store.Range(ctx, keyKind, caller, func(e store.Entry) bool {
 		number++
 		if oldest.IsZero() || e.Expires.Before(oldest) {
 			oldest = e.Expires

@@ -13,19 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/test/harness"
 )
 
 // rangedStore counts how often the values of a kind are read one after another.
 type rangedStore struct {
-	keep.Store
+	store.Store
 	ranges atomic.Int64
 }
 
-func (s *rangedStore) Range(ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool) error {
+func (s *rangedStore) Range(ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool) error {
 	if kind == harness.Keys {
 		s.ranges.Add(1)
 	}
@@ -38,8 +38,8 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	const most, life = 10_000, 24 * time.Hour
 	start := time.Now()
 	now := start
-	store := &rangedStore{Store: keep.NewMemory(func() time.Time { return now })}
-	kept := keeptest.Seal(t, store)
+	db := &rangedStore{Store: store.NewMemory(func() time.Time { return now })}
+	kept := storetest.Seal(t, db)
 	serve := func() *gateway.Server {
 		runner := harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]")
 		return harness.New(t, runner, func(o *gateway.Options) { o.Kept, o.KeyLife = kept, life })
@@ -47,7 +47,7 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	s := serve()
 	status, _, _ := harness.ToRome(s)
 	require.Equal(t, http.StatusOK, status)
-	require.EqualValues(t, 1, store.ranges.Load())
+	require.EqualValues(t, 1, db.ranges.Load())
 	with := func(key string) *http.Response {
 		return harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "", "Idempotency-Key: "+key).Result()
 	}
@@ -56,7 +56,7 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 		require.Equal(t, http.StatusOK, with(fmt.Sprint("one-of-many-", i)).StatusCode)
 	}
 	s = serve() // which has counted nothing yet
-	store.ranges.Store(0)
+	db.ranges.Store(0)
 	for i := range 20 {
 		answer := with(fmt.Sprint("one-too-many-", i))
 		require.Equal(t, http.StatusTooManyRequests, answer.StatusCode)
@@ -64,7 +64,7 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 		require.NoError(t, err)
 		assert.InDelta(t, (life - time.Minute).Seconds(), wait, 1, "the oldest key ends then")
 	}
-	assert.EqualValues(t, 1, store.ranges.Load())
+	assert.EqualValues(t, 1, db.ranges.Load())
 	status, _, header := harness.ToRome(s)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "true", header.Get(harness.ReplayedHeader), "known keys are answered")
@@ -76,12 +76,12 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	counted := start.Add(life - time.Second/2)
 	now = counted
 	assert.Equal(t, http.StatusTooManyRequests, with("none-is-free").StatusCode)
-	assert.EqualValues(t, 2, store.ranges.Load())
+	assert.EqualValues(t, 2, db.ranges.Load())
 	now = counted.Add(time.Second - 1) // the oldest key has ended
 	assert.Equal(t, http.StatusTooManyRequests, with("too-early").StatusCode)
-	assert.EqualValues(t, 2, store.ranges.Load())
+	assert.EqualValues(t, 2, db.ranges.Load())
 	now = counted.Add(time.Second)
 	assert.Equal(t, http.StatusOK, with("one-is-free").StatusCode)
-	assert.EqualValues(t, 3, store.ranges.Load())
+	assert.EqualValues(t, 3, db.ranges.Load())
 	assert.Equal(t, http.StatusTooManyRequests, with("full-again").StatusCode)
 }

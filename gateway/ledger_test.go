@@ -11,9 +11,9 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 	"adgateway/test/harness"
 
@@ -23,12 +23,12 @@ import (
 
 // budgets counts the writes of budgets, and fails them while it is told to.
 type budgets struct {
-	keep.Store
+	store.Store
 	writes atomic.Int64
 	fails  atomic.Bool
 }
 
-func (b *budgets) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (b *budgets) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	for _, c := range changes {
 		if c.Kind == "budget" {
 			b.writes.Add(1)
@@ -53,7 +53,7 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 		require.NoError(t, err)
 		return store
 	}
-	plain := &budgets{Store: keep.NewMemory(nil)}
+	plain := &budgets{Store: store.NewMemory(nil)}
 	var cut error
 	good := harness.Answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)}, "["+harness.Sample(schema.User)+"]").Do
 	runner := &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
@@ -65,7 +65,7 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 	}}
 	start := func(accounts *authn.Store) *gateway.Server {
 		return harness.New(t, runner, func(o *gateway.Options) {
-			o.Auth, o.Quotas, o.Kept = accounts, identity.NewMeters(identity.Quota{}, q.clock), keeptest.Seal(t, plain)
+			o.Auth, o.Quotas, o.Kept = accounts, identity.NewMeters(identity.Quota{}, q.clock), storetest.Seal(t, plain)
 		})
 	}
 	remove := func(s *gateway.Server) int {
@@ -103,10 +103,10 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 func TestWhatCannotBeCountedIsNotChanged(t *testing.T) {
 	q := newQuotas(t)
 	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(1)}})
-	plain := &budgets{Store: keep.NewMemory(nil)}
+	plain := &budgets{Store: store.NewMemory(nil)}
 	plain.fails.Store(true)
 	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)}, "["+harness.Sample(schema.User)+"]"),
-		func(o *gateway.Options) { o.Auth, o.Kept = accounts, keeptest.Seal(t, plain) })
+		func(o *gateway.Options) { o.Auth, o.Kept = accounts, storetest.Seal(t, plain) })
 	w := harness.Call(s, http.MethodDelete, "/api/ADUser/a", "", header)
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 	got := harness.Read(t, w)
@@ -142,7 +142,7 @@ func TestACallThatIsResumedGivesBackItsReservation(t *testing.T) {
 		return &ps.Result{Effect: ps.EffectChanged}, req.Records([]byte("[" + harness.Sample(schema.User) + "]"))
 	}}
 	s := harness.New(t, runner, func(o *gateway.Options) {
-		o.Auth, o.Kept, o.Policy.SettlePause = accounts, keeptest.Seal(t, keep.NewMemory(nil)), time.Millisecond
+		o.Auth, o.Kept, o.Policy.SettlePause = accounts, storetest.Seal(t, store.NewMemory(nil)), time.Millisecond
 	})
 	d.Unreadable = true
 	disable := func(key string) int {

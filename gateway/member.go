@@ -8,9 +8,9 @@ import (
 
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -109,7 +109,7 @@ func notLeading(err error) error {
 	case errors.Is(err, cluster.ErrLate):
 		failed = problem.New(schema.Unavailable, "The host of the gateway stood still while the change was prepared, "+
 			"so that it was not begun. Send it again.")
-	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, keep.ErrFollows), errors.Is(err, keep.ErrNotSent):
+	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, store.ErrFollows), errors.Is(err, store.ErrNotSent):
 	default:
 		return clusterUnavailable(err)
 	}

@@ -18,11 +18,11 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 	"adgateway/test/harness"
 	"adgateway/test/histories"
@@ -135,7 +135,7 @@ func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused b
 		}
 		return false
 	})
-	s := gatewayOver(t, keep.NewMemory(nil), &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	s := gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if req.ID != requestIDs[1] {
 			return running.Run(ctx, req)
 		}
@@ -267,7 +267,7 @@ func TestNoMembershipIsLost(t *testing.T) {
 
 func changeMemberships(t *testing.T, seed uint64, faults float64) {
 	d := newGrid(2, 3)
-	faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0)
+	faulty := storetest.NewFaulty(store.NewMemory(nil), seed, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
 	s := gatewayOver(t, faulty, &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
 	faulty.Fail(faults)
@@ -322,7 +322,7 @@ func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 			assert.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 		})
 	})
-	s = gatewayOver(t, keep.NewMemory(nil), &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	s = gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if nameIn(req, "MemberName") == "" {
 			result, err := d.run(t, req)
 			if err == nil {
@@ -370,7 +370,7 @@ func TestAJobOnOneGroup(t *testing.T) {
 		}
 		awaited(t, all)
 	}
-	s := gatewayOver(t, keep.NewMemory(nil), &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
+	s := gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
 	specs := make([]jobs.Spec, members)
 	for n := range specs {
 		given := ops.Given{"Username": fmt.Sprintf("u-%d", n), "GroupName": "g-0"}

@@ -9,18 +9,18 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/keep"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
 // nameKind is the kind of names in the store, by sums.
-const nameKind keep.Kind = "name"
+const nameKind store.Kind = "name"
 
 // nameHold is a name that a change gives at one controller.
 type nameHold struct {
-	keep.Formatted
+	store.Formatted
 	Server string `json:"server"`
 	GUID   string `json:"guid,omitempty"`   // of the object; empty: it was created
 	Change string `json:"change,omitempty"` // which gives it
@@ -29,25 +29,25 @@ type nameHold struct {
 
 // naming is what one request has of the names that its change gives.
 type naming struct {
-	held       map[string]keep.Revision // by key
-	fresh      map[string]bool          // those that nobody held before
-	pending    *pendingName             // why the run that has just ended was stopped
-	replicated map[string]keep.Revision // holds that no longer matter to the server of the run, by key
+	held       map[string]store.Revision // by key
+	fresh      map[string]bool           // those that nobody held before
+	pending    *pendingName              // why the run that has just ended was stopped
+	replicated map[string]store.Revision // holds that no longer matter to the server of the run, by key
 }
 
 // names returns what a request has of names.
 func (r *request) names() *naming {
 	if r.naming == nil {
-		r.naming = &naming{held: map[string]keep.Revision{}, fresh: map[string]bool{}, replicated: map[string]keep.Revision{}}
+		r.naming = &naming{held: map[string]store.Revision{}, fresh: map[string]bool{}, replicated: map[string]store.Revision{}}
 	}
 	return r.naming
 }
 
 // shareOfNames returns the holds of the names that a change gives.
 func (s *Server) shareOfNames(r *request, i *ps.Intent) share {
-	held := map[string]keep.Change{}
+	held := map[string]store.Change{}
 	return share{
-		changes: func(ctx context.Context) (all []keep.Change, err error) {
+		changes: func(ctx context.Context) (all []store.Change, err error) {
 			clear(held)
 			err = s.holdNames(ctx, r, i, held)
 			for _, one := range held {
@@ -55,11 +55,11 @@ func (s *Server) shareOfNames(r *request, i *ps.Intent) share {
 			}
 			return all, err
 		},
-		made: func(revision keep.Revision) {
+		made: func(revision store.Revision) {
 			n := r.names()
 			for sum, one := range held {
 				n.held[sum] = revision
-				n.fresh[sum] = n.fresh[sum] || one.Expect == keep.Absent
+				n.fresh[sum] = n.fresh[sum] || one.Expect == store.Absent
 			}
 		},
 	}
@@ -72,10 +72,10 @@ func (s *Server) endOfNames(r *request) share {
 	if n == nil || len(n.held) == 0 || outcome == ps.OutcomeUnknown {
 		return share{}
 	}
-	var all []keep.Change
+	var all []store.Change
 	for sum, revision := range n.held {
 		if outcome == ps.OutcomeNone && n.fresh[sum] {
-			all = append(all, keep.Change{Kind: nameKind, Key: sum, Expect: revision})
+			all = append(all, store.Change{Kind: nameKind, Key: sum, Expect: revision})
 		}
 	}
 	clear(n.held)
@@ -153,14 +153,14 @@ func cutName(dn string) (leaf, above string, found bool) {
 // pendingName is a hold that kept a run from giving its name.
 type pendingName struct {
 	key      string
-	revision keep.Revision
+	revision store.Revision
 	hold     nameHold
 	server   string // of the run
 }
 
 // holdNames adds the changes that hold the names that a change gives. It refuses a name
 // that another object has got at another controller, which this one may not know of yet.
-func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all map[string]keep.Change) error {
+func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all map[string]store.Change) error {
 	if r.op.Lane != ps.Directory {
 		return nil
 	}
@@ -173,17 +173,17 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 			if err != nil {
 				return err
 			}
-			rival := revision != keep.Absent && present.Change != changeIn(r) && !strings.EqualFold(present.Server, i.Server) && n.replicated[sum] != revision
+			rival := revision != store.Absent && present.Change != changeIn(r) && !strings.EqualFold(present.Server, i.Server) && n.replicated[sum] != revision
 			if rival && !s.namesObject(ctx, &present, object.GUID) {
 				n.pending = &pendingName{key: sum, revision: revision, hold: present, server: i.Server}
 				return s.namePending(name, &present)
 			}
-			own := nameHold{Server: i.Server, GUID: object.GUID, Change: changeIn(r), Fresh: revision == keep.Absent || n.fresh[sum]}
-			value, err := keep.Encode(s.store(), own)
+			own := nameHold{Server: i.Server, GUID: object.GUID, Change: changeIn(r), Fresh: revision == store.Absent || n.fresh[sum]}
+			value, err := store.Encode(s.store(), own)
 			if err != nil {
 				return err
 			}
-			all[sum] = keep.Change{Kind: nameKind, Key: sum, Expect: revision, Value: value, Expires: s.store().Now().Add(s.NameHold)}
+			all[sum] = store.Change{Kind: nameKind, Key: sum, Expect: revision, Value: value, Expires: s.store().Now().Add(s.NameHold)}
 		}
 	}
 	return nil

@@ -16,9 +16,9 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 	"adgateway/test/harness"
 	"adgateway/test/histories"
@@ -28,9 +28,9 @@ import (
 )
 
 // gatewayOver returns a gateway that keeps what it has to in a store.
-func gatewayOver(t *testing.T, store keep.Store, runner ps.Runner, change ...func(*gateway.Options)) *gateway.Server {
+func gatewayOver(t *testing.T, db store.Store, runner ps.Runner, change ...func(*gateway.Options)) *gateway.Server {
 	t.Helper()
-	g := &harness.Gateway{T: t, Store: store}
+	g := &harness.Gateway{T: t, Store: db}
 	g.Start(func(func(string) bool) ps.Runner { return runner }, change...)
 	return g.Server
 }
@@ -38,7 +38,7 @@ func gatewayOver(t *testing.T, store keep.Store, runner ps.Runner, change ...fun
 func TestAPlanIsAppliedOnce(t *testing.T) {
 	var made atomic.Int64
 	good := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
-	s := gatewayOver(t, keep.NewMemory(nil), &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	s := gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		result, err := good.Do(ctx, req)
 		if err == nil && req.Write {
 			made.Add(1)
@@ -99,7 +99,7 @@ func spendAll(t *testing.T, faults float64) {
 		removed.Add(1)
 		return &ps.Result{Effect: ps.EffectRemoved, Server: "dc1", Changes: make([]ps.Change, 1)}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 	}}
-	faulty := keeptest.NewFaulty(keep.NewMemory(nil), 1, 0)
+	faulty := storetest.NewFaulty(store.NewMemory(nil), 1, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
 	s := gatewayOver(t, faulty, runner, func(o *gateway.Options) {
 		own, err := authn.OpenStore(authn.StoreOptions{File: q.file, Now: q.clock})
@@ -182,7 +182,7 @@ func excludeEachOther(t *testing.T, faults float64) {
 		change.End(histories.Answer{})
 		return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 	}
-	faulty := keeptest.NewFaulty(keep.NewMemory(nil), 1, 0)
+	faulty := storetest.NewFaulty(store.NewMemory(nil), 1, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
 	s := gatewayOver(t, faulty, &harness.Runner{Do: run})
 	faulty.Fail(faults)
@@ -209,12 +209,12 @@ func excludeEachOther(t *testing.T, faults float64) {
 // know is not guessed at, and not run.
 func TestWhatANewerGatewayHasWritten(t *testing.T) {
 	d := &harness.OneUser{City: "Oslo", At: func(string) {}}
-	s := gatewayOver(t, keep.NewMemory(nil), &harness.Runner{Do: d.Run})
+	s := gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: d.Run})
 	status, _, _ := harness.ToRome(s)
 	require.Equal(t, http.StatusOK, status)
-	var newer keep.Change
-	require.NoError(t, s.Kept.Range(t.Context(), harness.Keys, "", func(e keep.Entry) bool {
-		newer = keep.Change{Kind: harness.Keys, Key: e.Key, Expect: e.Revision, Expires: e.Expires, Value: bytes.Replace(e.Value, []byte(`"v":1`), []byte(`"v":2`), 1)}
+	var newer store.Change
+	require.NoError(t, s.Kept.Range(t.Context(), harness.Keys, "", func(e store.Entry) bool {
+		newer = store.Change{Kind: harness.Keys, Key: e.Key, Expect: e.Revision, Expires: e.Expires, Value: bytes.Replace(e.Value, []byte(`"v":1`), []byte(`"v":2`), 1)}
 		require.NotEqual(t, e.Value, newer.Value)
 		return true
 	}))

@@ -29,8 +29,8 @@ import (
 	"adgateway/gateway/cluster/replica"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 	"adgateway/test/harness"
 
@@ -79,7 +79,7 @@ func newReplicas(t *testing.T, n int, runner func(n int) ps.Runner, change func(
 	rs.mail = &mail{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}
 	t.Cleanup(rs.working.Wait)
 	folder := t.TempDir()
-	first, _, err := keep.Open(keep.Options{Path: filepath.Join(folder, "first")})
+	first, _, err := store.Open(store.Options{Path: filepath.Join(folder, "first")})
 	require.NoError(t, err)
 	require.NoError(t, first.Close())
 	empty, err := os.ReadFile(filepath.Join(folder, "first"))
@@ -156,7 +156,7 @@ func (rs *replicas) others(than *replicated) (others []*replicated) {
 func (rs *replicas) level() {
 	rs.t.Helper()
 	require.Eventually(rs.t, func() bool {
-		digests := map[keep.Hash]bool{}
+		digests := map[store.Hash]bool{}
 		for _, r := range rs.all {
 			if r.runs() && !rs.mail.isCut(r.name) {
 				_, digest, err := r.replica.File().Digest(rs.t.Context())
@@ -199,8 +199,8 @@ func (r *replicated) sleep(d time.Duration) { r.ahead.Add(int64(d)) }
 func (r *replicated) start() {
 	t := r.of.t
 	t.Helper()
-	clock := keep.NewClock(time.Time{}, keep.ClockSources{})
-	file, _, err := keep.Open(keep.Options{Path: r.path, Clock: clock, Follows: true})
+	clock := store.NewClock(time.Time{}, store.ClockSources{})
+	file, _, err := store.Open(store.Options{Path: r.path, Clock: clock, Follows: true})
 	require.NoError(t, err)
 	r.starts++
 	r.hop = newHopListener(t)
@@ -208,12 +208,12 @@ func (r *replicated) start() {
 	r.replica = replica.New(replica.Options{
 		File: file, Stream: r.client, Journal: journaltest.Options(), Clock: clock,
 		Member: cluster.Options{
-			Self: self, Gateways: r.of.names(), Reads: keep.Newest, Hop: r.hop.Addr().String(), Now: r.now, Wall: r.now,
+			Self: self, Gateways: r.of.names(), Reads: store.Newest, Hop: r.hop.Addr().String(), Now: r.now, Wall: r.now,
 			Peers: letters{r.of.mail, r.name}, Formats: unseenFormats{}, SettleDelay: time.Millisecond,
 		},
 	})
 	member := r.replica.Member()
-	own := keeptest.Seal(t, file)
+	own := storetest.Seal(t, file)
 	way := relay.New(relay.Options{
 		File: r.replica.File, Gateway: r.name, Leader: hop.Of(member, r.name), TLS: r.of.ca.client(r.name),
 		Leads: func() bool { _, leads := member.Leads(); return leads },

@@ -13,10 +13,10 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -66,7 +66,7 @@ type request struct {
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
 	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
 	recorded    bool            // the audit has the outcome
-	due         *keep.Change    // removes the note that the line is due; nil: there is none
+	due         *store.Change   // removes the note that the line is due; nil: there is none
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run

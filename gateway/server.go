@@ -39,10 +39,10 @@ import (
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
@@ -84,7 +84,7 @@ type Options struct {
 
 	Streams int // of events that are sent at the same time, of which one caller gets a quarter; zero: 50
 
-	Kept    *keep.Sealed  // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
+	Kept    *store.Sealed // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
 	KeyLife time.Duration // for which calls are kept; zero: 24 h
 
 	History *changes.History // of what was changed; nil: none is kept
@@ -105,7 +105,7 @@ type Options struct {
 	ClusterName string        // shown by GET /api/Cluster
 	// Relay is the store for what every gateway of the cluster may write, whether or not it
 	// leads; nil: Kept.
-	Relay *keep.Sealed
+	Relay *store.Sealed
 
 	JobLimits JobLimits          // jobs need a store and a history
 	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always

@@ -22,8 +22,8 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 	"adgateway/test/harness"
 )
@@ -239,12 +239,12 @@ func TestAStreamLeavesRoomForCalls(t *testing.T) {
 // FuzzLastEventID checks that whatever a client says that it has seen, it gets a stream or is
 // told that it cannot go on from there.
 func FuzzLastEventID(f *testing.F) {
-	plain, _, err := keep.Open(keep.Options{Path: filepath.Join(f.TempDir(), "state.db")})
+	plain, _, err := store.Open(store.Options{Path: filepath.Join(f.TempDir(), "state.db")})
 	require.NoError(f, err)
 	f.Cleanup(func() { _ = plain.Close() })
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(f, err)
-	sealed, err := keep.Seal(plain, key)
+	sealed, err := store.Seal(plain, key)
 	require.NoError(f, err)
 	h, err := changes.Open(f.Context(), sealed, time.Hour, 1<<20)
 	require.NoError(f, err)

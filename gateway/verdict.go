@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -91,7 +91,7 @@ func (s *Server) judge(r *request, c *claim) error {
 		return openOutcome(c)
 	case past.Running:
 		in := s.History
-		if past.Revision() == keep.Absent {
+		if past.Revision() == store.Absent {
 			in = nil
 		}
 		settled, err := s.settlePast(ctx, in, past, r.id)

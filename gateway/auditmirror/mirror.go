@@ -19,25 +19,25 @@ import (
 	"time"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // The kinds of values in the store. Their keys are sums of the gateway's name.
 const (
-	positions keep.Kind = "mirror"
-	heads     keep.Kind = "head"
+	positions store.Kind = "mirror"
+	heads     store.Kind = "head"
 )
 
 // logOf is the log that has the lines of a gateway.
-func logOf(gateway string) keep.Log { return keep.Log("audit." + gateway) }
+func logOf(gateway string) store.Log { return store.Log("audit." + gateway) }
 
-func keyOf(store *keep.Sealed, gateway string) string {
-	return hex.EncodeToString(store.Sum([]byte("audit of a gateway"), []byte(gateway)))
+func keyOf(db *store.Sealed, gateway string) string {
+	return hex.EncodeToString(db.Sum([]byte("audit of a gateway"), []byte(gateway)))
 }
 
 // position says which lines of a gateway are in the store.
 type position struct {
-	keep.Formatted
+	store.Formatted
 	Gateway string `json:"gateway"`
 	Era     int    `json:"era"` // counts how often the gateway's files were not those that were copied
 	audit.Head
@@ -47,7 +47,7 @@ type position struct {
 // header is the first line of an entry of the log. Whole lines of the audit follow, or a
 // part of one that is too long.
 type header struct {
-	keep.Formatted
+	store.Formatted
 	Era   int    `json:"era"`
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
@@ -65,7 +65,7 @@ const mostParts = 500
 // Options configure a [Mirror]. All fields but the last three are required.
 type Options struct {
 	Gateway string
-	Store   *keep.Sealed
+	Store   *store.Sealed
 	Log     *audit.Log
 	File    string        // of the log
 	Keep    time.Duration // how long copies are kept
@@ -84,7 +84,7 @@ type Mirror struct {
 	mu       sync.Mutex // guards the fields below
 	known    bool
 	at       position
-	revision keep.Revision
+	revision store.Revision
 	late     time.Time // since when there are lines that are not copied; zero: there are none
 	failed   error     // why the last attempt failed
 	forked   bool
@@ -236,14 +236,14 @@ func (m *Mirror) begin(ctx context.Context) error {
 }
 
 // readPosition returns which lines of a gateway are in the store.
-func readPosition(ctx context.Context, store *keep.Sealed, gateway string) (position, keep.Revision, error) {
+func readPosition(ctx context.Context, db *store.Sealed, gateway string) (position, store.Revision, error) {
 	at := position{Gateway: gateway}
-	found, err := store.Get(ctx, positions, keyOf(store, gateway))
-	if errors.Is(err, keep.ErrAbsent) {
-		return at, keep.Absent, nil
+	found, err := db.Get(ctx, positions, keyOf(db, gateway))
+	if errors.Is(err, store.ErrAbsent) {
+		return at, store.Absent, nil
 	}
 	if err == nil {
-		if err = keep.Decode(store, found.Value, &at); err != nil {
+		if err = store.Decode(db, found.Value, &at); err != nil {
 			err = fmt.Errorf("the position of the audit's copy: %w", err)
 		}
 	}
@@ -255,19 +255,19 @@ func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
 	now, last := time.Now(), lines[len(lines)-1]
 	next := m.at
 	next.Head, next.Time = last.Head, now.UTC()
-	value, err := keep.Encode(m.o.Store, next)
+	value, err := store.Encode(m.o.Store, next)
 	if err != nil {
 		return err
 	}
-	changes := []keep.Change{{Kind: positions, Key: keyOf(m.o.Store, m.o.Gateway), Expect: m.revision, Value: value}}
+	changes := []store.Change{{Kind: positions, Key: keyOf(m.o.Store, m.o.Gateway), Expect: m.revision, Value: value}}
 	for _, entry := range entries(m.o.Store, m.at.Era, lines) {
-		changes = append(changes, keep.Change{Log: logOf(m.o.Gateway), Value: entry, Expires: m.o.Store.Now().Add(m.o.Keep)})
+		changes = append(changes, store.Change{Log: logOf(m.o.Gateway), Value: entry, Expires: m.o.Store.Now().Add(m.o.Keep)})
 	}
 	revision, err := m.o.Store.Apply(ctx, changes...)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil {
-		m.known = !errors.Is(err, keep.ErrConflict) // what is there is read again
+		m.known = !errors.Is(err, store.ErrConflict) // what is there is read again
 		return err
 	}
 	m.at, m.revision = next, revision
@@ -275,20 +275,20 @@ func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
 }
 
 // entries returns the entries for lines, one unless a line is too long.
-func entries(store *keep.Sealed, era int, lines []audit.Text) [][]byte {
+func entries(db *store.Sealed, era int, lines []audit.Text) [][]byte {
 	var all [][]byte
 	whole := header{Era: era}
 	var text bytes.Buffer
 	flush := func() {
 		if text.Len() > 0 {
-			all = append(all, encode(store, whole, text.Bytes()))
+			all = append(all, encode(db, whole, text.Bytes()))
 			text.Reset()
 		}
 	}
 	for _, line := range lines {
 		if len(line.Raw) > mostEntry {
 			flush()
-			all = append(all, parts(store, era, line)...)
+			all = append(all, parts(db, era, line)...)
 			continue
 		}
 		if text.Len() == 0 {
@@ -304,19 +304,19 @@ func entries(store *keep.Sealed, era int, lines []audit.Text) [][]byte {
 }
 
 // parts cuts a long line.
-func parts(store *keep.Sealed, era int, line audit.Text) [][]byte {
+func parts(db *store.Sealed, era int, line audit.Text) [][]byte {
 	size := max(mostEntry, (len(line.Raw)+mostParts-1)/mostParts)
 	h := header{Era: era, First: line.Seq, Last: line.Seq, Parts: (len(line.Raw) + size - 1) / size}
 	var all [][]byte
 	for at := 0; at < len(line.Raw); at += size {
 		h.Part++
-		all = append(all, encode(store, h, line.Raw[at:min(at+size, len(line.Raw))]))
+		all = append(all, encode(db, h, line.Raw[at:min(at+size, len(line.Raw))]))
 	}
 	return all
 }
 
-func encode(store *keep.Sealed, h header, text []byte) []byte {
-	head, _ := keep.Encode(store, h) // cannot fail for numbers
+func encode(db *store.Sealed, h header, text []byte) []byte {
+	head, _ := store.Encode(db, h) // cannot fail for numbers
 	return append(append(head, '\n'), text...)
 }
 
@@ -328,13 +328,13 @@ type Copy struct {
 
 // Read calls each with the lines of a gateway that the store has, in the order in which
 // they were copied. An error of each ends it.
-func Read(ctx context.Context, store *keep.Sealed, gateway string, each func(Copy) error) error {
+func Read(ctx context.Context, db *store.Sealed, gateway string, each func(Copy) error) error {
 	var failed error
 	var partial bytes.Buffer
-	err := store.Log(ctx, logOf(gateway), keep.Position{}, func(e keep.Appended) bool {
+	err := db.Log(ctx, logOf(gateway), store.Position{}, func(e store.Appended) bool {
 		head, text, _ := bytes.Cut(e.Value, []byte("\n"))
 		var h header
-		if failed = keep.Decode(store, head, &h); failed != nil {
+		if failed = store.Decode(db, head, &h); failed != nil {
 			failed = fmt.Errorf("a copy of the audit: %w", failed)
 			return false
 		}
@@ -360,11 +360,11 @@ func Read(ctx context.Context, store *keep.Sealed, gateway string, each func(Cop
 }
 
 // Gateways returns the gateways that have copied lines into a store, or told their ends.
-func Gateways(ctx context.Context, store *keep.Sealed) (names []string, err error) {
+func Gateways(ctx context.Context, db *store.Sealed) (names []string, err error) {
 	seen := map[string]bool{}
-	for _, kind := range []keep.Kind{positions, heads} {
+	for _, kind := range []store.Kind{positions, heads} {
 		var wrong error
-		err := store.Range(ctx, kind, "", func(e keep.Entry) bool {
+		err := db.Range(ctx, kind, "", func(e store.Entry) bool {
 			var named struct {
 				Gateway string `json:"gateway"`
 			}
@@ -385,4 +385,4 @@ func Gateways(ctx context.Context, store *keep.Sealed) (names []string, err erro
 }
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []keep.Kind{positions, heads}
+var Kinds = []store.Kind{positions, heads}

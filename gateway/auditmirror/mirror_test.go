@@ -17,19 +17,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // cut is a store that cannot be reached now and then.
 type cut struct {
-	keep.Store
+	store.Store
 	off   atomic.Bool
 	stuck func() // called before each change; nil: it takes no time
 }
 
 var errCut = errors.New("cut off")
 
-func (c *cut) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (c *cut) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	if c.off.Load() {
 		return 0, errCut
 	}
@@ -42,14 +42,14 @@ func (c *cut) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision,
 // shared is a store that several gateways share.
 type shared struct {
 	t     *testing.T
-	inner keep.Store
-	key   *keep.Key
+	inner store.Store
+	key   *store.Key
 }
 
 func newShared(t *testing.T) *shared {
-	key, err := keep.NewKey(bytes.Repeat([]byte{7}, keep.KeyLength))
+	key, err := store.NewKey(bytes.Repeat([]byte{7}, store.KeyLength))
 	require.NoError(t, err)
-	inner := keep.NewMemory(nil)
+	inner := store.NewMemory(nil)
 	t.Cleanup(func() { _ = inner.Close() })
 	return &shared{t, inner, key}
 }
@@ -60,7 +60,7 @@ type gateway struct {
 	name    string
 	file    string
 	line    *cut
-	store   *keep.Sealed
+	store   *store.Sealed
 	log     *audit.Log
 	mirror  *Mirror
 	witness *Witness
@@ -69,7 +69,7 @@ type gateway struct {
 func (s *shared) gateway(name string) *gateway {
 	g := &gateway{t: s.t, name: name, file: filepath.Join(s.t.TempDir(), name+".jsonl"), line: &cut{Store: s.inner}}
 	var err error
-	g.store, err = keep.Seal(g.line, s.key)
+	g.store, err = store.Seal(g.line, s.key)
 	require.NoError(s.t, err)
 	g.start()
 	s.t.Cleanup(func() { _ = g.log.Close() })
@@ -285,12 +285,12 @@ func TestAloneIsRecorded(t *testing.T) {
 
 func TestNewerFormatsAreNotGuessedAt(t *testing.T) {
 	g := newShared(t).gateway("gw1")
-	_, err := g.store.Apply(t.Context(), keep.Change{Kind: positions, Key: keyOf(g.store, "gw1"), Value: []byte(`{"v":2}`)})
+	_, err := g.store.Apply(t.Context(), store.Change{Kind: positions, Key: keyOf(g.store, "gw1"), Value: []byte(`{"v":2}`)})
 	require.NoError(t, err)
-	assert.ErrorIs(t, g.mirror.Send(t.Context()), keep.ErrNewer)
-	_, err = g.store.Apply(t.Context(), keep.Change{Kind: heads, Key: keyOf(g.store, "gw2"), Value: []byte(`{"v":2}`)})
+	assert.ErrorIs(t, g.mirror.Send(t.Context()), store.ErrNewer)
+	_, err = g.store.Apply(t.Context(), store.Change{Kind: heads, Key: keyOf(g.store, "gw2"), Value: []byte(`{"v":2}`)})
 	require.NoError(t, err)
-	assert.ErrorIs(t, g.witness.Look(t.Context()), keep.ErrNewer)
+	assert.ErrorIs(t, g.witness.Look(t.Context()), store.ErrNewer)
 }
 
 // backup copies the files of a gateway, and returns what puts them back.

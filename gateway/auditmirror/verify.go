@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Chain is the audit log of a gateway, as files.
@@ -66,8 +66,8 @@ const inStore = "the store of the cluster"
 // without files the copy in the store is verified instead. Copies of a keyed chain need
 // its key. The logs may be in use. Store may be nil: then only the files are compared. The
 // error is about what cannot be read.
-func Verify(ctx context.Context, store *keep.Sealed, chains []Chain, key []byte) (*Result, error) {
-	v := &verifying{store: store, key: key, result: &Result{}, claims: map[string][]claim{}, copied: map[string]position{}}
+func Verify(ctx context.Context, db *store.Sealed, chains []Chain, key []byte) (*Result, error) {
+	v := &verifying{store: db, key: key, result: &Result{}, claims: map[string][]claim{}, copied: map[string]position{}}
 	chains = slices.Clone(chains)
 	for i := range chains {
 		if err := v.chain(&chains[i]); err != nil {
@@ -75,8 +75,8 @@ func Verify(ctx context.Context, store *keep.Sealed, chains []Chain, key []byte)
 		}
 	}
 	var others []string
-	if store != nil {
-		names, err := Gateways(ctx, store)
+	if db != nil {
+		names, err := Gateways(ctx, db)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func Verify(ctx context.Context, store *keep.Sealed, chains []Chain, key []byte)
 				others = append(others, name)
 			}
 		}
-		told, err := Heads(ctx, store)
+		told, err := Heads(ctx, db)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +110,7 @@ func Verify(ctx context.Context, store *keep.Sealed, chains []Chain, key []byte)
 }
 
 type verifying struct {
-	store  *keep.Sealed
+	store  *store.Sealed
 	key    []byte
 	result *Result
 	claims map[string][]claim // by the gateway that they are about

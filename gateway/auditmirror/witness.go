@@ -7,23 +7,23 @@ import (
 	"time"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // bell is the log whose entries wake the witnesses. Its entries say nothing.
-const bell keep.Log = "audit.heads"
+const bell store.Log = "audit.heads"
 
 // headValue is the end of a gateway's chain in the store.
 type headValue struct {
-	keep.Formatted
+	store.Formatted
 	Gateway string `json:"gateway"`
 	audit.Head
 	Time time.Time `json:"time"`
 }
 
 // read reads the end of a gateway's chain.
-func (h *headValue) read(store *keep.Sealed, e keep.Entry) error {
-	if err := keep.Decode(store, e.Value, h); err != nil {
+func (h *headValue) read(db *store.Sealed, e store.Entry) error {
+	if err := store.Decode(db, e.Value, h); err != nil {
 		return fmt.Errorf("the end of a chain: %w", err)
 	}
 	return nil
@@ -32,7 +32,7 @@ func (h *headValue) read(store *keep.Sealed, e keep.Entry) error {
 // WitnessOptions configure a [Witness]. All fields but Problem are required.
 type WitnessOptions struct {
 	Gateway  string
-	Store    *keep.Sealed
+	Store    *store.Sealed
 	Log      *audit.Log
 	Interval time.Duration // how often the gateway tells the end of its chain
 	Problem  func(message string, err error)
@@ -42,9 +42,9 @@ type WitnessOptions struct {
 // Only [Witness.Run] calls its methods.
 type Witness struct {
 	o       WitnessOptions
-	seen    map[string]keep.Revision // of the heads of others, by key
-	noticed time.Time                // when another one last told its end, by the own clock
-	alone   time.Time                // when that was last recorded; zero: it is not alone
+	seen    map[string]store.Revision // of the heads of others, by key
+	noticed time.Time                 // when another one last told its end, by the own clock
+	alone   time.Time                 // when that was last recorded; zero: it is not alone
 	failed  bool
 }
 
@@ -53,7 +53,7 @@ func NewWitness(o WitnessOptions) *Witness {
 	if o.Problem == nil {
 		o.Problem = func(string, error) {}
 	}
-	return &Witness{o: o, seen: map[string]keep.Revision{}, noticed: time.Now()}
+	return &Witness{o: o, seen: map[string]store.Revision{}, noticed: time.Now()}
 }
 
 const (
@@ -87,9 +87,9 @@ func (w *Witness) Run(ctx context.Context) {
 func (w *Witness) Tell(ctx context.Context) error {
 	key := keyOf(w.o.Store, w.o.Gateway)
 	head := headValue{Gateway: w.o.Gateway, Head: w.o.Log.Head(), Time: time.Now().UTC()}
-	return w.o.Store.Update(ctx, func(tx *keep.Tx) error {
+	return w.o.Store.Update(ctx, func(tx *store.Tx) error {
 		tx.Append(bell, []byte("{}"), tx.Now().Add(bellLife))
-		return keep.Save(tx, heads, key, head, time.Time{})
+		return store.Save(tx, heads, key, head, time.Time{})
 	})
 }
 
@@ -97,7 +97,7 @@ func (w *Witness) Tell(ctx context.Context) error {
 func (w *Witness) Look(ctx context.Context) error {
 	own := keyOf(w.o.Store, w.o.Gateway)
 	var failed error
-	err := w.o.Store.Range(ctx, heads, "", func(e keep.Entry) bool {
+	err := w.o.Store.Range(ctx, heads, "", func(e store.Entry) bool {
 		if e.Key == own || w.seen[e.Key] == e.Revision {
 			return true
 		}
@@ -145,12 +145,12 @@ func (w *Witness) Judge(now time.Time, err error) {
 }
 
 // Heads returns the ends that gateways have told, by their names.
-func Heads(ctx context.Context, store *keep.Sealed) (map[string]audit.Witnessed, error) {
+func Heads(ctx context.Context, db *store.Sealed) (map[string]audit.Witnessed, error) {
 	found := map[string]audit.Witnessed{}
 	var wrong error
-	err := store.Range(ctx, heads, "", func(e keep.Entry) bool {
+	err := db.Range(ctx, heads, "", func(e store.Entry) bool {
 		var head headValue
-		if wrong = head.read(store, e); wrong != nil {
+		if wrong = head.read(db, e); wrong != nil {
 			return false
 		}
 		found[head.Gateway] = audit.Witnessed{Gateway: head.Gateway, Head: head.Head, Time: head.Time.Format(time.RFC3339)}

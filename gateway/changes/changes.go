@@ -20,22 +20,22 @@ import (
 	"github.com/google/uuid"
 
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
 // kind is the kind of changes in the store.
-const kind keep.Kind = "change"
+const kind store.Kind = "change"
 
 // Log is the log of the store in which the identity of each change is appended when it
 // is completed, in the same decision: whoever reads it sees every change once, in the
 // order of their ends, and none that is still running. Its entries live as long as the
 // changes; one that was changed again, such as by being undone, is not appended again.
-const Log keep.Log = "changes"
+const Log store.Log = "changes"
 
 // Record is a change that was made, or is being made.
 type Record struct {
-	keep.Formatted
+	store.Formatted
 	ID         string            `json:"id"`
 	RequestID  string            `json:"requestId"`
 	Time       time.Time         `json:"time"` // of its announcement
@@ -73,7 +73,7 @@ type Record struct {
 	Token string `json:"token,omitempty"` // of the decision that allowed it
 	Spent *Spent `json:"spent,omitempty"` // by a change that is running; nil: nothing that is counted
 
-	revision keep.Revision
+	revision store.Revision
 	expires  time.Time // by the time of the store; zero: when its life from the first save is over
 }
 
@@ -162,11 +162,11 @@ func first(t time.Time) string {
 }
 
 // ErrAbsent means that there is no such change, or not any more.
-var ErrAbsent = keep.ErrAbsent
+var ErrAbsent = store.ErrAbsent
 
 // History is safe for concurrent use.
 type History struct {
-	store *keep.Sealed
+	store *store.Sealed
 	life  time.Duration
 	most  int64 // bytes
 
@@ -176,8 +176,8 @@ type History struct {
 
 // Open returns the history in a store. Records are kept for a time, and the oldest are
 // removed once all of them are larger than some bytes.
-func Open(ctx context.Context, store *keep.Sealed, life time.Duration, most int64) (*History, error) {
-	h := &History{store: store, life: life, most: most}
+func Open(ctx context.Context, db *store.Sealed, life time.Duration, most int64) (*History, error) {
+	h := &History{store: db, life: life, most: most}
 	var err error
 	h.size, err = h.measure(ctx)
 	return h, err
@@ -200,7 +200,7 @@ func (h *History) Measure(ctx context.Context) error {
 
 // measure returns the size of all records.
 func (h *History) measure(ctx context.Context) (size int64, err error) {
-	err = h.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
+	err = h.store.Store.Range(ctx, kind, "", func(e store.Entry) bool {
 		size += int64(len(e.Value))
 		return true
 	})
@@ -217,11 +217,11 @@ func (h *History) Save(ctx context.Context, r *Record) error {
 	if err != nil {
 		return err
 	}
-	return h.Saved(ctx, r, []keep.Change{own}, revision)
+	return h.Saved(ctx, r, []store.Change{own}, revision)
 }
 
 // Store returns the store that the history is in.
-func (h *History) Store() *keep.Sealed { return h.store }
+func (h *History) Store() *store.Sealed { return h.store }
 
 // Complete saves a record with what became of its change, and appends it to [Log]. The
 // change that it takes back, if it is still kept, names it from then on.
@@ -235,7 +235,7 @@ func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) e
 		if err == nil {
 			return h.Saved(ctx, r, all, revision)
 		}
-		if !errors.Is(err, keep.ErrConflict) || r.Undoes == "" || try == mostTries {
+		if !errors.Is(err, store.ErrConflict) || r.Undoes == "" || try == mostTries {
 			return err // else another undo of the change was faster
 		}
 	}
@@ -251,9 +251,9 @@ func (h *History) Adopt(ctx context.Context, r *Record, now time.Time) error {
 // adopt is Adopt, and reports whether the record was added.
 func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bool, err error) {
 	own := *r
-	own.revision, own.expires, own.Sent = keep.Absent, r.Time.Add(h.life), now.UTC()
+	own.revision, own.expires, own.Sent = store.Absent, r.Time.Add(h.life), now.UTC()
 	err = h.Complete(ctx, &own, r.Outcome)
-	if errors.Is(err, keep.ErrConflict) {
+	if errors.Is(err, store.ErrConflict) {
 		_, err = h.Get(ctx, r.ID)
 		return false, err
 	}
@@ -262,7 +262,7 @@ func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bo
 
 // Completion returns the changes of the store that [History.Complete] makes, for a decision
 // with others. Once they are made, [History.Saved] must follow.
-func (h *History) Completion(ctx context.Context, r *Record, outcome ps.Outcome) ([]keep.Change, error) {
+func (h *History) Completion(ctx context.Context, r *Record, outcome ps.Outcome) ([]store.Change, error) {
 	r.Running, r.Outcome = false, outcome
 	r.Token, r.Spent = "", nil
 	r.Process, r.Limit = journal.Process{}, 0
@@ -270,7 +270,7 @@ func (h *History) Completion(ctx context.Context, r *Record, outcome ps.Outcome)
 	if err != nil {
 		return nil, err
 	}
-	all := []keep.Change{own, {Log: Log, Value: []byte(r.ID), Expires: own.Expires}}
+	all := []store.Change{own, {Log: Log, Value: []byte(r.ID), Expires: own.Expires}}
 	undone, err := h.undoneBy(ctx, r)
 	if undone != nil {
 		all = append(all, *undone)
@@ -281,7 +281,7 @@ func (h *History) Completion(ctx context.Context, r *Record, outcome ps.Outcome)
 const mostTries = 20
 
 // undoneBy returns the change of the record that a change takes back; nil if there is none.
-func (h *History) undoneBy(ctx context.Context, r *Record) (*keep.Change, error) {
+func (h *History) undoneBy(ctx context.Context, r *Record) (*store.Change, error) {
 	if r.Undoes == "" {
 		return nil, nil
 	}
@@ -299,16 +299,16 @@ func (h *History) undoneBy(ctx context.Context, r *Record) (*keep.Change, error)
 
 // Change returns the change of the store that [History.Save] makes, for a decision with
 // others. Once it is made, [History.Saved] must follow.
-func (h *History) Change(r *Record) (keep.Change, error) {
+func (h *History) Change(r *Record) (store.Change, error) {
 	if r.expires.IsZero() {
 		r.expires = h.store.Now().Add(h.life)
 	}
-	value, err := keep.Encode(h.store, *r)
-	return keep.Change{Kind: kind, Key: r.ID, Expect: r.revision, Value: value, Expires: r.expires}, err
+	value, err := store.Encode(h.store, *r)
+	return store.Change{Kind: kind, Key: r.ID, Expect: r.revision, Value: value, Expires: r.expires}, err
 }
 
 // Saved notes that changes of the store were made, of which the first saves a record.
-func (h *History) Saved(ctx context.Context, r *Record, made []keep.Change, revision keep.Revision) error {
+func (h *History) Saved(ctx context.Context, r *Record, made []store.Change, revision store.Revision) error {
 	r.revision = revision
 	return h.grow(ctx, int64(len(made[0].Value)))
 }
@@ -327,12 +327,12 @@ func (h *History) grow(ctx context.Context, more int64) error {
 	}
 	h.size = size
 	goal := h.most - h.most/20 // so that this is rare
-	var oldest []keep.Change
+	var oldest []store.Change
 	if size > h.most {
-		err = h.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
+		err = h.store.Store.Range(ctx, kind, "", func(e store.Entry) bool {
 			size -= int64(len(e.Value))
-			oldest = append(oldest, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
-			return size > goal && len(oldest) < keep.MostChanges-1
+			oldest = append(oldest, store.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
+			return size > goal && len(oldest) < store.MostChanges-1
 		})
 	}
 	if err != nil || len(oldest) == 0 {
@@ -343,12 +343,12 @@ func (h *History) grow(ctx context.Context, more int64) error {
 		return err
 	}
 	if through > 0 {
-		oldest = append(oldest, keep.Change{Log: Log, Through: through})
+		oldest = append(oldest, store.Change{Log: Log, Through: through})
 	}
 	if _, err = h.store.Store.Apply(ctx, oldest...); err == nil {
 		h.size = size
 	}
-	if errors.Is(err, keep.ErrConflict) {
+	if errors.Is(err, store.ErrConflict) {
 		return nil // one of them was replaced meanwhile; the next record tries again
 	}
 	return err
@@ -357,7 +357,7 @@ func (h *History) grow(ctx context.Context, more int64) error {
 // through returns the sequence of the last entry at the beginning of the log that is of a
 // change up to one, or 0.
 func (h *History) through(ctx context.Context, id string) (sequence uint64, err error) {
-	err = h.store.Log(ctx, Log, keep.Position{}, func(a keep.Appended) bool {
+	err = h.store.Log(ctx, Log, store.Position{}, func(a store.Appended) bool {
 		if string(a.Value) > id {
 			return false
 		}
@@ -374,15 +374,15 @@ func (h *History) Remove(ctx context.Context, r *Record) error {
 }
 
 // Removal returns the change of the store that [History.Remove] makes.
-func (h *History) Removal(r *Record) keep.Change {
-	return keep.Change{Kind: kind, Key: r.ID, Expect: r.revision}
+func (h *History) Removal(r *Record) store.Change {
+	return store.Change{Kind: kind, Key: r.ID, Expect: r.revision}
 }
 
 // Same reports whether two records are the same state of one change.
 func (r *Record) Same(as *Record) bool { return r.ID == as.ID && r.revision == as.revision }
 
 // Revision returns the revision of the store that a record was read or saved with.
-func (r *Record) Revision() keep.Revision { return r.revision }
+func (r *Record) Revision() store.Revision { return r.revision }
 
 // Get returns a record, or [ErrAbsent].
 func (h *History) Get(ctx context.Context, id string) (*Record, error) {
@@ -396,7 +396,7 @@ func (h *History) Get(ctx context.Context, id string) (*Record, error) {
 // Update changes a record as it is now. The change is quick, and may be called again.
 func (h *History) Update(ctx context.Context, id string, change func(*Record)) error {
 	size := 0
-	err := h.store.Update(ctx, func(tx *keep.Tx) error {
+	err := h.store.Update(ctx, func(tx *store.Tx) error {
 		e, err := tx.Get(kind, id)
 		if err != nil {
 			return err
@@ -430,7 +430,7 @@ func (h *History) Newest(ctx context.Context, until time.Time, before string, vi
 		}
 	}
 	var wrong error
-	err := h.store.RangeBack(ctx, kind, before, func(e keep.Entry) bool {
+	err := h.store.RangeBack(ctx, kind, before, func(e store.Entry) bool {
 		var r *Record
 		if r, wrong = h.decode(e); wrong != nil {
 			return false
@@ -460,9 +460,9 @@ func (h *History) Sum(parts ...string) []byte {
 	return h.store.Sum(raw...)
 }
 
-func (h *History) decode(e keep.Entry) (*Record, error) {
+func (h *History) decode(e store.Entry) (*Record, error) {
 	r := &Record{}
-	if err := keep.Decode(h.store, e.Value, r); err != nil {
+	if err := store.Decode(h.store, e.Value, r); err != nil {
 		return nil, fmt.Errorf("the change %s: %w", e.Key, err)
 	}
 	r.revision, r.expires = e.Revision, e.Expires
@@ -470,4 +470,4 @@ func (h *History) decode(e keep.Entry) (*Record, error) {
 }
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []keep.Kind{kind}
+var Kinds = []store.Kind{kind}

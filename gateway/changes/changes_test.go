@@ -9,19 +9,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
 // open returns an empty history.
 func open(t *testing.T, most int64) *History {
 	t.Helper()
-	plain, _, err := keep.Open(keep.Options{Path: filepath.Join(t.TempDir(), "state.db")})
+	plain, _, err := store.Open(store.Options{Path: filepath.Join(t.TempDir(), "state.db")})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, plain.Close()) })
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)
-	sealed, err := keep.Seal(plain, key)
+	sealed, err := store.Seal(plain, key)
 	require.NoError(t, err)
 	h, err := Open(t.Context(), sealed, time.Hour, most)
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestARecordIsCompletedAsItIs(t *testing.T) {
 		r.Running, r.Outcome = false, ps.OutcomePartial
 		r.Identify(&ps.Result{Changes: []ps.Change{{GUID: "g", DN: "CN=x"}}, Failures: []ps.Failure{{GUID: "f"}}})
 	}))
-	require.ErrorIs(t, h.Save(t.Context(), stale), keep.ErrConflict)
+	require.ErrorIs(t, h.Save(t.Context(), stale), store.ErrConflict)
 	r, err := h.Get(t.Context(), id)
 	require.NoError(t, err)
 	assert.Equal(t, "g", r.Intent.Objects[0].GUID)
@@ -130,7 +130,7 @@ func TestSumsBelongToTheHistory(t *testing.T) {
 // logged returns the identities in the log of completed changes.
 func logged(t *testing.T, h *History) (ids []string) {
 	t.Helper()
-	require.NoError(t, h.store.Log(t.Context(), Log, keep.Position{}, func(a keep.Appended) bool {
+	require.NoError(t, h.store.Log(t.Context(), Log, store.Position{}, func(a store.Appended) bool {
 		ids = append(ids, string(a.Value))
 		return true
 	}))
@@ -156,7 +156,7 @@ func TestCompletedChangesAreLoggedOnce(t *testing.T) {
 	assert.False(t, found.Running)
 	assert.Equal(t, ps.OutcomePartial, found.Outcome)
 	records[0].revision = 0
-	require.ErrorIs(t, h.Complete(t.Context(), records[0], ps.OutcomeDone), keep.ErrConflict)
+	require.ErrorIs(t, h.Complete(t.Context(), records[0], ps.OutcomeDone), store.ErrConflict)
 	assert.Len(t, logged(t, h), 2, "the record and its entry are one decision")
 }
 

@@ -12,13 +12,13 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Ended is a change that has its final outcome, with its place in the order in which
 // changes ended.
 type Ended struct {
-	Position keep.Position
+	Position store.Position
 	*Record
 }
 
@@ -27,16 +27,16 @@ type Ended struct {
 func (h *History) Ends() <-chan struct{} { return h.store.Appends(Log) }
 
 // End returns the position after the last change that has ended.
-func (h *History) End(ctx context.Context) (keep.Position, error) { return h.store.End(ctx, Log) }
+func (h *History) End(ctx context.Context) (store.Position, error) { return h.store.End(ctx, Log) }
 
 // After returns the changes that ended after a position, at most so many, in the order in
 // which they ended, and the position that was reached; it is the same one if there are
-// none. The error is [keep.ErrPosition] if some of them are not kept any more, or if the
+// none. The error is [store.ErrPosition] if some of them are not kept any more, or if the
 // position is one of another store.
-func (h *History) After(ctx context.Context, position keep.Position, most int) (ended []Ended, reached keep.Position, err error) {
+func (h *History) After(ctx context.Context, position store.Position, most int) (ended []Ended, reached store.Position, err error) {
 	reached = position
 	var ids []string
-	err = h.store.Log(ctx, Log, position, func(a keep.Appended) bool {
+	err = h.store.Log(ctx, Log, position, func(a store.Appended) bool {
 		ids, reached = append(ids, string(a.Value)), a.Position
 		ended = append(ended, Ended{Position: a.Position})
 		return len(ids) < most
@@ -59,8 +59,8 @@ const longest = time.Hour
 
 // From returns the position before the first change that began at a time or later; it is
 // the end if there is none.
-func (h *History) From(ctx context.Context, t time.Time) (keep.Position, error) {
-	oldest, found, err := h.next(ctx, keep.Position{})
+func (h *History) From(ctx context.Context, t time.Time) (store.Position, error) {
+	oldest, found, err := h.next(ctx, store.Position{})
 	end, endErr := h.End(ctx)
 	if err = errors.Join(err, endErr); err != nil || !found {
 		return end, err
@@ -70,9 +70,9 @@ func (h *History) From(ctx context.Context, t time.Time) (keep.Position, error) 
 	// Changes are in the order of their ends, which is nearly that of their beginnings.
 	low, high := position.Sequence, end.Sequence
 	for low < high {
-		middle := keep.Position{Creation: end.Creation, Sequence: low + (high-low)/2}
+		middle := store.Position{Creation: end.Creation, Sequence: low + (high-low)/2}
 		entry, found, err := h.next(ctx, middle)
-		if err != nil && !errors.Is(err, keep.ErrPosition) { // it was kept a moment ago
+		if err != nil && !errors.Is(err, store.ErrPosition) { // it was kept a moment ago
 			return end, err
 		}
 		early := false
@@ -89,7 +89,7 @@ func (h *History) From(ctx context.Context, t time.Time) (keep.Position, error) 
 	}
 	position.Sequence = low
 	found = false
-	err = h.store.Log(ctx, Log, position, func(a keep.Appended) bool {
+	err = h.store.Log(ctx, Log, position, func(a store.Appended) bool {
 		began, _ := Time(string(a.Value))
 		if found = !began.Before(t); !found {
 			position = a.Position
@@ -113,8 +113,8 @@ func (h *History) early(ctx context.Context, id string, t time.Time) (bool, erro
 }
 
 // next returns the entry after a position.
-func (h *History) next(ctx context.Context, position keep.Position) (entry keep.Appended, found bool, err error) {
-	err = h.store.Log(ctx, Log, position, func(a keep.Appended) bool {
+func (h *History) next(ctx context.Context, position store.Position) (entry store.Appended, found bool, err error) {
+	err = h.store.Log(ctx, Log, position, func(a store.Appended) bool {
 		entry, found = a, true
 		return false
 	})
@@ -129,7 +129,7 @@ const cursorVersion = 1
 
 // Cursor returns a position as text for clients: the same at every gateway with the key
 // of this store, and without telling how many changes there were.
-func (h *History) Cursor(position keep.Position) string {
+func (h *History) Cursor(position store.Position) string {
 	octets := make([]byte, 1+aes.BlockSize)
 	octets[0] = cursorVersion
 	copy(octets[1:], creationSum(position.Creation))
@@ -139,19 +139,19 @@ func (h *History) Cursor(position keep.Position) string {
 }
 
 // Position reads a cursor. It fails with [ErrCursor] if the text is none, and with
-// [keep.ErrPosition] if it is one of another store.
-func (h *History) Position(ctx context.Context, cursor string) (keep.Position, error) {
+// [store.ErrPosition] if it is one of another store.
+func (h *History) Position(ctx context.Context, cursor string) (store.Position, error) {
 	octets, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(octets) != 1+aes.BlockSize || octets[0] != cursorVersion || base64.RawURLEncoding.EncodeToString(octets) != cursor {
-		return keep.Position{}, ErrCursor
+		return store.Position{}, ErrCursor
 	}
 	position, err := h.End(ctx)
 	if err != nil {
-		return keep.Position{}, err
+		return store.Position{}, err
 	}
 	h.cursors().Decrypt(octets[1:], octets[1:])
 	if !slices.Equal(octets[1:1+aes.BlockSize/2], creationSum(position.Creation)) {
-		return keep.Position{}, fmt.Errorf("%w: it is one of another store", keep.ErrPosition)
+		return store.Position{}, fmt.Errorf("%w: it is one of another store", store.ErrPosition)
 	}
 	last := position.Sequence
 	position.Sequence = binary.BigEndian.Uint64(octets[1+aes.BlockSize/2:])
@@ -159,7 +159,7 @@ func (h *History) Position(ctx context.Context, cursor string) (keep.Position, e
 		// Another gateway may have given it, of whose changes this one is about to read. If
 		// the store does not find the position either, it was taken back to an earlier state.
 		if _, _, err = h.next(ctx, position); err != nil {
-			return keep.Position{}, err
+			return store.Position{}, err
 		}
 	}
 	return position, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -28,7 +28,7 @@ func end(t *testing.T, h *History, n int, from time.Time) (ids []string) {
 }
 
 // all returns the identities of what ended after a position, read in pieces.
-func all(t *testing.T, h *History, position keep.Position, most int) (ids []string) {
+func all(t *testing.T, h *History, position store.Position, most int) (ids []string) {
 	t.Helper()
 	for {
 		ended, reached, err := h.After(t.Context(), position, most)
@@ -57,7 +57,7 @@ func TestChangesAreFollowedInTheOrderOfTheirEnds(t *testing.T) {
 	for most := 1; most < 9; most++ {
 		assert.Equal(t, ids, all(t, h, beginning, most))
 	}
-	assert.Equal(t, ids, all(t, h, keep.Position{}, 3), "from the oldest")
+	assert.Equal(t, ids, all(t, h, store.Position{}, 3), "from the oldest")
 	last, err := h.End(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, all(t, h, last, 3))
@@ -130,31 +130,31 @@ func TestCursors(t *testing.T) {
 
 	position.Sequence++
 	_, err = h.Position(t.Context(), h.Cursor(position))
-	require.ErrorIs(t, err, keep.ErrPosition, "the store was taken back")
+	require.ErrorIs(t, err, store.ErrPosition, "the store was taken back")
 	_, err = open(t, 1<<20).Position(t.Context(), cursor)
-	require.ErrorIs(t, err, keep.ErrPosition, "of another store with the same key")
+	require.ErrorIs(t, err, store.ErrPosition, "of another store with the same key")
 
-	plain, _, err := keep.Open(keep.Options{Path: filepath.Join(t.TempDir(), "state.db")})
+	plain, _, err := store.Open(store.Options{Path: filepath.Join(t.TempDir(), "state.db")})
 	require.NoError(t, err)
 	defer plain.Close()
-	key, err := keep.NewKey([]byte("another key of thirty-two bytes."))
+	key, err := store.NewKey([]byte("another key of thirty-two bytes."))
 	require.NoError(t, err)
-	sealed, err := keep.Seal(plain, key)
+	sealed, err := store.Seal(plain, key)
 	require.NoError(t, err)
 	other, err := Open(t.Context(), sealed, time.Hour, 1<<20)
 	require.NoError(t, err)
 	_, err = other.Position(t.Context(), cursor)
-	require.ErrorIs(t, err, keep.ErrPosition, "of a store with another key")
+	require.ErrorIs(t, err, store.ErrPosition, "of a store with another key")
 }
 
 // FuzzCursor checks that no text is taken for a position but the one that stands for it.
 func FuzzCursor(f *testing.F) {
-	plain, _, err := keep.Open(keep.Options{Path: filepath.Join(f.TempDir(), "state.db")})
+	plain, _, err := store.Open(store.Options{Path: filepath.Join(f.TempDir(), "state.db")})
 	require.NoError(f, err)
 	f.Cleanup(func() { _ = plain.Close() })
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(f, err)
-	sealed, err := keep.Seal(plain, key)
+	sealed, err := store.Seal(plain, key)
 	require.NoError(f, err)
 	h, err := Open(f.Context(), sealed, time.Hour, 1<<20)
 	require.NoError(f, err)
@@ -167,7 +167,7 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		read, err := h.Position(t.Context(), text)
 		if err != nil {
-			assert.True(t, errors.Is(err, ErrCursor) || errors.Is(err, keep.ErrPosition), "%v", err)
+			assert.True(t, errors.Is(err, ErrCursor) || errors.Is(err, store.ErrPosition), "%v", err)
 			return
 		}
 		assert.Equal(t, text, h.Cursor(read))

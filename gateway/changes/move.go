@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Moved counts what was taken over from another history.
@@ -32,7 +32,7 @@ func (h *History) Take(ctx context.Context, from *History, now time.Time) (moved
 	if len(running) > 0 {
 		return moved, fmt.Errorf("%w: %d of them", ErrUnfinished, len(running))
 	}
-	for at := (keep.Position{}); ; {
+	for at := (store.Position{}); ; {
 		ended, reached, err := from.After(ctx, at, moveAtOnce)
 		if err != nil || reached == at {
 			return moved, err

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -19,7 +19,7 @@ func TestAHistoryIsTakenOver(t *testing.T) {
 	require.NoError(t, from.Save(t.Context(), unfinished))
 	_, err := to.Take(t.Context(), from, time.Now())
 	require.ErrorIs(t, err, ErrUnfinished)
-	assert.Equal(t, own, all(t, to, keep.Position{}, 100))
+	assert.Equal(t, own, all(t, to, store.Position{}, 100))
 
 	require.NoError(t, from.Complete(t.Context(), unfinished, ps.OutcomeDone))
 	ids = append(ids, unfinished.ID)
@@ -28,7 +28,7 @@ func TestAHistoryIsTakenOver(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, moved)
 	}
-	assert.Equal(t, append(own, ids...), all(t, to, keep.Position{}, 100))
+	assert.Equal(t, append(own, ids...), all(t, to, store.Position{}, 100))
 	found, err := to.Get(t.Context(), ids[0])
 	require.NoError(t, err)
 	assert.Equal(t, ps.OutcomeDone, found.Outcome)

@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -44,7 +44,7 @@ func (h *History) Rebuild(ctx context.Context, file string, files []string, now 
 		switch {
 		case err == nil:
 			found.Added++
-		case errors.Is(err, keep.ErrConflict):
+		case errors.Is(err, store.ErrConflict):
 			found.Present++
 		default:
 			return err

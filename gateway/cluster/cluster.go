@@ -32,7 +32,7 @@ import (
 	"time"
 
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // The times of a cluster. That two gateways do not show their own state as leaders at the
@@ -74,10 +74,10 @@ type Log interface {
 	CatchUp(ctx context.Context) error
 	Follow(ctx context.Context) error
 	Claim(ctx context.Context, p journal.Process, at time.Time) (term uint64, err error)
-	Append(ctx context.Context, batch []byte, at time.Time) (keep.Point, error)
+	Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error)
 }
 
-// Clock is log time, by which what outlives a process expires: a [keep.Clock] that follows
+// Clock is log time, by which what outlives a process expires: a [store.Clock] that follows
 // the wall clock while [Member.Agree] says so.
 type Clock interface {
 	Now() time.Time
@@ -152,7 +152,7 @@ type Member struct {
 	resigned  uint64          // the term that this process has given up; 0: none
 	next      string          // whom it has named
 	writes    int             // the newest format that a leader writes
-	point     keep.Point      // the last entry that was applied or appended
+	point     store.Point     // the last entry that was applied or appended
 	fault     error           // why the log cannot be used
 
 	own      uint64    // the term in which this process leads; 0: it does not
@@ -294,9 +294,9 @@ func (m *Member) Applier() journal.Applier { return observer{m} }
 
 type observer struct{ m *Member }
 
-func (o observer) Point() (keep.Point, error) { return o.m.o.Store.Point() }
+func (o observer) Point() (store.Point, error) { return o.m.o.Store.Point() }
 
-func (o observer) Apply(ctx context.Context, e *journal.Entry, at keep.Point) error {
+func (o observer) Apply(ctx context.Context, e *journal.Entry, at store.Point) error {
 	m := o.m
 	m.mu.Lock()
 	m.see(e.Term) // before the store must follow it

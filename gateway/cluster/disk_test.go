@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"context"
 	"encoding/json"
 	"github.com/stretchr/testify/assert"
@@ -25,7 +25,7 @@ type disk struct {
 	w  *world
 	mu sync.Mutex
 
-	point    keep.Point
+	point    store.Point
 	time     time.Time
 	attempts map[string]*kept
 	seen     map[string]Seen
@@ -41,13 +41,13 @@ func newDisk(w *world) *disk {
 	return &disk{w: w, attempts: map[string]*kept{}, seen: map[string]Seen{}}
 }
 
-func (d *disk) Point() (keep.Point, error) {
+func (d *disk) Point() (store.Point, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.point, nil
 }
 
-func (d *disk) Apply(_ context.Context, e *journal.Entry, at keep.Point) error {
+func (d *disk) Apply(_ context.Context, e *journal.Entry, at store.Point) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.point, d.time = at, e.Time

@@ -8,7 +8,7 @@ import (
 
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -325,7 +325,7 @@ func TestAGatewayThatIsRemovedDoesNotLead(t *testing.T) {
 func TestTermsOfAnotherStreamCountForNothing(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, w *world) {
 		m, now := w.startAll().running().m, time.Now()
-		beat := Beat{Term: 9, Leads: true, Position: keep.Point{Journal: "before", Sequence: 100}}
+		beat := Beat{Term: 9, Leads: true, Position: store.Point{Journal: "before", Sequence: 100}}
 		m.hear(Message{From: journal.Process{Gateway: "b", Start: "new"}, Number: 1, Beat: &beat}, now, now)
 		_, ok := m.Leads()
 		assert.True(t, ok)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // lead leads until the own term is over.
@@ -53,14 +53,14 @@ func (m *Member) touchDue() bool {
 // Append appends an entry of the own term, and returns its place when it is stored. It fails
 // with [ErrNotLeader] if this gateway does not lead: nothing was sent. The other errors are
 // those of [journal.Log.Append].
-func (m *Member) Append(ctx context.Context, batch []byte, at time.Time) (keep.Point, error) {
+func (m *Member) Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error) {
 	sent := m.o.Now()
 	m.mu.Lock()
 	term, log := m.own, m.log
 	m.touched = sent
 	m.mu.Unlock()
 	if term == 0 {
-		return keep.Point{}, ErrNotLeader
+		return store.Point{}, ErrNotLeader
 	}
 	point, err := log.Append(ctx, batch, at)
 	m.mu.Lock()

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Peers carries messages between the gateways of a cluster. Messages may be lost, late, in
@@ -33,18 +33,18 @@ type Message struct {
 
 // Beat says how a gateway is. It is sent to all twice a second.
 type Beat struct {
-	Term       uint64     `json:"term"` // the highest that the gateway knows of
-	Leads      bool       `json:"leads,omitempty"`
-	Resigned   uint64     `json:"resigned,omitempty"`  // the last term that it led and has given up
-	Successor  string     `json:"successor,omitempty"` // who should lead next; empty: whoever comes first
-	Position   keep.Point `json:"position"`
-	Reads      int        `json:"reads"`                // the newest format that it reads
-	Writes     int        `json:"writes,omitempty"`     // the format that it writes as the leader
-	ClockUnset bool       `json:"clockUnset,omitempty"` // it leads and cannot tell how long all were down
-	Key        uint32     `json:"key,omitempty"`        // the newest version of the store's key that it has
-	Hop        string     `json:"hop,omitempty"`        // the address for forwarded calls
-	Lanes      []string   `json:"lanes,omitempty"`      // whose controllers it reaches
-	Wall       time.Time  `json:"wall"`                 // its wall clock, for comparison only
+	Term       uint64      `json:"term"` // the highest that the gateway knows of
+	Leads      bool        `json:"leads,omitempty"`
+	Resigned   uint64      `json:"resigned,omitempty"`  // the last term that it led and has given up
+	Successor  string      `json:"successor,omitempty"` // who should lead next; empty: whoever comes first
+	Position   store.Point `json:"position"`
+	Reads      int         `json:"reads"`                // the newest format that it reads
+	Writes     int         `json:"writes,omitempty"`     // the format that it writes as the leader
+	ClockUnset bool        `json:"clockUnset,omitempty"` // it leads and cannot tell how long all were down
+	Key        uint32      `json:"key,omitempty"`        // the newest version of the store's key that it has
+	Hop        string      `json:"hop,omitempty"`        // the address for forwarded calls
+	Lanes      []string    `json:"lanes,omitempty"`      // whose controllers it reaches
+	Wall       time.Time   `json:"wall"`                 // its wall clock, for comparison only
 }
 
 // Report is how a run has ended of which another gateway is now the judge.

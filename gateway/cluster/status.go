@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Role is what a member is to the cluster.
@@ -27,7 +27,7 @@ type Status struct {
 	Leader     string        // name of the gateway that leads; empty: it is not known
 	Hop        string        // its address for forwarded calls; empty: not known, or this one
 	Leaderless time.Duration // since something was heard of a leader; 0: it is known
-	Position   keep.Point    // of the last entry that was applied
+	Position   store.Point   // of the last entry that was applied
 	Gateways   []Gateway     // the other gateways, by name
 	Strangers  []string      // that sent messages, but do not belong to the cluster, or have this one's name
 	Open       int           // attempts of earlier terms that this leader has not judged yet

@@ -25,24 +25,24 @@ import (
 	"adgateway/gateway/atomicfile"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Kind is the kind of accounts in the store, by their id.
-const Kind keep.Kind = "cred"
+const Kind store.Kind = "cred"
 
 // The head of the list is one value, which every change rewrites: so the accounts of a
 // change fit together, whoever changes others at the same time.
-const headKind keep.Kind = "auth"
+const headKind store.Kind = "auth"
 
 const headKey = "credentials"
 
 // Log gets an entry with each change. The entries say which accounts, not what they are.
-const Log keep.Log = "auth"
+const Log store.Log = "auth"
 
 const (
 	logLife  = 24 * time.Hour
-	mostEdit = keep.MostChanges - 2 // accounts of one change, beside the head and the log
+	mostEdit = store.MostChanges - 2 // accounts of one change, beside the head and the log
 )
 
 // ErrUnreached means that the store could not be reached for too long.
@@ -50,18 +50,18 @@ var ErrUnreached = errors.New("the store of the credentials cannot be reached")
 
 // account is a token or a user in the store.
 type account struct {
-	keep.Formatted
+	store.Formatted
 	Kind    string         `json:"kind"` // [identity.KindToken] or [identity.KindUser]
 	Account *authn.Account `json:"account"`
 }
 
 type head struct {
-	keep.Formatted
+	store.Formatted
 	Edition uint64 `json:"edition"`
 }
 
 type logged struct {
-	keep.Formatted
+	store.Formatted
 	Set     []string `json:"set,omitempty"`
 	Removed []string `json:"removed,omitempty"`
 }
@@ -70,30 +70,30 @@ type logged struct {
 type list struct {
 	document *authn.Document
 	head     head
-	revision keep.Revision // of the head
+	revision store.Revision // of the head
 	raw      map[string]string
-	formats  map[string]keep.Formatted
-	at       map[string]keep.Revision
+	formats  map[string]store.Formatted
+	at       map[string]store.Revision
 }
 
 // read returns the accounts in a store, oldest first.
-func read(ctx context.Context, store *keep.Sealed) (*list, error) {
-	l := &list{document: &authn.Document{Version: 1}, raw: map[string]string{}, formats: map[string]keep.Formatted{}, at: map[string]keep.Revision{}}
-	found, err := store.Get(ctx, headKind, headKey)
+func read(ctx context.Context, db *store.Sealed) (*list, error) {
+	l := &list{document: &authn.Document{Version: 1}, raw: map[string]string{}, formats: map[string]store.Formatted{}, at: map[string]store.Revision{}}
+	found, err := db.Get(ctx, headKind, headKey)
 	switch {
-	case errors.Is(err, keep.ErrAbsent):
+	case errors.Is(err, store.ErrAbsent):
 	case err != nil:
 		return nil, err
 	default:
-		if err = keep.Decode(store, found.Value, &l.head); err != nil {
+		if err = store.Decode(db, found.Value, &l.head); err != nil {
 			return nil, fmt.Errorf("the shared credentials: %w", err)
 		}
 		l.revision = found.Revision
 	}
 	var wrong error
-	err = store.Range(ctx, Kind, "", func(e keep.Entry) bool {
+	err = db.Range(ctx, Kind, "", func(e store.Entry) bool {
 		var a account
-		if wrong = keep.Decode(store, e.Value, &a); wrong == nil && a.Account == nil {
+		if wrong = store.Decode(db, e.Value, &a); wrong == nil && a.Account == nil {
 			wrong = errors.New("it is none")
 		}
 		if wrong != nil {
@@ -120,8 +120,8 @@ func read(ctx context.Context, store *keep.Sealed) (*list, error) {
 }
 
 // Read returns the accounts in a store.
-func Read(ctx context.Context, store *keep.Sealed) (*authn.Document, error) {
-	found, err := read(ctx, store)
+func Read(ctx context.Context, db *store.Sealed) (*authn.Document, error) {
+	found, err := read(ctx, db)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +132,9 @@ func Read(ctx context.Context, store *keep.Sealed) (*authn.Document, error) {
 const tries = 50
 
 // Edit changes the accounts in a store, as [authn.Holder] says.
-func Edit(ctx context.Context, store *keep.Sealed, change func(*authn.Document) error) error {
+func Edit(ctx context.Context, db *store.Sealed, change func(*authn.Document) error) error {
 	for range tries {
-		before, err := read(ctx, store)
+		before, err := read(ctx, db)
 		if err != nil {
 			return err
 		}
@@ -144,11 +144,11 @@ func Edit(ctx context.Context, store *keep.Sealed, change func(*authn.Document) 
 		if err = before.document.Check(); err != nil {
 			return err
 		}
-		changes, err := before.changes(store)
+		changes, err := before.changes(db)
 		if err != nil || len(changes) == 0 {
 			return err
 		}
-		if _, err = store.Apply(ctx, changes...); !errors.Is(err, keep.ErrConflict) {
+		if _, err = db.Apply(ctx, changes...); !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func Edit(ctx context.Context, store *keep.Sealed, change func(*authn.Document) 
 }
 
 // changes returns what makes the store have the document, which was changed.
-func (l *list) changes(store *keep.Sealed) (all []keep.Change, err error) {
+func (l *list) changes(db *store.Sealed) (all []store.Change, err error) {
 	entry := logged{}
 	left := map[string]bool{}
 	for kind, accounts := range map[string][]*authn.Account{identity.KindToken: l.document.Tokens, identity.KindUser: l.document.Users} {
@@ -169,18 +169,18 @@ func (l *list) changes(store *keep.Sealed) (all []keep.Change, err error) {
 			if string(same) == l.raw[a.ID] {
 				continue
 			}
-			value, err := keep.Encode(store, account{Kind: kind, Account: a})
+			value, err := store.Encode(db, account{Kind: kind, Account: a})
 			if err != nil {
 				return nil, err
 			}
 			entry.Set = append(entry.Set, a.ID)
-			all = append(all, keep.Change{Kind: Kind, Key: a.ID, Expect: l.at[a.ID], Value: value})
+			all = append(all, store.Change{Kind: Kind, Key: a.ID, Expect: l.at[a.ID], Value: value})
 		}
 	}
 	for id, revision := range l.at {
 		if !left[id] {
 			entry.Removed = append(entry.Removed, id)
-			all = append(all, keep.Change{Kind: Kind, Key: id, Expect: revision})
+			all = append(all, store.Change{Kind: Kind, Key: id, Expect: revision})
 		}
 	}
 	if len(all) == 0 {
@@ -191,17 +191,17 @@ func (l *list) changes(store *keep.Sealed) (all []keep.Change, err error) {
 	}
 	slices.Sort(entry.Set)
 	slices.Sort(entry.Removed)
-	top, _ := keep.Encode(store, head{Edition: l.head.Edition + 1}) // cannot fail for numbers
-	note, _ := keep.Encode(store, entry)
-	return append(all, keep.Change{Kind: headKind, Key: headKey, Expect: l.revision, Value: top},
-		keep.Change{Log: Log, Value: note, Expires: store.Now().Add(logLife)}), nil
+	top, _ := store.Encode(db, head{Edition: l.head.Edition + 1}) // cannot fail for numbers
+	note, _ := store.Encode(db, entry)
+	return append(all, store.Change{Kind: headKind, Key: headKey, Expect: l.revision, Value: top},
+		store.Change{Log: Log, Value: note, Expires: db.Now().Add(logLife)}), nil
 }
 
 // Move adds the accounts of a document to a store, and returns how many they were. Those
 // that it has already, equal in all, are left alone, so that a move that was cut off can be
 // repeated. If other accounts of the store have names, certificates or tokens of the
 // document, nothing is moved, and the error names them.
-func Move(ctx context.Context, store *keep.Sealed, from *authn.Document) (moved int, err error) {
+func Move(ctx context.Context, db *store.Sealed, from *authn.Document) (moved int, err error) {
 	missing := func(list []*authn.Account, known []*authn.Account) (left []*authn.Account) {
 		for _, a := range list {
 			if !slices.ContainsFunc(known, func(k *authn.Account) bool { return k.ID == a.ID && equal(a, k) }) {
@@ -210,7 +210,7 @@ func Move(ctx context.Context, store *keep.Sealed, from *authn.Document) (moved 
 		}
 		return left
 	}
-	there, err := read(ctx, store)
+	there, err := read(ctx, db)
 	if err != nil {
 		return 0, err
 	}
@@ -223,7 +223,7 @@ func Move(ctx context.Context, store *keep.Sealed, from *authn.Document) (moved 
 	for len(tokens)+len(users) > 0 {
 		some := min(len(tokens), mostEdit/2)
 		more := min(len(users), mostEdit/2)
-		err := Edit(ctx, store, func(d *authn.Document) error {
+		err := Edit(ctx, db, func(d *authn.Document) error {
 			d.Tokens = append(d.Tokens, tokens[:some]...)
 			d.Users = append(d.Users, users[:more]...)
 			return nil
@@ -259,7 +259,7 @@ type Options struct {
 type Credentials struct {
 	o        Options
 	attached chan struct{} // closed by Attach
-	store    *keep.Sealed  // after that
+	store    *store.Sealed // after that
 
 	document atomic.Pointer[authn.Document]
 	contact  atomic.Pointer[time.Time] // when the store was last reached; zero: never
@@ -288,10 +288,10 @@ func New(o Options) *Credentials {
 
 // Attach reads the accounts of a store, once. If it cannot be reached, they are those of
 // the copy, as old as they are.
-func (c *Credentials) Attach(ctx context.Context, store *keep.Sealed) error {
-	c.store = store
+func (c *Credentials) Attach(ctx context.Context, db *store.Sealed) error {
+	c.store = db
 	if err := c.refresh(ctx, func() {}); err != nil {
-		if errors.Is(err, keep.ErrNewer) {
+		if errors.Is(err, store.ErrNewer) {
 			return err
 		}
 		if copied := c.readCopy(); copied != nil {
@@ -342,7 +342,7 @@ func (c *Credentials) Follow(ctx context.Context, changed func()) {
 	for ctx.Err() == nil {
 		bell := c.store.Appends(Log)
 		err := c.refresh(ctx, changed)
-		if last = c.o.Now(); err != nil && (!c.known() || errors.Is(err, keep.ErrClosed)) {
+		if last = c.o.Now(); err != nil && (!c.known() || errors.Is(err, store.ErrClosed)) {
 			bell = nil // the ticker comes first
 		}
 		for again := false; !again && ctx.Err() == nil; {
@@ -418,7 +418,7 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 
 // copied is the content of the copy.
 type copied struct {
-	keep.Formatted
+	store.Formatted
 	Contact  time.Time       `json:"contact"`
 	Document *authn.Document `json:"document"`
 }
@@ -429,7 +429,7 @@ func (c *Credentials) writeCopy() error {
 	if c.o.Copy == "" {
 		return nil
 	}
-	text, err := keep.Encode(c.store, copied{Contact: c.contact.Load().UTC(), Document: c.document.Load()})
+	text, err := store.Encode(c.store, copied{Contact: c.contact.Load().UTC(), Document: c.document.Load()})
 	if err != nil {
 		return err
 	}
@@ -453,7 +453,7 @@ func (c *Credentials) readCopy() error {
 		return fmt.Errorf("%s: %w", c.o.Copy, err)
 	}
 	var found copied
-	if err := keep.Decode(c.store, text, &found); err != nil {
+	if err := store.Decode(c.store, text, &found); err != nil {
 		return fmt.Errorf("%s: %w", c.o.Copy, err)
 	}
 	if found.Document == nil {
@@ -467,4 +467,4 @@ func (c *Credentials) readCopy() error {
 }
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []keep.Kind{Kind, headKind}
+var Kinds = []store.Kind{Kind, headKind}

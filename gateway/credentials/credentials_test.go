@@ -20,13 +20,13 @@ import (
 
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 )
 
 // cut is a store that cannot be reached now and then. Reads are answered as by a mirror.
 type cut struct {
-	keep.Store
+	store.Store
 	off atomic.Bool
 }
 
@@ -39,21 +39,21 @@ func (c *cut) Reach(context.Context) error {
 	return nil
 }
 
-func (c *cut) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (c *cut) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	if c.off.Load() {
 		return 0, errCut
 	}
 	return c.Store.Apply(ctx, changes...)
 }
 
-func sealed(t testing.TB, inner keep.Store) (*keep.Sealed, *cut) {
+func sealed(t testing.TB, inner store.Store) (*store.Sealed, *cut) {
 	t.Helper()
-	key, err := keep.NewKey(bytes.Repeat([]byte{7}, keep.KeyLength))
+	key, err := store.NewKey(bytes.Repeat([]byte{7}, store.KeyLength))
 	require.NoError(t, err)
 	line := &cut{Store: inner}
-	store, err := keep.Seal(line, key)
+	db, err := store.Seal(line, key)
 	require.NoError(t, err)
-	return store, line
+	return db, line
 }
 
 var client = netip.MustParseAddr("10.0.0.1")
@@ -63,12 +63,12 @@ type gateway struct {
 	*authn.Store
 	shared *Credentials
 	line   *cut
-	store  *keep.Sealed
+	store  *store.Sealed
 	events chan string // what its log says of credentials
 }
 
 // start returns a gateway that follows the accounts of a store until the test ends.
-func start(t testing.TB, inner keep.Store, o Options) *gateway {
+func start(t testing.TB, inner store.Store, o Options) *gateway {
 	t.Helper()
 	g := &gateway{events: make(chan string, 100)}
 	g.store, g.line = sealed(t, inner)
@@ -144,7 +144,7 @@ func remove(id string) func(*authn.Document) error {
 // TestARevocationReachesAllGateways: it is by the change itself that they learn of it, so
 // none has to ask. The intervals of asking are out of the test's reach.
 func TestARevocationReachesAllGateways(t *testing.T) {
-	inner := keep.NewMemory(nil)
+	inner := store.NewMemory(nil)
 	var all []*gateway
 	for range 3 {
 		all = append(all, start(t, inner, Options{Reread: time.Hour, Probe: time.Hour}))
@@ -180,7 +180,7 @@ func TestARevocationReachesAllGateways(t *testing.T) {
 // TestWithoutTheStore: the accounts remain valid for a time, and then nobody is let in
 // until the store can be reached again.
 func TestWithoutTheStore(t *testing.T) {
-	inner := keep.NewMemory(nil)
+	inner := store.NewMemory(nil)
 	var now atomic.Int64
 	now.Store(time.Now().UnixNano())
 	clock := func() time.Time { return time.Unix(0, now.Load()) }
@@ -211,7 +211,7 @@ func TestWithoutTheStore(t *testing.T) {
 // TestARevocationThatHasArrivedCounts also while the others cannot be asked for more. The accounts
 // are not newer for that.
 func TestARevocationThatHasArrivedCounts(t *testing.T) {
-	inner := keep.NewMemory(nil)
+	inner := store.NewMemory(nil)
 	g := start(t, inner, Options{Reread: time.Hour, Probe: time.Hour})
 	a, token := newToken(t, "portal")
 	require.NoError(t, g.shared.Edit(t.Context(), add(a)))
@@ -228,13 +228,13 @@ func TestARevocationThatHasArrivedCounts(t *testing.T) {
 
 // TestAStartWithoutTheStore: the copy is as old as it is, and nobody else reads it.
 func TestAStartWithoutTheStore(t *testing.T) {
-	inner, file := keep.NewMemory(nil), filepath.Join(t.TempDir(), "copy")
-	store, line := sealed(t, inner)
+	inner, file := store.NewMemory(nil), filepath.Join(t.TempDir(), "copy")
+	db, line := sealed(t, inner)
 	a, _ := newToken(t, "portal")
-	require.NoError(t, Edit(t.Context(), store, add(a)))
+	require.NoError(t, Edit(t.Context(), db, add(a)))
 	started := time.Now()
 	first := New(Options{Copy: file, StaleMax: time.Minute})
-	require.NoError(t, first.Attach(t.Context(), store))
+	require.NoError(t, first.Attach(t.Context(), db))
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "portal")
@@ -243,7 +243,7 @@ func TestAStartWithoutTheStore(t *testing.T) {
 	line.off.Store(true)
 	later := func(after time.Duration) *Credentials {
 		c := New(Options{Copy: file, StaleMax: time.Minute, Now: func() time.Time { return started.Add(after) }})
-		require.NoError(t, c.Attach(t.Context(), store))
+		require.NoError(t, c.Attach(t.Context(), db))
 		return c
 	}
 	document, _, err := later(30 * time.Second).Read()
@@ -254,17 +254,17 @@ func TestAStartWithoutTheStore(t *testing.T) {
 	require.ErrorIs(t, later(2*time.Minute).State(), ErrUnreached)
 
 	require.NoError(t, os.WriteFile(file, append(text, 'x'), 0o600))
-	require.ErrorIs(t, New(Options{Copy: file}).Attach(t.Context(), store), keep.ErrUnreadable)
+	require.ErrorIs(t, New(Options{Copy: file}).Attach(t.Context(), db), store.ErrUnreadable)
 	require.NoError(t, os.Remove(file))
 	c := New(Options{Copy: file, StaleMax: time.Minute})
-	require.NoError(t, c.Attach(t.Context(), store))
+	require.NoError(t, c.Attach(t.Context(), db))
 	require.ErrorIs(t, c.State(), ErrUnreached, "nothing is known")
 	require.ErrorIs(t, New(Options{}).Edit(t.Context(), add(a)), ErrUnreached, "it is not attached")
 }
 
 // TestChangesAtTheSameTime: names stay unique whoever makes them, and no change is lost.
 func TestChangesAtTheSameTime(t *testing.T) {
-	inner := keep.NewMemory(nil)
+	inner := store.NewMemory(nil)
 	var made, clashed atomic.Int64
 	var editors sync.WaitGroup
 	for i := range 4 {
@@ -283,8 +283,8 @@ func TestChangesAtTheSameTime(t *testing.T) {
 		})
 	}
 	editors.Wait()
-	store, _ := sealed(t, inner)
-	found, err := read(t.Context(), store)
+	db, _ := sealed(t, inner)
+	found, err := read(t.Context(), db)
 	require.NoError(t, err)
 	assert.Len(t, found.document.Tokens, 25)
 	assert.EqualValues(t, 5, made.Load())
@@ -293,7 +293,7 @@ func TestChangesAtTheSameTime(t *testing.T) {
 }
 
 func TestMove(t *testing.T) {
-	store, _ := sealed(t, keep.NewMemory(nil))
+	db, _ := sealed(t, store.NewMemory(nil))
 	from := &authn.Document{Version: 1}
 	for i := range 2*mostEdit/2 + 10 { // more than one change takes
 		a, _ := newToken(t, fmt.Sprintf("t%d", i))
@@ -302,22 +302,22 @@ func TestMove(t *testing.T) {
 	user := authn.NewAccount("anna", time.Now(), authn.Rights{Scopes: []string{"user:read"}})
 	user.Password = authn.HashPassword("a long enough password", authn.Cost{Memory: 8, Time: 1, Threads: 1})
 	from.Users = append(from.Users, user)
-	moved, err := Move(t.Context(), store, from)
+	moved, err := Move(t.Context(), db, from)
 	require.NoError(t, err)
 	assert.Equal(t, mostEdit+11, moved)
-	moved, err = Move(t.Context(), store, from)
+	moved, err = Move(t.Context(), db, from)
 	require.NoError(t, err)
 	assert.Zero(t, moved, "it can be repeated")
-	there, err := read(t.Context(), store)
+	there, err := read(t.Context(), db)
 	require.NoError(t, err)
 	assert.Len(t, there.document.Users, 1)
 
 	other, _ := newToken(t, "T7")
 	fresh, _ := newToken(t, "fresh")
-	_, err = Move(t.Context(), store, &authn.Document{Version: 1, Tokens: []*authn.Account{fresh, other}})
+	_, err = Move(t.Context(), db, &authn.Document{Version: 1, Tokens: []*authn.Account{fresh, other}})
 	require.ErrorContains(t, err, "nothing was moved")
 	require.ErrorContains(t, err, `token "T7": there is another token of this name`)
-	again, err := read(t.Context(), store)
+	again, err := read(t.Context(), db)
 	require.NoError(t, err)
 	assert.Equal(t, there.head, again.head)
 }
@@ -325,29 +325,29 @@ func TestMove(t *testing.T) {
 // TestAnEditChangesNoFormats: accounts that are not edited stay in the format that they have,
 // so that an edit of a long list remains one decision.
 func TestAnEditChangesNoFormats(t *testing.T) {
-	store, _ := sealed(t, keep.NewMemory(nil))
+	db, _ := sealed(t, store.NewMemory(nil))
 	first, _ := newToken(t, "first")
-	require.NoError(t, Edit(t.Context(), store, add(first)))
-	store.SetNewest(keep.Newest + 1)
+	require.NoError(t, Edit(t.Context(), db, add(first)))
+	db.SetNewest(store.Newest + 1)
 	second, _ := newToken(t, "second")
-	require.NoError(t, Edit(t.Context(), store, add(second)))
+	require.NoError(t, Edit(t.Context(), db, add(second)))
 	formats := map[string]int{}
-	require.NoError(t, store.Range(t.Context(), Kind, "", func(e keep.Entry) bool {
-		var found keep.Formatted
+	require.NoError(t, db.Range(t.Context(), Kind, "", func(e store.Entry) bool {
+		var found store.Formatted
 		assert.NoError(t, json.Unmarshal(e.Value, &found))
 		formats[e.Key] = found.V
 		return true
 	}))
-	assert.Equal(t, map[string]int{first.ID: keep.Newest, second.ID: keep.Newest + 1}, formats)
+	assert.Equal(t, map[string]int{first.ID: store.Newest, second.ID: store.Newest + 1}, formats)
 }
 
 func TestNewerFormatsAreNotGuessedAt(t *testing.T) {
-	store, _ := sealed(t, keep.NewMemory(nil))
-	value, err := json.Marshal(map[string]any{"v": keep.Newest + 1})
+	db, _ := sealed(t, store.NewMemory(nil))
+	value, err := json.Marshal(map[string]any{"v": store.Newest + 1})
 	require.NoError(t, err)
-	_, err = store.Apply(t.Context(), keep.Change{Kind: Kind, Key: "x", Value: value})
+	_, err = db.Apply(t.Context(), store.Change{Kind: Kind, Key: "x", Value: value})
 	require.NoError(t, err)
-	require.ErrorIs(t, New(Options{}).Attach(t.Context(), store), keep.ErrNewer)
+	require.ErrorIs(t, New(Options{}).Attach(t.Context(), db), store.ErrNewer)
 	a, _ := newToken(t, "portal")
-	require.ErrorIs(t, Edit(t.Context(), store, add(a)), keep.ErrNewer)
+	require.ErrorIs(t, Edit(t.Context(), db, add(a)), store.ErrNewer)
 }

@@ -17,7 +17,7 @@ import (
 	"adgateway/gateway/engine"
 	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/engine/stock"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // trusted is a cluster with the gateways gw1 to gw3, whose hosts have nodes.
@@ -29,9 +29,9 @@ type trusted struct {
 
 func newTrusted(t *testing.T) *trusted {
 	t.Helper()
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)
-	sealed, err := keep.Seal(keep.NewMemory(nil), key)
+	sealed, err := store.Seal(store.NewMemory(nil), key)
 	require.NoError(t, err)
 	c := &trusted{register: trust.NewRegister(sealed, time.Now)}
 	f := trust.Folder{Path: filepath.Join(t.TempDir(), "gw1")}

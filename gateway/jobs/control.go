@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
 )
 
 // StateError says why a job cannot be treated so. It is [ErrState].
@@ -39,7 +39,7 @@ func (m *Manager) control(ctx context.Context, id, wants string, change func(r *
 	r := m.runOf(id)
 	switch {
 	case r == nil && !job.State.Ended() && !m.owns():
-		return job, keep.ErrFollows
+		return job, store.ErrFollows
 	case r == nil:
 		return job, &StateError{job.State, wants}
 	}

@@ -22,14 +22,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
 // Log is the log of the store to which each job that has ended is appended, in the form of
 // [Options.Entry].
-const Log keep.Log = "jobs"
+const Log store.Log = "jobs"
 
 // Caller identifies the credential that submitted a job.
 type Caller struct {
@@ -40,7 +40,7 @@ type Caller struct {
 
 // Job is a list of calls and how far it has come.
 type Job struct {
-	keep.Formatted
+	store.Formatted
 	ID        string        `json:"id"`
 	Name      string        `json:"name,omitempty"`
 	Operation string        `json:"operation,omitempty"` // of items that name none
@@ -75,7 +75,7 @@ type Job struct {
 
 	Round int `json:"round,omitempty"` // how often it was started after a dry run
 
-	revision keep.Revision
+	revision store.Revision
 }
 
 // List is the form of the list, in which the result is written.
@@ -184,7 +184,7 @@ func ItemKey(job string, index int) string { return fmt.Sprintf("%s.%d", job, in
 
 // The errors of calls about jobs.
 var (
-	ErrAbsent = keep.ErrAbsent
+	ErrAbsent = store.ErrAbsent
 	ErrState  = errors.New("the job is not in a state for it")
 	ErrOpen   = errors.New("the caller has as many jobs that have not ended as it may have")
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -36,7 +36,7 @@ type Answer struct {
 
 // Options configure a manager. Store, Call and Log are required.
 type Options struct {
-	Store *keep.Sealed
+	Store *store.Sealed
 	// Call makes the call of an item. Its context ends only after the manager's has, and a
 	// call that was cut off by that is made again by the next manager.
 	Call func(ctx context.Context, call Call) Answer
@@ -63,7 +63,7 @@ type Options struct {
 // Manager runs jobs. It is safe for concurrent use.
 type Manager struct {
 	Options
-	store store
+	store db
 	slots map[ps.Lane]chan struct{}
 	seals seals
 
@@ -81,7 +81,7 @@ func New(o Options) *Manager {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	m := &Manager{Options: o, store: store{o.Store}, slots: map[ps.Lane]chan struct{}{}, active: map[string]*run{}}
+	m := &Manager{Options: o, store: db{o.Store}, slots: map[ps.Lane]chan struct{}{}, active: map[string]*run{}}
 	for lane, sessions := range o.Sessions {
 		m.slots[lane] = make(chan struct{}, max(1, int(float64(sessions)*o.Share)))
 	}
@@ -116,7 +116,7 @@ func (m *Manager) Load(ctx context.Context) error {
 	active := map[string]*run{}
 	for _, job := range slices.Backward(open) { // the oldest first
 		r, err := m.load(ctx, job)
-		if errors.Is(err, keep.ErrUnreadable) {
+		if errors.Is(err, store.ErrUnreadable) {
 			m.Log.WithError(err).WithField("job", job.ID).Error("a job cannot go on, as something of it cannot be read any more")
 			continue
 		}
@@ -280,7 +280,7 @@ func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 	}
 	var dataKey []byte
 	if s.Secrets != nil {
-		dataKey = make([]byte, keep.KeyLength)
+		dataKey = make([]byte, store.KeyLength)
 		_, _ = rand.Read(dataKey) // never fails
 		job.Secrets = true
 	}
@@ -334,11 +334,11 @@ func (m *Manager) activate(r *run) {
 }
 
 // entry returns what the log is told of a job; nothing unless it has ended.
-func (m *Manager) entry(job *Job) []keep.Change {
+func (m *Manager) entry(job *Job) []store.Change {
 	if m.Entry == nil || !job.State.Ended() {
 		return nil
 	}
-	return []keep.Change{{Log: Log, Value: m.Entry(job), Expires: job.Expires}}
+	return []store.Change{{Log: Log, Value: m.Entry(job), Expires: job.Expires}}
 }
 
 // openOf returns how many jobs of a caller have not ended.

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 
 	"github.com/sirupsen/logrus"
@@ -67,11 +67,11 @@ type gatewayOf struct {
 
 func start(t *testing.T, file string, w *world, change func(*jobs.Options)) *gatewayOf {
 	t.Helper()
-	plain, _, err := keep.Open(keep.Options{Path: file})
+	plain, _, err := store.Open(store.Options{Path: file})
 	require.NoError(t, err)
-	key, err := keep.ReadKey(file + ".key")
+	key, err := store.ReadKey(file + ".key")
 	require.NoError(t, err)
-	sealed, err := keep.Seal(plain, key)
+	sealed, err := store.Seal(plain, key)
 	require.NoError(t, err)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
@@ -393,13 +393,13 @@ func TestStateErrors(t *testing.T) {
 
 // TestNamesOfValuesAreIdentities is about what whoever holds the store sees.
 func TestNamesOfValuesAreIdentities(t *testing.T) {
-	store := keeptest.Seal(t, keep.NewMemory(nil))
-	g := start(t, storeFile(t), newWorld(nil), func(o *jobs.Options) { o.Store = store })
+	db := storetest.Seal(t, store.NewMemory(nil))
+	g := start(t, storeFile(t), newWorld(nil), func(o *jobs.Options) { o.Store = db })
 	id := g.submit(t, jobs.Job{Name: "Canary"}, specs(30, ps.Directory))
 	g.await(t, id, jobstate.Done)
-	for _, kind := range []keep.Kind{"job", "jobspec", "jobitem"} {
+	for _, kind := range []store.Kind{"job", "jobspec", "jobitem"} {
 		n := 0
-		require.NoError(t, store.Store.Range(t.Context(), kind, "", func(e keep.Entry) bool {
+		require.NoError(t, db.Store.Range(t.Context(), kind, "", func(e store.Entry) bool {
 			n++
 			return assert.True(t, strings.HasPrefix(e.Key, id)) && assert.NotContains(t, string(e.Value), "Canary")
 		}))
@@ -408,16 +408,16 @@ func TestNamesOfValuesAreIdentities(t *testing.T) {
 }
 
 // behind is a store that cannot find out what others have written.
-type behind struct{ keep.Store }
+type behind struct{ store.Store }
 
-func (behind) Reach(context.Context) error { return keep.ErrUnreachable }
+func (behind) Reach(context.Context) error { return store.ErrUnreachable }
 
 // TestAJobThatMayBeThereIsNotAbsent: another gateway may have just added it.
 func TestAJobThatMayBeThereIsNotAbsent(t *testing.T) {
-	m, err := jobs.Open(t.Context(), jobs.Options{Store: keeptest.Seal(t, behind{keep.NewMemory(nil)})})
+	m, err := jobs.Open(t.Context(), jobs.Options{Store: storetest.Seal(t, behind{store.NewMemory(nil)})})
 	require.NoError(t, err)
 	_, err = m.Get(t.Context(), jobs.NewID())
-	assert.ErrorIs(t, err, keep.ErrUnreachable)
+	assert.ErrorIs(t, err, store.ErrUnreachable)
 	assert.NotErrorIs(t, err, jobs.ErrAbsent)
 	_, err = m.Get(t.Context(), "of no job")
 	assert.ErrorIs(t, err, jobs.ErrAbsent)

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -37,7 +37,7 @@ type run struct {
 	mu        sync.Mutex // guards the fields below
 	job       Job
 	results   []Result
-	revisions []keep.Revision
+	revisions []store.Revision
 	lanes     []ps.Lane
 	waiting   []int   // number of items that each still waits for
 	followers [][]int // items that wait for each

@@ -37,7 +37,7 @@ type seals struct {
 }
 
 // open returns the secrets of an item.
-func (s *seals) open(ctx context.Context, from store, root string, spec *Spec) (map[string]string, error) {
+func (s *seals) open(ctx context.Context, from db, root string, spec *Spec) (map[string]string, error) {
 	if len(spec.Sealed) == 0 {
 		return nil, nil
 	}

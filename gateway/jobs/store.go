@@ -9,22 +9,22 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
 )
 
 // The kinds of values in the store. Items have the keys of itemName, so that those of a
 // job are together and in order.
 const (
-	jobKind    keep.Kind = "job"
-	specKind   keep.Kind = "jobspec"
-	resultKind keep.Kind = "jobitem"
-	dataKind   keep.Kind = "jobkey" // the data key of a root
-	onceKind   keep.Kind = "jobonce"
+	jobKind    store.Kind = "job"
+	specKind   store.Kind = "jobspec"
+	resultKind store.Kind = "jobitem"
+	dataKind   store.Kind = "jobkey" // the data key of a root
+	onceKind   store.Kind = "jobonce"
 )
 
 // batch is how many values are written at a time, beside those of the job itself.
-const batch = keep.MostChanges - 100
+const batch = store.MostChanges - 100
 
 func itemName(job string, index int) string { return fmt.Sprintf("%s/%06d", job, index) }
 
@@ -35,17 +35,17 @@ func indexOf(name string) (index int) {
 }
 
 // store reads and writes jobs.
-type store struct{ *keep.Sealed }
+type db struct{ *store.Sealed }
 
 // add keeps a new job with its items. The job itself is last: without it the items are
 // those of no job, and expire. once, if it is not empty, names the call that submits
 // it; also is decided together with the job.
-func (s store) add(ctx context.Context, job *Job, specs []Spec, dataKey []byte, once string, also ...keep.Change) error {
-	var changes []keep.Change
+func (s db) add(ctx context.Context, job *Job, specs []Spec, dataKey []byte, once string, also ...store.Change) error {
+	var changes []store.Change
 	for i := range specs {
-		changes = append(changes, keep.Change{Kind: specKind, Key: itemName(job.ID, i), Value: encode(s, storedSpec{Spec: specs[i]}), Expires: job.Expires})
+		changes = append(changes, store.Change{Kind: specKind, Key: itemName(job.ID, i), Value: encode(s, storedSpec{Spec: specs[i]}), Expires: job.Expires})
 		if specs[i].Skip != nil {
-			changes = append(changes, keep.Change{Kind: resultKind, Key: itemName(job.ID, i), Value: encode(s, storedResult{Result: *specs[i].Skip}), Expires: job.Expires})
+			changes = append(changes, store.Change{Kind: resultKind, Key: itemName(job.ID, i), Value: encode(s, storedResult{Result: *specs[i].Skip}), Expires: job.Expires})
 		}
 	}
 	for part := range slices.Chunk(changes, batch) {
@@ -53,12 +53,12 @@ func (s store) add(ctx context.Context, job *Job, specs []Spec, dataKey []byte, 
 			return err
 		}
 	}
-	last := append(also, keep.Change{Kind: jobKind, Key: job.ID, Value: encode(s, *job), Expires: job.Expires})
+	last := append(also, store.Change{Kind: jobKind, Key: job.ID, Value: encode(s, *job), Expires: job.Expires})
 	if dataKey != nil {
-		last = append(last, keep.Change{Kind: dataKind, Key: job.Root, Value: dataKey, Expires: job.Expires})
+		last = append(last, store.Change{Kind: dataKind, Key: job.Root, Value: dataKey, Expires: job.Expires})
 	}
 	if once != "" {
-		last = append(last, keep.Change{Kind: onceKind, Key: once, Value: []byte(job.ID), Expires: job.Expires})
+		last = append(last, store.Change{Kind: onceKind, Key: once, Value: []byte(job.ID), Expires: job.Expires})
 	}
 	revision, err := s.Apply(ctx, last...)
 	job.revision = revision
@@ -68,32 +68,32 @@ func (s store) add(ctx context.Context, job *Job, specs []Spec, dataKey []byte, 
 // storedSpec and storedResult are those of an item as they are kept.
 type (
 	storedSpec struct {
-		keep.Formatted
+		store.Formatted
 		Spec
 	}
 	storedResult struct {
-		keep.Formatted
+		store.Formatted
 		Result
 	}
 )
 
 // encode encodes a value of this package, which can always be encoded.
-func encode[T any, P keep.Value[T]](s store, value T) []byte {
-	raw, err := keep.Encode[T, P](s.Sealed, value)
+func encode[T any, P store.Value[T]](s db, value T) []byte {
+	raw, err := store.Encode[T, P](s.Sealed, value)
 	if err != nil {
 		panic(err)
 	}
 	return raw
 }
 
-func (s store) decodeJob(e keep.Entry) (*Job, error) {
+func (s db) decodeJob(e store.Entry) (*Job, error) {
 	job := &Job{}
-	err := keep.Decode(s.Sealed, e.Value, job)
+	err := store.Decode(s.Sealed, e.Value, job)
 	job.revision = e.Revision
 	return job, err
 }
 
-func (s store) job(ctx context.Context, id string) (*Job, error) {
+func (s db) job(ctx context.Context, id string) (*Job, error) {
 	if !pattern.MatchString(id) {
 		return nil, ErrAbsent
 	}
@@ -106,9 +106,9 @@ func (s store) job(ctx context.Context, id string) (*Job, error) {
 
 // jobs calls visit with the jobs whose identity is less than before, or with all, the
 // newest first, until it returns false.
-func (s store) jobs(ctx context.Context, before string, visit func(*Job) bool) error {
+func (s db) jobs(ctx context.Context, before string, visit func(*Job) bool) error {
 	var failed error
-	err := s.RangeBack(ctx, jobKind, before, func(e keep.Entry) bool {
+	err := s.RangeBack(ctx, jobKind, before, func(e store.Entry) bool {
 		job, err := s.decodeJob(e)
 		if err != nil {
 			failed = err
@@ -119,7 +119,7 @@ func (s store) jobs(ctx context.Context, before string, visit func(*Job) bool) e
 	return errors.Join(err, failed)
 }
 
-func (s store) spec(ctx context.Context, job string, index int) (*Spec, error) {
+func (s db) spec(ctx context.Context, job string, index int) (*Spec, error) {
 	e, err := s.Get(ctx, specKind, itemName(job, index))
 	if err != nil {
 		return nil, err
@@ -127,8 +127,8 @@ func (s store) spec(ctx context.Context, job string, index int) (*Spec, error) {
 	return s.decodeSpec(e)
 }
 
-func (s store) decodeSpec(e keep.Entry) (*Spec, error) {
-	if err := keep.Decode(s.Sealed, e.Value, &keep.Formatted{}); err != nil {
+func (s db) decodeSpec(e store.Entry) (*Spec, error) {
+	if err := store.Decode(s.Sealed, e.Value, &store.Formatted{}); err != nil {
 		return nil, err
 	}
 	spec := &Spec{}
@@ -138,9 +138,9 @@ func (s store) decodeSpec(e keep.Entry) (*Spec, error) {
 }
 
 // specs calls visit with the items of a job in their order.
-func (s store) specs(ctx context.Context, job string, visit func(int, *Spec) bool) error {
+func (s db) specs(ctx context.Context, job string, visit func(int, *Spec) bool) error {
 	var failed error
-	err := s.Range(ctx, specKind, job+"/", func(e keep.Entry) bool {
+	err := s.Range(ctx, specKind, job+"/", func(e store.Entry) bool {
 		spec, err := s.decodeSpec(e)
 		if err != nil {
 			failed = err
@@ -152,13 +152,13 @@ func (s store) specs(ctx context.Context, job string, visit func(int, *Spec) boo
 }
 
 // results returns what is kept of the items of a job, by their number, with the revisions.
-func (s store) results(ctx context.Context, job *Job) ([]Result, []keep.Revision, error) {
-	results, revisions := make([]Result, job.Total), make([]keep.Revision, job.Total)
+func (s db) results(ctx context.Context, job *Job) ([]Result, []store.Revision, error) {
+	results, revisions := make([]Result, job.Total), make([]store.Revision, job.Total)
 	for i := range results {
 		results[i].State = jobstate.Waiting
 	}
 	var failed error
-	err := s.Range(ctx, resultKind, job.ID+"/", func(e keep.Entry) bool {
+	err := s.Range(ctx, resultKind, job.ID+"/", func(e store.Entry) bool {
 		if index := indexOf(e.Key); index < len(results) {
 			results[index], failed = s.decodeResult(e)
 			revisions[index] = e.Revision
@@ -168,29 +168,29 @@ func (s store) results(ctx context.Context, job *Job) ([]Result, []keep.Revision
 	return results, revisions, errors.Join(err, failed)
 }
 
-func (s store) decodeResult(e keep.Entry) (Result, error) {
+func (s db) decodeResult(e store.Entry) (Result, error) {
 	var stored storedResult
-	err := keep.Decode(s.Sealed, e.Value, &stored)
+	err := store.Decode(s.Sealed, e.Value, &stored)
 	return stored.Result, err
 }
 
 // put keeps a job and results of its items, and also together with the job. Every decision of a job but the last batch of
 // results is in the keys of its calls as well.
-func (s store) put(ctx context.Context, job *Job, changed []int, results []Result, revisions []keep.Revision, also ...keep.Change) error {
+func (s db) put(ctx context.Context, job *Job, changed []int, results []Result, revisions []store.Revision, also ...store.Change) error {
 	for len(changed) > batch { // all but the last batch without the job
 		if err := s.putSome(ctx, nil, nil, job, changed[:batch], results, revisions); err != nil {
 			return err
 		}
 		changed = changed[batch:]
 	}
-	own := keep.Change{Kind: jobKind, Key: job.ID, Expect: job.revision, Value: encode(s, *job), Expires: job.Expires}
+	own := store.Change{Kind: jobKind, Key: job.ID, Expect: job.revision, Value: encode(s, *job), Expires: job.Expires}
 	return s.putSome(ctx, &own, also, job, changed, results, revisions)
 }
 
-func (s store) putSome(ctx context.Context, own *keep.Change, also []keep.Change, job *Job, changed []int, results []Result, revisions []keep.Revision) error {
+func (s db) putSome(ctx context.Context, own *store.Change, also []store.Change, job *Job, changed []int, results []Result, revisions []store.Revision) error {
 	changes := slices.Clone(also)
 	for _, i := range changed {
-		changes = append(changes, keep.Change{Kind: resultKind, Key: itemName(job.ID, i), Expect: revisions[i], Value: encode(s, storedResult{Result: results[i]}), Expires: job.Expires})
+		changes = append(changes, store.Change{Kind: resultKind, Key: itemName(job.ID, i), Expect: revisions[i], Value: encode(s, storedResult{Result: results[i]}), Expires: job.Expires})
 	}
 	if own != nil {
 		changes = append(changes, *own)
@@ -209,16 +209,16 @@ func (s store) putSome(ctx context.Context, own *keep.Change, also []keep.Change
 }
 
 // dataKey returns the data key of a root, or [ErrAbsent].
-func (s store) dataKey(ctx context.Context, root string) ([]byte, error) {
+func (s db) dataKey(ctx context.Context, root string) ([]byte, error) {
 	e, err := s.Get(ctx, dataKind, root)
 	return e.Value, err
 }
 
 // destroyKey removes the data key of a root.
-func (s store) destroyKey(ctx context.Context, root string) error {
-	return s.Update(ctx, func(tx *keep.Tx) error {
+func (s db) destroyKey(ctx context.Context, root string) error {
+	return s.Update(ctx, func(tx *store.Tx) error {
 		_, err := tx.Get(dataKind, root)
-		if errors.Is(err, keep.ErrAbsent) {
+		if errors.Is(err, store.ErrAbsent) {
 			return nil
 		}
 		tx.Delete(dataKind, root)
@@ -227,7 +227,7 @@ func (s store) destroyKey(ctx context.Context, root string) error {
 }
 
 // submittedBy returns the job that a call has submitted, or [ErrAbsent].
-func (s store) submittedBy(ctx context.Context, once string) (string, error) {
+func (s db) submittedBy(ctx context.Context, once string) (string, error) {
 	e, err := s.Get(ctx, onceKind, once)
 	return string(e.Value), err
 }
@@ -236,4 +236,4 @@ func (s store) submittedBy(ctx context.Context, once string) (string, error) {
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []keep.Kind{jobKind, specKind, resultKind, dataKind, onceKind}
+var Kinds = []store.Kind{jobKind, specKind, resultKind, dataKind, onceKind}

@@ -14,21 +14,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 )
 
 // follower is a store that takes no changes while another gateway leads.
 type follower struct {
-	keep.Store
+	store.Store
 	follows atomic.Bool
 }
 
-func (f *follower) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
+func (f *follower) Apply(ctx context.Context, all ...store.Change) (store.Revision, error) {
 	if f.follows.Load() {
-		return 0, fmt.Errorf("%w: %w", keep.ErrFollows, keep.ErrNotSent)
+		return 0, fmt.Errorf("%w: %w", store.ErrFollows, store.ErrNotSent)
 	}
 	return f.Store.Apply(ctx, all...)
 }
@@ -41,14 +41,14 @@ type leading struct {
 	stop  func()
 }
 
-func newLeading(t *testing.T, store keep.Store, w *world) *leading {
+func newLeading(t *testing.T, db store.Store, w *world) *leading {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	l := &leading{t: t, store: &follower{Store: store}}
+	l := &leading{t: t, store: &follower{Store: db}}
 	l.store.follows.Store(true)
 	l.Manager = jobs.New(jobs.Options{
-		Store: keeptest.Seal(t, l.store), Call: w.call, Log: log, Sessions: map[ps.Lane]int{ps.Directory: 2},
+		Store: storetest.Seal(t, l.store), Call: w.call, Log: log, Sessions: map[ps.Lane]int{ps.Directory: 2},
 		Share: 1, Running: 4, PerCaller: 2, Keep: time.Hour,
 	})
 	return l
@@ -68,8 +68,8 @@ func (l *leading) lead() {
 // TestAJobGoesOnInTheNextTerm: at the gateway that leads then, also the one that has before. An
 // item that was being called when a term ended is called again, as its result is not known.
 func TestAJobGoesOnInTheNextTerm(t *testing.T) {
-	store := keep.NewMemory(nil)
-	t.Cleanup(func() { assert.NoError(t, store.Close()) })
+	db := store.NewMemory(nil)
+	t.Cleanup(func() { assert.NoError(t, db.Close()) })
 	reached, release := make(chan string), make(chan struct{})
 	w := newWorld(func(c jobs.Call, tries int) jobs.Answer {
 		if (c.Spec.ID == "3" || c.Spec.ID == "7") && tries == 1 {
@@ -78,7 +78,7 @@ func TestAJobGoesOnInTheNextTerm(t *testing.T) {
 		}
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Made}}
 	})
-	a, b := newLeading(t, store, w), newLeading(t, store, w)
+	a, b := newLeading(t, db, w), newLeading(t, db, w)
 	items := specs(10, ps.Directory)
 	for i := range items[1:] {
 		items[i+1].Waits = []int{i}
@@ -106,7 +106,7 @@ func TestAJobGoesOnInTheNextTerm(t *testing.T) {
 	assert.True(t, watch.Over())
 	_, err = b.Pause(t.Context(), added.ID)
 	var wrong *jobs.StateError
-	assert.True(t, errors.Is(err, keep.ErrFollows) || errors.As(err, &wrong), "it may have ended by now: %v", err)
+	assert.True(t, errors.Is(err, store.ErrFollows) || errors.As(err, &wrong), "it may have ended by now: %v", err)
 	for range watch.Changed { // it is closed
 	}
 	require.Eventually(t, func() bool {

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"slices"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // chain is what was read of a journal: the last entry, and the parts of one whose end has
 // not been read. It is a value; next returns the one after a message.
 type chain struct {
-	last head      // of the last entry; zero: there is none yet
-	hash keep.Hash // of the last entry
-	part *message  // the last one of an entry that is not complete
-	body [][]byte  // pieces of its batch
+	last head       // of the last entry; zero: there is none yet
+	hash store.Hash // of the last entry
+	part *message   // the last one of an entry that is not complete
+	body [][]byte   // pieces of its batch
 }
 
 // number returns that of the entry of the last message, which may be a part.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 var when = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -27,7 +27,7 @@ func messagesOf(t *testing.T, e Entry, most int) []*message {
 	return opened
 }
 
-func entry(term, number uint64, previous keep.Hash, batch string) Entry {
+func entry(term, number uint64, previous store.Hash, batch string) Entry {
 	return Entry{
 		Term: term, Process: Process{"a", "a1"}, Number: number, Token: "t" + batch, Time: when,
 		Previous: previous, Batch: []byte(batch),
@@ -37,7 +37,7 @@ func entry(term, number uint64, previous keep.Hash, batch string) Entry {
 // TestOnlyTheNextMessageVerifies: after entry 2 of term 3, and after the first part of entry
 // 3.
 func TestOnlyTheNextMessageVerifies(t *testing.T) {
-	at, other := keep.Hash{1}, keep.Hash{2}
+	at, other := store.Hash{1}, store.Hash{2}
 	whole := chain{last: head{Term: 3, Number: 2}, hash: at}
 	parts := messagesOf(t, entry(3, 3, at, "abcd"), 2)
 	inside, _, err := whole.next(parts[0])
@@ -49,7 +49,7 @@ func TestOnlyTheNextMessageVerifies(t *testing.T) {
 	for name, test := range map[string]struct {
 		c            chain
 		term, number uint64
-		previous     keep.Hash
+		previous     store.Hash
 		want         string
 	}{
 		"the next entry":                       {whole, 3, 3, at, next},
@@ -96,7 +96,7 @@ func TestOnlyTheNextMessageVerifies(t *testing.T) {
 // TestPartsBecomeAnEntry: in their order, each once, whatever its writer's batch is.
 func TestPartsBecomeAnEntry(t *testing.T) {
 	for _, batch := range []string{"", "a", "abc", "abcd", "abcdefg", strings.Repeat("x", 1000)} {
-		begin := chain{last: head{Term: 1}, hash: keep.Hash{7}}
+		begin := chain{last: head{Term: 1}, hash: store.Hash{7}}
 		parts := messagesOf(t, entry(1, 1, begin.hash, batch), 3)
 		assert.Len(t, parts, max(1, (len(batch)+2)/3))
 		c := begin
@@ -128,7 +128,7 @@ func TestPartsBecomeAnEntry(t *testing.T) {
 // TestAHashCoversAllOfAnEntry: and the one before, so that entries that differ anywhere, and
 // those after them, have other hashes.
 func TestAHashCoversAllOfAnEntry(t *testing.T) {
-	seen := map[keep.Hash]string{}
+	seen := map[store.Hash]string{}
 	for name, change := range map[string]func(*Entry){
 		"none":     func(*Entry) {},
 		"term":     func(e *Entry) { e.Term++ },
@@ -141,11 +141,11 @@ func TestAHashCoversAllOfAnEntry(t *testing.T) {
 		"first":    func(e *Entry) { e.Batch[0] = 'x' },
 		"last":     func(e *Entry) { e.Batch[3] = 'x' },
 	} {
-		e := entry(1, 1, keep.Hash{}, "abcd")
+		e := entry(1, 1, store.Hash{}, "abcd")
 		change(&e)
 		all, err := split(&e, 2)
 		require.NoError(t, err)
-		hash := keep.Hash(sha256.Sum256(all[len(all)-1]))
+		hash := store.Hash(sha256.Sum256(all[len(all)-1]))
 		assert.Empty(t, seen[hash], name)
 		seen[hash] = name
 	}
@@ -153,7 +153,7 @@ func TestAHashCoversAllOfAnEntry(t *testing.T) {
 
 // FuzzDecode: what was opened is read or refused, and never crashes.
 func FuzzDecode(f *testing.F) {
-	e := entry(1, 1, keep.Hash{}, "abcd")
+	e := entry(1, 1, store.Hash{}, "abcd")
 	all, err := split(&e, 2)
 	require.NoError(f, err)
 	for _, plain := range append(all, nil, []byte{0}, []byte{1}, []byte{2}, []byte{1, 0xff}, []byte{1, 2, '{', '}'}, []byte("\x01\x04nullx")) {

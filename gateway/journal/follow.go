@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 const (
@@ -30,7 +30,7 @@ func (l *Log) Follow(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err != nil && !errors.Is(err, keep.ErrUnreachable) {
+		if err != nil && !errors.Is(err, store.ErrUnreachable) {
 			return err
 		}
 		if first {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // format is the version of messages. It is their first byte before they are sealed.
@@ -32,11 +32,11 @@ type head struct {
 type message struct {
 	head
 	piece []byte
-	hash  keep.Hash // of the message before it was sealed
+	hash  store.Hash // of the message before it was sealed
 }
 
 // follows reports whether the message says that it comes after the one with a hash.
-func (m *message) follows(hash keep.Hash) bool { return string(m.Previous) == string(hash[:]) }
+func (m *message) follows(hash store.Hash) bool { return string(m.Previous) == string(hash[:]) }
 
 // encode returns a message before it is sealed: the format, the length of the head, the
 // head, and a piece of the batch.

@@ -16,7 +16,7 @@ import (
 	"errors"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Process is a gateway from its start to its end. A term belongs to a process: a gateway
@@ -28,13 +28,13 @@ type Process struct {
 
 // Entry is what a writer appends to the journal.
 type Entry struct {
-	Term     uint64    `json:"term"`
-	Process  Process   `json:"process"`
-	Number   uint64    `json:"number"` // of the entry in its term; 0: the term itself begins
-	Token    string    `json:"token"`  // the same each time that the entry is sent
-	Time     time.Time `json:"time"`   // log time, by which what is kept expires
-	Previous keep.Hash `json:"previous"`
-	Batch    []byte    `json:"batch,omitempty"` // what the store applies; empty: nothing, the writer is alive
+	Term     uint64     `json:"term"`
+	Process  Process    `json:"process"`
+	Number   uint64     `json:"number"` // of the entry in its term; 0: the term itself begins
+	Token    string     `json:"token"`  // the same each time that the entry is sent
+	Time     time.Time  `json:"time"`   // log time, by which what is kept expires
+	Previous store.Hash `json:"previous"`
+	Batch    []byte     `json:"batch,omitempty"` // what the store applies; empty: nothing, the writer is alive
 }
 
 // Begins reports whether the entry begins a term.
@@ -83,7 +83,7 @@ var (
 	ErrNewer = errors.New("the log was written by a newer version, which this gateway must have, too")
 
 	// ErrKeyUnknown is returned by a [Cipher] for what names a key that it does not have.
-	ErrKeyUnknown = keep.ErrKeyUnknown
+	ErrKeyUnknown = store.ErrKeyUnknown
 
 	// ErrUndecided means that an entry was sent, and that it is not known yet whether it is
 	// or will be stored. [Log.Resolve] goes on with it.
@@ -104,15 +104,15 @@ type Cipher interface {
 	Open(sealed, bound []byte) ([]byte, error)
 }
 
-var _ Cipher = keep.Cipher{}
+var _ Cipher = store.Cipher{}
 
 // Applier keeps what the entries of a journal say: a store in a file.
 type Applier interface {
 	// Point returns the place that was applied last.
-	Point() (keep.Point, error)
+	Point() (store.Point, error)
 
 	// Apply applies an entry, and keeps its place in the same transaction. It is called once
 	// for each entry that verifies, in their order, and again for one that it failed for. An
 	// entry without a batch changes nothing: its place may be kept later.
-	Apply(ctx context.Context, e *Entry, at keep.Point) error
+	Apply(ctx context.Context, e *Entry, at store.Point) error
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 const (
@@ -24,9 +24,9 @@ const (
 
 // Options are those of a log.
 type Options struct {
-	Cluster    string    // the name of the cluster
-	Journal    string    // identity of the stream
-	Origin     keep.Hash // what the first entry of the stream follows; zero: nothing
+	Cluster    string     // the name of the cluster
+	Journal    string     // identity of the stream
+	Origin     store.Hash // what the first entry of the stream follows; zero: nothing
 	Cipher     Cipher
 	MaxMessage int // the largest message in bytes that the stream takes: more than 4 KiB
 }
@@ -46,7 +46,7 @@ type Log struct {
 	started  bool
 	chain    chain  // changes only while a message is taken
 	read     uint64 // sequence that was read last, as well
-	at       keep.Point
+	at       store.Point
 	moved    chan struct{} // closed when read changes
 	verified uint64        // messages, and of strangers:
 	status   Status
@@ -58,12 +58,12 @@ type Log struct {
 
 // Status is what is known of a log.
 type Status struct {
-	Point   keep.Point // of the last entry that was applied
-	Term    uint64     // the highest one; 0: none has begun
-	Process Process    // whose term it is
-	Leads   bool       // it is that of this process
-	Time    time.Time  // of the last entry
-	Heard   time.Time  // when a message that verifies was read last, with the monotonic clock; zero: never
+	Point   store.Point // of the last entry that was applied
+	Term    uint64      // the highest one; 0: none has begun
+	Process Process     // whose term it is
+	Leads   bool        // it is that of this process
+	Time    time.Time   // of the last entry
+	Heard   time.Time   // when a message that verifies was read last, with the monotonic clock; zero: never
 
 	Strangers uint64    // messages that do not verify
 	Sent      uint64    // messages that were sent
@@ -95,7 +95,7 @@ func (l *Log) Status() Status {
 }
 
 // CatchUp applies what follows, up to the end of the stream as whoever answers knows it. It
-// needs no consumer. It fails with [keep.ErrUnreachable] if nobody answers, or if the stream
+// needs no consumer. It fails with [store.ErrUnreachable] if nobody answers, or if the stream
 // seems to end before what was applied, which counts for nothing for half a minute; with
 // [ErrRewound], [ErrBehind] and [ErrNewer] for good; and with the error of the applier.
 func (l *Log) CatchUp(ctx context.Context) error {
@@ -142,13 +142,13 @@ func (l *Log) get(ctx context.Context, sequence uint64) ([]byte, error) {
 func explain(err error) error {
 	var failed *applyError
 	switch {
-	case err == nil, errors.As(err, &failed), errors.Is(err, keep.ErrUnreachable),
+	case err == nil, errors.As(err, &failed), errors.Is(err, store.ErrUnreachable),
 		errors.Is(err, ErrRewound), errors.Is(err, ErrBehind), errors.Is(err, ErrNewer):
 		return err
 	case errors.Is(err, ErrGone):
 		return ErrBehind
 	}
-	return fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+	return fmt.Errorf("%w: %w", store.ErrUnreachable, err)
 }
 
 // applyError is one of the applier.
@@ -190,7 +190,7 @@ func (l *Log) start(ctx context.Context) error {
 
 // Reaches returns nil if a store at a place could go on with the log, and why not if it could
 // not: see [Log.CatchUp].
-func (l *Log) Reaches(ctx context.Context, at keep.Point) error {
+func (l *Log) Reaches(ctx context.Context, at store.Point) error {
 	_, at, err := l.locate(ctx, at)
 	if err == nil {
 		_, err = l.get(ctx, at.Sequence+1)
@@ -202,7 +202,7 @@ func (l *Log) Reaches(ctx context.Context, at keep.Point) error {
 }
 
 // locate returns the chain that ends at a place, and the place in this stream.
-func (l *Log) locate(ctx context.Context, at keep.Point) (chain, keep.Point, error) {
+func (l *Log) locate(ctx context.Context, at store.Point) (chain, store.Point, error) {
 	if at.Journal == l.o.Journal {
 		found, err := l.find(ctx, at)
 		return found, at, err
@@ -210,11 +210,11 @@ func (l *Log) locate(ctx context.Context, at keep.Point) (chain, keep.Point, err
 	if at.Hash != l.o.Origin {
 		return chain{}, at, fmt.Errorf("%w: it follows a file that is not this one", ErrBehind)
 	}
-	return chain{hash: at.Hash}, keep.Point{Hash: at.Hash}, nil
+	return chain{hash: at.Hash}, store.Point{Hash: at.Hash}, nil
 }
 
 // find returns the chain that ends at a point.
-func (l *Log) find(ctx context.Context, at keep.Point) (chain, error) {
+func (l *Log) find(ctx context.Context, at store.Point) (chain, error) {
 	sealed, err := l.get(ctx, at.Sequence)
 	switch {
 	case errors.Is(err, ErrNotYet):
@@ -260,7 +260,7 @@ func (l *Log) shorter(sequence uint64) error {
 	if time.Since(l.short) >= shortFor {
 		return fmt.Errorf("%w: it ends before entry %d", ErrRewound, sequence)
 	}
-	return fmt.Errorf("%w: the node that answers knows nothing of entry %d", keep.ErrUnreachable, sequence)
+	return fmt.Errorf("%w: the node that answers knows nothing of entry %d", store.ErrUnreachable, sequence)
 }
 
 // open returns what was sealed.
@@ -296,7 +296,7 @@ func (l *Log) take(ctx context.Context, sequence uint64, sealed []byte) error {
 		l.skip(sequence, errors.Is(err, ErrKeyUnknown))
 		return nil
 	}
-	at := keep.Point{Journal: l.o.Journal, Sequence: sequence, Hash: m.hash}
+	at := store.Point{Journal: l.o.Journal, Sequence: sequence, Hash: m.hash}
 	if e != nil {
 		if err := l.applier.Apply(ctx, e, at); err != nil {
 			return &applyError{fmt.Errorf("entry %d: %w", sequence, err)}

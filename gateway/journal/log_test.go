@@ -11,7 +11,7 @@ import (
 
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // gateway is a log with what it applied.
@@ -60,7 +60,7 @@ func (g *gateway) follow(t *testing.T) {
 	})
 }
 
-var pointZero keep.Point
+var pointZero store.Point
 
 func TestAllApplyWhatTheLeaderAppends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

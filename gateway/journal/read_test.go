@@ -12,7 +12,7 @@ import (
 
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // written returns a stream with a term and some batches, and the gateway that leads.
@@ -59,8 +59,8 @@ func TestALogThatDiffersIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1", "2")
 		at := a.Status().Point
-		for name, point := range map[string]keep.Point{
-			"another entry":     {Journal: at.Journal, Sequence: at.Sequence, Hash: keep.Hash{1}},
+		for name, point := range map[string]store.Point{
+			"another entry":     {Journal: at.Journal, Sequence: at.Sequence, Hash: store.Hash{1}},
 			"at another place":  {Journal: at.Journal, Sequence: at.Sequence - 1, Hash: at.Hash},
 			"no entry is there": {Journal: at.Journal, Sequence: m.Insert([]byte("anything")), Hash: at.Hash},
 		} {
@@ -105,10 +105,10 @@ func TestALogThatEndsEarlierIsBelievedAfterAWhile(t *testing.T) {
 				b.lead(t)
 				m.Rewind(3)
 				b = test.start(m, b)
-				require.ErrorIs(t, b.CatchUp(t.Context()), keep.ErrUnreachable)
+				require.ErrorIs(t, b.CatchUp(t.Context()), store.ErrUnreachable)
 				time.Sleep(20 * time.Second)
-				require.ErrorIs(t, b.CatchUp(t.Context()), keep.ErrUnreachable)
-				require.ErrorIs(t, b.Status().Fault, keep.ErrUnreachable)
+				require.ErrorIs(t, b.CatchUp(t.Context()), store.ErrUnreachable)
+				require.ErrorIs(t, b.Status().Fault, store.ErrUnreachable)
 				begun := time.Now()
 				require.ErrorIs(t, test.does(t, b), journal.ErrRewound)
 				assert.InDelta(t, 10, time.Since(begun).Seconds(), 2)
@@ -129,7 +129,7 @@ func TestAnOldEndIsForgotten(t *testing.T) {
 		c = &gateway{Log: journal.New(b.client, c.Record, journaltest.Options()), Record: c.Record}
 		for range 3 {
 			time.Sleep(20 * time.Second)
-			require.ErrorIs(t, c.CatchUp(t.Context()), keep.ErrUnreachable)
+			require.ErrorIs(t, c.CatchUp(t.Context()), store.ErrUnreachable)
 			b.client.Mend()
 			require.NoError(t, c.CatchUp(t.Context()))
 			require.NoError(t, c.Status().Fault)
@@ -181,15 +181,15 @@ func TestALogThatDoesNotReachBack(t *testing.T) {
 func TestAStreamGoesOnWithAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
-		file := keep.Point{Sequence: 5000, Hash: keep.Hash{7}}
-		open := func(at keep.Point) (*journal.Log, *journaltest.Record) {
+		file := store.Point{Sequence: 5000, Hash: store.Hash{7}}
+		open := func(at store.Point) (*journal.Log, *journaltest.Record) {
 			record, o := journaltest.NewRecord(at), journaltest.Options()
 			o.Origin = file.Hash
 			return journal.New(m.Client(), record, o), record
 		}
-		for name, at := range map[string]keep.Point{
-			"nothing": {}, "another file": {Sequence: 5000, Hash: keep.Hash{8}},
-			"another stream": {Journal: "j0", Sequence: 1, Hash: keep.Hash{8}},
+		for name, at := range map[string]store.Point{
+			"nothing": {}, "another file": {Sequence: 5000, Hash: store.Hash{8}},
+			"another stream": {Journal: "j0", Sequence: 1, Hash: store.Hash{8}},
 		} {
 			other, _ := open(at)
 			require.ErrorIs(t, other.CatchUp(t.Context()), journal.ErrBehind, name)
@@ -207,7 +207,7 @@ func TestAStreamGoesOnWithAFile(t *testing.T) {
 		assert.Equal(t, journaltest.Options().Journal, at.Journal)
 		assert.Equal(t, file.Hash, record.Entries()[0].Previous)
 
-		for name, at := range map[string]keep.Point{
+		for name, at := range map[string]store.Point{
 			"the file before": file, "the same file in another stream": {Journal: "j0", Sequence: 9, Hash: file.Hash}, "a copy": at,
 		} {
 			next, _ := open(at)
@@ -295,20 +295,20 @@ func TestWhereAFileCanGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1", "2", "3")
 		at := a.Status().Point
-		early, other, alone := at, at, keep.Point{Sequence: 9, Hash: keep.Hash{9}}
-		early.Sequence, other.Hash = 1, keep.Hash{1}
+		early, other, alone := at, at, store.Point{Sequence: 9, Hash: store.Hash{9}}
+		early.Sequence, other.Hash = 1, store.Hash{1}
 		b := newGateway(m, "b")
-		reaches := func(at keep.Point) error { return b.Reaches(t.Context(), at) }
+		reaches := func(at store.Point) error { return b.Reaches(t.Context(), at) }
 		require.NoError(t, reaches(at))
-		require.NoError(t, reaches(keep.Point{Sequence: 7}), "the stream goes on with any file that has its origin")
+		require.NoError(t, reaches(store.Point{Sequence: 7}), "the stream goes on with any file that has its origin")
 		require.ErrorIs(t, reaches(other), journal.ErrRewound)
 		require.ErrorIs(t, reaches(alone), journal.ErrBehind)
 		m.Forget(3)
 		require.NoError(t, reaches(at))
 		require.ErrorIs(t, reaches(early), journal.ErrBehind)
-		require.ErrorIs(t, reaches(keep.Point{}), journal.ErrBehind)
+		require.ErrorIs(t, reaches(store.Point{}), journal.ErrBehind)
 		b.client.CutAt(2)
-		require.ErrorIs(t, reaches(at), keep.ErrUnreachable, "another node may know it")
+		require.ErrorIs(t, reaches(at), store.ErrUnreachable, "another node may know it")
 		assert.Empty(t, b.Entries())
 	})
 }

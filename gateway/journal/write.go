@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // sending is an entry that is being stored. Its messages are stored one after the other, and
@@ -18,13 +18,13 @@ type sending struct {
 	messages [][]byte
 	since    time.Time
 
-	stored int        // messages that were read
-	at     keep.Point // of the last one
-	void   bool       // a message of another entry was stored first
+	stored int         // messages that were read
+	at     store.Point // of the last one
+	void   bool        // a message of another entry was stored first
 }
 
 // see notes that a message that verifies was read.
-func (s *sending) see(token string, at keep.Point) {
+func (s *sending) see(token string, at store.Point) {
 	switch {
 	case s.isStored():
 	case token == s.token:
@@ -43,16 +43,16 @@ func (s *sending) isStored() bool { return s.stored == len(s.messages) }
 // [ErrUndecided], the batch may be or become stored: it is kept, and the next call of Append
 // or Resolve goes on with it. With every other error it is not stored and will not be.
 // Calls wait for each other: one entry at a time is on its way.
-func (l *Log) Append(ctx context.Context, batch []byte, at time.Time) (keep.Point, error) {
+func (l *Log) Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error) {
 	if err := l.ready(ctx); err != nil {
-		return keep.Point{}, err
+		return store.Point{}, err
 	}
 	defer func() { <-l.writing }()
 	l.mu.Lock()
 	verified, last, leads := l.verified, l.chain.last, l.leads()
 	l.mu.Unlock()
 	if !leads {
-		return keep.Point{}, ErrDeposed
+		return store.Point{}, ErrDeposed
 	}
 	return l.store(ctx, verified, &Entry{
 		Term: last.Term, Process: last.Process, Number: last.Number + 1, Time: at, Batch: batch,
@@ -119,7 +119,7 @@ func (l *Log) leads() bool { return l.term != 0 && l.term == l.chain.last.Term }
 
 // store stores an entry after the last one, if it is still the last: verified is how many
 // messages had been read.
-func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (keep.Point, error) {
+func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (store.Point, error) {
 	l.mu.Lock()
 	last, hash := l.chain.last, l.chain.hash
 	l.mu.Unlock()
@@ -129,7 +129,7 @@ func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (keep.Point,
 	e.Token, e.Previous = rand.Text(), hash
 	all, err := split(e, l.o.MaxMessage-headMost)
 	if err != nil {
-		return keep.Point{}, err
+		return store.Point{}, err
 	}
 	for i, plain := range all {
 		all[i] = l.o.Cipher.Seal(plain, l.bound)
@@ -141,7 +141,7 @@ func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (keep.Point,
 	}
 	l.mu.Unlock()
 	if late {
-		return keep.Point{}, ErrDeposed
+		return store.Point{}, ErrDeposed
 	}
 	return l.decide(ctx)
 }
@@ -150,19 +150,19 @@ func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (keep.Point,
 // of it. That a message was read is proof; that it was not, or that it was refused, proves
 // nothing: it may be on its way, or refused because of its own first copy. So the same
 // message is sent with the same expectation until there is one in its place.
-func (l *Log) decide(ctx context.Context) (keep.Point, error) {
+func (l *Log) decide(ctx context.Context) (store.Point, error) {
 	for try := 0; ; {
 		l.mu.Lock()
 		s, expect := l.pending, l.read
 		switch {
 		case s == nil:
 			l.mu.Unlock()
-			return keep.Point{}, nil
+			return store.Point{}, nil
 		case s.void || s.isStored():
 			l.pending = nil
 			l.mu.Unlock()
 			if s.void {
-				return keep.Point{}, ErrDeposed
+				return store.Point{}, ErrDeposed
 			}
 			return s.at, nil
 		}
@@ -174,7 +174,7 @@ func (l *Log) decide(ctx context.Context) (keep.Point, error) {
 		l.mu.Unlock()
 		moved, err := l.send(ctx, expect, message, try)
 		if err != nil {
-			return keep.Point{}, fmt.Errorf("%w: %w", ErrUndecided, err)
+			return store.Point{}, fmt.Errorf("%w: %w", ErrUndecided, err)
 		}
 		if try++; moved {
 			try = 0
@@ -207,7 +207,7 @@ func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) 
 		if err == nil && late {
 			err = l.reaches(ctx)
 		}
-		if err != nil && !errors.Is(err, keep.ErrUnreachable) {
+		if err != nil && !errors.Is(err, store.ErrUnreachable) {
 			return false, err
 		}
 		l.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"os"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // keyFile wraps with a secret in a file that every gateway has a copy of.
@@ -31,7 +31,7 @@ func KeyFile(path string) (Wrapper, error) {
 		return nil, err
 	}
 	secret, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(text)))
-	if err != nil || len(secret) != keep.KeyLength {
+	if err != nil || len(secret) != store.KeyLength {
 		return nil, fmt.Errorf("%s is not a key file of a cluster, which has one line of 44 characters: %s", path, Copy)
 	}
 	aead, err := newAEAD(secret)
@@ -40,7 +40,7 @@ func KeyFile(path string) (Wrapper, error) {
 
 // newAEAD returns what a secret wraps with.
 func newAEAD(secret []byte) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, secret, nil, "key ring", keep.KeyLength)
+	key, err := hkdf.Key(sha256.New, secret, nil, "key ring", store.KeyLength)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func newAEAD(secret []byte) (cipher.AEAD, error) {
 
 // CreateKeyFile writes a new secret to a file that does not exist.
 func CreateKeyFile(path string) error {
-	secret := make([]byte, keep.KeyLength)
+	secret := make([]byte, store.KeyLength)
 	_, _ = rand.Read(secret) // never fails
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

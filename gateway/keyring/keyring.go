@@ -20,14 +20,14 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Where the ring is in the store.
 const (
-	kind keep.Kind = "keyring"
-	key            = "ring"
-	bell keep.Log  = "keyring" // gets an entry with each change, which says nothing
+	kind store.Kind = "keyring"
+	key             = "ring"
+	bell store.Log  = "keyring" // gets an entry with each change, which says nothing
 )
 
 // When a version should be replaced.
@@ -53,7 +53,7 @@ type Wrapper interface {
 
 // stored is the value in the store.
 type stored struct {
-	keep.Formatted
+	store.Formatted
 	Wrapped []byte `json:"wrapped"`
 }
 
@@ -76,57 +76,57 @@ type version struct {
 func (c *content) newest() uint32 { return c.Versions[len(c.Versions)-1].Number }
 
 func secret() []byte {
-	bits := make([]byte, keep.KeyLength)
+	bits := make([]byte, store.KeyLength)
 	_, _ = rand.Read(bits) // never fails
 	return bits
 }
 
 // Create puts a ring with one version into a store. It fails with [ErrThere] if there is one.
 // The gateways that open it must be of this version of the program, or later.
-func Create(ctx context.Context, store keep.Store, w Wrapper) error {
-	return create(ctx, store, w, secret())
+func Create(ctx context.Context, db store.Store, w Wrapper) error {
+	return create(ctx, db, w, secret())
 }
 
 // Adopt puts a ring with one version into a store that has values under a key with a secret. They
 // remain readable, and names keep their sums. It fails with [ErrThere] if there is one, and with
-// [keep.ErrOtherKey] if the secret opens nothing of what the store has, of which kinds are some.
-func Adopt(ctx context.Context, store keep.Store, w Wrapper, secret []byte, kinds ...keep.Kind) error {
-	key, err := keep.NewKey(secret)
+// [store.ErrOtherKey] if the secret opens nothing of what the store has, of which kinds are some.
+func Adopt(ctx context.Context, db store.Store, w Wrapper, secret []byte, kinds ...store.Kind) error {
+	key, err := store.NewKey(secret)
 	if err != nil {
 		return err
 	}
-	sealed, err := keep.Seal(store, key)
+	sealed, err := store.Seal(db, key)
 	if err == nil {
 		err = sealed.CheckKey(ctx, kinds...)
 	}
 	if err != nil {
 		return err
 	}
-	return create(ctx, store, w, secret)
+	return create(ctx, db, w, secret)
 }
 
 // create puts a ring with one version into a store, with a secret of sums.
-func create(ctx context.Context, store keep.Store, w Wrapper, sums []byte) error {
+func create(ctx context.Context, db store.Store, w Wrapper, sums []byte) error {
 	now := time.Now().UTC()
 	first := &content{Sums: sums, Current: 1, Since: now, Resealed: 1, Versions: []version{{1, secret(), now}}}
-	value, err := wrap(w, keep.Newest, first)
+	value, err := wrap(w, store.Newest, first)
 	if err != nil {
 		return err
 	}
-	_, err = store.Apply(ctx, keep.Change{Kind: kind, Key: key, Value: value})
-	switch found, unread := store.Get(ctx, kind, key); {
+	_, err = db.Apply(ctx, store.Change{Kind: kind, Key: key, Value: value})
+	switch found, unread := db.Get(ctx, kind, key); {
 	case unread == nil && bytes.Equal(found.Value, value):
 		return nil // even if the answer was lost (facts J11)
-	case errors.Is(err, keep.ErrConflict):
+	case errors.Is(err, store.ErrConflict):
 		return ErrThere
 	}
 	return err
 }
 
 // Exists reports whether a store has a ring.
-func Exists(ctx context.Context, store keep.Store) (bool, error) {
-	_, err := store.Get(ctx, kind, key)
-	if errors.Is(err, keep.ErrAbsent) {
+func Exists(ctx context.Context, db store.Store) (bool, error) {
+	_, err := db.Get(ctx, kind, key)
+	if errors.Is(err, store.ErrAbsent) {
 		return false, nil
 	}
 	return err == nil, err
@@ -141,7 +141,7 @@ func wrap(w Wrapper, format int, c *content) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(stored{keep.Formatted{V: format}, wrapped})
+	return json.Marshal(stored{store.Formatted{V: format}, wrapped})
 }
 
 func unwrap(w Wrapper, newest int, value []byte) (*content, error) {
@@ -149,7 +149,7 @@ func unwrap(w Wrapper, newest int, value []byte) (*content, error) {
 	if err := json.Unmarshal(value, &s); err != nil {
 		return nil, err
 	}
-	if err := keep.CheckFormat(s.V, newest); err != nil {
+	if err := store.CheckFormat(s.V, newest); err != nil {
 		return nil, fmt.Errorf("the key ring of the cluster: %w", err)
 	}
 	plain, err := w.Unwrap(s.Wrapped)
@@ -168,14 +168,14 @@ func unwrap(w Wrapper, newest int, value []byte) (*content, error) {
 
 // Ring is the ring of a store, as one gateway knows it. It is safe for concurrent use.
 type Ring struct {
-	raw    keep.Store
+	raw    store.Store
 	w      Wrapper
 	newest int // format that is read
-	sealed *keep.Sealed
+	sealed *store.Sealed
 
 	mu       sync.Mutex // guards the fields below
 	content  *content
-	revision keep.Revision
+	revision store.Revision
 	learned  time.Time // when a version that was not known was last looked for
 	sealing  uint64    // values that all gateways have sealed under the current version, about
 
@@ -184,17 +184,17 @@ type Ring struct {
 
 // Open reads the ring of a store, of which the gateway reads formats up to newest. It fails
 // with [ErrNone], or with [ErrLocked] and what to do about it.
-func Open(ctx context.Context, store keep.Store, w Wrapper, newest int) (*Ring, error) {
-	r := &Ring{raw: store, w: w, newest: newest}
+func Open(ctx context.Context, db store.Store, w Wrapper, newest int) (*Ring, error) {
+	r := &Ring{raw: db, w: w, newest: newest}
 	c, revision, err := r.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sums, err := keep.NewKey(c.Sums)
+	sums, err := store.NewKey(c.Sums)
 	if err != nil {
 		return nil, err
 	}
-	if r.sealed, err = keep.Seal(store, sums); err != nil {
+	if r.sealed, err = store.Seal(db, sums); err != nil {
 		return nil, err
 	}
 	r.sealed.SetNewest(newest)
@@ -206,11 +206,11 @@ func Open(ctx context.Context, store keep.Store, w Wrapper, newest int) (*Ring, 
 }
 
 // Sealed returns the store, sealed with the ring.
-func (r *Ring) Sealed() *keep.Sealed { return r.sealed }
+func (r *Ring) Sealed() *store.Sealed { return r.sealed }
 
-func (r *Ring) read(ctx context.Context) (*content, keep.Revision, error) {
+func (r *Ring) read(ctx context.Context) (*content, store.Revision, error) {
 	found, err := r.raw.Get(ctx, kind, key)
-	if errors.Is(err, keep.ErrAbsent) {
+	if errors.Is(err, store.ErrAbsent) {
 		return nil, 0, ErrNone
 	}
 	if err != nil {
@@ -230,7 +230,7 @@ func (r *Ring) Opens(ctx context.Context, w Wrapper) error {
 }
 
 // use takes over what was read, unless something newer is known.
-func (r *Ring) use(c *content, revision keep.Revision) error {
+func (r *Ring) use(c *content, revision store.Revision) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.content != nil && (revision <= r.revision || c.newest() < r.content.newest()) {
@@ -297,22 +297,22 @@ func (r *Ring) change(ctx context.Context, change func(*content) error) error {
 		if err != nil {
 			return err
 		}
-		now, err := r.raw.Apply(ctx, keep.Change{Kind: kind, Key: key, Expect: revision, Value: value},
-			keep.Change{Log: bell, Value: []byte("{}"), Expires: r.raw.Now().Add(time.Hour)})
+		now, err := r.raw.Apply(ctx, store.Change{Kind: kind, Key: key, Expect: revision, Value: value},
+			store.Change{Log: bell, Value: []byte("{}"), Expires: r.raw.Now().Add(time.Hour)})
 		if err != nil {
 			found, unread := r.raw.Get(ctx, kind, key)
 			if unread == nil && bytes.Equal(found.Value, value) { // the answer was lost (facts J11)
 				now, err = found.Revision, nil
 			}
 		}
-		if !errors.Is(err, keep.ErrConflict) {
+		if !errors.Is(err, store.ErrConflict) {
 			return errors.Join(err, r.taken(err, c, now))
 		}
 	}
 	return err
 }
 
-func (r *Ring) taken(err error, c *content, revision keep.Revision) error {
+func (r *Ring) taken(err error, c *content, revision store.Revision) error {
 	if err != nil {
 		return nil
 	}

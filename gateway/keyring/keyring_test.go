@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // cluster is a group of gateways in a test.
@@ -37,7 +37,7 @@ func (c *cluster) all() (all []Gateway) {
 // options are those of a gateway of which the first seals anew.
 func (c *cluster) options(name string) RunOptions {
 	return RunOptions{
-		Gateway: name, Live: c.all, Kinds: []keep.Kind{lasting}, Every: 5 * time.Millisecond,
+		Gateway: name, Live: c.all, Kinds: []store.Kind{lasting}, Every: 5 * time.Millisecond,
 		Reseals: func() bool { return c.all()[0].Name == name },
 		Tell: func(version uint32) {
 			c.mu.Lock()
@@ -67,26 +67,26 @@ func wrapper(t *testing.T, path string) Wrapper {
 	return w
 }
 
-func open(t *testing.T, store keep.Store, path string) *Ring {
+func open(t *testing.T, db store.Store, path string) *Ring {
 	t.Helper()
-	r, err := Open(t.Context(), store, wrapper(t, path), keep.Newest)
+	r, err := Open(t.Context(), db, wrapper(t, path), store.Newest)
 	require.NoError(t, err)
 	return r
 }
 
-const lasting keep.Kind = "cred"
+const lasting store.Kind = "cred"
 
-func set(t *testing.T, s *keep.Sealed, key, value string) {
+func set(t *testing.T, s *store.Sealed, key, value string) {
 	t.Helper()
 	found, err := s.Get(t.Context(), lasting, key)
-	if !errors.Is(err, keep.ErrAbsent) {
+	if !errors.Is(err, store.ErrAbsent) {
 		require.NoError(t, err)
 	}
-	_, err = s.Apply(t.Context(), keep.Change{Kind: lasting, Key: key, Expect: found.Revision, Value: []byte(value)})
+	_, err = s.Apply(t.Context(), store.Change{Kind: lasting, Key: key, Expect: found.Revision, Value: []byte(value)})
 	require.NoError(t, err)
 }
 
-func get(t *testing.T, s *keep.Sealed, key string) string {
+func get(t *testing.T, s *store.Sealed, key string) string {
 	t.Helper()
 	found, err := s.Get(t.Context(), lasting, key)
 	require.NoError(t, err)
@@ -96,13 +96,13 @@ func get(t *testing.T, s *keep.Sealed, key string) string {
 // TestRotation runs three gateways: the new version is used when all that live have it,
 // what lasts is sealed anew, names keep their sums, and nothing becomes unreadable.
 func TestRotation(t *testing.T) {
-	store, path := keep.NewMemory(nil), file(t)
-	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
-	require.ErrorIs(t, Create(t.Context(), store, wrapper(t, path)), ErrThere)
+	db, path := store.NewMemory(nil), file(t)
+	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))
+	require.ErrorIs(t, Create(t.Context(), db, wrapper(t, path)), ErrThere)
 	c := newCluster("gw1", "gw2", "gw3")
 	var rings []*Ring
 	for range 3 {
-		rings = append(rings, open(t, store, path))
+		rings = append(rings, open(t, db, path))
 	}
 	for i := range 50 {
 		set(t, rings[i%3].Sealed(), fmt.Sprint(i), fmt.Sprint("value ", i))
@@ -159,11 +159,11 @@ func TestRotation(t *testing.T) {
 	}, 3*time.Minute, time.Millisecond)
 	stop()
 	ended.Wait()
-	require.NoError(t, store.Range(t.Context(), lasting, "", func(e keep.Entry) bool {
+	require.NoError(t, db.Range(t.Context(), lasting, "", func(e store.Entry) bool {
 		assert.Contains(t, string(e.Value[:20]), "key\x00\x00\x00\x02", e.Key)
 		return true
 	}))
-	fresh := open(t, store, path)
+	fresh := open(t, db, path)
 	for i := range 50 {
 		assert.Equal(t, fmt.Sprint("value ", i), get(t, fresh.Sealed(), fmt.Sprint(i)))
 	}
@@ -174,9 +174,9 @@ func TestRotation(t *testing.T) {
 
 // TestAGatewayThatDoesNotKnowAVersionLearnsIt when it meets a value.
 func TestAGatewayThatDoesNotKnowAVersionLearnsIt(t *testing.T) {
-	store, path := keep.NewMemory(nil), file(t)
-	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
-	late, early := open(t, store, path), open(t, store, path)
+	db, path := store.NewMemory(nil), file(t)
+	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))
+	late, early := open(t, db, path), open(t, db, path)
 	number, err := early.Rotate(t.Context())
 	require.NoError(t, err)
 	alone := &runner{Ring: early, o: newCluster("gw1").options("gw1")}
@@ -188,13 +188,13 @@ func TestAGatewayThatDoesNotKnowAVersionLearnsIt(t *testing.T) {
 }
 
 func TestARingThatCannotBeUnwrapped(t *testing.T) {
-	store, path := keep.NewMemory(nil), file(t)
-	_, err := Open(t.Context(), store, wrapper(t, path), keep.Newest)
+	db, path := store.NewMemory(nil), file(t)
+	_, err := Open(t.Context(), db, wrapper(t, path), store.Newest)
 	require.ErrorIs(t, err, ErrNone)
 	require.ErrorContains(t, err, "adgateway cluster init")
-	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
+	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))
 	other := file(t)
-	_, err = Open(t.Context(), store, wrapper(t, other), keep.Newest)
+	_, err = Open(t.Context(), db, wrapper(t, other), store.Newest)
 	require.ErrorIs(t, err, ErrLocked)
 	require.ErrorContains(t, err, "the key file "+other)
 	require.ErrorContains(t, err, "copy it from another gateway")
@@ -205,22 +205,22 @@ func TestARingThatCannotBeUnwrapped(t *testing.T) {
 	_, err = KeyFile(other + "x")
 	require.ErrorIs(t, err, os.ErrNotExist)
 
-	found, err := store.Get(t.Context(), kind, key)
+	found, err := db.Get(t.Context(), kind, key)
 	require.NoError(t, err)
-	_, err = store.Apply(t.Context(), keep.Change{Kind: kind, Key: key, Expect: found.Revision, Value: []byte(`{"v":2}`)})
+	_, err = db.Apply(t.Context(), store.Change{Kind: kind, Key: key, Expect: found.Revision, Value: []byte(`{"v":2}`)})
 	require.NoError(t, err)
-	_, err = Open(t.Context(), store, wrapper(t, path), keep.Newest)
-	require.ErrorIs(t, err, keep.ErrNewer)
+	_, err = Open(t.Context(), db, wrapper(t, path), store.Newest)
+	require.ErrorIs(t, err, store.ErrNewer)
 }
 
 // TestNothingOfTheRingIsInClear: who holds the store has no key.
 func TestNothingOfTheRingIsInClear(t *testing.T) {
-	store, path := keep.NewMemory(nil), file(t)
-	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
-	r := open(t, store, path)
+	db, path := store.NewMemory(nil), file(t)
+	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))
+	r := open(t, db, path)
 	_, err := r.Rotate(t.Context())
 	require.NoError(t, err)
-	found, err := store.Get(t.Context(), kind, key)
+	found, err := db.Get(t.Context(), kind, key)
 	require.NoError(t, err)
 	for _, v := range r.content.Versions {
 		assert.NotContains(t, string(found.Value), string(v.Secret))
@@ -249,11 +249,11 @@ func TestWarnings(t *testing.T) {
 
 // TestSealsAreCounted by all gateways, and over restarts.
 func TestSealsAreCounted(t *testing.T) {
-	store, path := keep.NewMemory(nil), file(t)
-	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
+	db, path := store.NewMemory(nil), file(t)
+	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))
 	c := newCluster("gw1", "gw2")
 	for _, name := range []string{"gw1", "gw2", "gw1"} {
-		r := open(t, store, path)
+		r := open(t, db, path)
 		for range mostUncounted {
 			r.Sealed().SealFor("test", []byte("x"))
 		}
@@ -261,8 +261,8 @@ func TestSealsAreCounted(t *testing.T) {
 		require.NoError(t, run.once(t.Context()))
 		require.NoError(t, run.once(t.Context()))
 	}
-	assert.Empty(t, open(t, store, path).Warning())
-	status, err := open(t, store, path).Status(t.Context())
+	assert.Empty(t, open(t, db, path).Warning())
+	status, err := open(t, db, path).Status(t.Context())
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, status.Seals, uint64(3*mostUncounted))
 	assert.Less(t, status.Seals, uint64(3*mostUncounted+10))
@@ -271,19 +271,19 @@ func TestSealsAreCounted(t *testing.T) {
 // TestAStoreOfOneGatewayGetsARing: what it has remains readable, and names keep their sums, also
 // when the key changes; but not by a key that is not its own.
 func TestAStoreOfOneGatewayGetsARing(t *testing.T) {
-	store, path := keep.NewMemory(nil), file(t)
-	own, other := bytes.Repeat([]byte{1}, keep.KeyLength), bytes.Repeat([]byte{2}, keep.KeyLength)
-	key, err := keep.NewKey(own)
+	db, path := store.NewMemory(nil), file(t)
+	own, other := bytes.Repeat([]byte{1}, store.KeyLength), bytes.Repeat([]byte{2}, store.KeyLength)
+	key, err := store.NewKey(own)
 	require.NoError(t, err)
-	alone, err := keep.Seal(store, key)
+	alone, err := store.Seal(db, key)
 	require.NoError(t, err)
 	set(t, alone, "before", "1")
 	sum := alone.Sum([]byte("name"))
 
-	require.ErrorIs(t, Adopt(t.Context(), store, wrapper(t, path), other, lasting), keep.ErrOtherKey)
-	require.NoError(t, Adopt(t.Context(), store, wrapper(t, path), own, lasting))
-	require.ErrorIs(t, Adopt(t.Context(), store, wrapper(t, path), own, lasting), ErrThere)
-	r := open(t, store, path)
+	require.ErrorIs(t, Adopt(t.Context(), db, wrapper(t, path), other, lasting), store.ErrOtherKey)
+	require.NoError(t, Adopt(t.Context(), db, wrapper(t, path), own, lasting))
+	require.ErrorIs(t, Adopt(t.Context(), db, wrapper(t, path), own, lasting), ErrThere)
+	r := open(t, db, path)
 	assert.Equal(t, sum, r.Sealed().Sum([]byte("name")))
 	assert.Equal(t, "1", get(t, r.Sealed(), "before"))
 	set(t, r.Sealed(), "after", "2")
@@ -298,7 +298,7 @@ func TestAStoreOfOneGatewayGetsARing(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, status.Current)
 	assert.EqualValues(t, 2, status.Resealed)
-	fresh := open(t, store, path)
+	fresh := open(t, db, path)
 	assert.Equal(t, sum, fresh.Sealed().Sum([]byte("name")))
 	assert.Equal(t, "1", get(t, fresh.Sealed(), "before"))
 	assert.Equal(t, "2", get(t, fresh.Sealed(), "after"))
@@ -308,9 +308,9 @@ func TestAStoreOfOneGatewayGetsARing(t *testing.T) {
 // TestOneWriter: the gateway that leads makes a version current when the others have it, which
 // only read. It counts what it has sealed once, however many terms it has.
 func TestOneWriter(t *testing.T) {
-	store, path := keep.NewMemory(nil), file(t)
-	require.NoError(t, Create(t.Context(), store, wrapper(t, path)))
-	leading, following := open(t, store, path), open(t, store, path)
+	db, path := store.NewMemory(nil), file(t)
+	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))
+	leading, following := open(t, db, path), open(t, db, path)
 	ctx, stop := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
 	ended.Go(func() { following.Follow(ctx, nil) })

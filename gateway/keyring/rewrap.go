@@ -7,44 +7,44 @@ import (
 	"io/fs"
 	"os"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Rewrap protects the ring of a store in another way, and does nothing if it is.
-func Rewrap(ctx context.Context, store keep.Store, from, to Wrapper) error {
-	found, err := store.Get(ctx, kind, key)
-	if errors.Is(err, keep.ErrAbsent) {
+func Rewrap(ctx context.Context, db store.Store, from, to Wrapper) error {
+	found, err := db.Get(ctx, kind, key)
+	if errors.Is(err, store.ErrAbsent) {
 		return ErrNone
 	}
 	if err != nil {
 		return err
 	}
-	c, err := unwrap(from, keep.Newest, found.Value)
+	c, err := unwrap(from, store.Newest, found.Value)
 	if errors.Is(err, ErrLocked) {
-		if _, done := unwrap(to, keep.Newest, found.Value); done == nil {
+		if _, done := unwrap(to, store.Newest, found.Value); done == nil {
 			return nil
 		}
 	}
 	if err != nil {
 		return err
 	}
-	value, err := wrap(to, keep.Newest, c)
+	value, err := wrap(to, store.Newest, c)
 	if err == nil {
-		_, err = store.Apply(ctx, keep.Change{Kind: kind, Key: key, Expect: found.Revision, Value: value})
+		_, err = db.Apply(ctx, store.Change{Kind: kind, Key: key, Expect: found.Revision, Value: value})
 	}
 	return err
 }
 
 // StoreKey returns a wrapper with the secret in the key file of the store of one gateway, which
-// has [keep.KeyLength] bytes and is made if there is none.
+// has [store.KeyLength] bytes and is made if there is none.
 func StoreKey(path string) (Wrapper, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if _, err := keep.ReadKey(path); err != nil {
+		if _, err := store.ReadKey(path); err != nil {
 			return nil, err
 		}
 	}
 	bits, err := os.ReadFile(path)
-	if err == nil && len(bits) != keep.KeyLength {
+	if err == nil && len(bits) != store.KeyLength {
 		err = fmt.Errorf("%s is not the key file of a store", path)
 	}
 	if err != nil {

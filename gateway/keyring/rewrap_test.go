@@ -9,21 +9,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // TestAStoreBecomesThatOfACluster and that of one gateway again: what it has stays readable, under
 // the same sums.
 func TestAStoreBecomesThatOfACluster(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
-	store := keep.NewMemory(nil)
+	db := store.NewMemory(nil)
 	own := filepath.Join(dir, "state.db.key")
-	key, err := keep.ReadKey(own)
+	key, err := store.ReadKey(own)
 	require.NoError(t, err)
-	alone, err := keep.Seal(store, key)
+	alone, err := store.Seal(db, key)
 	require.NoError(t, err)
-	_, err = alone.Apply(ctx, keep.Change{Kind: "value", Key: "a", Value: []byte("of before")})
+	_, err = alone.Apply(ctx, store.Change{Kind: "value", Key: "a", Value: []byte("of before")})
 	require.NoError(t, err)
 
 	shared := filepath.Join(dir, "cluster.key")
@@ -32,31 +32,31 @@ func TestAStoreBecomesThatOfACluster(t *testing.T) {
 	require.NoError(t, err)
 	w2, err := keyring.StoreKey(own)
 	require.NoError(t, err)
-	require.ErrorIs(t, keyring.Rewrap(ctx, store, w, w2), keyring.ErrNone)
+	require.ErrorIs(t, keyring.Rewrap(ctx, db, w, w2), keyring.ErrNone)
 	secret, err := os.ReadFile(own)
 	require.NoError(t, err)
-	require.Error(t, keyring.Adopt(ctx, store, w, secret[1:]))
-	require.NoError(t, keyring.Adopt(ctx, store, w, secret))
-	require.ErrorIs(t, keyring.Adopt(ctx, store, w, secret), keyring.ErrThere)
-	ring, err := keyring.Open(ctx, store, w, keep.Newest)
+	require.Error(t, keyring.Adopt(ctx, db, w, secret[1:]))
+	require.NoError(t, keyring.Adopt(ctx, db, w, secret))
+	require.ErrorIs(t, keyring.Adopt(ctx, db, w, secret), keyring.ErrThere)
+	ring, err := keyring.Open(ctx, db, w, store.Newest)
 	require.NoError(t, err)
 	assert.Equal(t, alone.Sum([]byte("name")), ring.Sealed().Sum([]byte("name")))
-	_, err = ring.Sealed().Apply(ctx, keep.Change{Kind: "value", Key: "b", Value: []byte("of the cluster")})
+	_, err = ring.Sealed().Apply(ctx, store.Change{Kind: "value", Key: "b", Value: []byte("of the cluster")})
 	require.NoError(t, err)
 
 	other := filepath.Join(dir, "another.key")
 	third, err := keyring.StoreKey(other)
 	require.NoError(t, err)
 	require.FileExists(t, other, "it is made")
-	require.ErrorIs(t, keyring.Rewrap(ctx, store, third, w2), keyring.ErrLocked)
+	require.ErrorIs(t, keyring.Rewrap(ctx, db, third, w2), keyring.ErrLocked)
 	for range 2 {
-		require.NoError(t, keyring.Rewrap(ctx, store, w, w2))
+		require.NoError(t, keyring.Rewrap(ctx, db, w, w2))
 	}
-	_, err = keyring.Open(ctx, store, w, keep.Newest)
+	_, err = keyring.Open(ctx, db, w, store.Newest)
 	require.ErrorIs(t, err, keyring.ErrLocked)
-	_, err = keyring.Open(ctx, store, third, keep.Newest)
+	_, err = keyring.Open(ctx, db, third, store.Newest)
 	require.ErrorContains(t, err, other)
-	ring, err = keyring.Open(ctx, store, w2, keep.Newest)
+	ring, err = keyring.Open(ctx, db, w2, store.Newest)
 	require.NoError(t, err)
 	for name, want := range map[string]string{"a": "of before", "b": "of the cluster"} {
 		found, err := ring.Sealed().Get(ctx, "value", name)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Gateway is a gateway that shares a ring, and the newest version that it has.
@@ -24,7 +24,7 @@ type RunOptions struct {
 	Live    func() []Gateway     // the others that live, or all; nil: there are none
 	Tell    func(version uint32) // tells the others which version this gateway has; nil: they know
 	Reseals func() bool          // reports whether this is the gateway that seals anew; nil: it is
-	Kinds   []keep.Kind          // of the values that are sealed anew under a new version
+	Kinds   []store.Kind         // of the values that are sealed anew under a new version
 	Every   time.Duration        // how often it is looked whether anything is to be done; zero: 10 seconds
 	Problem func(string, error)  // is told what does not work; nil: nobody is
 }
@@ -41,7 +41,7 @@ type counting struct {
 	version  uint32
 	before   uint64 // seals under the version that processes of this gateway made before
 	told     uint64
-	revision keep.Revision
+	revision store.Revision
 	stale    bool // another value may be in the store
 }
 
@@ -175,10 +175,10 @@ func (r *runner) reseal(ctx context.Context, current uint32) error {
 }
 
 // counts are the values that say how much gateways have sealed.
-const counts keep.Kind = "seals"
+const counts store.Kind = "seals"
 
 type counted struct {
-	keep.Formatted
+	store.Formatted
 	Version uint32 `json:"version"`
 	Seals   uint64 `json:"seals"`
 }
@@ -193,12 +193,12 @@ func (r *runner) count(ctx context.Context) error {
 	c := &r.counting
 	if c.version != number || c.stale {
 		found, err := r.sealed.Get(ctx, counts, name)
-		if err != nil && !errors.Is(err, keep.ErrAbsent) {
+		if err != nil && !errors.Is(err, store.ErrAbsent) {
 			return err
 		}
 		var before counted
 		if err == nil {
-			if err = keep.Decode(r.sealed, found.Value, &before); err != nil {
+			if err = store.Decode(r.sealed, found.Value, &before); err != nil {
 				return err
 			}
 		}
@@ -213,11 +213,11 @@ func (r *runner) count(ctx context.Context) error {
 	if c.before+seals < c.told+mostUncounted {
 		return nil
 	}
-	value, err := keep.Encode(r.sealed, counted{Version: number, Seals: c.before + seals})
+	value, err := store.Encode(r.sealed, counted{Version: number, Seals: c.before + seals})
 	if err != nil {
 		return err
 	}
-	revision, err := r.sealed.Apply(ctx, keep.Change{Kind: counts, Key: name, Expect: c.revision, Value: value})
+	revision, err := r.sealed.Apply(ctx, store.Change{Kind: counts, Key: name, Expect: c.revision, Value: value})
 	if err != nil {
 		c.stale = true
 		return err
@@ -229,9 +229,9 @@ func (r *runner) count(ctx context.Context) error {
 // seals returns how much all gateways have sealed under a version, about.
 func (r *Ring) seals(ctx context.Context, number uint32) (sum uint64, err error) {
 	var wrong error
-	err = r.sealed.Range(ctx, counts, "", func(e keep.Entry) bool {
+	err = r.sealed.Range(ctx, counts, "", func(e store.Entry) bool {
 		var c counted
-		if wrong = keep.Decode(r.sealed, e.Value, &c); wrong != nil {
+		if wrong = store.Decode(r.sealed, e.Value, &c); wrong != nil {
 			return false
 		}
 		if c.Version == number {

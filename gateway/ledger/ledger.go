@@ -11,11 +11,11 @@ import (
 	"maps"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // kind is the kind of budgets in the store.
-const kind keep.Kind = "budget"
+const kind store.Kind = "budget"
 
 // life is how long a budget is kept after its last change: what is older than an hour
 // does not count.
@@ -23,11 +23,11 @@ const life = 2 * time.Hour
 
 // Ledger is safe for concurrent use.
 type Ledger struct {
-	store *keep.Sealed
+	store *store.Sealed
 }
 
 // New returns the ledger in a store, whose time is that of the store.
-func New(store *keep.Sealed) *Ledger { return &Ledger{store} }
+func New(db *store.Sealed) *Ledger { return &Ledger{db} }
 
 // Budget is what an account may do so often in an hour.
 type Budget struct {
@@ -43,7 +43,7 @@ type Spent struct {
 
 // record is what is kept of a budget: a number for each minute of the last hour.
 type record struct {
-	keep.Formatted
+	store.Formatted
 	Minutes []minute `json:"minutes"`
 }
 
@@ -68,13 +68,13 @@ func (l *Ledger) key(of Budget) string {
 }
 
 // read returns the record of a budget and its revision.
-func (l *Ledger) read(ctx context.Context, of Budget) (found record, revision keep.Revision, err error) {
+func (l *Ledger) read(ctx context.Context, of Budget) (found record, revision store.Revision, err error) {
 	e, err := l.store.Get(ctx, kind, l.key(of))
-	if errors.Is(err, keep.ErrAbsent) {
-		return record{}, keep.Absent, nil
+	if errors.Is(err, store.ErrAbsent) {
+		return record{}, store.Absent, nil
 	}
 	if err == nil {
-		err = keep.Decode(l.store, e.Value, &found)
+		err = store.Decode(l.store, e.Value, &found)
 	}
 	return found, e.Revision, err
 }
@@ -118,7 +118,7 @@ func (r *Reservation) Amounts() map[Budget]int {
 
 // Changes returns what the store must change, from what is spent now. It fails with
 // [ErrSpent]. After a conflict it is called again.
-func (r *Reservation) Changes(ctx context.Context) ([]keep.Change, error) {
+func (r *Reservation) Changes(ctx context.Context) ([]store.Change, error) {
 	return r.ledger.adding(ctx, r.at, r.wanted, r.limits)
 }
 
@@ -146,7 +146,7 @@ func (r *Reservation) Settle(ctx context.Context, amounts map[Budget]int) error 
 // Settling returns the changes of the store that [Reservation.Settle] makes, for a decision
 // with others; none if the amounts are as they were reserved. After a conflict it is called
 // again.
-func (r *Reservation) Settling(ctx context.Context, amounts map[Budget]int) ([]keep.Change, error) {
+func (r *Reservation) Settling(ctx context.Context, amounts map[Budget]int) ([]store.Change, error) {
 	return r.ledger.adding(ctx, r.at, r.missing(amounts), nil)
 }
 
@@ -163,14 +163,14 @@ func (r *Reservation) missing(amounts map[Budget]int) map[Budget]int {
 
 // add adds amounts to a minute.
 func (l *Ledger) add(ctx context.Context, at time.Time, amounts map[Budget]int) error {
-	return l.store.Update(ctx, func(tx *keep.Tx) error {
+	return l.store.Update(ctx, func(tx *store.Tx) error {
 		for of, n := range amounts {
-			found, err := keep.Load[record](tx, kind, l.key(of))
-			if err != nil && !errors.Is(err, keep.ErrAbsent) {
+			found, err := store.Load[record](tx, kind, l.key(of))
+			if err != nil && !errors.Is(err, store.ErrAbsent) {
 				return err
 			}
 			found.add(at, n, tx.Now())
-			if err := keep.Save(tx, kind, l.key(of), found, tx.Now().Add(life)); err != nil {
+			if err := store.Save(tx, kind, l.key(of), found, tx.Now().Add(life)); err != nil {
 				return err
 			}
 		}
@@ -179,7 +179,7 @@ func (l *Ledger) add(ctx context.Context, at time.Time, amounts map[Budget]int) 
 }
 
 // adding returns the changes that add amounts to a minute.
-func (l *Ledger) adding(ctx context.Context, at time.Time, amounts, limits map[Budget]int) (all []keep.Change, err error) {
+func (l *Ledger) adding(ctx context.Context, at time.Time, amounts, limits map[Budget]int) (all []store.Change, err error) {
 	for of, n := range amounts {
 		if n == 0 {
 			continue
@@ -192,11 +192,11 @@ func (l *Ledger) adding(ctx context.Context, at time.Time, amounts, limits map[B
 		if limit, has := limits[of]; has && found.sum() > limit {
 			return nil, ErrSpent
 		}
-		value, err := keep.Encode(l.store, found)
+		value, err := store.Encode(l.store, found)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, keep.Change{Kind: kind, Key: l.key(of), Expect: revision, Value: value, Expires: l.store.Now().Add(life)})
+		all = append(all, store.Change{Kind: kind, Key: l.key(of), Expect: revision, Value: value, Expires: l.store.Now().Add(life)})
 	}
 	return all, nil
 }

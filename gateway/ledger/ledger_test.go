@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,13 +17,13 @@ import (
 
 // counting counts the calls of Apply, and fails while it is told to.
 type counting struct {
-	keep.Store
+	store.Store
 	mu      sync.Mutex
 	applied int
 	fails   error
 }
 
-func (c *counting) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (c *counting) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	c.mu.Lock()
 	c.applied++
 	fails := c.fails
@@ -39,11 +39,11 @@ var (
 	resets    = Budget{"portal", "passwordReset"}
 )
 
-func open(t *testing.T) (*Ledger, *counting, *keeptest.Clock) {
+func open(t *testing.T) (*Ledger, *counting, *storetest.Clock) {
 	t.Helper()
-	clock := keeptest.NewClock()
-	store := &counting{Store: keep.NewMemory(clock.Now)}
-	return New(keeptest.Seal(t, store)), store, clock
+	clock := storetest.NewClock()
+	db := &counting{Store: store.NewMemory(clock.Now)}
+	return New(storetest.Seal(t, db)), db, clock
 }
 
 func total(t *testing.T, l *Ledger, of Budget) (n int) {
@@ -133,8 +133,8 @@ func TestReservationsAtOnceAreAllCounted(t *testing.T) {
 // was not may be, and was not spent.
 func TestAFaultyStoreForgetsNothingThatWasSpent(t *testing.T) {
 	for seed := range uint64(3) {
-		faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0.4)
-		l := New(keeptest.Seal(t, faulty))
+		faulty := storetest.NewFaulty(store.NewMemory(nil), seed, 0.4)
+		l := New(storetest.Seal(t, faulty))
 		var group sync.WaitGroup
 		var reserved, unsure atomic.Int64
 		for range 4 {
@@ -159,19 +159,19 @@ func TestAFaultyStoreForgetsNothingThatWasSpent(t *testing.T) {
 }
 
 func TestAReservationThatCannotBeKept(t *testing.T) {
-	l, store, _ := open(t)
-	store.fails = keep.ErrClosed
+	l, db, _ := open(t)
+	db.fails = store.ErrClosed
 	_, err := reserve(l, t.Context(), map[Budget]int{deletions: 1})
-	require.ErrorIs(t, err, keep.ErrClosed)
-	store.fails = keep.ErrConflict
+	require.ErrorIs(t, err, store.ErrClosed)
+	db.fails = store.ErrConflict
 	gone, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("left")
 	cancel(why)
 	_, err = reserve(l, gone, map[Budget]int{deletions: 1})
 	require.ErrorIs(t, err, why)
-	store.fails = nil
+	db.fails = nil
 	assert.Zero(t, total(t, l, deletions))
-	_, err = l.store.Apply(t.Context(), keep.Change{Kind: kind, Key: l.key(deletions), Value: []byte(`{"v":2}`)})
+	_, err = l.store.Apply(t.Context(), store.Change{Kind: kind, Key: l.key(deletions), Value: []byte(`{"v":2}`)})
 	require.NoError(t, err)
 	_, err = l.Spent(t.Context(), deletions)
 	require.ErrorContains(t, err, "format")

@@ -14,12 +14,12 @@ import (
 	"github.com/google/uuid"
 
 	"adgateway/gateway/change"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
 // kind is the kind of plans in the store.
-const kind keep.Kind = "plan"
+const kind store.Kind = "plan"
 
 // Caller is the credential that made a plan or applied one.
 type Caller struct {
@@ -29,7 +29,7 @@ type Caller struct {
 
 // Plan is what a dry run has shown.
 type Plan struct {
-	keep.Formatted
+	store.Formatted
 	ID          string          `json:"id"`
 	Caller      Caller          `json:"caller"`
 	Fingerprint []byte          `json:"fingerprint"` // of the operation and its arguments
@@ -46,7 +46,7 @@ type Plan struct {
 	Drifted bool `json:"drifted,omitempty"` // it did not hold when it was last applied
 	Used    *Use `json:"used,omitempty"`    // nil: it was not applied
 
-	revision keep.Revision
+	revision store.Revision
 }
 
 // Use is the call that applied a plan.
@@ -95,7 +95,7 @@ const prefix = "pl_"
 func NewID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
 
 // ErrAbsent means that there is no such plan, or not any more.
-var ErrAbsent = keep.ErrAbsent
+var ErrAbsent = store.ErrAbsent
 
 // ErrUsed means that another call has applied the plan.
 var ErrUsed = errors.New("the plan was applied by another call")
@@ -108,15 +108,15 @@ const perCaller = 1000
 
 // Plans is safe for concurrent use.
 type Plans struct {
-	store *keep.Sealed
+	store *store.Sealed
 
 	mu  sync.Mutex
 	ids map[Caller][]string // the oldest first
 }
 
 // Open returns the plans in a store. Those that cannot be read are as good as absent.
-func Open(ctx context.Context, store *keep.Sealed) (*Plans, error) {
-	p := &Plans{store: store}
+func Open(ctx context.Context, db *store.Sealed) (*Plans, error) {
+	p := &Plans{store: db}
 	return p, p.Load(ctx)
 }
 
@@ -124,7 +124,7 @@ func Open(ctx context.Context, store *keep.Sealed) (*Plans, error) {
 func (p *Plans) Load(ctx context.Context) error {
 	all := map[Caller][]string{}
 	var ids []string
-	err := p.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool { // keys ascend with time
+	err := p.store.Store.Range(ctx, kind, "", func(e store.Entry) bool { // keys ascend with time
 		ids = append(ids, e.Key)
 		return true
 	})
@@ -146,7 +146,7 @@ func (p *Plans) Get(ctx context.Context, id string) (*Plan, error) {
 		return nil, err
 	}
 	plan := &Plan{}
-	if err := keep.Decode(p.store, found.Value, plan); err != nil {
+	if err := store.Decode(p.store, found.Value, plan); err != nil {
 		return nil, fmt.Errorf("plan %s: %w", id, err)
 	}
 	plan.revision = found.Revision
@@ -169,7 +169,7 @@ func (p *Plans) Add(ctx context.Context, plan *Plan) error {
 	if len(surplus) == 0 {
 		return nil
 	}
-	return p.store.Update(ctx, func(tx *keep.Tx) error {
+	return p.store.Update(ctx, func(tx *store.Tx) error {
 		for _, id := range surplus {
 			tx.Delete(kind, id)
 		}
@@ -182,7 +182,7 @@ func (p *Plans) Add(ctx context.Context, plan *Plan) error {
 func (p *Plans) Use(ctx context.Context, plan *Plan, by Use) error {
 	plan.Used, plan.Drifted = &by, false
 	err := p.save(ctx, plan)
-	if errors.Is(err, keep.ErrConflict) {
+	if errors.Is(err, store.ErrConflict) {
 		return ErrUsed
 	}
 	return err
@@ -190,34 +190,34 @@ func (p *Plans) Use(ctx context.Context, plan *Plan, by Use) error {
 
 // Using returns the change of the store that [Plans.Use] makes, for a decision with others.
 // Once it is made, [Plan.Saved] must follow.
-func (p *Plans) Using(plan *Plan, by Use) (keep.Change, error) {
+func (p *Plans) Using(plan *Plan, by Use) (store.Change, error) {
 	plan.Used, plan.Drifted = &by, false
 	return p.change(plan)
 }
 
 // Done returns the change of the store that adds to a plan the change that its call has
 // made.
-func (p *Plans) Done(plan *Plan, changeID string) (keep.Change, error) {
+func (p *Plans) Done(plan *Plan, changeID string) (store.Change, error) {
 	plan.Used.ChangeID = changeID
 	return p.change(plan)
 }
 
 // Release returns the change of the store that makes a plan usable again whose application
 // has changed nothing.
-func (p *Plans) Release(plan *Plan) (keep.Change, error) {
+func (p *Plans) Release(plan *Plan) (store.Change, error) {
 	plan.Used = nil
 	return p.change(plan)
 }
 
 // Drift returns the change of the store that marks a plan that did not hold when it was
 // applied. Another call may have changed it meanwhile, which then stays.
-func (p *Plans) Drift(plan *Plan) (keep.Change, error) {
+func (p *Plans) Drift(plan *Plan) (store.Change, error) {
 	plan.Drifted = true
 	return p.change(plan)
 }
 
 // Saved notes that a plan was changed as it is now.
-func (p *Plan) Saved(revision keep.Revision) { p.revision = revision }
+func (p *Plan) Saved(revision store.Revision) { p.revision = revision }
 
 // Same reports whether two plans are the same state of one.
 func (p *Plan) Same(as *Plan) bool { return p.ID == as.ID && p.revision == as.revision }
@@ -225,9 +225,9 @@ func (p *Plan) Same(as *Plan) bool { return p.ID == as.ID && p.revision == as.re
 // Adopt makes a plan the successor of its latest state.
 func (p *Plan) Adopt(latest *Plan) { p.revision = latest.revision }
 
-func (p *Plans) change(plan *Plan) (keep.Change, error) {
-	value, err := keep.Encode(p.store, *plan)
-	return keep.Change{Kind: kind, Key: plan.ID, Expect: plan.revision, Value: value, Expires: plan.Expires.Add(afterlife)}, err
+func (p *Plans) change(plan *Plan) (store.Change, error) {
+	value, err := store.Encode(p.store, *plan)
+	return store.Change{Kind: kind, Key: plan.ID, Expect: plan.revision, Value: value, Expires: plan.Expires.Add(afterlife)}, err
 }
 
 func (p *Plans) save(ctx context.Context, plan *Plan) error {

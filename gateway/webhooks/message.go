@@ -13,11 +13,11 @@ import (
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // logs are the logs that messages come from.
-var logs = map[Type]keep.Log{Change: changes.Log, Job: jobs.Log}
+var logs = map[Type]store.Log{Change: changes.Log, Job: jobs.Log}
 
 // message is what is sent about one entry of a log.
 type message struct {
@@ -25,7 +25,7 @@ type message struct {
 	id       string // the same each time that it is sent
 	at       time.Time
 	body     []byte
-	position keep.Position
+	position store.Position
 }
 
 // event is the body of a message, as Standard Webhooks has it.
@@ -59,7 +59,7 @@ const (
 )
 
 // ofChange returns the message about a change.
-func ofChange(c *changes.Record, position keep.Position) (*message, error) {
+func ofChange(c *changes.Record, position store.Position) (*message, error) {
 	data := changeData{
 		ChangeID: c.ID, RequestID: c.RequestID, Time: c.Time.UTC(), Caller: c.Caller, Operation: c.Operation, Effect: string(c.Intent.Effect),
 		Outcome: string(c.Outcome), Server: c.Server, Objects: []string{}, Undoes: c.Undoes,
@@ -81,7 +81,7 @@ func ofChange(c *changes.Record, position keep.Position) (*message, error) {
 var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // ofJob returns the message about a job.
-func ofJob(value []byte, position keep.Position) (*message, error) {
+func ofJob(value []byte, position store.Position) (*message, error) {
 	var entry struct {
 		Type Type            `json:"type"`
 		Data json.RawMessage `json:"data"`
@@ -128,7 +128,7 @@ func bounded(data json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(members)
 }
 
-func newMessage(kind Type, id string, at time.Time, position keep.Position, data any) (*message, error) {
+func newMessage(kind Type, id string, at time.Time, position store.Position, data any) (*message, error) {
 	raw, err := encode(data)
 	if err == nil {
 		raw, err = encode(event{kind, at.UTC(), raw})
@@ -147,10 +147,10 @@ func encode(value any) ([]byte, error) {
 
 // next returns the first message of a type after a position, or nil if there is none yet,
 // and the position up to which there is nothing to tell.
-func (t *target) next(ctx context.Context, kind Type, after keep.Position) (*message, keep.Position, error) {
+func (t *target) next(ctx context.Context, kind Type, after store.Position) (*message, store.Position, error) {
 	for {
-		var entry *keep.Appended
-		err := t.o.Store.Log(ctx, logs[kind], after, func(a keep.Appended) bool {
+		var entry *store.Appended
+		err := t.o.Store.Log(ctx, logs[kind], after, func(a store.Appended) bool {
 			entry = &a
 			return false
 		})
@@ -169,7 +169,7 @@ func (t *target) next(ctx context.Context, kind Type, after keep.Position) (*mes
 	}
 }
 
-func (t *target) messageOf(ctx context.Context, kind Type, entry keep.Appended) (*message, error) {
+func (t *target) messageOf(ctx context.Context, kind Type, entry store.Appended) (*message, error) {
 	if kind == Job {
 		return ofJob(entry.Value, entry.Position)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // TestTheReceiverMustBeTheRightOne: only one whose certificate comes from the authorities of
@@ -34,7 +34,7 @@ func TestTheReceiverMustBeTheRightOne(t *testing.T) {
 	own := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(own, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
 	p := newPlace(t)
-	m, err := newMessage(Change, "ch_1", p.at, keep.Position{}, map[string]string{})
+	m, err := newMessage(Change, "ch_1", p.at, store.Position{}, map[string]string{})
 	require.NoError(t, err)
 	send := func(path, ca string) (reach, sent error) {
 		settings := p.target()

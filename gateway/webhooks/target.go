@@ -7,20 +7,20 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // kind is the kind of what the store keeps of a target.
-const kind keep.Kind = "webhook"
+const kind store.Kind = "webhook"
 
 // kept is what the store keeps of a target.
 type kept struct {
-	keep.Formatted
-	URL     string                 `json:"url"`
-	After   map[Type]keep.Position `json:"after"`
-	Failing time.Time              `json:"failing,omitzero"` // since when all tries have failed
-	Tries   int                    `json:"tries,omitempty"`  // since then
-	Stopped bool                   `json:"stopped,omitempty"`
+	store.Formatted
+	URL     string                  `json:"url"`
+	After   map[Type]store.Position `json:"after"`
+	Failing time.Time               `json:"failing,omitzero"` // since when all tries have failed
+	Tries   int                     `json:"tries,omitempty"`  // since then
+	Stopped bool                    `json:"stopped,omitempty"`
 }
 
 // pauses follow the first tries of a target that fail, lastPause all others.
@@ -42,7 +42,7 @@ type target struct {
 	o        *Options
 	client   *http.Client
 	kept     kept
-	revision keep.Revision
+	revision store.Revision
 	mine     bool // kept is what the store has; false: another term may have written
 
 	mu     sync.Mutex // guards status
@@ -63,24 +63,24 @@ func newTarget(ctx context.Context, settings Target, o *Options) (*target, error
 		}
 		t.client = newClient(trusted)
 	}
-	if err := t.begin(ctx); err != nil && !errors.Is(err, keep.ErrFollows) {
+	if err := t.begin(ctx); err != nil && !errors.Is(err, store.ErrFollows) {
 		return nil, err
 	}
 	return t, nil
 }
 
-// begin goes on where the store says that the target was left. It fails with [keep.ErrNewer] if
+// begin goes on where the store says that the target was left. It fails with [store.ErrNewer] if
 // a later version has sent: where that has ended cannot be read.
 func (t *target) begin(ctx context.Context) error {
 	t.mine = false
 	for {
 		found, err := t.o.Store.Get(ctx, kind, t.settings.Name)
-		if err != nil && !errors.Is(err, keep.ErrAbsent) {
+		if err != nil && !errors.Is(err, store.ErrAbsent) {
 			return err
 		}
 		read := kept{}
 		if err == nil {
-			if err = keep.Decode(t.o.Store, found.Value, &read); err != nil {
+			if err = store.Decode(t.o.Store, found.Value, &read); err != nil {
 				return err
 			}
 		}
@@ -92,7 +92,7 @@ func (t *target) begin(ctx context.Context) error {
 			t.mine = true
 			t.show("")
 		}
-		if !errors.Is(err, keep.ErrConflict) {
+		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (t *target) resumeAt(ctx context.Context, read kept) error {
 		read = kept{After: read.After} // the same receiver elsewhere misses nothing
 	}
 	read.URL = t.settings.URL
-	after := map[Type]keep.Position{}
+	after := map[Type]store.Position{}
 	for _, kind := range t.settings.Types {
 		position, known := read.After[kind]
 		if !known {
@@ -123,11 +123,11 @@ func (t *target) resumeAt(ctx context.Context, read kept) error {
 
 // write keeps what was reached, unless another gateway has written.
 func (t *target) write(ctx context.Context) error {
-	value, err := keep.Encode(t.o.Store, t.kept)
+	value, err := store.Encode(t.o.Store, t.kept)
 	if err != nil {
 		return err
 	}
-	revision, err := t.o.Store.Apply(ctx, keep.Change{Kind: kind, Key: t.settings.Name, Expect: t.revision, Value: value})
+	revision, err := t.o.Store.Apply(ctx, store.Change{Kind: kind, Key: t.settings.Name, Expect: t.revision, Value: value})
 	if err == nil {
 		t.revision = revision
 	}
@@ -140,7 +140,7 @@ func (t *target) run(ctx context.Context) {
 	t.mine = false // another gateway may have sent since
 	for ctx.Err() == nil {
 		if !t.mine {
-			if err := t.begin(ctx); errors.Is(err, keep.ErrClosed) {
+			if err := t.begin(ctx); errors.Is(err, store.ErrClosed) {
 				return
 			} else if err != nil {
 				t.show(err.Error())
@@ -158,7 +158,7 @@ func (t *target) run(ctx context.Context) {
 		}
 		m, err := t.first(ctx)
 		switch {
-		case ctx.Err() != nil || errors.Is(err, keep.ErrClosed):
+		case ctx.Err() != nil || errors.Is(err, store.ErrClosed):
 			return
 		case err != nil:
 			t.show(err.Error())
@@ -185,7 +185,7 @@ func (t *target) first(ctx context.Context) (*message, error) {
 	var first *message
 	for _, kind := range t.settings.Types {
 		m, reached, err := t.next(ctx, kind, t.kept.After[kind])
-		if errors.Is(err, keep.ErrPosition) {
+		if errors.Is(err, store.ErrPosition) {
 			m, reached, err = t.resume(ctx, kind)
 		}
 		if err != nil {
@@ -207,10 +207,10 @@ func (t *target) first(ctx context.Context) (*message, error) {
 
 // resume goes on with the oldest entry that is kept, after those at the position were
 // removed, or the store was replaced.
-func (t *target) resume(ctx context.Context, kind Type) (*message, keep.Position, error) {
+func (t *target) resume(ctx context.Context, kind Type) (*message, store.Position, error) {
 	before := t.kept.After[kind]
-	m, reached, err := t.next(ctx, kind, keep.Position{})
-	if err == nil && m == nil && reached == (keep.Position{}) {
+	m, reached, err := t.next(ctx, kind, store.Position{})
+	if err == nil && m == nil && reached == (store.Position{}) {
 		reached, err = t.o.Store.End(ctx, logs[kind])
 	}
 	if err != nil {
@@ -222,7 +222,7 @@ func (t *target) resume(ctx context.Context, kind Type) (*message, keep.Position
 	}
 	t.note(func(s *Status) { s.Dropped += missed })
 	t.o.Log("a webhook goes on with what is kept: what came before is lost to it, because the store keeps it no longer or was replaced",
-		map[string]any{"webhook": t.settings.Name, "type": string(kind), "error": keep.ErrPosition.Error()})
+		map[string]any{"webhook": t.settings.Name, "type": string(kind), "error": store.ErrPosition.Error()})
 	return m, reached, nil
 }
 
@@ -283,10 +283,10 @@ func (t *target) delivered(ctx context.Context, m *message) {
 // another one has written, what it has reached counts.
 func (t *target) keep(ctx context.Context) {
 	err := t.write(ctx)
-	if t.mine = !errors.Is(err, keep.ErrConflict); !t.mine {
+	if t.mine = !errors.Is(err, store.ErrConflict); !t.mine {
 		return
 	}
-	if err != nil && ctx.Err() == nil && !errors.Is(err, keep.ErrClosed) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
 		t.o.Log("the position of a webhook could not be kept: after a restart it gets messages again", map[string]any{"webhook": t.settings.Name, "error": err.Error()})
 	}
 }
@@ -335,4 +335,4 @@ func (t *target) snapshot() Status {
 }
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []keep.Kind{kind}
+var Kinds = []store.Kind{kind}

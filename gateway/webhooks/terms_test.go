@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,13 +16,13 @@ import (
 
 // copied is a copy of a store that takes no changes while another one leads.
 type copied struct {
-	keep.Store
+	store.Store
 	follows bool
 }
 
-func (c *copied) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
+func (c *copied) Apply(ctx context.Context, all ...store.Change) (store.Revision, error) {
 	if c.follows {
-		return 0, fmt.Errorf("%w: %w", keep.ErrFollows, keep.ErrNotSent)
+		return 0, fmt.Errorf("%w: %w", store.ErrFollows, store.ErrNotSent)
 	}
 	return c.Store.Apply(ctx, all...)
 }
@@ -37,7 +37,7 @@ func TestTheLeaderOfEachTermGoesOn(t *testing.T) {
 		var all []*Webhooks
 		for range 2 {
 			own := &copied{shared, true}
-			sealed, err := keep.Seal(own, key)
+			sealed, err := store.Seal(own, key)
 			require.NoError(t, err)
 			w, err := Open(t.Context(), Options{
 				Targets: []Target{p.target()}, Store: sealed, History: p.history, Log: func(string, map[string]any) {},
@@ -74,7 +74,7 @@ func TestWhatANewerGatewayHasSent(t *testing.T) {
 		require.NoError(t, err)
 		newer := bytes.Replace(found.Value, []byte(`"v":1`), []byte(`"v":2`), 1)
 		require.NotEqual(t, found.Value, newer)
-		_, err = p.store.Apply(t.Context(), keep.Change{Kind: kind, Key: "chat", Expect: found.Revision, Value: newer})
+		_, err = p.store.Apply(t.Context(), store.Change{Kind: kind, Key: "chat", Expect: found.Revision, Value: newer})
 		require.NoError(t, err)
 		defer start(w, r)()
 		p.change("g")

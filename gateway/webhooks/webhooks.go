@@ -3,7 +3,7 @@
 //
 // [Open] prepares the targets of the settings, [Webhooks.Run] sends until it is told to
 // stop. Each target has a goroutine of its own, which reads the logs of the store from the
-// position that it has reached (see package keep) and sends one message at a time, in
+// position that it has reached (see package store) and sends one message at a time, in
 // order. The position is kept in the store, so that nothing is left out when the gateway
 // is restarted, and a message comes twice at worst. Nothing here can hold up a change:
 // what a target does not take waits in the log.
@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Target is where messages are sent.
@@ -47,7 +47,7 @@ var Types = []Type{Change, Job}
 // Options configure webhooks. All fields are required but those of which it is said.
 type Options struct {
 	Targets []Target
-	Store   *keep.Sealed
+	Store   *store.Sealed
 	History *changes.History
 	// Log writes to the log of the gateway; an entry with the field "error" is a warning.
 	Log func(message string, fields map[string]any)
@@ -85,16 +85,16 @@ func (w *Webhooks) forget(ctx context.Context) error {
 	for _, t := range o.Targets {
 		known[t.Name] = true
 	}
-	err := o.Store.Update(ctx, func(tx *keep.Tx) error {
-		return tx.Range(kind, "", func(e keep.Entry) bool {
+	err := o.Store.Update(ctx, func(tx *store.Tx) error {
+		return tx.Range(kind, "", func(e store.Entry) bool {
 			var read kept
-			if !known[e.Key] && keep.Decode(o.Store, e.Value, &read) == nil { // a newer one stays
+			if !known[e.Key] && store.Decode(o.Store, e.Value, &read) == nil { // a newer one stays
 				tx.Delete(kind, e.Key)
 			}
 			return true
 		})
 	})
-	if errors.Is(err, keep.ErrUnreachable) || errors.Is(err, keep.ErrFollows) {
+	if errors.Is(err, store.ErrUnreachable) || errors.Is(err, store.ErrFollows) {
 		return nil // the next start or term tries again
 	}
 	return err
@@ -104,7 +104,7 @@ func (w *Webhooks) forget(ctx context.Context) error {
 // being sent when it ends is sent again by the next one. In a cluster of one writer the gateway
 // that leads calls it in each of its terms.
 func (w *Webhooks) Run(ctx context.Context) {
-	if err := w.forget(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, keep.ErrClosed) {
+	if err := w.forget(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
 		w.o.Log("what is kept of former webhooks could not be removed", map[string]any{"error": err.Error()})
 	}
 	var all sync.WaitGroup

@@ -26,7 +26,7 @@ import (
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -38,7 +38,7 @@ const (
 // place is a store with a history, and the file of a secret.
 type place struct {
 	t       *testing.T
-	store   *keep.Sealed
+	store   *store.Sealed
 	history *changes.History
 	secret  string
 	at      time.Time // of the last change; later ones are later
@@ -46,9 +46,9 @@ type place struct {
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)
-	sealed, err := keep.Seal(keep.NewMemory(time.Now), key)
+	sealed, err := store.Seal(store.NewMemory(time.Now), key)
 	require.NoError(t, err)
 	h, err := changes.Open(t.Context(), sealed, 90*24*time.Hour, 1<<30)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func (p *place) change(guids ...string) string {
 // job appends a job that has ended.
 func (p *place) job(record string) {
 	p.t.Helper()
-	_, err := p.store.Apply(p.t.Context(), keep.Change{Log: jobs.Log, Value: []byte(`{"type":"job","data":` + record + `}`)})
+	_, err := p.store.Apply(p.t.Context(), store.Change{Log: jobs.Log, Value: []byte(`{"type":"job","data":` + record + `}`)})
 	require.NoError(p.t, err)
 }
 
@@ -405,7 +405,7 @@ func TestWhatIsNoLongerKept(t *testing.T) {
 			p.change("g-1")
 		}
 		left := p.change("g-5")
-		_, err := p.store.Apply(t.Context(), keep.Change{Log: changes.Log, Through: 4})
+		_, err := p.store.Apply(t.Context(), store.Change{Log: changes.Log, Through: 4})
 		require.NoError(t, err)
 		w := p.open(p.target())
 		stop := start(w, r)
@@ -418,7 +418,7 @@ func TestWhatIsNoLongerKept(t *testing.T) {
 		fresh.at = p.at
 		value, err := p.store.Get(t.Context(), kind, "chat")
 		require.NoError(t, err)
-		_, err = fresh.store.Apply(t.Context(), keep.Change{Kind: kind, Key: "chat", Value: value.Value})
+		_, err = fresh.store.Apply(t.Context(), store.Change{Kind: kind, Key: "chat", Value: value.Value})
 		require.NoError(t, err)
 		w = fresh.open(fresh.target())
 		defer start(w, r)()
@@ -431,7 +431,7 @@ func TestWhatIsNoLongerKept(t *testing.T) {
 
 func TestLongRecordsOfJobsAreCut(t *testing.T) {
 	long := strings.Repeat(`{"line":1,"message":"x"},`, 20000)
-	m, err := ofJob([]byte(`{"type":"job","data":{"id":"j1","state":"rejected","ended":"2026-11-22T12:40:00Z","problems":[`+strings.TrimSuffix(long, ",")+`]}}`), keep.Position{Sequence: 3})
+	m, err := ofJob([]byte(`{"type":"job","data":{"id":"j1","state":"rejected","ended":"2026-11-22T12:40:00Z","problems":[`+strings.TrimSuffix(long, ",")+`]}}`), store.Position{Sequence: 3})
 	require.NoError(t, err)
 	assert.Equal(t, "j1_3", m.id)
 	assert.JSONEq(t, `{"type":"job","timestamp":"2026-11-22T12:40:00Z","data":{"id":"j1","state":"rejected","ended":"2026-11-22T12:40:00Z","leftOut":["problems"]}}`, string(m.body))
@@ -440,7 +440,7 @@ func TestLongRecordsOfJobsAreCut(t *testing.T) {
 	for i := range 5000 {
 		c.Intent.Objects = append(c.Intent.Objects, ps.Intended{GUID: fmt.Sprintf("%036d", i)})
 	}
-	m, err = ofChange(c, keep.Position{})
+	m, err = ofChange(c, store.Position{})
 	require.NoError(t, err)
 	assert.Less(t, len(m.body), bodyLimit)
 	assert.Contains(t, string(m.body), `"moreObjects":4000`)
@@ -489,7 +489,7 @@ func FuzzJob(f *testing.F) {
 	f.Add([]byte(`{"type":"job","data":{"id":"job.1"}}`))
 	f.Add([]byte(`{"type":"change","data":null}`))
 	f.Fuzz(func(t *testing.T, value []byte) {
-		m, err := ofJob(value, keep.Position{Sequence: 1})
+		m, err := ofJob(value, store.Position{Sequence: 1})
 		if err != nil {
 			return
 		}

@@ -16,8 +16,8 @@ import (
 
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/engine/enginetest"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
 	"adgateway/test/freeport"
@@ -149,10 +149,10 @@ func (f *fleet) found() {
 	require.NoError(f.t, keyring.CreateKeyFile(first.trust().SecretFile()))
 	wrapper, err := keyring.KeyFile(first.trust().SecretFile())
 	require.NoError(f.t, err)
-	file, _, err := keep.Open(keep.Options{Path: first.store()})
+	file, _, err := store.Open(store.Options{Path: first.store()})
 	require.NoError(f.t, err)
 	require.NoError(f.t, keyring.Create(ctx, file, wrapper))
-	ring, err := keyring.Open(ctx, file, wrapper, keep.Newest)
+	ring, err := keyring.Open(ctx, file, wrapper, store.Newest)
 	require.NoError(f.t, err)
 	register := trust.NewRegister(ring.Sealed(), file.Now)
 	var others []trust.Member

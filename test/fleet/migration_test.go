@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"adgateway/cmd/adgateway/setup"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -77,17 +77,17 @@ func (f *fleet) removeMadeUp(h *host) {
 	ctx := f.t.Context()
 	wrapper, err := keyring.KeyFile(h.trust().SecretFile())
 	require.NoError(f.t, err)
-	file, _, err := keep.Open(keep.Options{Path: h.store()})
+	file, _, err := store.Open(store.Options{Path: h.store()})
 	require.NoError(f.t, err)
-	ring, err := keyring.Open(ctx, file, wrapper, keep.Newest)
+	ring, err := keyring.Open(ctx, file, wrapper, store.Newest)
 	require.NoError(f.t, err)
-	var all []keep.Change
-	for _, kind := range []keep.Kind{
+	var all []store.Change
+	for _, kind := range []store.Kind{
 		"plan", "budget", "job", "jobspec", "jobitem", "jobkey", "jobonce", "session", "session-owner",
 		"session-step", "tries", "mirror", "head", "seals", "webhook",
 	} {
-		require.NoError(f.t, ring.Sealed().Range(ctx, kind, "", func(e keep.Entry) bool {
-			all = append(all, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
+		require.NoError(f.t, ring.Sealed().Range(ctx, kind, "", func(e store.Entry) bool {
+			all = append(all, store.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
 			return true
 		}))
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"adgateway/gateway"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 
 	"github.com/stretchr/testify/require"
 )
@@ -25,8 +25,8 @@ const Existence = "exists"
 
 // Kinds of values in a store, which later versions read too.
 const (
-	Keys keep.Kind = "key" // calls with an Idempotency-Key
-	Due  keep.Kind = "due" // lines of the audit that have yet to be written
+	Keys store.Kind = "key" // calls with an Idempotency-Key
+	Due  store.Kind = "due" // lines of the audit that have yet to be written
 )
 
 // JSON returns a value as scripts and clients send it.

@@ -14,8 +14,8 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 
 	"github.com/stretchr/testify/require"
@@ -103,24 +103,24 @@ func (l *Life) Dead() (bool, string) {
 
 // mortal is the way of such a gateway to the store.
 type mortal struct {
-	keep.Store
+	store.Store
 	*Life
 }
 
-func (m *mortal) Get(ctx context.Context, kind keep.Kind, key string) (keep.Entry, error) {
+func (m *mortal) Get(ctx context.Context, kind store.Kind, key string) (store.Entry, error) {
 	if dead, _ := m.Dead(); dead {
-		return keep.Entry{}, keep.ErrClosed
+		return store.Entry{}, store.ErrClosed
 	}
 	return m.Store.Get(ctx, kind, key)
 }
 
-func (m *mortal) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
+func (m *mortal) Apply(ctx context.Context, all ...store.Change) (store.Revision, error) {
 	if m.Step("before a write") {
-		return 0, keep.ErrClosed
+		return 0, store.ErrClosed
 	}
 	revision, err := m.Store.Apply(ctx, all...)
 	if m.Step("after a write") {
-		return 0, keep.ErrClosed
+		return 0, store.ErrClosed
 	}
 	return revision, err
 }
@@ -129,21 +129,21 @@ func (m *mortal) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, 
 type Gateway struct {
 	*gateway.Server
 	T     *testing.T
-	Store keep.Store
+	Store store.Store
 	Full  *FullStore
 	Life  *Life
 }
 
 // FullStore is a store that takes nothing while it is full.
 type FullStore struct {
-	keep.Store
+	store.Store
 	full atomic.Bool
 }
 
 // Fill says whether it is full.
 func (f *FullStore) Fill(full bool) { f.full.Store(full) }
 
-func (f *FullStore) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
+func (f *FullStore) Apply(ctx context.Context, all ...store.Change) (store.Revision, error) {
 	if f.full.Load() {
 		return 0, errors.New("the disk is full")
 	}
@@ -153,7 +153,7 @@ func (f *FullStore) Apply(ctx context.Context, all ...keep.Change) (keep.Revisio
 // NewGateway starts one whose scripts are run by a function of the steps of its life.
 func NewGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options)) *Gateway {
 	t.Helper()
-	g := &Gateway{T: t, Store: keep.NewMemory(nil)}
+	g := &Gateway{T: t, Store: store.NewMemory(nil)}
 	g.Start(run, change...)
 	return g
 }
@@ -163,7 +163,7 @@ func (g *Gateway) Start(run func(at func(point string) (dies bool)) ps.Runner, c
 	g.T.Helper()
 	g.Life = &Life{}
 	g.Full = &FullStore{Store: &mortal{g.Store, g.Life}}
-	store := keeptest.Seal(g.T, g.Full)
+	store := storetest.Seal(g.T, g.Full)
 	history, err := changes.Open(g.T.Context(), store, time.Hour, 1<<20)
 	require.NoError(g.T, err)
 	g.Server = New(g.T, run(g.Life.Step), func(o *gateway.Options) {

@@ -2,8 +2,8 @@ package harness
 
 import (
 	"adgateway/gateway"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 	"cmp"
 	"context"
@@ -16,15 +16,15 @@ import (
 )
 
 // OpenStore opens the store of keys in a file, until the end of the test.
-func OpenStore(t *testing.T, path string) *keep.Sealed {
+func OpenStore(t *testing.T, path string) *store.Sealed {
 	t.Helper()
-	file, aside, err := keep.Open(keep.Options{Path: path})
+	file, aside, err := store.Open(store.Options{Path: path})
 	require.NoError(t, err)
 	require.Empty(t, aside)
 	t.Cleanup(func() { assert.NoError(t, file.Close()) })
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)
-	sealed, err := keep.Seal(file, key)
+	sealed, err := store.Seal(file, key)
 	require.NoError(t, err)
 	return sealed
 }

@@ -17,13 +17,13 @@ import (
 
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 const (
-	changes  keep.Kind = "change"
-	open     keep.Kind = "open" // has the changes that are
-	closings keep.Log  = "closings"
+	changes  store.Kind = "change"
+	open     store.Kind = "open" // has the changes that are
+	closings store.Log  = "closings"
 
 	scriptLimit = 6 * time.Second
 )
@@ -109,7 +109,7 @@ func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(busy)
 		return
 	}
-	store := g.store()
+	db := g.store()
 	switch known, err := g.record(ctx, id); {
 	case err == nil && known.Outcome != "":
 		run.End()
@@ -120,17 +120,17 @@ func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 		}
 		_, _ = w.Write([]byte(known.Outcome))
 		return
-	case !errors.Is(err, keep.ErrAbsent): // it is open
+	case !errors.Is(err, store.ErrAbsent): // it is open
 		run.End()
 		g.locks.leave(id, false)
 		w.WriteHeader(busy)
 		return
 	}
 	err = run.Store(func() error {
-		_, err := store.Apply(ctx, set(changes, id, 0, record{Process: g.o.Self}), set(open, id, 0, record{}))
+		_, err := db.Apply(ctx, set(changes, id, 0, record{Process: g.o.Self}), set(open, id, 0, record{}))
 		return err
 	})
-	if errors.Is(err, keep.ErrNotSent) || errors.Is(err, keep.ErrConflict) {
+	if errors.Is(err, store.ErrNotSent) || errors.Is(err, store.ErrConflict) {
 		run.End()
 		g.locks.leave(id, true)
 		w.WriteHeader(notBegun)
@@ -154,12 +154,12 @@ func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(outcome))
 }
 
-func set(kind keep.Kind, key string, expect keep.Revision, value any) keep.Change {
+func set(kind store.Kind, key string, expect store.Revision, value any) store.Change {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // it is a record
 	}
-	return keep.Change{Kind: kind, Key: key, Expect: expect, Value: text}
+	return store.Change{Kind: kind, Key: key, Expect: expect, Value: text}
 }
 
 func (g *gateway) record(ctx context.Context, id string) (one record, err error) {
@@ -174,8 +174,8 @@ var errClosed = errors.New("the change is closed")
 
 // close closes a change that is open.
 func (g *gateway) close(ctx context.Context, id, outcome, by string) error {
-	store := g.store()
-	found, err := store.Get(ctx, changes, id)
+	db := g.store()
+	found, err := db.Get(ctx, changes, id)
 	if err != nil {
 		return err
 	}
@@ -183,16 +183,16 @@ func (g *gateway) close(ctx context.Context, id, outcome, by string) error {
 	if err = json.Unmarshal(found.Value, &one); err != nil {
 		return err
 	}
-	isOpen, err := store.Get(ctx, open, id)
-	if errors.Is(err, keep.ErrAbsent) || one.Outcome != "" {
+	isOpen, err := db.Get(ctx, open, id)
+	if errors.Is(err, store.ErrAbsent) || one.Outcome != "" {
 		return errClosed
 	}
 	if err != nil {
 		return err
 	}
 	one.Outcome, one.By = outcome, by
-	_, err = store.Apply(ctx, set(changes, id, found.Revision, one),
-		keep.Change{Kind: open, Key: id, Expect: isOpen.Revision}, keep.Change{Log: closings, Value: []byte(id)})
+	_, err = db.Apply(ctx, set(changes, id, found.Revision, one),
+		store.Change{Kind: open, Key: id, Expect: isOpen.Revision}, store.Change{Log: closings, Value: []byte(id)})
 	return err
 }
 
@@ -271,7 +271,7 @@ type attempts struct{ g *gateway }
 
 func (a attempts) Open(ctx context.Context) (all []cluster.Attempt, err error) {
 	var ids []string
-	err = a.g.store().Range(ctx, open, "", func(e keep.Entry) bool { ids = append(ids, e.Key); return true })
+	err = a.g.store().Range(ctx, open, "", func(e store.Entry) bool { ids = append(ids, e.Key); return true })
 	for _, id := range ids {
 		one, err := a.g.record(ctx, id)
 		if err != nil {
@@ -312,9 +312,9 @@ func (a attempts) Judge(ctx context.Context, one cluster.Attempt, report *cluste
 }
 
 func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
-	store := a.g.store()
-	found, err := store.Get(ctx, changes, report.Attempt)
-	if errors.Is(err, keep.ErrAbsent) {
+	db := a.g.store()
+	found, err := db.Get(ctx, changes, report.Attempt)
+	if errors.Is(err, store.ErrAbsent) {
 		return nil
 	}
 	if err != nil {
@@ -330,6 +330,6 @@ func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
 		return nil
 	}
 	one.Raced = outcome
-	_, err = store.Apply(ctx, set(changes, report.Attempt, found.Revision, one))
+	_, err = db.Apply(ctx, set(changes, report.Attempt, found.Revision, one))
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/test/histories"
 
 	"github.com/stretchr/testify/assert"
@@ -53,23 +53,23 @@ func (w *world) check(a *asked, label string) {
 
 // checkFile holds what was told against the file of a gateway.
 func (w *world) checkFile(g *member, a *asked, label string) {
-	file, _, err := keep.Open(keep.Options{Path: g.file, Follows: true})
+	file, _, err := store.Open(store.Options{Path: g.file, Follows: true})
 	require.NoError(w.t, err)
 	defer func() { assert.NoError(w.t, file.Close()) }()
-	store, err := keep.Seal(file, storeKey())
+	db, err := store.Seal(file, storeKey())
 	require.NoError(w.t, err)
 	for _, key := range a.added {
-		_, err := store.Get(w.t.Context(), values, key)
+		_, err := db.Get(w.t.Context(), values, key)
 		assert.NoError(w.t, err, "%s: %s was acknowledged, and %s does not have it", label, key, g.name)
 	}
-	w.checkTokens(store, g, label)
+	w.checkTokens(db, g, label)
 	closed := map[string]int{}
-	require.NoError(w.t, store.Log(w.t.Context(), closings, keep.Position{}, func(e keep.Appended) bool {
+	require.NoError(w.t, db.Log(w.t.Context(), closings, store.Position{}, func(e store.Appended) bool {
 		closed[string(e.Value)]++
 		return true
 	}))
 	records := map[string]record{}
-	require.NoError(w.t, store.Range(w.t.Context(), changes, "", func(e keep.Entry) bool {
+	require.NoError(w.t, db.Range(w.t.Context(), changes, "", func(e store.Entry) bool {
 		var one record
 		err = json.Unmarshal(e.Value, &one)
 		records[e.Key] = one
@@ -84,11 +84,11 @@ func (w *world) checkFile(g *member, a *asked, label string) {
 }
 
 // checkTokens finds out whether time has passed for what expires, and not more than that.
-func (w *world) checkTokens(store *keep.Sealed, g *member, label string) {
-	_, err := store.Get(w.t.Context(), tokens, "hour")
+func (w *world) checkTokens(db *store.Sealed, g *member, label string) {
+	_, err := db.Get(w.t.Context(), tokens, "hour")
 	assert.NoError(w.t, err, "%s: what lasts an hour has expired at %s", label, g.name)
-	_, err = store.Get(w.t.Context(), tokens, "second")
-	assert.ErrorIs(w.t, err, keep.ErrAbsent, "%s: what lasts a second has not expired at %s", label, g.name)
+	_, err = db.Get(w.t.Context(), tokens, "second")
+	assert.ErrorIs(w.t, err, store.ErrAbsent, "%s: what lasts a second has not expired at %s", label, g.name)
 }
 
 // script is what one has written.

@@ -23,7 +23,7 @@ import (
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/jetstream"
 	"adgateway/gateway/journal/journaltest"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 
 	"github.com/nats-io/nats.go"
 )
@@ -34,8 +34,8 @@ const (
 	// settleDelay is short: what a script writes to a file does not come later.
 	settleDelay = 2 * time.Second
 
-	values keep.Kind = "value"
-	tokens keep.Kind = "token" // which expire
+	values store.Kind = "value"
+	tokens store.Kind = "token" // which expire
 )
 
 // gatewayOptions are those of a process that is a gateway.
@@ -55,15 +55,15 @@ type gatewayOptions struct {
 // gateway is this process.
 type gateway struct {
 	o       gatewayOptions
-	key     *keep.Key
-	clock   *keep.Clock
+	key     *store.Key
+	clock   *store.Clock
 	replica *replica.Replica
 	locks   locks
 }
 
 // storeKey returns the key that all gateways have.
-func storeKey() *keep.Key {
-	key, err := keep.NewKey(bytes.Repeat([]byte{7}, keep.KeyLength))
+func storeKey() *store.Key {
+	key, err := store.NewKey(bytes.Repeat([]byte{7}, store.KeyLength))
 	if err != nil {
 		panic(err) // it has the right length
 	}
@@ -80,7 +80,7 @@ func runGateway(o gatewayOptions) error {
 	defer stop()
 	g := &gateway{o: o, key: storeKey()}
 	var member atomic.Pointer[cluster.Member]
-	g.clock = keep.NewClock(o.Since, keep.ClockSources{Wall: g.wall, Agree: func() bool {
+	g.clock = store.NewClock(o.Since, store.ClockSources{Wall: g.wall, Agree: func() bool {
 		m := member.Load()
 		return m != nil && m.Agree()
 	}})
@@ -122,8 +122,8 @@ func runGateway(o gatewayOptions) error {
 	return err
 }
 
-func (g *gateway) open() (file *keep.File, aside string, err error) {
-	return keep.Open(keep.Options{Path: g.o.File, Clock: g.clock, Follows: true})
+func (g *gateway) open() (file *store.File, aside string, err error) {
+	return store.Open(store.Options{Path: g.o.File, Clock: g.clock, Follows: true})
 }
 
 // openStream tries until the nodes answer.
@@ -160,8 +160,8 @@ const copied = "the file of another gateway is in use"
 
 // copy takes the file of another gateway.
 func (g *gateway) copy(
-	ctx context.Context, old *keep.File, check func(context.Context, keep.Point) error,
-) (*keep.File, error) {
+	ctx context.Context, old *store.File, check func(context.Context, store.Point) error,
+) (*store.File, error) {
 	var failed error
 	for name, address := range g.o.Others {
 		content, err := fetch(ctx, "http://"+address+"/copy")
@@ -179,7 +179,7 @@ func (g *gateway) copy(
 		if err = old.Close(); err != nil {
 			return nil, err
 		}
-		if err = keep.Install(g.o.File, bytes.NewReader(whole.Content), whole.At); err != nil {
+		if err = store.Install(g.o.File, bytes.NewReader(whole.Content), whole.At); err != nil {
 			log.Fatalln("a copy cannot be installed", err)
 		}
 		file, _, err := g.open()
@@ -194,7 +194,7 @@ func (g *gateway) copy(
 
 // fileCopy is the copy of a file, and its place.
 type fileCopy struct {
-	At      keep.Point
+	At      store.Point
 	Content []byte
 }
 
@@ -228,8 +228,8 @@ func fetch(ctx context.Context, url string) ([]byte, error) {
 }
 
 // store returns the store as it is now: its file may be replaced.
-func (g *gateway) store() *keep.Sealed {
-	sealed, err := keep.Seal(g.replica.File(), g.key)
+func (g *gateway) store() *store.Sealed {
+	sealed, err := store.Seal(g.replica.File(), g.key)
 	if err != nil {
 		panic(err) // the key has the right length
 	}
@@ -271,8 +271,8 @@ type state struct {
 	Running    int // changes
 	Stored     int // changes that are open in the file
 	ClockUnset bool
-	Point      keep.Point
-	Digest     keep.Hash
+	Point      store.Point
+	Digest     store.Hash
 	LogTime    time.Time
 }
 
@@ -301,7 +301,7 @@ func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 	}
 	found, err := g.store().Get(r.Context(), values, r.PathValue("key"))
 	switch {
-	case errors.Is(err, keep.ErrAbsent):
+	case errors.Is(err, store.ErrAbsent):
 		w.WriteHeader(absent)
 	case err != nil:
 		http.Error(w, err.Error(), notBegun)
@@ -318,10 +318,10 @@ func (g *gateway) put(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callMost)
 	defer cancel()
-	store := g.store()
+	db := g.store()
 	expect, value, key := r.FormValue("expect"), r.FormValue("value"), r.PathValue("key")
-	found, err := store.Get(ctx, values, key)
-	if err != nil && !errors.Is(err, keep.ErrAbsent) {
+	found, err := db.Get(ctx, values, key)
+	if err != nil && !errors.Is(err, store.ErrAbsent) {
 		http.Error(w, err.Error(), notBegun)
 		return
 	}
@@ -329,20 +329,20 @@ func (g *gateway) put(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(conflict)
 		return
 	}
-	_, err = store.Apply(ctx, keep.Change{Kind: values, Key: key, Expect: found.Revision, Value: []byte(value)})
+	_, err = db.Apply(ctx, store.Change{Kind: values, Key: key, Expect: found.Revision, Value: []byte(value)})
 	answer(w, err)
 }
 
 func (g *gateway) putToken(w http.ResponseWriter, r *http.Request) {
-	store := g.store()
+	db := g.store()
 	lasts, err := strconv.Atoi(r.FormValue("seconds"))
 	if err != nil || g.replica.Member().Status().ClockUnset {
 		w.WriteHeader(notBegun)
 		return
 	}
-	_, err = store.Apply(r.Context(), keep.Change{
+	_, err = db.Apply(r.Context(), store.Change{
 		Kind: tokens, Key: r.PathValue("key"), Value: []byte("x"),
-		Expires: store.Now().Add(time.Duration(lasts) * time.Second),
+		Expires: db.Now().Add(time.Duration(lasts) * time.Second),
 	})
 	answer(w, err)
 }
@@ -351,9 +351,9 @@ func (g *gateway) putToken(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
-	case errors.Is(err, keep.ErrConflict):
+	case errors.Is(err, store.ErrConflict):
 		w.WriteHeader(conflict)
-	case errors.Is(err, keep.ErrNotSent):
+	case errors.Is(err, store.ErrNotSent):
 		http.Error(w, err.Error(), notBegun)
 	default:
 		http.Error(w, err.Error(), inDoubt)

@@ -21,7 +21,7 @@ import (
 	"adgateway/gateway/engine/stock"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/jetstream"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/test/freeport"
 
 	"github.com/nats-io/nats.go"
@@ -282,7 +282,7 @@ func (w *world) startNodes() (urls []string) {
 
 func (w *world) startGateways(urls []string) {
 	first := filepath.Join(w.folder, "first")
-	file, _, err := keep.Open(keep.Options{Path: first})
+	file, _, err := store.Open(store.Options{Path: first})
 	require.NoError(w.t, err)
 	require.NoError(w.t, file.Close())
 	content, err := os.ReadFile(first)
@@ -413,7 +413,7 @@ func (w *world) whole() {
 	})
 	w.await("no gateway leads", func() bool { return w.leader() != nil })
 	w.await("the gateways do not have the same", func() bool {
-		digests := map[keep.Hash]bool{}
+		digests := map[store.Hash]bool{}
 		for _, g := range w.gateways {
 			s, ok := w.state(g)
 			if !ok {

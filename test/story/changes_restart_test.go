@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
@@ -67,12 +67,12 @@ func TestChangesThatTheEndOfTheGatewayCutOff(t *testing.T) {
 // inHistory opens the history of a gateway that does not run.
 func inHistory(t *testing.T, file string, use func(*changes.History)) {
 	t.Helper()
-	key, err := keep.ReadKey(file + ".key")
+	key, err := store.ReadKey(file + ".key")
 	require.NoError(t, err)
-	plain, aside, err := keep.Open(keep.Options{Path: file})
+	plain, aside, err := store.Open(store.Options{Path: file})
 	require.NoError(t, err)
 	require.Empty(t, aside)
-	sealed, err := keep.Seal(plain, key)
+	sealed, err := store.Seal(plain, key)
 	require.NoError(t, err)
 	h, err := changes.Open(t.Context(), sealed, time.Hour, 1<<30)
 	require.NoError(t, err)

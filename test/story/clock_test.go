@@ -14,7 +14,7 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
@@ -38,8 +38,8 @@ type clocks struct {
 
 func newClocks(far time.Duration) *clocks { return &clocks{started: time.Now(), far: far} }
 
-func (c *clocks) sources() keep.ClockSources {
-	return keep.ClockSources{Wall: c.wall, Monotonic: func() time.Duration {
+func (c *clocks) sources() store.ClockSources {
+	return store.ClockSources{Wall: c.wall, Monotonic: func() time.Duration {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return time.Since(c.started) + c.passed

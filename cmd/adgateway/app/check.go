@@ -10,7 +10,7 @@ import (
 
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/gateway/tlscert"
 	"adgateway/gateway/webhooks"
 )
@@ -20,8 +20,8 @@ import (
 // key, the files of webhooks, and whether the address may be served without TLS. It joins every error, so that they are
 // all reported before the gateway listens. store is the system's certificate
 // store; nil if it has none.
-func Check(ctx context.Context, settings *config.Settings, store tlscert.Store) error {
-	_, err := Certificate(settings, store)
+func Check(ctx context.Context, settings *config.Settings, db tlscert.Store) error {
+	_, err := Certificate(settings, db)
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = nil
 	}
@@ -34,7 +34,7 @@ func Check(ctx context.Context, settings *config.Settings, store tlscert.Store) 
 		}
 	}
 	if file := settings.Store.File; file != "" && file != config.AuditOff {
-		faults = append(faults, filefault.Usable("store.file", file), filefault.Explain(storeKey, keep.CheckKey(settings.Store.KeyFile())))
+		faults = append(faults, filefault.Usable("store.file", file), filefault.Explain(storeKey, store.CheckKey(settings.Store.KeyFile())))
 	}
 	faults = append(faults, checkWebhooks(settings)...)
 	return errors.Join(append(faults, checkAddress(ctx, settings))...)

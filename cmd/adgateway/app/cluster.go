@@ -8,9 +8,9 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster/choice"
 	"adgateway/gateway/credentials"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 	"adgateway/ps/servers"
 )
@@ -26,7 +26,7 @@ func (s *kept) choice(log func(string, map[string]any)) servers.Shared {
 }
 
 // withCluster opens the store of the cluster for a command, at a gateway that runs.
-func withCluster(ctx context.Context, o Options, do func(*keep.Sealed) error) error {
+func withCluster(ctx context.Context, o Options, do func(*store.Sealed) error) error {
 	return withRunning(ctx, o, func(ring *keyring.Ring) error { return do(ring.Sealed()) })
 }
 
@@ -44,8 +44,8 @@ func RotateKey(ctx context.Context, o Options, lacking func([]string)) (number u
 
 // VerifyCluster holds the audit logs of the gateways of a cluster against each other.
 func VerifyCluster(ctx context.Context, o Options, chains []auditmirror.Chain, key []byte) (found *auditmirror.Result, err error) {
-	err = withCluster(ctx, o, func(store *keep.Sealed) error {
-		found, err = auditmirror.Verify(ctx, store, chains, key)
+	err = withCluster(ctx, o, func(db *store.Sealed) error {
+		found, err = auditmirror.Verify(ctx, db, chains, key)
 		return err
 	})
 	return found, err
@@ -53,8 +53,8 @@ func VerifyCluster(ctx context.Context, o Options, chains []auditmirror.Chain, k
 
 // ReadCredentials returns the tokens and users that the gateways share.
 func ReadCredentials(ctx context.Context, o Options) (found *authn.Document, err error) {
-	err = withCluster(ctx, o, func(store *keep.Sealed) error {
-		found, err = credentials.Read(ctx, store)
+	err = withCluster(ctx, o, func(db *store.Sealed) error {
+		found, err = credentials.Read(ctx, db)
 		return err
 	})
 	return found, err
@@ -62,13 +62,13 @@ func ReadCredentials(ctx context.Context, o Options) (found *authn.Document, err
 
 // EditCredentials changes the tokens and users that the gateways share.
 func EditCredentials(ctx context.Context, o Options, change func(*authn.Document) error) error {
-	return withCluster(ctx, o, func(store *keep.Sealed) error { return credentials.Edit(ctx, store, change) })
+	return withCluster(ctx, o, func(db *store.Sealed) error { return credentials.Edit(ctx, db, change) })
 }
 
 // MoveCredentials adds tokens and users to those that the gateways share.
 func MoveCredentials(ctx context.Context, o Options, from *authn.Document) (moved int, err error) {
-	err = withCluster(ctx, o, func(store *keep.Sealed) error {
-		moved, err = credentials.Move(ctx, store, from)
+	err = withCluster(ctx, o, func(db *store.Sealed) error {
+		moved, err = credentials.Move(ctx, db, from)
 		return err
 	})
 	return moved, err
@@ -82,7 +82,7 @@ func MoveChoice(ctx context.Context, o Options, lane, server string) error {
 	if _, problem := schema.NewTarget.Decode(server); problem != nil {
 		return fmt.Errorf("--server: %q %s", server, problem.Message)
 	}
-	return withCluster(ctx, o, func(store *keep.Sealed) error {
-		return choice.Move(ctx, store, ps.Lane(lane), server)
+	return withCluster(ctx, o, func(db *store.Sealed) error {
+		return choice.Move(ctx, db, ps.Lane(lane), server)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auditmirror"
 	"adgateway/gateway/config"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // evidence makes the audit logs of a cluster evidence for each other.
@@ -22,10 +22,10 @@ type evidence struct {
 
 // newEvidence returns that of a gateway of a cluster; nil for one that is alone or has no
 // audit log.
-func newEvidence(o Options, store *keep.Sealed, log *audit.Log) *evidence {
+func newEvidence(o Options, db *store.Sealed, log *audit.Log) *evidence {
 	s := o.Settings
 	name := GatewayName(o)
-	if name == "" || store == nil || log == nil {
+	if name == "" || db == nil || log == nil {
 		return nil
 	}
 	problem := func(message string, err error) {
@@ -36,11 +36,11 @@ func newEvidence(o Options, store *keep.Sealed, log *audit.Log) *evidence {
 		}
 	}
 	e := &evidence{witness: auditmirror.NewWitness(auditmirror.WitnessOptions{
-		Gateway: name, Store: store, Log: log, Interval: s.Audit.Witness, Problem: problem,
+		Gateway: name, Store: db, Log: log, Interval: s.Audit.Witness, Problem: problem,
 	})}
 	if s.Audit.Mirror == config.SwitchOn {
 		e.mirror = auditmirror.New(auditmirror.Options{
-			Gateway: name, Store: store, Log: log, File: s.Audit.File, Keep: s.Audit.MirrorKeep, Problem: problem,
+			Gateway: name, Store: db, Log: log, File: s.Audit.File, Keep: s.Audit.MirrorKeep, Problem: problem,
 		})
 	}
 	return e
@@ -90,14 +90,14 @@ func (e *evidence) stats() (auditmirror.Stats, bool) {
 }
 
 // attachCredentials gives the shared credentials their store.
-func attachCredentials(ctx context.Context, o Options, store *keep.Sealed) error {
+func attachCredentials(ctx context.Context, o Options, db *store.Sealed) error {
 	switch {
 	case o.Shared == nil:
 		return nil
-	case store == nil:
+	case db == nil:
 		return errors.New("tokens and users: this gateway is of no cluster, whose store would have them")
 	}
-	if err := o.Shared.Attach(ctx, store); err != nil {
+	if err := o.Shared.Attach(ctx, db); err != nil {
 		return fmt.Errorf("tokens and users: %w", err)
 	}
 	return nil

@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/cluster/peer"
 	"adgateway/gateway/cluster/relay"
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // join opens the store of a gateway that is in a cluster with a log.
@@ -29,7 +29,7 @@ func (s *kept) join(ctx context.Context, o Options) error {
 	c := o.Settings.Cluster
 	s.joined, err = peer.Open(ctx, peer.Options{
 		Folder: o.Folder, Identity: o.Identity, File: o.Settings.Store.File, Listen: c.Listen,
-		Wrapper: wrapper, Format: cmp.Or(o.Format, keep.Newest), Waiting: o.Settings.Pool.MaxQueue,
+		Wrapper: wrapper, Format: cmp.Or(o.Format, store.Newest), Waiting: o.Settings.Pool.MaxQueue,
 		Nodes:       peer.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile},
 		SettleDelay: c.SettleDelay, Clock: o.Clock, Lanes: s.lanes,
 		Note: func(message string, err error) {
@@ -85,7 +85,7 @@ func withRunning(ctx context.Context, o Options, do func(*keyring.Ring) error) e
 		return fmt.Errorf("cluster %s: no gateway that leads can be reached: %w; start most of the gateways, "+
 			"and run this on a host whose gateway has joined", o.Identity.Cluster, err)
 	}
-	ring, err := keyring.Open(ctx, client, w, cmp.Or(o.Format, keep.Newest))
+	ring, err := keyring.Open(ctx, client, w, cmp.Or(o.Format, store.Newest))
 	if err != nil {
 		return errors.Join(fmt.Errorf("cluster %s: %w", o.Identity.Cluster, err), client.Close())
 	}

@@ -15,15 +15,15 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // kept is what the gateway keeps beyond one request.
 type kept struct {
-	store *keep.Sealed
-	clock *keep.Clock // of the store
-	file  *keep.File  // that the store is in; nil: it is not in one
+	store *store.Sealed
+	clock *store.Clock // of the store
+	file  *store.File  // that the store is in; nil: it is not in one
 	past  *changes.History
 	aside string // new name of a damaged file; empty: there was none
 	lasts bool   // beyond the process
@@ -49,7 +49,7 @@ const storeKey = "store.file (its key)"
 func openKept(ctx context.Context, o Options) (*kept, error) {
 	s, most := &kept{}, mostOfHistory(o)
 	if o.Identity == nil {
-		s.clock = keep.NewClock(time.Time{}, o.Clock)
+		s.clock = store.NewClock(time.Time{}, o.Clock)
 	}
 	var err error
 	switch path := o.Settings.Store.File; {
@@ -73,18 +73,18 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 		o.Log.WithField("file", s.aside).Error("the store was damaged: it was renamed, and an empty one takes its place; calls from before with an Idempotency-Key and the history of changes are not known any more")
 	}
 	if rewound := s.store.State().Rewound; rewound != nil {
-		o.Log.WithError(rewound).WithField("remedy", keep.AfterRewind).Error("the store was taken back")
+		o.Log.WithError(rewound).WithField("remedy", store.AfterRewind).Error("the store was taken back")
 	}
 	s.past, err = changes.Open(ctx, s.store, o.Settings.Changes.Keep, most)
 	return s, err
 }
 
 func (s *kept) inMemory() error {
-	secret := make([]byte, keep.KeyLength)
+	secret := make([]byte, store.KeyLength)
 	_, _ = rand.Read(secret) // never fails
-	key, err := keep.NewKey(secret)
+	key, err := store.NewKey(secret)
 	if err == nil {
-		s.store, err = keep.Seal(keep.NewMemory(s.clock.Now), key)
+		s.store, err = store.Seal(store.NewMemory(s.clock.Now), key)
 	}
 	return err
 }
@@ -94,7 +94,7 @@ func (s *kept) inMemory() error {
 func (s *kept) checkKey(ctx context.Context, o Options) error {
 	err := s.store.CheckKey(ctx, lastingKinds...)
 	switch {
-	case errors.Is(err, keep.ErrOtherKey):
+	case errors.Is(err, store.ErrOtherKey):
 		s.otherKey = true
 		o.Log.WithError(err).WithField("file", o.Settings.Store.KeyFile()).
 			Error("changes are refused, as the key of the store is another one")
@@ -106,11 +106,11 @@ func (s *kept) checkKey(ctx context.Context, o Options) error {
 
 // inFile opens the store in the file of the settings. A damaged one is renamed.
 func (s *kept) inFile(ctx context.Context, o Options) error {
-	key, err := keep.ReadKey(o.Settings.Store.KeyFile())
+	key, err := store.ReadKey(o.Settings.Store.KeyFile())
 	if err != nil {
 		return filefault.Explain(storeKey, err)
 	}
-	file, aside, err := keep.Open(keep.Options{Path: o.Settings.Store.File, Clock: s.clock})
+	file, aside, err := store.Open(store.Options{Path: o.Settings.Store.File, Clock: s.clock})
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s *kept) inFile(ctx context.Context, o Options) error {
 		s.store = ring.Sealed()
 		return nil
 	}
-	if s.store, err = keep.Seal(file, key); err != nil {
+	if s.store, err = store.Seal(file, key); err != nil {
 		return errors.Join(err, file.Close())
 	}
 	return s.checkKey(ctx, o)
@@ -168,7 +168,7 @@ func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Reb
 	}
 	found, err := s.past.Rebuild(ctx, o.Settings.Audit.File, files, s.store.Now())
 	if err = errors.Join(err, s.close()); err == nil && s.lasts {
-		err = keep.Accept(o.Settings.Store.File)
+		err = store.Accept(o.Settings.Store.File)
 	}
 	return found, err
 }
@@ -198,14 +198,14 @@ func (s *kept) checks() []gateway.Check {
 	switch failed := s.store.State().Failed; {
 	case s.otherKey:
 		check.Degraded, check.NoChanges, check.Reason = true, true, "Changes are refused, and the history is empty: "+
-			keep.ErrOtherKey.Error()+". Stop the gateway, restore the key file (store.file with .key) from "+
+			store.ErrOtherKey.Error()+". Stop the gateway, restore the key file (store.file with .key) from "+
 			"the backup, and start it again."
 	case failed != nil:
 		check.Degraded, check.Reason = true, "The store cannot be written, so that calls with an Idempotency-Key and plans are refused, and changes are not recorded in the history: "+failed.Error()
 	case s.aside != "":
 		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
 	case s.store.State().Rewound != nil:
-		check.Degraded, check.Reason = true, s.store.State().Rewound.Error()+". "+keep.AfterRewind
+		check.Degraded, check.Reason = true, s.store.State().Rewound.Error()+". "+store.AfterRewind
 	case unreadable > 0:
 		check.Degraded, check.Reason = true, fmt.Sprintf("The file of the store is damaged: values that cannot "+
 			"be read are left out of lists (%d of %s). Restore the file from a backup, or wait until they expire.",
@@ -241,7 +241,7 @@ func (s *kept) now() func() time.Time {
 	return s.store.Now
 }
 
-func (s *kept) sealed() *keep.Sealed {
+func (s *kept) sealed() *store.Sealed {
 	if s == nil {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (s *kept) cluster() *peer.Gateway {
 }
 
 // relayed returns the store for what every gateway of a cluster may change.
-func (s *kept) relayed() *keep.Sealed {
+func (s *kept) relayed() *store.Sealed {
 	if j := s.cluster(); j != nil {
 		return j.Relay()
 	}
@@ -265,7 +265,7 @@ func (s *kept) relayed() *keep.Sealed {
 }
 
 // lasting returns the store if it outlives the process, or nil.
-func (s *kept) lasting() *keep.Sealed {
+func (s *kept) lasting() *store.Sealed {
 	if s == nil || !s.lasts {
 		return nil
 	}

@@ -6,8 +6,8 @@ import (
 
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
@@ -35,12 +35,12 @@ func TestASingleGatewayOpensAKeyRing(t *testing.T) {
 				w, err = keyring.KeyFile(folder.SecretFile())
 			}
 			require.NoError(t, err)
-			file, _, err := keep.Open(keep.Options{Path: s.Store.File})
+			file, _, err := store.Open(store.Options{Path: s.Store.File})
 			require.NoError(t, err)
 			require.NoError(t, keyring.Create(t.Context(), file, w))
-			ring, err := keyring.Open(t.Context(), file, w, keep.Newest)
+			ring, err := keyring.Open(t.Context(), file, w, store.Newest)
 			require.NoError(t, err)
-			_, err = ring.Sealed().Apply(t.Context(), keep.Change{Kind: "key", Key: "k", Value: []byte("kept")})
+			_, err = ring.Sealed().Apply(t.Context(), store.Change{Kind: "key", Key: "k", Value: []byte("kept")})
 			require.NoError(t, err)
 			require.NoError(t, ring.Sealed().Close())
 

@@ -10,7 +10,7 @@ import (
 	"adgateway/gateway/cluster/replica"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/gateway/webhooks"
 )
 
@@ -19,4 +19,4 @@ import (
 var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, choice.Kinds, credentials.Kinds, replica.Kinds, jobs.Kinds, signin.Kinds, webhooks.Kinds)
 
 // LastingKinds returns the kinds of the values that outlive the process.
-func LastingKinds() []keep.Kind { return slices.Clone(lastingKinds) }
+func LastingKinds() []store.Kind { return slices.Clone(lastingKinds) }

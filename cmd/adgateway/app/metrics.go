@@ -8,7 +8,7 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auditmirror"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/gateway/webhooks"
 	"adgateway/ps"
 	"adgateway/ps/pool"
@@ -80,7 +80,7 @@ type state struct {
 	checks  []gateway.Check
 	expires time.Time // end of the certificate; zero without TLS
 	audit   *audit.Log
-	store   *keep.State // nil without a store
+	store   *store.State // nil without a store
 	hooks   []webhooks.Status
 	lost    int64              // log entries that could not be written
 	mirror  *auditmirror.Stats // nil: the audit log is not copied
@@ -178,7 +178,7 @@ func perName[K ~string](names []K, read func(*laneState) map[K]int64) func(*stat
 }
 
 // perStore emits one value of the store, and nothing without one.
-func perStore(read func(keep.State) value) func(*state, emit) {
+func perStore(read func(store.State) value) func(*state, emit) {
 	return func(s *state, put emit) {
 		if s.store != nil {
 			put(read(*s.store))
@@ -305,15 +305,15 @@ var stackMetrics = []metric{
 		perAudit(func(s audit.Stats) value { return number(s.Suppressed) })},
 
 	{"adgateway_store_ok", "1 while the store can be written, else 0: calls with an Idempotency-Key are refused, and changes are not recorded in the history. Without a store there is none.", gauge, nil,
-		perStore(func(s keep.State) value { return boolean(s.Failed == nil) })},
+		perStore(func(s store.State) value { return boolean(s.Failed == nil) })},
 	{"adgateway_store_bytes", "Size of the store's file.", gauge, nil,
-		perStore(func(s keep.State) value { return number(s.Bytes) })},
+		perStore(func(s store.State) value { return number(s.Bytes) })},
 	{"adgateway_store_writes_total", "Writes to the store that are on the disk.", counter, nil,
-		perStore(func(s keep.State) value { return number(s.Writes) })},
+		perStore(func(s store.State) value { return number(s.Writes) })},
 	{"adgateway_store_failures_total", "Attempts to write to the store that failed.", counter, nil,
-		perStore(func(s keep.State) value { return number(s.Failures) })},
+		perStore(func(s store.State) value { return number(s.Failures) })},
 	{"adgateway_store_swept_total", "Expired values that were removed from the store.", counter, nil,
-		perStore(func(s keep.State) value { return number(s.Swept) })},
+		perStore(func(s store.State) value { return number(s.Swept) })},
 
 	{"adgateway_server_pinned", "Always 1; the labels tell which server is asked. Without one there is none.", gauge, []string{"kind", "server"},
 		func(s *state, put emit) {

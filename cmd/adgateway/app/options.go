@@ -11,9 +11,9 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/store"
 	"adgateway/gateway/tlscert"
 	"adgateway/ps"
 	"adgateway/ps/servers"
@@ -42,9 +42,9 @@ type Options struct {
 
 	// Clock is what the time of a store goes by that no other gateway shares. Its wall clock is
 	// also the one by which jobs begin. Zero: the clocks of the system.
-	Clock keep.ClockSources
+	Clock store.ClockSources
 
-	// Format is the newest format of shared values that the gateway reads; zero: [keep.Newest].
+	// Format is the newest format of shared values that the gateway reads; zero: [store.Newest].
 	Format int
 
 	// Event writes an entry to the system's event log; nil: there is none.

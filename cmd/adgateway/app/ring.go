@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"adgateway/gateway"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // clusterKey returns what protects the key ring of the cluster: the file in its folder, or a group
@@ -66,7 +66,7 @@ func checkKeyFile(ctx context.Context, o Options, ring *keyring.Ring) error {
 
 // singleRing opens the key ring in the store of a gateway that is alone: it was of a cluster, or
 // the making of one was interrupted.
-func singleRing(ctx context.Context, o Options, file *keep.File) (*keyring.Ring, error) {
+func singleRing(ctx context.Context, o Options, file *store.File) (*keyring.Ring, error) {
 	var ways []func() (keyring.Wrapper, error)
 	_, err := os.Stat(o.Folder.SecretFile())
 	if o.Settings.Cluster.KeyGroup != "" || o.Folder.Path != "" && err == nil {
@@ -78,7 +78,7 @@ func singleRing(ctx context.Context, o Options, file *keep.File) (*keyring.Ring,
 		w, err := way()
 		var ring *keyring.Ring
 		if err == nil {
-			ring, err = keyring.Open(ctx, file, w, cmp.Or(o.Format, keep.Newest))
+			ring, err = keyring.Open(ctx, file, w, cmp.Or(o.Format, store.Newest))
 		}
 		if err == nil {
 			return ring, nil

@@ -13,7 +13,7 @@ import (
 	"adgateway/gateway/engine"
 	"adgateway/gateway/engine/stock"
 	"adgateway/gateway/journal/jetstream"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 
 	"github.com/sirupsen/logrus"
 )
@@ -94,7 +94,7 @@ const originEvery = time.Second
 
 // awaitOrigin waits until the gateway of this host, if it has made the cluster, notes with what
 // the log goes on. It returns false when ctx has ended.
-func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (keep.Hash, bool) {
+func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (store.Hash, bool) {
 	for said := false; ctx.Err() == nil; {
 		origin, made, err := m.folder.Origin()
 		if made {
@@ -109,7 +109,7 @@ func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (keep.
 		case <-ctx.Done():
 		}
 	}
-	return keep.Hash{}, false
+	return store.Hash{}, false
 }
 
 // makeLog makes the log on the host where the cluster was made, as soon as the nodes can.

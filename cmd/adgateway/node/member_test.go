@@ -22,7 +22,7 @@ import (
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/engine/stock"
 	journal "adgateway/gateway/journal/jetstream"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/test/freeport"
 )
 
@@ -55,9 +55,9 @@ type trusted struct {
 // newRegister returns a cluster that has no gateway yet.
 func newRegister(t *testing.T) *trusted {
 	t.Helper()
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)
-	sealed, err := keep.Seal(keep.NewMemory(nil), key)
+	sealed, err := store.Seal(store.NewMemory(nil), key)
 	require.NoError(t, err)
 	return &trusted{t.TempDir(), trust.NewRegister(sealed, time.Now), map[string]*trust.Identity{}, map[string]string{}}
 }
@@ -167,7 +167,7 @@ func TestNodesOfGateways(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	c := newTrusted(t)
-	origin := keep.Hash{1, 2, 3}
+	origin := store.Hash{1, 2, 3}
 	require.NoError(t, c.folder("gw1").SetOrigin(origin))
 	logs := map[string]*lines{}
 	var all sync.WaitGroup

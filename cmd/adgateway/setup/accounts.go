@@ -7,12 +7,12 @@ import (
 
 	"adgateway/gateway/authn"
 	"adgateway/gateway/credentials"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // takeAccounts adds the tokens and users of the file to a store, so that all gateways of the
 // cluster know them. What was added before is left alone.
-func (o Options) takeAccounts(ctx context.Context, store *keep.Sealed) error {
+func (o Options) takeAccounts(ctx context.Context, db *store.Sealed) error {
 	if o.Accounts.Path == "" {
 		return nil
 	}
@@ -21,18 +21,18 @@ func (o Options) takeAccounts(ctx context.Context, store *keep.Sealed) error {
 		return nil
 	}
 	if err == nil {
-		_, err = credentials.Move(ctx, store, document)
+		_, err = credentials.Move(ctx, db, document)
 	}
 	return err
 }
 
 // leaveAccounts replaces the tokens and users of the file by those of a store, if that has any,
 // and removes them from it: those of the file count from then on.
-func (o Options) leaveAccounts(ctx context.Context, store *keep.Sealed) error {
+func (o Options) leaveAccounts(ctx context.Context, db *store.Sealed) error {
 	if o.Accounts.Path == "" {
 		return nil
 	}
-	document, err := credentials.Read(ctx, store)
+	document, err := credentials.Read(ctx, db)
 	if err != nil || len(document.Tokens)+len(document.Users) == 0 {
 		return err
 	}
@@ -43,7 +43,7 @@ func (o Options) leaveAccounts(ctx context.Context, store *keep.Sealed) error {
 	if err != nil {
 		return err
 	}
-	return credentials.Edit(ctx, store, func(d *authn.Document) error {
+	return credentials.Edit(ctx, db, func(d *authn.Document) error {
 		d.Tokens, d.Users = nil, nil
 		return nil
 	})

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // answerFor is how long another gateway is waited for.
@@ -92,7 +92,7 @@ func separate(ctx context.Context, o Options, folder trust.Folder) (err error) {
 	case err != nil:
 		return err
 	}
-	ring, err := keyring.Open(ctx, file, own, keep.Newest)
+	ring, err := keyring.Open(ctx, file, own, store.Newest)
 	if err != nil {
 		return err
 	}

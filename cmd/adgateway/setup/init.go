@@ -10,8 +10,8 @@ import (
 
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/filefault"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // Host is a gateway of a new cluster.
@@ -67,16 +67,16 @@ func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *M
 	}
 	defer done(&err)
 	if rewound := file.State().Rewound; rewound != nil {
-		return nil, fmt.Errorf("%w. %s", rewound, keep.AfterRewind)
+		return nil, fmt.Errorf("%w. %s", rewound, store.AfterRewind)
 	}
-	store, err := ringed(ctx, o, file, folder)
+	db, err := ringed(ctx, o, file, folder)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.takeAccounts(ctx, store); err != nil {
+	if err := o.takeAccounts(ctx, db); err != nil {
 		return nil, err
 	}
-	made, err = found(ctx, trust.NewRegister(store, file.Now), folder, cluster, self, others)
+	made, err = found(ctx, trust.NewRegister(db, file.Now), folder, cluster, self, others)
 	if err == nil && len(n.nodes.Servers) > 0 {
 		made.Log, err = n.begin(ctx, folder, file)
 	}
@@ -162,7 +162,7 @@ func members(o Options, hosts []Host, own bool) (self trust.Member, others []tru
 }
 
 // ringed gives the store a key ring, if it has none, and returns it sealed with that.
-func ringed(ctx context.Context, o Options, file *keep.File, folder trust.Folder) (*keep.Sealed, error) {
+func ringed(ctx context.Context, o Options, file *store.File, folder trust.Folder) (*store.Sealed, error) {
 	if o.Settings.Cluster.KeyGroup == "" {
 		if err := folder.MakeSecret(); err != nil {
 			return nil, err
@@ -187,7 +187,7 @@ func ringed(ctx context.Context, o Options, file *keep.File, folder trust.Folder
 		}
 	default:
 		path := o.Settings.Store.KeyFile()
-		if _, err := keep.ReadKey(path); err != nil {
+		if _, err := store.ReadKey(path); err != nil {
 			return nil, filefault.Explain("store.file (its key)", err)
 		}
 		secret, err := os.ReadFile(path)
@@ -198,7 +198,7 @@ func ringed(ctx context.Context, o Options, file *keep.File, folder trust.Folder
 			return nil, fmt.Errorf("the key of the store, %s: %w: restore the file from the backup first", path, err)
 		}
 	}
-	ring, err := keyring.Open(ctx, file, w, keep.Newest)
+	ring, err := keyring.Open(ctx, file, w, store.Newest)
 	if err != nil {
 		return nil, err
 	}

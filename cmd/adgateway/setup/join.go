@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Join lets the gateway of the settings join a cluster. It does not run meanwhile. What its
@@ -62,7 +62,7 @@ func joinable(path string, replace bool) (err error) {
 	}
 	defer done(&err)
 	at, err := file.Point()
-	if err != nil || replace || at == (keep.Point{}) {
+	if err != nil || replace || at == (store.Point{}) {
 		return err
 	}
 	if at.Journal != "" {

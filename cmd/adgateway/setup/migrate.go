@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // Migration is what [Migrate] takes over.
@@ -71,13 +71,13 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 		Wrapper: w, KeyFile: keyFile,
 		Journals: append([]migrate.Journal{{File: ownFile(s, "journal"), Key: s.Store.KeyFile()}}, m.Journals...),
 		Life:     s.Changes.Keep, Most: int64(s.Changes.MaxSize) << 20, Now: time.Now,
-		Create: func(ctx context.Context, store *keep.Sealed, folder trust.Folder) (err error) {
+		Create: func(ctx context.Context, db *store.Sealed, folder trust.Folder) (err error) {
 			if !s.Former.Shared {
-				if err := o.takeAccounts(ctx, store); err != nil {
+				if err := o.takeAccounts(ctx, db); err != nil {
 					return err
 				}
 			}
-			register := trust.NewRegister(store, store.Now)
+			register := trust.NewRegister(db, db.Now)
 			done.Made, err = found(ctx, register, folder, s.Former.Name, self, others)
 			return err
 		},

@@ -16,7 +16,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine/stock"
 	"adgateway/gateway/journal/jetstream"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // The nodes are those of the hosts, or a NATS of the user's own (cluster.servers). Then the command
@@ -137,7 +137,7 @@ func (n own) vacant(ctx context.Context) error {
 // begin makes the log of a new cluster, which goes on with the store of its first gateway: file is
 // that store, and is closed afterwards without a change. If the user of this gateway may not make
 // it, somebody else can by the command that is returned.
-func (n own) begin(ctx context.Context, folder trust.Folder, file *keep.File) (*OwnLog, error) {
+func (n own) begin(ctx context.Context, folder trust.Folder, file *store.File) (*OwnLog, error) {
 	at, err := file.Point()
 	if err == nil {
 		err = folder.SetOrigin(at.Hash)
@@ -149,7 +149,7 @@ func (n own) begin(ctx context.Context, folder trust.Folder, file *keep.File) (*
 }
 
 // make makes the log that goes on with an origin, unless it is there.
-func (n own) make(ctx context.Context, folder trust.Folder, origin keep.Hash) (*OwnLog, error) {
+func (n own) make(ctx context.Context, folder trust.Folder, origin store.Hash) (*OwnLog, error) {
 	account, err := n.account()
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 
 	"adgateway/gateway/cluster/relay"
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // reached is a cluster that runs.
@@ -46,7 +46,7 @@ func reach(ctx context.Context, o Options, do func(reached) error) (err error) {
 		return fmt.Errorf("no gateway of the cluster %s answers that leads: start the gateways, and run this again: %w", id.Cluster, err)
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	ring, err := keyring.Open(ctx, client, w, keep.Newest)
+	ring, err := keyring.Open(ctx, client, w, store.Newest)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Recover lets the cluster of a gateway go on with another log, after the nodes have lost theirs
@@ -15,11 +15,11 @@ import (
 // alone until the nodes serve, and the others copy its store. It returns how far the copy of this
 // one goes. It can be run again if it was interrupted. A store that was taken back is accepted
 // with first. With a NATS of the user's own first makes the log there; log is nil otherwise.
-func Recover(ctx context.Context, o Options, first bool) (at keep.Point, log *OwnLog, err error) {
+func Recover(ctx context.Context, o Options, first bool) (at store.Point, log *OwnLog, err error) {
 	if at, err = recoverStore(ctx, o, first); err != nil || !first {
 		return at, nil, err
 	}
-	if err := keep.Accept(o.Settings.Store.File); err != nil || len(o.Settings.Cluster.Servers) == 0 {
+	if err := store.Accept(o.Settings.Store.File); err != nil || len(o.Settings.Cluster.Servers) == 0 {
 		return at, nil, err
 	}
 	folder, err := o.folder()
@@ -33,7 +33,7 @@ func Recover(ctx context.Context, o Options, first bool) (at keep.Point, log *Ow
 	return at, log, err
 }
 
-func recoverStore(ctx context.Context, o Options, first bool) (at keep.Point, err error) {
+func recoverStore(ctx context.Context, o Options, first bool) (at store.Point, err error) {
 	folder, err := o.folder()
 	if err != nil {
 		return at, err

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // TestAClusterWhoseLogIsLost goes on with the copy of one of its gateways, which is alone at
@@ -24,7 +24,7 @@ func TestAClusterWhoseLogIsLost(t *testing.T) {
 			require.NoError(t, err)
 			folder, err := o.folder()
 			require.NoError(t, err)
-			require.NoError(t, folder.SetOrigin(keep.Hash{7}))
+			require.NoError(t, folder.SetOrigin(store.Hash{7}))
 			require.NoError(t, os.WriteFile(folder.LogFile(), []byte("{}"), 0o600))
 			node := filepath.Join(filepath.Dir(folder.Path), "node")
 			require.NoError(t, os.Mkdir(node, 0o700))
@@ -62,15 +62,15 @@ func TestAStoreThatWasTakenBack(t *testing.T) {
 	w, err := o.wrapper(folder)
 	require.NoError(t, err)
 	file, sealed := ringedStore(t, o, w)
-	_, err = sealed.Apply(t.Context(), keep.Change{Kind: value, Key: "b", Value: []byte("later")})
+	_, err = sealed.Apply(t.Context(), store.Change{Kind: value, Key: "b", Value: []byte("later")})
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	require.NoError(t, os.WriteFile(path, before, 0o600))
 
 	_, _, err = Recover(t.Context(), o, false)
 	require.NoError(t, err)
-	require.ErrorIs(t, keep.Rewound(path), keep.ErrRewound)
+	require.ErrorIs(t, store.Rewound(path), store.ErrRewound)
 	_, _, err = Recover(t.Context(), o, true)
 	require.NoError(t, err)
-	assert.NoError(t, keep.Rewound(path))
+	assert.NoError(t, store.Rewound(path))
 }

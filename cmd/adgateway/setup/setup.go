@@ -20,8 +20,8 @@ import (
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // Options are those of all steps.
@@ -33,7 +33,7 @@ type Options struct {
 	KeyGroup func(group string) (keyring.Wrapper, error)
 
 	// Kinds are those of the values by which it is found out whether the key of the store is its.
-	Kinds []keep.Kind
+	Kinds []store.Kind
 
 	// Accounts has the tokens and users of a gateway that is alone; in a cluster they are in the
 	// store. Without a path there are none.
@@ -82,10 +82,10 @@ func (o Options) wrapper(f trust.Folder) (keyring.Wrapper, error) {
 }
 
 // open opens the store of a gateway that does not run. done closes it.
-func open(path string) (file *keep.File, done func(*error), err error) {
-	file, aside, err := keep.Open(keep.Options{Path: path})
+func open(path string) (file *store.File, done func(*error), err error) {
+	file, aside, err := store.Open(store.Options{Path: path})
 	switch {
-	case errors.Is(err, keep.ErrInUse):
+	case errors.Is(err, store.ErrInUse):
 		return nil, nil, errors.New("the gateway runs, and has its store open: stop it, run this again, and start it")
 	case err != nil:
 		return nil, nil, filefault.Explain("store.file", err)

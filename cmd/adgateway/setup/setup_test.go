@@ -24,13 +24,13 @@ import (
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
-const value keep.Kind = "value"
+const value store.Kind = "value"
 
-var kinds = []keep.Kind{value}
+var kinds = []store.Kind{value}
 
 // options returns those of a gateway in a folder of its own.
 func options(t *testing.T, listen string) Options {
@@ -44,23 +44,23 @@ func options(t *testing.T, listen string) Options {
 // use writes to the store of a gateway that is alone.
 func use(t *testing.T, o Options) {
 	t.Helper()
-	key, err := keep.ReadKey(o.Settings.Store.KeyFile())
+	key, err := store.ReadKey(o.Settings.Store.KeyFile())
 	require.NoError(t, err)
-	file, _, err := keep.Open(keep.Options{Path: o.Settings.Store.File})
+	file, _, err := store.Open(store.Options{Path: o.Settings.Store.File})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, file.Close()) }()
-	sealed, err := keep.Seal(file, key)
+	sealed, err := store.Seal(file, key)
 	require.NoError(t, err)
-	_, err = sealed.Apply(t.Context(), keep.Change{Kind: value, Key: "a", Value: []byte("of before")})
+	_, err = sealed.Apply(t.Context(), store.Change{Kind: value, Key: "a", Value: []byte("of before")})
 	require.NoError(t, err)
 }
 
 // ringedStore opens the store of a gateway that has a key ring.
-func ringedStore(t *testing.T, o Options, w keyring.Wrapper) (*keep.File, *keep.Sealed) {
+func ringedStore(t *testing.T, o Options, w keyring.Wrapper) (*store.File, *store.Sealed) {
 	t.Helper()
-	file, _, err := keep.Open(keep.Options{Path: o.Settings.Store.File})
+	file, _, err := store.Open(store.Options{Path: o.Settings.Store.File})
 	require.NoError(t, err)
-	ring, err := keyring.Open(t.Context(), file, w, keep.Newest)
+	ring, err := keyring.Open(t.Context(), file, w, store.Newest)
 	require.NoError(t, err)
 	return file, ring.Sealed()
 }
@@ -72,8 +72,8 @@ type leader struct{ sequence atomic.Uint64 }
 
 func (*leader) Leader() (name, address string, term uint64, ok bool) { return "gw1", "", 1, true }
 func (*leader) Changed() <-chan struct{}                             { return nil }
-func (l *leader) Append(context.Context, []byte, time.Time) (keep.Point, error) {
-	return keep.Point{Journal: "a journal", Sequence: l.sequence.Add(1)}, nil
+func (l *leader) Append(context.Context, []byte, time.Time) (store.Point, error) {
+	return store.Point{Journal: "a journal", Sequence: l.sequence.Add(1)}, nil
 }
 
 // serve runs the listener of the hop of a gateway, until the test ends or it is stopped.
@@ -107,7 +107,7 @@ func serve(t *testing.T, o Options) (stop func()) {
 			return name, err == nil
 		},
 		Beside: map[string]http.Handler{relay.Path: &relay.Handler{
-			File: func() *keep.File { return file }, Leader: leads, Leads: func() bool { return true },
+			File: func() *store.File { return file }, Leader: leads, Leads: func() bool { return true },
 		}},
 	}, id.AllowJoins(id.Server(list)))
 	require.NoError(t, err)
@@ -234,7 +234,7 @@ func TestInit(t *testing.T) {
 	assert.Equal(t, "gw2", name)
 	assert.Contains(t, list.Nodes, "gw2")
 	_, _, err = Leave(ctx, second, "gw4")
-	require.ErrorIs(t, err, keep.ErrUnreachable, "it has no access any more")
+	require.ErrorIs(t, err, store.ErrUnreachable, "it has no access any more")
 	stop()
 	_, err = Alone(ctx, second, false)
 	require.ErrorContains(t, err, "has not copied the store")
@@ -349,7 +349,7 @@ func remove(t *testing.T, path string) {
 // occupy opens a store as a gateway does that runs.
 func occupy(t *testing.T, path string) {
 	t.Helper()
-	file, _, err := keep.Open(keep.Options{Path: path})
+	file, _, err := store.Open(store.Options{Path: path})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 }
@@ -376,7 +376,7 @@ func TestNobodyAnswers(t *testing.T) {
 	_, err = Init(t.Context(), o, "corp", hosts)
 	require.NoError(t, err)
 	_, _, err = Leave(t.Context(), o, "gw3")
-	require.ErrorIs(t, err, keep.ErrUnreachable)
+	require.ErrorIs(t, err, store.ErrUnreachable)
 	require.ErrorContains(t, err, "start the gateways")
 }
 
@@ -395,7 +395,7 @@ func TestAnInitThatIsRepeated(t *testing.T) {
 	assert.Equal(t, "gw3", made.Invitations[0].Gateway)
 	folder, err := o.folder()
 	require.NoError(t, err)
-	require.NoError(t, folder.SetOrigin(keep.Hash{1}))
+	require.NoError(t, folder.SetOrigin(store.Hash{1}))
 	_, err = Init(t.Context(), o, "corp", hosts)
 	require.ErrorContains(t, err, "'adgateway cluster invite'")
 }

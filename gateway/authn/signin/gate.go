@@ -16,7 +16,7 @@ import (
 
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Options configure a [Gate]. The zero value of every field but Now selects a default.
@@ -41,7 +41,7 @@ type Options struct {
 
 	// Store keeps the sessions, what their pages are about to do, and the tries. Gates that
 	// share it have them in common. Nil: they end with the gate.
-	Store *keep.Sealed
+	Store *store.Sealed
 	// Problem is told what could not be kept, or read, and why. Nil: nobody is.
 	Problem func(error)
 }
@@ -70,9 +70,9 @@ var (
 // Gate signs people in and keeps their sessions by hash. It is safe for concurrent use.
 type Gate struct {
 	o     Options
-	key   [32]byte     // of the tokens in forms
-	own   *keep.Sealed // in memory, for what the store cannot keep
-	since time.Time    // when the gate was made
+	key   [32]byte      // of the tokens in forms
+	own   *store.Sealed // in memory, for what the store cannot keep
+	since time.Time     // when the gate was made
 
 	addresses *addresses
 	lookups   *lookups

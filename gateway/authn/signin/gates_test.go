@@ -13,15 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 )
 
 // mirror is a store that several gateways share, as one of them sees it.
 type mirror struct {
-	keep.Store
-	behind atomic.Bool                // it has nothing until the others are asked
-	old    atomic.Pointer[keep.Entry] // a value as it was, which it has until then; nil: none
+	store.Store
+	behind atomic.Bool                 // it has nothing until the others are asked
+	old    atomic.Pointer[store.Entry] // a value as it was, which it has until then; nil: none
 	lost   atomic.Bool
 	asked  atomic.Int64
 }
@@ -31,19 +31,19 @@ var errAway = errors.New("none of its nodes has answered")
 func (m *mirror) Reach(context.Context) error {
 	m.asked.Add(1)
 	if m.lost.Load() {
-		return keep.ErrUnreachable
+		return store.ErrUnreachable
 	}
 	m.behind.Store(false)
 	m.old.Store(nil)
 	return nil
 }
 
-func (m *mirror) Range(ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool) error {
+func (m *mirror) Range(ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool) error {
 	if m.behind.Load() {
 		return nil
 	}
 	old := m.old.Load()
-	return m.Store.Range(ctx, kind, prefix, func(e keep.Entry) bool {
+	return m.Store.Range(ctx, kind, prefix, func(e store.Entry) bool {
 		if old != nil && old.Key == e.Key {
 			e = *old
 		}
@@ -51,17 +51,17 @@ func (m *mirror) Range(ctx context.Context, kind keep.Kind, prefix string, visit
 	})
 }
 
-func (m *mirror) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (m *mirror) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	if m.lost.Load() {
-		return 0, errors.Join(keep.ErrUnreachable, errAway)
+		return 0, errors.Join(store.ErrUnreachable, errAway)
 	}
 	return m.Store.Apply(ctx, changes...)
 }
 
-func (m *mirror) State() keep.State {
+func (m *mirror) State() store.State {
 	state := m.Store.State()
 	if m.lost.Load() {
-		state.Failed = errors.Join(keep.ErrUnreachable, errAway)
+		state.Failed = errors.Join(store.ErrUnreachable, errAway)
 	}
 	return state
 }
@@ -80,11 +80,11 @@ func newThree(t *testing.T) *three {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	n.now.Store(&start)
 	clock := func() time.Time { return *n.now.Load() }
-	store, tokens := keep.NewMemory(clock), &oneToken{}
+	db, tokens := store.NewMemory(clock), &oneToken{}
 	for range 3 {
-		m := &mirror{Store: store}
+		m := &mirror{Store: db}
 		g, _, _, _ := gate(func(o *Options) {
-			o.Directory, o.Tokens, o.Now, o.Store, o.Record = n.d, tokens, clock, keeptest.Seal(t, m), nil
+			o.Directory, o.Tokens, o.Now, o.Store, o.Record = n.d, tokens, clock, storetest.Seal(t, m), nil
 		})
 		n.gates, n.mirrors = append(n.gates, g), append(n.mirrors, m)
 	}
@@ -277,7 +277,7 @@ func TestStepsAreThoseOfAllGates(t *testing.T) {
 	id, other := in(t, n.gates[0], "anna"), in(t, n.gates[0], "bert")
 	s := find(t, n.gates[0], id)
 	require.NoError(t, s.Keep(t.Context(), "first", 0, "preview"))
-	require.ErrorIs(t, s.Keep(t.Context(), "first", 0, "again"), keep.ErrConflict)
+	require.ErrorIs(t, s.Keep(t.Context(), "first", 0, "again"), store.ErrConflict)
 	n.mirrors[1].behind.Store(true)
 	var step string
 	require.Equal(t, everywhere, n.known(id))
@@ -285,10 +285,10 @@ func TestStepsAreThoseOfAllGates(t *testing.T) {
 	at, err := (&Session{gate: n.gates[1], key: s.key, in: n.gates[1].o.Store}).Kept(t.Context(), "first", &step)
 	require.NoError(t, err)
 	assert.Equal(t, "preview", step)
-	var before keep.Entry
-	require.NoError(t, n.mirrors[0].Store.Range(t.Context(), stepKind, s.stepKey("first"), func(e keep.Entry) bool { before = e; return false }))
+	var before store.Entry
+	require.NoError(t, n.mirrors[0].Store.Range(t.Context(), stepKind, s.stepKey("first"), func(e store.Entry) bool { before = e; return false }))
 	require.NoError(t, find(t, n.gates[1], id).Keep(t.Context(), "first", at, "done"))
-	require.ErrorIs(t, s.Keep(t.Context(), "first", at, "done twice"), keep.ErrConflict)
+	require.ErrorIs(t, s.Keep(t.Context(), "first", at, "done twice"), store.ErrConflict)
 	_, err = s.Kept(t.Context(), "first", &step)
 	require.NoError(t, err)
 	assert.Equal(t, "done", step)

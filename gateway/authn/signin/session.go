@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 func fold(name string) string { return strings.ToLower(name) }
@@ -44,8 +44,8 @@ type Session struct {
 
 	gate       *Gate
 	key        sum
-	in         *keep.Sealed // where it is kept
-	revision   keep.Revision
+	in         *store.Sealed // where it is kept
+	revision   store.Revision
 	kept       stored
 	token      string                // if it is not a person's
 	principals []*identity.Principal // of the person
@@ -70,12 +70,12 @@ func (g *Gate) start(ctx context.Context, kept *stored, token string, proved *tr
 		}
 	}
 	key := sumOf(id)
-	err = g.decide(ctx, func(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+	err = g.decide(ctx, func(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 		all, err := g.joinOthers(ctx, in, kept, key)
 		if err != nil {
 			return nil, err
 		}
-		set, err := g.change(in, key, keep.Absent, kept)
+		set, err := g.change(in, key, store.Absent, kept)
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func (g *Gate) used(ctx context.Context, s *Session, now time.Time, changed bool
 		return
 	}
 	s.kept.Used = now
-	if err := g.save(ctx, s); err != nil && !errors.Is(err, keep.ErrConflict) { // another request has kept it, or ended it
+	if err := g.save(ctx, s); err != nil && !errors.Is(err, store.ErrConflict) { // another request has kept it, or ended it
 		g.o.Problem(fmt.Errorf("the use of a session could not be kept: %w", err))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Steps are what the pages keep for a session, such as a preview until it is confirmed: they
@@ -22,28 +22,28 @@ const (
 )
 
 // Version counts the changes of a step; 0: it is not kept.
-type Version keep.Revision
+type Version store.Revision
 
 // step is a step in the store.
 type step struct {
-	keep.Formatted
+	store.Formatted
 	Value json.RawMessage `json:"value"`
 }
 
 func (s *Session) stepKey(name string) string { return s.key.String() + "." + sumOf(name).String() }
 
 // Keep keeps a step under a name, for an hour, if the one that is kept has a version. It
-// fails with [keep.ErrConflict] if it has another, or with [ErrStore].
+// fails with [store.ErrConflict] if it has another, or with [ErrStore].
 func (s *Session) Keep(ctx context.Context, name string, at Version, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	encoded, err := keep.Encode(s.in, step{Value: text})
+	encoded, err := store.Encode(s.in, step{Value: text})
 	if err != nil {
 		return err
 	}
-	changes := []keep.Change{{Kind: stepKind, Key: s.stepKey(name), Expect: keep.Revision(at), Value: encoded, Expires: s.gate.o.Now().Add(stepLife)}}
+	changes := []store.Change{{Kind: stepKind, Key: s.stepKey(name), Expect: store.Revision(at), Value: encoded, Expires: s.gate.o.Now().Add(stepLife)}}
 	if at == 0 {
 		old, err := s.oldest(ctx)
 		if err != nil {
@@ -54,19 +54,19 @@ func (s *Session) Keep(ctx context.Context, name string, at Version, value any) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
 	_, err = s.in.Apply(ctx, changes...)
-	if err != nil && !errors.Is(err, keep.ErrConflict) && s.in.Remote() {
+	if err != nil && !errors.Is(err, store.ErrConflict) && s.in.Remote() {
 		return fmt.Errorf("%w: %w", ErrStore, err)
 	}
 	return err
 }
 
 // oldest returns the changes that make room for one more step.
-func (s *Session) oldest(ctx context.Context) (forgotten []keep.Change, err error) {
-	var all []keep.Entry
-	err = s.in.Range(ctx, stepKind, s.key.String()+".", func(e keep.Entry) bool { all = append(all, e); return true })
-	slices.SortFunc(all, func(a, b keep.Entry) int { return cmp.Compare(a.Revision, b.Revision) })
+func (s *Session) oldest(ctx context.Context) (forgotten []store.Change, err error) {
+	var all []store.Entry
+	err = s.in.Range(ctx, stepKind, s.key.String()+".", func(e store.Entry) bool { all = append(all, e); return true })
+	slices.SortFunc(all, func(a, b store.Entry) int { return cmp.Compare(a.Revision, b.Revision) })
 	for i := 0; i <= len(all)-stepsMost; i++ {
-		forgotten = append(forgotten, keep.Change{Kind: stepKind, Key: all[i].Key, Expect: all[i].Revision})
+		forgotten = append(forgotten, store.Change{Kind: stepKind, Key: all[i].Key, Expect: all[i].Revision})
 	}
 	return forgotten, err
 }
@@ -74,10 +74,10 @@ func (s *Session) oldest(ctx context.Context) (forgotten []keep.Change, err erro
 // Kept reads a step into a value, and returns its version.
 func (s *Session) Kept(ctx context.Context, name string, value any) (Version, error) {
 	found, at, err := read[step](ctx, s.in, stepKind, s.stepKey(name))
-	if err == nil && at == keep.Absent && s.in.Remote() && s.gate.asking.ask(ctx, s.in) == nil {
+	if err == nil && at == store.Absent && s.in.Remote() && s.gate.asking.ask(ctx, s.in) == nil {
 		found, at, err = read[step](ctx, s.in, stepKind, s.stepKey(name))
 	}
-	if err != nil || at == keep.Absent {
+	if err != nil || at == store.Absent {
 		return 0, err
 	}
 	return Version(at), json.Unmarshal(found.Value, value)

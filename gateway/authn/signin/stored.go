@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // What a gate knows is in the store, so that all gateways that share it know the
@@ -22,21 +22,21 @@ import (
 // is sealed with a key made of the cookie, so that nobody who has the store and its key has it.
 
 const (
-	kind      keep.Kind = "session"       // by the hash of the cookie
-	ownerKind keep.Kind = "session-owner" // the sessions of a person or a token
-	stepKind  keep.Kind = "session-step"  // what the pages keep for a session
-	triesKind keep.Kind = "tries"         // wrong passwords of an account
+	kind      store.Kind = "session"       // by the hash of the cookie
+	ownerKind store.Kind = "session-owner" // the sessions of a person or a token
+	stepKind  store.Kind = "session-step"  // what the pages keep for a session
+	triesKind store.Kind = "tries"         // wrong passwords of an account
 )
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []keep.Kind{kind, ownerKind, stepKind, triesKind}
+var Kinds = []store.Kind{kind, ownerKind, stepKind, triesKind}
 
 // saveEvery is how often the last use of a session is kept at most.
 const saveEvery = time.Minute
 
 // stored is what is kept of a session.
 type stored struct {
-	keep.Formatted
+	store.Formatted
 	Name    string     `json:"name"`
 	Kind    string     `json:"kind"`
 	Person  *Person    `json:"person,omitempty"`
@@ -50,7 +50,7 @@ type stored struct {
 // owned are the sessions of a person or a token, the oldest first. Each new one rewrites it,
 // so that there are never more than the limit, wherever they start.
 type owned struct {
-	keep.Formatted
+	store.Formatted
 	Sessions []string `json:"sessions"`
 }
 
@@ -62,14 +62,14 @@ func sumOf(id string) sum { return sha256.Sum256([]byte(id)) }
 func (s sum) String() string { return hex.EncodeToString(s[:]) }
 
 // inMemory returns a store that ends with the process.
-func inMemory(now func() time.Time) *keep.Sealed {
-	secret := make([]byte, keep.KeyLength)
+func inMemory(now func() time.Time) *store.Sealed {
+	secret := make([]byte, store.KeyLength)
 	_, _ = rand.Read(secret) // never fails
-	key, err := keep.NewKey(secret)
+	key, err := store.NewKey(secret)
 	if err == nil {
-		var store *keep.Sealed
-		if store, err = keep.Seal(keep.NewMemory(now), key); err == nil {
-			return store
+		var db *store.Sealed
+		if db, err = store.Seal(store.NewMemory(now), key); err == nil {
+			return db
 		}
 	}
 	panic(err) // the key has the right length
@@ -83,7 +83,7 @@ func (g *Gate) lost() error {
 	switch state := g.o.Store.State(); {
 	case state.Rewound != nil:
 		return fmt.Errorf("%w: %w: %w", ErrStore, ErrRewound, state.Rewound)
-	case errors.Is(state.Failed, keep.ErrUnreachable):
+	case errors.Is(state.Failed, store.ErrUnreachable):
 		return fmt.Errorf("%w: %w", ErrStore, state.Failed)
 	}
 	return nil
@@ -97,7 +97,7 @@ const (
 // decide makes the changes that compose returns, which reads what they depend on and is
 // called again if others change it. What a store of this gateway alone cannot keep ends
 // with the gate; if it is shared, decide fails with [ErrStore].
-func (g *Gate) decide(ctx context.Context, compose func(context.Context, *keep.Sealed) ([]keep.Change, error)) error {
+func (g *Gate) decide(ctx context.Context, compose func(context.Context, *store.Sealed) ([]store.Change, error)) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit) // the person may leave
 	defer cancel()
 	err := decideIn(ctx, g.o.Store, compose)
@@ -113,13 +113,13 @@ func (g *Gate) decide(ctx context.Context, compose func(context.Context, *keep.S
 	return decideIn(ctx, g.own, compose)
 }
 
-func decideIn(ctx context.Context, in *keep.Sealed, compose func(context.Context, *keep.Sealed) ([]keep.Change, error)) (err error) {
+func decideIn(ctx context.Context, in *store.Sealed, compose func(context.Context, *store.Sealed) ([]store.Change, error)) (err error) {
 	for range decisions {
-		var changes []keep.Change
+		var changes []store.Change
 		if changes, err = compose(ctx, in); err != nil || len(changes) == 0 {
 			return err
 		}
-		if _, err = in.Apply(ctx, changes...); !errors.Is(err, keep.ErrConflict) {
+		if _, err = in.Apply(ctx, changes...); !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}
@@ -127,12 +127,12 @@ func decideIn(ctx context.Context, in *keep.Sealed, compose func(context.Context
 }
 
 // read reads a value as it is known here, without asking the other gateways: Get would ask
-// them for each value that there is not. The revision is [keep.Absent] if there is none.
-func read[T any, P keep.Value[T]](ctx context.Context, in *keep.Sealed, kind keep.Kind, key string) (value T, revision keep.Revision, err error) {
+// them for each value that there is not. The revision is [store.Absent] if there is none.
+func read[T any, P store.Value[T]](ctx context.Context, in *store.Sealed, kind store.Kind, key string) (value T, revision store.Revision, err error) {
 	var wrong error
-	err = in.Range(ctx, kind, key, func(e keep.Entry) bool {
+	err = in.Range(ctx, kind, key, func(e store.Entry) bool {
 		if e.Key == key {
-			revision, wrong = e.Revision, keep.Decode(in, e.Value, P(&value))
+			revision, wrong = e.Revision, store.Decode(in, e.Value, P(&value))
 		}
 		return false
 	})
@@ -176,7 +176,7 @@ func (g *Gate) lookUp(ctx context.Context, id string) (*Session, error) {
 
 // known returns a session as it is known here, or nil.
 func (g *Gate) known(ctx context.Context, key sum) *Session {
-	for _, in := range []*keep.Sealed{g.o.Store, g.own} {
+	for _, in := range []*store.Sealed{g.o.Store, g.own} {
 		kept, revision, err := read[stored](ctx, in, kind, key.String())
 		if err != nil {
 			if ctx.Err() == nil {
@@ -184,7 +184,7 @@ func (g *Gate) known(ctx context.Context, key sum) *Session {
 			}
 			continue
 		}
-		if revision != keep.Absent {
+		if revision != store.Absent {
 			return &Session{Name: kept.Name, Kind: kept.Kind, gate: g, key: key, in: in, revision: revision, kept: kept}
 		}
 	}
@@ -202,7 +202,7 @@ const askEvery = 50 * time.Millisecond
 const askLimit = 2 * time.Second
 
 // ask returns once a shared store has what the others had when ask was called.
-func (a asking) ask(ctx context.Context, store *keep.Sealed) error {
+func (a asking) ask(ctx context.Context, db *store.Sealed) error {
 	called := time.Now()
 	select {
 	case last := <-a:
@@ -218,20 +218,20 @@ func (a asking) ask(ctx context.Context, store *keep.Sealed) error {
 		ctx, cancel := context.WithTimeout(ctx, askLimit)
 		defer cancel()
 		last = time.Now()
-		return store.Reach(ctx)
+		return db.Reach(ctx)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
 // change returns the change that keeps a session as it is.
-func (g *Gate) change(in *keep.Sealed, key sum, expect keep.Revision, kept *stored) (keep.Change, error) {
-	value, err := keep.Encode(in, *kept)
+func (g *Gate) change(in *store.Sealed, key sum, expect store.Revision, kept *stored) (store.Change, error) {
+	value, err := store.Encode(in, *kept)
 	expires := kept.Used.Add(g.o.Idle + saveEvery) // it may have been used since then
 	if most := kept.Started.Add(g.o.Max); most.Before(expires) {
 		expires = most
 	}
-	return keep.Change{Kind: kind, Key: key.String(), Expect: expect, Value: value, Expires: expires}, err
+	return store.Change{Kind: kind, Key: key.String(), Expect: expect, Value: value, Expires: expires}, err
 }
 
 // saveLimit is how long a request waits until the use of its session is kept.
@@ -250,7 +250,7 @@ func (g *Gate) save(ctx context.Context, s *Session) error {
 }
 
 // ownerKey is the key of the sessions of the person or the token that a session is of.
-func ownerKey(in *keep.Sealed, kept *stored) string {
+func ownerKey(in *store.Sealed, kept *stored) string {
 	who := fold(kept.Name)
 	if kept.Person != nil {
 		who = kept.Person.SID
@@ -260,20 +260,20 @@ func ownerKey(in *keep.Sealed, kept *stored) string {
 
 // joinOthers returns the changes that add a session to those of its owner, and end the
 // oldest beyond the limit.
-func (g *Gate) joinOthers(ctx context.Context, in *keep.Sealed, kept *stored, key sum) (all []keep.Change, err error) {
+func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, kept *stored, key sum) (all []store.Change, err error) {
 	owner := ownerKey(in, kept)
 	others, at, err := read[owned](ctx, in, ownerKind, owner)
 	if err != nil {
 		return nil, err
 	}
-	revisions := map[string]keep.Revision{}
+	revisions := map[string]store.Revision{}
 	others.Sessions = slices.DeleteFunc(others.Sessions, func(other string) bool {
-		var found keep.Revision
+		var found store.Revision
 		if err == nil {
 			_, found, err = read[stored](ctx, in, kind, other)
 		}
 		revisions[other] = found
-		return found == keep.Absent
+		return found == store.Absent
 	})
 	if err != nil {
 		return nil, err
@@ -281,24 +281,24 @@ func (g *Gate) joinOthers(ctx context.Context, in *keep.Sealed, kept *stored, ke
 	for len(others.Sessions) >= sessionsEach {
 		oldest := others.Sessions[0]
 		others.Sessions = others.Sessions[1:]
-		all = append(all, keep.Change{Kind: kind, Key: oldest, Expect: revisions[oldest]})
+		all = append(all, store.Change{Kind: kind, Key: oldest, Expect: revisions[oldest]})
 	}
 	others.Sessions = append(others.Sessions, key.String())
-	value, err := keep.Encode(in, others)
-	return append(all, keep.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: kept.Started.Add(g.o.Max)}), err
+	value, err := store.Encode(in, others)
+	return append(all, store.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: kept.Started.Add(g.o.Max)}), err
 }
 
 // remove removes a session from where it is kept.
 func (g *Gate) remove(ctx context.Context, s *Session) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
-	err := decideIn(ctx, s.in, func(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+	err := decideIn(ctx, s.in, func(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 		e, err := in.Get(ctx, kind, s.key.String())
 		switch {
-		case errors.Is(err, keep.ErrAbsent), errors.Is(err, keep.ErrUnreadable): // nobody can use it
+		case errors.Is(err, store.ErrAbsent), errors.Is(err, store.ErrUnreadable): // nobody can use it
 			return nil, nil
 		}
-		return []keep.Change{{Kind: kind, Key: s.key.String(), Expect: e.Revision}}, err
+		return []store.Change{{Kind: kind, Key: s.key.String(), Expect: e.Revision}}, err
 	})
 	if err != nil && s.in.Remote() {
 		return fmt.Errorf("%w: %w", ErrStore, err)

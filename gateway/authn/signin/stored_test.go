@@ -14,9 +14,9 @@ import (
 
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 )
 
 // oneToken accepts a token until it is revoked.
@@ -33,13 +33,13 @@ func (o *oneToken) Authenticate(_ context.Context, c authn.Credential) (*identit
 
 // counting counts what is written, and fails while it is told to.
 type counting struct {
-	keep.Store
+	store.Store
 	mu      sync.Mutex
 	applied int
 	fails   error
 }
 
-func (c *counting) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (c *counting) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.applied++
@@ -62,14 +62,14 @@ type restarts struct {
 func newRestarts(t *testing.T) *restarts {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	return &restarts{t: t, now: &now, d: &directory{}, tokens: &oneToken{},
-		plain: &counting{Store: keep.NewMemory(func() time.Time { return now })}}
+		plain: &counting{Store: store.NewMemory(func() time.Time { return now })}}
 }
 
 func (r *restarts) gate() *Gate {
 	r.t.Helper()
 	*r.now = r.now.Add(time.Nanosecond) // a restart takes its time
 	g, _, _, _ := gate(func(o *Options) {
-		o.Directory, o.Tokens, o.Now, o.Store = r.d, r.tokens, func() time.Time { return *r.now }, keeptest.Seal(r.t, r.plain)
+		o.Directory, o.Tokens, o.Now, o.Store = r.d, r.tokens, func() time.Time { return *r.now }, storetest.Seal(r.t, r.plain)
 		o.Problem = func(err error) { r.faults = append(r.faults, err) }
 	})
 	return g
@@ -187,7 +187,7 @@ func TestRestoredSessionsCountForTheLimit(t *testing.T) {
 		assert.Equal(t, i >= 2, r.find(g, id) != nil, "%d", i)
 	}
 	kept := 0
-	require.NoError(t, r.plain.Range(t.Context(), kind, "", func(keep.Entry) bool { kept++; return true }))
+	require.NoError(t, r.plain.Range(t.Context(), kind, "", func(store.Entry) bool { kept++; return true }))
 	assert.Equal(t, sessionsEach, kept)
 }
 
@@ -200,7 +200,7 @@ func TestTheStoreOfSessionsHoldsNoSecret(t *testing.T) {
 	require.NoError(t, err)
 	person := in(t, g, "anna")
 	n := 0
-	require.NoError(t, g.o.Store.Range(t.Context(), kind, "", func(e keep.Entry) bool {
+	require.NoError(t, g.o.Store.Range(t.Context(), kind, "", func(e store.Entry) bool {
 		n++
 		for _, secret := range []string{token, person, goodToken, "right"} {
 			assert.NotContains(t, e.Key+string(e.Value), secret)
@@ -208,7 +208,7 @@ func TestTheStoreOfSessionsHoldsNoSecret(t *testing.T) {
 		return true
 	}))
 	assert.Equal(t, 2, n)
-	require.NoError(t, r.plain.Range(t.Context(), kind, "", func(e keep.Entry) bool {
+	require.NoError(t, r.plain.Range(t.Context(), kind, "", func(e store.Entry) bool {
 		assert.False(t, strings.Contains(string(e.Value), "anna"), "it is sealed")
 		return true
 	}))
@@ -231,11 +231,11 @@ func TestSessionsThatCannotBeKept(t *testing.T) {
 	assert.Len(t, r.d.asked, 1+standardTries, "tries count, too")
 	assert.Nil(t, r.find(r.gate(), id))
 	r.plain.fails, r.faults = nil, nil
-	_, err := r.plain.Apply(t.Context(), keep.Change{Kind: kind, Key: sumOf("moved").String(), Value: []byte("moved here")})
+	_, err := r.plain.Apply(t.Context(), store.Change{Kind: kind, Key: sumOf("moved").String(), Value: []byte("moved here")})
 	require.NoError(t, err)
 	assert.Nil(t, r.find(r.gate(), "moved"))
 	require.Len(t, r.faults, 1)
-	require.ErrorIs(t, r.faults[0], keep.ErrUnreadable)
+	require.ErrorIs(t, r.faults[0], store.ErrUnreadable)
 }
 
 // TestASessionThatIsUsedWhileItEnds is not there after a restart, whether its use is kept
@@ -246,7 +246,7 @@ func TestASessionThatIsUsedWhileItEnds(t *testing.T) {
 	id := in(t, g, "anna")
 	s := r.find(g, id)
 	require.NoError(t, g.End(t.Context(), id))
-	require.ErrorIs(t, g.save(t.Context(), s), keep.ErrConflict)
+	require.ErrorIs(t, g.save(t.Context(), s), store.ErrConflict)
 	assert.Nil(t, r.find(r.gate(), id))
 	for range 20 {
 		id := in(t, g, "anna")

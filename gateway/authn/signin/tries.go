@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"adgateway/gateway/authn"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Wrong passwords are counted before the directory is asked: for the domain each one counts
@@ -75,7 +75,7 @@ func (a *addresses) replace(client netip.Addr, n int, by ...time.Time) {
 
 // tried are the wrong passwords of an account in the store.
 type tried struct {
-	keep.Formatted
+	store.Formatted
 	Times   []time.Time `json:"times"`
 	Expires time.Time   `json:"expires"` // when none of them counts any more
 }
@@ -87,13 +87,13 @@ type try struct {
 	at      time.Time
 }
 
-func (t *try) key(in *keep.Sealed) string {
+func (t *try) key(in *store.Sealed) string {
 	return hex.EncodeToString(in.Sum([]byte("tries"), []byte(t.account)))
 }
 
 // take counts the try as a wrong one. It fails with ErrTooMany, or with [ErrStore].
 func (t *try) take(ctx context.Context, most int, window time.Duration) error {
-	return t.gate.decide(ctx, func(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+	return t.gate.decide(ctx, func(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 		before, revision, err := read[tried](ctx, in, triesKind, t.key(in))
 		if err != nil {
 			return nil, err
@@ -107,22 +107,22 @@ func (t *try) take(ctx context.Context, most int, window time.Duration) error {
 }
 
 // set returns the change that keeps the wrong passwords of the account.
-func (t *try) set(in *keep.Sealed, at keep.Revision, left tried) ([]keep.Change, error) {
-	change := keep.Change{Kind: triesKind, Key: t.key(in), Expect: at}
+func (t *try) set(in *store.Sealed, at store.Revision, left tried) ([]store.Change, error) {
+	change := store.Change{Kind: triesKind, Key: t.key(in), Expect: at}
 	switch {
 	case len(left.Times) > 0:
-		value, err := keep.Encode(in, left)
+		value, err := store.Encode(in, left)
 		change.Value, change.Expires = value, left.Expires
-		return []keep.Change{change}, err
-	case at == keep.Absent:
+		return []store.Change{change}, err
+	case at == store.Absent:
 		return nil, nil
 	}
-	return []keep.Change{change}, nil
+	return []store.Change{change}, nil
 }
 
 // forgiven returns the change that forgets the wrong passwords of the account, as the right
 // one is known.
-func (t *try) forgiven(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+func (t *try) forgiven(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 	_, at, err := read[tried](ctx, in, triesKind, t.key(in))
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (t *try) forgiven(ctx context.Context, in *keep.Sealed) ([]keep.Change, err
 
 // withdrawn returns the change that takes the try back, which the directory was not able to
 // answer.
-func (t *try) withdrawn(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+func (t *try) withdrawn(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 	before, revision, err := read[tried](ctx, in, triesKind, t.key(in))
 	i := slices.IndexFunc(before.Times, t.at.Equal)
 	if err != nil || i < 0 {
@@ -143,7 +143,7 @@ func (t *try) withdrawn(ctx context.Context, in *keep.Sealed) ([]keep.Change, er
 }
 
 // change makes a change of the tries. One that cannot be made leaves the try as a wrong one.
-func (t *try) change(ctx context.Context, of func(context.Context, *keep.Sealed) ([]keep.Change, error)) {
+func (t *try) change(ctx context.Context, of func(context.Context, *store.Sealed) ([]store.Change, error)) {
 	if err := t.gate.decide(ctx, of); err != nil {
 		t.gate.o.Problem(err)
 	}

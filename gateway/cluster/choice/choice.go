@@ -17,19 +17,19 @@ import (
 	"time"
 
 	"adgateway/gateway/every"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
 // kind is the kind of choices in the store, by lane.
-const kind keep.Kind = "choice"
+const kind store.Kind = "choice"
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []keep.Kind{kind}
+var Kinds = []store.Kind{kind}
 
 // Choice is the server that all gateways use on a lane.
 type Choice struct {
-	keep.Formatted
+	store.Formatted
 	Lane   ps.Lane   `json:"lane"`
 	Server string    `json:"server"`
 	Epoch  uint64    `json:"epoch"` // greater each time that another server is chosen
@@ -45,7 +45,7 @@ const (
 // Options configure the choices of a gateway. Store is required.
 type Options struct {
 	// Store is the copy of this gateway, which takes changes only while it leads.
-	Store *keep.Sealed
+	Store *store.Sealed
 
 	Log func(message string, fields map[string]any) // nil: nothing is logged
 	Now func() time.Time                            // monotonic; nil: time.Now
@@ -82,15 +82,15 @@ func New(o Options) *Choices {
 }
 
 // read reads a choice; it has no server if there is none.
-func read(ctx context.Context, store *keep.Sealed, on ps.Lane) (c Choice, err error) {
-	e, err := store.Get(ctx, kind, string(on))
+func read(ctx context.Context, db *store.Sealed, on ps.Lane) (c Choice, err error) {
+	e, err := db.Get(ctx, kind, string(on))
 	switch {
-	case errors.Is(err, keep.ErrAbsent):
+	case errors.Is(err, store.ErrAbsent):
 		return Choice{Lane: on}, nil
 	case err != nil:
 		return Choice{}, err
 	}
-	err = keep.Decode(store, e.Value, &c)
+	err = store.Decode(db, e.Value, &c)
 	return c, err
 }
 
@@ -99,11 +99,11 @@ var errAsItIs = errors.New("it is as it should be")
 
 // write chooses a server of a lane, unless may refuses that for what is chosen now.
 func write(
-	ctx context.Context, store *keep.Sealed, on ps.Lane, server, reason string, may func(now Choice) error,
+	ctx context.Context, db *store.Sealed, on ps.Lane, server, reason string, may func(now Choice) error,
 ) error {
-	err := store.Update(ctx, func(tx *keep.Tx) error {
-		next, err := keep.Load[Choice](tx, kind, string(on))
-		if errors.Is(err, keep.ErrAbsent) {
+	err := db.Update(ctx, func(tx *store.Tx) error {
+		next, err := store.Load[Choice](tx, kind, string(on))
+		if errors.Is(err, store.ErrAbsent) {
 			next, err = Choice{Lane: on}, nil
 		}
 		if err == nil {
@@ -113,7 +113,7 @@ func write(
 			return err
 		}
 		next.Server, next.Epoch, next.Since, next.Reason = server, next.Epoch+1, tx.Now().UTC(), reason
-		return keep.Save(tx, kind, string(on), next, time.Time{})
+		return store.Save(tx, kind, string(on), next, time.Time{})
 	})
 	if errors.Is(err, errAsItIs) {
 		return nil
@@ -156,7 +156,7 @@ func (c *Choices) Pin(ctx context.Context, on ps.Lane, server string) error {
 		}
 		return nil
 	})
-	if errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent) {
+	if errors.Is(err, store.ErrFollows) && errors.Is(err, store.ErrNotSent) {
 		return nil
 	}
 	return err
@@ -261,12 +261,12 @@ var ErrMoved = errors.New("another server was chosen meanwhile: look which one, 
 
 // Move chooses a server of a lane for all gateways, for an administrator. The gateway that leads
 // chooses again if it cannot use that one. It changes nothing if the server is chosen already.
-func Move(ctx context.Context, store *keep.Sealed, on ps.Lane, server string) error {
-	first, err := read(ctx, store, on)
+func Move(ctx context.Context, db *store.Sealed, on ps.Lane, server string) error {
+	first, err := read(ctx, db, on)
 	if err != nil {
 		return err
 	}
-	return write(ctx, store, on, server, "an administrator has chosen it", func(now Choice) error {
+	return write(ctx, db, on, server, "an administrator has chosen it", func(now Choice) error {
 		switch {
 		case strings.EqualFold(now.Server, server):
 			return errAsItIs

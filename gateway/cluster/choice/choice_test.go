@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 )
 
@@ -20,18 +20,18 @@ const dc1, dc2, dc3 = "dc1.corp.example", "dc2.corp.example", "dc3.corp.example"
 
 // copyOf is the copy of a gateway, which takes changes while that leads.
 type copyOf struct {
-	keep.Store
+	store.Store
 	leads atomic.Bool
 	fails atomic.Bool
 	sneak func() // is called before a change
 }
 
-func (c *copyOf) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (c *copyOf) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	switch {
 	case !c.leads.Load():
-		return 0, fmt.Errorf("%w: %w", keep.ErrFollows, keep.ErrNotSent)
+		return 0, fmt.Errorf("%w: %w", store.ErrFollows, store.ErrNotSent)
 	case c.fails.Load():
-		return 0, keep.ErrUnreachable
+		return 0, store.ErrUnreachable
 	}
 	if c.sneak != nil {
 		sneak := c.sneak
@@ -48,17 +48,17 @@ type gateway struct {
 	logged []string
 }
 
-func gateways(t *testing.T, n int) (all []*gateway, sealed *keep.Sealed) {
+func gateways(t *testing.T, n int) (all []*gateway, sealed *store.Sealed) {
 	t.Helper()
-	memory := keep.NewMemory(nil)
+	memory := store.NewMemory(nil)
 	for range n {
 		g := &gateway{copy: &copyOf{Store: memory}}
-		g.Choices = New(Options{Store: keeptest.Seal(t, g.copy), Log: func(message string, _ map[string]any) {
+		g.Choices = New(Options{Store: storetest.Seal(t, g.copy), Log: func(message string, _ map[string]any) {
 			g.logged = append(g.logged, message)
 		}})
 		all = append(all, g)
 	}
-	return all, keeptest.Seal(t, memory)
+	return all, storetest.Seal(t, memory)
 }
 
 func (g *gateway) chosen(t *testing.T) (server string, epoch uint64) {
@@ -205,24 +205,24 @@ func TestAnAdministratorMovesThePin(t *testing.T) {
 	all, sealed := gateways(t, 1)
 	g := all[0]
 	g.copy.leads.Store(true)
-	store := g.o.Store
-	require.NoError(t, Move(t.Context(), store, ps.Directory, dc1), "the first one")
-	require.NoError(t, Move(t.Context(), store, ps.Directory, dc2))
-	require.NoError(t, Move(t.Context(), store, ps.Directory, "DC2.corp.example"))
+	db := g.o.Store
+	require.NoError(t, Move(t.Context(), db, ps.Directory, dc1), "the first one")
+	require.NoError(t, Move(t.Context(), db, ps.Directory, dc2))
+	require.NoError(t, Move(t.Context(), db, ps.Directory, "DC2.corp.example"))
 	server, epoch := g.chosen(t)
 	assert.Equal(t, dc2, server)
 	assert.EqualValues(t, 2, epoch)
 
 	g.copy.sneak = func() { assert.NoError(t, Move(t.Context(), sealed, ps.Directory, dc3)) }
-	require.ErrorIs(t, Move(t.Context(), store, ps.Directory, dc1), ErrMoved)
+	require.ErrorIs(t, Move(t.Context(), db, ps.Directory, dc1), ErrMoved)
 	g.copy.sneak = func() { // it is sealed anew
 		found, err := sealed.Get(t.Context(), kind, string(ps.Directory))
 		require.NoError(t, err)
-		again := keep.Change{Kind: kind, Key: found.Key, Expect: found.Revision, Value: found.Value}
+		again := store.Change{Kind: kind, Key: found.Key, Expect: found.Revision, Value: found.Value}
 		_, err = sealed.Apply(t.Context(), again)
 		require.NoError(t, err)
 	}
-	require.NoError(t, Move(t.Context(), store, ps.Directory, dc1))
+	require.NoError(t, Move(t.Context(), db, ps.Directory, dc1))
 	server, epoch = g.chosen(t)
 	assert.Equal(t, dc1, server)
 	assert.EqualValues(t, 4, epoch)

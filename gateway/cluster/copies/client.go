@@ -11,7 +11,7 @@ import (
 	"os"
 
 	"adgateway/gateway/cluster"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Source is another gateway whose file may be copied.
@@ -41,7 +41,7 @@ const Replaced = ".replaced"
 // Client gets copies. All fields but Dial are needed.
 type Client struct {
 	Path    string                                                               // of the store
-	Open    func() (*keep.File, error)                                           // opens the store that is there, as one that follows
+	Open    func() (*store.File, error)                                          // opens the store that is there, as one that follows
 	Sources func() []Source                                                      // in the order in which they are asked
 	TLS     func(gateway string) *tls.Config                                     // of a connection to a gateway, which must prove its name
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: that of [net.Dialer]
@@ -51,7 +51,7 @@ type Client struct {
 // open. The store is closed when a copy was received. check returns why a file at a place does
 // not help. If Copy fails, with the reasons of all sources, it returns the store that was there,
 // open, or nil if it cannot be opened any more. One call at a time.
-func (c *Client) Copy(ctx context.Context, old *keep.File, check func(context.Context, keep.Point) error) (*keep.File, error) {
+func (c *Client) Copy(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File, error) {
 	sources := c.Sources()
 	failures := make([]error, 0, len(sources)+1)
 	for _, source := range sources {
@@ -69,7 +69,7 @@ func (c *Client) Copy(ctx context.Context, old *keep.File, check func(context.Co
 }
 
 // from gets the copy of a source. It returns the store that is there afterwards.
-func (c *Client) from(ctx context.Context, source Source, old *keep.File, check func(context.Context, keep.Point) error) (*keep.File, error) {
+func (c *Client) from(ctx context.Context, source Source, old *store.File, check func(context.Context, store.Point) error) (*store.File, error) {
 	transport := &http.Transport{
 		DialContext: c.Dial, TLSClientConfig: c.TLS(source.Gateway), DisableKeepAlives: true, DisableCompression: true,
 	}
@@ -82,10 +82,10 @@ func (c *Client) from(ctx context.Context, source Source, old *keep.File, check 
 		return old, err
 	}
 	closed := false
-	err = keep.Install(c.Path, &whole{in, func() error {
+	err = store.Install(c.Path, &whole{in, func() error {
 		closed = true
 		return errors.Join(old.Close(), keepBeside(c.Path))
-	}}, keep.Point{})
+	}}, store.Point{})
 	if !closed {
 		return old, err
 	}

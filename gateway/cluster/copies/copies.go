@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Path is where a gateway serves its copy.
@@ -37,12 +37,12 @@ const (
 // Handler serves copies of the store of this gateway, one at a time. It asks nobody who they
 // are: it is for the Beside of a hop.Receiver.
 type Handler struct {
-	File func() *keep.File // the store as it is now
+	File func() *store.File // the store as it is now
 
 	busy sync.Mutex
 }
 
-// ServeHTTP answers with a copy, as [keep.File.CopyTo] writes it. The answer breaks off if that
+// ServeHTTP answers with a copy, as [store.File.CopyTo] writes it. The answer breaks off if that
 // fails.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
@@ -91,7 +91,7 @@ func (t timely) Write(p []byte) (int, error) {
 
 // incoming is a copy that is being received.
 type incoming struct {
-	at    keep.Point // that it has at least reached
+	at    store.Point // that it has at least reached
 	body  io.ReadCloser
 	alive *time.Timer
 	end   context.CancelCauseFunc

@@ -18,36 +18,36 @@ import (
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
-func openStore(t *testing.T, path string) *keep.File {
+func openStore(t *testing.T, path string) *store.File {
 	t.Helper()
-	file, aside, err := keep.Open(keep.Options{Path: path, Follows: true})
+	file, aside, err := store.Open(store.Options{Path: path, Follows: true})
 	require.NoError(t, err)
 	require.Empty(t, aside)
 	return file
 }
 
 // store returns one that has applied as many batches as the journal has entries.
-func store(t *testing.T, path string, entries int) *keep.File {
+func db(t *testing.T, path string, entries int) *store.File {
 	t.Helper()
 	file := openStore(t, path)
 	for i := range entries {
-		b := keep.Batch{Calls: []keep.Call{{
-			Revision: keep.Revision(i + 1),
-			Changes:  []keep.Change{{Kind: "k", Key: string(rune('a' + i)), Value: bytes.Repeat([]byte("v"), 10_000)}},
+		b := store.Batch{Calls: []store.Call{{
+			Revision: store.Revision(i + 1),
+			Changes:  []store.Change{{Kind: "k", Key: string(rune('a' + i)), Value: bytes.Repeat([]byte("v"), 10_000)}},
 		}}}
 		require.NoError(t, file.ApplyBatch(t.Context(), b.Encode(), place(i+1), time.Unix(int64(i), 0)))
 	}
 	return file
 }
 
-func place(entry int) keep.Point {
-	return keep.Point{Journal: "j", Sequence: uint64(entry), Hash: keep.Hash{byte(entry)}}
+func place(entry int) store.Point {
+	return store.Point{Journal: "j", Sequence: uint64(entry), Hash: store.Hash{byte(entry)}}
 }
 
-func digest(t *testing.T, file *keep.File) keep.Hash {
+func digest(t *testing.T, file *store.File) store.Hash {
 	t.Helper()
 	_, sum, err := file.Digest(t.Context())
 	require.NoError(t, err)
@@ -55,23 +55,23 @@ func digest(t *testing.T, file *keep.File) keep.Hash {
 }
 
 // anywhere accepts a file at any place.
-func anywhere(context.Context, keep.Point) error { return nil }
+func anywhere(context.Context, store.Point) error { return nil }
 
 // away is a gateway whose store must be replaced.
 type away struct {
 	*Client
-	old    *keep.File
-	before keep.Hash
+	old    *store.File
+	before store.Hash
 }
 
 func newAway(t *testing.T) *away {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store")
-	a := &away{old: store(t, path, 1)}
+	a := &away{old: db(t, path, 1)}
 	a.before = digest(t, a.old)
 	a.Client = &Client{
 		Path:    path,
-		Open:    func() (*keep.File, error) { return openStore(t, path), nil },
+		Open:    func() (*store.File, error) { return openStore(t, path), nil },
 		Sources: func() []Source { return nil },
 	}
 	t.Cleanup(func() { assert.NoError(t, a.old.Close()) })
@@ -99,7 +99,7 @@ func (a *away) ask(servers ...*httptest.Server) {
 
 // copies gets a copy, and reports whether it has taken the place of what was there, which is
 // else open as it was.
-func (a *away) copies(t *testing.T, check func(context.Context, keep.Point) error) error {
+func (a *away) copies(t *testing.T, check func(context.Context, store.Point) error) error {
 	t.Helper()
 	var err error
 	a.old, err = a.Copy(t.Context(), a.old, check)
@@ -139,9 +139,9 @@ func (s *spoiled) Write(p []byte) (int, error) {
 
 // TestACopyThatIsNotWholeIsRefused: what was there stays, and the next gateway is asked.
 func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
-	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
+	source := db(t, filepath.Join(t.TempDir(), "store"), 9)
 	defer source.Close()
-	good := &Handler{File: func() *keep.File { return source }}
+	good := &Handler{File: func() *store.File { return source }}
 	spoil := func(how func(at int, piece []byte) []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			good.ServeHTTP(&spoiled{ResponseWriter: w, spoil: how}, r)
@@ -191,12 +191,12 @@ func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
 
 // TestAFileThatDoesNotHelpIsNotTaken: its place is asked about before it is sent.
 func TestAFileThatDoesNotHelpIsNotTaken(t *testing.T) {
-	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
+	source := db(t, filepath.Join(t.TempDir(), "store"), 9)
 	defer source.Close()
 	a := newAway(t)
-	a.ask(serve(t, &Handler{File: func() *keep.File { return source }}))
+	a.ask(serve(t, &Handler{File: func() *store.File { return source }}))
 	behind := errors.New("behind")
-	require.ErrorIs(t, a.copies(t, func(_ context.Context, at keep.Point) error {
+	require.ErrorIs(t, a.copies(t, func(_ context.Context, at store.Point) error {
 		assert.Equal(t, place(9), at)
 		return behind
 	}), behind)
@@ -210,9 +210,9 @@ func TestAFileThatDoesNotHelpIsNotTaken(t *testing.T) {
 func TestWithoutOthersThereIsNoCopy(t *testing.T) {
 	a := newAway(t)
 	require.Error(t, a.copies(t, anywhere))
-	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
+	source := db(t, filepath.Join(t.TempDir(), "store"), 9)
 	require.NoError(t, source.Close())
-	closed, ended := serve(t, &Handler{File: func() *keep.File { return source }}), serve(t, http.NotFoundHandler())
+	closed, ended := serve(t, &Handler{File: func() *store.File { return source }}), serve(t, http.NotFoundHandler())
 	a.ask(closed, ended)
 	ended.Close()
 	require.Error(t, a.copies(t, anywhere))
@@ -220,10 +220,10 @@ func TestWithoutOthersThereIsNoCopy(t *testing.T) {
 
 // TestOneCopyAtATime: a second one is refused until the first has ended, by whatever.
 func TestOneCopyAtATime(t *testing.T) {
-	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
+	source := db(t, filepath.Join(t.TempDir(), "store"), 9)
 	defer source.Close()
 	began, goOn := make(chan struct{}, 2), make(chan struct{})
-	h := &Handler{File: func() *keep.File {
+	h := &Handler{File: func() *store.File {
 		began <- struct{}{}
 		<-goOn
 		return source
@@ -269,9 +269,9 @@ func (f fixed) Changed() <-chan struct{} { return nil }
 // TestCopiesTravelOnTheHop: also from a gateway that does not lead, between gateways on the
 // list only, and the one that was asked must have answered.
 func TestCopiesTravelOnTheHop(t *testing.T) {
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)
-	sealed, err := keep.Seal(keep.NewMemory(nil), key)
+	sealed, err := store.Seal(store.NewMemory(nil), key)
 	require.NoError(t, err)
 	register := trust.NewRegister(sealed, time.Now)
 	id, err := trust.Create(t.Context(), register, "corp", trust.Member{Name: "gw1"}, trust.Folder{Path: filepath.Join(t.TempDir(), "gw1")})
@@ -280,7 +280,7 @@ func TestCopiesTravelOnTheHop(t *testing.T) {
 	require.NoError(t, err)
 	list := func() trust.Members { return members }
 	listed := list
-	source := store(t, filepath.Join(t.TempDir(), "store"), 9)
+	source := db(t, filepath.Join(t.TempDir(), "store"), 9)
 	defer source.Close()
 	server, err := hop.NewServer(&hop.Receiver{
 		Gateway: "gw1", Leader: fixed("gw2"),
@@ -288,7 +288,7 @@ func TestCopiesTravelOnTheHop(t *testing.T) {
 			name, err := trust.Listed(s, listed())
 			return name, err == nil
 		},
-		Beside: map[string]http.Handler{Path: &Handler{File: func() *keep.File { return source }}},
+		Beside: map[string]http.Handler{Path: &Handler{File: func() *store.File { return source }}},
 	}, id.Server(list))
 	require.NoError(t, err)
 	s := httptest.NewUnstartedServer(nil)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // addJournal adds the changes of a journal to the history, the oldest first. Those that were
@@ -20,7 +20,7 @@ func (m *migration) addJournal(ctx context.Context, j Journal, history *changes.
 	if _, err := os.Stat(j.File); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err := keep.Rewound(j.File); err != nil {
+	if err := store.Rewound(j.File); err != nil {
 		return fmt.Errorf("%s, the changes that a gateway made without the store: %w: put the newer file back, "+
 			"or move this one away; what it has is in the audit log of that gateway as well", j.File, err)
 	}
@@ -43,33 +43,33 @@ func (m *migration) readJournal(ctx context.Context, j Journal) (all []*changes.
 	if err != nil {
 		return nil, fmt.Errorf("the key of %s: %w", j.File, err)
 	}
-	key, err := keep.NewKey(secret)
+	key, err := store.NewKey(secret)
 	if err != nil {
 		return nil, fmt.Errorf("%s, the key of %s: %w", j.Key, j.File, err)
 	}
 	copied, err := copyOf(ctx, j.File, m.newStore()+".journal")
 	switch {
-	case errors.Is(err, keep.ErrInUse):
+	case errors.Is(err, store.ErrInUse):
 		return nil, fmt.Errorf("%w: stop the gateways of the cluster on all hosts, and run the command again", err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: if the file cannot be restored, move it away; the changes in it are in the "+
 			"audit log of that gateway as well", err)
 	}
-	file, _, err := keep.Open(keep.Options{Path: copied, Follows: true})
+	file, _, err := store.Open(store.Options{Path: copied, Follows: true})
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(copied))
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(copied)) }()
-	store, err := keep.Seal(file, key)
+	db, err := store.Seal(file, key)
 	if err != nil {
 		return nil, err
 	}
 	found := 0
-	err = file.Range(ctx, changeKind, "", func(keep.Entry) bool { found++; return true })
+	err = file.Range(ctx, changeKind, "", func(store.Entry) bool { found++; return true })
 	if err != nil {
 		return nil, err
 	}
-	history, err := changes.Open(ctx, store, m.Life, m.Most)
+	history, err := changes.Open(ctx, db, m.Life, m.Most)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +128,11 @@ func copyOf(ctx context.Context, from, to string) (string, error) {
 	out, in := io.Pipe()
 	copied := make(chan error, 1)
 	go func() {
-		err := keep.CopyFile(ctx, from, in)
+		err := store.CopyFile(ctx, from, in)
 		_ = in.CloseWithError(err) // never fails
 		copied <- err
 	}()
-	err := keep.Install(to, out, keep.Point{})
+	err := store.Install(to, out, store.Point{})
 	_ = out.Close() // never fails
 	if source := <-copied; source != nil {
 		return "", source

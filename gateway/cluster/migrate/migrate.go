@@ -24,8 +24,8 @@ import (
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // Options say what is taken over, and where to. All fields but Journals and KeyFile are
@@ -39,7 +39,7 @@ type Options struct {
 
 	// Create makes the cluster in a store, as 'adgateway cluster init' does, and the files of
 	// this gateway in a folder. The key file of the cluster is there before.
-	Create func(ctx context.Context, store *keep.Sealed, folder trust.Folder) error
+	Create func(ctx context.Context, db *store.Sealed, folder trust.Folder) error
 
 	Wrapper  keyring.Wrapper // of the key ring
 	KeyFile  string          // that the wrapper reads; empty: it reads none
@@ -73,7 +73,7 @@ type Result struct {
 
 // taken is a value of the store that says where it comes from.
 type taken struct {
-	keep.Formatted
+	store.Formatted
 	Mirror   string    `json:"mirror"`
 	Creation string    `json:"creation"`
 	Sequence uint64    `json:"sequence"`
@@ -83,7 +83,7 @@ type taken struct {
 
 // Where [taken] is in the store.
 const (
-	takenKind = keep.Kind("taken")
+	takenKind = store.Kind("taken")
 	takenKey  = "over"
 )
 
@@ -118,8 +118,8 @@ func Run(ctx context.Context, o Options) (Result, error) {
 // migration is a call of Run.
 type migration struct {
 	places
-	known    keep.Known // of the mirror
-	creation string     // of the new store
+	known    store.Known // of the mirror
+	creation string      // of the new store
 	found    Result
 }
 
@@ -129,20 +129,20 @@ func (m *migration) complete(ctx context.Context) (err error) {
 	if err := m.secret(); err != nil {
 		return err
 	}
-	file, _, err := keep.Open(keep.Options{Path: m.newStore()})
+	file, _, err := store.Open(store.Options{Path: m.newStore()})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	ring, err := keyring.Open(ctx, file, m.Wrapper, keep.Newest)
+	ring, err := keyring.Open(ctx, file, m.Wrapper, store.Newest)
 	if err != nil {
 		return unopened(m.Mirror, err)
 	}
-	store := ring.Sealed()
-	if err := m.settle(ctx, store); err != nil {
+	db := ring.Sealed()
+	if err := m.settle(ctx, db); err != nil {
 		return err
 	}
-	history, err := changes.Open(ctx, store, m.Life, m.Most)
+	history, err := changes.Open(ctx, db, m.Life, m.Most)
 	if err != nil {
 		return err
 	}
@@ -151,11 +151,11 @@ func (m *migration) complete(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := m.note(ctx, store); err != nil {
+	if err := m.note(ctx, db); err != nil {
 		return err
 	}
 	m.step("trust")
-	return m.Create(ctx, store, m.newFolder())
+	return m.Create(ctx, db, m.newFolder())
 }
 
 // unopened says what to do about a key ring that does not open.
@@ -171,14 +171,14 @@ func unopened(mirror string, err error) error {
 }
 
 // note writes where the store comes from.
-func (m *migration) note(ctx context.Context, store *keep.Sealed) error {
-	value, err := keep.Encode(store, taken{
+func (m *migration) note(ctx context.Context, db *store.Sealed) error {
+	value, err := store.Encode(db, taken{
 		Mirror: m.Mirror, Creation: m.known.Creation, Sequence: m.known.Sequence, At: m.known.At.UTC(),
 		Time: m.Now().UTC(),
 	})
 	if err == nil {
 		m.step("note")
-		_, err = store.Apply(ctx, keep.Change{Kind: takenKind, Key: takenKey, Value: value})
+		_, err = db.Apply(ctx, store.Change{Kind: takenKind, Key: takenKey, Value: value})
 	}
 	return err
 }
@@ -189,14 +189,14 @@ func (p *places) result(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	file, _, err := keep.Open(keep.Options{Path: copied, Follows: true})
+	file, _, err := store.Open(store.Options{Path: copied, Follows: true})
 	if err != nil {
 		return Result{}, errors.Join(err, os.Remove(copied))
 	}
 	found := Result{Done: true}
-	ring, err := keyring.Open(ctx, file, p.Wrapper, keep.Newest)
+	ring, err := keyring.Open(ctx, file, p.Wrapper, store.Newest)
 	if err == nil {
-		var e keep.Entry
+		var e store.Entry
 		var said taken
 		if e, err = ring.Sealed().Get(ctx, takenKind, takenKey); err == nil {
 			err = json.Unmarshal(e.Value, &said)

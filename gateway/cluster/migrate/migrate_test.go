@@ -15,8 +15,8 @@ import (
 	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // The test binary is the process that is killed, if these are set.
@@ -127,7 +127,7 @@ func TestRefusals(t *testing.T) {
 			o.Mirror = filepath.Join(folder, "x.mirror")
 		}, []string{"there is no mirror"}},
 		"an empty mirror": {func(t *testing.T, folder string, o *Options) {
-			require.NoError(t, os.Remove(keep.HeadOf(o.Mirror)))
+			require.NoError(t, os.Remove(store.HeadOf(o.Mirror)))
 			db, err := bbolt.Open(o.Mirror, 0o600, nil)
 			require.NoError(t, err)
 			require.NoError(t, db.Update(func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("followed")) }))
@@ -145,10 +145,10 @@ func TestRefusals(t *testing.T) {
 			require.NoError(t, os.Truncate(o.Mirror, 100))
 		}, []string{"the file is damaged", "--from"}},
 		"a mirror that was taken back": {func(t *testing.T, folder string, o *Options) {
-			replaceText(t, keep.HeadOf(o.Mirror), `"sequence":`, `"sequence":9`)
+			replaceText(t, store.HeadOf(o.Mirror), `"sequence":`, `"sequence":9`)
 		}, []string{"older than what it has acknowledged", "--from"}},
 		"a mirror of another store": {func(t *testing.T, folder string, o *Options) {
-			replaceText(t, keep.HeadOf(o.Mirror), old.Creation, "another")
+			replaceText(t, store.HeadOf(o.Mirror), old.Creation, "another")
 		}, []string{"the mirror is of another store", "--from"}},
 		"a gateway that runs": {func(t *testing.T, folder string, o *Options) {
 			db, err := bbolt.Open(o.Mirror, 0o600, nil)
@@ -164,14 +164,14 @@ func TestRefusals(t *testing.T) {
 		}, []string{"cannot be unwrapped", keyring.Copy}},
 		"a journal that was taken back": {func(t *testing.T, folder string, o *Options) {
 			const noticed = `"rewound":"2026-01-01T00:00:00Z","revision":`
-			replaceText(t, keep.HeadOf(o.Journals[0].File), `"revision":`, noticed)
+			replaceText(t, store.HeadOf(o.Journals[0].File), `"revision":`, noticed)
 		}, []string{"older than what it has acknowledged", "audit log"}},
 		"a damaged journal": {func(t *testing.T, folder string, o *Options) {
 			require.NoError(t, os.Truncate(o.Journals[0].File, 5000))
 		}, []string{"cluster-corp-gw1.journal", "move it away"}},
 		"another key of the journal": {func(t *testing.T, folder string, o *Options) {
 			require.NoError(t, os.Remove(o.Journals[0].Key))
-			_, err := keep.ReadKey(o.Journals[0].Key)
+			_, err := store.ReadKey(o.Journals[0].Key)
 			require.NoError(t, err)
 		}, []string{"3 changes that its key", "state.db.key"}},
 		"no key of the journal": {func(t *testing.T, folder string, o *Options) {
@@ -182,7 +182,7 @@ func TestRefusals(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(o.Folder.Path, "x"), nil, 0o600))
 		}, []string{"has files already: move them away"}},
 		"a store that is open": {func(t *testing.T, folder string, o *Options) {
-			f, _, err := keep.Open(keep.Options{Path: o.Store})
+			f, _, err := store.Open(store.Options{Path: o.Store})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, f.Close()) })
 		}, []string{"another process has it open", "stop the gateways"}},
@@ -216,7 +216,7 @@ func TestAClusterIsNotReplaced(t *testing.T) {
 	other.Gateway = "gw2"
 	_, err = Run(t.Context(), other)
 	require.ErrorContains(t, err, "has the files of gateway gw1 of the cluster corp")
-	f, _, err := keep.Open(keep.Options{Path: o.Store})
+	f, _, err := store.Open(store.Options{Path: o.Store})
 	require.NoError(t, err)
 	_, err = Run(t.Context(), o)
 	require.ErrorContains(t, err, "needs no migration")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // In a mirror a value is preceded by what its message meant, the token of its batch, and how
@@ -16,14 +16,14 @@ const (
 )
 
 // unused are the kinds of values that a cluster with one writer has no use for.
-var unused = map[keep.Kind]bool{
+var unused = map[store.Kind]bool{
 	"\x00end": true, "\x00tick": true, // of the driver
 	"obj": true, "fence": true, "member": true, "incarnation": true, "pin": true, "nodecheck": true,
 	"jobunit": true, "jobpart": true,
 }
 
 // unusedLogs tell the gateways of each other.
-var unusedLogs = map[keep.Log]bool{"jobnews": true, "keyring": true}
+var unusedLogs = map[store.Log]bool{"jobnews": true, "keyring": true}
 
 // again is what to do about a mirror that does not do.
 const again = "take the mirror of another gateway (--from), or start this one once more with the version " +
@@ -33,36 +33,36 @@ const again = "take the mirror of another gateway (--from), or start this one on
 func (m *migration) copy() error {
 	m.step("store")
 	var fault error
-	creation, err := keep.Build(m.newStore(), func(put func(keep.Stored) error) error {
-		m.known, fault = keep.ReadMirror(m.Mirror, func(s keep.Stored) error { return m.put(s, put) })
+	creation, err := store.Build(m.newStore(), func(put func(store.Stored) error) error {
+		m.known, fault = store.ReadMirror(m.Mirror, func(s store.Stored) error { return m.put(s, put) })
 		return fault
 	})
 	m.creation, m.found.Sequence, m.found.At = creation, m.known.Sequence, m.known.At
 	switch {
 	case fault == nil:
 		return err
-	case errors.Is(fault, keep.ErrInUse):
+	case errors.Is(fault, store.ErrInUse):
 		return fmt.Errorf("%w: stop the gateways of the cluster on all hosts, and run the command again", fault)
 	case errors.Is(fault, os.ErrNotExist):
 		return fmt.Errorf("there is no mirror %s: run the command on the host of a gateway of the cluster, "+
 			"with its settings, or name the file (--from)", m.Mirror)
-	case errors.Is(fault, keep.ErrDamaged):
+	case errors.Is(fault, store.ErrDamaged):
 		return fmt.Errorf("%w: %s", fault, again)
-	case errors.Is(fault, keep.ErrAbsent), errors.Is(fault, keep.ErrRewound):
+	case errors.Is(fault, store.ErrAbsent), errors.Is(fault, store.ErrRewound):
 		return fmt.Errorf("%s: %w: %s", m.Mirror, fault, again)
 	}
 	return fault
 }
 
 // put puts something of the mirror into the store, unless it has no use there.
-func (m *migration) put(s keep.Stored, put func(keep.Stored) error) error {
+func (m *migration) put(s store.Stored, put func(store.Stored) error) error {
 	end := s.Log != "" && s.Number == 0
 	switch {
 	case unused[s.Kind], unusedLogs[s.Log]:
 		return nil
 	case end:
 	case len(s.Value) < mirrored:
-		return fmt.Errorf("%w: a value of the mirror has no head", keep.ErrDamaged)
+		return fmt.Errorf("%w: a value of the mirror has no head", store.ErrDamaged)
 	case s.Value[0] == removed:
 		return nil
 	default:

@@ -15,8 +15,8 @@ import (
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -33,7 +33,7 @@ type old struct {
 type facts struct {
 	Creation string // identity of the store
 	Values   []value
-	Entries  map[keep.Log][]string
+	Entries  map[store.Log][]string
 	Ended    []string // identities of the changes that have ended, in that order
 	Running  string
 	Degraded string // made without the store, and not sent to it
@@ -41,7 +41,7 @@ type facts struct {
 }
 
 type place struct {
-	Kind keep.Kind
+	Kind store.Kind
 	Key  string
 }
 
@@ -60,9 +60,9 @@ func options(folder string) (Options, error) {
 	w, err := keyring.KeyFile(in("ring.key"))
 	return Options{
 		Cluster: "corp", Gateway: "gw1",
-		Create: func(ctx context.Context, store *keep.Sealed, folder trust.Folder) error {
+		Create: func(ctx context.Context, db *store.Sealed, folder trust.Folder) error {
 			self := trust.Member{Name: "gw1", Hosts: []string{"h1"}, HopAddress: "h1:7443"}
-			_, err := trust.Create(ctx, trust.NewRegister(store, store.Now), "corp", self, folder)
+			_, err := trust.Create(ctx, trust.NewRegister(db, db.Now), "corp", self, folder)
 			return err
 		},
 		Mirror: in("cluster-corp-gw1.mirror"), Store: in("state.db"), Folder: trust.Folder{Path: in("cluster")},
@@ -93,13 +93,13 @@ func unpack(t *testing.T) *old {
 const factsName = "facts.json"
 
 // entries returns those of a log with their sequences, and its end.
-func entries(ctx context.Context, t *testing.T, store *keep.Sealed, log keep.Log) (all []string) {
+func entries(ctx context.Context, t *testing.T, db *store.Sealed, log store.Log) (all []string) {
 	t.Helper()
-	require.NoError(t, store.Log(ctx, log, keep.Position{}, func(a keep.Appended) bool {
+	require.NoError(t, db.Log(ctx, log, store.Position{}, func(a store.Appended) bool {
 		all = append(all, fmt.Sprintf("%d %s", a.Position.Sequence, a.Value))
 		return true
 	}))
-	end, err := store.End(ctx, log)
+	end, err := db.End(ctx, log)
 	require.NoError(t, err)
 	return append(all, fmt.Sprintf("end %d", end.Sequence))
 }
@@ -120,26 +120,26 @@ func (o *old) requireMigrated(t *testing.T, folder string) {
 	require.NoError(t, err)
 	w, err := keyring.KeyFile(opened.Folder.SecretFile())
 	require.NoError(t, err)
-	file, aside, err := keep.Open(keep.Options{Path: opened.Store})
+	file, aside, err := store.Open(store.Options{Path: opened.Store})
 	require.NoError(t, err)
 	require.Empty(t, aside)
 	require.NoError(t, file.State().Rewound)
-	ring, err := keyring.Open(ctx, file, w, keep.Newest)
+	ring, err := keyring.Open(ctx, file, w, store.Newest)
 	require.NoError(t, err)
-	store := ring.Sealed()
-	defer func() { require.NoError(t, store.Close()) }()
+	db := ring.Sealed()
+	defer func() { require.NoError(t, db.Close()) }()
 
-	o.requireValues(ctx, t, store)
-	o.requireChanges(ctx, t, store)
+	o.requireValues(ctx, t, db)
+	o.requireChanges(ctx, t, db)
 	for log, want := range o.Entries {
 		if log == changes.Log {
 			n := len(want)
 			want = append(want[:n-1:n-1], fmt.Sprintf("%d %s", n, o.Degraded), fmt.Sprintf("end %d", n))
 		}
-		assert.Equal(t, want, entries(ctx, t, store, log), log)
+		assert.Equal(t, want, entries(ctx, t, db, log), log)
 	}
-	for _, log := range []keep.Log{"jobnews", "keyring"} {
-		end, err := store.End(ctx, log)
+	for _, log := range []store.Log{"jobnews", "keyring"} {
+		end, err := db.End(ctx, log)
 		require.NoError(t, err)
 		assert.Zero(t, end.Sequence, log)
 	}
@@ -149,46 +149,46 @@ func (o *old) requireMigrated(t *testing.T, folder string) {
 	id, err := opened.Folder.Identity()
 	require.NoError(t, err)
 	assert.Equal(t, []string{"corp", "gw1"}, []string{id.Cluster, id.Gateway})
-	list, err := trust.NewRegister(store, store.Now).Members(ctx)
+	list, err := trust.NewRegister(db, db.Now).Members(ctx)
 	require.NoError(t, err)
 	saved, err := trust.LoadMembers(opened.Folder.MembersFile())
 	require.NoError(t, err)
 	assert.Equal(t, list.Gateways, saved.Gateways)
-	found, err := keep.Holds(opened.Store+asideMark, "change", "ch_alone")
+	found, err := store.Holds(opened.Store+asideMark, "change", "ch_alone")
 	require.NoError(t, err)
 	assert.True(t, found, "the store of the gateway before is still there")
 }
 
 // requireValues compares the values that were taken over as they were.
-func (o *old) requireValues(ctx context.Context, t *testing.T, store *keep.Sealed) {
+func (o *old) requireValues(ctx context.Context, t *testing.T, db *store.Sealed) {
 	t.Helper()
 	changed := map[place]bool{
 		{"webhook", "hook"}: true, {"key", "k1"}: true, {"name", "n1"}: true, {"change", o.Running}: true,
 	}
 	for _, want := range o.Values {
-		e, err := store.Get(ctx, want.Kind, want.Key)
+		e, err := db.Get(ctx, want.Kind, want.Key)
 		require.NoError(t, err, want.place)
 		assert.True(t, want.Expires.Equal(e.Expires), want.place)
 		if !changed[want.place] {
 			assert.Equal(t, string(want.Text), string(e.Value), want.place)
 		}
 	}
-	for _, kind := range []keep.Kind{
+	for _, kind := range []store.Kind{
 		"obj", "fence", "member", "incarnation", "pin", "nodecheck", "jobunit", "jobpart",
 	} {
-		require.NoError(t, store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
+		require.NoError(t, db.Store.Range(ctx, kind, "", func(e store.Entry) bool {
 			assert.Fail(t, "a value is left", "%s %s", kind, e.Key)
 			return true
 		}))
 	}
-	text := func(kind keep.Kind, key string) string {
-		e, err := store.Get(ctx, kind, key)
+	text := func(kind store.Kind, key string) string {
+		e, err := db.Get(ctx, kind, key)
 		require.NoError(t, err)
 		return string(e.Value)
 	}
 	assert.JSONEq(t, `{"v":1,"requestId":"r"}`, text("key", "k1"))
 	assert.JSONEq(t, `{"v":1,"run":"r","server":"dc1"}`, text("name", "n1"))
-	end, err := store.End(ctx, changes.Log)
+	end, err := db.End(ctx, changes.Log)
 	require.NoError(t, err)
 	assert.NotEqual(t, o.Creation, end.Creation)
 	const hook = `{"v":1,"url":"https://hook","tries":3,"after":{"change":"%s.3","job":"another.7"}}`
@@ -196,9 +196,9 @@ func (o *old) requireValues(ctx context.Context, t *testing.T, store *keep.Seale
 }
 
 // requireChanges looks at the history.
-func (o *old) requireChanges(ctx context.Context, t *testing.T, store *keep.Sealed) {
+func (o *old) requireChanges(ctx context.Context, t *testing.T, db *store.Sealed) {
 	t.Helper()
-	history, err := changes.Open(ctx, store, life, 1<<30)
+	history, err := changes.Open(ctx, db, life, 1<<30)
 	require.NoError(t, err)
 	var all, open []string
 	require.NoError(t, history.Newest(ctx, time.Time{}, "", func(r *changes.Record) bool {
@@ -222,9 +222,9 @@ func (o *old) requireChanges(ctx context.Context, t *testing.T, store *keep.Seal
 	// A cursor of the old store is not taken for one of the new one.
 	end, err := history.End(ctx)
 	require.NoError(t, err)
-	_, err = history.Position(ctx, history.Cursor(keep.Position{Creation: o.Creation, Sequence: 2}))
-	require.ErrorIs(t, err, keep.ErrPosition)
-	ended, _, err := history.After(ctx, keep.Position{Creation: end.Creation, Sequence: 3}, 100)
+	_, err = history.Position(ctx, history.Cursor(store.Position{Creation: o.Creation, Sequence: 2}))
+	require.ErrorIs(t, err, store.ErrPosition)
+	ended, _, err := history.After(ctx, store.Position{Creation: end.Creation, Sequence: 3}, 100)
 	require.NoError(t, err)
 	var after []string
 	for _, e := range ended {

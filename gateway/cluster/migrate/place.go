@@ -10,7 +10,7 @@ import (
 
 	"adgateway/gateway/atomicfile"
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // beside ends the names of what is being made.
@@ -37,9 +37,9 @@ func (p *places) done() (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	ours, err := keep.Holds(p.Store, takenKind, takenKey)
+	ours, err := store.Holds(p.Store, takenKind, takenKey)
 	switch {
-	case errors.Is(err, keep.ErrInUse):
+	case errors.Is(err, store.ErrInUse):
 		return false, fmt.Errorf("%w: this gateway is of the cluster %s already, and needs no migration",
 			err, id.Cluster)
 	case err != nil:
@@ -54,7 +54,7 @@ func (p *places) done() (bool, error) {
 
 // free returns why the places cannot be taken, or nil.
 func (p *places) free() error {
-	if err := keep.Unused(p.Store); err != nil {
+	if err := store.Unused(p.Store); err != nil {
 		return fmt.Errorf("%w: stop the gateways of the cluster on all hosts, and run the command again", err)
 	}
 	found, err := os.ReadDir(p.Folder.Path)
@@ -108,11 +108,11 @@ func (p *places) secret() error {
 // folder is last: before, no gateway takes itself for one of the cluster.
 func (p *places) take() (aside string, err error) {
 	p.step("head of the new store")
-	if err := absent(os.Remove(keep.HeadOf(p.newStore()))); err != nil {
+	if err := absent(os.Remove(store.HeadOf(p.newStore()))); err != nil {
 		return "", err
 	}
-	ours, err := keep.Holds(p.Store, takenKind, takenKey)
-	if err != nil && !errors.Is(err, keep.ErrDamaged) {
+	ours, err := store.Holds(p.Store, takenKind, takenKey)
+	if err != nil && !errors.Is(err, store.ErrDamaged) {
 		return "", err
 	}
 	if aside = p.Store + asideMark; ours {
@@ -138,7 +138,7 @@ func (p *places) setAside(aside string) (string, error) {
 	if _, err := os.Stat(p.Store); errors.Is(err, os.ErrNotExist) {
 		// Its head must not be taken for that of the new store.
 		p.step("head")
-		return p.earlier(aside), absent(os.Rename(keep.HeadOf(p.Store), keep.HeadOf(aside)))
+		return p.earlier(aside), absent(os.Rename(store.HeadOf(p.Store), store.HeadOf(aside)))
 	}
 	if _, err := os.Stat(aside); err == nil {
 		return "", fmt.Errorf("%s is in the way: move it away; it is the store of this gateway from before it was "+
@@ -149,7 +149,7 @@ func (p *places) setAside(aside string) (string, error) {
 		return "", err
 	}
 	p.step("head aside")
-	return aside, absent(os.Rename(keep.HeadOf(p.Store), keep.HeadOf(aside)))
+	return aside, absent(os.Rename(store.HeadOf(p.Store), store.HeadOf(aside)))
 }
 
 // earlier returns the name if an interrupted call has given it to a store.

@@ -7,26 +7,26 @@ import (
 	"fmt"
 	"slices"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // The kinds of values that name a gateway of the old cluster as their owner. Nobody waits for
 // it any more: what it has begun is settled as that of a gateway that was killed.
-var owned = []keep.Kind{changeKind, "key", "name"}
+var owned = []store.Kind{changeKind, "key", "name"}
 
 const (
-	changeKind  keep.Kind = "change"
-	webhookKind keep.Kind = "webhook"
+	changeKind  store.Kind = "change"
+	webhookKind store.Kind = "webhook"
 )
 
 // settle changes the values that the new cluster reads in another way.
-func (m *migration) settle(ctx context.Context, store *keep.Sealed) error {
+func (m *migration) settle(ctx context.Context, db *store.Sealed) error {
 	for _, kind := range owned {
-		if err := m.rewrite(ctx, store, kind, `"owner":`, m.disown); err != nil {
+		if err := m.rewrite(ctx, db, kind, `"owner":`, m.disown); err != nil {
 			return err
 		}
 	}
-	return m.rewrite(ctx, store, webhookKind, `"after":`, m.moveWebhook)
+	return m.rewrite(ctx, db, webhookKind, `"after":`, m.moveWebhook)
 }
 
 // members are those of a JSON object.
@@ -34,13 +34,13 @@ type members map[string]json.RawMessage
 
 // rewrite changes the values of a kind that have a text in them, if change says so.
 func (m *migration) rewrite(
-	ctx context.Context, store *keep.Sealed, kind keep.Kind, having string,
-	change func(keep.Kind, members) (bool, error),
+	ctx context.Context, db *store.Sealed, kind store.Kind, having string,
+	change func(store.Kind, members) (bool, error),
 ) error {
-	var all []keep.Change
+	var all []store.Change
 	var failed error
 	// A value that cannot be decrypted is left as it is.
-	err := store.RangeBack(ctx, kind, "", func(e keep.Entry) bool {
+	err := db.RangeBack(ctx, kind, "", func(e store.Entry) bool {
 		if !bytes.Contains(e.Value, []byte(having)) {
 			return true
 		}
@@ -52,7 +52,7 @@ func (m *migration) rewrite(
 		if failed = err; err != nil || !changed {
 			return err == nil
 		}
-		c := keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision, Expires: e.Expires}
+		c := store.Change{Kind: kind, Key: e.Key, Expect: e.Revision, Expires: e.Expires}
 		if c.Value, failed = json.Marshal(value); failed == nil {
 			all = append(all, c)
 		}
@@ -64,9 +64,9 @@ func (m *migration) rewrite(
 	if err != nil {
 		return fmt.Errorf("values of the kind %s: %w", kind, err)
 	}
-	for some := range slices.Chunk(all, keep.MostChanges) {
+	for some := range slices.Chunk(all, store.MostChanges) {
 		m.step("rewrite")
-		if _, err := store.Apply(ctx, some...); err != nil {
+		if _, err := db.Apply(ctx, some...); err != nil {
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ func (m *migration) rewrite(
 }
 
 // disown takes the owner out of a value, and counts changes that are running.
-func (m *migration) disown(kind keep.Kind, value members) (bool, error) {
+func (m *migration) disown(kind store.Kind, value members) (bool, error) {
 	if value["owner"] == nil {
 		return false, nil
 	}
@@ -88,8 +88,8 @@ func (m *migration) disown(kind keep.Kind, value members) (bool, error) {
 
 // moveWebhook lets a webhook go on in the new store where it was in the old one. Logs have the
 // same sequences in both.
-func (m *migration) moveWebhook(_ keep.Kind, value members) (bool, error) {
-	after := map[string]keep.Position{}
+func (m *migration) moveWebhook(_ store.Kind, value members) (bool, error) {
+	after := map[string]store.Position{}
 	if err := json.Unmarshal(value["after"], &after); err != nil {
 		return false, err
 	}

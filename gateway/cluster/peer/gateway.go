@@ -11,15 +11,15 @@ import (
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/every"
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // Members returns the list of the cluster as the gateway knows it.
 func (g *Gateway) Members() trust.Members { return g.list.Members() }
 
 // File returns the copy of the store, which is another one after it had to be replaced.
-func (g *Gateway) File() *keep.File {
+func (g *Gateway) File() *store.File {
 	if r := g.replica.Load(); r != nil {
 		return r.File()
 	}
@@ -27,16 +27,16 @@ func (g *Gateway) File() *keep.File {
 }
 
 // Clock returns log time.
-func (g *Gateway) Clock() *keep.Clock { return g.clock }
+func (g *Gateway) Clock() *store.Clock { return g.clock }
 
 // Ring returns the keys of the store.
 func (g *Gateway) Ring() *keyring.Ring { return g.ring }
 
 // Store returns the copy of the store. Only while the gateway leads it can be changed.
-func (g *Gateway) Store() *keep.Sealed { return g.ring.Sealed() }
+func (g *Gateway) Store() *store.Sealed { return g.ring.Sealed() }
 
 // Relay returns the store for what every gateway may change.
-func (g *Gateway) Relay() *keep.Sealed {
+func (g *Gateway) Relay() *store.Sealed {
 	if g.relay == nil {
 		return g.Store()
 	}
@@ -101,7 +101,7 @@ func (g *Gateway) Run(ctx context.Context, attempts cluster.Attempts) {
 
 // RunKeys does what the leader does for the keys of the store, until its term ends: a version
 // becomes current when all gateways that live have it, and values of some kinds are sealed anew.
-func (g *Gateway) RunKeys(ctx context.Context, kinds []keep.Kind) {
+func (g *Gateway) RunKeys(ctx context.Context, kinds []store.Kind) {
 	g.ring.Run(ctx, keyring.RunOptions{
 		Gateway: g.self.Gateway, Kinds: kinds, Problem: g.o.Note,
 		Live: func() (all []keyring.Gateway) {

@@ -29,8 +29,8 @@ import (
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/jetstream"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // Options describe a gateway of a cluster. All are needed but those that say otherwise.
@@ -46,7 +46,7 @@ type Options struct {
 	Waiting     int                             // calls that wait for a leader at a time
 	SettleDelay time.Duration                   // see [cluster.Options]
 	Lanes       func() []string                 // see [cluster.Options]; nil is none
-	Clock       keep.ClockSources               // of log time; Agree is set here
+	Clock       store.ClockSources              // of log time; Agree is set here
 	Note        func(message string, err error) // is told what an administrator should know
 }
 
@@ -55,14 +55,14 @@ type Gateway struct {
 	o       Options
 	self    journal.Process
 	alone   bool // the log has not begun: see grow.go
-	clock   *keep.Clock
+	clock   *store.Clock
 	list    *trust.List
 	ring    *keyring.Ring
-	relay   *keep.Sealed // nil: the log has not begun
+	relay   *store.Sealed // nil: the log has not begun
 	stream  *jetstream.Stream
 	peers   *beats.Peers
 	replica atomic.Pointer[replica.Replica]
-	first   *keep.File // until there is a replica
+	first   *store.File // until there is a replica
 
 	listener net.Listener
 	server   *http.Server
@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Gateway, error) {
 	}
 	sources := o.Clock
 	sources.Agree = func() bool { r := g.replica.Load(); return r != nil && r.Member().Agree() }
-	g.clock = keep.NewClock(g.begin(), sources)
+	g.clock = store.NewClock(g.begin(), sources)
 	first, cancel := context.WithTimeout(ctx, firstFor)
 	defer cancel()
 	if err = g.openFile(first); err == nil && !g.alone {
@@ -130,7 +130,7 @@ func (g *Gateway) openFile(ctx context.Context) (err error) {
 		if there {
 			break
 		}
-		file, err := others.Copy(ctx, g.first, func(context.Context, keep.Point) error { return nil })
+		file, err := others.Copy(ctx, g.first, func(context.Context, store.Point) error { return nil })
 		switch g.first = file; {
 		case err == nil:
 			continue
@@ -161,8 +161,8 @@ func (g *Gateway) others() (all []copies.Source) {
 	return all
 }
 
-func (g *Gateway) open() (*keep.File, error) {
-	file, aside, err := keep.Open(keep.Options{Path: g.o.File, Clock: g.clock, Follows: !g.alone})
+func (g *Gateway) open() (*store.File, error) {
+	file, aside, err := store.Open(store.Options{Path: g.o.File, Clock: g.clock, Follows: !g.alone})
 	if aside != "" {
 		g.o.Note("the copy of the store was damaged, and is replaced by that of another gateway", errors.New("it is now "+aside))
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 // first is the first gateway of a cluster, whose log has not begun. others are on its list.
@@ -26,13 +26,13 @@ func first(t *testing.T, others ...trust.Member) (g *Gateway, o Options) {
 	w, err := keyring.KeyFile(folder.SecretFile())
 	require.NoError(t, err)
 	o = Options{
-		Folder: folder, File: filepath.Join(dir, "state.db"), Listen: "127.0.0.1:0", Wrapper: w, Format: keep.Newest,
+		Folder: folder, File: filepath.Join(dir, "state.db"), Listen: "127.0.0.1:0", Wrapper: w, Format: store.Newest,
 		Note: func(message string, err error) { t.Log(message, err) },
 	}
-	file, _, err := keep.Open(keep.Options{Path: o.File})
+	file, _, err := store.Open(store.Options{Path: o.File})
 	require.NoError(t, err)
 	require.NoError(t, keyring.Create(t.Context(), file, w))
-	ring, err := keyring.Open(t.Context(), file, w, keep.Newest)
+	ring, err := keyring.Open(t.Context(), file, w, store.Newest)
 	require.NoError(t, err)
 	require.NoError(t, folder.MarkFirst())
 	address := freeAddress(t)
@@ -61,7 +61,7 @@ func TestTheFirstGatewayGoesOnAlone(t *testing.T) {
 	g, _ := first(t, trust.Member{Name: "gw2"})
 	assert.Nil(t, g.Member())
 	assert.Nil(t, g.Hop())
-	_, err := g.Store().Apply(t.Context(), keep.Change{Kind: "k", Key: "a", Value: []byte("1")})
+	_, err := g.Store().Apply(t.Context(), store.Change{Kind: "k", Key: "a", Value: []byte("1")})
 	require.NoError(t, err)
 	require.NoError(t, g.Serve(http.NotFoundHandler(), http.NotFoundHandler()))
 	i, err := trust.NewRegister(g.Store(), time.Now).Invite(t.Context(), "gw2")
@@ -78,10 +78,10 @@ func TestTheFirstGatewayGoesOnAlone(t *testing.T) {
 	require.NoError(t, err)
 	joining := &Gateway{
 		o: Options{
-			Folder: second, Identity: id, File: filepath.Join(t.TempDir(), "state.db"), Wrapper: w, Format: keep.Newest,
+			Folder: second, Identity: id, File: filepath.Join(t.TempDir(), "state.db"), Wrapper: w, Format: store.Newest,
 			Note: func(message string, err error) { t.Log(message, err) },
 		},
-		list: list, clock: keep.NewClock(time.Time{}, keep.ClockSources{}),
+		list: list, clock: store.NewClock(time.Time{}, store.ClockSources{}),
 	}
 	empty, err := joining.open() // as one that was killed before it had a copy
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestNobodyCallsTheFirstGateway(t *testing.T) {
 // TestAnOriginEndsTheTimeAlone, after which the gateway waits for the log.
 func TestAnOriginEndsTheTimeAlone(t *testing.T) {
 	g, o := first(t)
-	require.NoError(t, o.Folder.SetOrigin(keep.Hash{7}))
+	require.NoError(t, o.Folder.SetOrigin(store.Hash{7}))
 	alone, err := o.Folder.Alone()
 	require.NoError(t, err)
 	assert.False(t, alone)
@@ -129,7 +129,7 @@ func TestABackupOfAGatewayThatRuns(t *testing.T) {
 		defer close(answering)
 		g.AnswerCopies(ctx, func(err error) { t.Error(err) })
 	}()
-	name, err := keep.AskForCopy(t.Context(), o.File, time.Minute)
+	name, err := store.AskForCopy(t.Context(), o.File, time.Minute)
 	require.NoError(t, err)
 	assert.FileExists(t, name)
 	cancel()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"adgateway/gateway/cluster/hop"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // stalled is how long an answer may stand still.
@@ -28,7 +28,7 @@ type asker struct {
 	mu    sync.Mutex // guards the fields below
 	now   time.Time  // of the log, at that moment; zero: it was never told
 	at    time.Time
-	state keep.State // of the changes that were sent
+	state store.State // of the changes that were sent
 }
 
 func newAsker(o hop.Options) *asker {
@@ -48,18 +48,18 @@ func (a *asker) usable(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case a.closing.Err() != nil:
-		return keep.ErrClosed
+		return store.ErrClosed
 	}
 	return nil
 }
 
 // notSent is for changes that have certainly not been made.
 func notSent(why error) error {
-	return fmt.Errorf("%w: %w: %w", keep.ErrUnreachable, keep.ErrNotSent, why)
+	return fmt.Errorf("%w: %w: %w", store.ErrUnreachable, store.ErrNotSent, why)
 }
 
 // apply has changes made. It fails with [hop.ErrHere] if this gateway leads.
-func (a *asker) apply(ctx context.Context, changes []keep.Change) (keep.Revision, error) {
+func (a *asker) apply(ctx context.Context, changes []store.Change) (store.Revision, error) {
 	message, err := changing(changes)
 	if err != nil {
 		return 0, err
@@ -69,13 +69,13 @@ func (a *asker) apply(ctx context.Context, changes []keep.Change) (keep.Revision
 }
 
 // changing returns the request to make changes, or why there is none.
-func changing(changes []keep.Change) ([]byte, error) {
-	if err := keep.CheckChanges(changes); err != nil {
+func changing(changes []store.Change) ([]byte, error) {
+	if err := store.CheckChanges(changes); err != nil {
 		return nil, err
 	}
 	message := encodeChanges(changes)
 	if len(message) > MostBytes {
-		return nil, fmt.Errorf("%w: they have %d bytes: %w", keep.ErrTooMany, len(message), keep.ErrNotSent)
+		return nil, fmt.Errorf("%w: they have %d bytes: %w", store.ErrTooMany, len(message), store.ErrNotSent)
 	}
 	return message, nil
 }
@@ -90,10 +90,10 @@ func (a *asker) ask(
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(a.closing, func() { end(keep.ErrClosed) })()
+	defer context.AfterFunc(a.closing, func() { end(store.ErrClosed) })()
 	o, err := a.exchange(ctx, end, question, limit, visit)
-	if err != nil && a.closing.Err() != nil && !errors.Is(err, keep.ErrClosed) {
-		err = fmt.Errorf("%w: %w", keep.ErrClosed, err)
+	if err != nil && a.closing.Err() != nil && !errors.Is(err, store.ErrClosed) {
+		err = fmt.Errorf("%w: %w", store.ErrClosed, err)
 	}
 	return o, err
 }
@@ -114,7 +114,7 @@ func (a *asker) exchange(
 	case errors.Is(err, hop.ErrNoLeader):
 		return outcome{}, notSent(err)
 	case err != nil:
-		return outcome{}, fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+		return outcome{}, fmt.Errorf("%w: %w", store.ErrUnreachable, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
@@ -122,7 +122,7 @@ func (a *asker) exchange(
 		if res.StatusCode < http.StatusInternalServerError {
 			return outcome{}, notSent(err)
 		}
-		return outcome{}, fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+		return outcome{}, fmt.Errorf("%w: %w", store.ErrUnreachable, err)
 	}
 	alive := time.AfterFunc(stalled, func() { end(errStalled) })
 	defer alive.Stop()
@@ -131,7 +131,7 @@ func (a *asker) exchange(
 		err = cause
 	}
 	if err != nil {
-		return outcome{}, fmt.Errorf("%w: the answer broke off: %w", keep.ErrUnreachable, err)
+		return outcome{}, fmt.Errorf("%w: the answer broke off: %w", store.ErrUnreachable, err)
 	}
 	a.tell(o.now)
 	return o, o.err
@@ -185,7 +185,7 @@ func (a *asker) noted(err error) error {
 	case err == nil:
 		a.state.Writes++
 		a.state.Failed = nil
-	case !errors.Is(err, keep.ErrConflict):
+	case !errors.Is(err, store.ErrConflict):
 		a.state.Failures++
 		a.state.Failed = err
 	}
@@ -196,13 +196,13 @@ func (a *asker) noted(err error) error {
 func (a *asker) reached() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if errors.Is(a.state.Failed, keep.ErrUnreachable) {
+	if errors.Is(a.state.Failed, store.ErrUnreachable) {
 		a.state.Failed = nil
 	}
 }
 
 // sent returns how changes ended that were sent.
-func (a *asker) sent() keep.State {
+func (a *asker) sent() store.State {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.state

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"adgateway/gateway/cluster/hop"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Gateway is where a gateway of the cluster is reached.
@@ -24,7 +24,7 @@ type ClientOptions struct {
 	TLS func(gateway string) *tls.Config
 }
 
-// Client is a [keep.Store] for a command: it reads from and writes to the gateway that leads,
+// Client is a [store.Store] for a command: it reads from and writes to the gateway that leads,
 // whichever that is. Any gateway on the list may use it, as it has the key of the cluster.
 type Client struct {
 	far   *asker
@@ -32,7 +32,7 @@ type Client struct {
 }
 
 // NewClient returns a client when a gateway has answered that leads. It fails with
-// [keep.ErrUnreachable] if there is none within 5 s.
+// [store.ErrUnreachable] if there is none within 5 s.
 func NewClient(ctx context.Context, o ClientOptions) (*Client, error) {
 	if len(o.Gateways) == 0 {
 		return nil, notSent(errors.New("no gateway of the cluster is known"))
@@ -99,50 +99,50 @@ func (c *Client) ask(
 	ctx context.Context, question []byte, limit time.Duration, visit func(part) bool,
 ) (outcome, error) {
 	o, err := c.far.ask(ctx, question, limit, visit)
-	if !errors.Is(err, keep.ErrUnreachable) {
+	if !errors.Is(err, store.ErrUnreachable) {
 		c.guess.answered()
 	}
 	return o, err
 }
 
-// Get is that of [keep.Store].
-func (c *Client) Get(ctx context.Context, kind keep.Kind, key string) (keep.Entry, error) {
-	var found *keep.Entry
+// Get is that of [store.Store].
+func (c *Client) Get(ctx context.Context, kind store.Kind, key string) (store.Entry, error) {
+	var found *store.Entry
 	_, err := c.ask(ctx, question(gets, []string{string(kind), key}, nil), readFor, func(p part) bool {
 		found = p.entry
 		return true
 	})
 	switch {
 	case err != nil:
-		return keep.Entry{}, err
+		return store.Entry{}, err
 	case found == nil:
-		return keep.Entry{}, fmt.Errorf("%w: %w", keep.ErrUnreachable, errMessage)
+		return store.Entry{}, fmt.Errorf("%w: %w", store.ErrUnreachable, errMessage)
 	}
 	return *found, nil
 }
 
-// Range is that of [keep.Store].
+// Range is that of [store.Store].
 func (c *Client) Range(
-	ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool,
+	ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool,
 ) error {
 	return c.entries(ctx, question(ranges, []string{string(kind), prefix}, nil), visit)
 }
 
-// RangeBack is that of [keep.Store].
+// RangeBack is that of [store.Store].
 func (c *Client) RangeBack(
-	ctx context.Context, kind keep.Kind, before string, visit func(keep.Entry) bool,
+	ctx context.Context, kind store.Kind, before string, visit func(store.Entry) bool,
 ) error {
 	return c.entries(ctx, question(rangesBack, []string{string(kind), before}, nil), visit)
 }
 
-func (c *Client) entries(ctx context.Context, question []byte, visit func(keep.Entry) bool) error {
+func (c *Client) entries(ctx context.Context, question []byte, visit func(store.Entry) bool) error {
 	_, err := c.ask(ctx, question, readFor, func(p part) bool { return p.entry != nil && visit(*p.entry) })
 	return err
 }
 
-// Log is that of [keep.Store].
+// Log is that of [store.Store].
 func (c *Client) Log(
-	ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool,
+	ctx context.Context, log store.Log, after store.Position, visit func(store.Appended) bool,
 ) error {
 	_, err := c.ask(ctx, question(reads, []string{string(log)}, &after), readFor, func(p part) bool {
 		return p.appended != nil && visit(*p.appended)
@@ -150,15 +150,15 @@ func (c *Client) Log(
 	return err
 }
 
-// End is that of [keep.Store].
-func (c *Client) End(ctx context.Context, log keep.Log) (keep.Position, error) {
+// End is that of [store.Store].
+func (c *Client) End(ctx context.Context, log store.Log) (store.Position, error) {
 	o, err := c.ask(ctx, question(ends, []string{string(log)}, nil), readFor, nil)
 	return o.position, err
 }
 
-// Apply is that of [keep.Store]. It fails with [keep.ErrUnreachable], and [keep.ErrNotSent] if
+// Apply is that of [store.Store]. It fails with [store.ErrUnreachable], and [store.ErrNotSent] if
 // the changes have certainly not been made.
-func (c *Client) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (c *Client) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	message, err := changing(changes)
 	if err != nil {
 		return 0, c.far.noted(err)
@@ -172,7 +172,7 @@ const askAgain = time.Second
 
 // Appends returns a channel that is closed a second later, or when the client is closed: what is
 // appended elsewhere is found by asking.
-func (c *Client) Appends(keep.Log) <-chan struct{} {
+func (c *Client) Appends(store.Log) <-chan struct{} {
 	soon, end := context.WithCancel(c.far.closing)
 	time.AfterFunc(askAgain, end)
 	return soon.Done()
@@ -184,7 +184,7 @@ func (c *Client) Sweep(ctx context.Context) (int, error) {
 }
 
 // State returns how the changes of this client have ended.
-func (c *Client) State() keep.State { return c.far.sent() }
+func (c *Client) State() store.State { return c.far.sent() }
 
 // Now returns the time of the log, as the gateway that leads has told it last.
 func (c *Client) Now() time.Time {

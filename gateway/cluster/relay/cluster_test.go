@@ -17,8 +17,8 @@ import (
 	"adgateway/gateway/cluster/replica"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 )
 
 // gateway is one of a cluster in this process: its replica, its listener and its store.
@@ -26,7 +26,7 @@ type gateway struct {
 	name    string
 	replica *replica.Replica
 	client  *journaltest.Client
-	store   *keep.Sealed // over the relay
+	store   *store.Sealed // over the relay
 	relay   *Store
 }
 
@@ -87,7 +87,7 @@ func startCluster(t *testing.T) (all []*gateway) {
 	t.Helper()
 	names := []string{"gw1", "gw2", "gw3"}
 	certificates, nodes, folder := newCertificates(t, names...), journaltest.NewMemory(), t.TempDir()
-	first, _, err := keep.Open(keep.Options{Path: filepath.Join(folder, "first")})
+	first, _, err := store.Open(store.Options{Path: filepath.Join(folder, "first")})
 	require.NoError(t, err)
 	require.NoError(t, first.Close())
 	peers := hub{}
@@ -97,8 +97,8 @@ func startCluster(t *testing.T) (all []*gateway) {
 	for _, name := range names {
 		path := filepath.Join(folder, name)
 		require.NoError(t, copyFile(filepath.Join(folder, "first"), path))
-		clock := keep.NewClock(time.Time{}, keep.ClockSources{})
-		file, _, err := keep.Open(keep.Options{Path: path, Clock: clock, Follows: true})
+		clock := store.NewClock(time.Time{}, store.ClockSources{})
+		file, _, err := store.Open(store.Options{Path: path, Clock: clock, Follows: true})
 		require.NoError(t, err)
 		g, l := &gateway{name: name, client: nodes.Client()}, listen(t)
 		g.replica = replica.New(replica.Options{
@@ -114,7 +114,7 @@ func startCluster(t *testing.T) (all []*gateway) {
 		g.relay = New(Options{
 			File: g.replica.File, Gateway: name, Leader: leader, Leads: leads, TLS: certificates.client(name),
 		})
-		g.store = keeptest.Seal(t, g.relay)
+		g.store = storetest.Seal(t, g.relay)
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup
 		running.Go(func() { g.replica.Run(ctx, noAttempts{}) })
@@ -136,11 +136,11 @@ type count struct {
 	Of  map[string]int `json:"of"`
 }
 
-func readCount(ctx context.Context, s *keep.Sealed) (c count, at keep.Revision, err error) {
+func readCount(ctx context.Context, s *store.Sealed) (c count, at store.Revision, err error) {
 	c.Of = map[string]int{}
 	found, err := s.Get(ctx, "k", "count")
-	if errors.Is(err, keep.ErrAbsent) {
-		return c, keep.Absent, nil
+	if errors.Is(err, store.ErrAbsent) {
+		return c, store.Absent, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(found.Value, &c)
@@ -171,17 +171,17 @@ func TestTwoCountWhileLeadersChange(t *testing.T) {
 				c.Sum++
 				c.Of[g.name]++
 				text, _ := json.Marshal(c)
-				_, err = g.store.Apply(ctx, keep.Change{Kind: "k", Key: "count", Expect: at, Value: text})
+				_, err = g.store.Apply(ctx, store.Change{Kind: "k", Key: "count", Expect: at, Value: text})
 				switch {
 				case err == nil:
 					outcomes[0].Add(1)
-				case errors.Is(err, keep.ErrConflict):
+				case errors.Is(err, store.ErrConflict):
 					outcomes[1].Add(1)
-				case errors.Is(err, keep.ErrNotSent):
+				case errors.Is(err, store.ErrNotSent):
 					outcomes[2].Add(1)
 				default:
 					outcomes[3].Add(1)
-					assert.ErrorIs(t, err, keep.ErrUnreachable)
+					assert.ErrorIs(t, err, store.ErrUnreachable)
 				}
 			}
 		})

@@ -23,7 +23,7 @@ import (
 
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // patience is how long a test waits for what must come; it is no promise.
@@ -134,8 +134,8 @@ type pair struct {
 	t            testing.TB
 	now          func() time.Time
 	certificates *certificates
-	leading      *keep.File
-	following    *keep.File
+	leading      *store.File
+	following    *store.File
 	leader       *chosen // as gw2 knows it
 	handler      *Handler
 	address      string      // of gw1
@@ -149,23 +149,23 @@ type pair struct {
 // copier is the appender of the file that leads. It has each batch applied by the other one.
 type copier struct {
 	mu    sync.Mutex
-	at    keep.Point
+	at    store.Point
 	fails func() error // nil: nothing does
 	each  chan stored
 }
 
 type stored struct {
 	batch []byte
-	at    keep.Point
+	at    store.Point
 	time  time.Time
 }
 
-func (c *copier) Append(_ context.Context, batch []byte, at time.Time) (keep.Point, error) {
+func (c *copier) Append(_ context.Context, batch []byte, at time.Time) (store.Point, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fails != nil {
 		if err := c.fails(); err != nil {
-			return keep.Point{}, err
+			return store.Point{}, err
 		}
 	}
 	c.at.Sequence++
@@ -181,8 +181,8 @@ func (c *copier) fail(fails func() error) {
 
 func newPair(t testing.TB, folder string, now func() time.Time, wrap func(http.Handler) http.Handler) *pair {
 	t.Helper()
-	open := func(name string) *keep.File {
-		file, _, err := keep.Open(keep.Options{Path: filepath.Join(folder, name), Now: now, Follows: true})
+	open := func(name string) *store.File {
+		file, _, err := store.Open(store.Options{Path: filepath.Join(folder, name), Now: now, Follows: true})
 		require.NoError(t, err)
 		return file
 	}
@@ -194,7 +194,7 @@ func newPair(t testing.TB, folder string, now func() time.Time, wrap func(http.H
 		leading: open("gw1"), following: open("gw2"), leader: &chosen{changed: make(chan struct{})},
 	}
 	p.certain.Store(true)
-	journal := &copier{each: make(chan stored, 1<<16), at: keep.Point{Journal: "j"}}
+	journal := &copier{each: make(chan stored, 1<<16), at: store.Point{Journal: "j"}}
 	p.journal = journal
 	p.leading.Lead(journal)
 	ended := make(chan struct{})
@@ -202,7 +202,7 @@ func newPair(t testing.TB, folder string, now func() time.Time, wrap func(http.H
 		defer close(ended)
 		for s := range journal.each {
 			err := p.following.ApplyBatch(context.Background(), s.batch, s.at, s.time)
-			if !errors.Is(err, keep.ErrClosed) {
+			if !errors.Is(err, store.ErrClosed) {
 				assert.NoError(t, err)
 			}
 		}
@@ -211,14 +211,14 @@ func newPair(t testing.TB, folder string, now func() time.Time, wrap func(http.H
 	p.address = l.Addr().String()
 	p.leader.elect("gw1", p.address)
 	self := &chosen{name: "gw1", term: 1, changed: make(chan struct{})}
-	p.handler = &Handler{File: func() *keep.File { return p.leading }, Leader: self, Leads: p.certain.Load}
+	p.handler = &Handler{File: func() *store.File { return p.leading }, Leader: self, Leads: p.certain.Load}
 	var handler http.Handler = p.handler
 	if wrap != nil {
 		handler = wrap(handler)
 	}
 	end := p.certificates.serve("gw1", l, self, handler)
 	p.store = New(Options{
-		File: func() *keep.File { return p.following }, Gateway: "gw2", Leader: p.leader,
+		File: func() *store.File { return p.following }, Gateway: "gw2", Leader: p.leader,
 		Leads: func() bool { return false }, TLS: p.certificates.client("gw2"),
 	})
 	p.end = sync.OnceFunc(func() {

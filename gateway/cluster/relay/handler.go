@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"adgateway/gateway/cluster/hop"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Path is where a gateway takes the requests of others for its store.
@@ -28,7 +28,7 @@ const (
 // for the Beside of a [hop.Receiver], and lets everything through that the key of the cluster
 // allows.
 type Handler struct {
-	File   func() *keep.File // the store as it is now
+	File   func() *store.File // the store as it is now
 	Leader hop.Leader
 
 	// Leads reports whether this gateway leads for certain, so that its file is the newest there
@@ -86,7 +86,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // apply makes changes. A gateway that does not lead any more has changed nothing.
-func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *keep.File, body []byte) {
+func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *store.File, body []byte) {
 	changes, err := decodeChanges(body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -94,11 +94,11 @@ func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *keep.File,
 	}
 	o := outcome{}
 	o.revision, o.err = file.Apply(r.Context(), changes...)
-	if errors.Is(o.err, keep.ErrNotSent) {
+	if errors.Is(o.err, store.ErrNotSent) {
 		hop.RefuseFollower(w, h.Leader)
 		return
 	}
-	if errors.Is(o.err, keep.ErrConflict) {
+	if errors.Is(o.err, store.ErrConflict) {
 		o.revision, _ = file.Revision() // 0: it is not known what to wait for
 	}
 	o.now = file.Now()
@@ -123,13 +123,13 @@ func (a *answer) write(record []byte) bool {
 // read writes what a request asks for, and returns what ends the answer. It fails with
 // errMessage, and has written nothing, if the request cannot be read.
 func (a *answer) read(
-	ctx context.Context, file *keep.File, what request, body []byte,
+	ctx context.Context, file *store.File, what request, body []byte,
 ) (o outcome, err error) {
 	r := reader{left: body}
-	entry := func(e keep.Entry) bool { return a.write(encodeEntry(e)) }
+	entry := func(e store.Entry) bool { return a.write(encodeEntry(e)) }
 	switch what {
 	case gets:
-		kind, key := keep.Kind(r.text()), r.text()
+		kind, key := store.Kind(r.text()), r.text()
 		if err = r.end(); err != nil {
 			return o, err
 		}
@@ -139,7 +139,7 @@ func (a *answer) read(
 		}
 		return o, err
 	case ranges, rangesBack:
-		kind, text := keep.Kind(r.text()), r.text()
+		kind, text := store.Kind(r.text()), r.text()
 		if err = r.end(); err != nil {
 			return o, err
 		}
@@ -148,14 +148,14 @@ func (a *answer) read(
 		}
 		return o, file.RangeBack(ctx, kind, text, entry)
 	case reads:
-		log, after := keep.Log(r.text()), r.position()
+		log, after := store.Log(r.text()), r.position()
 		if err = r.end(); err != nil {
 			return o, err
 		}
-		line := func(found keep.Appended) bool { return a.write(encodeAppended(found)) }
+		line := func(found store.Appended) bool { return a.write(encodeAppended(found)) }
 		return o, file.Log(ctx, log, after, line)
 	case ends:
-		log := keep.Log(r.text())
+		log := store.Log(r.text())
 		if err = r.end(); err != nil {
 			return o, err
 		}

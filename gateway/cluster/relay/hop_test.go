@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 )
 
-func set(key, value string, expect keep.Revision) keep.Change {
-	return keep.Change{Kind: "k", Key: key, Value: []byte(value), Expect: expect}
+func set(key, value string, expect store.Revision) store.Change {
+	return store.Change{Kind: "k", Key: key, Value: []byte(value), Expect: expect}
 }
 
 func pairFor(t *testing.T, wrap func(http.Handler) http.Handler) *pair {
@@ -31,7 +31,7 @@ func pairFor(t *testing.T, wrap func(http.Handler) http.Handler) *pair {
 func TestAFollowerReadsItsOwnWrites(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
-	var last keep.Revision
+	var last store.Revision
 	for range 50 {
 		revision, err := p.store.Apply(t.Context(), set("a", "1", last))
 		require.NoError(t, err)
@@ -41,20 +41,20 @@ func TestAFollowerReadsItsOwnWrites(t *testing.T) {
 		last = revision
 	}
 	_, err := p.store.Apply(t.Context(), set("a", "2", last-1))
-	require.ErrorIs(t, err, keep.ErrConflict)
-	assert.NotErrorIs(t, err, keep.ErrUnreachable)
+	require.ErrorIs(t, err, store.ErrConflict)
+	assert.NotErrorIs(t, err, store.ErrUnreachable)
 	for range 50 {
 		last, err = p.leading.Apply(t.Context(), set("a", "3", last))
 		require.NoError(t, err)
 		_, err = p.store.Apply(t.Context(), set("a", "2", last-1))
-		require.ErrorIs(t, err, keep.ErrConflict)
+		require.ErrorIs(t, err, store.ErrConflict)
 		found, err := p.following.Get(t.Context(), "k", "a")
 		require.NoError(t, err)
 		require.Equal(t, last, found.Revision, "who tries again must see why")
 	}
 	_, err = p.store.Apply(t.Context(), set("a", strings.Repeat("x", MostBytes), last))
-	require.ErrorIs(t, err, keep.ErrTooMany)
-	require.ErrorIs(t, err, keep.ErrNotSent)
+	require.ErrorIs(t, err, store.ErrTooMany)
+	require.ErrorIs(t, err, store.ErrNotSent)
 }
 
 // TestReachIsProof: the copy has what the leader had, and nobody who may have been deposed says
@@ -63,7 +63,7 @@ func TestReachIsProof(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
 	for range 50 {
-		revision, err := p.leading.Apply(t.Context(), keep.Change{Log: "log", Value: []byte("x")})
+		revision, err := p.leading.Apply(t.Context(), store.Change{Log: "log", Value: []byte("x")})
 		require.NoError(t, err)
 		require.NoError(t, p.store.Reach(t.Context()))
 		present, err := p.following.Revision()
@@ -73,7 +73,7 @@ func TestReachIsProof(t *testing.T) {
 	p.certain.Store(false)
 	gone, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	require.ErrorIs(t, p.store.Reach(gone), keep.ErrUnreachable)
+	require.ErrorIs(t, p.store.Reach(gone), store.ErrUnreachable)
 }
 
 // TestALostAnswer: what becomes of it is seen in the copy, and otherwise not known.
@@ -92,9 +92,9 @@ func TestALostAnswer(t *testing.T) {
 			}
 		})
 	})
-	sealed := keeptest.Seal(t, p.store)
+	sealed := storetest.Seal(t, p.store)
 	loses.Store(true)
-	revision, err := sealed.Apply(t.Context(), set("a", "1", keep.Absent))
+	revision, err := sealed.Apply(t.Context(), set("a", "1", store.Absent))
 	require.NoError(t, err)
 	found, err := sealed.Get(t.Context(), "k", "a")
 	require.NoError(t, err)
@@ -105,11 +105,11 @@ func TestALostAnswer(t *testing.T) {
 	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err = sealed.Apply(soon, set("a", "2", revision))
-	require.ErrorIs(t, err, keep.ErrUnreachable)
-	assert.NotErrorIs(t, err, keep.ErrNotSent)
-	_, err = sealed.Apply(t.Context(), keep.Change{Log: "log", Value: []byte("2")})
-	require.ErrorIs(t, err, keep.ErrUnreachable, "nothing shows it")
-	assert.NotErrorIs(t, err, keep.ErrNotSent)
+	require.ErrorIs(t, err, store.ErrUnreachable)
+	assert.NotErrorIs(t, err, store.ErrNotSent)
+	_, err = sealed.Apply(t.Context(), store.Change{Log: "log", Value: []byte("2")})
+	require.ErrorIs(t, err, store.ErrUnreachable, "nothing shows it")
+	assert.NotErrorIs(t, err, store.ErrNotSent)
 }
 
 // TestAFailureOfTheLeader is told as such: nothing is known of the change, or that it was not
@@ -118,16 +118,16 @@ func TestAFailureOfTheLeader(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
 	p.journal.fail(func() error { return errors.New("the disk is full") })
-	_, err := p.store.Apply(t.Context(), set("a", "1", keep.Absent))
+	_, err := p.store.Apply(t.Context(), set("a", "1", store.Absent))
 	require.ErrorContains(t, err, "the disk is full")
-	assert.NotErrorIs(t, err, keep.ErrNotSent)
+	assert.NotErrorIs(t, err, store.ErrNotSent)
 
 	// The batch is in doubt, so that the file does not lead any more.
 	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err = p.store.Apply(soon, set("a", "1", keep.Absent))
-	require.ErrorIs(t, err, keep.ErrUnreachable)
-	require.ErrorIs(t, err, keep.ErrNotSent)
+	_, err = p.store.Apply(soon, set("a", "1", store.Absent))
+	require.ErrorIs(t, err, store.ErrUnreachable)
+	require.ErrorIs(t, err, store.ErrNotSent)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
@@ -138,11 +138,11 @@ func TestALeaderThatHasLeft(t *testing.T) {
 	p.leading.Follow()
 	applied := make(chan error, 1)
 	go func() {
-		_, err := p.store.Apply(context.Background(), set("a", "1", keep.Absent))
+		_, err := p.store.Apply(context.Background(), set("a", "1", store.Absent))
 		applied <- err
 	}()
 	p.leader.elect("gw2", "")
-	p.following.Lead(&copier{each: make(chan stored, 10), at: keep.Point{Journal: "j"}})
+	p.following.Lead(&copier{each: make(chan stored, 10), at: store.Point{Journal: "j"}})
 	require.NoError(t, <-applied)
 	found, err := p.following.Get(t.Context(), "k", "a")
 	require.NoError(t, err)
@@ -154,18 +154,18 @@ func TestALeaderThatHasLeft(t *testing.T) {
 func TestNobodyLeads(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
-	_, err := p.store.Apply(t.Context(), set("a", "1", keep.Absent))
+	_, err := p.store.Apply(t.Context(), set("a", "1", store.Absent))
 	require.NoError(t, err)
 	p.leader.elect("", "")
-	_, err = p.store.Apply(t.Context(), set("b", "1", keep.Absent))
-	require.ErrorIs(t, err, keep.ErrUnreachable)
-	require.ErrorIs(t, err, keep.ErrNotSent)
+	_, err = p.store.Apply(t.Context(), set("b", "1", store.Absent))
+	require.ErrorIs(t, err, store.ErrUnreachable)
+	require.ErrorIs(t, err, store.ErrNotSent)
 	_, err = p.store.Get(t.Context(), "k", "a")
 	require.NoError(t, err)
 	state := p.store.State()
 	assert.EqualValues(t, 1, state.Writes)
 	assert.EqualValues(t, 1, state.Failures)
-	require.ErrorIs(t, state.Failed, keep.ErrNotSent)
+	require.ErrorIs(t, state.Failed, store.ErrNotSent)
 	p.leader.elect("gw1", p.address)
 	require.NoError(t, p.store.Reach(t.Context()))
 	require.NoError(t, p.store.State().Failed)
@@ -176,10 +176,10 @@ func TestAnotherCopyTakesItsPlace(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
 	for _, key := range []string{"a", "b"} {
-		_, err := p.store.Apply(t.Context(), set(key, "1", keep.Absent))
+		_, err := p.store.Apply(t.Context(), set(key, "1", store.Absent))
 		require.NoError(t, err)
 	}
-	var copied atomic.Pointer[keep.File]
+	var copied atomic.Pointer[store.File]
 	copied.Store(p.following)
 	s := New(Options{File: copied.Load, Gateway: "gw2", Leader: p.leader, TLS: p.certificates.client("gw2")})
 	defer s.Close()
@@ -195,21 +195,21 @@ func TestAnotherCopyTakesItsPlace(t *testing.T) {
 	copied.Store(replaced)
 	require.NoError(t, <-read)
 
-	err = s.Range(t.Context(), "k", "", func(keep.Entry) bool { return true })
+	err = s.Range(t.Context(), "k", "", func(store.Entry) bool { return true })
 	require.NoError(t, err)
 	first := true
-	part := func(_ *keep.File, visit func(int) bool) error {
+	part := func(_ *store.File, visit func(int) bool) error {
 		assert.True(t, first, "it must not begin again")
 		first = false
 		visit(1)
-		return keep.ErrClosed
+		return store.ErrClosed
 	}
 	err = visiting(s.Local, t.Context(), func(int) bool { return true }, part)
-	require.ErrorIs(t, err, keep.ErrUnreachable)
+	require.ErrorIs(t, err, store.ErrUnreachable)
 }
 
 // keepAway closes the copy of a pair, and opens a copy of it.
-func keepAway(t *testing.T, p *pair) (*keep.File, error) {
+func keepAway(t *testing.T, p *pair) (*store.File, error) {
 	t.Helper()
 	state := p.folder + "/gw2"
 	if err := p.following.Close(); err != nil {
@@ -218,7 +218,7 @@ func keepAway(t *testing.T, p *pair) (*keep.File, error) {
 	if err := copyFile(state, state+".new"); err != nil {
 		return nil, err
 	}
-	file, _, err := keep.Open(keep.Options{Path: state + ".new", Follows: true})
+	file, _, err := store.Open(store.Options{Path: state + ".new", Follows: true})
 	t.Cleanup(func() { _ = file.Close() })
 	return file, err
 }
@@ -227,20 +227,20 @@ func keepAway(t *testing.T, p *pair) (*keep.File, error) {
 func TestWhatOnlyTheLeaderMayDo(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
-	leading := NewLocal(func() *keep.File { return p.leading })
-	following := NewLocal(func() *keep.File { return p.following })
-	revision, err := leading.Apply(t.Context(), set("a", "1", keep.Absent))
+	leading := NewLocal(func() *store.File { return p.leading })
+	following := NewLocal(func() *store.File { return p.following })
+	revision, err := leading.Apply(t.Context(), set("a", "1", store.Absent))
 	require.NoError(t, err)
 	require.NoError(t, p.following.Await(t.Context(), revision))
 	found, err := following.Get(t.Context(), "k", "a")
 	require.NoError(t, err)
 	assert.Equal(t, revision, found.Revision)
 	_, err = following.Apply(t.Context(), set("a", "2", revision))
-	require.ErrorIs(t, err, keep.ErrFollows)
-	require.ErrorIs(t, err, keep.ErrNotSent)
+	require.ErrorIs(t, err, store.ErrFollows)
+	require.ErrorIs(t, err, store.ErrNotSent)
 	require.NoError(t, leading.Close())
 	_, err = leading.Apply(t.Context(), set("a", "2", revision))
-	require.ErrorIs(t, err, keep.ErrClosed)
+	require.ErrorIs(t, err, store.ErrClosed)
 	_, err = p.leading.Apply(t.Context(), set("a", "2", revision))
 	require.NoError(t, err, "the file is its owner's")
 }
@@ -249,13 +249,13 @@ func TestWhatOnlyTheLeaderMayDo(t *testing.T) {
 func TestACommandFindsTheLeader(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
-	revision, err := p.leading.Apply(t.Context(), set("a", "1", keep.Absent))
+	revision, err := p.leading.Apply(t.Context(), set("a", "1", store.Absent))
 	require.NoError(t, err)
 
 	// gw2 names gw1, and nobody is at the address of gw3.
 	l := listen(t)
 	end := p.certificates.serve("gw2", l, p.leader, &Handler{
-		File: func() *keep.File { return p.following }, Leader: p.leader, Leads: func() bool { return false },
+		File: func() *store.File { return p.following }, Leader: p.leader, Leads: func() bool { return false },
 	})
 	defer end()
 	nobody := listen(t)
@@ -265,23 +265,23 @@ func TestACommandFindsTheLeader(t *testing.T) {
 	defer c.Close()
 	found, err := c.Get(t.Context(), "k", "a")
 	require.NoError(t, err)
-	assert.Equal(t, keep.Entry{Key: "a", Value: []byte("1"), Revision: revision}, found)
+	assert.Equal(t, store.Entry{Key: "a", Value: []byte("1"), Revision: revision}, found)
 	_, err = c.Apply(t.Context(), set("a", "2", revision))
 	require.NoError(t, err)
 	_, err = c.Apply(t.Context(), set("a", "3", revision))
-	require.ErrorIs(t, err, keep.ErrConflict)
+	require.ErrorIs(t, err, store.ErrConflict)
 	_, err = c.Get(t.Context(), "k", "none")
-	require.ErrorIs(t, err, keep.ErrAbsent)
+	require.ErrorIs(t, err, store.ErrAbsent)
 	assert.WithinDuration(t, p.leading.Now(), c.Now(), time.Minute)
 	<-c.Appends("log")
 
 	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err = NewClient(soon, ClientOptions{Gateways: others, TLS: p.certificates.client("gw2")})
-	require.ErrorIs(t, err, keep.ErrUnreachable)
-	require.ErrorIs(t, err, keep.ErrNotSent)
+	require.ErrorIs(t, err, store.ErrUnreachable)
+	require.ErrorIs(t, err, store.ErrNotSent)
 	_, err = NewClient(t.Context(), ClientOptions{})
-	require.ErrorIs(t, err, keep.ErrNotSent)
+	require.ErrorIs(t, err, store.ErrNotSent)
 }
 
 // TestALeaderThatIsNotCertain answers no command.
@@ -294,8 +294,8 @@ func TestALeaderThatIsNotCertain(t *testing.T) {
 	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := c.Get(soon, "k", "a")
-	require.ErrorIs(t, err, keep.ErrUnreachable)
-	assert.NotErrorIs(t, err, keep.ErrAbsent)
+	require.ErrorIs(t, err, store.ErrUnreachable)
+	assert.NotErrorIs(t, err, store.ErrAbsent)
 }
 
 // TestRequestsThatAreNone are refused, and nothing is changed.
@@ -308,7 +308,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 		"too large": make([]byte, MostBytes+1),
 	} {
 		_, err := p.store.far.ask(t.Context(), body, readFor, nil)
-		require.ErrorIs(t, err, keep.ErrNotSent, name)
+		require.ErrorIs(t, err, store.ErrNotSent, name)
 		assert.ErrorContains(t, err, "the gateway that leads answers 4", name)
 	}
 	revision, err := p.leading.Revision()

@@ -7,19 +7,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
-// Local is the copy of a gateway as a [keep.Store]: also when another file takes its place. It
-// makes changes while the gateway leads. Otherwise Apply fails with [keep.ErrFollows] and
-// [keep.ErrNotSent]: it is for what only the gateway that leads may do.
+// Local is the copy of a gateway as a [store.Store]: also when another file takes its place. It
+// makes changes while the gateway leads. Otherwise Apply fails with [store.ErrFollows] and
+// [store.ErrNotSent]: it is for what only the gateway that leads may do.
 type Local struct {
-	file   func() *keep.File
+	file   func() *store.File
 	closed atomic.Bool
 }
 
 // NewLocal returns the store in a file, which may be replaced by another one at any time.
-func NewLocal(file func() *keep.File) *Local { return &Local{file: file} }
+func NewLocal(file func() *store.File) *Local { return &Local{file: file} }
 
 // usable returns why nothing can be done.
 func (s *Local) usable(ctx context.Context) error {
@@ -27,21 +27,21 @@ func (s *Local) usable(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case s.closed.Load():
-		return keep.ErrClosed
+		return store.ErrClosed
 	}
 	return nil
 }
 
-// Apply is that of [keep.File].
-func (s *Local) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+// Apply is that of [store.File].
+func (s *Local) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	if err := s.usable(ctx); err != nil {
 		return 0, err
 	}
 	return s.file().Apply(ctx, changes...)
 }
 
-// Update is that of [keep.File].
-func (s *Local) Update(ctx context.Context, f func(*keep.Tx) error) error {
+// Update is that of [store.File].
+func (s *Local) Update(ctx context.Context, f func(*store.Tx) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Local) Update(ctx context.Context, f func(*keep.Tx) error) error {
 
 // read calls a function with the copy, and again with another one that has taken its place
 // meanwhile.
-func (s *Local) read(ctx context.Context, read func(*keep.File) error) error {
+func (s *Local) read(ctx context.Context, read func(*store.File) error) error {
 	until := time.NewTimer(copyFor)
 	defer until.Stop()
 	for {
@@ -59,7 +59,7 @@ func (s *Local) read(ctx context.Context, read func(*keep.File) error) error {
 		}
 		file := s.file()
 		err := read(file)
-		if !errors.Is(err, keep.ErrClosed) {
+		if !errors.Is(err, store.ErrClosed) {
 			return err
 		}
 		for s.file() == file {
@@ -77,9 +77,9 @@ func (s *Local) read(ctx context.Context, read func(*keep.File) error) error {
 	}
 }
 
-// Get is that of [keep.Store].
-func (s *Local) Get(ctx context.Context, kind keep.Kind, key string) (found keep.Entry, err error) {
-	err = s.read(ctx, func(file *keep.File) (err error) {
+// Get is that of [store.Store].
+func (s *Local) Get(ctx context.Context, kind store.Kind, key string) (found store.Entry, err error) {
+	err = s.read(ctx, func(file *store.File) (err error) {
 		found, err = file.Get(ctx, kind, key)
 		return err
 	})
@@ -87,65 +87,65 @@ func (s *Local) Get(ctx context.Context, kind keep.Kind, key string) (found keep
 }
 
 // errBroken is for a reader that has seen a part of what a file has that was replaced.
-var errBroken = fmt.Errorf("%w: another copy has taken its place", keep.ErrUnreachable)
+var errBroken = fmt.Errorf("%w: another copy has taken its place", store.ErrUnreachable)
 
-// Range is that of [keep.Store]. It fails with [keep.ErrUnreachable] if the copy is replaced when
+// Range is that of [store.Store]. It fails with [store.ErrUnreachable] if the copy is replaced when
 // something was visited.
 func (s *Local) Range(
-	ctx context.Context, kind keep.Kind, prefix string, visit func(keep.Entry) bool,
+	ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool,
 ) error {
-	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Entry) bool) error {
+	return visiting(s, ctx, visit, func(f *store.File, visit func(store.Entry) bool) error {
 		return f.Range(ctx, kind, prefix, visit)
 	})
 }
 
-// RangeBack is that of [keep.Store]. It fails as [Local.Range] does.
+// RangeBack is that of [store.Store]. It fails as [Local.Range] does.
 func (s *Local) RangeBack(
-	ctx context.Context, kind keep.Kind, before string, visit func(keep.Entry) bool,
+	ctx context.Context, kind store.Kind, before string, visit func(store.Entry) bool,
 ) error {
-	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Entry) bool) error {
+	return visiting(s, ctx, visit, func(f *store.File, visit func(store.Entry) bool) error {
 		return f.RangeBack(ctx, kind, before, visit)
 	})
 }
 
-// Log is that of [keep.Store]. It fails as [Local.Range] does.
+// Log is that of [store.Store]. It fails as [Local.Range] does.
 func (s *Local) Log(
-	ctx context.Context, log keep.Log, after keep.Position, visit func(keep.Appended) bool,
+	ctx context.Context, log store.Log, after store.Position, visit func(store.Appended) bool,
 ) error {
-	return visiting(s, ctx, visit, func(f *keep.File, visit func(keep.Appended) bool) error {
+	return visiting(s, ctx, visit, func(f *store.File, visit func(store.Appended) bool) error {
 		return f.Log(ctx, log, after, visit)
 	})
 }
 
 // visiting reads the copy, and begins again with another one if nothing was visited yet.
 func visiting[T any](
-	s *Local, ctx context.Context, visit func(T) bool, read func(*keep.File, func(T) bool) error,
+	s *Local, ctx context.Context, visit func(T) bool, read func(*store.File, func(T) bool) error,
 ) error {
 	visited := false
-	return s.read(ctx, func(file *keep.File) error {
+	return s.read(ctx, func(file *store.File) error {
 		err := read(file, func(found T) bool {
 			visited = true
 			return visit(found)
 		})
-		if visited && errors.Is(err, keep.ErrClosed) && s.usable(ctx) == nil {
+		if visited && errors.Is(err, store.ErrClosed) && s.usable(ctx) == nil {
 			return errBroken
 		}
 		return err
 	})
 }
 
-// End is that of [keep.Store].
-func (s *Local) End(ctx context.Context, log keep.Log) (end keep.Position, err error) {
-	err = s.read(ctx, func(file *keep.File) (err error) {
+// End is that of [store.Store].
+func (s *Local) End(ctx context.Context, log store.Log) (end store.Position, err error) {
+	err = s.read(ctx, func(file *store.File) (err error) {
 		end, err = file.End(ctx, log)
 		return err
 	})
 	return end, err
 }
 
-// Appends is that of [keep.Store]. The channel is also closed when another copy takes the place
+// Appends is that of [store.Store]. The channel is also closed when another copy takes the place
 // of this one.
-func (s *Local) Appends(log keep.Log) <-chan struct{} { return s.file().Appends(log) }
+func (s *Local) Appends(log store.Log) <-chan struct{} { return s.file().Appends(log) }
 
 // Sweep removes what has expired while this gateway leads. Otherwise it removes nothing: the one
 // that leads does.
@@ -157,9 +157,9 @@ func (s *Local) Sweep(ctx context.Context) (int, error) {
 }
 
 // State returns how the copy is.
-func (s *Local) State() keep.State { return s.file().State() }
+func (s *Local) State() store.State { return s.file().State() }
 
-// Now is that of [keep.Store].
+// Now is that of [store.Store].
 func (s *Local) Now() time.Time { return s.file().Now() }
 
 // Close lets other calls fail. The file remains its owner's.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // A request is one byte that says what is asked, and what that needs. An answer is any number of
@@ -65,7 +65,7 @@ func (w *writer) time(t time.Time) {
 }
 
 // question returns a request with its texts and, if there is a position, that.
-func question(what request, texts []string, at *keep.Position) []byte {
+func question(what request, texts []string, at *store.Position) []byte {
 	w := writer{byte(what)}
 	for _, text := range texts {
 		w.text(text)
@@ -79,28 +79,28 @@ func question(what request, texts []string, at *keep.Position) []byte {
 
 // encodeChanges returns the request to make changes. What a batch does not say, the revisions
 // that are expected, precedes it.
-func encodeChanges(changes []keep.Change) []byte {
+func encodeChanges(changes []store.Change) []byte {
 	w := writer{byte(applies)}
 	w = binary.BigEndian.AppendUint32(w, uint32(len(changes)))
 	for i := range changes {
 		w.number(uint64(changes[i].Expect))
 	}
-	batch := keep.Batch{Calls: []keep.Call{{Changes: changes}}}
+	batch := store.Batch{Calls: []store.Call{{Changes: changes}}}
 	return append(w, batch.Encode()...)
 }
 
 // decodeChanges returns what encodeChanges has encoded, without its first byte.
-func decodeChanges(message []byte) ([]keep.Change, error) {
+func decodeChanges(message []byte) ([]store.Change, error) {
 	r := reader{left: message}
 	n := int(r.short())
 	if r.err != nil || n > len(r.left)/8 {
 		return nil, errMessage
 	}
-	expected := make([]keep.Revision, n)
+	expected := make([]store.Revision, n)
 	for i := range expected {
-		expected[i] = keep.Revision(r.number())
+		expected[i] = store.Revision(r.number())
 	}
-	batch, err := keep.DecodeBatch(r.left)
+	batch, err := store.DecodeBatch(r.left)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +157,8 @@ func (r *reader) time() time.Time {
 	return time.Unix(0, int64(n))
 }
 
-func (r *reader) position() keep.Position {
-	return keep.Position{Creation: r.text(), Sequence: r.number()}
+func (r *reader) position() store.Position {
+	return store.Position{Creation: r.text(), Sequence: r.number()}
 }
 
 // end returns errMessage unless all was read.
@@ -171,9 +171,9 @@ func (r *reader) end() error {
 
 // outcome is the last record of an answer.
 type outcome struct {
-	now      time.Time     // of the log
-	revision keep.Revision // of the changes; of what has refused them after a conflict
-	position keep.Position
+	now      time.Time      // of the log
+	revision store.Revision // of the changes; of what has refused them after a conflict
+	position store.Position
 	err      error
 }
 
@@ -194,7 +194,7 @@ func (o outcome) encode() []byte {
 	return w
 }
 
-func encodeEntry(e keep.Entry) []byte {
+func encodeEntry(e store.Entry) []byte {
 	w := writer{byte(value)}
 	w.text(e.Key)
 	w.number(uint64(e.Revision))
@@ -203,7 +203,7 @@ func encodeEntry(e keep.Entry) []byte {
 	return w
 }
 
-func encodeAppended(a keep.Appended) []byte {
+func encodeAppended(a store.Appended) []byte {
 	w := writer{byte(appended)}
 	w.text(a.Position.Creation)
 	w.number(a.Position.Sequence)
@@ -242,8 +242,8 @@ func readRecord(from *bufio.Reader) ([]byte, error) {
 
 // part is a record that was read; one of its fields is set.
 type part struct {
-	entry    *keep.Entry
-	appended *keep.Appended
+	entry    *store.Entry
+	appended *store.Appended
 	outcome  *outcome
 }
 
@@ -256,15 +256,15 @@ func decodePart(text []byte) (p part, err error) {
 	}
 	switch record(what[0]) {
 	case value:
-		e := keep.Entry{Key: r.text(), Revision: keep.Revision(r.number()), Expires: r.time()}
+		e := store.Entry{Key: r.text(), Revision: store.Revision(r.number()), Expires: r.time()}
 		e.Value = r.bytes()
 		p.entry = &e
 	case appended:
-		p.appended = &keep.Appended{Position: r.position(), Value: r.bytes()}
+		p.appended = &store.Appended{Position: r.position(), Value: r.bytes()}
 	case done:
-		p.outcome = &outcome{now: r.time(), revision: keep.Revision(r.number()), position: r.position()}
+		p.outcome = &outcome{now: r.time(), revision: store.Revision(r.number()), position: r.position()}
 	case failed:
-		o := outcome{now: r.time(), revision: keep.Revision(r.number())}
+		o := outcome{now: r.time(), revision: store.Revision(r.number())}
 		kinds := r.short()
 		o.err = &farError{text: r.text(), kinds: kinds}
 		p.outcome = &o
@@ -280,9 +280,9 @@ func decodePart(text []byte) (p part, err error) {
 // kinds are the errors that are told apart across a hop, each by its bit. New ones are added at
 // the end.
 var kinds = []error{
-	keep.ErrConflict, keep.ErrTooMany, keep.ErrAbsent, keep.ErrPosition, keep.ErrClosed, keep.ErrRewound,
-	keep.ErrOtherKey, keep.ErrNewer, keep.ErrUnreadable, keep.ErrKeyUnknown, keep.ErrBatch, keep.ErrFollows,
-	keep.ErrUnreachable, keep.ErrNotSent,
+	store.ErrConflict, store.ErrTooMany, store.ErrAbsent, store.ErrPosition, store.ErrClosed, store.ErrRewound,
+	store.ErrOtherKey, store.ErrNewer, store.ErrUnreadable, store.ErrKeyUnknown, store.ErrBatch, store.ErrFollows,
+	store.ErrUnreachable, store.ErrNotSent,
 }
 
 func kindsOf(err error) (bits uint32) {

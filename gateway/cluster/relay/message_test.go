@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
-func someChanges() []keep.Change {
-	return []keep.Change{
+func someChanges() []store.Change {
+	return []store.Change{
 		{Kind: "k", Key: "a", Expect: 7, Value: []byte("v"), Expires: time.Unix(5, 6)},
 		{Kind: "k", Key: "empty", Value: []byte{}},
 		{Kind: "k", Key: "gone\xff", Expect: 1 << 60},
@@ -27,7 +27,7 @@ func someChanges() []keep.Change {
 
 // TestChangesArriveAsTheyWere: above all, a value that is empty is not one that is removed.
 func TestChangesArriveAsTheyWere(t *testing.T) {
-	for name, changes := range map[string][]keep.Change{"some": someChanges(), "none": {}} {
+	for name, changes := range map[string][]store.Change{"some": someChanges(), "none": {}} {
 		message := encodeChanges(changes)
 		decoded, err := decodeChanges(message[1:])
 		require.NoError(t, err, name)
@@ -51,7 +51,7 @@ func FuzzChanges(f *testing.F) {
 		if err != nil {
 			return
 		}
-		require.NoError(t, keep.CheckChanges(changes))
+		require.NoError(t, store.CheckChanges(changes))
 		assert.Equal(t, message, encodeChanges(changes)[1:])
 	})
 }
@@ -59,10 +59,10 @@ func FuzzChanges(f *testing.F) {
 // FuzzParts: a record that arrives is refused, or is one.
 func FuzzParts(f *testing.F) {
 	for _, text := range [][]byte{
-		encodeEntry(keep.Entry{Key: "a", Value: []byte("v"), Revision: 3, Expires: time.Unix(1, 0)}),
-		encodeAppended(keep.Appended{Position: keep.Position{Creation: "c", Sequence: 2}, Value: []byte("v")}),
-		outcome{now: time.Unix(2, 0), revision: 4, position: keep.Position{Creation: "c", Sequence: 2}}.encode(),
-		outcome{err: keep.ErrConflict}.encode(), {}, {9},
+		encodeEntry(store.Entry{Key: "a", Value: []byte("v"), Revision: 3, Expires: time.Unix(1, 0)}),
+		encodeAppended(store.Appended{Position: store.Position{Creation: "c", Sequence: 2}, Value: []byte("v")}),
+		outcome{now: time.Unix(2, 0), revision: 4, position: store.Position{Creation: "c", Sequence: 2}}.encode(),
+		outcome{err: store.ErrConflict}.encode(), {}, {9},
 	} {
 		f.Add(text)
 	}
@@ -84,9 +84,9 @@ func FuzzParts(f *testing.F) {
 // TestErrorsKeepTheirKind across a hop, and those that are none of the store have none.
 func TestErrorsKeepTheirKind(t *testing.T) {
 	for _, err := range []error{
-		keep.ErrConflict, keep.ErrTooMany, keep.ErrAbsent, keep.ErrPosition, keep.ErrClosed, keep.ErrRewound,
-		keep.ErrOtherKey, keep.ErrNewer, keep.ErrUnreadable, keep.ErrFollows,
-		fmt.Errorf("%w: %w", keep.ErrUnreachable, keep.ErrNotSent), errors.New("the disk is full"),
+		store.ErrConflict, store.ErrTooMany, store.ErrAbsent, store.ErrPosition, store.ErrClosed, store.ErrRewound,
+		store.ErrOtherKey, store.ErrNewer, store.ErrUnreadable, store.ErrFollows,
+		fmt.Errorf("%w: %w", store.ErrUnreachable, store.ErrNotSent), errors.New("the disk is full"),
 	} {
 		p, failure := decodePart(outcome{now: time.Unix(3, 0), err: fmt.Errorf("here: %w", err)}.encode())
 		require.NoError(t, failure)

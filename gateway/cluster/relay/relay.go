@@ -20,13 +20,13 @@ import (
 	"time"
 
 	"adgateway/gateway/cluster/hop"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Options configure a [Store]. All are needed but Waiting.
 type Options struct {
-	File    func() *keep.File // the copy of this gateway, which may be replaced by another one
-	Gateway string            // the name of this gateway
+	File    func() *store.File // the copy of this gateway, which may be replaced by another one
+	Gateway string             // the name of this gateway
 	Leader  hop.Leader
 
 	// Leads reports whether this gateway leads for certain, so that its copy is the newest.
@@ -47,7 +47,7 @@ const (
 	lookAgain = 20 * time.Millisecond
 )
 
-// Store is a [keep.Store] whose values the gateways of a cluster share. Its values must be
+// Store is a [store.Store] whose values the gateways of a cluster share. Its values must be
 // sealed: no two of them are equal then, by which a change is recognized whose answer was lost.
 type Store struct {
 	*Local
@@ -65,11 +65,11 @@ func New(o Options) *Store {
 }
 
 // Apply makes changes here if this gateway leads, or sends them to the one that does, for which
-// it waits for 5 s at most. It fails with [keep.ErrUnreachable] then, and [keep.ErrNotSent] if
+// it waits for 5 s at most. It fails with [store.ErrUnreachable] then, and [store.ErrNotSent] if
 // the changes have certainly not been made. When it returns, this gateway's copy has the changes,
 // unless that takes more than 5 s, or ctx has
 // ended; after a conflict it has what that is with.
-func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (s *Store) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	until := time.NewTimer(becoming)
 	defer until.Stop()
 	for {
@@ -79,7 +79,7 @@ func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revisio
 		file := s.o.File()
 		if file.Leads() {
 			revision, err := file.Apply(ctx, changes...)
-			if !errors.Is(err, keep.ErrFollows) || !errors.Is(err, keep.ErrNotSent) {
+			if !errors.Is(err, store.ErrFollows) || !errors.Is(err, store.ErrNotSent) {
 				return s.resolve(ctx, changes, revision, err)
 			}
 		}
@@ -98,28 +98,28 @@ func (s *Store) Apply(ctx context.Context, changes ...keep.Change) (keep.Revisio
 }
 
 // Update calls f here if this gateway leads. Otherwise it does so with what this gateway's copy
-// has, and again if the gateway that leads has other values by then: see [keep.CompareAndSet].
-func (s *Store) Update(ctx context.Context, f func(*keep.Tx) error) error {
+// has, and again if the gateway that leads has other values by then: see [store.CompareAndSet].
+func (s *Store) Update(ctx context.Context, f func(*store.Tx) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
 	if file := s.o.File(); file.Leads() {
 		err := file.Update(ctx, f)
-		var doubt *keep.Doubt
+		var doubt *store.Doubt
 		if errors.As(err, &doubt) {
 			_, err = s.resolve(ctx, doubt.Changes, 0, err)
 		}
-		if !errors.Is(err, keep.ErrFollows) || !errors.Is(err, keep.ErrNotSent) {
+		if !errors.Is(err, store.ErrFollows) || !errors.Is(err, store.ErrNotSent) {
 			return err
 		}
 	}
-	return keep.CompareAndSet(ctx, s, f)
+	return store.CompareAndSet(ctx, s, f)
 }
 
 // send sends changes to the gateway that leads.
-func (s *Store) send(ctx context.Context, changes []keep.Change) (keep.Revision, error) {
+func (s *Store) send(ctx context.Context, changes []store.Change) (store.Revision, error) {
 	revision, err := s.far.apply(ctx, changes)
-	if err == nil || errors.Is(err, keep.ErrConflict) {
+	if err == nil || errors.Is(err, store.ErrConflict) {
 		limited, cancel := context.WithTimeout(ctx, copyFor)
 		defer cancel()
 		_ = s.await(limited, revision) // it is decided, whether or not the copy has it yet
@@ -130,16 +130,16 @@ func (s *Store) send(ctx context.Context, changes []keep.Change) (keep.Revision,
 // resolve returns how changes ended. If that is not known, it waits a little for the copy to
 // show it.
 func (s *Store) resolve(
-	ctx context.Context, changes []keep.Change, revision keep.Revision, err error,
-) (keep.Revision, error) {
-	deposed, lost := errors.Is(err, keep.ErrFollows), errors.Is(err, keep.ErrUnreachable)
+	ctx context.Context, changes []store.Change, revision store.Revision, err error,
+) (store.Revision, error) {
+	deposed, lost := errors.Is(err, store.ErrFollows), errors.Is(err, store.ErrUnreachable)
 	switch {
 	case err == nil:
 		return revision, nil
-	case errors.Is(err, keep.ErrNotSent), !deposed && !lost:
+	case errors.Is(err, store.ErrNotSent), !deposed && !lost:
 		return 0, err
 	case !lost:
-		err = fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+		err = fmt.Errorf("%w: %w", store.ErrUnreachable, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, copyFor)
 	defer cancel()
@@ -150,14 +150,14 @@ func (s *Store) resolve(
 }
 
 // await returns when the copy has a revision.
-func (s *Store) await(ctx context.Context, r keep.Revision) error {
-	return s.read(ctx, func(file *keep.File) error { return file.Await(ctx, r) })
+func (s *Store) await(ctx context.Context, r store.Revision) error {
+	return s.read(ctx, func(file *store.File) error { return file.Await(ctx, r) })
 }
 
 // look waits until the copy shows that changes were made, or ctx ends. It can never show that
 // they are not.
-func (s *Store) look(ctx context.Context, changes []keep.Change) (at keep.Revision, made bool) {
-	var mark *keep.Change
+func (s *Store) look(ctx context.Context, changes []store.Change) (at store.Revision, made bool) {
+	var mark *store.Change
 	for i := range changes {
 		if c := &changes[i]; c.Log == "" && c.Value != nil {
 			mark = c
@@ -166,7 +166,7 @@ func (s *Store) look(ctx context.Context, changes []keep.Change) (at keep.Revisi
 	for mark != nil && ctx.Err() == nil {
 		found, err := s.Get(ctx, mark.Kind, mark.Key)
 		switch {
-		case err != nil && !errors.Is(err, keep.ErrAbsent):
+		case err != nil && !errors.Is(err, store.ErrAbsent):
 			return 0, false
 		case found.Revision == mark.Expect: // not yet
 		default:
@@ -181,7 +181,7 @@ func (s *Store) look(ctx context.Context, changes []keep.Change) (at keep.Revisi
 }
 
 // State returns how the copy is, and how changes ended that were sent.
-func (s *Store) State() keep.State {
+func (s *Store) State() store.State {
 	state, sent := s.o.File().State(), s.far.sent()
 	state.Writes += sent.Writes
 	state.Failures += sent.Failures
@@ -189,8 +189,8 @@ func (s *Store) State() keep.State {
 	return state
 }
 
-// Reach implements [keep.Remote]: it returns when the copy has what the gateway that leads had
-// when it was called. It fails with [keep.ErrUnreachable] if no gateway leads for certain.
+// Reach implements [store.Remote]: it returns when the copy has what the gateway that leads had
+// when it was called. It fails with [store.ErrUnreachable] if no gateway leads for certain.
 func (s *Store) Reach(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (s *Store) Reach(ctx context.Context) error {
 	told, err := s.far.ask(ctx, question(tells, nil, nil), readFor, nil)
 	switch {
 	case errors.Is(err, hop.ErrHere): // it leads, and cannot prove it now
-		return fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+		return fmt.Errorf("%w: %w", store.ErrUnreachable, err)
 	case err != nil:
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 )
 
 func copyFile(from, to string) error {
@@ -20,12 +20,12 @@ func copyFile(from, to string) error {
 
 // withPair closes a pair with its store.
 type withPair struct {
-	keep.Store
+	store.Store
 	*pair
 }
 
-func (w withPair) Update(ctx context.Context, f func(*keep.Tx) error) error {
-	return keep.Update(ctx, w.Store, f)
+func (w withPair) Update(ctx context.Context, f func(*store.Tx) error) error {
+	return store.Update(ctx, w.Store, f)
 }
 
 // Sweep is that of the gateway that leads, and State has what that has swept: the others only
@@ -45,14 +45,14 @@ func (w withPair) Sweep(ctx context.Context) (int, error) {
 	return removed, err
 }
 
-func (w withPair) State() keep.State {
+func (w withPair) State() store.State {
 	state, far := w.Store.State(), w.leading.State()
 	state.Swept, state.Bytes = far.Swept, far.Bytes
 	return state
 }
 
 // Appends is that of the gateway that leads for a command, which looks again after a time.
-func (w withPair) Appends(log keep.Log) <-chan struct{} {
+func (w withPair) Appends(log store.Log) <-chan struct{} {
 	if _, ok := w.Store.(*Client); ok {
 		return w.leading.Appends(log)
 	}
@@ -67,12 +67,12 @@ func (w withPair) Close() error {
 
 // TestAsADriver: a gateway that follows, and a command, use the store like any other.
 func TestAsADriver(t *testing.T) {
-	for name, of := range map[string]func(*pair) keep.Store{
-		"a gateway": func(p *pair) keep.Store { return p.store },
-		"a command": func(p *pair) keep.Store { return p.client() },
+	for name, of := range map[string]func(*pair) store.Store{
+		"a gateway": func(p *pair) store.Store { return p.store },
+		"a command": func(p *pair) store.Store { return p.client() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			keeptest.Run(t, keeptest.Driver{Open: func(folder string, now func() time.Time) (keep.Store, error) {
+			storetest.Run(t, storetest.Driver{Open: func(folder string, now func() time.Time) (store.Store, error) {
 				p := newPair(t, folder, now, nil)
 				return withPair{of(p), p}, nil
 			}})

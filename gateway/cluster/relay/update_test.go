@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 )
 
-func puts(key, value string) func(*keep.Tx) error {
-	return func(tx *keep.Tx) error {
+func puts(key, value string) func(*store.Tx) error {
+	return func(tx *store.Tx) error {
 		tx.Put("k", key, []byte(value), time.Time{})
 		return nil
 	}
@@ -35,23 +35,23 @@ func TestAnUpdateWhoseAnswerIsLost(t *testing.T) {
 			}
 		})
 	})
-	sealed := keeptest.Seal(t, p.store)
+	sealed := storetest.Seal(t, p.store)
 	loses.Store(true)
 	require.NoError(t, sealed.Update(t.Context(), puts("a", "1")))
 	found, err := sealed.Get(t.Context(), "k", "a")
 	require.NoError(t, err)
 	assert.Equal(t, "1", string(found.Value))
-	err = sealed.Update(t.Context(), func(tx *keep.Tx) error {
+	err = sealed.Update(t.Context(), func(tx *store.Tx) error {
 		tx.Append("log", []byte("1"), time.Time{})
 		return nil
 	})
-	require.ErrorIs(t, err, keep.ErrUnsure)
-	require.ErrorIs(t, err, keep.ErrUnreachable)
+	require.ErrorIs(t, err, store.ErrUnsure)
+	require.ErrorIs(t, err, store.ErrUnreachable)
 
 	p.leader.elect("", "")
 	err = sealed.Update(t.Context(), puts("b", "1"))
-	require.ErrorIs(t, err, keep.ErrNotSent)
-	require.NotErrorIs(t, err, keep.ErrUnsure)
+	require.ErrorIs(t, err, store.ErrNotSent)
+	require.NotErrorIs(t, err, store.ErrUnsure)
 }
 
 // TestAnUpdateOfALeaderInDoubt is known as soon as the copy has it, whoever has put it there; or
@@ -63,8 +63,8 @@ func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 		want   error
 	}{
 		"it was stored":      {true, nil},
-		"another one was":    {false, keep.ErrUnsure},
-		"nothing is decided": {false, keep.ErrUnsure},
+		"another one was":    {false, store.ErrUnsure},
+		"nothing is decided": {false, store.ErrUnsure},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,22 +72,22 @@ func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 			lost := make(chan []byte, 1)
 			file := p.following
 			file.Lead(losing(lost))
-			store := New(Options{
-				File: func() *keep.File { return file }, Gateway: "gw2", Leader: p.leader,
+			db := New(Options{
+				File: func() *store.File { return file }, Gateway: "gw2", Leader: p.leader,
 				Leads: func() bool { return true }, TLS: p.certificates.client("gw2"),
 			})
-			defer store.Close()
-			sealed := keeptest.Seal(t, store)
+			defer db.Close()
+			sealed := storetest.Seal(t, db)
 			ended := make(chan error, 1)
 			go func() { ended <- sealed.Update(context.Background(), puts("a", "1")) }()
 			batch := <-lost
 			file.Follow()
 			if !test.stored {
-				other := keep.Batch{Calls: []keep.Call{{Revision: 1, Changes: []keep.Change{set("a", "2", keep.Absent)}}}}
+				other := store.Batch{Calls: []store.Call{{Revision: 1, Changes: []store.Change{set("a", "2", store.Absent)}}}}
 				batch = other.Encode()
 			}
 			if name != "nothing is decided" {
-				require.NoError(t, file.ApplyBatch(t.Context(), batch, keep.Point{Journal: "x", Sequence: 1}, time.Now()))
+				require.NoError(t, file.ApplyBatch(t.Context(), batch, store.Point{Journal: "x", Sequence: 1}, time.Now()))
 			}
 			require.ErrorIs(t, <-ended, test.want)
 		})
@@ -97,9 +97,9 @@ func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 // losing is an appender whose answers are lost.
 type losing chan []byte
 
-func (l losing) Append(_ context.Context, batch []byte, _ time.Time) (keep.Point, error) {
+func (l losing) Append(_ context.Context, batch []byte, _ time.Time) (store.Point, error) {
 	l <- append([]byte(nil), batch...)
-	return keep.Point{}, errors.Join(keep.ErrFollows, errors.New("the answer is lost"))
+	return store.Point{}, errors.Join(store.ErrFollows, errors.New("the answer is lost"))
 }
 
 // TestAnUpdateBegunByALeader that leads no more is made by the next one.
@@ -108,13 +108,13 @@ func TestAnUpdateBegunByALeader(t *testing.T) {
 	p := pairFor(t, nil)
 	file := p.following
 	file.Lead(deposed{})
-	store := New(Options{
-		File: func() *keep.File { return file }, Gateway: "gw2", Leader: p.leader,
+	db := New(Options{
+		File: func() *store.File { return file }, Gateway: "gw2", Leader: p.leader,
 		Leads: func() bool { return false }, TLS: p.certificates.client("gw2"),
 	})
-	defer store.Close()
+	defer db.Close()
 	ended := make(chan error, 1)
-	go func() { ended <- store.Update(context.Background(), puts("a", "1")) }()
+	go func() { ended <- db.Update(context.Background(), puts("a", "1")) }()
 	file.Follow()
 	require.NoError(t, <-ended)
 	found, err := p.leading.Get(t.Context(), "k", "a")
@@ -125,6 +125,6 @@ func TestAnUpdateBegunByALeader(t *testing.T) {
 // deposed is the appender of a gateway that leads no more.
 type deposed struct{}
 
-func (deposed) Append(context.Context, []byte, time.Time) (keep.Point, error) {
-	return keep.Point{}, errors.Join(keep.ErrFollows, keep.ErrNotSent)
+func (deposed) Append(context.Context, []byte, time.Time) (store.Point, error) {
+	return store.Point{}, errors.Join(store.ErrFollows, store.ErrNotSent)
 }

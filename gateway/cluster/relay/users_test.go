@@ -16,9 +16,9 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster/choice"
 	"adgateway/gateway/credentials"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 )
 
@@ -32,7 +32,7 @@ func TestAccountsOfAFollower(t *testing.T) {
 	follower := credentials.New(credentials.Options{
 		StaleMax: 15 * time.Minute, Probe: tick, Now: func() time.Time { return time.Unix(0, now.Load()) },
 	})
-	require.NoError(t, follower.Attach(t.Context(), keeptest.Seal(t, p.store)))
+	require.NoError(t, follower.Attach(t.Context(), storetest.Seal(t, p.store)))
 	ctx, stop := context.WithCancel(t.Context())
 	var following sync.WaitGroup
 	following.Go(func() { follower.Follow(ctx, func() {}) })
@@ -55,7 +55,7 @@ func TestAccountsOfAFollower(t *testing.T) {
 
 	command := p.client()
 	defer command.Close()
-	require.NoError(t, credentials.Edit(t.Context(), keeptest.Seal(t, command), func(d *authn.Document) error {
+	require.NoError(t, credentials.Edit(t.Context(), storetest.Seal(t, command), func(d *authn.Document) error {
 		d.Tokens = nil
 		return nil
 	}))
@@ -64,7 +64,7 @@ func TestAccountsOfAFollower(t *testing.T) {
 	now.Add(int64(time.Hour))
 	require.Eventually(t, func() bool { return follower.Age() == 0 }, patience, tick, "the leader is there")
 	p.leader.elect("", "")
-	require.ErrorIs(t, p.store.Reach(t.Context()), keep.ErrUnreachable) // and what was asked before has ended
+	require.ErrorIs(t, p.store.Reach(t.Context()), store.ErrUnreachable) // and what was asked before has ended
 	now.Add(int64(16 * time.Minute))
 	assert.GreaterOrEqual(t, follower.Age(), 16*time.Minute)
 	require.ErrorIs(t, follower.State(), credentials.ErrUnreached)
@@ -81,7 +81,7 @@ func TestTheAuditOfAFollower(t *testing.T) {
 	log, err := audit.Open(audit.Options{File: file})
 	require.NoError(t, err)
 	defer log.Close()
-	sealed := keeptest.Seal(t, p.store)
+	sealed := storetest.Seal(t, p.store)
 	mirror := auditmirror.New(auditmirror.Options{
 		Gateway: "gw2", Store: sealed, Log: log, File: file, Keep: time.Hour,
 	})
@@ -98,7 +98,7 @@ func TestTheAuditOfAFollower(t *testing.T) {
 	assert.Zero(t, mirror.Stats().Behind)
 	assert.False(t, mirror.Stats().Forked)
 	copied := 0
-	far := keeptest.Seal(t, p.leading)
+	far := storetest.Seal(t, p.leading)
 	each := func(auditmirror.Copy) error { copied++; return nil }
 	require.NoError(t, auditmirror.Read(t.Context(), far, "gw2", each))
 	assert.EqualValues(t, log.Head().Seq, copied)
@@ -124,14 +124,14 @@ func TestACommandChangesKeyAndServer(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, keyring.Create(t.Context(), p.leading, wrapper))
 	require.NoError(t, p.store.Reach(t.Context()))
-	open := func(store keep.Store) *keyring.Ring {
-		ring, err := keyring.Open(t.Context(), store, wrapper, keep.Newest)
+	open := func(db store.Store) *keyring.Ring {
+		ring, err := keyring.Open(t.Context(), db, wrapper, store.Newest)
 		require.NoError(t, err)
 		return ring
 	}
 	command := p.client()
 	defer command.Close()
-	leading := open(NewLocal(func() *keep.File { return p.leading }))
+	leading := open(NewLocal(func() *store.File { return p.leading }))
 	following, asked := open(p.store), open(command)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/cluster/copies"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // TestAFileThatCannotFollowIsReplaced: by that of another gateway, which then follows. What
@@ -27,7 +27,7 @@ func TestAFileThatCannotFollowIsReplaced(t *testing.T) {
 		}, // an empty store is in its place by then
 		"it is gone": func(t *testing.T, path string, _ []byte) { require.NoError(t, os.Remove(path)) },
 		"it has an entry that the log has not": func(t *testing.T, path string, _ []byte) {
-			file, _, err := keep.Open(keep.Options{Path: path, Follows: true})
+			file, _, err := store.Open(store.Options{Path: path, Follows: true})
 			require.NoError(t, err)
 			at, err := file.Point()
 			require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestAFileThatCannotFollowIsReplaced(t *testing.T) {
 			equal(t, all)
 			_, err = behind.now().File().Get(t.Context(), "k", "away4")
 			require.NoError(t, err)
-			kept, aside, err := keep.Open(keep.Options{Path: behind.path + copies.Replaced, Follows: true})
+			kept, aside, err := store.Open(store.Options{Path: behind.path + copies.Replaced, Follows: true})
 			require.NoError(t, err)
 			assert.Empty(t, aside)
 			assert.NoError(t, kept.Close())

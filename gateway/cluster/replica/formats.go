@@ -8,25 +8,25 @@ import (
 	"time"
 
 	"adgateway/gateway/cluster"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // formats has a value for each gateway, by the sum of its name.
-const formats keep.Kind = "reads"
+const formats store.Kind = "reads"
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []keep.Kind{formats}
+var Kinds = []store.Kind{formats}
 
 // seenFormat is the value of a gateway.
 type seenFormat struct {
-	keep.Formatted
+	store.Formatted
 	Gateway string `json:"gateway"`
 	cluster.Seen
 }
 
 // Formats keeps in a store which formats the gateways read. It is safe for concurrent use.
 type Formats struct {
-	store *keep.Sealed
+	store *store.Sealed
 
 	mu   sync.Mutex
 	last map[string]cluster.Seen // as last read
@@ -34,8 +34,8 @@ type Formats struct {
 
 // NewFormats returns what is kept in a store, which is the copy of this gateway: who leads keeps
 // what it sees, and it must not wait for another gateway.
-func NewFormats(store *keep.Sealed) *Formats {
-	return &Formats{store: store, last: map[string]cluster.Seen{}}
+func NewFormats(db *store.Sealed) *Formats {
+	return &Formats{store: db, last: map[string]cluster.Seen{}}
 }
 
 var _ cluster.Formats = (*Formats)(nil)
@@ -43,9 +43,9 @@ var _ cluster.Formats = (*Formats)(nil)
 // Seen implements [cluster.Formats]. While the store cannot be read, it is as it was before.
 func (f *Formats) Seen() map[string]cluster.Seen {
 	found := map[string]cluster.Seen{}
-	err := f.store.Range(context.Background(), formats, "", func(e keep.Entry) bool {
+	err := f.store.Range(context.Background(), formats, "", func(e store.Entry) bool {
 		var s seenFormat
-		if keep.Decode(f.store, e.Value, &s) == nil { // a newer one counts once this gateway is newer, too
+		if store.Decode(f.store, e.Value, &s) == nil { // a newer one counts once this gateway is newer, too
 			found[s.Gateway] = s.Seen
 		}
 		return true
@@ -62,10 +62,10 @@ func (f *Formats) Seen() map[string]cluster.Seen {
 // take changes yet: it is called again soon.
 func (f *Formats) See(ctx context.Context, gateway string, s cluster.Seen) error {
 	key := hex.EncodeToString(f.store.Sum([]byte("format of a gateway"), []byte(gateway)))
-	err := f.store.Update(ctx, func(tx *keep.Tx) error {
-		return keep.Save(tx, formats, key, seenFormat{Gateway: gateway, Seen: s}, time.Time{})
+	err := f.store.Update(ctx, func(tx *store.Tx) error {
+		return store.Save(tx, formats, key, seenFormat{Gateway: gateway, Seen: s}, time.Time{})
 	})
-	if errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent) {
+	if errors.Is(err, store.ErrFollows) && errors.Is(err, store.ErrNotSent) {
 		return nil
 	}
 	return err

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/cluster"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 )
 
 // opening writes to the file of its host when the open changes are read.
@@ -27,7 +27,7 @@ type opening struct {
 
 func (o *opening) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	term, _ := o.h.now().Member().Leads()
-	_, err := o.h.now().File().Apply(ctx, keep.Change{Log: "log", Value: []byte("x")})
+	_, err := o.h.now().File().Apply(ctx, store.Change{Log: "log", Value: []byte("x")})
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if ctx.Err() == nil {
@@ -102,10 +102,10 @@ func TestTheRoleOfTheFileComesLater(t *testing.T) {
 // TestFormatsAreKept by who leads, and read by all; who does not lead is not disturbed.
 func TestFormatsAreKept(t *testing.T) {
 	t.Parallel()
-	file, _, err := keep.Open(keep.Options{Path: filepath.Join(t.TempDir(), "store")})
+	file, _, err := store.Open(store.Options{Path: filepath.Join(t.TempDir(), "store")})
 	require.NoError(t, err)
 	defer file.Close()
-	sealed := keeptest.Seal(t, file)
+	sealed := storetest.Seal(t, file)
 	f := NewFormats(sealed)
 	assert.Empty(t, f.Seen())
 	first := cluster.Seen{Reads: 1, Time: time.Unix(100, 0).UTC()}

@@ -14,15 +14,15 @@ import (
 	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/jetstream"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // cipher returns that of a store.
 func cipher(t testing.TB) journal.Cipher {
 	t.Helper()
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)
-	sealed, err := keep.Seal(keep.NewMemory(nil), key)
+	sealed, err := store.Seal(store.NewMemory(nil), key)
 	require.NoError(t, err)
 	return sealed.Cipher()
 }
@@ -102,7 +102,7 @@ func BenchmarkChanges(b *testing.B) {
 	const callers = 16
 	nodes := enginetest.Start(b, 3)
 	value := make([]byte, 2<<10)
-	run := func(b *testing.B, file *keep.File) {
+	run := func(b *testing.B, file *store.File) {
 		b.SetParallelism(callers)
 		numbers := make(chan int, callers)
 		done := make(chan struct{})
@@ -119,7 +119,7 @@ func BenchmarkChanges(b *testing.B) {
 		b.ResetTimer()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				_, err := file.Apply(context.Background(), keep.Change{Kind: "k", Key: fmt.Sprint(<-numbers), Value: value})
+				_, err := file.Apply(context.Background(), store.Change{Kind: "k", Key: fmt.Sprint(<-numbers), Value: value})
 				if err != nil {
 					b.Error(err)
 				}
@@ -128,7 +128,7 @@ func BenchmarkChanges(b *testing.B) {
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "changes/s")
 	}
 	b.Run("a file", func(b *testing.B) {
-		file, _, err := keep.Open(keep.Options{Path: filepath.Join(b.TempDir(), "store")})
+		file, _, err := store.Open(store.Options{Path: filepath.Join(b.TempDir(), "store")})
 		require.NoError(b, err)
 		defer file.Close()
 		run(b, file)

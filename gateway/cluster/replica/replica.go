@@ -3,7 +3,7 @@
 //
 // The file decides changes while its gateway leads, and has the log store each batch before
 // it applies it. Otherwise it applies what the leader has written, and refuses changes with
-// [keep.ErrFollows].
+// [store.ErrFollows].
 package replica
 
 import (
@@ -16,12 +16,12 @@ import (
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/every"
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Options configure a replica. All are needed but Copy and SetFormat.
 type Options struct {
-	File    *keep.File
+	File    *store.File
 	Stream  journal.Stream
 	Journal journal.Options
 	Member  cluster.Options // without Store, Clock, Touch and Repair, which the replica sets
@@ -29,14 +29,14 @@ type Options struct {
 
 	// SetFormat is told the format in which values are to be written, which is the newest that
 	// all gateways read: by New, before this gateway leads, and whenever it has changed; that
-	// of [keep.Sealed].
+	// of [store.Sealed].
 	SetFormat func(format int)
 
 	// Copy puts the file of another gateway in the place of this one's, which does not reach
 	// back to the log any more, and returns it open. check returns why a file at a place does
 	// not help. If Copy fails it returns what is open in the place then; nil: the old one. A
 	// nil Copy copies nothing, and the replica stays as it is.
-	Copy func(ctx context.Context, old *keep.File, check func(context.Context, keep.Point) error) (*keep.File, error)
+	Copy func(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File, error)
 }
 
 // Replica is safe for concurrent use.
@@ -45,7 +45,7 @@ type Replica struct {
 	member *cluster.Member
 
 	mu     sync.Mutex // guards the fields below
-	file   *keep.File
+	file   *store.File
 	log    *journal.Log
 	leads  uint64        // the term in which the file decides changes; 0: it does not
 	turned chan struct{} // closed when that changes
@@ -78,7 +78,7 @@ func (r *Replica) open() *journal.Log {
 func (r *Replica) Member() *cluster.Member { return r.member }
 
 // File returns the copy of the store, which is another one after it had to be replaced.
-func (r *Replica) File() *keep.File {
+func (r *Replica) File() *store.File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.file
@@ -202,10 +202,10 @@ func (r *Replica) touch(ctx context.Context) error {
 // appender stores the batches of the file in the log.
 type appender struct{ member *cluster.Member }
 
-func (a appender) Append(ctx context.Context, batch []byte, at time.Time) (keep.Point, error) {
+func (a appender) Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error) {
 	point, err := a.member.Append(ctx, batch, at)
 	if errors.Is(err, journal.ErrDeposed) || errors.Is(err, cluster.ErrNotLeader) {
-		err = fmt.Errorf("%w: %w", keep.ErrNotSent, err) // it is not stored, and will not be
+		err = fmt.Errorf("%w: %w", store.ErrNotSent, err) // it is not stored, and will not be
 	}
 	return point, err
 }
@@ -217,11 +217,11 @@ const writerEnds = 100 * time.Millisecond
 // applier applies the entries of the log to the file.
 type applier struct{ r *Replica }
 
-func (a applier) Point() (keep.Point, error) { return a.r.File().Point() }
+func (a applier) Point() (store.Point, error) { return a.r.File().Point() }
 
 // Apply leaves out what changes nothing: the place is kept with the next batch. The entry that
 // the file is waiting for is applied by the file itself.
-func (a applier) Apply(ctx context.Context, e *journal.Entry, at keep.Point) error {
+func (a applier) Apply(ctx context.Context, e *journal.Entry, at store.Point) error {
 	file := a.r.File()
 	switch {
 	case len(e.Batch) == 0:
@@ -235,7 +235,7 @@ func (a applier) Apply(ctx context.Context, e *journal.Entry, at keep.Point) err
 		return fmt.Errorf("the file still writes: %w", err) // it may wait for this entry
 	}
 	err := file.ApplyBatch(ctx, e.Batch, at, e.Time)
-	if errors.Is(err, keep.ErrDiverged) {
+	if errors.Is(err, store.ErrDiverged) {
 		err = fmt.Errorf("%w: %w", journal.ErrBehind, err) // a batch was read that the file did not keep
 	}
 	return err
@@ -246,7 +246,7 @@ func (a applier) Apply(ctx context.Context, e *journal.Entry, at keep.Point) err
 func (r *Replica) repair(ctx context.Context, cause error) (cluster.Log, error) {
 	r.File().Follow()
 	log := r.open()
-	if !errors.Is(cause, keep.ErrDiverged) {
+	if !errors.Is(cause, store.ErrDiverged) {
 		if r.o.Copy == nil {
 			return nil, cause
 		}

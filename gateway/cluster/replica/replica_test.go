@@ -18,7 +18,7 @@ import (
 	"adgateway/gateway/cluster/copies"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -118,7 +118,7 @@ var names = []string{"gw1", "gw2", "gw3"}
 func newHosts(t testing.TB, names ...string) (all []*host) {
 	t.Helper()
 	folder := t.TempDir()
-	first, _, err := keep.Open(keep.Options{Path: filepath.Join(folder, "first")})
+	first, _, err := store.Open(store.Options{Path: filepath.Join(folder, "first")})
 	require.NoError(t, err)
 	require.NoError(t, first.Close())
 	same, err := os.ReadFile(filepath.Join(folder, "first"))
@@ -146,9 +146,9 @@ func inMemory(all []*host) *journaltest.Memory {
 
 func (h *host) start() {
 	h.t.Helper()
-	clock := keep.NewClock(time.Time{}, keep.ClockSources{})
-	open := func() (*keep.File, error) {
-		file, _, err := keep.Open(keep.Options{Path: h.path, Clock: clock, Follows: true})
+	clock := store.NewClock(time.Time{}, store.ClockSources{})
+	open := func() (*store.File, error) {
+		file, _, err := store.Open(store.Options{Path: h.path, Clock: clock, Follows: true})
 		return file, err
 	}
 	file, err := open()
@@ -204,10 +204,10 @@ func put(t testing.TB, all []*host, key, value string) {
 		for _, h := range all {
 			file := h.now().File()
 			found, err := file.Get(t.Context(), "k", key)
-			if err != nil && !errors.Is(err, keep.ErrAbsent) {
+			if err != nil && !errors.Is(err, store.ErrAbsent) {
 				continue
 			}
-			if _, err = file.Apply(t.Context(), keep.Change{Kind: "k", Key: key, Expect: found.Revision, Value: []byte(value)}); err == nil {
+			if _, err = file.Apply(t.Context(), store.Change{Kind: "k", Key: key, Expect: found.Revision, Value: []byte(value)}); err == nil {
 				return true
 			}
 		}
@@ -219,10 +219,10 @@ func put(t testing.TB, all []*host, key, value string) {
 func equal(t testing.TB, all []*host) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		digests := map[keep.Hash]bool{}
+		digests := map[store.Hash]bool{}
 		for _, h := range all {
 			_, digest, err := h.now().File().Digest(context.Background())
-			if errors.Is(err, keep.ErrClosed) {
+			if errors.Is(err, store.ErrClosed) {
 				return false // a copy takes its place
 			}
 			assert.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // joinLimit is how long a join may take.
@@ -20,7 +20,7 @@ const joinLimit = 30 * time.Second
 // Admission lets gateways that were invited join. It is safe for concurrent use.
 type Admission struct {
 	Register *Register
-	// Secret is what the key file of the cluster has, [keep.KeyLength] bytes; nil if the
+	// Secret is what the key file of the cluster has, [store.KeyLength] bytes; nil if the
 	// gateways open the store in another way.
 	Secret []byte
 }
@@ -92,7 +92,7 @@ func (a *Admission) answer(ctx context.Context, s *tls.ConnectionState, message 
 // is used up by the same decision: only the same key gets an answer again.
 func (r *Register) admit(ctx context.Context, q request, key string, proves func(secret []byte) bool) (a *Authority, list Members, err error) {
 	err = r.again(func() error {
-		var revision keep.Revision
+		var revision store.Revision
 		if list, revision, err = r.members(ctx); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (r *Register) admit(ctx context.Context, q request, key string, proves func
 		}
 		var i invitation
 		invited, err := read(ctx, r, invitedKey+q.Gateway, &i)
-		if errors.Is(err, keep.ErrAbsent) {
+		if errors.Is(err, store.ErrAbsent) {
 			return refuse(NotInvited, "gateway %s is not invited to the cluster %s: check --gateway of the command, or run %s", q.Gateway, q.Cluster, invite(q))
 		}
 		if err != nil {
@@ -155,7 +155,7 @@ func (r *Register) judge(i *invitation, q request, key string, proves func(secre
 }
 
 // count stores that a wrong secret was tried with an invitation that was not used yet.
-func (r *Register) count(ctx context.Context, revision keep.Revision, i invitation, q request, why error) error {
+func (r *Register) count(ctx context.Context, revision store.Revision, i invitation, q request, why error) error {
 	var refusal *Refusal
 	if !errors.As(why, &refusal) || refusal.Reason != WrongSecret || i.Used != "" {
 		return nil

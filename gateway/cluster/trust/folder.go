@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 
 	"adgateway/gateway/atomicfile"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // The files of a gateway. That of its certificate is written last: with it all are there.
@@ -164,7 +164,7 @@ func (f Folder) MakeSecret() error {
 	if err := os.MkdirAll(f.Path, 0o700); err != nil {
 		return err
 	}
-	secret := make([]byte, keep.KeyLength)
+	secret := make([]byte, store.KeyLength)
 	_, _ = rand.Read(secret) // never fails
 	return f.write(secretFile, append(encoded(secret), '\n'))
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // clock is log time that a test sets.
@@ -37,13 +37,13 @@ func (c *clock) add(d time.Duration) {
 
 // faulty is a store whose changes fail as often as a test says, before or after they are made.
 type faulty struct {
-	keep.Store
+	store.Store
 	before, after int
 }
 
-var errFault = fmt.Errorf("%w: the test says so", keep.ErrUnreachable)
+var errFault = fmt.Errorf("%w: the test says so", store.ErrUnreachable)
 
-func (f *faulty) Apply(ctx context.Context, changes ...keep.Change) (keep.Revision, error) {
+func (f *faulty) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	if f.before > 0 {
 		f.before--
 		return 0, errFault
@@ -68,17 +68,17 @@ type cluster struct {
 	addr   string
 }
 
-func newKeyed(t *testing.T, store keep.Store, secret []byte) *keep.Sealed {
+func newKeyed(t *testing.T, db store.Store, secret []byte) *store.Sealed {
 	t.Helper()
-	key, err := keep.NewKey(secret)
+	key, err := store.NewKey(secret)
 	require.NoError(t, err)
-	sealed, err := keep.Seal(store, key)
+	sealed, err := store.Seal(db, key)
 	require.NoError(t, err)
 	return sealed
 }
 
 func newSecret() []byte {
-	secret := make([]byte, keep.KeyLength)
+	secret := make([]byte, store.KeyLength)
 	_, _ = rand.Read(secret) // never fails
 	return secret
 }
@@ -87,7 +87,7 @@ func folder(t *testing.T) Folder { return Folder{Path: filepath.Join(t.TempDir()
 
 func newCluster(t *testing.T, name string) *cluster {
 	t.Helper()
-	c := &cluster{clock: &clock{at: time.Now()}, store: &faulty{Store: keep.NewMemory(nil)}, secret: newSecret(), folder: folder(t), served: make(chan error, 100)}
+	c := &cluster{clock: &clock{at: time.Now()}, store: &faulty{Store: store.NewMemory(nil)}, secret: newSecret(), folder: folder(t), served: make(chan error, 100)}
 	c.Register = NewRegister(newKeyed(t, c.store, c.secret), c.clock.now)
 	var err error
 	c.first, err = Create(t.Context(), c.Register, name, Member{Name: "gw1", Hosts: []string{"h1"}}, c.folder)

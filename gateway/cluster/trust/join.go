@@ -14,7 +14,7 @@ import (
 	"net"
 	"strings"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Create makes a cluster in a store, with the gateway of this host as its first, and writes
@@ -162,7 +162,7 @@ func pinned(i Invitation, s tls.ConnectionState) (*x509.Certificate, error) {
 
 // accepts returns why an answer is not that to an invitation of the gateway with a key.
 func accepts(i Invitation, authority *x509.Certificate, given answer, key *ecdsa.PrivateKey) error {
-	if given.Secret != nil && len(given.Secret) != keep.KeyLength {
+	if given.Secret != nil && len(given.Secret) != store.KeyLength {
 		return fmt.Errorf("its secret has %d bytes", len(given.Secret))
 	}
 	leaf, err := x509.ParseCertificate(given.Certificate)

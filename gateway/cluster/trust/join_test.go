@@ -23,13 +23,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"adgateway/gateway/keep"
 	"adgateway/gateway/keyring"
+	"adgateway/gateway/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newMemory() keep.Store { return keep.NewMemory(nil) }
+func newMemory() store.Store { return store.NewMemory(nil) }
 
 func reasonOf(err error) Reason {
 	var r *Refusal
@@ -496,21 +496,21 @@ func TestTheKeyOfTheAuthorityIsSealed(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, string(entry.Value), "corp")
 	_, err = NewRegister(newKeyed(t, c.store, newSecret()), time.Now).authority(t.Context())
-	require.ErrorIs(t, err, keep.ErrUnreadable)
+	require.ErrorIs(t, err, store.ErrUnreadable)
 	later, _, err := c.members(t.Context())
 	require.NoError(t, err)
-	c.Register.store.SetNewest(keep.Newest + 1)
-	c.Register.store.SetFormat(keep.Newest + 1)
+	c.Register.store.SetNewest(store.Newest + 1)
+	c.Register.store.SetFormat(store.Newest + 1)
 	change, err := set(c.Register, membersKey, mustRevision(t, c), later)
 	require.NoError(t, err)
 	_, err = c.Register.store.Apply(t.Context(), change)
 	require.NoError(t, err)
-	c.Register.store.SetNewest(keep.Newest)
+	c.Register.store.SetNewest(store.Newest)
 	_, err = c.Members(t.Context())
-	require.ErrorIs(t, err, keep.ErrNewer)
+	require.ErrorIs(t, err, store.ErrNewer)
 }
 
-func mustRevision(t *testing.T, c *cluster) keep.Revision {
+func mustRevision(t *testing.T, c *cluster) store.Revision {
 	_, revision, err := c.members(t.Context())
 	require.NoError(t, err)
 	return revision

@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // three is the list of a new cluster of three hosts.
 func three(t *testing.T) *cluster {
 	t.Helper()
-	c := &cluster{clock: &clock{at: time.Now()}, store: &faulty{Store: keep.NewMemory(nil)}, secret: newSecret(), folder: folder(t), served: make(chan error, 100)}
+	c := &cluster{clock: &clock{at: time.Now()}, store: &faulty{Store: store.NewMemory(nil)}, secret: newSecret(), folder: folder(t), served: make(chan error, 100)}
 	c.Register = NewRegister(newKeyed(t, c.store, c.secret), c.clock.now)
 	var err error
 	c.first, err = Create(t.Context(), c.Register, "corp", hosts[0], c.folder, hosts[1:]...)
@@ -223,11 +223,11 @@ func TestOrigin(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, made)
 	require.NoError(t, os.MkdirAll(f.Path, 0o700))
-	require.NoError(t, f.SetOrigin(keep.Hash{1}))
+	require.NoError(t, f.SetOrigin(store.Hash{1}))
 	hash, made, err := f.Origin()
 	require.NoError(t, err)
 	assert.True(t, made)
-	assert.Equal(t, keep.Hash{1}, hash)
+	assert.Equal(t, store.Hash{1}, hash)
 	for _, text := range []string{"", `{"hash":"AQ=="}`} {
 		require.NoError(t, f.write(originFile, []byte(text)))
 		_, _, err = f.Origin()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"adgateway/gateway/atomicfile"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // mostGateways is how many gateways a cluster can have.
@@ -36,7 +36,7 @@ func (g Member) HasJoined() bool { return g.Key != "" }
 // Members is the list of the gateways of a cluster. It is not changed: who changes it makes
 // another one.
 type Members struct {
-	keep.Formatted
+	store.Formatted
 	Cluster  string   `json:"cluster"`
 	Gateways []Member `json:"gateways"` // by name
 
@@ -161,7 +161,7 @@ func LoadMembers(path string) (m Members, err error) {
 		err = json.Unmarshal(text, &m)
 	}
 	if err == nil {
-		err = keep.CheckFormat(m.V, keep.Newest)
+		err = store.CheckFormat(m.V, store.Newest)
 	}
 	if err == nil {
 		err = m.check()

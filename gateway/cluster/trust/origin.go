@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // originFile is on the host where the cluster was made, from when that is finished.
@@ -20,7 +20,7 @@ type origin struct {
 
 // SetOrigin writes what the log of a new cluster goes on with: the hash of the last place in the
 // store of its first gateway. The node of this host makes the log then.
-func (f Folder) SetOrigin(hash keep.Hash) error {
+func (f Folder) SetOrigin(hash store.Hash) error {
 	text, err := json.Marshal(origin{hash[:]})
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (f Folder) SetOrigin(hash keep.Hash) error {
 
 // Origin reads what [Folder.SetOrigin] has written. It reports false if this is not the host where
 // the cluster was made.
-func (f Folder) Origin() (hash keep.Hash, made bool, err error) {
+func (f Folder) Origin() (hash store.Hash, made bool, err error) {
 	path := filepath.Join(f.Path, originFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Where the register is in the store.
 const (
-	kind         = keep.Kind("trust")
+	kind         = store.Kind("trust")
 	authorityKey = "authority"
 	membersKey   = "members"
 	invitedKey   = "invited/" // and the name of the gateway
@@ -35,23 +35,23 @@ var ErrNone = errors.New("the store has no cluster yet: run 'adgateway cluster i
 // with the key of the cluster, and so is the key of the authority. A Register is safe for
 // concurrent use.
 type Register struct {
-	store *keep.Sealed
+	store *store.Sealed
 	now   func() time.Time
 }
 
 // NewRegister returns the register in a store, by whose time, now, invitations expire.
-func NewRegister(store *keep.Sealed, now func() time.Time) *Register { return &Register{store, now} }
+func NewRegister(db *store.Sealed, now func() time.Time) *Register { return &Register{db, now} }
 
 // keptAuthority is an authority as it is in the store.
 type keptAuthority struct {
-	keep.Formatted
+	store.Formatted
 	Certificate []byte `json:"certificate"` // DER
 	Key         []byte `json:"key"`         // PKCS #8
 }
 
 // invitation lets one gateway join.
 type invitation struct {
-	keep.Formatted
+	store.Formatted
 	Key     []byte    `json:"key"` // that the secret makes
 	Expires time.Time `json:"expires"`
 	Tries   int       `json:"tries"` // with a wrong secret
@@ -60,21 +60,21 @@ type invitation struct {
 }
 
 // read decodes a value of the register into a pointer, and returns its revision.
-func read[T any, P keep.Value[T]](ctx context.Context, r *Register, key string, into P) (keep.Revision, error) {
+func read[T any, P store.Value[T]](ctx context.Context, r *Register, key string, into P) (store.Revision, error) {
 	found, err := r.store.Get(ctx, kind, key)
 	if err != nil {
 		return 0, err
 	}
-	if err := keep.Decode(r.store, found.Value, into); err != nil {
+	if err := store.Decode(r.store, found.Value, into); err != nil {
 		return 0, fmt.Errorf("the cluster's %s: %w", key, err)
 	}
 	return found.Revision, nil
 }
 
 // set returns the change that sets a value which has a revision.
-func set[T any, P keep.Value[T]](r *Register, key string, revision keep.Revision, value T) (keep.Change, error) {
-	text, err := keep.Encode[T, P](r.store, value)
-	return keep.Change{Kind: kind, Key: key, Expect: revision, Value: text}, err
+func set[T any, P store.Value[T]](r *Register, key string, revision store.Revision, value T) (store.Change, error) {
+	text, err := store.Encode[T, P](r.store, value)
+	return store.Change{Kind: kind, Key: key, Expect: revision, Value: text}, err
 }
 
 // Members returns the list of gateways. It fails with [ErrNone] if there is no cluster.
@@ -83,9 +83,9 @@ func (r *Register) Members(ctx context.Context) (Members, error) {
 	return m, err
 }
 
-func (r *Register) members(ctx context.Context) (m Members, revision keep.Revision, err error) {
+func (r *Register) members(ctx context.Context) (m Members, revision store.Revision, err error) {
 	revision, err = read(ctx, r, membersKey, &m)
-	if errors.Is(err, keep.ErrAbsent) {
+	if errors.Is(err, store.ErrAbsent) {
 		err = ErrNone
 	}
 	return m, revision, err
@@ -94,7 +94,7 @@ func (r *Register) members(ctx context.Context) (m Members, revision keep.Revisi
 func (r *Register) authority(ctx context.Context) (*Authority, error) {
 	var kept keptAuthority
 	_, err := read(ctx, r, authorityKey, &kept)
-	if errors.Is(err, keep.ErrAbsent) {
+	if errors.Is(err, store.ErrAbsent) {
 		return nil, ErrNone
 	}
 	if err != nil {
@@ -170,11 +170,11 @@ func (r *Register) begin(ctx context.Context, cluster string, first Member, othe
 	if err != nil {
 		return nil, Members{}, err
 	}
-	authority, err := set(r, authorityKey, keep.Absent, keptAuthority{Certificate: a.cert.Raw, Key: key})
+	authority, err := set(r, authorityKey, store.Absent, keptAuthority{Certificate: a.cert.Raw, Key: key})
 	if err != nil {
 		return nil, Members{}, err
 	}
-	list, err := set(r, membersKey, keep.Absent, members)
+	list, err := set(r, membersKey, store.Absent, members)
 	if err == nil {
 		_, err = r.store.Apply(ctx, authority, list)
 	}
@@ -209,7 +209,7 @@ func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, erro
 		}
 		var before invitation
 		revision, err := read(ctx, r, invitedKey+gateway, &before)
-		if err != nil && !errors.Is(err, keep.ErrAbsent) {
+		if err != nil && !errors.Is(err, store.ErrAbsent) {
 			return err
 		}
 		change, err := set(r, invitedKey+gateway, revision, invitation{Key: key, Expires: r.now().Add(invitationLasts).UTC()})
@@ -229,7 +229,7 @@ func (r *Register) Remove(ctx context.Context, gateway string) error {
 		if err != nil {
 			return err
 		}
-		var changes []keep.Change
+		var changes []store.Change
 		if _, there := list.Find(gateway); there {
 			left := list.without(gateway)
 			if err := left.canWork(gateway); err != nil {
@@ -244,8 +244,8 @@ func (r *Register) Remove(ctx context.Context, gateway string) error {
 		var invited invitation
 		switch revision, err := read(ctx, r, invitedKey+gateway, &invited); {
 		case err == nil:
-			changes = append(changes, keep.Change{Kind: kind, Key: invitedKey + gateway, Expect: revision})
-		case !errors.Is(err, keep.ErrAbsent):
+			changes = append(changes, store.Change{Kind: kind, Key: invitedKey + gateway, Expect: revision})
+		case !errors.Is(err, store.ErrAbsent):
 			return err
 		}
 		if len(changes) == 0 {
@@ -259,9 +259,9 @@ func (r *Register) Remove(ctx context.Context, gateway string) error {
 // Forget removes all that the store says of the cluster: whoever has it is alone from now on.
 func (r *Register) Forget(ctx context.Context) error {
 	return r.again(func() error {
-		var changes []keep.Change
-		err := r.store.Store.Range(ctx, kind, "", func(e keep.Entry) bool {
-			changes = append(changes, keep.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
+		var changes []store.Change
+		err := r.store.Store.Range(ctx, kind, "", func(e store.Entry) bool {
+			changes = append(changes, store.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
 			return true
 		})
 		if err != nil || len(changes) == 0 {
@@ -293,7 +293,7 @@ func sameNames(a, b Members) bool {
 // again decides anew when what a decision rests on has changed meanwhile.
 func (r *Register) again(decide func() error) (err error) {
 	for range mostConflicts {
-		if err = decide(); !errors.Is(err, keep.ErrConflict) {
+		if err = decide(); !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}

@@ -16,14 +16,14 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Settings are those of a new stream.
 type Settings struct {
-	Replicas int       // 1 with one node, else 3; it is never changed
-	MaxBytes int64     // the oldest messages are dropped beyond it
-	Origin   keep.Hash // of what is in the file that the journal goes on with; zero: nothing
+	Replicas int        // 1 with one node, else 3; it is never changed
+	MaxBytes int64      // the oldest messages are dropped beyond it
+	Origin   store.Hash // of what is in the file that the journal goes on with; zero: nothing
 }
 
 // StreamName returns the name of the stream of a cluster.
@@ -204,7 +204,7 @@ func fields(c jetstream.StreamConfig) (map[string]string, error) {
 }
 
 // described returns what a stream says about itself.
-func described(cluster string, c jetstream.StreamConfig) (id string, origin keep.Hash, err error) {
+func described(cluster string, c jetstream.StreamConfig) (id string, origin store.Hash, err error) {
 	all, err := different(cluster, c)
 	if err != nil {
 		return "", origin, err

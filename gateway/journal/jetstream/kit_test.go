@@ -16,7 +16,7 @@ import (
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/jetstream"
 	"adgateway/gateway/journal/journaltest"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // hang is how long a test waits for what must come.
@@ -51,7 +51,7 @@ type gateway struct {
 // newGateway returns one that has applied nothing, and is connected to one of some nodes.
 func newGateway(t testing.TB, cluster, name string, urls ...string) *gateway {
 	t.Helper()
-	return restarted(t, cluster, name, journaltest.NewRecord(keep.Point{}), urls...)
+	return restarted(t, cluster, name, journaltest.NewRecord(store.Point{}), urls...)
 }
 
 func restarted(t testing.TB, cluster, name string, record *journaltest.Record, urls ...string) *gateway {
@@ -94,7 +94,7 @@ func (g *gateway) awaitError(t testing.TB, want error) {
 	var err error
 	require.Eventually(t, func() bool {
 		err = g.CatchUp(t.Context())
-		return !errors.Is(err, keep.ErrUnreachable)
+		return !errors.Is(err, store.ErrUnreachable)
 	}, hang, 10*time.Millisecond)
 	require.ErrorIs(t, err, want)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 const (
@@ -63,9 +63,9 @@ type Stream struct {
 
 // Identity tells a stream from another one of the same name.
 type Identity struct {
-	Journal    string    `json:"journal"`
-	Origin     keep.Hash `json:"origin"`     // of what is in the file that the journal goes on with
-	MaxMessage int32     `json:"maxMessage"` // bytes of a message
+	Journal    string     `json:"journal"`
+	Origin     store.Hash `json:"origin"`     // of what is in the file that the journal goes on with
+	MaxMessage int32      `json:"maxMessage"` // bytes of a message
 }
 
 var _ journal.Stream = (*Stream)(nil)
@@ -111,7 +111,7 @@ func (s *Stream) find(ctx context.Context) (found jetstream.Stream, is Identity,
 		return nil, is, ErrNoStream
 	}
 	if err != nil {
-		return nil, is, fmt.Errorf("%w: %w", keep.ErrUnreachable, err)
+		return nil, is, fmt.Errorf("%w: %w", store.ErrUnreachable, err)
 	}
 	c := found.CachedInfo().Config
 	is.MaxMessage = c.MaxMsgSize

@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/jetstream"
 	"adgateway/gateway/journal/journaltest"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // TestOverThreeNodes: the tests share the nodes, as these take seconds to start, and each has
@@ -73,7 +73,7 @@ func testSettings(t *testing.T, nodes *enginetest.Cluster) {
 	o := jetstream.Options{Cluster: "settings", Connect: connect(nodes.URLs()...)}
 	_, err := jetstream.Open(ctx, o)
 	require.ErrorIs(t, err, jetstream.ErrNoStream)
-	settings := jetstream.Settings{Replicas: 3, MaxBytes: 64 << 20, Origin: keep.Hash{7}}
+	settings := jetstream.Settings{Replicas: 3, MaxBytes: 64 << 20, Origin: store.Hash{7}}
 	require.NoError(t, jetstream.Create(ctx, o, settings))
 	s := open(t, "settings", nodes.URLs()...)
 	first := s.Options(nil)
@@ -82,7 +82,7 @@ func testSettings(t *testing.T, nodes *enginetest.Cluster) {
 	assert.NotEmpty(t, first.Journal)
 	require.NoError(t, jetstream.Create(ctx, o, settings), "it is there")
 	assert.Equal(t, first, open(t, "settings", nodes.URLs()...).Options(nil))
-	settings.Origin = keep.Hash{8}
+	settings.Origin = store.Hash{8}
 	require.ErrorIs(t, jetstream.Create(ctx, o, settings), jetstream.ErrExists)
 	testResume(t, o, s)
 
@@ -114,7 +114,7 @@ func testSettings(t *testing.T, nodes *enginetest.Cluster) {
 		require.NoError(t, err, want)
 		require.Eventually(t, func() bool { // it has no leader yet
 			_, err = jetstream.Open(ctx, jetstream.Options{Cluster: "other", Connect: o.Connect})
-			return !errors.Is(err, keep.ErrUnreachable)
+			return !errors.Is(err, store.ErrUnreachable)
 		}, hang, 10*time.Millisecond)
 		assert.ErrorContains(t, err, want)
 		require.NoError(t, js.DeleteStream(ctx, c.Name))
@@ -296,7 +296,7 @@ func testAnotherStream(t *testing.T, nodes *enginetest.Cluster) {
 	js, err := native.New(nodes.Connect())
 	require.NoError(t, err)
 	require.NoError(t, js.DeleteStream(t.Context(), jetstream.StreamName("another")))
-	require.ErrorIs(t, a.CatchUp(t.Context()), keep.ErrUnreachable, "for a while")
+	require.ErrorIs(t, a.CatchUp(t.Context()), store.ErrUnreachable, "for a while")
 	create(t, nodes, "another")
 	a.awaitError(t, journal.ErrRewound)
 	b := restarted(t, "another", "b", a.Record, nodes.URLs()...)
@@ -324,7 +324,7 @@ func testLeaderIsCutOff(t *testing.T, nodes *enginetest.Cluster) {
 	b.lead(t)
 	require.NoError(t, b.append(t.Context(), "2"))
 	if err := reader.CatchUp(t.Context()); err != nil {
-		require.ErrorIs(t, err, keep.ErrUnreachable)
+		require.ErrorIs(t, err, store.ErrUnreachable)
 	}
 	assert.Equal(t, []string{"1"}, reader.Batches())
 

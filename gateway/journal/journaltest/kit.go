@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"adgateway/gateway/journal"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Cipher returns a cipher whose key is made of a password. It is for tests: it never says
@@ -43,22 +43,22 @@ func Options() journal.Options {
 type Record struct {
 	mu      sync.Mutex
 	entries []journal.Entry
-	point   keep.Point
+	point   store.Point
 	fault   error
 }
 
 // NewRecord returns one that has applied what ends at a point.
-func NewRecord(at keep.Point) *Record { return &Record{point: at} }
+func NewRecord(at store.Point) *Record { return &Record{point: at} }
 
 // Point is that of [journal.Applier].
-func (r *Record) Point() (keep.Point, error) {
+func (r *Record) Point() (store.Point, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.point, r.fault
 }
 
 // Apply is that of [journal.Applier].
-func (r *Record) Apply(_ context.Context, e *journal.Entry, at keep.Point) error {
+func (r *Record) Apply(_ context.Context, e *journal.Entry, at store.Point) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fault != nil {

@@ -20,7 +20,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Restored says what a restore has done.
@@ -200,7 +200,7 @@ func (r *restoring) hold(s *config.Settings) error {
 	for _, s := range all {
 		if !seen[s.Store.File] {
 			seen[s.Store.File] = true
-			if err := keep.Unused(s.Store.File); err != nil {
+			if err := store.Unused(s.Store.File); err != nil {
 				return fmt.Errorf("%w: stop it first", err)
 			}
 		}
@@ -276,12 +276,12 @@ func absent(err error) error {
 	return err
 }
 
-// restoreStore puts the copy of the store in its place; package keep checks it before.
+// restoreStore puts the copy of the store in its place; package store checks it before.
 func (r *restoring) restoreStore(f *File, c config.Store) error {
 	if c.File == "" || c.File == config.AuditOff {
 		return nil
 	}
-	head, err := os.ReadFile(keep.HeadOf(c.File))
+	head, err := os.ReadFile(store.HeadOf(c.File))
 	if absent(err) != nil {
 		return err
 	}
@@ -300,14 +300,14 @@ func (r *restoring) restoreStore(f *File, c config.Store) error {
 	}
 	r.back = append(r.back, func() error {
 		if head == nil {
-			return absent(os.Remove(keep.HeadOf(c.File)))
+			return absent(os.Remove(store.HeadOf(c.File)))
 		}
-		return atomicfile.Write(keep.HeadOf(c.File), head, nil)
+		return atomicfile.Write(store.HeadOf(c.File), head, nil)
 	}, func() error { return absent(os.Remove(c.File)) })
-	if err := errors.Join(keep.Restore(c.File, in), in.Close()); err != nil {
+	if err := errors.Join(store.Restore(c.File, in), in.Close()); err != nil {
 		return filefault.Explain(storeFile, err)
 	}
-	return errors.Join(program.Files.Restrict(c.File), program.Files.Restrict(keep.HeadOf(c.File)))
+	return errors.Join(program.Files.Restrict(c.File), program.Files.Restrict(store.HeadOf(c.File)))
 }
 
 // replace moves away what is there, with the whole audit log, and gives the files their names.

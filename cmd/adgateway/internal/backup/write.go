@@ -19,7 +19,7 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 // Options describe the gateway that a backup is of.
@@ -165,16 +165,16 @@ func (w *writer) add(n named) error {
 
 // openStore opens a copy of the store, which is that of a gateway if one has it open.
 func (w *writer) openStore(path string) ([]content, error) {
-	c := content{base: filepath.Base(path), write: func(to io.Writer) error { return keep.CopyFile(w.ctx, path, to) }}
+	c := content{base: filepath.Base(path), write: func(to io.Writer) error { return store.CopyFile(w.ctx, path, to) }}
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	if err := keep.Unused(path); err == nil {
+	if err := store.Unused(path); err == nil {
 		return []content{c}, nil
-	} else if !errors.Is(err, keep.ErrInUse) {
+	} else if !errors.Is(err, store.ErrInUse) {
 		return nil, err
 	}
-	copied, err := keep.AskForCopy(w.ctx, path, w.options.Wait)
+	copied, err := store.AskForCopy(w.ctx, path, w.options.Wait)
 	if err != nil {
 		return nil, err
 	}

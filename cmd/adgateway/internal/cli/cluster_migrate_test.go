@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,7 +70,7 @@ func TestAClusterIsMigrated(t *testing.T) {
 	alone, err := made.Alone()
 	require.NoError(t, err)
 	assert.True(t, alone, "it goes on alone until the nodes serve")
-	there, err := keep.Holds(filepath.Join(folder, "state.db"), "auth", "credentials")
+	there, err := store.Holds(filepath.Join(folder, "state.db"), "auth", "credentials")
 	require.NoError(t, err)
 	assert.True(t, there)
 }

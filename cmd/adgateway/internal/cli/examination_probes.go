@@ -14,7 +14,7 @@ import (
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 	"adgateway/gateway/tlscert"
 	"adgateway/ps"
 	"adgateway/ps/session"
@@ -59,7 +59,7 @@ func (e *examination) probes() doctor.Probes {
 		Names:       host.Names,
 
 		Receiver: app.ReachWebhook,
-		Rewound:  keep.Rewound,
+		Rewound:  store.Rewound,
 		Cluster:  readCluster,
 
 		Exposed:     files.Exposed,

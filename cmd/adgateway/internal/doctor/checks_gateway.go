@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"adgateway/gateway/config"
-	"adgateway/gateway/keep"
+	"adgateway/gateway/store"
 )
 
 func gatewayChecks() []Check {
@@ -64,7 +64,7 @@ func gatewayChecks() []Check {
 			Name: "store", About: "the store has all that it acknowledged",
 			How: "reads the head of store.file",
 			Faults: []Fault{
-				{"rewound", Warning, "{error}.", keep.AfterRewind},
+				{"rewound", Warning, "{error}.", store.AfterRewind},
 			},
 			probe: probeStore,
 		},

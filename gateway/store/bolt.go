@@ -1,0 +1,343 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"adgateway/gateway/atomicfile"
+)
+
+// File is a store in one file. Each value is preceded by its revision and the time when it
+// expires. It makes its own changes, asks an appender first, or applies those of another
+// writer: see [File.Lead].
+type File struct {
+	db       *bbolt.DB
+	path     string
+	now      func() time.Time
+	clock    *Clock // now is its; nil: now is that of somebody else
+	creation string
+	bells    bells
+
+	head   head // of who writes; its creation is empty if the file has none
+	headAt time.Time
+	unsaid error // why the head could not be written when the file was opened; nil: it was
+	save   func(path string, text []byte) error
+
+	mu      sync.Mutex // guards the fields below
+	closed  bool
+	role    role
+	waiting []*write
+	writer  chan struct{} // closed when the goroutine ends that writes for all that wait; nil: there is none
+	state   State
+}
+
+// Options configure a store in a file.
+type Options struct {
+	Path string
+
+	// Now is the time by which values expire, whatever it does. It is not used if there is a
+	// Clock. If there is neither, there is a new clock, which begins at the wall clock.
+	Now   func() time.Time
+	Clock *Clock
+
+	// Follows says that the file applies what another writer has decided, until
+	// [File.Lead] is called. It goes on from where it is: a file that is older than it was
+	// has not lost anything, and the clock is not behind the last entry that was applied.
+	Follows bool
+
+	write func(path string, text []byte) error // replaces a file; nil: atomicfile.Write
+}
+
+// ErrInUse means that another process has a file open.
+var ErrInUse = errors.New("another process has it open: a gateway that is running")
+
+// lockTimeout is how long the lock of a file is waited for, which one process holds.
+const lockTimeout = 500 * time.Millisecond
+
+// Open opens the store in a file, which it creates if there is none. A file that cannot
+// be read, such as after a loss of power, is renamed, and an empty store takes its place;
+// aside is its new name then.
+func Open(o Options) (file *File, aside string, err error) {
+	f := &File{path: o.Path, save: o.write, now: o.Now, clock: o.Clock, role: role{follows: o.Follows}}
+	if f.clock == nil && f.now == nil {
+		f.clock = NewClock(time.Time{}, ClockSources{})
+	}
+	if f.clock != nil {
+		f.now = f.clock.Now
+	}
+	if f.save == nil {
+		f.save = func(path string, text []byte) error { return atomicfile.Write(path, text, nil) }
+	}
+	f.db, err = open(o.Path)
+	if err != nil && damaged(o.Path, err) {
+		aside = o.Path + ".damaged-" + f.now().UTC().Format("20060102T150405Z")
+		if err = os.Rename(o.Path, aside); err == nil {
+			f.db, err = open(o.Path)
+		}
+	}
+	if errors.Is(err, berrors.ErrTimeout) {
+		err = ErrInUse
+	}
+	if err != nil {
+		return nil, aside, fmt.Errorf("store %s: %w", o.Path, err)
+	}
+	if err = f.begin(aside != ""); err != nil {
+		return nil, aside, errors.Join(fmt.Errorf("store %s: %w", o.Path, err), f.db.Close())
+	}
+	return f, aside, nil
+}
+
+// begin finds out which store the file is, and where. A new one in the place of a damaged
+// one is fresh.
+func (f *File) begin(fresh bool) (err error) {
+	removeBeside(f.path)
+	if f.creation, err = created(f.db); err != nil {
+		return err
+	}
+	if !f.role.follows {
+		return f.compare(fresh)
+	}
+	return f.db.View(func(tx *bbolt.Tx) error {
+		_, at, err := readPoint(tx)
+		if err == nil && f.clock != nil {
+			f.clock.Raise(at)
+		}
+		return err
+	})
+}
+
+// open opens a file to change it, and reads all of it.
+func open(path string) (*bbolt.DB, error) { return openAs(path, false) }
+
+// openAs opens a file and reads all of it. Package bbolt may panic on a damaged one, or read
+// what is not in the mapped file.
+func openAs(path string, readOnly bool) (db *bbolt.DB, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("%w: %v", errDamaged, reason)
+		}
+		if err != nil && db != nil {
+			db, err = nil, errors.Join(err, db.Close())
+		}
+	}()
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: readOnly, Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType})
+	if err != nil {
+		return nil, err
+	}
+	return db, db.View(func(tx *bbolt.Tx) error {
+		if err := checkStructure(tx); err != nil {
+			return err
+		}
+		var found error
+		for err := range tx.Check() { // to its end, since it reads the mapped file until then
+			found = cmp.Or(found, fmt.Errorf("%w: %w", errDamaged, err))
+		}
+		return found
+	})
+}
+
+var errDamaged = errors.New("the file is damaged")
+
+// damaged reports whether a file that could not be opened is one that never can be, as
+// opposed to one that another process has or that may not be read.
+func damaged(path string, err error) bool {
+	for _, lasting := range []error{errDamaged, berrors.ErrInvalid, berrors.ErrChecksum, berrors.ErrVersionMismatch, io.ErrUnexpectedEOF} {
+		if errors.Is(err, lasting) {
+			return true
+		}
+	}
+	info, statErr := os.Stat(path)
+	return statErr == nil && info.Mode().IsRegular() && info.Size() < smallest
+}
+
+// smallest is the size of the smallest page, of which a file has several.
+const smallest = 4096
+
+const headerLength = 16
+
+// encode precedes a value by its revision and its end.
+func encode(value []byte, revision Revision, expires time.Time) []byte {
+	stored := make([]byte, headerLength, headerLength+len(value))
+	binary.BigEndian.PutUint64(stored, uint64(revision))
+	binary.BigEndian.PutUint64(stored[8:], end(expires))
+	return append(stored, value...)
+}
+
+// end returns when something expires in nanoseconds; 0 is never.
+func end(expires time.Time) uint64 {
+	if expires.IsZero() {
+		return 0
+	}
+	return uint64(expires.UnixNano())
+}
+
+// fromEnd returns the time of an end.
+func fromEnd(end uint64) time.Time {
+	if end == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(end))
+}
+
+// decode returns a copy: what bbolt returns is valid during its transaction only.
+func decode(key, stored []byte) (Entry, error) {
+	if len(stored) < headerLength {
+		return Entry{}, fmt.Errorf("%w: a value has no header", errDamaged)
+	}
+	return Entry{
+		Key: string(key), Value: bytes.Clone(stored[headerLength:]),
+		Revision: Revision(binary.BigEndian.Uint64(stored)), Expires: fromEnd(binary.BigEndian.Uint64(stored[8:])),
+	}, nil
+}
+
+// hasExpired reports whether a stored value has expired. One that is damaged has not.
+func hasExpired(stored []byte, now time.Time) bool {
+	return len(stored) >= headerLength && Entry{Expires: fromEnd(binary.BigEndian.Uint64(stored[8:]))}.expired(now)
+}
+
+func (e Entry) expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }
+
+func (f *File) Get(ctx context.Context, kind Kind, key string) (found Entry, err error) {
+	err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
+		if b == nil {
+			return ErrAbsent
+		}
+		found, err = get(b, key, f.now())
+		return err
+	})
+	return found, err
+}
+
+func get(b *bbolt.Bucket, key string, now time.Time) (Entry, error) {
+	stored := b.Get([]byte(key))
+	if stored == nil {
+		return Entry{}, ErrAbsent
+	}
+	e, err := decode([]byte(key), stored)
+	if err == nil && e.expired(now) {
+		err = ErrAbsent
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	return e, nil
+}
+
+func (f *File) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
+	return inPages(prefix, func(from string, most int) (page page, err error) {
+		err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
+			if b == nil {
+				return nil
+			}
+			cursor := b.Cursor()
+			key, stored := cursor.Seek([]byte(from))
+			page, err = f.read(ctx, key, stored, cursor.Next, []byte(prefix), most)
+			page.next += "\x00" // the least key that is greater
+			return err
+		})
+		return page, err
+	}, visit)
+}
+
+func (f *File) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
+	return inPages(before, func(before string, most int) (page page, err error) {
+		err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
+			if b == nil {
+				return nil
+			}
+			cursor := b.Cursor()
+			key, stored := cursor.Last()
+			if before != "" {
+				if at, _ := cursor.Seek([]byte(before)); at != nil {
+					key, stored = cursor.Prev()
+				} else {
+					key, stored = cursor.Last()
+				}
+			}
+			page, err = f.read(ctx, key, stored, cursor.Prev, nil, most)
+			return err
+		})
+		return page, err
+	}, visit)
+}
+
+// read reads a page of values that have not expired, beginning with one; next is its last
+// key.
+func (f *File) read(ctx context.Context, key, stored []byte, step func() ([]byte, []byte), prefix []byte, most int) (page page, err error) {
+	now, size := f.now(), 0
+	for ; key != nil && bytes.HasPrefix(key, prefix); key, stored = step() {
+		if ctx.Err() != nil {
+			return page, context.Cause(ctx)
+		}
+		e, err := decode(key, stored)
+		if err != nil {
+			return page, err
+		}
+		page.next = e.Key
+		if e.expired(now) {
+			continue
+		}
+		page.entries = append(page.entries, e)
+		if size += len(e.Value); len(page.entries) >= most || size >= pageSize {
+			page.more = true
+			break
+		}
+	}
+	return page, nil
+}
+
+// view reads a kind in one transaction; the bucket is nil if there is none yet.
+func (f *File) view(ctx context.Context, kind Kind, read func(*bbolt.Bucket) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return closed(f.db.View(func(tx *bbolt.Tx) error { return read(tx.Bucket([]byte(kind))) }))
+}
+
+func closed(err error) error {
+	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
+		return ErrClosed
+	}
+	return err
+}
+
+func (f *File) State() State {
+	f.mu.Lock()
+	state := f.state
+	f.mu.Unlock()
+	if info, err := os.Stat(f.path); err == nil {
+		state.Bytes = info.Size()
+	}
+	return state
+}
+
+// Close waits for the batch that is being written. Calls that still wait are refused.
+func (f *File) Close() error {
+	f.mu.Lock()
+	opened := !f.closed
+	f.closed = true
+	f.leave(ErrClosed)
+	writer := f.writer
+	f.mu.Unlock()
+	waitFor(writer)
+	var err error
+	if opened && f.head.Creation != "" {
+		err = f.writeHead()
+	}
+	err = errors.Join(err, f.db.Close())
+	f.bells.close()
+	return err
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// filled returns the bytes of a file with many values.
+func filled(t *testing.T) []byte {
+	path := filepath.Join(t.TempDir(), "state.db")
+	inFile(t, path, func(s Store) {
+		for i := range 4 {
+			var changes []Change
+			for j := range 300 {
+				changes = append(changes, put(fmt.Sprintf("%d-%d", i, j), "value", Absent))
+			}
+			_, err := s.Apply(t.Context(), changes...)
+			require.NoError(t, err)
+		}
+	})
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return whole
+}
+
+// elements returns where the first elements begin of the pages of a kind, also of those that
+// are not used any more.
+func elements(whole []byte, kind uint16) (all [][]byte) {
+	const size, header = 4096, 16
+	for page := 2 * size; page < len(whole); page += size {
+		flags, count := binary.NativeEndian.Uint16(whole[page+8:]), binary.NativeEndian.Uint16(whole[page+10:])
+		if flags == kind && count > 10 {
+			all = append(all, whole[page+header:])
+		}
+	}
+	return all
+}
+
+// TestAFileThatLeadsNowhereIsSetAside: its memory is mapped, so that what lies outside of it
+// cannot be read.
+func TestAFileThatLeadsNowhereIsSetAside(t *testing.T) {
+	if os.Getpagesize() != 4096 {
+		t.Skip("the pages of the file have another size")
+	}
+	const branch, leaf = 1, 2
+	whole := filled(t)
+	for name, c := range map[string]struct {
+		kind   uint16
+		damage func(element []byte)
+	}{
+		"a page":  {branch, func(e []byte) { binary.NativeEndian.PutUint64(e[8:], 1<<40) }},
+		"a place": {leaf, func(e []byte) { binary.NativeEndian.PutUint32(e[4:], 1<<30) }},
+		"a key":   {leaf, func(e []byte) { binary.NativeEndian.PutUint32(e[8:], 1<<30) }},
+		"a value": {leaf, func(e []byte) { binary.NativeEndian.PutUint32(e[12:], 1<<30) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "state.db")
+			damaged := append([]byte(nil), whole...)
+			for _, element := range elements(damaged, c.kind) {
+				c.damage(element)
+			}
+			require.NoError(t, os.WriteFile(path, damaged, 0o600))
+			s, aside, err := Open(Options{Path: path})
+			require.NoError(t, err)
+			assert.FileExists(t, aside)
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
+// TestABitThatFlips ends neither the process nor, once the file is open, a reader.
+func TestABitThatFlips(t *testing.T) {
+	whole := filled(t)
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		path := filepath.Join(t.TempDir(), "state.db")
+		damaged := append([]byte(nil), whole...)
+		at := r.IntN(len(damaged))
+		damaged[at] ^= 1 << r.IntN(8)
+		require.NoError(t, os.WriteFile(path, damaged, 0o600))
+		s, _, err := Open(Options{Path: path})
+		require.NoError(t, err, "byte %d", at)
+		_ = s.Range(t.Context(), "k", "", func(Entry) bool { return true })
+		require.NoError(t, s.Close())
+	}
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// Update is that of [Update]. If ctx ends while an [Appender] has the changes, it fails with
+// [ErrUnsure] and does not wait for it.
+func (f *File) Update(ctx context.Context, update func(*Tx) error) error {
+	own := &write{updates: &updating{f: update}}
+	err := f.await(ctx, own)
+	if errors.Is(err, errPanicked) {
+		panic(own.updates.panicked)
+	}
+	return err
+}
+
+// updating is the part of a write that decides what it changes.
+type updating struct {
+	f func(*Tx) error
+
+	mu       sync.Mutex // held while f runs; guards the fields below
+	called   bool
+	left     bool // the caller does not wait any more: f is not called again
+	panicked any
+}
+
+// errPanicked is for the caller of a function that has panicked.
+var errPanicked = errors.New("the function of an update has panicked")
+
+// decide calls the function and returns the changes that it makes. A panic must not end the
+// writer, which others wait for.
+func (u *updating) decide(tx *bbolt.Tx, now time.Time) (changes []Change, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.left {
+		return nil, ErrNotSent // nobody hears of it
+	}
+	u.called = true
+	defer func() {
+		if reason := recover(); reason != nil {
+			u.panicked, changes, err = reason, nil, errPanicked
+		}
+	}()
+	before := inTransaction{tx, now}
+	if changes, err = newTx(before, now).decide(u.f); err != nil {
+		return nil, err
+	}
+	for i := range changes {
+		if c := &changes[i]; c.Log == "" {
+			e, _ := before.get(c.Kind, c.Key) // the zero entry if it is absent
+			c.Expect = e.Revision
+		}
+	}
+	return changes, nil
+}
+
+// leave notes that the caller goes, once the function has ended, and returns what it is told.
+// A call of Apply has no function: u is nil.
+func (u *updating) leave(cause error) error {
+	if u == nil {
+		return cause
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.left = true
+	if !u.called {
+		return fmt.Errorf("%w: %w", ErrNotSent, cause)
+	}
+	return unsure(cause)
+}
+
+// inTransaction is the [source] of a transaction.
+type inTransaction struct {
+	tx  *bbolt.Tx
+	now time.Time
+}
+
+func (s inTransaction) get(kind Kind, key string) (Entry, error) {
+	b := s.tx.Bucket([]byte(kind))
+	if b == nil {
+		return Entry{}, ErrAbsent
+	}
+	return get(b, key, s.now)
+}
+
+func (s inTransaction) scan(kind Kind, prefix string, visit func(Entry) bool) error {
+	b := s.tx.Bucket([]byte(kind))
+	if b == nil {
+		return nil
+	}
+	cursor := b.Cursor()
+	for key, stored := cursor.Seek([]byte(prefix)); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, stored = cursor.Next() {
+		e, err := decode(key, stored)
+		if err != nil {
+			return err
+		}
+		if !e.expired(s.now) && !visit(e) {
+			break
+		}
+	}
+	return nil
+}

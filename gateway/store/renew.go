@@ -1,0 +1,18 @@
+package store
+
+// Renew makes the file another store than those that are or were copies of it: with a new
+// identity. The file decides changes, and nobody else uses it meanwhile.
+func (f *File) Renew() error {
+	f.mu.Lock()
+	refused := f.refusal()
+	f.mu.Unlock()
+	if refused != nil {
+		return refused
+	}
+	creation, err := recreate(f.db, 0)
+	if err != nil {
+		return closed(err)
+	}
+	f.creation, f.head.Creation = creation, creation
+	return f.writeHead()
+}

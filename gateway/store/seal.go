@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// KeyLength is the length of a key in bytes.
+const KeyLength = 32
+
+// Key is the secret of a store.
+type Key struct{ seal, sum []byte }
+
+// NewKey returns a key made of a secret of [KeyLength] bytes.
+func NewKey(secret []byte) (*Key, error) {
+	if len(secret) != KeyLength {
+		return nil, fmt.Errorf("the key has %d bytes, not %d", len(secret), KeyLength)
+	}
+	seal, err := hkdf.Key(sha256.New, secret, nil, "values", KeyLength)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := hkdf.Key(sha256.New, secret, nil, "sums", KeyLength)
+	return &Key{seal, sum}, err
+}
+
+// ReadKey returns the key in a file, which it creates with a new one if there is none.
+func ReadKey(path string) (*Key, error) {
+	secret := make([]byte, KeyLength)
+	_, _ = rand.Read(secret) // never fails
+	created, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return existingKey(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = created.Write(secret)
+	if err = errors.Join(err, created.Sync(), created.Close()); err != nil {
+		return nil, errors.Join(err, os.Remove(path))
+	}
+	return NewKey(secret)
+}
+
+// CheckKey returns why the file is not that of a key. A file that does not exist is fine.
+func CheckKey(path string) error {
+	_, err := existingKey(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func existingKey(path string) (*Key, error) {
+	secret, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	key, err := NewKey(secret)
+	if err != nil {
+		return nil, fmt.Errorf("key file %s: %w: restore it from a backup, or remove it together with the store, whose values are lost without it", path, err)
+	}
+	return key, nil
+}
+
+// Sum returns the HMAC-SHA-256 of several parts. Other parts have another sum, however
+// they are cut.
+func (k *Key) Sum(parts ...[]byte) []byte {
+	mac := hmac.New(sha256.New, k.sum)
+	for _, part := range parts {
+		_, _ = fmt.Fprintf(mac, "%d:", len(part)) // never fails
+		mac.Write(part)
+	}
+	return mac.Sum(nil)
+}
+
+// Seal returns a store whose values are encrypted with AES-256-GCM, each bound to its
+// kind and key. A value that was changed or moved, or sealed with another key, is
+// [ErrUnreadable].
+func Seal(store Store, key *Key) (*Sealed, error) {
+	aead, err := newAEAD(key.seal)
+	return &Sealed{Store: store, Key: key, common: &common{aead: aead}}, err
+}
+
+// Over returns another store that is sealed in the same way. Both have the key and its
+// versions, the formats and what is known to be unreadable in common, also when one of them is
+// changed later. The stores are two ways to the same values: such as a copy, and what sends its
+// changes to where they are decided.
+func (s *Sealed) Over(store Store) *Sealed {
+	return &Sealed{Store: store, Key: s.Key, common: s.common}
+}
+
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// Sealed is a store whose values are encrypted.
+type Sealed struct {
+	Store
+	*Key
+	*common
+}
+
+// common is what all stores have that are sealed in the same way.
+type common struct {
+	aead    cipher.AEAD
+	keys    versions
+	formats formats
+	faults  faults
+}
+
+// The errors of what is sealed.
+var (
+	// ErrUnreadable means that a value was changed, or sealed with another key.
+	ErrUnreadable = errors.New("a value cannot be decrypted")
+
+	// ErrKeyUnknown means that a message was sealed under a version of the key that this
+	// gateway does not have.
+	ErrKeyUnknown = errors.New("the version of the key is not known here")
+)
+
+// format is the version of sealed values, which is part of what they are bound to.
+const format = "1"
+
+func bound(kind Kind, key string) []byte {
+	return []byte(format + "\x00" + string(kind) + "\x00" + key)
+}
+
+// boundTo is what the entries of a log are bound to; kinds have no such name.
+func boundTo(log Log) []byte { return bound("\x00log", string(log)) }
+
+func (s *Sealed) open(kind Kind, e Entry) (Entry, error) {
+	value, err := s.unseal(e.Value, bound(kind, e.Key))
+	if err != nil {
+		s.faults.note(string(kind), e.Key)
+		return Entry{}, fmt.Errorf("%w: %s", ErrUnreadable, kind)
+	}
+	e.Value = value
+	return e, nil
+}
+
+// Get is that of [Store]. It may also fail with [ErrUnreadable].
+func (s *Sealed) Get(ctx context.Context, kind Kind, key string) (Entry, error) {
+	e, err := s.Store.Get(ctx, kind, key)
+	if err != nil {
+		return e, err
+	}
+	return s.open(kind, e)
+}
+
+// Range is that of [Store]. It ends with [ErrUnreadable] at a value that cannot be
+// decrypted: who reads the values that belong together must have all of them.
+func (s *Sealed) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
+	var unreadable error
+	err := s.Store.Range(ctx, kind, prefix, func(e Entry) bool {
+		if e, unreadable = s.open(kind, e); unreadable != nil {
+			return false
+		}
+		return visit(e)
+	})
+	return errors.Join(err, unreadable)
+}
+
+// RangeBack is that of [Store]. It leaves out the values that cannot be decrypted: who lists
+// what is independent of each other gets the rest. [Sealed.Unreadable] counts them.
+func (s *Sealed) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
+	return s.Store.RangeBack(ctx, kind, before, func(e Entry) bool {
+		e, err := s.open(kind, e)
+		return err != nil || visit(e)
+	})
+}
+
+// Apply is that of [Store]. If the answer of the store is lost, it finds out what became
+// of the changes, or tries again, for a moment. It fails with [ErrOtherKey] if
+// [Sealed.CheckKey] has found that.
+func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error) {
+	if err := s.Writable(); err != nil {
+		return 0, err
+	}
+	sealed := make([]Change, len(changes))
+	for i, c := range changes {
+		switch {
+		case c.Value == nil:
+		case c.Log != "":
+			c.Value = s.seal(c.Value, boundTo(c.Log))
+		default:
+			c.Value = s.seal(c.Value, bound(c.Kind, c.Key))
+		}
+		sealed[i] = c
+	}
+	return s.certainly(ctx, sealed)
+}
+
+// Log is that of [Store]. It leaves out the entries that cannot be decrypted, at which a
+// reader would wait for ever. [Sealed.Unreadable] counts them.
+func (s *Sealed) Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error {
+	return s.Store.Log(ctx, log, after, func(a Appended) bool {
+		value, err := s.unseal(a.Value, boundTo(log))
+		if err != nil {
+			s.faults.note("log "+string(log), a.Position.String())
+			return true
+		}
+		a.Value = value
+		return visit(a)
+	})
+}

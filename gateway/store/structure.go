@@ -1,0 +1,119 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+
+	"go.etcd.io/bbolt"
+)
+
+// structure reads the pages of a file, none of which may lead out of it or in a circle:
+// package bbolt maps the file into memory and follows them unseen, also in its own check,
+// which runs in a goroutine where a fault ends the process.
+type structure struct {
+	file io.ReaderAt
+	size uint64 // of a page
+	seen []bool // the pages that were reached
+}
+
+// What a page is, and the length of its header and of each of its elements.
+const (
+	branchPage, leafPage = 1, 2
+	pageHeader           = 16
+	pageElement          = 16
+	bucketHeader         = 16
+)
+
+// checkStructure returns why the pages that a transaction of a file reaches are not sound.
+func checkStructure(tx *bbolt.Tx) error {
+	file, err := os.Open(tx.DB().Path())
+	if err != nil {
+		return err
+	}
+	size := uint64(tx.DB().Info().PageSize)
+	s := &structure{file: file, size: size, seen: make([]bool, uint64(tx.Size())/size)}
+	if err = s.page(uint64(tx.Cursor().Bucket().Root())); err != nil {
+		err = fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	_ = file.Close() // nothing was written
+	return err
+}
+
+// page checks a page and all that it leads to.
+func (s *structure) page(id uint64) error {
+	header := make([]byte, pageHeader)
+	if id >= uint64(len(s.seen)) {
+		return fmt.Errorf("page %d is not in the file", id)
+	}
+	if _, err := s.file.ReadAt(header, int64(id*s.size)); err != nil {
+		return err
+	}
+	more := uint64(binary.NativeEndian.Uint32(header[12:]))
+	if binary.NativeEndian.Uint64(header) != id || id+more >= uint64(len(s.seen)) {
+		return fmt.Errorf("page %d is another one, or not in the file", id)
+	}
+	for i := id; i <= id+more; i++ {
+		if s.seen[i] {
+			return fmt.Errorf("page %d is reached twice", i)
+		}
+		s.seen[i] = true
+	}
+	whole := make([]byte, (1+more)*s.size)
+	if _, err := s.file.ReadAt(whole, int64(id*s.size)); err != nil {
+		return err
+	}
+	if err := s.elements(whole); err != nil {
+		return fmt.Errorf("page %d: %w", id, err)
+	}
+	return nil
+}
+
+// elements checks the elements of a page.
+func (s *structure) elements(page []byte) error {
+	if len(page) < pageHeader {
+		return io.ErrUnexpectedEOF
+	}
+	kind, n := binary.NativeEndian.Uint16(page[8:]), int(binary.NativeEndian.Uint16(page[10:]))
+	if len(page) < pageHeader+n*pageElement || kind == branchPage && n == 0 {
+		return io.ErrUnexpectedEOF
+	}
+	for i := range n {
+		from := page[pageHeader+i*pageElement:]
+		number := func(at int) uint64 { return uint64(binary.NativeEndian.Uint32(from[at:])) }
+		var err error
+		switch kind {
+		case branchPage:
+			if number(0)+number(4) > uint64(len(from)) {
+				return io.ErrUnexpectedEOF
+			}
+			err = s.page(binary.NativeEndian.Uint64(from[8:]))
+		case leafPage:
+			value := number(4) + number(8)
+			if value+number(12) > uint64(len(from)) {
+				return io.ErrUnexpectedEOF
+			}
+			if isBucket := number(0)&1 != 0; isBucket {
+				err = s.bucket(from[value : value+number(12)])
+			}
+		default:
+			return fmt.Errorf("it is of kind %d", kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bucket checks a bucket, whose only page is a part of it if it is small.
+func (s *structure) bucket(value []byte) error {
+	if len(value) < bucketHeader {
+		return io.ErrUnexpectedEOF
+	}
+	if root := binary.NativeEndian.Uint64(value); root != 0 {
+		return s.page(root)
+	}
+	return s.elements(value[bucketHeader:])
+}

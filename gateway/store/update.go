@@ -1,0 +1,234 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Update calls f with the newest state of a store and returns once what f has put is durable, or
+// none of it is kept. Calls of f come one after another, and each sees what all before it have
+// put, also if that is not durable yet. So nothing conflicts. All that come while a batch is
+// written share the next one. If f fails, Update returns its error and drops what it has put,
+// and nothing else.
+//
+// f must be short, must not wait, and uses the store by its Tx only. What it hands to its caller
+// it sets anew each time: it is called again if its batch could not be composed, and, where
+// another machine decides the changes, if another change comes first. It is not called any more
+// when Update has returned. If f panics, so does Update.
+//
+// After [ErrUnsure] it is not known whether the changes were stored. After any other error none
+// of them was, and none will be: [ErrFollows] says that the store decides no changes. If ctx ends
+// before f is called, the error is also [ErrNotSent].
+func Update(ctx context.Context, store Store, f func(*Tx) error) error {
+	if own, ok := store.(Updater); ok {
+		return own.Update(ctx, f)
+	}
+	return CompareAndSet(ctx, store, f)
+}
+
+// Updater is a [Store] with its own way to [Update] it.
+type Updater interface {
+	Update(ctx context.Context, f func(*Tx) error) error
+}
+
+// ErrUnsure means that changes may be stored, now or later, or not.
+var ErrUnsure = errors.New("it is not known whether the changes were stored")
+
+// unsure returns an error that is also [ErrUnsure].
+func unsure(err error) error { return fmt.Errorf("%w: %w", ErrUnsure, err) }
+
+// Doubt is an [ErrUnsure] with the changes as they may be stored, and the revisions from before,
+// for a store that can find out.
+type Doubt struct {
+	Changes []Change
+	Cause   error
+}
+
+func (d *Doubt) Error() string { return unsure(d.Cause).Error() }
+
+// Unwrap returns [ErrUnsure] and the cause.
+func (d *Doubt) Unwrap() []error { return []error{ErrUnsure, d.Cause} }
+
+// Tx is what the function of an [Update] reads and changes. It is used by that function alone,
+// until it returns.
+type Tx struct {
+	from    source
+	now     time.Time
+	of      *Sealed // whose formats count
+	seals   bool    // from has values as of has sealed them
+	changes []Change
+	at      map[place]int // of the changes, by the value that they set or remove
+}
+
+// source is the state before the changes of a Tx.
+type source interface {
+	get(kind Kind, key string) (Entry, error) // or ErrAbsent
+	scan(kind Kind, prefix string, visit func(Entry) bool) error
+}
+
+// place is where a value is.
+type place struct {
+	kind Kind
+	key  string
+}
+
+func newTx(from source, now time.Time) *Tx {
+	return &Tx{from: from, now: now, of: &Sealed{common: &common{}}, at: map[place]int{}}
+}
+
+// Now returns the time by which values expire. It stays the same.
+func (tx *Tx) Now() time.Time { return tx.now }
+
+// Get returns a value, or [ErrAbsent]. One that tx itself has put has no revision yet.
+func (tx *Tx) Get(kind Kind, key string) (Entry, error) {
+	if i, own := tx.at[place{kind, key}]; own {
+		if e, there := tx.own(i); there {
+			return e, nil
+		}
+		return Entry{}, ErrAbsent
+	}
+	e, err := tx.from.get(kind, key)
+	if err != nil {
+		return Entry{}, err
+	}
+	return tx.open(kind, e)
+}
+
+// own returns the value that a change sets, unless it removes it or has expired.
+func (tx *Tx) own(i int) (e Entry, there bool) {
+	c := &tx.changes[i]
+	e = Entry{Key: c.Key, Value: bytes.Clone(c.Value), Expires: c.Expires}
+	return e, c.Value != nil && !e.expired(tx.now)
+}
+
+func (tx *Tx) open(kind Kind, e Entry) (Entry, error) {
+	if tx.seals {
+		return tx.of.open(kind, e)
+	}
+	return e, nil
+}
+
+// Range calls visit with the values whose keys begin with prefix, in the order of their keys,
+// until it returns false. It may use tx; what it puts meanwhile is not visited.
+//
+// Where another machine decides the changes, it is not noticed if a value is added or changed
+// that was only visited. Who depends on that keeps another value that each such change puts.
+func (tx *Tx) Range(kind Kind, prefix string, visit func(Entry) bool) error {
+	var all []Entry
+	var failed error
+	err := tx.from.scan(kind, prefix, func(e Entry) bool {
+		if _, own := tx.at[place{kind, e.Key}]; !own {
+			if e, failed = tx.open(kind, e); failed == nil {
+				all = append(all, e)
+			}
+		}
+		return failed == nil
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	before := len(all)
+	for p, i := range tx.at {
+		if e, there := tx.own(i); there && p.kind == kind && strings.HasPrefix(p.key, prefix) {
+			all = append(all, e)
+		}
+	}
+	if len(all) > before {
+		slices.SortFunc(all, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
+	}
+	for _, e := range all {
+		if !visit(e) {
+			break
+		}
+	}
+	return nil
+}
+
+// Put sets a value, which expires at a time; zero: never.
+func (tx *Tx) Put(kind Kind, key string, value []byte, expires time.Time) {
+	tx.set(Change{Kind: kind, Key: key, Value: append([]byte{}, value...), Expires: expires})
+}
+
+// Delete removes a value. It may be absent.
+func (tx *Tx) Delete(kind Kind, key string) { tx.set(Change{Kind: kind, Key: key}) }
+
+func (tx *Tx) set(c Change) {
+	p := place{c.Kind, c.Key}
+	if i, again := tx.at[p]; again {
+		tx.changes[i] = c
+		return
+	}
+	tx.at[p] = len(tx.changes)
+	tx.changes = append(tx.changes, c)
+}
+
+// Append appends an entry to a log, which expires at a time; zero: never.
+func (tx *Tx) Append(log Log, value []byte, expires time.Time) {
+	tx.changes = append(tx.changes, Change{Log: log, Value: append([]byte{}, value...), Expires: expires})
+}
+
+// Trim removes the entries of a log up to a sequence.
+func (tx *Tx) Trim(log Log, through uint64) {
+	tx.changes = append(tx.changes, Change{Log: log, Through: through})
+}
+
+// Load returns a value that [Save] or [Encode] has made. It fails with [ErrAbsent] or [ErrNewer].
+func Load[T any, P Value[T]](tx *Tx, kind Kind, key string) (value T, err error) {
+	e, err := tx.Get(kind, key)
+	if err == nil {
+		err = Decode(tx.of, e.Value, P(&value))
+	}
+	return value, err
+}
+
+// Save puts a value as JSON, in the format that is written now.
+func Save[T any, P Value[T]](tx *Tx, kind Kind, key string, value T, expires time.Time) error {
+	text, err := Encode[T, P](tx.of, value)
+	if err == nil {
+		tx.Put(kind, key, text, expires)
+	}
+	return err
+}
+
+// Update is that of [Update]. It fails with [ErrOtherKey] as [Sealed.Apply] does.
+func (s *Sealed) Update(ctx context.Context, f func(*Tx) error) error {
+	if err := s.Writable(); err != nil {
+		return err
+	}
+	own, ok := s.Store.(Updater)
+	if !ok {
+		return CompareAndSet(ctx, s, f)
+	}
+	return own.Update(ctx, func(tx *Tx) error {
+		tx.of, tx.seals = s, true
+		return f(tx)
+	})
+}
+
+// take returns the changes as they are stored.
+func (tx *Tx) take() ([]Change, error) {
+	for i := range tx.changes {
+		c := &tx.changes[i]
+		switch {
+		case c.Value == nil || !tx.seals:
+		case c.Log != "":
+			c.Value = tx.of.seal(c.Value, boundTo(c.Log))
+		default:
+			c.Value = tx.of.seal(c.Value, bound(c.Kind, c.Key))
+		}
+	}
+	return tx.changes, CheckChanges(tx.changes)
+}
+
+// decide returns the changes that f makes.
+func (tx *Tx) decide(f func(*Tx) error) ([]Change, error) {
+	if err := f(tx); err != nil {
+		return nil, err
+	}
+	return tx.take()
+}

@@ -1,0 +1,205 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// The store of a cluster has several versions of its key, so that it can be
+// changed while all of them run. Values then say which version they were sealed
+// under, and are bound to it. Sums stay under the [Key], which does not change: names must
+// have the same sum at every time. Values of a store with just one key say nothing, as
+// before, and remain readable.
+
+// marked begins the values that were sealed under a version; its number follows. A value
+// without one begins with random bytes, and is tried both ways.
+const marked = "adgw\x00key"
+
+// versions are those of a key.
+type versions struct {
+	ring  atomic.Pointer[ring] // nil: there are none
+	seals atomic.Uint64        // since the current version is current
+	learn atomic.Pointer[func()]
+}
+
+type ring struct {
+	current uint32
+	aeads   map[uint32]cipher.AEAD
+}
+
+// UseVersions sets the versions of the key that values are read with, each of [KeyLength]
+// bytes, and the one that new ones are sealed under. Those without a version are read with
+// the key itself.
+func (s *Sealed) UseVersions(current uint32, secrets map[uint32][]byte) error {
+	next := &ring{current, make(map[uint32]cipher.AEAD, len(secrets))}
+	for version, secret := range secrets {
+		key, err := NewKey(secret)
+		if err != nil {
+			return fmt.Errorf("version %d: %w", version, err)
+		}
+		if next.aeads[version], err = newAEAD(key.seal); err != nil {
+			return err
+		}
+	}
+	if next.aeads[current] == nil {
+		return fmt.Errorf("there is no version %d of the key", current)
+	}
+	if before := s.keys.ring.Swap(next); before == nil || before.current != current {
+		s.keys.seals.Store(0)
+	}
+	return nil
+}
+
+// Learn sets what is called when a value was sealed under a version that is not known: it
+// calls [Sealed.UseVersions] with what there is by then.
+func (s *Sealed) Learn(learn func()) { s.keys.learn.Store(&learn) }
+
+// Seals returns the version that values are sealed under, 0 if there are none, and how many
+// were since it is.
+func (s *Sealed) Seals() (version uint32, count uint64) {
+	r := s.keys.ring.Load()
+	if r == nil {
+		return 0, s.keys.seals.Load()
+	}
+	return r.current, s.keys.seals.Load()
+}
+
+// version returns the version that a value says, and the rest of it; false if it says none.
+func version(value []byte) (number uint32, rest []byte, ok bool) {
+	rest, ok = bytes.CutPrefix(value, []byte(marked))
+	if !ok || len(rest) < 4 {
+		return 0, nil, false
+	}
+	return binary.BigEndian.Uint32(rest), rest[4:], true
+}
+
+// boundToo returns what a value under a version is bound to.
+func boundToo(number uint32, to []byte) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte("key"), number), to...)
+}
+
+func (s *Sealed) seal(value, to []byte) []byte {
+	s.keys.seals.Add(1)
+	r := s.keys.ring.Load()
+	if r == nil {
+		return s.aead.Seal(nil, nil, value, to)
+	}
+	sealed := binary.BigEndian.AppendUint32([]byte(marked), r.current)
+	return r.aeads[r.current].Seal(sealed, nil, value, boundToo(r.current, to))
+}
+
+func (s *Sealed) unseal(sealed, to []byte) ([]byte, error) {
+	var unknown error
+	if number, rest, ok := version(sealed); ok {
+		aead := s.versionOf(number)
+		if aead == nil {
+			unknown = fmt.Errorf("%w: version %d", ErrKeyUnknown, number)
+		} else if value, err := aead.Open(nil, nil, rest, boundToo(number, to)); err == nil {
+			return value, nil
+		}
+	}
+	value, err := s.aead.Open(nil, nil, sealed, to)
+	if err != nil {
+		err = cmp.Or(unknown, err)
+	}
+	return value, err
+}
+
+// versionOf returns a version; nil if nobody knows it.
+func (s *Sealed) versionOf(number uint32) cipher.AEAD {
+	if r := s.keys.ring.Load(); r != nil && r.aeads[number] != nil {
+		return r.aeads[number]
+	}
+	if learn := s.keys.learn.Load(); learn != nil {
+		(*learn)()
+		if r := s.keys.ring.Load(); r != nil {
+			return r.aeads[number]
+		}
+	}
+	return nil
+}
+
+// filed is what values outside of the store are bound to, beside their purpose.
+const filed Kind = "\x00file"
+
+// SealFor encrypts a value that is kept elsewhere, such as in a file of this gateway.
+func (s *Sealed) SealFor(purpose string, value []byte) []byte {
+	return s.seal(value, bound(filed, purpose))
+}
+
+// OpenFor decrypts a value of [Sealed.SealFor] with the same purpose. It fails with
+// [ErrUnreadable].
+func (s *Sealed) OpenFor(purpose string, sealed []byte) ([]byte, error) {
+	value, err := s.unseal(sealed, bound(filed, purpose))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrUnreadable, purpose)
+	}
+	return value, nil
+}
+
+// message is what messages are bound to, beside what they say.
+const message Kind = "\x00message"
+
+// Cipher seals what gateways send each other with the key of a store: under the current version
+// if there are any. It is safe for concurrent use.
+type Cipher struct{ store *Sealed }
+
+// Cipher returns the cipher with the key of the store.
+func (s *Sealed) Cipher() Cipher { return Cipher{s} }
+
+// Seal returns plain encrypted, and bound to what to says.
+func (c Cipher) Seal(plain, to []byte) []byte {
+	sealed := c.store.seal(plain, bound(message, string(to)))
+	return append(sealed, c.store.Sum([]byte(message), sealed)...)
+}
+
+// Open returns what was sealed. It fails with [ErrUnreadable] if sealed was altered, was bound
+// to something else, or is of somebody without the key, and with [ErrKeyUnknown] if it was
+// sealed under a version that this gateway does not have. Only who has the key can cause that:
+// the sum does not depend on the version.
+func (c Cipher) Open(sealed, to []byte) ([]byte, error) {
+	sealed, sum := sealed[:max(0, len(sealed)-sha256.Size)], sealed[max(0, len(sealed)-sha256.Size):]
+	if !hmac.Equal(sum, c.store.Sum([]byte(message), sealed)) {
+		return nil, fmt.Errorf("%w: a message", ErrUnreadable)
+	}
+	plain, err := c.store.unseal(sealed, bound(message, string(to)))
+	if err != nil && !errors.Is(err, ErrKeyUnknown) {
+		return nil, fmt.Errorf("%w: a message", ErrUnreadable)
+	}
+	return plain, err
+}
+
+// Reseal seals the values of a kind under the current version that are not yet, and returns
+// how many they were. Values that are changed meanwhile are left alone: they are sealed under it already.
+func (s *Sealed) Reseal(ctx context.Context, kind Kind) (resealed int, err error) {
+	r := s.keys.ring.Load()
+	if r == nil {
+		return 0, nil
+	}
+	var failed error
+	err = s.Store.Range(ctx, kind, "", func(e Entry) bool {
+		if number, _, ok := version(e.Value); ok && number == r.current {
+			return true
+		}
+		if e, failed = s.open(kind, e); failed != nil {
+			return false
+		}
+		_, failed = s.Apply(ctx, Change{Kind: kind, Key: e.Key, Expect: e.Revision, Value: e.Value, Expires: e.Expires})
+		switch {
+		case failed == nil:
+			resealed++
+		case errors.Is(failed, ErrConflict):
+			failed = nil
+		}
+		return failed == nil
+	})
+	return resealed, errors.Join(err, failed)
+}
