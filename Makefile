@@ -3,7 +3,7 @@
 GO      ?= go
 BIN     := bin/adgateway
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X adgateway/cmd/adgateway/internal/commands.version=$(VERSION) -X main.version=$(VERSION)
+LDFLAGS := -s -w -X adgateway/cmd/adgateway/internal/cli.version=$(VERSION) -X main.version=$(VERSION)
 FUZZTIME ?= 1000x
 BENCHTIME ?= 300ms
 SOAK    ?= 10m
@@ -52,7 +52,7 @@ plain: ## all tests once
 
 # Tests that hold what is derived against its source, and rewrite it with -update.
 DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestEveryOperationSaysWhereItRuns)$$' \
-	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/commands ./ps/sandbox/engine/dotnet ./gateway/ops
+	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops
 
 generate: ## what is derived and committed: OpenAPI document, tables of the manual, clients, members of .NET
 	$(GO) test -vet=off -count=1 $(DERIVED) -update > /dev/null
@@ -88,7 +88,7 @@ tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 
 # Packages in which goroutines meet: in the others, and in the tests of SEQUENTIAL, one
 # request at a time is sent, many thousand of them, and `make test` runs those.
-RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./gateway/auth ./gateway/changes ./gateway/cluster/... ./gateway/config ./gateway/credentials ./gateway/jobs ./gateway/journal ./gateway/keep ./gateway/keyring ./gateway/ledger ./gateway/settle ./gateway/signin ./gateway/tlscert \
+RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./gateway/authn/... ./gateway/changes ./gateway/cluster/... ./gateway/config ./gateway/credentials ./gateway/jobs ./gateway/journal ./gateway/keep ./gateway/keyring ./gateway/ledger ./gateway/settle ./gateway/identity ./gateway/tlscert \
 	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
 	./winsvc/... ./test/faults ./test/fleet ./test/hostile ./test/kill ./test/load ./test/processes ./test/soak ./test/systemtest
 SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters
@@ -177,7 +177,7 @@ monitoring: ## the alert rules, their tests and the queries of the dashboard (ne
 
 soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeats what they ask
 	SETTLE=all $(GO) test -count=1 $(HANG) -run '^TestEveryWriteIsSettled$$' ./test/faults
-	KILLS=100 $(GO) test -count=1 $(HANG) -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/commands
+	KILLS=100 $(GO) test -count=1 $(HANG) -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/cli
 	JOB_ITEMS=10000 KILL_EVERY_MS=5000 $(GO) test -count=1 -timeout 120m -v -run '^TestKilledInAJob$$' ./test/kill
 	THOROUGH=1 FAULTS=200 ROUNDS=20 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 90m -v ./test/replicas
 	THOROUGH=1 TAKEOVERS=20 LOOKS=5 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 60m -v ./test/fleet

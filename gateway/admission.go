@@ -160,18 +160,19 @@ func (s *Server) store() *keep.Sealed {
 // is no reason for a gateway that is alone: the audit is the evidence.
 func (s *Server) refuse(r *request, err error) error {
 	switch {
-	case s.Member != nil && r.unrecorded == nil && !errors.Is(err, keep.ErrTooMany):
-		r.unrecorded = notLeading(err)
-		s.doubtful(r, err)
-	case r.unrecorded != nil || errors.Is(err, errContended):
+	case problem.Is(err):
 	case errors.Is(err, keep.ErrTooMany):
-		r.unrecorded = problem.New(schema.TooMany, "The change affects more objects than a gateway can record at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
+		err = problem.New(schema.TooMany, "The change affects more objects than a gateway can record at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", keep.MostChanges)
+	case s.Member != nil:
+		s.doubtful(r, err)
+		err = notLeading(err)
+	case errors.Is(err, errContended):
 	case r.claimed() != nil:
-		r.unrecorded = keysUnavailable(err)
+		err = keysUnavailable(err)
 	case r.applying != nil:
-		r.unrecorded = plansUnavailable(err)
+		err = plansUnavailable(err)
 	case len(r.spending.reserved) > 0 && s.ledger != nil && len(r.amounts(held)) > 0:
-		r.unrecorded = ledgerUnavailable(err)
+		err = ledgerUnavailable(err)
 	default:
 		s.unremembered(r, err)
 		return nil
@@ -223,8 +224,7 @@ func (s *Server) shareOfChange(r *request, token string) share {
 			case latest.Same(c):
 				return nil
 			}
-			r.unrecorded = takenOver()
-			return errTakenOver
+			return takenOver()
 		},
 		made: func(revision keep.Revision) {
 			if !r.kept {
@@ -236,9 +236,7 @@ func (s *Server) shareOfChange(r *request, token string) share {
 	}
 }
 
-// errTakenOver is why a change is not allowed whose call another gateway has settled.
-var errTakenOver = errors.New("another gateway has taken the call over")
-
+// takenOver refuses a change whose call another gateway has settled.
 func takenOver() error {
 	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has taken the call over. Nothing was changed here. Send it again, with its %s.", keyHeader)
 	failed.RetryAfter = time.Second
@@ -260,14 +258,12 @@ func (s *Server) shareOfPlan(r *request) share {
 			latest, err := s.plans.Get(ctx, a.plan.ID)
 			switch {
 			case err != nil:
-				r.unrecorded = plansUnavailable(err)
-				return err
+				return plansUnavailable(err)
 			case latest.Same(a.plan):
 				return nil
 			case latest.Used != nil:
 				a.plan.Used = nil // not by this request
-				r.unrecorded = usedPlan(latest)
-				return plans.ErrUsed
+				return usedPlan(latest)
 			}
 			a.plan.Adopt(latest) // only its drift was noted
 			return nil
@@ -307,8 +303,8 @@ func (s *Server) shareOfKey(r *request, i *ps.Intent, token string) share {
 			case revision == c.revision:
 				return nil
 			}
-			c.lost, r.unrecorded = true, takenOver()
-			return errTakenOver
+			c.lost = true
+			return takenOver()
 		},
 		made: func(revision keep.Revision) { c.revision = revision },
 	}
@@ -337,11 +333,11 @@ func (s *Server) shareOfBudgets(r *request, i *ps.Intent) share {
 			all, err := kept.Changes(ctx)
 			switch {
 			case errors.Is(err, ledger.ErrSpent):
-				r.unrecorded = s.overspent(r)
+				return nil, s.overspent(r)
 			case err != nil:
-				r.unrecorded = ledgerUnavailable(err)
+				return nil, ledgerUnavailable(err)
 			}
-			return all, err
+			return all, nil
 		},
 		made: func(keep.Revision) {
 			kept.Made()

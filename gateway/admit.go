@@ -3,13 +3,14 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -19,13 +20,13 @@ import (
 
 // spending is what a run has reserved from the caller's hourly limits.
 type spending struct {
-	reserved []*auth.Spending
+	reserved []*identity.Spending
 	many     bool // the run may affect as many objects as held
 	kept     *ledger.Reservation
 }
 
 // spent is a reservation of one kind.
-type spent = auth.Spending
+type spent = identity.Spending
 
 // unlimited is more than any run affects.
 const unlimited = math.MaxInt32
@@ -47,10 +48,10 @@ func (s *Server) reserve(r *request) error {
 			s.giveBack(r)
 			return ledgerUnavailable(err)
 		}
-		one, refused := r.principal.Spend(impact.Kind, most)
-		if refused != nil {
+		one, err := r.principal.Spend(impact.Kind, most)
+		if err != nil {
 			s.giveBack(r)
-			return refusedBy(refused)
+			return refusedBy(err)
 		}
 		r.spending.reserved = append(r.spending.reserved, one)
 	}
@@ -59,18 +60,18 @@ func (s *Server) reserve(r *request) error {
 
 // giveBack gives back what the call has reserved and no run has spent.
 func (s *Server) giveBack(r *request) {
-	s.spend(r, func(auth.Impact) int { return 0 })
+	s.spend(r, func(identity.Impact) int { return 0 })
 	r.spending = spending{}
 }
 
 // recall reads what the caller has spent before the gateway was started, or at all gateways.
-func (s *Server) recall(r *request, kind auth.Impact) error {
+func (s *Server) recall(r *request, kind identity.Impact) error {
 	if s.ledger == nil {
 		return nil
 	}
 	return r.principal.Recall(kind, s.clustered(), func() (map[time.Time]int, error) {
 		before := map[time.Time]int{}
-		spent, err := s.ledger.Spent(r.c.Request.Context(), ledger.Budget{Account: r.principal.Key(), Impact: kind.String()})
+		spent, err := s.ledger.Spent(r.ctx, ledger.Budget{Account: accountOf(r.principal), Impact: kind.String()})
 		for _, one := range spent {
 			before[one.At] += one.N
 		}
@@ -93,8 +94,13 @@ func (s *Server) limitsOf(r *request) map[ledger.Budget]int {
 	return limits
 }
 
+// accountOf returns the name under which the ledger keeps what a caller has spent.
+func accountOf(p *identity.Principal) string {
+	return cmp.Or(p.ID, p.Identity().String())
+}
+
 func budgetOf(r *request, one *spent) ledger.Budget {
-	return ledger.Budget{Account: r.principal.Key(), Impact: one.Impact().String()}
+	return ledger.Budget{Account: accountOf(r.principal), Impact: one.Impact().String()}
 }
 
 // held is how much of a budget a run holds.
@@ -109,8 +115,8 @@ func (s *Server) overspent(r *request) error {
 		if err := s.recall(r, one.Impact()); err != nil {
 			return ledgerUnavailable(err)
 		}
-		if refused := one.Exceeded(); refused != nil {
-			return refusedBy(refused)
+		if err := one.Exceeded(); err != nil {
+			return refusedBy(err)
 		}
 	}
 	return ledgerUnavailable(ledger.ErrSpent) // it was given back meanwhile
@@ -137,7 +143,7 @@ func ledgerUnavailable(err error) error {
 // spend counts what a run did. Only the first call has an effect. If the record of the
 // change tells what was reserved, both are corrected together: else a gateway that dies in
 // between would leave a record by which it is given back once more.
-func (s *Server) spend(r *request, affected func(auth.Impact) int) {
+func (s *Server) spend(r *request, affected func(identity.Impact) int) {
 	if kept := r.spending.kept; kept != nil {
 		s.correct(r) // of an earlier run of the call
 		r.spending.kept = nil
@@ -172,12 +178,12 @@ func (s spending) held() int {
 	return held
 }
 
-// exceeded returns the refusal of a run that would have spent more than was left, or
-// nil.
-func (s spending) exceeded() *auth.Refusal {
+// exceeded returns the [*identity.Exceeded] of a run that would have spent more than was
+// left, or nil.
+func (s spending) exceeded() error {
 	for _, one := range s.reserved {
-		if refused := one.Exceeded(); refused != nil && one.Held() == s.held() {
-			return refused
+		if err := one.Exceeded(); err != nil && one.Held() == s.held() {
+			return err
 		}
 	}
 	return nil
@@ -185,14 +191,14 @@ func (s spending) exceeded() *auth.Refusal {
 
 // affected returns how many objects a run affected, or may have affected if that is
 // not known.
-func affected(kind auth.Impact, op *ops.Operation, result *ps.Result, err error) int {
+func affected(kind identity.Impact, op *ops.Operation, result *ps.Result, err error) int {
 	if err != nil {
 		return destroyedBy(ps.AsError(err))
 	}
 	switch kind {
-	case auth.PasswordReset:
+	case identity.PasswordReset:
 		return 1
-	case auth.Change:
+	case identity.Change:
 		if result.Effect == ps.EffectNone {
 			return 0
 		}
@@ -276,9 +282,10 @@ func (s *Server) explain(r *request, f *problem.Error) {
 		s.explainLimit(r, f)
 	case f.Code == schema.TooMany && (r.op.Extent != "" || r.spending.many && r.spending.held() < r.policy.BulkLimit):
 		// The script's limit was what the caller has left in this hour.
-		if refused := r.spending.exceeded(); refused != nil {
-			f.Code, f.RetryAfter = schema.RateLimited, refused.RetryAfter
-			f.Message += " " + refused.Message
+		var exceeded *identity.Exceeded
+		if errors.As(r.spending.exceeded(), &exceeded) {
+			f.Code, f.RetryAfter = schema.RateLimited, exceeded.RetryAfter
+			f.Message += " " + exceeded.Message
 		}
 	}
 }

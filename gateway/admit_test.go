@@ -1,9 +1,10 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -16,21 +17,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 // quotas is a server whose callers are accounts of a store with a fake clock.
 type quotas struct {
-	*Server
+	*gateway.Server
 	t  *testing.T
 	mu sync.Mutex
 	// now is the time of the store.
 	now  time.Time
-	file auth.File
+	file authn.File
 }
 
 func (q *quotas) clock() time.Time {
@@ -48,18 +52,18 @@ func (q *quotas) step(d time.Duration) {
 func number(n int) *int { return &n }
 
 // stored returns a store with one caller and the header of that caller.
-func (q *quotas) stored(rights auth.Rights) (*auth.Store, string) {
+func (q *quotas) stored(rights authn.Rights) (*authn.Store, string) {
 	q.t.Helper()
-	file := auth.File{Path: filepath.Join(q.t.TempDir(), "credentials.json")}
+	file := authn.File{Path: filepath.Join(q.t.TempDir(), "credentials.json")}
 	var token string
-	require.NoError(q.t, file.Edit(q.t.Context(), func(d *auth.Document) error {
-		a := auth.NewAccount("portal", q.clock(), rights)
+	require.NoError(q.t, file.Edit(q.t.Context(), func(d *authn.Document) error {
+		a := authn.NewAccount("portal", q.clock(), rights)
 		token = a.AddToken(q.clock(), q.clock())
 		d.Tokens = append(d.Tokens, a)
 		return nil
 	}))
 	q.file = file
-	store, err := auth.OpenStore(auth.StoreOptions{File: file, Now: q.clock})
+	store, err := authn.OpenStore(authn.StoreOptions{File: file, Now: q.clock})
 	require.NoError(q.t, err)
 	return store, "Auth-Token: Bearer " + token
 }
@@ -69,12 +73,12 @@ func newQuotas(t *testing.T) *quotas {
 }
 
 // withQuota returns a server with one caller and the header of that caller.
-func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, string) {
+func withQuota(t *testing.T, runner ps.Runner, rights authn.Rights) (*quotas, string) {
 	t.Helper()
 	q := newQuotas(t)
 	store, header := q.stored(rights)
-	q.Server = newTestServer(t, runner, func(o *Options) {
-		o.Auth, o.Quotas = store, auth.NewMeters(auth.Quota{}, q.clock)
+	q.Server = harness.New(t, runner, func(o *gateway.Options) {
+		o.Auth, o.Quotas = store, identity.NewMeters(identity.Quota{}, q.clock)
 		for i := range o.Scripts {
 			switch o.Scripts[i].Name {
 			case "Remove-GatewayComputerList", "Remove-GatewayOU":
@@ -91,8 +95,8 @@ func withQuota(t *testing.T, runner ps.Runner, rights auth.Rights) (*quotas, str
 // seconds.
 func (q *quotas) refused(method, target, header string) (string, int) {
 	q.t.Helper()
-	w := call(q.Server, method, target, "", header)
-	got := read(q.t, w)
+	w := harness.Call(q.Server, method, target, "", header)
+	got := harness.Read(q.t, w)
 	require.NotNil(q.t, got.Error, target)
 	require.Equal(q.t, schema.RateLimited, got.Error.Code, got.Output)
 	seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
@@ -102,16 +106,16 @@ func (q *quotas) refused(method, target, header string) (string, int) {
 
 func (q *quotas) answered(method, target, header string) {
 	q.t.Helper()
-	w := call(q.Server, method, target, "", header)
+	w := harness.Call(q.Server, method, target, "", header)
 	require.Equal(q.t, http.StatusOK, w.Code, w.Body)
 }
 
 var removedUser = ps.Result{Effect: ps.EffectRemoved, Changes: []ps.Change{{Before: map[string]json.RawMessage{"name": nil}}}}
 
 func TestTheRateIsLimited(t *testing.T) {
-	q, header := withQuota(t, answering(okResult, "[]"), auth.Rights{Scopes: []string{"ou:read"}, Quota: &auth.Quota{Rate: "2/m"}})
+	q, header := withQuota(t, harness.Answering(harness.OK, "[]"), authn.Rights{Scopes: []string{"ou:read"}, Quota: &identity.Quota{Rate: "2/m"}})
 	q.answered("GET", "/api/OU/All", header)
-	assert.Equal(t, 403, call(q.Server, "GET", "/api/Computers/All", "", header).Code, "refused requests count, too")
+	assert.Equal(t, 403, harness.Call(q.Server, "GET", "/api/Computers/All", "", header).Code, "refused requests count, too")
 	text, wait := q.refused("GET", "/api/OU/All", header)
 	assert.Equal(t, "The token 'portal' sends more requests than it may: 2 at once and one every 30s on average.", text)
 	assert.Equal(t, 30, wait)
@@ -124,29 +128,29 @@ func TestTheRateIsLimited(t *testing.T) {
 
 func TestConcurrentRequestsAreLimited(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
-	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		started <- struct{}{}
 		<-release
-		return &okResult, req.Records(json.RawMessage("[]"))
+		return &harness.OK, req.Records(json.RawMessage("[]"))
 	}}
-	q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"ou:read"}, Quota: &auth.Quota{Concurrency: number(1)}})
+	q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"ou:read"}, Quota: &identity.Quota{Concurrency: number(1)}})
 	ended := make(chan int, 1)
-	go func() { ended <- call(q.Server, "GET", "/api/OU/All", "", header).Code }()
+	go func() { ended <- harness.Call(q.Server, "GET", "/api/OU/All", "", header).Code }()
 	<-started
 	text, wait := q.refused("GET", "/api/OU/All", header)
 	assert.Contains(t, text, "may run 1 request at once")
 	assert.Equal(t, 1, wait)
 	close(release)
 	assert.Equal(t, 200, <-ended)
-	go func() { ended <- call(q.Server, "GET", "/api/OU/All", "", header).Code }()
+	go func() { ended <- harness.Call(q.Server, "GET", "/api/OU/All", "", header).Code }()
 	<-started
 	assert.Equal(t, 200, <-ended, "the slot must be free again")
 }
 
 func TestDeletionsAreLimitedPerHour(t *testing.T) {
-	rights := auth.Rights{Scopes: []string{"user:delete", "user:write", "member:write"}, Quota: &auth.Quota{DeletionsPerHour: number(2)}}
+	rights := authn.Rights{Scopes: []string{"user:delete", "user:write", "member:write"}, Quota: &identity.Quota{DeletionsPerHour: number(2)}}
 	result, script := removedUser, error(nil)
-	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if script != nil {
 			return nil, script
 		}
@@ -155,21 +159,21 @@ func TestDeletionsAreLimitedPerHour(t *testing.T) {
 			shape = schema.Membership
 		}
 		copied := result
-		return &copied, req.Records(json.RawMessage("[" + sample(shape) + "]"))
+		return &copied, req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
 	}}
 	q, header := withQuota(t, runner, rights)
 	q.answered("DELETE", "/api/ADUser/a", header)
 	script = &ps.Error{Kind: ps.KindScript, Gateway: "not_found", Message: "No.", Outcome: ps.OutcomeNone}
-	assert.Equal(t, 404, call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code)
+	assert.Equal(t, 404, harness.Call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code)
 	script = &ps.Error{Kind: ps.KindTimeout}
 	q.step(time.Minute)
-	assert.Equal(t, 504, call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code, "a removal that may have happened counts, one that has not does not")
+	assert.Equal(t, 504, harness.Call(q.Server, "DELETE", "/api/ADUser/b", "", header).Code, "a removal that may have happened counts, one that has not does not")
 	script = nil
-	asked := runner.count()
+	asked := runner.Count()
 	text, wait := q.refused("DELETE", "/api/ADUser/b", header)
 	assert.Equal(t, "The token 'portal' may remove 2 objects an hour and has 0 left. It may remove more from 2026-11-22T11:00:01Z.", text)
 	assert.Equal(t, 59*60, wait)
-	assert.Equal(t, asked, runner.count(), "the script was not run")
+	assert.Equal(t, asked, runner.Count(), "the script was not run")
 	q.answered("DELETE", "/api/ADUser/a/Group/b", header) // memberships do not count
 	q.answered("PUT", "/api/ADUser/a/Disable", header)
 	q.step(59 * time.Minute)
@@ -179,9 +183,9 @@ func TestDeletionsAreLimitedPerHour(t *testing.T) {
 }
 
 func TestBulkRemovalsCountEachObject(t *testing.T) {
-	rights := auth.Rights{Scopes: []string{"computer:bulk-delete"}, Quota: &auth.Quota{DeletionsPerHour: number(20)}}
+	rights := authn.Rights{Scopes: []string{"computer:bulk-delete"}, Quota: &identity.Quota{DeletionsPerHour: number(20)}}
 	removed := 0
-	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if removed <= 15 {
 			return &ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, removed)}, nil
 		}
@@ -191,20 +195,20 @@ func TestBulkRemovalsCountEachObject(t *testing.T) {
 	const target = "/api/Computers/Remove?WildCard=PC*"
 	removed = 15
 	q.answered("DELETE", target, header)
-	assert.Equal(t, ps.Int(20), runner.last(t).Args["BulkLimit"], "the script's limit is what the caller has left")
+	assert.Equal(t, ps.Int(20), runner.Last(t).Args["BulkLimit"], "the script's limit is what the caller has left")
 	removed = 17
 	text, _ := q.refused("DELETE", target, header)
 	assert.Equal(t, "17 computers match. The token 'portal' may remove 20 objects an hour and has 5 left. It may remove more from 2026-11-22T11:00:01Z.", text)
-	assert.Equal(t, ps.Int(5), runner.last(t).Args["BulkLimit"])
+	assert.Equal(t, ps.Int(5), runner.Last(t).Args["BulkLimit"])
 	removed = 5
 	q.answered("DELETE", target, header)
 	_, _ = q.refused("DELETE", target, header)
 
-	q, header = withQuota(t, runner, auth.Rights{Scopes: []string{"computer:bulk-delete"}})
+	q, header = withQuota(t, runner, authn.Rights{Scopes: []string{"computer:bulk-delete"}})
 	removed = 17
-	w := call(q.Server, "DELETE", target, "", header)
+	w := harness.Call(q.Server, "DELETE", target, "", header)
 	assert.Equal(t, 409, w.Code, "without an hourly limit, the server's limit was exceeded")
-	assert.Equal(t, ps.Int(50), runner.last(t).Args["BulkLimit"])
+	assert.Equal(t, ps.Int(50), runner.Last(t).Args["BulkLimit"])
 }
 
 // TestRemovedZonesCountWithTheirRecords: the script gets what the caller has left, and a
@@ -212,20 +216,20 @@ func TestBulkRemovalsCountEachObject(t *testing.T) {
 func TestRemovedZonesCountWithTheirRecords(t *testing.T) {
 	for target, shape := range map[string]*schema.Shape{"/api/DnsLookupZone/lab2.example?Force=true": schema.DNSZone, "/api/DnsReverseLookupZone/10.0.0.0/8": schema.ReverseZone} {
 		records, script := 11, error(nil)
-		runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 			if script != nil {
 				return nil, script
 			}
 			result := &ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"records": records}, Changes: make([]ps.Change, 1)}
-			return result, req.Records(json.RawMessage("[" + sample(shape) + "]"))
+			return result, req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
 		}}
-		q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"dns:delete"}, Quota: &auth.Quota{DeletionsPerHour: number(20)}})
+		q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"dns:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(20)}})
 		q.answered("DELETE", target, header)
-		assert.Equal(t, ps.Int(20), runner.last(t).Args["ImpactLimit"])
+		assert.Equal(t, ps.Int(20), runner.Last(t).Args["ImpactLimit"])
 		script = &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "It has 8 records.", Arg: "ZoneName", Outcome: ps.OutcomeNone}
 		text, _ := q.refused("DELETE", target, header)
 		assert.Contains(t, text, "It has 8 records. The token 'portal' may remove 20 objects an hour and has 8 left.")
-		assert.Equal(t, ps.Int(8), runner.last(t).Args["ImpactLimit"])
+		assert.Equal(t, ps.Int(8), runner.Last(t).Args["ImpactLimit"])
 		script, records = nil, 7
 		q.answered("DELETE", target, header)
 		_, _ = q.refused("DELETE", target, header)
@@ -233,10 +237,10 @@ func TestRemovedZonesCountWithTheirRecords(t *testing.T) {
 }
 
 func TestPasswordResetsAreLimitedPerHour(t *testing.T) {
-	rights := auth.Rights{Scopes: []string{"user:password", "user:write"}, Quota: &auth.Quota{PasswordResetsPerHour: number(1)}}
-	q, header := withQuota(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), rights)
+	rights := authn.Rights{Scopes: []string{"user:password", "user:write"}, Quota: &identity.Quota{PasswordResetsPerHour: number(1)}}
+	q, header := withQuota(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), rights)
 	q.answered("POST", "/api/ADUser/new?FirstName=a", header)
-	w := call(q.Server, "PUT", "/api/ADUser/a", `{"Password":"Corr3ct-Horse"}`, header, "Content-Type: application/json")
+	w := harness.Call(q.Server, "PUT", "/api/ADUser/a", `{"Password":"Corr3ct-Horse"}`, header, "Content-Type: application/json")
 	require.Equal(t, 200, w.Code, w.Body)
 	text, _ := q.refused("PUT", "/api/ADUser/a/ResetPassword", header)
 	assert.Contains(t, text, "may reset 1 password an hour and has 0 left")
@@ -244,9 +248,9 @@ func TestPasswordResetsAreLimitedPerHour(t *testing.T) {
 }
 
 func TestChangesAreLimitedPerHour(t *testing.T) {
-	rights := auth.Rights{Scopes: []string{"user:write", "user:password", "ou:write"}, Quota: &auth.Quota{ChangesPerHour: number(10)}}
+	rights := authn.Rights{Scopes: []string{"user:write", "user:password", "ou:write"}, Quota: &identity.Quota{ChangesPerHour: number(10)}}
 	below, effect := 0, ps.EffectChanged
-	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		shape := schema.User
 		if strings.Contains(req.Script, "OU") {
 			shape = schema.OU
@@ -254,7 +258,7 @@ func TestChangesAreLimitedPerHour(t *testing.T) {
 		if below > 9 {
 			return nil, &ps.Error{Kind: ps.KindScript, Gateway: "too_many", Message: "It would affect 12 objects.", Arg: "OUPath", Outcome: ps.OutcomeNone}
 		}
-		return &ps.Result{Effect: effect, Counts: map[string]int{"objects": below}}, req.Records(json.RawMessage("[" + sample(shape) + "]"))
+		return &ps.Result{Effect: effect, Counts: map[string]int{"objects": below}}, req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
 	}}
 	q, header := withQuota(t, runner, rights)
 	const move = "/api/OU/Move?OUPath=OU=a,DC=corp,DC=example&OUDestinationPath=DC=corp,DC=example"
@@ -289,7 +293,7 @@ func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 			continue
 		}
 		require.Len(t, impacts, 1, op.ID)
-		counted[op.ID] = map[auth.Impact]string{auth.Deletion: "deletion", auth.PasswordReset: "reset", auth.Change: "change"}[impacts[0].Kind]
+		counted[op.ID] = map[identity.Impact]string{identity.Deletion: "deletion", identity.PasswordReset: "reset", identity.Change: "change"}[impacts[0].Kind]
 		assert.Equal(t, op.ID == "computer.deleteMany", impacts[0].Many, op.ID)
 	}
 	assert.Equal(t, map[string]string{
@@ -308,18 +312,25 @@ func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 
 func TestALimitIsExplained(t *testing.T) {
 	groups := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}
-	limits := &auth.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}, Zones: []string{"corp.example", "b.example"}, Groups: groups}
-	runner := failing(ps.Error{Kind: ps.KindScript, Gateway: "limit", Message: "The object lies outside.", Arg: "UserName"})
-	q, header := withQuota(t, runner, auth.Rights{Scopes: []string{"user:read", "dns:read"}, Limits: limits})
-	got := read(t, call(q.Server, "GET", "/api/ADUser/ceo/Details", "", header))
+	limits := &identity.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}, Zones: []string{"corp.example", "b.example"}, Groups: groups}
+	runner := harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "limit", Message: "The object lies outside.", Arg: "UserName"})
+	q, header := withQuota(t, runner, authn.Rights{Scopes: []string{"user:read", "dns:read"}, Limits: limits})
+	got := harness.Read(t, harness.Call(q.Server, "GET", "/api/ADUser/ceo/Details", "", header))
 	assert.Equal(t, schema.Limit, got.Error.Code)
 	// The scripts of these tests declare limits for OUs and zones, but not for groups.
 	assert.Equal(t, "Username 'ceo': The object lies outside. The token 'portal' is limited to the OU 'OU=Sales,DC=corp,DC=example' and the zones 'corp.example', 'b.example'.", got.Output)
-	assert.Equal(t, "the groups 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j' and 2 more", listed("group", "groups", groups))
+
+	var many []string
+	for i := range 12 {
+		many = append(many, fmt.Sprintf("OU=%d,DC=corp,DC=example", i))
+	}
+	q, header = withQuota(t, runner, authn.Rights{Scopes: []string{"user:read"}, Limits: &identity.Limits{OUs: many}})
+	got = harness.Read(t, harness.Call(q.Server, "GET", "/api/ADUser/ceo/Details", "", header))
+	assert.Contains(t, got.Output, "limited to the OUs '"+strings.Join(many[:10], "', '")+"' and 2 more.")
 }
 
 func TestHostileCredentials(t *testing.T) {
-	q, header := withQuota(t, answering(okResult, "[]"), auth.Rights{Scopes: []string{"ou:read"}})
+	q, header := withQuota(t, harness.Answering(harness.OK, "[]"), authn.Rights{Scopes: []string{"ou:read"}})
 	_, token, _ := strings.Cut(header, "Bearer ")
 	basic := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
 	for name, c := range map[string]struct {
@@ -356,13 +367,13 @@ func TestHostileCredentials(t *testing.T) {
 		assert.Equal(t, c.status, w.Code, "%s: %s", name, w.Body)
 		assert.NotContains(t, w.Body.String(), token[:20], name)
 		if c.status == 401 {
-			assert.Equal(t, auth.Challenge, w.Header().Get("WWW-Authenticate"), name)
+			assert.Equal(t, authn.Challenge, w.Header().Get("WWW-Authenticate"), name)
 		}
 	}
 }
 
 func TestNetworkLimitsApplyToTheRealClient(t *testing.T) {
-	store, header := newQuotas(t).stored(auth.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
+	store, header := newQuotas(t).stored(authn.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
 	for _, c := range []struct {
 		proxies   []string // the requests of these tests come from 192.0.2.1
 		forwarded map[string]int
@@ -374,17 +385,17 @@ func TestNetworkLimitsApplyToTheRealClient(t *testing.T) {
 			"10.1.1.1, 203.0.113.9": 401, "10.1.1.1, nonsense": 401,
 		}},
 	} {
-		s := newTestServer(t, answering(okResult, "[]"), func(o *Options) { o.Auth, o.Policy.TrustedProxies = store, c.proxies })
+		s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Auth, o.Policy.TrustedProxies = store, c.proxies })
 		for forwarded, status := range c.forwarded {
-			w := call(s, "GET", "/api/OU/All", "", header, "X-Forwarded-For: "+forwarded)
+			w := harness.Call(s, "GET", "/api/OU/All", "", header, "X-Forwarded-For: "+forwarded)
 			assert.Equal(t, status, w.Code, "%v: %s", c.proxies, forwarded)
 		}
 	}
 }
 
 func TestTheLogSaysWhyACallerIsUnknown(t *testing.T) {
-	store, header := newQuotas(t).stored(auth.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
-	fields, line := logged(t, answering(okResult, "[]"), func(o *Options) { o.Auth = store }, "GET", "/api/OU/All", "", header)
+	store, header := newQuotas(t).stored(authn.Rights{Scopes: []string{"ou:read"}, Networks: []string{"10.0.0.0/8"}})
+	fields, line := logged(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Auth = store }, "GET", "/api/OU/All", "", header)
 	assert.Equal(t, "the token 'portal' was used from 192.0.2.1, which is in none of its networks", fields["cause"])
 	_, token, _ := strings.Cut(header, "Bearer ")
 	assert.NotContains(t, line, token)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/plans"
@@ -133,7 +133,7 @@ func (s *Server) budgetsAfter(c *changes.Record, outcome ps.Outcome, result *ps.
 	for name, n := range c.Spent.Impacts {
 		of := ledger.Budget{Account: c.Spent.Account, Impact: name}
 		reserved[of], done[of] = n, 0
-		if kind, known := auth.ImpactNamed(name); known && outcome != ps.OutcomeNone {
+		if kind, known := identity.ImpactNamed(name); known && outcome != ps.OutcomeNone {
 			done[of] = affected(kind, op, result, nil)
 		}
 	}

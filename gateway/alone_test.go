@@ -1,14 +1,13 @@
-package gateway
+package gateway_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,22 +18,27 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
+	"adgateway/test/harness"
 	"adgateway/test/thorough"
 )
 
 // lonely is a gateway that shares its store with nobody, and dies while it does a deed for a
 // caller with hourly limits.
 type lonely struct {
-	*oneGateway
-	*scene
+	*harness.Gateway
+	*harness.Scene
 	header  []string
 	account string
 	file    string // of the audit
@@ -46,22 +50,20 @@ type lonely struct {
 	during  string
 }
 
-func newAlone(t *testing.T, what *deed, how string) *lonely {
+func newAlone(t *testing.T, what *harness.Deed, how string) *lonely {
 	t.Helper()
-	a := &lonely{scene: newScene(t, what), file: filepath.Join(t.TempDir(), "audit.jsonl"), quotas: newQuotas(t)}
+	a := &lonely{Scene: harness.NewScene(t, what), file: filepath.Join(t.TempDir(), "audit.jsonl"), quotas: newQuotas(t)}
 	a.quotas.now = time.Now()
-	_, header := a.quotas.stored(auth.Rights{Scopes: []string{string(auth.All)}, Quota: &auth.Quota{DeletionsPerHour: number(9), ChangesPerHour: number(9)}})
+	_, header := a.quotas.stored(authn.Rights{Scopes: []string{string(identity.All)}, Quota: &identity.Quota{DeletionsPerHour: number(30), ChangesPerHour: number(30)}})
 	a.header = []string{header}
-	a.oneGateway = &oneGateway{t: t, store: keep.NewMemory(nil)}
+	a.Gateway = &harness.Gateway{T: t, Store: keep.NewMemory(nil)}
 	a.restart()
-	request := httptest.NewRequest(http.MethodGet, "/", nil)
-	request.Header.Set("Auth-Token", strings.TrimPrefix(header, "Auth-Token: "))
-	p, err := a.Auth.Authenticate(request, netip.Addr{})
+	p, err := a.Auth.Authenticate(t.Context(), authn.Credential{AuthToken: []string{strings.TrimPrefix(header, "Auth-Token: ")}})
 	require.NoError(t, err)
 	a.account = p.ID
-	if what.undoes != nil {
-		past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: what.undoes.op,
-			Intent: ps.Intent{Effect: what.undoes.effect, Objects: what.undoes.objects}}
+	if what.Undoes != nil {
+		past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: what.Undoes.Op,
+			Intent: ps.Intent{Effect: what.Undoes.Effect, Objects: what.Undoes.Objects}}
 		require.NoError(t, a.History.Complete(t.Context(), past, ps.OutcomeDone))
 		a.undoing = past.ID
 	}
@@ -69,7 +71,7 @@ func newAlone(t *testing.T, what *deed, how string) *lonely {
 	case "item":
 		a.item = true
 	case "plan":
-		a.plan = planID(t, a.asks(map[string]any{ops.DryRun: true}).Body.Bytes())
+		a.plan = planID(t, a.sends(map[string]any{ops.DryRun: true}).Body.Bytes())
 	}
 	if how == "key" || how == "plan" {
 		a.header = append(a.header, "Idempotency-Key: key-of-the-deed")
@@ -80,53 +82,97 @@ func newAlone(t *testing.T, what *deed, how string) *lonely {
 // restart starts the gateway, again if it runs.
 func (a *lonely) restart() {
 	if a.log != nil {
-		require.NoError(a.t, a.log.Close())
+		require.NoError(a.T, a.log.Close())
+		a.Life.Bury(a.T)
 	}
 	var err error
 	a.log, err = audit.Open(audit.Options{File: a.file})
-	require.NoError(a.t, err)
-	a.t.Cleanup(func() { _ = a.log.Close() }) // it may be closed before
-	a.start(a.run, func(o *Options) {
-		own, err := auth.OpenStore(auth.StoreOptions{File: a.quotas.file, Now: a.quotas.clock})
-		require.NoError(a.t, err)
-		o.Auth, o.Quotas, o.Audit = own, auth.NewMeters(auth.Quota{}, a.quotas.clock), a.log
+	require.NoError(a.T, err)
+	a.T.Cleanup(func() { _ = a.log.Close() }) // it may be closed before
+	a.Start(a.Run, func(o *gateway.Options) {
+		own, err := authn.OpenStore(authn.StoreOptions{File: a.quotas.file, Now: a.quotas.clock})
+		require.NoError(a.T, err)
+		o.Auth, o.Quotas, o.Audit = own, identity.NewMeters(identity.Quota{}, a.quotas.clock), a.log
 	})
 }
 
-// asks asks for the deed.
-func (a *lonely) asks(also map[string]any) *httptest.ResponseRecorder {
-	values := required(a.row)
-	if a.op == "user.update" {
+// told is what a caller or a job gets to know of the deed.
+type told struct {
+	made, open, partial, replayed bool // open: it has to be asked for again
+	change                        string
+	said                          string // for a test that fails
+}
+
+// asks asks for the deed, as a caller or as a job does.
+func (a *lonely) asks() told {
+	if a.item {
+		return a.asItem()
+	}
+	w := a.sends(nil)
+	var got harness.Reply
+	_ = json.Unmarshal(w.Body.Bytes(), &got) // who is dead answers anything
+	return told{
+		made: w.Code/100 == 2, open: w.Code == http.StatusServiceUnavailable || w.Code == http.StatusConflict,
+		partial:  w.Code == http.StatusMultiStatus || got.Error != nil && got.Error.Outcome == string(ps.OutcomePartial),
+		replayed: w.Header().Get(harness.ReplayedHeader) == "true", change: w.Header().Get(harness.ChangeHeader),
+		said: fmt.Sprint(w.Code, ": ", w.Body),
+	}
+}
+
+// values are the parameters of the deed.
+func (a *lonely) values() map[string]any {
+	values := required(a.Row)
+	if a.Op == "user.update" {
 		values["City"] = "Rome"
 	}
 	if a.plan != "" {
 		values[ops.PlanID] = a.plan
 	}
+	return values
+}
+
+// sends sends the call that makes the deed.
+func (a *lonely) sends(also map[string]any) *httptest.ResponseRecorder {
+	values := a.values()
 	maps.Copy(values, also)
-	method, path := a.row.Method, target(a.row, "", "")
+	method, path := a.Row.Method, target(a.Row, "", "")
 	if a.undoing != "" {
 		method, path, values = http.MethodPut, "/api/Changes/"+a.undoing+"/Undo", map[string]any{}
 	}
-	request := httptest.NewRequest(method, path, bytes.NewReader(encode(values)))
-	if a.item {
-		item := &itemCall{key: "key-of-the-item", expires: time.Now().Add(time.Hour)}
-		request = request.WithContext(context.WithValue(request.Context(), itemCallKey{}, item))
+	return harness.Call(a.Server, method, path, string(harness.JSON(values)), append(a.header, "Content-Type: application/json")...)
+}
+
+// asItem has the deed made as the item of a job.
+func (a *lonely) asItem() told {
+	spec := &jobs.Spec{Operation: a.Op, Parameters: a.values(), Key: "key-of-the-item", RequestID: "test-1"}
+	for i := range a.Row.Params {
+		if p := &a.Row.Params[i]; p.Path != "" {
+			spec.Parameters[p.Name] = goodValue(p.Name)
+		}
 	}
-	return serve(a.Server, request, append(a.header, "Content-Type: application/json")...)
+	if a.undoing != "" {
+		spec.Operation, spec.Parameters = "change.undo", map[string]any{ops.ChangeIDParam: a.undoing}
+	}
+	job := &jobs.Job{Caller: jobs.Caller{ID: a.account, Kind: identity.KindToken, Name: "portal"}, Expires: time.Now().Add(time.Hour)}
+	answer := a.CallItem(a.T.Context(), jobs.Call{Job: job, Spec: spec})
+	return told{
+		made: answer.State == jobstate.Made, open: answer.Again || answer.Hold != "", partial: answer.Code == string(schema.Partial),
+		replayed: true, change: answer.ChangeID, said: fmt.Sprintf("%+v", answer),
+	}
 }
 
 // TestAGatewayAloneDiesAtEachStep: of a call with a key, by a plan or as an item of a job. When
 // it has been started again, everything says one and the same of the change, whether that is
 // settled first, or its key is repeated, or both at once, also twice.
 func TestAGatewayAloneDiesAtEachStep(t *testing.T) {
-	for _, what := range slices.Concat(deeds, undos) {
+	for _, what := range slices.Concat(harness.Deeds, harness.Undos) {
 		ways := []string{"key", "item", "plan"}
-		if what.undoes != nil {
+		if what.Undoes != nil {
 			ways = []string{"key", "item"}
 		}
 		for _, how := range ways {
 			for first, order := range []string{"settled first", "repeated first", "all at once"} {
-				t.Run(what.op+", "+how+", "+order, func(t *testing.T) {
+				t.Run(what.Op+", "+how+", "+order, func(t *testing.T) {
 					for step := 1; ; step++ {
 						require.Less(t, step, 40, "the call has no end")
 						if !thorough.OneOf(10, t.Name(), fmt.Sprint(step)) {
@@ -145,14 +191,12 @@ func TestAGatewayAloneDiesAtEachStep(t *testing.T) {
 	}
 }
 
-func aloneDies(t *testing.T, what *deed, how string, order, step int) (died bool) {
+func aloneDies(t *testing.T, what *harness.Deed, how string, order, step int) (died bool) {
 	a := newAlone(t, what, how)
-	a.life.begin(step)
-	a.asks(nil)
-	died, a.during = a.life.dead()
-	if died && step%2 == 0 {
-		cutOutcome(t, a.file)
-	}
+	a.Life.Begin(step)
+	a.Life.Audits(filepath.Dir(a.file))
+	a.asks()
+	died, a.during = a.Life.Dead()
 	a.restart()
 	settle := func() {
 		left, err := a.SettleHistory(t.Context())
@@ -167,59 +211,51 @@ func aloneDies(t *testing.T, what *deed, how string, order, step int) (died bool
 		all.Go(settle)
 		for range 3 {
 			all.Go(func() {
-				w := a.asks(nil)
-				assert.Contains(t, []int{200, 201, 202, 204, 207, 409, 503}, w.Code, "%s: %s", a.during, w.Body)
+				got := a.asks()
+				assert.True(t, got.made || got.open || got.partial, "%s: %s", a.during, got.said)
 			})
 		}
 		all.Wait()
 	}
-	first := a.asks(nil)
-	again := a.asks(nil)
+	first, again := a.asks(), a.asks()
 	settle()
-	var got reply
-	require.NoError(t, json.Unmarshal(first.Body.Bytes(), &got))
-	if a.outcome() != ps.OutcomePartial {
-		require.Equal(t, 2, first.Code/100, "%s: %s", a.during, first.Body)
-	} else if got.Error != nil {
-		require.Equal(t, string(ps.OutcomePartial), got.Error.Outcome, a.during)
-	}
-	assert.Equal(t, first.Code, again.Code, a.during)
-	assert.Equal(t, "true", again.Header().Get(replayedHeader), a.during)
-	assert.Equal(t, first.Header().Get(changeHeader), again.Header().Get(changeHeader), a.during)
-	a.saysTheSame(first.Header().Get(changeHeader))
+	require.Equal(t, a.Outcome() == ps.OutcomePartial, first.partial, "%s: %s", a.during, first.said)
+	require.True(t, first.made || first.partial, "%s: %s", a.during, first.said)
+	assert.Equal(t, []bool{first.made, first.partial}, []bool{again.made, again.partial}, a.during)
+	assert.True(t, again.replayed, a.during)
+	assert.Equal(t, first.change, again.change, a.during)
+	a.saysTheSame(first.change)
 	return died
 }
 
 // TestAGatewayAloneDiesWithoutAKey: at each step of a call that cannot be repeated. What it has
 // done is settled when the gateway has been started again, and everything says so.
 func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
-	for _, what := range slices.Concat(deeds, undos) {
-		t.Run(what.op, func(t *testing.T) {
+	for _, what := range slices.Concat(harness.Deeds, harness.Undos) {
+		t.Run(what.Op, func(t *testing.T) {
 			for step := 1; ; step++ {
 				require.Less(t, step, 40, "the call has no end")
 				if step < 14 && !thorough.OneOf(4, t.Name(), fmt.Sprint(step)) {
 					continue
 				}
 				a := newAlone(t, &what, "once")
-				a.life.begin(step)
-				a.asks(nil)
-				died, during := a.life.dead()
+				a.Life.Begin(step)
+				a.Life.Audits(filepath.Dir(a.file))
+				a.asks()
+				died, during := a.Life.Dead()
 				a.during = during
-				if died && step%2 == 0 {
-					cutOutcome(t, a.file)
-				}
 				a.restart()
 				left, err := a.SettleHistory(t.Context())
 				require.NoError(t, err, during)
 				require.Zero(t, left, during)
 				id := a.recorded()
 				if id == "" {
-					require.Equal(t, ps.OutcomeNone, a.outcome(), during)
+					require.Equal(t, ps.OutcomeNone, a.Outcome(), during)
 				} else {
 					a.saysTheSame(id)
 				}
 				if !died {
-					require.Equal(t, ps.OutcomeDone, a.outcome())
+					require.Equal(t, ps.OutcomeDone, a.Outcome())
 					return
 				}
 			}
@@ -229,10 +265,10 @@ func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 
 // recorded returns the identity of the change in the history; empty: there is none.
 func (a *lonely) recorded() (id string) {
-	a.t.Helper()
-	require.NoError(a.t, a.History.Newest(a.t.Context(), time.Time{}, "", func(c *changes.Record) bool {
+	a.T.Helper()
+	require.NoError(a.T, a.History.Newest(a.T.Context(), time.Time{}, "", func(c *changes.Record) bool {
 		if c.ID != a.undoing {
-			require.Empty(a.t, id, "%s: there are two changes", a.during)
+			require.Empty(a.T, id, "%s: there are two changes", a.during)
 			id = c.ID
 		}
 		return true
@@ -242,9 +278,9 @@ func (a *lonely) recorded() (id string) {
 
 // saysTheSame checks that everything says of the change what is in the directory.
 func (a *lonely) saysTheSame(id string) {
-	a.t.Helper()
-	t, left := a.t, a.outcome()
-	assert.LessOrEqual(t, a.writes, a.once(), a.during)
+	a.T.Helper()
+	t, left := a.T, a.Outcome()
+	assert.LessOrEqual(t, a.Writes, a.Once(), a.during)
 	outcomes := map[string]string{}
 	require.NoError(t, a.History.Newest(t.Context(), time.Time{}, "", func(c *changes.Record) bool {
 		assert.False(t, c.Running, a.during)
@@ -270,78 +306,82 @@ func (a *lonely) saysTheSame(id string) {
 		return nil
 	}))
 	assert.Equal(t, 1, lines, "%s: lines about the change", a.during)
-	require.NoError(t, a.removePaid(t.Context()))
-	require.NoError(t, a.Kept.Range(t.Context(), dueKind, "", func(e keep.Entry) bool {
+	a.CloseOpen()
+	require.NoError(t, a.Kept.Range(t.Context(), harness.Due, "", func(e keep.Entry) bool {
 		assert.Fail(t, "a line is still due", "%s: %s", a.during, e.Key)
 		return true
 	}))
-	for _, impact := range []auth.Impact{auth.Deletion, auth.Change} {
+	for _, impact := range []identity.Impact{identity.Deletion, identity.Change} {
 		spent, budgeted := 0, ledger.Budget{Account: a.account, Impact: impact.String()}
-		all, err := a.ledger.Spent(t.Context(), budgeted)
+		all, err := ledger.New(a.Kept).Spent(t.Context(), budgeted)
 		require.NoError(t, err)
 		for _, one := range all {
 			spent += one.N
 		}
 		if left == ps.OutcomeDone {
-			assert.Equal(t, a.spends(impact), spent, "%s: %s", a.during, impact)
+			assert.Equal(t, a.Spends(impact), spent, "%s: %s", a.during, impact)
 		}
 	}
 	if a.plan != "" {
-		p, err := a.plans.Get(t.Context(), a.plan)
-		require.NoError(t, err)
-		require.NotNil(t, p.Used, a.during)
-		assert.Equal(t, id, p.Used.ChangeID, a.during)
+		w := harness.Call(a.Server, http.MethodGet, "/api/Plans/"+a.plan, "", a.header[0])
+		assert.Contains(t, w.Body.String(), `"change":"`+id+`"`, a.during)
 	}
-	assert.Empty(t, a.locks.queues, a.during)
-	assert.Empty(t, a.locks.begins, a.during)
-	assert.Empty(t, a.doubts.all, a.during)
+	a.lockedNothing()
+}
+
+// lockedNothing checks that no object of the deed is locked any more: it can be made again.
+func (a *lonely) lockedNothing() {
+	a.T.Helper()
+	values := a.values()
+	delete(values, ops.PlanID)
+	a.undoing, a.plan, a.header = "", "", a.header[:1]
+	w := a.sends(values)
+	assert.Equal(a.T, 2, w.Code/100, "%s: %s", a.during, w.Body)
 }
 
 // TestAStartLocksWhatIsOpen: what an earlier process has left open keeps its objects locked
 // from the first call on, and only its own key tells what became of it.
 func TestAStartLocksWhatIsOpen(t *testing.T) {
-	directory := &oneUser{city: "Oslo", at: func(string) {}}
+	directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
 	run := func(at func(string) bool) ps.Runner {
-		directory.at = func(point string) { at(point) }
-		return &fakeRunner{run: directory.run}
+		directory.At = func(point string) { at(point) }
+		return &harness.Runner{Do: directory.Run}
 	}
-	g := newOneGateway(t, run)
-	g.life.begin(7) // when it is written
-	toRome(g.Server)
-	died, during := g.life.dead()
+	g := harness.NewGateway(t, run)
+	g.Life.Begin(7) // when it is written
+	harness.ToRome(g.Server)
+	died, during := g.Life.Dead()
 	require.True(t, died)
-	require.Equal(t, 1, directory.changes, during)
-	directory.unreadable = true
-	g.start(run)
-	require.ErrorIs(t, g.claims("g-1"), errContended)
-	status, got, _ := toRome(g.Server)
+	require.Equal(t, 1, directory.Changes, during)
+	directory.Unreadable = true
+	g.Start(run)
+	require.True(t, lockedUser(g.Server))
+	status, got, _ := harness.ToRome(g.Server)
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Equal(t, schema.InProgress, got.Error.Code)
-	require.ErrorIs(t, g.claims("g-1"), errContended)
-	directory.unreadable = false
+	require.True(t, lockedUser(g.Server))
+	directory.Unreadable = false
 	left, err := g.SettleHistory(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, left)
-	require.NoError(t, g.claims("g-1"))
-	status, _, _ = toRome(g.Server)
+	status, _, _ = harness.ToRome(g.Server)
 	assert.Equal(t, http.StatusOK, status)
-	assert.Equal(t, 1, directory.changes)
+	assert.Equal(t, 1, directory.Changes)
+	require.False(t, lockedUser(g.Server))
 }
 
-// TestAChangeThatRunsIsLeftAlone: whatever the clock says, what is running here was not left
-// by an earlier process.
+// TestAChangeThatRunsIsLeftAlone: what is running here was not left by an earlier process.
 func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
-	directory := &oneUser{city: "Oslo"}
-	g := newOneGateway(t, func(func(string) bool) ps.Runner { return &fakeRunner{run: directory.run} })
-	g.startedAt = time.Now().Add(time.Hour) // the clock was set back
-	directory.at = func(string) {
+	directory := &harness.OneUser{City: "Oslo"}
+	g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return &harness.Runner{Do: directory.Run} })
+	directory.At = func(string) {
 		left, err := g.SettleHistory(t.Context())
 		assert.NoError(t, err)
 		assert.Zero(t, left)
 	}
-	status, _, header := toRome(g.Server)
+	status, _, header := harness.ToRome(g.Server)
 	require.Equal(t, http.StatusOK, status)
-	record, err := g.History.Get(t.Context(), header.Get(changeHeader))
+	record, err := g.History.Get(t.Context(), header.Get(harness.ChangeHeader))
 	require.NoError(t, err)
 	assert.Equal(t, ps.OutcomeDone, record.Outcome)
 }
@@ -349,52 +389,51 @@ func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
 // TestRepetitionsWhileAnEndWaits: of a call whose end the store does not take at first. Whoever
 // repeats it, however often at once, gets its answer as soon as there is one, and it runs once.
 func TestRepetitionsWhileAnEndWaits(t *testing.T) {
-	directory := &oneUser{city: "Oslo"}
-	var g *oneGateway
-	directory.at = func(point string) { g.full.full.Store(point == "changed") }
-	g = newOneGateway(t, func(func(string) bool) ps.Runner { return &fakeRunner{run: directory.run} })
-	status, _, header := toRome(g.Server)
+	directory := &harness.OneUser{City: "Oslo"}
+	var g *harness.Gateway
+	directory.At = func(point string) { g.Full.Fill(point == "changed") }
+	g = harness.NewGateway(t, func(func(string) bool) ps.Runner { return &harness.Runner{Do: directory.Run} })
+	status, _, header := harness.ToRome(g.Server)
 	require.Equal(t, http.StatusOK, status)
-	id := header.Get(changeHeader)
+	id := header.Get(harness.ChangeHeader)
 	var all sync.WaitGroup
 	for n := range 4 {
 		all.Go(func() {
 			for {
-				status, got, header := toRome(g.Server)
+				status, got, header := harness.ToRome(g.Server)
 				if status == http.StatusServiceUnavailable {
 					assert.Equal(t, schema.InProgress, got.Error.Code)
 					if n == 0 {
-						g.full.full.Store(false)
+						g.Full.Fill(false)
 					}
-					g.closeOpen(t.Context())
+					g.CloseOpen()
 					continue
 				}
 				assert.Equal(t, http.StatusOK, status)
-				assert.Equal(t, "true", header.Get(replayedHeader))
-				assert.Equal(t, id, header.Get(changeHeader))
+				assert.Equal(t, "true", header.Get(harness.ReplayedHeader))
+				assert.Equal(t, id, header.Get(harness.ChangeHeader))
 				return
 			}
 		})
 	}
 	all.Wait()
-	assert.Equal(t, 1, directory.changes)
-	assert.Empty(t, g.unstored.waiting)
-	assert.Empty(t, g.keys.active)
+	assert.Equal(t, 1, directory.Changes)
+	assert.False(t, lockedUser(g.Server))
 }
 
 // TestTheNextChangeComesAfterAnEndThatWaits: the store never has a change of an object without
 // the end of the one before, so that this is not judged by what the next one writes.
 func TestTheNextChangeComesAfterAnEndThatWaits(t *testing.T) {
-	directory := &oneUser{city: "Oslo"}
-	var g *oneGateway
+	directory := &harness.OneUser{City: "Oslo"}
+	var g *harness.Gateway
 	fills := true
-	directory.at = func(point string) { g.full.full.Store(fills && point == "changed") }
-	g = newOneGateway(t, func(func(string) bool) ps.Runner { return &fakeRunner{run: directory.run} })
-	_, _, header := toRome(g.Server)
-	id := header.Get(changeHeader)
+	directory.At = func(point string) { g.Full.Fill(fills && point == "changed") }
+	g = harness.NewGateway(t, func(func(string) bool) ps.Runner { return &harness.Runner{Do: directory.Run} })
+	_, _, header := harness.ToRome(g.Server)
+	id := header.Get(harness.ChangeHeader)
 	fills = false
-	g.full.full.Store(false)
-	directory.at = func(point string) {
+	g.Full.Fill(false)
+	directory.At = func(point string) {
 		if point == "announced" {
 			record, err := g.History.Get(t.Context(), id)
 			if assert.NoError(t, err) {
@@ -402,22 +441,36 @@ func TestTheNextChangeComesAfterAnEndThatWaits(t *testing.T) {
 			}
 		}
 	}
-	directory.city = "Oslo"
-	w := call(g.Server, http.MethodPut, "/api/ADUser/jdoe?City=Rome", "")
+	directory.City = "Oslo"
+	w := harness.Call(g.Server, http.MethodPut, "/api/ADUser/jdoe?City=Rome", "")
 	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 }
 
 // TestAMissingLineIsWrittenOnce: by whoever of several settles the change first.
 func TestAMissingLineIsWrittenOnce(t *testing.T) {
-	a := newAlone(t, &toRomeOf, "key")
-	id := a.asks(nil).Header().Get(changeHeader)
+	a := newAlone(t, &harness.RomeDeed, "key")
+	id := a.asks().change
 	require.NotEmpty(t, id)
 	cutOutcome(t, a.file)
 	a.restart()
 	var all sync.WaitGroup
 	for range 8 {
-		all.Go(func() { assert.NoError(t, a.recordDue(t.Context())) })
+		all.Go(func() {
+			_, err := a.SettleHistory(t.Context())
+			assert.NoError(t, err)
+		})
 	}
 	all.Wait()
 	a.saysTheSame(id)
+}
+
+// cutOutcome removes the last line about an outcome, and what follows it, from the end of an audit.
+func cutOutcome(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	if at := bytes.LastIndex(text, []byte(`"event":"outcome"`)); at >= 0 {
+		start := bytes.LastIndexByte(text[:at], '\n') + 1
+		require.NoError(t, os.WriteFile(file, text[:start], 0o600))
+	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -13,9 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/gateway"
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/inprocess"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/journal/journaltest"
 	"adgateway/gateway/keep"
@@ -23,6 +26,7 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
+	"adgateway/test/harness"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -59,30 +63,24 @@ func (d *town) written(user string) int {
 	return d.writes[user]
 }
 
-func textArg(req ps.Request, name string) (text string) {
-	raw, _ := req.Args[name].MarshalJSON()
-	_ = json.Unmarshal(raw, &text) // stays empty unless it is one
-	return text
-}
-
 func (d *town) runner(gateway int) ps.Runner {
-	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	return &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if req.Settles {
-			user := textArg(req, ops.SettleGuid)
+			user := harness.TextArg(req, ops.SettleGuid)
 			city := map[bool]string{true: "Rome", false: "Oslo"}[d.written(user) > 0]
-			return &ps.Result{Effect: ps.EffectNone}, req.Records(encode([]any{map[string]any{
+			return &ps.Result{Effect: ps.EffectNone}, req.Records(harness.JSON([]any{map[string]any{
 				"guid": user, "dn": "CN=" + user + ",OU=Sales,DC=corp", "age": 1,
-				"state": map[string]string{"l": city, existence: "True"}, "record": json.RawMessage(sample(schema.User)),
+				"state": map[string]string{"l": city, harness.Existence: "True"}, "record": json.RawMessage(harness.Sample(schema.User)),
 			}}))
 		}
-		user := textArg(req, "UserName")
+		user := harness.TextArg(req, "UserName")
 		if d.reach(gateway, "read", user) {
 			return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeNone}
 		}
-		object := changed(user, "l", "Oslo", "Rome")
+		object := harness.Changed(user, "l", "Oslo", "Rome")
 		intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc1", Objects: []ps.Intended{object}}
 		if strings.HasPrefix(req.Script, "Remove-") {
-			intent.Effect, intent.Objects[0] = ps.EffectRemoved, removed(user, schema.User)
+			intent.Effect, intent.Objects[0] = ps.EffectRemoved, harness.Removed(user, schema.User)
 		}
 		if err := req.Announced(intent); err != nil {
 			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
@@ -102,17 +100,24 @@ func (d *town) runner(gateway int) ps.Runner {
 		if intent.Effect == ps.EffectChanged {
 			result.Changes[0].After = map[string]json.RawMessage{"city": nil}
 		}
-		return result, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+		return result, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 	}}
 }
 
 // toRomeWith sends a user to Rome, with a key of its own.
-func toRomeWith(s *Server, user string, headers ...string) (int, reply, http.Header) {
+func toRomeWith(s *gateway.Server, user string, headers ...string) (int, harness.Reply, http.Header) {
 	headers = append([]string{"Content-Type: application/json", "Idempotency-Key: key-of-" + user}, headers...)
-	w := call(s, http.MethodPut, "/api/ADUser/"+user, `{"City":"Rome"}`, headers...)
-	var got reply
+	w := harness.Call(s, http.MethodPut, "/api/ADUser/"+user, `{"City":"Rome"}`, headers...)
+	var got harness.Reply
 	_ = json.Unmarshal(w.Body.Bytes(), &got)
 	return w.Code, got, w.Header()
+}
+
+// itemOf returns the call of an item that sends a user to Rome.
+func itemOf(user string) jobs.Call {
+	call := itemToRome("item-of-" + user)
+	call.Spec.Parameters["UserName"] = user
+	return call
 }
 
 // judged lets time pass for the gateway that leads, which goes on to lead, until the open
@@ -157,7 +162,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	d := newTown()
 	folder := t.TempDir()
 	file := func(n int) string { return filepath.Join(folder, fmt.Sprintf("audit%d.jsonl", n)) }
-	rs := newReplicas(t, 3, d.runner, func(n int, o *Options) {
+	rs := newReplicas(t, 3, d.runner, func(n int, o *gateway.Options) {
 		log, err := audit.Open(audit.Options{File: file(n)})
 		require.NoError(t, err)
 		t.Cleanup(func() { assert.NoError(t, log.Close()) })
@@ -180,12 +185,22 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	warned := map[string]string{} // change by user
 	for _, user := range users {
 		calls.Go(func() {
+			if user == "u4" {
+				answer := a.CallItem(t.Context(), itemOf(user))
+				assert.Equal(t, jobstate.Made, answer.State, "%+v", answer)
+				mu.Lock()
+				defer mu.Unlock()
+				if assert.Equal(t, "raced", answer.Code) {
+					warned[user] = answer.ChangeID
+				}
+				return
+			}
 			status, got, header := toRomeWith(a.Server, user)
 			assert.Equal(t, http.StatusOK, status, "%+v", got.Error)
 			mu.Lock()
 			defer mu.Unlock()
-			if assert.Len(t, got.Warnings, 1) && assert.Equal(t, racedCode, got.Warnings[0].Code) {
-				warned[user] = header.Get(changeHeader)
+			if assert.Len(t, got.Warnings, 1) && assert.Equal(t, "raced", got.Warnings[0].Code) {
+				warned[user] = header.Get(harness.ChangeHeader)
 			}
 		})
 	}
@@ -198,9 +213,9 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	status, got, _ = toRomeWith(b.Server, "u1")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Equal(t, schema.InProgress, got.Error.Code)
-	other := make(chan reply) // with another key: it waits for the object
+	other := make(chan harness.Reply) // with another key: it waits for the object
 	go func() {
-		status, got := http.StatusServiceUnavailable, reply{}
+		status, got := http.StatusServiceUnavailable, harness.Reply{}
 		for status == http.StatusServiceUnavailable { // as the clock of the gateway makes leaps
 			status, got, _ = toRomeWith(b.Server, "u1", "Idempotency-Key: another-key")
 		}
@@ -209,10 +224,11 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	b.judged()
 	got = <-other
 	require.Nil(t, got.Error, "%+v", got.Error)
-	for _, user := range users {
+	for _, user := range users[:3] {
 		status, got, _ = toRomeWith(b.Server, user)
 		require.Equal(t, http.StatusOK, status, "%s: %+v", user, got.Error)
 	}
+	require.Equal(t, jobstate.Made, b.CallItem(t.Context(), itemOf("u4")).State)
 	a.mend()
 	rs.leader()
 	close(wake)
@@ -231,7 +247,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	lines := map[string]int{} // about it by those that were told, by change
 	for n := range 3 {
 		require.NoError(t, audit.Read(file(n), nil, audit.Filter{}, func(r *audit.Record) error {
-			if r.Outcome != nil && r.Outcome.Code == racedCode && r.Outcome.SettledBy == a.name {
+			if r.Outcome != nil && r.Outcome.Code == "raced" && r.Outcome.SettledBy == a.name {
 				assert.Equal(t, string(ps.OutcomeDone), r.Outcome.Outcome)
 				lines[r.Outcome.Change]++
 			}
@@ -281,7 +297,7 @@ func TestAChangeOfALeaderThatIsKilledIsJudgedOnce(t *testing.T) {
 			for _, r := range rs.others(a) {
 				status, got, header := toRomeWith(r.Server, "u1")
 				require.Equal(t, http.StatusOK, status, "%+v", got.Error)
-				id = header.Get(changeHeader)
+				id = header.Get(harness.ChangeHeader)
 			}
 			assert.Equal(t, 1, d.written("u1"))
 			<-gone
@@ -324,7 +340,7 @@ func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 		return false
 	})
 	var status int
-	var got reply
+	var got harness.Reply
 	var header http.Header
 	var calling sync.WaitGroup
 	calling.Go(func() { status, got, header = toRomeWith(a.Server, "u1") })
@@ -344,8 +360,8 @@ func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 	a.reported()
 	status, _, again := toRomeWith(b.Server, "u1")
 	assert.Equal(t, http.StatusOK, status)
-	assert.Equal(t, "true", again.Get(replayedHeader))
-	c, err := b.history.Get(t.Context(), header.Get(changeHeader))
+	assert.Equal(t, "true", again.Get(harness.ReplayedHeader))
+	c, err := b.history.Get(t.Context(), header.Get(harness.ChangeHeader))
 	require.NoError(t, err)
 	assert.Equal(t, ps.OutcomeDone, c.Outcome)
 	assert.Empty(t, c.Raced)
@@ -367,7 +383,7 @@ func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 	status, got, header := toRomeWith(a.Server, "u1")
 	require.Equal(t, http.StatusGatewayTimeout, status)
 	assert.Equal(t, string(ps.OutcomeUnknown), got.Error.Outcome)
-	id := header.Get(changeHeader)
+	id := header.Get(harness.ChangeHeader)
 	require.NotEmpty(t, id)
 	b := rs.leaderBut(a)
 	require.Equal(t, 1, b.Member.Status().Open)
@@ -379,22 +395,24 @@ func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 	assert.Equal(t, ps.OutcomeDone, c.Outcome)
 	status, got, again := toRomeWith(b.Server, "u1")
 	require.Equal(t, http.StatusOK, status, "%+v", got.Error)
-	assert.Equal(t, id, again.Get(changeHeader))
+	assert.Equal(t, id, again.Get(harness.ChangeHeader))
 	assert.Equal(t, 1, d.written("u1"))
 }
 
-// current finds the caller of a job.
-type current struct{ *auth.Static }
+var _ gateway.Current = current{}
 
-func (c current) Now(_, kind, name string) *auth.Principal {
-	return &auth.Principal{Name: name, Kind: kind, Scopes: []auth.Scope{auth.All}}
+// current finds the caller of a job.
+type current struct{ *authn.Static }
+
+func (c current) Now(id identity.ID) *identity.Principal {
+	return &identity.Principal{Name: id.ID, Kind: id.Kind, Scopes: []identity.Scope{identity.All}}
 }
 
 // TestAJobGoesOnAtTheNextLeader: and no item is made twice.
 func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
 	const items = 12
 	d := newTown()
-	rs := newReplicas(t, 3, d.runner, func(_ int, o *Options) { o.Auth = current{testAuth(t)} })
+	rs := newReplicas(t, 3, d.runner, func(_ int, o *gateway.Options) { o.Auth = current{harness.Auth(t)} })
 	a := rs.leader()
 	kill := sync.OnceFunc(a.kill)
 	d.set(func(gateway int, point, user string) bool {
@@ -404,27 +422,37 @@ func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
 		}
 		return dies
 	})
-	job := jobs.Job{Mode: jobstate.Run, Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}}
-	var specs []jobs.Spec
+	var list strings.Builder
 	for i := range items {
-		user := fmt.Sprint("u", i)
-		spec := jobs.Spec{Line: i + 1, ID: user, Operation: "user.update", Lane: ps.Directory}
-		spec.Parameters = map[string]any{"UserName": user, "City": "Rome"}
+		item := map[string]any{"id": fmt.Sprint("u", i), "operation": "user.update"}
+		item["parameters"] = map[string]any{"UserName": fmt.Sprint("u", i), "City": "Rome"}
 		if i > 0 {
-			spec.Waits = []int{i - 1}
+			item["after"] = []string{fmt.Sprint("u", i-1)}
 		}
-		specs = append(specs, spec)
+		fmt.Fprintf(&list, "%s\n", harness.JSON(item))
 	}
-	added, err := a.jobs.Submit(t.Context(), jobs.Submission{Job: &job, Specs: specs})
-	require.NoError(t, err)
+	w := harness.Call(a.Server, http.MethodPost, "/api/Jobs", list.String(), "Content-Type: application/x-ndjson")
+	require.Equal(t, http.StatusAccepted, w.Code, "%s", w.Body)
+	submitted := harness.Read(t, w)
+	require.Len(t, submitted.Result, 1)
+	type job struct {
+		ID, State string
+		Done      int
+	}
+	var added, ended job
+	require.NoError(t, json.Unmarshal(submitted.Result[0], &added))
 	b := rs.leaderBut(a)
 	b.judged()
-	var ended *jobs.Job
 	require.Eventually(t, func() bool {
-		ended, err = b.jobs.Get(t.Context(), added.ID)
-		return err == nil && ended.State == jobstate.Done
+		w := harness.Call(b.Server, http.MethodGet, "/api/Jobs/"+added.ID, "")
+		got := struct{ Result []job }{}
+		_ = json.Unmarshal(w.Body.Bytes(), &got) // there may be no leader yet
+		if len(got.Result) == 1 {
+			ended = got.Result[0]
+		}
+		return ended.State == string(jobstate.Done)
 	}, replicaPatience, 5*time.Millisecond)
-	assert.Equal(t, jobs.Counts{Made: items}, ended.Counts)
+	assert.Equal(t, items, ended.Done)
 	for i := range items {
 		assert.Equal(t, 1, d.written(fmt.Sprint("u", i)), "item %d", i)
 	}
@@ -435,26 +463,26 @@ func TestWhatIsSpentCountsAtTheNextLeader(t *testing.T) {
 	d := newTown()
 	q := newQuotas(t)
 	q.now = time.Now()
-	quota := &auth.Quota{DeletionsPerHour: number(2)}
-	_, caller := q.stored(auth.Rights{Scopes: []string{string(auth.All)}, Quota: quota})
-	rs := newReplicas(t, 3, d.runner, func(_ int, o *Options) {
-		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
+	quota := &identity.Quota{DeletionsPerHour: number(2)}
+	_, caller := q.stored(authn.Rights{Scopes: []string{string(identity.All)}, Quota: quota})
+	rs := newReplicas(t, 3, d.runner, func(_ int, o *gateway.Options) {
+		own, err := authn.OpenStore(authn.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
-		o.Auth, o.Quotas = own, auth.NewMeters(auth.Quota{}, q.clock)
+		o.Auth, o.Quotas = own, identity.NewMeters(identity.Quota{}, q.clock)
 	})
 	a := rs.leader()
-	update := func(s *Server, how string) *httptest.ResponseRecorder {
-		return call(s, http.MethodPut, "/api/ADUser/u3?"+how, `{"City":"Rome"}`, "Content-Type: application/json", caller)
+	update := func(s *gateway.Server, how string) *httptest.ResponseRecorder {
+		return harness.Call(s, http.MethodPut, "/api/ADUser/u3?"+how, `{"City":"Rome"}`, "Content-Type: application/json", caller)
 	}
 	plan := planID(t, update(a.Server, "DryRun=true").Body.Bytes())
-	apply := func(s *Server) (int, reply) {
+	apply := func(s *gateway.Server) (int, harness.Reply) {
 		w := update(s, "PlanId="+plan)
-		var got reply
+		var got harness.Reply
 		_ = json.Unmarshal(w.Body.Bytes(), &got)
 		return w.Code, got
 	}
-	remove := func(s *Server, user string) int {
-		return call(s, http.MethodDelete, "/api/ADUser/"+user, "", caller).Code
+	remove := func(s *gateway.Server, user string) int {
+		return harness.Call(s, http.MethodDelete, "/api/ADUser/"+user, "", caller).Code
 	}
 	for _, user := range []string{"u1", "u2"} {
 		require.Equal(t, http.StatusOK, remove(a.Server, user))
@@ -475,14 +503,14 @@ func TestWhatIsSpentCountsAtTheNextLeader(t *testing.T) {
 func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
 	fails := map[string]bool{"failing": true}
 	rs := newReplicas(t, 3, func(n int) ps.Runner {
-		return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
-			name := textArg(req, "GroupName")
+		return &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+			name := harness.TextArg(req, "GroupName")
 			if !req.Write {
 				absent := `[{"guid":"g-1","dn":"CN=x","age":1,"state":{"exists":"False"},"record":null}]`
 				return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(absent))
 			}
 			server := fmt.Sprint("dc", n)
-			intent := ps.Intent{Effect: ps.EffectCreated, Server: server, Objects: []ps.Intended{created(name)}}
+			intent := ps.Intent{Effect: ps.EffectCreated, Server: server, Objects: []ps.Intended{harness.Created(name)}}
 			if err := req.Announced(intent); err != nil {
 				return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 			}
@@ -490,12 +518,12 @@ func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
 				return nil, &ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone}
 			}
 			made := &ps.Result{Effect: ps.EffectCreated, Server: server, Changes: []ps.Change{{GUID: "g-" + name}}}
-			return made, req.Records(json.RawMessage("[" + sample(schema.Group) + "]"))
+			return made, req.Records(json.RawMessage("[" + harness.Sample(schema.Group) + "]"))
 		}}
 	}, nil)
-	create := func(s *Server, name string) (int, string) {
-		w := call(s, http.MethodPost, "/api/ADGroups/"+name+"/Security?GroupScope=Global", "")
-		var got reply
+	create := func(s *gateway.Server, name string) (int, string) {
+		w := harness.Call(s, http.MethodPost, "/api/ADGroups/"+name+"/Security?GroupScope=Global", "")
+		var got harness.Reply
 		_ = json.Unmarshal(w.Body.Bytes(), &got)
 		if got.Error == nil {
 			return w.Code, ""
@@ -527,9 +555,15 @@ func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
 	d := newTown()
 	rs := newReplicas(t, 3, d.runner, nil)
 	f := rs.others(rs.leader())[0]
-	err := f.beginRun(&request{gateway: f.Server, policy: &f.current.Load().policy}, time.Second)
-	assert.Equal(t, ps.OutcomeNone, ps.AsError(err).Outcome)
-	_, err = f.Kept.Apply(t.Context(), keep.Change{Kind: "k", Key: "k", Value: []byte("v")})
+	r := httptest.NewRequest(http.MethodPut, "/api/ADUser/u1?City=Rome", nil)
+	r = inprocess.As(r, &identity.Principal{Name: "all", Scopes: []identity.Scope{identity.All}})
+	w := httptest.NewRecorder()
+	f.HopHandler().ServeHTTP(w, r) // one that runs here
+	failed := errorOf(t, w)
+	assert.Equal(t, schema.NotLeader, failed.Code)
+	assert.Contains(t, failed.Message, "does not lead")
+	assert.Equal(t, string(ps.OutcomeNone), failed.Outcome)
+	assert.Zero(t, d.written("u1"))
+	_, err := f.Kept.Apply(t.Context(), keep.Change{Kind: "k", Key: "k", Value: []byte("v")})
 	assert.True(t, errors.Is(err, keep.ErrFollows) && errors.Is(err, keep.ErrNotSent), "%v", err)
-	assert.True(t, strings.Contains(notLeading(err).Error(), "does not lead"))
 }

@@ -25,17 +25,17 @@ var behindWarning = ps.Warning{
 		"answers, which may lack the last changes.",
 }
 
-// unled decides what becomes of a call that the leader has not answered.
-func unled(r *request) error {
-	lost := routeOf(r.c.Request).unled
+// unled decides about a call that the leader has not answered: whether it is answered from the copy
+// here, which may be behind.
+func unled(x *exchange) (behind bool, err error) {
+	lost := routeOf(x.c.Request).unled
 	switch {
 	case lost == nil:
-		return nil
-	case lost.Outcome == hop.NotLeader && hasCopy(r.op):
-		r.behind = true
-		return nil
+		return false, nil
+	case lost.Outcome == hop.NotLeader && hasCopy(x.op):
+		return true, nil
 	}
-	return unledFailure(lost)
+	return false, unledFailure(lost)
 }
 
 // hasCopy reports whether this gateway can answer a read of what the gateways keep from its own
@@ -59,21 +59,21 @@ func unledFailure(lost *hop.Failure) error {
 
 // refusePage tells a browser that there is no page without a leader. It asks for a page again,
 // and never sends a form again.
-func (r *request) refusePage(lost *hop.Failure) {
-	r.failure = problem.Of(unledFailure(lost))
+func (x *exchange) refusePage(lost *hop.Failure) {
+	x.err = unledFailure(lost)
 	text := "No gateway of the cluster leads at the moment, and nothing was changed. " +
 		"Try again in some seconds.\n"
 	if lost.Outcome == hop.Unknown {
 		text = "The gateway that leads did not answer. " +
 			"Look whether what you asked for was done before you repeat it.\n"
-	} else if r.c.Request.Method == http.MethodGet {
-		r.c.Header("Refresh", strconv.Itoa(int(lost.RetryAfter.Seconds())))
+	} else if x.c.Request.Method == http.MethodGet {
+		x.c.Header("Refresh", strconv.Itoa(int(lost.RetryAfter.Seconds())))
 	}
 	if lost.RetryAfter > 0 {
-		r.c.Header("Retry-After", strconv.Itoa(int(lost.RetryAfter.Seconds())))
+		x.c.Header("Retry-After", strconv.Itoa(int(lost.RetryAfter.Seconds())))
 	}
-	r.c.Header("Content-Type", "text/plain; charset=utf-8")
-	r.c.String(r.failure.Code.Status(), "%s", text)
+	x.c.Header("Content-Type", "text/plain; charset=utf-8")
+	x.c.String(problem.Of(x.err).Code.Status(), "%s", text)
 }
 
 // gateways returns how many gateways serve the same clients.

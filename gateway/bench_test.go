@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"io"
@@ -10,8 +10,10 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 // discarded is an answer that nobody reads.
@@ -28,14 +30,14 @@ func (d *discarded) WriteHeader(status int)      { d.status = status }
 // once and without the HTTP server: routing, parameters, answer, metrics, and the access
 // log in each of its formats. The audit is off.
 func BenchmarkOwn(b *testing.B) {
-	record := "[" + sample(schema.User) + "]"
+	record := "[" + harness.Sample(schema.User) + "]"
 	created := ps.Result{Effect: ps.EffectCreated, Server: "dc1.corp.example"}
 	for _, c := range []struct {
 		name, method, body string
 		status             int
 		result             ps.Result
 	}{
-		{"details", "GET", "", 200, okResult},
+		{"details", "GET", "", 200, harness.OK},
 		{"create", "POST", `{"FirstName":"Ada","LastName":"Byron","City":"London","Department":"Sales","JobTitle":"Clerk"}`, 201, created},
 	} {
 		for name, tune := range map[string]func(*logrus.Logger){
@@ -43,10 +45,10 @@ func BenchmarkOwn(b *testing.B) {
 			"json": func(log *logrus.Logger) { log.SetFormatter(&logrus.JSONFormatter{}) },
 			"none": func(log *logrus.Logger) { log.SetLevel(logrus.ErrorLevel) },
 		} {
-			s := newTestServer(b, answering(c.result, record), func(o *Options) { tune(o.Log) })
+			s := harness.New(b, harness.Answering(c.result, record), func(o *gateway.Options) { tune(o.Log) })
 			target := strings.TrimSuffix("/api/ADUser/jdoe/Details", map[bool]string{true: "/Details"}[c.method == "POST"])
 			request := httptest.NewRequest(c.method, target, nil)
-			request.Header.Set("Auth-Token", "Bearer "+allToken)
+			request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 			request.Header.Set("Content-Type", "application/json")
 			body := strings.NewReader("")
 			answer := &discarded{header: http.Header{}}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
@@ -47,7 +48,7 @@ func (b *bodies) parse(held int64) (done func()) {
 }
 
 // reserve takes memory for a body.
-func (b *bodies) reserve(by transport.Caller, n, share int64) error {
+func (b *bodies) reserve(by identity.ID, n, share int64) error {
 	var failed *problem.Error
 	switch b.Take(by, n, share) {
 	case nil:
@@ -64,22 +65,22 @@ func (b *bodies) reserve(by transport.Caller, n, share int64) error {
 }
 
 // readBody reads the body of a request. Its memory counts until freeBody.
-func (s *Server) readBody(r *request) ([]byte, error) {
-	req := r.c.Request
+func (s *Server) readBody(x *exchange) ([]byte, error) {
+	req := x.c.Request
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
 	}
-	limit := s.bodyLimit(r.op)
-	body := http.MaxBytesReader(r.c.Writer, req.Body, limit)
+	limit := s.bodyLimit(x.op)
+	body := http.MaxBytesReader(x.c.Writer, req.Body, limit)
 	content := make([]byte, 0, 512)
 	for {
 		if len(content) == cap(content) {
 			size := min(2*int64(cap(content)), limit+1) // one more byte shows that the body is too large
 			if size > bodyPiece {
-				if failed := s.bodies.reserve(callerOf(r.principal), size-r.body, s.share(r.op)); failed != nil {
+				if failed := s.bodies.reserve(x.principal.Identity(), size-x.body, s.share(x.op)); failed != nil {
 					return nil, failed
 				}
-				r.body = size
+				x.body = size
 			}
 			content = append(make([]byte, 0, size), content...)
 		}
@@ -101,9 +102,9 @@ func (s *Server) readBody(r *request) ([]byte, error) {
 }
 
 // freeBody gives back the memory of the request's body.
-func (s *Server) freeBody(r *request) {
-	if r.body > 0 {
-		s.bodies.Free(callerOf(r.principal), r.body)
-		r.body = 0
+func (s *Server) freeBody(x *exchange) {
+	if x.body > 0 {
+		s.bodies.Free(x.principal.Identity(), x.body)
+		x.body = 0
 	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -17,10 +17,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/problem"
+	"adgateway/gateway"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/transport"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 // hostileBodies are bodies of about 1 MiB that once cost a multiple of that.
@@ -45,7 +46,7 @@ func hostileBodies() map[string]struct{ contentType, body string } {
 }
 
 func TestHostileBodiesCostLittle(t *testing.T) {
-	server := httptest.NewServer(newTestServer(t, answering(okResult), nil).Handler())
+	server := httptest.NewServer(harness.New(t, harness.Answering(harness.OK), nil).Handler())
 	defer server.Close()
 	const atOnce = 25
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as in a service, whatever the tests run with
@@ -72,7 +73,7 @@ func TestHostileBodiesCostLittle(t *testing.T) {
 				if !assert.NoError(t, err) {
 					return
 				}
-				request.Header.Set("Auth-Token", "Bearer "+allToken)
+				request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 				request.Header.Set("Content-Type", c.contentType)
 				answer, err := server.Client().Do(request)
 				if !assert.NoError(t, err, name) {
@@ -101,7 +102,7 @@ func heap() uint64 {
 }
 
 func TestParametersAndProblemsAreBounded(t *testing.T) {
-	s := newTestServer(t, answering(okResult), nil)
+	s := harness.New(t, harness.Answering(harness.OK), nil)
 	pairs := func(n int) string { return strings.TrimSuffix(strings.Repeat("=1&", n), "&") }
 	for _, c := range []struct {
 		name, query, contentType, body string
@@ -115,7 +116,7 @@ func TestParametersAndProblemsAreBounded(t *testing.T) {
 		{"201 equal ones", strings.Repeat("City=a&", 201), "", "", "The request has more than 200 parameters, repeated ones included. This operation has", 0},
 		{"201 members", "", js, `{` + strings.Repeat(`"City":"a",`, 200) + `"City":"a"}`, "The request has more than 200 parameters, repeated ones included. This operation has", 0},
 	} {
-		got := read(t, call(s, "POST", "/api/ADUser/jdoe?"+c.query, c.body, "Content-Type: "+c.contentType))
+		got := harness.Read(t, harness.Call(s, "POST", "/api/ADUser/jdoe?"+c.query, c.body, "Content-Type: "+c.contentType))
 		require.NotNil(t, got.Error, c.name)
 		assert.Equal(t, schema.InvalidRequest, got.Error.Code, c.name)
 		assert.Contains(t, got.Error.Message, c.message, c.name)
@@ -124,26 +125,27 @@ func TestParametersAndProblemsAreBounded(t *testing.T) {
 			assert.Contains(t, got.Error.Details[100].Message, "more problems are not shown.", c.name)
 		}
 	}
-	assert.Equal(t, 201, call(newTestServer(t, answering(ps.Result{Effect: ps.EffectCreated}, "["+sample(schema.User)+"]"), nil),
+	assert.Equal(t, 201, harness.Call(harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectCreated}, "["+harness.Sample(schema.User)+"]"), nil),
 		"POST", "/api/ADUser/jdoe?"+strings.Repeat("City=a&", 200), "").Code, "200 parameters are accepted")
 }
 
 func TestTheAnswerToARefusalIsBounded(t *testing.T) {
 	wide := strings.Repeat("\u2028\"", 40_000)
-	f := problem.New(schema.InvalidRequest, "%s", wide)
-	for range 90 {
-		f.Details = append(f.Details, problem.Detail{Field: "City", Message: wide[:3000]})
+	refused := harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: wide, Outcome: ps.OutcomeNone})
+	w := harness.Call(harness.New(t, refused, nil), "PUT", "/api/ADUser/jdoe/Disable", "")
+	assert.LessOrEqual(t, w.Body.Len(), 64<<10)
+	left := make([]ps.Object, 2000)
+	for i := range left {
+		left[i].DN = fmt.Sprintf("CN=user%d,OU=Sales,DC=corp,DC=example", i)
 	}
-	answer := encodeError(f, "test-1")
-	assert.LessOrEqual(t, len(answer), 64<<10)
-	assert.Contains(t, string(answer), "more problems are not shown.")
-	done := problem.New(schema.Backend, "%s", wide)
-	assert.Greater(t, len(encodeError(done, "test-1")), 64<<10, "what was done is never cut")
+	partly := harness.Failing(ps.Error{Kind: ps.KindScript, Code: "1325", Outcome: ps.OutcomePartial, Remains: left})
+	w = harness.Call(harness.New(t, partly, nil), "POST", "/api/ADUser/jdoe", "")
+	assert.Greater(t, w.Body.Len(), 64<<10, "what was done is never cut")
 }
 
 // TestANameThatMayBeAValueIsNotRepeated covers what clients send in the wrong place.
 func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
-	s := newTestServer(t, answering(okResult), nil)
+	s := harness.New(t, harness.Answering(harness.OK), nil)
 	for name, shown := range map[string]string{
 		"Tr0ub4dor&3": "Tr…", "Sommer2026": "So…", "Password1": "Pa…", "Kennwortzumanmelden": "Ke…", "City2026!": "Ci…",
 		"Passwort": "Passwort", "Drive": "Drive", "modified": "modified", "ZoneNmae": "ZoneNmae",
@@ -153,9 +155,9 @@ func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 			if where == "form" {
 				contentType, body = form, strings.ReplaceAll(name, "&", "%26")
 			}
-			w := call(s, "POST", "/api/ADUser/jdoe", body, "Content-Type: "+contentType)
+			w := harness.Call(s, "POST", "/api/ADUser/jdoe", body, "Content-Type: "+contentType)
 			text := w.Body.String()
-			got := read(t, w)
+			got := harness.Read(t, w)
 			require.Len(t, got.Error.Details, 1, name)
 			assert.Equal(t, shown, got.Error.Details[0].Field, where)
 			assert.Equal(t, shown == name, strings.Contains(text, name), name)
@@ -167,37 +169,74 @@ func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 // those of others and small ones are not, and everything is free again afterwards.
 func TestBodiesShareTheMemory(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
-	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		running <- struct{}{}
 		<-release
-		return &ps.Result{Effect: ps.EffectCreated}, req.Records([]byte("[" + sample(schema.User) + "]"))
+		return &ps.Result{Effect: ps.EffectCreated}, req.Records([]byte("[" + harness.Sample(schema.User) + "]"))
 	}}
 	const large = 100 << 10
-	s := newTestServer(t, runner, func(o *Options) { o.BodyMemory = 1 << 20 })
+	s := harness.New(t, runner, func(o *gateway.Options) { o.BodyMemory = 1 << 20 })
 	body := func(size int) string { return "City=a" + strings.Repeat("&", size) }
 	post := func(token string, size int) int {
-		return call(s, "POST", "/api/ADUser/jdoe", body(size), "Content-Type: "+form, "Auth-Token: Bearer "+token).Code
+		return harness.Call(s, "POST", "/api/ADUser/jdoe", body(size), "Content-Type: "+form, "Auth-Token: Bearer "+token).Code
 	}
 	var held sync.WaitGroup
 	for range 2 {
-		held.Go(func() { assert.Equal(t, 201, post(allToken, large)) })
+		held.Go(func() { assert.Equal(t, 201, post(harness.AllToken, large)) })
 		<-running
 	}
-	refused := call(s, "POST", "/api/ADUser/jdoe", body(large), "Content-Type: "+form)
+	refused := harness.Call(s, "POST", "/api/ADUser/jdoe", body(large), "Content-Type: "+form)
 	assert.Equal(t, 429, refused.Code)
 	assert.Equal(t, "2", refused.Header().Get("Retry-After"))
 	for _, c := range []struct {
 		token string
 		size  int
-	}{{allToken, 10 << 10}, {writeToken, large}} {
+	}{{harness.AllToken, 10 << 10}, {harness.WriteToken, large}} {
 		held.Go(func() { assert.Equal(t, 201, post(c.token, c.size)) })
 		<-running
 	}
 	close(release)
 	held.Wait()
-	assert.NoError(t, s.bodies.Take(transport.Caller{ID: "another"}, s.bodies.Most(), s.bodies.Most()), "all of it was given back")
+}
 
-	s = newTestServer(t, answering(okResult), func(o *Options) { o.BodyMemory = 1 << 20 })
-	require.NoError(t, s.bodies.Take(transport.Caller{ID: "another"}, 1<<20-1, 1<<20))
-	assert.Equal(t, 503, post(allToken, large), "the memory is spent")
+// TestTheMemoryOfBodiesIsSpent: by many callers, of whom each has less than its share. It is free
+// again when they have their answers.
+func TestTheMemoryOfBodiesIsSpent(t *testing.T) {
+	running, release := make(chan struct{}), make(chan struct{})
+	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		running <- struct{}{}
+		<-release
+		return &ps.Result{Effect: ps.EffectCreated}, req.Records([]byte("[" + harness.Sample(schema.User) + "]"))
+	}}
+	static, large := harness.Auth(t), "City=a"+strings.Repeat("&", 200<<10)
+	const callers = 20
+	for i := range callers {
+		caller := &identity.Principal{Name: fmt.Sprint("caller", i), Scopes: []identity.Scope{identity.All}}
+		require.NoError(t, static.AddToken(fmt.Sprint("token-of-caller-", i), caller))
+	}
+	s := harness.New(t, runner, func(o *gateway.Options) { o.Auth, o.BodyMemory = static, 1<<20 })
+	post := func(i int) int {
+		token := fmt.Sprint("Auth-Token: Bearer token-of-caller-", i)
+		return harness.Call(s, "POST", "/api/ADUser/jdoe", large, "Content-Type: "+form, token).Code
+	}
+	var held sync.WaitGroup
+	statuses := make(chan int)
+	full := 0
+	for i := 0; full == 0 && i < callers; i++ {
+		held.Go(func() {
+			select {
+			case statuses <- post(i):
+			case <-release:
+			}
+		})
+		select {
+		case <-running:
+		case full = <-statuses:
+		}
+	}
+	assert.Equal(t, 503, full)
+	close(release)
+	held.Wait()
+	go func() { <-running }()
+	assert.Equal(t, 201, post(0))
 }

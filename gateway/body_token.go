@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -21,7 +20,7 @@ import (
 // header carried it. Only a body of at most [bodyPiece] is read before the caller is
 // known.
 func adoptToken(req *http.Request) {
-	if auth.Carries(req) || req.Body == nil || req.Body == http.NoBody || req.ContentLength > bodyPiece {
+	if carries(req) || req.Body == nil || req.Body == http.NoBody || req.ContentLength > bodyPiece {
 		return
 	}
 	start := make([]byte, bodyPiece+1)
@@ -35,7 +34,7 @@ func adoptToken(req *http.Request) {
 		return // longer, or broken: reading the rest says how
 	}
 	if token, found := tokenOf(req.Header, start); found {
-		req.Header.Set(auth.QueryParameter, token)
+		req.Header.Set(ops.TokenName, token)
 	}
 }
 
@@ -67,7 +66,7 @@ func tokenOf(header http.Header, body []byte) (token string, found bool) {
 }
 
 func isToken(name string) bool {
-	return ops.EqualFold(name, auth.QueryParameter)
+	return ops.EqualFold(name, ops.TokenName)
 }
 
 // Media types of bodies.
@@ -101,10 +100,10 @@ func (c *collector) token(value any) error {
 
 // credentialOf returns what a request carries as a credential; all it carries is equal.
 func credentialOf(req *http.Request) string {
-	for _, name := range []string{auth.QueryParameter, "Authorization"} {
+	for _, name := range []string{ops.TokenName, "Authorization"} {
 		if values := req.Header.Values(name); len(values) > 0 {
 			return values[0]
 		}
 	}
-	return req.URL.Query().Get(auth.QueryParameter)
+	return req.URL.Query().Get(ops.TokenName)
 }

@@ -101,7 +101,7 @@ func (s *Server) forecast(r *request, removal bool) (forecast, error) {
 			args[server] = ps.Text(ps.AsError(r.runErr).Server)
 		}
 	}
-	ctx, cancel := context.WithTimeout(r.c.Request.Context(), r.policy.ReadLimit)
+	ctx, cancel := context.WithTimeout(r.ctx, r.policy.ReadLimit)
 	defer cancel()
 	var facts []fact
 	_, err := s.Runner.Run(ctx, ps.Request{

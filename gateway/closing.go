@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"bytes"
 	"context"
 	"errors"
@@ -22,19 +23,10 @@ import (
 // errClosed means that another one has closed a change, with another outcome.
 var errClosed = errors.New("the change was closed before")
 
-// conclude closes the change of a call that is about to be answered, and keeps the answer.
-func (s *Server) conclude(r *request, status int, body []byte) {
+// closeChange closes the change of a call that has ended, and keeps the answer.
+func (s *Server) closeChange(r *request, answer call.Answer, failed error) {
 	c, begun := r.change, r.begun()
-	s.end(r, c, begun, s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, status, body), s.endOfNames(r))
-}
-
-// keepChange closes the change of a call that was not answered.
-func (s *Server) keepChange(r *request) {
-	if r.unkept { // its end waits to be stored, and is not this goroutine's any more
-		return
-	}
-	c, begun := r.change, r.begun()
-	s.end(r, c, begun, s.endOfChange(r), s.endOfNames(r))
+	s.end(r, c, begun, s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, answer, failed), s.endOfNames(r))
 }
 
 // begun reports whether the store has what the call is about to change.
@@ -153,7 +145,7 @@ func (s *Server) endOfChange(r *request) share {
 	}
 	if s.staysOpen(r, outcome) {
 		r.correction = nil // it stays spent until it is known
-		r.c.Header(changeHeader, r.changeID())
+		r.shown = r.changeID()
 		s.leaveOpen(r)
 		return share{}
 	}
@@ -165,9 +157,7 @@ func (s *Server) endOfChange(r *request) share {
 		if r.result != nil {
 			c.Identify(r.result)
 		}
-		if !r.c.Writer.Written() {
-			r.c.Header(changeHeader, r.changeID())
-		}
+		r.shown = r.changeID()
 	}
 	if r.undoing == nil { // else the key is that of the whole request, and takes note of each of its changes
 		return joined(own, spent)
@@ -250,12 +240,13 @@ func (s *Server) endOfPlan(r *request) share {
 
 // endOfKey returns what is kept of a call with a key: its answer, or that it may be tried
 // again. If it cannot be kept, a repetition finds out what became of the change.
-func (s *Server) endOfKey(r *request, status int, body []byte) share {
+func (s *Server) endOfKey(r *request, answer call.Answer, failed error) share {
 	c := r.key
 	if c == nil || c.call.Status != 0 || c.lost {
 		return share{}
 	}
 	outcome := r.outcome()
+	status, body := r.encoded(answer, failed)
 	open := c.open || outcome == ps.OutcomeUnknown && r.failure.Code != schema.OutcomeUnknown // which is the verdict
 	call := c.call
 	switch {
@@ -273,7 +264,7 @@ func (s *Server) endOfKey(r *request, status int, body []byte) share {
 			call.Verdict.Notes = messages(r.failure.Details)
 		}
 	default:
-		call.answered(r, status, body)
+		call.answered(r, answer.Tag, status, body)
 	}
 	c.call = call
 	own, err := c.change()
@@ -285,10 +276,12 @@ func (s *Server) endOfKey(r *request, status int, body []byte) share {
 }
 
 // answered makes an answer that of a call.
-func (call *keptCall) answered(r *request, status int, body []byte) {
+func (call *keptCall) answered(r *request, tag string, status int, body []byte) {
 	call.Status, call.Body, call.Intent, call.Verdict, call.Token = status, body, nil, nil, ""
-	header := r.c.Writer.Header()
-	call.Change, call.Tag = header.Get(changeHeader), header.Get(tagHeader)
+	call.Change, call.Tag = r.shown, tag
+	if r.failure != nil {
+		call.Tag = r.failure.Tag
+	}
 	if secret := r.bound.Generated; secret != nil {
 		name := string(encode(secret.Member)) + ":"
 		call.Body, call.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member

@@ -1,94 +1,48 @@
-package gateway
+package gateway_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
+	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
-	"sync/atomic"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
-	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
-
-// oneGateway is a gateway that shares its store with nobody, and can be started again.
-type oneGateway struct {
-	*Server
-	t     *testing.T
-	store keep.Store
-	full  *fullStore
-	life  *life
-}
-
-// fullStore is a store that takes nothing while it is full.
-type fullStore struct {
-	keep.Store
-	full atomic.Bool
-}
-
-func (f *fullStore) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
-	if f.full.Load() {
-		return 0, errors.New("the disk is full")
-	}
-	return f.Store.Apply(ctx, all...)
-}
-
-// newOneGateway starts one whose scripts are run by a function of the steps of its life.
-func newOneGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change ...func(*Options)) *oneGateway {
-	t.Helper()
-	g := &oneGateway{t: t, store: keep.NewMemory(nil)}
-	g.start(run, change...)
-	return g
-}
-
-// start starts it again.
-func (g *oneGateway) start(run func(at func(point string) (dies bool)) ps.Runner, change ...func(*Options)) {
-	g.t.Helper()
-	g.life = &life{}
-	g.full = &fullStore{Store: &mortal{g.store, g.life}}
-	store := keeptest.Seal(g.t, g.full)
-	history, err := changes.Open(g.t.Context(), store, time.Hour, 1<<20)
-	require.NoError(g.t, err)
-	g.Server = newTestServer(g.t, run(g.life.step), func(o *Options) {
-		o.Kept, o.History, o.Policy.SettlePause = store, history, time.Millisecond
-		for _, one := range change {
-			one(o)
-		}
-	})
-}
 
 // TestACutOffChangeIsJudgedOnce: what a gateway finds when it is started again is what the key
 // says from then on, whatever others write afterwards.
 func TestACutOffChangeIsJudgedOnce(t *testing.T) {
-	d := newScene(t, &toRomeOf)
-	g := newOneGateway(t, d.run)
+	d := harness.NewScene(t, &harness.RomeDeed)
+	g := harness.NewGateway(t, d.Run)
 	const path = "/api/ADUser/jdoe"
-	plan := planID(t, call(g.Server, http.MethodPut, path+"?City=Rome&DryRun=true", "").Body.Bytes())
-	apply := func(key string) (int, reply, http.Header) {
-		w := call(g.Server, http.MethodPut, path+"?City=Rome&PlanId="+plan, "", "Idempotency-Key: "+key)
-		var got reply
+	plan := planID(t, harness.Call(g.Server, http.MethodPut, path+"?City=Rome&DryRun=true", "").Body.Bytes())
+	apply := func(key string) (int, harness.Reply, http.Header) {
+		w := harness.Call(g.Server, http.MethodPut, path+"?City=Rome&PlanId="+plan, "", "Idempotency-Key: "+key)
+		var got harness.Reply
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
 		return w.Code, got, w.Header()
 	}
-	g.life.begin(4) // after the batch that lets the change begin
+	g.Life.Begin(4) // after the batch that lets the change begin
 	apply("the-first-key")
-	died, during := g.life.dead()
+	died, during := g.Life.Dead()
 	require.True(t, died)
-	require.Zero(t, d.writes, during)
-	g.start(d.run)
+	require.Zero(t, d.Writes, during)
+	g.Start(d.Run)
 	left, err := g.SettleHistory(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, left)
@@ -101,59 +55,59 @@ func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 	status, got, first := apply("the-first-key")
 	require.Equal(t, http.StatusConflict, status, "%+v", got)
 	assert.Equal(t, schema.PlanUsed, got.Error.Code)
-	assert.Contains(t, got.Error.Message, second.Get(changeHeader))
-	assert.Empty(t, first.Get(changeHeader))
-	assert.Equal(t, 1, d.writes)
+	assert.Contains(t, got.Error.Message, second.Get(harness.ChangeHeader))
+	assert.Empty(t, first.Get(harness.ChangeHeader))
+	assert.Equal(t, 1, d.Writes)
 }
 
 // TestAVerdictIsReadLater: a change that was found to be made is a success for its key, also
 // if somebody has changed the object back before the call is repeated.
 func TestAVerdictIsReadLater(t *testing.T) {
 	for _, unreadable := range []bool{false, true} {
-		directory := &oneUser{city: "Oslo", at: func(string) {}}
+		directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
 		run := func(at func(string) bool) ps.Runner {
-			directory.at = func(point string) { at(point) }
-			return &fakeRunner{run: directory.run}
+			directory.At = func(point string) { at(point) }
+			return &harness.Runner{Do: directory.Run}
 		}
-		g := newOneGateway(t, run)
-		g.life.begin(7) // when it is written
-		toRome(g.Server)
-		died, during := g.life.dead()
+		g := harness.NewGateway(t, run)
+		g.Life.Begin(7) // when it is written
+		harness.ToRome(g.Server)
+		died, during := g.Life.Dead()
 		require.True(t, died)
-		require.Equal(t, "Rome", directory.city, during)
-		g.start(run)
+		require.Equal(t, "Rome", directory.City, during)
+		g.Start(run)
 		left, err := g.SettleHistory(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, left)
-		directory.city, directory.unreadable = "Oslo", unreadable
-		status, got, header := toRome(g.Server)
+		directory.City, directory.Unreadable = "Oslo", unreadable
+		status, got, header := harness.ToRome(g.Server)
 		require.Equal(t, http.StatusOK, status, "%+v", got)
 		require.Len(t, got.Result, 1)
-		assert.Equal(t, 1, directory.changes)
+		assert.Equal(t, 1, directory.Changes)
 		require.Equal(t, unreadable, len(got.Warnings) > 0, "%+v", got.Warnings)
 		if unreadable {
-			assert.Equal(t, notReadBackCode, got.Warnings[0].Code)
+			assert.Equal(t, "not_read_back", got.Warnings[0].Code)
 		}
-		id := header.Get(changeHeader)
+		id := header.Get(harness.ChangeHeader)
 		record, err := g.History.Get(t.Context(), id)
 		require.NoError(t, err)
 		assert.Equal(t, ps.OutcomeDone, record.Outcome)
-		status, _, header = toRome(g.Server)
+		status, _, header = harness.ToRome(g.Server)
 		assert.Equal(t, http.StatusOK, status)
-		assert.Equal(t, "true", header.Get(replayedHeader))
-		assert.Equal(t, id, header.Get(changeHeader))
+		assert.Equal(t, "true", header.Get(harness.ReplayedHeader))
+		assert.Equal(t, id, header.Get(harness.ChangeHeader))
 	}
 }
 
 // writtenThen returns a runner that makes a change, and then fails as if the server were cut
 // off.
-func writtenThen(d *oneUser, fails ps.Error) *fakeRunner {
-	return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+func writtenThen(d *harness.OneUser, fails ps.Error) *harness.Runner {
+	return &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if !req.Write {
-			return d.run(ctx, req)
+			return d.Run(ctx, req)
 		}
 		req.Records = func(json.RawMessage) error { return nil }
-		if _, err := d.run(ctx, req); err != nil {
+		if _, err := d.Run(ctx, req); err != nil {
 			return nil, err
 		}
 		copied := fails
@@ -170,29 +124,29 @@ func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
 		"out of time":   {Kind: ps.KindTimeout, Outcome: ps.OutcomeDone, Server: "dc9"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			directory := &oneUser{city: "Oslo", at: func(string) {}}
-			g := newOneGateway(t, func(func(string) bool) ps.Runner { return writtenThen(directory, fails) })
+			directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
+			g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return writtenThen(directory, fails) })
 			id := ""
 			for n := range 2 {
-				status, got, header := toRome(g.Server)
+				status, got, header := harness.ToRome(g.Server)
 				require.Equal(t, http.StatusOK, status, "%+v", got)
 				require.Len(t, got.Warnings, 1)
-				assert.Equal(t, notReadBackCode, got.Warnings[0].Code)
+				assert.Equal(t, "not_read_back", got.Warnings[0].Code)
 				require.Len(t, got.Result, 1)
 				assert.Contains(t, string(got.Result[0]), `"distinguishedName":"CN=j"`)
 				assert.Contains(t, string(got.Result[0]), `"city":"Rome"`)
-				assert.Equal(t, n == 1, header.Get(replayedHeader) == "true")
+				assert.Equal(t, n == 1, header.Get(harness.ReplayedHeader) == "true")
 				assert.Empty(t, header.Get("Retry-After"))
 				if n == 0 {
-					id = header.Get(changeHeader)
+					id = header.Get(harness.ChangeHeader)
 				}
 				assert.NotEmpty(t, id)
-				assert.Equal(t, id, header.Get(changeHeader))
+				assert.Equal(t, id, header.Get(harness.ChangeHeader))
 			}
 			record, err := g.History.Get(t.Context(), id)
 			require.NoError(t, err)
 			assert.Equal(t, ps.OutcomeDone, record.Outcome)
-			assert.Equal(t, 1, directory.changes)
+			assert.Equal(t, 1, directory.Changes)
 		})
 	}
 }
@@ -212,13 +166,13 @@ func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 		"partial":                               {ps.OutcomePartial, false, 207, schema.Partial},
 	} {
 		t.Run(name, func(t *testing.T) {
-			directory := &oneUser{city: "Oslo", at: func(string) {}}
-			g := newOneGateway(t, func(func(string) bool) ps.Runner { return &fakeRunner{run: directory.run} })
-			_, _, header := toRome(g.Server)
-			id := header.Get(changeHeader)
-			g.rewriteKey(func(call *keptCall) {
-				call.Status = http.StatusServiceUnavailable
-				call.Body = encode(map[string]any{"error": map[string]any{"code": "unavailable", "outcome": c.outcome, "details": []any{}}})
+			directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
+			g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return &harness.Runner{Do: directory.Run} })
+			_, _, header := harness.ToRome(g.Server)
+			id := header.Get(harness.ChangeHeader)
+			rewriteKey(g, map[string]any{
+				"status": http.StatusServiceUnavailable,
+				"body":   map[string]any{"error": map[string]any{"code": "unavailable", "outcome": c.outcome, "details": []any{}}},
 			})
 			if c.forgets {
 				record, err := g.History.Get(t.Context(), id)
@@ -226,90 +180,92 @@ func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 				require.NoError(t, g.History.Remove(t.Context(), record))
 			}
 			for n := range 2 {
-				status, got, header := toRome(g.Server)
+				status, got, header := harness.ToRome(g.Server)
 				require.Equal(t, c.status, status, "%+v", got)
 				if c.code != "" {
 					assert.Equal(t, c.code, got.Error.Code)
 					assert.Equal(t, string(c.outcome) == "partial", got.Error.Outcome == "partial")
 				}
-				assert.Equal(t, id, header.Get(changeHeader))
-				assert.Equal(t, n == 1, header.Get(replayedHeader) == "true")
+				assert.Equal(t, id, header.Get(harness.ChangeHeader))
+				assert.Equal(t, n == 1, header.Get(harness.ReplayedHeader) == "true")
 			}
-			assert.Equal(t, 1, directory.changes)
+			assert.Equal(t, 1, directory.Changes)
 		})
 	}
 }
 
 // rewriteKey changes what is kept of the only call with a key.
-func (g *oneGateway) rewriteKey(change func(*keptCall)) {
-	g.t.Helper()
+func rewriteKey(g *harness.Gateway, members map[string]any) {
+	g.T.Helper()
 	var entries []keep.Entry
-	require.NoError(g.t, g.Kept.Range(g.t.Context(), keyKind, "", func(e keep.Entry) bool { entries = append(entries, e); return true }))
-	require.Len(g.t, entries, 1)
-	var call keptCall
-	require.NoError(g.t, keep.Decode(g.Kept, entries[0].Value, &call))
-	change(&call)
-	value, err := keep.Encode(g.Kept, call)
-	require.NoError(g.t, err)
-	_, err = g.Kept.Apply(g.t.Context(), keep.Change{Kind: keyKind, Key: entries[0].Key, Expect: entries[0].Revision, Value: value, Expires: entries[0].Expires})
-	require.NoError(g.t, err)
+	require.NoError(g.T, g.Kept.Range(g.T.Context(), harness.Keys, "", func(e keep.Entry) bool {
+		entries = append(entries, e)
+		return true
+	}))
+	require.Len(g.T, entries, 1)
+	var call map[string]any
+	require.NoError(g.T, json.Unmarshal(entries[0].Value, &call))
+	maps.Copy(call, members)
+	_, err := g.Kept.Apply(g.T.Context(), keep.Change{Kind: harness.Keys, Key: entries[0].Key, Expect: entries[0].Revision,
+		Value: harness.JSON(call), Expires: entries[0].Expires})
+	require.NoError(g.T, err)
 }
 
 // TestAnEndThatCannotBeStored: the caller gets what the script reported, and the store gets the
 // same as soon as it can. Nobody looks at the directory, which others may have changed.
 func TestAnEndThatCannotBeStored(t *testing.T) {
 	for _, fails := range []bool{false, true} {
-		directory := &oneUser{city: "Oslo"}
-		var g *oneGateway
-		directory.at = func(point string) { g.full.full.Store(point == "changed") }
+		directory := &harness.OneUser{City: "Oslo"}
+		var g *harness.Gateway
+		directory.At = func(point string) { g.Full.Fill(point == "changed") }
 		run := func(func(string) bool) ps.Runner {
 			if fails {
 				return writtenThen(directory, ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone})
 			}
-			return &fakeRunner{run: directory.run}
+			return &harness.Runner{Do: directory.Run}
 		}
-		g = newOneGateway(t, run)
-		first, got, header := toRome(g.Server)
-		id := header.Get(changeHeader)
+		g = harness.NewGateway(t, run)
+		first, got, header := harness.ToRome(g.Server)
+		id := header.Get(harness.ChangeHeader)
 		if fails {
 			require.Equal(t, http.StatusConflict, first, "%+v", got)
 		} else {
 			require.Equal(t, http.StatusOK, first, "%+v", got)
 			require.NotEmpty(t, id)
 			require.Len(t, got.Warnings, 1)
-			assert.Equal(t, historyUnavailableCode, got.Warnings[0].Code)
+			assert.Equal(t, "history_unavailable", got.Warnings[0].Code)
 		}
-		status, again, header := toRome(g.Server)
+		status, again, header := harness.ToRome(g.Server)
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		assert.Equal(t, schema.InProgress, again.Error.Code)
 		assert.Equal(t, "1", header.Get("Retry-After"))
-		require.Error(t, g.storeEnds(t.Context()))
+		g.CloseOpen()
 		running, err := g.History.Running(t.Context())
 		require.NoError(t, err)
 		require.Len(t, running, 1)
 
-		directory.city = "Bonn" // by somebody else
-		g.full.full.Store(false)
-		require.NoError(t, g.storeEnds(t.Context()))
+		directory.City = "Bonn" // by somebody else
+		g.Full.Fill(false)
+		g.CloseOpen()
 		running, err = g.History.Running(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, running)
 		if fails {
-			directory.at = func(string) {}
-			status, _, _ = toRome(g.Server)
+			directory.At = func(string) {}
+			status, _, _ = harness.ToRome(g.Server)
 			assert.Equal(t, http.StatusConflict, status, "it changed nothing, and runs again")
 			continue
 		}
 		record, err := g.History.Get(t.Context(), id)
 		require.NoError(t, err)
 		assert.Equal(t, ps.OutcomeDone, record.Outcome)
-		status, again, header = toRome(g.Server)
+		status, again, header = harness.ToRome(g.Server)
 		require.Equal(t, http.StatusOK, status)
-		assert.Equal(t, "true", header.Get(replayedHeader))
-		assert.Equal(t, id, header.Get(changeHeader))
+		assert.Equal(t, "true", header.Get(harness.ReplayedHeader))
+		assert.Equal(t, id, header.Get(harness.ChangeHeader))
 		assert.Equal(t, got.Result, again.Result)
 		assert.Empty(t, again.Warnings)
-		assert.Equal(t, 1, directory.changes)
+		assert.Equal(t, 1, directory.Changes)
 	}
 }
 
@@ -327,42 +283,42 @@ func TestAChangeInDoubt(t *testing.T) {
 		"changed by somebody else": {"Bonn", 409, schema.OutcomeUnknown, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			directory := &oneUser{city: "Oslo", at: func(string) {}, unreadable: true}
+			directory := &harness.OneUser{City: "Oslo", At: func(string) {}, Unreadable: true}
 			cut := true
-			g := newOneGateway(t, func(func(string) bool) ps.Runner {
-				return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-					result, err := directory.run(ctx, req)
+			g := harness.NewGateway(t, func(func(string) bool) ps.Runner {
+				return &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+					result, err := directory.Run(ctx, req)
 					if req.Write && err == nil && cut {
-						intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{changed("g-1", "l", "Oslo", "Rome")}}
+						intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{harness.Changed("g-1", "l", "Oslo", "Rome")}}
 						return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &intent}
 					}
 					return result, err
 				}}
 			})
-			status, got, header := toRome(g.Server)
+			status, got, header := harness.ToRome(g.Server)
 			require.Equal(t, http.StatusGatewayTimeout, status, "%+v", got)
-			id := header.Get(changeHeader)
+			id := header.Get(harness.ChangeHeader)
 			record, err := g.History.Get(t.Context(), id)
 			require.NoError(t, err)
 			require.True(t, record.Running)
-			require.ErrorIs(t, g.claims("g-1"), errContended, "it keeps its object locked")
-			status, got, header = toRome(g.Server)
+			require.True(t, lockedUser(g.Server), "it keeps its object locked")
+			status, got, header = harness.ToRome(g.Server)
 			require.Equal(t, http.StatusServiceUnavailable, status)
 			assert.Equal(t, schema.InProgress, got.Error.Code)
 			assert.NotEmpty(t, header.Get("Retry-After"))
 
-			directory.city, directory.unreadable, cut = c.city, false, false
+			directory.City, directory.Unreadable, cut = c.city, false, false
 			for n := range 2 {
-				status, got, header = toRome(g.Server)
+				status, got, header = harness.ToRome(g.Server)
 				require.Equal(t, c.status, status, "%+v", got)
-				assert.Equal(t, n == 1, header.Get(replayedHeader) == "true")
+				assert.Equal(t, n == 1, header.Get(harness.ReplayedHeader) == "true")
 				if c.code != "" {
 					assert.Equal(t, c.code, got.Error.Code)
-					assert.Equal(t, id, header.Get(changeHeader))
+					assert.Equal(t, id, header.Get(harness.ChangeHeader))
 				}
 			}
-			assert.Equal(t, c.runs, directory.changes)
-			require.NoError(t, g.claims("g-1"))
+			assert.Equal(t, c.runs, directory.Changes)
+			require.False(t, lockedUser(g.Server))
 			running, err := g.History.Running(t.Context())
 			require.NoError(t, err)
 			assert.Empty(t, running)
@@ -370,41 +326,50 @@ func TestAChangeInDoubt(t *testing.T) {
 	}
 }
 
-// claims tries to lock an object.
-func (g *oneGateway) claims(object string) error {
-	h := g.locks.begin()
-	defer h.end()
-	return h.claim([]lock{{object: object}})
+// lockedUser reports whether the user of a directory is locked: then a change is not made whose
+// client does not wait. Otherwise it is.
+func lockedUser(s *gateway.Server) bool {
+	left, leave := context.WithCancel(context.Background())
+	leave()
+	w := harness.CallWith(left, s, http.MethodPut, "/api/ADUser/jdoe?City=Bern")
+	return w.Code == http.StatusGatewayTimeout && strings.Contains(w.Body.String(), `"outcome":"none"`)
 }
 
 // TestTheNextChangeEndsADoubt: once the objects of a change in doubt are not locked any more,
 // the next change of them closes it as unknown, so that it is not judged by what that writes.
-func TestTheNextChangeEndsADoubt(t *testing.T) {
-	directory := &oneUser{city: "Oslo", at: func(string) {}, unreadable: true}
+func TestTheNextChangeEndsADoubt(t *testing.T) { synctest.Test(t, nextChangeEndsADoubt) }
+
+func nextChangeEndsADoubt(t *testing.T) {
+	directory := &harness.OneUser{City: "Oslo", At: func(string) {}, Unreadable: true}
 	cut := true
-	g := newOneGateway(t, func(func(string) bool) ps.Runner {
-		return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	g := harness.NewGateway(t, func(func(string) bool) ps.Runner {
+		return &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 			if req.Write && cut {
-				intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{changed("g-1", "l", "Oslo", "Rome")}}
+				intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{harness.Changed("g-1", "l", "Oslo", "Rome")}}
 				return nil, cmp.Or(req.Announced(intent), error(&ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &intent}))
 			}
-			return directory.run(ctx, req)
+			return directory.Run(ctx, req)
 		}}
 	})
-	_, _, header := toRome(g.Server)
-	id := header.Get(changeHeader)
-	g.doubts.unlock(id)
+	_, _, header := harness.ToRome(g.Server)
+	id := header.Get(harness.ChangeHeader)
+	closing, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); g.RunClosing(closing) }()
+	time.Sleep(2 * time.Minute)
+	stop()
+	<-ended
 	cut = false
-	w := call(g.Server, http.MethodPut, "/api/ADUser/jdoe?City=Rome", "")
+	w := harness.Call(g.Server, http.MethodPut, "/api/ADUser/jdoe?City=Rome", "")
 	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 	record, err := g.History.Get(t.Context(), id)
 	require.NoError(t, err)
 	assert.Equal(t, ps.OutcomeUnknown, record.Outcome)
-	directory.unreadable = false
-	status, got, _ := toRome(g.Server)
+	directory.Unreadable = false
+	status, got, _ := harness.ToRome(g.Server)
 	require.Equal(t, http.StatusConflict, status)
 	assert.Equal(t, schema.OutcomeUnknown, got.Error.Code)
-	assert.Equal(t, 1, directory.changes)
+	assert.Equal(t, 1, directory.Changes)
 }
 
 // TestEveryChangeHasItsLine: a gateway dies at each step of a change. Once it has been started
@@ -419,26 +384,25 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 			t.Cleanup(func() { _ = log.Close() }) // it may be closed before
 			return log
 		}
-		d := newScene(t, &toRomeOf)
+		d := harness.NewScene(t, &harness.RomeDeed)
 		log := open()
-		g := newOneGateway(t, d.run, func(o *Options) { o.Audit = log })
-		g.life.begin(step)
-		toRome(g.Server) // with a key, so that nothing is changed that the history does not have
+		g := harness.NewGateway(t, d.Run, func(o *gateway.Options) { o.Audit = log })
+		g.Life.Begin(step)
+		g.Life.Audits(filepath.Dir(file))
+		harness.ToRome(g.Server) // with a key, so that nothing is changed that the history does not have
 		require.Less(t, step, 30, "the call has no end")
-		died, during := g.life.dead()
+		died, during := g.Life.Dead()
 		require.NoError(t, log.Close())
-		if died && step%2 == 0 { // as if it had died before it wrote the outcome
-			cutOutcome(t, file)
-		}
+		g.Life.Bury(t)
 		log = open()
-		g.start(d.run, func(o *Options) { o.Audit = log })
+		g.Start(d.Run, func(o *gateway.Options) { o.Audit = log })
 		for range 2 {
 			left, err := g.SettleHistory(t.Context())
 			require.NoError(t, err, during)
 			require.Zero(t, left, during)
-			require.NoError(t, g.removePaid(t.Context()), during)
+			g.CloseOpen()
 		}
-		require.NoError(t, g.Kept.Range(t.Context(), dueKind, "", func(e keep.Entry) bool {
+		require.NoError(t, g.Kept.Range(t.Context(), harness.Due, "", func(e keep.Entry) bool {
 			assert.Fail(t, "a line is still due", during)
 			return true
 		}))
@@ -461,16 +425,5 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 		if !died {
 			return
 		}
-	}
-}
-
-// cutOutcome removes the last line about an outcome, and what follows it, from the end of an audit.
-func cutOutcome(t *testing.T, file string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	if at := bytes.LastIndex(text, []byte(`"event":"outcome"`)); at >= 0 {
-		start := bytes.LastIndexByte(text[:at], '\n') + 1
-		require.NoError(t, os.WriteFile(file, text[:start], 0o600))
 	}
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -116,18 +117,16 @@ func (s *Server) usableLanes() []string {
 }
 
 // showCluster answers with what this gateway knows of its cluster.
-func (s *Server) showCluster(r *request) error {
+func (s *Server) showCluster(r *request) (call.Answer, error) {
 	if s.Member == nil {
-		return problem.New(schema.NotSupported, "This gateway is alone: it has not joined a cluster (adgateway cluster init, or join).")
+		return call.Answer{}, problem.New(schema.NotSupported, "This gateway is alone: it has not joined a cluster (adgateway cluster init, or join).")
 	}
 	state := s.memberState()
 	output := "All gateways of the cluster '" + state.Name + "' can make changes."
 	if state.Degraded {
 		output = "Something of the cluster '" + state.Name + "' needs attention."
 	}
-	r.records = 1
-	s.sendLocal(r, http.StatusOK, output, []any{state}, nil)
-	return nil
+	return localAnswer(r, output, state), nil
 }
 
 // ClusterHandler answers with what this gateway knows of its cluster, without asking who wants

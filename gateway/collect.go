@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -36,35 +37,35 @@ type collector struct {
 	problems       []schema.FieldError
 }
 
-// collect reads all parameters of a request. The failure is about the request as a
+// collect reads all parameters of a request. The error is about the request as a
 // whole; the problems are about single parameters.
-func (s *Server) collect(r *request) (ops.Given, []schema.FieldError, error) {
+func (s *Server) collect(x *exchange) (call.Given, error) {
 	switch {
-	case r.op.Protocol != nil:
-		return s.collectForeign(r)
-	case r.op.Takes != nil:
-		return s.collectList(r)
+	case x.op.Protocol != nil:
+		return s.collectForeign(x)
+	case x.op.Takes != nil:
+		return s.collectList(x)
 	}
-	c := &collector{op: r.op, names: s.parameterNames, secretsInQuery: r.policy.AllowSecretsInQuery || r.principal.SecretsInQuery, given: ops.Given{}, credential: credentialOf(r.c.Request)}
-	values := routeOf(r.c.Request).values
-	for _, p := range r.op.Params {
+	c := &collector{op: x.op, names: s.parameterNames, secretsInQuery: x.policy.AllowSecretsInQuery || x.principal.SecretsInQuery, given: ops.Given{}, credential: credentialOf(x.c.Request)}
+	values := routeOf(x.c.Request).values
+	for _, p := range x.op.Params {
 		if p.Path != "" {
 			c.given[p.Name] = values[p.Path]
 		}
 	}
-	if failed := c.pairs([]byte(r.c.Request.URL.RawQuery), true); failed != nil {
-		return nil, nil, failed
+	if failed := c.pairs([]byte(x.c.Request.URL.RawQuery), true); failed != nil {
+		return call.Given{}, failed
 	}
-	content, failed := s.readBody(r)
+	content, failed := s.readBody(x)
 	if failed == nil {
-		done := s.bodies.parse(r.body)
-		failed = c.body(r.c.Request.Header, content)
+		done := s.bodies.parse(x.body)
+		failed = c.body(x.c.Request.Header, content)
 		done()
 	}
 	if failed != nil {
-		return nil, nil, failed
+		return call.Given{}, failed
 	}
-	return c.given, c.problems, nil
+	return call.Given{Values: c.given, Problems: c.problems}, nil
 }
 
 // parameterNames returns the names of all parameters, each once.

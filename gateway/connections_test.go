@@ -1,6 +1,7 @@
-package gateway
+package gateway_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -15,6 +16,9 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,15 +27,18 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 // running serves on a free port until the test ends.
-func running(t *testing.T, runner ps.Runner, change func(*Options)) (address string) {
+func running(t *testing.T, runner ps.Runner, change func(*gateway.Options)) (address string) {
 	t.Helper()
-	s := newTestServer(t, runner, change)
+	s := harness.New(t, runner, change)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
@@ -95,10 +102,10 @@ func dial(t *testing.T, address string) net.Conn {
 
 func TestServesTLSAndHTTP2(t *testing.T) {
 	config, client := testCertificate(t)
-	address := running(t, answering(okResult, "[]"), func(o *Options) { o.Connections.TLS = config })
+	address := running(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Connections.TLS = config })
 	request, err := http.NewRequest("GET", "https://"+address+"/api/OU/All", nil)
 	require.NoError(t, err)
-	request.Header.Set("Auth-Token", "Bearer "+allToken)
+	request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 	answer, err := client.Do(request)
 	require.NoError(t, err)
 	defer answer.Body.Close()
@@ -126,35 +133,57 @@ func TestServesTLSAndHTTP2(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 }
 
-func TestLogLevelsOfServerMessages(t *testing.T) {
-	for line, want := range map[string]logrus.Level{
-		"http: TLS handshake error from 10.0.0.1:4711: EOF":                                         logrus.DebugLevel,
-		"http: TLS handshake error from 10.0.0.1:4711: remote error: tls: bad certificate":          logrus.DebugLevel,
-		"http: Accept error: accept tcp 127.0.0.1:0: accept4: too many open files; retrying in 5ms": logrus.WarnLevel,
-		"http: superfluous response.WriteHeader call from x (y.go:1)":                               logrus.WarnLevel,
-	} {
-		var entries bytes.Buffer
-		s := newTestServer(t, answering(okResult), func(o *Options) {
-			o.Log.SetOutput(&entries)
-			o.Log.SetLevel(logrus.DebugLevel)
-		})
-		s.httpServer().ErrorLog.Print(line)
-		assert.Contains(t, entries.String(), "level="+want.String(), line)
+// busyListener cannot accept at first, as if there were no file left.
+type busyListener struct {
+	net.Listener
+	busy atomic.Bool
+}
+
+func (l *busyListener) Accept() (net.Conn, error) {
+	if l.busy.Swap(false) {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
 	}
+	return l.Listener.Accept()
+}
+
+// TestLogLevelsOfServerMessages: what clients cause is for who looks for it, and the rest is a
+// warning.
+func TestLogLevelsOfServerMessages(t *testing.T) {
+	config, _ := testCertificate(t)
+	lines := make(signal, 100)
+	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) {
+		o.Connections.TLS, o.Log = config, logrus.New()
+		o.Log.SetOutput(lines)
+		o.Log.SetLevel(logrus.DebugLevel)
+	})
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	listener := &busyListener{Listener: inner}
+	listener.busy.Store(true)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, listener) }()
+	assert.Contains(t, <-lines, "level=warning")
+	plain := dial(t, inner.Addr().String())
+	_, err = io.WriteString(plain, "GET / HTTP/1.1\r\n\r\n")
+	require.NoError(t, err)
+	assert.Contains(t, <-lines, "level=debug")
+	stop()
+	require.NoError(t, <-ended)
 }
 
 func TestSlowClientsAreCutOff(t *testing.T) {
 	const brief = 100 * time.Millisecond
-	address := running(t, answering(okResult, "["+sample(schema.User)+"]"), func(o *Options) {
-		o.Connections = Connections{HeaderTimeout: brief, BodyTimeout: brief, IdleTimeout: brief}
+	address := running(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
+		o.Connections = gateway.Connections{HeaderTimeout: brief, BodyTimeout: brief, IdleTimeout: brief}
 	})
-	post := "POST /api/ADUser/jdoe HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer " + allToken + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+	post := "POST /api/ADUser/jdoe HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer " + harness.AllToken + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 	for name, c := range map[string]struct{ sent, answer string }{
 		"nothing":              {"", ""},
 		"half a line":          {"GET /api/OU", ""},
 		"half a header":        {"GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-", ""},
 		"half a body":          {post + `{"City":`, "400 Bad Request"},
-		"nobody's half a body": {strings.Replace(post, allToken, "x", 1) + `{"City":`, "401 Unauthorized"},
+		"nobody's half a body": {strings.Replace(post, harness.AllToken, "x", 1) + `{"City":`, "401 Unauthorized"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,10 +200,10 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 }
 
 func TestALongHeaderIsAnsweredWith431(t *testing.T) {
-	address := running(t, answering(okResult, "[]"), nil)
+	address := running(t, harness.Answering(harness.OK, "[]"), nil)
 	get := func(bytes int) string {
 		connection := dial(t, address)
-		_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\nX-Long: %s\r\n\r\n", allToken, strings.Repeat("x", bytes))
+		_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\nX-Long: %s\r\n\r\n", harness.AllToken, strings.Repeat("x", bytes))
 		require.NoError(t, err)
 		said, err := io.ReadAll(connection)
 		require.NoError(t, err, "the whole answer must arrive")
@@ -186,29 +215,33 @@ func TestALongHeaderIsAnsweredWith431(t *testing.T) {
 	assert.Equal(t, "HTTP/1.1 200 OK", get(0))
 }
 
+// isServed reports whether a connection is served, as it is once it has been accepted.
+func isServed(connection net.Conn) bool {
+	if _, err := io.WriteString(connection, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		return false
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	return err == nil && answer.StatusCode == http.StatusOK
+}
+
 func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	var log strings.Builder
-	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
+	log := make(signal, 100)
+	s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) {
 		o.Connections.PerAddress, o.Connections.Total = 2, 3
 		o.Policy.TrustedProxies = []string{"127.0.0.3"}
 		o.Log = logrus.New()
-		o.Log.SetOutput(&log)
+		o.Log.SetOutput(log)
 	})
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	limited := s.listen(inner)
-	accepted := make(chan net.Conn)
-	go func() {
-		defer close(accepted)
-		for {
-			connection, err := limited.Accept()
-			if err != nil {
-				return
-			}
-			accepted <- connection
-		}
-	}()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, inner) }()
 	from := func(address string) net.Conn {
 		t.Helper()
 		connection, err := (&net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).Dial("tcp", inner.Addr().String())
@@ -216,49 +249,41 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 		require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
 		return connection
 	}
-	next := func() net.Conn {
-		t.Helper()
-		select {
-		case connection := <-accepted:
-			return connection
-		case <-time.After(patience):
-			t.Fatal("no connection is accepted")
-			return nil
-		}
-	}
 	closed := func(connection net.Conn) bool {
 		_, err := connection.Read(make([]byte, 1))
 		return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 	}
 
 	one, two := from("127.0.0.2"), from("127.0.0.2")
-	first, second := next(), next()
-	third := from("127.0.0.2")
-	assert.True(t, closed(third), "the third connection of an address must be closed")
+	require.True(t, isServed(one) && isServed(two))
+	assert.True(t, closed(from("127.0.0.2")), "the third connection of an address must be closed")
 	assert.True(t, closed(from("127.0.0.4")), "all addresses of this machine are one host")
+	assert.Contains(t, <-log, "client=127.0.0.2")
 	proxy := from("127.0.0.3")
-	third = next()
-	assert.Equal(t, "127.0.0.3", peerOf(t, third))
-
-	waiting := from("127.0.0.3") // a trusted proxy has no limit per address, but waits for a slot
-	select {
-	case <-accepted:
-		t.Fatal("more connections than there may be")
-	case <-time.After(20 * time.Millisecond):
+	assert.True(t, isServed(proxy))
+	waits := func(connection net.Conn) bool { // a trusted proxy has no limit per address, but waits for a slot
+		require.NoError(t, connection.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
+		_, err := connection.Read(make([]byte, 1))
+		require.NoError(t, connection.SetDeadline(time.Now().Add(patience)))
+		return errors.Is(err, os.ErrDeadlineExceeded)
 	}
-	require.NoError(t, first.Close())
-	assert.Error(t, first.Close(), "a slot is freed only once")
-	fourth := next()
-	assert.Equal(t, "127.0.0.3", peerOf(t, fourth))
-	require.NoError(t, limited.Close())
-	for range accepted {
-		t.Fatal("a connection after the end")
-	}
-	for _, connection := range []net.Conn{one, two, second, third, fourth, proxy, waiting} {
+	fourth := from("127.0.0.3")
+	_, err = io.WriteString(fourth, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	require.True(t, waits(fourth))
+	require.NoError(t, one.Close())
+	answer, err := http.ReadResponse(bufio.NewReader(fourth), nil)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, answer.StatusCode)
+	fifth := from("127.0.0.3")
+	_, err = io.WriteString(fifth, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	assert.True(t, waits(fifth), "a slot is freed only once")
+	stop()
+	require.NoError(t, <-ended)
+	for _, connection := range []net.Conn{two, proxy, fourth, fifth} {
 		connection.Close()
 	}
-	assert.Contains(t, log.String(), "connections refused")
-	assert.Contains(t, log.String(), "client=127.0.0.2")
 }
 
 // addressed are the connections of a listener of addresses.
@@ -273,56 +298,56 @@ func (a addressed) RemoteAddr() net.Addr {
 
 // arrivals is a listener of connections from any address.
 type arrivals struct {
-	queue chan net.Conn
-	net.Listener
+	queue  chan net.Conn
+	closed chan struct{}
+	close  func()
 }
 
-func (a arrivals) Accept() (net.Conn, error) { return <-a.queue, nil }
+func newArrivals() *arrivals {
+	a := &arrivals{queue: make(chan net.Conn), closed: make(chan struct{})}
+	a.close = sync.OnceFunc(func() { close(a.closed) })
+	return a
+}
+
+func (a *arrivals) Accept() (net.Conn, error) {
+	select {
+	case c := <-a.queue:
+		return c, nil
+	case <-a.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (a *arrivals) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (a *arrivals) Close() error {
+	a.close()
+	return nil
+}
 
 // TestPlacesAreKeptForKnownCallers lets strangers take all the places they can get.
 // Whoever has had a valid credential lately still gets in, and this machine does.
 func TestPlacesAreKeptForKnownCallers(t *testing.T) {
-	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) { o.Connections.PerAddress, o.Connections.Total = 10, 50 })
-	in := arrivals{queue: make(chan net.Conn, 100)}
-	limited := s.listen(in)
+	s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Connections.PerAddress, o.Connections.Total = 10, 50 })
+	in := newArrivals()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, in) }()
 	var opened []net.Conn
-	// arrive reports whether the connections from the addresses are all served.
-	arrive := func(from ...string) bool {
+	// arrive reports whether a connection from an address is served.
+	arrive := func(from string) bool {
 		t.Helper()
-		accepted := make(chan net.Conn)
-		go func() {
-			connection, err := limited.Accept()
-			assert.NoError(t, err)
-			accepted <- connection
-		}()
-		mark := addressed{from: "127.0.0.1:1"} // is accepted once those before it are served or closed
-		served := 0
-		for _, address := range from {
-			ours, theirs := net.Pipe()
-			t.Cleanup(func() { theirs.Close() })
-			in.queue <- addressed{ours, address}
-		}
 		ours, theirs := net.Pipe()
-		t.Cleanup(func() { theirs.Close() })
-		mark.Conn = ours
-		in.queue <- mark
-		for {
-			connection := <-accepted
-			if connection.RemoteAddr().String() == mark.from {
-				require.NoError(t, connection.Close())
-				return served == len(from)
-			}
-			served++
-			opened = append(opened, connection)
-			go func() {
-				connection, err := limited.Accept()
-				assert.NoError(t, err)
-				accepted <- connection
-			}()
+		in.queue <- addressed{theirs, from}
+		if !isServed(ours) {
+			ours.Close()
+			return false
 		}
+		opened = append(opened, ours)
+		return true
 	}
-	call(s, "GET", "/api/OU/All", "", peerLine+": 203.0.113.7:1", "Auth-Token: Bearer "+readToken)      // no right to it, but known
-	call(s, "GET", "/api/OU/All", "", peerLine+": 203.0.113.8:1", "Auth-Token: Bearer "+readToken+"no") // unknown
+	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.7:1", "Auth-Token: Bearer "+harness.ReadToken)      // no right to it, but known
+	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.8:1", "Auth-Token: Bearer "+harness.ReadToken+"no") // unknown
 	for host := range 5 {
 		for i := range 10 { // the addresses of one /64
 			arrive(fmt.Sprintf("[2001:db8:0:%x::%x]:1", host, i+1))
@@ -334,24 +359,29 @@ func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 	assert.False(t, arrive("203.0.113.8:1"), "with a credential that is not valid")
 	assert.True(t, arrive("203.0.113.7:1"), "with a valid credential lately")
 	assert.True(t, arrive("127.0.0.1:2"), "from this machine")
-	require.NoError(t, opened[0].Close())
-	assert.True(t, arrive("198.51.100.1:1"), "a place is free again")
-	for _, connection := range opened[1:] {
+	for range 3 { // the two that got in beside the strangers have a place as well
+		require.NoError(t, opened[0].Close())
+		opened = opened[1:]
+	}
+	assert.Eventually(t, func() bool { return arrive("198.51.100.1:1") }, patience, time.Millisecond, "a place is free again")
+	for _, connection := range opened {
 		require.NoError(t, connection.Close())
 	}
+	stop()
+	require.NoError(t, <-ended)
 }
 
 // pages returns a runner that emits records of 32 KiB and calls pause after each.
-func pages(count int, pause func(int)) *fakeRunner {
-	record := strings.Replace(sample(schema.OU), `"text"`, `"`+strings.Repeat("x", 32<<10)+`"`, 1)
-	return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+func pages(count int, pause func(int)) *harness.Runner {
+	record := strings.Replace(harness.Sample(schema.OU), `"text"`, `"`+strings.Repeat("x", 32<<10)+`"`, 1)
+	return &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		for i := range count {
 			if err := req.Records(json.RawMessage("[" + record + "]")); err != nil {
 				return nil, &ps.Error{Kind: ps.KindInternal, Cause: err}
 			}
 			pause(i)
 		}
-		return &okResult, ctx.Err()
+		return &harness.OK, ctx.Err()
 	}}
 }
 
@@ -368,13 +398,13 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := make(signal, 10)
-			address := running(t, pages(40, func(int) {}), func(o *Options) {
-				o.streamAbove, o.Connections.SendTimeout = above, 100*time.Millisecond
+			address := running(t, pages(40, func(int) {}), func(o *gateway.Options) {
+				o.StreamAbove, o.Connections.SendTimeout = above, 100*time.Millisecond
 				o.Log = logrus.New()
 				o.Log.SetOutput(log)
 			})
 			connection := dial(t, address)
-			_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", allToken)
+			_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", harness.AllToken)
 			require.NoError(t, err)
 			select {
 			case line := <-log:
@@ -397,15 +427,15 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 				if i == 40 {
 					time.Sleep(send + send/4) // a slow script does not count against the client
 				}
-			}), func(o *Options) {
-				o.streamAbove, o.Connections.SendTimeout = 1<<20, send
+			}), func(o *gateway.Options) {
+				o.StreamAbove, o.Connections.SendTimeout = 1<<20, send
 				if h2 {
 					o.Connections.TLS, scheme = config, "https://"
 				}
 			})
 			request, err := http.NewRequest("GET", scheme+address+"/api/OU/All", nil)
 			require.NoError(t, err)
-			request.Header.Set("Auth-Token", "Bearer "+allToken)
+			request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 			answer, err := client.Do(request)
 			require.NoError(t, err)
 			defer answer.Body.Close()
@@ -423,17 +453,17 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 
 func TestCrossOriginAnswers(t *testing.T) {
 	const portal = "https://portal.corp.example"
-	none := newTestServer(t, answering(okResult, "[]"), nil)
-	listed := newTestServer(t, answering(okResult, "[]"), func(o *Options) { o.Policy.Origins = []string{portal} })
+	none := harness.New(t, harness.Answering(harness.OK, "[]"), nil)
+	listed := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Policy.Origins = []string{portal} })
 	for name, c := range map[string]struct {
-		server  *Server
+		server  *gateway.Server
 		method  string
 		headers []string
 		status  int
 		want    map[string]string
 	}{
 		"answer to a listed origin": {listed, "GET", []string{"Origin: " + portal}, 200, map[string]string{
-			"Access-Control-Allow-Origin": portal, "Vary": "Origin", "Access-Control-Expose-Headers": corsAnswer, "Access-Control-Allow-Credentials": "", "Access-Control-Allow-Methods": ""}},
+			"Access-Control-Allow-Origin": portal, "Vary": "Origin", "Access-Control-Expose-Headers": "X-Request-Id, X-Engine, X-Directory-Server, ETag, Retry-After, WWW-Authenticate, Allow", "Access-Control-Allow-Credentials": "", "Access-Control-Allow-Methods": ""}},
 		"error to a listed origin": {listed, "GET", []string{"Origin: " + portal, "Auth-Token: "}, 401, map[string]string{"Access-Control-Allow-Origin": portal}},
 		"no origin":                {listed, "GET", nil, 200, map[string]string{"Access-Control-Allow-Origin": "", "Vary": "Origin"}},
 		"nothing listed":           {none, "GET", nil, 200, map[string]string{"Vary": ""}},
@@ -442,14 +472,14 @@ func TestCrossOriginAnswers(t *testing.T) {
 		"page of the gateway":      {none, "PUT", []string{"Origin: https://example.com"}, 405, map[string]string{"Access-Control-Allow-Origin": ""}},
 		"null":                     {listed, "GET", []string{"Origin: null"}, 403, nil},
 		"preflight": {listed, "OPTIONS", []string{"Origin: " + portal, "Access-Control-Request-Method: PUT", "Access-Control-Request-Headers: auth-token", "Auth-Token: "}, 204, map[string]string{
-			"Access-Control-Allow-Origin": portal, "Access-Control-Allow-Methods": corsMethods, "Access-Control-Allow-Headers": corsRequest, "Access-Control-Max-Age": "600", "Content-Type": ""}},
+			"Access-Control-Allow-Origin": portal, "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE", "Access-Control-Allow-Headers": "Auth-Token, Authorization, Content-Type, X-Request-Id, If-Match, If-None-Match", "Access-Control-Max-Age": "600", "Content-Type": ""}},
 		"preflight of a foreign origin":   {listed, "OPTIONS", []string{"Origin: https://evil.example", "Access-Control-Request-Method: PUT"}, 403, map[string]string{"Access-Control-Allow-Methods": ""}},
 		"preflight with nothing listed":   {none, "OPTIONS", []string{"Origin: " + portal, "Access-Control-Request-Method: PUT"}, 403, map[string]string{"Access-Control-Allow-Methods": ""}},
 		"OPTIONS that is no preflight":    {listed, "OPTIONS", []string{"Origin: " + portal}, 405, map[string]string{"Allow": "GET"}},
 		"OPTIONS of no browser":           {listed, "OPTIONS", []string{"Access-Control-Request-Method: PUT"}, 405, map[string]string{"Allow": "GET"}},
 		"preflight before authenticating": {listed, "OPTIONS", []string{"Origin: " + portal, "Access-Control-Request-Method: GET", "Auth-Token: x"}, 204, nil},
 	} {
-		w := call(c.server, c.method, "/api/OU/All", "", c.headers...)
+		w := harness.Call(c.server, c.method, "/api/OU/All", "", c.headers...)
 		assert.Equal(t, c.status, w.Code, name)
 		for header, want := range c.want {
 			assert.Equal(t, want, w.Header().Get(header), "%s: %s", name, header)
@@ -457,14 +487,20 @@ func TestCrossOriginAnswers(t *testing.T) {
 	}
 }
 
-// fakeCertificates maps subjects to principals.
-type fakeCertificates map[string]*auth.Principal
+// certified knows certificates by their subjects besides other credentials.
+type certified struct {
+	authn.Authenticator
+	bySubject map[string]*identity.Principal
+}
 
-func (f fakeCertificates) ByCertificate(chains [][]*x509.Certificate, _ netip.Addr) (*auth.Principal, error) {
-	if p := f[chains[0][0].Subject.String()]; p != nil {
+func (a certified) Authenticate(ctx context.Context, c authn.Credential) (*identity.Principal, error) {
+	if len(c.Chains) == 0 || c.Given() {
+		return a.Authenticator.Authenticate(ctx, c)
+	}
+	if p := a.bySubject[c.Chains[0][0].Subject.String()]; p != nil {
 		return p, nil
 	}
-	return nil, &auth.Refusal{Status: 401, Message: "unknown"}
+	return nil, &authn.Refusal{Code: schema.Unauthenticated, Message: "unknown"}
 }
 
 func TestACredentialTakesPrecedenceOverACertificate(t *testing.T) {
@@ -472,10 +508,10 @@ func TestACredentialTakesPrecedenceOverACertificate(t *testing.T) {
 	portal.Subject.CommonName = "portal"
 	stranger := &x509.Certificate{}
 	stranger.Subject.CommonName = "stranger"
-	known := fakeCertificates{"CN=portal": {Name: "by certificate", Scopes: []auth.Scope{auth.OURead}}}
+	known := map[string]*identity.Principal{"CN=portal": {Name: "by certificate", Scopes: []identity.Scope{identity.OURead}}}
 	var log bytes.Buffer
-	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
-		o.Certificates = known
+	s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) {
+		o.Auth = certified{o.Auth, known}
 		o.Log.SetOutput(&log)
 	})
 	for name, c := range map[string]struct {
@@ -489,12 +525,12 @@ func TestACredentialTakesPrecedenceOverACertificate(t *testing.T) {
 		"certificate alone":             {certificate: portal, status: 200, principal: "by certificate"},
 		"certificate of nobody":         {certificate: stranger, status: 401},
 		"certificate not verified":      {certificate: portal, unverified: true, status: 401},
-		"certificate and credential":    {certificate: portal, credential: "Bearer " + allToken, status: 200, principal: "all"},
-		"certificate, credential lacks": {certificate: portal, credential: "Bearer " + readToken, status: 403, principal: "reader"},
+		"certificate and credential":    {certificate: portal, credential: "Bearer " + harness.AllToken, status: 200, principal: "all"},
+		"certificate, credential lacks": {certificate: portal, credential: "Bearer " + harness.ReadToken, status: 403, principal: "reader"},
 		"certificate, wrong credential": {certificate: portal, credential: "Bearer wrong", status: 401},
 		"certificate, empty credential": {certificate: portal, credential: " ", status: 401},
 		"certificate, token in query":   {certificate: portal, query: "?auth-token=x", status: 400},
-		"stranger with a credential":    {certificate: stranger, credential: "Bearer " + allToken, status: 200, principal: "all"},
+		"stranger with a credential":    {certificate: stranger, credential: "Bearer " + harness.AllToken, status: 200, principal: "all"},
 		"neither":                       {status: 401},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -517,12 +553,4 @@ func TestACredentialTakesPrecedenceOverACertificate(t *testing.T) {
 			}
 		})
 	}
-}
-
-// peerOf returns the address of the client of a connection.
-func peerOf(t *testing.T, connection net.Conn) string {
-	t.Helper()
-	peer, err := netip.ParseAddrPort(connection.RemoteAddr().String())
-	require.NoError(t, err)
-	return peer.Addr().String()
 }

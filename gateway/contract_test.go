@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"cmp"
@@ -13,13 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
 	"adgateway/gateway/cursor"
 	"adgateway/gateway/filter"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 	"adgateway/test/thorough"
 )
 
@@ -124,7 +125,7 @@ const (
 
 // ask sends a request for a row with its values in one place. In JSON, a value may be
 // of any type.
-func ask(t *testing.T, s *Server, op *ops.Operation, path string, in place, values map[string]any) reply {
+func ask(t *testing.T, s *gateway.Server, op *ops.Operation, path string, in place, values map[string]any) harness.Reply {
 	t.Helper()
 	form := url.Values{}
 	for name, value := range values {
@@ -132,13 +133,13 @@ func ask(t *testing.T, s *Server, op *ops.Operation, path string, in place, valu
 	}
 	switch in {
 	case inQuery:
-		return read(t, call(s, op.Method, path+"?"+form.Encode(), ""))
+		return harness.Read(t, harness.Call(s, op.Method, path+"?"+form.Encode(), ""))
 	case inForm:
-		return read(t, call(s, op.Method, path, form.Encode(), "Content-Type: application/x-www-form-urlencoded"))
+		return harness.Read(t, harness.Call(s, op.Method, path, form.Encode(), "Content-Type: application/x-www-form-urlencoded"))
 	default:
 		body, err := json.Marshal(values)
 		require.NoError(t, err)
-		return read(t, call(s, op.Method, path, string(body), "Content-Type: application/json; charset=UTF-8"))
+		return harness.Read(t, harness.Call(s, op.Method, path, string(body), "Content-Type: application/json; charset=UTF-8"))
 	}
 }
 
@@ -165,16 +166,15 @@ func required(op *ops.Operation) map[string]any {
 
 // goodCursor returns a cursor of the list that the row answers with without parameters.
 func goodCursor(t *testing.T, op *ops.Operation) string {
-	given := ops.Given{ops.LimitName: "10"}
-	for _, p := range op.Params {
-		if p.Path != "" {
-			given[p.Name] = goodValue(p.Name)
-		}
+	if op.Local {
+		return cursor.Cursor{Last: cursor.GUID{1}}.String()
 	}
-	bound, problems := op.Bind(given)
-	require.Empty(t, problems)
-	question := questionOf(&request{op: op, bound: bound, principal: &auth.Principal{}})
-	return cursor.Cursor{Question: question, Last: cursor.GUID{1}}.String()
+	first := harness.New(t, harness.Answering(ps.Result{Last: strings.Repeat("01", 16)}, emitted(op)), nil)
+	w := harness.Call(first, op.Method, target(op, "", "")+"?"+ops.LimitName+"=10", "")
+	var page struct{ Next string }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &page))
+	require.NotEmpty(t, page.Next, "%s: %s", op.ID, w.Body)
+	return page.Next
 }
 
 // atLeastOne holds inputs of the rows that refuse a request without any.
@@ -183,7 +183,7 @@ var atLeastOne = map[string][]string{
 }
 
 // onlyField asserts that a refusal names the field and nothing else.
-func onlyField(t *testing.T, got reply, field string, about ...any) {
+func onlyField(t *testing.T, got harness.Reply, field string, about ...any) {
 	t.Helper()
 	require.NotNil(t, got.Error, about...)
 	status := got.Error.Code.Status()
@@ -197,17 +197,17 @@ func emitted(op *ops.Operation) string {
 	if op.Reply.Mark == ops.List {
 		return "[]"
 	}
-	return "[" + sample(op.Reply.Shape) + "]"
+	return "[" + harness.Sample(op.Reply.Shape) + "]"
 }
 
 // TestHostileValues sends every value to every parameter of every row, in every
 // place. It must be refused with a 4xx that names the field or reach the script
 // unchanged, and never cause a 500.
 func TestHostileValues(t *testing.T) {
-	runner := answering(okResult)
-	s := newTestServer(t, runner, func(o *Options) { o.Policy.AllowSecretsInQuery = true })
+	runner := harness.Answering(harness.OK)
+	s := harness.New(t, runner, func(o *gateway.Options) { o.Policy.AllowSecretsInQuery = true })
 	for _, op := range opstest.Own() {
-		runner.run = answering(okResult, emitted(op)).run
+		runner.Do = harness.Answering(harness.OK, emitted(op)).Do
 		for i, p := range op.Params {
 			t.Run(op.ID+"/"+p.Name, func(t *testing.T) {
 				for name, value := range hostile {
@@ -222,13 +222,13 @@ func TestHostileValues(t *testing.T) {
 						if p.Path == "" {
 							values[p.Name] = value
 						}
-						before := runner.count()
+						before := runner.Count()
 						got := ask(t, s, op, path, in, values)
-						if runner.count() == before {
+						if runner.Count() == before {
 							onlyField(t, got, p.Name, name, in)
 							continue
 						}
-						arrived(t, runner.last(t), &p, value, name)
+						arrived(t, runner.Last(t), &p, value, name)
 					}
 				}
 			})
@@ -274,8 +274,8 @@ func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 
 func TestMissingAndEmptyParameters(t *testing.T) {
 	for _, op := range opstest.Own() {
-		runner := answering(okResult, emitted(op))
-		s := newTestServer(t, runner, nil)
+		runner := harness.Answering(harness.OK, emitted(op))
+		s := harness.New(t, runner, nil)
 		for _, p := range op.Params {
 			if p.Path != "" {
 				continue
@@ -283,37 +283,37 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 			for _, in := range []place{inQuery, inForm, inJSON} {
 				values := required(op)
 				delete(values, p.Name)
-				before := runner.count()
+				before := runner.Count()
 				got := ask(t, s, op, target(op, "", ""), in, values)
 				if p.Required {
 					onlyField(t, got, p.Name, op.ID, in)
 					assert.Equal(t, "is required", got.Error.Details[0].Message)
 				} else {
-					assert.Equal(t, before+1, runner.count(), "%s without %s", op.ID, p.Name)
+					assert.Equal(t, before+1, runner.Count(), "%s without %s", op.ID, p.Name)
 				}
 				if p.Kind.Secret() && in == inQuery {
 					continue
 				}
 				values[p.Name] = ""
-				before = runner.count()
+				before = runner.Count()
 				got = ask(t, s, op, target(op, "", ""), in, values)
 				clears := op.Effect == ops.Update && p.Kind.Clear() != nil
 				refused := p.Kind.Secret() || p.Name == ops.DryRun || p.Name == ops.PlanID || op.ID == "computer.deleteMany" && p.Name != "Recursive"
 				if p.Required && !p.Clears || refused {
 					onlyField(t, got, p.Name, op.ID, in)
 				} else {
-					require.Equal(t, before+1, runner.count(), "%s with empty %s", op.ID, p.Name)
+					require.Equal(t, before+1, runner.Count(), "%s with empty %s", op.ID, p.Name)
 					if clears {
 						name := p.Arg
 						if name == "" {
 							name = p.Name
 						}
 						for i, part := range p.Kind.Parts() {
-							assert.Equal(t, p.Kind.Clear()[i], runner.last(t).Args[name+part.Suffix], "%s: empty %s", op.ID, p.Name)
+							assert.Equal(t, p.Kind.Clear()[i], runner.Last(t).Args[name+part.Suffix], "%s: empty %s", op.ID, p.Name)
 						}
 						continue
 					}
-					for name, value := range runner.last(t).Args {
+					for name, value := range runner.Last(t).Args {
 						if name == p.Name && p.Default == "" {
 							t.Errorf("%s: empty %s arrived as %s", op.ID, name, value)
 						}
@@ -326,8 +326,8 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 
 func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 	for _, op := range opstest.Own() {
-		runner := answering(okResult, emitted(op))
-		s := newTestServer(t, runner, func(o *Options) { o.Policy.AllowSecretsInQuery = true })
+		runner := harness.Answering(harness.OK, emitted(op))
+		s := harness.New(t, runner, func(o *gateway.Options) { o.Policy.AllowSecretsInQuery = true })
 		for _, p := range op.Params {
 			value, values := goodValue(p.Name), required(op)
 			if p.Name == ops.TypeName && op.Lane == ps.Directory {
@@ -351,8 +351,8 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			good := url.QueryEscape(value)
 			lower, upper := strings.ToLower(p.Name), strings.ToUpper(p.Name)
 
-			before := runner.count()
-			w := call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good, "")
+			before := runner.Count()
+			w := harness.Call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good, "")
 			if schema.Repeats(p.Kind) {
 				continue // twice is two values
 			}
@@ -365,12 +365,12 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			default:
 				assert.Less(t, w.Code, 300, "%s: %s twice with the same value: %s", op.ID, p.Name, w.Body)
 			}
-			assert.Equal(t, before+runs, runner.count(), "%s: %s twice with the same value: %s", op.ID, p.Name, w.Body)
+			assert.Equal(t, before+runs, runner.Count(), "%s: %s twice with the same value: %s", op.ID, p.Name, w.Body)
 
-			got := read(t, call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good+"x", ""))
+			got := harness.Read(t, harness.Call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good+"x", ""))
 			onlyField(t, got, p.Name, op.ID)
 			assert.Equal(t, "is given twice with different values", got.Error.Details[0].Message)
-			assert.Equal(t, before+runs, runner.count())
+			assert.Equal(t, before+runs, runner.Count())
 
 			for _, wrong := range []any{[]string{value, "?"}, map[string]any{"a": 1}, 7, nil} {
 				if p.Path != "" {
@@ -390,44 +390,44 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 		for _, in := range []place{inQuery, inForm, inJSON} {
 			values := required(op)
 			values["\x01onsense'\"<"] = "x"
-			before := runner.count()
+			before := runner.Count()
 			got := ask(t, s, op, target(op, "", ""), in, values)
 			onlyField(t, got, "\ufffdo…", op.ID)
-			assert.Equal(t, before, runner.count())
+			assert.Equal(t, before, runner.Count())
 		}
 	}
 }
 
 func TestAValueOfThePathMayBeRepeatedByName(t *testing.T) {
-	runner := answering(okResult, "["+sample(schema.User)+"]")
-	s := newTestServer(t, runner, nil)
-	assert.Equal(t, 200, call(s, "GET", "/api/ADUser/jdoe/Details?USERNAME=jdoe", "").Code)
-	got := read(t, call(s, "GET", "/api/ADUser/jdoe/Details?username=other", ""))
+	runner := harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]")
+	s := harness.New(t, runner, nil)
+	assert.Equal(t, 200, harness.Call(s, "GET", "/api/ADUser/jdoe/Details?USERNAME=jdoe", "").Code)
+	got := harness.Read(t, harness.Call(s, "GET", "/api/ADUser/jdoe/Details?username=other", ""))
 	onlyField(t, got, "Username")
 
-	runner = answering(okResult, "["+sample(schema.ReverseZone)+"]")
-	s = newTestServer(t, runner, nil)
-	assert.Equal(t, 200, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.0.0.0%2F8", "").Code)
-	assert.Equal(t, 200, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.in-addr.arpa", "").Code, "another spelling of the same zone")
-	got = read(t, call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=11.in-addr.arpa", ""))
+	runner = harness.Answering(harness.OK, "["+harness.Sample(schema.ReverseZone)+"]")
+	s = harness.New(t, runner, nil)
+	assert.Equal(t, 200, harness.Call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.0.0.0%2F8", "").Code)
+	assert.Equal(t, 200, harness.Call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=10.in-addr.arpa", "").Code, "another spelling of the same zone")
+	got = harness.Read(t, harness.Call(s, "GET", "/api/DnsReverseLookupZone/10.0.0.0/8?NetworkIDOrZoneName=11.in-addr.arpa", ""))
 	onlyField(t, got, "NetworkIDOrZoneName")
 }
 
 func TestEveryScopeIsRequired(t *testing.T) {
 	for _, op := range opstest.Own() {
-		runner := answering(okResult, emitted(op))
-		s := newTestServer(t, runner, nil)
-		got := read(t, call(s, op.Method, target(op, "", ""), "", "Auth-Token: Bearer "+opsToken))
+		runner := harness.Answering(harness.OK, emitted(op))
+		s := harness.New(t, runner, nil)
+		got := harness.Read(t, harness.Call(s, op.Method, target(op, "", ""), "", "Auth-Token: Bearer "+harness.OpsToken))
 		require.NotNil(t, got.Error)
 		assert.Equal(t, schema.Forbidden, got.Error.Code)
 		assert.Contains(t, got.Error.Message, "'"+string(op.Scope)+"'")
-		for _, header := range []string{"", "Bearer wrong", "Bearer " + allToken + "x", "Basic eDp5", "Digest x", "Bearer"} {
-			w := call(s, op.Method, target(op, "", ""), "{", "Auth-Token: "+header)
-			got := read(t, w)
+		for _, header := range []string{"", "Bearer wrong", "Bearer " + harness.AllToken + "x", "Basic eDp5", "Digest x", "Bearer"} {
+			w := harness.Call(s, op.Method, target(op, "", ""), "{", "Auth-Token: "+header)
+			got := harness.Read(t, w)
 			require.NotNil(t, got.Error, header)
 			assert.Equal(t, schema.Unauthenticated, got.Error.Code, header)
 			assert.Equal(t, `Bearer realm="adgateway"`, w.Header().Get("WWW-Authenticate"))
 		}
-		assert.Zero(t, runner.count(), op.ID)
+		assert.Zero(t, runner.Count(), op.ID)
 	}
 }

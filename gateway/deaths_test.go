@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 // bin is a directory to which removed objects come back, each by a call of its own. One that
@@ -32,18 +33,18 @@ func (b *bin) times() map[string]int {
 
 // run is what the scripts do; at is as in [scene.on].
 func (b *bin) run(at func(point string) (dies bool)) ps.Runner {
-	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	return &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		text, _ := req.Args["Guid"].MarshalJSON() // a text can always be encoded
 		var guid string
 		if err := json.Unmarshal(text, &guid); err != nil {
 			return nil, err
 		}
-		record := json.RawMessage(sample(schema.RestoredObject))
+		record := json.RawMessage(harness.Sample(schema.RestoredObject))
 		if req.Settles {
-			state := map[string]string{existence: map[bool]string{true: "True", false: "False"}[b.times()[guid] > 0]}
-			return &ps.Result{Effect: ps.EffectNone}, req.Records(encode([]map[string]any{{"guid": guid, "dn": "CN=" + guid, "age": 1, "state": state, "record": record}}))
+			state := map[string]string{harness.Existence: map[bool]string{true: "True", false: "False"}[b.times()[guid] > 0]}
+			return &ps.Result{Effect: ps.EffectNone}, req.Records(harness.JSON([]map[string]any{{"guid": guid, "dn": "CN=" + guid, "age": 1, "state": state, "record": record}}))
 		}
-		intent := ps.Intent{Effect: ps.EffectCreated, Server: "dc9", Objects: []ps.Intended{changed(guid, existence, "False", "True")}}
+		intent := ps.Intent{Effect: ps.EffectCreated, Server: "dc9", Objects: []ps.Intended{harness.Changed(guid, harness.Existence, "False", "True")}}
 		if err := req.Announced(intent); err != nil {
 			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 		}
@@ -55,7 +56,7 @@ func (b *bin) run(at func(point string) (dies bool)) ps.Runner {
 		b.mu.Unlock()
 		at("written")
 		made := ps.Change{GUID: guid, DN: "CN=" + guid, After: map[string]json.RawMessage{"x": nil}}
-		return &ps.Result{Effect: ps.EffectCreated, Server: "dc9", Changes: []ps.Change{made}}, req.Records(encode([]json.RawMessage{record}))
+		return &ps.Result{Effect: ps.EffectCreated, Server: "dc9", Changes: []ps.Change{made}}, req.Records(harness.JSON([]json.RawMessage{record}))
 	}}
 }
 
@@ -65,28 +66,28 @@ func TestAnUndoOfSeveralCallsIsCompleted(t *testing.T) {
 	const other = "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11"
 	for step := 1; ; step++ {
 		b := &bin{back: map[string]int{}}
-		g := newOneGateway(t, b.run)
+		g := harness.NewGateway(t, b.run)
 		past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: "computer.deleteMany", Server: "dc9",
-			Intent: ps.Intent{Effect: ps.EffectRemoved, Objects: []ps.Intended{removed(guid, schema.Computer), removed(other, schema.Computer)}}}
+			Intent: ps.Intent{Effect: ps.EffectRemoved, Objects: []ps.Intended{harness.Removed(harness.GUID, schema.Computer), harness.Removed(other, schema.Computer)}}}
 		require.NoError(t, g.History.Complete(t.Context(), past, ps.OutcomeDone))
 		undo := func() (*httptest.ResponseRecorder, []struct{ ID string }) {
-			w := call(g.Server, http.MethodPut, "/api/Changes/"+past.ID+"/Undo", "", "Idempotency-Key: key-of-the-undo")
+			w := harness.Call(g.Server, http.MethodPut, "/api/Changes/"+past.ID+"/Undo", "", "Idempotency-Key: key-of-the-undo")
 			var got struct{ Result []struct{ ID string } }
 			_ = json.Unmarshal(w.Body.Bytes(), &got) // who is dead answers anything
 			return w, got.Result
 		}
-		g.life.begin(step)
+		g.Life.Begin(step)
 		undo()
-		died, during := g.life.dead()
+		died, during := g.Life.Dead()
 		if died {
-			g.start(b.run)
+			g.Start(b.run)
 			_, err := g.SettleHistory(t.Context())
 			require.NoError(t, err, during)
 		}
 		first, made := undo()
 		require.Equal(t, http.StatusOK, first.Code, "%s: %s", during, first.Body)
 		require.Len(t, made, 2, "%s: %s", during, first.Body)
-		require.Equal(t, map[string]int{guid: 1, other: 1}, b.times(), during)
+		require.Equal(t, map[string]int{harness.GUID: 1, other: 1}, b.times(), during)
 		again, same := undo()
 		require.Equal(t, http.StatusOK, again.Code, during)
 		require.Equal(t, made, same, during)

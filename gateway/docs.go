@@ -11,7 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/openapi"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -40,23 +40,23 @@ func (s *Server) addDocs(engine *gin.Engine) {
 			path = document30Path
 			engine.GET(swaggerPath, endpoint(serveDocument(classic)))
 		}
-		engine.GET(path, endpoint(func(r *request) {
-			switch dialect := auth.Dialect(cmp.Or(r.c.Query("dialect"), string(r.policy.Dialect), string(auth.Standard))); dialect {
-			case auth.Classic:
-				serveDocument(classic)(r)
-			case auth.Standard:
-				serveDocument(standard)(r)
+		engine.GET(path, endpoint(func(x *exchange) {
+			switch dialect := identity.Dialect(cmp.Or(x.c.Query("dialect"), string(x.policy.Dialect), string(identity.Standard))); dialect {
+			case identity.Classic:
+				serveDocument(classic)(x)
+			case identity.Standard:
+				serveDocument(standard)(x)
 			default:
-				r.fail(problem.Invalid([]schema.FieldError{{Field: "dialect", Code: schema.InvalidRequest, Message: "must be standard or classic"}}))
+				x.fail(problem.Invalid([]schema.FieldError{{Field: "dialect", Code: schema.InvalidRequest, Message: "must be standard or classic"}}))
 			}
 		}))
 	}
 	page := http.StripPrefix(docsPath, openapi.Page())
 	engine.GET(docsPath, func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, "docs/") })
 	for _, name := range openapi.PageFiles() {
-		engine.GET(docsPath+"/"+name, endpoint(func(r *request) {
-			r.limitSend()
-			page.ServeHTTP(r.c.Writer, r.c.Request)
+		engine.GET(docsPath+"/"+name, endpoint(func(x *exchange) {
+			x.limitSend()
+			page.ServeHTTP(x.c.Writer, x.c.Request)
 		}))
 	}
 }
@@ -74,18 +74,18 @@ func (s *Server) document(v30, classic bool) func() (*versioned, error) {
 	})
 }
 
-func serveDocument(document func() (*versioned, error)) func(*request) {
-	return func(r *request) {
+func serveDocument(document func() (*versioned, error)) func(*exchange) {
+	return func(x *exchange) {
 		d, err := document()
 		if err != nil {
-			r.fail(problem.Internal(err))
+			x.fail(problem.Internal(err))
 			return
 		}
-		r.limitSend()
-		r.c.Header("Content-Type", openapi.ContentType)
-		r.c.Header("Cache-Control", "no-cache")
-		r.c.Header("ETag", d.tag)
-		http.ServeContent(r.c.Writer, r.c.Request, "", time.Time{}, bytes.NewReader(d.text))
+		x.limitSend()
+		x.c.Header("Content-Type", openapi.ContentType)
+		x.c.Header("Cache-Control", "no-cache")
+		x.c.Header("ETag", d.tag)
+		http.ServeContent(x.c.Writer, x.c.Request, "", time.Time{}, bytes.NewReader(d.text))
 	}
 }
 

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"net/http"
@@ -10,14 +10,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/gateway/openapi"
+	"adgateway/test/harness"
 )
 
 const noCredential = "Auth-Token: "
 
 func TestTheDocumentIsPublic(t *testing.T) {
-	s := newTestServer(t, answering(okResult), func(o *Options) { o.Version.Version = "4.5.6" })
-	w := call(s, http.MethodGet, "/openapi.json", "", noCredential)
+	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.Version.Version = "4.5.6" })
+	w := harness.Call(s, http.MethodGet, "/openapi.json", "", noCredential)
 	require.Equal(t, http.StatusOK, w.Code)
 	assert.Equal(t, openapi.ContentType, w.Header().Get("Content-Type"))
 	doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
@@ -26,20 +28,20 @@ func TestTheDocumentIsPublic(t *testing.T) {
 
 	tag := w.Header().Get("ETag")
 	require.NotEmpty(t, tag)
-	w = call(s, http.MethodGet, "/openapi.json", "", noCredential, "If-None-Match: "+tag)
+	w = harness.Call(s, http.MethodGet, "/openapi.json", "", noCredential, "If-None-Match: "+tag)
 	assert.Equal(t, http.StatusNotModified, w.Code)
 	assert.Empty(t, w.Body.String())
-	assert.Equal(t, http.StatusMethodNotAllowed, call(s, http.MethodPost, "/openapi.json", "", noCredential).Code)
+	assert.Equal(t, http.StatusMethodNotAllowed, harness.Call(s, http.MethodPost, "/openapi.json", "", noCredential).Code)
 }
 
 // TestThePageIsSelfContained checks that every file it refers to is served here and
 // that its policy allows nothing else.
 func TestThePageIsSelfContained(t *testing.T) {
-	s := newTestServer(t, answering(okResult), nil)
-	w := call(s, http.MethodGet, "/docs", "", noCredential)
+	s := harness.New(t, harness.Answering(harness.OK), nil)
+	w := harness.Call(s, http.MethodGet, "/docs", "", noCredential)
 	require.Equal(t, http.StatusMovedPermanently, w.Code)
 	require.Equal(t, "/docs/", w.Header().Get("Location"))
-	w = call(s, http.MethodGet, "/docs/", "", noCredential)
+	w = harness.Call(s, http.MethodGet, "/docs/", "", noCredential)
 	require.Equal(t, http.StatusOK, w.Code)
 	assert.Equal(t, openapi.Policy, w.Header().Get("Content-Security-Policy"))
 	assert.NotContains(t, w.Body.String(), "//", "no URL of another host")
@@ -48,27 +50,27 @@ func TestThePageIsSelfContained(t *testing.T) {
 	require.Len(t, named, 5)
 	for _, name := range named {
 		for _, encoding := range []string{"gzip", "identity"} {
-			w := call(s, http.MethodGet, "/docs/"+name[1], "", noCredential, "Accept-Encoding: "+encoding)
+			w := harness.Call(s, http.MethodGet, "/docs/"+name[1], "", noCredential, "Accept-Encoding: "+encoding)
 			assert.Equal(t, http.StatusOK, w.Code, name[1])
 			assert.NotZero(t, w.Body.Len(), name[1])
 		}
 	}
 	for _, path := range []string{"/docs/index.html", "/docs/swagger-ui.js", "/docs/%2e%2e/page.go", "/docs/" + strings.Repeat("x", 5000)} {
-		assert.Equal(t, http.StatusNotFound, call(s, http.MethodGet, path, "", noCredential).Code, path)
+		assert.Equal(t, http.StatusNotFound, harness.Call(s, http.MethodGet, path, "", noCredential).Code, path)
 	}
 }
 
 func TestTheDocumentCanBeHidden(t *testing.T) {
-	s := newTestServer(t, answering(okResult), func(o *Options) { o.HideDocs = true })
+	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.HideDocs = true })
 	for _, path := range []string{"/openapi.json", "/docs", "/docs/", "/docs/page.js"} {
-		assert.Equal(t, http.StatusNotFound, call(s, http.MethodGet, path, "").Code, path)
+		assert.Equal(t, http.StatusNotFound, harness.Call(s, http.MethodGet, path, "").Code, path)
 	}
-	assert.Equal(t, "There is no such route.", read(t, call(s, http.MethodGet, "/", "")).Output, "no hint at what is hidden")
+	assert.Equal(t, "There is no such route.", harness.Read(t, harness.Call(s, http.MethodGet, "/", "")).Output, "no hint at what is hidden")
 }
 
 // TestEveryDocumentIsServed: OpenAPI 3.1 and 3.0, each in both dialects.
 func TestEveryDocumentIsServed(t *testing.T) {
-	s := newTestServer(t, answering(okResult), nil)
+	s := harness.New(t, harness.Answering(harness.OK), nil)
 	seen := map[string]string{}
 	for path, c := range map[string]struct{ version, about string }{
 		"/openapi.json":                     {"3.1.0", "This is the standard dialect"},
@@ -78,7 +80,7 @@ func TestEveryDocumentIsServed(t *testing.T) {
 		"/openapi-3.0.json?dialect=classic": {"3.0.3", "This is the classic dialect"},
 		"/swagger/v1/swagger.json":          {"3.0.3", "This is the classic dialect"},
 	} {
-		w := call(s, http.MethodGet, path, "", noCredential)
+		w := harness.Call(s, http.MethodGet, path, "", noCredential)
 		require.Equal(t, http.StatusOK, w.Code, path)
 		doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
 		require.NoError(t, err)
@@ -93,6 +95,6 @@ func TestEveryDocumentIsServed(t *testing.T) {
 		seen[tag] = c.version + c.about
 	}
 	assert.Len(t, seen, 4)
-	got := read(t, call(s, http.MethodGet, "/openapi.json?dialect=modern", "", noCredential))
+	got := harness.Read(t, harness.Call(s, http.MethodGet, "/openapi.json?dialect=modern", "", noCredential))
 	onlyField(t, got, "dialect")
 }

@@ -234,9 +234,7 @@ func (s *Server) settleDoubts(ctx context.Context) (err error) {
 	return err
 }
 
-// errAwaited is why a change is not allowed whose objects another one may still write to.
-var errAwaited = errors.New("a change of an earlier term may still write to the object")
-
+// awaitedBefore refuses a change whose objects one of an earlier term may still write to.
 func awaitedBefore() error {
 	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier change of the object. Nothing was changed. Send it again.")
 	failed.RetryAfter = auditRetry
@@ -256,8 +254,7 @@ func (s *Server) shareOfDoubts(r *request) share {
 	return share{
 		changes: func(ctx context.Context) (all []keep.Change, err error) {
 			if waits {
-				r.unrecorded = awaitedBefore()
-				return nil, errAwaited
+				return nil, awaitedBefore()
 			}
 			for _, id := range ids {
 				c, err := s.History.Get(ctx, id)

@@ -1,16 +1,15 @@
 package gateway
 
 import (
-	"encoding/json"
+	"adgateway/gateway/call"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
 	"adgateway/gateway/problem"
@@ -30,17 +29,17 @@ func (r *request) dryRun() bool { return r.bound != nil && r.bound.Text(ops.DryR
 
 // plan is the answer to a dry run.
 type plan struct {
-	ID        *string         `json:"id"`
-	Operation string          `json:"operation"`
-	Effect    ps.Effect       `json:"effect"`
-	Server    string          `json:"server"`
-	Made      time.Time       `json:"made"`
-	Expires   *time.Time      `json:"expires"`
-	State     plans.State     `json:"state"`
-	Undo      schema.Undoable `json:"undo"`
-	Objects   []shownObject   `json:"objects"`
-	Checks    []check         `json:"checks"`
-	Requires  []auth.Scope    `json:"requires"`
+	ID        *string          `json:"id"`
+	Operation string           `json:"operation"`
+	Effect    ps.Effect        `json:"effect"`
+	Server    string           `json:"server"`
+	Made      time.Time        `json:"made"`
+	Expires   *time.Time       `json:"expires"`
+	State     plans.State      `json:"state"`
+	Undo      schema.Undoable  `json:"undo"`
+	Objects   []shownObject    `json:"objects"`
+	Checks    []check          `json:"checks"`
+	Requires  []identity.Scope `json:"requires"`
 
 	from *request // whose script announced it: that of an undo is another row's; nil: none did
 }
@@ -49,20 +48,20 @@ type plan struct {
 func newPlan(r *request) plan {
 	return plan{
 		Operation: r.op.ID, State: plans.StateOpen, Effect: ps.EffectNone, Made: time.Now().UTC().Truncate(time.Second),
-		Undo: schema.UndoNone, Objects: []shownObject{}, Checks: []check{}, Requires: append([]auth.Scope{r.op.Scope}, r.bound.Scopes...),
+		Undo: schema.UndoNone, Objects: []shownObject{}, Checks: []check{}, Requires: append([]identity.Scope{r.op.Scope}, r.bound.Scopes...),
 	}
 }
 
 // answerPlan answers a dry run whose script was stopped at its announcement, or had
 // nothing to announce.
-func (s *Server) answerPlan(r *request, e *envelope) error {
+func (s *Server) answerPlan(r *request, e *envelope) (call.Answer, error) {
 	switch {
 	case r.runErr != nil && !errors.Is(r.runErr, errDryRun):
-		return s.explainRun(r, e, r.runErr)
+		return call.Answer{}, s.explainRun(r, e, r.runErr)
 	case r.runErr == nil && r.result.Effect != ps.EffectNone:
 		failed := problem.Internal(errors.New("the script changed something that it had not announced"))
 		failed.Outcome = ps.OutcomeDone
-		return failed
+		return call.Answer{}, failed
 	}
 	p := newPlan(r)
 	var warnings []ps.Warning
@@ -82,19 +81,7 @@ func (s *Server) answerPlan(r *request, e *envelope) error {
 		}
 	}
 	p.hide(r.principal)
-	result := json.RawMessage("[]")
-	if e.classic {
-		result = json.RawMessage("null")
-	}
-	setHeader(r.c.Writer.Header(), serverHeader, p.Server)
-	r.c.Header(dryRunHeader, "true")
-	r.send(http.StatusOK, encode(struct {
-		Output   string          `json:"output"`
-		Result   json.RawMessage `json:"result"`
-		Warnings []ps.Warning    `json:"warnings,omitempty"`
-		Plan     plan            `json:"plan"`
-	}{p.sentence(r), result, warnings, p}))
-	return nil
+	return call.Answer{Output: p.sentence(r), Warnings: warnings, Server: p.Server, Plan: encode(p)}, nil
 }
 
 // dryRunHeader marks the answer to a dry run, so that nothing takes it for the act.
@@ -108,11 +95,11 @@ func (s *Server) fill(r *request, p *plan) {
 	p.Effect, p.from = r.announced.Effect, r
 	texts, secret := r.parameters()
 	past, _ := s.pastOf(&changes.Record{Operation: r.op.ID, Parameters: texts, Intent: *r.announced, Secret: secret, Outcome: ps.OutcomeDone}) // the row exists
-	p.Objects, p.Undo, p.Checks = past.objects(bounds{}, false), s.undoable(r.c.Request.Context(), past), s.checksOf(r)
+	p.Objects, p.Undo, p.Checks = past.objects(bounds{}, false), s.undoable(r.ctx, past), s.checksOf(r)
 }
 
 // hide hides names of objects outside the limits of a caller.
-func (p *plan) hide(from *auth.Principal) {
+func (p *plan) hide(from *identity.Principal) {
 	bounds := boundsOf(from)
 	for i := range p.Objects {
 		for n := range p.Objects[i].Changes {

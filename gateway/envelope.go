@@ -1,15 +1,14 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
-	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
@@ -37,34 +36,24 @@ func encode(value any) []byte {
 // succeeded.
 const streamAbove = 8 << 20
 
-// envelope collects the records of a run and writes the answer of a success.
+// envelope collects the records of a run for the answer of a success.
 type envelope struct {
 	r           *request
-	classic     bool // dialect
 	streamAbove int
 
-	records  int
-	warnings []ps.Warning // about records, besides the script's
-	result   bytes.Buffer // rendered records with commas; empty again once streaming
-	spooler  *transport.Spooler
-	stream   *transport.Stream // nil: the answer has not begun
-	err      error             // the first error of take; further records are dropped
-	page     page
-	tag      string // of the record
+	records   int
+	warnings  []ps.Warning // about records, besides the script's
+	result    bytes.Buffer // rendered records with commas; empty again once streaming
+	streaming bool         // the caller has taken records
+	err       error        // the first error of take; further records are dropped
+	page      page
+	tag       string // of the record
 
 	batches []json.RawMessage // of a row that speaks a protocol of others, as they came
 }
 
-// newEnvelope returns an envelope, which must be closed.
-func newEnvelope(r *request, spooler *transport.Spooler, streamAbove int) *envelope {
-	return &envelope{r: r, classic: isClassic(r.principal, r.policy.Dialect), spooler: spooler, streamAbove: streamAbove}
-}
-
-// close gives up a streamed answer that was not finished.
-func (e *envelope) close() {
-	if e.stream != nil {
-		e.stream.Stop(func() { e.r.setWriteDeadline(time.Now()) })
-	}
+func newEnvelope(r *request, streamAbove int) *envelope {
+	return &envelope{r: r, streamAbove: streamAbove}
 }
 
 var (
@@ -126,7 +115,7 @@ func (e *envelope) takeVariants(batch json.RawMessage) error {
 		if e.records > 0 {
 			to = append(to, ',')
 		}
-		rendered, n, err := own.All().Render(to, encode([]any{record}), schema.Style{Classic: e.classic, Warn: e.warn})
+		rendered, n, err := own.All().Render(to, encode([]any{record}), schema.Style{Classic: e.r.call.Classic, Warn: e.warn})
 		if err == nil {
 			err = e.add(rendered, n)
 		}
@@ -139,7 +128,7 @@ func (e *envelope) takeVariants(batch json.RawMessage) error {
 
 // style returns how the records are written.
 func (e *envelope) style() schema.Style {
-	style := schema.Style{Classic: e.classic, Warn: e.warn}
+	style := schema.Style{Classic: e.r.call.Classic, Warn: e.warn}
 	switch {
 	case !e.r.guard.asked:
 	case e.r.op.Reply.Mark == ops.List:
@@ -187,30 +176,24 @@ func (e *envelope) add(rendered []byte, n int) error {
 	}
 	e.result.Write(e.addGenerated(rendered))
 	threshold := e.streamAbove
-	if e.stream != nil {
+	if e.streaming {
 		threshold = transport.Piece
 	}
-	if e.result.Len() < threshold || e.r.op.Reply.Mark != ops.List || e.r.op.Effect.Writes() {
+	if e.r.to == nil || e.result.Len() < threshold || e.r.op.Reply.Mark != ops.List || e.r.op.Effect.Writes() {
 		return nil // the status of a change is not known before its end
 	}
 	return e.flush()
 }
 
-// flush streams the records held, after the start of the envelope on the first call.
+// flush passes on the records held.
 func (e *envelope) flush() error {
-	if e.stream == nil {
+	if !e.streaming {
 		if err := e.r.gateway.recordIntent(e.r, nil); err != nil {
 			return err
 		}
-		e.r.c.Header("Content-Type", contentType)
-		e.r.c.Header("Trailer", serverHeader) // not known before the script ends
-		e.r.c.Status(http.StatusOK)
-		e.stream = e.spooler.Start(callerOf(e.r.principal), e.r.write, e.r.unlimitSend)
-		if err := e.stream.Add([]byte(`{"result":[`)); err != nil {
-			return err
-		}
+		e.streaming = true
 	}
-	err := e.stream.Add(e.result.Bytes())
+	err := e.r.to.Take(e.result.Bytes())
 	if e.result.Cap() > transport.StreamMemory {
 		e.result = bytes.Buffer{} // release the memory of what was held back
 	}
@@ -218,72 +201,22 @@ func (e *envelope) flush() error {
 	return err
 }
 
-// finish writes the answer, or the rest of it if streaming, after a run that
-// succeeded. It fails only if streaming.
-func (e *envelope) finish(result *ps.Result) error {
-	output := encode(e.sentence(result))
-	tail := []byte{}
-	warnings := slices.Concat(result.Warnings, e.warnings, e.r.unread)
-	if len(warnings) > 0 {
-		tail = append(append(tail, `,"warnings":`...), encode(warnings)...)
+// answer returns the answer after a run that succeeded. If the caller has taken records, it has
+// those that are left. It fails only then.
+func (e *envelope) answer(result *ps.Result) (call.Answer, error) {
+	answer := call.Answer{
+		Output: e.sentence(result), Count: e.records, Effect: result.Effect, Server: result.Server, Next: e.page.next,
+		Warnings: slices.Concat(result.Warnings, e.warnings, e.r.unread), Private: e.r.bound.Generated != nil,
 	}
-	tail = append(tail, e.page.members()...)
-	if e.stream != nil {
-		e.result.WriteString(`],"output":`)
-		e.result.Write(output)
-		e.result.Write(tail)
-		e.result.WriteString("}\n")
-		if err := e.flush(); err != nil {
-			return err
-		}
-		if err := e.stream.Finish(); err != nil {
-			return err
-		}
-		setHeader(e.r.c.Writer.Header(), serverHeader, result.Server)
-		return nil
+	if e.page.counted {
+		answer.Total = &e.page.total
 	}
-	setHeader(e.r.c.Writer.Header(), serverHeader, result.Server)
-	if e.unchanged() {
-		return nil
+	if e.streaming {
+		return answer, e.flush()
 	}
-	var body bytes.Buffer
-	body.Grow(e.result.Len() + len(output) + len(tail) + 32)
-	body.WriteString(`{"output":`)
-	body.Write(output)
-	body.WriteString(`,"result":`)
-	e.writeResult(&body)
-	body.Write(tail)
-	body.WriteByte('}')
-	e.r.send(e.status(result), body.Bytes())
-	return nil
-}
-
-func (e *envelope) status(result *ps.Result) int {
-	if result.Effect == ps.EffectCreated && e.r.op.Creates() && !e.classic {
-		return http.StatusCreated
-	}
-	return http.StatusOK
-}
-
-// writeResult writes the records as an array, or in the form of the classic dialect.
-func (e *envelope) writeResult(body *bytes.Buffer) {
-	record := e.result.Bytes()
-	if e.classic {
-		switch e.r.op.Reply.Mark {
-		case ops.Single:
-			body.Write(record)
-			return
-		case ops.Exists:
-			body.Write(schema.Member(record, "exists"))
-			return
-		case ops.Moment:
-			body.Write(schema.Member(record, "lastLogon"))
-			return
-		}
-	}
-	body.WriteByte('[')
-	body.Write(record)
-	body.WriteByte(']')
+	answer.Records = e.result.Bytes()
+	answer.Tag, answer.Same = e.tagged()
+	return answer, nil
 }
 
 // sentence returns the sentence about a success.
@@ -308,6 +241,6 @@ func (e *envelope) sentence(result *ps.Result) string {
 	return e.r.op.Sentence(text, e.r.bound, e.records, result)
 }
 
-func isClassic(p *auth.Principal, byDefault auth.Dialect) bool {
-	return cmp.Or(p.Dialect, byDefault) == auth.Classic
+func isClassic(p *identity.Principal, byDefault identity.Dialect) bool {
+	return cmp.Or(p.Dialect, byDefault) == identity.Classic
 }

@@ -1,10 +1,11 @@
-package gateway
+package gateway_test
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,10 +18,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 const (
 	userPart  = `[{"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","username":"jdoe","displayName":"","country":"GR","enabled":true,"passwordLastSet":""}]`
@@ -32,81 +37,81 @@ func TestEnvelopes(t *testing.T) {
 	created := ps.Result{Effect: ps.EffectCreated, Server: "dc1.corp.example"}
 	zone := `[{"distinguishedName":"","zoneName":"10.in-addr.arpa","zoneType":"Primary","type":"File"}]`
 	cname := `{"name":"%s","type":"CNAME","data":"web1.corp.example","zone":"corp.example","timestamp":""}`
-	old := "Auth-Token: Bearer " + classicToken
-	classicUser := "[" + sample(schema.User) + "]"
+	old := "Auth-Token: Bearer " + harness.ClassicToken
+	classicUser := "[" + harness.Sample(schema.User) + "]"
 	for name, c := range map[string]struct {
-		runner               *fakeRunner
+		runner               *harness.Runner
 		method, target, body string
 		header               string
 	}{
-		"read":                 {answering(okResult, userPart), "GET", "/api/ADUser/jdoe/Details" + userQuery, "", ""},
-		"read-classic":         {answering(okResult, classicUser), "GET", "/api/ADUser/jdoe/Details", "", old},
-		"create":               {answering(created, userPart), "POST", "/api/ADUser/jdoe" + userQuery, "", ""},
-		"create-classic":       {answering(created, classicUser), "POST", "/api/ADUser/jdoe", "", old},
-		"remove":               {answering(ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"records": 3}}, zone), "DELETE", "/api/DnsReverseLookupZone/10.0.0.0/8", "", ""},
-		"exists":               {answering(okResult, `[{"exists":true,"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","distinguishedName":"CN=jdoe,DC=x"}]`), "GET", "/api/ADUser/jdoe/Exists", "", ""},
-		"exists-not":           {answering(okResult, `[{"exists":false,"guid":"","distinguishedName":""}]`), "GET", "/api/ADUser/jdoe/Exists", "", ""},
-		"exists-classic":       {answering(okResult, `[{"exists":false,"guid":"","distinguishedName":""}]`), "GET", "/api/ADUser/jdoe/Exists", "", old},
-		"list":                 {answering(okResult, "["+fmt.Sprintf(cname, "a")+"]", "["+fmt.Sprintf(cname, "b")+","+fmt.Sprintf(cname, "c")+"]"), "GET", "/api/DnsCNameRecord/corp.example", "", ""},
-		"list-empty":           {answering(okResult), "GET", "/api/DnsCNameRecord/corp.example", "", ""},
-		"list-classic":         {answering(okResult, "["+fmt.Sprintf(cname, "a")+"]"), "GET", "/api/DnsCNameRecord/corp.example", "", old},
-		"list-warnings":        {answering(ps.Result{Warnings: []ps.Warning{{Code: "zone_unreadable", Target: "<b>.example", Message: "Not read."}}}, "["+fmt.Sprintf(cname, "a")+"]"), "GET", "/api/DnsCNameRecord/All", "", ""},
-		"hostile-text":         {answering(okResult, strings.Replace(userPart, `"displayName":""`, `"displayName":"\u003cscript\u003e\"'\\ Ω`+"\u2028"+`"`, 1)), "GET", "/api/ADUser/%3Cb%3E%22'/Details" + userQuery, "", ""},
-		"not-found":            {failing(ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "The user 'jdoe' was not found.", Server: "dc2.corp.example"}), "GET", "/api/ADUser/jdoe/Details", "", ""},
-		"conflict":             {failing(ps.Error{Kind: ps.KindScript, Type: "Microsoft.ActiveDirectory.Management.ADException", ID: "ActiveDirectoryServer:8305,x", Code: "8305", Arg: "UserName", Message: "Der Name wird bereits verwendet.", Outcome: ps.OutcomeNone}), "POST", "/api/ADUser/jdoe", "", ""},
-		"dns-conflict":         {failing(ps.Error{Kind: ps.KindScript, Type: cimException, ID: "WIN32 9711,x", Native: "WIN32 9711", Outcome: ps.OutcomeNone}), "POST", "/api/DnsCNameRecord", `{"ZoneName":"corp.example","DNS_HostName":"www","DNS_HostName_Alias":"web1"}`, ""},
-		"problems":             {answering(okResult), "POST", "/api/ADUser/jdoe?Cty=Athens", `{"Initials":"1234567","PasswordNeverExpired":"yes","password":["geheim"]}`, ""},
-		"zone-rounding":        {answering(okResult), "POST", "/api/DnsReverseLookupZone/10.2.10.0/23", "", ""},
-		"unauthenticated":      {answering(okResult), "GET", "/api/OU/All", "", "Auth-Token: Bearer nobody"},
-		"forbidden":            {answering(okResult), "GET", "/api/OU/All", "", "Auth-Token: Bearer " + readToken},
-		"forbidden-password":   {answering(okResult), "POST", "/api/ADUser/jdoe", `{"Password":"geheim"}`, "Auth-Token: Bearer " + writeToken},
-		"cross-site":           {answering(okResult), "GET", "/api/OU/All", "", "Sec-Fetch-Site: cross-site"},
-		"method":               {answering(okResult), "PUT", "/api/DnsReverseLookupZone/All", "", ""},
-		"unknown-route":        {answering(okResult), "GET", "/api/OU/Al", "", ""},
-		"overloaded":           {failing(ps.Error{Kind: ps.KindOverloaded, RetryAfter: 1500 * time.Millisecond}), "GET", "/api/OU/All", "", ""},
-		"timeout-write":        {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), "DELETE", "/api/ADUser/jdoe", "", ""},
-		"partial":              {failing(ps.Error{Kind: ps.KindScript, Code: "1325", ID: "ActiveDirectoryServer:1325,x", Arg: "Password", Outcome: ps.OutcomePartial, Remains: []ps.Object{{DN: "CN=jdoe,CN=Users,DC=corp,DC=example"}}}), "POST", "/api/ADUser/jdoe", `{"Password":"geheim"}`, ""},
-		"bulk-partial":         {answering(halfDone(ps.EffectRemoved), computerPart), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
-		"bulk-partial-classic": {answering(halfDone(ps.EffectRemoved), computerPart), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", old},
-		"bulk-timeout":         {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown, Steps: []ps.Step{{Label: "remove computer", DN: "CN=PC1,OU=Branches,DC=x"}, {Label: "remove computer", GUID: "6a1c3b52-6f0e-4d0a-8a37-2b1c5e7d9f10"}}}), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
-		"bulk-failed":          {answering(halfDone(ps.EffectNone)), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
-		"wrong-shape":          {answering(okResult, `[{"guid":1}]`), "GET", "/api/ADUser/jdoe/Details", "", ""},
-		"wrong-shape-write":    {answering(created, `[{"guid":1}]`), "POST", "/api/ADUser/jdoe", "", ""},
-		"no-record":            {answering(okResult), "GET", "/api/ADUser/jdoe/Details", "", ""},
-		"two-records":          {answering(okResult, strings.TrimSuffix(userPart, "]")+","+strings.TrimPrefix(userPart, "[")), "GET", "/api/ADUser/jdoe/Details" + userQuery, "", ""},
-		"panic":                {&fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) { panic("geheim") }}, "DELETE", "/api/ADUser/jdoe", "", ""},
+		"read":                 {harness.Answering(harness.OK, userPart), "GET", "/api/ADUser/jdoe/Details" + userQuery, "", ""},
+		"read-classic":         {harness.Answering(harness.OK, classicUser), "GET", "/api/ADUser/jdoe/Details", "", old},
+		"create":               {harness.Answering(created, userPart), "POST", "/api/ADUser/jdoe" + userQuery, "", ""},
+		"create-classic":       {harness.Answering(created, classicUser), "POST", "/api/ADUser/jdoe", "", old},
+		"remove":               {harness.Answering(ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"records": 3}}, zone), "DELETE", "/api/DnsReverseLookupZone/10.0.0.0/8", "", ""},
+		"exists":               {harness.Answering(harness.OK, `[{"exists":true,"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","distinguishedName":"CN=jdoe,DC=x"}]`), "GET", "/api/ADUser/jdoe/Exists", "", ""},
+		"exists-not":           {harness.Answering(harness.OK, `[{"exists":false,"guid":"","distinguishedName":""}]`), "GET", "/api/ADUser/jdoe/Exists", "", ""},
+		"exists-classic":       {harness.Answering(harness.OK, `[{"exists":false,"guid":"","distinguishedName":""}]`), "GET", "/api/ADUser/jdoe/Exists", "", old},
+		"list":                 {harness.Answering(harness.OK, "["+fmt.Sprintf(cname, "a")+"]", "["+fmt.Sprintf(cname, "b")+","+fmt.Sprintf(cname, "c")+"]"), "GET", "/api/DnsCNameRecord/corp.example", "", ""},
+		"list-empty":           {harness.Answering(harness.OK), "GET", "/api/DnsCNameRecord/corp.example", "", ""},
+		"list-classic":         {harness.Answering(harness.OK, "["+fmt.Sprintf(cname, "a")+"]"), "GET", "/api/DnsCNameRecord/corp.example", "", old},
+		"list-warnings":        {harness.Answering(ps.Result{Warnings: []ps.Warning{{Code: "zone_unreadable", Target: "<b>.example", Message: "Not read."}}}, "["+fmt.Sprintf(cname, "a")+"]"), "GET", "/api/DnsCNameRecord/All", "", ""},
+		"hostile-text":         {harness.Answering(harness.OK, strings.Replace(userPart, `"displayName":""`, `"displayName":"\u003cscript\u003e\"'\\ Ω`+"\u2028"+`"`, 1)), "GET", "/api/ADUser/%3Cb%3E%22'/Details" + userQuery, "", ""},
+		"not-found":            {harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "not_found", Arg: "UserName", Message: "The user 'jdoe' was not found.", Server: "dc2.corp.example"}), "GET", "/api/ADUser/jdoe/Details", "", ""},
+		"conflict":             {harness.Failing(ps.Error{Kind: ps.KindScript, Type: "Microsoft.ActiveDirectory.Management.ADException", ID: "ActiveDirectoryServer:8305,x", Code: "8305", Arg: "UserName", Message: "Der Name wird bereits verwendet.", Outcome: ps.OutcomeNone}), "POST", "/api/ADUser/jdoe", "", ""},
+		"dns-conflict":         {harness.Failing(ps.Error{Kind: ps.KindScript, Type: "Microsoft.Management.Infrastructure.CimException", ID: "WIN32 9711,x", Native: "WIN32 9711", Outcome: ps.OutcomeNone}), "POST", "/api/DnsCNameRecord", `{"ZoneName":"corp.example","DNS_HostName":"www","DNS_HostName_Alias":"web1"}`, ""},
+		"problems":             {harness.Answering(harness.OK), "POST", "/api/ADUser/jdoe?Cty=Athens", `{"Initials":"1234567","PasswordNeverExpired":"yes","password":["geheim"]}`, ""},
+		"zone-rounding":        {harness.Answering(harness.OK), "POST", "/api/DnsReverseLookupZone/10.2.10.0/23", "", ""},
+		"unauthenticated":      {harness.Answering(harness.OK), "GET", "/api/OU/All", "", "Auth-Token: Bearer nobody"},
+		"forbidden":            {harness.Answering(harness.OK), "GET", "/api/OU/All", "", "Auth-Token: Bearer " + harness.ReadToken},
+		"forbidden-password":   {harness.Answering(harness.OK), "POST", "/api/ADUser/jdoe", `{"Password":"geheim"}`, "Auth-Token: Bearer " + harness.WriteToken},
+		"cross-site":           {harness.Answering(harness.OK), "GET", "/api/OU/All", "", "Sec-Fetch-Site: cross-site"},
+		"method":               {harness.Answering(harness.OK), "PUT", "/api/DnsReverseLookupZone/All", "", ""},
+		"unknown-route":        {harness.Answering(harness.OK), "GET", "/api/OU/Al", "", ""},
+		"overloaded":           {harness.Failing(ps.Error{Kind: ps.KindOverloaded, RetryAfter: 1500 * time.Millisecond}), "GET", "/api/OU/All", "", ""},
+		"timeout-write":        {harness.Failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), "DELETE", "/api/ADUser/jdoe", "", ""},
+		"partial":              {harness.Failing(ps.Error{Kind: ps.KindScript, Code: "1325", ID: "ActiveDirectoryServer:1325,x", Arg: "Password", Outcome: ps.OutcomePartial, Remains: []ps.Object{{DN: "CN=jdoe,CN=Users,DC=corp,DC=example"}}}), "POST", "/api/ADUser/jdoe", `{"Password":"geheim"}`, ""},
+		"bulk-partial":         {harness.Answering(halfDone(ps.EffectRemoved), computerPart), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
+		"bulk-partial-classic": {harness.Answering(halfDone(ps.EffectRemoved), computerPart), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", old},
+		"bulk-timeout":         {harness.Failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown, Steps: []ps.Step{{Label: "remove computer", DN: "CN=PC1,OU=Branches,DC=x"}, {Label: "remove computer", GUID: "6a1c3b52-6f0e-4d0a-8a37-2b1c5e7d9f10"}}}), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
+		"bulk-failed":          {harness.Answering(halfDone(ps.EffectNone)), "DELETE", "/api/Computers/Remove?OUPath=OU%3DBranches,DC%3Dx", "", ""},
+		"wrong-shape":          {harness.Answering(harness.OK, `[{"guid":1}]`), "GET", "/api/ADUser/jdoe/Details", "", ""},
+		"wrong-shape-write":    {harness.Answering(created, `[{"guid":1}]`), "POST", "/api/ADUser/jdoe", "", ""},
+		"no-record":            {harness.Answering(harness.OK), "GET", "/api/ADUser/jdoe/Details", "", ""},
+		"two-records":          {harness.Answering(harness.OK, strings.TrimSuffix(userPart, "]")+","+strings.TrimPrefix(userPart, "[")), "GET", "/api/ADUser/jdoe/Details" + userQuery, "", ""},
+		"panic":                {&harness.Runner{Do: func(context.Context, ps.Request) (*ps.Result, error) { panic("geheim") }}, "DELETE", "/api/ADUser/jdoe", "", ""},
 		"healthz":              {nil, "GET", "/healthz", "", ""},
-		"readyz":               {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + opsToken},
-		"readyz-degraded":      {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + opsToken},
-		"readyz-without-scope": {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + readToken},
+		"readyz":               {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + harness.OpsToken},
+		"readyz-degraded":      {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + harness.OpsToken},
+		"readyz-without-scope": {nil, "GET", "/readyz", "", "Auth-Token: Bearer " + harness.ReadToken},
 		"readyz-anonymous":     {nil, "GET", "/readyz", "", "Auth-Token: "},
-		"readyz-lane-other":    {nil, "GET", "/readyz?lane=directory", "", "Auth-Token: Bearer " + opsToken},
-		"readyz-lane-failed":   {nil, "GET", "/readyz?lane=dns", "", "Auth-Token: Bearer " + opsToken},
-		"readyz-degraded-lane": {nil, "GET", "/readyz?lane=changes", "", "Auth-Token: Bearer " + opsToken},
-		"readyz-lane-unknown":  {nil, "GET", "/readyz?lane=mail", "", "Auth-Token: Bearer " + opsToken},
+		"readyz-lane-other":    {nil, "GET", "/readyz?lane=directory", "", "Auth-Token: Bearer " + harness.OpsToken},
+		"readyz-lane-failed":   {nil, "GET", "/readyz?lane=dns", "", "Auth-Token: Bearer " + harness.OpsToken},
+		"readyz-degraded-lane": {nil, "GET", "/readyz?lane=changes", "", "Auth-Token: Bearer " + harness.OpsToken},
+		"readyz-lane-unknown":  {nil, "GET", "/readyz?lane=mail", "", "Auth-Token: Bearer " + harness.OpsToken},
 		"readyz-wrong-token":   {nil, "GET", "/readyz", "", "Auth-Token: Bearer nobody"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.runner == nil {
-				c.runner = answering(okResult)
+				c.runner = harness.Answering(harness.OK)
 			}
-			s := newTestServer(t, c.runner, func(o *Options) {
-				o.Ready = func(context.Context) []Check {
-					checks := []Check{{Name: "session", OK: true}, {Name: "settings", OK: true, Degraded: true, Reason: "line 3"}}
+			s := harness.New(t, c.runner, func(o *gateway.Options) {
+				o.Ready = func(context.Context) []gateway.Check {
+					checks := []gateway.Check{{Name: "session", OK: true}, {Name: "settings", OK: true, Degraded: true, Reason: "line 3"}}
 					if name == "readyz-degraded-lane" {
-						checks = append(checks, Check{Name: "store", OK: true, Degraded: true, NoChanges: true, Reason: "it cannot be reached"})
+						checks = append(checks, gateway.Check{Name: "store", OK: true, Degraded: true, NoChanges: true, Reason: "it cannot be reached"})
 					}
 					if strings.HasPrefix(name, "readyz-degraded") {
 						return checks
 					}
-					return append(checks, Check{Name: "dns", Lane: ps.DNS, Reason: "port 53 of dc1 does not answer"})
+					return append(checks, gateway.Check{Name: "dns", Lane: ps.DNS, Reason: "port 53 of dc1 does not answer"})
 				}
 			})
 			headers := []string{"Content-Type: application/json"}
 			if c.header != "" {
 				headers = append(headers, c.header)
 			}
-			w := call(s, c.method, c.target, c.body, headers...)
+			w := harness.Call(s, c.method, c.target, c.body, headers...)
 			assert.NotContains(t, w.Body.String(), "geheim")
 			require.True(t, json.Valid(w.Body.Bytes()))
 			golden(t, name, c.method+" "+c.target+"\n\n"+shown(w))
@@ -154,17 +159,17 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestClassicAsTheDefaultDialect(t *testing.T) {
-	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectCreated}, "["+sample(schema.User)+"]"), func(o *Options) { o.Policy.Dialect = auth.Classic })
-	w := call(s, "POST", "/api/ADUser/jdoe", "")
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectCreated}, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) { o.Policy.Dialect = identity.Classic })
+	w := harness.Call(s, "POST", "/api/ADUser/jdoe", "")
 	assert.Equal(t, 200, w.Code)
 	assert.Contains(t, w.Body.String(), `"result":{"guid":`)
 	assert.Contains(t, w.Body.String(), `"country":"Greece"`)
 }
 
 // bigList returns a runner that emits n batches of 500 records and ends with err.
-func bigList(n int, err *ps.Error) *fakeRunner {
-	batch := json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(sample(schema.User)+",", 500), ",") + "]")
-	return &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+func bigList(n int, err *ps.Error) *harness.Runner {
+	batch := json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(harness.Sample(schema.User)+",", 500), ",") + "]")
+	return &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		for range n {
 			if err := req.Records(batch); err != nil {
 				return nil, &ps.Error{Kind: ps.KindInternal, Cause: err}
@@ -179,15 +184,15 @@ func bigList(n int, err *ps.Error) *fakeRunner {
 
 func TestLongListsAreStreamedWithTheResultFirst(t *testing.T) {
 	for _, batches := range []int{10, 40} {
-		s := newTestServer(t, bigList(batches, nil), nil)
-		w := call(s, "GET", "/api/ADUser/ListUsers/All", "")
+		s := harness.New(t, bigList(batches, nil), nil)
+		w := harness.Call(s, "GET", "/api/ADUser/ListUsers/All", "")
 		require.Equal(t, 200, w.Code)
-		streamed := w.Body.Len() > streamAbove
+		streamed := w.Body.Len() > 8<<20
 		assert.Equal(t, batches == 40, streamed)
 		assert.Equal(t, streamed, strings.HasPrefix(w.Body.String(), `{"result":[{"guid"`))
 		assert.Equal(t, streamed, w.Header().Get("Content-Length") == "")
 		assert.Equal(t, "dc1", w.Result().Header.Get("X-Directory-Server")+w.Result().Trailer.Get("X-Directory-Server"))
-		got := read(t, w)
+		got := harness.Read(t, w)
 		assert.Len(t, got.Result, 500*batches)
 		assert.Equal(t, fmt.Sprintf("%d records found", 500*batches), got.Output)
 		assert.Len(t, got.Warnings, 1)
@@ -197,16 +202,16 @@ func TestLongListsAreStreamedWithTheResultFirst(t *testing.T) {
 func TestAListThatFailsWhileStreamingIsCutOff(t *testing.T) {
 	begun := make(chan struct{}) // the client has the beginning of the answer
 	list := bigList(4, nil)
-	s := newTestServer(t, &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	s := harness.New(t, &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		_, err := list.Run(ctx, req)
 		<-begun
 		return nil, errors.Join(&ps.Error{Kind: ps.KindDied}, err)
-	}}, func(o *Options) { o.streamAbove = 1 << 20 })
+	}}, func(o *gateway.Options) { o.StreamAbove = 1 << 20 })
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
 	r, err := http.NewRequest("GET", server.URL+"/api/ADUser/ListUsers/All", nil)
 	require.NoError(t, err)
-	r.Header.Set("Auth-Token", "Bearer "+allToken)
+	r.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 	answer, err := server.Client().Do(r)
 	close(begun)
 	require.NoError(t, err)
@@ -216,8 +221,8 @@ func TestAListThatFailsWhileStreamingIsCutOff(t *testing.T) {
 	require.Error(t, err, "the connection must be closed with the body unfinished")
 	assert.False(t, json.Valid(body.Bytes()))
 
-	short := newTestServer(t, bigList(2, &ps.Error{Kind: ps.KindDied}), nil)
-	got := read(t, call(short, "GET", "/api/ADUser/ListUsers/All", ""))
+	short := harness.New(t, bigList(2, &ps.Error{Kind: ps.KindDied}), nil)
+	got := harness.Read(t, harness.Call(short, "GET", "/api/ADUser/ListUsers/All", ""))
 	require.NotNil(t, got.Error)
 	assert.Equal(t, schema.Backend, got.Error.Code, "before streaming starts it is an ordinary failure")
 }
@@ -225,10 +230,10 @@ func TestAListThatFailsWhileStreamingIsCutOff(t *testing.T) {
 // BenchmarkList shows that the time per record of a list does not grow.
 func BenchmarkList(b *testing.B) {
 	for _, batches := range []int{2, 20, 200} {
-		s := newTestServer(b, bigList(batches, nil), nil)
+		s := harness.New(b, bigList(batches, nil), nil)
 		b.Run(fmt.Sprint(batches*500), func(b *testing.B) {
 			for b.Loop() {
-				if w := call(s, "GET", "/api/ADUser/ListUsers/All", ""); w.Code != 200 {
+				if w := harness.Call(s, "GET", "/api/ADUser/ListUsers/All", ""); w.Code != 200 {
 					b.Fatal(w.Code)
 				}
 			}
@@ -246,13 +251,13 @@ func TestAPartIsNotSaidToBeAll(t *testing.T) {
 		"POST /api/ADUser/jdoe/CopyGroups?From=anna":                                     "Some of the groups of the user 'anna' were copied to the user 'jdoe'. 1 object failed; see details.",
 	} {
 		method, path, _ := strings.Cut(target, " ")
-		records := "[" + sample(schema.RecordSet) + "]"
+		records := "[" + harness.Sample(schema.RecordSet) + "]"
 		if method == http.MethodPost {
-			records = "[" + sample(schema.CopiedGroup) + "]"
+			records = "[" + harness.Sample(schema.CopiedGroup) + "]"
 		}
-		s := newTestServer(t, answering(ps.Result{Effect: ps.EffectChanged, Failures: []ps.Failure{failure}}, records), nil)
-		w := call(s, method, path, "")
+		s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged, Failures: []ps.Failure{failure}}, records), nil)
+		w := harness.Call(s, method, path, "")
 		require.Equal(t, http.StatusMultiStatus, w.Code, "%s: %s", target, w.Body)
-		assert.Equal(t, want, read(t, w).Output)
+		assert.Equal(t, want, harness.Read(t, w).Output)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -21,7 +21,7 @@ var scriptCodes = map[string]bool{
 }
 
 // askWhy completes a sentence that refers to /readyz.
-const askWhy = "with the scope " + string(auth.OpsRead) + " also why."
+const askWhy = "with the scope " + string(identity.OpsRead) + " also why."
 
 // failureOf returns the answer to a failed run.
 func failureOf(op *ops.Operation, b *ops.Bound, err error) error {

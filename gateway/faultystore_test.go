@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/gateway"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 	"adgateway/test/histories"
 
 	"github.com/stretchr/testify/assert"
@@ -35,7 +37,7 @@ type cities struct {
 
 func (d *cities) run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	user := userOf(req)
-	record := sample(schema.User)
+	record := harness.Sample(schema.User)
 	d.mu.Lock()
 	unlucky := d.random.IntN(2) == 0
 	present := d.of[user]
@@ -76,14 +78,14 @@ func userOf(req ps.Request) (user string) {
 }
 
 // faultyServer returns a server over a store with faults, and its history.
-func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Request) (*ps.Result, error)) (*Server, *keeptest.Faulty, *changes.History) {
+func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Request) (*ps.Result, error)) (*gateway.Server, *keeptest.Faulty, *changes.History) {
 	t.Helper()
 	faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0.5)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
 	store := keeptest.Seal(t, faulty)
 	history, err := changes.Open(t.Context(), store, time.Hour, 1<<20)
 	require.NoError(t, err)
-	s := newTestServer(t, &fakeRunner{run: run}, func(o *Options) {
+	s := harness.New(t, &harness.Runner{Do: run}, func(o *gateway.Options) {
 		o.Kept, o.History, o.Policy.SettlePause = store, history, time.Millisecond
 	})
 	return s, faulty, history
@@ -92,7 +94,7 @@ func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Reques
 const users = 6
 
 // repeated lets clients change users at servers, with the same key until it succeeds.
-func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *Server) {
+func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *gateway.Server) {
 	t.Helper()
 	var group sync.WaitGroup
 	const clients = 4
@@ -102,8 +104,8 @@ func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *Serv
 				name := fmt.Sprintf("user%d", user)
 				for ctx.Err() == nil {
 					asked := d.calls.Begin(histories.Op{Of: name, Do: "call"})
-					w := call(server(), http.MethodPut, "/api/ADUser/"+name, `{"City":"Rome"}`, "Content-Type: application/json", "Idempotency-Key: key-of-"+name)
-					asked.End(histories.Answer{Refused: w.Code != http.StatusOK, Value: w.Header().Get(changeHeader)})
+					w := harness.Call(server(), http.MethodPut, "/api/ADUser/"+name, `{"City":"Rome"}`, "Content-Type: application/json", "Idempotency-Key: key-of-"+name)
+					asked.End(histories.Answer{Refused: w.Code != http.StatusOK, Value: w.Header().Get(harness.ChangeHeader)})
 					switch w.Code {
 					case http.StatusOK:
 						return
@@ -140,7 +142,7 @@ func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
 	for seed := range uint64(5) {
 		d := &cities{of: map[string]string{}, writes: map[string][]string{}, random: rand.New(rand.NewPCG(seed, 2))}
 		s, faulty, history := faultyServer(t, seed, d.run)
-		d.repeated(ctx, t, func() *Server { return s })
+		d.repeated(ctx, t, func() *gateway.Server { return s })
 		faulty.Heal()
 		d.madeOnce(t, seed)
 		logged := map[string]int{}
@@ -163,9 +165,9 @@ func TestAFaultyStoreAppliesNoPlanTwice(t *testing.T) {
 	for seed := range uint64(5) {
 		var mu sync.Mutex
 		made := map[string]int{}
-		good := answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]")
+		good := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
 		s, _, _ := faultyServer(t, seed, func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-			result, err := good.run(ctx, req)
+			result, err := good.Do(ctx, req)
 			if err == nil && req.Write {
 				mu.Lock()
 				made[userOf(req)]++
@@ -180,7 +182,7 @@ func TestAFaultyStoreAppliesNoPlanTwice(t *testing.T) {
 			path := fmt.Sprintf("/api/ADUser/user%d/Disable", user)
 			var body []byte
 			for !strings.Contains(string(body), `"id":"pl_`) { // the plan could not be kept
-				body = call(s, http.MethodPut, path+"?DryRun=true", "").Body.Bytes()
+				body = harness.Call(s, http.MethodPut, path+"?DryRun=true", "").Body.Bytes()
 			}
 			id := planID(t, body)
 			mu.Lock()
@@ -189,7 +191,7 @@ func TestAFaultyStoreAppliesNoPlanTwice(t *testing.T) {
 			for range 4 {
 				group.Go(func() {
 					use := calls.Begin(histories.Op{Of: id, Do: "use"})
-					w := call(s, http.MethodPut, path+"?PlanId="+id, "")
+					w := harness.Call(s, http.MethodPut, path+"?PlanId="+id, "")
 					switch w.Code {
 					case http.StatusOK:
 						use.End(histories.Answer{})

@@ -1,10 +1,11 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"time"
 
 	"adgateway/gateway/changes"
@@ -23,7 +24,7 @@ import (
 const feedBatch = 100
 
 // streamChanges answers with an event for each change.
-func (s *Server) streamChanges(r *request) error {
+func (s *Server) streamChanges(r *request, to call.Events) error {
 	position, failed := s.streamStart(r)
 	if failed != nil {
 		return failed
@@ -33,24 +34,25 @@ func (s *Server) streamChanges(r *request) error {
 		return failed
 	}
 	defer free()
-	e, err := r.startEvents()
+	r.leave() // a caller with few requests at a time would have none left for its other calls
+	err := to.Begin()
 	if err == nil {
-		e.mark(s.History.Cursor(position))
-		err = e.comment("what is changed follows") // with the cursor, for who comes back before the first change
+		to.Mark(s.History.Cursor(position))
+		err = to.Comment("what is changed follows") // with the cursor, for who comes back before the first change
 	}
 	for err == nil {
 		changed := s.History.Ends() // taken before reading, so that nothing is missed
-		if position, err = s.sendChanges(e, position); err == nil {
-			err = e.wait(changed)
+		if position, err = s.sendChanges(r, to, position); err == nil {
+			err = to.Wait(changed)
 		}
 	}
-	e.end(err)
+	to.End(err)
 	return nil
 }
 
 // streamStart returns where a stream begins.
 func (s *Server) streamStart(r *request) (keep.Position, error) {
-	switch given := r.c.Request.Header.Values(ops.LastEventHeader); {
+	switch given := r.call.LastEvents; {
 	case len(given) > 1:
 		return keep.Position{}, problem.Invalid([]schema.FieldError{{Field: ops.LastEventHeader, Code: schema.InvalidRequest, Message: "is given several times"}})
 	case len(given) == 1 && given[0] != "":
@@ -66,7 +68,7 @@ func (s *Server) streamStart(r *request) (keep.Position, error) {
 // positionAt returns the position before the first change from a time on; the zero time is
 // now.
 func (s *Server) positionAt(r *request, at time.Time) (position keep.Position, failed error) {
-	ctx := r.c.Request.Context()
+	ctx := r.ctx
 	position, err := s.History.End(ctx)
 	if !at.IsZero() && err == nil {
 		position, err = s.History.From(ctx, at)
@@ -79,7 +81,7 @@ var orTime = map[string]string{ops.SinceName: ", or a time such as 2026-11-22T12
 
 // positionOf reads a cursor. field names where it was given.
 func (s *Server) positionOf(r *request, field, cursor string) (keep.Position, error) {
-	ctx := r.c.Request.Context()
+	ctx := r.ctx
 	position, err := s.History.Position(ctx, cursor)
 	if errors.Is(err, changes.ErrCursor) {
 		return position, problem.Invalid([]schema.FieldError{{Field: field, Code: schema.InvalidRequest, Message: "must be the id of an event of the stream, or the next of an answer with Wait" + orTime[field]}})
@@ -105,10 +107,10 @@ func feedFailure(err error) error {
 
 // sendChanges sends what ended after a position and passes the filters, and returns the
 // position that was reached.
-func (s *Server) sendChanges(e *eventStream, position keep.Position) (keep.Position, error) {
-	ctx := e.r.c.Request.Context()
+func (s *Server) sendChanges(r *request, to call.Events, position keep.Position) (keep.Position, error) {
+	ctx := r.ctx
 	for {
-		if err := e.proceed(); err != nil {
+		if err := to.Check(); err != nil {
 			return position, err
 		}
 		ended, reached, err := s.History.After(ctx, position, feedBatch)
@@ -116,17 +118,16 @@ func (s *Server) sendChanges(e *eventStream, position keep.Position) (keep.Posit
 			return position, err
 		}
 		for _, c := range ended {
-			shown, passes := s.shownTo(ctx, e.r, c.Record)
+			shown, passes := s.shownTo(ctx, r, to.Principal(), c.Record)
 			if !passes {
 				continue
 			}
-			event := serverEvent{id: s.History.Cursor(c.Position), name: "change", data: encode(shown)}
-			if err := e.send(event); err != nil {
+			event := call.Event{ID: s.History.Cursor(c.Position), Name: "change", Data: encode(shown)}
+			if err := to.Send(event); err != nil {
 				return position, err
 			}
-			e.r.records++
 		}
-		e.mark(s.History.Cursor(reached))
+		to.Mark(s.History.Cursor(reached))
 		if reached == position {
 			return position, nil
 		}
@@ -136,32 +137,32 @@ func (s *Server) sendChanges(e *eventStream, position keep.Position) (keep.Posit
 
 // shownTo returns a change as answers show it, if the caller may see it and it passes the
 // filters of the call.
-func (s *Server) shownTo(ctx context.Context, r *request, c *changes.Record) (shown shownChange, passes bool) {
+func (s *Server) shownTo(ctx context.Context, r *request, to *identity.Principal, c *changes.Record) (shown shownChange, passes bool) {
 	p, known := s.pastOf(c)
-	if !known || !boundsOf(r.principal).see(p) || !s.passes(ctx, r.bound, p) {
+	if !known || !boundsOf(to).see(p) || !s.passes(ctx, r.bound, p) {
 		return shownChange{}, false
 	}
-	return s.show(ctx, p, r.principal, false), true
+	return s.show(ctx, p, to, false), true
 }
 
 // awaitChanges answers with the changes that ended after a position, and waits for the
 // first if there are none yet.
-func (s *Server) awaitChanges(r *request) error {
+func (s *Server) awaitChanges(r *request) (call.Answer, error) {
 	position, failed := s.awaitStart(r)
 	if failed != nil {
-		return failed
+		return call.Answer{}, failed
 	}
 	var limit, seconds int
 	_ = json.Unmarshal([]byte(r.bound.Text(ops.LimitName)), &limit) // they are numbers
 	_ = json.Unmarshal([]byte(r.bound.Text(ops.WaitName)), &seconds)
-	waiting, cancel := context.WithTimeout(r.c.Request.Context(), time.Duration(seconds)*time.Second)
+	waiting, cancel := context.WithTimeout(r.ctx, time.Duration(seconds)*time.Second)
 	defer cancel()
 	records, seen := []any{}, 0
 	for {
 		changed := s.History.Ends()
 		reached, err := s.collectChanges(r, position, limit, &records)
 		if err != nil {
-			return feedFailure(err)
+			return call.Answer{}, feedFailure(err)
 		}
 		moved := reached != position
 		position = reached
@@ -175,12 +176,12 @@ func (s *Server) awaitChanges(r *request) error {
 			break
 		}
 		if failed = s.stillAllowed(r); failed != nil {
-			return failed
+			return call.Answer{}, failed
 		}
 	}
-	r.records = len(records)
-	s.sendLocal(r, http.StatusOK, r.op.Sentence("{records} found", r.bound, len(records), &ps.Result{}), records, map[string]any{"next": s.History.Cursor(position)})
-	return nil
+	answer := localAnswer(r, r.op.Sentence("{records} found", r.bound, len(records), &ps.Result{}), records...)
+	answer.Next = s.History.Cursor(position)
+	return answer, nil
 }
 
 // awaitStart returns where a list with Wait begins.
@@ -194,7 +195,7 @@ func (s *Server) awaitStart(r *request) (keep.Position, error) {
 // collectChanges adds the changes after a position that pass the filters, until there are
 // as many as the limit, and returns the position that was reached.
 func (s *Server) collectChanges(r *request, position keep.Position, limit int, records *[]any) (keep.Position, error) {
-	ctx := r.c.Request.Context()
+	ctx := r.ctx
 	ended, reached, err := s.History.After(ctx, position, feedBatch)
 	if err != nil {
 		return position, err
@@ -203,7 +204,7 @@ func (s *Server) collectChanges(r *request, position keep.Position, limit int, r
 		if len(*records) == limit {
 			return position, nil
 		}
-		if shown, passes := s.shownTo(ctx, r, c.Record); passes {
+		if shown, passes := s.shownTo(ctx, r, r.principal, c.Record); passes {
 			*records = append(*records, shown)
 		}
 		position = c.Position
@@ -224,7 +225,10 @@ func (s *Server) awaitChange(waiting context.Context, changed <-chan struct{}) b
 
 // stillAllowed looks at the credential again, which may have ended meanwhile.
 func (s *Server) stillAllowed(r *request) error {
-	principal, failed := s.authenticate(r.c.Request)
+	if r.call.Again == nil {
+		return nil
+	}
+	principal, failed := r.call.Again()
 	if failed == nil {
 		failed = authoriseRow(principal, r.op)
 	}

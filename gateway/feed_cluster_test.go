@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bufio"
@@ -13,15 +13,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
+	"adgateway/test/harness"
 )
 
 // changesFrom asks a gateway for some changes after a cursor, as a long poll.
-func changesFrom(t *testing.T, s *Server, cursor string) (ids []string, next string) {
+func changesFrom(t *testing.T, s *gateway.Server, cursor string) (ids []string, next string) {
 	t.Helper()
-	w := call(s, "GET", "/api/Changes?Wait=30&After="+cursor, "", "Auth-Token: Bearer "+allToken)
+	w := harness.Call(s, "GET", "/api/Changes?Wait=30&After="+cursor, "", "Auth-Token: Bearer "+harness.AllToken)
 	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 	var answer struct {
 		Result []struct{ ID string }
@@ -42,7 +44,7 @@ func eventsFrom(t *testing.T, address, last string, n int, begun func()) (ids []
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/Changes/stream", nil)
 	require.NoError(t, err)
-	request.Header.Set("Auth-Token", "Bearer "+allToken)
+	request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 	if last != "" {
 		request.Header.Set("Last-Event-ID", last)
 	}
@@ -74,14 +76,14 @@ func eventsFrom(t *testing.T, address, last string, n int, begun func()) (ids []
 // given it, and that of a stream is also that of a poll.
 func TestAClientMayReconnectAnywhere(t *testing.T) {
 	plain := keep.NewMemory(nil)
-	var gateways []*Server
+	var gateways []*gateway.Server
 	var histories []*changes.History
 	var addresses []string
 	for range 3 {
 		sealed := keeptest.Seal(t, plain)
 		history, err := changes.Open(t.Context(), sealed, time.Hour, 1<<30)
 		require.NoError(t, err)
-		s := newTestServer(t, answering(okResult), func(o *Options) { o.Kept, o.History = sealed, history })
+		s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.Kept, o.History = sealed, history })
 		web := httptest.NewServer(s.Handler())
 		t.Cleanup(web.Close)
 		gateways, histories, addresses = append(gateways, s), append(histories, history), append(addresses, web.URL)

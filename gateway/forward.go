@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/inprocess"
 	"adgateway/gateway/ops"
 )
 
@@ -44,7 +44,7 @@ func (s *Server) forward(policy *Policy, next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		limit, leads := s.forLeader(r, policy)
-		if _, came := hop.From(r.Context()); came || !leads || auth.Preset(r) != nil {
+		if _, came := hop.From(r.Context()); came || !leads || inprocess.Caller(r) != nil {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -84,7 +84,7 @@ func isPage(path string) bool {
 
 // originOf returns what only this gateway knows of a call.
 func originOf(r *http.Request) hop.Origin {
-	origin := hop.Origin{Client: auth.Client(r), Scheme: "http", RequestID: r.Header.Get(requestIDHeader)}
+	origin := hop.Origin{Client: ClientOf(r), Scheme: "http", RequestID: r.Header.Get(requestIDHeader)}
 	if r.TLS != nil {
 		origin.Scheme, origin.Chains = "https", r.TLS.VerifiedChains
 	}
@@ -119,7 +119,7 @@ func (s *Server) observeHop(r *http.Request, outcome hop.Outcome, gateway string
 		return
 	}
 	fields := logrus.Fields{
-		"request_id": r.Header.Get(requestIDHeader), "method": r.Method, "client": auth.Client(r).String(),
+		"request_id": r.Header.Get(requestIDHeader), "method": r.Method, "client": ClientOf(r).String(),
 		"route": pagesPath, "answered_by": gateway, "hop": string(outcome),
 	}
 	if op := routeOf(r).op; op != nil {

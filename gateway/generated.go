@@ -3,13 +3,12 @@ package gateway
 import "encoding/json"
 
 // addGenerated adds the secret generated for the request to its record, whatever
-// fields were selected. Caches must not store such an answer.
+// fields were selected.
 func (e *envelope) addGenerated(record []byte) []byte {
 	secret := e.r.bound.Generated
 	if secret == nil {
 		return record
 	}
-	e.r.c.Header("Cache-Control", "no-store")
 	name, _ := json.Marshal(secret.Member) // a string can always be encoded
 	extended := append([]byte{}, record[:len(record)-1]...)
 	if len(extended) > 1 {

@@ -1,15 +1,16 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
+	"adgateway/gateway/transport"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/filter"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -17,79 +18,18 @@ import (
 	"adgateway/ps"
 )
 
-// serve returns the handler of an operation.
-func (s *Server) serve(op *ops.Operation) func(*request) {
-	return func(r *request) {
-		r.op = op
-		defer r.release()
-		if failed := s.operate(r); failed != nil {
-			forOperation(op, problem.Of(failed))
-			r.fail(failed)
-		}
+// operate takes a call through its stages, from top to bottom. Each stage returns what it adds to
+// the call, or the error that ends it.
+func (s *Server) operate(r *request) (call.Answer, error) {
+	if err := admit(r.principal, s.gateways()); err != nil {
+		return call.Answer{}, err
 	}
-}
-
-// operate takes a request for an operation through its stages, from top to bottom.
-// Each stage returns what it adds to the request, or the failure that ends it.
-func (s *Server) operate(r *request) (failed error) {
-	if failed = unled(r); failed != nil {
-		return failed
+	defer r.principal.Leave()
+	if err := s.accept(r); err != nil {
+		return call.Answer{}, err
 	}
-	adoptCredential(r)
-	if r.principal, failed = s.authenticate(r.c.Request); failed != nil {
-		return failed
-	}
-	if failed = r.ownsHeaders(); failed != nil {
-		return failed
-	}
-	if failed = admit(r.principal, s.gateways()); failed != nil {
-		return failed
-	}
-	r.leave = sync.OnceFunc(r.principal.Leave)
-	defer r.leave()
-	if failed = authoriseRow(r.principal, r.op); failed != nil {
-		return failed
-	}
-	defer s.freeBody(r)
-	var problems []schema.FieldError
-	if r.given, problems, failed = s.collect(r); failed != nil {
-		return failed
-	}
-	if r.bound, failed = bind(r.op, r.given, problems); failed != nil {
-		return failed
-	}
-	if failed = s.read(r); failed != nil {
-		return failed
-	}
-	if isClassic(r.principal, r.policy.Dialect) {
-		r.bound.Classic()
-	}
-	if failed = authorise(r.principal, r.bound.Scopes...); failed != nil {
-		return failed
-	}
-	if failed = checkTypes(r); failed != nil {
-		return failed
-	}
-	if failed = checkCursor(r); failed != nil {
-		return failed
-	}
-	if failed = readGuard(r); failed != nil {
-		return failed
-	}
-	if failed = s.complete(r); failed != nil {
-		return failed
-	}
-	if failed = s.checkLimits(r); failed != nil {
-		return failed
-	}
-	if failed = s.recordable(r); failed != nil {
-		return failed
-	}
-	if failed = requireGuard(r); failed != nil {
-		return failed
-	}
-	if done, failed := s.claim(r); done || failed != nil {
-		return failed
+	if earlier, err := s.claim(r); earlier != nil || err != nil {
+		return answerOr(earlier), err
 	}
 	if r.op.Local {
 		return s.answerLocally(r)
@@ -97,21 +37,56 @@ func (s *Server) operate(r *request) (failed error) {
 	return s.perform(r)
 }
 
+// answerOr returns an answer; nil: there is none.
+func answerOr(answer *call.Answer) call.Answer {
+	if answer == nil {
+		return call.Answer{}
+	}
+	return *answer
+}
+
+// accept reads the parameters of a call, and refuses what its caller must not do.
+func (s *Server) accept(r *request) (err error) {
+	if err = authoriseRow(r.principal, r.op); err != nil {
+		return err
+	}
+	if r.given, err = r.call.Input.Read(r.ctx); err != nil {
+		return err
+	}
+	if r.bound, err = bind(r.op, r.given.Values, r.given.Problems); err != nil {
+		return err
+	}
+	if err = s.read(r); err != nil {
+		return err
+	}
+	if r.call.Classic {
+		r.bound.Classic()
+	}
+	for _, check := range []func(*request) error{
+		func(r *request) error { return authorise(r.principal, r.bound.Scopes...) },
+		checkTypes, checkCursor, readGuard, s.complete, s.checkLimits, s.recordable, requireGuard,
+	} {
+		if err = check(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // perform runs the script of a request that nothing stands against, unless an earlier call
 // with its key has, and answers.
-func (s *Server) perform(r *request) (failed error) {
-	e := newEnvelope(r, s.spooler, s.streamAbove)
-	defer e.close()
+func (s *Server) perform(r *request) (call.Answer, error) {
+	e := newEnvelope(r, s.StreamAbove)
 	// What an earlier call with the key has done is answered whatever has become of its plan,
 	// and of what the caller may still spend.
-	if answered, failed := s.resume(r, e); answered {
-		return failed
+	if earlier, err := s.resume(r, e); earlier != nil || err != nil {
+		return answerOr(earlier), err
 	}
-	if failed = s.findPlan(r); failed != nil {
-		return failed
+	if err := s.findPlan(r); err != nil {
+		return call.Answer{}, err
 	}
-	if failed = s.reserve(r); failed != nil {
-		return failed
+	if err := s.reserve(r); err != nil {
+		return call.Answer{}, err
 	}
 	defer s.giveBack(r)
 	r.readAll()
@@ -123,30 +98,26 @@ func (s *Server) perform(r *request) (failed error) {
 }
 
 // authenticate finds the caller.
-func (s *Server) authenticate(req *http.Request) (*auth.Principal, error) {
+func (s *Server) authenticate(req *http.Request) (*identity.Principal, error) {
 	principal, err := s.caller(req)
 	if err == nil {
-		s.proved(auth.Peer(req))
+		s.proved(transport.Peer(req))
 		return principal, nil
 	}
-	var refused *auth.Refusal
-	if !errors.As(err, &refused) {
-		return nil, problem.Internal(err)
-	}
-	return nil, refusedBy(refused)
+	return nil, refusedBy(err)
 }
 
-// admit counts the request against the caller's quota, which some gateways share. On
-// success [auth.Principal.Leave] must follow.
-func admit(p *auth.Principal, gateways int) error {
-	if refused := p.Enter(gateways); refused != nil {
-		return refusedBy(refused)
+// admit counts the call against the caller's quota, which some gateways share. On
+// success [identity.Principal.Leave] must follow.
+func admit(p *identity.Principal, gateways int) error {
+	if err := p.Enter(gateways); err != nil {
+		return refusedBy(err)
 	}
 	return nil
 }
 
 // authorise requires all the scopes; any credential has the empty one.
-func authorise(p *auth.Principal, scopes ...auth.Scope) error {
+func authorise(p *identity.Principal, scopes ...identity.Scope) error {
 	for _, scope := range scopes {
 		if scope != "" && !p.Has(scope) {
 			failed := problem.New(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
@@ -173,11 +144,11 @@ var errNotRun = errors.New("the run ended without a result")
 func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	err = errNotRun // unless the runner returns
 	defer func() {
-		s.spend(r, func(kind auth.Impact) int { return affected(kind, r.op, result, err) })
+		s.spend(r, func(kind identity.Impact) int { return affected(kind, r.op, result, err) })
 	}()
 	req, startedAt := s.runRequest(r, e), time.Now()
 	r.started = true
-	ctx, cancel := limitRead(r.c.Request.Context(), r.op)
+	ctx, cancel := limitRead(r.ctx, r.op)
 	defer cancel()
 	if req.Write {
 		r.hold, r.limit = s.locks.begin(), req.Limit
@@ -224,7 +195,7 @@ var contextArgs = map[string]func(r *request) ps.Value{
 	"AllowedOU":    func(r *request) ps.Value { return limit(r.principal.Limits.OUs) },
 	"AllowedZone":  func(r *request) ps.Value { return limit(r.principal.Limits.Zones) },
 	"AllowedGroup": func(r *request) ps.Value { return limit(r.principal.Limits.Groups) },
-	"Privileged":   func(r *request) ps.Value { return ps.Bool(r.principal.Has(auth.Privileged)) },
+	"Privileged":   func(r *request) ps.Value { return ps.Bool(r.principal.Has(identity.Privileged)) },
 	"GuardedGroup": func(r *request) ps.Value { return limit(r.gateway.guardedGroups(r)) },
 	"BulkLimit": func(r *request) ps.Value {
 		if r.spending.many {
@@ -276,7 +247,7 @@ func (s *Server) settler(p *Policy) *settle.Settler {
 // settle finds out what became of a change that was cut off, whether or not the
 // client is still there.
 func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Result, error) {
-	found := s.settler(r.policy).Settle(r.c.Request.Context(), change)
+	found := s.settler(r.policy).Settle(r.ctx, change)
 	if found.NoCleanUp != nil {
 		s.Log.WithFields(logrus.Fields{"request": r.id, "error": found.NoCleanUp.Error()}).Error("what an unfinished create left behind could not be removed")
 	}
@@ -292,16 +263,16 @@ func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Resu
 	return found.Result, nil
 }
 
-// answer writes the answer to a run that succeeded; otherwise it returns the failure.
-func (s *Server) answer(r *request, e *envelope) error {
-	if failed := r.guard.refusal(r, e); failed != nil {
-		return failed
+// answer returns the answer to a run that succeeded, or the error of the call.
+func (s *Server) answer(r *request, e *envelope) (call.Answer, error) {
+	if err := r.guard.refusal(r, e); err != nil {
+		return call.Answer{}, err
 	}
 	if r.dryRun() {
 		return s.answerPlan(r, e)
 	}
-	if failed := r.applying.applied(r); failed != nil {
-		return failed
+	if err := r.applying.applied(r); err != nil {
+		return call.Answer{}, err
 	}
 	err := r.runErr
 	if err == nil {
@@ -314,30 +285,27 @@ func (s *Server) answer(r *request, e *envelope) error {
 		s.unread(r, e, err)
 		err = nil
 	}
-	switch {
-	case err != nil && r.unrecorded != nil && e.stream == nil:
-		return r.unrecorded
-	case err != nil:
-		return s.explainRun(r, e, err)
+	if err != nil {
+		return call.Answer{}, s.explainRun(r, e, err)
 	}
 	r.server = r.result.Server
 	if len(r.result.Failures) > 0 {
-		return e.partial(r.result)
+		return call.Answer{}, e.partial(r.result)
 	}
-	if err := e.finish(r.result); err != nil {
-		r.abort(&problem.Error{Code: schema.Internal, Cause: err})
+	answer, err := e.answer(r.result)
+	if err != nil {
+		err = problem.Internal(err)
 	}
-	r.records = e.records
-	return nil
+	return answer, err
 }
 
-// explainRun returns the answer to a run that failed, or that did not emit what
-// the operation declares.
+// explainRun returns the error of a call whose run failed, or did not emit what the operation
+// declares.
 func (s *Server) explainRun(r *request, e *envelope, err error) error {
 	switch {
-	case e.stream != nil:
-		r.abort(&problem.Error{Code: schema.Internal, Cause: err})
-		return nil
+	case e.streaming: // the caller has a part, and is told no more
+	case problem.Is(err): // why the change was not allowed
+		return problem.Of(err)
 	case e.err != nil:
 		err = e.err
 	case !errors.Is(err, errNoRecord):

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
 // healthz answers as long as the process runs.
-func (s *Server) healthz(r *request) {
-	r.sendRecords(http.StatusOK, "The gateway is running.", []any{struct {
+func (s *Server) healthz(x *exchange) {
+	x.sendRecords(http.StatusOK, "The gateway is running.", []any{struct {
 		Status string `json:"status"`
 	}{"ok"}})
 }
@@ -23,17 +23,17 @@ func (s *Server) healthz(r *request) {
 // readyz reports whether requests can be served, check by check. What is wrong and
 // does not keep them from being served is degraded. Only callers with ops:read see
 // the reasons. With a lane, only what concerns it counts.
-func (s *Server) readyz(r *request) {
-	lane := r.c.Query(laneParam)
+func (s *Server) readyz(x *exchange) {
+	lane := x.c.Query(laneParam)
 	if !slices.Contains(readyLanes, lane) && lane != "" {
 		f := problem.New(schema.InvalidRequest, "%s must be one of %s.", laneParam, strings.Join(readyLanes, ", "))
 		f.Details = []problem.Detail{{Field: laneParam, Message: "must be one of " + strings.Join(readyLanes, ", ")}}
-		r.fail(f)
+		x.fail(f)
 		return
 	}
 	var checks []Check
 	if s.Ready != nil {
-		checks = s.Ready(r.c.Request.Context())
+		checks = s.Ready(x.c.Request.Context())
 	}
 	if s.Member != nil {
 		checks = append(checks, s.clusterCheck())
@@ -42,15 +42,15 @@ func (s *Server) readyz(r *request) {
 		checks = append(checks, auditCheck(s.Audit))
 	}
 	reasons := false
-	if auth.Carries(r.c.Request) {
+	if carries(x.c.Request) {
 		var failed error
-		r.principal, failed = s.authenticate(r.c.Request)
+		x.principal, failed = s.authenticate(x.c.Request)
 		switch {
 		case failed == nil:
-			reasons = r.principal.Has(auth.OpsRead)
+			reasons = x.principal.Has(identity.OpsRead)
 		case problem.Of(failed).Code == schema.Unavailable: // the check of the credential store reports it
 		default:
-			r.fail(failed)
+			x.fail(failed)
 			return
 		}
 	}
@@ -79,14 +79,14 @@ func (s *Server) readyz(r *request) {
 		}
 		if !check.OK {
 			status, output = schema.Unavailable.Status(), "The gateway is not ready."
-			r.c.Header("Retry-After", "5")
+			x.c.Header("Retry-After", "5")
 		}
 		if record.Degraded && status == http.StatusOK {
 			output = "The gateway is ready, but degraded: something needs attention."
 		}
 		records = append(records, record)
 	}
-	r.sendRecords(status, output, records)
+	x.sendRecords(status, output, records)
 }
 
 // laneParam is the parameter of /readyz that tells what the asker would send, and readyLanes
@@ -101,8 +101,8 @@ const (
 var readyLanes = []string{string(ps.Directory), string(ps.DNS), changesLane, leaderLane}
 
 // version reports the build and the engine.
-func (s *Server) version(r *request) {
-	r.sendRecords(http.StatusOK, "This is adgateway "+cmp.Or(s.Version.Version, "(development)")+".", []any{struct {
+func (s *Server) version(x *exchange) {
+	x.sendRecords(http.StatusOK, "This is adgateway "+cmp.Or(s.Version.Version, "(development)")+".", []any{struct {
 		Version string `json:"version"`
 		Commit  string `json:"commit"`
 		Built   string `json:"built"`
@@ -128,8 +128,8 @@ func (s *Server) features() []string {
 	return features
 }
 
-func (r *request) sendRecords(status int, output string, records []any) {
-	r.send(status, encode(struct {
+func (x *exchange) sendRecords(status int, output string, records []any) {
+	x.send(status, encode(struct {
 		Output string `json:"output"`
 		Result []any  `json:"result"`
 	}{output, records}))

@@ -1,18 +1,18 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
@@ -94,7 +94,7 @@ func (p *past) announcement() change.Announcement {
 }
 
 // show returns the change as answers show it.
-func (s *Server) show(ctx context.Context, p *past, principal *auth.Principal, whole bool) shownChange {
+func (s *Server) show(ctx context.Context, p *past, principal *identity.Principal, whole bool) shownChange {
 	bounds := boundsOf(principal)
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller, Operation: p.Operation, Effect: p.Intent.Effect,
@@ -171,27 +171,26 @@ func optionalText(text string) *string {
 }
 
 // showChange answers with one change.
-func (s *Server) showChange(r *request) error {
+func (s *Server) showChange(r *request) (call.Answer, error) {
 	p, failed := s.findChange(r)
 	if failed != nil {
-		return failed
+		return call.Answer{}, failed
 	}
-	shown := s.show(r.c.Request.Context(), p, r.principal, true)
+	shown := s.show(r.ctx, p, r.principal, true)
 	if r.bound.Text("Compare") == "true" {
 		if failed := s.compareNow(r, p, &shown); failed != nil {
-			return failed
+			return call.Answer{}, failed
 		}
 	}
-	r.records = 1
-	setHeader(r.c.Writer.Header(), serverHeader, r.server)
-	s.sendLocal(r, http.StatusOK, "The change was found.", []any{shown}, nil)
-	return nil
+	answer := localAnswer(r, "The change was found.", shown)
+	answer.Server = r.server
+	return answer, nil
 }
 
 // findChange returns the change that a call is about.
 func (s *Server) findChange(r *request) (*past, error) {
 	id := r.bound.Text(ops.ChangeIDParam)
-	c, err := s.History.Get(r.c.Request.Context(), id)
+	c, err := s.History.Get(r.ctx, id)
 	switch {
 	case errors.Is(err, changes.ErrAbsent):
 	case err != nil:
@@ -215,7 +214,7 @@ func historyUnavailable(err error) error {
 }
 
 // listChanges answers with the changes that pass the filters.
-func (s *Server) listChanges(r *request) error {
+func (s *Server) listChanges(r *request) (call.Answer, error) {
 	b := r.bound
 	if b.Has(ops.WaitName) {
 		return s.awaitChanges(r)
@@ -227,10 +226,10 @@ func (s *Server) listChanges(r *request) error {
 	if cursor := b.Text("After"); cursor != "" {
 		var failed error
 		if before, failed = s.openCursor(r, cursor); failed != nil {
-			return failed
+			return call.Answer{}, failed
 		}
 	}
-	ctx, bounds := r.c.Request.Context(), boundsOf(r.principal)
+	ctx, bounds := r.ctx, boundsOf(r.principal)
 	records, last, more, seen := []any{}, "", false, 0
 	err := s.History.Newest(ctx, until, before, func(c *changes.Record) bool {
 		if c.Time.Before(since) {
@@ -248,15 +247,13 @@ func (s *Server) listChanges(r *request) error {
 		return true
 	})
 	if err != nil {
-		return historyUnavailable(err)
+		return call.Answer{}, historyUnavailable(err)
 	}
-	r.records = len(records)
-	next := map[string]any{}
+	answer := localAnswer(r, r.op.Sentence("{records} found", b, len(records), &ps.Result{}), records...)
 	if more {
-		next["next"] = s.sealCursor(r, last)
+		answer.Next = s.sealCursor(r, last)
 	}
-	s.sendLocal(r, http.StatusOK, r.op.Sentence("{records} found", b, len(records), &ps.Result{}), records, next)
-	return nil
+	return answer, nil
 }
 
 // maxScan is the limit on the changes that one call reads.
@@ -307,14 +304,14 @@ func (s *Server) cursorSum(r *request, last string) []byte {
 	return s.History.Sum(parts...)[:cursorSumLength]
 }
 
-// identity is what identities of changes, jobs and plans look like. Some can be read as the text
+// keptID is what identities of changes, jobs and plans look like. Some can be read as the text
 // of a cursor.
-var identity = regexp.MustCompile(`^[a-z]{2}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var keptID = regexp.MustCompile(`^[a-z]{2}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // openCursor returns the last change of the answer before.
 func (s *Server) openCursor(r *request, cursor string) (last string, failed error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) <= cursorSumLength || identity.MatchString(cursor) {
+	if err != nil || len(raw) <= cursorSumLength || keptID.MatchString(cursor) {
 		return "", problem.Invalid([]schema.FieldError{{Field: ops.AfterName, Code: schema.InvalidRequest, Message: "must be the next of an answer"}})
 	}
 	last = string(raw[cursorSumLength:])
@@ -333,11 +330,11 @@ const (
 // bounds are the limits of a caller, as they apply to what was changed.
 type bounds struct {
 	ous           []schema.Path
-	limits        auth.Limits
+	limits        identity.Limits
 	limitedToNone bool
 }
 
-func boundsOf(p *auth.Principal) bounds {
+func boundsOf(p *identity.Principal) bounds {
 	b := bounds{limits: p.Limits}
 	for _, ou := range p.Limits.OUs {
 		if path, ok := schema.ParsePath(ou); ok {

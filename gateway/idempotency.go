@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"bytes"
 	"cmp"
 	"context"
@@ -106,7 +107,7 @@ const mostAttempts = 3
 // counts reports whether a call that changed nothing is that of an item which was cut off,
 // and is made again: a full host, a lost connection or an election of the engine passes.
 func (c *claim) counts(r *request) bool {
-	item := itemCallOf(r.c.Request)
+	item := itemCallOf(r.ctx)
 	if item == nil || item.overtaken || r.failure == nil || r.failure.Code != schema.Timeout || c.call.Attempts >= mostAttempts {
 		return false
 	}
@@ -114,27 +115,27 @@ func (c *claim) counts(r *request) bool {
 	return true
 }
 
-// claim takes the key of a request for it. done reports whether the answer of an earlier
-// call was sent in its place.
-func (s *Server) claim(r *request) (done bool, failed error) {
-	if item := itemCallOf(r.c.Request); item != nil {
+// claim takes the key of a request for it. earlier is the answer of an earlier call
+// with the key; nil: there is none.
+func (s *Server) claim(r *request) (earlier *call.Answer, failed error) {
+	if item := itemCallOf(r.ctx); item != nil {
 		return s.claimItem(r, item)
 	}
-	given := r.c.Request.Header.Values(keyHeader)
+	given := r.call.Keys
 	if scope := r.demands(r.policy.RequireKey); scope != "" && len(given) == 0 {
-		return false, invalidKey("is required for changes with the scope '%s'", scope)
+		return nil, invalidKey("is required for changes with the scope '%s'", scope)
 	}
 	if len(given) == 0 || r.op.Protocol != nil { // protocols of others have no such header
-		return false, nil
+		return nil, nil
 	}
 	key, failed := keyOf(given)
 	switch {
 	case !r.op.Effect.Writes():
-		return false, problem.New(schema.NotSupported, "This call changes nothing, so that it takes no %s: leave it out.", keyHeader)
+		return nil, problem.New(schema.NotSupported, "This call changes nothing, so that it takes no %s: leave it out.", keyHeader)
 	case s.keys == nil:
-		return false, problem.New(schema.NotSupported, "This gateway keeps no keys (store.file is off), so that it cannot promise to run a call once.")
+		return nil, problem.New(schema.NotSupported, "This gateway keeps no keys (store.file is off), so that it cannot promise to run a call once.")
 	case failed != nil:
-		return false, failed
+		return nil, failed
 	}
 	caller := s.keys.sum("caller", r.principal.Kind, r.principal.Name)[:32] + "/"
 	return s.take(r, &claim{keys: s.keys, caller: caller, name: caller + s.keys.sum("key", r.op.ID, key)})
@@ -142,9 +143,9 @@ func (s *Server) claim(r *request) (done bool, failed error) {
 
 // claimItem takes the key of an item of a job for its call. The keys of items are those of
 // the job, so that they do not count among the caller's, and are kept as long as it is.
-func (s *Server) claimItem(r *request, item *itemCall) (done bool, failed error) {
+func (s *Server) claimItem(r *request, item *itemCall) (earlier *call.Answer, failed error) {
 	if r.dryRun() {
-		return false, nil
+		return nil, nil
 	}
 	caller := s.keys.sum("job")[:32] + "/"
 	return s.take(r, &claim{keys: s.keys, caller: caller, name: caller + s.keys.sum("item", item.key), expires: item.expires})
@@ -160,15 +161,15 @@ func (k *keys) sum(parts ...string) string {
 }
 
 // take takes a key for a request, unless another one has it.
-func (s *Server) take(r *request, c *claim) (done bool, failed error) {
-	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.guard.text()), r.document)
-	if !s.keys.enter(c.name) && (s.storeEnds(r.c.Request.Context()) != nil || !s.keys.enter(c.name)) {
+func (s *Server) take(r *request, c *claim) (earlier *call.Answer, failed error) {
+	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.guard.text()), r.given.Document)
+	if !s.keys.enter(c.name) && (s.storeEnds(r.ctx) != nil || !s.keys.enter(c.name)) {
 		failed := problem.New(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
 		failed.RetryAfter = time.Second
-		return false, failed
+		return nil, failed
 	}
 	for try := 1; ; try++ {
-		done, failed = s.decide(r, c, fingerprint)
+		earlier, failed = s.decide(r, c, fingerprint)
 		if failed == nil || !errors.Is(failed, keep.ErrConflict) || try == mostTries {
 			break // else another gateway was faster
 		}
@@ -176,15 +177,15 @@ func (s *Server) take(r *request, c *claim) (done bool, failed error) {
 	if r.key == nil {
 		s.keys.leave(c.name)
 	}
-	return done, failed
+	return earlier, failed
 }
 
 // mostTries is how often the key is read again that another gateway has changed.
 const mostTries = 20
 
 // decide takes the key, answers with what is kept, or refuses.
-func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, failed error) {
-	ctx := r.c.Request.Context()
+func (s *Server) decide(r *request, c *claim, fingerprint []byte) (earlier *call.Answer, failed error) {
+	ctx := r.ctx
 	found, err := s.keys.store.Get(ctx, keyKind, c.name)
 	c.call, c.revision, c.unsure = keptCall{}, keep.Absent, false
 	fresh := keptCall{Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now()}
@@ -194,29 +195,28 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 	case errors.Is(err, keep.ErrAbsent):
 		wait, err := s.keys.count.full(ctx, c.caller)
 		if err != nil {
-			return false, keysUnavailable(err)
+			return nil, keysUnavailable(err)
 		}
 		if wait > 0 {
 			failed := problem.New(schema.RateLimited, "The credential has %d keys, which is the limit. The oldest ends in %s.", maxKeysPerCaller, wait.Round(time.Second))
 			failed.RetryAfter = wait
-			return false, failed
+			return nil, failed
 		}
 		c.call = fresh
 	case err != nil:
-		return false, keysUnavailable(err)
+		return nil, keysUnavailable(err)
 	default:
 		if err := keep.Decode(s.keys.store, found.Value, &c.call); err != nil {
-			return false, keysUnavailable(fmt.Errorf("a kept call: %w", err))
+			return nil, keysUnavailable(fmt.Errorf("a kept call: %w", err))
 		}
 		if !bytes.Equal(c.call.Fingerprint, fingerprint) {
-			return false, problem.New(schema.KeyReused, "This %s belongs to another call: of another operation, or with other parameters. Use a new key for each call, and the same for its repetitions.", keyHeader)
+			return nil, problem.New(schema.KeyReused, "This %s belongs to another call: of another operation, or with other parameters. Use a new key for each call, and the same for its repetitions.", keyHeader)
 		}
 		if err := s.reopen(ctx, &c.call); err != nil {
-			return false, keysUnavailable(err)
+			return nil, keysUnavailable(err)
 		}
 		if c.call.Status != 0 {
-			s.replay(r, &c.call)
-			return true, nil
+			return s.replay(r, &c.call), nil
 		}
 		c.revision, c.unsure = found.Revision, c.call.Intent != nil || c.call.Verdict != nil || c.call.Batch != ""
 		if c.unsure {
@@ -224,15 +224,15 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (done bool, fa
 		}
 		fresh.Attempts = c.call.Attempts + 1
 		if fresh.Attempts > mostAttempts && !c.expires.IsZero() {
-			return false, problem.New(schema.Poison, "This call was cut off %d times, by the end of a gateway or in its session, so that it is not made again.", fresh.Attempts)
+			return nil, problem.New(schema.Poison, "This call was cut off %d times, by the end of a gateway or in its session, so that it is not made again.", fresh.Attempts)
 		}
 		c.call = fresh // the earlier call changed nothing
 	}
 	if err := c.save(ctx); err != nil {
-		return false, keysUnavailable(err)
+		return nil, keysUnavailable(err)
 	}
 	r.key = c
-	return false, nil
+	return nil, nil
 }
 
 // keyOf returns the key of a request.
@@ -260,25 +260,20 @@ func keysUnavailable(err error) error {
 	return failed
 }
 
-// replay sends the answer of an earlier call.
-func (s *Server) replay(r *request, call *keptCall) {
+// replay returns the answer of an earlier call.
+func (s *Server) replay(r *request, kept *keptCall) *call.Answer {
 	r.replayed = true
-	r.c.Header(replayedHeader, "true")
-	r.c.Header(repeatedHeader, call.RequestID)
-	setHeader(r.c.Writer.Header(), serverHeader, call.Server)
-	setHeader(r.c.Writer.Header(), changeHeader, call.Change)
-	setHeader(r.c.Writer.Header(), tagHeader, call.Tag)
-	var warning ps.Warning
-	switch {
-	case call.Secret != "":
-		warning = notReplayed(call.Secret)
-	case call.Cut:
-		warning = ps.Warning{Code: "records_not_replayed", Message: "The first answer was too long to be kept: its records are left out."}
-	default:
-		r.send(call.Status, call.Body)
-		return
+	r.shown = kept.Change
+	answer := call.Answer{
+		Replayed: kept.RequestID, Server: kept.Server, Tag: kept.Tag, Kept: &call.Kept{Status: kept.Status, Body: kept.Body},
 	}
-	r.send(call.Status, withWarning(call.Body, warning))
+	switch {
+	case kept.Secret != "":
+		answer.Warnings = []ps.Warning{notReplayed(kept.Secret)}
+	case kept.Cut:
+		answer.Warnings = []ps.Warning{{Code: "records_not_replayed", Message: "The first answer was too long to be kept: its records are left out."}}
+	}
+	return &answer
 }
 
 // notReplayed says that a member of the record, a generated secret, is not shown again.

@@ -1,77 +1,26 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"adgateway/gateway"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// openKeys opens the store of keys in a file, until the end of the test.
-func openKeys(t *testing.T, path string) *keep.Sealed {
-	t.Helper()
-	file, aside, err := keep.Open(keep.Options{Path: path})
-	require.NoError(t, err)
-	require.Empty(t, aside)
-	t.Cleanup(func() { assert.NoError(t, file.Close()) })
-	key, err := keep.NewKey(make([]byte, keep.KeyLength))
-	require.NoError(t, err)
-	sealed, err := keep.Seal(file, key)
-	require.NoError(t, err)
-	return sealed
-}
-
-// oneUser is a directory with one user, of whom one property can be changed.
-type oneUser struct {
-	city       string
-	changes    int
-	unreadable bool
-	at         func(point string) // is called on the way
-}
-
-// run is what the scripts do that change the user, or settle a change.
-func (d *oneUser) run(_ context.Context, req ps.Request) (*ps.Result, error) {
-	record := sample(schema.User)
-	if !req.Write {
-		if d.unreadable {
-			return nil, &ps.Error{Kind: ps.KindUnavailable}
-		}
-		return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(
-			`[{"guid":"g-1","dn":"CN=j","age":1,"state":{"exists":"True","l":"` + d.city + `"},"record":` + record + `}]`))
-	}
-	d.at("claimed")
-	intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{
-		{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: d.city, After: "Rome"}}}}}
-	if err := req.Announced(intent); err != nil {
-		return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
-	}
-	d.at("announced")
-	d.city = "Rome"
-	d.changes++
-	d.at("changed")
-	return &ps.Result{Effect: ps.EffectChanged, Server: "dc9"}, req.Records(json.RawMessage("[" + record + "]"))
-}
-
-const keyOfRome = "Idempotency-Key: key-of-rome"
-
-func toRome(s *Server) (int, reply, http.Header) {
-	w := call(s, http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json", keyOfRome)
-	var got reply
-	_ = json.Unmarshal(w.Body.Bytes(), &got)
-	return w.Code, got, w.Header()
-}
 
 // TestAKilledGatewayRunsAKeyOnce kills a gateway at each point of a change with a key,
 // leaving the file as it is on the disk then, and repeats the call on another one.
@@ -84,9 +33,9 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(left(point), text, 0o600))
 	}
-	directory := &oneUser{city: "Oslo", at: copied}
-	s := newTestServer(t, &fakeRunner{run: directory.run}, func(o *Options) { o.Kept = openKeys(t, first) })
-	status, _, _ := toRome(s)
+	directory := &harness.OneUser{City: "Oslo", At: copied}
+	s := harness.New(t, &harness.Runner{Do: directory.Run}, func(o *gateway.Options) { o.Kept = harness.OpenStore(t, first) })
+	status, _, _ := harness.ToRome(s)
 	require.Equal(t, http.StatusOK, status)
 	copied("answered")
 
@@ -103,16 +52,16 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 		"after the answer, and changed back": {"answered", "Oslo", 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			directory := &oneUser{city: c.city, at: func(string) {}}
-			s := newTestServer(t, &fakeRunner{run: directory.run}, func(o *Options) {
-				o.Kept, o.Policy.SettlePause = openKeys(t, left(c.point)), time.Millisecond
+			directory := &harness.OneUser{City: c.city, At: func(string) {}}
+			s := harness.New(t, &harness.Runner{Do: directory.Run}, func(o *gateway.Options) {
+				o.Kept, o.Policy.SettlePause = harness.OpenStore(t, left(c.point)), time.Millisecond
 			})
 			for range 2 {
-				status, got, header := toRome(s)
+				status, got, header := harness.ToRome(s)
 				require.Equal(t, http.StatusOK, status, "%+v", got)
 				require.Len(t, got.Result, 1)
 				assert.Equal(t, c.replayed, header.Get("Idempotency-Replayed") == "true")
-				assert.Equal(t, c.runs, directory.changes)
+				assert.Equal(t, c.runs, directory.Changes)
 				assert.Equal(t, "dc9", header.Get("X-Directory-Server"))
 				c.replayed = true // from now on
 			}
@@ -122,54 +71,54 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 
 func TestAChangeThatNobodyCanTellOf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	keys := openKeys(t, path)
-	directory := &oneUser{city: "Oslo", at: func(string) {}}
+	keys := harness.OpenStore(t, path)
+	directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
 	cut := true
-	runner := &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-		result, err := directory.run(ctx, req)
+	runner := &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		result, err := directory.Run(ctx, req)
 		if req.Write && cut { // the session dies before it can answer
 			return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9", Intent: &ps.Intent{
 				Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", Changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}}}}}}
 		}
 		return result, err
 	}}
-	s := newTestServer(t, runner, func(o *Options) { o.Kept, o.Policy.SettlePause = keys, time.Millisecond })
-	directory.unreadable = true
+	s := harness.New(t, runner, func(o *gateway.Options) { o.Kept, o.Policy.SettlePause = keys, time.Millisecond })
+	directory.Unreadable = true
 	for _, expected := range []int{http.StatusGatewayTimeout, http.StatusServiceUnavailable} {
-		status, got, header := toRome(s)
+		status, got, header := harness.ToRome(s)
 		assert.Equal(t, expected, status)
 		assert.Equal(t, "unknown", got.Error.Outcome)
 		assert.Empty(t, header.Get("Idempotency-Replayed"))
 		assert.Equal(t, expected == http.StatusServiceUnavailable, header.Get("Retry-After") != "")
 	}
-	assert.Equal(t, 1, directory.changes, "it is not run again while that is unknown")
-	directory.unreadable, cut = false, false
-	status, _, _ := toRome(s)
+	assert.Equal(t, 1, directory.Changes, "it is not run again while that is unknown")
+	directory.Unreadable, cut = false, false
+	status, _, _ := harness.ToRome(s)
 	assert.Equal(t, http.StatusOK, status)
-	assert.Equal(t, 1, directory.changes)
-	_, _, header := toRome(s)
+	assert.Equal(t, 1, directory.Changes)
+	_, _, header := harness.ToRome(s)
 	assert.Equal(t, "true", header.Get("Idempotency-Replayed"))
 }
 
 func TestOutcomesThatAreKept(t *testing.T) {
 	partial := ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException", Outcome: ps.OutcomePartial, Remains: []ps.Object{{GUID: "g"}}}
 	for name, c := range map[string]struct {
-		runner *fakeRunner
+		runner *harness.Runner
 		status int
 		kept   bool
 	}{
-		"done":          {answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), 200, true},
-		"nothing to do": {answering(okResult, "["+sample(schema.User)+"]"), 200, true},
-		"partial":       {failing(partial), 403, true},
-		"no records":    {answering(ps.Result{Effect: ps.EffectChanged}), 200, true},
-		"refused":       {failing(ps.Error{Kind: ps.KindScript, Gateway: "protected", Message: "No."}), 409, false},
-		"overloaded":    {failing(ps.Error{Kind: ps.KindOverloaded}), 503, false},
+		"done":          {harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), 200, true},
+		"nothing to do": {harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), 200, true},
+		"partial":       {harness.Failing(partial), 403, true},
+		"no records":    {harness.Answering(ps.Result{Effect: ps.EffectChanged}), 200, true},
+		"refused":       {harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "protected", Message: "No."}), 409, false},
+		"overloaded":    {harness.Failing(ps.Error{Kind: ps.KindOverloaded}), 503, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestServer(t, c.runner, func(o *Options) { o.Kept = openKeys(t, filepath.Join(t.TempDir(), "state.db")) })
-			status, _, _ := toRome(s)
+			s := harness.New(t, c.runner, func(o *gateway.Options) { o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db")) })
+			status, _, _ := harness.ToRome(s)
 			require.Equal(t, c.status, status)
-			again, _, header := toRome(s)
+			again, _, header := harness.ToRome(s)
 			assert.Equal(t, c.status, again)
 			assert.Equal(t, c.kept, header.Get("Idempotency-Replayed") == "true")
 		})
@@ -198,40 +147,40 @@ func TestAKeyThatCannotBeKept(t *testing.T) {
 		"before the answer is sent": {2, 200, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			directory := &oneUser{city: "Oslo", at: func(string) {}}
-			keys := openKeys(t, filepath.Join(t.TempDir(), "state.db"))
+			directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
+			keys := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
 			keys.Store = &failingStore{keys.Store, c.works}
-			s := newTestServer(t, &fakeRunner{run: directory.run}, func(o *Options) { o.Kept, o.Policy.SettlePause = keys, time.Millisecond })
-			status, got, header := toRome(s)
+			s := harness.New(t, &harness.Runner{Do: directory.Run}, func(o *gateway.Options) { o.Kept, o.Policy.SettlePause = keys, time.Millisecond })
+			status, got, header := harness.ToRome(s)
 			require.Equal(t, c.status, status)
-			assert.Equal(t, c.changes, directory.changes)
+			assert.Equal(t, c.changes, directory.Changes)
 			if status == http.StatusServiceUnavailable {
 				assert.Contains(t, got.Output, "without Idempotency-Key")
 				assert.NotEmpty(t, header.Get("Retry-After"))
 			}
 			if c.changes > 0 {
-				status, got, header = toRome(s)
+				status, got, header = harness.ToRome(s)
 				require.Equal(t, http.StatusServiceUnavailable, status, "its answer is stored first")
 				assert.Equal(t, schema.InProgress, got.Error.Code)
 				assert.NotEmpty(t, header.Get("Retry-After"))
 			}
 			keys.Store.(*failingStore).left = 100
-			status, _, header = toRome(s)
+			status, _, header = harness.ToRome(s)
 			assert.Equal(t, http.StatusOK, status, "the disk has room again")
-			assert.Equal(t, c.changes > 0, header.Get(replayedHeader) == "true", "as it was answered, and not judged again")
-			assert.Equal(t, 1, directory.changes)
+			assert.Equal(t, c.changes > 0, header.Get(harness.ReplayedHeader) == "true", "as it was answered, and not judged again")
+			assert.Equal(t, 1, directory.Changes)
 		})
 	}
 }
 
 func TestLongAnswersAreKeptWithoutTheirRecords(t *testing.T) {
-	record := strings.Replace(sample(schema.Computer), `"text"`, `"`+strings.Repeat("x", 1000)+`"`, 1)
+	record := strings.Replace(harness.Sample(schema.Computer), `"text"`, `"`+strings.Repeat("x", 1000)+`"`, 1)
 	batch := "[" + strings.Repeat(record+",", 299) + record + "]"
-	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"computers": 300}}, batch), func(o *Options) {
-		o.Kept = openKeys(t, filepath.Join(t.TempDir(), "state.db"))
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectRemoved, Counts: map[string]int{"computers": 300}}, batch), func(o *gateway.Options) {
+		o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
 	})
-	remove := func() reply {
-		return read(t, call(s, http.MethodDelete, "/api/Computers/Remove?WildCard=pc*", "", keyOfRome))
+	remove := func() harness.Reply {
+		return harness.Read(t, harness.Call(s, http.MethodDelete, "/api/Computers/Remove?WildCard=pc*", "", harness.KeyOfRome))
 	}
 	first := remove()
 	require.Len(t, first.Result, 300)
@@ -243,11 +192,12 @@ func TestLongAnswersAreKeptWithoutTheirRecords(t *testing.T) {
 }
 
 func TestReplaysAreInTheAudit(t *testing.T) {
-	s, _, lines := audited(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), false)
-	s.Kept = openKeys(t, filepath.Join(t.TempDir(), "state.db"))
-	s.keys = newKeys(s.Kept, time.Hour)
-	toRome(s)
-	toRome(s)
+	runner := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
+	s, _, lines := harness.Audited(t, runner, false, func(o *gateway.Options) {
+		o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
+	})
+	harness.ToRome(s)
+	harness.ToRome(s)
 	all := lines()
 	require.Len(t, all, 3)
 	assert.Equal(t, "done", all[1].Outcome)
@@ -260,16 +210,22 @@ func FuzzKey(f *testing.F) {
 	for _, text := range []string{"12345678", `"12345678"`, `"1234567`, "", "a b c d e f", strings.Repeat("k", 129)} {
 		f.Add(text)
 	}
+	user := "[" + harness.Sample(schema.User) + "]"
 	f.Fuzz(func(t *testing.T, text string) {
-		key, failed := keyOf([]string{text})
-		if failed != nil {
-			require.Empty(t, key)
+		s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, user), func(o *gateway.Options) {
+			o.Kept = keeptest.Seal(t, keep.NewMemory(nil))
+		})
+		with := func(key string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(http.MethodPut, "/api/ADUser/jdoe/Disable", nil)
+			r.Header["Idempotency-Key"] = []string{key}
+			return harness.Serve(s, r)
+		}
+		if w := with(text); w.Code != http.StatusOK {
+			require.Equal(t, http.StatusBadRequest, w.Code, w.Body)
 			return
 		}
-		require.Equal(t, strings.Trim(text, `"`), key)
+		key := strings.Trim(text, `"`)
 		require.GreaterOrEqual(t, len(key), 8)
-		again, failed := keyOf([]string{`"` + key + `"`})
-		require.Nil(t, failed)
-		require.Equal(t, key, again)
+		require.Equal(t, "true", with(`"`+key+`"`).Header().Get(harness.ReplayedHeader), "it is the same key")
 	})
 }

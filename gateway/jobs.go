@@ -1,18 +1,18 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
@@ -83,9 +83,9 @@ func (s *Server) showJob(p *jobs.Progress) shownJob {
 }
 
 // answerJobs answers a call about jobs.
-func (s *Server) answerJobs(r *request) error {
+func (s *Server) answerJobs(r *request) (call.Answer, error) {
 	if s.jobs == nil {
-		return problem.New(schema.NotSupported, "This gateway keeps no jobs (store.file is off).")
+		return call.Answer{}, problem.New(schema.NotSupported, "This gateway keeps no jobs (store.file is off).")
 	}
 	switch r.op.ID {
 	case "job.submit":
@@ -95,14 +95,12 @@ func (s *Server) answerJobs(r *request) error {
 	}
 	job, failed := s.findJob(r)
 	if failed != nil {
-		return failed
+		return call.Answer{}, failed
 	}
-	ctx := r.c.Request.Context()
+	ctx := r.ctx
 	switch r.op.ID {
 	case "job.items":
 		return s.listItems(r, job)
-	case "job.stream":
-		return s.streamJob(r, job)
 	case "job.result":
 		return s.sendResult(r, job)
 	case "job.retry":
@@ -117,13 +115,11 @@ func (s *Server) answerJobs(r *request) error {
 	var wrong *jobs.StateError
 	switch {
 	case errors.As(err, &wrong):
-		return wrongState(job, wrong.Wants)
+		return call.Answer{}, wrongState(job, wrong.Wants)
 	case err != nil:
-		return jobsUnavailable(err)
+		return call.Answer{}, jobsUnavailable(err)
 	}
-	r.records = 1
-	s.sendLocal(r, http.StatusOK, r.op.Sentence(cmp.Or(r.op.Success, "The {subject} was found."), r.bound, 1, &ps.Result{}), []any{s.showJob(s.jobs.ProgressOf(job))}, nil)
-	return nil
+	return localAnswer(r, r.op.Sentence(cmp.Or(r.op.Success, "The {subject} was found."), r.bound, 1, &ps.Result{}), s.showJob(s.jobs.ProgressOf(job))), nil
 }
 
 func wrongState(job *jobs.Job, wants string) error {
@@ -133,7 +129,7 @@ func wrongState(job *jobs.Job, wants string) error {
 }
 
 // owns reports whether a job is the caller's.
-func owns(p *auth.Principal, job *jobs.Job) bool {
+func owns(p *identity.Principal, job *jobs.Job) bool {
 	return job.Caller == jobs.Caller{ID: p.ID, Kind: p.Kind, Name: p.Name}
 }
 
@@ -141,36 +137,36 @@ func owns(p *auth.Principal, job *jobs.Job) bool {
 // others may be read with ops:read.
 func (s *Server) findJob(r *request) (*jobs.Job, error) {
 	id := r.bound.Text(ops.JobIDParam)
-	job, err := s.jobs.Get(r.c.Request.Context(), id)
+	job, err := s.jobs.Get(r.ctx, id)
 	switch {
 	case errors.Is(err, jobs.ErrAbsent):
 	case err != nil:
 		return nil, jobsUnavailable(err)
 	case owns(r.principal, job):
 		return job, nil
-	case r.principal.Has(auth.OpsRead) && !r.op.Effect.Writes():
+	case r.principal.Has(identity.OpsRead) && !r.op.Effect.Writes():
 		return job, nil
-	case r.principal.Has(auth.OpsRead):
+	case r.principal.Has(identity.OpsRead):
 		return nil, problem.New(schema.Forbidden, "The job '%s' belongs to another credential, which alone may do this.", id)
 	}
 	return nil, problem.New(schema.NotFound, "There is no job '%s': it was never submitted, is no longer kept, or belongs to another credential.", id)
 }
 
 // listJobs lists jobs, the newest first.
-func (s *Server) listJobs(r *request) error {
+func (s *Server) listJobs(r *request) (call.Answer, error) {
 	b := r.bound
 	limit, _ := strconv.Atoi(b.Text(ops.LimitName)) // its kind has tried it
 	before := ""
 	if cursor := b.Text(ops.AfterName); cursor != "" {
 		var failed error
 		if before, failed = s.openCursor(r, cursor); failed != nil {
-			return failed
+			return call.Answer{}, failed
 		}
 	}
 	records, last, more := []any{}, "", false
-	ctx := r.c.Request.Context()
+	ctx := r.ctx
 	err := s.jobs.List(ctx, before, func(job *jobs.Job) bool {
-		if !owns(r.principal, job) && !r.principal.Has(auth.OpsRead) {
+		if !owns(r.principal, job) && !r.principal.Has(identity.OpsRead) {
 			return true
 		}
 		progress := s.jobs.ProgressOf(job)
@@ -185,20 +181,18 @@ func (s *Server) listJobs(r *request) error {
 		return true
 	})
 	if err != nil {
-		return jobsUnavailable(err)
+		return call.Answer{}, jobsUnavailable(err)
 	}
 	return s.sendPage(r, records, last, more)
 }
 
 // sendPage answers with a part of a list.
-func (s *Server) sendPage(r *request, records []any, last string, more bool) error {
-	r.records = len(records)
-	next := map[string]any{}
+func (s *Server) sendPage(r *request, records []any, last string, more bool) (call.Answer, error) {
+	answer := localAnswer(r, r.op.Sentence("{records} found", r.bound, len(records), &ps.Result{}), records...)
 	if more {
-		next["next"] = s.sealCursor(r, last)
+		answer.Next = s.sealCursor(r, last)
 	}
-	s.sendLocal(r, http.StatusOK, r.op.Sentence("{records} found", r.bound, len(records), &ps.Result{}), records, next)
-	return nil
+	return answer, nil
 }
 
 // shownItem is an item as answers show it.
@@ -223,19 +217,19 @@ func showItem(spec *jobs.Spec, result jobs.Result) shownItem {
 }
 
 // listItems lists the items of a job.
-func (s *Server) listItems(r *request, job *jobs.Job) error {
+func (s *Server) listItems(r *request, job *jobs.Job) (call.Answer, error) {
 	b := r.bound
 	limit, _ := strconv.Atoi(b.Text(ops.LimitName)) // its kind has tried it
 	from := 0
 	if cursor := b.Text(ops.AfterName); cursor != "" {
 		last, failed := s.openCursor(r, cursor)
 		if failed != nil {
-			return failed
+			return call.Answer{}, failed
 		}
 		from, _ = strconv.Atoi(last) // it was sealed here
 	}
 	records, next, more := []any{}, 0, false
-	err := s.jobs.Items(r.c.Request.Context(), job, from, func(i int, spec *jobs.Spec, result jobs.Result) bool {
+	err := s.jobs.Items(r.ctx, job, from, func(i int, spec *jobs.Spec, result jobs.Result) bool {
 		if b.Has(ops.JobState) && b.Text(ops.JobState) != string(result.State) {
 			return true
 		}
@@ -247,15 +241,15 @@ func (s *Server) listItems(r *request, job *jobs.Job) error {
 		return true
 	})
 	if err != nil {
-		return jobsUnavailable(err)
+		return call.Answer{}, jobsUnavailable(err)
 	}
 	return s.sendPage(r, records, strconv.Itoa(next), more)
 }
 
 // retryJob submits items of a job again.
-func (s *Server) retryJob(r *request, job *jobs.Job) error {
+func (s *Server) retryJob(r *request, job *jobs.Job) (call.Answer, error) {
 	if !job.State.Ended() {
-		return wrongState(job, "one that has ended")
+		return call.Answer{}, wrongState(job, "one that has ended")
 	}
 	states := strings.Split(r.bound.Text(ops.JobState), ",")
 	next := s.newJob(r)
@@ -265,7 +259,7 @@ func (s *Server) retryJob(r *request, job *jobs.Job) error {
 	place := map[int]int{} // of an item in the new job
 	var specs []jobs.Spec
 	succeeded := map[int]bool{}
-	err := s.jobs.Items(r.c.Request.Context(), job, 0, func(i int, spec *jobs.Spec, result jobs.Result) bool {
+	err := s.jobs.Items(r.ctx, job, 0, func(i int, spec *jobs.Spec, result jobs.Result) bool {
 		succeeded[i] = result.State.Succeeded()
 		switch {
 		case slices.Contains(states, string(result.State)):
@@ -277,10 +271,10 @@ func (s *Server) retryJob(r *request, job *jobs.Job) error {
 		return true
 	})
 	if err != nil {
-		return jobsUnavailable(err)
+		return call.Answer{}, jobsUnavailable(err)
 	}
 	if len(specs) == 0 {
-		return problem.New(schema.JobState, "The job '%s' has no items that are %s.", job.ID, strings.Join(states, " or "))
+		return call.Answer{}, problem.New(schema.JobState, "The job '%s' has no items that are %s.", job.ID, strings.Join(states, " or "))
 	}
 	for i := range specs {
 		spec := &specs[i]
@@ -317,9 +311,9 @@ func moved(items []int, place map[int]int) []int {
 }
 
 // undoJob submits the undo of what a job has changed.
-func (s *Server) undoJob(r *request, job *jobs.Job) error {
+func (s *Server) undoJob(r *request, job *jobs.Job) (call.Answer, error) {
 	if !job.State.Ended() {
-		return wrongState(job, "one that has ended")
+		return call.Answer{}, wrongState(job, "one that has ended")
 	}
 	undo := s.operationOf("change.undo")
 	next := s.newJob(r)
@@ -328,7 +322,7 @@ func (s *Server) undoJob(r *request, job *jobs.Job) error {
 	if r.dryRun() {
 		next.Mode = jobstate.DryRun
 	}
-	ctx := r.c.Request.Context()
+	ctx := r.ctx
 	var waits [][]int
 	var all []jobs.Spec // in the order of the job
 	place := map[int]int{}
@@ -347,10 +341,10 @@ func (s *Server) undoJob(r *request, job *jobs.Job) error {
 		return true
 	})
 	if err != nil {
-		return jobsUnavailable(err)
+		return call.Answer{}, jobsUnavailable(err)
 	}
 	if len(all) == 0 {
-		return problem.New(schema.NotUndoable, "The job '%s' has changed nothing that is in the history.", job.ID)
+		return call.Answer{}, problem.New(schema.NotUndoable, "The job '%s' has changed nothing that is in the history.", job.ID)
 	}
 	last := len(all) - 1
 	for i, after := range jobs.Reversed(waits) {

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/crypto/nacl/box"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/inprocess"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
@@ -39,24 +39,24 @@ type itemCall struct {
 
 type itemCallKey struct{}
 
-func itemCallOf(r *http.Request) *itemCall {
-	item, _ := r.Context().Value(itemCallKey{}).(*itemCall)
+func itemCallOf(ctx context.Context) *itemCall {
+	item, _ := ctx.Value(itemCallKey{}).(*itemCall)
 	return item
 }
 
-// Current is an [auth.Authenticator] that finds callers again.
+// Current is an [authn.Authenticator] that finds callers again.
 type Current interface {
 	// Now returns a caller with its rights of now; nil if there is none any more.
-	Now(id, kind, name string) *auth.Principal
+	Now(id identity.ID) *identity.Principal
 }
 
 // callerNow returns the caller of a job with its rights of now; nil: there is none.
-func (s *Server) callerNow(c jobs.Caller) *auth.Principal {
+func (s *Server) callerNow(c jobs.Caller) *identity.Principal {
 	current, ok := s.Auth.(Current)
 	if !ok {
 		return nil
 	}
-	return current.Now(c.ID, c.Kind, c.Name)
+	return current.Now(identity.ID{Kind: c.Kind, ID: cmp.Or(c.ID, c.Name)})
 }
 
 // How long a job is held when its item could not be run.
@@ -65,8 +65,9 @@ const (
 	holdLane       = 2 * time.Second
 )
 
-// callItem makes the call of an item.
-func (s *Server) callItem(ctx context.Context, call jobs.Call) jobs.Answer {
+// CallItem makes the call of an item, as [jobs.Options] want it: with the rights that the caller of
+// its job has now, and under the key of the item. It is safe for concurrent use.
+func (s *Server) CallItem(ctx context.Context, call jobs.Call) jobs.Answer {
 	principal := s.callerNow(call.Job.Caller)
 	if principal == nil || !principal.Expires.IsZero() && !s.store().Now().Before(principal.Expires) {
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
@@ -75,14 +76,13 @@ func (s *Server) callItem(ctx context.Context, call jobs.Call) jobs.Answer {
 	if op == nil {
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(schema.NotSupported), Message: "This gateway does not have the operation any more."}}
 	}
-	ctx = auth.WithPrincipal(ctx, principal)
 	made := &itemCall{key: call.Spec.Key, expires: call.Job.Expires}
 	ctx = context.WithValue(ctx, itemCallKey{}, made)
 	req, err := itemRequest(ctx, op, call)
 	if err != nil {
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(schema.InvalidRequest), Message: err.Error()}}
 	}
-	taken := itemAnswer(inprocess.Send(s.Handler(), req))
+	taken := itemAnswer(inprocess.Send(s.Handler(), inprocess.As(req, principal)))
 	answer := taken.answer(op, call)
 	if made.overtaken || made.cutOff {
 		answer = jobs.Answer{Again: true, For: holdLane}
@@ -255,7 +255,7 @@ func (s *Server) openJobs() (err error) {
 	}
 	limits := s.JobLimits
 	o := jobs.Options{
-		Store: s.Kept, Call: s.callItem, Log: s.Log, Sessions: s.Sessions, Ready: s.LaneReady, Ended: s.jobEnded, Entry: s.jobEntry,
+		Store: s.Kept, Call: s.CallItem, Log: s.Log, Sessions: s.Sessions, Ready: s.LaneReady, Ended: s.jobEnded, Entry: s.jobEntry,
 		Share: limits.Share, Running: limits.Running, PerCaller: limits.PerCaller, Rate: max(limits.Rate, 0), Keep: limits.Keep, Wall: s.Wall,
 	}
 	if s.Member != nil {

@@ -1,17 +1,17 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
 	"math"
-	"net/http"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
@@ -19,6 +19,7 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
+	"adgateway/test/harness"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,49 +30,52 @@ import (
 // that of a client always is.
 func TestAnItemThatEndsTheGatewayIsNotCalledForEver(t *testing.T) {
 	for name, c := range map[string]struct {
-		expires time.Time
-		header  []string
-		runs    int
+		item bool
+		runs int
 	}{
-		"an item":        {time.Now().Add(time.Hour), nil, mostAttempts + 1},
-		"a client's own": {time.Time{}, []string{keyOfRome}, 2*mostAttempts + 2},
+		"an item":        {true, 3 + 1},
+		"a client's own": {false, 2*3 + 2},
 	} {
-		kept := openKeys(t, filepath.Join(t.TempDir(), "state.db"))
+		kept := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
 		var claimed keep.Entry // as the store has it while the call runs
 		runs := 0
-		d := &oneUser{city: "Rom", at: func(point string) {
+		d := &harness.OneUser{City: "Rom", At: func(point string) {
 			if point != "claimed" {
 				return
 			}
 			runs++
-			require.NoError(t, kept.Range(t.Context(), keyKind, "", func(e keep.Entry) bool { claimed = e; return true }))
+			require.NoError(t, kept.Range(t.Context(), harness.Keys, "", func(e keep.Entry) bool { claimed = e; return true }))
 		}}
-		runner := &fakeRunner{run: d.run}
-		s := newTestServer(t, runner, func(o *Options) { o.Kept = kept })
+		runner := &harness.Runner{Do: d.Run}
+		s := harness.New(t, runner, func(o *gateway.Options) { o.Kept = kept })
 		var code string
-		for range 2*mostAttempts + 2 {
-			ctx := auth.WithPrincipal(context.Background(), &auth.Principal{Name: "job", Kind: auth.KindToken, Scopes: []auth.Scope{auth.All}})
-			if !c.expires.IsZero() {
-				ctx = context.WithValue(ctx, itemCallKey{}, &itemCall{key: "jb.1", expires: c.expires})
+		for range 2*3 + 2 {
+			if c.item {
+				code = s.CallItem(t.Context(), itemToRome("jb.1")).Code
+			} else {
+				_, answer, _ := harness.ToRome(s)
+				require.Nil(t, answer.Error)
 			}
-			r, err := http.NewRequestWithContext(ctx, http.MethodPut, "/api/ADUser/jdoe?City=Rome", nil)
-			require.NoError(t, err)
-			answer := read(t, serve(s, r, c.header...))
-			if code = ""; answer.Error != nil {
-				code = string(answer.Error.Code)
+			if code != "" {
 				continue
 			}
-			now, err := kept.Get(t.Context(), keyKind, claimed.Key) // back to where the end of the gateway leaves it
+			now, err := kept.Get(t.Context(), harness.Keys, claimed.Key) // back to where the end of the gateway leaves it
 			require.NoError(t, err)
-			_, err = kept.Apply(t.Context(), keep.Change{Kind: keyKind, Key: claimed.Key, Expect: now.Revision, Value: claimed.Value, Expires: now.Expires})
+			_, err = kept.Apply(t.Context(), keep.Change{Kind: harness.Keys, Key: claimed.Key, Expect: now.Revision, Value: claimed.Value, Expires: now.Expires})
 			require.NoError(t, err)
 		}
 		assert.Equal(t, c.runs, runs, name)
-		if c.expires.IsZero() {
-			assert.Empty(t, code, name)
-		} else {
+		if c.item {
 			assert.Equal(t, string(schema.Poison), code, name)
 		}
+	}
+}
+
+// itemToRome returns the call of an item that does what [harness.ToRome] does.
+func itemToRome(key string) jobs.Call {
+	return jobs.Call{
+		Job:  &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
+		Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: key, RequestID: key},
 	}
 }
 
@@ -104,32 +108,29 @@ func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	kept := keeptest.Seal(t, store)
 	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
 	require.NoError(t, err)
-	d := &oneUser{city: "Oslo", at: func(point string) { store.lost.Store(point == "changed") }}
-	s := newTestServer(t, &fakeRunner{run: d.run}, func(o *Options) { o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond })
-	item := jobs.Call{
-		Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
-		Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: "jb.1", RequestID: "jb.1"},
-	}
-	answer := s.callItem(t.Context(), item)
+	d := &harness.OneUser{City: "Oslo", At: func(point string) { store.lost.Store(point == "changed") }}
+	s := harness.New(t, &harness.Runner{Do: d.Run}, func(o *gateway.Options) { o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond })
+	item := itemToRome("jb.1")
+	answer := s.CallItem(t.Context(), item)
 	require.Equal(t, jobstate.Made, answer.State, "%+v", answer)
 	store.lost.Store(false)
-	again := s.callItem(t.Context(), item)
+	again := s.CallItem(t.Context(), item)
 	assert.Equal(t, jobstate.Made, again.State, "%+v", again)
 	assert.Equal(t, answer.ChangeID, again.ChangeID)
-	assert.Equal(t, 1, d.changes)
+	assert.Equal(t, 1, d.Changes)
 	record, err := history.Get(t.Context(), answer.ChangeID)
 	require.NoError(t, err)
 	assert.Equal(t, ps.OutcomeDone, record.Outcome)
 }
 
-// TestAnItemThatMayHaveBeenMadeTwiceSaysSo: what its answer warns of is not lost in the job.
-func TestAnItemThatMayHaveBeenMadeTwiceSaysSo(t *testing.T) {
-	for code, want := range map[string]string{racedCode: racedCode, "bin_off": ""} {
-		taken := itemAnswer{
-			Status: http.StatusOK, Header: http.Header{changeHeader: {"ch_1"}},
-			Body: withWarning([]byte(`{"output":"Done.","result":[]}`), ps.Warning{Code: code, Message: "Look."}),
-		}
-		answer := taken.answer(&ops.Operation{}, jobs.Call{Job: &jobs.Job{}})
+// TestAnItemSaysWhatItsAnswerWarnsOf: where that matters, it is not lost in the job.
+func TestAnItemSaysWhatItsAnswerWarnsOf(t *testing.T) {
+	user := "[" + harness.Sample(schema.User) + "]"
+	notRead := writtenThen(&harness.OneUser{City: "Oslo", At: func(string) {}}, ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeDone, Server: "dc9"})
+	other := ps.Result{Effect: ps.EffectChanged, Warnings: []ps.Warning{{Code: "bin_off", Message: "Look."}}}
+	for want, runner := range map[string]ps.Runner{"not_read_back": notRead, "": harness.Answering(other, user)} {
+		s := gatewayOver(t, keep.NewMemory(nil), runner)
+		answer := s.CallItem(t.Context(), itemToRome("jb.1"))
 		assert.Equal(t, jobstate.Made, answer.State)
 		assert.Equal(t, want, answer.Code)
 	}
@@ -143,22 +144,22 @@ func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	kept := keeptest.Seal(t, &oneWriteLost{Store: keep.NewMemory(nil), lost: &lost})
 	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
 	require.NoError(t, err)
-	d := newScene(t, &undos[0])
-	s := newTestServer(t, d.run(func(point string) bool { lost.Store(point == "written"); return false }), func(o *Options) {
+	d := harness.NewScene(t, &harness.Undos[0])
+	s := harness.New(t, d.Run(func(point string) bool { lost.Store(point == "written"); return false }), func(o *gateway.Options) {
 		o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond
 	})
-	past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: d.undoes.op, Intent: ps.Intent{Effect: d.undoes.effect, Objects: d.undoes.objects}}
+	past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: d.Undoes.Op, Intent: ps.Intent{Effect: d.Undoes.Effect, Objects: d.Undoes.Objects}}
 	require.NoError(t, history.Complete(t.Context(), past, ps.OutcomeDone))
 	item := jobs.Call{
-		Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
+		Job:  &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
 		Spec: &jobs.Spec{Operation: "change.undo", Parameters: map[string]any{ops.ChangeIDParam: past.ID}, Key: "jb.1", RequestID: "jb.1"},
 	}
-	answer := s.callItem(t.Context(), item)
+	answer := s.CallItem(t.Context(), item)
 	require.Equal(t, jobstate.Made, answer.State, "%+v", answer)
-	again := s.callItem(t.Context(), item)
+	again := s.CallItem(t.Context(), item)
 	require.Equal(t, jobstate.Made, again.State, "%+v", again)
 	assert.Equal(t, answer.ChangeID, again.ChangeID)
-	assert.Equal(t, 1, d.writes)
+	assert.Equal(t, 1, d.Writes)
 	record, err := history.Get(t.Context(), answer.ChangeID)
 	require.NoError(t, err)
 	assert.Equal(t, ps.OutcomeDone, record.Outcome)
@@ -189,29 +190,26 @@ func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 	}{
 		"once, by its limit":      {ps.KindTimeout, 1, 2, ""},
 		"twice, by itself":        {ps.KindDied, 2, 3, ""},
-		"each time, by itself":    {ps.KindDied, math.MaxInt, mostAttempts + 1, schema.Timeout},
-		"each time, by its limit": {ps.KindTimeout, math.MaxInt, mostAttempts + 1, schema.Timeout},
+		"each time, by itself":    {ps.KindDied, math.MaxInt, 3 + 1, schema.Timeout},
+		"each time, by its limit": {ps.KindTimeout, math.MaxInt, 3 + 1, schema.Timeout},
 	} {
 		kept := keeptest.Seal(t, keep.NewMemory(nil))
 		history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
 		require.NoError(t, err)
-		d, cut := &oneUser{city: "Oslo", at: func(string) {}}, 0
-		s := newTestServer(t, &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		d, cut := &harness.OneUser{City: "Oslo", At: func(string) {}}, 0
+		s := harness.New(t, &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 			if cut < c.times {
 				cut++
 				return nil, &ps.Error{Kind: c.kind, Outcome: ps.OutcomeNone}
 			}
-			return d.run(ctx, req)
-		}}, func(o *Options) { o.Kept, o.History = kept, history })
-		item := jobs.Call{
-			Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
-			Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: "jb.1", RequestID: "jb.1"},
-		}
+			return d.Run(ctx, req)
+		}}, func(o *gateway.Options) { o.Kept, o.History = kept, history })
+		item := itemToRome("jb.1")
 		for range c.calls - 1 {
-			answer := s.callItem(t.Context(), item)
+			answer := s.CallItem(t.Context(), item)
 			require.True(t, answer.Again, "%s: %+v", name, answer)
 		}
-		answer := s.callItem(t.Context(), item)
+		answer := s.CallItem(t.Context(), item)
 		require.False(t, answer.Again, name)
 		assert.Equal(t, string(c.code), answer.Code, name)
 	}
@@ -225,24 +223,18 @@ func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
 	require.NoError(t, err)
 	announced, goOn := make(chan struct{}), make(chan struct{})
 	first := sync.OnceFunc(func() { close(announced); <-goOn })
-	d := &oneUser{city: "Oslo", at: func(point string) {
+	d := &harness.OneUser{City: "Oslo", At: func(point string) {
 		if point == "announced" {
 			first()
 		}
 	}}
-	s := newTestServer(t, &fakeRunner{run: d.run}, func(o *Options) { o.Kept, o.History, o.Policy.WriteLimit = kept, history, 100*time.Millisecond })
-	item := func(key string) jobs.Call {
-		return jobs.Call{
-			Job:  &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
-			Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: key, RequestID: key},
-		}
-	}
+	s := harness.New(t, &harness.Runner{Do: d.Run}, func(o *gateway.Options) { o.Kept, o.History, o.Policy.WriteLimit = kept, history, 100*time.Millisecond })
 	var group sync.WaitGroup
-	group.Go(func() { s.callItem(t.Context(), item("jb.1")) })
+	group.Go(func() { s.CallItem(t.Context(), itemToRome("jb.1")) })
 	<-announced
-	answer := s.callItem(t.Context(), item("jb.2"))
+	answer := s.CallItem(t.Context(), itemToRome("jb.2"))
 	close(goOn)
 	group.Wait()
 	assert.True(t, answer.Again, "%+v", answer)
-	assert.Equal(t, 1, d.changes)
+	assert.Equal(t, 1, d.Changes)
 }

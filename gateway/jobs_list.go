@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"bytes"
 	"cmp"
 	"encoding/base64"
@@ -8,14 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/etag"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/nearest"
@@ -57,23 +57,22 @@ const maxListProblems = 1000
 var listForms = map[string]joblist.Format{ops.MediaCSV: joblist.CSV, ops.MediaNDJSON: joblist.NDJSON, ops.MediaJSON: joblist.JSON}
 
 // collectList reads the body of a row that takes a list, and its parameters from the query.
-func (s *Server) collectList(r *request) (ops.Given, []schema.FieldError, error) {
-	c := &collector{op: r.op, names: s.parameterNames, given: ops.Given{}, credential: credentialOf(r.c.Request)}
-	if failed := c.pairs([]byte(r.c.Request.URL.RawQuery), true); failed != nil {
-		return nil, nil, failed
+func (s *Server) collectList(x *exchange) (call.Given, error) {
+	c := &collector{op: x.op, names: s.parameterNames, given: ops.Given{}, credential: credentialOf(x.c.Request)}
+	if failed := c.pairs([]byte(x.c.Request.URL.RawQuery), true); failed != nil {
+		return call.Given{}, failed
 	}
-	if media := mediaTypeOf(r.c.Request.Header); !slices.Contains(r.op.Takes, media) {
-		return nil, nil, problem.New(schema.UnsupportedMediaType, "The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.", strings.Join(r.op.Takes, ", "))
+	if media := mediaTypeOf(x.c.Request.Header); !slices.Contains(x.op.Takes, media) {
+		return call.Given{}, problem.New(schema.UnsupportedMediaType, "The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.", strings.Join(x.op.Takes, ", "))
 	}
-	content, failed := s.readBody(r)
+	content, failed := s.readBody(x)
 	if failed != nil && problem.Of(failed).Code == schema.TooLarge {
 		failed = problem.New(schema.JobTooLarge, "The list is larger than %d bytes (jobs.maxBytes). Cut it into several.", s.JobLimits.MaxBytes)
 	}
 	if failed != nil {
-		return nil, nil, failed
+		return call.Given{}, failed
 	}
-	r.document = content
-	return c.given, c.problems, nil
+	return s.documentOf(x, c, content), nil
 }
 
 // submission is a list that is being bound.
@@ -82,7 +81,7 @@ type submission struct {
 	r        *request
 	list     *joblist.List
 	common   *ops.Operation // of items that name none; nil: none
-	missing  auth.Scope     // that an item needs and the caller lacks
+	missing  identity.Scope // that an item needs and the caller lacks
 	specs    []jobs.Spec
 	secrets  []map[string]string
 	faulty   []bool
@@ -93,23 +92,23 @@ type submission struct {
 }
 
 // submitJob submits a list as a job.
-func (s *Server) submitJob(r *request) error {
-	form := listForms[mediaTypeOf(r.c.Request.Header)]
-	done := s.bodies.parse(r.body)
-	list, err := joblist.Read(bytes.NewReader(r.document), form, joblist.Limits{MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, MaxProblems: maxListProblems})
+func (s *Server) submitJob(r *request) (call.Answer, error) {
+	form := listForms[r.given.Media]
+	done := r.parsing()
+	list, err := joblist.Read(bytes.NewReader(r.given.Document), form, joblist.Limits{MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, MaxProblems: maxListProblems})
 	done()
 	if err != nil {
-		return unreadableList(err)
+		return call.Answer{}, unreadableList(err)
 	}
 	sub := &submission{s: s, r: r, list: list}
 	if name := r.bound.Text(ops.JobOperation); name != "" {
 		var wrong string
 		if sub.common, wrong = s.listable(name); wrong != "" {
-			return problem.Invalid([]schema.FieldError{{Field: ops.JobOperation, Code: schema.InvalidRequest, Message: wrong}})
+			return call.Answer{}, problem.Invalid([]schema.FieldError{{Field: ops.JobOperation, Code: schema.InvalidRequest, Message: wrong}})
 		}
 	}
 	if failed := sub.bind(); failed != nil {
-		return failed
+		return call.Answer{}, failed
 	}
 	return sub.submit()
 }
@@ -322,7 +321,7 @@ func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation)
 }
 
 // submit submits what was bound.
-func (sub *submission) submit() error {
+func (sub *submission) submit() (call.Answer, error) {
 	s, r, b := sub.s, sub.r, sub.r.bound
 	job := s.newJob(r)
 	job.Name, job.Mode = b.Text(ops.JobName), jobstate.Mode(b.Text(ops.JobMode))
@@ -356,37 +355,36 @@ func (sub *submission) submit() error {
 // newJob returns a job of the caller.
 func (s *Server) newJob(r *request) *jobs.Job {
 	job := &jobs.Job{Mode: jobstate.Run, Caller: jobs.Caller{ID: r.principal.ID, Kind: r.principal.Kind, Name: r.principal.Name}}
-	job.From = auth.Client(r.c.Request).String()
+	job.From = r.call.From.String()
 	job.StopAfter, _ = strconv.Atoi(r.bound.Text(ops.JobStopAfter)) // its kind has tried it
 	job.StopOnUnknown = r.bound.Text(ops.JobOnUnknown) == ops.StopOnUnknown
 	return job
 }
 
 // addJob submits a job and answers with it.
-func (s *Server) addJob(r *request, submission jobs.Submission) error {
+func (s *Server) addJob(r *request, submission jobs.Submission) (call.Answer, error) {
 	if s.callerNow(submission.Job.Caller) == nil {
-		return problem.New(schema.Forbidden, "Jobs are submitted with a token or a user of the gateway, because their rights are checked again for each item.")
+		return call.Answer{}, problem.New(schema.Forbidden, "Jobs are submitted with a token or a user of the gateway, because their rights are checked again for each item.")
 	}
 	if r.key != nil {
 		submission.Once = r.key.name
 	}
-	job, err := s.jobs.Submit(r.c.Request.Context(), submission)
+	job, err := s.jobs.Submit(r.ctx, submission)
 	if errors.Is(err, jobs.ErrOpen) {
 		failed := problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the limit. Start or cancel those that are ready or paused, or wait until others have ended.", jobs.MostOpen)
 		failed.RetryAfter = time.Minute
-		return failed
+		return call.Answer{}, failed
 	}
 	if err != nil {
-		return jobsUnavailable(err)
+		return call.Answer{}, jobsUnavailable(err)
 	}
-	r.c.Header("Location", "/api/Jobs/"+job.ID)
 	output := fmt.Sprintf("The job '%s' was submitted: %d items.", job.ID, job.Total)
 	if job.State == jobstate.Rejected {
 		output = fmt.Sprintf("The job '%s' was rejected, and nothing was run: see problems for what is wrong with the list, %d in all.", job.ID, len(job.Problems)+job.MoreProblems)
 	}
-	r.records = 1
-	s.sendLocal(r, http.StatusAccepted, output, []any{s.showJob(&jobs.Progress{Job: *job})}, nil)
-	return nil
+	answer := localAnswer(r, output, s.showJob(&jobs.Progress{Job: *job}))
+	answer.Location = "/api/Jobs/" + job.ID
+	return answer, nil
 }
 
 func jobsUnavailable(err error) error {

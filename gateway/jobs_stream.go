@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"context"
 	"errors"
 	"time"
@@ -14,7 +15,11 @@ const progressEvery = time.Second
 
 // streamJob sends the progress of a job as server-sent events until it ends: at
 // most one progress a second, and the items that fail if they are asked for.
-func (s *Server) streamJob(r *request, job *jobs.Job) error {
+func (s *Server) streamJob(r *request, to call.Events) error {
+	job, failed := s.findJob(r)
+	if failed != nil {
+		return failed
+	}
 	free, failed := s.takeStream(r)
 	if failed != nil {
 		return failed
@@ -22,19 +27,20 @@ func (s *Server) streamJob(r *request, job *jobs.Job) error {
 	defer free()
 	stream := &jobStream{s: s, id: job.ID, items: r.bound.Text(ops.JobItems) == "failed", watch: s.jobs.Watch(job.ID)}
 	defer stream.watch.Stop()
-	e, err := r.startEvents()
+	r.leave() // a caller with few requests at a time would have none left for its other calls
+	err := to.Begin()
 	for ended := false; err == nil && !ended; {
-		if ended, err = stream.send(r.c.Request.Context(), e); err == nil && !ended {
-			err = e.wait(stream.watch.Changed)
+		if ended, err = stream.send(r.ctx, to); err == nil && !ended {
+			err = to.Wait(stream.watch.Changed)
 		}
 		if err == nil && !ended && stream.watch.Over() {
 			err = errRunsElsewhere
 		}
 		if err == nil && !ended {
-			err = e.wait(after(time.Until(stream.sentAt.Add(progressEvery))))
+			err = to.Wait(after(time.Until(stream.sentAt.Add(progressEvery))))
 		}
 	}
-	e.end(err)
+	to.End(err)
 	return nil
 }
 
@@ -58,7 +64,7 @@ type jobStream struct {
 }
 
 // send sends what is new, and reports whether the job has ended.
-func (j *jobStream) send(ctx context.Context, e *eventStream) (ended bool, err error) {
+func (j *jobStream) send(ctx context.Context, to call.Events) (ended bool, err error) {
 	progress, err := j.s.jobs.Progress(ctx, j.id)
 	if err != nil {
 		return false, err
@@ -69,7 +75,7 @@ func (j *jobStream) send(ctx context.Context, e *eventStream) (ended bool, err e
 			return false, err
 		}
 		for _, one := range failed {
-			if err := e.send(serverEvent{name: "item", data: encode(showItem(one.Spec, one.Result))}); err != nil {
+			if err := to.Send(call.Event{Name: "item", Data: encode(showItem(one.Spec, one.Result))}); err != nil {
 				return false, err
 			}
 		}
@@ -79,5 +85,5 @@ func (j *jobStream) send(ctx context.Context, e *eventStream) (ended bool, err e
 		name = "end"
 	}
 	j.sentAt = time.Now()
-	return ended, e.send(serverEvent{name: name, data: encode(j.s.showJob(progress))})
+	return ended, to.Send(call.Event{Name: name, Data: encode(j.s.showJob(progress))})
 }

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,35 +45,37 @@ func (b *budgets) Apply(ctx context.Context, changes ...keep.Change) (keep.Revis
 // store, and others none; what was done, or may have been, is counted by the next gateway.
 func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 	q := newQuotas(t)
-	rights := auth.Rights{Scopes: []string{"user:delete", "user:write"}, Quota: &auth.Quota{DeletionsPerHour: number(3)}}
+	rights := authn.Rights{Scopes: []string{"user:delete", "user:write"}, Quota: &identity.Quota{DeletionsPerHour: number(3)}}
 	q.now = time.Now()
 	accounts, header := q.stored(rights)
-	again := func() *auth.Store { // as after a restart
-		store, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
+	again := func() *authn.Store { // as after a restart
+		store, err := authn.OpenStore(authn.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
 		return store
 	}
 	plain := &budgets{Store: keep.NewMemory(nil)}
 	var cut error
-	good := answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)}, "["+sample(schema.User)+"]").run
-	runner := &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	good := harness.Answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)}, "["+harness.Sample(schema.User)+"]").Do
+	runner := &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		result, err := good(ctx, req)
 		if cut != nil && err == nil {
 			return nil, cut
 		}
 		return result, err
 	}}
-	start := func(accounts *auth.Store) *Server {
-		return newTestServer(t, runner, func(o *Options) {
-			o.Auth, o.Quotas, o.Kept = accounts, auth.NewMeters(auth.Quota{}, q.clock), keeptest.Seal(t, plain)
+	start := func(accounts *authn.Store) *gateway.Server {
+		return harness.New(t, runner, func(o *gateway.Options) {
+			o.Auth, o.Quotas, o.Kept = accounts, identity.NewMeters(identity.Quota{}, q.clock), keeptest.Seal(t, plain)
 		})
 	}
-	remove := func(s *Server) int { return call(s, http.MethodDelete, "/api/ADUser/a", "", header).Code }
+	remove := func(s *gateway.Server) int {
+		return harness.Call(s, http.MethodDelete, "/api/ADUser/a", "", header).Code
+	}
 
 	s := start(accounts)
 	require.Equal(t, http.StatusOK, remove(s))
 	assert.EqualValues(t, 1, plain.writes.Load())
-	call(s, http.MethodPut, "/api/ADUser/a/Disable", "", header)
+	harness.Call(s, http.MethodPut, "/api/ADUser/a/Disable", "", header)
 	assert.EqualValues(t, 1, plain.writes.Load(), "what has no limit is not kept")
 	cut = &ps.Error{Kind: ps.KindScript, Gateway: "protected", Message: "No.", Outcome: ps.OutcomeNone}
 	assert.Equal(t, http.StatusConflict, remove(s))
@@ -85,7 +90,7 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 	writes := plain.writes.Load()
 	s = start(again())
 	for range 2 {
-		w := call(s, http.MethodDelete, "/api/ADUser/a", "", header)
+		w := harness.Call(s, http.MethodDelete, "/api/ADUser/a", "", header)
 		require.Equal(t, http.StatusTooManyRequests, w.Code)
 		assert.Contains(t, w.Body.String(), "may remove 3 objects an hour and has 0 left")
 		assert.NotEmpty(t, w.Header().Get("Retry-After"))
@@ -97,54 +102,54 @@ func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 
 func TestWhatCannotBeCountedIsNotChanged(t *testing.T) {
 	q := newQuotas(t)
-	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:delete"}, Quota: &auth.Quota{DeletionsPerHour: number(1)}})
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(1)}})
 	plain := &budgets{Store: keep.NewMemory(nil)}
 	plain.fails.Store(true)
-	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)}, "["+sample(schema.User)+"]"),
-		func(o *Options) { o.Auth, o.Kept = accounts, keeptest.Seal(t, plain) })
-	w := call(s, http.MethodDelete, "/api/ADUser/a", "", header)
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectRemoved, Changes: make([]ps.Change, 1)}, "["+harness.Sample(schema.User)+"]"),
+		func(o *gateway.Options) { o.Auth, o.Kept = accounts, keeptest.Seal(t, plain) })
+	w := harness.Call(s, http.MethodDelete, "/api/ADUser/a", "", header)
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
-	got := read(t, w)
+	got := harness.Read(t, w)
 	assert.Equal(t, "none", got.Error.Outcome)
 	assert.Contains(t, got.Output, "hourly limits")
 	assert.NotEmpty(t, w.Header().Get("Retry-After"))
 	plain.fails.Store(false)
-	assert.Equal(t, http.StatusOK, call(s, http.MethodDelete, "/api/ADUser/a", "", header).Code, "nothing was spent")
+	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodDelete, "/api/ADUser/a", "", header).Code, "nothing was spent")
 }
 
 // TestACallThatIsResumedGivesBackItsReservation: what a repetition finds done is not
 // removed again.
 func TestACallThatIsResumedGivesBackItsReservation(t *testing.T) {
 	q := newQuotas(t)
-	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:write"}, Quota: &auth.Quota{ChangesPerHour: number(2)}})
-	d := &oneUser{city: "Oslo", at: func(string) {}}
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"}, Quota: &identity.Quota{ChangesPerHour: number(2)}})
+	d := &harness.OneUser{City: "Oslo", At: func(string) {}}
 	cut := true
-	runner := &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	runner := &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if !req.Write {
-			if d.unreadable {
+			if d.Unreadable {
 				return nil, &ps.Error{Kind: ps.KindUnavailable}
 			}
-			return d.run(ctx, req)
+			return d.Run(ctx, req)
 		}
 		intent := ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", Changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}}}}}
 		if err := req.Announced(intent); err != nil {
 			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 		}
-		d.city = "Rome"
+		d.City = "Rome"
 		if cut {
 			return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent}
 		}
-		return &ps.Result{Effect: ps.EffectChanged}, req.Records([]byte("[" + sample(schema.User) + "]"))
+		return &ps.Result{Effect: ps.EffectChanged}, req.Records([]byte("[" + harness.Sample(schema.User) + "]"))
 	}}
-	s := newTestServer(t, runner, func(o *Options) {
+	s := harness.New(t, runner, func(o *gateway.Options) {
 		o.Auth, o.Kept, o.Policy.SettlePause = accounts, keeptest.Seal(t, keep.NewMemory(nil)), time.Millisecond
 	})
-	d.unreadable = true
+	d.Unreadable = true
 	disable := func(key string) int {
-		return call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "", header, "Idempotency-Key: "+key).Code
+		return harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "", header, "Idempotency-Key: "+key).Code
 	}
 	require.Equal(t, http.StatusGatewayTimeout, disable("key-one-1"))
-	d.unreadable, cut = false, false
+	d.Unreadable, cut = false, false
 	require.Equal(t, http.StatusOK, disable("key-one-1"))
 	assert.Equal(t, http.StatusOK, disable("key-two-2"), "one of two is left")
 	assert.Equal(t, http.StatusTooManyRequests, disable("key-three-3"))

@@ -1,17 +1,17 @@
 package gateway
 
 import (
-	"maps"
+	"bytes"
 	"strings"
 
-	"adgateway/gateway/ops"
+	"adgateway/gateway/call"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
 // answerLocally answers a call of a row that has no script.
-func (s *Server) answerLocally(r *request) error {
+func (s *Server) answerLocally(r *request) (call.Answer, error) {
 	r.started = true
 	switch {
 	case r.op.ID == "plan.get":
@@ -23,11 +23,9 @@ func (s *Server) answerLocally(r *request) error {
 	case strings.HasPrefix(r.op.ID, "job."):
 		return s.answerJobs(r)
 	case s.History == nil:
-		return problem.New(schema.NotSupported, "This gateway keeps no history (store.file is off).")
+		return call.Answer{}, noHistory()
 	case r.op.ID == "change.list":
 		return s.listChanges(r)
-	case r.op.ID == "change.stream":
-		return s.streamChanges(r)
 	case r.op.ID == "change.get":
 		return s.showChange(r)
 	default:
@@ -35,15 +33,37 @@ func (s *Server) answerLocally(r *request) error {
 	}
 }
 
-// sendLocal answers with records that no script emitted.
-func (s *Server) sendLocal(r *request, status int, output string, records []any, more map[string]any) {
-	body := map[string]any{"output": output, "result": records}
-	if isClassic(r.principal, r.policy.Dialect) && r.op.Reply.Mark == ops.Single {
-		body["result"] = records[0]
+func noHistory() error {
+	return problem.New(schema.NotSupported, "This gateway keeps no history (store.file is off).")
+}
+
+// follow sends the events of a call of a row that has no script.
+func (s *Server) follow(r *request, to call.Events) error {
+	r.started = true
+	switch {
+	case r.op.ID == "job.stream":
+		return s.streamJob(r, to)
+	case s.History == nil:
+		return noHistory()
+	default:
+		return s.streamChanges(r, to)
 	}
-	maps.Copy(body, more)
-	if r.behind {
-		body["warnings"] = []ps.Warning{behindWarning}
+}
+
+// localAnswer returns an answer with records that no script emitted.
+func localAnswer(r *request, output string, records ...any) call.Answer {
+	answer := call.Answer{Output: output, Records: joinedRecords(records), Count: len(records)}
+	if r.call.Behind {
+		answer.Warnings = []ps.Warning{behindWarning}
 	}
-	r.send(status, encode(body))
+	return answer
+}
+
+// joinedRecords returns records as JSON, with commas between them.
+func joinedRecords(records []any) []byte {
+	encoded := make([][]byte, len(records))
+	for i, record := range records {
+		encoded[i] = encode(record)
+	}
+	return bytes.Join(encoded, []byte(","))
 }

@@ -342,7 +342,7 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 			if ctx.Err() != nil {
 				kind = ps.KindCancelled
 			}
-			if item := itemCallOf(r.c.Request); item != nil {
+			if item := itemCallOf(r.ctx); item != nil {
 				item.overtaken = true
 			}
 			return nil, stoppedBy(kind, err)

@@ -57,8 +57,7 @@ func (s *Server) beginRun(r *request, limit time.Duration) error {
 	most := writeLimit + time.Duration(r.policy.BulkLimit)*writeLimitFor
 	run, err := s.Member.Begin(max(limit, most))
 	if err != nil {
-		r.unrecorded = notLeading(err)
-		return stoppedBy(ps.KindStopped, err)
+		return stoppedBy(ps.KindStopped, notLeading(err))
 	}
 	r.run, r.term = run, term
 	return nil
@@ -84,12 +83,12 @@ func (r *request) stored(store func() error) error {
 // mayWrite refuses a change that a member of a cluster must not let begin any more.
 func (s *Server) mayWrite(r *request) error {
 	err := r.run.Go()
-	if err != nil {
-		s.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).
-			Warn("a change was stopped before it began")
-		r.unrecorded = notLeading(err)
+	if err == nil {
+		return nil
 	}
-	return err
+	s.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).
+		Warn("a change was stopped before it began")
+	return notLeading(err)
 }
 
 // deposed reports whether the term is over in which a change was begun.

@@ -1,10 +1,9 @@
-package gateway
+package gateway_test
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -15,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
@@ -24,6 +24,7 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
+	"adgateway/test/harness"
 	"adgateway/test/histories"
 
 	"github.com/stretchr/testify/assert"
@@ -31,26 +32,26 @@ import (
 )
 
 // joins returns the deed that makes a member one of some groups.
-func joins(op, member string, groups ...string) deed {
-	d := deed{op: op, effect: ps.EffectCreated}
+func joins(op, member string, groups ...string) harness.Deed {
+	d := harness.Deed{Op: op, Effect: ps.EffectCreated}
 	for n, group := range groups {
-		d.objects = append(d.objects, changed(group, memberChange, "False", "True"))
+		d.Objects = append(d.Objects, harness.Changed(group, "member", "False", "True"))
 		if n == 0 {
-			d.objects = append(d.objects, ps.Intended{GUID: member, DN: "CN=" + member})
+			d.Objects = append(d.Objects, ps.Intended{GUID: member, DN: "CN=" + member})
 		}
 	}
 	return d
 }
 
 func restored(guid string) ps.Intended {
-	again := created("Buyers")
+	again := harness.Created("Buyers")
 	again.GUID = guid
 	return again
 }
 
 // rivalries say which changes exclude each other, in either order.
 var rivalries = map[string]struct {
-	a, b    deed
+	a, b    harness.Deed
 	exclude bool
 }{
 	"two members of one group": {joins("membership.add", "u-1", "g-1"), joins("membership.add", "u-2", "g-1"), false},
@@ -59,60 +60,42 @@ var rivalries = map[string]struct {
 	"two groups in each other": {joins("membership.addGroup", "g-2", "g-1"), joins("membership.addGroup", "g-1", "g-2"), true},
 	"members of nested groups": {joins("membership.addGroup", "g-2", "g-1"), joins("membership.add", "u-1", "g-2"), false},
 	"a group and its update": {joins("membership.add", "u-1", "g-1"),
-		deed{op: "group.update", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-1", "scope", "Global", "Universal")}}, true},
+		harness.Deed{Op: "group.update", Effect: ps.EffectChanged, Objects: []ps.Intended{harness.Changed("g-1", "scope", "Global", "Universal")}}, true},
 	"a group and its renaming": {joins("membership.remove", "u-1", "g-1"),
-		deed{op: "group.rename", effect: ps.EffectChanged, objects: []ps.Intended{changed("G-1", "sAMAccountName", "Staff", "Crew")}}, true},
+		harness.Deed{Op: "group.rename", Effect: ps.EffectChanged, Objects: []ps.Intended{harness.Changed("G-1", "sAMAccountName", "Staff", "Crew")}}, true},
 	"a group and its removal": {joins("membership.add", "u-1", "g-1"),
-		deed{op: "group.delete", effect: ps.EffectRemoved, objects: []ps.Intended{removed("g-1", schema.Group)}}, true},
+		harness.Deed{Op: "group.delete", Effect: ps.EffectRemoved, Objects: []ps.Intended{harness.Removed("g-1", schema.Group)}}, true},
 	"a group and its return": {joins("membership.add", "u-1", "g-1"),
-		deed{op: "bin.restore", effect: ps.EffectCreated, objects: []ps.Intended{restored("g-1")}}, true},
+		harness.Deed{Op: "bin.restore", Effect: ps.EffectCreated, Objects: []ps.Intended{restored("g-1")}}, true},
 	"a member and its removal with others": {joins("membership.add", "c-2", "g-1"),
-		deed{op: "computer.deleteMany", effect: ps.EffectRemoved, objects: []ps.Intended{removed("c-1", schema.Computer), removed("c-2", schema.Computer)}}, true},
+		harness.Deed{Op: "computer.deleteMany", Effect: ps.EffectRemoved, Objects: []ps.Intended{harness.Removed("c-1", schema.Computer), harness.Removed("c-2", schema.Computer)}}, true},
 	"a member and its removal": {joins("membership.add", "u-1", "g-1"),
-		deed{op: "user.delete", effect: ps.EffectRemoved, objects: []ps.Intended{removed("u-1", schema.User)}}, true},
+		harness.Deed{Op: "user.delete", Effect: ps.EffectRemoved, Objects: []ps.Intended{harness.Removed("u-1", schema.User)}}, true},
 	"a member and its renaming": {joins("membership.add", "u-1", "g-1"),
-		deed{op: "user.rename", effect: ps.EffectChanged, objects: []ps.Intended{changed("u-1", "sAMAccountName", "anna", "berta")}}, true},
+		harness.Deed{Op: "user.rename", Effect: ps.EffectChanged, Objects: []ps.Intended{harness.Changed("u-1", "sAMAccountName", "anna", "berta")}}, true},
 	"a group within another and its update": {joins("membership.addGroup", "g-2", "g-1"),
-		deed{op: "group.update", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-2", "description", "", "x")}}, true},
+		harness.Deed{Op: "group.update", Effect: ps.EffectChanged, Objects: []ps.Intended{harness.Changed("g-2", "description", "", "x")}}, true},
 	"another group": {joins("membership.add", "u-1", "g-1"),
-		deed{op: "group.update", effect: ps.EffectChanged, objects: []ps.Intended{changed("g-2", "description", "", "x")}}, false},
+		harness.Deed{Op: "group.update", Effect: ps.EffectChanged, Objects: []ps.Intended{harness.Changed("g-2", "description", "", "x")}}, false},
 	"a copy and one of its memberships": {joins("membership.copy", "u-1", "g-1", "g-2"), joins("membership.remove", "u-1", "g-2"), true},
 	"a copy and another member":         {joins("membership.copy", "u-1", "g-1", "g-2"), joins("membership.add", "u-2", "g-2"), false},
 	"two copies":                        {joins("membership.copy", "u-1", "g-1", "g-2"), joins("membership.copy", "u-2", "g-2", "g-1"), false},
 	"a copy and one of its groups": {joins("membership.copy", "u-1", "g-1", "g-2"),
-		deed{op: "group.delete", effect: ps.EffectRemoved, objects: []ps.Intended{removed("g-2", schema.Group)}}, true},
+		harness.Deed{Op: "group.delete", Effect: ps.EffectRemoved, Objects: []ps.Intended{harness.Removed("g-2", schema.Group)}}, true},
 }
 
 // eachRivalry runs a check of each pair of changes, in either order.
-func eachRivalry(t *testing.T, check func(t *testing.T, first, second deed, exclude bool)) {
+func eachRivalry(t *testing.T, check func(t *testing.T, first, second harness.Deed, exclude bool)) {
 	for name, c := range rivalries {
 		t.Run(name, func(t *testing.T) { check(t, c.a, c.b, c.exclude) })
 		t.Run(name+", the other way round", func(t *testing.T) { check(t, c.b, c.a, c.exclude) })
 	}
 }
 
-func TestWhichLocksExcludeEachOther(t *testing.T) {
-	eachRivalry(t, func(t *testing.T, first, second deed, exclude bool) {
-		lock := func(d deed) []lock {
-			return locksOf(newScene(t, &d).row, "", &ps.Intent{Objects: d.objects})
-		}
-		l := newLocks()
-		running, other := l.begin(), l.begin()
-		require.NoError(t, running.claim(lock(first)))
-		assert.Equal(t, exclude, errors.Is(other.claim(lock(second)), errContended), "while it runs")
-		other.done(false)
-		other = l.begin()
-		running.done(true)
-		assert.Equal(t, exclude, errors.Is(other.claim(lock(second)), errContended), "has run since")
-		other.done(true)
-		assert.Equal(t, []int{0, 0, 0}, l.left())
-	})
-}
-
 // TestWhichChangesExcludeEachOther while one runs, and when it has run since
 // the other has read its object.
 func TestWhichChangesExcludeEachOther(t *testing.T) {
-	eachRivalry(t, func(t *testing.T, first, second deed, exclude bool) {
+	eachRivalry(t, func(t *testing.T, first, second harness.Deed, exclude bool) {
 		assert.Equal(t, exclude, twoChanges(t, first, second, false), "while it runs")
 		assert.Equal(t, exclude, twoChanges(t, first, second, true), "has run since")
 	})
@@ -131,18 +114,18 @@ func awaited[T any](t *testing.T, from <-chan T) (value T) {
 // twoChanges lets a gateway make a change, and a second one: while the first is
 // running, or having read before the first has begun and ended. It reports whether the first
 // try of the second was refused.
-func twoChanges(t *testing.T, first, second deed, early bool) (refused bool) {
+func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused bool) {
 	var read, allowed, free, done, tried = make(chan bool, 1), make(chan bool, 1), make(chan bool), make(chan bool), make(chan bool, 1)
-	scenes, requestIDs := []*scene{newScene(t, &first), newScene(t, &second)}, []string{"first", "second"}
+	scenes, requestIDs := []*harness.Scene{harness.NewScene(t, &first), harness.NewScene(t, &second)}, []string{"first", "second"}
 	reads := 0
-	running := scenes[0].run(func(point string) bool {
+	running := scenes[0].Run(func(point string) bool {
 		if point == "announced" {
 			allowed <- true
 			awaited(t, free)
 		}
 		return false
 	})
-	trying := scenes[1].run(func(point string) bool {
+	trying := scenes[1].Run(func(point string) bool {
 		if point != "read" {
 			return false
 		}
@@ -152,7 +135,7 @@ func twoChanges(t *testing.T, first, second deed, early bool) (refused bool) {
 		}
 		return false
 	})
-	s := gatewayOver(t, keep.NewMemory(nil), &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	s := gatewayOver(t, keep.NewMemory(nil), &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if req.ID != requestIDs[1] {
 			return running.Run(ctx, req)
 		}
@@ -164,8 +147,8 @@ func twoChanges(t *testing.T, first, second deed, early bool) (refused bool) {
 		return result, err
 	}})
 	ask := func(n int) {
-		row := scenes[n].row
-		w := call(s, row.Method, target(row, "", ""), string(encode(required(row))),
+		row := scenes[n].Row
+		w := harness.Call(s, row.Method, target(row, "", ""), string(harness.JSON(required(row))),
 			"Content-Type: application/json", "X-Request-Id: "+requestIDs[n])
 		assert.Equal(t, 2, w.Code/100, "%s: %s", row.ID, w.Body)
 	}
@@ -218,11 +201,11 @@ func (d *grid) run(t *testing.T, req ps.Request) (*ps.Result, error) {
 	intent, shape := ps.Intent{Effect: ps.EffectChanged, Server: "dc1"}, schema.Membership
 	switch {
 	case member == "":
-		intent.Objects, shape = []ps.Intended{changed(group, "description", "a", "b")}, schema.Group
+		intent.Objects, shape = []ps.Intended{harness.Changed(group, "description", "a", "b")}, schema.Group
 	case group == "":
-		intent.Objects, shape = []ps.Intended{changed(member, "enabled", "True", "False")}, schema.User
+		intent.Objects, shape = []ps.Intended{harness.Changed(member, "enabled", "True", "False")}, schema.User
 	default:
-		intent.Objects = joins("membership.add", member, group).objects
+		intent.Objects = joins("membership.add", member, group).Objects
 	}
 	touches := func(list, g, m string) bool {
 		if list == "GroupName" {
@@ -258,7 +241,7 @@ func (d *grid) run(t *testing.T, req ps.Request) (*ps.Result, error) {
 	for _, one := range calls {
 		one.End(histories.Answer{})
 	}
-	return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + sample(shape) + "]"))
+	return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
 }
 
 // nameIn returns a text among the arguments of a request; empty if it has none.
@@ -286,7 +269,7 @@ func changeMemberships(t *testing.T, seed uint64, faults float64) {
 	d := newGrid(2, 3)
 	faulty := keeptest.NewFaulty(keep.NewMemory(nil), seed, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
-	s := gatewayOver(t, faulty, &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
+	s := gatewayOver(t, faulty, &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
 	faulty.Fail(faults)
 	random := rand.New(rand.NewPCG(seed, 1))
 	var calls sync.WaitGroup
@@ -301,7 +284,7 @@ func changeMemberships(t *testing.T, seed uint64, faults float64) {
 			method, path = http.MethodPut, "/api/ADUser/"+member+"/Disable"
 		}
 		calls.Go(func() {
-			w := call(s, method, path, body, "Content-Type: application/json")
+			w := harness.Call(s, method, path, body, "Content-Type: application/json")
 			if w.Code/100 == 2 {
 				done.Add(1)
 			}
@@ -321,7 +304,7 @@ func changeMemberships(t *testing.T, seed uint64, faults float64) {
 // the one before has ended, go on at another gateway.
 func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 	const most = 300
-	var s *Server
+	var s *gateway.Server
 	var calls sync.WaitGroup
 	var begun, changedAt atomic.Int64
 	tried := make([]chan bool, most+1)
@@ -330,16 +313,16 @@ func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 	}
 	d := newGrid(1, 1)
 	join := func(n int) {
-		w := call(s, http.MethodPost, fmt.Sprintf("/api/ADUser/u-%d/Group/g-0", n), "")
+		w := harness.Call(s, http.MethodPost, fmt.Sprintf("/api/ADUser/u-%d/Group/g-0", n), "")
 		assert.Equal(t, 2, w.Code/100, "%s", w.Body)
 	}
 	first := sync.OnceFunc(func() {
 		calls.Go(func() {
-			w := call(s, http.MethodPut, "/api/ADGroups/g-0", `{"Description":"b"}`, "Content-Type: application/json")
+			w := harness.Call(s, http.MethodPut, "/api/ADGroups/g-0", `{"Description":"b"}`, "Content-Type: application/json")
 			assert.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 		})
 	})
-	s = gatewayOver(t, keep.NewMemory(nil), &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	s = gatewayOver(t, keep.NewMemory(nil), &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if nameIn(req, "MemberName") == "" {
 			result, err := d.run(t, req)
 			if err == nil {
@@ -387,23 +370,23 @@ func TestAJobOnOneGroup(t *testing.T) {
 		}
 		awaited(t, all)
 	}
-	s := gatewayOver(t, keep.NewMemory(nil), &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
+	s := gatewayOver(t, keep.NewMemory(nil), &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) { return d.run(t, req) }})
 	specs := make([]jobs.Spec, members)
 	for n := range specs {
 		given := ops.Given{"Username": fmt.Sprintf("u-%d", n), "GroupName": "g-0"}
 		specs[n] = jobs.Spec{Operation: "membership.add", Parameters: given, Key: fmt.Sprint("jb.", n), RequestID: fmt.Sprint("jb.", n)}
-		bound, problems := newScene(t, &deed{op: "membership.add"}).row.Bind(given)
+		bound, problems := harness.NewScene(t, &harness.Deed{Op: "membership.add"}).Row.Bind(given)
 		require.Empty(t, problems)
 		specs[n].Changes, specs[n].Uses = bound.Touches()
 	}
-	for n, before := range joblist.Waits(touches(specs), make([][]int, members)) {
+	for n, before := range joblist.Waits(func(i int) joblist.Touch { return joblist.Touch{Changes: specs[i].Changes, Uses: specs[i].Uses} }, make([][]int, members)) {
 		assert.Empty(t, before, "item %d", n)
 	}
-	job := &jobs.Job{Caller: jobs.Caller{Kind: auth.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)}
+	job := &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)}
 	var calls sync.WaitGroup
 	for n := range specs {
 		calls.Go(func() {
-			answer := s.callItem(t.Context(), jobs.Call{Job: job, Spec: &specs[n]})
+			answer := s.CallItem(t.Context(), jobs.Call{Job: job, Spec: &specs[n]})
 			assert.Equal(t, jobstate.Made, answer.State, "%+v", answer)
 		})
 	}

@@ -14,10 +14,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
@@ -149,63 +151,63 @@ func registerJobs(with *prometheus.Registry, jobs *jobs.Manager) error {
 }
 
 // measure counts an answered request.
-func (s *Server) measure(r *request) {
-	status, code := r.c.Writer.Status(), noError
-	if r.failure != nil {
-		code = string(r.failure.Code)
-		if r.op == nil || r.op.Protocol == nil {
-			status = r.failure.Code.Status() // an answer may have begun
+func (s *Server) measure(x *exchange) {
+	status, code := x.c.Writer.Status(), noError
+	if f := problem.Of(x.err); f != nil {
+		code = string(f.Code)
+		if x.op == nil || x.op.Protocol == nil {
+			status = f.Code.Status() // an answer may have begun
 		}
-		if r.c.Request.Context().Err() != nil {
+		if x.c.Request.Context().Err() != nil {
 			code = clientLeft
 		}
-		if outcome := r.outcome(); r.op != nil && r.op.Effect.Writes() && slices.Contains(incompleteOutcomes, outcome) {
-			s.meters.incomplete.WithLabelValues(string(outcome)).Inc()
+		if x.op != nil && x.op.Effect.Writes() && slices.Contains(incompleteOutcomes, f.Outcome) {
+			s.meters.incomplete.WithLabelValues(string(f.Outcome)).Inc()
 		}
-		if r.failure.Reason != "" {
-			s.meters.refused.WithLabelValues(string(r.failure.Reason)).Inc()
+		if f.Reason != "" {
+			s.meters.refused.WithLabelValues(string(f.Reason)).Inc()
 		}
 	}
-	if r.op != nil {
+	if x.op != nil {
 		s.hour.add(time.Now(), status)
 	}
-	operation := r.operation()
-	s.meters.requests.WithLabelValues(operation, r.protocolName(), strconv.Itoa(status/100)+"xx", code).Inc()
+	operation := x.operation()
+	s.meters.requests.WithLabelValues(operation, x.protocolName(), strconv.Itoa(status/100)+"xx", code).Inc()
 	answeredAt := time.Now()
-	if !r.answeredAt.IsZero() {
-		answeredAt = r.answeredAt // how long a stream lasts depends on its client only
+	if !x.answeredAt.IsZero() {
+		answeredAt = x.answeredAt // how long a stream lasts depends on its client only
 	}
-	s.meters.duration.WithLabelValues(operation).Observe(answeredAt.Sub(r.startedAt).Seconds())
+	s.meters.duration.WithLabelValues(operation).Observe(answeredAt.Sub(x.startedAt).Seconds())
 }
 
 // operation returns the id of the operation, or the name of an operational
 // endpoint.
-func (r *request) operation() string {
-	if r.op != nil {
-		return r.op.ID
+func (x *exchange) operation() string {
+	if x.op != nil {
+		return x.op.ID
 	}
-	if path := r.c.FullPath(); path != "" {
+	if path := x.c.FullPath(); path != "" {
 		return strings.TrimPrefix(path, "/")
 	}
 	return noOperation
 }
 
 // metrics returns the handler that serves the metrics to Prometheus.
-func (s *Server) metrics() func(*request) {
+func (s *Server) metrics() func(*exchange) {
 	answer := promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{ErrorLog: s.Log, ErrorHandling: promhttp.ContinueOnError})
-	return func(r *request) {
-		if !s.OpenMetrics || auth.Carries(r.c.Request) || !local(r.c.Request, r.policy.Origins) {
+	return func(x *exchange) {
+		if !s.OpenMetrics || carries(x.c.Request) || !local(x.c.Request, x.policy.Origins) {
 			var failed error
-			if r.principal, failed = s.authenticate(r.c.Request); failed == nil {
-				failed = authorise(r.principal, auth.OpsRead)
+			if x.principal, failed = s.authenticate(x.c.Request); failed == nil {
+				failed = authorise(x.principal, identity.OpsRead)
 			}
 			if failed != nil {
-				r.fail(failed)
+				x.fail(failed)
 				return
 			}
 		}
-		r.limitSend()
-		answer.ServeHTTP(r.c.Writer, r.c.Request)
+		x.limitSend()
+		answer.ServeHTTP(x.c.Writer, x.c.Request)
 	}
 }
 
@@ -221,7 +223,7 @@ func local(r *http.Request, origins []string) bool {
 			return false
 		}
 	}
-	return auth.Peer(r).IsLoopback()
+	return transport.Peer(r).IsLoopback()
 }
 
 // localHost reports whether a Host header names this machine.

@@ -1,22 +1,23 @@
-package gateway
+package gateway_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/problem"
+	"adgateway/gateway"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 // TestRequestsAreCounted also checks that nothing a client sends becomes a label.
 func TestRequestsAreCounted(t *testing.T) {
-	s := newTestServer(t, answering(okResult, "["+sample(schema.User)+"]"), nil)
+	s := harness.New(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), nil)
 	for _, c := range []struct{ method, path, header string }{
 		{"GET", "/api/aduser/jdoe/details", ""},
 		{"GET", "/api/ADUser/other/Details", ""},
@@ -25,43 +26,48 @@ func TestRequestsAreCounted(t *testing.T) {
 		{"TRACE", "/api/ADUser/jdoe/Details", ""},
 		{"GET", "/healthz", ""},
 		{"GET", "/api/ADUser/jdoe/Details", "Auth-Token: Bearer made-up"},
-		{"GET", "/api/ADUser/jdoe/Details", "Auth-Token: Bearer " + opsToken},
+		{"GET", "/api/ADUser/jdoe/Details", "Auth-Token: Bearer " + harness.OpsToken},
 		{"GET", "/api/ADUser/jdoe/Details?Auth-Token=x", ""},
 		{"GET", "/api/ADUser/jdoe/Details", "Origin: https://evil.example"},
 	} {
-		call(s, c.method, c.path, "", c.header)
+		harness.Call(s, c.method, c.path, "", c.header)
 	}
 	for _, c := range []struct {
 		want   float64
-		labels []string
+		labels [4]string
 	}{
-		{2, []string{"user.get", ownProtocol, "2xx", "ok"}},
-		{2, []string{"user.get", ownProtocol, "4xx", "invalid_request"}},
-		{1, []string{"user.get", ownProtocol, "4xx", "unauthenticated"}},
-		{1, []string{"user.get", ownProtocol, "4xx", "forbidden"}},
-		{1, []string{"none", ownProtocol, "4xx", "not_found"}},
-		{1, []string{"none", ownProtocol, "4xx", "method_not_allowed"}},
-		{1, []string{"healthz", ownProtocol, "2xx", "ok"}},
+		{2, [4]string{"user.get", "adgateway", "2xx", "ok"}},
+		{2, [4]string{"user.get", "adgateway", "4xx", "invalid_request"}},
+		{1, [4]string{"user.get", "adgateway", "4xx", "unauthenticated"}},
+		{1, [4]string{"user.get", "adgateway", "4xx", "forbidden"}},
+		{1, [4]string{"none", "adgateway", "4xx", "not_found"}},
+		{1, [4]string{"none", "adgateway", "4xx", "method_not_allowed"}},
+		{1, [4]string{"healthz", "adgateway", "2xx", "ok"}},
 	} {
-		assert.Equal(t, c.want, testutil.ToFloat64(s.meters.requests.WithLabelValues(c.labels...)), c.labels)
+		assert.Equal(t, c.want, harness.Metric(t, s, requests(c.labels[0], c.labels[1], c.labels[2], c.labels[3])), c.labels)
 	}
-	for _, reason := range []problem.Reason{problem.ReasonUnauthenticated, problem.ReasonScope, problem.ReasonMalformed, problem.ReasonOtherSites} {
-		assert.EqualValues(t, 1, testutil.ToFloat64(s.meters.refused.WithLabelValues(string(reason))), reason)
+	for _, reason := range []string{"unauthenticated", "scope", "malformed", "cross_site"} {
+		assert.EqualValues(t, 1, harness.Metric(t, s, `adgateway_http_refusals_total{reason="`+reason+`"}`), reason)
 	}
-	assert.Zero(t, testutil.ToFloat64(s.meters.running))
-	text := call(s, "GET", "/metrics", "").Body.String()
+	assert.EqualValues(t, 1, harness.Metric(t, s, "adgateway_http_requests_in_flight"), "that of the metrics")
+	text := harness.Call(s, "GET", "/metrics", "").Body.String()
 	for _, sent := range []string{"jdoe", "secret-path", "made-up", "evil", "TRACE"} {
 		assert.NotContains(t, text, sent)
 	}
 }
 
 func TestAFailedRunIsCountedByItsCode(t *testing.T) {
-	s := newTestServer(t, failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), nil)
-	call(s, "DELETE", "/api/ADUser/jdoe", "")
-	assert.EqualValues(t, 1, testutil.ToFloat64(s.meters.requests.WithLabelValues("user.delete", ownProtocol, "5xx", "timeout")))
-	assert.Equal(t, 1, testutil.CollectAndCount(s.meters.duration))
-	assert.EqualValues(t, 1, testutil.ToFloat64(s.meters.incomplete.WithLabelValues("unknown")))
-	assert.EqualValues(t, 0, testutil.ToFloat64(s.meters.incomplete.WithLabelValues("partial")))
+	s := harness.New(t, harness.Failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), nil)
+	harness.Call(s, "DELETE", "/api/ADUser/jdoe", "")
+	assert.EqualValues(t, 1, harness.Metric(t, s, requests("user.delete", "adgateway", "5xx", "timeout")))
+	assert.EqualValues(t, 1, harness.Metric(t, s, `adgateway_http_request_duration_seconds_count{operation="user.delete"}`))
+	assert.EqualValues(t, 1, harness.Metric(t, s, `adgateway_changes_incomplete_total{outcome="unknown"}`))
+	assert.EqualValues(t, 0, harness.Metric(t, s, `adgateway_changes_incomplete_total{outcome="partial"}`))
+}
+
+// requests returns the name of a number of requests in the metrics.
+func requests(operation, protocol, class, code string) string {
+	return fmt.Sprintf("adgateway_http_requests_total{class=%q,code=%q,operation=%q,protocol=%q}", class, code, operation, protocol)
 }
 
 func TestWhoMayReadTheMetrics(t *testing.T) {
@@ -70,13 +76,13 @@ func TestWhoMayReadTheMetrics(t *testing.T) {
 		peer, headers []string
 		status        int
 	}{
-		"ops:read":                   {false, []string{"192.0.2.1:5"}, []string{"Auth-Token: Bearer " + opsToken}, 200},
+		"ops:read":                   {false, []string{"192.0.2.1:5"}, []string{"Auth-Token: Bearer " + harness.OpsToken}, 200},
 		"without credential":         {true, []string{"192.0.2.1:5"}, nil, 401},
-		"without the scope":          {true, []string{"192.0.2.1:5"}, []string{"Auth-Token: Bearer " + readToken}, 403},
+		"without the scope":          {true, []string{"192.0.2.1:5"}, []string{"Auth-Token: Bearer " + harness.ReadToken}, 403},
 		"this machine":               {true, []string{"127.0.0.1:5", "[::1]:5", "[::ffff:127.0.0.1]:5"}, nil, 200},
 		"this machine, closed":       {false, []string{"127.0.0.1:5", "[::1]:5"}, nil, 401},
 		"this machine, unknown":      {true, []string{"127.0.0.1:5"}, []string{"Auth-Token: Bearer made-up"}, 401},
-		"this machine, other scopes": {true, []string{"127.0.0.1:5"}, []string{"Auth-Token: Bearer " + readToken}, 403},
+		"this machine, other scopes": {true, []string{"127.0.0.1:5"}, []string{"Auth-Token: Bearer " + harness.ReadToken}, 403},
 		"a proxy on this machine":    {true, []string{"127.0.0.1:5"}, []string{"X-Forwarded-For: 192.0.2.1"}, 401},
 		"a proxy of another kind":    {true, []string{"127.0.0.1:5"}, []string{"Forwarded: for=127.0.0.1"}, 401},
 		"this machine, by address":   {true, []string{"127.0.0.1:5", "[::1]:5"}, []string{"Host: 127.0.0.1:8080"}, 200},
@@ -84,17 +90,17 @@ func TestWhoMayReadTheMetrics(t *testing.T) {
 		"a listed host":              {true, []string{"127.0.0.1:5"}, []string{"Host: portal.corp.example"}, 200},
 		"a name made to resolve":     {true, []string{"127.0.0.1:5"}, []string{"Host: evil.example"}, 401},
 		"its own page":               {true, []string{"127.0.0.1:5"}, []string{"Host: evil.example", "Origin: http://evil.example"}, 401},
-		"its own page, credential":   {true, []string{"127.0.0.1:5"}, []string{"Host: evil.example", "Auth-Token: Bearer " + opsToken}, 200},
+		"its own page, credential":   {true, []string{"127.0.0.1:5"}, []string{"Host: evil.example", "Auth-Token: Bearer " + harness.OpsToken}, 200},
 		"another web site":           {true, []string{"127.0.0.1:5"}, []string{"Origin: https://evil.example"}, 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestServer(t, answering(okResult), func(o *Options) {
+			s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) {
 				o.OpenMetrics = c.open
 				o.Policy.TrustedProxies = []string{"127.0.0.1"}
 				o.Policy.Origins = []string{"https://portal.corp.example"}
 			})
 			for _, peer := range c.peer {
-				w := call(s, "GET", "/metrics", "", append([]string{"Auth-Token: ", "Host: localhost:8080", "From-Peer: " + peer}, c.headers...)...)
+				w := harness.Call(s, "GET", "/metrics", "", append([]string{"Auth-Token: ", "Host: localhost:8080", "From-Peer: " + peer}, c.headers...)...)
 				assert.Equal(t, c.status, w.Code, "%s: %s", peer, w.Body)
 				if c.status == http.StatusOK {
 					assert.Contains(t, w.Body.String(), "adgateway_http_requests_in_flight 1\n")
@@ -110,8 +116,8 @@ func TestWhoMayReadTheMetrics(t *testing.T) {
 func TestARegistryServesOneServer(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "of_another_package", Help: "x"}, func() float64 { return 7 }))
-	s := newTestServer(t, answering(okResult), func(o *Options) { o.Metrics = registry })
-	assert.Contains(t, call(s, "GET", "/metrics", "").Body.String(), "of_another_package 7\n")
-	_, err := New(Options{Runner: s.Runner, Auth: s.Auth, Log: s.Log, Scripts: s.Options.Scripts, Metrics: registry})
+	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.Metrics = registry })
+	assert.Contains(t, harness.Call(s, "GET", "/metrics", "").Body.String(), "of_another_package 7\n")
+	_, err := gateway.New(gateway.Options{Runner: s.Runner, Auth: s.Auth, Log: s.Log, Scripts: s.Options.Scripts, Metrics: registry})
 	require.ErrorContains(t, err, "metrics")
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -22,31 +22,28 @@ import (
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // receive creates the state of a request, with the client's id if that is well
-// formed, and records what became of it when the answer is complete, panic or
-// not: in the log, in the metrics, and in the audit unless it is there already.
+// formed, and records how it was answered in the log and the metrics, panic or not.
 func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 	engine := []string{s.Engine}
 	return func(c *gin.Context) {
 		id := givenID(c.Request)
-		r := &request{gateway: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
-		c.Set(requestKey, r)
+		x := &exchange{gateway: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
+		c.Set(exchangeKey, x)
 		c.Header(requestIDHeader, id)
 		c.Writer.Header()["X-Engine"] = engine
 		s.meters.running.Inc()
 		defer s.meters.running.Dec()
-		defer s.measure(r)
-		defer s.logAccess(r)
-		defer s.recordOutcome(r)
-		defer s.keepChange(r)
+		defer s.measure(x)
+		defer s.logAccess(x)
 		c.Next()
 	}
 }
 
 // logAccess writes the log line of a request: never its query, its body or a
 // header. Nothing is collected for a line that is not written.
-func (s *Server) logAccess(r *request) {
-	f, level := r.failure, logrus.InfoLevel
-	left := f != nil && r.c.Request.Context().Err() != nil
+func (s *Server) logAccess(x *exchange) {
+	f, level := problem.Of(x.err), logrus.InfoLevel
+	left := f != nil && x.c.Request.Context().Err() != nil
 	if f != nil && !left && f.Code.Status() >= 500 {
 		level = logrus.ErrorLevel
 	}
@@ -54,34 +51,38 @@ func (s *Server) logAccess(r *request) {
 		return
 	}
 	fields := make(logrus.Fields, maxAccessFields)
-	fields["request_id"] = r.id
-	fields["method"] = r.c.Request.Method
-	fields["status"] = r.c.Writer.Status()
-	fields["duration_ms"] = float64(time.Since(r.startedAt).Microseconds()) / 1000
-	fields["bytes"] = max(r.c.Writer.Size(), 0)
-	fields["client"] = auth.Client(r.c.Request).String()
-	if r.principal != nil && r.principal.Name != "" {
-		fields["principal"] = r.principal.Name
+	fields["request_id"] = x.id
+	fields["method"] = x.c.Request.Method
+	fields["status"] = x.c.Writer.Status()
+	fields["duration_ms"] = float64(time.Since(x.startedAt).Microseconds()) / 1000
+	fields["bytes"] = max(x.c.Writer.Size(), 0)
+	fields["client"] = ClientOf(x.c.Request).String()
+	if x.principal != nil && x.principal.Name != "" {
+		fields["principal"] = x.principal.Name
 	}
-	if r.op != nil {
-		fields["route"], fields["operation"], fields["records"] = r.op.Path, r.op.ID, r.records
+	if x.op != nil {
+		fields["route"], fields["operation"], fields["records"] = x.op.Path, x.op.ID, x.answer.Count
 	} else {
-		fields["route"] = r.c.FullPath()
+		fields["route"] = x.c.FullPath()
 	}
-	if r.server != "" {
-		fields["server"] = r.server
+	server := x.answer.Server
+	if f != nil {
+		server = cmp.Or(f.Server, server)
+	}
+	if server != "" {
+		fields["server"] = server
 	}
 	if s.Member != nil {
 		fields["answered_by"] = s.Hop.Gateway
-		if origin, came := hop.From(r.c.Request.Context()); came {
+		if origin, came := hop.From(x.c.Request.Context()); came {
 			fields["forwarded_by"] = origin.Gateway
 		}
 	}
 	switch {
 	case f != nil:
 		logProblem(f, fields)
-	case r.result != nil && r.result.Outside:
-		fields["code"] = schema.Limit
+	case x.answer.Audited != "":
+		fields["code"] = x.answer.Audited
 	}
 	if left {
 		fields["client_left"] = true
@@ -110,7 +111,7 @@ func logProblem(f *problem.Error, fields logrus.Fields) {
 // recoverPanic turns a panic into a 500 that reveals nothing and a log line with
 // the stack. http.ErrAbortHandler passes on to the server, which closes the
 // connection.
-func recoverPanic(r *request) {
+func recoverPanic(x *exchange) {
 	defer func() {
 		reason := recover()
 		if reason == nil {
@@ -120,16 +121,16 @@ func recoverPanic(r *request) {
 			panic(reason)
 		}
 		failed := problem.Internal(fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
-		if r.op != nil {
+		if x.op != nil {
 			failed.Outcome = ps.OutcomeUnknown
-			forOperation(r.op, failed)
+			forOperation(x.op, failed)
 		}
-		if r.c.Writer.Written() {
-			r.abort(failed)
+		if x.c.Writer.Written() {
+			x.abort(failed)
 		}
-		r.fail(failed)
+		x.fail(failed)
 	}()
-	r.c.Next()
+	x.c.Next()
 }
 
 // secureHeaders keep browsers from using an answer in any other way. All answers share
@@ -144,48 +145,48 @@ var secureHeaders = http.Header{
 }
 
 // secure sets these headers and refuses cross-site requests.
-func secure(r *request) {
-	maps.Copy(r.c.Writer.Header(), secureHeaders)
-	if r.c.Request.TLS != nil {
-		r.c.Header("Strict-Transport-Security", "max-age=31536000")
+func secure(x *exchange) {
+	maps.Copy(x.c.Writer.Header(), secureHeaders)
+	if x.c.Request.TLS != nil {
+		x.c.Header("Strict-Transport-Security", "max-age=31536000")
 	}
-	if !r.followsLink() {
-		r.checkOrigin(r.policy.Origins)
+	if !x.followsLink() {
+		x.checkOrigin(x.policy.Origins)
 	}
 }
 
 // noRoute answers requests that match no operation.
-func (s *Server) noRoute(r *request) {
-	found := routeOf(r.c.Request)
+func (s *Server) noRoute(x *exchange) {
+	found := routeOf(x.c.Request)
 	switch {
-	case s.wantsPages(r, found.path):
-		r.c.Redirect(http.StatusSeeOther, pagesPath)
+	case s.wantsPages(x, found.path):
+		x.c.Redirect(http.StatusSeeOther, pagesPath)
 	case found.problem != "":
-		r.fail(problem.New(schema.InvalidRequest, "%s", found.problem))
+		x.fail(problem.New(schema.InvalidRequest, "%s", found.problem))
 	case len(found.allowed) > 0:
-		r.c.Header("Allow", strings.Join(found.allowed, ", "))
+		x.c.Header("Allow", strings.Join(found.allowed, ", "))
 		hint := ""
-		if near := s.routes.nearest(r.c.Request.Method, found.path); near != "" {
+		if near := s.routes.nearest(x.c.Request.Method, found.path); near != "" {
 			hint = " Did you mean " + near + "?"
 		}
-		r.fail(methodNotAllowed(r, hint))
+		x.fail(methodNotAllowed(x, hint))
 	default:
 		failed := problem.New(schema.NotFound, "There is no such route.")
-		switch near := s.routes.nearest(r.c.Request.Method, found.path); {
+		switch near := s.routes.nearest(x.c.Request.Method, found.path); {
 		case near != "":
 			failed.Message += " Did you mean " + near + "?"
 		case !s.HideDocs:
 			failed.Message += " All are described at " + docsPath + ", and for programs at " + documentPath + "."
 		}
-		r.fail(failed)
+		x.fail(failed)
 	}
 }
 
 // noMethod answers a path that has other methods. The header Allow is already set.
-func noMethod(r *request) { r.fail(methodNotAllowed(r, "")) }
+func noMethod(x *exchange) { x.fail(methodNotAllowed(x, "")) }
 
 // methodNotAllowed returns the error of a call whose path has other methods.
-func methodNotAllowed(r *request, hint string) error {
+func methodNotAllowed(x *exchange, hint string) error {
 	return problem.New(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.%s",
-		printable(r.c.Request.Method, 32), r.c.Writer.Header().Get("Allow"), hint)
+		printable(x.c.Request.Method, 32), x.c.Writer.Header().Get("Allow"), hint)
 }

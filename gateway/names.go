@@ -176,8 +176,7 @@ func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all ma
 			rival := revision != keep.Absent && present.Change != changeIn(r) && !strings.EqualFold(present.Server, i.Server) && n.replicated[sum] != revision
 			if rival && !s.namesObject(ctx, &present, object.GUID) {
 				n.pending = &pendingName{key: sum, revision: revision, hold: present, server: i.Server}
-				r.unrecorded = s.namePending(name, &present)
-				return errNamePending
+				return s.namePending(name, &present)
 			}
 			own := nameHold{Server: i.Server, GUID: object.GUID, Change: changeIn(r), Fresh: revision == keep.Absent || n.fresh[sum]}
 			value, err := keep.Encode(s.store(), own)
@@ -204,13 +203,14 @@ func (s *Server) nameKey(name nameOf) string {
 	return hex.EncodeToString(s.store().Sum([]byte(nameKind), []byte(name.kind), []byte(name.value)))
 }
 
-// errNamePending is why a change is not allowed that gives a name twice.
+// errNamePending is the cause of the refusal of a change that gives a name twice.
 var errNamePending = errors.New("the name was given at another controller")
 
+// namePending refuses a change that gives a name twice. Its cause is errNamePending.
 func (s *Server) namePending(name nameOf, by *nameHold) error {
 	what := map[string]string{"account": "account name", "principal": "logon name", "entry": "name in its OU"}[name.kind]
 	failed := problem.New(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, of which others may not know yet, so that it could be given twice. Nothing was changed. Use another one, or try again once it has replicated; after %s it is free again.", what, by.Server, s.NameHold)
-	failed.RetryAfter = 5 * time.Minute
+	failed.RetryAfter, failed.Cause = 5*time.Minute, errNamePending
 	return failed
 }
 
@@ -238,6 +238,6 @@ func (s *Server) hasReplicated(ctx context.Context, r *request) bool {
 	if !seen {
 		return false
 	}
-	r.naming.replicated[p.key], r.unrecorded = p.revision, nil
+	r.naming.replicated[p.key] = p.revision
 	return true
 }

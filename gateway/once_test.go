@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bytes"
@@ -12,12 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 	"adgateway/test/histories"
 
 	"github.com/stretchr/testify/assert"
@@ -25,31 +28,31 @@ import (
 )
 
 // gatewayOver returns a gateway that keeps what it has to in a store.
-func gatewayOver(t *testing.T, store keep.Store, runner ps.Runner, change ...func(*Options)) *Server {
+func gatewayOver(t *testing.T, store keep.Store, runner ps.Runner, change ...func(*gateway.Options)) *gateway.Server {
 	t.Helper()
-	g := &oneGateway{t: t, store: store}
-	g.start(func(func(string) bool) ps.Runner { return runner }, change...)
+	g := &harness.Gateway{T: t, Store: store}
+	g.Start(func(func(string) bool) ps.Runner { return runner }, change...)
 	return g.Server
 }
 
 func TestAPlanIsAppliedOnce(t *testing.T) {
 	var made atomic.Int64
-	good := answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]")
-	s := gatewayOver(t, keep.NewMemory(nil), &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-		result, err := good.run(ctx, req)
+	good := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
+	s := gatewayOver(t, keep.NewMemory(nil), &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		result, err := good.Do(ctx, req)
 		if err == nil && req.Write {
 			made.Add(1)
 		}
 		return result, err
 	}})
-	id := planID(t, call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
+	id := planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
 	var group sync.WaitGroup
 	var calls histories.Recorder
 	statuses := make(chan int, 30)
 	for range cap(statuses) {
 		group.Go(func() {
 			use := calls.Begin(histories.Op{Of: id, Do: "use"})
-			status := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+id, "").Code
+			status := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+id, "").Code
 			use.End(histories.Answer{Refused: status == http.StatusConflict})
 			statuses <- status
 		})
@@ -85,23 +88,23 @@ func TestABudgetIsNotOverspent(t *testing.T) {
 func spendAll(t *testing.T, faults float64) {
 	q := newQuotas(t)
 	q.now = time.Now()
-	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:delete"}, Quota: &auth.Quota{DeletionsPerHour: number(50)}})
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:delete"}, Quota: &identity.Quota{DeletionsPerHour: number(50)}})
 	var removed atomic.Int64
-	runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		user := userOf(req)
 		if err := req.Announced(ps.Intent{Effect: ps.EffectRemoved, Server: "dc1", Objects: []ps.Intended{
 			{GUID: user, DN: "CN=" + user, Changes: []ps.IntendedChange{{Name: "exists", Before: "True", After: "False"}}}}}); err != nil {
 			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 		}
 		removed.Add(1)
-		return &ps.Result{Effect: ps.EffectRemoved, Server: "dc1", Changes: make([]ps.Change, 1)}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+		return &ps.Result{Effect: ps.EffectRemoved, Server: "dc1", Changes: make([]ps.Change, 1)}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 	}}
 	faulty := keeptest.NewFaulty(keep.NewMemory(nil), 1, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
-	s := gatewayOver(t, faulty, runner, func(o *Options) {
-		own, err := auth.OpenStore(auth.StoreOptions{File: q.file, Now: q.clock})
+	s := gatewayOver(t, faulty, runner, func(o *gateway.Options) {
+		own, err := authn.OpenStore(authn.StoreOptions{File: q.file, Now: q.clock})
 		require.NoError(t, err)
-		o.Auth, o.Quotas = own, auth.NewMeters(auth.Quota{}, q.clock)
+		o.Auth, o.Quotas = own, identity.NewMeters(identity.Quota{}, q.clock)
 	})
 	assert.NotNil(t, accounts)
 	faulty.Fail(faults)
@@ -113,7 +116,7 @@ func spendAll(t *testing.T, faults float64) {
 		group.Go(func() {
 			for n := range tries {
 				spend := calls.Begin(histories.Op{Of: "deletions", Do: "spend"})
-				w := call(s, http.MethodDelete, fmt.Sprintf("/api/ADUser/user%d", n), "", header)
+				w := harness.Call(s, http.MethodDelete, fmt.Sprintf("/api/ADUser/user%d", n), "", header)
 				switch {
 				case w.Code == http.StatusOK:
 					spend.End(histories.Answer{})
@@ -177,17 +180,17 @@ func excludeEachOther(t *testing.T, faults float64) {
 		value.Store(read + 1)
 		within.Add(-1)
 		change.End(histories.Answer{})
-		return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+		return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 	}
 	faulty := keeptest.NewFaulty(keep.NewMemory(nil), 1, 0)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
-	s := gatewayOver(t, faulty, &fakeRunner{run: run})
+	s := gatewayOver(t, faulty, &harness.Runner{Do: run})
 	faulty.Fail(faults)
 	var group sync.WaitGroup
 	var done atomic.Int64
 	for range 30 {
 		group.Go(func() {
-			w := call(s, http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json")
+			w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json")
 			if w.Code == http.StatusOK {
 				done.Add(1)
 			}
@@ -205,39 +208,39 @@ func excludeEachOther(t *testing.T, faults float64) {
 // TestWhatANewerGatewayHasWritten: a call with a key of a format that this gateway does not
 // know is not guessed at, and not run.
 func TestWhatANewerGatewayHasWritten(t *testing.T) {
-	d := &oneUser{city: "Oslo", at: func(string) {}}
-	s := gatewayOver(t, keep.NewMemory(nil), &fakeRunner{run: d.run})
-	status, _, _ := toRome(s)
+	d := &harness.OneUser{City: "Oslo", At: func(string) {}}
+	s := gatewayOver(t, keep.NewMemory(nil), &harness.Runner{Do: d.Run})
+	status, _, _ := harness.ToRome(s)
 	require.Equal(t, http.StatusOK, status)
 	var newer keep.Change
-	require.NoError(t, s.Kept.Range(t.Context(), keyKind, "", func(e keep.Entry) bool {
-		newer = keep.Change{Kind: keyKind, Key: e.Key, Expect: e.Revision, Expires: e.Expires, Value: bytes.Replace(e.Value, []byte(`"v":1`), []byte(`"v":2`), 1)}
+	require.NoError(t, s.Kept.Range(t.Context(), harness.Keys, "", func(e keep.Entry) bool {
+		newer = keep.Change{Kind: harness.Keys, Key: e.Key, Expect: e.Revision, Expires: e.Expires, Value: bytes.Replace(e.Value, []byte(`"v":1`), []byte(`"v":2`), 1)}
 		require.NotEqual(t, e.Value, newer.Value)
 		return true
 	}))
 	_, err := s.Kept.Apply(t.Context(), newer)
 	require.NoError(t, err)
-	status, answer, _ := toRome(s)
+	status, answer, _ := harness.ToRome(s)
 	assert.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Equal(t, schema.NewerPeer, answer.Error.Code)
-	assert.Equal(t, 1, d.changes)
+	assert.Equal(t, 1, d.Changes)
 }
 
 // TestAChangeTakesThreeWrites: with a key, a plan, a budget and the history.
 func TestAChangeTakesThreeWrites(t *testing.T) {
 	q := newQuotas(t)
 	q.now = time.Now()
-	accounts, header := q.stored(auth.Rights{Scopes: []string{"user:write"}, Quota: &auth.Quota{ChangesPerHour: number(5)}})
-	store := openKeys(t, filepath.Join(t.TempDir(), "state.db"))
+	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"}, Quota: &identity.Quota{ChangesPerHour: number(5)}})
+	store := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
 	history, err := changes.Open(t.Context(), store, time.Hour, 1<<20)
 	require.NoError(t, err)
-	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), func(o *Options) {
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
 		o.Auth, o.Kept, o.History = accounts, store, history
 	})
-	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "", header)
+	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "", header)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	before := store.State().Writes
-	w = call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+planID(t, w.Body.Bytes()), "", header, keyOfRome)
+	w = harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+planID(t, w.Body.Bytes()), "", header, harness.KeyOfRome)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	assert.EqualValues(t, 3, store.State().Writes-before)
 }

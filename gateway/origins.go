@@ -22,25 +22,25 @@ const (
 
 // checkOrigin refuses cross-site requests from origins that are not listed, and
 // answers preflights of those that are. Pages of the gateway itself are allowed.
-func (r *request) checkOrigin(listed []string) {
-	header, origins := r.c.Writer.Header(), r.c.Request.Header.Values("Origin")
+func (x *exchange) checkOrigin(listed []string) {
+	header, origins := x.c.Writer.Header(), x.c.Request.Header.Values("Origin")
 	if len(listed) > 0 {
 		header.Add("Vary", "Origin")
 	}
 	allowed := len(origins) == 1 && slices.ContainsFunc(listed, func(one string) bool { return strings.EqualFold(one, origins[0]) })
-	own := len(origins) == 1 && sameHost(origins[0], r.c.Request.Host)
-	crossSite := r.c.GetHeader("Sec-Fetch-Site") == "cross-site"
+	own := len(origins) == 1 && sameHost(origins[0], x.c.Request.Host)
+	crossSite := x.c.GetHeader("Sec-Fetch-Site") == "cross-site"
 	if !allowed && (crossSite || len(origins) > 0 && !own) {
 		failed := problem.New(schema.Forbidden, "Requests from other web sites are not accepted.")
 		failed.Reason = problem.ReasonOtherSites
-		r.fail(failed)
+		x.fail(failed)
 		return
 	}
 	if !allowed {
 		return
 	}
 	header.Set("Access-Control-Allow-Origin", origins[0])
-	if r.c.Request.Method != http.MethodOptions || r.c.GetHeader("Access-Control-Request-Method") == "" {
+	if x.c.Request.Method != http.MethodOptions || x.c.GetHeader("Access-Control-Request-Method") == "" {
 		header.Set("Access-Control-Expose-Headers", corsAnswer)
 		return
 	}
@@ -51,7 +51,7 @@ func (r *request) checkOrigin(listed []string) {
 	header.Set("Access-Control-Allow-Methods", corsMethods)
 	header.Set("Access-Control-Allow-Headers", corsRequest)
 	header.Set("Access-Control-Max-Age", corsMaxAge)
-	r.c.AbortWithStatus(http.StatusNoContent)
+	x.c.AbortWithStatus(http.StatusNoContent)
 }
 
 func sameHost(origin, host string) bool {

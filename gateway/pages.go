@@ -44,20 +44,6 @@ func (e *envelope) setPage(result *ps.Result) error {
 	return nil
 }
 
-// members returns the members of the answer.
-func (p page) members() []byte {
-	var text []byte
-	if p.next != "" {
-		text = append(text, `,"next":`...)
-		text = append(text, encode(p.next)...)
-	}
-	if p.counted {
-		text = append(text, `,"total":`...)
-		text = strconv.AppendInt(text, int64(p.total), 10)
-	}
-	return text
-}
-
 // questionOf identifies what the caller asks for, whatever the size and the fields of a
 // page: the parameters, and what the caller may see.
 func questionOf(r *request) cursor.Digest {

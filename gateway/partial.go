@@ -36,6 +36,17 @@ func (p *partlyDone) with(e *problem.Error) error {
 	return &other
 }
 
+// warned returns an error whose answer has a warning.
+func warned(err error, warning ps.Warning) error {
+	part := partOf(err)
+	if part == nil {
+		part = &partlyDone{problem: problem.Of(err)}
+	}
+	with := *part
+	with.warnings = append(slices.Clip(with.warnings), warning)
+	return &with
+}
+
 // partial returns the error of a run that failed for some objects: the records of
 // the others, and a detail for each that failed. If all failed, it is an error like
 // any other, with the code of the first object. The classic dialect knows no status but
@@ -60,7 +71,7 @@ func (e *envelope) partial(result *ps.Result) error {
 	f.Code, f.Outcome, f.DirectoryCode = schema.Partial, ps.OutcomePartial, ""
 	part.result = append(append(json.RawMessage{'['}, e.result.Bytes()...), ']')
 	where := "details"
-	if e.classic {
+	if e.r.call.Classic {
 		part.asSuccess, where = true, "warnings"
 		for i, d := range f.Details {
 			failed := &result.Failures[i]

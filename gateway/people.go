@@ -16,12 +16,12 @@ func (s *Server) addPages(engine *gin.Engine) {
 	if s.pages == nil {
 		return
 	}
-	show := endpoint(func(r *request) {
-		if lost := routeOf(r.c.Request).unled; lost != nil {
-			r.refusePage(lost)
+	show := endpoint(func(x *exchange) {
+		if lost := routeOf(x.c.Request).unled; lost != nil {
+			x.refusePage(lost)
 			return
 		}
-		s.pages.ServeHTTP(r.c.Writer, r.c.Request)
+		s.pages.ServeHTTP(x.c.Writer, x.c.Request)
 	})
 	engine.Any(pagesPath+"*page", show)
 	engine.GET(strings.TrimSuffix(pagesPath, "/"), func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, pagesPath) })
@@ -29,12 +29,12 @@ func (s *Server) addPages(engine *gin.Engine) {
 
 // followsLink reports whether a request follows a link to a page, which may stand on any
 // web site. The pages themselves refuse other requests from there.
-func (r *request) followsLink() bool {
-	method := r.c.Request.Method
-	return r.gateway.pages != nil && strings.HasPrefix(r.c.Request.URL.Path, pagesPath) && (method == http.MethodGet || method == http.MethodHead)
+func (x *exchange) followsLink() bool {
+	method := x.c.Request.Method
+	return x.gateway.pages != nil && strings.HasPrefix(x.c.Request.URL.Path, pagesPath) && (method == http.MethodGet || method == http.MethodHead)
 }
 
 // wantsPages reports whether a browser asks for the root of the gateway.
-func (s *Server) wantsPages(r *request, path string) bool {
-	return s.pages != nil && path == "/" && r.c.Request.Method == http.MethodGet && strings.Contains(r.c.GetHeader("Accept"), "text/html")
+func (s *Server) wantsPages(x *exchange, path string) bool {
+	return s.pages != nil && path == "/" && x.c.Request.Method == http.MethodGet && strings.Contains(x.c.GetHeader("Accept"), "text/html")
 }

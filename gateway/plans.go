@@ -1,20 +1,20 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
 	"adgateway/gateway/problem"
@@ -44,7 +44,9 @@ func (s *Server) fingerprint(r *request) []byte {
 	return s.Kept.Sum([]byte("plan"), []byte(r.bound.Planned()))
 }
 
-func callerOfPlan(p *auth.Principal) plans.Caller { return plans.Caller{Kind: p.Kind, Name: p.Name} }
+func callerOfPlan(p *identity.Principal) plans.Caller {
+	return plans.Caller{Kind: p.Kind, Name: p.Name}
+}
 
 // keepPlan keeps the plan of a dry run and gives it its id.
 func (s *Server) keepPlan(r *request, p *plan) error {
@@ -57,7 +59,7 @@ func (s *Server) keepPlan(r *request, p *plan) error {
 		kept.Row, kept.Intent = from.op.ID, withoutImages(*from.announced)
 		kept.Objects, kept.Zone = from.changesOf(from.announced), zoneOf(from, from.announced)
 	}
-	err := s.plans.Add(r.c.Request.Context(), kept)
+	err := s.plans.Add(r.ctx, kept)
 	if err != nil {
 		p.ID, p.Expires = nil, nil
 	} else {
@@ -150,7 +152,7 @@ func (s *Server) planOf(r *request) (*plans.Plan, error) {
 		return nil, problem.New(schema.NotSupported, "This gateway keeps no plans (store.file is off).")
 	}
 	id := r.bound.Text(ops.PlanID)
-	p, err := s.plans.Get(r.c.Request.Context(), id)
+	p, err := s.plans.Get(r.ctx, id)
 	switch {
 	case errors.Is(err, plans.ErrAbsent):
 	case err != nil:
@@ -159,7 +161,7 @@ func (s *Server) planOf(r *request) (*plans.Plan, error) {
 		if s.mayRun(r, p) {
 			return p, nil
 		}
-	case r.policy.PlansOfOthers && s.mayRun(r, p), r.principal.Has(auth.ChangeRead):
+	case r.policy.PlansOfOthers && s.mayRun(r, p), r.principal.Has(identity.ChangeRead):
 		if s.mayKnow(r, p) {
 			return p, nil
 		}
@@ -213,17 +215,16 @@ func (a *application) use(r *request) error {
 	switch {
 	case errors.Is(err, plans.ErrUsed):
 		a.plan.Used = nil // not by this request
-		r.unrecorded = usedPlan(a.plan)
+		return usedPlan(a.plan)
 	case err != nil:
-		r.unrecorded = plansUnavailable(err)
-	default:
-		a.used = true
-		r.gateway.meters.plans.WithLabelValues(planApplied).Inc()
+		return plansUnavailable(err)
 	}
-	return err
+	a.used = true
+	r.gateway.meters.plans.WithLabelValues(planApplied).Inc()
+	return nil
 }
 
-// applied returns the failure of a call whose plan did not hold. A script that had nothing
+// applied returns the error of a call whose plan did not hold. A script that had nothing
 // to do has announced nothing.
 func (a *application) applied(r *request) error {
 	if a == nil {
@@ -235,10 +236,7 @@ func (a *application) applied(r *request) error {
 			present[i].Changes = nil
 		}
 		if a.drift = change.Drift(a.plan.Objects, present); a.drift == nil {
-			if err := a.use(r); err != nil {
-				return r.unrecorded
-			}
-			return nil
+			return a.use(r)
 		}
 		r.runErr = &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Server: r.result.Server, Cause: errPlanDrifted}
 	}
@@ -263,7 +261,7 @@ func (a *application) applied(r *request) error {
 }
 
 // hide hides names of objects outside the limits of a caller in what has drifted.
-func (a *application) hide(from *auth.Principal) {
+func (a *application) hide(from *identity.Principal) {
 	bounds := boundsOf(from)
 	for i := range a.drift {
 		if d := &a.drift[i]; slices.Contains([]string{"manager", "managedBy", "ouPath", "path"}, d.Field) {
@@ -284,21 +282,19 @@ func (a *application) fields() string {
 }
 
 // showPlan answers with a plan.
-func (s *Server) showPlan(r *request) error {
+func (s *Server) showPlan(r *request) (call.Answer, error) {
 	p, failed := s.planOf(r)
 	if failed != nil {
-		return failed
+		return call.Answer{}, failed
 	}
 	var shown plan
 	if err := json.Unmarshal(p.Shown, &shown); err != nil {
-		return problem.Internal(err)
+		return call.Answer{}, problem.Internal(err)
 	}
 	shown.State = p.StateAt(s.Kept.Now())
 	shown.hide(r.principal)
-	r.records = 1
-	s.sendLocal(r, http.StatusOK, r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), []any{struct {
+	return localAnswer(r, r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), struct {
 		plan
 		Change *string `json:"change"`
-	}{shown, optionalText(p.ChangeID())}}, nil)
-	return nil
+	}{shown, optionalText(p.ChangeID())}), nil
 }

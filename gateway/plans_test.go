@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,14 +28,14 @@ func planID(t *testing.T, body []byte) string {
 }
 
 func TestTheAuditNamesWhoPlannedAndWhoApplied(t *testing.T) {
-	store := openKeys(t, filepath.Join(t.TempDir(), "state.db"))
-	s, _, lines := audited(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), false, func(o *Options) {
+	store := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
+	s, _, lines := harness.Audited(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), false, func(o *gateway.Options) {
 		o.Kept, o.Policy.PlansOfOthers = store, true
 	})
-	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "")
+	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "")
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	apply := "/api/ADUser/jdoe/Disable?PlanId=" + planID(t, w.Body.Bytes())
-	w = call(s, http.MethodPut, apply, "", "Auth-Token: Bearer "+writeToken)
+	w = harness.Call(s, http.MethodPut, apply, "", "Auth-Token: Bearer "+harness.WriteToken)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	var intents []*audit.Line
 	for _, line := range lines() {
@@ -47,56 +49,56 @@ func TestTheAuditNamesWhoPlannedAndWhoApplied(t *testing.T) {
 }
 
 func TestPlansOfOthersAreNotKnown(t *testing.T) {
-	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), func(o *Options) {
-		o.Kept = openKeys(t, filepath.Join(t.TempDir(), "state.db"))
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
+		o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
 	})
-	id := planID(t, call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
+	id := planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
 	for method, path := range map[string]string{http.MethodPut: "/api/ADUser/jdoe/Disable?PlanId=" + id, http.MethodGet: "/api/Plans/" + id} {
-		assert.Equal(t, http.StatusNotFound, call(s, method, path, "", "Auth-Token: Bearer "+writeToken).Code)
+		assert.Equal(t, http.StatusNotFound, harness.Call(s, method, path, "", "Auth-Token: Bearer "+harness.WriteToken).Code)
 	}
 }
 
 // A plan whose application fails without a change can be applied again.
 func TestAPlanSurvivesWhatChangedNothing(t *testing.T) {
-	runner := answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]")
-	good, protected := runner.run, failing(ps.Error{Kind: ps.KindScript, Gateway: "protected", Message: "No.", Outcome: ps.OutcomeNone}).run
+	runner := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
+	good, protected := runner.Do, harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "protected", Message: "No.", Outcome: ps.OutcomeNone}).Do
 	unlucky := false
-	runner.run = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	runner.Do = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if !unlucky {
 			return good(ctx, req)
 		}
-		if err := announce(req); err != nil {
+		if err := harness.Announce(req); err != nil {
 			return nil, err
 		}
 		return protected(ctx, req)
 	}
-	s := newTestServer(t, runner, func(o *Options) { o.Kept = openKeys(t, filepath.Join(t.TempDir(), "state.db")) })
-	apply := "/api/ADUser/jdoe/Disable?PlanId=" + planID(t, call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
+	s := harness.New(t, runner, func(o *gateway.Options) { o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db")) })
+	apply := "/api/ADUser/jdoe/Disable?PlanId=" + planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
 	unlucky = true
-	assert.Equal(t, schema.Protected, read(t, call(s, http.MethodPut, apply, "")).Error.Code)
+	assert.Equal(t, schema.Protected, harness.Read(t, harness.Call(s, http.MethodPut, apply, "")).Error.Code)
 	unlucky = false
-	assert.Equal(t, http.StatusOK, call(s, http.MethodPut, apply, "").Code)
-	got := read(t, call(s, http.MethodPut, apply, ""))
+	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodPut, apply, "").Code)
+	got := harness.Read(t, harness.Call(s, http.MethodPut, apply, ""))
 	assert.Equal(t, schema.PlanUsed, got.Error.Code)
 }
 
 func TestPlansEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), func(o *Options) {
-		o.Kept, o.Policy.PlanLife = openKeys(t, path), time.Nanosecond
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
+		o.Kept, o.Policy.PlanLife = harness.OpenStore(t, path), time.Nanosecond
 	})
-	id := planID(t, call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
-	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+id, "")
+	id := planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
+	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+id, "")
 	assert.Equal(t, http.StatusGone, w.Code, w.Body)
-	assert.Contains(t, call(s, http.MethodGet, "/api/Plans/"+id, "").Body.String(), `"state":"expired"`)
+	assert.Contains(t, harness.Call(s, http.MethodGet, "/api/Plans/"+id, "").Body.String(), `"state":"expired"`)
 }
 
 func TestWithoutAStoreThereAreNoPlans(t *testing.T) {
-	s := newTestServer(t, answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), nil)
-	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "")
+	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), nil)
+	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "")
 	assert.Equal(t, http.StatusOK, w.Code)
 	assert.Contains(t, w.Body.String(), `"id":null`)
-	got := read(t, call(s, http.MethodGet, "/api/Plans/pl_019ab3f0-0000-7000-8000-000000000000", ""))
+	got := harness.Read(t, harness.Call(s, http.MethodGet, "/api/Plans/pl_019ab3f0-0000-7000-8000-000000000000", ""))
 	assert.Equal(t, schema.NotSupported, got.Error.Code)
-	assert.NotContains(t, call(s, http.MethodGet, "/version", "").Body.String(), "plan")
+	assert.NotContains(t, harness.Call(s, http.MethodGet, "/version", "").Body.String(), "plan")
 }

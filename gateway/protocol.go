@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"adgateway/gateway/authn"
+	"adgateway/gateway/call"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -11,7 +13,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -23,36 +24,36 @@ import (
 
 // adoptCredential gives a request the credential that its protocol carries elsewhere, as
 // if our header carried it.
-func adoptCredential(r *request) {
-	p := r.op.Protocol
+func adoptCredential(x *exchange) {
+	p := x.op.Protocol
 	if p == nil {
-		adoptToken(r.c.Request)
+		adoptToken(x.c.Request)
 		return
 	}
 	if p.KeyHeader == "" {
 		return
 	}
-	header := r.c.Request.Header
+	header := x.c.Request.Header
 	user, key := header.Get(p.UserHeader), header.Get(p.KeyHeader)
 	switch {
 	case user == "" && key == "":
-	case strings.HasPrefix(key, auth.TokenPrefix):
-		header.Set(auth.QueryParameter, "Bearer "+key)
+	case strings.HasPrefix(key, authn.TokenPrefix):
+		header.Set(ops.TokenName, "Bearer "+key)
 	default:
-		header.Set(auth.QueryParameter, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+key)))
+		header.Set(ops.TokenName, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+key)))
 	}
 }
 
 // ownsHeaders refuses a secret that is not that of the name beside it.
-func (r *request) ownsHeaders() error {
-	p := r.op.Protocol
+func (x *exchange) ownsHeaders() error {
+	p := x.op.Protocol
 	if p == nil || p.UserHeader == "" {
 		return nil
 	}
-	if user := r.c.Request.Header.Get(p.UserHeader); user != "" && !strings.EqualFold(user, r.principal.Name) {
+	if user := x.c.Request.Header.Get(p.UserHeader); user != "" && !strings.EqualFold(user, x.principal.Name) {
 		failed := problem.New(schema.Unauthenticated, "The header %s does not name the credential of %s.", p.UserHeader, p.KeyHeader)
-		failed.Reason, failed.Challenge = problem.ReasonUnauthenticated, auth.Challenge
-		r.principal = nil
+		failed.Reason, failed.Challenge = problem.ReasonUnauthenticated, authn.Challenge
+		x.principal = nil
 		return failed
 	}
 	return nil
@@ -60,26 +61,33 @@ func (r *request) ownsHeaders() error {
 
 // collectForeign reads the body of a row of a protocol: a document, or a JSON object
 // with parameters. Unknown members and the query are ignored.
-func (s *Server) collectForeign(r *request) (ops.Given, []schema.FieldError, error) {
-	p, c := r.op.Protocol, &collector{op: r.op, given: ops.Given{}}
-	if !accepts(r.c.Request.Header.Values("Accept"), p.Media) {
-		return nil, nil, problem.New(schema.NotAcceptable, "This answers with %s only.", p.Media)
+func (s *Server) collectForeign(x *exchange) (call.Given, error) {
+	p, c := x.op.Protocol, &collector{op: x.op, given: ops.Given{}}
+	if !accepts(x.c.Request.Header.Values("Accept"), p.Media) {
+		return call.Given{}, problem.New(schema.NotAcceptable, "This answers with %s only.", p.Media)
 	}
-	content, failed := s.readBody(r)
+	content, failed := s.readBody(x)
 	switch {
 	case failed != nil:
-		return nil, nil, failed
-	case r.op.Method == http.MethodGet:
-		return c.given, nil, nil
-	case len(content) > 0 && !sameMedia(r.c.Request.Header, p.Media):
-		return nil, nil, problem.New(schema.UnsupportedMediaType, "A body must be %s, in UTF-8 and not compressed.", p.Media)
+		return call.Given{}, failed
+	case x.op.Method == http.MethodGet:
+		return call.Given{Values: c.given}, nil
+	case len(content) > 0 && !sameMedia(x.c.Request.Header, p.Media):
+		return call.Given{}, problem.New(schema.UnsupportedMediaType, "A body must be %s, in UTF-8 and not compressed.", p.Media)
 	case p.Read != nil:
-		r.document = content
-		return c.given, nil, nil
+		return s.documentOf(x, c, content), nil
 	case len(content) > 0:
 		failed = c.json(content)
 	}
-	return c.given, c.problems, failed
+	return call.Given{Values: c.given, Problems: c.problems}, failed
+}
+
+// documentOf returns the parameters of a request whose body is taken as a whole.
+func (s *Server) documentOf(x *exchange, c *collector, content []byte) call.Given {
+	return call.Given{
+		Values: c.given, Problems: c.problems, Document: content, Media: mediaTypeOf(x.c.Request.Header),
+		Parsing: func() (done func()) { return s.bodies.parse(x.body) },
+	}
 }
 
 // accepts reports whether a client takes a media type. Ranges without a subtype are
@@ -126,9 +134,9 @@ func (s *Server) read(r *request) error {
 	if p == nil || p.Read == nil {
 		return nil
 	}
-	defer s.bodies.parse(r.body)()
-	wrong := p.Read(r.bound, r.document)
-	r.document = nil
+	defer r.parsing()()
+	wrong := p.Read(r.bound, r.given.Document)
+	r.given.Document = nil
 	if wrong != nil {
 		return problem.Invalid([]schema.FieldError{*wrong})
 	}
@@ -152,7 +160,7 @@ func (s *Server) protocolContext(r *request) ops.Context {
 }
 
 // exchange runs the script of a row of a protocol, if it has one, and answers.
-func (s *Server) exchange(r *request, e *envelope) error {
+func (s *Server) exchange(r *request, e *envelope) (call.Answer, error) {
 	r.result = &ps.Result{Effect: ps.EffectNone}
 	if r.op.Script != "" && !r.bound.Idle() {
 		r.result, r.runErr = s.run(r, e)
@@ -164,33 +172,29 @@ func (s *Server) exchange(r *request, e *envelope) error {
 		s.unread(r, e, r.runErr)
 	}
 	switch {
-	case r.runErr != nil && r.unrecorded != nil:
-		return r.unrecorded
 	case r.runErr != nil:
-		return s.explainRun(r, e, r.runErr)
+		return call.Answer{}, s.explainRun(r, e, r.runErr)
 	case len(r.result.Failures) > 0:
-		return e.partial(r.result)
+		return call.Answer{}, e.partial(r.result)
 	case r.op.Protocol.Whole && len(r.result.Warnings) > 0:
 		first := r.result.Warnings[0]
 		failed := problem.New(schema.Backend, "Not everything could be read, and a part of it would be taken for all: %s: %s", first.Target, first.Message)
 		failed.Server = r.result.Server
-		return failed
+		return call.Answer{}, failed
 	}
 	for _, note := range r.bound.Notes() {
 		s.Log.WithFields(logrus.Fields{"request": r.id, "operation": r.op.ID}).Warn(note)
 	}
 	r.server = r.result.Server
-	setHeader(r.c.Writer.Header(), serverHeader, r.result.Server)
-	var answer []byte
+	answer := call.Answer{Server: r.result.Server, Effect: r.result.Effect}
 	if p := r.op.Protocol; p.Answer != nil {
 		body, err := p.Answer(r.bound, s.protocolContext(r), e.batches)
 		if err != nil {
-			return problem.Internal(err)
+			return call.Answer{}, problem.Internal(err)
 		}
-		answer = encode(body)
+		answer.Foreign = body
 	}
-	r.send(r.op.Protocol.Status, answer)
-	return nil
+	return answer, nil
 }
 
 // wasCut reports whether a change was cut off and is known not to have been made.
@@ -210,45 +214,23 @@ func limitRead(ctx context.Context, op *ops.Operation) (context.Context, context
 
 var errTookLong = errors.New("the time limit of the row has passed")
 
-// status returns the status of the answer, and its body if a protocol has a form of
-// its own for refusals.
-func (r *request) refusalOf(err error) (status int, body []byte) {
-	status = statusOf(err)
-	if r.op == nil || r.op.Protocol == nil || r.op.Protocol.Refusal == nil {
-		return status, nil
-	}
-	f, field := problem.Of(err), ""
-	if len(f.Details) > 0 {
-		field = f.Details[0].Field
-	}
-	code := f.Code
-	if part := partOf(err); part != nil && part.perSet { // why one of them failed does not stand against the call
-		code = schema.Partial
-	}
-	status, form := r.op.Protocol.Refusal(code, field)
-	if form != nil {
-		body = encode(form)
-	}
-	return status, body
-}
-
 // mediaOf returns the header Content-Type of an answer.
-func (r *request) mediaOf() []string {
-	if !r.ownForm() {
-		return []string{r.op.Protocol.Media}
+func (x *exchange) mediaOf() []string {
+	if !x.ownForm() {
+		return []string{x.op.Protocol.Media}
 	}
 	return contentTypes
 }
 
 // ownForm reports whether the answer is one of ours, and not that of a protocol.
-func (r *request) ownForm() bool { return r.op == nil || r.op.Protocol == nil || r.failure != nil }
+func (x *exchange) ownForm() bool { return x.op == nil || x.op.Protocol == nil || x.err != nil }
 
 var contentTypes = []string{contentType} // all answers share it
 
 // protocolName is the label of the metrics.
-func (r *request) protocolName() string {
-	if r.op != nil && r.op.Protocol != nil {
-		return r.op.Protocol.Name
+func (x *exchange) protocolName() string {
+	if x.op != nil && x.op.Protocol != nil {
+		return x.op.Protocol.Name
 	}
 	return ownProtocol
 }

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"crypto/tls"
@@ -6,37 +6,33 @@ import (
 	"crypto/x509/pkix"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/inprocess"
 	"adgateway/gateway/schema"
+	"adgateway/test/harness"
 )
-
-// oneCaller is the same caller for every certificate.
-type oneCaller struct{ principal *auth.Principal }
-
-func (o oneCaller) ByCertificate([][]*x509.Certificate, netip.Addr) (*auth.Principal, error) {
-	return o.principal, nil
-}
 
 // TestEveryCredentialHasTheDefaultQuota sends the third removal of a caller that may remove
 // two objects an hour unless its quota says otherwise, in every way that a caller is known.
 func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	q := newQuotas(t)
-	scopes := []auth.Scope{auth.UserDelete}
-	stored, header := q.stored(auth.Rights{Scopes: []string{"user:delete"}})
-	static := auth.NewStatic(auth.Header{})
-	require.NoError(t, static.AddToken("of-the-sandbox", &auth.Principal{Name: "token 1", Scopes: scopes}))
-	require.NoError(t, static.AddToken("of-the-sandbox-2", &auth.Principal{Name: "token 2", Scopes: scopes, Quota: &auth.Quota{DeletionsPerHour: number(3)}}))
-	require.NoError(t, static.AddUser("password", &auth.Principal{Name: "operator", Scopes: scopes}))
-	s := newTestServer(t, answering(removedUser, "["+sample(schema.User)+"]"), func(o *Options) {
-		o.Auth = auth.Chain{static, stored}
-		o.Certificates = oneCaller{&auth.Principal{Name: "portal", Kind: auth.KindCertificate, Scopes: scopes}}
-		o.Quotas = auth.NewMeters(auth.Quota{DeletionsPerHour: number(2)}, q.clock)
+	scopes := []identity.Scope{identity.UserDelete}
+	stored, header := q.stored(authn.Rights{Scopes: []string{"user:delete"}})
+	static := authn.NewStatic(authn.Header{})
+	require.NoError(t, static.AddToken("of-the-sandbox", &identity.Principal{Name: "token 1", Scopes: scopes}))
+	require.NoError(t, static.AddToken("of-the-sandbox-2", &identity.Principal{Name: "token 2", Scopes: scopes, Quota: &identity.Quota{DeletionsPerHour: number(3)}}))
+	require.NoError(t, static.AddUser("password", &identity.Principal{Name: "operator", Scopes: scopes}))
+	s := harness.New(t, harness.Answering(removedUser, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
+		portal := &identity.Principal{Name: "portal", Kind: identity.KindCertificate, Scopes: scopes}
+		o.Auth = certified{authn.Chain{static, stored}, map[string]*identity.Principal{"CN=portal": portal}}
+		o.Quotas = identity.NewMeters(identity.Quota{DeletionsPerHour: number(2)}, q.clock)
 	})
 	with := func(header string) func(*http.Request) *http.Request {
 		return func(r *http.Request) *http.Request {
@@ -44,8 +40,8 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 			return r
 		}
 	}
-	preset := func(p *auth.Principal) func(*http.Request) *http.Request {
-		return func(r *http.Request) *http.Request { return r.WithContext(auth.WithPrincipal(r.Context(), p)) }
+	preset := func(p *identity.Principal) func(*http.Request) *http.Request {
+		return func(r *http.Request) *http.Request { return inprocess.As(r, p) }
 	}
 	chain := [][]*x509.Certificate{{{Subject: pkix.Name{CommonName: "portal"}}}}
 	for name, c := range map[string]struct {
@@ -56,8 +52,8 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 		"a token of the settings":        {with("Bearer of-the-sandbox"), http.StatusTooManyRequests},
 		"a token with a quota":           {with("Bearer of-the-sandbox-2"), http.StatusOK},
 		"a user of the settings":         {with("Basic b3BlcmF0b3I6cGFzc3dvcmQ="), http.StatusTooManyRequests},
-		"a call that the gateway sends":  {preset(&auth.Principal{Name: "sent", Kind: "token", Scopes: scopes}), http.StatusTooManyRequests},
-		"what says that it is uncounted": {preset(&auth.Principal{Name: "free", Scopes: scopes, Uncounted: true}), http.StatusOK},
+		"a call that the gateway sends":  {preset(&identity.Principal{Name: "sent", Kind: "token", Scopes: scopes}), http.StatusTooManyRequests},
+		"what says that it is uncounted": {preset(&identity.Principal{Name: "free", Scopes: scopes, Uncounted: true}), http.StatusOK},
 		"a certificate": {func(r *http.Request) *http.Request {
 			r.TLS = &tls.ConnectionState{VerifiedChains: chain}
 			return r

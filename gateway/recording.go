@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -20,7 +19,7 @@ func (s *Server) audited(op *ops.Operation) bool {
 	return s.Audit != nil && op != nil && (op.Effect.Writes() || s.Audit.Reads())
 }
 
-// recordable returns the failure of a request that could not be recorded, so that it
+// recordable returns the error of a request that could not be recorded, so that it
 // is not run. It is nil if the operation is not audited.
 func (s *Server) recordable(r *request) error {
 	if err := s.Kept.Writable(); err != nil && r.op != nil && r.op.Effect.Writes() && !r.dryRun() {
@@ -51,7 +50,7 @@ func isUnwritten(e *problem.Error) bool {
 	return errors.As(e, &why)
 }
 
-// unrecorded returns the failure of a request that cannot be recorded.
+// unrecorded returns the error of a request that cannot be recorded.
 func unrecorded(err error) error {
 	failed := problem.New(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later. GET /readyz tells when it can; "+askWhy)
 	if errors.Is(err, audit.ErrSpent) {
@@ -136,8 +135,7 @@ func (s *Server) recordIntent(r *request, i *ps.Intent) error {
 	}
 	intent, err := s.Audit.Intent(call)
 	if err != nil {
-		r.unrecorded = unrecorded(err)
-		return err
+		return unrecorded(err)
 	}
 	r.intent = intent
 	return nil
@@ -209,18 +207,18 @@ func (r *request) accepted(p *ops.Param) (string, bool) {
 // unchecked returns the value of a parameter as the request has it, valid or
 // not. Of a request that was refused before it was read only the path is known.
 func (r *request) unchecked(p *ops.Param) (string, bool) {
-	if r.given == nil {
-		value, has := routeOf(r.c.Request).values[p.Path]
+	if r.given.Values == nil {
+		value, has := r.call.Path[p.Path]
 		return value, has && p.Path != ""
 	}
-	value, has := r.given[p.Name]
+	value, has := r.given.Values[p.Name]
 	return fmt.Sprint(value), has
 }
 
 // auditCall returns a call as the audit shows it, with those of its parameters
 // that identify what it is about.
 func (r *request) auditCall(value func(p *ops.Param) (string, bool)) audit.Call {
-	call := audit.Call{RequestID: r.id, From: auth.Client(r.c.Request).String(), Operation: r.op.ID, Parameters: map[string]string{}}
+	call := audit.Call{RequestID: r.id, From: r.call.From.String(), Operation: r.op.ID, Parameters: map[string]string{}}
 	if r.change != nil {
 		call.Change = r.change.ID
 	}
@@ -262,7 +260,7 @@ func shortened(text string) string {
 
 // auditResult returns what became of a call as the audit shows it.
 func (r *request) auditResult() audit.Result {
-	record := audit.Result{Outcome: string(ps.OutcomeDone), Status: r.c.Writer.Status(), Server: r.server, PinEpoch: r.pinEpoch, Duration: time.Since(r.startedAt)}
+	record := audit.Result{Outcome: string(ps.OutcomeDone), Status: r.status, Server: r.server, PinEpoch: r.pinEpoch, Duration: time.Since(r.startedAt)}
 	if result := r.result; result != nil {
 		record.Changes, record.Steps = result.Changes, result.Steps
 		for _, failed := range result.Failures {

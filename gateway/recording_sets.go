@@ -36,8 +36,7 @@ func (s *Server) recordSets(r *request, i ps.Intent) error {
 		call.Parameters = map[string]string{"DNS_HostName": object.DN, "Type": kind}
 		intent, err := s.Audit.Intent(call)
 		if err != nil {
-			r.unrecorded = unrecorded(err)
-			return err
+			return unrecorded(err)
 		}
 		r.sets = append(r.sets, auditedSet{object.DN, kind, intent})
 	}
@@ -57,7 +56,7 @@ func (s *Server) recordSetOutcomes(r *request) (err error) {
 func (r *request) setOutcome(set auditedSet, whole audit.Result) audit.Result {
 	one := whole
 	one.Changes, one.Steps, one.Failed, one.Remains = nil, nil, nil, nil
-	if r.result == nil || r.runErr != nil || r.unrecorded != nil {
+	if r.result == nil || r.runErr != nil {
 		return one
 	}
 	one.Code, one.Outcome = "", string(ps.OutcomeNone)

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -13,37 +13,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 const auditSecret = "Corr3ct-Horse-9"
-
-// audited returns a server with an audit log, and a function that reads its lines.
-func audited(t *testing.T, runner ps.Runner, reads bool, more ...func(*Options)) (s *Server, file string, lines func() []*audit.Line) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "log", "audit.jsonl")
-	log, err := audit.Open(audit.Options{File: file, Reads: reads})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = log.Close() }) // some tests remove its folder
-	lines = func() []*audit.Line {
-		var all []*audit.Line
-		require.NoError(t, audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
-			all = append(all, r.Lines()...)
-			return nil
-		}))
-		return all
-	}
-	s = newTestServer(t, runner, func(o *Options) {
-		o.Audit = log
-		for _, change := range more {
-			change(o)
-		}
-	})
-	return s, file, lines
-}
 
 // TestTheServerOfAChangeIsRecorded: before it is made, and with the choice of the gateways
 // that had pinned it.
@@ -52,10 +30,10 @@ func TestTheServerOfAChangeIsRecorded(t *testing.T) {
 		err := req.Announced(ps.Intent{Effect: ps.EffectChanged, Server: "dc2.corp.example", PinEpoch: 7, Objects: []ps.Intended{
 			{GUID: "g-1", DN: "CN=J", Changes: []ps.IntendedChange{{Name: "l", Before: "Bonn", After: "Rome"}}}}})
 		require.NoError(t, err)
-		return &ps.Result{Effect: ps.EffectChanged, Server: "dc2.corp.example"}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+		return &ps.Result{Effect: ps.EffectChanged, Server: "dc2.corp.example"}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 	}
-	s, file, lines := audited(t, &fakeRunner{run: run}, false)
-	require.Equal(t, http.StatusOK, call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome", "").Code)
+	s, file, lines := harness.Audited(t, &harness.Runner{Do: run}, false)
+	require.Equal(t, http.StatusOK, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome", "").Code)
 	require.Len(t, lines(), 2)
 	for _, line := range lines() {
 		assert.Equal(t, "dc2.corp.example", line.Server, line.Event)
@@ -72,10 +50,10 @@ func TestChangesAreRecorded(t *testing.T) {
 		Changes: []ps.Change{{GUID: "g1", DN: "CN=J", Before: map[string]json.RawMessage{"city": json.RawMessage(`"Bonn"`)}, After: map[string]json.RawMessage{"city": json.RawMessage(`"Köln"`)}}},
 		Steps:   []ps.Step{{Label: "set attributes", GUID: "g1", DN: "CN=J"}},
 	}
-	s, file, lines := audited(t, answering(result, "["+sample(schema.User)+"]"), false)
-	w := call(s, http.MethodPut, "/api/ADUser/jdoe", "City=K%C3%B6ln&Password="+auditSecret, "Content-Type: application/x-www-form-urlencoded")
+	s, file, lines := harness.Audited(t, harness.Answering(result, "["+harness.Sample(schema.User)+"]"), false)
+	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe", "City=K%C3%B6ln&Password="+auditSecret, "Content-Type: application/x-www-form-urlencoded")
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
-	require.Equal(t, http.StatusOK, call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
+	require.Equal(t, http.StatusOK, harness.Call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
 
 	all := lines()
 	require.Len(t, all, 2, "reads are not recorded")
@@ -97,16 +75,16 @@ func TestChangesAreRecorded(t *testing.T) {
 }
 
 func TestOutcomesOfTheAudit(t *testing.T) {
-	user := "[" + sample(schema.User) + "]"
-	panicking := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
-		if err := announce(req); err != nil {
+	user := "[" + harness.Sample(schema.User) + "]"
+	panicking := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		if err := harness.Announce(req); err != nil {
 			return nil, err
 		}
 		panic("broken")
 	}}
-	unannounced := answering(ps.Result{Effect: ps.EffectChanged}, user)
-	announced := unannounced.run
-	unannounced.run = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	unannounced := harness.Answering(ps.Result{Effect: ps.EffectChanged}, user)
+	announced := unannounced.Do
+	unannounced.Do = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		req.Announced = nil
 		return announced(ctx, req)
 	}
@@ -117,20 +95,20 @@ func TestOutcomesOfTheAudit(t *testing.T) {
 		status  int
 		lines   int
 	}{
-		"nothing to do":  {answering(ps.Result{Effect: ps.EffectNone}, user), "none", "", 200, 1},
-		"not found":      {failing(ps.Error{Kind: ps.KindScript, Gateway: "not_found", Message: "No."}), "none", "not_found", 404, 1},
-		"half-way":       {failing(ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException", Outcome: ps.OutcomePartial, Remains: []ps.Object{{GUID: "g"}}}), "partial", "directory_denied", 403, 2},
-		"cut off":        {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown, Steps: []ps.Step{{Label: "s"}}}), "unknown", "timeout", 504, 2},
-		"no records":     {answering(ps.Result{Effect: ps.EffectChanged}), "done", notReadBackCode, 200, 2},
-		"overloaded":     {failing(ps.Error{Kind: ps.KindOverloaded}), "refused", "overloaded", 503, 1},
-		"no session":     {failing(ps.Error{Kind: ps.KindUnavailable}), "refused", "unavailable", 503, 1},
-		"left the queue": {failing(ps.Error{Kind: ps.KindCancelled}), "refused", "timeout", 504, 1},
+		"nothing to do":  {harness.Answering(ps.Result{Effect: ps.EffectNone}, user), "none", "", 200, 1},
+		"not found":      {harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "not_found", Message: "No."}), "none", "not_found", 404, 1},
+		"half-way":       {harness.Failing(ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException", Outcome: ps.OutcomePartial, Remains: []ps.Object{{GUID: "g"}}}), "partial", "directory_denied", 403, 2},
+		"cut off":        {harness.Failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown, Steps: []ps.Step{{Label: "s"}}}), "unknown", "timeout", 504, 2},
+		"no records":     {harness.Answering(ps.Result{Effect: ps.EffectChanged}), "done", "not_read_back", 200, 2},
+		"overloaded":     {harness.Failing(ps.Error{Kind: ps.KindOverloaded}), "refused", "overloaded", 503, 1},
+		"no session":     {harness.Failing(ps.Error{Kind: ps.KindUnavailable}), "refused", "unavailable", 503, 1},
+		"left the queue": {harness.Failing(ps.Error{Kind: ps.KindCancelled}), "refused", "timeout", 504, 1},
 		"panic":          {panicking, "unknown", "internal", 500, 2},
 		"not announced":  {unannounced, "done", "", 200, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _, lines := audited(t, c.runner, false)
-			require.Equal(t, c.status, call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "").Code)
+			s, _, lines := harness.Audited(t, c.runner, false)
+			require.Equal(t, c.status, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "").Code)
 			all := lines()
 			require.Len(t, all, c.lines, "only what announces a change has an intent")
 			last := all[c.lines-1]
@@ -146,20 +124,20 @@ func TestOutcomesOfTheAudit(t *testing.T) {
 // TestTheOutcomeIsRecordedBeforeTheAnswer reads the audit when the first byte of an
 // answer is written, for small and large answers to changes and to refused ones.
 func TestTheOutcomeIsRecordedBeforeTheAnswer(t *testing.T) {
-	records := "[" + sample(schema.Computer) + strings.Repeat(","+sample(schema.Computer), 499) + "]"
+	records := "[" + harness.Sample(schema.Computer) + strings.Repeat(","+harness.Sample(schema.Computer), 499) + "]"
 	for name, c := range map[string]struct {
 		runner       ps.Runner
 		method, path string
 		status       int
 	}{
-		"small":         {answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]"), http.MethodPut, "/api/ADUser/jdoe/Disable", 200},
-		"large":         {answering(ps.Result{Effect: ps.EffectRemoved}, records, records), http.MethodDelete, "/api/Computers/Remove?WildCard=pc*&OUPath=OU=x,DC=corp,DC=example", 200},
-		"failed":        {failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), http.MethodPut, "/api/ADUser/jdoe/Disable", 504},
-		"nothing to do": {answering(ps.Result{Effect: ps.EffectNone}, "["+sample(schema.User)+"]"), http.MethodPut, "/api/ADUser/jdoe/Disable", 200},
-		"refused":       {answering(okResult), http.MethodPut, "/api/ADUser/jdoe/Disable?Nonsense=1", 400},
+		"small":         {harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), http.MethodPut, "/api/ADUser/jdoe/Disable", 200},
+		"large":         {harness.Answering(ps.Result{Effect: ps.EffectRemoved}, records, records), http.MethodDelete, "/api/Computers/Remove?WildCard=pc*&OUPath=OU=x,DC=corp,DC=example", 200},
+		"failed":        {harness.Failing(ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeUnknown}), http.MethodPut, "/api/ADUser/jdoe/Disable", 504},
+		"nothing to do": {harness.Answering(ps.Result{Effect: ps.EffectNone}, "["+harness.Sample(schema.User)+"]"), http.MethodPut, "/api/ADUser/jdoe/Disable", 200},
+		"refused":       {harness.Answering(harness.OK), http.MethodPut, "/api/ADUser/jdoe/Disable?Nonsense=1", 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _, lines := audited(t, c.runner, false)
+			s, _, lines := harness.Audited(t, c.runner, false)
 			w := &watchedWriter{ResponseRecorder: httptest.NewRecorder()}
 			w.first = func() {
 				all := lines()
@@ -167,7 +145,7 @@ func TestTheOutcomeIsRecordedBeforeTheAnswer(t *testing.T) {
 				w.seen = all[len(all)-1]
 			}
 			request := httptest.NewRequest(c.method, c.path, nil)
-			request.Header.Set("Auth-Token", "Bearer "+allToken)
+			request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 			s.Handler().ServeHTTP(w, request)
 			require.Equal(t, c.status, w.Code, w.Body)
 			require.NotNil(t, w.seen)
@@ -197,18 +175,18 @@ func (w *watchedWriter) Write(b []byte) (int, error) { w.begin(); return w.Respo
 // TestRefusedCallsAreRecorded covers every changing row and several reasons.
 func TestRefusedCallsAreRecorded(t *testing.T) {
 	const perServer = 6 // beyond that, refusals of one address are only counted
-	var s *Server
+	var s *gateway.Server
 	var lines func() []*audit.Line
 	seen := 0
 	for i, op := range opstest.Own() {
 		if i%perServer == 0 {
-			s, _, lines = audited(t, answering(okResult), false)
+			s, _, lines = harness.Audited(t, harness.Answering(harness.OK), false)
 			seen = 0
 		}
 		path := target(op, "", "")
-		call(s, op.Method, path, "", "Auth-Token: ")
-		call(s, op.Method, path, "", "Auth-Token: Bearer "+opsToken)
-		call(s, op.Method, path+"?Nonsense=1", "")
+		harness.Call(s, op.Method, path, "", "Auth-Token: ")
+		harness.Call(s, op.Method, path, "", "Auth-Token: Bearer "+harness.OpsToken)
+		harness.Call(s, op.Method, path+"?Nonsense=1", "")
 		all := lines()[seen:]
 		seen += len(all)
 		if !op.Effect.Writes() {
@@ -230,9 +208,9 @@ func TestRefusedCallsAreRecorded(t *testing.T) {
 }
 
 func TestARefusedSecretIsMasked(t *testing.T) {
-	s, file, lines := audited(t, answering(okResult), false)
-	call(s, http.MethodPut, "/api/ADUser/jdoe/ResetPassword", `{"newPassword":"`+auditSecret+`","ChangePassword":3}`, "Content-Type: application/json")
-	call(s, http.MethodDelete, "/api/ADUser/"+strings.Repeat("ü", 5000), "")
+	s, file, lines := harness.Audited(t, harness.Answering(harness.OK), false)
+	harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/ResetPassword", `{"newPassword":"`+auditSecret+`","ChangePassword":3}`, "Content-Type: application/json")
+	harness.Call(s, http.MethodDelete, "/api/ADUser/"+strings.Repeat("ü", 5000), "")
 	all := lines()
 	require.Len(t, all, 2)
 	assert.Equal(t, "***", all[0].Parameters["newPassword"])
@@ -243,15 +221,15 @@ func TestARefusedSecretIsMasked(t *testing.T) {
 }
 
 func TestReadsAreRecordedIfConfigured(t *testing.T) {
-	s, _, lines := audited(t, answering(okResult, "["+sample(schema.User)+"]"), true)
-	require.Equal(t, http.StatusOK, call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
+	s, _, lines := harness.Audited(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), true)
+	require.Equal(t, http.StatusOK, harness.Call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
 	all := lines()
 	require.Len(t, all, 1)
 	assert.Equal(t, "none", all[0].Outcome)
 	assert.Equal(t, "jdoe", all[0].Parameters["Username"])
 
-	s.streamAbove = 1
-	require.Equal(t, http.StatusOK, call(s, http.MethodGet, "/api/ADUser/ListUsers/All", "").Code)
+	s.StreamAbove = 1
+	require.Equal(t, http.StatusOK, harness.Call(s, http.MethodGet, "/api/ADUser/ListUsers/All", "").Code)
 	all = lines()
 	require.Len(t, all, 3)
 	assert.Equal(t, audit.EventIntent, all[1].Event, "an answer that is streamed is recorded before it begins, and when it is complete")
@@ -266,36 +244,36 @@ func TestNothingIsChangedWithoutARecord(t *testing.T) {
 		require.NoError(t, os.RemoveAll(folder))
 		require.NoError(t, os.WriteFile(folder, nil, 0o600))
 	}
-	runner := answering(okResult, "["+sample(schema.User)+"]")
-	run := runner.run
+	runner := harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]")
+	run := runner.Do
 	losing := false
-	runner.run = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	runner.Do = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if losing {
 			lose()
 		}
 		return run(ctx, req)
 	}
-	s, file, lines := audited(t, runner, false)
+	s, file, lines := harness.Audited(t, runner, false)
 	folder = filepath.Dir(file)
-	disable := func() int { return call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "").Code }
-	ready := func() int { return call(s, http.MethodGet, "/readyz", "").Code }
+	disable := func() int { return harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "").Code }
+	ready := func() int { return harness.Call(s, http.MethodGet, "/readyz", "").Code }
 	require.Equal(t, http.StatusOK, disable())
 	require.Equal(t, http.StatusOK, ready())
 
 	losing = true
 	assert.Equal(t, http.StatusOK, disable(), "the change was made, so the answer stands")
 	losing = false
-	ran := runner.count()
-	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "")
+	ran := runner.Count()
+	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "")
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 	assert.NotEmpty(t, w.Header().Get("Retry-After"))
-	got := read(t, w)
+	got := harness.Read(t, w)
 	assert.Equal(t, schema.Unavailable, got.Error.Code)
 	assert.Equal(t, "none", got.Error.Outcome)
 	assert.NotContains(t, got.Output, folder, "the answer must not reveal a path")
-	assert.Equal(t, ran, runner.count(), "nothing must run")
-	assert.Equal(t, http.StatusOK, call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
-	w = call(s, http.MethodGet, "/readyz", "")
+	assert.Equal(t, ran, runner.Count(), "nothing must run")
+	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
+	w = harness.Call(s, http.MethodGet, "/readyz", "")
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 	assert.Contains(t, w.Body.String(), "the audit log cannot be written")
 

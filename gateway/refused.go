@@ -2,35 +2,44 @@ package gateway
 
 import (
 	"errors"
-	"net/http"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 )
 
-// refusedBy returns the error of a request that package auth has refused.
-func refusedBy(refused *auth.Refusal) error {
-	failed := problem.New(schema.Unauthenticated, "%s", refused.Message)
-	failed.Reason = problem.ReasonUnauthenticated
+// refusals are the reasons of the codes that callers are refused with.
+var refusals = map[schema.Code]problem.Reason{
+	schema.InvalidRequest:  problem.ReasonMalformed,
+	schema.Unauthenticated: problem.ReasonUnauthenticated,
+	schema.RateLimited:     problem.ReasonRate,
+	schema.Overloaded:      problem.ReasonBusy,
+	schema.Unavailable:     problem.ReasonStore,
+}
+
+// refusedBy returns the error of a call whose caller is not known, an [*authn.Refusal], or does
+// too much, an [*identity.Exceeded].
+func refusedBy(err error) error {
+	var refused *authn.Refusal
+	var exceeded *identity.Exceeded
+	switch {
+	case errors.As(err, &exceeded):
+		refused = &authn.Refusal{Code: schema.RateLimited, Message: exceeded.Message, RetryAfter: exceeded.RetryAfter}
+	case !errors.As(err, &refused):
+		return problem.Internal(err)
+	}
+	failed := problem.New(refused.Code, "%s", refused.Message)
+	failed.Reason = refusals[refused.Code]
 	if refused.Reason != "" {
 		failed.Cause = errors.New(refused.Reason)
 	}
-	switch refused.Status {
-	case http.StatusBadRequest:
-		failed.Code, failed.Reason = schema.InvalidRequest, problem.ReasonMalformed
-	case http.StatusTooManyRequests:
-		failed.Code, failed.RetryAfter = schema.RateLimited, max(refused.RetryAfter, time.Second)
-		failed.Reason = problem.ReasonRate
-	case http.StatusServiceUnavailable:
-		failed.Code, failed.RetryAfter = schema.Overloaded, max(refused.RetryAfter, time.Second)
-		failed.Reason = problem.ReasonBusy
-		if refused.Unavailable {
-			failed.Code, failed.Reason = schema.Unavailable, problem.ReasonStore
-		}
-	default:
-		failed.Challenge = auth.Challenge
+	switch refused.Code {
+	case schema.Unauthenticated:
+		failed.Challenge = authn.Challenge
+	case schema.RateLimited, schema.Overloaded, schema.Unavailable:
+		failed.RetryAfter = max(refused.RetryAfter, time.Second)
 	}
 	return failed
 }

@@ -41,7 +41,7 @@ func (s *Server) withRemovals(r *request, batch json.RawMessage) json.RawMessage
 			oldest = deleted
 		}
 	}
-	s.findRemovals(r.c.Request.Context(), wanted, oldest.Add(-clockSkew))
+	s.findRemovals(r.ctx, wanted, oldest.Add(-clockSkew))
 	for _, record := range records {
 		record[removalField] = encode(wanted[strings.ToLower(textIn(record, "guid"))])
 	}

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/gateway"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
@@ -31,6 +32,7 @@ import (
 	"adgateway/gateway/keep"
 	"adgateway/gateway/keep/keeptest"
 	"adgateway/ps"
+	"adgateway/test/harness"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -53,9 +55,9 @@ type replicas struct {
 
 // replicated is one of them. It can be started again after it was killed.
 type replicated struct {
-	*Server // of the present process
-	replica *replica.Replica
-	history *changes.History
+	*gateway.Server // of the present process
+	replica         *replica.Replica
+	history         *changes.History
 
 	name    string
 	of      *replicas
@@ -65,13 +67,13 @@ type replicated struct {
 	ahead   atomic.Int64 // of its clocks
 	client  *journaltest.Client
 	hop     *hopListener
-	options func() (ps.Runner, func(*Options))
+	options func() (ps.Runner, func(*gateway.Options))
 	kill    func() // ends its process, as a loss of power does
 }
 
 // newReplicas starts gateways named gw1, gw2 and so on with copies of an empty store, each of
 // which runs its scripts by the runner of its number, and returns when one leads.
-func newReplicas(t *testing.T, n int, runner func(n int) ps.Runner, change func(n int, o *Options)) *replicas {
+func newReplicas(t *testing.T, n int, runner func(n int) ps.Runner, change func(n int, o *gateway.Options)) *replicas {
 	t.Helper()
 	rs := &replicas{t: t, nodes: journaltest.NewMemory(), ca: newTestAuthority(t)}
 	rs.mail = &mail{inbox: map[string]chan cluster.Message{}, cut: map[string]bool{}}
@@ -86,8 +88,8 @@ func newReplicas(t *testing.T, n int, runner func(n int) ps.Runner, change func(
 		r := &replicated{of: rs, n: i, name: fmt.Sprintf("gw%d", i+1), client: rs.nodes.Client(), kill: func() {}}
 		r.path = filepath.Join(folder, r.name)
 		require.NoError(t, os.WriteFile(r.path, empty, 0o600))
-		r.options = func() (ps.Runner, func(*Options)) {
-			return runner(i), func(o *Options) {
+		r.options = func() (ps.Runner, func(*gateway.Options)) {
+			return runner(i), func(o *gateway.Options) {
 				if change != nil {
 					change(i, o)
 				}
@@ -168,6 +170,12 @@ func (rs *replicas) level() {
 
 func (r *replicated) runs() bool { return r.replica != nil }
 
+// leads reports whether the gateway leads for certain.
+func (r *replicated) leads() bool {
+	_, leads := r.Member.Leads()
+	return leads
+}
+
 func (r *replicated) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
 // cut separates the gateway from the log, the messages and the calls of the others.
@@ -214,7 +222,7 @@ func (r *replicated) start() {
 	require.NoError(t, err)
 	runner, change := r.options()
 	leader := hop.Of(member, r.name)
-	r.Server = newTestServer(t, runner, func(o *Options) {
+	r.Server = harness.New(t, runner, func(o *gateway.Options) {
 		o.Kept, o.History, o.Member, o.Policy.SettlePause = own, r.history, member, time.Millisecond
 		o.Relay = own.Over(way)
 		o.Hop = &hop.Options{Gateway: r.name, Leader: leader, TLS: r.of.ca.client(r.name), Waiting: 20}
@@ -238,7 +246,7 @@ func (r *replicated) start() {
 		_ = way.Close()
 		cancel()
 		<-ended
-		r.forwarder.Close()
+		harness.Stop(t, gateway)
 		r.replica = nil
 		assert.NoError(t, running.File().Close())
 	})

@@ -1,47 +1,45 @@
 package gateway
 
 import (
-	"math"
-	"net/http"
-	"strconv"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
-	"adgateway/gateway/transport"
+	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
-// request is the state of one HTTP request. The first middleware creates it, the
-// stages of the handler add to it in the order of the fields, and audit, log and
-// metrics read it once the answer is complete. One goroutine uses it at a time.
+// request is the state of one call. Its stages add to it in the order of the fields, and the audit
+// reads it once the call has ended. One goroutine uses it at a time.
 type request struct {
-	gateway     *Server
-	c           *gin.Context
-	id          string
-	startedAt   time.Time
-	answeredAt  time.Time // when a stream of events began; zero for other answers
-	policy      *Policy
-	sendTimeout time.Duration // for one piece of the answer
+	gateway   *Server
+	ctx       context.Context // of who makes the call, who may leave
+	call      call.Call       // as it was stated
+	to        call.Sink       // of a long list; nil: all is held back
+	id        string
+	startedAt time.Time
+	policy    *Policy
 
-	op        *ops.Operation  // nil: not for an operation
-	principal *auth.Principal // nil: not authenticated
-	leave     func()          // ends what counts against the caller's requests at once; only the first call has an effect
-	body      int64           // bytes of the memory for bodies that it holds
-	document  []byte          // body that a protocol of others reads as a whole
-	given     ops.Given       // nil: not read
-	bound     *ops.Bound      // nil: not accepted
-	guard     guard           // what it demands of the state of its object
-	readable  []string        // types of objects that a search over types may find
-	unread    []ps.Warning    // about the others
-	spending  spending        // empty: the operation does nothing that is counted
+	op        *ops.Operation
+	principal *identity.Principal // nil: not authenticated
+	leave     func()              // ends what counts against the caller's requests; nil: not of a stream
+	given     call.Given          // Values is nil: not read
+	bound     *ops.Bound          // nil: not accepted
+	guard     guard               // what it demands of the state of its object
+	readable  []string            // types of objects that a search over types may find
+	unread    []ps.Warning        // about the others
+	spending  spending            // empty: the operation does nothing that is counted
 
 	started     bool            // the run was started, or waited for a session
 	announced   *ps.Intent      // of a dry run; nil: nothing was announced
@@ -55,7 +53,6 @@ type request struct {
 	resumed     bool            // the answer is derived from what became of an earlier call
 	change      *changes.Record // in the history; nil: nothing was announced, or there is none
 	kept        bool            // the change is in the store
-	behind      bool            // the answer is from a copy that may be old
 	limit       time.Duration   // of the run of a change
 	run         *cluster.Run    // of the script of a change; nil: none runs, or the gateway is in no cluster of one writer
 	term        uint64          // in which it was begun; 0: none was
@@ -68,7 +65,6 @@ type request struct {
 	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
 	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
-	unrecorded  error           // nil unless the intent could not be recorded
 	recorded    bool            // the audit has the outcome
 	due         *keep.Change    // removes the note that the line is due; nil: there is none
 
@@ -77,106 +73,118 @@ type request struct {
 
 	server   string         // that answered; empty unless the run succeeded
 	pinEpoch uint64         // of the announcement that was allowed last
-	records  int            // in the answer of a success
 	failure  *problem.Error // nil: a success
+	shown    string         // identity of the change that the answer tells; empty: none
+	status   int            // of the answer, for the audit
 }
 
-const requestKey = "adgateway.request"
-
-// endpoint adapts a handler to gin.
-func endpoint(handle func(*request)) gin.HandlerFunc {
-	return func(c *gin.Context) { handle(c.MustGet(requestKey).(*request)) }
+// newRequest returns a call that has not begun.
+func (s *Server) newRequest(ctx context.Context, c call.Call, to call.Sink) *request {
+	return &request{
+		gateway: s, ctx: ctx, call: c, to: to, id: c.ID, startedAt: time.Now(), policy: &s.current.Load().policy,
+		op: c.Op, principal: c.Principal,
+	}
 }
 
-// fail answers with an error.
-func (r *request) fail(err error) {
-	status, body := r.refusing(err)
-	r.send(status, body)
-	r.c.Abort()
+// Do makes a call. Its error is a [problem.Error] at heart. Also with an error the answer names the
+// change that the call has made, if there is one. If to has taken records, and there is an error,
+// what it was sent is not complete. A nil to takes none.
+func (s *Server) Do(ctx context.Context, c call.Call, to call.Sink) (answer call.Answer, err error) {
+	r := s.newRequest(ctx, c, to)
+	defer r.release()
+	answer, err = r.guarded(func() (call.Answer, error) { return s.operate(r) })
+	return s.conclude(r, answer, err)
 }
 
-// refusing makes an error the answer, and returns its status and its body.
-func (r *request) refusing(err error) (status int, body []byte) {
-	f := problem.Of(err)
-	r.failure = f
-	header := r.c.Writer.Header()
-	setHeader(header, serverHeader, f.Server)
-	setHeader(header, "WWW-Authenticate", f.Challenge)
-	setHeader(header, tagHeader, f.Tag)
-	if f.RetryAfter > 0 {
-		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
-	}
-	status, body = r.refusalOf(err)
-	if body == nil {
-		body = encodeError(err, r.id)
-	}
-	return status, body
-}
-
-// abort ends a request whose answer has begun: it closes the connection, so that
-// the client does not take an unfinished body for a complete one.
-func (r *request) abort(f *problem.Error) {
-	r.failure = f
-	panic(http.ErrAbortHandler)
-}
-
-// send writes a whole answer.
-func (r *request) send(status int, body []byte) {
-	r.c.Status(status)
-	r.gateway.conclude(r, status, body)
-	if r.lost {
-		r.c.Writer.Header().Del(tagHeader)
-		status, body = r.refusing(endNotStored())
-		r.c.Status(status)
-	}
-	if r.raced {
-		body = withWarning(body, racedWarning)
-	}
-	if r.unkept && r.failure == nil && r.op.Protocol == nil {
-		body = withWarning(body, notInHistory)
-	}
-	if len(body) > 0 && r.ownForm() {
-		body = append(body, '\n') // so that a prompt does not follow on the same line
-	}
-	if status != http.StatusNoContent && status != http.StatusNotModified {
-		r.c.Header("Content-Length", strconv.Itoa(len(body)))
-	}
-	if len(body) > 0 {
-		r.c.Writer.Header()["Content-Type"] = r.mediaOf()
-	}
-	r.gateway.recordOutcome(r)
-	r.c.Writer.WriteHeaderNow()
-	_ = r.write(body) // fails only if the client has left
-}
-
-// write writes in pieces and gives the client sendTimeout for each. So a client
-// that does not read cannot hold the handler, or the session of a stream, for
-// ever, and one that reads slowly still gets everything.
-func (r *request) write(body []byte) error {
-	for len(body) > 0 {
-		piece := body[:min(len(body), transport.Piece)]
-		r.limitSend()
-		if _, err := r.c.Writer.Write(piece); err != nil {
-			return err
+// Subscribe sends the events of a call to who has asked for them, until they end or the caller
+// leaves. An error means that none was sent.
+func (s *Server) Subscribe(ctx context.Context, c call.Call, to call.Events) error {
+	r := s.newRequest(ctx, c, nil)
+	_, err := r.guarded(func() (call.Answer, error) {
+		if err := admit(r.principal, s.gateways()); err != nil {
+			return call.Answer{}, err
 		}
-		body = body[len(piece):]
-	}
-	return nil
+		r.leave = sync.OnceFunc(r.principal.Leave)
+		defer r.leave()
+		if err := s.accept(r); err != nil {
+			return call.Answer{}, err
+		}
+		return call.Answer{}, s.follow(r, to)
+	})
+	_, err = s.conclude(r, call.Answer{}, err)
+	return err
 }
 
-// limitSend gives the client sendTimeout from now. The server lifts the limit
-// after each request. Connections without deadlines have no limit.
-func (r *request) limitSend() { r.setWriteDeadline(time.Now().Add(r.sendTimeout)) }
-
-// unlimitSend lifts the limit while there is nothing to send.
-func (r *request) unlimitSend() { r.setWriteDeadline(time.Time{}) }
-
-func (r *request) setWriteDeadline(deadline time.Time) {
-	_ = http.NewResponseController(r.c.Writer).SetWriteDeadline(deadline)
+// refuseCall records that a call was refused before it could be made, and returns the error.
+func (s *Server) refuseCall(c call.Call, err error) error {
+	_, err = s.conclude(s.newRequest(context.Background(), c, nil), call.Answer{}, err)
+	return err
 }
 
-func setHeader(header http.Header, name, value string) {
-	if value != "" {
-		header.Set(name, value)
+// guarded does what it is given to do. A panic becomes an error that reveals nothing, with the
+// stack for the log.
+func (r *request) guarded(do func() (call.Answer, error)) (answer call.Answer, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			failed := problem.Internal(fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
+			failed.Outcome = ps.OutcomeUnknown
+			answer, err = call.Answer{}, failed
+		}
+	}()
+	return do()
+}
+
+// conclude closes what a call has begun, records how it has ended, and completes its answer.
+func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answer, error) {
+	if err != nil {
+		r.failure = problem.Of(err)
+		forOperation(r.op, r.failure)
+		if whole := (*problem.Error)(nil); !errors.As(err, &whole) {
+			err = r.failure
+		}
 	}
+	s.closeChange(r, answer, err)
+	switch {
+	case r.lost:
+		answer, err = call.Answer{}, endNotStored()
+		r.failure = problem.Of(err)
+	case r.raced && err != nil:
+		err = warned(err, racedWarning)
+	case r.raced:
+		answer.Warnings = append(answer.Warnings, racedWarning)
+	}
+	if r.unkept && err == nil {
+		answer.Warnings = append(answer.Warnings, notInHistory)
+	}
+	answer.ChangeID = r.shown
+	if answer.Audited == "" && r.result != nil && r.result.Outside {
+		answer.Audited = schema.Limit
+	}
+	r.status = r.statusFor(answer, err)
+	s.recordOutcome(r)
+	return answer, err
+}
+
+// statusFor returns the HTTP status of an answer, or of an error.
+func (r *request) statusFor(answer call.Answer, err error) int {
+	if err != nil {
+		return statusOfRefusal(r.op, err)
+	}
+	return statusOfAnswer(r.op, r.call.Classic, answer)
+}
+
+// encoded returns the status and the body of an answer, or of an error.
+func (r *request) encoded(answer call.Answer, err error) (status int, body []byte) {
+	if err != nil {
+		return encodeRefusal(r.op, err, r.id)
+	}
+	return statusOfAnswer(r.op, r.call.Classic, answer), encodeAnswer(r.op, r.call.Classic, answer)
+}
+
+// parsing waits until the document of a call may be parsed. Whoever waits calls done.
+func (r *request) parsing() (done func()) {
+	if r.given.Parsing == nil {
+		return func() {}
+	}
+	return r.given.Parsing()
 }

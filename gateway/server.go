@@ -33,10 +33,11 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
 	"adgateway/gateway/ledger"
@@ -52,12 +53,10 @@ type Options struct {
 	Runner     ps.Runner
 	Scripts    []ps.Script      // declarations, against which the table is checked
 	Operations []*ops.Operation // nil: ops.Table()
-	Auth       auth.Authenticator
-	// Certificates maps client certificates to callers; nil: they are ignored.
-	Certificates Certificates
-	Quotas       *auth.Meters // of all callers; nil: only those with a quota of their own have one
-	Log          *logrus.Logger
-	Audit        *audit.Log // records changes and refusals; nil: nothing is recorded
+	Auth       authn.Authenticator
+	Quotas     *identity.Meters // of all callers; nil: only those with a quota of their own have one
+	Log        *logrus.Logger
+	Audit      *audit.Log // records changes and refusals; nil: nothing is recorded
 
 	HideDocs bool // do not serve /openapi.json and /docs
 
@@ -91,7 +90,7 @@ type Options struct {
 	History *changes.History // of what was changed; nil: none is kept
 
 	// Grants returns which groups give rights now; nil: none. They are guarded.
-	Grants func() auth.Grants
+	Grants func() identity.Grants
 
 	Wall func() time.Time // the wall clock, by which jobs begin at a time; nil: time.Now
 
@@ -116,20 +115,20 @@ type Options struct {
 	// the Runner can refuse new runs. It may be nil.
 	Stopping func()
 
-	streamAbove int           // tests lower it
-	keepAlive   time.Duration // of streams of events; tests lower it
+	StreamAbove int           // bytes of a list, beyond which it is sent while its script runs; zero: 8 MiB
+	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
 }
 
 // Policy is the part of the settings that may change while the server runs, see
 // [Server.Apply]. The zero value of every field selects a default.
 type Policy struct {
-	Dialect             auth.Dialect // for principals without one; empty: standard
-	AllowSecretsInQuery bool         // accept secrets in the query, for old clients
-	Origins             []string     // origins whose pages may call the API
-	TrustedProxies      []string     // addresses or networks whose X-Forwarded-For is trusted
+	Dialect             identity.Dialect // for principals without one; empty: standard
+	AllowSecretsInQuery bool             // accept secrets in the query, for old clients
+	Origins             []string         // origins whose pages may call the API
+	TrustedProxies      []string         // addresses or networks whose X-Forwarded-For is trusted
 
-	RequireGuard []auth.Scope // whose changes must have a guard
-	RequireKey   []auth.Scope // whose changes must have an Idempotency-Key
+	RequireGuard []identity.Scope // whose changes must have a guard
+	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
 
 	ReadLimit   time.Duration // for one run of a read; zero: 30 s
 	ListLimit   time.Duration // for one run of a list; zero: 5 min
@@ -178,7 +177,7 @@ func (o *Options) complete() error {
 		o.Operations = ops.Table()
 	}
 	if o.Quotas == nil {
-		o.Quotas = auth.NewMeters(auth.Quota{}, nil)
+		o.Quotas = identity.NewMeters(identity.Quota{}, nil)
 	}
 	if o.Engine == "" {
 		o.Engine = "powershell"
@@ -192,8 +191,8 @@ func (o *Options) complete() error {
 	if o.BodyMemory <= 0 {
 		o.BodyMemory = 64 << 20
 	}
-	if o.streamAbove <= 0 {
-		o.streamAbove = streamAbove
+	if o.StreamAbove <= 0 {
+		o.StreamAbove = streamAbove
 	}
 	o.Streams, o.MaxWait = cmp.Or(o.Streams, 50), cmp.Or(o.MaxWait, 10*time.Second)
 	o.NameHold = cmp.Or(o.NameHold, 4*time.Hour)
@@ -206,7 +205,7 @@ func (o *Options) complete() error {
 	if o.Relay == nil {
 		o.Relay = o.Kept
 	}
-	o.keepAlive = cmp.Or(o.keepAlive, keepAlive)
+	o.KeepAlive = cmp.Or(o.KeepAlive, keepAlive)
 	o.JobLimits.complete()
 	if o.Sessions == nil {
 		o.Sessions = map[ps.Lane]int{ps.Directory: 1, ps.DNS: 1}
@@ -218,7 +217,7 @@ func (o *Options) complete() error {
 
 func (p *Policy) complete() {
 	if p.Dialect == "" {
-		p.Dialect = auth.Standard
+		p.Dialect = identity.Standard
 	}
 	for limit, byDefault := range map[*time.Duration]time.Duration{
 		&p.ReadLimit: 30 * time.Second, &p.ListLimit: 5 * time.Minute, &p.WriteLimit: time.Minute, &p.Grace: 15 * time.Second,
@@ -335,9 +334,9 @@ func New(options Options) (*Server, error) {
 // as it was.
 func (s *Server) Apply(policy Policy) error {
 	policy.complete()
-	for name, scopes := range map[string][]auth.Scope{"http.requireGuard": policy.RequireGuard, "http.requireKey": policy.RequireKey} {
+	for name, scopes := range map[string][]identity.Scope{"http.requireGuard": policy.RequireGuard, "http.requireKey": policy.RequireKey} {
 		for _, scope := range scopes {
-			if _, err := auth.ParseScopes([]string{string(scope)}); err != nil {
+			if _, err := authn.ParseScopes([]string{string(scope)}); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}

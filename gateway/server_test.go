@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -21,37 +20,40 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 const patience = 3 * time.Minute
 
 func TestNewReportsEveryFault(t *testing.T) {
-	_, err := New(Options{})
+	_, err := gateway.New(gateway.Options{})
 	for _, missing := range []string{"Runner", "Auth", "Log"} {
 		assert.ErrorContains(t, err, "option "+missing+" is missing")
 	}
-	_, err = New(Options{Runner: answering(okResult), Auth: testAuth(t), Log: logrus.New()})
+	_, err = gateway.New(gateway.Options{Runner: harness.Answering(harness.OK), Auth: harness.Auth(t), Log: logrus.New()})
 	require.Error(t, err)
 	for _, op := range ops.Table() {
 		if op.Script != "" {
 			assert.ErrorContains(t, err, "operation "+op.ID+": has no script")
 		}
 	}
-	_, err = New(Options{Runner: answering(okResult), Auth: testAuth(t), Log: logrus.New(), Scripts: scriptsFor(ops.Table()), Policy: Policy{TrustedProxies: []string{"nobody"}}})
+	_, err = gateway.New(gateway.Options{Runner: harness.Answering(harness.OK), Auth: harness.Auth(t), Log: logrus.New(), Scripts: harness.Scripts(ops.Table()), Policy: gateway.Policy{TrustedProxies: []string{"nobody"}}})
 	assert.ErrorContains(t, err, "trusted proxies")
 }
 
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
-	s := newTestServer(t, answering(okResult, "[]"), nil)
+	s := harness.New(t, harness.Answering(harness.OK, "[]"), nil)
 	for _, path := range []string{"/api/OU/All", "/api/nothing", "/healthz", "/api//x"} {
-		w := call(s, "GET", path, "")
+		w := harness.Call(s, "GET", path, "")
 		for name, want := range map[string]string{
 			"X-Request-Id": "test-1", "X-Engine": "sandbox", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store",
-			"Referrer-Policy": "no-referrer", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Content-Type": contentType,
+			"Referrer-Policy": "no-referrer", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Content-Type": "application/json; charset=utf-8",
 			"Content-Length": fmt.Sprint(w.Body.Len()),
 		} {
 			assert.Equal(t, want, w.Header().Get(name), "%s %s", path, name)
@@ -60,20 +62,20 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 }
 
 func TestRequestIDs(t *testing.T) {
-	runner := answering(okResult, "[]")
-	s := newTestServer(t, runner, nil)
+	runner := harness.Answering(harness.OK, "[]")
+	s := harness.New(t, runner, nil)
 	for _, id := range []string{"", "a b", "<x>", strings.Repeat("x", 65), "a\tb", "ä"} {
-		got := call(s, "GET", "/api/OU/All", "", "X-Request-Id: "+id).Header().Get("X-Request-Id")
+		got := harness.Call(s, "GET", "/api/OU/All", "", "X-Request-Id: "+id).Header().Get("X-Request-Id")
 		generated, err := uuid.Parse(got)
 		require.NoError(t, err, "%q", id)
 		assert.Equal(t, uuid.Version(7), generated.Version())
-		assert.Equal(t, got, runner.last(t).ID)
+		assert.Equal(t, got, runner.Last(t).ID)
 	}
-	assert.Equal(t, "A-1_b.2", call(s, "GET", "/api/OU/All", "", "X-Request-Id: A-1_b.2").Header().Get("X-Request-Id"))
+	assert.Equal(t, "A-1_b.2", harness.Call(s, "GET", "/api/OU/All", "", "X-Request-Id: A-1_b.2").Header().Get("X-Request-Id"))
 }
 
 func TestOtherSites(t *testing.T) {
-	s := newTestServer(t, answering(okResult, "[]"), func(o *Options) { o.Policy.Origins = []string{"https://portal.corp.example"} })
+	s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Policy.Origins = []string{"https://portal.corp.example"} })
 	for _, c := range []struct {
 		origin, site string
 		status       int
@@ -82,23 +84,23 @@ func TestOtherSites(t *testing.T) {
 		{"https://portal.corp.example", "cross-site", 200}, {"https://portal.corp.example", "", 200},
 		{"https://evil.example", "", 403}, {"https://evil.example", "same-origin", 403}, {"null", "", 403}, {"https://portal.corp.example.evil.example", "", 403},
 	} {
-		w := call(s, "GET", "/api/OU/All", "", "Origin: "+c.origin, "Sec-Fetch-Site: "+c.site)
+		w := harness.Call(s, "GET", "/api/OU/All", "", "Origin: "+c.origin, "Sec-Fetch-Site: "+c.site)
 		assert.Equal(t, c.status, w.Code, "%+v", c)
 	}
 }
 
 // logged runs a request on a server that logs JSON and returns its only line.
-func logged(t *testing.T, runner ps.Runner, change func(*Options), method, target, body string, headers ...string) (map[string]any, string) {
+func logged(t *testing.T, runner ps.Runner, change func(*gateway.Options), method, target, body string, headers ...string) (map[string]any, string) {
 	t.Helper()
 	var lines bytes.Buffer
-	s := newTestServer(t, runner, func(o *Options) {
+	s := harness.New(t, runner, func(o *gateway.Options) {
 		o.Log.SetOutput(&lines)
 		o.Log.SetFormatter(&logrus.JSONFormatter{})
 		if change != nil {
 			change(o)
 		}
 	})
-	call(s, method, target, body, headers...)
+	harness.Call(s, method, target, body, headers...)
 	require.Equal(t, 1, strings.Count(lines.String(), "\n"), lines.String())
 	var fields map[string]any
 	require.NoError(t, json.Unmarshal(lines.Bytes(), &fields))
@@ -106,7 +108,7 @@ func logged(t *testing.T, runner ps.Runner, change func(*Options), method, targe
 }
 
 func TestAccessLog(t *testing.T) {
-	fields, line := logged(t, answering(okResult, "["+sample(schema.User)+"]"), nil, "GET", "/api/aduser/jdoe/details?ShowFields=*", "")
+	fields, line := logged(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), nil, "GET", "/api/aduser/jdoe/details?ShowFields=*", "")
 	for name, want := range map[string]any{
 		"level": "info", "msg": "request", "request_id": "test-1", "method": "GET", "route": "/api/ADUser/{UserName}/Details", "operation": "user.get",
 		"status": 200.0, "principal": "all", "client": "192.0.2.1", "records": 1.0, "server": "dc1.corp.example",
@@ -117,38 +119,38 @@ func TestAccessLog(t *testing.T) {
 	assert.Contains(t, fields, "duration_ms")
 	assert.NotZero(t, fields["bytes"])
 
-	fields, line = logged(t, failing(ps.Error{Kind: ps.KindScript, Type: "x.Bad", ID: "Odd", Message: "what went wrong"}), nil, "DELETE", "/api/ADUser/jdoe", "")
+	fields, line = logged(t, harness.Failing(ps.Error{Kind: ps.KindScript, Type: "x.Bad", ID: "Odd", Message: "what went wrong"}), nil, "DELETE", "/api/ADUser/jdoe", "")
 	assert.Equal(t, "error", fields["level"])
 	assert.Equal(t, "internal", fields["code"])
 	assert.Equal(t, "none", fields["outcome"])
 	assert.Contains(t, line, "what went wrong", "the log has the details that the answer hides")
 
-	fields, _ = logged(t, answering(okResult), nil, "GET", "/api/OU/All", "", "Auth-Token: Digest secret")
+	fields, _ = logged(t, harness.Answering(harness.OK), nil, "GET", "/api/OU/All", "", "Auth-Token: Digest secret")
 	assert.Equal(t, 401.0, fields["status"])
 	assert.Equal(t, "the credential's scheme is neither Bearer nor Basic", fields["cause"])
 
-	fields, _ = logged(t, answering(okResult), nil, "GET", "/api/nothing?Password=geheim", "")
+	fields, _ = logged(t, harness.Answering(harness.OK), nil, "GET", "/api/nothing?Password=geheim", "")
 	assert.Equal(t, 404.0, fields["status"])
 	assert.Equal(t, "", fields["route"])
 }
 
 func TestAClientThatLeavesIsNotLoggedAsAnError(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	runner := &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) {
+	runner := &harness.Runner{Do: func(context.Context, ps.Request) (*ps.Result, error) {
 		leave()
 		return nil, &ps.Error{Kind: ps.KindCancelled}
 	}}
 	var lines bytes.Buffer
-	s := newTestServer(t, runner, func(o *Options) { o.Log.SetOutput(&lines) })
+	s := harness.New(t, runner, func(o *gateway.Options) { o.Log.SetOutput(&lines) })
 	r := httptest.NewRequestWithContext(ctx, "GET", "/api/OU/All", nil)
-	r.Header.Set("Auth-Token", "Bearer "+allToken)
+	r.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 	s.Handler().ServeHTTP(httptest.NewRecorder(), r)
 	assert.Contains(t, lines.String(), "level=info")
 	assert.Contains(t, lines.String(), "client_left=true")
 }
 
 func TestLogsHoldNoSecrets(t *testing.T) {
-	allow := func(o *Options) { o.Policy.AllowSecretsInQuery = true }
+	allow := func(o *gateway.Options) { o.Policy.AllowSecretsInQuery = true }
 	for _, c := range []struct{ target, body string }{
 		{"/api/ADUser/jdoe?Password=geheim-1", ""},
 		{"/api/ADUser/jdoe", `{"Password":"geheim-1"}`},
@@ -156,16 +158,16 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 		{"/api/ADUser/jdoe", `{"Password":"geheim-1\u0001"}`},
 		{"/api/ADUser/jdoe", `{"Password":"geheim-1"`},
 	} {
-		for _, runner := range []ps.Runner{answering(okResult, "["+sample(schema.User)+"]"), failing(ps.Error{Kind: ps.KindDied})} {
+		for _, runner := range []ps.Runner{harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), harness.Failing(ps.Error{Kind: ps.KindDied})} {
 			_, line := logged(t, runner, allow, "POST", c.target, c.body, "Content-Type: application/json", "Authorization: Bearer geheim-token")
 			assert.NotContains(t, line, "geheim", c)
-			assert.NotContains(t, line, allToken)
+			assert.NotContains(t, line, harness.AllToken)
 		}
 	}
 }
 
 func TestPanicsAreLoggedButNotRevealed(t *testing.T) {
-	runner := &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) { panic("deep inside") }}
+	runner := &harness.Runner{Do: func(context.Context, ps.Request) (*ps.Result, error) { panic("deep inside") }}
 	fields, line := logged(t, runner, nil, "GET", "/api/OU/All", "")
 	assert.Equal(t, 500.0, fields["status"])
 	assert.Contains(t, line, "panic: deep inside")
@@ -174,21 +176,21 @@ func TestPanicsAreLoggedButNotRevealed(t *testing.T) {
 
 func TestTrustedProxies(t *testing.T) {
 	forwarded := "X-Forwarded-For: 203.0.113.9"
-	fields, _ := logged(t, answering(okResult, "[]"), nil, "GET", "/api/OU/All", "", forwarded)
+	fields, _ := logged(t, harness.Answering(harness.OK, "[]"), nil, "GET", "/api/OU/All", "", forwarded)
 	assert.Equal(t, "192.0.2.1", fields["client"], "no proxy is trusted by default")
-	fields, _ = logged(t, answering(okResult, "[]"), func(o *Options) { o.Policy.TrustedProxies = []string{"192.0.2.0/24"} }, "GET", "/api/OU/All", "", forwarded)
+	fields, _ = logged(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Policy.TrustedProxies = []string{"192.0.2.0/24"} }, "GET", "/api/OU/All", "", forwarded)
 	assert.Equal(t, "203.0.113.9", fields["client"])
-	fields, _ = logged(t, answering(okResult, "[]"), func(o *Options) { o.Policy.TrustedProxies = []string{"198.51.100.1"} }, "GET", "/api/OU/All", "", forwarded)
+	fields, _ = logged(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Policy.TrustedProxies = []string{"198.51.100.1"} }, "GET", "/api/OU/All", "", forwarded)
 	assert.Equal(t, "192.0.2.1", fields["client"])
 }
 
 func TestRequestsOfTheRunner(t *testing.T) {
-	runner := answering(okResult, "["+sample(schema.User)+"]")
-	s := newTestServer(t, runner, func(o *Options) {
+	runner := harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]")
+	s := harness.New(t, runner, func(o *gateway.Options) {
 		o.Policy.ReadLimit, o.Policy.ListLimit, o.Policy.WriteLimit = time.Second, 2*time.Second, 3*time.Second
 	})
-	call(s, "GET", "/api/ADUser/jdoe/Details", "", "Auth-Token: Bearer "+limitedToken)
-	req := runner.last(t)
+	harness.Call(s, "GET", "/api/ADUser/jdoe/Details", "", "Auth-Token: Bearer "+harness.LimitedToken)
+	req := runner.Last(t)
 	assert.Equal(t, "Get-GatewayUser", req.Script)
 	assert.Equal(t, ps.Directory, req.Lane)
 	assert.Equal(t, time.Second, req.Limit)
@@ -197,16 +199,16 @@ func TestRequestsOfTheRunner(t *testing.T) {
 	assert.Equal(t, ps.Null(), req.Args["AllowedZone"])
 	assert.NotContains(t, req.Args, "Privileged", "the script does not declare it")
 
-	call(s, "DELETE", "/api/ADUser/jdoe", "", "Auth-Token: Bearer "+limitedToken)
-	req = runner.last(t)
+	harness.Call(s, "DELETE", "/api/ADUser/jdoe", "", "Auth-Token: Bearer "+harness.LimitedToken)
+	req = runner.Last(t)
 	assert.True(t, req.Write)
 	assert.Equal(t, 3*time.Second, req.Limit)
 	assert.Equal(t, ps.Bool(false), req.Args["Privileged"])
-	call(s, "DELETE", "/api/ADUser/jdoe", "")
-	assert.Equal(t, ps.Bool(true), runner.last(t).Args["Privileged"], "* includes it")
+	harness.Call(s, "DELETE", "/api/ADUser/jdoe", "")
+	assert.Equal(t, ps.Bool(true), runner.Last(t).Args["Privileged"], "* includes it")
 
-	call(s, "GET", "/api/ADUser/ListUsers", "")
-	req = runner.last(t)
+	harness.Call(s, "GET", "/api/ADUser/ListUsers", "")
+	req = runner.Last(t)
 	assert.True(t, req.List)
 	assert.Equal(t, 2*time.Second, req.Limit)
 	assert.Equal(t, ps.Bool(true), req.Args["Recursive"])
@@ -219,31 +221,33 @@ func TestRefusalsOfTheAuthenticator(t *testing.T) {
 		code   schema.Code
 		header string
 	}{
-		{&auth.Refusal{Status: 429, Message: "Too many.", RetryAfter: 90 * time.Second}, schema.RateLimited, "90"},
-		{&auth.Refusal{Status: 429, Message: "Too many."}, schema.RateLimited, "1"},
-		{&auth.Refusal{Status: 400, Message: "Twice."}, schema.InvalidRequest, ""},
-		{&auth.Refusal{Status: 503, Message: "Too many.", RetryAfter: 2 * time.Second}, schema.Overloaded, "2"},
-		{&auth.Refusal{Status: 503, Message: "No store.", RetryAfter: 5 * time.Second, Unavailable: true, Reason: "it is broken"}, schema.Unavailable, "5"},
+		{&authn.Refusal{Code: schema.RateLimited, Message: "Too many.", RetryAfter: 90 * time.Second}, schema.RateLimited, "90"},
+		{&authn.Refusal{Code: schema.RateLimited, Message: "Too many."}, schema.RateLimited, "1"},
+		{&authn.Refusal{Code: schema.InvalidRequest, Message: "Twice."}, schema.InvalidRequest, ""},
+		{&authn.Refusal{Code: schema.Overloaded, Message: "Too many.", RetryAfter: 2 * time.Second}, schema.Overloaded, "2"},
+		{&authn.Refusal{Code: schema.Unavailable, Message: "No store.", RetryAfter: 5 * time.Second, Reason: "it is broken"}, schema.Unavailable, "5"},
 		{errors.New("the store is broken"), schema.Internal, ""},
 	} {
-		s := newTestServer(t, answering(okResult), func(o *Options) {
-			o.Auth = authFunc(func(*http.Request) (*auth.Principal, error) { return nil, c.err })
+		s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) {
+			o.Auth = authFunc(func() (*identity.Principal, error) { return nil, c.err })
 		})
-		w := call(s, "GET", "/api/OU/All", "")
+		w := harness.Call(s, "GET", "/api/OU/All", "")
 		assert.Equal(t, c.header, w.Header().Get("Retry-After"))
 		assert.Empty(t, w.Header().Get("WWW-Authenticate"))
 		assert.NotContains(t, w.Body.String(), "broken")
-		assert.Equal(t, c.code, read(t, w).Error.Code)
+		assert.Equal(t, c.code, harness.Read(t, w).Error.Code)
 	}
 }
 
-type authFunc func(*http.Request) (*auth.Principal, error)
+type authFunc func() (*identity.Principal, error)
 
-func (f authFunc) Authenticate(r *http.Request, _ netip.Addr) (*auth.Principal, error) { return f(r) }
+func (f authFunc) Authenticate(context.Context, authn.Credential) (*identity.Principal, error) {
+	return f()
+}
 
 func TestAReadEndsWhenTheClientLeaves(t *testing.T) {
 	started, ended := make(chan struct{}), make(chan error, 1)
-	s := newTestServer(t, &fakeRunner{run: func(ctx context.Context, _ ps.Request) (*ps.Result, error) {
+	s := harness.New(t, &harness.Runner{Do: func(ctx context.Context, _ ps.Request) (*ps.Result, error) {
 		close(started)
 		select {
 		case <-ctx.Done():
@@ -258,7 +262,7 @@ func TestAReadEndsWhenTheClientLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/api/OU/All", nil)
 	require.NoError(t, err)
-	r.Header.Set("Auth-Token", "Bearer "+allToken)
+	r.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 	go func() {
 		<-started
 		leave()
@@ -280,11 +284,11 @@ func TestRunLetsRequestsFinish(t *testing.T) {
 func runLetsRequestsFinish(t *testing.T, fails bool) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	started, release, stopping := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	s := newTestServer(t, &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+	s := harness.New(t, &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		close(started)
 		<-release
-		return &okResult, req.Records(json.RawMessage("[]"))
-	}}, func(o *Options) { o.Stopping = func() { close(stopping) } })
+		return &harness.OK, req.Records(json.RawMessage("[]"))
+	}}, func(o *gateway.Options) { o.Stopping = func() { close(stopping) } })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -296,7 +300,7 @@ func runLetsRequestsFinish(t *testing.T, fails bool) {
 	answered := make(chan string, 1)
 	go func() {
 		r, _ := http.NewRequest("GET", "http://"+listener.Addr().String()+"/api/OU/All", nil)
-		r.Header.Set("Auth-Token", "Bearer "+allToken)
+		r.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 		answer, err := (&http.Client{Transport: transport, Timeout: patience}).Do(r)
 		if err != nil {
 			answered <- err.Error()
@@ -337,11 +341,11 @@ func runLetsRequestsFinish(t *testing.T, fails bool) {
 func TestRunCutsOffRequestsAfterTheGrace(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	started, release := make(chan struct{}), make(chan struct{})
-	s := newTestServer(t, &fakeRunner{run: func(context.Context, ps.Request) (*ps.Result, error) {
+	s := harness.New(t, &harness.Runner{Do: func(context.Context, ps.Request) (*ps.Result, error) {
 		close(started)
 		<-release
 		return nil, &ps.Error{Kind: ps.KindDied}
-	}}, func(o *Options) { o.Policy.Grace = 20 * time.Millisecond })
+	}}, func(o *gateway.Options) { o.Policy.Grace = 20 * time.Millisecond })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -350,7 +354,7 @@ func TestRunCutsOffRequestsAfterTheGrace(t *testing.T) {
 	connection, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)
 	defer connection.Close()
-	_, err = fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", allToken)
+	_, err = fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\n\r\n", harness.AllToken)
 	require.NoError(t, err)
 	<-started
 	stop()
@@ -359,7 +363,7 @@ func TestRunCutsOffRequestsAfterTheGrace(t *testing.T) {
 }
 
 func TestRunReportsWhyItCannotServe(t *testing.T) {
-	s := newTestServer(t, answering(okResult), nil)
+	s := harness.New(t, harness.Answering(harness.OK), nil)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
@@ -367,15 +371,17 @@ func TestRunReportsWhyItCannotServe(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	s := newTestServer(t, answering(okResult), func(o *Options) { o.Version = Version{Version: "1.2.3", Commit: "abc", Built: "2026-01-02"} })
-	got := read(t, call(s, "GET", "/version", "", "Auth-Token: "))
+	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) {
+		o.Version = gateway.Version{Version: "1.2.3", Commit: "abc", Built: "2026-01-02"}
+	})
+	got := harness.Read(t, harness.Call(s, "GET", "/version", "", "Auth-Token: "))
 	assert.Equal(t, "This is adgateway 1.2.3.", got.Output)
 	assert.Contains(t, string(got.Result[0]), `"version":"1.2.3","commit":"abc","built":"2026-01-02","go":"go`)
 	assert.Contains(t, string(got.Result[0]), `"engine":"sandbox"`)
 }
 
 func TestPlacesOfCredentials(t *testing.T) {
-	bearer := "Bearer " + allToken
+	bearer := "Bearer " + harness.AllToken
 	for name, c := range map[string]struct {
 		headers    []string
 		query      string
@@ -388,36 +394,36 @@ func TestPlacesOfCredentials(t *testing.T) {
 		"both, different":        {[]string{"Auth-Token: " + bearer, "Authorization: Bearer x"}, "", false, 400},
 		"Basic":                  {[]string{"Auth-Token: Basic YmFzaWM6cGFzcw=="}, "", false, 200},
 		"Basic, wrong password":  {[]string{"Auth-Token: Basic YmFzaWM6cGFzeA=="}, "", false, 401},
-		"query":                  {[]string{"Auth-Token: "}, "?auth-token=Bearer+" + allToken, false, 400},
-		"query, allowed":         {[]string{"Auth-Token: "}, "?auth-token=Bearer+" + allToken, true, 200},
+		"query":                  {[]string{"Auth-Token: "}, "?auth-token=Bearer+" + harness.AllToken, false, 400},
+		"query, allowed":         {[]string{"Auth-Token: "}, "?auth-token=Bearer+" + harness.AllToken, true, 200},
 		"query, allowed, wrong":  {[]string{"Auth-Token: "}, "?Auth-Token=Bearer+x", true, 401},
-		"query, twice alike":     {[]string{"Auth-Token: "}, "?Auth-Token=Bearer+" + allToken + "&auth-token=Bearer+" + allToken, true, 400},
-		"query and header alike": {[]string{"Auth-Token: " + bearer}, "?Auth-Token=Bearer+" + allToken, true, 200},
+		"query, twice alike":     {[]string{"Auth-Token: "}, "?Auth-Token=Bearer+" + harness.AllToken + "&auth-token=Bearer+" + harness.AllToken, true, 400},
+		"query and header alike": {[]string{"Auth-Token: " + bearer}, "?Auth-Token=Bearer+" + harness.AllToken, true, 200},
 		"none":                   {[]string{"Auth-Token: "}, "", true, 401},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTestServer(t, answering(okResult, "[]"), func(o *Options) {
-				static := testAuth(t)
+			s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) {
+				static := harness.Auth(t)
 				static.Header.AllowQuery = c.allowQuery
-				require.NoError(t, static.AddUser("pass", &auth.Principal{Name: "basic", Scopes: []auth.Scope{auth.All}}))
+				require.NoError(t, static.AddUser("pass", &identity.Principal{Name: "basic", Scopes: []identity.Scope{identity.All}}))
 				o.Auth = static
 			})
-			w := call(s, "GET", "/api/OU/All"+c.query, "", c.headers...)
+			w := harness.Call(s, "GET", "/api/OU/All"+c.query, "", c.headers...)
 			assert.Equal(t, c.status, w.Code, w.Body)
 		})
 	}
 }
 
 func TestOtherMethodsOfOperationalEndpoints(t *testing.T) {
-	s := newTestServer(t, answering(okResult), nil)
+	s := harness.New(t, harness.Answering(harness.OK), nil)
 	for path, allowed := range map[string]string{"/healthz": "GET, HEAD", "/readyz": "GET, HEAD", "/version": "GET"} {
-		w := call(s, "POST", path, "")
+		w := harness.Call(s, "POST", path, "")
 		assert.Equal(t, 405, w.Code, path)
 		assert.Equal(t, allowed, w.Header().Get("Allow"), path)
-		assert.Equal(t, schema.MethodNotAllowed, read(t, w).Error.Code, path)
+		assert.Equal(t, schema.MethodNotAllowed, harness.Read(t, w).Error.Code, path)
 	}
-	assert.Equal(t, call(s, "GET", "/readyz", "").Code, call(s, "HEAD", "/readyz", "").Code)
-	assert.Equal(t, 200, call(s, "HEAD", "/healthz", "").Code)
-	assert.Equal(t, 404, call(s, "POST", "/nothing", "").Code)
-	assert.Equal(t, 404, call(s, "POST", "/", "").Code)
+	assert.Equal(t, harness.Call(s, "GET", "/readyz", "").Code, harness.Call(s, "HEAD", "/readyz", "").Code)
+	assert.Equal(t, 200, harness.Call(s, "HEAD", "/healthz", "").Code)
+	assert.Equal(t, 404, harness.Call(s, "POST", "/nothing", "").Code)
+	assert.Equal(t, 404, harness.Call(s, "POST", "/", "").Code)
 }

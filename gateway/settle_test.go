@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -10,16 +10,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 // settling returns a runner whose writes are cut off after announcing a new
 // password, and whose settling script reports these values of pwdLastSet, one per
 // reading.
-func settling(seen ...string) *fakeRunner {
+func settling(seen ...string) *harness.Runner {
 	readings := 0
-	return &fakeRunner{run: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	return &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if req.Write {
 			return nil, &ps.Error{
 				Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Server: "dc9.corp.example", Steps: []ps.Step{{Label: "something", DN: "CN=j"}},
@@ -37,7 +39,7 @@ func settling(seen ...string) *fakeRunner {
 		case "away":
 			return nil, &ps.Error{Kind: ps.KindUnavailable}
 		}
-		batch := `[{"guid":"g-1","dn":"CN=j","age":1,"state":{"exists":"True","pwdLastSet":"` + value + `"},"record":` + sample(schema.User) + `}]`
+		batch := `[{"guid":"g-1","dn":"CN=j","age":1,"state":{"exists":"True","pwdLastSet":"` + value + `"},"record":` + harness.Sample(schema.User) + `}]`
 		return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(batch))
 	}}
 }
@@ -58,12 +60,14 @@ func TestAWriteThatWasCutOffIsSettled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runner := settling(c.seen...)
-			s := newTestServer(t, runner, func(o *Options) { o.Policy.SettleLimit, o.Policy.SettlePause = 200*time.Millisecond, time.Millisecond })
-			w := call(s, http.MethodPut, "/api/ADUser/jdoe/ResetPassword", "")
-			got := read(t, w)
+			s := harness.New(t, runner, func(o *gateway.Options) {
+				o.Policy.SettleLimit, o.Policy.SettlePause = 200*time.Millisecond, time.Millisecond
+			})
+			w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/ResetPassword", "")
+			got := harness.Read(t, w)
 			require.Equal(t, c.status, w.Code, "%+v", got)
-			assert.Equal(t, c.readings, runner.count()-1)
-			last := runner.last(t)
+			assert.Equal(t, c.readings, runner.Count()-1)
+			last := runner.Last(t)
 			assert.Equal(t, "Confirm-GatewayObject", last.Script)
 			assert.Equal(t, ps.Args{"Class": ps.Text("user"), "Guid": ps.Text("g-1"), "Guids": ps.List([]string{"g-1"}), "MaxAge": ps.Int(2), "Server": ps.Text("dc9.corp.example")}, last.Args)
 			assert.Equal(t, "dc9.corp.example", w.Header().Get("X-Directory-Server"))
@@ -82,8 +86,8 @@ func TestAWriteThatWasCutOffIsSettled(t *testing.T) {
 func TestAClientThatLeavesDoesNotStopTheSettling(t *testing.T) {
 	runner := settling("5", "6")
 	var left context.CancelFunc
-	run := runner.run
-	runner.run = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	run := runner.Do
+	runner.Do = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if req.Write {
 			left()
 		} else {
@@ -91,10 +95,10 @@ func TestAClientThatLeavesDoesNotStopTheSettling(t *testing.T) {
 		}
 		return run(ctx, req)
 	}
-	s := newTestServer(t, runner, func(o *Options) { o.Policy.SettlePause = time.Millisecond })
+	s := harness.New(t, runner, func(o *gateway.Options) { o.Policy.SettlePause = time.Millisecond })
 	ctx, cancel := context.WithCancel(t.Context())
 	left = cancel
-	w := callWith(ctx, s, http.MethodPut, "/api/ADUser/jdoe/ResetPassword")
+	w := harness.CallWith(ctx, s, http.MethodPut, "/api/ADUser/jdoe/ResetPassword")
 	assert.Equal(t, http.StatusOK, w.Code)
-	assert.Equal(t, 3, runner.count())
+	assert.Equal(t, 3, runner.Count())
 }

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bufio"
@@ -16,18 +16,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 const spoolRecords = 80 // of 32 KiB
 
 // sessions returns a runner of lists that has so many sessions, and a channel that
 // receives when a session is free again.
-func sessions(many int) (*fakeRunner, chan struct{}) {
+func sessions(many int) (*harness.Runner, chan struct{}) {
 	list := pages(spoolRecords, func(int) {})
 	free, ended := make(chan struct{}, many), make(chan struct{}, 100)
-	run := list.run
-	list.run = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	run := list.Do
+	list.Do = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		select {
 		case free <- struct{}{}:
 		case <-time.After(300 * time.Millisecond):
@@ -47,7 +49,7 @@ func slowReader(t *testing.T, address string) net.Conn {
 	t.Helper()
 	connection := dial(t, address)
 	require.NoError(t, connection.(*net.TCPConn).SetReadBuffer(smallBuffer))
-	_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\n\r\n", allToken)
+	_, err := fmt.Fprintf(connection, "GET /api/OU/All HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer %s\r\nConnection: close\r\n\r\n", harness.AllToken)
 	require.NoError(t, err)
 	return connection
 }
@@ -57,7 +59,7 @@ func getList(t *testing.T, address string) (status int, size int64) {
 	t.Helper()
 	request, err := http.NewRequest("GET", "http://"+address+"/api/OU/All", nil)
 	require.NoError(t, err)
-	request.Header.Set("Auth-Token", "Bearer "+allToken)
+	request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 	answer, err := client.Do(request)
 	require.NoError(t, err)
@@ -73,7 +75,7 @@ func getList(t *testing.T, address string) (status int, size int64) {
 func TestSlowReadersDoNotHoldSessions(t *testing.T) {
 	runner, ended := sessions(4)
 	folder := t.TempDir()
-	address := running(t, runner, func(o *Options) { o.streamAbove, o.SpoolFolder = 256<<10, folder })
+	address := running(t, runner, func(o *gateway.Options) { o.StreamAbove, o.SpoolFolder = 256<<10, folder })
 	var slow []net.Conn
 	for range 4 {
 		slow = append(slow, slowReader(t, address))
@@ -102,18 +104,18 @@ func TestSlowReadersDoNotHoldSessions(t *testing.T) {
 		var whole struct{ Result []json.RawMessage }
 		require.NoError(t, json.Unmarshal(body, &whole))
 		assert.Len(t, whole.Result, spoolRecords)
-		assert.Equal(t, "dc1.corp.example", answer.Trailer.Get(serverHeader))
+		assert.Equal(t, "dc1.corp.example", answer.Trailer.Get("X-Directory-Server"))
 	}
 }
 
 // TestWithoutRoomASlowReaderHoldsItsSession covers a spent bound, no files at all, and
 // a folder that does not exist.
 func TestWithoutRoomASlowReaderHoldsItsSession(t *testing.T) {
-	for name, change := range map[string]func(*Options){
-		"no files":  func(o *Options) { o.SpoolMost = -1 },
-		"spent":     func(o *Options) { o.SpoolMost = 1 << 20 },
-		"no folder": func(o *Options) { o.SpoolFolder = filepath.Join(t.TempDir(), "none") },
-		"a file": func(o *Options) {
+	for name, change := range map[string]func(*gateway.Options){
+		"no files":  func(o *gateway.Options) { o.SpoolMost = -1 },
+		"spent":     func(o *gateway.Options) { o.SpoolMost = 1 << 20 },
+		"no folder": func(o *gateway.Options) { o.SpoolFolder = filepath.Join(t.TempDir(), "none") },
+		"a file": func(o *gateway.Options) {
 			o.SpoolFolder = filepath.Join(t.TempDir(), "file")
 			require.NoError(t, os.WriteFile(o.SpoolFolder, nil, 0o600))
 		},
@@ -121,12 +123,12 @@ func TestWithoutRoomASlowReaderHoldsItsSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			runner, ended := sessions(1)
-			address := running(t, runner, func(o *Options) {
-				o.streamAbove = 256 << 10
+			address := running(t, runner, func(o *gateway.Options) {
+				o.StreamAbove = 256 << 10
 				change(o)
 			})
 			slow := slowReader(t, address)
-			require.Eventually(t, func() bool { return runner.count() == 1 }, patience, time.Millisecond)
+			require.Eventually(t, func() bool { return runner.Count() == 1 }, patience, time.Millisecond)
 			status, _ := getList(t, address)
 			assert.Equal(t, 503, status, "the session is held")
 			read, err := io.Copy(io.Discard, slow)

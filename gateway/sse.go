@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 	"bytes"
 	"context"
 	"errors"
@@ -19,16 +21,9 @@ import (
 // request, which reads at its own pace, so that a client that does not read holds up
 // nobody else, and is cut off after [Connections.SendTimeout].
 
-// serverEvent is one event of such an answer. Neither id nor name may contain line breaks.
-type serverEvent struct {
-	id   string // what the client repeats as Last-Event-ID; empty: it keeps the one before
-	name string
-	data []byte // lines of UTF-8
-}
-
-// eventStream is such an answer. One goroutine uses it.
+// eventStream is such an answer. It implements [call.Events].
 type eventStream struct {
-	r         *request
+	x         *exchange
 	reached   string // the id that the client has, or should have by the next event
 	told      string // the id that the client has
 	sentAt    time.Time
@@ -55,7 +50,7 @@ var (
 
 // takeStream gives the request one of the places for streams of events, until it is freed.
 func (s *Server) takeStream(r *request) (free func(), err error) {
-	by, share := callerOf(r.principal), max(s.streams.Most()/4, 1)
+	by, share := r.principal.Identity(), max(s.streams.Most()/4, 1)
 	err = s.streams.Take(by, 1, share)
 	refuse := func(format string, args ...any) error {
 		refusal := problem.New(schema.RateLimited, format, args...)
@@ -78,47 +73,46 @@ func (s *Server) takeStream(r *request) (free func(), err error) {
 // streamRetry is when a place for a stream may be free.
 const streamRetry = 15 * time.Second
 
-// startEvents begins the answer. It does not count as a request that runs any more: a
-// credential with few of these would have none left for its other calls. Errors are refused before: after it there is no other
-// status. The error is that of the client.
-func (r *request) startEvents() (*eventStream, error) {
-	header := r.c.Writer.Header()
+// Begin implements [call.Events]. Errors are refused before: after it there is no other status.
+func (e *eventStream) Begin() error {
+	header := e.x.c.Writer.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no") // nginx holds answers back unless told
-	r.c.Status(http.StatusOK)
-	r.answeredAt = time.Now()
-	r.leave()
-	e := &eventStream{r: r, checkedAt: r.startedAt}
-	return e, e.write([]byte("retry: " + strconv.FormatInt(reconnectAfter.Milliseconds(), 10) + "\n\n"))
+	e.x.c.Status(http.StatusOK)
+	e.x.answeredAt = time.Now()
+	return e.write([]byte("retry: " + strconv.FormatInt(reconnectAfter.Milliseconds(), 10) + "\n\n"))
 }
 
-// send sends an event, unless the stream must end; then the error says why.
-func (e *eventStream) send(event serverEvent) error {
-	if err := e.proceed(); err != nil {
+// Principal implements [call.Events].
+func (e *eventStream) Principal() *identity.Principal { return e.x.principal }
+
+// Send implements [call.Events].
+func (e *eventStream) Send(event call.Event) error {
+	if err := e.Check(); err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	if event.id != "" {
-		b.WriteString("id: " + event.id + "\n")
-		e.reached, e.told = event.id, event.id
+	if event.ID != "" {
+		b.WriteString("id: " + event.ID + "\n")
+		e.reached, e.told = event.ID, event.ID
 	}
-	b.WriteString("event: " + event.name + "\n")
-	for line := range strings.SplitSeq(newLines.Replace(string(event.data)), "\n") {
+	b.WriteString("event: " + event.Name + "\n")
+	for line := range strings.SplitSeq(newLines.Replace(string(event.Data)), "\n") {
 		b.WriteString("data: " + line + "\n")
 	}
 	b.WriteByte('\n')
+	e.x.answer.Count++
 	return e.write(b.Bytes())
 }
 
 var newLines = strings.NewReplacer("\r\n", "\n", "\r", "\n") // clients take all of them for ends of lines
 
-// mark notes that the client has everything up to an id, although there was no event with
-// it. It is told so within a while: else a client of which nothing is wanted for long would
-// come back with an id that is too old.
-func (e *eventStream) mark(id string) { e.reached = id }
+// Mark implements [call.Events]. A client of which nothing is wanted for long would come back with
+// an id that is too old, unless it is told.
+func (e *eventStream) Mark(id string) { e.reached = id }
 
-// comment sends a line that clients ignore.
-func (e *eventStream) comment(text string) error {
+// Comment implements [call.Events].
+func (e *eventStream) Comment(text string) error {
 	text = ": " + text + "\n"
 	if e.reached != e.told {
 		text += "id: " + e.reached + "\n"
@@ -129,11 +123,11 @@ func (e *eventStream) comment(text string) error {
 
 // write sends what is whole by itself, at once.
 func (e *eventStream) write(text []byte) error {
-	defer e.r.unlimitSend()
-	err := e.r.write(text)
+	defer e.x.unlimitSend()
+	err := e.x.write(text)
 	if err == nil {
-		e.r.limitSend()
-		err = http.NewResponseController(e.r.c.Writer).Flush()
+		e.x.limitSend()
+		err = http.NewResponseController(e.x.c.Writer).Flush()
 	}
 	if err != nil {
 		return errors.Join(errSlowEvent, err)
@@ -142,25 +136,24 @@ func (e *eventStream) write(text []byte) error {
 	return nil
 }
 
-// wait waits until there is something to read from changed, or it is closed, and keeps the
-// connection alive meanwhile. The error says why the stream must end instead.
-func (e *eventStream) wait(changed <-chan struct{}) error {
-	r := e.r
-	tick := time.NewTicker(min(recheckEvents, r.gateway.keepAlive))
+// Wait implements [call.Events].
+func (e *eventStream) Wait(changed <-chan struct{}) error {
+	x := e.x
+	tick := time.NewTicker(min(recheckEvents, x.gateway.KeepAlive))
 	defer tick.Stop()
 	for {
 		select {
 		case <-changed:
 			return nil
-		case <-r.c.Request.Context().Done():
-			return context.Cause(r.c.Request.Context())
-		case <-r.gateway.stopping.Done():
+		case <-x.c.Request.Context().Done():
+			return context.Cause(x.c.Request.Context())
+		case <-x.gateway.stopping.Done():
 			return errStopping
 		case <-tick.C:
 		}
-		err := e.proceed()
-		if err == nil && time.Since(e.sentAt) >= r.gateway.keepAlive {
-			err = e.comment("nothing new")
+		err := e.Check()
+		if err == nil && time.Since(e.sentAt) >= x.gateway.KeepAlive {
+			err = e.Comment("nothing new")
 		}
 		if err != nil {
 			return err
@@ -168,39 +161,38 @@ func (e *eventStream) wait(changed <-chan struct{}) error {
 	}
 }
 
-// proceed reports why the stream must end, if it must. It takes up what the credential
-// may do by now.
-func (e *eventStream) proceed() error {
-	r := e.r
+// Check implements [call.Events]. It takes up what the credential may do by now.
+func (e *eventStream) Check() error {
+	x := e.x
 	switch {
-	case r.c.Request.Context().Err() != nil:
-		return context.Cause(r.c.Request.Context())
-	case r.gateway.stopping.Err() != nil:
+	case x.c.Request.Context().Err() != nil:
+		return context.Cause(x.c.Request.Context())
+	case x.gateway.stopping.Err() != nil:
 		return errStopping
 	case time.Since(e.checkedAt) < recheckEvents:
 		return nil
 	}
-	principal, failed := r.gateway.authenticate(r.c.Request)
+	principal, failed := x.gateway.authenticate(x.c.Request)
 	if failed != nil {
 		return errNotValid
 	}
-	if failed = authoriseRow(principal, r.op); failed != nil {
+	if failed = authoriseRow(principal, x.op); failed != nil {
 		return errNoRight
 	}
-	r.principal, e.checkedAt = principal, time.Now()
+	x.principal, e.checkedAt = principal, time.Now()
 	return nil
 }
 
-// end ends the answer, with a comment that says why, for people who look at it.
-func (e *eventStream) end(why error) {
+// End implements [call.Events]. A comment says why, for people who look at it.
+func (e *eventStream) End(why error) {
 	text := "the gateway cannot go on; its log says why"
 	switch {
-	case why == nil || errors.Is(why, errSlowEvent) || e.r.c.Request.Context().Err() != nil:
+	case why == nil || errors.Is(why, errSlowEvent) || e.x.c.Request.Context().Err() != nil:
 		return
 	case errors.Is(why, errStopping), errors.Is(why, errRunsElsewhere), errors.Is(why, errNotValid), errors.Is(why, errNoRight):
 		text = why.Error()
 	default:
-		e.r.gateway.Log.WithError(why).WithField("request_id", e.r.id).Error("a stream of events ended")
+		e.x.gateway.Log.WithError(why).WithField("request_id", e.x.id).Error("a stream of events ended")
 	}
-	_ = e.comment(text) // it ends either way
+	_ = e.Comment(text) // it ends either way
 }

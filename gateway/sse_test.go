@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bufio"
@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -15,22 +14,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gin-gonic/gin"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 // openHistory returns an empty history.
 func openHistory(t *testing.T) *changes.History {
 	t.Helper()
-	h, err := changes.Open(t.Context(), openKeys(t, filepath.Join(t.TempDir(), "state.db")), time.Hour, 1<<30)
+	h, err := changes.Open(t.Context(), harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db")), time.Hour, 1<<30)
 	require.NoError(t, err)
 	return h
 }
@@ -82,11 +83,11 @@ func rest(t *testing.T, lines *bufio.Scanner) (all []string) {
 // TestAQuietStreamStaysOpen: comments keep it open beyond the time for a request.
 func TestAQuietStreamStaysOpen(t *testing.T) {
 	h := openHistory(t)
-	address := running(t, answering(okResult), func(o *Options) {
-		o.History, o.keepAlive = h, 10*time.Millisecond
+	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
+		o.History, o.KeepAlive = h, 10*time.Millisecond
 		o.Connections.BodyTimeout, o.Connections.SendTimeout = 50*time.Millisecond, 50*time.Millisecond
 	})
-	_, lines := openStream(t, address, allToken)
+	_, lines := openStream(t, address, harness.AllToken)
 	for range 15 {
 		until(t, lines, ": nothing new")
 	}
@@ -97,30 +98,30 @@ func TestAQuietStreamStaysOpen(t *testing.T) {
 
 // revocable is a credential that can be revoked.
 type revocable struct {
-	auth.Authenticator
+	authn.Authenticator
 	revoked, noScope atomic.Bool
 }
 
-func (r *revocable) Authenticate(req *http.Request, client netip.Addr) (*auth.Principal, error) {
+func (r *revocable) Authenticate(ctx context.Context, c authn.Credential) (*identity.Principal, error) {
 	switch {
 	case r.revoked.Load():
-		return nil, &auth.Refusal{Status: http.StatusUnauthorized, Message: "no"}
+		return nil, &authn.Refusal{Code: schema.Unauthenticated, Message: "no"}
 	case r.noScope.Load():
-		return &auth.Principal{Name: "all"}, nil
+		return &identity.Principal{Name: "all"}, nil
 	}
-	return r.Authenticator.Authenticate(req, client)
+	return r.Authenticator.Authenticate(ctx, c)
 }
 
 func TestAStreamEndsWithItsCredential(t *testing.T) {
 	for text, revoke := range map[string]func(*revocable){
-		errNotValid.Error(): func(r *revocable) { r.revoked.Store(true) },
-		errNoRight.Error():  func(r *revocable) { r.noScope.Store(true) },
+		"the credential is no longer valid":              func(r *revocable) { r.revoked.Store(true) },
+		"the credential no longer has the right to this": func(r *revocable) { r.noScope.Store(true) },
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			h, credentials := openHistory(t), &revocable{Authenticator: testAuth(t)}
-			address := running(t, answering(okResult), func(o *Options) { o.History, o.Auth = h, credentials })
-			_, lines := openStream(t, address, allToken)
+			h, credentials := openHistory(t), &revocable{Authenticator: harness.Auth(t)}
+			address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.History, o.Auth = h, credentials })
+			_, lines := openStream(t, address, harness.AllToken)
 			until(t, lines, "id: ")
 			revoke(credentials)
 			until(t, lines, ": "+text)
@@ -140,19 +141,19 @@ func lineUntilLastChunk(lines *bufio.Scanner) (all []string) {
 
 func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
 	h := openHistory(t)
-	s := newTestServer(t, answering(okResult), func(o *Options) { o.History, o.Policy.Grace = h, 20*time.Second }) // a poll that waited for its 30 s would be cut off
+	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.History, o.Policy.Grace = h, 20*time.Second }) // a poll that waited for its 30 s would be cut off
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { ended <- s.Run(ctx, listener) }()
-	_, lines := openStream(t, listener.Addr().String(), allToken)
+	_, lines := openStream(t, listener.Addr().String(), harness.AllToken)
 	poll := dial(t, listener.Addr().String())
-	_, err = fmt.Fprintf(poll, "GET /api/Changes?Wait=30 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuth-Token: Bearer %s\r\n\r\n", allToken)
+	_, err = fmt.Fprintf(poll, "GET /api/Changes?Wait=30 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuth-Token: Bearer %s\r\n\r\n", harness.AllToken)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return testutil.ToFloat64(s.meters.running) == 2 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return harness.Metric(t, s, "adgateway_http_requests_in_flight") == 3 }, patience, time.Millisecond) // with the reader of the metrics
 	stop()
-	until(t, lines, ": "+errStopping.Error())
+	until(t, lines, ": "+"the gateway stops")
 	answer := rest(t, bufio.NewScanner(poll))
 	assert.Contains(t, answer[0], "200 OK")
 	assert.Contains(t, answer[len(answer)-1], `"next":"`)
@@ -167,13 +168,13 @@ func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
 // TestAStreamThatIsNotReadIsCutOff: and others get their events meanwhile.
 func TestAStreamThatIsNotReadIsCutOff(t *testing.T) {
 	h, log := openHistory(t), make(signal, 100)
-	address := running(t, answering(okResult), func(o *Options) {
+	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
 		o.History, o.Connections.SendTimeout = h, 200*time.Millisecond
 		o.Log = logrus.New()
 		o.Log.SetOutput(log)
 	})
-	_, _ = openStream(t, address, allToken)
-	_, reads := openStream(t, address, allToken)
+	_, _ = openStream(t, address, harness.AllToken)
+	_, reads := openStream(t, address, harness.AllToken)
 	long := strings.Repeat("x", 256<<10)
 	cut := false
 	for i := 0; i < 100 && !cut; i++ {
@@ -193,30 +194,15 @@ func TestAStreamThatIsNotReadIsCutOff(t *testing.T) {
 	}
 }
 
-func TestTheTextOfAnEvent(t *testing.T) {
-	s := newTestServer(t, answering(okResult), nil)
-	w := httptest.NewRecorder()
-	c, _ := gin.CreateTestContext(w)
-	c.Request = httptest.NewRequest(http.MethodGet, "/", nil)
-	e, err := (&request{gateway: s, c: c, startedAt: time.Now(), sendTimeout: time.Minute, leave: func() {}}).startEvents()
-	require.NoError(t, err)
-	require.NoError(t, e.send(serverEvent{id: "a", name: "one", data: []byte("x\ny\r\nz\rend")}))
-	require.NoError(t, e.send(serverEvent{name: "two"}))
-	e.mark("b")
-	require.NoError(t, e.comment("quiet"))
-	require.NoError(t, e.comment("quiet"))
-	assert.Equal(t, "retry: 5000\n\nid: a\nevent: one\ndata: x\ndata: y\ndata: z\ndata: end\n\nevent: two\ndata: \n\n: quiet\nid: b\n\n: quiet\n\n", w.Body.String())
-}
-
 func TestAStreamOverHTTP2(t *testing.T) {
 	h := openHistory(t)
 	config, client := testCertificate(t)
-	address := running(t, answering(okResult), func(o *Options) {
-		o.History, o.keepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond // the limit is one for sending, not for silence
+	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
+		o.History, o.KeepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond // the limit is one for sending, not for silence
 	})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/api/Changes/stream", nil)
 	require.NoError(t, err)
-	request.Header.Set("Auth-Token", "Bearer "+allToken)
+	request.Header.Set("Auth-Token", "Bearer "+harness.AllToken)
 	answer, err := client.Do(request)
 	require.NoError(t, err)
 	defer answer.Body.Close()
@@ -234,8 +220,8 @@ func TestAStreamOverHTTP2(t *testing.T) {
 func TestAStreamLeavesRoomForCalls(t *testing.T) {
 	h := openHistory(t)
 	q := newQuotas(t)
-	store, header := q.stored(auth.Rights{Scopes: []string{"*"}, Quota: &auth.Quota{Concurrency: number(1)}})
-	address := running(t, answering(okResult, "[]"), func(o *Options) { o.History, o.Auth = h, store })
+	store, header := q.stored(authn.Rights{Scopes: []string{"*"}, Quota: &identity.Quota{Concurrency: number(1)}})
+	address := running(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.History, o.Auth = h, store })
 	_, token, _ := strings.Cut(header, "Bearer ")
 	_, lines := openStream(t, address, token)
 	until(t, lines, "id: ")
@@ -262,8 +248,8 @@ func FuzzLastEventID(f *testing.F) {
 	require.NoError(f, err)
 	h, err := changes.Open(f.Context(), sealed, time.Hour, 1<<20)
 	require.NoError(f, err)
-	s := newTestServer(f, answering(okResult), func(o *Options) { o.History = h })
-	s.stop() // streams end when they have begun
+	s := harness.New(f, harness.Answering(harness.OK), func(o *gateway.Options) { o.History = h })
+	harness.Stop(f, s) // streams end when they have begun
 	end, err := h.End(f.Context())
 	require.NoError(f, err)
 	for _, text := range []string{h.Cursor(end), "", "0", "AQAAAAAAAAAAAAAAAAAAAAA", "2026-11-22T12:40:00Z", "a b", "\x00", strings.Repeat("A", 5000)} {
@@ -272,11 +258,11 @@ func FuzzLastEventID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r := httptest.NewRequest(http.MethodGet, "/api/Changes/stream", nil)
 		r.Header["Last-Event-Id"] = []string{text}
-		w := serve(s, r)
+		w := harness.Serve(s, r)
 		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, w.Code, "%s", w.Body)
-		since := serve(s, httptest.NewRequest(http.MethodGet, "/api/Changes/stream?Since="+url.QueryEscape(text), nil))
+		since := harness.Serve(s, httptest.NewRequest(http.MethodGet, "/api/Changes/stream?Since="+url.QueryEscape(text), nil))
 		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, since.Code, "%s", since.Body)
-		after := serve(s, httptest.NewRequest(http.MethodGet, "/api/Changes?Wait=0&After="+url.QueryEscape(text), nil))
+		after := harness.Serve(s, httptest.NewRequest(http.MethodGet, "/api/Changes?Wait=0&After="+url.QueryEscape(text), nil))
 		assert.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusGone}, after.Code, "%s", after.Body)
 	})
 }

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/etag"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -42,14 +41,14 @@ type guard struct {
 func readGuard(r *request) error {
 	g := &r.guard
 	for _, header := range []struct {
-		name string
-		to   **etag.Condition
-	}{{ops.IfMatch, &g.match}, {ops.IfNoneMatch, &g.none}} {
-		lines := r.c.Request.Header.Values(header.name)
-		if len(lines) == 0 {
+		name  string
+		lines []string
+		to    **etag.Condition
+	}{{ops.IfMatch, r.call.Match, &g.match}, {ops.IfNoneMatch, r.call.NoneMatch, &g.none}} {
+		if len(header.lines) == 0 {
 			continue
 		}
-		condition, err := etag.Parse(lines)
+		condition, err := etag.Parse(header.lines)
 		if err != nil {
 			failed := problem.New(schema.InvalidRequest, "%s %s.", header.name, err)
 			failed.Details = []problem.Detail{{Field: header.name, Message: err.Error()}}
@@ -57,7 +56,7 @@ func readGuard(r *request) error {
 		}
 		*header.to = &condition
 	}
-	if len(r.c.Request.Header.Values("If-Unmodified-Since")) > 0 {
+	if len(r.call.UnmodifiedSince) > 0 {
 		return notHonoured("If-Unmodified-Since", "the time of the last change is no version: use "+ops.IfMatch)
 	}
 	if failed := r.canHonour(); failed != nil {
@@ -124,12 +123,12 @@ func requireGuard(r *request) error {
 
 // demands returns the scope of a change that is among those that demand something; empty
 // if none is, for reads, dry runs and protocols of others, which have no such header.
-func (r *request) demands(scopes []auth.Scope) auth.Scope {
+func (r *request) demands(scopes []identity.Scope) identity.Scope {
 	if !r.op.Effect.Writes() || r.dryRun() || r.op.Protocol != nil {
 		return ""
 	}
-	for _, scope := range append([]auth.Scope{r.op.Scope}, r.bound.Scopes...) {
-		if slices.Contains(scopes, scope) || slices.Contains(scopes, auth.All) {
+	for _, scope := range append([]identity.Scope{r.op.Scope}, r.bound.Scopes...) {
+		if slices.Contains(scopes, scope) || slices.Contains(scopes, identity.All) {
 			return scope
 		}
 	}
@@ -239,7 +238,7 @@ func wasMember(i *ps.Intent) bool {
 	})
 }
 
-// refusal returns the failure of a run whose guard did not hold; nil if it did. A script
+// refusal returns the error of a run whose guard did not hold; nil if it did. A script
 // that had nothing to do may have announced nothing: then the answer has the state.
 func (g *guard) refusal(r *request, e *envelope) error {
 	if r.runErr == nil && r.result.Effect == ps.EffectNone && g.match != nil && !g.compared && !r.dryRun() {
@@ -264,16 +263,12 @@ func (g *guard) refusal(r *request, e *envelope) error {
 	return failed
 }
 
-// unchanged answers 304 if the client has the state that was read.
-func (e *envelope) unchanged() bool {
+// tagged returns the tag of the record that is the answer, and whether the caller has that state
+// already; empty: it is not to be told.
+func (e *envelope) tagged() (tag string, same bool) {
 	g := &e.r.guard
 	if e.tag == "" || e.r.op.Reply.Mark != ops.Single || !g.asked {
-		return false
+		return "", false
 	}
-	e.r.c.Header(tagHeader, e.tag)
-	if e.r.op.Effect.Writes() || g.none == nil || !g.none.Same(e.tag) {
-		return false
-	}
-	e.r.send(http.StatusNotModified, nil)
-	return true
+	return e.tag, !e.r.op.Effect.Writes() && g.none != nil && g.none.Same(e.tag)
 }

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -11,9 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"adgateway/test/harness"
 )
 
 // TestWaitingForAnotherChangeCountsTowardsTheLimit: it ends with 504, or with the client,
@@ -21,70 +23,69 @@ import (
 func TestWaitingForAnotherChangeCountsTowardsTheLimit(t *testing.T) {
 	announced, goOn := make(chan struct{}), make(chan struct{})
 	var first sync.Once
-	runner := answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]")
-	run := runner.run
-	runner.run = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+	runner := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
+	run := runner.Do
+	runner.Do = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		result, err := run(ctx, req)
 		if err == nil {
 			first.Do(func() { close(announced); <-goOn })
 		}
 		return result, err
 	}
-	s := newTestServer(t, runner, func(o *Options) { o.Policy.WriteLimit = 30 * time.Millisecond })
+	s := harness.New(t, runner, func(o *gateway.Options) { o.Policy.WriteLimit = 30 * time.Millisecond })
 	var holder sync.WaitGroup
 	holder.Go(func() {
-		assert.Equal(t, http.StatusOK, call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "").Code)
+		assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "").Code)
 	})
 	<-announced
-	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Enable", "")
-	got := read(t, w)
+	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Enable", "")
+	got := harness.Read(t, w)
 	assert.Equal(t, http.StatusGatewayTimeout, w.Code)
 	assert.Equal(t, []string{"timeout", "none"}, []string{string(got.Error.Code), got.Error.Outcome})
 	left, cancel := context.WithCancel(t.Context())
 	cancel()
-	w = callWith(left, s, http.MethodPut, "/api/ADUser/jdoe/Enable")
-	assert.Equal(t, "none", read(t, w).Error.Outcome)
+	w = harness.CallWith(left, s, http.MethodPut, "/api/ADUser/jdoe/Enable")
+	assert.Equal(t, "none", harness.Read(t, w).Error.Outcome)
 	close(goOn)
 	holder.Wait()
-	assert.Equal(t, http.StatusOK, call(s, http.MethodPut, "/api/ADUser/jdoe/Enable", "").Code)
-	assert.Equal(t, []int{0, 0, 0}, s.locks.left())
+	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Enable", "").Code)
 }
 
 // TestAStateThatCannotBeReadAllowsNothing: without the state no guard holds.
 func TestAStateThatCannotBeReadAllowsNothing(t *testing.T) {
 	for name, state := range map[string]string{"none": "", "no record": "[]", "another record": `{"guid":"x"}`, "null": "null"} {
 		t.Run(name, func(t *testing.T) {
-			runner := &fakeRunner{run: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+			runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 				require.NotNil(t, req.State)
 				assert.Equal(t, "Get-GatewayUser", req.State.Script)
 				assert.Equal(t, "UserName", req.State.Identity)
 				err := req.Announced(ps.Intent{State: state, Objects: []ps.Intended{{GUID: "g", Changes: []ps.IntendedChange{{Name: "enabled", Before: "True", After: "False"}}}}})
 				if err == nil {
-					return &ps.Result{Effect: ps.EffectChanged}, req.Records(json.RawMessage("[" + sample(schema.User) + "]"))
+					return &ps.Result{Effect: ps.EffectChanged}, req.Records(json.RawMessage("[" + harness.Sample(schema.User) + "]"))
 				}
 				return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
 			}}
-			s := newTestServer(t, runner, nil)
-			w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "", "If-Match: *")
+			s := harness.New(t, runner, nil)
+			w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "", "If-Match: *")
 			assert.Equal(t, http.StatusInternalServerError, w.Code)
-			assert.Equal(t, "none", read(t, w).Error.Outcome)
+			assert.Equal(t, "none", harness.Read(t, w).Error.Outcome)
 		})
 	}
 }
 
 // TestNothingIsReadWithoutIfMatch.
 func TestNothingIsReadWithoutIfMatch(t *testing.T) {
-	runner := answering(ps.Result{Effect: ps.EffectChanged}, "["+sample(schema.User)+"]")
-	s := newTestServer(t, runner, nil)
-	w := call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "")
+	runner := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
+	s := harness.New(t, runner, nil)
+	w := harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable", "")
 	assert.Equal(t, http.StatusOK, w.Code)
 	assert.Empty(t, w.Header().Get("ETag"))
-	assert.Nil(t, runner.last(t).State)
+	assert.Nil(t, runner.Last(t).State)
 }
 
 func TestRequirementsThatCannotBeMet(t *testing.T) {
-	s := newTestServer(t, answering(okResult), nil)
-	assert.ErrorContains(t, s.Apply(Policy{RequireGuard: []auth.Scope{"user:writes"}}), `http.requireGuard: unknown scope "user:writes"`)
-	assert.ErrorContains(t, s.Apply(Policy{RequireKey: []auth.Scope{auth.UserWrite}}), "store.file")
-	assert.NoError(t, s.Apply(Policy{RequireGuard: []auth.Scope{auth.All}}))
+	s := harness.New(t, harness.Answering(harness.OK), nil)
+	assert.ErrorContains(t, s.Apply(gateway.Policy{RequireGuard: []identity.Scope{"user:writes"}}), `http.requireGuard: unknown scope "user:writes"`)
+	assert.ErrorContains(t, s.Apply(gateway.Policy{RequireKey: []identity.Scope{identity.UserWrite}}), "store.file")
+	assert.NoError(t, s.Apply(gateway.Policy{RequireGuard: []identity.Scope{identity.All}}))
 }

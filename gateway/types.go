@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -14,10 +14,10 @@ import (
 // A search over types is for callers that may read at least one of them.
 
 // readScopes are the scopes for reading objects of a type.
-var readScopes = map[string]auth.Scope{"user": auth.UserRead, "group": auth.GroupRead, "computer": auth.ComputerRead}
+var readScopes = map[string]identity.Scope{"user": identity.UserRead, "group": identity.GroupRead, "computer": identity.ComputerRead}
 
 // authoriseRow requires the scope of a row, or one that does instead.
-func authoriseRow(p *auth.Principal, op *ops.Operation) error {
+func authoriseRow(p *identity.Principal, op *ops.Operation) error {
 	if op.Scope == "" || slices.ContainsFunc(op.Or, p.Has) {
 		return nil
 	}
@@ -50,10 +50,10 @@ func checkTypes(r *request) error {
 }
 
 // createScopes are the scopes for creating objects of a type.
-var createScopes = map[string]auth.Scope{"user": auth.UserWrite, "group": auth.GroupWrite, "computer": auth.ComputerWrite, "ou": auth.OUWrite}
+var createScopes = map[string]identity.Scope{"user": identity.UserWrite, "group": identity.GroupWrite, "computer": identity.ComputerWrite, "ou": identity.OUWrite}
 
 // creatable returns the types of directory objects that a caller may create.
-func creatable(p *auth.Principal) []string {
+func creatable(p *identity.Principal) []string {
 	types := []string{}
 	for _, name := range schema.DeletedTypes {
 		if p.Has(createScopes[name]) {

@@ -1,11 +1,11 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -135,39 +135,39 @@ func (s *Server) undoneBy(ctx context.Context, c *changes.Record, fields []strin
 }
 
 // undo takes a change back.
-func (s *Server) undo(r *request) error {
+func (s *Server) undo(r *request) (call.Answer, error) {
 	first, failed := s.settleUndo(r)
 	if failed != nil {
-		return failed
+		return call.Answer{}, failed
 	}
 	p, failed := s.findChange(r)
 	if failed != nil {
-		return failed
+		return call.Answer{}, failed
 	}
-	ctx := r.c.Request.Context()
+	ctx := r.ctx
 	fields, accept := names(r.bound.Text(ops.UndoFields)), names(r.bound.Text(ops.AcceptDrift))
 	plain := undoing{record: p.Record, key: r.key, batch: first, accept: accept, fields: fields, from: p.announcement(), created: p.Intent.Effect == ps.EffectCreated}
 	if first != "" {
 		if plain.before, failed = s.takeBefore(ctx, p, first); failed != nil {
-			return failed
+			return call.Answer{}, failed
 		}
 	}
 	done, failed := s.toUndo(ctx, p, fields)
 	if failed != nil {
-		return failed
+		return call.Answer{}, failed
 	}
 	calls := p.op.Undo.Calls(done)
 	if len(calls) == 0 {
-		return problem.New(schema.NotUndoable, "The change '%s' cannot be undone: the history has no image of what was there before.", p.ID)
+		return call.Answer{}, problem.New(schema.NotUndoable, "The change '%s' cannot be undone: the history has no image of what was there before.", p.ID)
 	}
 	for i := range calls {
 		if s.operationOf(calls[i].Row) == nil {
-			return problem.New(schema.NotUndoable, "The change '%s' cannot be undone: this gateway cannot restore from the Recycle Bin.", p.ID)
+			return call.Answer{}, problem.New(schema.NotUndoable, "The change '%s' cannot be undone: this gateway cannot restore from the Recycle Bin.", p.ID)
 		}
 	}
 	if len(plain.before) < len(calls) {
 		if failed := s.guardUndo(r, p, calls); failed != nil {
-			return failed
+			return call.Answer{}, failed
 		}
 	}
 	return s.undoAll(r, p, plain, calls)
@@ -201,7 +201,7 @@ func (s *Server) settleUndo(r *request) (first string, failed error) {
 		return "", nil
 	}
 	key, call := r.key, &r.key.call
-	_, err := s.History.Get(r.c.Request.Context(), call.Change)
+	_, err := s.History.Get(r.ctx, call.Change)
 	if call.Intent != nil && call.Verdict == nil && !errors.Is(err, changes.ErrAbsent) { // else it was not made
 		if failed = s.judge(r, key); failed != nil {
 			key.open = true
@@ -213,7 +213,7 @@ func (s *Server) settleUndo(r *request) (first string, failed error) {
 		call.Intent, call.Change = nil, ""
 		return call.Batch, nil
 	case v.Outcome == ps.OutcomeUnknown:
-		r.c.Header(changeHeader, call.Change)
+		r.shown = call.Change
 		return "", unknownOutcome(call)
 	}
 	return cmp.Or(call.Batch, call.Change), nil
@@ -353,7 +353,7 @@ func (s *Server) undoneValue(ctx context.Context, p *past, from change.Announcem
 
 // undoAll makes the calls that take a change back, and answers. The calls after the first
 // go on if one of them fails: each is an object of its own.
-func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing) error {
+func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing) (call.Answer, error) {
 	records, details := []any{}, []problem.Detail{}
 	var plans []plan
 	var first error
@@ -370,8 +370,8 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 		u.call = &calls[i]
 		inner, e := s.within(r, u, i, len(calls))
 		failed := s.undoOne(inner, e)
-		e.close()
 		r.unkept = r.unkept || inner.unkept
+		r.shown = cmp.Or(inner.shown, r.shown)
 		switch {
 		case failed != nil:
 			first = cmp.Or(first, failed)
@@ -398,63 +398,68 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 // shown returns a change as the answer shows it; nothing if this gateway does not have its row.
 func (s *Server) shown(r *request, c *changes.Record) (records []any) {
 	if past, known := s.pastOf(c); known {
-		records = append(records, s.show(r.c.Request.Context(), past, r.principal, false))
+		records = append(records, s.show(r.ctx, past, r.principal, false))
 	}
 	return records
 }
 
-// answerUndo answers an undo.
-func (s *Server) answerUndo(r *request, p *past, records []any, plans []plan, first error, details []problem.Detail) error {
-	setHeader(r.c.Writer.Header(), serverHeader, r.server)
+// answerUndo answers an undo. With an error the answer names what was done before.
+func (s *Server) answerUndo(r *request, p *past, records []any, plans []plan, first error, details []problem.Detail) (call.Answer, error) {
 	if len(records) > 0 {
-		r.c.Header(changeHeader, records[0].(shownChange).ID)
+		r.shown = records[0].(shownChange).ID
 	}
 	switch {
 	case first != nil && (len(records) == 0 || r.dryRun()):
 		problem.Of(first).Details = details
-		return first
+		return call.Answer{}, first
 	case first != nil:
 		failed := problem.New(schema.Partial, "A part of the change '%s' was undone; see details.", p.ID)
 		failed.Details, failed.Outcome = details, ps.OutcomePartial
-		return &partlyDone{problem: failed, result: encode(records)}
+		failed.Server = r.server
+		return call.Answer{}, &partlyDone{problem: failed, result: encode(records)}
 	case r.dryRun():
-		whole := plans[0]
-		for _, more := range plans[1:] {
-			whole.Objects, whole.Requires = append(whole.Objects, more.Objects...), append(whole.Requires, more.Requires...)
-		}
-		whole.Requires = append(whole.Requires, r.op.Scope)
-		slices.Sort(whole.Requires)
-		whole.Requires = slices.Compact(whole.Requires)
-		r.c.Header(dryRunHeader, "true")
-		if s.plans != nil && len(plans) == 1 {
-			if err := s.keepPlan(r, &whole); err != nil {
-				return plansUnavailable(err)
-			}
-		}
-		s.sendLocal(r, http.StatusOK, fmt.Sprintf("Would undo the change '%s'.", p.ID), []any{}, map[string]any{"plan": whole})
-		return nil
+		return s.answerUndoPlan(r, p, plans)
 	}
-	r.records = len(records)
-	s.sendLocal(r, http.StatusOK, fmt.Sprintf("The change was undone: %s.", p.Operation), records, nil)
-	return nil
+	answer := localAnswer(r, fmt.Sprintf("The change was undone: %s.", p.Operation), records...)
+	answer.Server = r.server
+	return answer, nil
+}
+
+// answerUndoPlan answers the dry run of an undo.
+func (s *Server) answerUndoPlan(r *request, p *past, plans []plan) (call.Answer, error) {
+	whole := plans[0]
+	for _, more := range plans[1:] {
+		whole.Objects, whole.Requires = append(whole.Objects, more.Objects...), append(whole.Requires, more.Requires...)
+	}
+	whole.Requires = append(whole.Requires, r.op.Scope)
+	slices.Sort(whole.Requires)
+	whole.Requires = slices.Compact(whole.Requires)
+	if s.plans != nil && len(plans) == 1 {
+		if err := s.keepPlan(r, &whole); err != nil {
+			return call.Answer{}, plansUnavailable(err)
+		}
+	}
+	answer := localAnswer(r, fmt.Sprintf("Would undo the change '%s'.", p.ID))
+	answer.Server, answer.Plan = r.server, encode(whole)
+	return answer, nil
 }
 
 // within returns the request for one call of an undo.
 func (s *Server) within(r *request, u undoing, i, n int) (*request, *envelope) {
 	inner := &request{
-		gateway: s, c: r.c, id: r.id, startedAt: time.Now(), policy: r.policy, sendTimeout: r.sendTimeout,
+		gateway: s, ctx: r.ctx, call: r.call, id: r.id, startedAt: time.Now(), policy: r.policy,
 		op: s.operationOf(u.call.Row), principal: r.principal, undoing: &u,
 	}
 	if n > 1 {
 		inner.id = r.id + nthCall(i)
 	}
-	inner.given = u.call.Given
+	inner.given.Values = u.call.Given
 	inner.applying, r.applying = r.applying, nil
 	inner.guard.match = r.guard.match
 	if r.dryRun() {
-		inner.given[ops.DryRun] = "true"
+		inner.given.Values[ops.DryRun] = "true"
 	}
-	return inner, newEnvelope(inner, s.spooler, s.streamAbove)
+	return inner, newEnvelope(inner, s.StreamAbove)
 }
 
 // undoOne makes one call of an undo, and records it as that of its row.
@@ -471,7 +476,7 @@ func (s *Server) undoOne(r *request, e *envelope) error {
 		}
 		r.failure = problem.Of(failed)
 	}
-	s.conclude(r, 0, nil) // its key, if there is one, is that of the whole request
+	s.closeChange(r, call.Answer{}, nil) // its key, if there is one, is that of the whole request
 	if r.lost {
 		failed = endNotStored()
 		r.failure = problem.Of(failed)
@@ -485,7 +490,7 @@ func (s *Server) operateWithin(r *request, e *envelope) (failed error) {
 	if failed = authorise(r.principal, r.op.Scope); failed != nil {
 		return failed
 	}
-	if r.bound, failed = bind(r.op, r.given, nil); failed != nil {
+	if r.bound, failed = bind(r.op, r.given.Values, nil); failed != nil {
 		problem.Of(failed).Code = schema.NotUndoable // the values were recorded
 		return failed
 	}
@@ -521,8 +526,6 @@ func (s *Server) operateWithin(r *request, e *envelope) (failed error) {
 		err = nil
 	}
 	switch {
-	case err != nil && r.unrecorded != nil:
-		return r.unrecorded
 	case err != nil:
 		return s.explainRun(r, e, err)
 	case len(r.result.Failures) > 0:

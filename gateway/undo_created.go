@@ -182,7 +182,7 @@ func (u *undoing) compareElsewhere(r *request) {
 	if !can {
 		return
 	}
-	states, err := r.gateway.settler(r.policy).Now(r.c.Request.Context(), change)
+	states, err := r.gateway.settler(r.policy).Now(r.ctx, change)
 	if err != nil || len(states) == 0 || states[0].Gone() || !boundsOf(r.principal).within(states[0].DN) {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
@@ -22,7 +23,7 @@ var notReadBack = ps.Warning{Code: notReadBackCode, Message: "The change was mad
 // wasMade reports whether the error of a call came after its change was made.
 func (r *request) wasMade(e *envelope, err error) bool {
 	switch {
-	case err == nil, e.stream != nil, r.unrecorded != nil, !r.op.Effect.Writes(), r.dryRun():
+	case err == nil, e.streaming, problem.Is(r.runErr), !r.op.Effect.Writes(), r.dryRun():
 		return false
 	case r.runErr == nil:
 		return r.result.Effect != ps.EffectNone

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,7 +82,7 @@ func (s *Server) judge(r *request, c *claim) error {
 	if c.call.Verdict != nil || c.call.Intent == nil {
 		return nil
 	}
-	ctx := r.c.Request.Context()
+	ctx := r.ctx
 	past, err := s.pastOfKey(ctx, r, c)
 	switch {
 	case err != nil:
@@ -148,33 +149,33 @@ func unknownOutcome(call *keptCall) error {
 
 // resume answers a call whose change an earlier one with the key has begun. It reports false
 // if that changed nothing: then the call runs.
-func (s *Server) resume(r *request, e *envelope) (answered bool, failed error) {
+func (s *Server) resume(r *request, e *envelope) (earlier *call.Answer, failed error) {
 	c := r.key
 	if c == nil || !c.unsure {
-		return false, nil
+		return nil, nil
 	}
 	if failed = s.judge(r, c); failed != nil {
 		c.open = true
-		return true, failed
+		return nil, failed
 	}
-	call, v := &c.call, c.call.Verdict
-	if call.Status != 0 { // by another gateway
-		s.replay(r, call)
-		return true, nil
+	kept, v := &c.call, c.call.Verdict
+	if kept.Status != 0 { // by another gateway
+		return s.replay(r, kept), nil
 	}
 	if v == nil {
-		call.Intent, call.Change, call.StartedAt = nil, "", time.Now()
-		return false, nil
+		kept.Intent, kept.Change, kept.StartedAt = nil, "", time.Now()
+		return nil, nil
 	}
 	r.resumed, r.started = true, true
-	setHeader(r.c.Writer.Header(), changeHeader, call.Change)
+	r.shown = kept.Change
 	switch {
-	case v.Outcome == ps.OutcomePartial && (len(v.Failed) == 0 || call.Intent == nil):
-		return true, partly(call, v)
-	case v.Outcome == ps.OutcomeUnknown, call.Intent == nil:
-		return true, unknownOutcome(call)
+	case v.Outcome == ps.OutcomePartial && (len(v.Failed) == 0 || kept.Intent == nil):
+		return nil, partly(kept, v)
+	case v.Outcome == ps.OutcomeUnknown, kept.Intent == nil:
+		return nil, unknownOutcome(kept)
 	}
-	return true, s.report(r, e, settle.Outcome{Outcome: v.Outcome, Idle: v.Idle, Failed: v.Failed})
+	answer, failed := s.report(r, e, settle.Outcome{Outcome: v.Outcome, Idle: v.Idle, Failed: v.Failed})
+	return &answer, failed
 }
 
 // partly returns the answer to a call whose change was made in part.
@@ -192,10 +193,10 @@ func partly(call *keptCall, v *verdict) error {
 
 // report answers with what the script would have reported of a change that was made, or in
 // part, and with its objects as they are now.
-func (s *Server) report(r *request, e *envelope, outcome settle.Outcome) error {
-	call := &r.key.call
-	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: call.Intent, Server: call.Server}
-	found, unread := s.settler(r.policy).Report(r.c.Request.Context(), settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: call.StartedAt, Cut: cut}, outcome)
+func (s *Server) report(r *request, e *envelope, outcome settle.Outcome) (call.Answer, error) {
+	kept := &r.key.call
+	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: kept.Intent, Server: kept.Server}
+	found, unread := s.settler(r.policy).Report(r.ctx, settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: kept.StartedAt, Cut: cut}, outcome)
 	r.result, r.runErr = found.Result, nil
 	e.replace(found.Records)
 	if secret := r.bound.Generated; secret != nil {

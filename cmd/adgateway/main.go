@@ -18,12 +18,12 @@ import (
 	"os/signal"
 	"syscall"
 
-	"adgateway/cmd/adgateway/internal/commands"
+	"adgateway/cmd/adgateway/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := commands.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	code := cli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }

@@ -44,7 +44,7 @@ type program struct {
 }
 
 var (
-	gateway = program{product, "Active Directory gateway", "adgateway/cmd/adgateway/internal/commands.version",
+	gateway = program{product, "Active Directory gateway", "adgateway/cmd/adgateway/internal/cli.version",
 		installer{"6F6B6C32-6E0B-5B0F-9C6B-0C4C6F0B3A51", "B5D7B6D0-2E4B-5C55-8E34-0B7C8F5F1A0", "adgateway.yaml"}}
 	engine = program{product + "-engine", "Node with the log of several Active Directory gateways", "main.version", installer{}}
 )

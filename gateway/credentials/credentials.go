@@ -1,7 +1,7 @@
 // Package credentials keeps tokens and users in the store of a cluster, so
 // that all of them know each account at once, and refuse it at once when it is revoked.
 //
-// [Credentials] take the place of the credential file in [auth.Store]. Every change is one
+// [Credentials] take the place of the credential file in [authn.Store]. Every change is one
 // decision that rewrites the head of the list and appends to [Log], which wakes all
 // gateways; each holds the accounts in memory, and sealed in a file of its own. While the
 // store cannot be reached, the accounts remain valid for a time; then nobody is let in
@@ -23,7 +23,8 @@ import (
 	"time"
 
 	"adgateway/gateway/atomicfile"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
 )
 
@@ -50,8 +51,8 @@ var ErrUnreached = errors.New("the store of the credentials cannot be reached")
 // account is a token or a user in the store.
 type account struct {
 	keep.Formatted
-	Kind    string        `json:"kind"` // [auth.KindToken] or [auth.KindUser]
-	Account *auth.Account `json:"account"`
+	Kind    string         `json:"kind"` // [identity.KindToken] or [identity.KindUser]
+	Account *authn.Account `json:"account"`
 }
 
 type head struct {
@@ -67,7 +68,7 @@ type logged struct {
 
 // list is what the store has, and with which revisions.
 type list struct {
-	document *auth.Document
+	document *authn.Document
 	head     head
 	revision keep.Revision // of the head
 	raw      map[string]string
@@ -77,7 +78,7 @@ type list struct {
 
 // read returns the accounts in a store, oldest first.
 func read(ctx context.Context, store *keep.Sealed) (*list, error) {
-	l := &list{document: &auth.Document{Version: 1}, raw: map[string]string{}, formats: map[string]keep.Formatted{}, at: map[string]keep.Revision{}}
+	l := &list{document: &authn.Document{Version: 1}, raw: map[string]string{}, formats: map[string]keep.Formatted{}, at: map[string]keep.Revision{}}
 	found, err := store.Get(ctx, headKind, headKey)
 	switch {
 	case errors.Is(err, keep.ErrAbsent):
@@ -100,7 +101,7 @@ func read(ctx context.Context, store *keep.Sealed) (*list, error) {
 			return false
 		}
 		l.raw[e.Key], l.formats[e.Key], l.at[e.Key] = string(e.Value), a.Formatted, e.Revision
-		if a.Kind == auth.KindUser {
+		if a.Kind == identity.KindUser {
 			l.document.Users = append(l.document.Users, a.Account)
 		} else {
 			l.document.Tokens = append(l.document.Tokens, a.Account)
@@ -110,8 +111,8 @@ func read(ctx context.Context, store *keep.Sealed) (*list, error) {
 	if err = errors.Join(err, wrong); err != nil {
 		return nil, err
 	}
-	for _, all := range [][]*auth.Account{l.document.Tokens, l.document.Users} {
-		slices.SortStableFunc(all, func(a, b *auth.Account) int {
+	for _, all := range [][]*authn.Account{l.document.Tokens, l.document.Users} {
+		slices.SortStableFunc(all, func(a, b *authn.Account) int {
 			return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 		})
 	}
@@ -119,7 +120,7 @@ func read(ctx context.Context, store *keep.Sealed) (*list, error) {
 }
 
 // Read returns the accounts in a store.
-func Read(ctx context.Context, store *keep.Sealed) (*auth.Document, error) {
+func Read(ctx context.Context, store *keep.Sealed) (*authn.Document, error) {
 	found, err := read(ctx, store)
 	if err != nil {
 		return nil, err
@@ -130,8 +131,8 @@ func Read(ctx context.Context, store *keep.Sealed) (*auth.Document, error) {
 // tries is how often a change is composed again when others change the list.
 const tries = 50
 
-// Edit changes the accounts in a store, as [auth.Holder] says.
-func Edit(ctx context.Context, store *keep.Sealed, change func(*auth.Document) error) error {
+// Edit changes the accounts in a store, as [authn.Holder] says.
+func Edit(ctx context.Context, store *keep.Sealed, change func(*authn.Document) error) error {
 	for range tries {
 		before, err := read(ctx, store)
 		if err != nil {
@@ -158,7 +159,7 @@ func Edit(ctx context.Context, store *keep.Sealed, change func(*auth.Document) e
 func (l *list) changes(store *keep.Sealed) (all []keep.Change, err error) {
 	entry := logged{}
 	left := map[string]bool{}
-	for kind, accounts := range map[string][]*auth.Account{auth.KindToken: l.document.Tokens, auth.KindUser: l.document.Users} {
+	for kind, accounts := range map[string][]*authn.Account{identity.KindToken: l.document.Tokens, identity.KindUser: l.document.Users} {
 		for _, a := range accounts {
 			left[a.ID] = true
 			same, err := json.Marshal(account{l.formats[a.ID], kind, a})
@@ -200,10 +201,10 @@ func (l *list) changes(store *keep.Sealed) (all []keep.Change, err error) {
 // that it has already, equal in all, are left alone, so that a move that was cut off can be
 // repeated. If other accounts of the store have names, certificates or tokens of the
 // document, nothing is moved, and the error names them.
-func Move(ctx context.Context, store *keep.Sealed, from *auth.Document) (moved int, err error) {
-	missing := func(list []*auth.Account, known []*auth.Account) (left []*auth.Account) {
+func Move(ctx context.Context, store *keep.Sealed, from *authn.Document) (moved int, err error) {
+	missing := func(list []*authn.Account, known []*authn.Account) (left []*authn.Account) {
 		for _, a := range list {
-			if !slices.ContainsFunc(known, func(k *auth.Account) bool { return k.ID == a.ID && equal(a, k) }) {
+			if !slices.ContainsFunc(known, func(k *authn.Account) bool { return k.ID == a.ID && equal(a, k) }) {
 				left = append(left, a)
 			}
 		}
@@ -222,7 +223,7 @@ func Move(ctx context.Context, store *keep.Sealed, from *auth.Document) (moved i
 	for len(tokens)+len(users) > 0 {
 		some := min(len(tokens), mostEdit/2)
 		more := min(len(users), mostEdit/2)
-		err := Edit(ctx, store, func(d *auth.Document) error {
+		err := Edit(ctx, store, func(d *authn.Document) error {
 			d.Tokens = append(d.Tokens, tokens[:some]...)
 			d.Users = append(d.Users, users[:more]...)
 			return nil
@@ -236,7 +237,7 @@ func Move(ctx context.Context, store *keep.Sealed, from *auth.Document) (moved i
 	return moved, nil
 }
 
-func equal(a, b *auth.Account) bool {
+func equal(a, b *authn.Account) bool {
 	one, err := json.Marshal(a)
 	other, err2 := json.Marshal(b)
 	return err == nil && err2 == nil && string(one) == string(other)
@@ -260,7 +261,7 @@ type Credentials struct {
 	attached chan struct{} // closed by Attach
 	store    *keep.Sealed  // after that
 
-	document atomic.Pointer[auth.Document]
+	document atomic.Pointer[authn.Document]
 	contact  atomic.Pointer[time.Time] // when the store was last reached; zero: never
 	mu       sync.Mutex                // held while reading; guards the fields below
 	text     string                    // of the document
@@ -268,7 +269,7 @@ type Credentials struct {
 	reached  bool                      // it was, since the start
 }
 
-var _ auth.Shared = (*Credentials)(nil)
+var _ authn.Shared = (*Credentials)(nil)
 
 // New returns credentials without a store.
 func New(o Options) *Credentials {
@@ -280,7 +281,7 @@ func New(o Options) *Credentials {
 	}
 	o.Reread, o.Probe = cmp.Or(o.Reread, time.Minute), cmp.Or(o.Probe, 5*time.Second)
 	c := &Credentials{o: o, attached: make(chan struct{})}
-	c.document.Store(&auth.Document{Version: 1})
+	c.document.Store(&authn.Document{Version: 1})
 	c.contact.Store(new(time.Time))
 	return c
 }
@@ -301,11 +302,11 @@ func (c *Credentials) Attach(ctx context.Context, store *keep.Sealed) error {
 	return nil
 }
 
-// Read implements [auth.Holder].
-func (c *Credentials) Read() (*auth.Document, string, error) { return c.document.Load(), "", nil }
+// Read implements [authn.Holder].
+func (c *Credentials) Read() (*authn.Document, string, error) { return c.document.Load(), "", nil }
 
-// Edit implements [auth.Holder].
-func (c *Credentials) Edit(ctx context.Context, change func(*auth.Document) error) error {
+// Edit implements [authn.Holder].
+func (c *Credentials) Edit(ctx context.Context, change func(*authn.Document) error) error {
 	select {
 	case <-c.attached:
 		return Edit(ctx, c.store, change)
@@ -314,7 +315,7 @@ func (c *Credentials) Edit(ctx context.Context, change func(*auth.Document) erro
 	}
 }
 
-// State implements [auth.Shared].
+// State implements [authn.Shared].
 func (c *Credentials) State() error {
 	if age := c.Age(); age > c.o.StaleMax {
 		return fmt.Errorf("%w, and the accounts that this gateway knows are older than auth.staleMax (%s)", ErrUnreached, c.o.StaleMax)
@@ -327,7 +328,7 @@ func (c *Credentials) Age() time.Duration {
 	return max(0, c.o.Now().Sub(*c.contact.Load()))
 }
 
-// Follow implements [auth.Shared].
+// Follow implements [authn.Shared].
 func (c *Credentials) Follow(ctx context.Context, changed func()) {
 	select {
 	case <-ctx.Done():
@@ -418,8 +419,8 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 // copied is the content of the copy.
 type copied struct {
 	keep.Formatted
-	Contact  time.Time      `json:"contact"`
-	Document *auth.Document `json:"document"`
+	Contact  time.Time       `json:"contact"`
+	Document *authn.Document `json:"document"`
 }
 
 const purpose = "copy of the credentials"

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -20,8 +18,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
+	"adgateway/gateway/schema"
 )
 
 // cut is a store that cannot be reached now and then. Reads are answered as by a mirror.
@@ -60,7 +60,7 @@ var client = netip.MustParseAddr("10.0.0.1")
 
 // gateway is the authentication of one of several gateways.
 type gateway struct {
-	*auth.Store
+	*authn.Store
 	shared *Credentials
 	line   *cut
 	store  *keep.Sealed
@@ -78,8 +78,8 @@ func start(t testing.TB, inner keep.Store, o Options) *gateway {
 	g.shared = New(o)
 	require.NoError(t, g.shared.Attach(t.Context(), g.store))
 	var err error
-	g.Store, err = auth.OpenStore(auth.StoreOptions{
-		File: auth.File{Path: filepath.Join(t.TempDir(), "credentials")}, Shared: g.shared, Cost: auth.Cost{Memory: 8, Time: 1, Threads: 1},
+	g.Store, err = authn.OpenStore(authn.StoreOptions{
+		File: authn.File{Path: filepath.Join(t.TempDir(), "credentials")}, Shared: g.shared, Cost: authn.Cost{Memory: 8, Time: 1, Threads: 1},
 		Log: func(_ bool, message string, fields map[string]any) {
 			if fields["names"] != nil {
 				g.events <- fmt.Sprint(message, ": ", fields["names"])
@@ -95,9 +95,7 @@ func start(t testing.TB, inner keep.Store, o Options) *gateway {
 }
 
 func (g *gateway) try(token string) error {
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	r.Header.Set("Auth-Token", "Bearer "+token)
-	_, err := g.Authenticate(r, client)
+	_, err := g.Authenticate(context.Background(), authn.Credential{AuthToken: []string{"Bearer " + token}, Client: client})
 	return err
 }
 
@@ -117,22 +115,22 @@ func (g *gateway) await(t testing.TB, text string) {
 	}
 }
 
-func newToken(t testing.TB, name string) (*auth.Account, string) {
+func newToken(t testing.TB, name string) (*authn.Account, string) {
 	t.Helper()
 	now := time.Now()
-	a := auth.NewAccount(name, now, auth.Rights{Scopes: []string{"user:read"}})
+	a := authn.NewAccount(name, now, authn.Rights{Scopes: []string{"user:read"}})
 	token := a.AddToken(now, now)
 	require.NoError(t, a.Check())
 	return a, token
 }
 
-func add(a ...*auth.Account) func(*auth.Document) error {
-	return func(d *auth.Document) error { d.Tokens = append(d.Tokens, a...); return nil }
+func add(a ...*authn.Account) func(*authn.Document) error {
+	return func(d *authn.Document) error { d.Tokens = append(d.Tokens, a...); return nil }
 }
 
-func remove(id string) func(*auth.Document) error {
-	return func(d *auth.Document) error {
-		var left []*auth.Account
+func remove(id string) func(*authn.Document) error {
+	return func(d *authn.Document) error {
+		var left []*authn.Account
 		for _, a := range d.Tokens {
 			if a.ID != id {
 				left = append(left, a)
@@ -156,7 +154,7 @@ func TestARevocationReachesAllGateways(t *testing.T) {
 	for _, g := range all {
 		g.await(t, "credentials were made: token portal")
 		require.NoError(t, g.try(token))
-		assert.NotNil(t, g.Now(a.ID, "", ""))
+		assert.NotNil(t, g.Now(identity.ID{Kind: identity.KindToken, ID: a.ID}))
 	}
 	load, stop := context.WithCancel(t.Context())
 	var callers sync.WaitGroup
@@ -172,7 +170,7 @@ func TestARevocationReachesAllGateways(t *testing.T) {
 	for _, g := range all {
 		g.await(t, "credentials were removed: token portal")
 		assert.Error(t, g.try(token))
-		assert.Nil(t, g.Now(a.ID, "", ""), "jobs stop, too")
+		assert.Nil(t, g.Now(identity.ID{Kind: identity.KindToken, ID: a.ID}), "jobs stop, too")
 	}
 	t.Logf("refused by all after %s", time.Since(started))
 	stop()
@@ -198,9 +196,9 @@ func TestWithoutTheStore(t *testing.T) {
 	now.Add(int64(14 * time.Minute))
 	require.NoError(t, g.try(token))
 	now.Add(int64(2 * time.Minute))
-	var refused *auth.Refusal
+	var refused *authn.Refusal
 	require.ErrorAs(t, g.try(token), &refused)
-	assert.Equal(t, http.StatusServiceUnavailable, refused.Status)
+	assert.Equal(t, schema.Unavailable, refused.Code)
 	assert.Contains(t, refused.Reason, "auth.staleMax")
 	shut, err := g.State()
 	assert.True(t, shut)
@@ -296,13 +294,13 @@ func TestChangesAtTheSameTime(t *testing.T) {
 
 func TestMove(t *testing.T) {
 	store, _ := sealed(t, keep.NewMemory(nil))
-	from := &auth.Document{Version: 1}
+	from := &authn.Document{Version: 1}
 	for i := range 2*mostEdit/2 + 10 { // more than one change takes
 		a, _ := newToken(t, fmt.Sprintf("t%d", i))
 		from.Tokens = append(from.Tokens, a)
 	}
-	user := auth.NewAccount("anna", time.Now(), auth.Rights{Scopes: []string{"user:read"}})
-	user.Password = auth.HashPassword("a long enough password", auth.Cost{Memory: 8, Time: 1, Threads: 1})
+	user := authn.NewAccount("anna", time.Now(), authn.Rights{Scopes: []string{"user:read"}})
+	user.Password = authn.HashPassword("a long enough password", authn.Cost{Memory: 8, Time: 1, Threads: 1})
 	from.Users = append(from.Users, user)
 	moved, err := Move(t.Context(), store, from)
 	require.NoError(t, err)
@@ -316,7 +314,7 @@ func TestMove(t *testing.T) {
 
 	other, _ := newToken(t, "T7")
 	fresh, _ := newToken(t, "fresh")
-	_, err = Move(t.Context(), store, &auth.Document{Version: 1, Tokens: []*auth.Account{fresh, other}})
+	_, err = Move(t.Context(), store, &authn.Document{Version: 1, Tokens: []*authn.Account{fresh, other}})
 	require.ErrorContains(t, err, "nothing was moved")
 	require.ErrorContains(t, err, `token "T7": there is another token of this name`)
 	again, err := read(t.Context(), store)

@@ -4,7 +4,10 @@ package inprocess
 
 import (
 	"bytes"
+	"context"
 	"net/http"
+
+	"adgateway/gateway/identity"
 )
 
 // Answer is the answer to a request.
@@ -12,6 +15,19 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
+}
+
+type callerKey struct{}
+
+// As returns a request that a caller makes, whatever credential it carries.
+func As(r *http.Request, caller *identity.Principal) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), callerKey{}, caller))
+}
+
+// Caller returns the caller of a request that [As] returned; nil if it is another request.
+func Caller(r *http.Request) *identity.Principal {
+	p, _ := r.Context().Value(callerKey{}).(*identity.Principal)
+	return p
 }
 
 // Send sends a request to a handler and returns the whole answer. It does not return before

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -22,7 +22,7 @@ var acmeRows = []*Operation{
 	{
 		ID: "acme.present", Row: 300, Summary: "Adds the TXT record that answers a challenge, as clients of httpreq ask for it.",
 		Method: http.MethodPost, Path: "/api/Acme/HttpReq/present",
-		Scope: auth.DNSAcme, Effect: Create,
+		Scope: identity.DNSAcme, Effect: Create,
 		Params:   challengeParams,
 		Rules:    []Rule{oneMode},
 		Script:   "Add-GatewayChallenge",
@@ -38,7 +38,7 @@ var acmeRows = []*Operation{
 	{
 		ID: "acme.cleanup", Row: 301, Summary: "Removes the TXT record that answered a challenge, as clients of httpreq ask for it.",
 		Method: http.MethodPost, Path: "/api/Acme/HttpReq/cleanup",
-		Scope: auth.DNSAcme, Effect: Delete,
+		Scope: identity.DNSAcme, Effect: Delete,
 		Params:   challengeParams,
 		Rules:    []Rule{oneMode},
 		Script:   "Remove-GatewayChallenge",
@@ -53,7 +53,7 @@ var acmeRows = []*Operation{
 	{
 		ID: "acme.update", Row: 302, Summary: "Adds the TXT record that answers a challenge, as clients of acme-dns ask for it; the two newest of a name stay.",
 		Method: http.MethodPost, Path: "/api/Acme/AcmeDns/update",
-		Scope: auth.DNSAcme, Effect: Create,
+		Scope: identity.DNSAcme, Effect: Create,
 		Params: []Param{
 			{Name: "subdomain", Kind: schema.Subdomain, Required: true, Unsent: true, Doc: "The account: it says which record is meant."},
 			{Name: "txt", Kind: schema.Challenge, Required: true, Unsent: true, Doc: "The text of the record."},

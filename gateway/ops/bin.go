@@ -3,7 +3,7 @@ package ops
 import (
 	"net/http"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -15,7 +15,7 @@ var binRows = []*Operation{
 	{
 		ID: "bin.status", Row: 340, Summary: "Shows whether the Recycle Bin is enabled, and how long objects stay in it.",
 		Method: http.MethodGet, Path: "/api/RecycleBin/Status",
-		Scope: auth.BinRead, Effect: Read,
+		Scope: identity.BinRead, Effect: Read,
 		Script:  "Get-GatewayBinStatus",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.BinStatus, Single},
@@ -24,7 +24,7 @@ var binRows = []*Operation{
 	{
 		ID: "bin.list", Row: 341, Summary: "Lists deleted users, groups, computers and OUs, the latest first.",
 		Method: http.MethodGet, Path: "/api/RecycleBin",
-		Scope: auth.BinRead, Effect: Read,
+		Scope: identity.BinRead, Effect: Read,
 		Params: []Param{
 			{Name: "Type", Kind: schema.OneOf("The type of the objects.", schema.DeletedTypes...), Example: "user", Doc: "Only objects of this type."},
 			{Name: "Name", Kind: schema.Word, Example: "Anna Schmidt", Doc: "Only objects that had this name, in any case."},
@@ -41,7 +41,7 @@ var binRows = []*Operation{
 	{
 		ID: "bin.get", Row: 342, Summary: "Shows a deleted object, with its memberships and what lay directly below it.",
 		Method: http.MethodGet, Path: "/api/RecycleBin/{Guid}",
-		Scope: auth.BinRead, Effect: Read,
+		Scope: identity.BinRead, Effect: Read,
 		Params:  []Param{deletedGUID("f328877c-96b8-5fbf-8d14-1449a6756256")},
 		Script:  "Get-GatewayDeletedObject",
 		Lane:    ps.Directory,
@@ -52,7 +52,7 @@ var binRows = []*Operation{
 	{
 		ID: binRow, Row: 343, Summary: "Restores a deleted object from the Recycle Bin.",
 		Method: http.MethodPut, Path: "/api/RecycleBin/{Guid}/Restore",
-		Scope: auth.BinRestore, Effect: Update,
+		Scope: identity.BinRestore, Effect: Update,
 		Params: []Param{
 			deletedGUID("e01076ad-3b79-506a-af5d-96b72c99f124"),
 			{Name: "OUPath", Kind: schema.DN, Audited: true, Example: "OU=Empty,OU=Corp,DC=corp,DC=example", Doc: "Where it comes back, if not where it lay."},

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -18,7 +18,7 @@ type Bound struct {
 	Op        *Operation
 	Args      ps.Args           // for the script, without those about the caller (limits, privileges)
 	Fields    *schema.Selection // fields of the records
-	Scopes    []auth.Scope      // required in addition to the operation's
+	Scopes    []identity.Scope  // required in addition to the operation's
 	Generated *Generated        // secret generated for this request; nil: none
 	texts     map[string]string
 	absent    []*Param            // with a default
@@ -235,7 +235,7 @@ func (op *Operation) nullHint(raw any, p *Param) string {
 // Impact is what a run can do to the directory that counts against the caller's
 // hourly limits.
 type Impact struct {
-	Kind auth.Impact
+	Kind identity.Impact
 	Many bool // more than one object, up to the limit of a bulk removal
 	Most int  // of many objects; 0: that is not known
 }
@@ -248,12 +248,12 @@ func (b *Bound) Impacts() []Impact {
 	if p := b.Op.Protocol; p != nil {
 		deletion, deletesMany = b.Op.Effect == Delete, b.document.removals > 0
 	}
-	for _, scope := range append([]auth.Scope{b.Op.Scope}, b.Scopes...) {
+	for _, scope := range append([]identity.Scope{b.Op.Scope}, b.Scopes...) {
 		if deletes, more := scope.Deletes(); deletes {
 			deletion, deletesMany = true, deletesMany || more
 		}
 		// A new account's first password replaces none.
-		reset = reset || scope == auth.UserPassword && b.Op.Effect != Create
+		reset = reset || scope == identity.UserPassword && b.Op.Effect != Create
 	}
 	change = b.Op.Disrupts
 	for i := range b.Op.Params {
@@ -262,13 +262,13 @@ func (b *Bound) Impacts() []Impact {
 	}
 	var impacts []Impact
 	if deletion {
-		impacts = append(impacts, Impact{auth.Deletion, deletesMany, b.document.removals})
+		impacts = append(impacts, Impact{identity.Deletion, deletesMany, b.document.removals})
 	}
 	if reset {
-		impacts = append(impacts, Impact{Kind: auth.PasswordReset})
+		impacts = append(impacts, Impact{Kind: identity.PasswordReset})
 	}
 	if change {
-		impacts = append(impacts, Impact{Kind: auth.Change})
+		impacts = append(impacts, Impact{Kind: identity.Change})
 	}
 	return impacts
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/ps"
 )
 
@@ -43,8 +43,8 @@ func TestSentencesWithCountsAndChanges(t *testing.T) {
 
 func TestAFlagRequiresItsScopeOnlyIfTrue(t *testing.T) {
 	op := Find(Table(), "ou.delete")
-	for value, want := range map[any][]auth.Scope{
-		"true": {auth.OUDeleteTree}, "TRUE": {auth.OUDeleteTree}, true: {auth.OUDeleteTree}, "false": nil, false: nil,
+	for value, want := range map[any][]identity.Scope{
+		"true": {identity.OUDeleteTree}, "TRUE": {identity.OUDeleteTree}, true: {identity.OUDeleteTree}, "false": nil, false: nil,
 	} {
 		bound, problems := op.Bind(Given{"OUPath": "OU=a,DC=b", "Recursive": value})
 		require.Empty(t, problems)

@@ -7,10 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
+
+// TokenName is the name, in any case, of the header that carries a token. The query and the
+// body may have it, too, so that no parameter has this name.
+const TokenName = "Auth-Token"
 
 // contextArgs are the types of the script parameters that no row feeds: the
 // gateway supplies the caller's limits, the runner the server to ask.
@@ -89,7 +93,7 @@ func (c *checker) operation(op *Operation) {
 	if op.ID == "" || op.Summary == "" || op.Row == 0 || op.Subject == "" {
 		fault("has no id, row number, summary or subject")
 	}
-	if op.Scope == "" && !op.Local || op.Scope != "" && !slices.Contains(auth.Scopes(), op.Scope) || op.Scope == auth.All {
+	if op.Scope == "" && !op.Local || op.Scope != "" && !slices.Contains(identity.Scopes(), op.Scope) || op.Scope == identity.All {
 		fault("has no specific scope (%q)", op.Scope)
 	}
 	if op.Effect < Read || op.Effect > Rename {
@@ -165,7 +169,7 @@ func (c *checker) params(op *Operation, fault func(string, ...any)) {
 			fault("parameter %s has no kind", p.Name)
 			continue
 		}
-		if p.Name == "" || names[Fold(p.Name)] || Fold(p.Name) == Fold(auth.QueryParameter) {
+		if p.Name == "" || names[Fold(p.Name)] || Fold(p.Name) == Fold(TokenName) {
 			fault("parameter %q: the name is empty or taken", p.Name)
 		}
 		names[Fold(p.Name)] = true

@@ -3,7 +3,7 @@ package ops
 import (
 	"net/http"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -13,7 +13,7 @@ var clusterRows = []*Operation{
 	{
 		ID: "cluster.show", Row: 370, Summary: "Shows the gateways of the cluster, which of them leads, and the servers that they use.",
 		Method: http.MethodGet, Path: "/api/Cluster",
-		Scope: auth.OpsRead, Effect: Read, Local: true, Here: true,
+		Scope: identity.OpsRead, Effect: Read, Local: true, Here: true,
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Cluster, Single},
 		Subject: "cluster",

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/filter"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -20,7 +20,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.list", Row: 55, Summary: "Lists the computers below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/Computers",
-		Scope: auth.ComputerRead, Effect: Read,
+		Scope: identity.ComputerRead, Effect: Read,
 		Params: searched(filter.Computers,
 			Param{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
 			Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},
@@ -35,7 +35,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.get", Row: 56, Summary: "Shows a computer.",
 		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}",
-		Scope: auth.ComputerRead, Effect: Read,
+		Scope: identity.ComputerRead, Effect: Read,
 		Params:  []Param{existingComputer("ADComputersName")},
 		Script:  "Get-GatewayComputer",
 		Lane:    ps.Directory,
@@ -46,7 +46,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.exists", Row: 57, Summary: "Reports whether a computer exists.",
 		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/Exists",
-		Scope: auth.ComputerRead, Effect: Read,
+		Scope: identity.ComputerRead, Effect: Read,
 		Params:  []Param{existingComputer("ADComputersName")},
 		Script:  "Test-GatewayComputer",
 		Lane:    ps.Directory,
@@ -57,7 +57,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.listAll", Row: 58, Summary: "Lists all computers.",
 		Method: http.MethodGet, Path: "/api/Computers/All",
-		Scope: auth.ComputerRead, Effect: Read,
+		Scope: identity.ComputerRead, Effect: Read,
 		Params:  searched(filter.Computers),
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayComputerList",
@@ -69,7 +69,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.register", Row: 59, Summary: "Registers a computer account, for a machine that joins later.",
 		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/Register",
-		Scope: auth.ComputerWrite, Effect: Create,
+		Scope: identity.ComputerWrite, Effect: Create,
 		Params: []Param{
 			{Name: computerName, Path: computerName, Arg: "Name", Kind: schema.ComputerName, Required: true, Doc: "The computer's NetBIOS name."},
 			{Name: "ADComputerDescription", Arg: "Description", Kind: schema.Text("description")},
@@ -86,7 +86,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.rename", Row: 60, Summary: "Renames the directory object of a computer.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Rename/{NewADComputerName}",
-		Scope: auth.ComputerWrite, Effect: Rename, Disrupts: true,
+		Scope: identity.ComputerWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingComputer(computerName),
 			{Name: "NewADComputerName", Path: "NewADComputerName", Arg: "NewName", Kind: schema.ComputerName, Required: true, Doc: "The new NetBIOS name."},
@@ -103,7 +103,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.update", Row: 61, Summary: "Changes the description of a computer.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Update",
-		Scope: auth.ComputerWrite, Effect: Update,
+		Scope: identity.ComputerWrite, Effect: Update,
 		Params: []Param{
 			existingComputer(computerName),
 			{Name: "ComputerDescription", Arg: "Description", Kind: schema.Text("description"), Example: "Files of the Berlin office", Doc: "The description."},
@@ -120,7 +120,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.delete", Row: 62, Summary: "Removes a computer with its connection points and print queues.",
 		Method: http.MethodDelete, Path: "/api/Computers/{ADComputerName}/Remove",
-		Scope: auth.ComputerDelete, Effect: Delete,
+		Scope: identity.ComputerDelete, Effect: Delete,
 		Params:  []Param{existingComputer(computerName)},
 		Script:  "Remove-GatewayComputer",
 		Lane:    ps.Directory,
@@ -133,7 +133,7 @@ var computerRows = []*Operation{
 	{
 		ID: "computer.deleteMany", Row: 63, Summary: "Removes the computers whose names match a pattern.",
 		Method: http.MethodDelete, Path: "/api/Computers/Remove",
-		Scope: auth.ComputerBulkDelete, Effect: Delete,
+		Scope: identity.ComputerBulkDelete, Effect: Delete,
 		Params: []Param{
 			{Name: "OUPath", Kind: schema.DN, Audited: true, Narrows: true, Doc: "The OU or container that holds them; the domain root when absent, where computers hardly are: set Recursive then."},
 			{Name: wildCard, Kind: schema.Wildcard, Audited: true, Narrows: true, Doc: "Which names; needed unless OUPath is below the domain root."},

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -18,7 +18,7 @@ var delegationRows = []*Operation{
 	{
 		ID: "delegation.list", Row: 116, Summary: "Lists the delegations of a zone, one record per name server.",
 		Method: http.MethodGet, Path: "/api/DnsDelegation/{ZoneName}",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone},
 		Script:  "Get-GatewayDelegationList",
 		Lane:    ps.DNS,
@@ -29,7 +29,7 @@ var delegationRows = []*Operation{
 	{
 		ID: "delegation.create", Row: 117, Summary: "Delegates a name of a zone to a name server, or adds one to its delegation.",
 		Method: http.MethodPost, Path: "/api/DnsDelegation",
-		Scope: auth.DNSWrite, Effect: Create,
+		Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{
 			delegatingZone, childName("branch2"),
 			{Name: serverParam, Kind: schema.NewTarget, Required: true, Example: "ns1.branch2.corp.example", Doc: "The name server. Without any dot it is a name in the zone."},
@@ -47,7 +47,7 @@ var delegationRows = []*Operation{
 	{
 		ID: "delegation.delete", Row: 118, Summary: "Removes a name server from the delegation of a name, or the whole delegation.",
 		Method: http.MethodDelete, Path: "/api/DnsDelegation",
-		Scope: auth.DNSDelete, Effect: Delete,
+		Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{
 			delegatingZone, childName("lab"),
 			{Name: serverParam, Kind: schema.Target, Audited: true, Example: "ns1.lab.corp.example", Doc: "The name server; absent: all of them."},

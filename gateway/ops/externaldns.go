@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -25,7 +25,7 @@ var externalDNSRows = []*Operation{
 	{
 		ID: "externaldns.negotiate", Row: 310, Summary: "Agrees with ExternalDNS on the zones: those of the credential.",
 		Method: http.MethodGet, Path: "/api/ExternalDns",
-		Scope: auth.DNSRead, Effect: Read, Lane: ps.DNS,
+		Scope: identity.DNSRead, Effect: Read, Lane: ps.DNS,
 		Subject: "zones",
 		Protocol: external(Protocol{
 			Status: http.StatusOK, Complete: externalZones,
@@ -36,7 +36,7 @@ var externalDNSRows = []*Operation{
 	{
 		ID: "externaldns.records", Row: 311, Summary: "Lists the record sets of the credential's zones for ExternalDNS.",
 		Method: http.MethodGet, Path: "/api/ExternalDns/records",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Script: "Get-GatewayRecordList", Fixed: ps.Args{"Mixed": ps.Bool(true)}, Lane: ps.DNS,
 		Reply:   Reply{schema.Record, List},
 		Timeout: externalRead,
@@ -50,7 +50,7 @@ var externalDNSRows = []*Operation{
 	{
 		ID: "externaldns.adjust", Row: 312, Summary: "Returns record sets as they will be once ExternalDNS has created them.",
 		Method: http.MethodPost, Path: "/api/ExternalDns/adjustendpoints",
-		Scope: auth.DNSRead, Effect: Read, Lane: ps.DNS,
+		Scope: identity.DNSRead, Effect: Read, Lane: ps.DNS,
 		Subject: "records",
 		Protocol: external(Protocol{
 			Status: http.StatusOK, BodyLimit: externalBody,
@@ -73,7 +73,7 @@ var externalDNSRows = []*Operation{
 	{
 		ID: "externaldns.apply", Row: 313, Summary: "Changes record sets as ExternalDNS asks for it; each on its own.",
 		Method: http.MethodPost, Path: "/api/ExternalDns/records",
-		Scope: auth.DNSWrite, Effect: Update,
+		Scope: identity.DNSWrite, Effect: Update,
 		Script: "Update-GatewayRecordSets", Lane: ps.DNS,
 		Reply:   Reply{schema.Record, List},
 		Settle:  Settle{Script: "Confirm-GatewayRecordSets"},
@@ -175,7 +175,7 @@ func readChanges(b *Bound, body []byte) *schema.FieldError {
 		b.document.names = append(b.document.names, changes[number].name)
 	}
 	if b.document.removals > 0 {
-		b.Scopes = append(b.Scopes, auth.DNSDelete)
+		b.Scopes = append(b.Scopes, identity.DNSDelete)
 	}
 	b.supply("Change", ps.List(lines))
 	b.document.idle = len(lines) == 0

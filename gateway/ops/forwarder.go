@@ -3,7 +3,7 @@ package ops
 import (
 	"net/http"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -17,7 +17,7 @@ var forwarderRows = []*Operation{
 	{
 		ID: "forwarder.list", Row: 111, Summary: "Lists the conditional forwarders.",
 		Method: http.MethodGet, Path: "/api/DnsConditionalForwarder/All",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Script: "Get-GatewayZoneList", Fixed: inForm("Forwarder"),
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.ConditionalForwarder, List},
@@ -26,7 +26,7 @@ var forwarderRows = []*Operation{
 	{
 		ID: "forwarder.get", Row: 112, Summary: "Finds a conditional forwarder.",
 		Method: http.MethodGet, Path: forwarderPath,
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{forwarded("partner.example")},
 		Script: "Get-GatewayZone", Fixed: inForm("Forwarder"),
 		Lane:    ps.DNS,
@@ -37,7 +37,7 @@ var forwarderRows = []*Operation{
 	{
 		ID: "forwarder.create", Row: 113, Summary: "Creates a conditional forwarder. Asks for the scope `privileged`, too.",
 		Method: http.MethodPost, Path: forwarderPath,
-		Scope: auth.DNSWrite, Effect: Create, Disrupts: true,
+		Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
 		Params: []Param{
 			forwarded("ally.example"),
 			{Name: "MasterServers", Kind: schema.Addresses, Required: true, Doc: "The servers that are asked for these names."},
@@ -56,7 +56,7 @@ var forwarderRows = []*Operation{
 	{
 		ID: "forwarder.update", Row: 114, Summary: "Changes a conditional forwarder. Asks for the scope `privileged`, too.",
 		Method: http.MethodPut, Path: forwarderPath,
-		Scope: auth.DNSWrite, Effect: Update, Disrupts: true,
+		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			forwarded("partner.example"),
 			{Name: "MasterServers", Kind: schema.Addresses, Doc: "The servers that are asked for these names."},
@@ -76,7 +76,7 @@ var forwarderRows = []*Operation{
 	{
 		ID: "forwarder.delete", Row: 115, Summary: "Removes a conditional forwarder. Asks for the scope `privileged`, too.",
 		Method: http.MethodDelete, Path: forwarderPath,
-		Scope: auth.DNSDelete, Effect: Delete,
+		Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{forwarded("partner.example")},
 		Script: "Remove-GatewayZone", Fixed: inForm("Forwarder"),
 		Lane:    ps.DNS,

@@ -3,8 +3,8 @@ package ops
 import (
 	"net/http"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/filter"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -15,7 +15,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.list", Row: 45, Summary: "Lists the groups below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/ADGroups",
-		Scope: auth.GroupRead, Effect: Read,
+		Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
@@ -27,7 +27,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.get", Row: 46, Summary: "Shows a group.",
 		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}",
-		Scope: auth.GroupRead, Effect: Read,
+		Scope: identity.GroupRead, Effect: Read,
 		Params:  []Param{existingGroup},
 		Script:  "Get-GatewayGroup",
 		Lane:    ps.Directory,
@@ -38,7 +38,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.exists", Row: 47, Summary: "Reports whether a group exists.",
 		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}/Exists",
-		Scope: auth.GroupRead, Effect: Read,
+		Scope: identity.GroupRead, Effect: Read,
 		Params:  []Param{existingGroup},
 		Script:  "Test-GatewayGroup",
 		Lane:    ps.Directory,
@@ -49,7 +49,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.listAll", Row: 48, Summary: "Lists all groups.",
 		Method: http.MethodGet, Path: "/api/ADGroups/All",
-		Scope: auth.GroupRead, Effect: Read,
+		Scope: identity.GroupRead, Effect: Read,
 		Params:  searched(filter.Groups),
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
@@ -61,7 +61,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.listDistribution", Row: 49, Summary: "Lists the distribution groups below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/ADGroups/Distribution/All",
-		Scope: auth.GroupRead, Effect: Read,
+		Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
@@ -74,7 +74,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.listSecurity", Row: 50, Summary: "Lists the security groups below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/ADGroups/Security/All",
-		Scope: auth.GroupRead, Effect: Read,
+		Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayGroupList",
@@ -87,7 +87,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.createDistribution", Row: 51, Summary: "Creates a distribution group.",
 		Method: http.MethodPost, Path: "/api/ADGroups/{GroupName}/Distribution",
-		Scope: auth.GroupWrite, Effect: Create,
+		Scope: identity.GroupWrite, Effect: Create,
 		Params:  groupInputs,
 		Script:  "New-GatewayGroup",
 		Fixed:   distribution,
@@ -101,7 +101,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.createSecurity", Row: 52, Summary: "Creates a security group.",
 		Method: http.MethodPost, Path: "/api/ADGroups/{GroupName}/Security",
-		Scope: auth.GroupWrite, Effect: Create,
+		Scope: identity.GroupWrite, Effect: Create,
 		Params:  groupInputs,
 		Script:  "New-GatewayGroup",
 		Fixed:   security,
@@ -115,7 +115,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.rename", Row: 53, Summary: "Gives a group another name.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Rename/{NewGroupName}",
-		Scope: auth.GroupWrite, Effect: Rename, Disrupts: true,
+		Scope: identity.GroupWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingGroup,
 			{Name: "NewGroupName", Path: "NewGroupName", Kind: schema.GroupName, Required: true, Doc: "The new sAMAccountName and CN."},
@@ -132,7 +132,7 @@ var groupRows = []*Operation{
 	{
 		ID: "group.delete", Row: 54, Summary: "Removes a group.",
 		Method: http.MethodDelete, Path: "/api/ADGroups/{GroupName}/Remove",
-		Scope: auth.GroupDelete, Effect: Delete,
+		Scope: identity.GroupDelete, Effect: Delete,
 		Params: []Param{
 			existingGroup,
 			{Name: "OUPath", Kind: schema.DN, Example: "OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", Doc: "The OU or container that the group must lie directly in."},

@@ -3,7 +3,7 @@ package ops
 import (
 	"net/http"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -24,7 +24,7 @@ var historyRows = []*Operation{
 	{
 		ID: "change.list", Row: 330, Summary: "Lists what was changed, the newest first.",
 		Method: http.MethodGet, Path: "/api/Changes",
-		Scope: auth.ChangeRead, Effect: Read, Local: true,
+		Scope: identity.ChangeRead, Effect: Read, Local: true,
 		Params: []Param{
 			{Name: SinceName, Kind: schema.Moment, Unsent: true, Doc: "Not before."},
 			{Name: "Until", Kind: schema.Moment, Unsent: true, Doc: "Before."},
@@ -43,7 +43,7 @@ var historyRows = []*Operation{
 	{
 		ID: "change.stream", Row: 333, Summary: "Follows what is changed: each change is an event as soon as it has ended.",
 		Method: http.MethodGet, Path: "/api/Changes/stream",
-		Scope: auth.ChangeRead, Effect: Read, Local: true, Here: true,
+		Scope: identity.ChangeRead, Effect: Read, Local: true, Here: true,
 		Params: []Param{
 			{Name: SinceName, Kind: schema.FeedStart, Unsent: true, Doc: "Begin after this event, or with what was begun at this time or later. Without it, and without Last-Event-ID: with what is new."},
 			aboutObject, byOperation, byCaller, ofOutcome,
@@ -56,7 +56,7 @@ var historyRows = []*Operation{
 	{
 		ID: "change.get", Row: 331, Summary: "Shows a change, and with Compare what has become of it.",
 		Method: http.MethodGet, Path: "/api/Changes/{ChangeId}",
-		Scope: auth.ChangeRead, Effect: Read, Local: true,
+		Scope: identity.ChangeRead, Effect: Read, Local: true,
 		Params: []Param{
 			changeID,
 			{Name: "Compare", Kind: schema.Bool, Default: "false", Unsent: true, Doc: "Read what is there now, and say for each value whether it is what the change wrote."},
@@ -69,7 +69,7 @@ var historyRows = []*Operation{
 	{
 		ID: "change.undo", Row: 332, Summary: "Takes a change back, with the rights of whoever calls: the scope of the row that does it is needed, too.",
 		Method: http.MethodPost, Also: http.MethodPut, Path: "/api/Changes/{ChangeId}/Undo",
-		Scope: auth.ChangeUndo, Effect: Update, Local: true,
+		Scope: identity.ChangeUndo, Effect: Update, Local: true,
 		Params: []Param{
 			changeID,
 			{Name: UndoFields, Kind: schema.Names, Narrows: true, Audited: true, Unsent: true, Example: "department", Doc: "Take back these fields only."},

@@ -3,7 +3,7 @@ package ops
 import (
 	"net/http"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -17,7 +17,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.get", Row: 12, Summary: "Shows the membership of a user in a group.",
 		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/{GroupName}",
-		Scope: auth.MemberRead, Effect: Read,
+		Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{memberUser, existingGroup, throughGroups},
 		Script:  "Get-GatewayMembership",
 		Lane:    ps.Directory,
@@ -28,7 +28,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.exists", Row: 13, Summary: "Reports whether a user is a member of a group.",
 		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/{GroupName}/Exists",
-		Scope: auth.MemberRead, Effect: Read,
+		Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{memberUser, existingGroup, throughGroups},
 		Script:  "Test-GatewayMembership",
 		Fixed:   userMember,
@@ -40,7 +40,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.list", Row: 14, Summary: "Lists the groups of a user.",
 		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/All",
-		Scope: auth.MemberRead, Effect: Read,
+		Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{memberUser, throughGroups},
 		Script:  "Get-GatewayMembershipList",
 		Lane:    ps.Directory,
@@ -51,7 +51,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.add", Row: 15, Summary: "Adds a user to a group.",
 		Method: http.MethodPost, Path: "/api/ADUser/{Username}/Group/{GroupName}",
-		Scope: auth.MemberWrite, Effect: Create,
+		Scope: identity.MemberWrite, Effect: Create,
 		Params:    []Param{memberUser, existingGroup},
 		Script:    "Add-GatewayMembership",
 		Fixed:     userMember,
@@ -66,7 +66,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.remove", Row: 16, Summary: "Removes a user from a group.",
 		Method: http.MethodDelete, Path: "/api/ADUser/{Username}/Group/{GroupName}",
-		Scope: auth.MemberWrite, Effect: Delete, Disrupts: true,
+		Scope: identity.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{memberUser, existingGroup},
 		Script:    "Remove-GatewayMembership",
 		Fixed:     userMember,
@@ -81,7 +81,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.addGroup", Row: 17, Summary: "Adds a group to another group.",
 		Method: http.MethodPost, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
-		Scope: auth.MemberWrite, Effect: Create,
+		Scope: identity.MemberWrite, Effect: Create,
 		Params:    []Param{parentGroup, childGroup},
 		Script:    "Add-GatewayMembership",
 		Fixed:     groupMember,
@@ -96,7 +96,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.removeGroup", Row: 18, Summary: "Removes a group from another group.",
 		Method: http.MethodDelete, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
-		Scope: auth.MemberWrite, Effect: Delete, Disrupts: true,
+		Scope: identity.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{parentGroup, childGroup},
 		Script:    "Remove-GatewayMembership",
 		Fixed:     groupMember,
@@ -111,7 +111,7 @@ var membershipRows = []*Operation{
 	{
 		ID: "membership.groupExists", Row: 19, Summary: "Reports whether a group is a member of another group.",
 		Method: http.MethodGet, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}/Exists",
-		Scope: auth.MemberRead, Effect: Read,
+		Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{parentGroup, childGroup},
 		Script:  "Test-GatewayMembership",
 		Fixed:   groupMember,

@@ -12,22 +12,22 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
 // Operation is one row of the API.
 type Operation struct {
-	ID      string       // "user.create": operationId, audit name, metric label; unique
-	Row     int          // number in the HTTP contract; unique
-	Summary string       // one sentence
-	Method  string       // http.MethodPost
-	Also    string       // another method that is accepted, which the document does not list; empty: there is none
-	Path    string       // "/api/ADUser/{UserName}"
-	Scope   auth.Scope   // required of the caller; empty: none
-	Or      []auth.Scope // each of which does instead of Scope; then the rest of the operation narrows to what the caller may
-	Effect  Effect       // decides what an empty string means and whether a run is cancelled when the client leaves
+	ID      string           // "user.create": operationId, audit name, metric label; unique
+	Row     int              // number in the HTTP contract; unique
+	Summary string           // one sentence
+	Method  string           // http.MethodPost
+	Also    string           // another method that is accepted, which the document does not list; empty: there is none
+	Path    string           // "/api/ADUser/{UserName}"
+	Scope   identity.Scope   // required of the caller; empty: none
+	Or      []identity.Scope // each of which does instead of Scope; then the rest of the operation narrows to what the caller may
+	Effect  Effect           // decides what an empty string means and whether a run is cancelled when the client leaves
 	Params  []Param
 	Rules   []Rule // constraints across parameters, in order
 
@@ -125,17 +125,17 @@ type Param struct {
 	Item     int    // place in a list that several parameters fill, from 1; zero: the argument is the value
 	Kind     schema.Kind
 	Required bool
-	Default  string     // value if absent; empty: the argument is omitted
-	Classic  string     // value if absent in the classic dialect; empty: Default
-	Implied  string     // what an absent value amounts to where it is not an argument; for the API document
-	Narrows  bool       // without it more would be changed, so that an empty text is refused
-	Clears   bool       // required, but an empty text clears
-	Moves    bool       // given in an update, it moves the object, which counts as a change
-	Audited  bool       // optional, but shown in the audit: it narrows the target or the extent
-	Scope    auth.Scope // also required if the parameter is given and not false
-	Unsent   bool       // not an argument of the script: Protocol.Complete uses it
-	Group    bool       // names a group, to which limits to named groups apply
-	Here     bool       // given in the query, it makes the operation one that any gateway answers
+	Default  string         // value if absent; empty: the argument is omitted
+	Classic  string         // value if absent in the classic dialect; empty: Default
+	Implied  string         // what an absent value amounts to where it is not an argument; for the API document
+	Narrows  bool           // without it more would be changed, so that an empty text is refused
+	Clears   bool           // required, but an empty text clears
+	Moves    bool           // given in an update, it moves the object, which counts as a change
+	Audited  bool           // optional, but shown in the audit: it narrows the target or the extent
+	Scope    identity.Scope // also required if the parameter is given and not false
+	Unsent   bool           // not an argument of the script: Protocol.Complete uses it
+	Group    bool           // names a group, to which limits to named groups apply
+	Here     bool           // given in the query, it makes the operation one that any gateway answers
 	Doc      string
 	Example  string // valid in the sandbox's domain; empty: the kind's
 

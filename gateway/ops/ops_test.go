@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -215,7 +215,7 @@ func TestUserInputsAreThoseOfTheContract(t *testing.T) {
 func good() *Operation {
 	return &Operation{
 		ID: "thing.get", Row: 1, Summary: "Shows a thing.", Method: http.MethodGet, Path: "/api/Thing/{Name}",
-		Scope: auth.UserRead, Effect: Read,
+		Scope: identity.UserRead, Effect: Read,
 		Params: []Param{
 			{Name: "Name", Path: "Name", Kind: schema.Identity, Required: true},
 			{Name: "Land", Kind: schema.Country},
@@ -239,7 +239,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		"none":                {func(*Operation, *ps.Script) {}, nil},
 		"no texts":            {func(op *Operation, _ *ps.Script) { op.Summary, op.Subject = "", "" }, []string{"has no id, row number"}},
 		"no scope":            {func(op *Operation, _ *ps.Script) { op.Scope = "" }, []string{"has no specific scope"}},
-		"scope of everything": {func(op *Operation, _ *ps.Script) { op.Scope = auth.All }, []string{"has no specific scope"}},
+		"scope of everything": {func(op *Operation, _ *ps.Script) { op.Scope = identity.All }, []string{"has no specific scope"}},
 		"unknown scope":       {func(op *Operation, _ *ps.Script) { op.Scope = "user:fly" }, []string{"has no specific scope"}},
 		"no effect":           {func(op *Operation, _ *ps.Script) { op.Effect = 0 }, []string{"has no effect"}},
 		"read that is a PUT":  {func(op *Operation, _ *ps.Script) { op.Method = http.MethodPut }, []string{"has effect read but method PUT"}},
@@ -401,7 +401,7 @@ func TestCreatingAUser(t *testing.T) {
 			delete(bound.Args, "Field")
 			assert.Equal(t, "map["+c.args+"]", fmt.Sprint(map[string]ps.Value(bound.Args)))
 			_, password := c.given["Password"]
-			assert.Equal(t, password && c.given["Password"] != "", slices.Contains(bound.Scopes, auth.UserPassword))
+			assert.Equal(t, password && c.given["Password"] != "", slices.Contains(bound.Scopes, identity.UserPassword))
 			assert.Empty(t, bound.Text("Password"))
 		})
 	}

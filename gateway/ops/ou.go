@@ -3,7 +3,7 @@ package ops
 import (
 	"net/http"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -18,7 +18,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.list", Row: 36, Summary: "Lists all OUs.",
 		Method: http.MethodGet, Path: "/api/OU/All",
-		Scope: auth.OURead, Effect: Read,
+		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{{Name: "ListContainers", Kind: schema.Bool, Default: "false", Doc: "List all else that is there to hold objects, too: containers of every class, hidden and system ones included."}},
 		Script:  "Get-GatewayOUList",
 		Lane:    ps.Directory,
@@ -28,7 +28,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.getByGuid", Row: 37, Summary: "Shows an OU or container by its GUID.",
 		Method: http.MethodGet, Path: "/api/OU/Guid/Details",
-		Scope: auth.OURead, Effect: Read,
+		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{{Name: "OUGuid", Kind: schema.GUID, Required: true, Example: "da9f7f4a-9e3a-59b7-80c1-cd0e8901a4d2", Doc: "The objectGUID of the OU."}},
 		Script:  "Get-GatewayOU",
 		Lane:    ps.Directory,
@@ -39,7 +39,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.get", Row: 38, Summary: "Shows an OU or container.",
 		Method: http.MethodGet, Path: "/api/OU/Path/Details",
-		Scope: auth.OURead, Effect: Read,
+		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{ouPath},
 		Script:  "Get-GatewayOU",
 		Lane:    ps.Directory,
@@ -50,7 +50,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.exists", Row: 39, Summary: "Reports whether an OU or container exists.",
 		Method: http.MethodGet, Path: "/api/OU/Path/Exists",
-		Scope: auth.OURead, Effect: Read,
+		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{ouPath},
 		Script:  "Test-GatewayOU",
 		Lane:    ps.Directory,
@@ -60,7 +60,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.create", Row: 40, Summary: "Creates an OU.",
 		Method: http.MethodPost, Path: "/api/OU",
-		Scope: auth.OUWrite, Effect: Create,
+		Scope: identity.OUWrite, Effect: Create,
 		Params: []Param{
 			{Name: "OUName", Kind: schema.OUName, Required: true, Doc: "The name of the OU, as it is shown: without escapes."},
 			ouDestination("The OU, container or domain that will hold it."),
@@ -78,7 +78,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.update", Row: 41, Summary: "Changes the description or the protection of an OU.",
 		Method: http.MethodPut, Path: "/api/OU",
-		Scope: auth.OUWrite, Effect: Update,
+		Scope: identity.OUWrite, Effect: Update,
 		Params: []Param{
 			ouPath,
 			{Name: description, Kind: schema.Text("description"), Example: "Nothing but a name", Doc: "The description."},
@@ -96,7 +96,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.move", Row: 42, Summary: "Moves an OU with all that is below it.",
 		Method: http.MethodPut, Path: "/api/OU/Move",
-		Scope: auth.OUWrite, Effect: Move, Disrupts: true, Extent: "objects",
+		Scope: identity.OUWrite, Effect: Move, Disrupts: true, Extent: "objects",
 		Params:    []Param{ouPath, ouDestination("The OU or domain that it is moved into.")},
 		Script:    "Move-GatewayOU",
 		Lane:      ps.Directory,
@@ -110,7 +110,7 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.rename", Row: 43, Summary: "Renames an OU.",
 		Method: http.MethodPut, Path: "/api/OU/Rename",
-		Scope: auth.OUWrite, Effect: Rename, Disrupts: true, Extent: "objects",
+		Scope: identity.OUWrite, Effect: Rename, Disrupts: true, Extent: "objects",
 		Params: []Param{
 			ouPath,
 			{Name: "OUNewName", Kind: schema.OUName, Required: true, Doc: "The new name, as it is shown: without escapes."},
@@ -127,11 +127,11 @@ var ouRows = []*Operation{
 	{
 		ID: "ou.delete", Row: 44, Summary: "Removes an OU.",
 		Method: http.MethodDelete, Path: "/api/OU/Path/Remove",
-		Scope: auth.OUDelete, Effect: Delete,
+		Scope: identity.OUDelete, Effect: Delete,
 		Params: []Param{
 			ouPath,
 			{Name: "Force", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Lift protection from accidental deletion first."},
-			{Name: "Recursive", Kind: schema.Bool, Default: "false", Audited: true, Scope: auth.OUDeleteTree, Doc: "Remove all that is below it, too."},
+			{Name: "Recursive", Kind: schema.Bool, Default: "false", Audited: true, Scope: identity.OUDeleteTree, Doc: "Remove all that is below it, too."},
 		},
 		Script:  "Remove-GatewayOU",
 		Lane:    ps.Directory,

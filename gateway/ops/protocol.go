@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -51,7 +51,7 @@ type Protocol struct {
 
 // Context is what a row of a protocol knows besides the request.
 type Context struct {
-	Caller   *auth.Principal
+	Caller   *identity.Principal
 	Settings ProtocolSettings
 }
 

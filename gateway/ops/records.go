@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -43,7 +43,7 @@ func recordRows() []*Operation {
 var recordList = &Operation{
 	ID: "record.listZone", Row: 270, Summary: "Lists the records of a zone, of all types.",
 	Method: http.MethodGet, Path: "/api/DnsRecord/{ZoneName}",
-	Scope: auth.DNSRead, Effect: Read,
+	Scope: identity.DNSRead, Effect: Read,
 	Params: []Param{
 		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
 		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."},
@@ -77,7 +77,7 @@ func (r recordType) row(id string, number int, op Operation) *Operation {
 		op.Subject = r.subject()
 	}
 	if op.Effect == Read {
-		op.Method, op.Scope = http.MethodGet, auth.DNSRead
+		op.Method, op.Scope = http.MethodGet, identity.DNSRead
 	} else {
 		op.Settle = settleRecord
 	}
@@ -168,7 +168,7 @@ func (r recordType) create() *Operation {
 		params = append(params, createPtr)
 	}
 	return r.row("create", r.Row+5, Operation{
-		Summary: "Creates " + r.article() + ".", Method: http.MethodPost, Scope: auth.DNSWrite, Effect: Create,
+		Summary: "Creates " + r.article() + ".", Method: http.MethodPost, Scope: identity.DNSWrite, Effect: Create,
 		Params: params, Rules: r.rules(schema.Unprocessable), Script: "New-GatewayRecord",
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Success: "The {subject} was created{also}.",
@@ -181,7 +181,7 @@ func (r recordType) remove() *Operation {
 		params = append(params, removePtr)
 	}
 	return r.row("delete", r.Row+6, Operation{
-		Summary: "Removes one " + r.Name + " record.", Method: http.MethodDelete, Scope: auth.DNSDelete, Effect: Delete,
+		Summary: "Removes one " + r.Name + " record.", Method: http.MethodDelete, Scope: identity.DNSDelete, Effect: Delete,
 		Params: zoneRequired(params, r.Reverse), Rules: r.rules(schema.NotFound), Script: "Remove-GatewayRecord",
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Success: "The {subject} was removed{also}.",
@@ -202,7 +202,7 @@ func (r recordType) change() *Operation {
 		params = append(params, createPtr)
 	}
 	return r.row("change", r.Change, Operation{
-		Summary: "Changes one " + r.Name + " record.", Method: http.MethodPut, Scope: auth.DNSWrite, Effect: Update,
+		Summary: "Changes one " + r.Name + " record.", Method: http.MethodPut, Scope: identity.DNSWrite, Effect: Update,
 		Params: params, Rules: append(r.rules(schema.Unprocessable), somethingNew(r)), Script: "Set-GatewayRecord",
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Success:   "The {subject} was changed.",
@@ -275,7 +275,7 @@ var recordSetRows = []*Operation{
 	{
 		ID: "recordSet.get", Row: 271, Summary: "Reads a set of records: all of one name and type.",
 		Method: http.MethodGet, Path: "/api/DnsRecordSet",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params:  recordSetParams(schema.Owner),
 		Rules:   []Rule{namesFit(schema.NotFound)},
 		Script:  "Get-GatewayRecordSet",
@@ -287,9 +287,9 @@ var recordSetRows = []*Operation{
 	{
 		ID: "recordSet.put", Row: 272, Summary: "Makes a set of records exactly what is given; creates it if there is none.",
 		Method: http.MethodPut, Path: "/api/DnsRecordSet",
-		Scope: auth.DNSWrite, Effect: Update, Makes: true,
+		Scope: identity.DNSWrite, Effect: Update, Makes: true,
 		Params: append(recordSetParams(schema.NewOwner),
-			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: auth.DNSDelete, Doc: "The values, as the answer's data shows them."},
+			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: identity.DNSDelete, Doc: "The values, as the answer's data shows them."},
 			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the set, else that of the zone.", Example: "3600"},
 			Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false", Doc: "Also change records that belong to dynamic update; they are static afterwards."},
 		),
@@ -307,7 +307,7 @@ var recordSetRows = []*Operation{
 	{
 		ID: "recordSet.delete", Row: 273, Summary: "Removes a set of records: all of one name and type.",
 		Method: http.MethodDelete, Path: "/api/DnsRecordSet",
-		Scope: auth.DNSDelete, Effect: Delete,
+		Scope: identity.DNSDelete, Effect: Delete,
 		Params:  recordSetParams(schema.Owner),
 		Rules:   []Rule{namesFit(schema.NotFound)},
 		Script:  "Remove-GatewayRecordSet",

@@ -3,7 +3,7 @@ package ops
 import (
 	"net/http"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -12,7 +12,7 @@ var reverseZoneRows = []*Operation{
 	{
 		ID: "reverseZone.get", Row: 8, Summary: "Finds a reverse lookup zone.",
 		Method: http.MethodGet, Path: "/api/DnsReverseLookupZone/{NetworkID}",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{networkOrZone, ignoreSystemZones},
 		Script: "Get-GatewayZone", Fixed: inForm("Reverse"),
 		Lane:    ps.DNS,
@@ -23,7 +23,7 @@ var reverseZoneRows = []*Operation{
 	{
 		ID: "reverseZone.list", Row: 9, Summary: "Lists the reverse lookup zones.",
 		Method: http.MethodGet, Path: "/api/DnsReverseLookupZone/All",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{ignoreSystemZones},
 		Script: "Get-GatewayZoneList", Fixed: inForm("Reverse"),
 		Lane:    ps.DNS,
@@ -33,7 +33,7 @@ var reverseZoneRows = []*Operation{
 	{
 		ID: "reverseZone.create", Row: 10, Summary: "Creates the reverse lookup zone of a network.",
 		Method: http.MethodPost, Path: "/api/DnsReverseLookupZone/{NetworkID}",
-		Scope: auth.DNSWrite, Effect: Create,
+		Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{{Name: "NetworkID", Path: "NetworkID", Arg: "ZoneName", Kind: schema.Network, Required: true, Example: "172.16.0.0/16", Doc: "The network in CIDR form."}},
 		Script: "New-GatewayZone", Fixed: inForm("Reverse"),
 		Lane:    ps.DNS,
@@ -46,7 +46,7 @@ var reverseZoneRows = []*Operation{
 	{
 		ID: "reverseZone.delete", Row: 11, Summary: "Removes a reverse lookup zone with its records.",
 		Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/{NetworkID}",
-		Scope: auth.DNSDelete, Effect: Delete, Extent: "records",
+		Scope: identity.DNSDelete, Effect: Delete, Extent: "records",
 		Params: []Param{networkOrZone},
 		Script: "Remove-GatewayZone", Fixed: ps.Args{"Form": ps.Text("Reverse"), "Force": ps.Bool(true)},
 		Lane:    ps.DNS,

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -14,7 +14,7 @@ var taskRows = []*Operation{
 	{
 		ID: "search.find", Row: 64, Summary: "Finds users, groups and computers by a text, the best hits first.",
 		Method: http.MethodGet, Path: "/api/Search",
-		Scope: auth.UserRead, Or: []auth.Scope{auth.GroupRead, auth.ComputerRead}, Effect: Read,
+		Scope: identity.UserRead, Or: []identity.Scope{identity.GroupRead, identity.ComputerRead}, Effect: Read,
 		Params: []Param{
 			{Name: TextName, Kind: schema.AnyText, Required: true, Audited: true, Doc: "What people type to find somebody or something."},
 			{Name: TypeName, Kind: schema.WordList("Types, separated by commas: user, group, computer.", schema.HitTypes...), Unsent: true, Audited: true, Doc: "Only these types; without it all that the credential may read."},
@@ -30,7 +30,7 @@ var taskRows = []*Operation{
 	{
 		ID: "group.members", Row: 65, Summary: "Lists the members of a group.",
 		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}/Members",
-		Scope: auth.MemberRead, Effect: Read,
+		Scope: identity.MemberRead, Effect: Read,
 		Params: append([]Param{
 			existingGroup,
 			{Name: "Recursive", Kind: schema.Bool, Default: "false", Doc: "The members of groups in it, too, each once."},
@@ -46,7 +46,7 @@ var taskRows = []*Operation{
 	{
 		ID: "user.logonState", Row: 69, Summary: "Tells why a user can or cannot log on.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/LogonState",
-		Scope: auth.UserRead, Effect: Read,
+		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
 		Script:  "Get-GatewayLogonState",
 		Lane:    ps.Directory,
@@ -57,7 +57,7 @@ var taskRows = []*Operation{
 	{
 		ID: "user.passwordPolicy", Row: 70, Summary: "Shows the password policy that applies to a user.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/PasswordPolicy",
-		Scope: auth.UserRead, Effect: Read,
+		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
 		Script:  "Get-GatewayPasswordPolicy",
 		Lane:    ps.Directory,
@@ -68,12 +68,12 @@ var taskRows = []*Operation{
 	{
 		ID: "membership.copy", Row: 72, Summary: "Adds a user to the groups of another user.",
 		Method: http.MethodPost, Path: "/api/ADUser/{UserName}/CopyGroups",
-		Scope: auth.MemberWrite, Effect: Update, Disrupts: true,
+		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingUser,
 			{Name: "From", Kind: schema.Reference, Required: true, Example: "lweber", Doc: "The user whose groups are copied."},
 			{Name: "Remove", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Take the user out of the groups that the other one lacks, too."},
-			{Name: "IncludePrivileged", Kind: schema.Bool, Default: "false", Audited: true, Scope: auth.Privileged, Doc: "Do not skip guarded groups."},
+			{Name: "IncludePrivileged", Kind: schema.Bool, Default: "false", Audited: true, Scope: identity.Privileged, Doc: "Do not skip guarded groups."},
 		},
 		Script:    "Copy-GatewayMembership",
 		Lane:      ps.Directory,
@@ -88,7 +88,7 @@ var taskRows = []*Operation{
 	{
 		ID: "group.update", Row: 66, Summary: "Changes a group: its texts, its manager, its scope and its place.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}",
-		Scope: auth.GroupWrite, Effect: Update,
+		Scope: identity.GroupWrite, Effect: Update,
 		Params: []Param{
 			existingGroup,
 			{Name: "GroupDescription", Arg: "Description", Kind: schema.Text("description"), Example: "May dial in", Doc: "The description."},
@@ -110,7 +110,7 @@ var taskRows = []*Operation{
 	{
 		ID: "computer.enable", Row: 67, Summary: "Enables a computer account.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Enable",
-		Scope: auth.ComputerWrite, Effect: Update,
+		Scope: identity.ComputerWrite, Effect: Update,
 		Params:    []Param{existingComputer(computerName)},
 		Script:    "Set-GatewayComputerState",
 		Fixed:     ps.Args{"State": ps.Text("Enabled")},
@@ -125,7 +125,7 @@ var taskRows = []*Operation{
 	{
 		ID: "computer.disable", Row: 167, Summary: "Disables a computer account.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Disable",
-		Scope: auth.ComputerWrite, Effect: Update, Disrupts: true,
+		Scope: identity.ComputerWrite, Effect: Update, Disrupts: true,
 		Params:    []Param{existingComputer(computerName)},
 		Script:    "Set-GatewayComputerState",
 		Fixed:     ps.Args{"State": ps.Text("Disabled")},
@@ -140,7 +140,7 @@ var taskRows = []*Operation{
 	{
 		ID: "computer.move", Row: 68, Summary: "Moves a computer to another OU, whose policies it gets.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Move",
-		Scope: auth.ComputerWrite, Effect: Move, Disrupts: true,
+		Scope: identity.ComputerWrite, Effect: Move, Disrupts: true,
 		Params: []Param{
 			existingComputer(computerName),
 			{Name: "OUPath", Kind: schema.DN, Required: true, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "The OU or container that will hold it."},
@@ -157,7 +157,7 @@ var taskRows = []*Operation{
 	{
 		ID: "user.expiry", Row: 71, Summary: "Sets when a user's account expires.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Expiry",
-		Scope: auth.UserWrite, Effect: Update, Disrupts: true,
+		Scope: identity.UserWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingUser,
 			{Name: accountExpires, Kind: schema.Expiry, Required: true, Clears: true, Doc: "When the account expires."},

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"slices"
 
-	"adgateway/gateway/auth"
 	"adgateway/gateway/filter"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -20,7 +20,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.get", Row: 20, Summary: "Shows a user.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/Details",
-		Scope: auth.UserRead, Effect: Read,
+		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser, userFields},
 		Script:  "Get-GatewayUser",
 		Lane:    ps.Directory,
@@ -31,7 +31,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.exists", Row: 21, Summary: "Reports whether a user exists.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/Exists",
-		Scope: auth.UserRead, Effect: Read,
+		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
 		Script:  "Test-GatewayUser",
 		Lane:    ps.Directory,
@@ -42,7 +42,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.lastLogon", Row: 22, Summary: "Tells when a user last logged on, as any domain controller knows it.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/LastLogon",
-		Scope: auth.UserRead, Effect: Read,
+		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
 		Script:  "Get-GatewayUserLastLogon",
 		Lane:    ps.Directory,
@@ -53,7 +53,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.list", Row: 23, Summary: "Lists the users below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/ADUser/ListUsers",
-		Scope: auth.UserRead, Effect: Read,
+		Scope: identity.UserRead, Effect: Read,
 		Params: searched(filter.Users,
 			Param{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
 			userFields,
@@ -69,7 +69,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.listAll", Row: 24, Summary: "Lists all users.",
 		Method: http.MethodGet, Path: "/api/ADUser/ListUsers/All",
-		Scope: auth.UserRead, Effect: Read,
+		Scope: identity.UserRead, Effect: Read,
 		Params:  searched(filter.Users, userFields),
 		Rules:   []Rule{afterLimit},
 		Script:  "Get-GatewayUserList",
@@ -81,7 +81,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.create", Row: 25, Summary: "Creates a user.",
 		Method: http.MethodPost, Path: "/api/ADUser/{UserName}",
-		Scope: auth.UserWrite, Effect: Create,
+		Scope: identity.UserWrite, Effect: Create,
 		Params: slices.Concat(
 			[]Param{{Name: usernameName, Path: "UserName", Arg: "UserName", Kind: schema.UserName, Required: true, Doc: "The new user's sAMAccountName; it also becomes the CN."}},
 			newUserInputs, []Param{userFields}),
@@ -97,7 +97,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.update", Row: 26, Summary: "Changes a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}",
-		Scope: auth.UserWrite, Effect: Update,
+		Scope: identity.UserWrite, Effect: Update,
 		Params:    slices.Concat([]Param{existingUser}, userInputs, []Param{userFields}),
 		Rules:     []Rule{homeFolder},
 		Script:    "Set-GatewayUser",
@@ -112,7 +112,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.disable", Row: 27, Summary: "Disables a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Disable",
-		Scope: auth.UserWrite, Effect: Update, Disrupts: true,
+		Scope: identity.UserWrite, Effect: Update, Disrupts: true,
 		Params:    []Param{existingUser, userFields},
 		Script:    "Set-GatewayUserState",
 		Fixed:     ps.Args{"State": ps.Text("Disabled")},
@@ -127,7 +127,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.enable", Row: 28, Summary: "Enables a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Enable",
-		Scope: auth.UserWrite, Effect: Update,
+		Scope: identity.UserWrite, Effect: Update,
 		Params:    []Param{existingUser, userFields},
 		Script:    "Set-GatewayUserState",
 		Fixed:     ps.Args{"State": ps.Text("Enabled")},
@@ -142,7 +142,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.rename", Row: 29, Summary: "Gives a user another username.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Rename/{NewUserName}",
-		Scope: auth.UserWrite, Effect: Rename, Disrupts: true,
+		Scope: identity.UserWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingUser,
 			{Name: "NewUsername", Path: "NewUserName", Arg: "NewUserName", Kind: schema.UserName, Required: true, Doc: "The new sAMAccountName; it also becomes the prefix of the UPN."},
@@ -161,7 +161,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.resetPassword", Row: 30, Summary: "Sets a user's password; generates one if none is given.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/ResetPassword",
-		Scope: auth.UserPassword, Effect: Update,
+		Scope: identity.UserPassword, Effect: Update,
 		Params: []Param{
 			existingUser,
 			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Generated: "password", Doc: "The new password. Without one a random password of 24 characters is made and shown once."},
@@ -179,7 +179,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.unlock", Row: 31, Summary: "Unlocks a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Unlock",
-		Scope: auth.UserWrite, Effect: Update,
+		Scope: identity.UserWrite, Effect: Update,
 		Params:    []Param{existingUser, userFields},
 		Script:    "Set-GatewayUserState",
 		Fixed:     ps.Args{"State": ps.Text("Unlocked")},
@@ -194,7 +194,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.delete", Row: 32, Summary: "Removes a user.",
 		Method: http.MethodDelete, Path: "/api/ADUser/{UserName}",
-		Scope: auth.UserDelete, Effect: Delete,
+		Scope: identity.UserDelete, Effect: Delete,
 		Params:  []Param{existingUser, userFields},
 		Script:  "Remove-GatewayUser",
 		Lane:    ps.Directory,
@@ -207,7 +207,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.getByGuid", Row: 33, Summary: "Shows the user with a GUID.",
 		Method: http.MethodGet, Path: "/api/ADUserGuid",
-		Scope: auth.UserRead, Effect: Read,
+		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{userGuid, userFields},
 		Script:  "Get-GatewayUser",
 		Fixed:   ps.Args{"OnlyGuid": ps.Bool(true)},
@@ -219,7 +219,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.updateByGuid", Row: 34, Summary: "Changes the user with a GUID.",
 		Method: http.MethodPut, Path: "/api/ADUserGuid",
-		Scope: auth.UserWrite, Effect: Update,
+		Scope: identity.UserWrite, Effect: Update,
 		Params:    slices.Concat([]Param{userGuid}, userInputs, []Param{userFields}),
 		Rules:     []Rule{homeFolder},
 		Script:    "Set-GatewayUser",
@@ -234,7 +234,7 @@ var userRows = []*Operation{
 	{
 		ID: "user.deleteByGuid", Row: 35, Summary: "Removes the user with a GUID.",
 		Method: http.MethodDelete, Path: "/api/ADUserGuid",
-		Scope: auth.UserDelete, Effect: Delete,
+		Scope: identity.UserDelete, Effect: Delete,
 		Params:  []Param{userGuid, userFields},
 		Script:  "Remove-GatewayUser",
 		Lane:    ps.Directory,
@@ -266,7 +266,7 @@ var userFields = Param{
 
 // userInputs are the inputs for creating and updating a user.
 var userInputs = []Param{
-	{Name: "Password", Kind: schema.Password, Scope: auth.UserPassword, Doc: "The password. An account that is created without one is disabled."},
+	{Name: "Password", Kind: schema.Password, Scope: identity.UserPassword, Doc: "The password. An account that is created without one is disabled."},
 	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},
 	{Name: "Initials", Kind: schema.Text("initials")},
 	{Name: "LastName", Kind: schema.Text("sn"), Example: "Doe"},

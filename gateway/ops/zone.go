@@ -3,7 +3,7 @@ package ops
 import (
 	"net/http"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -17,7 +17,7 @@ var zoneRows = []*Operation{
 	{
 		ID: "zone.list", Row: 101, Summary: "Lists the zones of the server, of all types.",
 		Method: http.MethodGet, Path: "/api/DnsZones/All",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{
 			ignoreSystemZones,
 			{Name: "Lookup", Kind: schema.OneOf("Forward or reverse lookup zones only, in any case.", "Forward", "Reverse"), Doc: "Which zones."},
@@ -31,7 +31,7 @@ var zoneRows = []*Operation{
 	{
 		ID: "zone.get", Row: 102, Summary: "Finds a zone of any type.",
 		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{anyZone, ignoreSystemZones},
 		Script: "Get-GatewayZone", Fixed: inForm("Zone"),
 		Lane:    ps.DNS,
@@ -42,7 +42,7 @@ var zoneRows = []*Operation{
 	{
 		ID: "zone.exists", Row: 103, Summary: "Reports whether a zone exists.",
 		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Exists",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone, ignoreSystemZones},
 		Script:  "Test-GatewayZone",
 		Lane:    ps.DNS,
@@ -52,7 +52,7 @@ var zoneRows = []*Operation{
 	{
 		ID: "zone.getAging", Row: 104, Summary: "Shows after how long the records of a zone may be scavenged.",
 		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Aging",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone},
 		Script:  "Get-GatewayZoneAging",
 		Lane:    ps.DNS,
@@ -63,7 +63,7 @@ var zoneRows = []*Operation{
 	{
 		ID: "zone.setAging", Row: 105, Summary: "Changes after how long the records of a zone may be scavenged.",
 		Method: http.MethodPut, Path: "/api/DnsZones/{ZoneName}/Aging",
-		Scope: auth.DNSWrite, Effect: Update, Disrupts: true,
+		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			anyZone,
 			{Name: "Aging", Kind: schema.Bool, Example: "true", Doc: "Whether records age."},
@@ -82,7 +82,7 @@ var zoneRows = []*Operation{
 	{
 		ID: "zone.statistics", Row: 106, Summary: "Shows what the server has counted for a zone.",
 		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Statistics",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone},
 		Script:  "Get-GatewayZoneStatistics",
 		Lane:    ps.DNS,
@@ -93,7 +93,7 @@ var zoneRows = []*Operation{
 	{
 		ID: "lookupZone.list", Row: 107, Summary: "Lists the forward lookup zones.",
 		Method: http.MethodGet, Path: "/api/DnsLookupZone/All",
-		Scope: auth.DNSRead, Effect: Read,
+		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{ignoreSystemZones},
 		Script: "Get-GatewayZoneList", Fixed: ps.Args{"Form": ps.Text("Zone"), "Lookup": ps.Text("Forward")},
 		Lane:    ps.DNS,
@@ -103,7 +103,7 @@ var zoneRows = []*Operation{
 	{
 		ID: "lookupZone.create", Row: 108, Summary: "Creates a primary forward lookup zone.",
 		Method: http.MethodPost, Path: "/api/DnsLookupZone/{ZoneName}",
-		Scope: auth.DNSWrite, Effect: Create,
+		Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{
 			forwardZone,
 			{Name: "ReplicationScope", Kind: zoneScope, Implied: "Domain", Doc: "Where the zone is stored. Default: File if the server is not a domain controller."},
@@ -121,7 +121,7 @@ var zoneRows = []*Operation{
 	{
 		ID: "lookupZone.update", Row: 109, Summary: "Changes the dynamic updates or the replication scope of a forward lookup zone. Asks for the scope `privileged`, too.",
 		Method: http.MethodPut, Path: "/api/DnsLookupZone/{ZoneName}",
-		Scope: auth.DNSWrite, Effect: Update, Disrupts: true,
+		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingForwardZone,
 			{Name: "ReplicationScope", Kind: zoneScope, Doc: "Where the zone is stored. It cannot be moved between the directory and a file."},
@@ -140,7 +140,7 @@ var zoneRows = []*Operation{
 	{
 		ID: "lookupZone.delete", Row: 110, Summary: "Removes a primary forward lookup zone with its records.",
 		Method: http.MethodDelete, Path: "/api/DnsLookupZone/{ZoneName}",
-		Scope: auth.DNSDelete, Effect: Delete, Extent: "records",
+		Scope: identity.DNSDelete, Effect: Delete, Extent: "records",
 		Params: []Param{
 			existingForwardZone,
 			{Name: "Force", Kind: schema.Bool, Default: "false", Classic: "true", Audited: true, Example: "true", Doc: "Remove the zone although it has records besides its SOA and name servers."},

@@ -79,6 +79,12 @@ func Of(err error) *Error {
 	return Internal(err)
 }
 
+// Is reports whether there is an *Error in err's chain.
+func Is(err error) bool {
+	e := (*Error)(nil)
+	return errors.As(err, &e)
+}
+
 // MostShown is the limit on the fields that an error of [Invalid] shows.
 const MostShown = 100
 

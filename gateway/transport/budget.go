@@ -1,12 +1,10 @@
 package transport
 
 import (
+	"adgateway/gateway/identity"
 	"errors"
 	"sync"
 )
-
-// Caller identifies who a share of a budget is for. Accounts of the sandbox have no ID.
-type Caller struct{ ID, Kind, Name string }
 
 // Budget is a number of bytes, or of other things, that callers share. It is safe for
 // concurrent use.
@@ -15,11 +13,11 @@ type Budget struct {
 
 	mu   sync.Mutex // guards the fields below
 	held int64
-	by   map[Caller]int64
+	by   map[identity.ID]int64
 }
 
 // NewBudget returns a budget of which nothing is held.
-func NewBudget(most int64) *Budget { return &Budget{most: most, by: map[Caller]int64{}} }
+func NewBudget(most int64) *Budget { return &Budget{most: most, by: map[identity.ID]int64{}} }
 
 // Most returns how much the budget is in all.
 func (b *Budget) Most() int64 { return b.most }
@@ -32,7 +30,7 @@ var (
 
 // Take adds n to what a caller holds. It fails with [ErrShareSpent] if that is more than its
 // share, and with [ErrBudgetSpent] if it is more than is left.
-func (b *Budget) Take(by Caller, n, share int64) error {
+func (b *Budget) Take(by identity.ID, n, share int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -47,7 +45,7 @@ func (b *Budget) Take(by Caller, n, share int64) error {
 }
 
 // Free gives back what [Budget.Take] has added.
-func (b *Budget) Free(by Caller, n int64) {
+func (b *Budget) Free(by identity.ID, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= n

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 )
 
 // Why connections are refused.
@@ -25,7 +25,7 @@ func HostOf(address netip.Addr) netip.Prefix {
 	if address.IsLoopback() {
 		return thisMachine
 	}
-	return auth.Host(address)
+	return authn.Host(address)
 }
 
 // Limits of a [Listener].

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-
-	"adgateway/gateway/auth"
 )
 
 // Proxies are the networks whose X-Forwarded-For is trusted.
@@ -43,7 +41,7 @@ func (p Proxies) Trust(address netip.Addr) bool {
 // long as the writer of an entry is trusted; whatever precedes may be forged. An
 // entry that is not an address ends the list, too.
 func (p Proxies) Client(r *http.Request) netip.Addr {
-	address := auth.Peer(r)
+	address := Peer(r)
 	entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(entries) - 1; i >= 0 && p.Trust(address); i-- {
 		entry, ok := parseForwarded(strings.TrimSpace(entries[i]))
@@ -53,6 +51,12 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 		address = entry
 	}
 	return address
+}
+
+// Peer returns the address of the TCP peer of a request, or the zero Addr.
+func Peer(r *http.Request) netip.Addr {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return peer.Addr().Unmap().WithZone("")
 }
 
 // parseForwarded parses an address. Some proxies add a port.

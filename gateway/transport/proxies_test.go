@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"adgateway/gateway/auth"
 )
 
 func TestAddressOfTheClient(t *testing.T) {
@@ -44,6 +42,6 @@ func TestAddressOfTheClient(t *testing.T) {
 		r.RemoteAddr = c.peer
 		r.Header["X-Forwarded-For"] = c.forwarded
 		assert.Equal(t, c.want, trusted.Client(r).String(), name)
-		assert.Equal(t, auth.Peer(r), Proxies{}.Client(r), name)
+		assert.Equal(t, Peer(r), Proxies{}.Client(r), name)
 	}
 }

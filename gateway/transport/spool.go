@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"adgateway/gateway/identity"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -76,7 +77,7 @@ func (s *Spooler) report(err error) {
 // files, add waits for the client, which holds the session.
 type Stream struct {
 	spooler *Spooler
-	by      Caller
+	by      identity.ID
 	write   func([]byte) error // sends one piece to the client, for a limited time
 	idle    func()             // called when everything has been sent and more may follow
 
@@ -111,7 +112,7 @@ var errStopped = errors.New("the answer was given up")
 // Start returns a stream to a caller. write sends one piece to the client, for a limited time; idle
 // is called when everything has been sent and more may follow. [Stream.Finish] or [Stream.Stop] must
 // follow.
-func (s *Spooler) Start(by Caller, write func([]byte) error, idle func()) *Stream {
+func (s *Spooler) Start(by identity.ID, write func([]byte) error, idle func()) *Stream {
 	t := &Stream{spooler: s, by: by, write: write, idle: idle, ended: make(chan struct{})}
 	t.changed = sync.NewCond(&t.mu)
 	go t.send()

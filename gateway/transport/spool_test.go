@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"adgateway/gateway/identity"
 	"fmt"
 	"io"
 	"os"
@@ -26,7 +27,7 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	assert.FileExists(t, other)
 
 	turn, got := make(chan struct{}), []byte{}
-	stream := s.Start(Caller{Name: "a"}, func(data []byte) error {
+	stream := s.Start(identity.ID{ID: "a"}, func(data []byte) error {
 		<-turn
 		got = append(got, data...)
 		return nil
@@ -50,7 +51,7 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	assert.Empty(t, s.space.by)
 
 	stuck := make(chan struct{})
-	given := s.Start(Caller{Name: "b"}, func([]byte) error {
+	given := s.Start(identity.ID{ID: "b"}, func([]byte) error {
 		<-stuck
 		return io.ErrClosedPipe
 	}, func() {})
@@ -59,7 +60,7 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	assert.Zero(t, s.space.held)
 	assert.ErrorIs(t, given.Add([]byte("more")), errStopped)
 
-	full := s.Start(Caller{Name: "c"}, func([]byte) error { return io.ErrClosedPipe }, func() {})
+	full := s.Start(identity.ID{ID: "c"}, func([]byte) error { return io.ErrClosedPipe }, func() {})
 	assert.ErrorIs(t, full.Add(make([]byte, 8<<20)), io.ErrClosedPipe, "whoever waits for room learns that the client has left")
 	full.Stop(func() {})
 	files, err := os.ReadDir(folder)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 )
 
 // LogFilter selects lines of the audit log. Empty texts match everything.
@@ -47,7 +47,7 @@ type auditRow struct {
 // audit shows calls of a day: those of the person, or with ops:read of everybody.
 func (c *visit) audit() {
 	query := c.r.URL.Query()
-	body := auditPage{All: c.may(auth.OpsRead), Day: query.Get("day"), Who: strings.TrimSpace(query.Get("who")), Target: strings.TrimSpace(query.Get("target"))}
+	body := auditPage{All: c.may(identity.OpsRead), Day: query.Get("day"), Who: strings.TrimSpace(query.Get("who")), Target: strings.TrimSpace(query.Get("target"))}
 	shown := page{Title: "Audit", Section: "audit"}
 	status := http.StatusOK
 	day, err := time.Parse(time.DateOnly, body.Day)

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/inprocess"
-	"adgateway/gateway/signin"
 )
 
 // visit is a request of somebody who is signed in.
@@ -18,12 +18,12 @@ type visit struct {
 	w          http.ResponseWriter
 	r          *http.Request
 	session    *signin.Session
-	principals []*auth.Principal
-	sees       map[*auth.Principal]bool // whether a role shows the object of the page
+	principals []*identity.Principal
+	sees       map[*identity.Principal]bool // whether a role shows the object of the page
 }
 
 func (p *Pages) visit(w http.ResponseWriter, r *http.Request, session *signin.Session) (*visit, error) {
-	principals, err := session.Principals(auth.Client(r))
+	principals, err := session.Principals(r.Context(), p.Client(r))
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +31,8 @@ func (p *Pages) visit(w http.ResponseWriter, r *http.Request, session *signin.Se
 }
 
 // may reports whether a role has the scope.
-func (c *visit) may(scope auth.Scope) bool {
-	return slices.ContainsFunc(c.principals, func(p *auth.Principal) bool { return p.Has(scope) })
+func (c *visit) may(scope identity.Scope) bool {
+	return slices.ContainsFunc(c.principals, func(p *identity.Principal) bool { return p.Has(scope) })
 }
 
 // answer is an answer of the API.
@@ -99,16 +99,12 @@ func (c *visit) get(path string, pairs ...string) *answer {
 }
 
 // send sends a request to the API through the handler that serves all others.
-func (p *Pages) send(r *http.Request, principal *auth.Principal, method, path string, query, form url.Values) *answer {
+func (p *Pages) send(r *http.Request, principal *identity.Principal, method, path string, query, form url.Values) *answer {
 	target := path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
-	ctx := r.Context()
-	if principal != nil {
-		ctx = auth.WithPrincipal(ctx, principal)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(r.Context(), method, target, strings.NewReader(form.Encode()))
 	if err != nil {
 		return &answer{Status: http.StatusBadRequest, Error: &failure{Code: "invalid_request", Message: "The name is not valid."}}
 	}
@@ -117,6 +113,9 @@ func (p *Pages) send(r *http.Request, principal *auth.Principal, method, path st
 	}
 	req.RemoteAddr, req.Host = r.RemoteAddr, r.Host // from where the person asks
 	req.Header["X-Forwarded-For"] = r.Header["X-Forwarded-For"]
+	if principal != nil {
+		req = inprocess.As(req, principal)
+	}
 	taken := inprocess.Send(p.API, req)
 	a := &answer{}
 	if err := json.Unmarshal(taken.Body, a); err != nil {
@@ -126,6 +125,6 @@ func (p *Pages) send(r *http.Request, principal *auth.Principal, method, path st
 	return a
 }
 
-func (c *visit) callAs(principal *auth.Principal, method, path string, query, form url.Values) *answer {
+func (c *visit) callAs(principal *identity.Principal, method, path string, query, form url.Values) *answer {
 	return c.send(c.r, principal, method, path, query, form)
 }

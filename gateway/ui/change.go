@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
 )
 
 // plan is the answer to a dry run.
@@ -60,11 +60,11 @@ type step struct {
 
 // role is what tells the roles of a person apart.
 type role struct {
-	Scopes []auth.Scope
-	Limits auth.Limits
+	Scopes []identity.Scope
+	Limits identity.Limits
 }
 
-func roleOf(p *auth.Principal) role { return role{p.Scopes, p.Limits} }
+func roleOf(p *identity.Principal) role { return role{p.Scopes, p.Limits} }
 
 // keptStep is a step as it is kept.
 type keptStep struct {
@@ -144,7 +144,7 @@ func (c *visit) plan(s *step) *answer {
 }
 
 // sendStep sends the call of a step with one more parameter.
-func (c *visit) sendStep(principal *auth.Principal, s *step, name, value string) *answer {
+func (c *visit) sendStep(principal *identity.Principal, s *step, name, value string) *answer {
 	sent := s.Action.parameters(s.Given)
 	sent.Set(name, value)
 	path := s.Action.path(s.GUID, s.Given)
@@ -270,7 +270,7 @@ func (c *visit) confirmedBefore(s *step) {
 func (c *visit) goTo(path string) { http.Redirect(c.w, c.r, path, http.StatusSeeOther) }
 
 // current returns the principal of a role as the person has it now; nil: none.
-func (c *visit) current(was role) *auth.Principal {
+func (c *visit) current(was role) *identity.Principal {
 	for _, p := range c.principals {
 		if slices.Equal(p.Scopes, was.Scopes) && slices.Equal(p.Limits.OUs, was.Limits.OUs) && slices.Equal(p.Limits.Groups, was.Limits.Groups) {
 			return p

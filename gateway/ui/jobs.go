@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
 )
 
@@ -224,7 +224,7 @@ func (c *visit) job(failed *answer) {
 		ID: j.ID, Open: j.open(), Progress: j.progress(), Facts: j.facts(),
 		Problems: j.Problems, MoreProblems: j.MoreProblems,
 	}
-	if c.may(auth.JobSubmit) && j.Caller == c.session.Name {
+	if c.may(identity.JobSubmit) && j.Caller == c.session.Name {
 		body.Controls = j.controls()
 	}
 	for _, state := range notDone {

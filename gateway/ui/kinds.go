@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"slices"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 )
 
 // kind is a kind of object that has pages.
@@ -15,7 +15,7 @@ type kind struct {
 	Title   string
 	One     string
 	Hint    string // of the search
-	scope   auth.Scope
+	scope   identity.Scope
 	read    func(guid string) string // the path of the API that reads one
 	facts   []factRow
 	actions []action
@@ -31,7 +31,7 @@ type action struct {
 	Label  string
 	says   string // what it does, see [action.sentence]
 	Help   string
-	scope  auth.Scope
+	scope  identity.Scope
 	method string
 	path   func(guid string, given url.Values) string
 	Fields []field
@@ -95,25 +95,25 @@ var (
 
 var kinds = []*kind{
 	{
-		hitType: "user", path: "people", Title: "People", One: "person", scope: auth.UserRead,
+		hitType: "user", path: "people", Title: "People", One: "person", scope: identity.UserRead,
 		Hint: "Name, logon name, mail address, office or employee number",
 		read: func(guid string) string { return "/api/ADUser/" + segment(guid) + "/Details" }, facts: userFacts,
 		actions: []action{
-			{ID: "unlock", Label: "Unlock", says: "Unlock the account of {object}", Help: "The person can try to log on again.", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Unlock"), fits: is("lockedOut", true)},
-			{ID: "reset", Label: "Reset password", says: "Reset the password of {object}", Help: "A new password is generated and shown once.", scope: auth.UserPassword, method: http.MethodPut, path: ofUser("/ResetPassword"), generates: true,
+			{ID: "unlock", Label: "Unlock", says: "Unlock the account of {object}", Help: "The person can try to log on again.", scope: identity.UserWrite, method: http.MethodPut, path: ofUser("/Unlock"), fits: is("lockedOut", true)},
+			{ID: "reset", Label: "Reset password", says: "Reset the password of {object}", Help: "A new password is generated and shown once.", scope: identity.UserPassword, method: http.MethodPut, path: ofUser("/ResetPassword"), generates: true,
 				Fields: []field{{Name: "ChangePassword", Label: "Must be changed at the next logon", Type: box, On: true}}},
-			{ID: "enable", Label: "Enable account", says: "Enable the account of {object}", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Enable"), fits: is("enabled", false)},
-			{ID: "disable", Label: "Disable account", says: "Disable the account of {object}", Help: "The person cannot log on any more.", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Disable"), fits: is("enabled", true)},
-			{ID: "expiry", Label: "Set expiry", says: "Set when the account of {object} expires", scope: auth.UserWrite, method: http.MethodPut, path: ofUser("/Expiry"),
+			{ID: "enable", Label: "Enable account", says: "Enable the account of {object}", scope: identity.UserWrite, method: http.MethodPut, path: ofUser("/Enable"), fits: is("enabled", false)},
+			{ID: "disable", Label: "Disable account", says: "Disable the account of {object}", Help: "The person cannot log on any more.", scope: identity.UserWrite, method: http.MethodPut, path: ofUser("/Disable"), fits: is("enabled", true)},
+			{ID: "expiry", Label: "Set expiry", says: "Set when the account of {object} expires", scope: identity.UserWrite, method: http.MethodPut, path: ofUser("/Expiry"),
 				Fields: []field{
 					{Name: "AccountExpires", Label: "Last day", Type: "date", orBox: "Never", present: lastDay},
 					{Name: "Never", Label: "The account never expires", Type: box, unsent: true},
 				}},
-			{ID: "join", Label: "Add to a group", says: "Add {object} to {Group}", scope: auth.MemberWrite, method: http.MethodPost, path: inGroup,
+			{ID: "join", Label: "Add to a group", says: "Add {object} to {Group}", scope: identity.MemberWrite, method: http.MethodPost, path: inGroup,
 				Fields: []field{{Name: "Group", Label: "Group", Type: "text", names: "groups", inPath: true, Required: true}}},
-			{ID: "leave", Label: "Remove", says: "Remove {object} from {Group}", fits: not("primary", true), scope: auth.MemberWrite, method: http.MethodDelete, path: inGroup, Inline: true,
+			{ID: "leave", Label: "Remove", says: "Remove {object} from {Group}", fits: not("primary", true), scope: identity.MemberWrite, method: http.MethodDelete, path: inGroup, Inline: true,
 				Fields: []field{{Name: "Group", Label: "Group", Type: "text", names: "groups", inPath: true, Required: true}}},
-			{ID: "copy", Label: "Copy groups from", says: "Copy groups of {From} to {object}", scope: auth.MemberWrite, method: http.MethodPost, path: ofUser("/CopyGroups"),
+			{ID: "copy", Label: "Copy groups from", says: "Copy groups of {From} to {object}", scope: identity.MemberWrite, method: http.MethodPost, path: ofUser("/CopyGroups"),
 				Fields: []field{
 					{Name: "From", Label: "Person", Type: "text", names: "people", Help: "A logon name. The groups that are missing are added.", Required: true},
 					{Name: "Remove", Label: "Also remove groups that this person does not have", Type: box},
@@ -121,25 +121,25 @@ var kinds = []*kind{
 		},
 	},
 	{
-		hitType: "group", path: "groups", Title: "Groups", One: "group", scope: auth.GroupRead,
+		hitType: "group", path: "groups", Title: "Groups", One: "group", scope: identity.GroupRead,
 		Hint: "Name or mail address",
 		read: func(guid string) string { return "/api/ADGroups/" + segment(guid) }, facts: groupFacts,
 		actions: []action{
-			{ID: "add", Label: "Add a person", says: "Add {Member} to {object}", scope: auth.MemberWrite, method: http.MethodPost, path: ofMember,
+			{ID: "add", Label: "Add a person", says: "Add {Member} to {object}", scope: identity.MemberWrite, method: http.MethodPost, path: ofMember,
 				Fields: []field{{Name: "Member", Label: "Person", Type: "text", names: "people", Help: "A logon name.", inPath: true, Required: true}}},
-			{ID: "remove", Label: "Remove", says: "Remove {Member} from {object}", fits: removable, scope: auth.MemberWrite, method: http.MethodDelete, path: ofMember, Inline: true,
+			{ID: "remove", Label: "Remove", says: "Remove {Member} from {object}", fits: removable, scope: identity.MemberWrite, method: http.MethodDelete, path: ofMember, Inline: true,
 				Fields: []field{{Name: "Member", Label: "Person", Type: "text", names: "people", inPath: true, Required: true}}},
 		},
 	},
 	{
-		hitType: "computer", path: "computers", Title: "Computers", One: "computer", scope: auth.ComputerRead,
+		hitType: "computer", path: "computers", Title: "Computers", One: "computer", scope: identity.ComputerRead,
 		Hint:  "Name of the computer",
 		read:  func(guid string) string { return "/api/Computers/" + segment(guid) },
 		facts: computerFacts,
 		actions: []action{
-			{ID: "enable", Label: "Enable account", says: "Enable the account of {object}", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Enable"), fits: is("enabled", false)},
-			{ID: "disable", Label: "Disable account", says: "Disable the account of {object}", Help: "Nobody can log on to the computer with a domain account any more.", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Disable"), fits: is("enabled", true)},
-			{ID: "move", Label: "Move", says: "Move {object} to {OUPath}", scope: auth.ComputerWrite, method: http.MethodPut, path: ofComputer("/Move"),
+			{ID: "enable", Label: "Enable account", says: "Enable the account of {object}", scope: identity.ComputerWrite, method: http.MethodPut, path: ofComputer("/Enable"), fits: is("enabled", false)},
+			{ID: "disable", Label: "Disable account", says: "Disable the account of {object}", Help: "Nobody can log on to the computer with a domain account any more.", scope: identity.ComputerWrite, method: http.MethodPut, path: ofComputer("/Disable"), fits: is("enabled", true)},
+			{ID: "move", Label: "Move", says: "Move {object} to {OUPath}", scope: identity.ComputerWrite, method: http.MethodPut, path: ofComputer("/Move"),
 				Fields: []field{{Name: "OUPath", Label: "Organizational unit", Type: "text", Help: "Its distinguished name, such as OU=Devices,DC=corp,DC=example.", Required: true}}},
 		},
 	},

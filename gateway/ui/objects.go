@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/identity"
 )
 
 // searchPage is a search over one kind of object.
@@ -242,7 +242,7 @@ func (o *object) related(r record, remove, input string) relatedRow {
 
 // reaches reports whether a role with the scope sees the object. Roles are not merged: one
 // role may show an object, and another one allow the action elsewhere only.
-func (c *visit) reaches(k *kind, guid string, scope auth.Scope) bool {
+func (c *visit) reaches(k *kind, guid string, scope identity.Scope) bool {
 	if len(c.principals) == 1 {
 		return true
 	}
@@ -251,7 +251,7 @@ func (c *visit) reaches(k *kind, guid string, scope auth.Scope) bool {
 			continue
 		}
 		if c.sees == nil {
-			c.sees = map[*auth.Principal]bool{}
+			c.sees = map[*identity.Principal]bool{}
 		}
 		seen, known := c.sees[principal]
 		if !known {
@@ -305,7 +305,7 @@ func (c *visit) fillUser(o *object) {
 		o.PolicyName, o.Policy = policies[0].Text("name"), factsOf(policies[0], policyFacts)
 	}
 	o.Leaves = o.inline["leave"] != nil
-	if c.may(auth.MemberRead) {
+	if c.may(identity.MemberRead) {
 		groups, _ := part[record](c, o, "Groups", at+"/Group/All")
 		for _, r := range groups {
 			o.Groups = append(o.Groups, o.related(r, "leave", "Group"))
@@ -346,7 +346,7 @@ func (c *visit) fillComputer(o *object) { o.setLead("dnsName", "description") }
 
 func (c *visit) fillGroup(o *object) {
 	o.setLead("", "description")
-	if !c.may(auth.MemberRead) {
+	if !c.may(identity.MemberRead) {
 		return
 	}
 	path, after := "/api/ADGroups/"+segment(o.GUID)+"/Members", c.r.URL.Query().Get("after")
@@ -367,7 +367,7 @@ func (c *visit) fillGroup(o *object) {
 const passwordReset = "user.resetPassword"
 
 func (c *visit) readChanges(o *object) {
-	if c.may(auth.ChangeRead) {
+	if c.may(identity.ChangeRead) {
 		made, _ := part[record](c, o, "Changes", "/api/Changes", "Object", o.GUID, "Limit", "10")
 		o.Changes = madeRows(made)
 		for _, r := range made {
@@ -440,9 +440,9 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 			session, c = nil, &visit{Pages: p, w: w, r: r}
 		}
 	}
-	var principal *auth.Principal
+	var principal *identity.Principal
 	for _, one := range c.principals {
-		if principal == nil || one.Has(auth.OpsRead) {
+		if principal == nil || one.Has(identity.OpsRead) {
 			principal = one
 		}
 	}
@@ -470,10 +470,10 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 	if len(c.principals) == 0 {
 		body.Roles = p.Gate.Roles()
 	}
-	if c.may(auth.ChangeRead) {
+	if c.may(identity.ChangeRead) {
 		body.Changes = madeRows(records[record](c.get("/api/Changes", "Caller", session.Name, "Limit", "10")))
 	}
-	if c.may(auth.OpsRead) && p.Figures != nil {
+	if c.may(identity.OpsRead) && p.Figures != nil {
 		figures := p.Figures()
 		body.Figures = &figures
 	}

@@ -14,8 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/identity"
 )
 
 //go:embed templates assets
@@ -157,8 +156,8 @@ func (c *visit) tabs(section string) []tab {
 	for _, k := range kinds {
 		add(c.may(k.scope), k.path, k.Title)
 	}
-	add(c.may(auth.ChangeRead), "changes", "My changes")
-	add(c.may(auth.JobRead), "jobs", "Jobs")
+	add(c.may(identity.ChangeRead), "changes", "My changes")
+	add(c.may(identity.JobRead), "jobs", "Jobs")
 	add(c.Log != nil, "audit", "Audit") // of one's own calls without a right
 	return all
 }
@@ -168,7 +167,7 @@ func (c *visit) page(status int, name string, shown page) {
 	shown.Name, shown.Version, shown.Tabs = c.session.Name, c.Version, c.tabs(shown.Section)
 	if len(c.principals) == 0 {
 		shown.Role = "no rights here"
-	} else if c.session.Kind != signin.KindPerson {
+	} else if c.session.Kind != identity.KindPerson {
 		shown.Role = c.session.Kind
 	}
 	c.write(c.w, c.r, status, name, shown)

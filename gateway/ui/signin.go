@@ -4,8 +4,9 @@ import (
 	"errors"
 	"net/http"
 
-	"adgateway/gateway/auth"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/schema"
 )
 
 // retryAfter is after how many seconds whoever cannot sign in at the moment tries again.
@@ -50,13 +51,13 @@ const notRight = "The name or password is not right, or sign-in is not allowed."
 func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 	var id string
 	var err error
-	client, where := auth.Client(r), r.PostForm.Get("next")
+	client, where := p.Client(r), r.PostForm.Get("next")
 	if token := r.PostForm.Get("token"); token != "" {
 		id, err = p.Gate.Token(r.Context(), token, client)
 	} else {
 		id, err = p.Gate.Password(r.Context(), r.PostForm.Get("username"), []byte(r.PostForm.Get("password")), client)
 	}
-	var refused *auth.Refusal
+	var refused *authn.Refusal
 	switch {
 	case err == nil:
 		p.enter(w, r, id, where)
@@ -68,7 +69,7 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 		p.askSignIn(w, r, http.StatusUnauthorized, notRight, where)
 	case errors.Is(err, signin.ErrStore):
 		p.cannotSignIn(w, r, err, where)
-	case errors.As(err, &refused) && refused.Status < http.StatusInternalServerError:
+	case errors.As(err, &refused) && refused.Code != schema.Unavailable && refused.Code != schema.Overloaded:
 		p.askSignIn(w, r, http.StatusUnauthorized, "The token is not valid, or too many were tried from here.", where)
 	case errors.Is(err, signin.ErrBusy):
 		w.Header().Set("Retry-After", retryAfter)
@@ -109,7 +110,7 @@ func (p *Pages) showLink(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Pages) useLink(w http.ResponseWriter, r *http.Request) {
-	id, err := p.Gate.UseLink(r.Context(), r.PathValue("code"), auth.Client(r))
+	id, err := p.Gate.UseLink(r.Context(), r.PathValue("code"), p.Client(r))
 	if errors.Is(err, signin.ErrStore) {
 		p.cannotSignIn(w, r, err, base)
 		return

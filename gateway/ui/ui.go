@@ -16,14 +16,15 @@ import (
 	"net/url"
 	"strings"
 
-	"adgateway/gateway/auth"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/authn/signin"
 )
 
-// Options configure the pages. API and Gate are required.
+// Options configure the pages. API, Gate and Client are required.
 type Options struct {
 	API  http.Handler
 	Gate *signin.Gate
+	// Client returns the address of a request's client, which may be behind a proxy.
+	Client func(*http.Request) netip.Addr
 
 	Sandbox bool // says so on every page
 	// Unencrypted serves plain HTTP to browsers on this machine, for the sandbox.
@@ -122,7 +123,8 @@ func local(r *http.Request) bool {
 		host = r.Host
 	}
 	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return auth.Peer(r).IsLoopback() && (strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback())
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return peer.Addr().Unmap().IsLoopback() && (strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback())
 }
 
 func (p *Pages) notFound(w http.ResponseWriter, r *http.Request) {

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
-	"adgateway/gateway/signin"
 )
 
 // given are the records that the API of a test answers with, by path. Other paths are 404.
@@ -45,7 +45,7 @@ func shownAt(t *testing.T, api http.Handler, address string, show func(*visit)) 
 	gate := signin.NewGate(signin.Options{Record: func(signin.Event) {}})
 	show(&visit{
 		Pages: New(Options{API: api, Gate: gate}), w: w, r: r,
-		session: &signin.Session{Name: "somebody", Kind: signin.KindPerson}, principals: []*auth.Principal{{Scopes: []auth.Scope{auth.All}}},
+		session: &signin.Session{Name: "somebody", Kind: identity.KindPerson}, principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
 	})
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 	return w.Body.String()
@@ -351,7 +351,7 @@ func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 			pages := New(Options{API: api, Gate: signin.NewGate(signin.Options{Record: func(signin.Event) {}}),
 				Log: func(LogFilter) ([]LogLine, error) { return nil, nil }})
 			show(&visit{Pages: pages, w: w, r: httptest.NewRequest(http.MethodGet, address, nil),
-				session: &signin.Session{Name: "somebody"}, principals: []*auth.Principal{{Scopes: []auth.Scope{auth.All}}}})
+				session: &signin.Session{Name: "somebody"}, principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}}})
 			assert.Equal(t, refused, strings.Contains(w.Body.String(), `role="alert"`), name)
 			assert.Equal(t, !refused, strings.Contains(w.Body.String(), `class="empty"`), name)
 		}
@@ -359,10 +359,10 @@ func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 }
 
 func TestTabsAreThoseThatOneMayUse(t *testing.T) {
-	titles := func(scopes ...auth.Scope) (all []string) {
+	titles := func(scopes ...identity.Scope) (all []string) {
 		c := &visit{Pages: &Pages{Options: Options{Log: func(LogFilter) ([]LogLine, error) { return nil, nil }}}}
 		if len(scopes) > 0 {
-			c.principals = []*auth.Principal{{Scopes: scopes}}
+			c.principals = []*identity.Principal{{Scopes: scopes}}
 		}
 		for _, tab := range c.tabs("status") {
 			all = append(all, tab.Title)
@@ -370,9 +370,9 @@ func TestTabsAreThoseThatOneMayUse(t *testing.T) {
 		return all
 	}
 	assert.Equal(t, []string{"Status", "Audit"}, titles())
-	assert.Equal(t, []string{"Status", "People", "Audit"}, titles(auth.UserRead))
-	assert.Equal(t, []string{"Status", "Groups", "My changes", "Audit"}, titles(auth.GroupRead, auth.ChangeRead))
-	assert.Equal(t, []string{"Status", "People", "Groups", "Computers", "My changes", "Jobs", "Audit"}, titles(auth.All))
+	assert.Equal(t, []string{"Status", "People", "Audit"}, titles(identity.UserRead))
+	assert.Equal(t, []string{"Status", "Groups", "My changes", "Audit"}, titles(identity.GroupRead, identity.ChangeRead))
+	assert.Equal(t, []string{"Status", "People", "Groups", "Computers", "My changes", "Jobs", "Audit"}, titles(identity.All))
 }
 
 func TestProgressOfJobs(t *testing.T) {

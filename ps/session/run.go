@@ -204,6 +204,9 @@ func (s *Session) cutOff(a *answer) error {
 	if a.write && a.sent && (a.intent != nil || len(a.steps) > 0 || !whole) {
 		e.Outcome = ps.OutcomeUnknown
 	}
+	if a.denied != nil && e.Outcome == ps.OutcomeNone { // which is why nothing was changed
+		e.Kind, e.Cause = ps.KindStopped, errors.Join(a.denied, e.Cause)
+	}
 	return &e
 }
 

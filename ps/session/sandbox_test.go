@@ -232,3 +232,20 @@ func TestAnAnnouncedChangeWaitsForLeave(t *testing.T) {
 	assert.Equal(t, ps.KindTimeout, failed.Kind)
 	assert.Equal(t, ps.OutcomeNone, failed.Outcome, "a session that was ended before it got leave has changed nothing")
 }
+
+// Why a change was not allowed is known although its session ends before it has heard it.
+func TestARefusedChangeStaysRefusedWithoutItsSession(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := newSandbox(t)
+	full := errors.New("the disk is full")
+	_, err := s.Run(t.Context(), ps.Request{ID: "r", Script: "New-TestAnnounced", Write: true, Limit: patience, Announced: func(ps.Intent) error {
+		go s.Kill()
+		<-s.Dead()
+		return full
+	}})
+	failed := ps.AsError(err)
+	assert.Equal(t, ps.KindStopped, failed.Kind)
+	assert.ErrorIs(t, failed, full)
+	assert.Equal(t, ps.OutcomeNone, failed.Outcome)
+	assert.Nil(t, failed.Intent)
+}

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
@@ -113,14 +114,14 @@ func TestContract(t *testing.T) {
 				c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
 				c.Token = "none"
 				a := s.In(t).Rejects(c, http.StatusUnauthorized, "unauthenticated")
-				assert.Equal(t, auth.Challenge, a.Header.Get("WWW-Authenticate"))
+				assert.Equal(t, authn.Challenge, a.Header.Get("WWW-Authenticate"))
 			})
 			t.Run("wrong token", func(t *testing.T) {
 				c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
 				c.Token = "nobody's"
 				s.In(t).Rejects(c, http.StatusUnauthorized, "unauthenticated")
 			})
-			if op.Scope != auth.UserRead {
+			if op.Scope != identity.UserRead {
 				t.Run("wrong scope", func(t *testing.T) {
 					c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
 					c.Token = systemtest.ReadToken

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,16 +26,16 @@ type past struct {
 }
 
 // useAccounts gives the gateway of a host a token of its own file.
-func (f *fleet) useAccounts() auth.File {
+func (f *fleet) useAccounts() authn.File {
 	f.t.Helper()
 	now := time.Now()
-	account := auth.NewAccount("fleet", now, auth.Rights{Scopes: []string{"*"}})
+	account := authn.NewAccount("fleet", now, authn.Rights{Scopes: []string{"*"}})
 	f.token = account.AddToken(now, now)
 	for _, h := range f.hosts {
 		h.gateway.plan.Accounts = filepath.Join(h.folder, "credentials.json")
 	}
-	file := auth.File{Path: f.hosts[0].gateway.plan.Accounts}
-	require.NoError(f.t, file.Edit(f.t.Context(), func(d *auth.Document) error {
+	file := authn.File{Path: f.hosts[0].gateway.plan.Accounts}
+	require.NoError(f.t, file.Edit(f.t.Context(), func(d *authn.Document) error {
 		d.Tokens = append(d.Tokens, account)
 		return nil
 	}))

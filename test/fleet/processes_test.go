@@ -20,10 +20,11 @@ import (
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/node"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/credentials"
+	"adgateway/gateway/identity"
 	"adgateway/ps"
 	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
@@ -160,18 +161,18 @@ func serveOnce(ctx context.Context, p *plan, link *remote.Link) (again bool, err
 // letIn says whom a gateway lets in.
 func (p *plan) letIn(ctx context.Context, o *app.Options, running *sync.WaitGroup) error {
 	if p.Accounts == "" {
-		static := auth.NewStatic(auth.Header{})
+		static := authn.NewStatic(authn.Header{})
 		o.Auth = static
-		return static.AddToken(token, &auth.Principal{Name: "fleet", Scopes: []auth.Scope{auth.All}})
+		return static.AddToken(token, &identity.Principal{Name: "fleet", Scopes: []identity.Scope{identity.All}})
 	}
-	options := auth.StoreOptions{File: auth.File{Path: p.Accounts}}
+	options := authn.StoreOptions{File: authn.File{Path: p.Accounts}}
 	if o.Identity != nil {
 		o.Shared = credentials.New(credentials.Options{
 			Copy: p.Accounts + ".shared", StaleMax: o.Settings.Auth.StaleMax, Problem: func(string, error) {},
 		})
 		options.Shared = o.Shared
 	}
-	store, err := auth.OpenStore(options)
+	store, err := authn.OpenStore(options)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,8 @@ import (
 	"testing"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -204,13 +205,13 @@ func accountOf(name string) string { return fmt.Sprintf("account%d", slices.Inde
 func namesSystem(t *testing.T, way zones.Reading) *systemtest.System {
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Reads: func(zones.Op) zones.Reading { return way }})
 	require.NoError(t, err)
-	caller := &auth.Principal{Name: namesUser, Limits: auth.Limits{Zones: []string{domainZone, reverseZone}}}
-	for _, scope := range auth.Scopes() {
-		if scope != auth.All && scope != auth.Privileged {
+	caller := &identity.Principal{Name: namesUser, Limits: identity.Limits{Zones: []string{domainZone, reverseZone}}}
+	for _, scope := range identity.Scopes() {
+		if scope != identity.All && scope != identity.Privileged {
 			caller.Scopes = append(caller.Scopes, scope)
 		}
 	}
-	static := auth.NewStatic(auth.Header{})
+	static := authn.NewStatic(authn.Header{})
 	require.NoError(t, static.AddUser(namesUser, caller))
 	require.NoError(t, static.AddToken(namesUser, caller))
 	var list []string

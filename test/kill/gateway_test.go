@@ -19,8 +19,9 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config/configtest"
+	"adgateway/gateway/identity"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
@@ -71,8 +72,8 @@ func serve(text string) error {
 	log := logrus.New()
 	log.SetOutput(os.Stderr)
 	log.SetLevel(logrus.ErrorLevel)
-	static := auth.NewStatic(auth.Header{})
-	if err := static.AddToken(token, &auth.Principal{Name: "kill", Scopes: []auth.Scope{auth.All}}); err != nil {
+	static := authn.NewStatic(authn.Header{})
+	if err := static.AddToken(token, &identity.Principal{Name: "kill", Scopes: []identity.Scope{identity.All}}); err != nil {
 		return err
 	}
 	var next atomic.Int32

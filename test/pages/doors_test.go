@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
@@ -55,12 +55,12 @@ func startDomain(t *testing.T, overrides ...string) *system {
 	require.NoError(t, err)
 	groups, err := w.AddPeople(context.Background())
 	require.NoError(t, err)
-	desk := []auth.Scope{auth.UserRead, auth.GroupRead, auth.MemberRead, auth.OpsRead, auth.UserWrite, auth.UserPassword, auth.MemberWrite}
+	desk := []identity.Scope{identity.UserRead, identity.GroupRead, identity.MemberRead, identity.OpsRead, identity.UserWrite, identity.UserPassword, identity.MemberWrite}
 	return &system{System: systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
 		o.Sandbox = true
 		o.People = &app.People{Directory: domain{world: w}, Roles: []signin.Role{
 			{Group: groups[sandbox.HelpdeskGroup], Name: "Help desk", Scopes: desk},
-			{Group: groups[sandbox.OperatorGroup], Name: "Operators", Scopes: append([]auth.Scope{auth.UserDelete}, desk...)},
+			{Group: groups[sandbox.OperatorGroup], Name: "Operators", Scopes: append([]identity.Scope{identity.UserDelete}, desk...)},
 		}}
 	}, append([]string{"store.file=" + t.TempDir() + "/store"}, overrides...)...)}
 }

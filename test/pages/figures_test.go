@@ -13,8 +13,8 @@ import (
 
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
 	"adgateway/test/systemtest"
 )
 
@@ -47,7 +47,7 @@ func TestAuditPage(t *testing.T) {
 	assert.Equal(t, 404, none.get("/ui/audit"), "there is no audit log")
 
 	s := startWith(t, func(p *app.People) {
-		p.Roles = append(p.Roles, signin.Role{Group: "group of plain", Name: "Plain", Scopes: []auth.Scope{auth.UserRead}})
+		p.Roles = append(p.Roles, signin.Role{Group: "group of plain", Name: "Plain", Scopes: []identity.Scope{identity.UserRead}})
 	}, "audit.file="+t.TempDir()+"/audit.jsonl")
 	s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Disable"}, 200)
 	b := s.browser(t)
@@ -147,8 +147,8 @@ func (b *browser) submitFrom(page, action string, pairs ...string) int {
 func TestDeniedActionsSayWhy(t *testing.T) {
 	s := startWith(t, func(p *app.People) {
 		p.Roles = []signin.Role{
-			{Group: "group of berlin", Name: "Berlin", Scopes: []auth.Scope{auth.UserRead, auth.UserPassword}, Limits: auth.Limits{OUs: []string{"OU=Sales,OU=Corp,DC=corp,DC=example"}}},
-			{Group: "group of berlin", Name: "Readers", Scopes: []auth.Scope{auth.UserRead}},
+			{Group: "group of berlin", Name: "Berlin", Scopes: []identity.Scope{identity.UserRead, identity.UserPassword}, Limits: identity.Limits{OUs: []string{"OU=Sales,OU=Corp,DC=corp,DC=example"}}},
+			{Group: "group of berlin", Name: "Readers", Scopes: []identity.Scope{identity.UserRead}},
 		}
 	})
 	b := s.browser(t)

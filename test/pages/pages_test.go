@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
@@ -81,13 +81,13 @@ func startWith(t testing.TB, adjust func(*app.People), overrides ...string) *sys
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{})
 	require.NoError(t, err)
 	s := &system{people: &people{off: map[string]bool{}}}
-	desk := []auth.Scope{auth.UserRead, auth.GroupRead, auth.MemberRead, auth.ComputerRead, auth.ChangeRead, auth.OpsRead, auth.UserWrite, auth.UserPassword, auth.MemberWrite}
+	desk := []identity.Scope{identity.UserRead, identity.GroupRead, identity.MemberRead, identity.ComputerRead, identity.ChangeRead, identity.OpsRead, identity.UserWrite, identity.UserPassword, identity.MemberWrite}
 	s.System = systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
 		o.Sandbox = true
 		o.People = &app.People{Directory: s.people, Roles: []signin.Role{
 			{Group: "group of helpdesk", Name: "Help desk", Scopes: desk},
-			{Group: "group of operator", Name: "Operators", Scopes: []auth.Scope{auth.All}},
-			{Group: "group of berlin", Name: "Berlin", Scopes: desk, Limits: auth.Limits{OUs: []string{systemtest.LimitedOU}}},
+			{Group: "group of operator", Name: "Operators", Scopes: []identity.Scope{identity.All}},
+			{Group: "group of berlin", Name: "Berlin", Scopes: desk, Limits: identity.Limits{OUs: []string{systemtest.LimitedOU}}},
 		}}
 		adjust(o.People)
 	}, append([]string{"store.file=" + t.TempDir() + "/store"}, overrides...)...)

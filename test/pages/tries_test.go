@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/authn/signin"
 	"adgateway/ps/sandbox/directory"
 	"adgateway/test/systemtest"
 )

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
@@ -23,17 +24,17 @@ func limited(t *testing.T, removals int, overrides ...string) (s *systemtest.Sys
 	t.Helper()
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
 	require.NoError(t, err)
-	file := auth.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
-	require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error {
-		account := auth.NewAccount("k8s", time.Now(), auth.Rights{
+	file := authn.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
+	require.NoError(t, file.Edit(t.Context(), func(d *authn.Document) error {
+		account := authn.NewAccount("k8s", time.Now(), authn.Rights{
 			Scopes: []string{"dns:read", "dns:write", "dns:delete", "dns:acme"},
-			Limits: &auth.Limits{Zones: []string{"corp.example"}}, Quota: &auth.Quota{DeletionsPerHour: &removals},
+			Limits: &identity.Limits{Zones: []string{"corp.example"}}, Quota: &identity.Quota{DeletionsPerHour: &removals},
 		})
 		token = account.AddToken(time.Now(), time.Now())
 		d.Tokens = append(d.Tokens, account)
 		return nil
 	}))
-	store, err := auth.OpenStore(auth.StoreOptions{File: file})
+	store, err := authn.OpenStore(authn.StoreOptions{File: file})
 	require.NoError(t, err)
 	return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = store }, overrides...), token
 }

@@ -14,18 +14,19 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config/configtest"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps"
@@ -45,9 +46,10 @@ type guarded struct {
 	*systemtest.System
 	folder string // of all files, including temporary ones
 
-	token, classic, reader string   // static tokens
-	stored, user           string   // credentials of the store, as header values
-	own                    []string // generated secrets, in clear
+	token, classic, reader string      // static tokens
+	stored, user           string      // credentials of the store, as header values
+	panics                 atomic.Bool // in authentication
+	own                    []string    // generated secrets, in clear
 
 	text    systemtest.LogBuffer // the log as text
 	wire    systemtest.LogBuffer // output of the server's connections
@@ -98,26 +100,26 @@ func newGuarded(t *testing.T, folder string) (*guarded, *systemtest.Processes) {
 	return g, p
 }
 
-// credentials returns static tokens followed by a store, as in the sandbox. The
-// header X-Panic makes them panic.
-func (g *guarded) credentials() auth.Authenticator {
-	static := auth.NewStatic(auth.Header{AllowQuery: true})
-	all := []auth.Scope{auth.All}
-	require.NoError(g.T, static.AddToken(g.token, &auth.Principal{Name: "all", Scopes: all}))
-	require.NoError(g.T, static.AddToken(g.classic, &auth.Principal{Name: "classic", Scopes: all, Dialect: auth.Classic}))
-	require.NoError(g.T, static.AddToken(g.reader, &auth.Principal{Name: "reader", Scopes: []auth.Scope{auth.OpsRead}}))
-	file, now := auth.File{Path: g.path("credentials.json")}, time.Now()
-	require.NoError(g.T, file.Edit(g.T.Context(), func(d *auth.Document) error {
-		portal := auth.NewAccount("portal", now, auth.Rights{Scopes: []string{"*"}})
+// credentials returns static tokens followed by a store, as in the sandbox. They panic
+// while g.panics is set.
+func (g *guarded) credentials() authn.Authenticator {
+	static := authn.NewStatic(authn.Header{AllowQuery: true})
+	all := []identity.Scope{identity.All}
+	require.NoError(g.T, static.AddToken(g.token, &identity.Principal{Name: "all", Scopes: all}))
+	require.NoError(g.T, static.AddToken(g.classic, &identity.Principal{Name: "classic", Scopes: all, Dialect: identity.Classic}))
+	require.NoError(g.T, static.AddToken(g.reader, &identity.Principal{Name: "reader", Scopes: []identity.Scope{identity.OpsRead}}))
+	file, now := authn.File{Path: g.path("credentials.json")}, time.Now()
+	require.NoError(g.T, file.Edit(g.T.Context(), func(d *authn.Document) error {
+		portal := authn.NewAccount("portal", now, authn.Rights{Scopes: []string{"*"}})
 		token := portal.AddToken(now, now)
 		g.own, g.stored = append(g.own, token), "Bearer "+token
-		anna := auth.NewAccount("anna", now, auth.Rights{Scopes: []string{"*"}})
-		anna.Password = auth.HashPassword(canary.Secret("anna"), auth.Cost{Memory: 8, Time: 1, Threads: 1})
+		anna := authn.NewAccount("anna", now, authn.Rights{Scopes: []string{"*"}})
+		anna.Password = authn.HashPassword(canary.Secret("anna"), authn.Cost{Memory: 8, Time: 1, Threads: 1})
 		g.user = basicOf("anna", canary.Secret("anna"))
 		d.Tokens, d.Users = append(d.Tokens, portal), append(d.Users, anna)
 		return nil
 	}))
-	store, err := auth.OpenStore(auth.StoreOptions{File: file, Header: auth.Header{AllowQuery: true}, Failures: 1000})
+	store, err := authn.OpenStore(authn.StoreOptions{File: file, Header: authn.Header{AllowQuery: true}, Failures: 1000})
 	require.NoError(g.T, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -129,7 +131,7 @@ func (g *guarded) credentials() auth.Authenticator {
 		stop()
 		<-ended
 	})
-	return panicking{auth.Chain{static, store}}
+	return panicking{authn.Chain{static, store}, &g.panics}
 }
 
 func basicOf(user, password string) string {
@@ -137,12 +139,15 @@ func basicOf(user, password string) string {
 }
 
 // panicking panics on request, holding the credential.
-type panicking struct{ auth.Authenticator }
+type panicking struct {
+	authn.Authenticator
+	panics *atomic.Bool
+}
 
-func (p panicking) Authenticate(r *http.Request, client netip.Addr) (*auth.Principal, error) {
-	principal, err := p.Authenticator.Authenticate(r, client)
-	if r.Header.Get("X-Panic") != "" {
-		var nobody *auth.Principal
+func (p panicking) Authenticate(ctx context.Context, c authn.Credential) (*identity.Principal, error) {
+	principal, err := p.Authenticator.Authenticate(ctx, c)
+	if p.panics.Load() {
+		var nobody *identity.Principal
 		return nobody, fmt.Errorf("%s", nobody.Name)
 	}
 	return principal, err
@@ -318,8 +323,10 @@ func (g *guarded) badCredentials() {
 	c.Headers = map[string]string{"Authorization": g.user}
 	assert.Equal(g.T, http.StatusOK, g.send(c, ""))
 	assert.Equal(g.T, http.StatusBadRequest, g.send(c, g.stored))
-	c.Headers = map[string]string{"X-Panic": "1"}
+	c.Headers = nil
+	g.panics.Store(true)
 	assert.Equal(g.T, http.StatusInternalServerError, g.send(c, g.stored))
+	g.panics.Store(false)
 	c.Headers = map[string]string{"Origin": "https://" + canary.Plain("origin") + ".example", "Cookie": "session=" + canary.Plain("cookie")}
 	assert.Equal(g.T, http.StatusForbidden, g.send(c, g.stored))
 }

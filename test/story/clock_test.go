@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/keep"
-	"adgateway/gateway/signin"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
@@ -76,12 +77,12 @@ type keeping struct {
 func keepingFor(t *testing.T, c *clocks, tokens int) func(t *testing.T) *keeping {
 	t.Helper()
 	folder, two, ends := t.TempDir(), 2, c.wall().Add(45*time.Minute)
-	file := auth.File{Path: filepath.Join(folder, "credentials.json")}
+	file := authn.File{Path: filepath.Join(folder, "credentials.json")}
 	var all []string
-	require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error {
+	require.NoError(t, file.Edit(t.Context(), func(d *authn.Document) error {
 		for i := range tokens {
-			rights := auth.Rights{Scopes: []string{"*"}, Expires: &ends, Quota: &auth.Quota{DeletionsPerHour: &two}}
-			account := auth.NewAccount(fmt.Sprintf("portal-%d", i), c.wall(), rights)
+			rights := authn.Rights{Scopes: []string{"*"}, Expires: &ends, Quota: &identity.Quota{DeletionsPerHour: &two}}
+			account := authn.NewAccount(fmt.Sprintf("portal-%d", i), c.wall(), rights)
 			all = append(all, account.AddToken(c.wall(), c.wall()))
 			d.Tokens = append(d.Tokens, account)
 		}
@@ -92,11 +93,11 @@ func keepingFor(t *testing.T, c *clocks, tokens int) func(t *testing.T) *keeping
 	groups, err := w.AddPeople(t.Context())
 	require.NoError(t, err)
 	return func(t *testing.T) *keeping {
-		accounts, err := auth.OpenStore(auth.StoreOptions{File: file})
+		accounts, err := authn.OpenStore(authn.StoreOptions{File: file})
 		require.NoError(t, err)
 		return &keeping{tokens: all, System: systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
-			o.Auth, o.Clock = auth.Chain{o.Auth.(auth.Source), accounts}, c.sources()
-			o.People = &app.People{Roles: []signin.Role{{Group: groups[sandbox.OperatorGroup], Name: "Operators", Scopes: []auth.Scope{auth.All}}}}
+			o.Auth, o.Clock = authn.Chain{o.Auth.(authn.Source), accounts}, c.sources()
+			o.People = &app.People{Roles: []signin.Role{{Group: groups[sandbox.OperatorGroup], Name: "Operators", Scopes: []identity.Scope{identity.All}}}}
 		}, fast, "store.file="+filepath.Join(folder, "state.db"))}
 	}
 }

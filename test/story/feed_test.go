@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
 
@@ -356,9 +356,9 @@ func TestARevokedTokenFollowsNoMore(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Run("revoked", func(t *testing.T) {
 		tokens := map[string]string{}
-		var accounts []*auth.Account
+		var accounts []*authn.Account
 		for _, name := range []string{"siem", "portal"} {
-			a := auth.NewAccount(name, time.Now(), auth.Rights{Scopes: []string{"*"}})
+			a := authn.NewAccount(name, time.Now(), authn.Rights{Scopes: []string{"*"}})
 			tokens[name] = a.AddToken(time.Now(), time.Now())
 			accounts = append(accounts, a)
 		}
@@ -375,8 +375,8 @@ func TestARevokedTokenFollowsNoMore(t *testing.T) {
 
 		polled := make(chan systemtest.Answer, 1)
 		go func() { polled <- s.Do(listChanges(map[string]any{"Wait": 30}).As(tokens["siem"])) }()
-		require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error {
-			d.Tokens = slices.DeleteFunc(d.Tokens, func(a *auth.Account) bool { return a.Name == "siem" })
+		require.NoError(t, file.Edit(t.Context(), func(d *authn.Document) error {
+			d.Tokens = slices.DeleteFunc(d.Tokens, func(a *authn.Account) bool { return a.Name == "siem" })
 			return nil
 		}))
 		stream.end()

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
@@ -21,14 +22,14 @@ import (
 )
 
 // newWithAccounts starts a system whose credentials are accounts of a file.
-func newWithAccounts(t *testing.T, accounts ...*auth.Account) (*systemtest.System, auth.File) {
+func newWithAccounts(t *testing.T, accounts ...*authn.Account) (*systemtest.System, authn.File) {
 	t.Helper()
-	file := auth.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
-	require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error {
+	file := authn.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
+	require.NoError(t, file.Edit(t.Context(), func(d *authn.Document) error {
 		d.Tokens = append(d.Tokens, accounts...)
 		return nil
 	}))
-	store, err := auth.OpenStore(auth.StoreOptions{File: file})
+	store, err := authn.OpenStore(authn.StoreOptions{File: file})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -50,9 +51,9 @@ func newWithAccounts(t *testing.T, accounts ...*auth.Account) (*systemtest.Syste
 // narrowed or revoked holds its job, before any further item.
 func TestJobIsHeldByItsCallersLimits(t *testing.T) {
 	three := 3
-	clerk := auth.NewAccount("clerk", time.Now(), auth.Rights{Scopes: []string{"*"}, Quota: &auth.Quota{ChangesPerHour: &three}})
-	guest := auth.NewAccount("guest", time.Now(), auth.Rights{Scopes: []string{"*"}})
-	chief := auth.NewAccount("chief", time.Now(), auth.Rights{Scopes: []string{"*"}})
+	clerk := authn.NewAccount("clerk", time.Now(), authn.Rights{Scopes: []string{"*"}, Quota: &identity.Quota{ChangesPerHour: &three}})
+	guest := authn.NewAccount("guest", time.Now(), authn.Rights{Scopes: []string{"*"}})
+	chief := authn.NewAccount("chief", time.Now(), authn.Rights{Scopes: []string{"*"}})
 	clerkToken, guestToken, chiefToken := clerk.AddToken(time.Now(), time.Now()), guest.AddToken(time.Now(), time.Now()), chief.AddToken(time.Now(), time.Now())
 	s, file := newWithAccounts(t, clerk, guest, chief)
 	show := func(id string) map[string]any {
@@ -81,11 +82,11 @@ func TestJobIsHeldByItsCallersLimits(t *testing.T) {
 	}
 	id := submitted(s, submit(csvMedia, slow.String(), "Operation", "user.update").As(guestToken))
 	require.Eventually(t, func() bool { return show(id)["done"].(float64) > 0 }, systemtest.Patience, time.Millisecond)
-	change := func(edit func(d *auth.Document)) {
-		require.NoError(t, file.Edit(t.Context(), func(d *auth.Document) error { edit(d); return nil }))
+	change := func(edit func(d *authn.Document)) {
+		require.NoError(t, file.Edit(t.Context(), func(d *authn.Document) error { edit(d); return nil }))
 	}
-	rights := func(scopes ...string) func(d *auth.Document) {
-		return func(d *auth.Document) {
+	rights := func(scopes ...string) func(d *authn.Document) {
+		return func(d *authn.Document) {
 			for _, a := range d.Tokens {
 				if a.Name == "guest" {
 					a.Scopes = scopes
@@ -97,8 +98,8 @@ func TestJobIsHeldByItsCallersLimits(t *testing.T) {
 	narrowed := held(id, "credential")
 	change(rights("*"))
 	require.Eventually(t, func() bool { return show(id)["done"].(float64) > narrowed["done"].(float64) }, systemtest.Patience, 10*time.Millisecond, "it goes on")
-	change(func(d *auth.Document) {
-		d.Tokens = slices.DeleteFunc(d.Tokens, func(a *auth.Account) bool { return a.Name == "guest" })
+	change(func(d *authn.Document) {
+		d.Tokens = slices.DeleteFunc(d.Tokens, func(a *authn.Account) bool { return a.Name == "guest" })
 	})
 	revoked := held(id, "credential")
 	assert.Zero(t, revoked["failed"])

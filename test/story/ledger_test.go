@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
@@ -25,16 +26,16 @@ func TestARestartGivesNothingBack(t *testing.T) {
 	defer cancel()
 	w, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	file := auth.File{Path: filepath.Join(folder, "credentials.json")}
+	file := authn.File{Path: filepath.Join(folder, "credentials.json")}
 	var token string
-	require.NoError(t, file.Edit(ctx, func(d *auth.Document) error {
-		a := auth.NewAccount("portal", now, auth.Rights{Scopes: []string{"user:write", "user:delete"}, Quota: &auth.Quota{DeletionsPerHour: &most}})
+	require.NoError(t, file.Edit(ctx, func(d *authn.Document) error {
+		a := authn.NewAccount("portal", now, authn.Rights{Scopes: []string{"user:write", "user:delete"}, Quota: &identity.Quota{DeletionsPerHour: &most}})
 		token = a.AddToken(now, now)
 		d.Tokens = append(d.Tokens, a)
 		return nil
 	}))
 	start := func(t *testing.T) *systemtest.System {
-		accounts, err := auth.OpenStore(auth.StoreOptions{File: file})
+		accounts, err := authn.OpenStore(authn.StoreOptions{File: file})
 		require.NoError(t, err)
 		return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = accounts }, "store.file="+filepath.Join(folder, "state.db"))
 	}

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
-	"adgateway/gateway/signin"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
@@ -24,7 +25,7 @@ const (
 )
 
 // withRoles starts a system whose pages give roles to the groups of the sandbox, and more roles.
-func withRoles(t *testing.T, credentials auth.Authenticator, more ...signin.Role) *systemtest.System {
+func withRoles(t *testing.T, credentials authn.Authenticator, more ...signin.Role) *systemtest.System {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
@@ -32,11 +33,11 @@ func withRoles(t *testing.T, credentials auth.Authenticator, more ...signin.Role
 	require.NoError(t, err)
 	return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
 		if credentials != nil {
-			o.Auth = auth.Chain{o.Auth.(auth.Source), credentials.(auth.Source)}
+			o.Auth = authn.Chain{o.Auth.(authn.Source), credentials.(authn.Source)}
 		}
 		o.People = &app.People{Roles: append([]signin.Role{
-			{Group: groups[sandbox.HelpdeskGroup], Name: "Help desk", Scopes: []auth.Scope{auth.UserRead}},
-			{Group: groups[sandbox.OperatorGroup], Name: "Operators", Scopes: []auth.Scope{auth.All}},
+			{Group: groups[sandbox.HelpdeskGroup], Name: "Help desk", Scopes: []identity.Scope{identity.UserRead}},
+			{Group: groups[sandbox.OperatorGroup], Name: "Operators", Scopes: []identity.Scope{identity.All}},
 		}, more...)}
 	})
 }
@@ -116,7 +117,7 @@ func TestARoleForEverybody(t *testing.T) {
 	require.NoError(t, err)
 	domain := everybody.Directory.SID().String()
 	for _, sid := range []string{domain + "-513", "S-1-5-32-545"} {
-		s := withRoles(t, nil, signin.Role{Group: sid, Name: "Everybody", Scopes: []auth.Scope{auth.UserRead}})
+		s := withRoles(t, nil, signin.Role{Group: sid, Name: "Everybody", Scopes: []identity.Scope{identity.UserRead}})
 		s.OK(put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword).As(systemtest.PlainToken), http.StatusOK)
 	}
 }
@@ -124,9 +125,9 @@ func TestARoleForEverybody(t *testing.T) {
 // TestGroupsThatLimitsName: what a credential may change follows from the groups that its
 // limits name. Tokens that are made while the gateway runs count from then on.
 func TestGroupsThatLimitsName(t *testing.T) {
-	file := auth.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
-	require.NoError(t, file.Edit(context.Background(), func(*auth.Document) error { return nil }))
-	store, err := auth.OpenStore(auth.StoreOptions{File: file})
+	file := authn.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
+	require.NoError(t, file.Edit(context.Background(), func(*authn.Document) error { return nil }))
+	store, err := authn.OpenStore(authn.StoreOptions{File: file})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -138,9 +139,9 @@ func TestGroupsThatLimitsName(t *testing.T) {
 	s.OK(remove(join.Path), http.StatusOK)
 
 	token := ""
-	require.NoError(t, file.Edit(context.Background(), func(d *auth.Document) error {
-		rights := auth.Rights{Scopes: []string{"member:write", "member:read"}, Limits: &auth.Limits{Groups: []string{"project phoenix"}}}
-		account := auth.NewAccount("phoenix", time.Now(), rights)
+	require.NoError(t, file.Edit(context.Background(), func(d *authn.Document) error {
+		rights := authn.Rights{Scopes: []string{"member:write", "member:read"}, Limits: &identity.Limits{Groups: []string{"project phoenix"}}}
+		account := authn.NewAccount("phoenix", time.Now(), rights)
 		token = account.AddToken(time.Now(), time.Now())
 		d.Tokens = append(d.Tokens, account)
 		return nil

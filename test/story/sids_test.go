@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
@@ -144,9 +145,9 @@ func TestALimitNamesAGroupByItsSID(t *testing.T) {
 	found, err := w.Directory.DCs()[0].Search(t.Context(), directory.SearchRequest{Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=VPN Users)"})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	static := auth.NewStatic(auth.Header{})
-	require.NoError(t, static.AddToken(systemtest.GroupToken, &auth.Principal{Name: systemtest.GroupToken, Scopes: []auth.Scope{auth.All},
-		Limits: auth.Limits{Groups: []string{found[0].String("objectSid")}}}))
+	static := authn.NewStatic(authn.Header{})
+	require.NoError(t, static.AddToken(systemtest.GroupToken, &identity.Principal{Name: systemtest.GroupToken, Scopes: []identity.Scope{identity.All},
+		Limits: identity.Limits{Groups: []string{found[0].String("objectSid")}}}))
 	s := systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = static })
 	do := func(method, path string) systemtest.Answer {
 		return s.Do(systemtest.Call{Method: method, Path: path, Token: systemtest.GroupToken})

@@ -18,9 +18,10 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
+	"adgateway/gateway/identity"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
@@ -156,29 +157,29 @@ func (s *System) Snapshot() sandboxtest.Snapshot {
 }
 
 // tokens has the tokens above, with their scopes and limits.
-func tokens(t testing.TB) *auth.Static {
+func tokens(t testing.TB) *authn.Static {
 	t.Helper()
-	var plain []auth.Scope
-	for _, scope := range auth.Scopes() {
-		if scope != auth.All && scope != auth.Privileged {
+	var plain []identity.Scope
+	for _, scope := range identity.Scopes() {
+		if scope != identity.All && scope != identity.Privileged {
 			plain = append(plain, scope)
 		}
 	}
-	all := []auth.Scope{auth.All}
-	static := auth.NewStatic(auth.Header{})
-	for token, p := range map[string]*auth.Principal{
+	all := []identity.Scope{identity.All}
+	static := authn.NewStatic(authn.Header{})
+	for token, p := range map[string]*identity.Principal{
 		AllToken:     {Scopes: all},
 		PlainToken:   {Scopes: plain},
-		ReadToken:    {Scopes: []auth.Scope{auth.UserRead}},
-		LimitedToken: {Scopes: all, Limits: auth.Limits{OUs: []string{LimitedOU}, Zones: []string{limitedZone}}},
-		SubZoneToken: {Scopes: all, Limits: auth.Limits{Zones: []string{SubZone}}},
-		CorpToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{CorpOU}}},
-		DeskToken:    {Scopes: all, Limits: auth.Limits{OUs: []string{LimitedOU}, Groups: deskGroups}},
-		ClassicToken: {Scopes: all, Dialect: auth.Classic},
-		OlderToken:   {Scopes: all, Dialect: auth.Classic, SecretsInQuery: true},
-		GroupToken:   {Scopes: all, Limits: auth.Limits{Groups: deskGroups}},
-		HostToken:    {Scopes: all, Limits: auth.Limits{Names: []string{LimitedName}}},
-		NoTreeToken:  {Scopes: []auth.Scope{auth.OURead, auth.OUWrite, auth.OUDelete}},
+		ReadToken:    {Scopes: []identity.Scope{identity.UserRead}},
+		LimitedToken: {Scopes: all, Limits: identity.Limits{OUs: []string{LimitedOU}, Zones: []string{limitedZone}}},
+		SubZoneToken: {Scopes: all, Limits: identity.Limits{Zones: []string{SubZone}}},
+		CorpToken:    {Scopes: all, Limits: identity.Limits{OUs: []string{CorpOU}}},
+		DeskToken:    {Scopes: all, Limits: identity.Limits{OUs: []string{LimitedOU}, Groups: deskGroups}},
+		ClassicToken: {Scopes: all, Dialect: identity.Classic},
+		OlderToken:   {Scopes: all, Dialect: identity.Classic, SecretsInQuery: true},
+		GroupToken:   {Scopes: all, Limits: identity.Limits{Groups: deskGroups}},
+		HostToken:    {Scopes: all, Limits: identity.Limits{Names: []string{LimitedName}}},
+		NoTreeToken:  {Scopes: []identity.Scope{identity.OURead, identity.OUWrite, identity.OUDelete}},
 	} {
 		p.Name = token
 		require.NoError(t, static.AddToken(token, p))

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/zones"
 	"adgateway/ps/session"
@@ -30,21 +31,21 @@ func NewForDNS(t testing.TB, overrides ...string) *System {
 	t.Helper()
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
 	require.NoError(t, err)
-	static := auth.NewStatic(auth.Header{})
-	inZone := auth.Limits{Zones: []string{limitedZone}}
-	dns := []auth.Scope{auth.DNSRead, auth.DNSWrite, auth.DNSDelete}
-	for name, p := range map[string]*auth.Principal{
-		AcmeUser:    {Scopes: []auth.Scope{auth.DNSAcme}, Limits: inZone},
-		HostUser:    {Scopes: []auth.Scope{auth.DNSAcme}, Limits: auth.Limits{Names: []string{LimitedName}}},
+	static := authn.NewStatic(authn.Header{})
+	inZone := identity.Limits{Zones: []string{limitedZone}}
+	dns := []identity.Scope{identity.DNSRead, identity.DNSWrite, identity.DNSDelete}
+	for name, p := range map[string]*identity.Principal{
+		AcmeUser:    {Scopes: []identity.Scope{identity.DNSAcme}, Limits: inZone},
+		HostUser:    {Scopes: []identity.Scope{identity.DNSAcme}, Limits: identity.Limits{Names: []string{LimitedName}}},
 		WriteUser:   {Scopes: dns},
 		ClusterUser: {Scopes: dns, Limits: inZone},
 		UpsertUser:  {Scopes: dns[:2], Limits: inZone},
-		EveryUser:   {Scopes: []auth.Scope{auth.All}},
+		EveryUser:   {Scopes: []identity.Scope{identity.All}},
 	} {
 		p.Name = name
 		require.NoError(t, static.AddUser(name, p))
 	}
-	require.NoError(t, static.AddToken(AllToken, &auth.Principal{Name: AllToken, Scopes: []auth.Scope{auth.All}}))
+	require.NoError(t, static.AddToken(AllToken, &identity.Principal{Name: AllToken, Scopes: []identity.Scope{identity.All}}))
 	return NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = static }, overrides...)
 }
 

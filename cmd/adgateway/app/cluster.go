@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"adgateway/gateway/auditmirror"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster/choice"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/keep"
@@ -52,7 +52,7 @@ func VerifyCluster(ctx context.Context, o Options, chains []auditmirror.Chain, k
 }
 
 // ReadCredentials returns the tokens and users that the gateways share.
-func ReadCredentials(ctx context.Context, o Options) (found *auth.Document, err error) {
+func ReadCredentials(ctx context.Context, o Options) (found *authn.Document, err error) {
 	err = withCluster(ctx, o, func(store *keep.Sealed) error {
 		found, err = credentials.Read(ctx, store)
 		return err
@@ -61,12 +61,12 @@ func ReadCredentials(ctx context.Context, o Options) (found *auth.Document, err 
 }
 
 // EditCredentials changes the tokens and users that the gateways share.
-func EditCredentials(ctx context.Context, o Options, change func(*auth.Document) error) error {
+func EditCredentials(ctx context.Context, o Options, change func(*authn.Document) error) error {
 	return withCluster(ctx, o, func(store *keep.Sealed) error { return credentials.Edit(ctx, store, change) })
 }
 
 // MoveCredentials adds tokens and users to those that the gateways share.
-func MoveCredentials(ctx context.Context, o Options, from *auth.Document) (moved int, err error) {
+func MoveCredentials(ctx context.Context, o Options, from *authn.Document) (moved int, err error) {
 	err = withCluster(ctx, o, func(store *keep.Sealed) error {
 		moved, err = credentials.Move(ctx, store, from)
 		return err

@@ -173,7 +173,7 @@ func TestWhichCallsHaveEvents(t *testing.T) {
 func TestNamedEventsExist(t *testing.T) {
 	named := regexp.MustCompile(`"event": *"(\w+)"|\["event"\] = "(\w+)"|, "(credentials_\w+)",`)
 	var found []string
-	for _, folder := range []string{"../../../ps/pool", "../../../ps/servers", "../../../gateway/auth"} {
+	for _, folder := range []string{"../../../ps/pool", "../../../ps/servers", "../../../gateway/authn"} {
 		files, err := filepath.Glob(folder + "/*.go")
 		require.NoError(t, err)
 		for _, file := range files {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/joined"
 	"adgateway/gateway"
+	"adgateway/gateway/cluster/peer"
 	"adgateway/gateway/cluster/relay"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/keep"
@@ -27,10 +27,10 @@ func (s *kept) join(ctx context.Context, o Options) error {
 		return err
 	}
 	c := o.Settings.Cluster
-	s.joined, err = joined.Open(ctx, joined.Options{
+	s.joined, err = peer.Open(ctx, peer.Options{
 		Folder: o.Folder, Identity: o.Identity, File: o.Settings.Store.File, Listen: c.Listen,
 		Wrapper: wrapper, Format: cmp.Or(o.Format, keep.Newest), Waiting: o.Settings.Pool.MaxQueue,
-		Nodes:       joined.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile},
+		Nodes:       peer.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile},
 		SettleDelay: c.SettleDelay, Clock: o.Clock, Lanes: s.lanes,
 		Note: func(message string, err error) {
 			if err == nil {
@@ -170,7 +170,7 @@ func AskCluster(ctx context.Context, o Options) (all []Asked, nodes []string, er
 func askState(ctx context.Context, address string, settings *tls.Config) (state gateway.ClusterState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stateFor)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+joined.StatePath, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+peer.StatePath, nil)
 	if err != nil {
 		return state, err
 	}

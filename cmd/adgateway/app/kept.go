@@ -1,18 +1,17 @@
 package app
 
 import (
-	"adgateway/cmd/adgateway/internal/joined"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster/choice"
+	"adgateway/gateway/cluster/peer"
 	"adgateway/gateway/config"
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
@@ -32,7 +31,7 @@ type kept struct {
 	otherKey bool // its key opens nothing of what it has
 
 	choices *choice.Choices // which servers all gateways of its cluster use; nil: it is in none with a log
-	joined  *joined.Gateway // which has the store; nil: this gateway is in no cluster
+	joined  *peer.Gateway   // which has the store; nil: this gateway is in no cluster
 	keyFile func() error    // returns why the key file does not open the ring any more; set if joined is
 }
 
@@ -189,57 +188,6 @@ func (s *kept) sweep(ctx context.Context, log func(string, map[string]any)) {
 	})
 }
 
-// settleAgain is how soon changes that were cut off are tried again, as no session may have
-// started before, and settleEvery how often then.
-const (
-	settleAgain = time.Second
-	settleEvery = time.Minute
-)
-
-// settle finds out what became of the changes that the end of the gateway cut off, until
-// all of them are settled or ctx ends.
-func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
-	first := sync.OnceFunc(func() { close(s.settled) })
-	defer first()
-	for pause := settleAgain; ; pause = min(2*pause, settleEvery) {
-		left, err := s.Gateway.SettleHistory(ctx)
-		first()
-		if err != nil && ctx.Err() == nil {
-			log("changes from before the start could not be settled", map[string]any{"error": err.Error()})
-		}
-		if left == 0 {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
-	}
-}
-
-// runJobs runs jobs until ctx ends, from when what was cut off has been tried to be settled:
-// an undo that is called again must find what became of the first one.
-func (s *Stack) runJobs(ctx context.Context) {
-	select {
-	case <-s.settled:
-		s.Gateway.RunJobs(ctx)
-	case <-ctx.Done():
-	}
-}
-
-// jobLimits returns the limits of jobs.
-func jobLimits(c config.Jobs) gateway.JobLimits {
-	limits := gateway.JobLimits{
-		MaxItems: c.MaxItems, MaxBytes: int64(c.MaxBytes) << 20, Running: c.Running, PerCaller: c.PerCaller,
-		Share: float64(c.Share) / 100, Rate: c.Rate, Keep: c.Keep, Secrets: c.Secrets == config.SecretsSealed,
-	}
-	if c.Rate == 0 {
-		limits.Rate = -1
-	}
-	return limits
-}
-
 // checks is the readiness check of the store.
 func (s *kept) checks() []gateway.Check {
 	if s == nil {
@@ -301,7 +249,7 @@ func (s *kept) sealed() *keep.Sealed {
 }
 
 // cluster returns the part of the gateway in its cluster; nil: it is in none with a log.
-func (s *kept) cluster() *joined.Gateway {
+func (s *kept) cluster() *peer.Gateway {
 	if s == nil {
 		return nil
 	}

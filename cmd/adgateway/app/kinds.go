@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"adgateway/gateway/auditmirror"
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster/choice"
 	"adgateway/gateway/cluster/replica"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keep"
-	"adgateway/gateway/signin"
 	"adgateway/gateway/webhooks"
 )
 

@@ -2,12 +2,10 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"net/netip"
 
-	"adgateway/gateway"
 	"adgateway/gateway/config"
 )
 
@@ -43,12 +41,4 @@ func Scheme(settings *config.Settings) string {
 		return "https"
 	}
 	return "http"
-}
-
-func connections(h config.HTTP, config *tls.Config) gateway.Connections {
-	return gateway.Connections{
-		TLS:           config,
-		HeaderTimeout: h.HeaderTimeout, BodyTimeout: h.BodyTimeout, SendTimeout: h.SendTimeout, IdleTimeout: h.IdleTimeout,
-		Total: h.MaxConnections, PerAddress: h.MaxConnectionsPerAddress,
-	}
 }

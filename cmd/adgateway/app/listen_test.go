@@ -19,8 +19,9 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config/configtest"
+	"adgateway/gateway/identity"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
@@ -94,8 +95,8 @@ func TestTLSWithClientCertificate(t *testing.T) {
 	assert.Equal(t, "https", app.Scheme(settings))
 	world, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
 	require.NoError(t, err)
-	static := auth.NewStatic(auth.Header{})
-	require.NoError(t, static.AddCertificate("CN=portal, O=Example", &auth.Principal{Name: "portal", Scopes: []auth.Scope{auth.OpsRead}}))
+	static := authn.NewStatic(authn.Header{})
+	require.NoError(t, static.AddCertificate("CN=portal, O=Example", &identity.Principal{Name: "portal", Scopes: []identity.Scope{identity.OpsRead}}))
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	s, err := app.New(ctx, app.Options{

@@ -16,8 +16,9 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/config/configtest"
+	"adgateway/gateway/identity"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
@@ -47,8 +48,8 @@ func newStack(t *testing.T, collectors ...prometheus.Collector) http.Handler {
 	require.NoError(t, err)
 	settings, err := configtest.Load("", nil, []string{"audit.file=" + filepath.Join(t.TempDir(), "audit.jsonl")})
 	require.NoError(t, err)
-	static := auth.NewStatic(auth.Header{})
-	require.NoError(t, static.AddToken("t", &auth.Principal{Name: "t", Scopes: []auth.Scope{auth.All}}))
+	static := authn.NewStatic(authn.Header{})
+	require.NoError(t, static.AddToken("t", &identity.Principal{Name: "t", Scopes: []identity.Scope{identity.All}}))
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	s, err := app.New(ctx, app.Options{

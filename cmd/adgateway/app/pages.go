@@ -7,26 +7,16 @@ import (
 	"slices"
 	"time"
 
+	"adgateway/gateway"
 	"adgateway/gateway/audit"
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/config"
-	"adgateway/gateway/signin"
 	"adgateway/gateway/ui"
 	"adgateway/ps"
 	"adgateway/ps/servers"
 
 	"github.com/sirupsen/logrus"
 )
-
-// People are who signs in to the pages with an account of the domain.
-type People struct {
-	Directory signin.Directory
-	Roles     []signin.Role
-	Domains   []string // whose accounts may sign in; none: any
-	// ByName reports that Directory cannot tell whether an account may still log on; the
-	// API is asked for it by name then.
-	ByName bool
-	Hint   string // how to sign in, shown on the page
-}
 
 // pages returns the pages for people, or nil if nobody could sign in to them.
 func (s *Stack) pages(o Options) func(api http.Handler) http.Handler {
@@ -37,7 +27,7 @@ func (s *Stack) pages(o Options) func(api http.Handler) http.Handler {
 	return func(api http.Handler) http.Handler {
 		c := o.Settings.SignIn
 		options := signin.Options{Idle: c.Idle, Max: c.Max, Recheck: c.Recheck, Tries: c.Tries, Record: s.recordSignIn(o.Log), Policy: accounts{api}.lockoutPolicy}
-		pages := ui.Options{API: api, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
+		pages := ui.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
 		if tokens {
 			options.Tokens = o.Auth
 		}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/inprocess"
-	"adgateway/gateway/signin"
 )
 
 // accounts reads, through the API, the accounts of people who sign in.
@@ -46,13 +46,13 @@ func (a accounts) list(ctx context.Context, filter string, found *[]account) err
 // send reads the records of an answer; none if there is no such object. The error does not say
 // what was asked for: people type what they should not.
 func (a accounts) send(ctx context.Context, path string, query url.Values, records any) error {
-	reader := &auth.Principal{Name: "sign-in", Kind: "gateway", Scopes: []auth.Scope{auth.UserRead},
-		Dialect: auth.Standard, Uncounted: true}
-	r, err := http.NewRequestWithContext(auth.WithPrincipal(ctx, reader), http.MethodGet, path+"?"+query.Encode(), nil)
+	reader := &identity.Principal{Name: "sign-in", Kind: identity.KindGateway, Scopes: []identity.Scope{identity.UserRead},
+		Dialect: identity.Standard, Uncounted: true}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, path+"?"+query.Encode(), nil)
 	if err != nil {
 		return errors.New("an account is read: its name has no valid form")
 	}
-	taken := inprocess.Send(a.api, r)
+	taken := inprocess.Send(a.api, inprocess.As(r, reader))
 	switch taken.Status {
 	case http.StatusNotFound, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity:
 		return nil // no account has such a name

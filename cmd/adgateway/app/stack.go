@@ -1,19 +1,24 @@
-// Package app wires the components of a gateway: PowerShell sessions in pools,
-// the domain controller and DNS server they work against, and the HTTP server on
-// top. The commands and the system tests build a gateway the same way:
+// Package app is a gateway as a process. [New] wires the components: PowerShell sessions in
+// pools, the domain controller and DNS server they work against, and the HTTP server on top.
+// The system tests build a gateway the same way:
 //
 //	err := app.Check(ctx, settings, store) // every mistake in the files, nothing is opened
 //	listener, err := app.Listen(ctx, settings)
 //	stack, err := app.New(ctx, options)
 //	err = stack.Gateway.Run(ctx, listener)
 //	err = stack.Close(ctx)
+//
+// [Prepare] makes one from the settings of an installation, with the PowerShell of this
+// computer, and [PrepareSandbox] one over the simulated domain of the sandbox. They report
+// every mistake in the settings and in the files they name before the gateway listens.
+// [Server.Serve] then serves until its context is done, follows changes of the settings, the
+// credentials and the certificate, and closes everything.
 package app
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,79 +26,20 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
-	"adgateway/gateway/auth"
-	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/config"
-	"adgateway/gateway/credentials"
 	"adgateway/gateway/every"
-	"adgateway/gateway/keep"
-	"adgateway/gateway/keyring"
-	"adgateway/gateway/ops"
-	"adgateway/gateway/signin"
-	"adgateway/gateway/tlscert"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/webhooks"
 	"adgateway/ps"
 	"adgateway/ps/pool"
 	"adgateway/ps/servers"
 	"adgateway/ps/session"
 	"adgateway/scripts"
-	"adgateway/winsvc/events"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/sirupsen/logrus"
 )
-
-// Options configure a [Stack]. The fields up to and including Session are
-// required.
-type Options struct {
-	Settings *config.Settings
-	Auth     auth.Authenticator // also resolves client certificates if it implements [gateway.Certificates]
-	Log      *logrus.Logger
-	Engine   string // "sandbox" or "powershell"
-	Version  gateway.Version
-
-	// Session returns the Starter for a lane's sessions; the stack sets the other fields.
-	Session func(ps.Lane) session.Config
-	Dial    servers.Dial // probes servers; nil dials the network
-
-	// Now is the clock by which the gateways of a cluster compare; nil: time.Now.
-	Now func() time.Time
-
-	// Clock is what the time of a store goes by that no other gateway shares. Its wall clock is
-	// also the one by which jobs begin. Zero: the clocks of the system.
-	Clock keep.ClockSources
-
-	// Format is the newest format of shared values that the gateway reads; zero: [keep.Newest].
-	Format int
-
-	// Event writes an entry to the system's event log; nil: there is none.
-	Event events.Write
-
-	Store tlscert.Store // the system's certificate store; nil if it has none
-
-	// KeyGroup protects the key of what a cluster shares for a group of the domain; nil: the
-	// system cannot.
-	KeyGroup func(name string) (keyring.Wrapper, error)
-	// Folder is that of the cluster of this gateway, and Identity what it proves its name with;
-	// nil: it is in no cluster with a log.
-	Folder   trust.Folder
-	Identity *trust.Identity
-
-	// Shared are the credentials that Auth takes from the store of the cluster; nil: it does not.
-	Shared *credentials.Credentials
-
-	Sandbox bool    // the domain is a simulated one
-	People  *People // nil: nobody signs in to the pages with an account of the domain
-
-	// LostEntries returns how many log entries could not be written. It may be nil.
-	LostEntries func() int64
-
-	Collectors []prometheus.Collector // additional metrics
-	// Checks returns additional readiness checks for /readyz. It may be nil.
-	Checks func() []gateway.Check
-}
-
-var _ gateway.Certificates = (*auth.Store)(nil)
 
 // Stack is a running gateway without its listener.
 type Stack struct {
@@ -163,7 +109,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		s.evidence = newEvidence(o, s.kept.relayed(), s.Audit)
 		err = attachCredentials(ctx, o, s.kept.relayed())
 	}
-	if expiring, ok := o.Auth.(auth.Expiring); ok && s.kept != nil {
+	if expiring, ok := o.Auth.(authn.Expiring); ok && s.kept != nil {
 		expiring.ExpireBy(s.kept.store.Now)
 	}
 	if err == nil {
@@ -225,6 +171,45 @@ func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context
 	return all
 }
 
+// settleAgain is how soon changes that were cut off are tried again, as no session may have
+// started before, and settleEvery how often then.
+const (
+	settleAgain = time.Second
+	settleEvery = time.Minute
+)
+
+// settle finds out what became of the changes that the end of the gateway cut off, until
+// all of them are settled or ctx ends.
+func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
+	first := sync.OnceFunc(func() { close(s.settled) })
+	defer first()
+	for pause := settleAgain; ; pause = min(2*pause, settleEvery) {
+		left, err := s.Gateway.SettleHistory(ctx)
+		first()
+		if err != nil && ctx.Err() == nil {
+			log("changes from before the start could not be settled", map[string]any{"error": err.Error()})
+		}
+		if left == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// runJobs runs jobs until ctx ends, from when what was cut off has been tried to be settled:
+// an undo that is called again must find what became of the first one.
+func (s *Stack) runJobs(ctx context.Context) {
+	select {
+	case <-s.settled:
+		s.Gateway.RunJobs(ctx)
+	case <-ctx.Done():
+	}
+}
+
 // Grown returns a channel that is closed when the gateway is to be closed and made again, since
 // the log of its cluster begins.
 func (s *Stack) Grown() <-chan struct{} { return s.grown }
@@ -284,10 +269,9 @@ func poolSession(s *session.Session, err error) (pool.Session, error) {
 }
 
 func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
-	certificates, _ := o.Auth.(gateway.Certificates) // nil if o.Auth knows no client certificates
 	return gateway.Options{
 		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth,
-		Quotas: auth.NewMeters(quota(o.Settings.Auth), s.kept.now()), Log: o.Log,
+		Quotas: identity.NewMeters(quota(o.Settings.Auth), s.kept.now()), Log: o.Log,
 		Grants: grants(o), Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
 		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.stopping,
 		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
@@ -298,80 +282,33 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 		MaxWait:   o.Settings.Pool.MaxWait,
 		Streams:   o.Settings.Events.Streams,
 		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
-		BodyMemory:   int64(o.Settings.HTTP.MaxBodyMemory) << 20,
-		Pages:        s.pages(o),
-		Certificates: certificates, Connections: connections(o.Settings.HTTP, s.certificate.config()),
+		BodyMemory:  int64(o.Settings.HTTP.MaxBodyMemory) << 20,
+		Pages:       s.pages(o),
+		Connections: connections(o.Settings.HTTP, s.certificate.config()),
 	}
 }
 
 // grants returns what tells which groups give rights: the roles of the pages, and the limits of
 // roles and credentials.
-func grants(o Options) func() auth.Grants {
-	var roles auth.Grants
+func grants(o Options) func() identity.Grants {
+	var roles identity.Grants
 	if o.People != nil {
 		for _, role := range o.People.Roles {
 			roles.Roles = append(roles.Roles, role.Group)
 			roles.Limits = append(roles.Limits, role.Limits.Groups...)
 		}
 	}
-	granting, ok := o.Auth.(auth.Granting)
+	granting, ok := o.Auth.(authn.Granting)
 	if !ok {
-		return func() auth.Grants { return roles }
+		return func() identity.Grants { return roles }
 	}
-	return func() auth.Grants { return roles.With(granting.LimitedGroups()) }
+	return func() identity.Grants { return roles.With(granting.LimitedGroups()) }
 }
 
 // laneReady reports whether a lane has a session.
 func (s *Stack) laneReady(lane ps.Lane) bool {
 	ok, _ := s.Pool.Stats()[lane].Ready()
 	return ok
-}
-
-// spoolMost returns the bytes that temporary files may take; negative: there are none.
-func spoolMost(h config.HTTP) int64 {
-	if h.MaxSpool == 0 {
-		return -1
-	}
-	return int64(h.MaxSpool) << 20
-}
-
-// quota is what everything may do that has no quota of its own.
-func quota(c config.Auth) auth.Quota {
-	return auth.Quota{
-		Rate: auth.Rate(c.Rate), Concurrency: c.Concurrency,
-		DeletionsPerHour: c.DeletionsPerHour, PasswordResetsPerHour: c.PasswordResetsPerHour,
-		ChangesPerHour: c.ChangesPerHour,
-	}
-}
-
-func policy(settings *config.Settings) gateway.Policy {
-	h := settings.HTTP
-	return gateway.Policy{
-		Dialect: auth.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
-		RequireGuard: scopes(h.RequireGuard), RequireKey: scopes(h.RequireKey),
-		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
-		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
-		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause,
-		BulkLimit: settings.Limits.BulkDelete, StaleDays: settings.Limits.StaleDays, GuardedGroups: settings.Limits.GuardedGroups, Grace: h.ShutdownTimeout,
-		PlanLife: settings.Plans.Life, PlansOfOthers: settings.Plans.OtherCaller,
-		Protocols: protocols(settings),
-	}
-}
-
-func scopes(names []string) []auth.Scope {
-	all := make([]auth.Scope, len(names))
-	for i, name := range names {
-		all[i] = auth.Scope(name)
-	}
-	return all
-}
-
-func protocols(settings *config.Settings) ops.ProtocolSettings {
-	s := ops.ProtocolSettings{ChallengeTTL: settings.ACME.TTL, ChallengeZones: settings.ACME.Zones, Budget: settings.External.Budget}
-	for _, account := range settings.ACME.Accounts {
-		s.Accounts = append(s.Accounts, ops.AcmeAccount(account))
-	}
-	return s
 }
 
 // Apply puts the settings into effect that may change while the gateway runs.
@@ -463,31 +400,4 @@ func optional(text string) []string {
 		return nil
 	}
 	return []string{text}
-}
-
-// logTo adapts a logger to the plain function that packages without a logging
-// library take. Entries with a field "error" are logged as warnings; empty fields
-// are dropped. An entry whose field "event" names one goes to the system's event log, too,
-// whatever the level of the log.
-func logTo(log *logrus.Logger, write events.Write) func(string, map[string]any) {
-	return func(message string, fields map[string]any) {
-		events.Logged(write, message, fields)
-		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == "" })
-		entry := log.WithFields(fields)
-		entry.Time = time.Now()
-		if fields["error"] != nil {
-			entry.Warn(message)
-		} else {
-			entry.Info(message)
-		}
-	}
-}
-
-// debugTo is logTo for debug entries, whose fields are computed only if needed.
-func debugTo(log *logrus.Logger) func(string, func() map[string]any) {
-	return func(message string, fields func() map[string]any) {
-		if log.IsLevelEnabled(logrus.DebugLevel) {
-			log.WithFields(fields()).Debug(message)
-		}
-	}
 }

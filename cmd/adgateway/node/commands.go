@@ -17,25 +17,25 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
 	"adgateway/winsvc"
 )
 
-// program is what the commands have in common.
-type program struct {
+// commands is what the commands have in common.
+type commands struct {
 	version string
 	stderr  io.Writer
-	flags   settings.Flags
+	flags   program.Flags
 }
 
 // Run runs one command and returns its exit code: 0 done, 1 not done, 2 the command line
 // is wrong. That of doctor is 1 with warnings, 2 with failures.
 func Run(ctx context.Context, version string, args []string, stdout, stderr io.Writer) int {
-	p := &program{version: version, stderr: stderr}
-	p.flags = settings.Flags{
-		Fallback: settings.DefaultFile(), Service: winsvc.Gateway.Name, Beside: true, Amend: separateLog,
+	p := &commands{version: version, stderr: stderr}
+	p.flags = program.Flags{
+		Fallback: program.DefaultFile(), Service: winsvc.Gateway.Name, Beside: true, Amend: separateLog,
 	}
 	started := false
 	var code exitCode
@@ -62,7 +62,7 @@ type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-func (p *program) root(started *bool) *cobra.Command {
+func (p *commands) root(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "adgateway-engine",
 		Short: "Run the node with the log of a cluster beside its gateway",
@@ -82,7 +82,7 @@ func (p *program) root(started *bool) *cobra.Command {
 	return root
 }
 
-func (p *program) configCommand() *cobra.Command {
+func (p *commands) configCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "config", Short: "Print the same node as a configuration of nats-server", Args: cobra.NoArgs,
 		Long: "Prints the configuration file with which nats-server is the node of the settings,\n" +
@@ -100,7 +100,7 @@ func (p *program) configCommand() *cobra.Command {
 	return c
 }
 
-func (p *program) versionCommand() *cobra.Command {
+func (p *commands) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -114,7 +114,7 @@ var errNoNode = errors.New("the gateway of the settings is of no cluster whose h
 	"let it join one by 'adgateway cluster join', or make one by 'adgateway cluster init'")
 
 // readNode reads the settings of a host that has a node, and the gateway whose node it is.
-func readNode(f *settings.Flags) (s *config.Settings, m *member, err error) {
+func readNode(f *program.Flags) (s *config.Settings, m *member, err error) {
 	_, s, _, err = f.Read()
 	if err != nil {
 		return nil, nil, err

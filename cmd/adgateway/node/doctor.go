@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"adgateway/cmd/adgateway/internal/doctor"
-	"adgateway/cmd/adgateway/internal/report"
+	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/gateway/engine"
 	"adgateway/winsvc/host"
 )
 
-func (p *program) doctorCommand() *cobra.Command {
+func (p *commands) doctorCommand() *cobra.Command {
 	asJSON, list := false, false
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check what a node needs of this computer, and say how to fix what is missing", Args: cobra.NoArgs,
@@ -29,7 +29,7 @@ func (p *program) doctorCommand() *cobra.Command {
 			out := c.OutOrStdout()
 			switch {
 			case list && asJSON:
-				return report.JSON(out, doctor.Listed(doctor.NodeChecks()))
+				return output.JSON(out, doctor.Listed(doctor.NodeChecks()))
 			case list:
 				return doctor.List(out, doctor.NodeChecks())
 			}
@@ -44,7 +44,7 @@ func (p *program) doctorCommand() *cobra.Command {
 
 // examine runs the checks and writes their results. Its error is an [exitCode] if something
 // was found.
-func (p *program) examine(ctx context.Context, out io.Writer, asJSON bool) error {
+func (p *commands) examine(ctx context.Context, out io.Writer, asJSON bool) error {
 	var written error
 	progress := func(r doctor.Result) { written = errors.Join(written, r.Text(out)) }
 	if asJSON {
@@ -55,7 +55,7 @@ func (p *program) examine(ctx context.Context, out io.Writer, asJSON bool) error
 		return errors.New("the examination was interrupted")
 	}
 	if asJSON {
-		written = report.JSON(out, result)
+		written = output.JSON(out, result)
 	} else {
 		_, err := fmt.Fprintf(out, "\n%s\n", result.Summary())
 		written = errors.Join(written, err)
@@ -67,7 +67,7 @@ func (p *program) examine(ctx context.Context, out io.Writer, asJSON bool) error
 }
 
 // probes are what the checks ask this computer.
-func (p *program) probes() doctor.Probes {
+func (p *commands) probes() doctor.Probes {
 	return doctor.Probes{
 		Settings: func() (doctor.Settings, error) {
 			s, m, err := readNode(&p.flags)

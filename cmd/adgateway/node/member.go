@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
@@ -30,7 +30,7 @@ func readMember(s *config.Settings) (*member, error) {
 	if len(s.Cluster.Servers) > 0 {
 		return nil, nil
 	}
-	folder, id, err := settings.Joined(s)
+	folder, id, err := program.Joined(s)
 	if err != nil || id == nil {
 		return nil, err
 	}

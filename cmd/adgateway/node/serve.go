@@ -12,8 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
-	"adgateway/cmd/adgateway/internal/control"
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/engine"
 	"adgateway/gateway/engine/stock"
 	"adgateway/winsvc"
@@ -27,7 +26,7 @@ const (
 	healthEvery   = 10 * time.Second
 )
 
-func (p *program) runCommand() *cobra.Command {
+func (p *commands) runCommand() *cobra.Command {
 	child := false
 	c := &cobra.Command{
 		Use: "run", Short: "Run the node of the settings until it is told to stop", Args: cobra.NoArgs,
@@ -49,7 +48,7 @@ func (p *program) runCommand() *cobra.Command {
 }
 
 // runChild runs the node as one of the two processes of a gateway, whose settings are its own.
-func (p *program) runChild(c *cobra.Command) error {
+func (p *commands) runChild(c *cobra.Command) error {
 	prepare := func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
 		return p.prepare(ctx, &p.flags, write)
 	}
@@ -72,26 +71,26 @@ type running struct {
 }
 
 // prepare starts the node of the settings, as a winsvc.Prepare does. write may be nil.
-func (p *program) prepare(ctx context.Context, f *settings.Flags, write events.Write) (serve func(context.Context) error, started string, err error) {
+func (p *commands) prepare(ctx context.Context, f *program.Flags, write events.Write) (serve func(context.Context) error, started string, err error) {
 	s, m, err := readNode(f)
 	if err != nil {
 		return nil, "", err
 	}
-	log, closer, err := settings.OpenLog(s.Log, p.stderr)
+	log, closer, err := program.OpenLog(s.Log, p.stderr)
 	if err != nil {
 		return nil, "", err
 	}
-	if err := control.RecordCrashes(s.Log.File); err != nil {
+	if err := program.RecordCrashes(s.Log.File); err != nil {
 		log.WithError(err).Warn("crashes cannot be recorded")
 	}
-	settings.WarnFormer(log, s)
+	program.WarnFormer(log, s)
 	if err := restrictStore(s.Engine.Store); err != nil {
 		log.WithError(err).Warn("the folder of the node is not for its account alone")
 	}
 	o := m.options(s)
 	node, err := start(ctx, o, log)
 	if err != nil {
-		log.Error(settings.OneLine(err))
+		log.Error(program.OneLine(err))
 		return nil, "", errors.Join(err, closer.Close())
 	}
 	r := &running{

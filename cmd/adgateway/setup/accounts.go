@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/keep"
 )
@@ -36,14 +36,14 @@ func (o Options) leaveAccounts(ctx context.Context, store *keep.Sealed) error {
 	if err != nil || len(document.Tokens)+len(document.Users) == 0 {
 		return err
 	}
-	err = o.Accounts.Edit(ctx, func(d *auth.Document) error {
+	err = o.Accounts.Edit(ctx, func(d *authn.Document) error {
 		d.Tokens, d.Users = document.Tokens, document.Users
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return credentials.Edit(ctx, store, func(d *auth.Document) error {
+	return credentials.Edit(ctx, store, func(d *authn.Document) error {
 		d.Tokens, d.Users = nil, nil
 		return nil
 	})

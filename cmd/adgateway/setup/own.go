@@ -10,8 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"adgateway/cmd/adgateway/internal/joined"
 	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/cluster/peer"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine/stock"
@@ -38,14 +38,14 @@ type OwnLog struct {
 }
 
 // nodesOf returns where the settings say that the log is.
-func nodesOf(s *config.Settings) joined.Nodes {
+func nodesOf(s *config.Settings) peer.Nodes {
 	c := s.Cluster
-	return joined.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile}
+	return peer.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile}
 }
 
 // own is a NATS of the user's own that is to have the log of a cluster.
 type own struct {
-	nodes    joined.Nodes
+	nodes    peer.Nodes
 	cluster  string
 	self     string
 	gateways []string // with this one
@@ -263,7 +263,7 @@ func (n own) joined(list trust.Members) error {
 			"out of the settings before you start it", n.self, n.cluster)
 	case !own && len(list.Nodes) == 0:
 		return fmt.Errorf("%s has joined the cluster %s: %w before you start it",
-			n.self, n.cluster, joined.ErrNoNodes)
+			n.self, n.cluster, peer.ErrNoNodes)
 	}
 	return nil
 }

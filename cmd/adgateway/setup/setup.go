@@ -15,8 +15,8 @@ import (
 	"fmt"
 	"net"
 
-	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/auth"
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
@@ -37,14 +37,14 @@ type Options struct {
 
 	// Accounts has the tokens and users of a gateway that is alone; in a cluster they are in the
 	// store. Without a path there are none.
-	Accounts auth.File
+	Accounts authn.File
 
 	restrict func(name string) error // nil: settings.Files.Restrict
 }
 
 // folder returns the folder of the gateway's cluster.
 func (o Options) folder() (trust.Folder, error) {
-	f := settings.ClusterFolder(o.Settings)
+	f := program.ClusterFolder(o.Settings)
 	if f.Path == "" {
 		return f, errors.New("a gateway of a cluster keeps a store in a file: set store.file")
 	}
@@ -57,7 +57,7 @@ func (o Options) folder() (trust.Folder, error) {
 // HasNode reports whether a node runs beside the gateway of the settings: it is of a cluster, and
 // its host is one of those with a node.
 func HasNode(s *config.Settings) (bool, error) {
-	folder, id, err := settings.Joined(s)
+	folder, id, err := program.Joined(s)
 	if err != nil || id == nil || len(s.Cluster.Servers) > 0 {
 		return false, err
 	}

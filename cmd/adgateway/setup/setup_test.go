@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/cmd/adgateway/internal/settings"
-	"adgateway/gateway/auth"
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/relay"
 	"adgateway/gateway/cluster/trust"
@@ -135,10 +135,10 @@ func TestInit(t *testing.T) {
 	ctx := t.Context()
 	first := options(t, freeAddress(t))
 	use(t, first)
-	first.Accounts = auth.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
-	known := &auth.Account{ID: "t1", Name: "program", Subject: "CN=program", Rights: auth.Rights{Scopes: []string{"user:read"}}}
-	require.NoError(t, first.Accounts.Edit(ctx, func(d *auth.Document) error {
-		d.Tokens = []*auth.Account{known}
+	first.Accounts = authn.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
+	known := &authn.Account{ID: "t1", Name: "program", Subject: "CN=program", Rights: authn.Rights{Scopes: []string{"user:read"}}}
+	require.NoError(t, first.Accounts.Edit(ctx, func(d *authn.Document) error {
+		d.Tokens = []*authn.Account{known}
 		return nil
 	}))
 	made, err := Init(ctx, first, "corp", hosts)
@@ -164,11 +164,11 @@ func TestInit(t *testing.T) {
 	assert.Equal(t, "of before", string(found.Value))
 	accounts, err := credentials.Read(ctx, sealed)
 	require.NoError(t, err)
-	assert.Equal(t, []*auth.Account{known}, accounts.Tokens)
+	assert.Equal(t, []*authn.Account{known}, accounts.Tokens)
 	later := *known
 	later.Scopes = []string{"user:write"}
-	require.NoError(t, credentials.Edit(ctx, sealed, func(d *auth.Document) error {
-		d.Tokens = []*auth.Account{&later}
+	require.NoError(t, credentials.Edit(ctx, sealed, func(d *authn.Document) error {
+		d.Tokens = []*authn.Account{&later}
 		return nil
 	}))
 	require.NoError(t, file.Close())
@@ -259,8 +259,8 @@ func TestInit(t *testing.T) {
 	require.NoError(t, file.Close())
 	accounts, _, err = first.Accounts.Read()
 	require.NoError(t, err)
-	assert.Equal(t, []*auth.Account{&later}, accounts.Tokens, "those of the cluster count on")
-	require.NoError(t, first.Accounts.Edit(ctx, func(d *auth.Document) error {
+	assert.Equal(t, []*authn.Account{&later}, accounts.Tokens, "those of the cluster count on")
+	require.NoError(t, first.Accounts.Edit(ctx, func(d *authn.Document) error {
 		d.Tokens[0].Scopes = []string{"user:delete"}
 		return nil
 	}))
@@ -401,6 +401,6 @@ func TestAnInitThatIsRepeated(t *testing.T) {
 }
 
 func hasJoined(s *config.Settings) (bool, error) {
-	_, id, err := settings.Joined(s)
+	_, id, err := program.Joined(s)
 	return id != nil, err
 }

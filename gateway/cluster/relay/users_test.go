@@ -13,7 +13,7 @@ import (
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auditmirror"
-	"adgateway/gateway/auth"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster/choice"
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/keep"
@@ -39,7 +39,7 @@ func TestAccountsOfAFollower(t *testing.T) {
 	defer following.Wait()
 	defer stop()
 
-	account := auth.NewAccount("portal", time.Now(), auth.Rights{Scopes: []string{"user:read"}})
+	account := authn.NewAccount("portal", time.Now(), authn.Rights{Scopes: []string{"user:read"}})
 	account.AddToken(time.Now(), time.Now())
 	has := func(n int) func() bool {
 		return func() bool {
@@ -47,7 +47,7 @@ func TestAccountsOfAFollower(t *testing.T) {
 			return err == nil && len(document.Tokens) == n
 		}
 	}
-	require.NoError(t, follower.Edit(t.Context(), func(d *auth.Document) error {
+	require.NoError(t, follower.Edit(t.Context(), func(d *authn.Document) error {
 		d.Tokens = append(d.Tokens, account)
 		return nil
 	}))
@@ -55,7 +55,7 @@ func TestAccountsOfAFollower(t *testing.T) {
 
 	command := p.client()
 	defer command.Close()
-	require.NoError(t, credentials.Edit(t.Context(), keeptest.Seal(t, command), func(d *auth.Document) error {
+	require.NoError(t, credentials.Edit(t.Context(), keeptest.Seal(t, command), func(d *authn.Document) error {
 		d.Tokens = nil
 		return nil
 	}))

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
 )
@@ -73,7 +73,7 @@ func (n named) id() string { return fmt.Sprintf("%s %d", n.setting, n.number) }
 // inventory returns the files that make up a gateway: each once, the store first and the
 // audit last, so that the audit has all changes that the store has.
 func inventory(s *config.Settings, file string) []named {
-	all := []named{{storeFile, 0, s.Store.File}, {settingsKey, 0, file}, {credentials, 0, settings.CredentialFile(s.Auth, file).Path}}
+	all := []named{{storeFile, 0, s.Store.File}, {settingsKey, 0, file}, {credentials, 0, program.CredentialFile(s.Auth, file).Path}}
 	numbers := map[string]int{}
 	for _, f := range s.Files() {
 		if slices.Contains([]string{storeFile, credentials, auditFile, anchorFile, "log.file"}, f.Setting) || strings.HasPrefix(f.Setting, "sandbox.") {
@@ -98,7 +98,7 @@ func left(s *config.Settings) (all []Left) {
 			all = append(all, Left{key, name, "the certificate and its key are in the certificate store of Windows"})
 		}
 	}
-	if folder, id, err := settings.Joined(s); err == nil && id != nil {
+	if folder, id, err := program.Joined(s); err == nil && id != nil {
 		all = append(all, Left{"cluster", folder.Path, "the folder by which the gateway is of its cluster, with the key of the store: copy it"})
 	}
 	return all
@@ -106,7 +106,7 @@ func left(s *config.Settings) (all []Left) {
 
 // alone returns why nothing can be restored to a gateway of a cluster.
 func alone(s *config.Settings) error {
-	_, id, err := settings.Joined(s)
+	_, id, err := program.Joined(s)
 	if err != nil || id == nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/atomicfile"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
@@ -124,7 +124,7 @@ type restoring struct {
 }
 
 func (r *restoring) run(ctx context.Context) error {
-	if err := settings.CreateFolder(filepath.Dir(r.file)); err != nil {
+	if err := program.CreateFolder(filepath.Dir(r.file)); err != nil {
 		return filefault.Explain("--config", err)
 	}
 	s, err := r.settings()
@@ -176,7 +176,7 @@ func (r *restoring) settings() (*config.Settings, error) {
 			return nil, filefault.Explain("--config", err)
 		}
 		defer os.Remove(beside)
-		flags := settings.Flags{File: beside, Beside: true}
+		flags := program.Flags{File: beside, Beside: true}
 		live, err := flags.Load()
 		if err != nil {
 			return nil, fmt.Errorf("the settings of the backup cannot be used here: %w", err)
@@ -191,7 +191,7 @@ func (r *restoring) settings() (*config.Settings, error) {
 func (r *restoring) hold(s *config.Settings) error {
 	all := []*config.Settings{s}
 	if _, err := os.Stat(r.file); err == nil {
-		flags := settings.Flags{File: r.file, Beside: true}
+		flags := program.Flags{File: r.file, Beside: true}
 		if live, err := flags.Load(); err == nil { // what cannot be loaded runs nothing
 			all = append(all, live.Now())
 		}
@@ -235,7 +235,7 @@ func (r *restoring) beside(f File, place string) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err = settings.Files.Restrict(out.Name()); err == nil {
+	if err = program.Files.Restrict(out.Name()); err == nil {
 		err = r.copyTo(out, f)
 	}
 	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
@@ -307,7 +307,7 @@ func (r *restoring) restoreStore(f *File, c config.Store) error {
 	if err := errors.Join(keep.Restore(c.File, in), in.Close()); err != nil {
 		return filefault.Explain(storeFile, err)
 	}
-	return errors.Join(settings.Files.Restrict(c.File), settings.Files.Restrict(keep.HeadOf(c.File)))
+	return errors.Join(program.Files.Restrict(c.File), program.Files.Restrict(keep.HeadOf(c.File)))
 }
 
 // replace moves away what is there, with the whole audit log, and gives the files their names.
@@ -342,7 +342,7 @@ func (r *restoring) moveAway(path string) error {
 	}
 	folder := filepath.Join(filepath.Dir(path), r.mark)
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-		if err := settings.Files.RestrictFolder(folder); err != nil {
+		if err := program.Files.RestrictFolder(folder); err != nil {
 			return err
 		}
 		r.folders = append(r.folders, folder)

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/settings"
+	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/keep"
@@ -74,13 +74,13 @@ func create(path string, zipFile bool) (output, error) {
 		if err := os.Mkdir(path, 0o700); err != nil {
 			return nil, err
 		}
-		return &folder{path: path}, settings.Files.RestrictFolder(path)
+		return &folder{path: path}, program.Files.RestrictFolder(path)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return &archive{file, zip.NewWriter(file)}, settings.Files.Restrict(path)
+	return &archive{file, zip.NewWriter(file)}, program.Files.Restrict(path)
 }
 
 type folder struct {
@@ -97,7 +97,7 @@ func (f *folder) create(name string) (io.Writer, error) {
 	if f.open, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return nil, err
 	}
-	return f.open, settings.Files.Restrict(path)
+	return f.open, program.Files.Restrict(path)
 }
 
 func (f *folder) close() error {

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"strings"
 	"time"
-
-	"adgateway/cmd/adgateway/internal/selfview"
 )
 
 // selfWait is the time limit for a running gateway to start sessions of its own and
@@ -49,11 +47,11 @@ func probeSelf(ctx context.Context, x *exam) verdict {
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return skipped("a gateway with these settings has no folder of its own to leave how it sees its sessions")
-	case errors.Is(err, selfview.ErrNotRunning) && !seen:
+	case errors.Is(err, ErrNotRunning) && !seen:
 		return skipped("no gateway with these settings is running or has run; the checks below start sessions as %s, without a console window", x.accountName())
-	case errors.Is(err, selfview.ErrNotRunning):
+	case errors.Is(err, ErrNotRunning):
 		v.hit("not-running", "time", at)
-	case errors.Is(err, selfview.ErrNoAnswer):
+	case errors.Is(err, ErrNoAnswer):
 		v.hit("silent", "time", orNever(seen, at))
 	case errors.Is(err, fs.ErrPermission):
 		v.hit("not-asked", "error", oneLine(err))
@@ -84,7 +82,7 @@ func orNever(seen bool, at string) string {
 }
 
 // describeSelf reports a view.
-func (x *exam) describeSelf(view selfview.View, at string, v *verdict) {
+func (x *exam) describeSelf(view SelfView, at string, v *verdict) {
 	found := []string{fmt.Sprintf("as the service sees it, account %s, %s", view.Account, at)}
 	if view.Self != "" && !strings.EqualFold(view.Self, view.Account) {
 		found = append(found, "in PowerShell "+view.Self)

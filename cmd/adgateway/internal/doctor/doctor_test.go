@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/internal/doctor"
-	"adgateway/cmd/adgateway/internal/selfview"
 	"adgateway/gateway/config"
 	"adgateway/ps"
 	"adgateway/winsvc/host"
@@ -41,7 +40,7 @@ type computer struct {
 	survey      doctor.Survey
 	session     map[ps.Lane]error
 	took        time.Duration
-	self        selfview.View
+	self        doctor.SelfView
 	selfErr     error
 	answers     map[string]string // records by script
 	warnings    map[string][]ps.Warning
@@ -68,14 +67,14 @@ func healthy() *computer {
 		survey:   doctor.Survey{Version: "5.1.20348.1", Edition: "Desktop", LanguageMode: "FullLanguage", Modules: []string{"ActiveDirectory 1.0.1.0", "DnsServer 2.0.0.0"}},
 		session:  map[ps.Lane]error{},
 		took:     2 * time.Second,
-		self: selfview.View{
+		self: doctor.SelfView{
 			Taken: now, Version: "1.0", PID: 7, Account: `CORP\svc-adgateway$`, Self: `CORP\svc-adgateway$`, ReadMilliseconds: 41, SkewMilliseconds: 120,
-			Sessions: []selfview.Session{
+			Sessions: []doctor.SelfSession{
 				{Lane: ps.Directory, PowerShell: "5.1", Edition: "Desktop", Module: "ActiveDirectory", ModuleVersion: "1.0.1.0", LanguageMode: "FullLanguage", Milliseconds: 2100},
 				{Lane: ps.DNS, PowerShell: "5.1", Edition: "Desktop", Module: "DnsServer", ModuleVersion: "2.0.0.0", LanguageMode: "FullLanguage", Milliseconds: 1900},
 			},
-			Folders: []selfview.Folder{{Use: "temporary files", Path: `C:\Temp`}, {Use: "profile of the account", Path: `C:\Users\svc`}},
-			Servers: []selfview.Server{{Lane: ps.Directory, Name: "dc1.corp.example"}, {Lane: ps.DNS, Name: "dc1.corp.example"}},
+			Folders: []doctor.SelfFolder{{Use: "temporary files", Path: `C:\Temp`}, {Use: "profile of the account", Path: `C:\Users\svc`}},
+			Servers: []doctor.SelfServer{{Lane: ps.Directory, Name: "dc1.corp.example"}, {Lane: ps.DNS, Name: "dc1.corp.example"}},
 		},
 		certificate: doctor.Certificate{Subject: "CN=gw.corp.example", Names: []string{"gw.corp.example"}, Ends: now.AddDate(1, 0, 0)},
 		credentials: []doctor.Credential{{Name: "ci", Expires: now.AddDate(0, 3, 0)}, {Name: "ops"}},
@@ -101,7 +100,7 @@ func healthy() *computer {
 		Service:        func() (host.Service, error) { return c.service, nil },
 		Policy:         func(string) (string, error) { return c.policy, nil },
 		Sleep:          func() (host.Sleep, error) { return c.sleep, nil },
-		Self:           func(context.Context, *config.Settings) (selfview.View, error) { return c.self, c.selfErr },
+		Self:           func(context.Context, *config.Settings) (doctor.SelfView, error) { return c.self, c.selfErr },
 		FindPowerShell: func(string) (string, error) { return "powershell.exe", nil },
 		Survey:         func(context.Context) (doctor.Survey, error) { return c.survey, nil },
 		Open: func(_ context.Context, lane ps.Lane) (doctor.Session, error) {
@@ -173,21 +172,21 @@ var broken = []struct {
 	}, "account/system", `--account DOMAIN\name$`, 1},
 	{"account gone", func(c *computer) { c.service.AccountID = "" }, "account/lookup", "service install --account", 1},
 	{"local user", func(c *computer) { c.account.Name, c.service.Account = `.\svc`, `.\svc` }, "account/local", `--account DOMAIN\name$`, 1},
-	{"stopped since", func(c *computer) { c.selfErr = selfview.ErrNotRunning }, "as-service/not-running", "adgateway service start", 1},
-	{"silent", func(c *computer) { c.selfErr = selfview.ErrNoAnswer }, "as-service/silent", "log", 1},
-	{"silent from the start", func(c *computer) { c.self, c.selfErr = selfview.View{}, selfview.ErrNoAnswer }, "as-service/silent", "log", 1},
+	{"stopped since", func(c *computer) { c.selfErr = doctor.ErrNotRunning }, "as-service/not-running", "adgateway service start", 1},
+	{"silent", func(c *computer) { c.selfErr = doctor.ErrNoAnswer }, "as-service/silent", "log", 1},
+	{"silent from the start", func(c *computer) { c.self, c.selfErr = doctor.SelfView{}, doctor.ErrNoAnswer }, "as-service/silent", "log", 1},
 	{"may not ask", func(c *computer) { c.selfErr = fs.ErrPermission }, "as-service/not-asked", "administrator", 1},
 	{"view broken", func(c *computer) { c.selfErr = errors.New("unexpected end of JSON input") }, "as-service/unknown", "again", 2},
-	{"never ran", func(c *computer) { c.self, c.selfErr = selfview.View{}, selfview.ErrNotRunning }, "", "", 0},
+	{"never ran", func(c *computer) { c.self, c.selfErr = doctor.SelfView{}, doctor.ErrNotRunning }, "", "", 0},
 	{"no session as the service", func(c *computer) {
-		c.self.Sessions[1] = selfview.Session{Lane: ps.DNS, Error: "not loaded"}
+		c.self.Sessions[1] = doctor.SelfSession{Lane: ps.DNS, Error: "not loaded"}
 		c.self.Servers = nil
 	}, "as-service/no-session", "account of the service", 2},
 	{"blocked as the service", func(c *computer) {
-		c.self.Sessions[0] = selfview.Session{Lane: ps.Directory, Error: "ScriptContainedMaliciousContent", Blocked: true}
+		c.self.Sessions[0] = doctor.SelfSession{Lane: ps.Directory, Error: "ScriptContainedMaliciousContent", Blocked: true}
 	}, "as-service/blocked", "gateway/manual/network.md", 2},
 	{"no profile", func(c *computer) {
-		c.self.Folders[1] = selfview.Folder{Use: "profile of the account", Error: "not defined"}
+		c.self.Folders[1] = doctor.SelfFolder{Use: "profile of the account", Error: "not defined"}
 	}, "as-service/folder", "profile", 1},
 	{"no server as the service", func(c *computer) { c.self.Servers[0].Error = "rejected the client credentials" }, "as-service/no-server", "lacks a right", 2},
 	{"blocked", func(c *computer) {

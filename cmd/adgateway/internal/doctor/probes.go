@@ -6,7 +6,6 @@ import (
 	"net"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/selfview"
 	"adgateway/gateway/config"
 	"adgateway/ps"
 	"adgateway/winsvc/host"
@@ -26,9 +25,9 @@ type Probes struct {
 	Policy func(edition string) (string, error)
 	Sleep  func() (host.Sleep, error)
 
-	// Self asks the running gateway how it sees its sessions, see [selfview.Files.Ask].
+	// Self asks the running gateway how it sees its sessions, see [SelfFiles.Ask].
 	// Its error is errors.ErrUnsupported if such a gateway leaves no files.
-	Self func(ctx context.Context, s *config.Settings) (selfview.View, error)
+	Self func(ctx context.Context, s *config.Settings) (SelfView, error)
 
 	FindPowerShell func(path string) (string, error)
 	Survey         func(ctx context.Context) (Survey, error)                // without a session

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+	"adgateway/winsvc/host"
+)
+
+// CheckStart returns, joined, what keeps a gateway with these settings from starting, except
+// that its port may be in use. [Prepare] begins with it. Nothing is changed. file is
+// that of the settings.
+func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
+	_, err := PowerShell(cfg.PowerShell, "")
+	_, peopleErr := domainPeople(cfg.SignIn)
+	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(program.CredentialFile(cfg.Auth, file)))
+}
+
+// checkFiles checks the files that a gateway and a sandbox have in common.
+func checkFiles(ctx context.Context, cfg *config.Settings) error {
+	faults := []error{Check(ctx, cfg, host.Certificates())}
+	if cfg.Log.File != "" {
+		faults = append(faults, filefault.Usable("log.file", cfg.Log.File))
+	}
+	for key, path := range map[string]string{
+		"log.file": cfg.Log.File, "audit.file": cfg.Audit.File, "audit.anchorFile": cfg.Audit.Anchor(), "store.file": cfg.Store.File,
+	} {
+		if path != "" && path != config.AuditOff && filefault.Usable(key, path) == nil { // else it is reported already
+			faults = append(faults, filefault.Explain(key, host.Writable(path)))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// checkListen returns why nothing can listen on the address, even if its port is free.
+// Whether it may is checked by [Check].
+func checkListen(ctx context.Context, cfg *config.Settings) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen)
+	if err == nil {
+		return listener.Close()
+	}
+	if PortTaken(err) {
+		return nil
+	}
+	return explainListen(ctx, cfg.HTTP.Listen, err)
+}
+
+// checkStore checks what is in the credential file, or that a gateway can create it.
+func checkStore(file authn.File) error {
+	const name = "auth.store (--store)"
+	err := readStore(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = filefault.Usable(name, file.Path); err == nil {
+			err = filefault.Explain(name, host.Writable(file.Path))
+		}
+	}
+	return err
+}
+
+// readStore returns every mistake in the credential file.
+func readStore(file authn.File) error {
+	if _, _, err := file.Read(); err != nil {
+		return fmt.Errorf("credentials:\n%w", err)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// An idle session that hangs is killed when the server stops, which is no failure:
+// a service manager would take it for a crash. Nothing of the sessions is left.
+func TestStoppingWithAHungSession(t *testing.T) {
+	if _, err := exec.LookPath("kill"); err != nil {
+		t.Skip("Windows has no command that stops a process without ending it")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	s := startServe(t)
+	token := s.token()
+	s.eventually("it is ready", func() bool { return len(s.failing(token)) == 0 })
+	status, body := s.get("/api/ADUser/aschmidt/Details", token)
+	require.Equal(t, http.StatusOK, status, body)
+	folder := s.backend.folder.Name()
+	require.DirExists(t, folder)
+	pids, err := filepath.Glob(filepath.Join(s.dir, "*.pid"))
+	require.NoError(t, err)
+	stopped := 0
+	for _, path := range pids {
+		pid := strings.TrimSuffix(filepath.Base(path), ".pid")
+		environment, err := os.ReadFile("/proc/" + pid + "/environ")
+		if err == nil && len(environment) > 0 { // there is /proc, and the process has not ended
+			assert.Contains(t, string(environment), "\x00TMPDIR="+folder+"\x00")
+		}
+		if exec.CommandContext(t.Context(), "kill", "-STOP", pid).Run() == nil { // else it has ended
+			stopped++
+		}
+	}
+	require.Positive(t, stopped)
+	require.NoError(t, s.stop(), "%s", s.output)
+	assert.Contains(t, s.output.String(), "a session had to be killed")
+	assert.NoDirExists(t, folder)
+}

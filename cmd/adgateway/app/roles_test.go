@@ -1,0 +1,90 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/config"
+	"adgateway/gateway/identity"
+	"adgateway/winsvc/host"
+)
+
+// What Windows answers, as the gate understands it.
+func TestWindowsDirectory(t *testing.T) {
+	down := errors.New("no logon servers")
+	for name, c := range map[string]struct {
+		domain, name string // typed
+		asked        string // domain of LogonUser
+		err, want    error
+	}{
+		"account name": {"", "anna", "CORP", nil, nil},
+		"domain":       {"OTHER", "anna", "OTHER", nil, nil},
+		"UPN":          {"", "anna@corp.example", "", nil, nil},
+		"wrong":        {"", "anna", "CORP", &host.LogonError{Code: 1326}, signin.ErrRefused},
+		"disabled":     {"", "anna", "CORP", &host.LogonError{Code: 1331}, signin.ErrRefused},
+		"locked":       {"", "anna", "CORP", &host.LogonError{Code: 1909}, signin.ErrRefused},
+		"must change":  {"", "anna", "CORP", &host.LogonError{Code: 1907}, signin.ErrMustChange},
+		"expired":      {"", "anna", "CORP", &host.LogonError{Code: 1330}, signin.ErrExpired},
+		"down":         {"", "anna", "CORP", down, down},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := windowsDirectory{domain: "CORP", logOn: func(_ context.Context, domain, name string, password []byte) (host.Logon, error) {
+				assert.Equal(t, []string{c.asked, c.name, "secret"}, []string{domain, name, string(password)})
+				return host.Logon{SID: "S-1-5-21-1", Name: "anna", Groups: []string{"S-1-5-21-2"}}, c.err
+			}}
+			person, err := d.Check(t.Context(), c.domain, c.name, []byte("secret"))
+			if c.want != nil {
+				require.ErrorIs(t, err, c.want)
+				assert.Equal(t, c.want != down, errors.Is(err, signin.ErrRefused) || errors.Is(err, signin.ErrMustChange) || errors.Is(err, signin.ErrExpired))
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, &signin.Person{SID: "S-1-5-21-1", Name: "anna", Groups: []string{"S-1-5-21-2"}}, person)
+		})
+	}
+	d := windowsDirectory{groups: func(_ context.Context, sid string) (host.Logon, error) { return host.Logon{SID: sid}, nil }}
+	person, err := d.Groups(t.Context(), "S-1-5-21-7")
+	require.NoError(t, err)
+	assert.Equal(t, "S-1-5-21-7", person.SID)
+	_, err = d.Accept(t.Context(), nil)
+	assert.ErrorIs(t, err, signin.ErrUnsupported)
+}
+
+func TestRolesOfTheSettings(t *testing.T) {
+	sid := func(group string) (string, error) {
+		if group == `CORP\none` {
+			return "", errors.New("no such group")
+		}
+		return "S-1-5-21-" + group, nil
+	}
+	roles, err := rolesOf([]config.Role{
+		{Group: `CORP\desk`, Scopes: []string{"user:read"}, Limits: config.TokenLimits{OUs: []string{"OU=Staff,DC=corp,DC=example"}}},
+		{Group: `CORP\ops`, Name: "Operators", Scopes: []string{"*"}},
+	}, sid)
+	require.NoError(t, err)
+	assert.Equal(t, []signin.Role{
+		{Group: `S-1-5-21-CORP\desk`, Name: `CORP\desk`, Scopes: []identity.Scope{identity.UserRead}, Limits: identity.Limits{OUs: []string{"OU=Staff,DC=corp,DC=example"}}},
+		{Group: `S-1-5-21-CORP\ops`, Name: "Operators", Scopes: []identity.Scope{identity.All}},
+	}, roles)
+
+	_, err = rolesOf([]config.Role{
+		{Group: `CORP\none`, Scopes: []string{"user:raed"}}, {Group: "x", Scopes: []string{"user:read"}, Limits: config.TokenLimits{OUs: []string{"Staff"}}},
+	}, sid)
+	for _, want := range []string{`signIn.roles: the role of CORP\none: no such group`, "user:raed", `the OU "Staff"`} {
+		assert.ErrorContains(t, err, want)
+	}
+	mistaken := []config.Role{{Group: `CORP\desk`, Scopes: []string{"user:raed"}}}
+	_, err = domainPeople(config.SignIn{Mode: config.SignInForm, Roles: mistaken})
+	assert.ErrorContains(t, err, "signIn.mode: this computer is in no domain")
+	assert.ErrorContains(t, err, "user:raed", "where there is no domain, too")
+	_, err = domainPeople(config.SignIn{Mode: config.SwitchOff, Roles: mistaken})
+	assert.ErrorContains(t, err, "user:raed", "and before it is turned on")
+	people, err := domainPeople(config.SignIn{Mode: config.SwitchOff, Roles: []config.Role{{Group: `CORP\desk`, Scopes: []string{"user:read"}}}})
+	assert.NoError(t, err)
+	assert.Nil(t, people)
+}

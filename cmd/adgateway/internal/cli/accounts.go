@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/config"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/nearest"
+
+	"github.com/spf13/pflag"
+)
+
+// storeLocation says where the accounts are: --store names their file, or else the settings
+// file of --config, or they are in the store that the gateways of its cluster share.
+type storeLocation struct {
+	Config, Store string
+
+	// Cluster returns how the shared store is opened.
+	Cluster func(*config.Settings) (app.Options, error)
+}
+
+// AddTo declares the flags.
+func (l *storeLocation) AddTo(flags *pflag.FlagSet) {
+	flags.StringVar(&l.Config, "config", "", "settings `FILE` that names the credential file (default "+program.DefaultFile()+")")
+	flags.StringVar(&l.Store, "store", "", "the credential `FILE` itself")
+}
+
+// Open returns the store of the location. The file is read with every operation.
+func (l *storeLocation) Open() (accountStore, error) {
+	if l.Store != "" {
+		return accountStore{program.CredentialFile(config.Auth{Store: l.Store}, "")}, nil
+	}
+	flags := program.Flags{File: l.Config, Fallback: program.DefaultFile(), Beside: true}
+	live, err := flags.Load()
+	if err != nil {
+		return accountStore{}, fmt.Errorf("the settings do not say where the credentials are; correct them, or name the file with --store:\n%w", err)
+	}
+	file := program.CredentialFile(live.Now().Auth, flags.Path())
+	cluster, err := l.Cluster(live.Now())
+	if err != nil {
+		return accountStore{}, err
+	}
+	if cluster.Identity != nil {
+		return accountStore{sharedStore{cluster, file}}, nil
+	}
+	return accountStore{file}, nil
+}
+
+// OpenBoth returns the store of the file, which the settings or --store name, and that of
+// the cluster.
+func (l *storeLocation) OpenBoth() (file authn.File, cluster app.Options, err error) {
+	flags := program.Flags{File: l.Config, Fallback: program.DefaultFile(), Beside: true}
+	live, err := flags.Load()
+	if err != nil {
+		return file, cluster, err
+	}
+	cluster, err = l.Cluster(live.Now())
+	if err != nil {
+		return file, cluster, err
+	}
+	if cluster.Identity == nil {
+		return file, cluster, errors.New("this gateway is in no cluster: 'adgateway cluster init' makes one, and 'adgateway cluster join' joins one")
+	}
+	file = program.CredentialFile(live.Now().Auth, flags.Path())
+	if l.Store != "" {
+		file = program.CredentialFile(config.Auth{Store: l.Store}, "")
+	}
+	return file, cluster, nil
+}
+
+// sharedStore are the accounts that the gateways of a cluster share. When they were last used is
+// known of this gateway.
+type sharedStore struct {
+	cluster app.Options
+	file    authn.File
+}
+
+// sharedWait is how long the accounts of a cluster are waited for.
+const sharedWait = 30 * time.Second
+
+func (s sharedStore) Read() (*authn.Document, string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), sharedWait)
+	defer cancel()
+	document, err := app.ReadCredentials(ctx, s.cluster)
+	return document, "", err
+}
+
+func (s sharedStore) Edit(ctx context.Context, change func(*authn.Document) error) error {
+	return app.EditCredentials(ctx, s.cluster, change)
+}
+
+func (s sharedStore) LastUses() map[string]time.Time { return s.file.LastUses() }
+
+// accountKind is one of the two kinds of accounts, which are kept in lists of their own.
+type accountKind struct {
+	Name string // in messages and commands
+	list func(*authn.Document) *[]*authn.Account
+}
+
+// The kinds.
+var (
+	tokenKind = accountKind{identity.KindToken, func(d *authn.Document) *[]*authn.Account { return &d.Tokens }}
+	userKind  = accountKind{identity.KindUser, func(d *authn.Document) *[]*authn.Account { return &d.Users }}
+)
+
+// accountStore is a credential file, or what gateways share. Several processes may use it at once.
+type accountStore struct{ in accountPlace }
+
+// accountPlace holds accounts, and says when they were last used.
+type accountPlace interface {
+	authn.Holder
+	LastUses() map[string]time.Time
+}
+
+// List returns all accounts of a kind and when they were last used, by their ID.
+func (s accountStore) List(k accountKind) (all []*authn.Account, lastUse map[string]time.Time, err error) {
+	document, _, err := s.in.Read()
+	if err != nil {
+		return nil, nil, err
+	}
+	return *k.list(document), s.in.LastUses(), nil
+}
+
+// Find returns the account of a name, regardless of case. The error suggests the
+// nearest name.
+func (k accountKind) Find(all []*authn.Account, name string) (*authn.Account, error) {
+	var names []string
+	for _, a := range all {
+		if strings.EqualFold(a.Name, name) {
+			return a, nil
+		}
+		names = append(names, a.Name)
+	}
+	if near := nearest.Of(name, names); near != "" {
+		return nil, fmt.Errorf("there is no %s '%s'; did you mean '%s'?", k.Name, name, near)
+	}
+	return nil, fmt.Errorf("there is no %s '%s'; 'adgateway %s list' shows all", k.Name, name, k.Name)
+}
+
+// Add adds an account.
+func (s accountStore) Add(ctx context.Context, k accountKind, a *authn.Account) error {
+	return s.in.Edit(ctx, func(d *authn.Document) error {
+		list := k.list(d)
+		*list = append(*list, a)
+		return nil
+	})
+}
+
+// Edit changes the account of a name, and returns it as it was saved.
+func (s accountStore) Edit(ctx context.Context, k accountKind, name string, change func(*authn.Account) error) (edited *authn.Account, err error) {
+	err = s.in.Edit(ctx, func(d *authn.Document) error {
+		a, err := k.Find(*k.list(d), name)
+		if err != nil {
+			return err
+		}
+		edited = a
+		return change(a)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return edited, nil
+}
+
+// Remove removes the accounts of these names, all of them or none.
+func (s accountStore) Remove(ctx context.Context, k accountKind, names []string) error {
+	return s.in.Edit(ctx, func(d *authn.Document) error {
+		list := k.list(d)
+		removed := map[*authn.Account]bool{}
+		var faults []error
+		for _, name := range names {
+			a, err := k.Find(*list, name)
+			faults = append(faults, err)
+			removed[a] = true
+		}
+		var kept []*authn.Account
+		for _, a := range *list {
+			if !removed[a] {
+				kept = append(kept, a)
+			}
+		}
+		*list = kept
+		return errors.Join(faults...)
+	})
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"adgateway/gateway/authn"
+)
+
+// certificateName names a client certificate, and the issuer that it must have.
+type certificateName struct{ Subject, Issuer string }
+
+// CreateToken adds an account of this name and returns its token, which is stored
+// nowhere. With a client certificate there is no token: whoever presents that
+// certificate has the rights. The error joins every mistake in the
+// arguments and invalid, which is what was wrong with the rights.
+func (s accountStore) CreateToken(ctx context.Context, name string, of certificateName, rights authn.Rights, invalid error, now time.Time) (a *authn.Account, token string, err error) {
+	a = authn.NewAccount(name, now, rights)
+	if a.Subject, a.Issuer = of.Subject, of.Issuer; of == (certificateName{}) {
+		token = a.AddToken(now, now)
+	}
+	if err := errors.Join(a.Check(), invalid); err != nil {
+		return nil, "", err
+	}
+	if err := s.Add(ctx, tokenKind, a); err != nil {
+		return nil, "", err
+	}
+	return a, token, nil
+}
+
+// rotation replaces the token of an account.
+type rotation struct {
+	Grace     time.Duration // how long the previous token remains valid
+	SetExpiry bool          // else the account keeps its expiry
+	Expires   *time.Time    // nil for never
+}
+
+// Rotate replaces the token of an account and returns the new one.
+func (s accountStore) Rotate(ctx context.Context, name string, r rotation, now time.Time) (a *authn.Account, token string, err error) {
+	a, err = s.Edit(ctx, tokenKind, name, func(a *authn.Account) error {
+		if a.Subject != "" {
+			return fmt.Errorf("'%s' authenticates with a client certificate: renew the certificate instead", a.Name)
+		}
+		if r.SetExpiry {
+			a.Expires = r.Expires
+		}
+		if a.Expires != nil && !a.Expires.After(now) {
+			return fmt.Errorf("'%s' expired at %s, and so would the new token: set a new expiry with --expires, such as 90d",
+				a.Name, a.Expires.Format(time.RFC3339))
+		}
+		token = a.AddToken(now, now.Add(r.Grace))
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return a, token, nil
+}
+
+// newUser returns an account with these rights and no password yet. The error
+// joins every mistake in the arguments and invalid, which is what was wrong with
+// the rights.
+func newUser(name string, rights authn.Rights, invalid error, now time.Time) (*authn.Account, error) {
+	a := authn.NewAccount(name, now, rights)
+	a.Password = authn.HashPassword("", authn.Cost{Memory: 8, Time: 1, Threads: 1}) // a placeholder, which makes it a user
+	if err := errors.Join(a.Check(), invalid); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// AddUser adds a user of [newUser] with its password.
+func (s accountStore) AddUser(ctx context.Context, a *authn.Account, password string) error {
+	a.Password = authn.HashPassword(password, authn.StandardCost)
+	return s.Add(ctx, userKind, a)
+}
+
+// SetPassword sets the password of a user.
+func (s accountStore) SetPassword(ctx context.Context, name, password string) error {
+	hash := authn.HashPassword(password, authn.StandardCost) // before the file is locked: it takes long
+	_, err := s.Edit(ctx, userKind, name, func(a *authn.Account) error {
+		a.Password = hash
+		return nil
+	})
+	return err
+}

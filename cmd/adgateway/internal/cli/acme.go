@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+func acmeCommand() *cobra.Command {
+	return group("acme", "Manage what clients of certificate authorities need",
+		group("account", "Manage the accounts of clients that speak acme-dns", acmeAddCommand()))
+}
+
+func acmeAddCommand() *cobra.Command {
+	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
+	var account config.ACMEAccount
+	var secret bool
+	c := &cobra.Command{
+		Use:   "add --credential NAME --name _acme-challenge.HOST",
+		Short: "Add an account to the settings and print what its client stores",
+		Long: "Adds an account to acme.accounts in the settings file and prints the JSON that clients\n" +
+			"of acme-dns store, such as cert-manager. It lets one credential, which needs the scope\n" +
+			"dns:acme, write the challenges of one name. A running gateway knows it within seconds.",
+		Example: "  adgateway acme account add --credential site --name _acme-challenge.www.corp.example > acmedns.json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			key := "<the secret of " + account.Credential + ">"
+			if secret {
+				var err error
+				if key, err = program.PipedPassword(c.InOrStdin()); err != nil {
+					return err
+				}
+			}
+			if err := addAccount(&f, &account); err != nil {
+				return fmt.Errorf("no account was added:\n%w", err)
+			}
+			return printClientAccount(c, account, key)
+		},
+	}
+	f.AddTo(c.Flags())
+	c.Flags().StringVar(&account.Credential, "credential", "", "`NAME` of the token or user")
+	c.Flags().StringVar(&account.Name, "name", "", "`NAME` of the record, in full")
+	c.Flags().BoolVar(&secret, "secret-stdin", false, "read the credential's token or password from standard input, to print it with the rest")
+	for _, name := range []string{"credential", "name"} {
+		_ = c.MarkFlagRequired(name) // fails for unknown flags only
+	}
+	return c
+}
+
+// addAccount completes an account and writes it to the settings file, which must be
+// valid before and after.
+func addAccount(f *program.Flags, account *config.ACMEAccount) error {
+	src, cfg, _, err := f.Read()
+	if err != nil {
+		return err
+	}
+	account.Name = strings.TrimSuffix(account.Name, ".")
+	if err := knownCredential(f, cfg, account.Credential); err != nil {
+		return err
+	}
+	account.Subdomain = uuid.NewString()
+	if src.Text, err = config.AppendAccount(src.Text, *account); err != nil {
+		return err
+	}
+	if _, _, err := src.Load(); err != nil {
+		return err
+	}
+	return filefault.Explain("--config", os.WriteFile(f.Path(), src.Text, 0o600))
+}
+
+// knownCredential reports an error unless there is a token or user of a name.
+func knownCredential(f *program.Flags, cfg *config.Settings, name string) error {
+	if slices.ContainsFunc(cfg.Sandbox.Users, func(u config.User) bool { return strings.EqualFold(u.Name, name) }) {
+		return nil
+	}
+	store, err := (&storeLocation{Config: f.File, Cluster: location().Cluster}).Open()
+	if err != nil {
+		return err
+	}
+	for _, kind := range []accountKind{tokenKind, userKind} {
+		all, _, err := store.List(kind)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all, func(a *authn.Account) bool { return strings.EqualFold(a.Name, name) }) {
+			return nil
+		}
+	}
+	return fmt.Errorf("--credential %s: there is no token or user of this name; 'adgateway token create' makes one", name)
+}
+
+// printClientAccount prints what clients store, by the name of the certificate.
+func printClientAccount(c *cobra.Command, account config.ACMEAccount, key string) error {
+	type stored struct {
+		Username   string   `json:"username"`
+		Password   string   `json:"password"`
+		FullDomain string   `json:"fulldomain"`
+		SubDomain  string   `json:"subdomain"`
+		AllowFrom  []string `json:"allowfrom"`
+	}
+	_, host, _ := strings.Cut(account.Name, ".")
+	encoder := json.NewEncoder(c.OutOrStdout())
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(map[string]stored{host: {account.Credential, key, account.Name, account.Subdomain, []string{}}})
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/audit"
+	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+
+	"github.com/spf13/cobra"
+)
+
+// auditFlags say which audit log a command reads: that of the settings, as serve
+// reads them, unless files are given.
+type auditFlags struct{ program.Flags }
+
+func (f *auditFlags) add(c *cobra.Command) {
+	f.Fallback, f.Beside = program.DefaultFile(), true
+	f.AddTo(c.Flags(),
+		program.Spelling{Flag: "file", Key: "audit.file", Placeholder: "FILE", Doc: "the audit log"},
+		program.Spelling{Flag: "key-file", Key: "audit.keyFile", Placeholder: "FILE", Doc: "the key of its hash chain"},
+		program.Spelling{Flag: "anchor-file", Key: "audit.anchorFile", Placeholder: "FILE", Doc: "the record of its end elsewhere; without it, that of the settings unless --file is given"})
+}
+
+// check returns what to verify or to read: the path of the audit log, its key and its
+// anchor. The anchor of the settings is not that of another log.
+func (f *auditFlags) check(c *cobra.Command, files []string) (audit.Check, error) {
+	live, err := f.Load()
+	if err != nil {
+		return audit.Check{}, err
+	}
+	s := live.Now().Audit
+	if s.File == config.AuditOff && len(files) == 0 {
+		return audit.Check{}, errors.New("the settings switch the audit log off; name one with --file, or pass its files as arguments")
+	}
+	check := audit.Check{File: s.File, Files: files, Anchor: s.Anchor()}
+	if (c.Flags().Changed("file") || len(files) > 0) && !c.Flags().Changed("anchor-file") {
+		check.Anchor = ""
+	}
+	check.Key, err = app.AuditKey(s.KeyFile)
+	return check, err
+}
+
+// explainAudit explains why an audit log cannot be read.
+func explainAudit(files []string, err error) error {
+	if len(files) > 0 {
+		return filefault.Explain("FILES", err)
+	}
+	return filefault.Explain("audit.file (--file)", err)
+}
+
+func auditCommand() *cobra.Command {
+	return group("audit", "Verify and show the record of changes", auditVerifyCommand(), auditShowCommand())
+}
+
+func auditVerifyCommand() *cobra.Command {
+	var f auditFlags
+	var last string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "verify [FILES]",
+		Short: "Find lines that were altered, removed, inserted or moved",
+		Long: "Reads the audit log from its first line to its last, rotated files included, and\n" +
+			"reports every line that was altered, removed, inserted, moved, or cut off at the end.\n" +
+			"The last lines say what cannot be found without a key (audit.keyFile), an anchor\n" +
+			"(audit.anchorFile), or an end that was recorded elsewhere (--last).",
+		Example: "  adgateway audit verify\n  adgateway audit verify --file backup/audit.jsonl --last 4711",
+		RunE: func(c *cobra.Command, files []string) error {
+			check, err := f.check(c, files)
+			if err != nil {
+				return err
+			}
+			if check.Least, err = parseHead(last); err != nil {
+				return err
+			}
+			result, err := audit.Verify(check)
+			if err != nil {
+				return explainAudit(files, err)
+			}
+			if asJSON {
+				err = output.JSON(c.OutOrStdout(), output.NewVerification(result))
+			} else {
+				output.Verification(c.OutOrStdout(), result)
+			}
+			if err == nil && len(result.Faults) > 0 {
+				return codeFailed
+			}
+			return err
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&last, "last", "", "an end of the log that was recorded elsewhere: `NUMBER[:HASH]` of a line that must exist")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func parseHead(text string) (audit.Head, error) {
+	if text == "" {
+		return audit.Head{}, nil
+	}
+	number, hash, _ := strings.Cut(text, ":")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return audit.Head{}, errors.New("--last takes NUMBER or NUMBER:HASH of a line")
+	}
+	return audit.Head{Seq: seq, Hash: hash}, nil
+}
+
+func auditShowCommand() *cobra.Command {
+	var f auditFlags
+	var filter audit.Filter
+	var since, until string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "show [FILES]",
+		Short:   "Show what was done, by whom, and to what",
+		Example: "  adgateway audit show --since 7d --who portal --operation 'user.*' --outcome refused",
+		RunE: func(c *cobra.Command, files []string) error {
+			check, err := f.check(c, files)
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			if filter.Since, err = program.ParseMoment(since, now); err == nil {
+				filter.Until, err = program.ParseMoment(until, now)
+			}
+			if err = errors.Join(err, filter.Check()); err != nil {
+				return err
+			}
+			read := func(each func(*audit.Record) error) error { return audit.Read(check.File, files, filter, each) }
+			if asJSON {
+				err = read(func(r *audit.Record) error { return output.Lines(c.OutOrStdout(), r) })
+			} else {
+				err = output.Calls(c.OutOrStdout(), read)
+			}
+			return explainAudit(files, err)
+		},
+	}
+	f.add(c)
+	flags := c.Flags()
+	flags.StringVar(&since, "since", "", "from this `TIME` on: 2006-01-02, 2006-01-02T15:04:05Z, or how long ago, such as 12h or 7d")
+	flags.StringVar(&until, "until", "", "before this `TIME`, in the same formats")
+	flags.StringVar(&filter.Who, "who", "", "callers whose name contains this `TEXT`")
+	flags.StringVar(&filter.Target, "target", "", "objects whose DN, GUID or given name contains this `TEXT`, or the request or change with this id")
+	flags.StringVar(&filter.Outcome, "outcome", "", "calls with this `OUTCOME`: "+strings.Join(audit.Outcomes(), ", "))
+	flags.StringVar(&filter.Operation, "operation", "", "operations that match this `PATTERN`, such as user.*")
+	flags.BoolVar(&asJSON, "json", false, "print the lines themselves, as JSON")
+	return c
+}

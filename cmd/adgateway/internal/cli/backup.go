@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/backup"
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/cmd/adgateway/internal/program"
+
+	"github.com/spf13/cobra"
+)
+
+func backupCommand() *cobra.Command {
+	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
+	to, asJSON, wait := "", false, time.Duration(0)
+	c := &cobra.Command{
+		Use:   "backup --to FOLDER|FILE.zip",
+		Short: "Copy all that a gateway keeps, also while it runs",
+		Long: "Copies the settings, the credentials, the audit log with its rotated files, the store with\n" +
+			"its key, and the files that the settings name, with a manifest, into a new folder or zip\n" +
+			"file. A gateway that runs makes the copy of its store itself. Who has the backup has the\n" +
+			"keys of the gateway: keep it where nobody else can read it.",
+		Example: "  adgateway backup --to 'D:\\Backups\\adgateway-2026-11-27.zip'",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if to == "" {
+				return errors.New("--to is needed: the folder or the .zip file to make")
+			}
+			live, err := f.Load()
+			if err != nil {
+				return err
+			}
+			m, err := backup.Write(c.Context(), backup.Options{Settings: live.Now(), File: f.Path(), Version: buildVersion(), Wait: wait}, to)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return output.JSON(c.OutOrStdout(), m)
+			}
+			return printBackup(c.OutOrStdout(), m, to)
+		},
+	}
+	f.AddTo(c.Flags())
+	c.Flags().StringVar(&to, "to", "", "new folder, or new `FILE` that ends in .zip")
+	c.Flags().DurationVar(&wait, "wait", 5*time.Minute, "`TIME` that a gateway which runs may take to copy its store")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func printBackup(w io.Writer, m *backup.Manifest, to string) error {
+	size := int64(0)
+	for _, f := range m.Files {
+		size += f.Size
+	}
+	_, err := fmt.Fprintf(w, "%d files, %d bytes: %s\n", len(m.Files), size, to)
+	for _, l := range m.NotCopied {
+		fmt.Fprintf(w, "not copied: %s %s: %s\n", l.Setting, l.What, l.Reason)
+	}
+	return err
+}
+
+func restoreCommand() *cobra.Command {
+	from, file, asJSON := "", program.DefaultFile(), false
+	c := &cobra.Command{
+		Use:   "restore --from FOLDER|FILE.zip",
+		Short: "Put a backup in the place of what a gateway keeps",
+		Long: "Checks every file of a backup, and puts all of them where the settings in it say. The gateway\n" +
+			"must not run. What was there before is kept in a folder 'replaced-' with the time. After a\n" +
+			"failure everything is as it was.",
+		Example: "  adgateway restore --from 'D:\\Backups\\adgateway-2026-11-27.zip'",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if from == "" {
+				return errors.New("--from is needed: the folder or the .zip file of a backup")
+			}
+			path, err := filepath.Abs(file)
+			if err != nil {
+				return err
+			}
+			r, err := backup.Restore(c.Context(), from, path)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return output.JSON(c.OutOrStdout(), map[string]any{"settings": r.Settings, "replaced": append([]string{}, r.Replaced...), "backup": r.Manifest})
+			}
+			return printRestored(c.OutOrStdout(), r)
+		},
+	}
+	c.Flags().StringVar(&from, "from", "", "folder or zip `FILE` of the backup")
+	c.Flags().StringVar(&file, "config", file, "settings `FILE` of the gateway; what the backup has goes beside it, unless its settings name another place")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// afterRestore is what to do next.
+const afterRestore = `Next:
+  adgateway service install   as before: gives the files to the account of the service
+  adgateway audit verify      what of the audit log was lost since the backup
+  adgateway changes rebuild   adds changes that only the audit log has, and ends the notice that the store is older
+What was sent since the backup with an Idempotency-Key or a plan must not be repeated.
+`
+
+func printRestored(w io.Writer, r *backup.Restored) error {
+	fmt.Fprintf(w, "restored: %d files of %s, settings %s\n", len(r.Manifest.Files), r.Manifest.Made.Format(time.RFC3339), r.Settings)
+	for _, folder := range r.Replaced {
+		fmt.Fprintf(w, "what was there before: %s\n", folder)
+	}
+	for _, l := range r.Manifest.NotCopied {
+		fmt.Fprintf(w, "not in the backup: %s %s: %s\n", l.Setting, l.What, l.Reason)
+	}
+	_, err := fmt.Fprint(w, afterRestore)
+	return err
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/tlscert"
+	"adgateway/winsvc/host"
+)
+
+// The files of a folder.
+const (
+	certificateFile        = "gw.pem"
+	certificateKeyFile     = "gw.key"
+	certificateRequestFile = "gw.csr"
+	nextCertificateKeyFile = "gw.key.new" // of a request that has not been answered
+)
+
+// certificateFolder is where the files of a certificate are.
+type certificateFolder string
+
+// certificateFiles are the files that a command has written.
+type certificateFiles struct {
+	Certificate string `json:"certificate,omitempty"`
+	Key         string `json:"key"`
+	Request     string `json:"request,omitempty"`
+	*CertificateDescription
+}
+
+func (f certificateFolder) path(name string) string { return filepath.Join(string(f), name) }
+
+func (f certificateFolder) has(name string) bool {
+	_, err := os.Lstat(f.path(name))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// write writes a file that only the gateway's account and administrators may read.
+func (f certificateFolder) write(name string, text []byte) error {
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(f.path(name), text, program.Files.Restrict)
+}
+
+// SelfSigned writes a certificate that signs itself, and its key. Without force files that
+// are there are an error.
+func (f certificateFolder) SelfSigned(names []string, days int, force bool, now time.Time) (certificateFiles, error) {
+	for _, name := range []string{certificateFile, certificateKeyFile} {
+		if f.has(name) && !force {
+			return certificateFiles{}, fmt.Errorf("%s is there already: --force replaces it, with its key", f.path(name))
+		}
+	}
+	certificate, key, err := tlscert.SelfSigned(names, days, now)
+	if err != nil {
+		return certificateFiles{}, err
+	}
+	_, leaf, err := tlscert.Import([][]byte{certificate}, key, nil, now)
+	if err != nil {
+		return certificateFiles{}, err
+	}
+	if err := errors.Join(f.write(certificateKeyFile, key), f.write(certificateFile, certificate)); err != nil {
+		return certificateFiles{}, err
+	}
+	return certificateFiles{Certificate: f.path(certificateFile), Key: f.path(certificateKeyFile), CertificateDescription: describeCertificate(leaf, nil, now)}, nil
+}
+
+// Request writes a request for a certificate and its key, beside a key that is there: that
+// one is in use until the answer is imported. Without force a request that is there is an
+// error.
+func (f certificateFolder) Request(names []string, template string, force bool) (certificateFiles, error) {
+	if f.has(certificateRequestFile) && !force {
+		return certificateFiles{}, fmt.Errorf("%s is there already, and waits for its answer: --force replaces it, and the answer to it is of no use then", f.path(certificateRequestFile))
+	}
+	request, key, err := tlscert.Request(names, template)
+	if err != nil {
+		return certificateFiles{}, err
+	}
+	name := certificateKeyFile
+	if f.has(certificateKeyFile) {
+		name = nextCertificateKeyFile
+	}
+	if err := errors.Join(f.write(name, key), f.write(certificateRequestFile, request)); err != nil {
+		return certificateFiles{}, err
+	}
+	return certificateFiles{Key: f.path(name), Request: f.path(certificateRequestFile)}, nil
+}
+
+// Import writes the certificate that an authority has sent, after it was found usable with
+// the key of the request, or with the present one. It may be repeated: a running gateway
+// keeps what it has until certificate and key fit together.
+func (f certificateFolder) Import(answers []string, names []string, now time.Time) (certificateFiles, error) {
+	var contents [][]byte
+	for _, answer := range answers {
+		content, err := os.ReadFile(answer)
+		if err != nil {
+			return certificateFiles{}, err
+		}
+		contents = append(contents, content)
+	}
+	var faults []error
+	for _, name := range []string{nextCertificateKeyFile, certificateKeyFile} {
+		key, err := os.ReadFile(f.path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return certificateFiles{}, err
+		}
+		chain, leaf, err := tlscert.Import(contents, key, names, now)
+		if err != nil {
+			if !errors.Is(err, tlscert.ErrOtherKey) {
+				return certificateFiles{}, err
+			}
+			faults = append(faults, fmt.Errorf("%s: %w", f.path(name), err))
+			continue
+		}
+		if name == nextCertificateKeyFile {
+			if err := f.write(certificateKeyFile, key); err != nil {
+				return certificateFiles{}, err
+			}
+		}
+		if err := f.write(certificateFile, chain); err != nil {
+			return certificateFiles{}, err
+		}
+		for _, done := range []string{nextCertificateKeyFile, certificateRequestFile} {
+			if err := os.Remove(f.path(done)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return certificateFiles{}, err
+			}
+		}
+		return certificateFiles{Certificate: f.path(certificateFile), Key: f.path(certificateKeyFile), CertificateDescription: describeCertificate(leaf, nil, now)}, nil
+	}
+	if len(faults) == 0 {
+		return certificateFiles{}, fmt.Errorf("there is no key in %s: 'adgateway tls request' writes one with the request", f)
+	}
+	return certificateFiles{}, errors.Join(faults...)
+}
+
+// certificateNames returns what clients may call this computer: its names and addresses, as far
+// as they can be reached from elsewhere.
+func certificateNames() []string {
+	names := host.Names()
+	for i, name := range names {
+		names[i] = strings.ToLower(name)
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return slices.Compact(names) // the names are enough
+	}
+	for _, address := range addresses {
+		if network, ok := address.(*net.IPNet); ok && network.IP.IsGlobalUnicast() {
+			names = append(names, network.IP.String())
+		}
+	}
+	return slices.Compact(names)
+}

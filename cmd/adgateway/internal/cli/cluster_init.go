@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"adgateway/cmd/adgateway/setup"
+	"adgateway/gateway/cluster/trust"
+
+	"github.com/spf13/cobra"
+)
+
+func clusterInitCommand() *cobra.Command {
+	var (
+		name     string
+		gateways []string
+	)
+	c := ofGateways(&cobra.Command{
+		Use:   "init",
+		Short: "Make a cluster of this gateway and others",
+		Long: "Makes a cluster of the gateway of this host, which is stopped and goes on with what it keeps,\n" +
+			"and of others, and prints the command by which each of them joins while this one runs. Three\n" +
+			"hosts are named, this one first, or five: each runs a gateway and a node with the log, and a\n" +
+			"majority must run. Until their nodes serve, this gateway goes on alone, and the command can be\n" +
+			"run again for those that have not joined.\n\n" +
+			"With cluster.servers the log is in a NATS of your own, which the command examines. It makes the\n" +
+			"log there, if the user of this gateway may, and prints what the users of the gateways must be\n" +
+			"permitted. Two gateways or more are named then, and no host has a node.",
+		Example: "  adgateway cluster init --name corp --gateway gw1=host1.corp.example --gateway gw2=host2.corp.example --gateway gw3=host3.corp.example",
+	}, func(c *cobra.Command, o setup.Options) error {
+		return initCluster(c, o, name, gateways)
+	})
+	c.Flags().StringVar(&name, "name", "", "`NAME` of the cluster")
+	c.Flags().StringArrayVar(&gateways, "gateway", nil, "`NAME=HOST` of a gateway, HOST as the others reach it (repeatable, this host's first); a port is that of engine.cluster there")
+	return c
+}
+
+func initCluster(c *cobra.Command, o setup.Options, name string, gateways []string) error {
+	if name == "" {
+		return errors.New("--name is needed: the name of the cluster, such as corp")
+	}
+	var hosts []setup.Host
+	for _, text := range gateways {
+		h, err := parseHost(text)
+		if err != nil {
+			return err
+		}
+		hosts = append(hosts, h)
+	}
+	made, err := setup.Init(c.Context(), o, name, hosts)
+	if err != nil {
+		return err
+	}
+	w := c.OutOrStdout()
+	fmt.Fprintf(w, "The cluster %s is made, and %s is its first gateway. Start it now: adgateway service start\n", name, made.Self.Name)
+	printMade(w, made, made.Log)
+	return nil
+}
+
+// printMade prints what is to be done on all hosts of a new cluster. log is nil if their nodes make
+// the log.
+func printMade(w io.Writer, made *setup.Made, log *setup.OwnLog) {
+	list := trust.Members{Gateways: []trust.Member{made.Self}}
+	if log == nil {
+		list.Nodes = []string{made.Self.Name}
+	}
+	printLog(w, log)
+	if made.Self.HopAddress != "" { // else it was made before, and only its log is new
+		printPorts(w, setup.Ports(list, made.Self.Name))
+	} else {
+		fmt.Fprintln(w, "\nThen run 'adgateway cluster invite' for each host that has not joined.")
+	}
+	for _, i := range made.Invitations {
+		printJoin(w, i)
+	}
+}
+
+// printLog prints what is to be done in a NATS of the user's own; nil prints nothing.
+func printLog(w io.Writer, log *setup.OwnLog) {
+	if log == nil {
+		return
+	}
+	if log.Command != "" {
+		fmt.Fprintf(w, "\nThe user of this gateway may not make the log (%s).\n"+
+			"Make it before you start the gateway:\n  %s\n", log.Subject, log.Command)
+	}
+	if log.Warning != "" {
+		fmt.Fprintf(w, "\nWarning: %s.\n", log.Warning)
+	}
+	fmt.Fprintf(w, "\nThe users of the gateways need these permissions in your NATS:\n\n%s", log.Account)
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/cmd/adgateway/setup"
+	"adgateway/gateway/cluster/migrate"
+
+	"github.com/spf13/cobra"
+)
+
+func clusterMigrateCommand() *cobra.Command {
+	var (
+		from                     string
+		gateways, journals, keys []string
+		asJSON                   bool
+	)
+	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
+	c := &cobra.Command{
+		Use:   "migrate",
+		Short: "Take a cluster of an earlier version over",
+		Long: "Makes a cluster of this version out of what the gateways shared in an earlier one: accounts,\n" +
+			"history, keys, plans, budgets, jobs, sign-ins, webhooks and copies of the audit. Stop the\n" +
+			"gateways on all hosts first, and run it on one of them with the settings that it had; it prints\n" +
+			"the command by which each of the others joins. It reads the mirror of this gateway, and says how\n" +
+			"far that goes: if the mirror of another one goes further, copy that here, and name it with --from.\n" +
+			"The files of the earlier version stay as they are. If it was interrupted, run it again.\n\n" +
+			"Changes that this gateway made while it could not reach the store (cluster.loss) are added to\n" +
+			"the history, and those of another one if --journal and --journal-key name its files.",
+		Example: "  adgateway cluster migrate --gateway gw1=host1.corp.example --gateway gw2=host2.corp.example --gateway gw3=host3.corp.example",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			live, err := f.Load()
+			if err != nil {
+				return err
+			}
+			s := live.Now()
+			o := setup.Options{Settings: s, KeyGroup: app.KeyGroup, Accounts: program.CredentialFile(s.Auth, f.Path())}
+			if o.Settings.Former.Name == "" {
+				return errors.New("the settings name no cluster (cluster.name): run it with those that the gateway of the " +
+					"earlier version had; the store of a gateway that was alone needs no migration")
+			}
+			m, err := migrationOf(from, gateways, journals, keys)
+			if err != nil {
+				return err
+			}
+			done, err := setup.Migrate(c.Context(), o, m)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return output.JSON(c.OutOrStdout(), done.Result)
+			}
+			return showMigration(c.OutOrStdout(), o, done)
+		},
+	}
+	f.AddTo(c.Flags())
+	flags := c.Flags()
+	flags.StringArrayVar(&gateways, "gateway", nil, "`NAME=HOST` of a gateway, HOST as the others reach it (repeatable, this host's first); a port is that of engine.cluster there")
+	flags.StringVar(&from, "from", "", "`FILE` of the mirror (default: the one of this gateway)")
+	flags.StringArrayVar(&journals, "journal", nil, "`FILE` with changes that another gateway made without the store (repeatable)")
+	flags.StringArrayVar(&keys, "journal-key", nil, "`FILE` of the key of --journal: store.file of that gateway, with .key")
+	_ = c.MarkFlagRequired("gateway") // fails for unknown flags only
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// migrationOf returns what the flags say.
+func migrationOf(from string, gateways, journals, keys []string) (setup.Migration, error) {
+	m := setup.Migration{From: from}
+	for _, text := range gateways {
+		h, err := parseHost(text)
+		if err != nil {
+			return m, err
+		}
+		m.Hosts = append(m.Hosts, h)
+	}
+	if len(journals) != len(keys) {
+		return m, errors.New("each --journal has a --journal-key")
+	}
+	for i, file := range journals {
+		m.Journals = append(m.Journals, migrate.Journal{File: file, Key: keys[i]})
+	}
+	return m, nil
+}
+
+// showMigration says what was taken over, and what to do then.
+func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
+	cluster, folder := o.Settings.Former.Name, o.Settings.Store.ClusterFolder()
+	fmt.Fprintf(w, "The mirror %s goes up to change %d of the store, of %s.\n", done.Mirror, done.Sequence,
+		done.At.UTC().Format(time.RFC3339))
+	if done.Made == nil {
+		printLog(w, done.Log)
+		_, err := fmt.Fprintf(w, "The cluster %s was made of it before; nothing was changed. Start the gateway, and run "+
+			"'adgateway cluster invite' for each host that is to join.\n", cluster)
+		return err
+	}
+	fmt.Fprintf(w, "The cluster %s is made of it: %d values, %d entries of logs, %d changes that were made without the "+
+		"store.\nChanges that were cut off, and are settled at the start: %d.\n",
+		cluster, done.Values, done.Entries, done.Added, done.Open)
+	if done.Aside != "" {
+		fmt.Fprintf(w, "The store that this gateway had before it was of a cluster is %s now.\n", done.Aside)
+	}
+	fmt.Fprintf(w, "If the mirror of another gateway goes further, remove the folder %s, and run the command with --from.\n\n"+
+		"Take these settings out of the file, here and on the other hosts: cluster.name, cluster.gateway, cluster.keyFile,\n"+
+		"cluster.certificate, cluster.key, cluster.ca, engine.node, engine.peers, engine.gateways, engine.certificate,\n"+
+		"engine.key, engine.ca, and cluster.servers unless the nodes are a NATS of your own. Then start it:\n"+
+		"adgateway service start\n", folder)
+	printMade(w, done.Made, done.Log)
+	return nil
+}

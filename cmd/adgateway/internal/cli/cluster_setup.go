@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/cmd/adgateway/setup"
+	"adgateway/gateway/cluster/trust"
+
+	"github.com/spf13/cobra"
+)
+
+// ofGateways returns a command that makes gateways those of a cluster, or single ones.
+func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error) *cobra.Command {
+	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
+	c.Args = cobra.NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		live, err := f.Load()
+		if err != nil {
+			return err
+		}
+		s := live.Now()
+		return do(c, setup.Options{
+			Settings: s, KeyGroup: app.KeyGroup, Kinds: app.LastingKinds(),
+			Accounts: program.CredentialFile(s.Auth, f.Path()),
+		})
+	}
+	f.AddTo(c.Flags())
+	return c
+}
+
+// parseHost returns the gateway that NAME=HOST or NAME=HOST:PORT names.
+func parseHost(text string) (setup.Host, error) {
+	name, address, _ := strings.Cut(text, "=")
+	if name == "" || address == "" {
+		return setup.Host{}, fmt.Errorf("--gateway: %q is not NAME=HOST, such as gw1=host1.corp.example", text)
+	}
+	return setup.Host{Name: name, Address: address}, nil
+}
+
+// printJoin prints how a gateway joins.
+func printJoin(w io.Writer, i trust.Invitation) {
+	fmt.Fprintf(w, "\nOn the host of %s, within an hour:\n  %s\n", i.Gateway, trust.JoinCommand(i))
+}
+
+// printPorts prints what the firewall of a host must let in.
+func printPorts(w io.Writer, ports [][2]string) {
+	fmt.Fprintln(w, "\nOn each of the hosts, let in from the others:")
+	for _, p := range ports {
+		_, port, err := net.SplitHostPort(p[0])
+		if err != nil {
+			port = p[0]
+		}
+		fmt.Fprintf(w, "  TCP %-6s %s\n", port, p[1])
+	}
+}
+
+func clusterInviteCommand() *cobra.Command {
+	gateway := ""
+	c := ofGateways(&cobra.Command{
+		Use:   "invite",
+		Short: "Invite a gateway to the cluster, which runs",
+		Long: "Prints the command by which a gateway joins within an hour. An earlier invitation of the same\n" +
+			"gateway ends. A host that takes the place of a lost one has its name: run 'adgateway cluster\n" +
+			"leave' with it first.",
+		Example: "  adgateway cluster invite --gateway gw4=host4.corp.example",
+	}, func(c *cobra.Command, o setup.Options) error {
+		name, host, _ := strings.Cut(gateway, "=")
+		i, err := setup.Invite(c.Context(), o, setup.Host{Name: name, Address: host})
+		if err != nil {
+			return err
+		}
+		printJoin(c.OutOrStdout(), i)
+		return nil
+	})
+	c.Flags().StringVar(&gateway, "gateway", "", "`NAME[=HOST]` of the gateway, HOST as the others reach it (default: what its host is called)")
+	_ = c.MarkFlagRequired("gateway") // fails for unknown flags only
+	return c
+}
+
+func clusterJoinCommand() *cobra.Command {
+	var i trust.Invitation
+	replace := false
+	c := ofGateways(&cobra.Command{
+		Use:   "join",
+		Short: "Let this gateway join a cluster, by the command that 'cluster init' or 'invite' has printed",
+		Long: "Lets the gateway of this host, which is stopped, join a cluster, and writes its certificate, the\n" +
+			"key of the cluster and the list of its gateways into the folder cluster beside store.file. The\n" +
+			"secret works once. If the command was interrupted, run it again.",
+		Example: "  adgateway cluster join --cluster corp --gateway gw2 --address host1.corp.example:7443 --authority SHA256 --secret SECRET",
+	}, func(c *cobra.Command, o setup.Options) error {
+		id, list, err := setup.Join(c.Context(), o, i, replace)
+		if err != nil {
+			return err
+		}
+		w := c.OutOrStdout()
+		fmt.Fprintf(w, "%s is a gateway of the cluster %s.\n", id.Gateway, id.Cluster)
+		printPorts(w, setup.Ports(list, id.Gateway))
+		fmt.Fprintln(w, "\nStart it now: adgateway service start")
+		return nil
+	})
+	flags := c.Flags()
+	flags.StringVar(&i.Cluster, "cluster", "", "`NAME` of the cluster")
+	flags.StringVar(&i.Gateway, "gateway", "", "`NAME` of this gateway")
+	flags.StringVar(&i.Address, "address", "", "`HOST:PORT` of a gateway of the cluster")
+	flags.StringVar(&i.Authority, "authority", "", "`SHA256` of the key of the cluster's authority")
+	flags.StringVar(&i.Secret, "secret", "", "`SECRET` of the invitation")
+	for _, name := range []string{"cluster", "gateway", "address", "authority", "secret"} {
+		_ = c.MarkFlagRequired(name) // fails for unknown flags only
+	}
+	flags.StringVar(&i.Host, "host", "", "name or address by which the other gateways reach this `HOST` (default: its name)")
+	flags.BoolVar(&replace, "replace", false, "give up the store that this gateway has of its own")
+	return c
+}
+
+func clusterAloneCommand() *cobra.Command {
+	force := false
+	c := ofGateways(&cobra.Command{
+		Use:   "alone",
+		Short: "Make a gateway of a cluster a single one again",
+		Long: "Makes this gateway, which is stopped, a single one that goes on with its copy of what the\n" +
+			"cluster keeps: such as the last host that is left. While another gateway answers it refuses,\n" +
+			"because two that do not know of each other may change the same objects. The files of the\n" +
+			"cluster are kept beside the store, under another name.",
+		Example: "  adgateway cluster alone",
+	}, func(c *cobra.Command, o setup.Options) error {
+		old, err := setup.Alone(c.Context(), o, force)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "This gateway is alone: start it. The files of the cluster are in %s.\n", old)
+		return err
+	})
+	c.Flags().BoolVar(&force, "force", false, "do it although other gateways of the cluster run")
+	return c
+}
+
+func clusterRecoverCommand() *cobra.Command {
+	first := false
+	c := ofGateways(&cobra.Command{
+		Use:   "recover",
+		Short: "Go on with another log, after the nodes have lost theirs",
+		Long: "For a cluster whose nodes have lost the log, or were taken back to an earlier state: then\n" +
+			"changes are refused (store_rewound). Stop the gateways and nodes of all hosts, and run this on\n" +
+			"each: it says how far the copy of the store goes that this gateway has. Run it once more with\n" +
+			"--first on the host whose copy goes furthest, and start all. That gateway goes on alone until\n" +
+			"the nodes serve, and the others copy its store. The node's folder is kept under another name.",
+		Example: "  adgateway cluster recover\n  adgateway cluster recover --first",
+	}, func(c *cobra.Command, o setup.Options) error {
+		at, log, err := setup.Recover(c.Context(), o, first)
+		if err != nil {
+			return err
+		}
+		next := "Run this with --first on the host whose copy goes furthest."
+		if first {
+			next = "Start this gateway, and then the others."
+		}
+		w := c.OutOrStdout()
+		fmt.Fprintf(w, "The copy of this gateway goes to entry %d of the log (%s). %s\n", at.Sequence, at.Hash, next)
+		printLog(w, log)
+		return nil
+	})
+	c.Flags().BoolVar(&first, "first", false, "the cluster goes on with the copy of this gateway")
+	return c
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"adgateway/cmd/adgateway/internal/program"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// version is set by the linker; if empty, the version of the module is used.
+var version = ""
+
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// group returns a command that only has subcommands.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: knownCommand, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(commands...)
+	return c
+}
+
+// knownCommand rejects an unknown subcommand and suggests the nearest one.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, command := range c.Commands() {
+		if !command.Hidden {
+			names = append(names, command.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), program.DidYouMean(args[0], "", names))
+}
+
+// addUsage makes every command below c answer wrong arguments with its usage line.
+func addUsage(c *cobra.Command) {
+	for _, command := range c.Commands() {
+		addUsage(command)
+	}
+	check := c.Args
+	if check == nil || c.HasSubCommands() {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if check(c, args) == nil {
+			return nil
+		}
+		problem := "an argument is missing"
+		if len(args) > 0 {
+			problem = fmt.Sprintf("unexpected argument %q", args[len(args)-1])
+		}
+		return fmt.Errorf("%s; usage: %s", problem, c.UseLine())
+	}
+}
+
+// typeNames describes the types of flags.
+var typeNames = map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a duration such as 30s or 5m"}
+
+// knownFlag suggests the nearest flag for an unknown one, and says what a flag
+// takes if its value is invalid.
+func knownFlag(c *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if name, ok := typeNames[invalid.GetFlag().Value.Type()]; ok {
+			return fmt.Errorf("--%s: %q is not allowed here: it takes %s", invalid.GetFlag().Name, invalid.GetValue(), name)
+		}
+	}
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return fmt.Errorf("%w%s", err, program.DidYouMean(unknown.GetSpecifiedName(), "--", names))
+}

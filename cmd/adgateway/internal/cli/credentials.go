@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/gateway/authn"
+
+	"github.com/spf13/cobra"
+)
+
+// listCommand lists the accounts of a kind.
+func listCommand(at *storeLocation, kind accountKind) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List all " + kind.Name + "s",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			store, err := at.Open()
+			if err != nil {
+				return err
+			}
+			all, lastUse, err := store.List(kind)
+			if err != nil {
+				return err
+			}
+			shown := output.NewAccounts(all, lastUse)
+			if asJSON {
+				return output.JSON(c.OutOrStdout(), shown)
+			}
+			return output.Accounts(c.OutOrStdout(), shown, time.Now())
+		},
+	}
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// showCommand shows one account.
+func showCommand(at *storeLocation, kind accountKind) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a " + kind.Name + " with its rights, limits and last use",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			store, err := at.Open()
+			if err != nil {
+				return err
+			}
+			all, lastUse, err := store.List(kind)
+			if err != nil {
+				return err
+			}
+			found, err := kind.Find(all, args[0])
+			if err != nil {
+				return err
+			}
+			return printAccount(c.OutOrStdout(), output.NewAccount(found, lastUse), time.Now(), asJSON)
+		},
+	}
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// printAccount prints an account, as text or as JSON.
+func printAccount(w io.Writer, shown output.Account, now time.Time, asJSON bool) error {
+	if asJSON {
+		return output.JSON(w, shown)
+	}
+	return shown.Text(w, now)
+}
+
+// setCommand changes what an account may do.
+func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
+	var rights rightsFlags
+	var clear []string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "set NAME",
+		Short: "Change what a " + kind.Name + " may do; its secret stays the same",
+		Long: "Changes what a " + kind.Name + " may do. Each flag replaces the previous value, and what no\n" +
+			"flag names stays the same. --clear removes a limit.",
+		Example: "  adgateway " + kind.Name + " set portal --scope user:read --max-deletions 5 --clear network,ou",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			now := time.Now()
+			store, err := at.Open()
+			if err != nil {
+				return err
+			}
+			a, err := store.Edit(c.Context(), kind, args[0], func(a *authn.Account) error {
+				return errors.Join(rights.Change(&a.Rights, clear, now), a.Check())
+			})
+			if err != nil {
+				return fmt.Errorf("nothing was changed:\n%w", err)
+			}
+			return printAccount(c.OutOrStdout(), output.NewAccount(a, nil), now, asJSON)
+		},
+	}
+	rights.AddTo(c.Flags(), "never")
+	jsonFlag(c, &asJSON)
+	c.Flags().Lookup("expires").DefValue = ""
+	c.Flags().StringSliceVar(&clear, "clear", nil, "`LIMIT,...` to remove, by the names of their flags, such as ou,rate")
+	return c
+}
+
+// removeCommand removes accounts for good. use and short are its help; removed
+// says in a sentence what became of an account.
+func removeCommand(at *storeLocation, kind accountKind, use, short, removed string) *cobra.Command {
+	return &cobra.Command{
+		Use:   use + " NAME...",
+		Short: short,
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			store, err := at.Open()
+			if err != nil {
+				return err
+			}
+			if err := store.Remove(c.Context(), kind, args); err != nil {
+				return err
+			}
+			for _, name := range args {
+				fmt.Fprintf(c.OutOrStdout(), "%s '%s' %s\n", kind.Name, name, removed)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/doctor"
+	"adgateway/cmd/adgateway/internal/doctor/live"
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/filefault"
+
+	"github.com/spf13/cobra"
+)
+
+// doctorFlags are the flags of the doctor, besides those of the settings.
+type doctorFlags struct {
+	program.Flags
+	json, list, sandbox, live bool
+	ous                       []string
+	zone, out                 string
+	timeout                   time.Duration
+}
+
+func doctorCommand() *cobra.Command {
+	f := doctorFlags{Flags: program.Flags{Fallback: program.DefaultFile(), Beside: true, LogBeside: runtime.GOOS == "windows"}}
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check what an installation needs, and say how to fix what is missing",
+		Long: "Checks what an installation needs, with the settings that 'adgateway serve' would\n" +
+			"use, and says how to fix each fault. Nothing is changed.\n\n" +
+			"With --live it tries what only a real domain can answer, and prints what the gateway\n" +
+			"expects next to what was found. It works only in the scratch OU --ou and the scratch\n" +
+			"zone --zone, which must be empty or not exist yet, and in the reverse zone of\n" +
+			"192.0.2.0/24, a network reserved for documentation, unless the server has that zone.\n" +
+			"Everything it creates has a name that begins with " + live.Prefix + " and is removed again.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			err := f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			var code exitCode
+			if err == nil || errors.As(err, &code) {
+				return err
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "adgateway: %v\n", err)
+			return codeMisuse // 1 means warnings
+		},
+	}
+	f.AddTo(c.Flags())
+	flags := c.Flags()
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	flags.BoolVar(&f.list, "list", false, "print all checks, what they can find and what to do about it, and check nothing")
+	flags.BoolVar(&f.sandbox, "sandbox", false, "examine the sandbox instead of the PowerShell and the domain of this computer")
+	flags.StringArrayVar(&f.ous, "ou", nil, "`DN` of an OU whose rights are checked (repeatable), or the scratch OU of --live")
+	flags.DurationVar(&f.timeout, "timeout", 0, "time limit of each check, such as 5s; 0: each has its own")
+	flags.BoolVar(&f.live, "live", false, "try what only a real domain can answer, in a scratch OU and zone")
+	flags.StringVar(&f.zone, "zone", "", "scratch `ZONE` of --live")
+	flags.StringVar(&f.out, "out", "", "`FILE` to write the report of --live to, as JSON")
+	return c
+}
+
+func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if f.list && f.json {
+		return output.JSON(stdout, doctor.Listed(doctor.Checks()))
+	}
+	if f.list {
+		return doctor.List(stdout, doctor.Checks())
+	}
+	if !f.live && (f.zone != "" || f.out != "") {
+		return errors.New("--zone and --out can only be used with --live")
+	}
+	if f.live && (len(f.ous) != 1 || f.zone == "") {
+		return errors.New("--live needs one --ou and a --zone: a scratch OU and a scratch zone that are empty or do not exist yet")
+	}
+	var out *os.File
+	if f.out != "" { // opened first, so that the run is not in vain, but not truncated: an older report stays until there is a new one
+		var err error
+		if out, err = os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
+			return filefault.Explain("--out", err)
+		}
+		defer out.Close() // runLive closes it and checks the error
+	}
+	e, err := newExamination(ctx, examinationOptions{
+		Flags: &f.Flags, Sandbox: f.sandbox, Strict: f.live, // --live changes something: not with settings that nobody intended
+		OUs: f.ous, Limit: f.timeout, Stderr: stderr,
+	})
+	if err != nil {
+		return err
+	}
+	code := 0
+	if f.live {
+		code, err = f.runLive(ctx, e, out, stdout, stderr)
+	} else {
+		code, err = f.runChecks(ctx, e, stdout)
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), app.CloseWait)
+	defer cancel()
+	if err = errors.Join(err, e.Close(closing)); err != nil || code == 0 {
+		return err
+	}
+	return exitCode(code)
+}
+
+// runChecks runs the checks and returns the exit code.
+func (f *doctorFlags) runChecks(ctx context.Context, e *examination, stdout io.Writer) (int, error) {
+	var writeErr error
+	progress := func(r doctor.Result) { writeErr = errors.Join(writeErr, r.Text(stdout)) }
+	if f.json {
+		progress = nil
+	}
+	result := e.Run(ctx, progress)
+	if ctx.Err() != nil {
+		return 2, errors.New("the examination was interrupted")
+	}
+	if f.json {
+		return result.ExitCode(), output.JSON(stdout, result)
+	}
+	_, err := fmt.Fprintf(stdout, "\n%s\n", result.Summary())
+	return result.ExitCode(), errors.Join(writeErr, err)
+}
+
+// runLive runs the live probes, writes the report, also to out unless that is
+// nil, and returns the exit code.
+func (f *doctorFlags) runLive(ctx context.Context, e *examination, out *os.File, stdout, stderr io.Writer) (int, error) {
+	result, err := e.RunLive(ctx, live.Options{OU: f.ous[0], Zone: f.zone, Progress: func(text string) {
+		fmt.Fprintf(stderr, "%s %s\n", time.Now().Format(time.TimeOnly), text)
+	}})
+	if err != nil {
+		return 2, err
+	}
+	if f.json {
+		err = output.JSON(stdout, result)
+	} else {
+		err = result.Text(stdout)
+	}
+	if out != nil {
+		err = errors.Join(err, out.Truncate(0), output.JSON(out, result), out.Close())
+	}
+	return result.ExitCode(), err
+}

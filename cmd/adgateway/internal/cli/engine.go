@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"adgateway/cmd/adgateway/app"
+	"adgateway/ps/sandbox/remote"
+
+	"github.com/spf13/cobra"
+)
+
+// engineCommand is the process of a session: the sandbox's engine, started like
+// powershell.exe. It is not meant for users.
+func engineCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                app.EngineCommand + " -Command -",
+		Short:              "Run the sandbox's PowerShell over standard input",
+		Hidden:             true,
+		DisableFlagParsing: true, // the arguments are PowerShell's
+		RunE: func(c *cobra.Command, args []string) error {
+			if code := remote.Engine(c.Context(), args, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()); code != 0 {
+				return exitCode(code)
+			}
+			return nil
+		},
+	}
+}

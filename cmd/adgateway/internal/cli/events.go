@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"fmt"
+
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/winsvc/events"
+
+	"github.com/spf13/cobra"
+)
+
+// listedEvent is an event for programs.
+type listedEvent struct {
+	ID    uint32 `json:"id"`
+	Level string `json:"level"`
+	Name  string `json:"name"`
+	About string `json:"about"`
+}
+
+func eventsCommand() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "events",
+		Short: "List what the service writes to the Windows event log, with ids",
+		Long: "Lists the entries of the event log (Application, source adgateway): id, level, name and\n" +
+			"meaning. Ids never change their meaning.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			all := []listedEvent{}
+			for _, e := range events.List() {
+				all = append(all, listedEvent{e.ID, e.Level.String(), e.Name, e.About})
+			}
+			if asJSON {
+				return output.JSON(c.OutOrStdout(), all)
+			}
+			for _, e := range all {
+				if _, err := fmt.Fprintf(c.OutOrStdout(), "%d  %-11s  %-25s  %s\n", e.ID, e.Level, e.Name, e.About); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	jsonFlag(c, &asJSON)
+	return c
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// exitCode is the error of a command that ends with an exit code of its own and
+// has printed everything.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
+
+// The exit codes.
+const (
+	codeDone   exitCode = iota
+	codeFailed          // what was asked was not done, or something was found
+	codeMisuse          // the command line is wrong; of the doctor: failures
+)
+
+// wrongLine is what [codeMisuse] means, except for the doctor.
+const wrongLine = "the command line is wrong"
+
+// exitRow says what the exit codes of commands mean.
+type exitRow struct {
+	commands []string // none: all that no other row names
+	meaning  [codeMisuse + 1]string
+}
+
+// exitTable returns what the exit codes of every command mean, the general row last.
+func exitTable() []exitRow {
+	return []exitRow{
+		{[]string{"serve", "sandbox", "sandbox domain", "service run"}, [...]string{"stopped as asked", "did not start, or failed", wrongLine}},
+		{[]string{"config check"}, [...]string{"`serve` would start with these settings", "mistakes, each with its line", wrongLine}},
+		{[]string{"audit verify", "cluster verify"}, [...]string{"no line was altered, as far as that was checked", "some were, or the log cannot be read", wrongLine}},
+		{[]string{"doctor"}, [...]string{"all is well", "warnings; with `--live`: differences", "failures, or the command line is wrong"}},
+		{[]string{"job submit", "job watch", "job start", "job retry", "job undo"}, [...]string{"submitted; when it waits for the job: all items are done", "not done",
+			"the list is rejected, or " + wrongLine + ". 3: some items failed or were not run. 4: of some it is not known what became of them. 130: Ctrl-C, the job goes on"}},
+		{nil, [...]string{"done", "not done", wrongLine}},
+	}
+}
+
+// addExits adds to the help of the commands below root what their exit codes mean, and to
+// its own what those of all others do.
+func addExits(root *cobra.Command) {
+	for _, row := range exitTable() {
+		help := fmt.Sprintf("Exit code 0: %s. 1: %s. 2: %s.", row.meaning[codeDone], row.meaning[codeFailed], row.meaning[codeMisuse])
+		help = strings.ReplaceAll(help, "`", "")
+		if len(row.commands) == 0 {
+			root.Long = root.Short + ".\n\n" + help
+		}
+		for _, name := range row.commands {
+			if c, _, err := root.Find(strings.Fields(name)); err == nil {
+				c.Long = cmp.Or(c.Long, c.Short+".") + "\n" + help
+			}
+		}
+	}
+}

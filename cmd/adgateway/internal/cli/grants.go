@@ -1,0 +1,188 @@
+package cli
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// grantPlace is where a right is granted.
+type grantPlace string
+
+// The places.
+const (
+	onOU      grantPlace = "OU"      // each OU
+	onDomain  grantPlace = "Domain"  // its root
+	onDeleted grantPlace = "Deleted" // the container of deleted objects
+	onDNS     grantPlace = "DNS"     // the container of DNS in the system's
+	onZone    grantPlace = "Zone"    // each zone
+	onZones   grantPlace = "Zones"   // their container
+	onGroup   grantPlace = "Group"   // the right is a membership in a group
+)
+
+// grant is what some scopes need.
+type grant struct {
+	Scopes  []string
+	On      grantPlace
+	Inherit string   // /I:T: the object and all below; /I:S: only what lies below; empty: the object
+	Rights  []string // of dsacls, or the group
+}
+
+// writing returns the rights to read and write attributes of a class.
+func writing(class string, attributes ...string) []string {
+	for i, attribute := range attributes {
+		attributes[i] = "RPWP;" + attribute + ";" + class
+	}
+	return attributes
+}
+
+func forScopes(scopes ...string) []string { return scopes }
+
+// grants is ordered as the manual shows it.
+var grants = []grant{
+	{forScopes("user:read", "group:read", "member:read", "ou:read", "computer:read"), onOU, "/I:T", forScopes("GR")},
+
+	{forScopes("user:write", "user:delete"), onOU, "/I:T", forScopes("CCDC;user")},
+	{forScopes("user:write"), onOU, "/I:S", writing("user",
+		"givenName", "initials", "sn", "displayName", "description", "mail", "department", "physicalDeliveryOfficeName",
+		"company", "title", "manager", "streetAddress", "postOfficeBox", "l", "st", "postalCode", "c", "co", "countryCode",
+		"telephoneNumber", "homePhone", "mobile", "profilePath", "scriptPath", "homeDirectory", "homeDrive", "userParameters",
+		"accountExpires", "name", "cn", "sAMAccountName", "userPrincipalName")},
+	{forScopes("user:write", "user:password"), onOU, "/I:S", writing("user", "userAccountControl", "pwdLastSet", "lockoutTime")},
+	{forScopes("user:write", "user:password"), onOU, "/I:S", forScopes("CA;Reset Password;user")},
+
+	{forScopes("group:write", "group:delete"), onOU, "/I:T", forScopes("CCDC;group")},
+	{forScopes("group:write"), onOU, "/I:S", writing("group", "name", "cn", "sAMAccountName", "description", "mail", "displayName", "managedBy", "groupType")},
+	{forScopes("member:write"), onOU, "/I:S", writing("group", "member")},
+
+	{forScopes("computer:write", "computer:delete", "computer:bulk-delete"), onOU, "/I:T", forScopes("CCDC;computer")},
+	{forScopes("computer:write"), onOU, "/I:S", writing("computer", "name", "cn", "sAMAccountName", "dNSHostName", "servicePrincipalName", "description", "userAccountControl")},
+	{forScopes("computer:write"), onOU, "/I:S", forScopes("CA;Reset Password;computer")},
+	{forScopes("computer:delete", "computer:bulk-delete"), onOU, "/I:S", forScopes("SDDT;;computer")},
+
+	{forScopes("ou:write", "ou:delete"), onOU, "/I:T", forScopes("CCDC;organizationalUnit")},
+	{forScopes("ou:write"), onOU, "/I:S", writing("organizationalUnit", "name", "ou", "description")},
+	{forScopes("ou:delete", "ou:delete-tree"), onOU, "/I:S", forScopes("SDDT;;organizationalUnit")},
+	{forScopes("ou:write", "ou:delete"), onOU, "/I:T", forScopes("RCWD;;organizationalUnit")}, // the protection from accidental deletion
+
+	{forScopes("dns:read", "dns:write", "dns:delete", "dns:acme"), onDNS, "", forScopes("GR")},
+	{forScopes("dns:write", "dns:delete", "dns:acme"), onZone, "/I:T", forScopes("GRGW", "CCDC;dnsNode")},
+	{forScopes("dns:write", "dns:delete"), onZones, "", forScopes("CCDC;dnsZone")},
+	{forScopes("dns:write", "dns:delete"), onGroup, "", forScopes("DnsAdmins")}, // zones only: nearly a domain administrator
+
+	{forScopes("bin:read", "bin:restore"), onDeleted, "", forScopes("LCRP")},
+	{forScopes("bin:restore"), onDomain, "", forScopes("CA;Reanimate Tombstones")},
+}
+
+// grantTarget says for whom and where rights are granted.
+type grantTarget struct {
+	Account string   // DOMAIN\name
+	Domain  string   // DN
+	OUs     []string // DNs
+	Zones   []string // names
+}
+
+// objects returns the objects of a place.
+func (t grantTarget) objects(on grantPlace) []string {
+	switch on {
+	case onOU:
+		return t.OUs
+	case onDomain:
+		return []string{t.Domain}
+	case onDeleted:
+		return []string{"CN=Deleted Objects," + t.Domain}
+	case onDNS:
+		return []string{"CN=MicrosoftDNS,CN=System," + t.Domain}
+	case onZones:
+		return []string{"CN=MicrosoftDNS,DC=DomainDnsZones," + t.Domain}
+	}
+	var all []string
+	for _, zone := range t.Zones {
+		all = append(all, "DC="+zone+",CN=MicrosoftDNS,DC=DomainDnsZones,"+t.Domain)
+	}
+	return all
+}
+
+// grantLine is one change of permissions.
+type grantLine struct {
+	Scopes []string `json:"scopes"` // that need it
+	Object string   `json:"object"`
+	Right  string   `json:"right"` // as dsacls writes it
+	Grant  string   `json:"grant"` // the command
+	Revoke string   `json:"revoke"`
+}
+
+// grantLines returns what the scopes need, for review. The error names scopes that are none.
+func grantLines(scopes []string, t grantTarget) ([]grantLine, error) {
+	var unknown []string
+	for _, scope := range scopes {
+		if !slices.Contains(grantScopes(), scope) {
+			unknown = append(unknown, scope)
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("no rights belong to %s; scopes that need some are %s", strings.Join(unknown, ", "), strings.Join(grantScopes(), ", "))
+	}
+	lines := []grantLine{}
+	for _, g := range grants {
+		var wanted []string
+		for _, scope := range g.Scopes {
+			if slices.Contains(scopes, scope) {
+				wanted = append(wanted, scope)
+			}
+		}
+		if len(wanted) > 0 {
+			lines = append(lines, g.lines(wanted, t)...)
+		}
+	}
+	return lines, nil
+}
+
+func (g grant) lines(scopes []string, t grantTarget) (lines []grantLine) {
+	_, name, _ := strings.Cut(t.Account, `\`)
+	if g.On == onGroup {
+		return []grantLine{{scopes, g.Rights[0], "member", fmt.Sprintf("Add-ADGroupMember -Identity '%s' -Members '%s'", g.Rights[0], name), fmt.Sprintf("Remove-ADGroupMember -Identity '%s' -Members '%s'", g.Rights[0], name)}}
+	}
+	for _, object := range t.objects(g.On) {
+		revoke := fmt.Sprintf(`dsacls "%s" /R "%s"`, object, t.Account)
+		if g.On == onDeleted {
+			lines = append(lines, grantLine{scopes, object, "owner", fmt.Sprintf(`dsacls "%s" /takeownership`, object), ""})
+		}
+		for _, right := range g.Rights {
+			words := slices.DeleteFunc([]string{g.Inherit, "/G", fmt.Sprintf(`"%s:%s"`, t.Account, right)}, func(word string) bool { return word == "" })
+			lines = append(lines, grantLine{scopes, object, right, fmt.Sprintf(`dsacls "%s" %s`, object, strings.Join(words, " ")), revoke})
+		}
+	}
+	return lines
+}
+
+// grantScopes returns the scopes that need rights, in the order of the table.
+func grantScopes() (all []string) {
+	for _, g := range grants {
+		for _, scope := range g.Scopes {
+			if !slices.Contains(all, scope) {
+				all = append(all, scope)
+			}
+		}
+	}
+	return all
+}
+
+//go:embed grants.ps1
+var grantScriptText string
+
+// grantScript returns the PowerShell script that grants and revokes, with line ends of Windows.
+func grantScript() string {
+	var rows strings.Builder
+	for i, g := range grants {
+		if i > 0 {
+			rows.WriteString("\n    ")
+		}
+		fmt.Fprintf(&rows, "@{ Scopes = %s; On = '%s'; Inherit = '%s'; Rights = %s }", quotedList(g.Scopes), g.On, g.Inherit, quotedList(g.Rights))
+	}
+	return strings.ReplaceAll(strings.Replace(grantScriptText, "# GRANTS", rows.String(), 1), "\n", "\r\n")
+}
+
+// quotedList returns texts as an array of PowerShell. None of them has a quotation mark.
+func quotedList(texts []string) string { return "@('" + strings.Join(texts, "', '") + "')" }

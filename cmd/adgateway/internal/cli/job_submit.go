@@ -1,0 +1,333 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"adgateway/cmd/adgateway/internal/jobclient"
+	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/filefault"
+	"adgateway/winsvc/host"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+)
+
+// submitFlags are the flags of a submission.
+type submitFlags struct {
+	*jobFlags
+	stop                                          stopFlags
+	operation, name, format, notBefore, passwords string
+	dryRun, validate, watch, skipInvalid          bool
+}
+
+func jobSubmitCommand(common *jobFlags) *cobra.Command {
+	f := &submitFlags{jobFlags: common}
+	c := &cobra.Command{
+		Use:   "submit FILE",
+		Short: "Submit a list of changes as a job",
+		Long: "Submits a list of changes as a job: CSV as spreadsheets save it (CSV UTF-8), whose first\n" +
+			"row has the names of the parameters; NDJSON; or JSON, {\"items\": [...]}. The extension of\n" +
+			"FILE says which; - reads the list from standard input. The whole list is checked first:\n" +
+			"with a mistake nothing is run, and all mistakes are shown with line and column.",
+		Example: "  adgateway job submit people.csv --operation user.create --dry-run --watch\n" +
+			"  adgateway job submit people.csv --operation user.create --passwords-to passwords.csv",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.operation, "operation", "", "`OPERATION` of the items that name none, such as user.update")
+	flags.StringVar(&f.name, "name", "", "`NAME` of the job (default: that of FILE)")
+	flags.StringVar(&f.format, "format", "", "`FORMAT` of the list: csv, ndjson or json (default: by the extension)")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "dry run each item; 'adgateway job start' runs them then")
+	flags.BoolVar(&f.validate, "validate", false, "only check the list; 'adgateway job start' runs it then")
+	f.stop.add(c)
+	flags.StringVar(&f.notBefore, "not-before", "", "begin at this `TIME`, such as 2027-01-31T22:00:00Z")
+	flags.BoolVar(&f.skipInvalid, "skip-invalid", false, "leave out items with mistakes instead of rejecting the list")
+	flags.StringVar(&f.passwords, "passwords-to", "", "new `FILE` for the result with the generated passwords, which only you can read; waits for the job")
+	watchFlag(c, &f.watch)
+	jsonFlag(c, &f.json)
+	return c
+}
+
+// mediaTypes are those of lists, by format.
+var mediaTypes = map[string]string{"csv": "text/csv", "ndjson": "application/x-ndjson", "json": "application/json"}
+
+// formats are those of files, by extension.
+var formats = map[string]string{".csv": "csv", ".tsv": "csv", ".txt": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json"}
+
+// formatOf returns the format of a list.
+func (f *submitFlags) formatOf(file string, list []byte) (string, error) {
+	if f.format != "" {
+		if _, known := mediaTypes[f.format]; !known {
+			return "", fmt.Errorf("--format: %q is not allowed here: it takes one of %s", f.format, strings.Join(slices.Sorted(maps.Keys(mediaTypes)), ", "))
+		}
+		return f.format, nil
+	}
+	if file == "-" {
+		start := bytes.TrimPrefix(bytes.TrimSpace(list), []byte("\ufeff"))
+		compact := bytes.Join(bytes.Fields(start[:min(len(start), 64)]), nil)
+		switch {
+		case bytes.HasPrefix(compact, []byte(`{"items":`)):
+			return "json", nil
+		case bytes.HasPrefix(compact, []byte("{")):
+			return "ndjson", nil
+		default:
+			return "csv", nil
+		}
+	}
+	extension := strings.ToLower(filepath.Ext(file))
+	format, known := formats[extension]
+	if !known {
+		return "", fmt.Errorf("%s: the extension says no format of lists; save a spreadsheet as \"CSV UTF-8\", or name the format with --format", file)
+	}
+	return format, nil
+}
+
+// mostList limits the memory for a list; gateways take less.
+const mostList = 256 << 20
+
+func readList(c *cobra.Command, file string) ([]byte, error) {
+	var in io.Reader = c.InOrStdin()
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return nil, filefault.Explain("FILE", err)
+		}
+		defer opened.Close()
+		in = opened
+	}
+	list, err := io.ReadAll(io.LimitReader(in, mostList+1))
+	if err != nil {
+		return nil, filefault.Explain("FILE", err)
+	}
+	if len(list) > mostList {
+		return nil, fmt.Errorf("FILE: %s is larger than %d bytes; cut it into several lists", file, mostList)
+	}
+	return list, nil
+}
+
+// query returns the parameters of the submission.
+func (f *submitFlags) query(file string) url.Values {
+	query := f.stop.query()
+	set := func(name, value string) {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if f.name == "" && file != "-" {
+		f.name = filepath.Base(file)
+	}
+	set("Operation", f.operation)
+	set("Name", f.name)
+	set("NotBefore", f.notBefore)
+	if f.skipInvalid {
+		query.Set("SkipInvalid", "true")
+	}
+	switch {
+	case f.dryRun:
+		query.Set("Mode", "dryRun")
+	case f.validate:
+		query.Set("Mode", "validate")
+	}
+	return query
+}
+
+func (f *submitFlags) run(c *cobra.Command, file string) error {
+	if f.dryRun && f.validate {
+		return errors.New("--dry-run and --validate exclude each other: a dry run checks the list, too")
+	}
+	client, err := f.client()
+	if err != nil {
+		return err
+	}
+	list, err := readList(c, file)
+	if err != nil {
+		return err
+	}
+	format, err := f.formatOf(file, list)
+	if err != nil {
+		return err
+	}
+	s := jobclient.Submission{Media: mediaTypes[format], List: list, Key: uuid.NewString(), Query: f.query(file)}
+	if f.passwords != "" {
+		key, err := newPasswordFile(f.passwords)
+		if err != nil {
+			return err
+		}
+		s.Query.Set("ResultKey", key.ResultKey())
+	}
+	job, err := client.Submit(c.Context(), s)
+	if f.passwords != "" && (err != nil && !mayHaveArrived(err) || err == nil && job.State == "rejected") {
+		err = errors.Join(err, os.Remove(keyFile(f.passwords)))
+	}
+	var refused *jobclient.Refused
+	if errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusRequestEntityTooLarge) {
+		fmt.Fprintf(c.ErrOrStderr(), "adgateway: %v\n", err)
+		return codeMisuse // the list is rejected
+	}
+	if err != nil {
+		return err
+	}
+	if f.passwords == "" || job.State == "rejected" {
+		return f.settle(c, client, job, f.watch)
+	}
+	return f.fetchWhenEnded(c, client, job)
+}
+
+// mayHaveArrived reports whether a submission may have become a job although there is no
+// answer.
+func mayHaveArrived(err error) bool {
+	var refused *jobclient.Refused
+	return !errors.As(err, &refused)
+}
+
+// fetchWhenEnded follows the job and writes its passwords.
+func (f *submitFlags) fetchWhenEnded(c *cobra.Command, client *jobclient.Client, job *jobclient.Job) error {
+	id := job.ID
+	job, err := f.follow(c, client, id)
+	if err != nil {
+		fmt.Fprintf(c.ErrOrStderr(), "Fetch the passwords when it has ended: adgateway job result %s --passwords-to %s\n", id, f.passwords)
+		return err
+	}
+	if !job.Ended() {
+		fmt.Fprintf(c.ErrOrStderr(), "Fetch the passwords when it has run: adgateway job result %s --passwords-to %s\n", id, f.passwords)
+		return f.finish(c, job)
+	}
+	if err := fetchPasswords(c, client, job, f.passwords); err != nil {
+		return err
+	}
+	return f.finish(c, job)
+}
+
+// keyFile keeps the private key until the passwords are written.
+func keyFile(passwords string) string { return passwords + ".key" }
+
+// newPasswordFile makes a key pair, and keeps the private key beside the file that the
+// passwords will be written to, so that they are not lost with this process.
+func newPasswordFile(file string) (*jobclient.Passwords, error) {
+	for _, name := range []string{file, keyFile(file)} {
+		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("--passwords-to: %s is there already; name a new file", name)
+		}
+	}
+	key, err := jobclient.NewPasswords()
+	if err != nil {
+		return nil, err
+	}
+	if err := atomicfile.Write(keyFile(file), key.Key(), host.Files{}.Restrict); err != nil {
+		return nil, filefault.Explain("--passwords-to", err)
+	}
+	return key, nil
+}
+
+// fetchPasswords writes the result of a job with its passwords. The key is removed when
+// there is nothing to try again, which would be sealed to it, too.
+func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.Job, file string) error {
+	text, err := os.ReadFile(keyFile(file))
+	if err != nil {
+		return filefault.Explain("--passwords-to", fmt.Errorf("the key with which the job was submitted: %w", err))
+	}
+	key, err := jobclient.ParsePasswords(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", keyFile(file), err)
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--passwords-to: %s is there already; move it away first", file)
+	}
+	var opened bytes.Buffer
+	n, err := openResult(c.Context(), client, job.ID, key, &opened)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(file, opened.Bytes(), host.Files{}.Restrict); err != nil {
+		return filefault.Explain("--passwords-to", err)
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "%s has %d passwords; only you can read it.\n", file, n)
+	if job.Failed+job.Unknown+job.NotRun > 0 {
+		fmt.Fprintf(c.ErrOrStderr(), "%s is kept: passwords of a retry are sealed to it, too. Move %s away, and fetch them as of this job; or remove the key.\n", keyFile(file), file)
+		return nil
+	}
+	return os.Remove(keyFile(file))
+}
+
+// openResult fetches a result and opens its passwords. What breaks off is fetched again:
+// the gateway gives them out until a result was sent to its end.
+func openResult(ctx context.Context, client *jobclient.Client, id string, key *jobclient.Passwords, opened *bytes.Buffer) (n int, err error) {
+	const tries = 3
+	for range tries {
+		var result io.ReadCloser
+		if result, err = client.Result(ctx, id, ""); err != nil {
+			var refused *jobclient.Refused
+			if errors.As(err, &refused) || ctx.Err() != nil {
+				return 0, err
+			}
+			continue
+		}
+		var text []byte
+		text, err = io.ReadAll(result)
+		_ = result.Close() // it was read
+		if err == nil {
+			return key.Open(opened, bytes.NewReader(text))
+		}
+	}
+	return 0, err
+}
+
+func jobResultCommand(f *jobFlags) *cobra.Command {
+	var format, out, passwords string
+	c := &cobra.Command{
+		Use:   "result ID",
+		Short: "Download the list with what became of each item",
+		Long: "Downloads the list with what became of each item: the columns that were submitted,\n" +
+			"without secrets, and State, Code, Message, ChangeId and Guid. With --passwords-to it has\n" +
+			"the generated passwords, once, for a job that was submitted with the same FILE.",
+		Example: "  adgateway job result jb_019ab3f0-0000-7000-8000-000000000000 --out result.csv",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if passwords != "" && (out != "" || format != "") {
+				return errors.New("--passwords-to takes neither --out nor --format: the result is written to its FILE, in the format of the list")
+			}
+			client, err := f.client()
+			if err != nil {
+				return err
+			}
+			if passwords != "" {
+				job, err := client.Get(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return fetchPasswords(c, client, job, passwords)
+			}
+			result, err := client.Result(c.Context(), args[0], format)
+			if err != nil {
+				return err
+			}
+			defer result.Close()
+			if out == "" {
+				_, err = io.Copy(c.OutOrStdout(), result)
+				return err
+			}
+			text, err := io.ReadAll(result)
+			if err != nil {
+				return err
+			}
+			return filefault.Explain("--out", atomicfile.Write(out, text, nil))
+		},
+	}
+	c.Flags().StringVar(&format, "format", "", "`FORMAT`: csv or ndjson (default: that of the list)")
+	c.Flags().StringVar(&out, "out", "", "write to this `FILE` instead of standard output")
+	c.Flags().StringVar(&passwords, "passwords-to", "", "`FILE` of the submission, for the result with the generated passwords")
+	return c
+}

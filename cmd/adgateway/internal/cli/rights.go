@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"adgateway/cmd/adgateway/internal/output"
+
+	"github.com/spf13/cobra"
+)
+
+func rightsCommand() *cobra.Command {
+	var scopes []string
+	var target grantTarget
+	script, asJSON := false, false
+	c := &cobra.Command{
+		Use:   "rights",
+		Short: "Print the rights that scopes need in the domain, to review or as a script",
+		Long: "Prints what must be granted to the account of the service, or to a group with it, one line\n" +
+			"for each change of permissions, and how each is taken back. Nothing is read or changed.\n" +
+			"With --script it prints a PowerShell script that does the same step by step: it asks before\n" +
+			"each change, shows all of them with -WhatIf, and takes them back with -Revoke.",
+		Example: "  adgateway rights --scope user:read,user:password --ou 'OU=Staff,DC=corp,DC=example'\n  adgateway rights --script | Set-Content -Path Set-AdgatewayAccess.ps1",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if script {
+				_, err := fmt.Fprint(c.OutOrStdout(), grantScript())
+				return err
+			}
+			if target.Domain == "" && len(target.OUs) > 0 {
+				target.Domain = target.OUs[0][max(strings.Index(strings.ToUpper(target.OUs[0]), "DC="), 0):]
+			}
+			if target.Domain == "" {
+				return errors.New("--domain or --ou is needed: the lines name objects of the domain")
+			}
+			if len(scopes) == 0 {
+				scopes = grantScopes()
+			}
+			lines, err := grantLines(scopes, target)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return output.JSON(c.OutOrStdout(), lines)
+			}
+			return printRights(c, lines)
+		},
+	}
+	flags := c.Flags()
+	flags.BoolVar(&script, "script", false, "print the PowerShell script instead")
+	flags.StringSliceVar(&scopes, "scope", nil, "`SCOPES` that the service is to serve; without it, all")
+	flags.StringVar(&target.Account, "account", `CORP\adgateway-rights`, "`ACCOUNT` or group that gets the rights")
+	flags.StringVar(&target.Domain, "domain", "", "`DN` of the domain; without it, that of the first OU")
+	flags.StringArrayVar(&target.OUs, "ou", nil, "`DN` of an OU that is to be managed (repeatable)")
+	flags.StringArrayVar(&target.Zones, "zone", nil, "`NAME` of a DNS zone that is to be managed (repeatable)")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// printRights prints the commands under the scopes that need them, and then how they are
+// taken back.
+func printRights(c *cobra.Command, lines []grantLine) error {
+	var text strings.Builder
+	var revoke []string
+	before := ""
+	for _, line := range lines {
+		if scopes := strings.Join(line.Scopes, ", "); scopes != before {
+			fmt.Fprintf(&text, "# %s\n", scopes)
+			before = scopes
+		}
+		fmt.Fprintln(&text, line.Grant)
+		if line.Revoke != "" && !slices.Contains(revoke, line.Revoke) {
+			revoke = append(revoke, line.Revoke)
+		}
+	}
+	fmt.Fprintln(&text, "\n# to take back, with every other right of that account on the object")
+	for _, command := range revoke {
+		fmt.Fprintln(&text, command)
+	}
+	_, err := fmt.Fprint(c.OutOrStdout(), text.String())
+	return err
+}

@@ -1,0 +1,86 @@
+// Package cli defines the commands of adgateway, one function for each cobra
+// command, and [Run], which runs the command that the arguments name.
+//
+// Commands translate flags, call what does the work and print results. What several programs
+// or tests use is in the packages next to this one: app runs a gateway, doctor has the checks,
+// jobclient runs jobs, program loads settings, and output formats what is printed. What one
+// command alone does is here: [accountStore] edits tokens and users, [certificateFolder] keeps a
+// certificate, [benchTarget] measures, [examination] runs the doctor, and [grants] says which
+// rights of Windows a scope needs.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"adgateway/cmd/adgateway/internal/output"
+
+	"github.com/spf13/cobra"
+)
+
+// Run runs one command and returns its exit code, see [exitTable].
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root, started := rootCommand()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if called, err := root.ExecuteContextC(ctx); err != nil {
+		var code exitCode
+		if errors.As(err, &code) {
+			return int(code)
+		}
+		fmt.Fprintf(stderr, "adgateway: %v\n", err)
+		if !*started {
+			fmt.Fprintf(stderr, "See '%s --help'.\n", called.CommandPath())
+			return int(codeMisuse)
+		}
+		return int(codeFailed)
+	}
+	return int(codeDone)
+}
+
+// rootCommand returns the command that all others are below. started becomes true when
+// one of them begins, after its arguments were understood.
+func rootCommand() (root *cobra.Command, started *bool) {
+	started = new(bool)
+	root = &cobra.Command{
+		Use:           "adgateway",
+		Short:         "Manage Active Directory, Windows DNS and computers over HTTP",
+		Args:          knownCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			*started = true
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.Version = buildVersion()
+	root.SetVersionTemplate("adgateway {{.Version}}\n")
+	root.SetFlagErrorFunc(knownFlag)
+	root.AddCommand(serveCommand(), sandboxCommand(), serviceCommand(), configCommand(), tokenCommand(), userCommand(), acmeCommand(), tlsCommand(), changesCommand(), clusterCommand(),
+		auditCommand(), doctorCommand(), benchCommand(), jobCommand(), eventsCommand(), rightsCommand(), backupCommand(), restoreCommand(), versionCommand(), engineCommand())
+	addUsage(root)
+	addExits(root)
+	return root, started
+}
+
+func versionCommand() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if asJSON {
+				return output.JSON(c.OutOrStdout(), map[string]string{"version": buildVersion()})
+			}
+			_, err := fmt.Fprintln(c.OutOrStdout(), "adgateway", buildVersion())
+			return err
+		},
+	}
+	jsonFlag(c, &asJSON)
+	return c
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"os"
+	"runtime"
+
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/winsvc"
+
+	"github.com/spf13/cobra"
+)
+
+func serviceCommand() *cobra.Command {
+	commands := program.ServiceCommands(program.ServiceOptions{
+		Service: winsvc.Gateway,
+		Check: func(file, account string) error {
+			_, _, _, err := (&program.Flags{Fallback: file, Account: account}).Read()
+			return err
+		},
+		Init: "adgateway config init", Ending: "running requests are finished first", Data: "credentials, audit log and logs",
+	})
+	return group("service", "Install and control the Windows service", append(commands, serviceRunCommand())...)
+}
+
+func serviceRunCommand() *cobra.Command {
+	f := program.Flags{Fallback: program.DefaultFile(), Beside: true, LogBeside: runtime.GOOS == "windows"} // a service has no console
+	var child *bool
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Run as the service; called by the service manager",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if *child {
+				return serveChild(c, &f)
+			}
+			return winsvc.Gateway.Run(c.Context(), prepareGateway(c, &f), os.Exit)
+		},
+	}
+	f.AddTo(c.Flags())
+	child = addChild(c)
+	return c
+}

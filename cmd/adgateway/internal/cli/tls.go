@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/tlscert"
+
+	"github.com/spf13/cobra"
+)
+
+func tlsCommand() *cobra.Command {
+	return group("tls", "Get, renew and show the certificate of the gateway", tlsSelfSignedCommand(), tlsRequestCommand(), tlsImportCommand(), tlsShowCommand())
+}
+
+// tlsFlags are the flags of the commands that write files of a certificate.
+type tlsFlags struct {
+	names  []string
+	out    string
+	force  bool
+	asJSON bool
+}
+
+func (f *tlsFlags) add(c *cobra.Command, names, force string) {
+	c.Flags().StringArrayVar(&f.names, "name", nil, names+" (repeatable)")
+	c.Flags().StringVar(&f.out, "out", program.DataDir(), "`FOLDER` of the files")
+	if force != "" {
+		c.Flags().BoolVar(&f.force, "force", false, force)
+	}
+	jsonFlag(c, &f.asJSON)
+}
+
+// folder returns the folder of the files, as settings can name it from anywhere. One that
+// was not asked for is named before anything is written to it.
+func (f *tlsFlags) folder(c *cobra.Command) (certificateFolder, error) {
+	path, err := filepath.Abs(f.out)
+	if err == nil && !c.Flags().Changed("out") {
+		fmt.Fprintf(c.ErrOrStderr(), "the folder of the files is %s; --out names another one\n", path)
+	}
+	return certificateFolder(path), err
+}
+
+// wanted returns the names that were given, or those of this computer.
+func (f *tlsFlags) wanted() []string {
+	if len(f.names) > 0 {
+		return f.names
+	}
+	return certificateNames()
+}
+
+// print prints what was written, and what to do next.
+func (f *tlsFlags) print(c *cobra.Command, written certificateFiles, next string) error {
+	if f.asJSON {
+		return output.JSON(c.OutOrStdout(), written)
+	}
+	for _, file := range []string{written.Key, written.Request, written.Certificate} {
+		if file != "" {
+			fmt.Fprintf(c.OutOrStdout(), "wrote %s\n", file)
+		}
+	}
+	if written.CertificateDescription != nil {
+		if err := written.Text(c.OutOrStdout()); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprint(c.OutOrStdout(), next)
+	return err
+}
+
+// settingLines are the lines of the settings file that name the files.
+func settingLines(w certificateFiles) string {
+	return fmt.Sprintf("\nin %s; a running gateway that has these settings takes it by itself:\n\ntls:\n  certificateFile: '%s'\n  keyFile: '%s'\n", program.FileName, w.Certificate, w.Key)
+}
+
+func tlsSelfSignedCommand() *cobra.Command {
+	var f tlsFlags
+	days := 0
+	c := &cobra.Command{
+		Use:   "selfsigned",
+		Short: "Write a certificate that signs itself, and its key",
+		Long: "Writes gw.pem and gw.key. Clients do not trust such a certificate by themselves: give\n" +
+			"them gw.pem, or its SHA-256. An authority that they know is better: 'adgateway tls request'.",
+		Example: "  adgateway tls selfsigned --name gw.corp.example",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			folder, err := f.folder(c)
+			if err != nil {
+				return err
+			}
+			written, err := folder.SelfSigned(f.wanted(), days, f.force, time.Now())
+			if err != nil {
+				return err
+			}
+			return f.print(c, written, settingLines(written))
+		},
+	}
+	f.add(c, "DNS `NAME` or address that clients use; without it, those of this computer", "replace files that are there")
+	c.Flags().IntVar(&days, "days", tlscert.MaxDays, "life in `DAYS`")
+	return c
+}
+
+func tlsRequestCommand() *cobra.Command {
+	var f tlsFlags
+	template := ""
+	c := &cobra.Command{
+		Use:   "request",
+		Short: "Write a request for a certificate, and its key",
+		Long: "Writes gw.csr and a new key. The key of a certificate that is in use stays until\n" +
+			"'adgateway tls import' has the answer.",
+		Example: "  adgateway tls request --template WebServer --name gw.corp.example",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			folder, err := f.folder(c)
+			if err != nil {
+				return err
+			}
+			written, err := folder.Request(f.wanted(), template, f.force)
+			if err != nil {
+				return err
+			}
+			answer := filepath.Join(string(folder), "gw.cer")
+			next := fmt.Sprintf("\nsend it to the authority, then import its answer:\n\ncertreq -submit '%s' '%s'\nadgateway tls import '%s'\n", written.Request, answer, answer)
+			return f.print(c, written, next)
+		},
+	}
+	f.add(c, "DNS `NAME` or address that clients use; without it, those of this computer", "replace a request that is there")
+	c.Flags().StringVar(&template, "template", "WebServer", "`NAME` of the certificate template of AD CS, which must let the requester supply the subject; '' for other authorities")
+	return c
+}
+
+func tlsImportCommand() *cobra.Command {
+	var f tlsFlags
+	var chain []string
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Take the certificate that an authority has sent",
+		Long: "Reads PEM, DER or PKCS #7 (.p7b), finds the certificate of the key among what it reads,\n" +
+			"puts the others in order, and checks purpose, dates and names. Only then gw.pem is replaced.",
+		Example: "  adgateway tls import gw.cer --chain issuing-ca.cer",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			folder, err := f.folder(c)
+			if err != nil {
+				return err
+			}
+			written, err := folder.Import(append(args, chain...), f.wanted(), time.Now())
+			if err != nil {
+				return err
+			}
+			return f.print(c, written, settingLines(written))
+		},
+	}
+	f.add(c, "DNS `NAME` or address of which the certificate must be for one; without it, those of this computer", "")
+	c.Flags().StringArrayVar(&chain, "chain", nil, "`FILE` with certificates between it and the root (repeatable)")
+	return c
+}
+
+func tlsShowCommand() *cobra.Command {
+	f := program.Flags{Fallback: program.DefaultFile()}
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "show",
+		Short: "Show the certificate of the settings, and the one that is served",
+		Long: "Reads the certificate and uses its key, as the account that runs this, and asks the\n" +
+			"gateway at http.listen which one it serves. 'adgateway doctor' tries the key as the service.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			live, err := f.Load()
+			if err != nil {
+				return err
+			}
+			shown, err := showCertificate(c.Context(), live.Now(), time.Now())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = output.JSON(c.OutOrStdout(), shown)
+			} else {
+				err = shown.Text(c.OutOrStdout())
+			}
+			if err == nil && shown.Configured == nil {
+				return codeFailed
+			}
+			return err
+		},
+	}
+	f.AddTo(c.Flags())
+	jsonFlag(c, &asJSON)
+	return c
+}

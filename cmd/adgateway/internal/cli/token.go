@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/config"
+
+	"github.com/spf13/cobra"
+)
+
+func tokenCommand() *cobra.Command {
+	at := location()
+	c := group("token", "Manage the tokens that may call the API",
+		tokenCreateCommand(at), listCommand(at, tokenKind), showCommand(at, tokenKind), setCommand(at, tokenKind), tokenRotateCommand(at),
+		removeCommand(at, tokenKind, "revoke", "Revoke tokens for good; they are rejected within a second", "is revoked"),
+		tokenMoveCommand(at))
+	c.Long = "Manages the tokens that may call the API. A running gateway applies every\nchange within a second."
+	at.AddTo(c.PersistentFlags())
+	return c
+}
+
+func tokenCreateCommand(at *storeLocation) *cobra.Command {
+	var flags rightsFlags
+	var certificate certificateName
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "create NAME --scope SCOPE,...",
+		Short: "Create a token and print it once",
+		Long: "Creates a token and prints it on standard output. This is the only time: just\n" +
+			"its digest is stored. With --certificate-subject no token is created: whoever\n" +
+			"presents a verified client certificate with that subject has the rights.",
+		Example: "  adgateway token create portal --scope user:read,user:write --expires 90d \\\n" +
+			"      --network 10.20.0.0/16 --ou 'OU=Sales,DC=corp,DC=example' --max-deletions 20",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			now := time.Now()
+			store, err := at.Open()
+			if err != nil {
+				return fmt.Errorf("no token was created:\n%w", err)
+			}
+			rights, invalid := flags.Parse(now)
+			a, token, err := store.CreateToken(c.Context(), args[0], certificate, rights, invalid, now)
+			if err != nil {
+				return fmt.Errorf("no token was created:\n%w", err)
+			}
+			return printToken(c, a, token, now, asJSON)
+		},
+	}
+	flags.AddTo(c.Flags(), "90d")
+	jsonFlag(c, &asJSON)
+	c.Flags().StringVar(&certificate.Subject, "certificate-subject", "", "`SUBJECT` of the client certificate to accept instead of a token: CN=portal,O=Example, dns:NAME, uri:URI, email:ADDRESS or sha256:DIGEST")
+	c.Flags().StringVar(&certificate.Issuer, "certificate-issuer", "", "`ISSUER` that this certificate must have: its subject, or sha256:DIGEST of an authority (default: any)")
+	return c
+}
+
+// printToken prints a new token on standard output and the account on the other
+// stream, so that a script can capture the token. As JSON both are one object.
+func printToken(c *cobra.Command, a *authn.Account, token string, now time.Time, asJSON bool) error {
+	if asJSON {
+		return output.JSON(c.OutOrStdout(), output.IssuedToken{Account: output.NewAccount(a, nil), Token: token})
+	}
+	err := output.NewAccount(a, nil).Text(c.ErrOrStderr(), now)
+	if token == "" || err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(c.ErrOrStderr(), "The token is shown only once:"); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.OutOrStdout(), token)
+	return err
+}
+
+func tokenRotateCommand(at *storeLocation) *cobra.Command {
+	var grace, expires string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "rotate NAME",
+		Short: "Replace a token with a new one that has the same rights, and print it",
+		Long: "Replaces a token with a new one that has the same rights and counters, and prints\n" +
+			"the new one once. The old one ends at once, or after --grace.",
+		Example: "  adgateway token rotate portal --grace 24h --expires 90d",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			now := time.Now()
+			r := rotation{SetExpiry: expires != ""}
+			var err error
+			if r.Grace, err = program.ParseDuration(grace); err != nil {
+				return fmt.Errorf("--grace: %w", err)
+			}
+			if r.SetExpiry {
+				if r.Expires, err = program.ParseExpiry(expires, now); err != nil {
+					return fmt.Errorf("--expires: %w", err)
+				}
+			}
+			store, err := at.Open()
+			if err != nil {
+				return err
+			}
+			a, token, err := store.Rotate(c.Context(), args[0], r, now)
+			if err != nil {
+				return err
+			}
+			return printToken(c, a, token, now, asJSON)
+		},
+	}
+	jsonFlag(c, &asJSON)
+	c.Flags().StringVar(&grace, "grace", "0s", "how long the old token remains valid, such as 24h")
+	c.Flags().StringVar(&expires, "expires", "", "new expiry: 90d, 12h, 2027-01-31 or never (default: unchanged)")
+	return c
+}
+
+func tokenMoveCommand(at *storeLocation) *cobra.Command {
+	to := ""
+	c := &cobra.Command{
+		Use:   "move --to cluster",
+		Short: "Take the tokens and users of the credential file over into the store of the cluster",
+		Long: "Adds the tokens and users of the credential file to those that the gateways of the cluster\n" +
+			"share. If the cluster has others of the same names, nothing is moved. The file stays as it\n" +
+			"is, and does not count in a cluster. What was moved already is left alone, so\n" +
+			"that this can be repeated.",
+		Example: "  adgateway token move --to cluster",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if to != "cluster" {
+				return fmt.Errorf("--to takes cluster, not %q", to)
+			}
+			file, cluster, err := at.OpenBoth()
+			if err != nil {
+				return err
+			}
+			document, _, err := file.Read()
+			if err != nil {
+				return err
+			}
+			moved, err := app.MoveCredentials(c.Context(), cluster, document)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "moved: %d of %d tokens and users; the others were there already\n", moved, len(document.Tokens)+len(document.Users))
+			return err
+		},
+	}
+	c.Flags().StringVar(&to, "to", "", "`PLACE` to move to: cluster")
+	return c
+}
+
+// location returns where accounts are, without flags yet.
+func location() *storeLocation {
+	return &storeLocation{Cluster: func(s *config.Settings) (app.Options, error) { return clusterOptions(os.Stderr, s) }}
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/authn"
+
+	"github.com/spf13/cobra"
+)
+
+func userCommand() *cobra.Command {
+	at := location()
+	c := group("user", "Manage the users that may call the API with name and password",
+		userAddCommand(at), userPasswdCommand(at), setCommand(at, userKind),
+		removeCommand(at, userKind, "remove", "Remove users; they are rejected within a second", "is removed"),
+		listCommand(at, userKind), showCommand(at, userKind))
+	c.Long = "Manages the users that may call the API with name and password (Basic). The\n" +
+		"password is prompted for, or read from standard input with --password-stdin; it\n" +
+		"is never an argument, which other users of the computer could see. Prefer tokens."
+	at.AddTo(c.PersistentFlags())
+	return c
+}
+
+func userAddCommand(at *storeLocation) *cobra.Command {
+	var flags rightsFlags
+	fromStdin, asJSON := false, false
+	c := &cobra.Command{
+		Use:   "add NAME --scope SCOPE,...",
+		Short: "Add a user",
+		Long: "Adds a user who sends name and password (Basic). The password is prompted for, or\n" +
+			"read from standard input with --password-stdin.",
+		Example: "  adgateway user add anna --scope user:read --network 10.20.0.0/16",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			now := time.Now()
+			rights, invalid := flags.Parse(now)
+			a, err := newUser(args[0], rights, invalid, now)
+			if err != nil {
+				return fmt.Errorf("no user was added:\n%w", err)
+			}
+			password, err := newPassword(c, args[0], fromStdin)
+			if err != nil {
+				return err
+			}
+			store, err := at.Open()
+			if err == nil {
+				err = store.AddUser(c.Context(), a, password)
+			}
+			if err != nil {
+				return fmt.Errorf("no user was added:\n%w", err)
+			}
+			return printAccount(c.OutOrStdout(), output.NewAccount(a, nil), now, asJSON)
+		},
+	}
+	flags.AddTo(c.Flags(), "never")
+	stdinFlag(c, &fromStdin)
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func userPasswdCommand(at *storeLocation) *cobra.Command {
+	fromStdin := false
+	c := &cobra.Command{
+		Use:   "passwd NAME",
+		Short: "Set a user's password",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			password, err := newPassword(c, args[0], fromStdin)
+			if err != nil {
+				return err
+			}
+			store, err := at.Open()
+			if err != nil {
+				return err
+			}
+			if err := store.SetPassword(c.Context(), args[0], password); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "the password of '%s' was set\n", args[0])
+			return err
+		},
+	}
+	stdinFlag(c, &fromStdin)
+	return c
+}
+
+func stdinFlag(c *cobra.Command, into *bool) {
+	c.Flags().BoolVar(into, "password-stdin", false, "read the password from standard input, one line")
+}
+
+// newPassword prompts for a new password twice, or reads it from standard input,
+// and checks it.
+func newPassword(c *cobra.Command, name string, fromStdin bool) (string, error) {
+	password, err := readPassword(c, "'"+name+"'", fromStdin)
+	if err == nil && !fromStdin {
+		var again string
+		if again, err = readPassword(c, "'"+name+"' again", false); err == nil && again != password {
+			err = errors.New("the two passwords differ; nothing was changed")
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return password, authn.CheckPassword(password)
+}
+
+// readPassword prompts for the password of an account, or reads it from standard
+// input.
+func readPassword(c *cobra.Command, account string, fromStdin bool) (string, error) {
+	if fromStdin {
+		return program.PipedPassword(c.InOrStdin())
+	}
+	return program.Password(c.InOrStdin(), c.ErrOrStderr(), account)
+}

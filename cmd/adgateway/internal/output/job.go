@@ -1,0 +1,84 @@
+package output
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"adgateway/cmd/adgateway/internal/jobclient"
+)
+
+// shownProblems is how many problems of a list are shown.
+const shownProblems = 1000
+
+// Job writes a job, what is wrong with its list, and what to do next.
+func Job(w io.Writer, job *jobclient.Job) error {
+	var b strings.Builder
+	title := job.ID
+	if job.Name != "" {
+		title += " (" + job.Name + ")"
+	}
+	fmt.Fprintf(&b, "job %s: %s\n", title, job.Sentence())
+	for _, p := range job.Problems[:min(len(job.Problems), shownProblems)] {
+		fmt.Fprintf(&b, "  %s\n", p)
+	}
+	if more := job.MoreProblems + max(len(job.Problems)-shownProblems, 0); more > 0 {
+		fmt.Fprintf(&b, "  and %d more\n", more)
+	}
+	for _, line := range nextSteps(job) {
+		fmt.Fprintln(&b, line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// nextSteps says what can be done with a job.
+func nextSteps(job *jobclient.Job) []string {
+	step := func(why, command string) string {
+		return why + ": adgateway job " + strings.Replace(command, "ID", job.ID, 1)
+	}
+	var steps []string
+	switch {
+	case job.State == "rejected":
+		return []string{"Nothing was run. Correct the list and submit it again, or leave out the items with mistakes with --skip-invalid."}
+	case job.State == "ready":
+		steps = append(steps, step("Run the items", "start ID --watch"))
+		if job.Mode == "dryRun" {
+			steps = append(steps, step("What each would do", "result ID"))
+		}
+		return steps
+	case job.State == "paused":
+		return []string{step("Let it go on", "resume ID"), step("End it", "cancel ID")}
+	case !job.Ended():
+		return []string{step("Follow it", "watch ID"), step("Stop it", "pause ID")}
+	}
+	steps = append(steps, step("What became of each item", "result ID"))
+	if job.Failed+job.NotRun > 0 {
+		steps = append(steps, step("Try what was not done again", "retry ID --watch"))
+	}
+	if job.Unknown > 0 {
+		steps = append(steps, step("Find out about the unknown ones", "retry ID --state unknown --watch"))
+	}
+	if job.Done > 0 && job.Mode == "run" {
+		steps = append(steps, step("Take back what was changed", "undo ID --dry-run --watch"))
+	}
+	return steps
+}
+
+// Jobs writes a table of jobs.
+func Jobs(w io.Writer, jobs []jobclient.Job, more bool) error {
+	table := newTable(w)
+	fmt.Fprintln(table, "ID\tNAME\tBY\tCREATED\tSTATE\tITEMS")
+	for i := range jobs {
+		j := &jobs[i]
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", j.ID, shorten(dash(j.Name)), dash(j.Caller), j.Created.Local().Format(time.DateTime),
+			cmp.Or(j.State, "-"), j.Items())
+	}
+	if err := table.Flush(); err != nil || !more {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "There are more: --limit, --state")
+	return err
+}

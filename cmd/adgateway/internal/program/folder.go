@@ -1,0 +1,125 @@
+// Package program has what adgateway and adgateway-engine have in common: [Flags] turns what a
+// command is given (--config, --set, flags that stand for one setting, the environment) into
+// settings, [OpenLog] opens the log that they describe, [DataDir] is the folder of an
+// installation, [ServiceCommands] install and control a Windows service, and the rest reads what
+// users type: times, passwords, and names that may be misspelt.
+package program
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"adgateway/gateway/authn"
+	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+	"adgateway/winsvc"
+	"adgateway/winsvc/host"
+)
+
+// Files protects the files of a gateway.
+var Files = host.Files{Service: winsvc.Gateway.Name}
+
+// FileName is the name of the settings file.
+const FileName = "adgateway.yaml"
+
+// DataDir returns the [Folder] of a gateway.
+func DataDir() string { return Folder(winsvc.Gateway) }
+
+// Folder returns the folder in which an installation keeps its settings and its data: on
+// Windows below ProgramData, elsewhere below /etc for root and in the configuration
+// directory for other users. Each service has one of its own, which is closed to the
+// accounts of the others.
+func Folder(of winsvc.Service) string {
+	if runtime.GOOS == "windows" {
+		root := os.Getenv("ProgramData")
+		if root == "" {
+			root = `C:\ProgramData`
+		}
+		return filepath.Join(root, of.Name)
+	}
+	if os.Geteuid() != 0 {
+		if dir, err := os.UserConfigDir(); err == nil {
+			return filepath.Join(dir, of.Name)
+		}
+	}
+	return "/etc/" + of.Name
+}
+
+// IsFolder reports whether an absolute path is the [Folder] of a service.
+func IsFolder(of winsvc.Service, dir string) bool {
+	folder := Folder(of)
+	return dir == folder || runtime.GOOS == "windows" && strings.EqualFold(dir, folder)
+}
+
+// DefaultFile returns the path of the settings file in [DataDir].
+func DefaultFile() string { return filepath.Join(DataDir(), FileName) }
+
+// CredentialFile returns the credential file that auth.store names, relative to
+// the folder of the settings file.
+func CredentialFile(c config.Auth, settingsFile string) authn.File {
+	path := c.Store
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(settingsFile), path)
+	}
+	return authn.File{Path: path, Guardian: Files}
+}
+
+// WriteTemplate writes a settings file in which every setting is a comment with
+// its default. Without force an existing file is an error.
+func WriteTemplate(file string, force bool) error {
+	if err := CreateFolder(filepath.Dir(file)); err != nil {
+		return filefault.Explain("--config", err)
+	}
+	newline, mode := "\n", os.O_WRONLY|os.O_CREATE|os.O_EXCL
+	if runtime.GOOS == "windows" {
+		newline = "\r\n"
+	}
+	if force {
+		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(file, mode, 0o600) // settings can hold passwords
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists already; --force overwrites it", file)
+	}
+	if err != nil {
+		return filefault.Explain("--config", err)
+	}
+	_, err = f.Write(config.Template(newline))
+	return errors.Join(err, f.Close())
+}
+
+// CreateFolder creates a folder that does not exist. A [Folder] is restricted from
+// the start: by default every user may read and add to folders in ProgramData.
+func CreateFolder(dir string) error {
+	if IsFolder(winsvc.Gateway, dir) {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return Files.RestrictFolder(dir)
+		}
+	}
+	return os.MkdirAll(dir, 0o750)
+}
+
+// CheckProgram returns an error if other accounts may replace this executable.
+func CheckProgram(files host.Files) error {
+	executable, err := os.Executable()
+	if err == nil {
+		executable, err = filepath.EvalSymlinks(executable)
+	}
+	if err != nil {
+		return fmt.Errorf("the folder of this program cannot be found: %w", err)
+	}
+	return CheckFolder(files, "the folder of this program", executable)
+}
+
+// CheckFolder checks the folder of a file that is run; what names it in the error.
+func CheckFolder(files host.Files, what, file string) error {
+	if err := files.ExposedFolder(filepath.Dir(file)); err != nil {
+		return fmt.Errorf("%s is not trusted, because what is in it runs with the rights of %s: %w", what, files.Service, err)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"adgateway/winsvc"
+	"adgateway/winsvc/host"
+
+	"github.com/spf13/cobra"
+)
+
+// The installer calls these commands: 'service keep' before it stops the service,
+// 'service install' after the files are in place, then 'service resume'; and 'service
+// restore' if the installation fails.
+
+// keptFile keeps what 'service install' restores of a service that was removed.
+func (o ServiceOptions) keptFile() string { return filepath.Join(o.folder(), "service.json") }
+
+// keep writes what is to be kept of the installed service. With once, what is there
+// already is left alone: it is of the same installation, and older.
+func (o ServiceOptions) keep(m *winsvc.Manager, once bool) error {
+	path := o.keptFile()
+	if _, err := os.Stat(path); once && err == nil {
+		return nil
+	}
+	found, err := m.Keep()
+	if err != nil || found == nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := found.Write(path); err != nil {
+		return fmt.Errorf("account and start type of the service cannot be kept: %w", err)
+	}
+	return nil
+}
+
+// keptService returns what keep has written, or nil. Everybody may create files in ProgramData: a
+// file of somebody else could name the account of the service.
+func keptService(path string, files host.Files) (*winsvc.Kept, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if _, err := files.Exposed(path); err != nil {
+		return nil, fmt.Errorf("%s, which keeps the service's account and start type: %w", path, err)
+	}
+	return winsvc.ReadKept(path)
+}
+
+// forgetService removes what was kept; the service has it again.
+func forgetService(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (o ServiceOptions) installerCommand(name, short string, do func(c *cobra.Command, m *winsvc.Manager) error) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: short, Args: cobra.NoArgs, Hidden: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			m, err := winsvc.NewManager(o.Service)
+			if err != nil {
+				return err
+			}
+			return do(c, m)
+		},
+	}
+}
+
+func (o ServiceOptions) keepCommand() *cobra.Command {
+	return o.installerCommand("keep", "Write down account, start type and state of the service", func(_ *cobra.Command, m *winsvc.Manager) error {
+		return o.keep(m, false)
+	})
+}
+
+func (o ServiceOptions) restoreCommand() *cobra.Command {
+	return o.installerCommand("restore", "Undo what a failed installation did to the service", func(c *cobra.Command, m *winsvc.Manager) error {
+		before, err := keptService(o.keptFile(), o.files(""))
+		if err != nil {
+			return err
+		}
+		done, err := m.Restore(c.Context(), before)
+		if !done {
+			return err // the next installation takes what is kept
+		}
+		return errors.Join(err, forgetService(o.keptFile()))
+	})
+}
+
+func (o ServiceOptions) resumeCommand() *cobra.Command {
+	return o.installerCommand("resume", "Start the service if it ran before the installation", func(c *cobra.Command, m *winsvc.Manager) error {
+		before, err := keptService(o.keptFile(), o.files(""))
+		if err != nil {
+			return err
+		}
+		if err := forgetService(o.keptFile()); err != nil || before == nil || !before.Running {
+			return err
+		}
+		return m.Start(c.Context())
+	})
+}

@@ -1,0 +1,100 @@
+package program
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"adgateway/winsvc"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// gateway are the options of the gateway's service.
+var gateway = ServiceOptions{Service: winsvc.Gateway, Check: func(file, account string) error {
+	_, _, _, err := (&Flags{Fallback: file, Account: account}).Read()
+	return err
+}}
+
+func TestInstallationRestrictsTheDataFolder(t *testing.T) {
+	t.Setenv("ProgramData", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	if os.Geteuid() == 0 && filepath.Dir(DataDir()) == "/etc" {
+		t.Log("root's data folder belongs to the machine: only another folder is tested")
+	} else {
+		var out bytes.Buffer
+		require.NoError(t, gateway.restrictData(&out, DataDir()))
+		assert.Contains(t, out.String(), DataDir()+" is restricted to the service's account")
+		assert.DirExists(t, DataDir())
+	}
+
+	elsewhere := t.TempDir()
+	file := filepath.Join(elsewhere, "others.txt")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	before, err := os.Stat(file)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, gateway.restrictData(&out, elsewhere))
+	assert.Contains(t, out.String(), "can write in "+elsewhere)
+	after, err := os.Stat(file)
+	require.NoError(t, err)
+	assert.Equal(t, before.Mode(), after.Mode(), "folders of others are left alone")
+}
+
+func TestCrashesAreRecorded(t *testing.T) {
+	const logVariable = "ADGATEWAY_TEST_CRASH"
+	if log := os.Getenv(logVariable); log != "" { // this is the child process
+		require.NoError(t, RecordCrashes(log))
+		done := make(chan struct{})
+		go func() { defer close(done); panic("out of order") }()
+		<-done
+	}
+	log := filepath.Join(t.TempDir(), "adgateway.log")
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashesAreRecorded$")
+	child.Env = append(os.Environ(), logVariable+"="+log)
+	require.Error(t, child.Run())
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(log), "adgateway-crash.log"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "panic: out of order")
+	require.NoError(t, RecordCrashes(""))
+}
+
+// 'service install' without flags is an upgrade.
+func TestUpgradeKeepsTheSettingsFile(t *testing.T) {
+	assert.Equal(t, `D:\gw\a b.yaml`, settingsFileOf([]string{"service", "run", "--config", `D:\gw\a b.yaml`}, "default"))
+	for _, arguments := range [][]string{nil, {"service", "run"}, {"service", "run", "--config"}} {
+		assert.Equal(t, "default", settingsFileOf(arguments, "default"))
+	}
+}
+
+func TestAServiceIsNotInstalledWithBrokenSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "adgateway.yaml")
+	require.NoError(t, gateway.checkSettings(file, ""), "they may be created later")
+	require.NoError(t, os.WriteFile(file, []byte("http:\n  listen: 127.0.0.1:8080\n"), 0o600))
+	require.NoError(t, gateway.checkSettings(file, ""))
+	require.NoError(t, os.WriteFile(file, []byte("http:\n  lisen: 127.0.0.1:8080\n"), 0o600))
+	err := gateway.checkSettings(file, "")
+	assert.ErrorContains(t, err, "nothing was changed")
+	assert.ErrorContains(t, err, "lisen")
+}
+
+// In ProgramData every user can create a file, and that of the service names its account.
+func TestWhatIsKeptOfAServiceIsNotReadFromOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "service.json")
+	none, err := keptService(path, Files)
+	require.NoError(t, err)
+	assert.Nil(t, none)
+	require.NoError(t, forgetService(path))
+	require.NoError(t, os.WriteFile(path, []byte(`{"account":"LocalSystem"}`), 0o600))
+	found, err := keptService(path, Files)
+	require.NoError(t, err)
+	assert.Equal(t, "LocalSystem", found.Account)
+	require.NoError(t, os.Chmod(path, 0o666))
+	_, err = keptService(path, Files)
+	assert.ErrorContains(t, err, path)
+	require.NoError(t, forgetService(path))
+	assert.NoFileExists(t, path)
+}

@@ -1,0 +1,156 @@
+package authn
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/schema"
+)
+
+// Authenticator identifies the caller of a request by its credential. The error is a
+// [*Refusal]. An Authenticator is safe for concurrent use, and takes equally long for every
+// wrong credential of a kind.
+type Authenticator interface {
+	Authenticate(ctx context.Context, c Credential) (*identity.Principal, error)
+}
+
+// Credential is what a request carries to say who sends it. The zero value carries nothing.
+type Credential struct {
+	AuthToken     []string // values of the header Auth-Token
+	Authorization []string // values of the header Authorization
+	Query         []string // values of Auth-Token in the query
+
+	Chains [][]*x509.Certificate // of the client's certificate, verified
+	Client netip.Addr            // the client's address, which behind a proxy is not that of the connection
+}
+
+// Given reports whether anything is meant as a credential, besides the certificate.
+func (c Credential) Given() bool {
+	return len(c.AuthToken)+len(c.Authorization)+len(c.Query) > 0
+}
+
+// certified reports whether the certificate says who the caller is. A credential takes
+// precedence, wherever it is and whether or not it is valid: an invalid one is rejected, and a
+// valid one does not gain the rights of the certificate.
+func (c Credential) certified() bool { return len(c.Chains) > 0 && !c.Given() }
+
+// Refusal is the error of a caller that is not authenticated.
+type Refusal struct {
+	// Code is InvalidRequest, Unauthenticated, RateLimited, Overloaded if too many are checked
+	// at once, or Unavailable if credentials cannot be checked at all.
+	Code       schema.Code
+	Message    string // for the caller; always the same with Unauthenticated
+	RetryAfter time.Duration
+	Reason     string // for the log only, not for the caller
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+// Challenge is the value of WWW-Authenticate with a 401. It omits Basic so that
+// browsers neither ask for a password nor store one.
+const Challenge = `Bearer realm="adgateway"`
+
+// needed is the message for every credential that is missing, malformed, unknown,
+// expired or revoked.
+const needed = "A valid credential is required: send the header 'Auth-Token: Bearer <token>' or 'Auth-Token: Basic <base64 user:password>'."
+
+// unauthenticated returns a refusal with the reason for the log, which must not contain
+// anything of the credential.
+func unauthenticated(reason string) *Refusal {
+	return &Refusal{Code: schema.Unauthenticated, Message: needed, Reason: reason}
+}
+
+const wrongPassword = "the user is unknown or the password is wrong"
+
+// unknownCertificate says how an administrator can name a certificate that stands for
+// no token.
+func unknownCertificate(certificate *x509.Certificate) string {
+	return fmt.Sprintf("no token stands for the certificate of %q by %q (sha256:%s, der:%x): a token must name it exactly",
+		certificate.Subject, certificate.Issuer, digestHex(certificate), certificate.RawSubject)
+}
+
+// Header says where a credential may be.
+type Header struct {
+	AllowQuery bool // accept Auth-Token in the query, for old clients
+}
+
+// proof is either a bearer token or a user's name and password.
+type proof struct {
+	token          string
+	user, password string
+	basic          bool
+}
+
+// read returns the proof that a credential carries. Auth-Token and Authorization may carry
+// the same value; different values, a repeated header, and a token in the query
+// unless allowed are invalid.
+func (h Header) read(c Credential) (proof, error) {
+	found, count := "", 0
+	same := func(value string) bool {
+		count++
+		if count == 1 {
+			found = value
+		}
+		return value == found
+	}
+	different := false
+	for _, header := range []struct {
+		name   string
+		values []string
+	}{{"Auth-Token", c.AuthToken}, {"Authorization", c.Authorization}} {
+		if len(header.values) > 1 {
+			return proof{}, invalid("The header " + header.name + " is given twice. Send one credential.")
+		}
+		different = different || len(header.values) == 1 && !same(header.values[0])
+	}
+	for i, value := range c.Query {
+		if !h.AllowQuery {
+			return proof{}, invalid("Auth-Token is not accepted in the query, where it would end up in logs. Send it as a header.")
+		}
+		if i > 0 {
+			return proof{}, invalid("Auth-Token is given twice in the query. Send one credential.")
+		}
+		different = different || !same(value)
+	}
+	switch {
+	case different:
+		return proof{}, invalid("The request carries different credentials. Send one, in Auth-Token or in Authorization.")
+	case count == 0:
+		return proof{}, unauthenticated("the request carries no credential")
+	}
+	return parse(found)
+}
+
+func invalid(message string) *Refusal {
+	return &Refusal{Code: schema.InvalidRequest, Message: message}
+}
+
+// parse parses "Bearer <token>" or "Basic <base64>" (RFC 6750, RFC 7617).
+func parse(value string) (proof, error) {
+	scheme, rest, _ := strings.Cut(value, " ")
+	rest = strings.TrimSpace(rest)
+	bearer, basic := strings.EqualFold(scheme, "Bearer"), strings.EqualFold(scheme, "Basic")
+	switch {
+	case !bearer && !basic:
+		return proof{}, unauthenticated("the credential's scheme is neither Bearer nor Basic")
+	case rest == "":
+		return proof{}, unauthenticated("nothing follows the credential's scheme")
+	case bearer:
+		return proof{token: rest}, nil
+	}
+	decoded, err := base64.StdEncoding.DecodeString(rest)
+	if err != nil {
+		return proof{}, unauthenticated("the Basic credential is not base64")
+	}
+	user, password, ok := strings.Cut(string(decoded), ":")
+	if !ok || user == "" {
+		return proof{}, unauthenticated("the Basic credential has no name and colon before the password")
+	}
+	return proof{user: user, password: password, basic: true}, nil
+}

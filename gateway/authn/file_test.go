@@ -1,0 +1,47 @@
+package authn
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// All mistakes in a file are reported at once, each with its line.
+func TestFileFaults(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "faults.json"))
+	require.NoError(t, err)
+	_, err = parseDocument("faults.json", text)
+	require.Error(t, err)
+	golden := filepath.Join("testdata", "faults.txt")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))
+	}
+	want, readErr := os.ReadFile(golden)
+	require.NoError(t, readErr)
+	assert.Equal(t, strings.TrimSpace(string(want)), err.Error())
+}
+
+func TestNotACredentialFile(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                                     "f:1: not a credential file: unexpected end of file",
+		"[]":                                   "f:1: not a credential file: it does not start with {",
+		"{\n\"version\": 1,\n":                 "f:3: not a credential file: unexpected end of file",
+		"{\n\"version\": 1,\n\"tokens\": {}}":  "f:3: not a credential file: a list is expected",
+		"{\n\"version\": 1,\n\"tokens\": [\n{": "f:4: not a credential file: unexpected end of file",
+		"{\"version\": 1}\n{}":                 "f:2: not a credential file: unexpected text after the end",
+		"{\"version\": 2}":                     "f:1: the version is 2; this program reads version 1",
+		"{}":                                   "f:1: the version is 0; this program reads version 1",
+		"{\"version\": 1,\n \"more\": {}}":     `f:2: unknown member "more"`,
+		"\x00":                                 "f:1: not a credential file: invalid character",
+	} {
+		_, err := parseDocument("f", []byte(text))
+		assert.ErrorContains(t, err, says, "%q", text)
+	}
+}

@@ -1,0 +1,36 @@
+package authn
+
+import "slices"
+
+// Granting is an [Authenticator] that knows what the limits of its credentials name.
+type Granting interface {
+	// LimitedGroups returns the groups that the limits name now, each once.
+	LimitedGroups() []string
+}
+
+// uniqueGroups returns a list in order without what is there twice.
+func uniqueGroups(groups []string) []string {
+	slices.Sort(groups)
+	return slices.Compact(groups)
+}
+
+// LimitedGroups implements [Granting].
+func (s *Store) LimitedGroups() []string { return s.accounts.Load().limitedGroups }
+
+// LimitedGroups implements [Granting].
+func (s *Static) LimitedGroups() (all []string) {
+	for p := range s.all() {
+		all = append(all, p.Limits.Groups...)
+	}
+	return uniqueGroups(all)
+}
+
+// LimitedGroups implements [Granting].
+func (c Chain) LimitedGroups() (all []string) {
+	for _, s := range c {
+		if granting, ok := s.(Granting); ok {
+			all = append(all, granting.LimitedGroups()...)
+		}
+	}
+	return uniqueGroups(all)
+}

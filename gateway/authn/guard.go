@@ -1,0 +1,251 @@
+package authn
+
+import (
+	"cmp"
+	"fmt"
+	"hash/maphash"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"golang.org/x/time/rate"
+
+	"adgateway/gateway/schema"
+)
+
+// guard slows down guessing. It counts failures in three ways, so that nobody can
+// lock out someone else:
+//
+//   - by name and address: after some failures the pair is locked, longer each time;
+//   - by address: the number of wrong passwords is limited, whatever the names, and
+//     separately the number of wrong tokens;
+//   - by name: attempts from anywhere are admitted ever more slowly.
+//
+// A name whose password was right recently at an address is tried there in spite of
+// all three, as long as the pair has spare attempts: others behind the same address
+// may be the ones who fail.
+//
+// It behaves the same for users that exist and for those that do not. Its memory is
+// bounded: entries are evicted least recently used first.
+type guard struct {
+	now      func() time.Time
+	failures int // failures before a lock
+	seed     maphash.Seed
+
+	mu        sync.Mutex
+	pairs     *simplelru.LRU[pairKey, *pair]
+	passwords addresses // failures
+	tokens    addresses // failures
+	names     *simplelru.LRU[uint64, *rate.Limiter]
+}
+
+// addresses are limiters by address.
+type addresses struct {
+	*simplelru.LRU[netip.Prefix, *rate.Limiter]
+}
+
+type pairKey struct {
+	name    uint64
+	address netip.Prefix
+}
+
+// pair is the history of a name and an address.
+type pair struct {
+	failures int
+	last     time.Time     // the last failure
+	locked   time.Time     // the end of the lock
+	right    time.Time     // when the password was last right
+	spare    *rate.Limiter // attempts in spite of a lock, after the password was right; nil before
+}
+
+const (
+	guarded = 20000 // names, addresses and pairs that are remembered, each
+
+	standardFailures = 5
+	firstLock        = 30 * time.Second
+	longestLock      = 15 * time.Minute
+	forgetFailures   = time.Hour      // after the last one
+	trustPair        = 24 * time.Hour // after the password was last right
+
+	addressBurst = 60 // failures of an address
+	nameBurst    = 30 // failures of a name, from everywhere
+	spareBurst   = 20 // spare attempts of a pair
+)
+
+var (
+	addressRate = rate.Every(5 * time.Second)
+	nameRate    = rate.Every(10 * time.Second)
+	spareRate   = rate.Every(30 * time.Second)
+)
+
+func newGuard(now func() time.Time, failures int) *guard {
+	g := &guard{now: now, failures: cmp.Or(failures, standardFailures), seed: maphash.MakeSeed()}
+	// NewLRU fails only for size < 1.
+	g.pairs, _ = simplelru.NewLRU[pairKey, *pair](guarded, nil)
+	g.passwords.LRU, _ = simplelru.NewLRU[netip.Prefix, *rate.Limiter](guarded, nil)
+	g.tokens.LRU, _ = simplelru.NewLRU[netip.Prefix, *rate.Limiter](guarded, nil)
+	g.names, _ = simplelru.NewLRU[uint64, *rate.Limiter](guarded, nil)
+	return g
+}
+
+// Host returns what counts as one address: for IPv6 the /64 network of a host, which
+// can use all of its addresses.
+func Host(client netip.Addr) netip.Prefix {
+	bits := client.BitLen()
+	if client.Is6() {
+		bits = 64
+	}
+	prefix, _ := client.WithZone("").Prefix(bits) // an invalid address yields the zero Prefix
+	return prefix
+}
+
+// attempt admits an attempt at a name's password from an address, or returns when
+// to try again. The attempt counts as a failure until succeeded is called, so that
+// concurrent attempts cannot get around the lock.
+func (g *guard) attempt(name string, client netip.Addr) (*attempt, *Refusal) {
+	now := g.now()
+	key := g.key(name, client)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := entry(g.pairs, key, func() *pair { return &pair{} })
+	byName := entry(g.names, key.name, func() *rate.Limiter { return rate.NewLimiter(nameRate, nameBurst) })
+	a := &attempt{guard: g, key: key, before: *p}
+	if wait := max(p.locked.Sub(now), untilToken(g.passwords.of(key.address), now), untilToken(byName, now)); wait > 0 {
+		if !p.trusted(now) || untilToken(p.spare, now) > 0 {
+			return nil, locked(wait)
+		}
+		a.spare, a.at = p.spare.ReserveN(now, 1), now
+	}
+	if now.Sub(p.last) >= forgetFailures {
+		p.failures = 0
+	}
+	p.failures++
+	p.last = now
+	if over := p.failures - g.failures; over >= 0 {
+		p.locked = now.Add(min(firstLock<<min(over, 10), longestLock))
+	}
+	return a, nil
+}
+
+// trusted reports whether the password was right recently.
+func (p *pair) trusted(now time.Time) bool {
+	return p.spare != nil && now.Sub(p.right) < trustPair
+}
+
+// refuses reports whether a name is locked from an address. It is asked before the
+// cache of right passwords: while locked, a guess must not learn that it is right.
+func (g *guard) refuses(name string, client netip.Addr) *Refusal {
+	key, now := g.key(name, client), g.now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p, ok := g.pairs.Get(key)
+	if !ok || p.trusted(now) && untilToken(p.spare, now) == 0 {
+		return nil
+	}
+	if wait := p.locked.Sub(now); wait > 0 {
+		return locked(wait)
+	}
+	return nil
+}
+
+func (g *guard) key(name string, client netip.Addr) pairKey {
+	return pairKey{maphash.String(g.seed, name), Host(client)}
+}
+
+// attempt is an admitted attempt.
+type attempt struct {
+	guard  *guard
+	key    pairKey
+	before pair
+	spare  *rate.Reservation // nil unless it is a spare attempt
+	at     time.Time         // of the reservation
+}
+
+// release gives back a spare attempt.
+func (a *attempt) release() {
+	if a.spare != nil {
+		a.spare.CancelAt(a.at)
+	}
+}
+
+// succeeded clears the failures of the pair.
+func (a *attempt) succeeded() {
+	a.guard.mu.Lock()
+	defer a.guard.mu.Unlock()
+	a.release()
+	spare := a.before.spare
+	if spare == nil {
+		spare = rate.NewLimiter(spareRate, spareBurst)
+	}
+	a.guard.pairs.Add(a.key, &pair{right: a.guard.now(), spare: spare})
+}
+
+// failed counts the attempt for the address and for the name as well.
+func (a *attempt) failed() {
+	g, now := a.guard, a.guard.now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.passwords.of(a.key.address).AllowN(now, 1)
+	if byName, ok := g.names.Get(a.key.name); ok {
+		byName.AllowN(now, 1)
+	}
+}
+
+// withdrawn cancels the attempt because the password was not checked.
+func (a *attempt) withdrawn() {
+	a.guard.mu.Lock()
+	defer a.guard.mu.Unlock()
+	a.release()
+	if p, ok := a.guard.pairs.Get(a.key); ok {
+		p.failures, p.locked = max(p.failures-1, 0), a.before.locked
+	}
+}
+
+// failure counts a credential that is wrong in itself, and returns a refusal if the
+// address has sent too many. It is never called for valid ones.
+func (g *guard) failure(of addresses, client netip.Addr) *Refusal {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	limiter := of.of(Host(client))
+	if wait := untilToken(limiter, now); wait > 0 {
+		return locked(wait)
+	}
+	limiter.AllowN(now, 1)
+	return nil
+}
+
+// of returns the limiter of an address.
+func (a addresses) of(host netip.Prefix) *rate.Limiter {
+	return entry(a.LRU, host, func() *rate.Limiter { return rate.NewLimiter(addressRate, addressBurst) })
+}
+
+// entry returns the entry of a key in the LRU, which it adds if there is none.
+func entry[K comparable, V any](lru *simplelru.LRU[K, V], key K, create func() V) V {
+	if found, ok := lru.Get(key); ok {
+		return found
+	}
+	value := create()
+	lru.Add(key, value)
+	return value
+}
+
+// untilToken returns how long until the limiter has a token; zero if it has one.
+func untilToken(limiter *rate.Limiter, now time.Time) time.Duration {
+	missing := 1 - limiter.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return time.Duration(missing / float64(limiter.Limit()) * float64(time.Second))
+}
+
+// locked returns the same refusal whether or not the user exists, and whether or
+// not the password would have been right.
+func locked(wait time.Duration) *Refusal {
+	wait = min(max(wait.Round(time.Second), time.Second), longestLock) // the clock may have been set back
+	return &Refusal{
+		Code: schema.RateLimited, RetryAfter: wait,
+		Message: fmt.Sprintf("Too many attempts have failed. Try again in %s.", wait),
+	}
+}

@@ -1,0 +1,200 @@
+package authn
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
+
+	"adgateway/gateway/schema"
+)
+
+// Cost is the cost of hashing one password with argon2id.
+type Cost struct {
+	Memory  uint32 // KiB
+	Time    uint32 // passes
+	Threads uint8
+}
+
+// StandardCost is the recommendation of OWASP with one thread: two concurrent
+// verifications take at most two cores and 38 MiB.
+var StandardCost = Cost{Memory: 19 << 10, Time: 2, Threads: 1}
+
+// Bounds of the parameters in stored hashes, so that an edited one cannot exhaust
+// the memory.
+const (
+	maxMemory  = 1 << 20 // KiB
+	maxTime    = 64
+	saltLength = 16
+	hashLength = 32
+)
+
+// Bounds of the length of passwords; a longer one would not fit into a header.
+const (
+	minPassword = 12
+	maxPassword = 1024
+)
+
+// CheckPassword returns what is wrong with a new password.
+func CheckPassword(password string) error {
+	length := utf8.RuneCountInString(password)
+	switch {
+	case !utf8.ValidString(password) || strings.ContainsFunc(password, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return errors.New("a password must be text without control characters")
+	case length < minPassword || len(password) > maxPassword:
+		return fmt.Errorf("a password must have at least %d characters and at most %d bytes", minPassword, maxPassword)
+	}
+	return nil
+}
+
+// passwordHash is an argon2id hash with its parameters.
+type passwordHash struct {
+	cost      Cost
+	salt, sum []byte
+}
+
+// HashPassword returns the salted hash of a password in PHC format.
+func HashPassword(password string, cost Cost) string {
+	h := passwordHash{cost: cost, salt: make([]byte, saltLength)}
+	_, _ = rand.Read(h.salt) // never fails
+	h.sum = h.of(password, hashLength)
+	text := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, cost.Memory, cost.Time, cost.Threads,
+		text.EncodeToString(h.salt), text.EncodeToString(h.sum))
+}
+
+func (h *passwordHash) of(password string, length int) []byte {
+	return argon2.IDKey([]byte(password), h.salt, h.cost.Time, h.cost.Memory, h.cost.Threads, uint32(length))
+}
+
+func (h *passwordHash) matches(password string) bool {
+	return subtle.ConstantTimeCompare(h.of(password, len(h.sum)), h.sum) == 1
+}
+
+// below reports whether the hash has a lower cost than this.
+func (h *passwordHash) below(cost Cost) bool {
+	return h.cost.Memory < cost.Memory || h.cost.Time < cost.Time
+}
+
+func parseHash(phc string) (*passwordHash, error) {
+	bad := errors.New("password is not an argon2id hash as written by 'adgateway user passwd'")
+	parts := strings.Split(phc, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return nil, bad
+	}
+	var h passwordHash
+	n, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &h.cost.Memory, &h.cost.Time, &h.cost.Threads)
+	if err != nil || n != 3 || parts[3] != fmt.Sprintf("m=%d,t=%d,p=%d", h.cost.Memory, h.cost.Time, h.cost.Threads) {
+		return nil, bad
+	}
+	var saltErr, sumErr error
+	h.salt, saltErr = base64.RawStdEncoding.Strict().DecodeString(parts[4])
+	h.sum, sumErr = base64.RawStdEncoding.Strict().DecodeString(parts[5])
+	c := h.cost
+	switch {
+	case saltErr != nil || sumErr != nil || len(h.salt) < 8 || len(h.salt) > 64 || len(h.sum) < 16 || len(h.sum) > 64,
+		c.Memory < 8*uint32(c.Threads) || c.Memory > maxMemory || c.Time < 1 || c.Time > maxTime || c.Threads < 1:
+		return nil, bad
+	}
+	return &h, nil
+}
+
+// verifier checks passwords. It limits concurrent checks, because each takes memory
+// and a core that other callers need, and caches right passwords for a while.
+type verifier struct {
+	now   func() time.Time
+	dummy *passwordHash // checked for unknown users, which takes as long as for known ones
+	gate  *semaphore.Weighted
+	queue *semaphore.Weighted
+	group singleflight.Group
+
+	key   [32]byte
+	mu    sync.Mutex
+	known *simplelru.LRU[digest, verified]
+}
+
+// verified is a right credential in the cache.
+type verified struct {
+	hash  string // the user's at that time
+	until time.Time
+}
+
+const (
+	atOnce      = 2               // concurrent verifications
+	waiting     = 32              // running or waiting verifications
+	maxWait     = 2 * time.Second // of a waiting verification
+	remember    = 5 * time.Minute
+	rememberMax = 1024 // credentials
+)
+
+func newVerifier(now func() time.Time, cost Cost) *verifier {
+	v := &verifier{now: now, gate: semaphore.NewWeighted(atOnce), queue: semaphore.NewWeighted(waiting)}
+	_, _ = rand.Read(v.key[:]) // never fails
+	v.dummy, _ = parseHash(HashPassword("", cost))
+	v.known, _ = simplelru.NewLRU[digest, verified](rememberMax, nil) // fails only for size < 1
+	return v
+}
+
+// keyOf returns a cache key that does not reveal the credential. It includes the
+// address, so that guessing from elsewhere is slowed down whether or not the user
+// is active.
+func (v *verifier) keyOf(user, password string, client netip.Addr) (key digest) {
+	mac := hmac.New(sha256.New, v.key[:])
+	mac.Write([]byte(user + "\x00" + Host(client).String() + "\x00" + password)) // only a password can contain NUL
+	mac.Sum(key[:0])
+	return key
+}
+
+// remembered reports whether the credential was right recently and the user's hash
+// is still the same.
+func (v *verifier) remembered(key digest, hash string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	found, ok := v.known.Get(key)
+	return ok && found.hash == hash && v.now().Before(found.until)
+}
+
+func (v *verifier) remember(key digest, hash string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.known.Add(key, verified{hash, v.now().Add(remember)})
+}
+
+// errBusy rejects a password that could not be checked in time.
+var errBusy = &Refusal{
+	Code: schema.Overloaded, Message: "Too many passwords are being checked. Try again later, or use a token.", RetryAfter: 2 * time.Second,
+}
+
+// verify checks a password against a user's hash; nil stands for an unknown user.
+// It waits for its turn for a bounded time.
+func (v *verifier) verify(ctx context.Context, hash *passwordHash, password string) (bool, error) {
+	if !v.queue.TryAcquire(1) {
+		return false, errBusy
+	}
+	defer v.queue.Release(1)
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	if v.gate.Acquire(ctx, 1) != nil {
+		return false, errBusy
+	}
+	defer v.gate.Release(1)
+	if hash == nil {
+		v.dummy.matches(password)
+		return false, nil
+	}
+	return hash.matches(password), nil
+}

@@ -1,0 +1,52 @@
+package authn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/nearest"
+)
+
+// ParseScopes parses names of scopes. The error names every unknown one with the
+// nearest known one, and all known scopes.
+func ParseScopes(names []string) ([]identity.Scope, error) {
+	var scopes []identity.Scope
+	var unknown []string
+	for _, name := range names {
+		scope := identity.Scope(strings.TrimSpace(name))
+		if !slices.Contains(identity.Scopes(), scope) {
+			unknown = append(unknown, fmt.Sprintf("%q%s", name, meant(name)))
+			continue
+		}
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("unknown scope %s; known are %s", strings.Join(unknown, ", "), join(identity.Scopes()))
+	}
+	return scopes, nil
+}
+
+// meant suggests the scope nearest to a misspelt one.
+func meant(name string) string {
+	known := make([]string, len(identity.Scopes()))
+	for i, scope := range identity.Scopes() {
+		known[i] = string(scope)
+	}
+	best := nearest.Of(name, known)
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
+}
+
+func join(scopes []identity.Scope) string {
+	names := make([]string, len(scopes))
+	for i, scope := range scopes {
+		names[i] = string(scope)
+	}
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,305 @@
+package signin
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/keep"
+)
+
+// Options configure a [Gate]. The zero value of every field but Now selects a default.
+type Options struct {
+	Directory Directory           // nil: nobody signs in with a password
+	Tokens    authn.Authenticator // nil: nobody signs in with a token
+	Roles     []Role
+	Domains   []string // NetBIOS names and UPN suffixes of the accounts that may sign in; none: any
+
+	Idle    time.Duration // without a request, after which a session ends; zero: 15 min
+	Max     time.Duration // after which a session ends; zero: 8 h
+	Recheck time.Duration // between two questions whether a person may still log on; zero: 5 min
+	Tries   int           // wrong passwords of an account that are passed on to the domain; zero: 3
+
+	// Policy returns what the domain knows of the account whose password is tried under a
+	// name. An error means that it could not be asked: no password is tried then. Nil: nothing
+	// is known of any account.
+	Policy func(ctx context.Context, name string) (Policy, error)
+	// Record records what became of signing in: who, from where, why. Nil: nothing is recorded.
+	Record func(Event)
+	Now    func() time.Time // nil: the time of the store
+
+	// Store keeps the sessions, what their pages are about to do, and the tries. Gates that
+	// share it have them in common. Nil: they end with the gate.
+	Store *keep.Sealed
+	// Problem is told what could not be kept, or read, and why. Nil: nobody is.
+	Problem func(error)
+}
+
+// Event is a line of the log about signing in.
+type Event struct {
+	What   string // "signed in", "refused", "signed out" or "ended"
+	Name   string
+	Kind   string // identity.KindPerson, or that of a credential
+	SID    string
+	Client netip.Addr
+	Reason string
+}
+
+// ErrTooMany is the error after too many wrong passwords. People see the same text as
+// for a wrong one.
+var ErrTooMany = errors.New("signin: too many tries")
+
+// ErrStore is joined with why the store that several gates share cannot be used: nobody
+// signs in meanwhile. It is joined with ErrRewound if the store has lost changes.
+var (
+	ErrStore   = errors.New("signin: the store of the cluster cannot be used")
+	ErrRewound = errors.New("signin: it has lost changes")
+)
+
+// Gate signs people in and keeps their sessions by hash. It is safe for concurrent use.
+type Gate struct {
+	o     Options
+	key   [32]byte     // of the tokens in forms
+	own   *keep.Sealed // in memory, for what the store cannot keep
+	since time.Time    // when the gate was made
+
+	addresses *addresses
+	lookups   *lookups
+	turns     turns
+	asking    asking
+
+	mu    sync.Mutex
+	uses  *simplelru.LRU[sum, use] // of sessions here
+	ended map[sum]*Session         // that are still in the store
+	links map[sum]*link
+}
+
+const (
+	sessionsEach = 5 // of a person or a token; the oldest ends
+	linkLife     = 10 * time.Minute
+)
+
+type link struct {
+	person  *Person
+	expires time.Time
+}
+
+// NewGate returns a gate without sessions.
+func NewGate(o Options) *Gate {
+	o.Idle, o.Max, o.Recheck = cmp.Or(o.Idle, 15*time.Minute), cmp.Or(o.Max, 8*time.Hour), cmp.Or(o.Recheck, 5*time.Minute)
+	o.Tries = cmp.Or(o.Tries, standardTries)
+	if o.Now == nil && o.Store != nil {
+		o.Now = o.Store.Now
+	}
+	own := inMemory(o.Now)
+	if o.Now == nil {
+		o.Now = own.Now
+	}
+	if o.Record == nil {
+		o.Record = func(Event) {}
+	}
+	if o.Problem == nil {
+		o.Problem = func(error) {}
+	}
+	g := &Gate{
+		o: o, own: own, since: o.Now(),
+		addresses: newAddresses(o.Now), lookups: newLookups(o), turns: newTurns(),
+		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
+	}
+	g.asking <- time.Time{}
+	if o.Store == nil {
+		g.o.Store = g.own
+	}
+	g.uses, _ = simplelru.NewLRU[sum, use](remembered, nil) // fails only for size < 1
+	copy(g.key[:], g.o.Store.Sum([]byte("forms")))          // those that are open in a browser can be sent to every gateway
+	return g
+}
+
+// Passwords reports whether people can sign in with their account.
+func (g *Gate) Passwords() bool { return g.o.Directory != nil }
+
+// Tokens reports whether tokens can sign in.
+func (g *Gate) Tokens() bool { return g.o.Tokens != nil }
+
+// Roles returns the names of the roles.
+func (g *Gate) Roles() []string {
+	var names []string
+	for _, role := range g.o.Roles {
+		names = append(names, role.Name)
+	}
+	return names
+}
+
+// NewID returns 256 random bits as text.
+func NewID() string {
+	var id [32]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(id[:])
+}
+
+// FormToken returns the token that forms shown to the holder of a cookie carry.
+func (g *Gate) FormToken(cookie string) string {
+	mac := hmac.New(sha256.New, g.key[:])
+	mac.Write([]byte(cookie))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// FormValid reports whether a form was shown to the holder of a cookie.
+func (g *Gate) FormValid(cookie, token string) bool {
+	return cookie != "" && hmac.Equal([]byte(g.FormToken(cookie)), []byte(token))
+}
+
+// Password signs a person in and returns the id of the new session. It wipes the
+// password. The error is ErrRefused, ErrTooMany, ErrMustChange, ErrExpired, [ErrStore],
+// [ErrUnread], [ErrBusy], or why the directory could not answer.
+func (g *Gate) Password(ctx context.Context, name string, password []byte, client netip.Addr) (string, error) {
+	defer clear(password)
+	if g.o.Directory == nil {
+		return "", ErrUnsupported
+	}
+	a := &attempt{gate: g, client: client}
+	var err error
+	a.name, a.domain, err = account(name, g.o.Domains)
+	if err != nil || len(password) == 0 {
+		g.o.Record(Event{What: "refused", Client: client, Reason: "the name or the password has no valid form"})
+		return "", ErrRefused
+	}
+	if err := g.lost(); err != nil {
+		return "", a.refused(err.Error(), err)
+	}
+	if !g.addresses.take(client, 1) { // before anything is asked
+		return "", a.refused("too many tries from this address; the directory was not asked", ErrTooMany)
+	}
+	end, err := g.turns.take(ctx)
+	if err != nil {
+		g.addresses.giveBack(client, 1)
+		return "", a.refused(err.Error(), err)
+	}
+	defer end()
+	return a.make(ctx, password)
+}
+
+// attempt is one to sign in with a password, which is counted for its address.
+type attempt struct {
+	gate         *Gate
+	client       netip.Addr
+	name, domain string // as typed, which may be a password in the wrong box
+	policy       Policy // of the account; empty: not known
+}
+
+// refused records why the attempt is refused, and returns err. The record has the name of an
+// account that there is, but not what was typed.
+func (a *attempt) refused(reason string, err error) error {
+	event := Event{What: "refused", Name: a.policy.Account, Kind: identity.KindPerson, Client: a.client, Reason: reason}
+	a.gate.o.Record(event)
+	return err
+}
+
+// make makes the attempt.
+func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
+	g := a.gate
+	var err error
+	a.policy, err = g.lookups.of(ctx, a.name, a.client)
+	switch {
+	case errors.Is(err, ErrTooMany):
+		return "", a.refused("too many names were tried from this address; the directory was not asked", err)
+	case err != nil:
+		g.addresses.shorten(a.client, 1)
+		return "", a.refused(err.Error(), err)
+	}
+	key, most, window := a.policy.counted(a.name, g.o.Tries)
+	t := &try{gate: g, account: key, at: g.o.Now()}
+	switch err := t.take(ctx, most, window); {
+	case errors.Is(err, ErrTooMany):
+		return "", a.refused("too many tries; the directory was not asked", err)
+	case err != nil:
+		g.addresses.giveBack(a.client, 1)
+		return "", a.refused(err.Error(), err)
+	}
+	person, err := g.o.Directory.Check(ctx, a.domain, a.name, password)
+	switch {
+	case err == nil:
+		a.right()
+		return g.start(ctx, ofPerson(person, a.client), "", t)
+	case errors.Is(err, ErrMustChange), errors.Is(err, ErrExpired):
+		a.right()
+		a.policy.Account = cmp.Or(a.policy.Account, a.name) // there is one
+		t.change(ctx, t.forgiven)
+	case !errors.Is(err, ErrRefused):
+		g.addresses.shorten(a.client, 1)
+		t.change(ctx, t.withdrawn)
+	case a.policy.Account == "" && g.o.Policy != nil:
+		return "", a.refused("there is no such account in the domain; "+err.Error(), err)
+	}
+	return "", a.refused(err.Error(), err)
+}
+
+// right takes back what was counted for the address, as the password was right.
+func (a *attempt) right() {
+	a.gate.addresses.giveBack(a.client, 1)
+	a.gate.lookups.runs.giveBack(a.client, lookupRuns)
+}
+
+// Token signs the holder of a token in and returns the id of the new session. The error
+// is a [*authn.Refusal], or [ErrStore].
+func (g *Gate) Token(ctx context.Context, token string, client netip.Addr) (string, error) {
+	if g.o.Tokens == nil {
+		return "", ErrUnsupported
+	}
+	p, err := g.byToken(ctx, token, client)
+	if err != nil {
+		g.o.Record(Event{What: "refused", Client: client, Reason: "the token is not valid"})
+		return "", err
+	}
+	return g.start(ctx, &stored{Name: p.Name, Kind: p.Kind, Client: client}, token, nil)
+}
+
+// byToken returns the principal of a token as it is now, in the dialect of the pages.
+func (g *Gate) byToken(ctx context.Context, token string, client netip.Addr) (*identity.Principal, error) {
+	p, err := g.o.Tokens.Authenticate(ctx, authn.Credential{AuthToken: []string{"Bearer " + token}, Client: client})
+	if err != nil {
+		return nil, err
+	}
+	own := *p
+	own.Dialect = identity.Standard
+	return &own, nil
+}
+
+// Link returns the code of a link that signs a person in once, within ten minutes, at this
+// gate.
+func (g *Gate) Link(person *Person) string {
+	code := NewID()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.links[sumOf(code)] = &link{person: person, expires: g.o.Now().Add(linkLife)}
+	return code
+}
+
+// UseLink uses a link up and returns the id of the new session. The error is ErrRefused,
+// or [ErrStore].
+func (g *Gate) UseLink(ctx context.Context, code string, client netip.Addr) (string, error) {
+	if err := g.lost(); err != nil { // the link can be used later
+		return "", err
+	}
+	sum := sumOf(code)
+	g.mu.Lock()
+	found := g.links[sum]
+	delete(g.links, sum)
+	g.mu.Unlock()
+	if found == nil || !g.o.Now().Before(found.expires) {
+		g.o.Record(Event{What: "refused", Client: client, Reason: "the link was used, has expired or was never made"})
+		return "", ErrRefused
+	}
+	return g.start(ctx, ofPerson(found.person, client), "", nil)
+}

@@ -1,0 +1,256 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/keep"
+)
+
+func fold(name string) string { return strings.ToLower(name) }
+
+// account returns the name of an account without the domain that may stand before it, and
+// that domain, or an error if it, or the suffix of the name, is none of the domains.
+func account(typed string, domains []string) (name, before string, err error) {
+	name = strings.TrimSpace(typed)
+	before, after, given := strings.Cut(name, `\`)
+	domain := before
+	if given {
+		name = strings.TrimSpace(after)
+	} else {
+		before = ""
+		_, domain, given = strings.Cut(name, "@")
+	}
+	if given && len(domains) > 0 && !slices.ContainsFunc(domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
+		return "", "", ErrRefused
+	}
+	if name == "" || len(name) > 256 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || strings.ContainsRune(`"/\[]:;|=,+*?<>`, r) }) {
+		return "", "", ErrRefused
+	}
+	return name, before, nil
+}
+
+// Session is a person, or a token, that is signed in, as one request has found it.
+type Session struct {
+	Name string
+	Kind string // identity.KindPerson, or that of a credential
+
+	gate       *Gate
+	key        sum
+	in         *keep.Sealed // where it is kept
+	revision   keep.Revision
+	kept       stored
+	token      string                // if it is not a person's
+	principals []*identity.Principal // of the person
+}
+
+// use is what a gate knows of the use of a session here.
+type use struct{ at, savedAt time.Time }
+
+// ofPerson returns what is kept of a new session of a person.
+func ofPerson(p *Person, client netip.Addr) *stored {
+	return &stored{Name: p.Name, Kind: identity.KindPerson, Person: p, Client: client}
+}
+
+// start keeps a new session, which proves a try right if there was one, and returns its id.
+// The oldest ones of the same credential end beyond the limit.
+func (g *Gate) start(ctx context.Context, kept *stored, token string, proved *try) (id string, err error) {
+	id, now := NewID(), g.o.Now()
+	kept.Started, kept.Used, kept.Checked = now, now, now
+	if kept.Person == nil {
+		if kept.Token, err = sealToken(id, token); err != nil {
+			return "", err
+		}
+	}
+	key := sumOf(id)
+	err = g.decide(ctx, func(ctx context.Context, in *keep.Sealed) ([]keep.Change, error) {
+		all, err := g.joinOthers(ctx, in, kept, key)
+		if err != nil {
+			return nil, err
+		}
+		set, err := g.change(in, key, keep.Absent, kept)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, set)
+		if proved != nil {
+			forgiven, err := proved.forgiven(ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, forgiven...)
+		}
+		return all, nil
+	})
+	if err != nil {
+		g.o.Record(kept.event("refused", err.Error()))
+		return "", err
+	}
+	g.o.Record(kept.event("signed in", ""))
+	return id, nil
+}
+
+// over reports whether a session has ended by itself.
+func (g *Gate) over(s *stored, usedAt, now time.Time) bool {
+	return now.Sub(usedAt) >= g.o.Idle || now.Sub(s.Started) >= g.o.Max
+}
+
+func (s *stored) event(what, reason string) Event {
+	e := Event{What: what, Name: s.Name, Kind: s.Kind, Client: s.Client, Reason: reason}
+	if s.Person != nil {
+		e.SID = s.Person.SID
+	}
+	return e
+}
+
+// Find returns the session with an id, or nil if there is none, or none any more. From
+// time to time it asks whether the person may still log on; it fails with [ErrStore] if
+// that is due while nobody knows whether another gateway has ended the session.
+func (g *Gate) Find(ctx context.Context, id string) (*Session, error) {
+	s, _ := g.lookUp(ctx, id) // what cannot be looked up is not known here
+	if s == nil || !s.openToken(id) {
+		return nil, nil
+	}
+	now := g.o.Now()
+	due := s.kept.Checked.Before(g.since) || now.Sub(s.kept.Checked) >= g.o.Recheck
+	if due {
+		if err := g.lost(); err != nil {
+			return nil, err
+		}
+		if !g.recheck(ctx, s, now) {
+			return nil, g.end(ctx, s)
+		}
+	} else {
+		s.principals = s.roles()
+	}
+	g.used(ctx, s, now, due && s.kept.Checked.Equal(now))
+	return s, nil
+}
+
+// roles returns what the person of a session may do.
+func (s *Session) roles() []*identity.Principal {
+	if s.kept.Person == nil {
+		return nil
+	}
+	return principals(s.kept.Person, s.gate.o.Roles)
+}
+
+// used notes that a session is used, and keeps it if that is due or was changed.
+func (g *Gate) used(ctx context.Context, s *Session, now time.Time, changed bool) {
+	g.mu.Lock()
+	last, _ := g.uses.Get(s.key)
+	due := changed || now.Sub(s.kept.Used) >= saveEvery && now.Sub(last.savedAt) >= saveEvery
+	last.at = now
+	if due {
+		last.savedAt = now
+	}
+	g.uses.Add(s.key, last)
+	g.mu.Unlock()
+	if !due || g.lost() != nil {
+		return
+	}
+	s.kept.Used = now
+	if err := g.save(ctx, s); err != nil && !errors.Is(err, keep.ErrConflict) { // another request has kept it, or ended it
+		g.o.Problem(fmt.Errorf("the use of a session could not be kept: %w", err))
+	}
+}
+
+// unreachable is how long a session goes on while the directory does not answer.
+const unreachable = 15 * time.Minute
+
+// recheck asks the directory for the person of a session, and reports whether the
+// session goes on.
+func (g *Gate) recheck(ctx context.Context, s *Session, now time.Time) bool {
+	if s.kept.Person == nil || g.o.Directory == nil { // a token is checked at each request
+		s.kept.Checked, s.principals = now, s.roles()
+		return true
+	}
+	person, err := g.o.Directory.Groups(ctx, s.kept.Person.SID)
+	switch {
+	case err == nil:
+		s.kept.Checked, s.kept.Person = now, &Person{SID: s.kept.Person.SID, Name: s.kept.Person.Name, Groups: person.Groups}
+		s.principals = s.roles()
+		return true
+	case errors.Is(err, ErrRefused):
+		g.o.Record(s.kept.event("ended", "the account may not log on any more"))
+		return false
+	case now.Sub(s.kept.Checked) < g.o.Recheck+unreachable:
+		s.principals = readers(s.roles())
+		return true
+	}
+	g.o.Record(s.kept.event("ended", "the directory did not answer for too long"))
+	return false
+}
+
+// readers returns the principals with their scopes for reading only.
+func readers(all []*identity.Principal) []*identity.Principal {
+	var reading []*identity.Principal
+	for _, p := range all {
+		own := *p
+		own.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes), func(s identity.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
+		reading = append(reading, &own)
+	}
+	return reading
+}
+
+// End ends a session at all gateways. If it fails with [ErrStore], the session has ended
+// here; the others learn of it when the store can be used, by [Gate.Tidy].
+func (g *Gate) End(ctx context.Context, id string) error {
+	s, err := g.lookUp(ctx, id)
+	if s == nil {
+		return err
+	}
+	g.o.Record(s.kept.event("signed out", ""))
+	return g.end(ctx, s)
+}
+
+// end removes a session from the store, or notes that it must be.
+func (g *Gate) end(ctx context.Context, s *Session) error {
+	err := g.remove(ctx, s)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.uses.Remove(s.key)
+	if err == nil {
+		delete(g.ended, s.key)
+		return nil
+	}
+	if g.ended[s.key] == nil {
+		g.o.Problem(fmt.Errorf("a session that has ended could not be removed from the store; it is tried again: %w", err))
+	}
+	g.ended[s.key] = s
+	return err
+}
+
+// Tidy removes what has ended and could not be removed at once. It is to be called every
+// second or so.
+func (g *Gate) Tidy(ctx context.Context) {
+	g.mu.Lock()
+	ended := slices.Collect(maps.Values(g.ended))
+	g.mu.Unlock()
+	for _, s := range ended {
+		if g.lost() == nil {
+			_ = g.end(ctx, s) // it has told why not
+		}
+	}
+	_, _ = g.own.Sweep(ctx) // fails only when it is closed, which it never is
+}
+
+// Principals returns what the session may do: one principal for each role of a person,
+// or that of the token as it is now. The error is a [*authn.Refusal].
+func (s *Session) Principals(ctx context.Context, client netip.Addr) ([]*identity.Principal, error) {
+	if s.kept.Person != nil {
+		return slices.Clone(s.principals), nil
+	}
+	p, err := s.gate.byToken(ctx, s.token, client)
+	if err != nil {
+		return nil, err
+	}
+	return []*identity.Principal{p}, nil
+}

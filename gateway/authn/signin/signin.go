@@ -1,0 +1,76 @@
+// Package signin signs people in to the pages of the gateway: with their account of the
+// domain, with a token, or with a link that works once. It checks no password itself;
+// a [Directory] does. A [Gate] stops asking it before the domain would lock an account
+// out, gives roles by group, and keeps the sessions.
+//
+// The gateways of a cluster have sessions, what the pages keep for them, and the wrong
+// passwords of an account in common: a browser's requests may go to any of them. Each by
+// itself has the tries from an address, which only slow a host down, and the links.
+//
+//	gate.go     the gate, and the ways to sign in
+//	session.go  sessions: their start, use and end
+//	stored.go   what is kept of them, and how it is decided and looked up
+//	steps.go    what the pages keep for a session
+//	tries.go    wrong passwords
+//	lookup.go   what is known of the accounts whose passwords are tried
+package signin
+
+import (
+	"context"
+	"errors"
+
+	"adgateway/gateway/identity"
+)
+
+// Person is an account of the domain that signed in.
+type Person struct {
+	SID    string   `json:"sid"`
+	Name   string   `json:"name"`   // sAMAccountName
+	Groups []string `json:"groups"` // SIDs of all groups, nested ones included
+}
+
+// Directory knows the accounts of the domain. Implementations are safe for concurrent
+// use. Errors other than those of this package mean that the directory could not answer.
+type Directory interface {
+	// Check checks a password. The name is a sAMAccountName or a UPN, the domain what was
+	// typed before it, if anything. It does not keep the password, and the caller wipes it.
+	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
+	// Accept accepts a Kerberos token of a browser.
+	Accept(ctx context.Context, token []byte) (*Person, error)
+	// Groups returns the person as the directory has them now, or ErrRefused if the
+	// account may not log on any more.
+	Groups(ctx context.Context, sid string) (*Person, error)
+}
+
+// What a [Directory] may answer instead of a person.
+var (
+	ErrRefused     = errors.New("signin: the name or password is not right, or the account may not log on")
+	ErrMustChange  = errors.New("signin: the password is right and must be changed")
+	ErrExpired     = errors.New("signin: the password is right and has expired")
+	ErrUnsupported = errors.New("signin: this way to sign in is not supported")
+)
+
+// Role is what the members of a group may do. Roles are not merged: every action must
+// be allowed by one of them whole.
+type Role struct {
+	Group  string // SID
+	Name   string // shown to people
+	Scopes []identity.Scope
+	Limits identity.Limits
+}
+
+// principals returns one principal for each role that the groups of a person give.
+func principals(p *Person, roles []Role) []*identity.Principal {
+	var all []*identity.Principal
+	for _, role := range roles {
+		for _, sid := range p.Groups {
+			if sid == role.Group {
+				all = append(all, &identity.Principal{
+					ID: p.SID, Name: p.Name, Kind: identity.KindPerson, Scopes: role.Scopes, Limits: role.Limits, Dialect: identity.Standard, Uncounted: true,
+				})
+				break
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,109 @@
+// Package call has what every call of an operation begins and ends with, whoever makes it: a
+// client over HTTP, a page, an item of a job, or an undo.
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/netip"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// A Call is one use of an operation as its caller states it. It is a value: whoever makes the call
+// does not find it changed afterwards.
+type Call struct {
+	ID        string // of the request, for log, audit and history
+	Op        *ops.Operation
+	Principal *identity.Principal // authenticated
+	From      netip.Addr          // of the client, for the audit
+	Input     Input
+	Classic   bool // dialect of parameters and records
+	Behind    bool // the answer may be from a copy that lacks the last changes
+
+	// Path are the values in the path, for the audit of a call that is refused before Input is read.
+	Path map[string]string
+	// Lines of headers as they were given. What they say is examined when the call is made.
+	Keys             []string // Idempotency-Key
+	Match, NoneMatch []string // If-Match, If-None-Match
+	UnmodifiedSince  []string // If-Unmodified-Since
+	LastEvents       []string // Last-Event-ID
+
+	// Again finds the caller once more, with its rights of now. Nil: they stay.
+	Again func() (*identity.Principal, error)
+	// Accepts reports whether the caller takes an answer of a media type. Nil: it takes all.
+	Accepts func(media string) bool
+}
+
+// Input yields the parameters of a call.
+type Input interface {
+	// Read returns them. It is called once at most, after the caller was found to have the right to
+	// the operation, as reading may take memory and time.
+	Read(ctx context.Context) (Given, error)
+}
+
+// Given are the parameters of a call as they were given.
+type Given struct {
+	Values   ops.Given
+	Problems []schema.FieldError  // with names and duplicates
+	Document []byte               // body that the operation takes as a whole; nil: none
+	Media    string               // type of the document
+	Parsing  func() (done func()) // waits until the document may be parsed, which takes memory; nil: it may
+}
+
+// Values are an [Input] of values that need not be read.
+type Values ops.Given
+
+// Read implements [Input].
+func (v Values) Read(context.Context) (Given, error) { return Given{Values: ops.Given(v)}, nil }
+
+// An Answer is what a call that succeeded came to, at least in part. With a [Sink] that has taken
+// records it is what follows them.
+type Answer struct {
+	Output   string          // a sentence for people
+	Records  json.RawMessage // separated by commas; empty: none, or a Sink has taken them
+	Count    int             // of records
+	Effect   ps.Effect
+	Warnings []ps.Warning
+	Next     string // cursor of the next page; empty: there is none
+	Total    *int   // of all pages; nil: not asked for
+	Tag      string // entity tag; empty: none
+	Same     bool   // If-None-Match names the tag: there is nothing new
+	ChangeID string // in the history; empty: nothing was changed
+	Server   string // that was used; empty: none
+	Plan     json.RawMessage
+	Private  bool   // Records have a generated secret, which is shown once: no cache may have them
+	Replayed string // id of the request that this is the answer to; empty: this one
+	Location string // of what was made; empty: not told
+	Foreign  any    // body in the form of a protocol of others; nil: none
+	Document *Document
+	Kept     *Kept       // of an earlier call, in place of all that makes a body; nil: none
+	Audited  schema.Code // for log and audit, which the answer must not show; empty: none
+}
+
+// Kept is the answer to an earlier call, as it was kept.
+type Kept struct {
+	Status int
+	Body   []byte
+}
+
+// Document is an answer that is not an envelope.
+type Document struct {
+	Media string
+	Name  string // of the file that a browser makes of it
+	// Write writes it, and returns the number of its records.
+	Write func(to io.Writer) (records int, err error)
+	// Sent is called when the client has all of it; nil: that matters to nobody.
+	Sent func()
+}
+
+// A Sink takes the records of a list that is too long to hold back, while the script runs.
+type Sink interface {
+	// Take takes rendered records, with commas between all of them. After the first call no other
+	// answer than a success can be given any more. The error is that of the client.
+	Take(records []byte) error
+}

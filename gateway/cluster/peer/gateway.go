@@ -1,0 +1,177 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/every"
+	"adgateway/gateway/journal"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+)
+
+// Members returns the list of the cluster as the gateway knows it.
+func (g *Gateway) Members() trust.Members { return g.list.Members() }
+
+// File returns the copy of the store, which is another one after it had to be replaced.
+func (g *Gateway) File() *keep.File {
+	if r := g.replica.Load(); r != nil {
+		return r.File()
+	}
+	return g.first
+}
+
+// Clock returns log time.
+func (g *Gateway) Clock() *keep.Clock { return g.clock }
+
+// Ring returns the keys of the store.
+func (g *Gateway) Ring() *keyring.Ring { return g.ring }
+
+// Store returns the copy of the store. Only while the gateway leads it can be changed.
+func (g *Gateway) Store() *keep.Sealed { return g.ring.Sealed() }
+
+// Relay returns the store for what every gateway may change.
+func (g *Gateway) Relay() *keep.Sealed {
+	if g.relay == nil {
+		return g.Store()
+	}
+	return g.relay
+}
+
+// Member returns the part of the gateway in the cluster; nil: the log has not begun, and the
+// gateway makes all changes. That of a nil gateway is nil.
+func (g *Gateway) Member() *cluster.Member {
+	if g == nil {
+		return nil
+	}
+	if r := g.replica.Load(); r != nil {
+		return r.Member()
+	}
+	return nil
+}
+
+// Log returns how the log is; zero: it has not begun.
+func (g *Gateway) Log() (s journal.Status) {
+	if r := g.replica.Load(); r != nil {
+		s = r.Log()
+	}
+	return s
+}
+
+// Refused returns how many messages between gateways counted for nothing.
+func (g *Gateway) Refused() uint64 {
+	if g.peers == nil {
+		return 0
+	}
+	return g.peers.Refused()
+}
+
+// Hop returns how calls are sent to the gateway that leads; nil: the log has not begun.
+func (g *Gateway) Hop() *hop.Options {
+	m := g.Member()
+	if m == nil {
+		return nil
+	}
+	return &hop.Options{Gateway: g.self.Gateway, Leader: hop.Of(m, g.self.Gateway), TLS: g.client, Waiting: g.o.Waiting}
+}
+
+// Run takes part in the cluster until ctx ends. It is called once.
+func (g *Gateway) Run(ctx context.Context, attempts cluster.Attempts) {
+	r := g.replica.Load()
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() {
+		g.list.FollowStore(ctx, trust.NewRegister(g.Store(), g.clock.Now), func(list trust.Members) {
+			if r != nil {
+				r.Member().SetGateways(list.Joined())
+			}
+		}, func(err error) { g.o.Note("the list of the gateways cannot be followed", err) })
+	})
+	if r == nil {
+		return
+	}
+	all.Go(func() { g.ring.Follow(ctx, g.o.Note) })
+	r.Run(ctx, attempts)
+}
+
+// RunKeys does what the leader does for the keys of the store, until its term ends: a version
+// becomes current when all gateways that live have it, and values of some kinds are sealed anew.
+func (g *Gateway) RunKeys(ctx context.Context, kinds []keep.Kind) {
+	g.ring.Run(ctx, keyring.RunOptions{
+		Gateway: g.self.Gateway, Kinds: kinds, Problem: g.o.Note,
+		Live: func() (all []keyring.Gateway) {
+			for _, other := range g.Member().Status().Gateways {
+				if other.Alive {
+					all = append(all, keyring.Gateway{Name: other.Name, Version: other.Beat.Key})
+				}
+			}
+			return all
+		},
+	})
+}
+
+// fileEvery is how often it is looked whether another file has the copy of the store.
+const fileEvery = time.Second
+
+// AnswerCopies makes the copies of the store that a backup asks for, whichever file has it, until
+// ctx ends. problem is called with why there is none.
+func (g *Gateway) AnswerCopies(ctx context.Context, problem func(error)) {
+	for ctx.Err() == nil {
+		file := g.File()
+		of, end := context.WithCancel(ctx)
+		var watching sync.WaitGroup
+		watching.Go(func() {
+			every.Do(of, fileEvery, func() {
+				if g.File() != file {
+					end()
+				}
+			})
+		})
+		file.AnswerCopies(of, problem)
+		end()
+		watching.Wait()
+	}
+}
+
+// handOverFor is how long a gateway that stops waits until another one leads.
+const handOverFor = 5 * time.Second
+
+// HandOver lets another gateway lead, if this one does and there is another one.
+func (g *Gateway) HandOver(ctx context.Context) {
+	m := g.Member()
+	if m == nil || m.Status().Role != cluster.Leader {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, handOverFor)
+	defer cancel()
+	if err := m.HandOver(ctx); err != nil && !errors.Is(err, cluster.ErrNoSuccessor) {
+		g.o.Note("no other gateway has taken over", err)
+	}
+}
+
+// Close closes what is open, after Run has returned.
+func (g *Gateway) Close() (err error) {
+	g.stop()
+	if g.server != nil {
+		err = g.server.Close()
+	}
+	g.running.Wait()
+	if g.relay != nil {
+		err = errors.Join(err, g.relay.Close())
+	}
+	if g.peers != nil {
+		g.peers.Close()
+	}
+	if g.stream != nil {
+		g.stream.Close()
+	}
+	if file := g.File(); file != nil {
+		err = errors.Join(err, file.Close())
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+package peer
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keyring"
+)
+
+// first is the first gateway of a cluster, whose log has not begun. others are on its list.
+func first(t *testing.T, others ...trust.Member) (g *Gateway, o Options) {
+	t.Helper()
+	dir := t.TempDir()
+	folder := trust.Folder{Path: filepath.Join(dir, "cluster")}
+	require.NoError(t, folder.MakeSecret())
+	w, err := keyring.KeyFile(folder.SecretFile())
+	require.NoError(t, err)
+	o = Options{
+		Folder: folder, File: filepath.Join(dir, "state.db"), Listen: "127.0.0.1:0", Wrapper: w, Format: keep.Newest,
+		Note: func(message string, err error) { t.Log(message, err) },
+	}
+	file, _, err := keep.Open(keep.Options{Path: o.File})
+	require.NoError(t, err)
+	require.NoError(t, keyring.Create(t.Context(), file, w))
+	ring, err := keyring.Open(t.Context(), file, w, keep.Newest)
+	require.NoError(t, err)
+	require.NoError(t, folder.MarkFirst())
+	address := freeAddress(t)
+	o.Listen = address
+	o.Identity, err = trust.Create(t.Context(), trust.NewRegister(ring.Sealed(), time.Now), "corp",
+		trust.Member{Name: "gw1", HopAddress: address}, folder, others...)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	g, err = Open(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, g.Close()) })
+	return g, o
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestTheFirstGatewayGoesOnAlone, so that others can join it: it makes changes, and lets others
+// join and copy its store, but no call of theirs runs on it.
+func TestTheFirstGatewayGoesOnAlone(t *testing.T) {
+	g, _ := first(t, trust.Member{Name: "gw2"})
+	assert.Nil(t, g.Member())
+	assert.Nil(t, g.Hop())
+	_, err := g.Store().Apply(t.Context(), keep.Change{Kind: "k", Key: "a", Value: []byte("1")})
+	require.NoError(t, err)
+	require.NoError(t, g.Serve(http.NotFoundHandler(), http.NotFoundHandler()))
+	i, err := trust.NewRegister(g.Store(), time.Now).Invite(t.Context(), "gw2")
+	require.NoError(t, err)
+	i.Address = g.o.Listen
+	second := trust.Folder{Path: filepath.Join(t.TempDir(), "cluster")}
+	id, err := trust.Join(t.Context(), i, trust.Member{HopAddress: "127.0.0.1:1"}, second)
+	require.NoError(t, err)
+	assert.Equal(t, "gw2", id.Gateway)
+
+	list, err := second.List()
+	require.NoError(t, err)
+	w, err := keyring.KeyFile(second.SecretFile())
+	require.NoError(t, err)
+	joining := &Gateway{
+		o: Options{
+			Folder: second, Identity: id, File: filepath.Join(t.TempDir(), "state.db"), Wrapper: w, Format: keep.Newest,
+			Note: func(message string, err error) { t.Log(message, err) },
+		},
+		list: list, clock: keep.NewClock(time.Time{}, keep.ClockSources{}),
+	}
+	empty, err := joining.open() // as one that was killed before it had a copy
+	require.NoError(t, err)
+	require.NoError(t, empty.Close())
+	require.NoError(t, joining.openFile(t.Context()))
+	found, err := joining.Store().Get(t.Context(), "k", "a")
+	require.NoError(t, err)
+	assert.Equal(t, "1", string(found.Value))
+	require.NoError(t, joining.first.Close())
+}
+
+// TestNobodyCallsTheFirstGateway while it is alone: it does not lead.
+func TestNobodyCallsTheFirstGateway(t *testing.T) {
+	g, _ := first(t)
+	require.NoError(t, g.Serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("a call ran")
+	}), http.NotFoundHandler()))
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: g.client("gw1"), DisableKeepAlives: true}}
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+g.o.Listen+"/api/Changes", nil)
+	request.RequestURI = ""
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	assert.Equal(t, http.StatusMisdirectedRequest, response.StatusCode)
+}
+
+// TestAnOriginEndsTheTimeAlone, after which the gateway waits for the log.
+func TestAnOriginEndsTheTimeAlone(t *testing.T) {
+	g, o := first(t)
+	require.NoError(t, o.Folder.SetOrigin(keep.Hash{7}))
+	alone, err := o.Folder.Alone()
+	require.NoError(t, err)
+	assert.False(t, alone)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.False(t, g.Grow(ended))
+}
+
+// TestABackupOfAGatewayThatRuns: the gateway makes the copy that a backup asks for.
+func TestABackupOfAGatewayThatRuns(t *testing.T) {
+	g, o := first(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	answering := make(chan struct{})
+	go func() {
+		defer close(answering)
+		g.AnswerCopies(ctx, func(err error) { t.Error(err) })
+	}()
+	name, err := keep.AskForCopy(t.Context(), o.File, time.Minute)
+	require.NoError(t, err)
+	assert.FileExists(t, name)
+	cancel()
+	<-answering
+}

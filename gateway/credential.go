@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/inprocess"
+	"adgateway/gateway/ops"
+)
+
+// caller returns the caller of a request, which is counted.
+func (s *Server) caller(r *http.Request) (*identity.Principal, error) {
+	p, err := s.identify(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.Quotas.Of(p), nil
+}
+
+// identify is caller before anything is counted.
+func (s *Server) identify(r *http.Request) (*identity.Principal, error) {
+	if p := inprocess.Caller(r); p != nil {
+		return p, nil
+	}
+	return s.Auth.Authenticate(r.Context(), credentialIn(r))
+}
+
+// carries reports whether a request has anything that is meant as a credential, in
+// a header or in the query, or comes from the gateway itself.
+func carries(r *http.Request) bool {
+	return inprocess.Caller(r) != nil || credentialIn(r).Given()
+}
+
+// credentialIn returns what a request carries to say who sends it.
+func credentialIn(r *http.Request) authn.Credential {
+	c := authn.Credential{
+		AuthToken: r.Header.Values(ops.TokenName), Authorization: r.Header.Values("Authorization"),
+		Query: queryTokens(r.URL.RawQuery), Client: ClientOf(r),
+	}
+	if r.TLS != nil {
+		c.Chains = r.TLS.VerifiedChains
+	}
+	return c
+}
+
+// queryTokens returns the values of every pair with the name, even of pairs that
+// the binder could not parse, so that no possible token is missed.
+func queryTokens(raw string) []string {
+	if raw == "" {
+		return nil
+	}
+	var values []string
+	for pair := range strings.SplitSeq(raw, "&") {
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		if name, err := url.QueryUnescape(rawName); err != nil || !strings.EqualFold(name, ops.TokenName) {
+			continue
+		}
+		value, err := url.QueryUnescape(rawValue)
+		if err != nil {
+			value = "" // not a credential
+		}
+		values = append(values, value)
+	}
+	return values
+}

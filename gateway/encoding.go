@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"bytes"
+	"net/http"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// How answers and errors of calls are written. Nothing else decides about the status or the body
+// of one, whether it is sent, kept for a repetition, or told to the audit.
+
+// statusOfAnswer returns the HTTP status of an answer to a call of a row.
+func statusOfAnswer(op *ops.Operation, classic bool, answer call.Answer) int {
+	switch {
+	case answer.Kept != nil:
+		return answer.Kept.Status
+	case answer.Same:
+		return http.StatusNotModified
+	case answer.Plan != nil, answer.Document != nil:
+		return http.StatusOK
+	case op.Protocol != nil:
+		return op.Protocol.Status
+	case op.Accepted:
+		return http.StatusAccepted
+	case answer.Effect == ps.EffectCreated && op.Creates() && !classic:
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// encodeAnswer returns the body of an answer to a call of a row; empty: it has none.
+func encodeAnswer(op *ops.Operation, classic bool, answer call.Answer) []byte {
+	switch {
+	case answer.Kept != nil:
+		body := answer.Kept.Body
+		for _, warning := range answer.Warnings {
+			body = withWarning(body, warning)
+		}
+		return body
+	case answer.Same:
+		return nil
+	case op.Protocol != nil && answer.Foreign == nil:
+		return nil
+	case op.Protocol != nil:
+		return encode(answer.Foreign)
+	case op.Local:
+		return encodeLocal(op, classic, answer)
+	}
+	output, tail := encode(answer.Output), membersOf(answer)
+	var body bytes.Buffer
+	body.Grow(len(answer.Records) + len(output) + len(tail) + 32)
+	body.WriteString(`{"output":`)
+	body.Write(output)
+	body.WriteString(`,"result":`)
+	writeResult(&body, op, classic, answer)
+	body.Write(tail)
+	body.WriteByte('}')
+	return body.Bytes()
+}
+
+// encodeLocal returns the body of an answer of a row without a script.
+func encodeLocal(op *ops.Operation, classic bool, answer call.Answer) []byte {
+	var body bytes.Buffer
+	body.WriteByte('{')
+	if answer.Next != "" {
+		body.WriteString(`"next":`)
+		body.Write(encode(answer.Next))
+		body.WriteByte(',')
+	}
+	body.WriteString(`"output":`)
+	body.Write(encode(answer.Output))
+	if answer.Plan != nil {
+		body.WriteString(`,"plan":`)
+		body.Write(answer.Plan)
+	}
+	body.WriteString(`,"result":`)
+	if classic && op.Reply.Mark == ops.Single {
+		body.Write(answer.Records)
+	} else {
+		writeList(&body, answer.Records)
+	}
+	if len(answer.Warnings) > 0 {
+		body.WriteString(`,"warnings":`)
+		body.Write(encode(answer.Warnings))
+	}
+	body.WriteByte('}')
+	return body.Bytes()
+}
+
+// membersOf returns the members of an answer that follow its records.
+func membersOf(answer call.Answer) []byte {
+	tail := []byte{}
+	if len(answer.Warnings) > 0 {
+		tail = append(append(tail, `,"warnings":`...), encode(answer.Warnings)...)
+	}
+	if answer.Next != "" {
+		tail = append(append(tail, `,"next":`...), encode(answer.Next)...)
+	}
+	if answer.Total != nil {
+		tail = append(append(tail, `,"total":`...), encode(*answer.Total)...)
+	}
+	if answer.Plan != nil {
+		tail = append(append(tail, `,"plan":`...), answer.Plan...)
+	}
+	return tail
+}
+
+// writeResult writes the records as an array, or in the form of the classic dialect.
+func writeResult(body *bytes.Buffer, op *ops.Operation, classic bool, answer call.Answer) {
+	switch {
+	case !classic:
+	case answer.Plan != nil:
+		body.WriteString("null")
+		return
+	case op.Reply.Mark == ops.Single:
+		body.Write(answer.Records)
+		return
+	case op.Reply.Mark == ops.Exists:
+		body.Write(schema.Member(answer.Records, "exists"))
+		return
+	case op.Reply.Mark == ops.Moment:
+		body.Write(schema.Member(answer.Records, "lastLogon"))
+		return
+	}
+	writeList(body, answer.Records)
+}
+
+func writeList(body *bytes.Buffer, records []byte) {
+	body.WriteByte('[')
+	body.Write(records)
+	body.WriteByte(']')
+}
+
+// encodeRefusal returns the status and the body of the answer to a request that failed with err. op
+// is nil if it is not for an operation. A protocol can have a form of its own for refusals.
+func encodeRefusal(op *ops.Operation, err error, requestID string) (status int, body []byte) {
+	status, form := refusalOf(op, err)
+	if form != nil {
+		return status, encode(form)
+	}
+	return status, encodeError(err, requestID)
+}
+
+// statusOfRefusal returns the HTTP status of the answer to a request that failed with err.
+func statusOfRefusal(op *ops.Operation, err error) int {
+	status, _ := refusalOf(op, err)
+	return status
+}
+
+// refusalOf returns the status of a refusal, and the form that the protocol of the row has for it;
+// nil: it is an envelope.
+func refusalOf(op *ops.Operation, err error) (status int, form any) {
+	if op == nil || op.Protocol == nil || op.Protocol.Refusal == nil {
+		return statusOf(err), nil
+	}
+	f, field := problem.Of(err), ""
+	if len(f.Details) > 0 {
+		field = f.Details[0].Field
+	}
+	code := f.Code
+	if part := partOf(err); part != nil && part.perSet { // why one set failed does not stand against the call
+		code = schema.Partial
+	}
+	return op.Protocol.Refusal(code, field)
+}

@@ -1,0 +1,37 @@
+package gateway
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"adgateway/gateway/authn"
+	"adgateway/gateway/call"
+	"adgateway/gateway/ops"
+	"adgateway/ps"
+
+	"github.com/gin-gonic/gin"
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// idle runs nothing.
+type idle struct{ ps.Runner }
+
+func TestTheTextOfAnEvent(t *testing.T) {
+	s, err := New(Options{Runner: idle{}, Auth: authn.NewStatic(authn.Header{}), Log: logrus.New(), Operations: []*ops.Operation{}})
+	require.NoError(t, err)
+	w := httptest.NewRecorder()
+	c, _ := gin.CreateTestContext(w)
+	c.Request = httptest.NewRequest(http.MethodGet, "/", nil)
+	var e call.Events = &eventStream{x: &exchange{gateway: s, c: c, sendTimeout: time.Minute}, checkedAt: time.Now()}
+	require.NoError(t, e.Begin())
+	require.NoError(t, e.Send(call.Event{ID: "a", Name: "one", Data: []byte("x\ny\r\nz\rend")}))
+	require.NoError(t, e.Send(call.Event{Name: "two"}))
+	e.Mark("b")
+	require.NoError(t, e.Comment("quiet"))
+	require.NoError(t, e.Comment("quiet"))
+	assert.Equal(t, "retry: 5000\n\nid: a\nevent: one\ndata: x\ndata: y\ndata: z\ndata: end\n\nevent: two\ndata: \n\n: quiet\nid: b\n\n: quiet\n\n", w.Body.String())
+}

@@ -1,0 +1,297 @@
+package gateway
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/transport"
+)
+
+// exchange is one HTTP request and its answer. The first middleware creates it, and log and
+// metrics read it when the answer is complete. One goroutine uses it at a time.
+type exchange struct {
+	gateway     *Server
+	c           *gin.Context
+	id          string
+	startedAt   time.Time
+	answeredAt  time.Time // when an answer without a known end began; zero for others
+	policy      *Policy
+	sendTimeout time.Duration // for one piece of the answer
+
+	op        *ops.Operation      // nil: not for an operation
+	principal *identity.Principal // nil: not authenticated
+	classic   bool                // dialect
+	body      int64               // bytes of the memory for bodies that it holds
+	stream    *listStream         // nil: the answer is not one of a long list
+	answer    call.Answer
+	err       error // nil: a success
+}
+
+const exchangeKey = "adgateway.exchange"
+
+// endpoint adapts a handler to gin.
+func endpoint(handle func(*exchange)) gin.HandlerFunc {
+	return func(c *gin.Context) { handle(c.MustGet(exchangeKey).(*exchange)) }
+}
+
+// serve returns the handler of an operation.
+func (s *Server) serve(op *ops.Operation) func(*exchange) {
+	return func(x *exchange) {
+		x.op = op
+		defer s.freeBody(x)
+		defer x.stopStream()
+		c := s.callOf(x)
+		if err := s.identifyCaller(x, &c); err != nil {
+			x.fail(s.refuseCall(c, err))
+			return
+		}
+		if op.Reply.Mark == ops.Events {
+			events := &eventStream{x: x, checkedAt: x.startedAt}
+			if err := s.Subscribe(x.c.Request.Context(), c, events); err != nil {
+				x.fail(err)
+			}
+			return
+		}
+		answer, err := s.Do(x.c.Request.Context(), c, &listStream{x: x})
+		x.reply(answer, err)
+	}
+}
+
+// callOf returns the call that a request makes, but for who makes it.
+func (s *Server) callOf(x *exchange) call.Call {
+	header := x.c.Request.Header
+	return call.Call{
+		ID: x.id, Op: x.op, From: ClientOf(x.c.Request), Input: httpInput{x}, Path: routeOf(x.c.Request).values,
+		Keys: header.Values(keyHeader), Match: header.Values(ops.IfMatch), NoneMatch: header.Values(ops.IfNoneMatch),
+		UnmodifiedSince: header.Values("If-Unmodified-Since"), LastEvents: header.Values(ops.LastEventHeader),
+		Again:   func() (*identity.Principal, error) { return s.authenticate(x.c.Request) },
+		Accepts: func(media string) bool { return accepts(header.Values("Accept"), media) },
+	}
+}
+
+// identifyCaller completes a call with who makes it.
+func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
+	if c.Behind, err = unled(x); err != nil {
+		return err
+	}
+	adoptCredential(x)
+	if x.principal, err = s.authenticate(x.c.Request); err != nil {
+		return err
+	}
+	if err = x.ownsHeaders(); err != nil {
+		return err
+	}
+	x.classic = isClassic(x.principal, x.policy.Dialect)
+	c.Principal, c.Classic = x.principal, x.classic
+	return nil
+}
+
+// httpInput are the parameters of a request.
+type httpInput struct{ x *exchange }
+
+// Read implements [call.Input].
+func (i httpInput) Read(context.Context) (call.Given, error) { return i.x.gateway.collect(i.x) }
+
+// reply sends the answer to a call. If a long list was begun and cannot be completed, the
+// connection is closed, so that the client does not take a part of it for all.
+func (x *exchange) reply(answer call.Answer, err error) {
+	x.answer = answer
+	switch {
+	case x.stream != nil && err == nil:
+		err = x.stream.finish(answer)
+		fallthrough
+	case x.stream != nil:
+		if err != nil {
+			x.abort(err)
+		}
+	case err != nil:
+		setHeader(x.c.Writer.Header(), changeHeader, answer.ChangeID)
+		x.fail(err)
+	case answer.Document != nil:
+		x.sendDocument(answer)
+	default:
+		x.setHeaders(answer)
+		x.send(statusOfAnswer(x.op, x.classic, answer), encodeAnswer(x.op, x.classic, answer))
+	}
+}
+
+// setHeaders sets what the header of an answer says.
+func (x *exchange) setHeaders(answer call.Answer) {
+	header := x.c.Writer.Header()
+	setHeader(header, serverHeader, answer.Server)
+	setHeader(header, changeHeader, answer.ChangeID)
+	setHeader(header, tagHeader, answer.Tag)
+	setHeader(header, "Location", answer.Location)
+	if answer.Replayed != "" {
+		header.Set(replayedHeader, "true")
+		header.Set(repeatedHeader, answer.Replayed)
+	}
+	if answer.Plan != nil {
+		header.Set(dryRunHeader, "true")
+	}
+	if answer.Private {
+		header.Set("Cache-Control", "no-store")
+	}
+}
+
+// sendDocument sends an answer that is not an envelope.
+func (x *exchange) sendDocument(answer call.Answer) {
+	header := x.c.Writer.Header()
+	header.Set("Content-Type", answer.Document.Media)
+	header.Set("Content-Disposition", `attachment; filename="`+answer.Document.Name+`"`)
+	x.c.Status(http.StatusOK)
+	x.answeredAt = time.Now()
+	to := &pieces{x: x}
+	records, err := answer.Document.Write(to)
+	if err == nil {
+		err = to.flush()
+	}
+	x.answer.Count = records
+	if err != nil {
+		x.abort(problem.Internal(err))
+	}
+	if answer.Document.Sent != nil {
+		answer.Document.Sent()
+	}
+}
+
+// pieces collects an answer, and sends it in pieces.
+type pieces struct {
+	x      *exchange
+	buffer []byte
+}
+
+func (w *pieces) Write(part []byte) (int, error) {
+	w.buffer = append(w.buffer, part...)
+	if len(w.buffer) < transport.Piece {
+		return len(part), nil
+	}
+	return len(part), w.flush()
+}
+
+func (w *pieces) flush() error {
+	err := w.x.write(w.buffer)
+	w.buffer = w.buffer[:0]
+	return err
+}
+
+// fail answers with an error.
+func (x *exchange) fail(err error) {
+	x.err = err
+	f, header := problem.Of(err), x.c.Writer.Header()
+	setHeader(header, serverHeader, f.Server)
+	setHeader(header, "WWW-Authenticate", f.Challenge)
+	setHeader(header, tagHeader, f.Tag)
+	if f.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+	}
+	x.send(encodeRefusal(x.op, err, x.id))
+	x.c.Abort()
+}
+
+// abort ends a request whose answer has begun: it closes the connection, so that
+// the client does not take an unfinished body for a complete one.
+func (x *exchange) abort(err error) {
+	x.err = problem.Of(err)
+	panic(http.ErrAbortHandler)
+}
+
+// send writes a whole answer.
+func (x *exchange) send(status int, body []byte) {
+	x.c.Status(status)
+	if len(body) > 0 && x.ownForm() {
+		body = append(body, '\n') // so that a prompt does not follow on the same line
+	}
+	if status != http.StatusNoContent && status != http.StatusNotModified {
+		x.c.Header("Content-Length", strconv.Itoa(len(body)))
+	}
+	if len(body) > 0 {
+		x.c.Writer.Header()["Content-Type"] = x.mediaOf()
+	}
+	x.c.Writer.WriteHeaderNow()
+	_ = x.write(body) // fails only if the client has left
+}
+
+// write writes in pieces and gives the client sendTimeout for each. So a client
+// that does not read cannot hold the handler, or the session of a stream, for
+// ever, and one that reads slowly still gets everything.
+func (x *exchange) write(body []byte) error {
+	for len(body) > 0 {
+		piece := body[:min(len(body), transport.Piece)]
+		x.limitSend()
+		if _, err := x.c.Writer.Write(piece); err != nil {
+			return err
+		}
+		body = body[len(piece):]
+	}
+	return nil
+}
+
+// limitSend gives the client sendTimeout from now. The server lifts the limit
+// after each request. Connections without deadlines have no limit.
+func (x *exchange) limitSend() { x.setWriteDeadline(time.Now().Add(x.sendTimeout)) }
+
+// unlimitSend lifts the limit while there is nothing to send.
+func (x *exchange) unlimitSend() { x.setWriteDeadline(time.Time{}) }
+
+func (x *exchange) setWriteDeadline(deadline time.Time) {
+	_ = http.NewResponseController(x.c.Writer).SetWriteDeadline(deadline)
+}
+
+func setHeader(header http.Header, name, value string) {
+	if value != "" {
+		header.Set(name, value)
+	}
+}
+
+// listStream sends a long list while its script runs. It implements [call.Sink].
+type listStream struct {
+	x  *exchange
+	to *transport.Stream
+}
+
+// Take implements [call.Sink].
+func (l *listStream) Take(records []byte) error {
+	x := l.x
+	if x.stream == nil {
+		x.stream = l
+		x.c.Header("Content-Type", contentType)
+		x.c.Header("Trailer", serverHeader) // not known before the script ends
+		x.c.Status(http.StatusOK)
+		l.to = x.gateway.spooler.Start(x.principal.Identity(), x.write, x.unlimitSend)
+		if err := l.to.Add([]byte(`{"result":[`)); err != nil {
+			return err
+		}
+	}
+	return l.to.Add(records)
+}
+
+// finish sends what follows the records.
+func (l *listStream) finish(answer call.Answer) error {
+	tail := append([]byte(`],"output":`), encode(answer.Output)...)
+	tail = append(append(tail, membersOf(answer)...), '}', '\n')
+	if err := l.to.Add(tail); err != nil {
+		return err
+	}
+	if err := l.to.Finish(); err != nil {
+		return err
+	}
+	setHeader(l.x.c.Writer.Header(), serverHeader, answer.Server)
+	return nil
+}
+
+// stopStream gives up a list that was not sent to its end.
+func (x *exchange) stopStream() {
+	if x.stream != nil {
+		x.stream.to.Stop(func() { x.setWriteDeadline(time.Now()) })
+	}
+}

@@ -1,0 +1,33 @@
+package identity
+
+import "slices"
+
+// Limits restrict what a principal sees and changes. An empty list means no limit.
+type Limits struct {
+	OUs    []string `json:"ous,omitempty"`    // distinguished names, each including everything below
+	Zones  []string `json:"zones,omitempty"`  // DNS zone names
+	Groups []string `json:"groups,omitempty"` // sAMAccountNames, distinguished names or GUIDs of groups
+	Names  []string `json:"names,omitempty"`  // DNS names whose records, and those below, may be changed
+}
+
+// Dialect is the shape of the responses that a client expects.
+type Dialect string
+
+// The dialects; empty means the server's default.
+const (
+	Standard Dialect = "standard"
+	Classic  Dialect = "classic"
+)
+
+// Grants are the groups of the domain that give rights at the gateway.
+type Grants struct {
+	Roles  []string // whose members may use the gateway; SIDs
+	Limits []string // that the limits of credentials name: sAMAccountNames, distinguished names or GUIDs
+}
+
+// With returns the grants with more groups that limits name.
+func (g Grants) With(limited []string) Grants {
+	all := slices.Concat(g.Limits, limited)
+	slices.Sort(all)
+	return Grants{Roles: g.Roles, Limits: slices.Compact(all)}
+}

@@ -1,0 +1,74 @@
+package identity
+
+import (
+	"sync"
+	"time"
+)
+
+// Meters count what callers do, each against its own quota or the default, whatever kind
+// of credential it has. They are safe for concurrent use.
+type Meters struct {
+	defaults Quota
+	now      func() time.Time
+
+	mu    sync.Mutex // guards the fields below
+	byID  map[ID]*counted
+	sweep int // callers above which those that count nothing any more are dropped
+}
+
+// counted is a caller that is counted.
+type counted struct {
+	as      *Principal // the caller as last given
+	metered *Principal // the same with its meter
+	last    time.Time  // when it was last asked for
+}
+
+// sweepFrom is how many callers are remembered before any is dropped.
+const sweepFrom = 1000
+
+// NewMeters returns meters without counts. Callers without a quota of their own have the
+// default. Nil means time.Now.
+func NewMeters(defaults Quota, now func() time.Time) *Meters {
+	if now == nil {
+		now = time.Now
+	}
+	return &Meters{defaults: defaults, now: now, byID: map[ID]*counted{}, sweep: sweepFrom}
+}
+
+// Of returns the caller with its meter. Counters are kept by the caller's ID, so reloading
+// credentials does not reset them.
+func (m *Meters) Of(p *Principal) *Principal {
+	if p.Uncounted || p.meter != nil {
+		return p
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	c := m.byID[p.Identity()]
+	if c == nil {
+		m.forget(now)
+		c = &counted{metered: &Principal{meter: newMeter(m.now)}}
+		m.byID[p.Identity()] = c
+	}
+	if c.last = now; c.as != p {
+		metered := *p
+		metered.meter = c.metered.meter
+		metered.meter.set(p.Quota.over(m.defaults))
+		c.as, c.metered = p, &metered
+	}
+	return c.metered
+}
+
+// forget drops callers whose counters are as those of a new one, when there are many:
+// nothing runs, and all that is counted is older than the longest time over which it is.
+func (m *Meters) forget(now time.Time) {
+	if len(m.byID) < m.sweep {
+		return
+	}
+	for id, c := range m.byID {
+		if c.metered.meter.running.Load() == 0 && now.Sub(c.last) >= 2*hour {
+			delete(m.byID, id)
+		}
+	}
+	m.sweep = max(sweepFrom, 2*len(m.byID))
+}

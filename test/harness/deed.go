@@ -1,0 +1,220 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Deed is a change that a gateway may be making when it dies: an operation, and what its
+// script announces.
+type Deed struct {
+	Op      string
+	Effect  ps.Effect
+	Objects []ps.Intended
+	extent  int   // of what else goes with it
+	Undoes  *Deed // what was done before, which it takes back; nil: it is no undo
+}
+
+// Changed returns an object of which one value is changed.
+func Changed(guid, name, before, after string) ps.Intended {
+	return ps.Intended{GUID: guid, DN: "CN=" + guid + ",OU=Sales,DC=corp", Changes: []ps.IntendedChange{{Name: name, Before: before, After: after}}}
+}
+
+// Created returns an object that is made.
+func Created(name string) ps.Intended {
+	return ps.Intended{Account: name, Name: name, Parent: "OU=Sales,DC=corp", Changes: []ps.IntendedChange{{Name: Existence, Before: "False", After: "True"}}}
+}
+
+// Removed returns an object that is removed.
+func Removed(guid string, shape *schema.Shape) ps.Intended {
+	gone := Changed(guid, Existence, "True", "False")
+	gone.Record = json.RawMessage(Sample(shape))
+	return gone
+}
+
+// RomeDeed is the deed that most tests need only one of.
+var RomeDeed = Deed{Op: "user.update", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("g-1", "l", "Oslo", "Rome")}}
+
+// Deeds are changes of all kinds.
+var Deeds = []Deed{
+	RomeDeed,
+	{Op: "user.create", Effect: ps.EffectCreated, Objects: []ps.Intended{Created("Anna")}},
+	{Op: "group.createSecurity", Effect: ps.EffectCreated, Objects: []ps.Intended{Created("Buyers")}},
+	{Op: "computer.register", Effect: ps.EffectCreated, Objects: []ps.Intended{Created("PC7")}},
+	{Op: "ou.create", Effect: ps.EffectCreated, Objects: []ps.Intended{Created("Berlin")}},
+	{Op: "membership.add", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("g-1", "member", "False", "True"), {GUID: "g-2"}}},
+	{Op: "membership.remove", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("g-1", "member", "True", "False"), {GUID: "g-2"}}},
+	{Op: "membership.copy", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("g-1", "member", "False", "True"), {GUID: "g-3"}, Changed("g-2", "member", "False", "True")}},
+	{Op: "user.rename", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("g-1", "sAMAccountName", "anna", "berta")}},
+	{Op: "ou.move", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("g-1", "parent", "OU=a,DC=corp", "OU=b,DC=corp")}, extent: 3},
+	{Op: "user.delete", Effect: ps.EffectRemoved, Objects: []ps.Intended{Removed("g-1", schema.User)}},
+	{Op: "computer.deleteMany", Effect: ps.EffectRemoved, Objects: []ps.Intended{Removed("g-1", schema.Computer), Removed("g-2", schema.Computer)}},
+	{Op: "cname.create", Effect: ps.EffectCreated, Objects: []ps.Intended{Changed("", Existence, "False", "True")}},
+	{Op: "a.change", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("", "data", "10.0.0.1", "10.0.0.2")}},
+	{Op: "lookupZone.delete", Effect: ps.EffectRemoved, Objects: []ps.Intended{Changed("", Existence, "True", "False")}, extent: 5},
+}
+
+// Undos are changes that take back another one.
+var Undos = []Deed{
+	{
+		Op: "user.updateByGuid", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed(GUID, "l", "Rome", "Oslo")},
+		Undoes: &Deed{Op: "user.update", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed(GUID, "l", "Oslo", "Rome")}},
+	},
+	{
+		Op: "membership.remove", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("g-1", "member", "True", "False"), {GUID: "g-2"}},
+		Undoes: &Deed{Op: "membership.add", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("g-1", "member", "False", "True"), {GUID: "g-2"}}},
+	},
+	{
+		Op: "bin.restore", Effect: ps.EffectCreated, Objects: []ps.Intended{Changed(GUID, Existence, "False", "True")},
+		Undoes: &Deed{Op: "user.delete", Effect: ps.EffectRemoved, Objects: []ps.Intended{Removed(GUID, schema.User)}},
+	},
+}
+
+// GUID is an identity that is given as a parameter.
+const GUID = "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"
+
+// Scene is a directory in which one deed is done, whose gateways can be stopped in the
+// middle. A script that runs twice writes twice.
+type Scene struct {
+	Deed
+	Row *ops.Operation
+
+	mu     sync.Mutex
+	made   map[int]bool // the objects
+	Writes int
+}
+
+// NewScene returns a directory in which a deed has yet to be done.
+func NewScene(t *testing.T, d *Deed) *Scene {
+	t.Helper()
+	s := &Scene{}
+	s.begin(t, d)
+	return s
+}
+
+// begin makes it a directory in which a deed has yet to be done.
+func (d *Scene) begin(t *testing.T, what *Deed) {
+	t.Helper()
+	d.Deed, d.Row, d.made, d.Writes = *what, nil, map[int]bool{}, 0
+	for _, row := range ops.Table() {
+		if row.ID == what.Op {
+			d.Row = row
+		}
+	}
+	require.NotNil(t, d.Row, "there is no such operation: %s", what.Op)
+}
+
+// Once is how often a directory is written to in which the deed is done.
+func (d *Scene) Once() (writes int) {
+	for i := range d.Objects {
+		if len(d.Objects[i].Changes) > 0 {
+			writes++
+		}
+	}
+	return writes
+}
+
+// Outcome returns what has become of the deed.
+func (d *Scene) Outcome() ps.Outcome {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch len(d.made) {
+	case 0:
+		return ps.OutcomeNone
+	case d.Once():
+		return ps.OutcomeDone
+	}
+	return ps.OutcomePartial
+}
+
+// seen returns what a script reads that settles.
+func (d *Scene) seen() json.RawMessage {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []map[string]any
+	for i := range d.Objects {
+		state := map[string]string{Existence: "True"}
+		for _, c := range d.Objects[i].Changes {
+			state[c.Name] = map[bool]string{true: c.After, false: c.Before}[d.made[i]]
+		}
+		all = append(all, map[string]any{"guid": d.guid(i), "dn": d.Objects[i].DN, "age": 1, "state": state, "record": json.RawMessage(Sample(d.Row.Reply.Shape))})
+	}
+	return JSON(all)
+}
+
+// guid returns the identity of an object, also of one that is made.
+func (d *Scene) guid(i int) string {
+	if guid := d.Objects[i].GUID; guid != "" || d.Row.Lane == ps.DNS {
+		return guid
+	}
+	return fmt.Sprintf("new-%d", i)
+}
+
+// Run is what the scripts do on the usual server; see on.
+func (d *Scene) Run(at func(point string) (dies bool)) ps.Runner { return d.on("dc9", at) }
+
+// on is what the scripts do on a server; at is called before and after the announcement of
+// a change, and after each write. A gateway that dies there goes no further.
+func (d *Scene) on(server string, at func(point string) (dies bool)) ps.Runner {
+	return &Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
+		if req.Settles {
+			return &ps.Result{Effect: ps.EffectNone}, req.Records(d.seen())
+		}
+		intent := ps.Intent{Effect: d.Effect, Server: server, Objects: d.Objects, Counts: map[string]int{}}
+		if d.Row.Extent != "" {
+			intent.Counts[d.Row.Extent] = d.extent
+		}
+		if req.Write {
+			at("read")
+		}
+		if err := req.Announced(intent); err != nil {
+			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+		}
+		result := &ps.Result{Effect: d.Effect, Server: server, Counts: intent.Counts}
+		dies, point := at("announced"), "written"
+		var records []json.RawMessage
+		for i := range d.Objects {
+			if len(d.Objects[i].Changes) == 0 {
+				continue
+			}
+			if dies {
+				return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent, Server: server}
+			}
+			d.mu.Lock()
+			d.made[i] = true
+			d.Writes++
+			d.mu.Unlock()
+			change := ps.Change{GUID: d.guid(i), DN: d.Objects[i].DN}
+			if d.Effect != ps.EffectRemoved {
+				change.After = map[string]json.RawMessage{"x": nil}
+			}
+			result.Changes = append(result.Changes, change)
+			records = append(records, json.RawMessage(Sample(d.Row.Reply.Shape)))
+			dies = at(point)
+		}
+		return result, req.Records(JSON(records))
+	}}
+}
+
+// Spends returns how much of a budget the deed takes.
+func (d *Scene) Spends(of identity.Impact) int {
+	bound, _ := d.Row.Bind(ops.Given{})
+	if !slices.ContainsFunc(bound.Impacts(), func(i ops.Impact) bool { return i.Kind == of }) {
+		return 0
+	}
+	if of == identity.Deletion {
+		return d.Once() + d.extent
+	}
+	return 1 + d.extent
+}

@@ -1,0 +1,195 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adgateway/gateway"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/keep/keeptest"
+	"adgateway/ps"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Life is a gateway that dies at one of its steps: before or after a write to the store, or
+// somewhere in a script. From then on it does nothing more.
+type Life struct {
+	mu     sync.Mutex
+	ends   int // at which step; 0: never
+	steps  int
+	ended  bool
+	during string // the step at which it died
+
+	folder string            // of its audit; empty: none
+	left   map[string][]byte // the files in it when it died
+}
+
+// Audits names the folder of the gateway's audit, which Bury leaves as it was at its end: as it
+// writes there on its way to the store, it dies before and after each of its lines.
+func (l *Life) Audits(folder string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.folder = folder
+}
+
+// Bury takes away what the gateway has written to its audit after its end.
+func (l *Life) Bury(t *testing.T) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended || l.folder == "" {
+		return
+	}
+	later, err := filepath.Glob(filepath.Join(l.folder, "*"))
+	require.NoError(t, err)
+	for _, file := range later {
+		require.NoError(t, os.Remove(file))
+	}
+	for file, text := range l.left {
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+	}
+}
+
+// audited returns the files of the audit.
+func (l *Life) audited() map[string][]byte {
+	all := map[string][]byte{}
+	if l.folder == "" {
+		return all
+	}
+	files, _ := filepath.Glob(filepath.Join(l.folder, "*")) // the pattern is a good one
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err == nil {
+			all[file] = text
+		}
+	}
+	return all
+}
+
+// Begin starts to count the steps.
+func (l *Life) Begin(ends int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ends, l.steps, l.ended, l.during = ends, 0, false, ""
+}
+
+// Step reports whether the gateway is dead, as it is from this step on if it dies here.
+func (l *Life) Step(what string) (dead bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.steps++
+	if l.ends > 0 && l.steps == l.ends {
+		l.left = l.audited()
+		l.ended, l.during = true, fmt.Sprintf("%s, step %d", what, l.steps)
+	}
+	return l.ended
+}
+
+// Dead reports whether the gateway is dead, and at which step it died.
+func (l *Life) Dead() (bool, string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended, l.during
+}
+
+// mortal is the way of such a gateway to the store.
+type mortal struct {
+	keep.Store
+	*Life
+}
+
+func (m *mortal) Get(ctx context.Context, kind keep.Kind, key string) (keep.Entry, error) {
+	if dead, _ := m.Dead(); dead {
+		return keep.Entry{}, keep.ErrClosed
+	}
+	return m.Store.Get(ctx, kind, key)
+}
+
+func (m *mortal) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
+	if m.Step("before a write") {
+		return 0, keep.ErrClosed
+	}
+	revision, err := m.Store.Apply(ctx, all...)
+	if m.Step("after a write") {
+		return 0, keep.ErrClosed
+	}
+	return revision, err
+}
+
+// Gateway is a gateway that shares its store with nobody, and can be started again.
+type Gateway struct {
+	*gateway.Server
+	T     *testing.T
+	Store keep.Store
+	Full  *FullStore
+	Life  *Life
+}
+
+// FullStore is a store that takes nothing while it is full.
+type FullStore struct {
+	keep.Store
+	full atomic.Bool
+}
+
+// Fill says whether it is full.
+func (f *FullStore) Fill(full bool) { f.full.Store(full) }
+
+func (f *FullStore) Apply(ctx context.Context, all ...keep.Change) (keep.Revision, error) {
+	if f.full.Load() {
+		return 0, errors.New("the disk is full")
+	}
+	return f.Store.Apply(ctx, all...)
+}
+
+// NewGateway starts one whose scripts are run by a function of the steps of its life.
+func NewGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options)) *Gateway {
+	t.Helper()
+	g := &Gateway{T: t, Store: keep.NewMemory(nil)}
+	g.Start(run, change...)
+	return g
+}
+
+// Start starts it again.
+func (g *Gateway) Start(run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options)) {
+	g.T.Helper()
+	g.Life = &Life{}
+	g.Full = &FullStore{Store: &mortal{g.Store, g.Life}}
+	store := keeptest.Seal(g.T, g.Full)
+	history, err := changes.Open(g.T.Context(), store, time.Hour, 1<<20)
+	require.NoError(g.T, err)
+	g.Server = New(g.T, run(g.Life.Step), func(o *gateway.Options) {
+		o.Kept, o.History, o.Policy.SettlePause = store, history, time.Millisecond
+		for _, one := range change {
+			one(o)
+		}
+	})
+}
+
+// CloseOpen tries once more to close the changes that are still open, as a gateway does each second.
+func (g *Gateway) CloseOpen() { CloseOpen(g.Server) }
+
+// CloseOpen is [Gateway.CloseOpen] of any server.
+func CloseOpen(s *gateway.Server) {
+	now, cancel := context.WithCancel(context.Background())
+	cancel() // the last try follows the end
+	s.RunClosing(now)
+}
+
+// Stop ends a server that serves nothing: its streams of events, and what it sends to others.
+func Stop(t testing.TB, s *gateway.Server) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.NoError(t, s.Run(ctx, listener))
+}

@@ -1,0 +1,138 @@
+// Package harness serves a gateway to tests, which speak HTTP to it and say what its scripts do.
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const (
+	AllToken     = "token-with-all-scopes"
+	ReadToken    = "token-that-reads-users"
+	WriteToken   = "token-that-writes-users"
+	ClassicToken = "token-of-an-old-client"
+	LimitedToken = "token-with-limits"
+	OpsToken     = "token-for-operations"
+)
+
+// Auth returns the callers of the tokens above.
+func Auth(t testing.TB) *authn.Static {
+	static := authn.NewStatic(authn.Header{})
+	for token, p := range map[string]*identity.Principal{
+		AllToken:     {Name: "all", Scopes: []identity.Scope{identity.All}},
+		ReadToken:    {Name: "reader", Scopes: []identity.Scope{identity.UserRead}},
+		WriteToken:   {Name: "writer", Scopes: []identity.Scope{identity.UserWrite}},
+		ClassicToken: {Name: "old", Scopes: []identity.Scope{identity.All}, Dialect: identity.Classic},
+		OpsToken:     {Name: "ops", Scopes: []identity.Scope{identity.OpsRead}},
+		LimitedToken: {Name: "limited", Scopes: []identity.Scope{identity.UserRead, identity.UserDelete}, Limits: identity.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}}},
+	} {
+		require.NoError(t, static.AddToken(token, p))
+	}
+	return static
+}
+
+// New returns a server over a runner; change may modify its options or be
+// nil.
+func New(t testing.TB, runner ps.Runner, change func(*gateway.Options)) *gateway.Server {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	options := gateway.Options{Runner: runner, Auth: Auth(t), Log: log, Engine: "sandbox", Scripts: Scripts(ops.Table())}
+	if change != nil {
+		change(&options)
+	}
+	s, err := gateway.New(options)
+	require.NoError(t, err)
+	return s
+}
+
+// PeerLine is a pseudo header that sets the TCP peer.
+const PeerLine = "From-Peer"
+
+// Call sends a request with the token that has all scopes. Header lines are
+// "Name: value" and may replace it.
+func Call(s *gateway.Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	return Serve(s, httptest.NewRequest(method, target, strings.NewReader(body)), headers...)
+}
+
+// CallWith is call without a body for a client that leaves when ctx is done.
+func CallWith(ctx context.Context, s *gateway.Server, method, target string) *httptest.ResponseRecorder {
+	return Serve(s, httptest.NewRequestWithContext(ctx, method, target, nil))
+}
+
+// Serve is [Call] of any request.
+func Serve(s *gateway.Server, r *http.Request, headers ...string) *httptest.ResponseRecorder {
+	r.Header.Set("Auth-Token", "Bearer "+AllToken)
+	r.Header.Set("X-Request-Id", "test-1")
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		if name == PeerLine {
+			r.RemoteAddr = value
+			continue
+		}
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Set(name, value)
+		if value == "" {
+			r.Header.Del(name)
+		}
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// Reply is an envelope as a client decodes it.
+type Reply struct {
+	Output   string            `json:"output"`
+	Result   []json.RawMessage `json:"result"`
+	Warnings []ps.Warning      `json:"warnings"`
+	Plan     json.RawMessage   `json:"plan"`
+	Error    *Failure          `json:"error"`
+}
+
+// Failure is the error of an answer.
+type Failure struct {
+	Code          schema.Code      `json:"code"`
+	Message       string           `json:"message"`
+	Outcome       string           `json:"outcome"`
+	DirectoryCode string           `json:"directoryCode"`
+	Details       []problem.Detail `json:"details"`
+	RequestID     string           `json:"requestId"`
+}
+
+// Read decodes an envelope, and fails the test if it is none.
+func Read(t testing.TB, w *httptest.ResponseRecorder) Reply {
+	t.Helper()
+	require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
+	var got Reply
+	decoder := json.NewDecoder(w.Body)
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&got))
+	require.NotEmpty(t, got.Output)
+	if w.Code >= http.StatusBadRequest {
+		require.NotNil(t, got.Error)
+		require.Equal(t, w.Code, got.Error.Code.Status())
+	}
+	return got
+}
+
+var OK = ps.Result{Effect: ps.EffectNone, Server: "dc1.corp.example"}

@@ -1,0 +1,80 @@
+package harness
+
+import (
+	"adgateway/gateway"
+	"adgateway/gateway/keep"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// OpenStore opens the store of keys in a file, until the end of the test.
+func OpenStore(t *testing.T, path string) *keep.Sealed {
+	t.Helper()
+	file, aside, err := keep.Open(keep.Options{Path: path})
+	require.NoError(t, err)
+	require.Empty(t, aside)
+	t.Cleanup(func() { assert.NoError(t, file.Close()) })
+	key, err := keep.NewKey(make([]byte, keep.KeyLength))
+	require.NoError(t, err)
+	sealed, err := keep.Seal(file, key)
+	require.NoError(t, err)
+	return sealed
+}
+
+// OneUser is a directory with one user, of whom one property can be changed.
+type OneUser struct {
+	City       string
+	Changes    int
+	Unreadable bool
+	At         func(point string) // is called on the way
+}
+
+// Run is what the scripts do that change the user, or settle a change.
+func (d *OneUser) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
+	record := Sample(schema.User)
+	if !req.Write {
+		if d.Unreadable {
+			return nil, &ps.Error{Kind: ps.KindUnavailable}
+		}
+		return &ps.Result{Effect: ps.EffectNone}, req.Records(json.RawMessage(
+			`[{"guid":"g-1","dn":"CN=j","age":1,"state":{"exists":"True","l":"` + d.City + `"},"record":` + record + `}]`))
+	}
+	d.At("claimed")
+	city := cmp.Or(TextArg(req, "City"), "Rome")
+	intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc9", Objects: []ps.Intended{
+		{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", Before: d.City, After: city}}}}}
+	if err := req.Announced(intent); err != nil {
+		return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+	}
+	d.At("announced")
+	d.City = city
+	d.Changes++
+	d.At("changed")
+	return &ps.Result{Effect: ps.EffectChanged, Server: "dc9"}, req.Records(json.RawMessage("[" + record + "]"))
+}
+
+// TextArg returns an argument of a script; empty if it has none of that name, or no text.
+func TextArg(req ps.Request, name string) (text string) {
+	raw, _ := req.Args[name].MarshalJSON() // a text can always be encoded
+	_ = json.Unmarshal(raw, &text)
+	return text
+}
+
+// KeyOfRome is the header with the key of [ToRome].
+const KeyOfRome = "Idempotency-Key: key-of-rome"
+
+// ToRome has a user sent to Rome, always with the same key.
+func ToRome(s *gateway.Server) (int, Reply, http.Header) {
+	w := Call(s, http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json", KeyOfRome)
+	var got Reply
+	_ = json.Unmarshal(w.Body.Bytes(), &got)
+	return w.Code, got, w.Header()
+}
