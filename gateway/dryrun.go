@@ -75,7 +75,10 @@ func (s *Server) answerPlan(r *request, e *envelope) (call.Answer, error) {
 	}
 	slices.Sort(p.Requires)
 	p.Requires = slices.Compact(p.Requires)
-	r.runErr, r.server = nil, p.Server
+	r.runErr = nil
+	if r.outer == nil { // the line of a part does not tell it
+		r.server = p.Server
+	}
 	if r.whole().fingerprint != nil {
 		if err := s.keepPlan(r, &p); err != nil {
 			if r.outer != nil {

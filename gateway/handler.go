@@ -5,7 +5,6 @@ import (
 	"adgateway/gateway/transport"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -230,7 +229,7 @@ var contextArgs = map[string]func(r *request) ps.Value{
 		return ps.List(filter.Moment(time.Now().AddDate(0, 0, -r.policy.StaleDays)))
 	},
 	"Readable":        func(r *request) ps.Value { return ps.List(r.readable) },
-	"RemovedTogether": func(r *request) ps.Value { return ps.List(slices.Concat([]string{}, r.call.Undoes.Objects)) },
+	"RemovedTogether": func(r *request) ps.Value { return ps.List(append([]string{}, r.call.Undoes.Objects...)) },
 	"CreatableType":   func(r *request) ps.Value { return ps.List(creatable(r.principal)) },
 }
 

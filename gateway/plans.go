@@ -54,7 +54,8 @@ func (s *Server) keepPlan(r *request, p *plan) error {
 	id, of := plans.NewID(), r.whole() // which is applied
 	p.ID, p.Expires, p.State = &id, &expires, plans.StateOpen
 	kept := &plans.Plan{
-		ID: id, Caller: callerOfPlan(of.principal), Fingerprint: of.fingerprint, Operation: of.op.ID, Expires: expires, Shown: encode(p),
+		ID: id, Caller: callerOfPlan(of.principal), Fingerprint: of.fingerprint, Operation: of.op.ID,
+		Expires: expires, Shown: encode(p),
 	}
 	kept.Parameters, _ = of.parameters()
 	if i := r.announced; i != nil && i.Changes() {

@@ -93,8 +93,8 @@ func (s *Server) newRequest(ctx context.Context, c call.Call, to call.Sink) *req
 // Part implements [call.Outer].
 func (r *request) Part(id string, op *ops.Operation, given ops.Given) call.Call {
 	return call.Call{
-		ID: id, Op: op, Principal: r.principal, From: r.call.From, Input: call.Values(given), Classic: r.call.Classic,
-		Match: r.call.Match, For: r,
+		ID: id, Op: op, Principal: r.principal, From: r.call.From, Input: call.Values(given),
+		Classic: r.call.Classic, Match: r.call.Match, For: r,
 	}
 }
 

@@ -326,7 +326,9 @@ func (s *Server) undoneValue(ctx context.Context, p *past, from change.Announcem
 // undoAll makes the calls that take a change back, and answers. The calls after the first
 // go on if one of them fails: each is an object of its own. batch is the first of the changes
 // that were made before.
-func (s *Server) undoAll(r *request, p *past, batch string, before []*changes.Record, calls []ops.Undoing) (call.Answer, error) {
+func (s *Server) undoAll(
+	r *request, p *past, batch string, before []*changes.Record, calls []ops.Undoing,
+) (call.Answer, error) {
 	records, details := []any{}, []problem.Detail{}
 	var plans []json.RawMessage
 	var first error
@@ -344,7 +346,7 @@ func (s *Server) undoAll(r *request, p *past, batch string, before []*changes.Re
 			id += nthCall(i)
 		}
 		answer, failed := s.Do(r.ctx, s.takingBack(r, p, &calls[i], id, batch), nil)
-		r.unkept = r.unkept || slices.ContainsFunc(answer.Warnings, func(w ps.Warning) bool { return w.Code == historyUnavailableCode })
+		r.unkept = r.unkept || slices.Contains(answer.Warnings, notInHistory)
 		r.shown = cmp.Or(answer.ChangeID, r.shown)
 		switch {
 		case failed != nil:
@@ -400,7 +402,9 @@ func (s *Server) shown(r *request, c *changes.Record) (records []any) {
 }
 
 // answerUndo answers an undo. With an error the answer names what was done before.
-func (s *Server) answerUndo(r *request, p *past, records []any, plans []json.RawMessage, first error, details []problem.Detail) (call.Answer, error) {
+func (s *Server) answerUndo(
+	r *request, p *past, records []any, plans []json.RawMessage, first error, details []problem.Detail,
+) (call.Answer, error) {
 	if len(records) > 0 {
 		r.shown = records[0].(shownChange).ID
 	}
@@ -435,7 +439,8 @@ func (s *Server) answerUndoPlan(r *request, p *past, plans []json.RawMessage) (c
 				whole = one
 				continue
 			}
-			whole.Objects, whole.Requires = append(whole.Objects, one.Objects...), append(whole.Requires, one.Requires...)
+			whole.Objects = append(whole.Objects, one.Objects...)
+			whole.Requires = append(whole.Requires, one.Requires...)
 		}
 		slices.Sort(whole.Requires)
 		whole.Requires = slices.Compact(whole.Requires)
