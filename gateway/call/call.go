@@ -5,8 +5,10 @@ package call
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/netip"
+	"time"
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -22,8 +24,9 @@ type Call struct {
 	Principal *identity.Principal // authenticated
 	From      netip.Addr          // of the client, for the audit
 	Input     Input
-	Classic   bool // dialect of parameters and records
-	Behind    bool // the answer may be from a copy that lacks the last changes
+	Classic   bool  // dialect of parameters and records
+	Behind    bool  // the answer may be from a copy that lacks the last changes
+	Item      *Item // nil: the call is not that of an item of a job
 
 	// Path are the values in the path, for the audit of a call that is refused before Input is read.
 	Path map[string]string
@@ -38,6 +41,17 @@ type Call struct {
 	// Accepts reports whether the caller takes an answer of a media type. Nil: it takes all.
 	Accepts func(media string) bool
 }
+
+// Item names an item of a job. Its call is made once at most, as if it had an idempotency key, and
+// can be made again if it fails with [ErrAgain].
+type Item struct {
+	Key     string    // in place of Keys
+	Expires time.Time // until when the key is kept
+}
+
+// ErrAgain is in the chain of the error of an item's call that changed nothing, because it was cut
+// off or because other changes of the object went first for too long. The call is worth making again.
+var ErrAgain = errors.New("the call can be made again")
 
 // Input yields the parameters of a call.
 type Input interface {
@@ -76,10 +90,10 @@ type Answer struct {
 	ChangeID string // in the history; empty: nothing was changed
 	Server   string // that was used; empty: none
 	Plan     json.RawMessage
-	Private  bool   // Records have a generated secret, which is shown once: no cache may have them
-	Replayed string // id of the request that this is the answer to; empty: this one
-	Location string // of what was made; empty: not told
-	Foreign  any    // body in the form of a protocol of others; nil: none
+	Secret   *ops.Generated // to be shown once, with the record; nil: none was generated
+	Replayed string         // id of the request that this is the answer to; empty: this one
+	Location string         // of what was made; empty: not told
+	Foreign  any            // body in the form of a protocol of others; nil: none
 	Document *Document
 	Kept     *Kept       // of an earlier call, in place of all that makes a body; nil: none
 	Audited  schema.Code // for log and audit, which the answer must not show; empty: none
