@@ -251,6 +251,7 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) share {
 	call := c.call
 	switch {
 	case !open && outcome == ps.OutcomeNone && c.counts(r): // as an attempt
+		c.again = true
 		call = keptCall{Fingerprint: call.Fingerprint, RequestID: call.RequestID, StartedAt: call.StartedAt, Attempts: call.Attempts}
 	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
 		own := unlessChanged(s.Kept, store.Change{Kind: keyKind, Key: c.name, Expect: c.revision})
