@@ -50,14 +50,6 @@ func (s *Server) remember(r *request, i ps.Intent) {
 	}
 }
 
-// changeIn returns the identity of the change that a call makes; empty: there is none.
-func changeIn(r *request) string {
-	if r.change == nil {
-		return ""
-	}
-	return r.change.ID
-}
-
 // changeID returns the identity of the change in the history; empty: there is none.
 func (r *request) changeID() string {
 	if r.change == nil {
