@@ -10,38 +10,54 @@ import (
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ledger"
-	"adgateway/gateway/plans"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
-// Before a script may change anything, all that the change depends on is decided in one
-// batch: its key gets the announcement, the history the record, the plan is used
-// up, the budgets are charged, and in a cluster the names are held that it gives. All of it or
-// nothing: if one part is refused, the script is stopped, and nothing was written.
+// Before a script may change anything, all that the change depends on is decided in one update of
+// the store: the history gets its record, its key the announcement, the plan is used up, the
+// budgets are charged, earlier changes in doubt of its objects are closed, and in a cluster the
+// names are held that it gives. All of it or nothing: if one part is refused, the script is
+// stopped, and nothing was written.
 
-// share is one part of a call in the batch that allows its change.
-type share struct {
-	// changes returns what the store must change, composed from what is known now.
-	changes func(ctx context.Context) ([]store.Change, error)
-	// again finds out after a conflict whether this part is the reason, and reads anew what
-	// changes needs. An error refuses the call; errMade: an earlier try has made the batch.
-	// Nil: changes reads it.
-	again func(ctx context.Context) error
-	// made notes that the batch was made, with the revision. Nil: nothing is noted.
-	made func(revision store.Revision)
+// attempt is a change that is about to begin.
+type attempt struct {
+	intent *ps.Intent
+	token  string          // of the decision that allows it
+	record *changes.Record // in the history; nil: there is none
 }
 
-// made says that a batch was made by an earlier try, whose answer was lost.
-type made struct{ revision store.Revision }
+// participant is something that is stored together with the beginning of a change.
+type participant interface {
+	// begin decides with the newest state, and puts what must be stored before the change. An
+	// error refuses the change. It is called again if its update is: then it begins anew.
+	begin(tx *store.Tx, a *attempt) error
+	// begun notes that what begin has put is stored.
+	begun()
+}
 
-func (m *made) Error() string { return "the batch was made before" }
-
-// mostDoubt is how long an allowance is tried again of which it is not known whether it was
-// made: as long as the engine needs for another leader.
-const mostDoubt = 15 * time.Second
+// participants returns what is stored together with the change of a call. Its record is the first.
+func (s *Server) participants(r *request, i *ps.Intent) []participant {
+	all := []participant{&recordPart{s: s, r: r}}
+	if r.applying != nil && !r.applying.used {
+		all = append(all, &planPart{s: s, r: r})
+	}
+	if kept := s.reservation(r, i); kept != nil {
+		all = append(all, &budgetPart{s: s, r: r, kept: kept})
+	}
+	if c := r.claimed(); c != nil {
+		all = append(all, &keyPart{claim: c})
+	}
+	if doubts := s.doubtsAbout(r); doubts != nil {
+		all = append(all, doubts)
+	}
+	if s.clustered() {
+		all = append(all, &namesPart{s: s, r: r})
+	}
+	return all
+}
 
 // allow decides whether the change of a call may begin.
 func (s *Server) allow(r *request, i *ps.Intent) error {
@@ -55,97 +71,54 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 	if err := s.storeEnds(ctx); err != nil {
 		return s.refuse(r, err)
 	}
-	token := uuid.NewString()
-	shares := []share{s.shareOfChange(r, token), s.shareOfPlan(r), s.shareOfBudgets(r, i), s.shareOfKey(r, i, token), s.shareOfDoubts(r)}
-	if s.clustered() {
-		shares = append(shares, s.shareOfNames(r, i))
+	a := &attempt{intent: i, token: uuid.NewString(), record: r.change}
+	if a.record != nil {
+		a.token = a.record.Token
 	}
-	if err := r.stored(func() error { return s.decideTogether(ctx, s.store(), shares) }); err != nil {
+	all := s.participants(r, i)
+	err := r.stored(func() error { return s.begin(ctx, r, a, all) })
+	if errors.Is(err, ledger.ErrSpent) {
+		err = s.overspent(r)
+	}
+	if err != nil {
 		return s.refuse(r, err)
+	}
+	for _, one := range all {
+		one.begun()
 	}
 	return nil
 }
 
-// decideTogether makes the batch of some shares in a store. It is composed anew as long as
-// others are faster, and tried again while it is not known whether it was made.
-func (s *Server) decideTogether(ctx context.Context, in *store.Sealed, shares []share) error {
-	until := time.Now().Add(mostDoubt)
-	for pause := 10 * time.Millisecond; ; {
-		var all []store.Change
-		for i := range shares {
-			if shares[i].changes == nil {
-				continue
-			}
-			own, err := shares[i].changes(ctx)
-			if err != nil {
-				return err
-			}
-			all = append(all, own...)
-		}
-		if len(all) == 0 {
-			return nil
-		}
-		revision, err := in.Apply(ctx, all...)
-		if errors.Is(err, store.ErrConflict) {
-			err = conflict(ctx, shares)
-			if before := (*made)(nil); errors.As(err, &before) {
-				revision, err = before.revision, nil
-			} else if err == nil {
-				if ctx.Err() != nil {
-					return context.Cause(ctx)
+// errBegun ends an update whose changes an earlier try has stored.
+var errBegun = errors.New("the change has begun")
+
+// begin stores the beginning of a change.
+func (s *Server) begin(ctx context.Context, r *request, a *attempt, all []participant) error {
+	in := s.store()
+	if in == nil {
+		return nil
+	}
+	update := func() error {
+		return in.Update(ctx, func(tx *store.Tx) error {
+			for _, one := range all {
+				err := one.begin(tx, a)
+				if errors.Is(err, errBegun) {
+					return nil
 				}
-				if in == s.Relay && s.Member != nil { // the copy of the store here may not have it yet
-					time.Sleep(copyBehind)
-				}
-				continue
-			} else {
-				return err
-			}
-		}
-		if err == nil {
-			for i := range shares {
-				if shares[i].made != nil {
-					shares[i].made(revision)
+				if err != nil {
+					return err
 				}
 			}
 			return nil
-		}
-		if !s.retries(in) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrTooMany) || ctx.Err() != nil || time.Now().After(until) {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-			pause = min(2*pause, time.Second)
-		case <-ctx.Done():
-			return err
+		})
+	}
+	err := update()
+	if errors.Is(err, store.ErrUnsure) && s.Member == nil && a.record != nil && !r.kept {
+		if update() == nil { // which finds the record, if it is stored
+			return nil
 		}
 	}
-}
-
-// copyBehind is how long the copy of the store is waited for that this gateway has.
-const copyBehind = 5 * time.Millisecond
-
-// retries reports whether a batch is tried again of which it is not known whether it was made.
-// What allows a change is not: another gateway may lead by then.
-func (s *Server) retries(in *store.Sealed) bool {
-	return s.clustered() && in == s.Relay && in != s.Kept
-}
-
-// conflict asks all shares for the reason of a conflict. That an earlier try was made says
-// the share that has a mark of it, whatever the others find.
-func conflict(ctx context.Context, shares []share) error {
-	var refused error
-	for i := range shares {
-		if shares[i].again == nil {
-			continue
-		}
-		err := shares[i].again(ctx)
-		if before := (*made)(nil); errors.As(err, &before) {
-			return err
-		}
-		refused = cmp.Or(refused, err)
-	}
-	return refused
+	return err
 }
 
 // store returns the store of what the server keeps; nil if there is none.
@@ -193,47 +166,42 @@ func clusterUnavailable(err error) error {
 	return failed
 }
 
-// shareOfChange returns the record of a change in the history.
-func (s *Server) shareOfChange(r *request, token string) share {
-	c := r.change
+// recordPart is the record of a change in the history.
+type recordPart struct {
+	s *Server
+	r *request
+}
+
+func (p *recordPart) begin(tx *store.Tx, a *attempt) error {
+	s, c := p.s, a.record
 	if c == nil {
-		return share{}
+		return nil
 	}
-	c.Token, c.Process = token, s.process()
-	if s.Member != nil {
-		c.Limit = writeLimitOf(c.Intent)
+	latest, err := s.History.Find(tx, c.ID)
+	switch {
+	case errors.Is(err, changes.ErrAbsent) && !p.r.kept:
+		err = s.noteDue(tx, c)
+	case err != nil:
+	case !latest.Running || latest.Token != c.Token:
+		err = takenOver()
+	case !p.r.kept: // it is put once more, so that it is on the disk afterwards
+		return cmp.Or(s.History.Put(tx, c), errBegun)
 	}
-	var own store.Change
-	return share{
-		changes: func(context.Context) (all []store.Change, err error) {
-			if own, err = s.History.Change(c); err != nil || r.kept {
-				return []store.Change{own}, err
-			}
-			note, err := s.noteDue(c)
-			return []store.Change{own, note}, err
-		},
-		again: func(ctx context.Context) error {
-			latest, err := s.History.Get(ctx, c.ID)
-			switch {
-			case errors.Is(err, changes.ErrAbsent) && !r.kept:
-				return nil
-			case err != nil:
-				return err
-			case latest.Token == token:
-				return &made{latest.Revision()}
-			case latest.Same(c):
-				return nil
-			}
-			return takenOver()
-		},
-		made: func(revision store.Revision) {
-			if !r.kept {
-				r.due = &store.Change{Kind: dueKind, Key: c.ID, Expect: revision}
-			}
-			r.kept = true
-			s.saved(s.History, c, []store.Change{own}, revision)
-		},
+	if err != nil {
+		return err
 	}
+	return s.History.Put(tx, c)
+}
+
+func (p *recordPart) begun() {
+	if p.r.change == nil {
+		return
+	}
+	if !p.r.kept {
+		p.r.due = p.r.change.ID
+	}
+	p.r.kept = true
+	p.s.saved(p.r.change)
 }
 
 // takenOver refuses a change whose call another gateway has settled.
@@ -243,77 +211,57 @@ func takenOver() error {
 	return failed
 }
 
-// shareOfPlan returns the plan that a call applies, as used.
-func (s *Server) shareOfPlan(r *request) share {
-	a := r.applying
-	if a == nil || a.used {
-		return share{}
-	}
-	return share{
-		changes: func(context.Context) ([]store.Change, error) {
-			own, err := s.plans.Using(a.plan, plans.Use{RequestID: r.id})
-			return []store.Change{own}, err
-		},
-		again: func(ctx context.Context) error {
-			latest, err := s.plans.Get(ctx, a.plan.ID)
-			switch {
-			case err != nil:
-				return plansUnavailable(err)
-			case latest.Same(a.plan):
-				return nil
-			case latest.Used != nil:
-				a.plan.Used = nil // not by this request
-				return usedPlan(latest)
-			}
-			a.plan.Adopt(latest) // only its drift was noted
-			return nil
-		},
-		made: func(revision store.Revision) {
-			a.plan.Saved(revision)
-			a.used = true
-			s.meters.plans.WithLabelValues(planApplied).Inc()
-		},
-	}
+// planPart is the plan that a call applies, which it uses up.
+type planPart struct {
+	s *Server
+	r *request
 }
 
-// shareOfKey returns the key of a call, with what the script is about to change and the
-// identity of the change in the history.
-func (s *Server) shareOfKey(r *request, i *ps.Intent, token string) share {
-	c := r.claimed()
-	if c == nil {
-		return share{}
-	}
-	return share{
-		changes: func(context.Context) ([]store.Change, error) {
-			c.call.Intent, c.call.Server = i, i.Server
-			if r.change != nil {
-				c.call.Change, c.call.Batch = r.change.ID, r.change.Batch
-			}
-			c.call.Verdict, c.call.Token = nil, token
-			own, err := c.change()
-			return []store.Change{own}, err
-		},
-		again: func(ctx context.Context) error {
-			latest, revision, err := c.latest(ctx)
-			switch {
-			case err != nil:
-				return err
-			case latest.Token == token:
-				return &made{revision}
-			case revision == c.revision:
-				return nil
-			}
-			c.lost = true
-			return takenOver()
-		},
-		made: func(revision store.Revision) { c.revision = revision },
-	}
+func (p *planPart) begin(tx *store.Tx, _ *attempt) error {
+	return p.s.usePlan(tx, p.r.applying, p.r.id)
 }
 
-// shareOfBudgets returns what is about to be spent of the caller's hourly limits.
-func (s *Server) shareOfBudgets(r *request, i *ps.Intent) share {
+func (p *planPart) begun() { p.s.usedUp(p.r.applying) }
+
+// keyPart is the key of a call, with what its script is about to change and the identity of the
+// change in the history.
+type keyPart struct {
+	claim *claim
+	next  keptCall
+}
+
+func (p *keyPart) begin(tx *store.Tx, a *attempt) error {
+	c := p.claim
+	own, err := c.owns(tx)
+	if err != nil {
+		return err
+	}
+	if c.lost = !own; c.lost {
+		return takenOver()
+	}
+	p.next = c.call
+	p.next.Intent, p.next.Server = a.intent, a.intent.Server
+	if a.record != nil {
+		p.next.Change, p.next.Batch = a.record.ID, a.record.Batch
+	}
+	p.next.Verdict, p.next.Token = nil, a.token
+	return c.put(tx, p.next)
+}
+
+func (p *keyPart) begun() { p.claim.kept(p.next) }
+
+// budgetPart is what is about to be spent of the caller's hourly limits.
+type budgetPart struct {
+	s    *Server
+	r    *request
+	kept *ledger.Reservation
+}
+
+// reservation returns what a call is about to spend of its caller's hourly limits; nil: nothing,
+// or it is reserved already.
+func (s *Server) reservation(r *request, i *ps.Intent) *ledger.Reservation {
 	if s.ledger == nil || r.spending.kept != nil {
-		return share{}
+		return nil
 	}
 	amounts := r.amounts(func(one *spent) int {
 		if r.bound.Op.Extent != "" {
@@ -322,29 +270,20 @@ func (s *Server) shareOfBudgets(r *request, i *ps.Intent) share {
 		return min(one.Held(), max(1, len(i.Objects)))
 	})
 	if len(amounts) == 0 {
-		return share{}
+		return nil
 	}
-	kept := s.ledger.Prepare(amounts, s.limitsOf(r))
+	kept := s.ledger.Prepare(amounts)
 	if r.change != nil {
 		r.change.Spent = spentBy(kept)
 	}
-	return share{
-		changes: func(ctx context.Context) ([]store.Change, error) {
-			all, err := kept.Changes(ctx)
-			switch {
-			case errors.Is(err, ledger.ErrSpent):
-				return nil, s.overspent(r)
-			case err != nil:
-				return nil, ledgerUnavailable(err)
-			}
-			return all, nil
-		},
-		made: func(store.Revision) {
-			kept.Made()
-			r.spending.kept = kept
-		},
-	}
+	return kept
 }
+
+func (p *budgetPart) begin(tx *store.Tx, _ *attempt) error {
+	return p.kept.Make(tx, p.s.limitsOf(p.r))
+}
+
+func (p *budgetPart) begun() { p.r.spending.kept = p.kept }
 
 // inTime refuses a change that a member of a cluster must not let begin any more.
 func (s *Server) inTime(r *request) error {
@@ -365,16 +304,4 @@ func storeCode(err error) schema.Code {
 		return schema.NewerPeer
 	}
 	return schema.Unavailable
-}
-
-// kept returns a value of the store and its revision, or the zero value if it is absent.
-func kept[T any, P store.Value[T]](ctx context.Context, db *store.Sealed, kind store.Kind, key string) (value T, revision store.Revision, err error) {
-	e, err := db.Get(ctx, kind, key)
-	if errors.Is(err, store.ErrAbsent) {
-		return value, store.Absent, nil
-	}
-	if err == nil {
-		err = store.Decode(db, e.Value, P(&value))
-	}
-	return value, e.Revision, err
 }

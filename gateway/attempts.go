@@ -85,14 +85,14 @@ func (a attempts) judge(ctx context.Context, id string, report *cluster.Report) 
 	case err != nil:
 		return err
 	case end.Verdict == nil:
-		judged, err := s.settlePast(ctx, s.History, c, s.gatewayName())
+		judged, err := s.settlePast(ctx, true, c, s.gatewayName())
 		if err == nil && !judged {
 			s.doubts.judged(id)
 			err = errUnjudged
 		}
 		return err
 	}
-	err = s.settled(s.History, c, end.Verdict, end.Result)
+	err = s.settled(true, c, end.Verdict, end.Result)
 	if errors.Is(err, errClosed) {
 		return a.Raced(ctx, *report)
 	}

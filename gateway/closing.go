@@ -1,32 +1,37 @@
 package gateway
 
 import (
-	"adgateway/gateway/call"
 	"bytes"
 	"context"
 	"errors"
 	"net/http"
-	"slices"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
-// A change is closed once, in one batch: its record in the history, its key, its plan, what it
-// has spent, its names. The batch requires the record to be open, and holds the outcome.
-// Whoever comes later reads the outcome, and does not look at the directory again.
+// endPart is a part of the end of a call.
+type endPart struct {
+	put    func(tx *store.Tx) error
+	stored func() // nil: nothing is noted then
+}
 
-// errClosed means that another one has closed a change, with another outcome.
-var errClosed = errors.New("the change was closed before")
-
-// closeChange closes the change of a call that has ended, and keeps the answer.
+// closeChange ends the change of a call that has ended, and keeps the answer.
 func (s *Server) closeChange(r *request, answer call.Answer, failed error) {
 	c, begun := r.change, r.begun()
-	s.end(r, c, begun, s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, answer, failed), s.endOfNames(r))
+	var parts []endPart
+	for _, one := range []*endPart{s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, answer, failed)} {
+		if one != nil {
+			parts = append(parts, *one)
+		}
+	}
+	s.end(r, c, begun, parts)
 }
 
 // begun reports whether the store has what the call is about to change.
@@ -34,24 +39,20 @@ func (r *request) begun() bool {
 	return r.change != nil && r.change.Running || r.key != nil && r.key.call.Intent != nil
 }
 
-// end stores the outcome of a call in one batch, whose record is c. If the store does not take
-// the batch, it is stored later, provided that the store has what the call was about to change;
+// end stores the outcome of a call in one update, whose record is c. If the store does not take
+// it, it is stored later, provided that the store has what the call was about to change;
 // in a cluster of one writer by the gateway that leads then.
-func (s *Server) end(r *request, c *changes.Record, begun bool, parts ...share) {
+func (s *Server) end(r *request, c *changes.Record, begun bool, parts []endPart) {
 	defer r.endRun()
-	ctx, cancel := context.WithTimeout(context.Background(), mostDoubt)
+	ctx, cancel := context.WithTimeout(context.Background(), mostEnding)
 	defer cancel()
-	in := s.store()
-	if s.Member != nil {
-		in = s.Relay // another gateway may lead by now
-	}
-	err := s.decideTogether(ctx, in, parts)
+	err := s.storeEnd(ctx, parts)
 	if errors.Is(err, errClosed) {
 		err = s.closedByAnother(r)
 	}
 	key := r.claimed()
 	if err == nil && r.outer != nil && key != nil {
-		key.call, key.revision, err = key.latest(ctx)
+		err = key.latest(ctx)
 	}
 	if s.Member != nil && begun {
 		s.ended(r, c, err)
@@ -74,83 +75,73 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts ...share) 
 		if r.outer != nil && key != nil {
 			key.open = true
 		}
-		s.unstored.add(&unstored{s.store(), parts, key, log})
+		s.unstored.add(&unstored{parts, key, log})
 	}
 }
 
-// closing returns the part of a batch that closes the record of a change, or removes it if
-// nothing was changed. It fails with [errClosed] if that was done before with another outcome,
-// or if another gateway has claimed the record.
-func (s *Server) closing(in *changes.History, c *changes.Record, outcome ps.Outcome) share {
-	var own []store.Change
-	return share{
-		changes: func(ctx context.Context) (_ []store.Change, err error) {
-			if outcome == ps.OutcomeNone {
-				own = []store.Change{in.Removal(c)}
-				return own, nil
-			}
-			own, err = in.Completion(ctx, c, outcome)
-			return own, err
-		},
-		again: func(ctx context.Context) error {
-			latest, err := in.Get(ctx, c.ID)
-			absent := errors.Is(err, changes.ErrAbsent)
-			switch {
-			case absent && outcome == ps.OutcomeNone:
-				return &made{}
-			case absent:
-				return errClosed
-			case err != nil:
-				return err
-			case !latest.Running && latest.Outcome == outcome:
-				return &made{latest.Revision()}
-			case !latest.Same(c):
-				return errClosed
+// storeEnd stores the end of a call. In a cluster another gateway may lead by now, so that it is
+// tried again until ctx ends: what was stored is found then.
+func (s *Server) storeEnd(ctx context.Context, parts []endPart) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	in := s.store()
+	if s.Member != nil {
+		in = s.Relay
+	}
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := in.Update(ctx, func(tx *store.Tx) error { return putAll(tx, parts) })
+		if err == nil {
+			for _, one := range parts {
+				if one.stored != nil {
+					one.stored()
+				}
 			}
 			return nil
-		},
-		made: func(revision store.Revision) {
-			if len(own) > 0 && outcome != ps.OutcomeNone {
-				s.saved(in, c, own, revision)
-			}
-		},
+		}
+		if in == s.store() || errors.Is(err, errClosed) || errors.Is(err, store.ErrClosed) || neverStored(err) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
 	}
 }
 
-// unlessChanged returns changes as a part of a batch that does not depend on them: what others
-// have changed meanwhile stays as it is.
-func unlessChanged(in *store.Sealed, all ...store.Change) share {
-	return share{
-		changes: func(context.Context) ([]store.Change, error) { return all, nil },
-		again: func(ctx context.Context) error {
-			all = slices.DeleteFunc(slices.Clone(all), func(one store.Change) bool {
-				present, err := in.Get(ctx, one.Kind, one.Key)
-				return err != nil && !errors.Is(err, store.ErrAbsent) || present.Revision != one.Expect
-			})
+// putAll puts the parts of the end of a call. If the first finds that they are stored, there is
+// nothing left to do.
+func putAll(tx *store.Tx, parts []endPart) error {
+	for _, one := range parts {
+		err := one.put(tx)
+		if errors.Is(err, errEnded) {
 			return nil
-		},
+		}
+		if err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // endOfChange closes the record of what a call has changed. The answer names the change.
-func (s *Server) endOfChange(r *request) share {
+func (s *Server) endOfChange(r *request) *endPart {
 	c := r.change
 	if c == nil || !c.Running {
 		s.correct(r)
-		return share{}
+		return nil
 	}
 	outcome := outcomeOfChange(r)
 	if r.inDoubt {
-		return share{}
+		return nil
 	}
 	if s.staysOpen(r, outcome) {
 		r.correction = nil // it stays spent until it is known
 		r.shown = r.changeID()
 		s.leaveOpen(r)
-		return share{}
+		return nil
 	}
-	own, spent := s.closing(s.History, c, outcome), r.correction.share()
-	r.correction = nil
 	if outcome == ps.OutcomeNone {
 		r.change = nil
 	} else {
@@ -159,36 +150,16 @@ func (s *Server) endOfChange(r *request) share {
 		}
 		r.shown = r.changeID()
 	}
-	if r.outer == nil { // else the key is that of the whole request, and takes note of each of its changes
-		return joined(own, spent)
+	e := closed(c, verdict{Outcome: outcome})
+	// The key of an undo is that of the whole request, and takes note of each of its changes.
+	e.answered = r.outer == nil
+	if r.correction != nil {
+		e.done, r.correction = r.correction.done, nil
 	}
-	return joined(own, spent, s.keyAfter(c, &verdict{Outcome: outcome}))
-}
-
-// joined returns parts of a batch as one.
-func joined(parts ...share) share {
-	return share{
-		changes: func(ctx context.Context) (all []store.Change, err error) {
-			for i := range parts {
-				if parts[i].changes == nil {
-					continue
-				}
-				own, err := parts[i].changes(ctx)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, own...)
-			}
-			return all, nil
-		},
-		again: func(ctx context.Context) error { return conflict(ctx, parts) },
-		made: func(revision store.Revision) {
-			for i := range parts {
-				if parts[i].made != nil {
-					parts[i].made(revision)
-				}
-			}
-		},
+	e.verdict.Idle = outcome == ps.OutcomeNone && r.failure == nil
+	return &endPart{
+		put:    func(tx *store.Tx) error { return e.store(tx, s) },
+		stored: func() { s.saved(c) },
 	}
 }
 
@@ -210,70 +181,55 @@ const racedCode = "raced"
 
 var racedWarning = ps.Warning{Code: racedCode, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
 
-// endOfPlan returns what becomes of the plan that a request applies: one whose application
-// changed nothing can be applied again.
-func (s *Server) endOfPlan(r *request) share {
+// endOfPlan returns what becomes of the plan that a request applies, unless its change says so:
+// one whose application changed nothing can be applied again.
+func (s *Server) endOfPlan(r *request) *endPart {
 	a := r.applying
 	if a == nil || a.closed {
-		return share{}
+		return nil
 	}
 	a.closed = true
-	if a.drift == nil {
-		outcome := r.outcome()
-		if !a.used || outcome == ps.OutcomeUnknown || r.change == nil && outcome != ps.OutcomeNone { // nothing was to be changed
-			return share{}
-		}
-		a.used = outcome != ps.OutcomeNone
-		return s.planAfter(a.plan.ID, r.id, changeIn(r), outcome)
+	switch {
+	case a.drift != nil:
+		s.meters.plans.WithLabelValues(planDrifted).Inc()
+		return &endPart{put: func(tx *store.Tx) error { return s.plans.Drift(tx, a.plan, r.id) }}
+	case a.used && r.outcome() == ps.OutcomeNone:
+		a.used = false
+		return &endPart{put: func(tx *store.Tx) error { return s.plans.End(tx, a.plan.ID, r.id, "") }}
 	}
-	s.meters.plans.WithLabelValues(planDrifted).Inc()
-	if a.used {
-		a.plan.Used = nil
-	}
-	noted, err := s.plans.Drift(a.plan)
-	if err != nil {
-		s.Log.WithError(err).WithField("request_id", r.id).Error("what became of a plan could not be kept")
-		return share{}
-	}
-	return unlessChanged(s.Kept, noted)
+	return nil
 }
 
 // endOfKey returns what is kept of a call with a key: its answer, or that it may be tried
 // again. If it cannot be kept, a repetition finds out what became of the change.
-func (s *Server) endOfKey(r *request, answer call.Answer, failed error) share {
+func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *endPart {
 	c := r.key
 	if c == nil || c.call.Status != 0 || c.lost {
-		return share{}
+		return nil
 	}
 	outcome := r.outcome()
-	status, body := r.encoded(answer, failed)
 	open := c.open || outcome == ps.OutcomeUnknown && r.failure.Code != schema.OutcomeUnknown // which is the verdict
-	call := c.call
+	next := c.call
 	switch {
 	case !open && outcome == ps.OutcomeNone && c.counts(r): // as an attempt
 		c.again = true
-		call = keptCall{Fingerprint: call.Fingerprint, RequestID: call.RequestID, StartedAt: call.StartedAt, Attempts: call.Attempts}
+		next = keptCall{Fingerprint: next.Fingerprint, RequestID: next.RequestID, StartedAt: next.StartedAt, Attempts: next.Attempts}
 	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
-		own := unlessChanged(s.Kept, store.Change{Kind: keyKind, Key: c.name, Expect: c.revision})
-		own.made = func(store.Revision) { c.keys.count.add(c.caller, -1) }
-		return own
+		return &endPart{put: func(tx *store.Tx) error { return c.end(tx, nil) }, stored: c.forgotten}
 	case open: // whoever is asked next finds it out
-		return share{}
-	case status >= http.StatusInternalServerError: // which asks to come again
-		call.Verdict, call.Token = &verdict{Outcome: outcome}, ""
-		if r.failure != nil {
-			call.Verdict.Notes = messages(r.failure.Details)
-		}
+		return nil
 	default:
-		call.answered(r, answer.Tag, status, body)
+		status, body := r.encoded(answer, failed)
+		if status < http.StatusInternalServerError {
+			next.answered(r, answer.Tag, status, body)
+			break
+		}
+		next.Verdict, next.Token = &verdict{Outcome: outcome}, "" // the answer asks to come again
+		if r.failure != nil {
+			next.Verdict.Notes = messages(r.failure.Details)
+		}
 	}
-	c.call = call
-	own, err := c.change()
-	if err != nil {
-		s.Log.WithError(err).WithField("request_id", r.id).Error("the answer of a call with an " + keyHeader + " could not be kept")
-		return share{}
-	}
-	return unlessChanged(s.Kept, own)
+	return &endPart{put: func(tx *store.Tx) error { return c.end(tx, &next) }, stored: func() { c.kept(next) }}
 }
 
 // answered makes an answer that of a call.

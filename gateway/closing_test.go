@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 	"adgateway/test/harness"
 )
@@ -177,7 +179,10 @@ func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 			if c.forgets {
 				record, err := g.History.Get(t.Context(), id)
 				require.NoError(t, err)
-				require.NoError(t, g.History.Remove(t.Context(), record))
+				require.NoError(t, g.Kept.Update(t.Context(), func(tx *store.Tx) error {
+					g.History.Drop(tx, record.ID)
+					return nil
+				}))
 			}
 			for n := range 2 {
 				status, got, header := harness.ToRome(g.Server)
@@ -425,5 +430,58 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 		if !died {
 			return
 		}
+	}
+}
+
+// unsureStore stores what it is given, and once says that it does not know whether it has.
+type unsureStore struct {
+	store.Store
+	at atomic.Int64 // updates until then; negative: never
+}
+
+func (s *unsureStore) Update(ctx context.Context, f func(*store.Tx) error) error {
+	err := store.Update(ctx, s.Store, f)
+	if err == nil && s.at.Add(-1) == 0 {
+		return store.ErrUnsure
+	}
+	return err
+}
+
+// TestADecisionThatIsStoredAllTheSame: whichever of the updates of a change that is, what it has
+// stored is found, and neither stored nor made a second time.
+func TestADecisionThatIsStoredAllTheSame(t *testing.T) {
+	for name, c := range map[string]struct{ update, first int }{
+		"the key": {1, http.StatusServiceUnavailable}, "the beginning": {2, http.StatusOK}, "the end": {3, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := &unsureStore{Store: store.NewMemory(nil)}
+			kept := storetest.Seal(t, db)
+			history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
+			require.NoError(t, err)
+			d := harness.NewScene(t, &harness.RomeDeed)
+			s := harness.New(t, d.Run(func(string) bool { return false }), func(o *gateway.Options) { o.Kept, o.History = kept, history })
+			plan := planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome&DryRun=true", "").Body.Bytes())
+			apply := func() *http.Response {
+				return harness.Call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome&PlanId="+plan, "", harness.KeyOfRome).Result()
+			}
+			db.at.Store(int64(c.update))
+			require.Equal(t, c.first, apply().StatusCode)
+			harness.CloseOpen(s)
+			last := apply()
+			require.Equal(t, http.StatusOK, last.StatusCode)
+			assert.Equal(t, 1, d.Writes)
+			id := last.Header.Get(harness.ChangeHeader)
+			record, err := history.Get(t.Context(), id)
+			require.NoError(t, err)
+			assert.Equal(t, ps.OutcomeDone, record.Outcome)
+			var ended []string
+			require.NoError(t, kept.Log(t.Context(), changes.Log, store.Position{}, func(a store.Appended) bool {
+				ended = append(ended, string(a.Value))
+				return true
+			}))
+			assert.Equal(t, []string{id}, ended)
+			w := harness.Call(s, http.MethodGet, "/api/Plans/"+plan, "")
+			assert.Contains(t, w.Body.String(), `"change":"`+id+`"`)
+		})
 	}
 }

@@ -226,7 +226,7 @@ func (s *Server) settleDoubts(ctx context.Context) (err error) {
 			s.doubts.end(id)
 			continue
 		case wrong == nil:
-			_, wrong = s.settlePast(ctx, s.History, c, cmp.Or(s.gatewayName(), "gateway"))
+			_, wrong = s.settlePast(ctx, true, c, cmp.Or(s.gatewayName(), "gateway"))
 		}
 		s.doubts.unlock(id)
 		err = errors.Join(err, wrong)
@@ -241,41 +241,52 @@ func awaitedBefore() error {
 	return failed
 }
 
-// shareOfDoubts closes as unknown what is in doubt about the objects of a change that begins.
-func (s *Server) shareOfDoubts(r *request) share {
-	waits := false
-	ids := s.doubts.which(func(d *doubt) bool {
+// doubtsPart are earlier changes in doubt of the objects of a change that begins, which it closes
+// as unknown.
+type doubtsPart struct {
+	s     *Server
+	ids   []string
+	waits bool // the run of one of them may still write
+}
+
+// doubtsAbout returns what is in doubt about the objects of a change that begins; nil: nothing.
+func (s *Server) doubtsAbout(r *request) *doubtsPart {
+	p := &doubtsPart{s: s}
+	p.ids = s.doubts.which(func(d *doubt) bool {
 		meets := d.hold == nil && slices.ContainsFunc(d.locks, func(one lock) bool {
 			return slices.ContainsFunc(r.hold.wanted, func(other lock) bool { return one.object == other.object && !(one.shared && other.shared) })
 		})
-		waits = waits || meets && d.awaited
+		p.waits = p.waits || meets && d.awaited
 		return meets
 	})
-	return share{
-		changes: func(ctx context.Context) (all []store.Change, err error) {
-			if waits {
-				return nil, awaitedBefore()
-			}
-			for _, id := range ids {
-				c, err := s.History.Get(ctx, id)
-				if errors.Is(err, changes.ErrAbsent) || err == nil && !c.Running {
-					continue
-				}
-				if err != nil {
-					return nil, err
-				}
-				own, err := joined(s.partsOf(s.History, c, &verdict{Outcome: ps.OutcomeUnknown}, nil)...).changes(ctx)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, own...)
-			}
-			return all, nil
-		},
-		made: func(store.Revision) {
-			for _, id := range ids {
-				s.doubts.end(id)
-			}
-		},
+	if len(p.ids) == 0 {
+		return nil
+	}
+	return p
+}
+
+func (p *doubtsPart) begin(tx *store.Tx, _ *attempt) error {
+	if p.waits {
+		return awaitedBefore()
+	}
+	for _, id := range p.ids {
+		c, err := p.s.History.Find(tx, id)
+		if errors.Is(err, changes.ErrAbsent) || err == nil && !c.Running {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		e := &end{verdict: verdict{Outcome: ps.OutcomeUnknown}}
+		if err = p.s.endChange(tx, c, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *doubtsPart) begun() {
+	for _, id := range p.ids {
+		p.s.doubts.end(id)
 	}
 }

@@ -108,13 +108,8 @@ func (s *Server) ended(r *request, c *changes.Record, stored error) {
 // doubtful tells the next leader that the script of a change was stopped, whose announcement may
 // be stored all the same.
 func (s *Server) doubtful(r *request, err error) {
-	if r.change == nil || r.kept {
+	if r.change == nil || r.kept || !errors.Is(err, store.ErrUnsure) {
 		return
-	}
-	for _, certain := range []error{store.ErrNotSent, store.ErrFollows, store.ErrConflict, store.ErrTooMany} {
-		if errors.Is(err, certain) {
-			return
-		}
 	}
 	s.tell(r.change.ID, ending{Verdict: &verdict{Outcome: ps.OutcomeNone}})
 }

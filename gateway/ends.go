@@ -19,8 +19,7 @@ import (
 
 // unstored is the end of a call that the store has not taken yet.
 type unstored struct {
-	in    *store.Sealed
-	parts []share
+	parts []endPart
 	key   *claim // nil: the call has none
 	log   *logrus.Entry
 }
@@ -94,7 +93,7 @@ func (s *Server) storeEnds(ctx context.Context) error {
 		if next == nil {
 			return nil
 		}
-		err := s.decideTogether(ctx, next.in, next.parts)
+		err := s.storeEnd(ctx, next.parts)
 		if errors.Is(err, errClosed) || neverStored(err) {
 			next.log.WithError(err).Error("what became of a call could not be kept")
 			err = nil

@@ -1,7 +1,7 @@
 package gateway
 
 import (
-	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -20,16 +20,23 @@ func TestAnEndThatIsNeverStoredHoldsUpNoOther(t *testing.T) {
 	db, err := store.Seal(store.NewMemory(time.Now), key)
 	require.NoError(t, err)
 	defer db.Close()
-	s := &Server{}
+	s := &Server{Options: Options{Kept: db}}
 	log := logrus.New()
 	log.SetOutput(t.Output())
-	end := func(all ...store.Change) *unstored {
-		return &unstored{in: db, log: logrus.NewEntry(log), parts: []share{{
-			changes: func(context.Context) ([]store.Change, error) { return all, nil },
-		}}}
+	end := func(keys ...string) *unstored {
+		return &unstored{log: logrus.NewEntry(log), parts: []endPart{{put: func(tx *store.Tx) error {
+			for _, key := range keys {
+				tx.Put("k", key, []byte("x"), time.Time{})
+			}
+			return nil
+		}}}}
 	}
-	s.unstored.add(end(make([]store.Change, store.MostChanges+1)...))
-	s.unstored.add(end(store.Change{Kind: "k", Key: "behind", Value: []byte("x")}))
+	var many []string
+	for n := range store.MostChanges + 1 {
+		many = append(many, strconv.Itoa(n))
+	}
+	s.unstored.add(end(many...))
+	s.unstored.add(end("behind"))
 	require.NoError(t, s.storeEnds(t.Context()))
 	_, err = db.Get(t.Context(), "k", "behind")
 	require.NoError(t, err)

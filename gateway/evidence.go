@@ -35,10 +35,9 @@ func (s *Server) gatewayName() string {
 	return s.process().Gateway
 }
 
-// noteDue returns the change of the store that notes that the line of a change is due.
-func (s *Server) noteDue(c *changes.Record) (store.Change, error) {
-	value, err := store.Encode(s.store(), due{Gateway: s.gatewayName()})
-	return store.Change{Kind: dueKind, Key: c.ID, Value: value, Expires: s.store().Now().Add(s.History.Life())}, err
+// noteDue notes that the line of a change is due, as a part of an update.
+func (s *Server) noteDue(tx *store.Tx, c *changes.Record) error {
+	return store.Save(tx, dueKind, c.ID, due{Gateway: s.gatewayName()}, tx.Now().Add(s.History.Life()))
 }
 
 // paid are the notes of lines that were written, which are still to be removed. They are safe
@@ -47,17 +46,17 @@ type paid struct {
 	writing sync.Mutex // of missing lines, so that each is written once
 
 	mu  sync.Mutex // guards all
-	all []store.Change
+	all []string   // identities of the changes
 }
 
-func (p *paid) add(one store.Change) {
+func (p *paid) add(ids ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = append(p.all, one)
+	p.all = append(p.all, ids...)
 }
 
 // take takes the notes that wait longest.
-func (p *paid) take() []store.Change {
+func (p *paid) take() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := min(len(p.all), store.MostChanges)
@@ -66,8 +65,7 @@ func (p *paid) take() []store.Change {
 	return taken
 }
 
-// removePaid removes the notes of lines that were written. One that is left by an error is
-// removed by the next start.
+// removePaid removes the notes of lines that were written.
 func (s *Server) removePaid(ctx context.Context) error {
 	for {
 		all := s.paid.take()
@@ -78,7 +76,14 @@ func (s *Server) removePaid(ctx context.Context) error {
 		if s.Member != nil {
 			in = s.Relay
 		}
-		if err := s.decideTogether(ctx, in, []share{unlessChanged(s.store(), all...)}); err != nil {
+		err := in.Update(ctx, func(tx *store.Tx) error {
+			for _, id := range all {
+				tx.Delete(dueKind, id)
+			}
+			return nil
+		})
+		if err != nil {
+			s.paid.add(all...)
 			return err
 		}
 	}
@@ -114,9 +119,8 @@ func (s *Server) recordSettled(ctx context.Context, by string, ids map[string]*c
 			err = errors.Join(err, wrong)
 			continue
 		}
-		note, wrong := s.store().Get(ctx, dueKind, id)
-		if wrong == nil {
-			s.paid.add(store.Change{Kind: dueKind, Key: id, Expect: note.Revision})
+		if _, wrong := s.store().Get(ctx, dueKind, id); wrong == nil {
+			s.paid.add(id)
 		}
 	}
 	return err

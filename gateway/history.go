@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/changes"
@@ -30,6 +31,7 @@ func (s *Server) remember(r *request, i ps.Intent) {
 	}
 	if r.change == nil {
 		r.change = &changes.Record{ID: changes.NewID(), RequestID: r.id, Caller: r.principal.Name, Operation: r.op.ID, Running: true}
+		r.change.Token, r.change.Process = uuid.NewString(), s.process()
 		r.change.Parameters, r.change.Secret = r.parameters()
 		if r.applying != nil {
 			r.change.Plan = r.applying.plan.ID
@@ -42,14 +44,9 @@ func (s *Server) remember(r *request, i ps.Intent) {
 	}
 	c := r.change
 	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, zoneOf(r, &i)
-}
-
-// changeIn returns the identity of the change that a call makes; empty: there is none.
-func changeIn(r *request) string {
-	if r.change == nil {
-		return ""
+	if s.Member != nil {
+		c.Limit = writeLimitOf(c.Intent)
 	}
-	return r.change.ID
 }
 
 // changeID returns the identity of the change in the history; empty: there is none.
@@ -112,7 +109,7 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 		s.lockOpen(c)
 	}
 	for _, c := range running {
-		settled, wrong := s.settlePast(ctx, s.History, c, startSettled)
+		settled, wrong := s.settlePast(ctx, true, c, startSettled)
 		err = errors.Join(err, wrong)
 		if !settled {
 			left++
@@ -128,10 +125,10 @@ func (s *Server) left(ctx context.Context, c *changes.Record) bool {
 	return s.before[c.ID] || errors.Is(err, store.ErrAbsent)
 }
 
-// settlePast finds out what became of a change that was cut off, and closes it in a history;
-// nil: it is in none, and only its key tells of it. It is not settled if it cannot be read yet.
+// settlePast finds out what became of a change that was cut off, and closes it. If it is not
+// recorded in the history, only its key tells of it. It is not settled if it cannot be read yet.
 // The audit says by whom it was.
-func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes.Record, by string) (done bool, err error) {
+func (s *Server) settlePast(ctx context.Context, recorded bool, c *changes.Record, by string) (done bool, err error) {
 	v, result := &verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
 	if change, can := s.pastChange(c); can {
 		found := s.settler(&s.current.Load().policy).Settle(ctx, change)
@@ -140,14 +137,14 @@ func (s *Server) settlePast(ctx context.Context, in *changes.History, c *changes
 		}
 		v, result = verdictOf(found), found.Result
 	}
-	if err = s.settled(in, c, v, result); errors.Is(err, errClosed) {
+	if err = s.settled(recorded, c, v, result); errors.Is(err, errClosed) {
 		return true, nil // by another one, who was faster
 	}
 	if err != nil {
 		return false, err
 	}
 	s.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome}).Warn("a change that was cut off by the end of a gateway was settled")
-	if in != nil {
+	if recorded {
 		err = s.recordSettled(ctx, by, map[string]*changes.Record{c.ID: c})
 	}
 	return true, err

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -79,17 +81,17 @@ func newKeys(db *store.Sealed, life time.Duration) *keys {
 
 // claim is a key that a request has, until it is released.
 type claim struct {
-	keys     *keys
-	caller   string // prefix of the names of its keys
-	name     string
-	revision store.Revision
-	call     keptCall
-	unsure   bool      // an earlier call with the key was cut off after its announcement
-	open     bool      // it is not known yet what became of a change of the call, or of an earlier one
-	expires  time.Time // zero: as long as all keys
-	left     bool      // the call has ended
-	again    bool      // the call was cut off before it changed anything, and is made again
-	lost     bool      // another gateway has taken the call over
+	keys    *keys
+	caller  string // prefix of the names of its keys
+	name    string
+	call    keptCall  // as the store has it
+	present bool      // the store has it
+	unsure  bool      // an earlier call with the key was cut off after its announcement
+	open    bool      // it is not known yet what became of a change of the call, or of an earlier one
+	expires time.Time // zero: as long as all keys
+	left    bool      // the call has ended
+	again   bool      // the call was cut off before it changed anything, and is made again
+	lost    bool      // another gateway has taken the call over
 }
 
 // claimed returns the key that the change of a request is made under, which is that of the whole
@@ -160,71 +162,78 @@ func (s *Server) take(r *request, c *claim) (earlier *call.Answer, failed error)
 		failed.RetryAfter = time.Second
 		return nil, failed
 	}
-	for try := 1; ; try++ {
-		earlier, failed = s.decide(r, c, fingerprint)
-		if failed == nil || !errors.Is(failed, store.ErrConflict) || try == mostTries {
-			break // else another gateway was faster
-		}
+	earlier, err := s.decide(r, c, fingerprint)
+	switch {
+	case err == nil && earlier == nil:
+		r.key = c
+		return nil, nil
+	case err != nil && !problem.Is(err):
+		err = keysUnavailable(err)
 	}
-	if r.key == nil {
-		s.keys.leave(c.name)
-	}
-	return earlier, failed
+	s.keys.leave(c.name)
+	return earlier, err
 }
 
-// mostTries is how often the key is read again that another gateway has changed.
-const mostTries = 20
-
-// decide takes the key, answers with what is kept, or refuses.
-func (s *Server) decide(r *request, c *claim, fingerprint []byte) (earlier *call.Answer, failed error) {
-	ctx := r.ctx
-	found, err := s.keys.store.Get(ctx, keyKind, c.name)
-	c.call, c.revision, c.unsure = keptCall{}, store.Absent, false
-	fresh := keptCall{Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now()}
+// decide keeps the key for a call, or returns what is kept, in one update.
+func (s *Server) decide(r *request, c *claim, fingerprint []byte) (earlier *call.Answer, err error) {
+	if err = s.mayHaveKey(r.ctx, c); err != nil {
+		return nil, err
+	}
+	var now keptCall
+	var present, unsure bool
+	err = s.keys.store.Update(r.ctx, func(tx *store.Tx) error {
+		fresh := keptCall{Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now()}
+		present, unsure = true, false
+		now, err = store.Load[keptCall](tx, keyKind, c.name)
+		switch {
+		case errors.Is(err, store.ErrAbsent):
+			present, now = false, fresh
+		case err != nil:
+			return fmt.Errorf("a kept call: %w", err)
+		case !bytes.Equal(now.Fingerprint, fingerprint):
+			return problem.New(schema.KeyReused, "This %s belongs to another call: of another operation, or with other parameters. Use a new key for each call, and the same for its repetitions.", keyHeader)
+		default:
+			if err := s.reopen(tx, &now); err != nil || now.Status != 0 {
+				return err
+			}
+			if unsure = now.Intent != nil || now.Verdict != nil || now.Batch != ""; unsure {
+				break // what became of it is found out, which is no other attempt
+			}
+			fresh.Attempts = now.Attempts + 1
+			if fresh.Attempts > mostAttempts && !c.expires.IsZero() {
+				return problem.New(schema.Poison, "This call was cut off %d times, by the end of a gateway or in its session, so that it is not made again.", fresh.Attempts)
+			}
+			now = fresh // the earlier call changed nothing
+		}
+		now.Token = uuid.NewString()
+		return c.put(tx, now)
+	})
 	switch {
-	case errors.Is(err, store.ErrAbsent) && !c.expires.IsZero():
-		c.call = fresh
-	case errors.Is(err, store.ErrAbsent):
-		wait, err := s.keys.count.full(ctx, c.caller)
-		if err != nil {
-			return nil, keysUnavailable(err)
-		}
-		if wait > 0 {
-			failed := problem.New(schema.RateLimited, "The credential has %d keys, which is the limit. The oldest ends in %s.", maxKeysPerCaller, wait.Round(time.Second))
-			failed.RetryAfter = wait
-			return nil, failed
-		}
-		c.call = fresh
 	case err != nil:
-		return nil, keysUnavailable(err)
-	default:
-		if err := store.Decode(s.keys.store, found.Value, &c.call); err != nil {
-			return nil, keysUnavailable(fmt.Errorf("a kept call: %w", err))
-		}
-		if !bytes.Equal(c.call.Fingerprint, fingerprint) {
-			return nil, problem.New(schema.KeyReused, "This %s belongs to another call: of another operation, or with other parameters. Use a new key for each call, and the same for its repetitions.", keyHeader)
-		}
-		if err := s.reopen(ctx, &c.call); err != nil {
-			return nil, keysUnavailable(err)
-		}
-		if c.call.Status != 0 {
-			return s.replay(r, &c.call), nil
-		}
-		c.revision, c.unsure = found.Revision, c.call.Intent != nil || c.call.Verdict != nil || c.call.Batch != ""
-		if c.unsure {
-			break // what became of it is found out, which is no other attempt
-		}
-		fresh.Attempts = c.call.Attempts + 1
-		if fresh.Attempts > mostAttempts && !c.expires.IsZero() {
-			return nil, problem.New(schema.Poison, "This call was cut off %d times, by the end of a gateway or in its session, so that it is not made again.", fresh.Attempts)
-		}
-		c.call = fresh // the earlier call changed nothing
+		return nil, err
+	case now.Status != 0:
+		return s.replay(r, &now), nil
 	}
-	if err := c.save(ctx); err != nil {
-		return nil, keysUnavailable(err)
-	}
-	r.key = c
+	c.present, c.unsure = present, unsure
+	c.kept(now)
 	return nil, nil
+}
+
+// mayHaveKey refuses a new key of a caller that has too many.
+func (s *Server) mayHaveKey(ctx context.Context, c *claim) error {
+	if !c.expires.IsZero() {
+		return nil
+	}
+	if _, err := s.keys.store.Get(ctx, keyKind, c.name); !errors.Is(err, store.ErrAbsent) {
+		return err
+	}
+	wait, err := s.keys.count.full(ctx, c.caller)
+	if err != nil || wait == 0 {
+		return err
+	}
+	failed := problem.New(schema.RateLimited, "The credential has %d keys, which is the limit. The oldest ends in %s.", maxKeysPerCaller, wait.Round(time.Second))
+	failed.RetryAfter = wait
+	return failed
 }
 
 // keyOf returns the key of a request.
@@ -291,39 +300,66 @@ func withWarning(body []byte, warning ps.Warning) []byte {
 	return encode(e)
 }
 
-// change returns the change of the store that keeps the call as it is now.
-func (c *claim) change() (store.Change, error) {
-	value, err := store.Encode(c.keys.store, c.call)
-	return store.Change{Kind: keyKind, Key: c.name, Expect: c.revision, Value: value, Expires: later(c.keys.store.Now().Add(c.keys.life), c.expires)}, err
-}
-
-// latest returns the call as it is kept now, and its revision.
-func (c *claim) latest(ctx context.Context) (call keptCall, revision store.Revision, err error) {
+// latest reads the call as the store has it now.
+func (c *claim) latest(ctx context.Context) error {
 	found, err := c.keys.store.Get(ctx, keyKind, c.name)
 	if errors.Is(err, store.ErrAbsent) {
-		return call, store.Absent, nil
+		c.call, c.present = keptCall{}, false
+		return nil
 	}
+	var call keptCall
 	if err == nil {
 		err = store.Decode(c.keys.store, found.Value, &call)
 	}
-	return call, found.Revision, err
+	if err == nil {
+		c.call = call
+	}
+	return err
 }
 
-// save keeps the call as it is now.
-func (c *claim) save(ctx context.Context) error {
-	own, err := c.change()
-	if err != nil {
-		return err
+// owns reports, in an update, whether the store has the key as this call has read or put it.
+func (c *claim) owns(tx *store.Tx) (bool, error) {
+	call, err := store.Load[keptCall](tx, keyKind, c.name)
+	if errors.Is(err, store.ErrAbsent) {
+		return !c.present, nil
 	}
-	revision, err := c.keys.store.Apply(ctx, own)
-	if err != nil {
+	return c.present && call.Token == c.call.Token && call.Status == 0, err
+}
+
+// put keeps a call under the key, as a part of an update.
+func (c *claim) put(tx *store.Tx, call keptCall) error {
+	return store.Save(tx, keyKind, c.name, call, later(tx.Now().Add(c.keys.life), c.expires))
+}
+
+// end keeps a call under the key, as a part of an update, or nothing if next is nil. It does
+// nothing if another call has the key by now.
+func (c *claim) end(tx *store.Tx, next *keptCall) error {
+	own, err := c.owns(tx)
+	switch {
+	case err != nil || !own:
 		return err
+	case next != nil:
+		return c.put(tx, *next)
+	case c.present:
+		tx.Delete(keyKind, c.name)
 	}
-	if c.revision == store.Absent {
+	return nil
+}
+
+// kept notes that the store has a call under the key.
+func (c *claim) kept(call keptCall) {
+	if !c.present {
 		c.keys.count.add(c.caller, 1)
 	}
-	c.revision = revision
-	return nil
+	c.call, c.present = call, true
+}
+
+// forgotten notes that the store has nothing under the key any more.
+func (c *claim) forgotten() {
+	if c.present {
+		c.keys.count.add(c.caller, -1)
+		c.present = false
+	}
 }
 
 func later(a, b time.Time) time.Time {

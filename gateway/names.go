@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/changes"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
@@ -29,8 +30,6 @@ type nameHold struct {
 
 // naming is what one request has of the names that its change gives.
 type naming struct {
-	held       map[string]store.Revision // by key
-	fresh      map[string]bool           // those that nobody held before
 	pending    *pendingName              // why the run that has just ended was stopped
 	replicated map[string]store.Revision // holds that no longer matter to the server of the run, by key
 }
@@ -38,48 +37,84 @@ type naming struct {
 // names returns what a request has of names.
 func (r *request) names() *naming {
 	if r.naming == nil {
-		r.naming = &naming{held: map[string]store.Revision{}, fresh: map[string]bool{}, replicated: map[string]store.Revision{}}
+		r.naming = &naming{replicated: map[string]store.Revision{}}
 	}
 	return r.naming
 }
 
-// shareOfNames returns the holds of the names that a change gives.
-func (s *Server) shareOfNames(r *request, i *ps.Intent) share {
-	held := map[string]store.Change{}
-	return share{
-		changes: func(ctx context.Context) (all []store.Change, err error) {
-			clear(held)
-			err = s.holdNames(ctx, r, i, held)
-			for _, one := range held {
-				all = append(all, one)
-			}
-			return all, err
-		},
-		made: func(revision store.Revision) {
-			n := r.names()
-			for sum, one := range held {
-				n.held[sum] = revision
-				n.fresh[sum] = n.fresh[sum] || one.Expect == store.Absent
-			}
-		},
-	}
+// namesPart are the names that a change gives, which are held for it.
+type namesPart struct {
+	s *Server
+	r *request
 }
 
-// endOfNames returns what becomes of the names of a call. Those of a change of which is not
-// known whether it was made end by themselves.
-func (s *Server) endOfNames(r *request) share {
-	n, outcome := r.naming, r.outcome()
-	if n == nil || len(n.held) == 0 || outcome == ps.OutcomeUnknown {
-		return share{}
+func (p *namesPart) begin(tx *store.Tx, a *attempt) error {
+	if p.r.op.Lane != ps.Directory {
+		return nil
 	}
-	var all []store.Change
-	for sum, revision := range n.held {
-		if outcome == ps.OutcomeNone && n.fresh[sum] {
-			all = append(all, store.Change{Kind: nameKind, Key: sum, Expect: revision})
+	p.r.names().pending = nil
+	for i := range a.intent.Objects {
+		object := &a.intent.Objects[i]
+		for _, name := range namesOf(object) {
+			if err := p.hold(tx, a, object, name); err != nil {
+				return err
+			}
 		}
 	}
-	clear(n.held)
-	return unlessChanged(s.store(), all...)
+	return nil
+}
+
+func (p *namesPart) begun() {}
+
+// hold holds a name for an object. It refuses one that another object has got at another
+// controller, which this one may not know of yet.
+func (p *namesPart) hold(tx *store.Tx, a *attempt, object *ps.Intended, name nameOf) error {
+	s, n, sum := p.s, p.r.names(), p.s.nameKey(name)
+	present, revision, err := heldName(tx, sum)
+	if err != nil {
+		return err
+	}
+	absent, own := present == nil, present != nil && present.Change == a.record.ID
+	rival := !absent && !own && !strings.EqualFold(present.Server, a.intent.Server) && n.replicated[sum] != revision
+	if rival && !s.namesObject(tx, present, object.GUID) {
+		n.pending = &pendingName{key: sum, revision: revision, hold: *present, server: a.intent.Server}
+		return s.namePending(name, present)
+	}
+	held := nameHold{
+		Server: a.intent.Server, GUID: object.GUID, Change: a.record.ID, Fresh: absent || own && present.Fresh,
+	}
+	return store.Save(tx, nameKind, sum, held, tx.Now().Add(s.NameHold))
+}
+
+// heldName returns who holds a name, in an update; nil: nobody.
+func heldName(tx *store.Tx, sum string) (*nameHold, store.Revision, error) {
+	e, err := tx.Get(nameKind, sum)
+	if errors.Is(err, store.ErrAbsent) {
+		return nil, store.Absent, nil
+	}
+	if err != nil {
+		return nil, store.Absent, err
+	}
+	held, err := store.Load[nameHold](tx, nameKind, sum)
+	return &held, e.Revision, err
+}
+
+// freeNames frees the names that a change was about to give which was not made. Those of a change
+// of which that is not known end by themselves.
+func (s *Server) freeNames(tx *store.Tx, c *changes.Record) error {
+	for i := range c.Intent.Objects {
+		for _, name := range namesOf(&c.Intent.Objects[i]) {
+			sum := s.nameKey(name)
+			held, _, err := heldName(tx, sum)
+			if err != nil {
+				return err
+			}
+			if held != nil && held.Change == c.ID && held.Fresh {
+				tx.Delete(nameKind, sum)
+			}
+		}
+	}
+	return nil
 }
 
 // nameOf is a name that a change gives: its kind and what it must be the only one of.
@@ -158,44 +193,13 @@ type pendingName struct {
 	server   string // of the run
 }
 
-// holdNames adds the changes that hold the names that a change gives. It refuses a name
-// that another object has got at another controller, which this one may not know of yet.
-func (s *Server) holdNames(ctx context.Context, r *request, i *ps.Intent, all map[string]store.Change) error {
-	if r.op.Lane != ps.Directory {
-		return nil
-	}
-	n := r.names()
-	for o := range i.Objects {
-		object := &i.Objects[o]
-		for _, name := range namesOf(object) {
-			sum := s.nameKey(name)
-			present, revision, err := kept[nameHold](ctx, s.store(), nameKind, sum)
-			if err != nil {
-				return err
-			}
-			rival := revision != store.Absent && present.Change != changeIn(r) && !strings.EqualFold(present.Server, i.Server) && n.replicated[sum] != revision
-			if rival && !s.namesObject(ctx, &present, object.GUID) {
-				n.pending = &pendingName{key: sum, revision: revision, hold: present, server: i.Server}
-				return s.namePending(name, &present)
-			}
-			own := nameHold{Server: i.Server, GUID: object.GUID, Change: changeIn(r), Fresh: revision == store.Absent || n.fresh[sum]}
-			value, err := store.Encode(s.store(), own)
-			if err != nil {
-				return err
-			}
-			all[sum] = store.Change{Kind: nameKind, Key: sum, Expect: revision, Value: value, Expires: s.store().Now().Add(s.NameHold)}
-		}
-	}
-	return nil
-}
-
 // namesObject reports whether a hold is of a name of the object with a GUID: one that gets
 // back a name that it had has no rival. Of one that was created the history has the GUID.
-func (s *Server) namesObject(ctx context.Context, hold *nameHold, guid string) bool {
-	if guid == "" || hold.GUID != "" || hold.Change == "" || s.History == nil {
+func (s *Server) namesObject(tx *store.Tx, hold *nameHold, guid string) bool {
+	if guid == "" || hold.GUID != "" || hold.Change == "" {
 		return guid != "" && strings.EqualFold(guid, hold.GUID)
 	}
-	c, err := s.History.Get(ctx, hold.Change)
+	c, err := s.History.Find(tx, hold.Change)
 	return err == nil && slices.ContainsFunc(c.Intent.Objects, func(o ps.Intended) bool { return strings.EqualFold(guid, o.GUID) })
 }
 
@@ -218,7 +222,7 @@ func (s *Server) namePending(name nameOf, by *nameHold) error {
 // the change that has given it before: then its own rule decides, and the run can begin again.
 func (s *Server) hasReplicated(ctx context.Context, r *request) bool {
 	p := r.names().pending
-	if p == nil || p.hold.Change == "" || s.History == nil {
+	if p == nil || p.hold.Change == "" {
 		return false
 	}
 	r.naming.pending = nil

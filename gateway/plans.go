@@ -19,6 +19,7 @@ import (
 	"adgateway/gateway/plans"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -218,17 +219,32 @@ func (a *application) use(r *request) error {
 	if a == nil || a.used {
 		return nil
 	}
-	err := r.gateway.plans.Use(context.Background(), a.plan, plans.Use{RequestID: r.id}) // the caller may leave, the change goes on
+	s := r.gateway
+	// The caller may leave, the change goes on.
+	err := s.Kept.Update(context.Background(), func(tx *store.Tx) error { return s.usePlan(tx, a, r.id) })
 	switch {
-	case errors.Is(err, plans.ErrUsed):
-		a.plan.Used = nil // not by this request
-		return usedPlan(a.plan)
+	case problem.Is(err):
+		return err
 	case err != nil:
 		return plansUnavailable(err)
 	}
-	a.used = true
-	r.gateway.meters.plans.WithLabelValues(planApplied).Inc()
+	s.usedUp(a)
 	return nil
+}
+
+// usePlan uses up the plan that a call applies, as a part of an update.
+func (s *Server) usePlan(tx *store.Tx, a *application, requestID string) error {
+	latest, err := s.plans.Use(tx, a.plan, plans.Use{RequestID: requestID})
+	if errors.Is(err, plans.ErrUsed) {
+		return usedPlan(latest)
+	}
+	return err
+}
+
+// usedUp notes that it is stored that a call has used up its plan.
+func (s *Server) usedUp(a *application) {
+	a.used = true
+	s.meters.plans.WithLabelValues(planApplied).Inc()
 }
 
 // applied returns the error of a call whose plan did not hold. A script that had nothing

@@ -184,8 +184,8 @@ func (s *Server) recordOutcome(r *request) {
 		s.Log.WithError(err).WithField("request_id", r.id).Error("audit line not written")
 		return
 	}
-	if r.due != nil && !r.inDoubt && !r.unkept {
-		s.paid.add(*r.due)
+	if r.due != "" && !r.inDoubt && !r.unkept {
+		s.paid.add(r.due)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/store"
 	"adgateway/ps"
 )
 
@@ -66,7 +65,7 @@ type request struct {
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
 	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
 	recorded    bool            // the audit has the outcome
-	due         *store.Change   // removes the note that the line is due; nil: there is none
+	due         string          // identity of the change whose line is noted as due; empty: none is
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run

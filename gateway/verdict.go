@@ -46,7 +46,7 @@ func verdictOf(found settle.Finding) *verdict {
 
 // reopen replaces an answer that an earlier version has kept although it asks to come again by
 // what it says of the change.
-func (s *Server) reopen(ctx context.Context, call *keptCall) error {
+func (s *Server) reopen(tx *store.Tx, call *keptCall) error {
 	if call.Status < http.StatusInternalServerError {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (s *Server) reopen(ctx context.Context, call *keptCall) error {
 	if s.History == nil || call.Change == "" {
 		return nil
 	}
-	past, err := s.History.Get(ctx, call.Change)
+	past, err := s.History.Find(tx, call.Change)
 	if err == nil {
 		call.Intent, call.Verdict.Failed = &past.Intent, past.Failed
 	}
@@ -83,23 +83,19 @@ func (s *Server) judge(r *request, c *claim) error {
 		return nil
 	}
 	ctx := r.ctx
-	past, err := s.pastOfKey(ctx, r, c)
+	past, recorded, err := s.pastOfKey(ctx, r, c)
 	switch {
 	case err != nil:
 		return historyUnavailable(err)
 	case past.Running && s.doubts.awaits(past.ID):
 		return openOutcome(c)
 	case past.Running:
-		in := s.History
-		if past.Revision() == store.Absent {
-			in = nil
-		}
-		settled, err := s.settlePast(ctx, in, past, r.id)
+		settled, err := s.settlePast(ctx, recorded, past, r.id)
 		if err == nil && !settled {
 			return openOutcome(c)
 		}
 		if err == nil {
-			c.call, c.revision, err = c.latest(ctx)
+			err = c.latest(ctx)
 		}
 		if err != nil {
 			return keysUnavailable(err)
@@ -115,19 +111,19 @@ func (s *Server) judge(r *request, c *claim) error {
 
 // pastOfKey returns the record of the change of an earlier call with a key, or one that is
 // made from the key, if the history has none.
-func (s *Server) pastOfKey(ctx context.Context, r *request, c *claim) (*changes.Record, error) {
+func (s *Server) pastOfKey(ctx context.Context, r *request, c *claim) (past *changes.Record, recorded bool, err error) {
 	if s.History != nil && c.call.Change != "" {
-		past, err := s.History.Get(ctx, c.call.Change)
+		past, err = s.History.Get(ctx, c.call.Change)
 		if !errors.Is(err, changes.ErrAbsent) {
-			return past, err
+			return past, true, err
 		}
 	}
-	past := &changes.Record{
+	past = &changes.Record{
 		ID: c.call.Change, RequestID: c.call.RequestID, Time: c.call.StartedAt, Operation: r.op.ID, Caller: r.principal.Name,
 		Intent: *c.call.Intent, Server: c.call.Server, Key: c.name, Running: true,
 	}
 	past.Parameters, _ = r.parameters()
-	return past, nil
+	return past, false, nil
 }
 
 // openOutcome returns the answer while it is not known what became of an earlier call.

@@ -75,6 +75,7 @@ type Record struct {
 
 	revision store.Revision
 	expires  time.Time // by the time of the store; zero: when its life from the first save is over
+	size     int       // in bytes, as it was put last
 }
 
 // Spent is what a change that is running has reserved of its caller's hourly limits.
@@ -207,38 +208,41 @@ func (h *History) measure(ctx context.Context) (size int64, err error) {
 	return size, err
 }
 
-// Save creates a record or replaces it as it was last saved or read.
+// Save creates a record or replaces it as it was last saved or read. It fails with
+// [store.ErrConflict] if it was changed since.
 func (h *History) Save(ctx context.Context, r *Record) error {
-	own, err := h.Change(r)
-	if err != nil {
-		return err
-	}
-	revision, err := h.store.Apply(ctx, own)
-	if err != nil {
-		return err
-	}
-	return h.Saved(ctx, r, []store.Change{own}, revision)
+	return h.replace(ctx, r, h.Put)
 }
 
 // Store returns the store that the history is in.
 func (h *History) Store() *store.Sealed { return h.store }
 
 // Complete saves a record with what became of its change, and appends it to [Log]. The
-// change that it takes back, if it is still kept, names it from then on.
+// change that it takes back, if it is still kept, names it from then on. It fails as
+// [History.Save] does.
 func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) error {
-	for try := 1; ; try++ {
-		all, err := h.Completion(ctx, r, outcome)
-		if err != nil {
+	r.End(outcome)
+	return h.replace(ctx, r, h.PutEnded)
+}
+
+// replace puts a record in place of its state as it was last saved or read.
+func (h *History) replace(ctx context.Context, r *Record, put func(*store.Tx, *Record) error) error {
+	err := h.store.Update(ctx, func(tx *store.Tx) error {
+		present, err := tx.Get(kind, r.ID)
+		if err != nil && !errors.Is(err, ErrAbsent) {
 			return err
 		}
-		revision, err := h.store.Apply(ctx, all...)
-		if err == nil {
-			return h.Saved(ctx, r, all, revision)
+		if present.Revision != r.revision {
+			return fmt.Errorf("%w: the change %s", store.ErrConflict, r.ID)
 		}
-		if !errors.Is(err, store.ErrConflict) || r.Undoes == "" || try == mostTries {
-			return err // else another undo of the change was faster
-		}
+		return put(tx, r)
+	})
+	if err != nil {
+		return err
 	}
+	saved, err := h.store.Store.Get(ctx, kind, r.ID)
+	r.revision = saved.Revision
+	return errors.Join(err, h.Saved(ctx, r))
 }
 
 // Adopt adds a completed record of another history, at a time, and appends it to [Log]. It
@@ -260,57 +264,62 @@ func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bo
 	return err == nil, err
 }
 
-// Completion returns the changes of the store that [History.Complete] makes, for a decision
-// with others. Once they are made, [History.Saved] must follow.
-func (h *History) Completion(ctx context.Context, r *Record, outcome ps.Outcome) ([]store.Change, error) {
+// End notes in a record what became of its change, and forgets what only one that is running has.
+func (r *Record) End(outcome ps.Outcome) {
 	r.Running, r.Outcome = false, outcome
 	r.Token, r.Spent = "", nil
 	r.Process, r.Limit = journal.Process{}, 0
-	own, err := h.Change(r)
+}
+
+// Put saves a record as a part of an update. Once that is stored, [History.Saved] should follow.
+func (h *History) Put(tx *store.Tx, r *Record) error {
+	if r.expires.IsZero() {
+		r.expires = tx.Now().Add(h.life)
+	}
+	if err := store.Save(tx, kind, r.ID, *r, r.expires); err != nil {
+		return err
+	}
+	e, err := tx.Get(kind, r.ID)
+	r.size = len(e.Value)
+	return err
+}
+
+// PutEnded is [History.Put] of a record that has ended: it appends it to [Log], and lets the
+// change that it takes back name it.
+func (h *History) PutEnded(tx *store.Tx, r *Record) error {
+	if err := h.Put(tx, r); err != nil {
+		return err
+	}
+	tx.Append(Log, []byte(r.ID), r.expires)
+	if r.Undoes == "" {
+		return nil
+	}
+	undone, err := h.Find(tx, r.Undoes)
+	if errors.Is(err, ErrAbsent) {
+		return nil // no longer kept
+	}
+	if err != nil || slices.ContainsFunc(undone.UndoneBy, func(u Undoing) bool { return u.ID == r.ID }) {
+		return err
+	}
+	undone.UndoneBy = append(undone.UndoneBy, Undoing{ID: r.ID, Fields: r.Fields})
+	return h.Put(tx, undone)
+}
+
+// Drop removes a record as a part of an update: its change was not made.
+func (h *History) Drop(tx *store.Tx, id string) { tx.Delete(kind, id) }
+
+// Find is [History.Get] in an update.
+func (h *History) Find(tx *store.Tx, id string) (*Record, error) {
+	e, err := tx.Get(kind, id)
 	if err != nil {
 		return nil, err
 	}
-	all := []store.Change{own, {Log: Log, Value: []byte(r.ID), Expires: own.Expires}}
-	undone, err := h.undoneBy(ctx, r)
-	if undone != nil {
-		all = append(all, *undone)
-	}
-	return all, err
+	return h.decode(e)
 }
 
-const mostTries = 20
-
-// undoneBy returns the change of the record that a change takes back; nil if there is none.
-func (h *History) undoneBy(ctx context.Context, r *Record) (*store.Change, error) {
-	if r.Undoes == "" {
-		return nil, nil
-	}
-	undone, err := h.Get(ctx, r.Undoes)
-	if errors.Is(err, ErrAbsent) {
-		return nil, nil // no longer kept
-	}
-	if err != nil || slices.ContainsFunc(undone.UndoneBy, func(u Undoing) bool { return u.ID == r.ID }) {
-		return nil, err
-	}
-	undone.UndoneBy = append(undone.UndoneBy, Undoing{ID: r.ID, Fields: r.Fields})
-	change, err := h.Change(undone)
-	return &change, err
-}
-
-// Change returns the change of the store that [History.Save] makes, for a decision with
-// others. Once it is made, [History.Saved] must follow.
-func (h *History) Change(r *Record) (store.Change, error) {
-	if r.expires.IsZero() {
-		r.expires = h.store.Now().Add(h.life)
-	}
-	value, err := store.Encode(h.store, *r)
-	return store.Change{Kind: kind, Key: r.ID, Expect: r.revision, Value: value, Expires: r.expires}, err
-}
-
-// Saved notes that changes of the store were made, of which the first saves a record.
-func (h *History) Saved(ctx context.Context, r *Record, made []store.Change, revision store.Revision) error {
-	r.revision = revision
-	return h.grow(ctx, int64(len(made[0].Value)))
+// Saved notes that a record was put. It removes the oldest ones if all are too large.
+func (h *History) Saved(ctx context.Context, r *Record) error {
+	return h.grow(ctx, int64(r.size))
 }
 
 // grow counts what was added, and removes the oldest records if all are too large.
@@ -367,23 +376,6 @@ func (h *History) through(ctx context.Context, id string) (sequence uint64, err 
 	return sequence, err
 }
 
-// Remove removes a record: its change was not made.
-func (h *History) Remove(ctx context.Context, r *Record) error {
-	_, err := h.store.Apply(ctx, h.Removal(r))
-	return err
-}
-
-// Removal returns the change of the store that [History.Remove] makes.
-func (h *History) Removal(r *Record) store.Change {
-	return store.Change{Kind: kind, Key: r.ID, Expect: r.revision}
-}
-
-// Same reports whether two records are the same state of one change.
-func (r *Record) Same(as *Record) bool { return r.ID == as.ID && r.revision == as.revision }
-
-// Revision returns the revision of the store that a record was read or saved with.
-func (r *Record) Revision() store.Revision { return r.revision }
-
 // Get returns a record, or [ErrAbsent].
 func (h *History) Get(ctx context.Context, id string) (*Record, error) {
 	e, err := h.store.Get(ctx, kind, id)
@@ -395,28 +387,18 @@ func (h *History) Get(ctx context.Context, id string) (*Record, error) {
 
 // Update changes a record as it is now. The change is quick, and may be called again.
 func (h *History) Update(ctx context.Context, id string, change func(*Record)) error {
-	size := 0
-	err := h.store.Update(ctx, func(tx *store.Tx) error {
-		e, err := tx.Get(kind, id)
-		if err != nil {
-			return err
-		}
-		r, err := h.decode(e)
-		if err != nil {
+	var r *Record
+	err := h.store.Update(ctx, func(tx *store.Tx) (err error) {
+		if r, err = h.Find(tx, id); err != nil {
 			return err
 		}
 		change(r)
-		own, err := h.Change(r)
-		if err == nil {
-			tx.Put(kind, id, own.Value, own.Expires)
-			size = len(own.Value)
-		}
-		return err
+		return h.Put(tx, r)
 	})
 	if err != nil {
 		return err
 	}
-	return h.grow(ctx, int64(size))
+	return h.Saved(ctx, r)
 }
 
 // Newest calls visit with the records before a time and before the one with an identity,

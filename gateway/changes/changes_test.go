@@ -66,10 +66,19 @@ func TestChangesAreKeptInTheOrderOfTime(t *testing.T) {
 	running, err := h.Running(t.Context())
 	require.NoError(t, err)
 	require.Len(t, running, 1)
-	require.NoError(t, h.Remove(t.Context(), running[0]))
+	drop(t, h, running[0])
 	_, err = h.Get(t.Context(), running[0].ID)
 	require.ErrorIs(t, err, ErrAbsent)
 	require.ErrorIs(t, h.Update(t.Context(), running[0].ID, func(*Record) {}), ErrAbsent)
+}
+
+// drop removes a record.
+func drop(t *testing.T, h *History, r *Record) {
+	t.Helper()
+	require.NoError(t, h.store.Update(t.Context(), func(tx *store.Tx) error {
+		h.Drop(tx, r.ID)
+		return nil
+	}))
 }
 
 // TestATimeEndsBeforeItself: a list until the time of a change does not have that change, also
@@ -148,7 +157,7 @@ func TestCompletedChangesAreLoggedOnce(t *testing.T) {
 	assert.Empty(t, logged(t, h), "they are running")
 	require.NoError(t, h.Complete(t.Context(), records[2], ps.OutcomeDone))
 	require.NoError(t, h.Complete(t.Context(), records[0], ps.OutcomePartial))
-	require.NoError(t, h.Remove(t.Context(), records[1]))
+	drop(t, h, records[1])
 	require.NoError(t, h.Update(t.Context(), records[0].ID, func(r *Record) { r.UndoneBy = []Undoing{{ID: "x"}} }))
 	assert.Equal(t, []string{records[2].ID, records[0].ID}, logged(t, h), "in the order of their ends")
 	found, err := h.Get(t.Context(), records[0].ID)

@@ -64,7 +64,7 @@ func TestChangesAreFollowedInTheOrderOfTheirEnds(t *testing.T) {
 
 	removed, err := h.Get(t.Context(), ids[2])
 	require.NoError(t, err)
-	require.NoError(t, h.Remove(t.Context(), removed))
+	drop(t, h, removed)
 	assert.Equal(t, append(append([]string{}, ids[:2]...), ids[3:]...), all(t, h, beginning, 1), "what is not kept is passed over")
 }
 

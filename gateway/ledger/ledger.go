@@ -54,7 +54,14 @@ type minute struct {
 
 // Spent returns what was spent of a budget in the last hour, the oldest first.
 func (l *Ledger) Spent(ctx context.Context, of Budget) (spent []Spent, err error) {
-	found, _, err := l.read(ctx, of)
+	e, err := l.store.Get(ctx, kind, l.key(of))
+	if errors.Is(err, store.ErrAbsent) {
+		return nil, nil
+	}
+	var found record
+	if err == nil {
+		err = store.Decode(l.store, e.Value, &found)
+	}
 	for _, m := range found.Minutes {
 		if at := time.Unix(m.Last, 0); m.N > 0 && l.store.Now().Sub(at) < time.Hour {
 			spent = append(spent, Spent{at, m.N})
@@ -67,36 +74,19 @@ func (l *Ledger) key(of Budget) string {
 	return hex.EncodeToString(l.store.Sum([]byte("budget"), []byte(of.Account), []byte(of.Impact)))
 }
 
-// read returns the record of a budget and its revision.
-func (l *Ledger) read(ctx context.Context, of Budget) (found record, revision store.Revision, err error) {
-	e, err := l.store.Get(ctx, kind, l.key(of))
-	if errors.Is(err, store.ErrAbsent) {
-		return record{}, store.Absent, nil
-	}
-	if err == nil {
-		err = store.Decode(l.store, e.Value, &found)
-	}
-	return found, e.Revision, err
-}
-
 // Reservation is an amount of several budgets, all of one account.
 type Reservation struct {
 	ledger  *Ledger
 	at      time.Time
-	wanted  map[Budget]int // to be reserved
-	limits  map[Budget]int
-	amounts map[Budget]int // reserved
+	amounts map[Budget]int
 }
 
 // ErrSpent means that an amount is more than is left of a budget.
 var ErrSpent = errors.New("no more is left of what may be spent in an hour")
 
-// Prepare returns a reservation that adds amounts to what was spent once the changes of
-// [Reservation.Changes] are made. Amounts of 0 are left out. Of a budget that has a limit,
-// no more than that is ever reserved in an hour, by all gateways together; other amounts
-// are compared with nothing.
-func (l *Ledger) Prepare(amounts, limits map[Budget]int) *Reservation {
-	return &Reservation{ledger: l, at: l.store.Now(), wanted: amounts, limits: limits, amounts: map[Budget]int{}}
+// Prepare returns a reservation of amounts, which are not spent before [Reservation.Make].
+func (l *Ledger) Prepare(amounts map[Budget]int) *Reservation {
+	return l.Reserved(l.store.Now(), amounts)
 }
 
 // Reserved returns a reservation that a call has made at a time, such as one that was cut
@@ -108,46 +98,35 @@ func (l *Ledger) Reserved(at time.Time, amounts map[Budget]int) *Reservation {
 // At returns when the amounts count as spent.
 func (r *Reservation) At() time.Time { return r.at }
 
-// Amounts returns what is to be reserved, or is.
-func (r *Reservation) Amounts() map[Budget]int {
-	if len(r.amounts) == 0 {
-		return r.wanted
-	}
-	return r.amounts
+// Amounts returns what is reserved, or to be reserved.
+func (r *Reservation) Amounts() map[Budget]int { return r.amounts }
+
+// Make adds the amounts to what was spent, as a part of an update. Of a budget that has a limit,
+// no more than that is ever reserved in an hour, by all gateways together: it fails with
+// [ErrSpent]. Other amounts are compared with nothing.
+func (r *Reservation) Make(tx *store.Tx, limits map[Budget]int) error {
+	return r.ledger.add(tx, r.at, r.amounts, limits)
 }
 
-// Changes returns what the store must change, from what is spent now. It fails with
-// [ErrSpent]. After a conflict it is called again.
-func (r *Reservation) Changes(ctx context.Context) ([]store.Change, error) {
-	return r.ledger.adding(ctx, r.at, r.wanted, r.limits)
+// Correct replaces the amounts by what was done, as a part of an update. Budgets that are left
+// out stay as they were reserved.
+func (r *Reservation) Correct(tx *store.Tx, done map[Budget]int) error {
+	return r.ledger.add(tx, r.at, r.missing(done), nil)
 }
-
-// Made notes that the changes were made.
-func (r *Reservation) Made() { r.amounts = r.wanted }
 
 // Settle sets the amounts to what was done. If they are as they were reserved, it does
 // not use the store. It must not be called again before it has returned.
-func (r *Reservation) Settle(ctx context.Context, amounts map[Budget]int) error {
-	more := r.missing(amounts)
-	if len(more) == 0 {
+func (r *Reservation) Settle(ctx context.Context, done map[Budget]int) error {
+	if len(r.missing(done)) == 0 {
 		return nil
 	}
-	err := r.ledger.add(ctx, r.at, more)
+	err := r.ledger.store.Update(ctx, func(tx *store.Tx) error { return r.Correct(tx, done) })
 	if err == nil {
 		settled := maps.Clone(r.amounts)
-		for of, n := range more {
-			settled[of] += n
-		}
+		maps.Copy(settled, done)
 		r.amounts = settled
 	}
 	return err
-}
-
-// Settling returns the changes of the store that [Reservation.Settle] makes, for a decision
-// with others; none if the amounts are as they were reserved. After a conflict it is called
-// again.
-func (r *Reservation) Settling(ctx context.Context, amounts map[Budget]int) ([]store.Change, error) {
-	return r.ledger.adding(ctx, r.at, r.missing(amounts), nil)
 }
 
 // missing returns how much more than reserved some amounts are.
@@ -162,43 +141,24 @@ func (r *Reservation) missing(amounts map[Budget]int) map[Budget]int {
 }
 
 // add adds amounts to a minute.
-func (l *Ledger) add(ctx context.Context, at time.Time, amounts map[Budget]int) error {
-	return l.store.Update(ctx, func(tx *store.Tx) error {
-		for of, n := range amounts {
-			found, err := store.Load[record](tx, kind, l.key(of))
-			if err != nil && !errors.Is(err, store.ErrAbsent) {
-				return err
-			}
-			found.add(at, n, tx.Now())
-			if err := store.Save(tx, kind, l.key(of), found, tx.Now().Add(life)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// adding returns the changes that add amounts to a minute.
-func (l *Ledger) adding(ctx context.Context, at time.Time, amounts, limits map[Budget]int) (all []store.Change, err error) {
+func (l *Ledger) add(tx *store.Tx, at time.Time, amounts, limits map[Budget]int) error {
 	for of, n := range amounts {
 		if n == 0 {
 			continue
 		}
-		found, revision, err := l.read(ctx, of)
-		if err != nil {
-			return nil, err
+		found, err := store.Load[record](tx, kind, l.key(of))
+		if err != nil && !errors.Is(err, store.ErrAbsent) {
+			return err
 		}
-		found.add(at, n, l.store.Now())
+		found.add(at, n, tx.Now())
 		if limit, has := limits[of]; has && found.sum() > limit {
-			return nil, ErrSpent
+			return ErrSpent
 		}
-		value, err := store.Encode(l.store, found)
-		if err != nil {
-			return nil, err
+		if err := store.Save(tx, kind, l.key(of), found, tx.Now().Add(life)); err != nil {
+			return err
 		}
-		all = append(all, store.Change{Kind: kind, Key: l.key(of), Expect: revision, Value: value, Expires: l.store.Now().Add(life)})
 	}
-	return all, nil
+	return nil
 }
 
 // sum returns what counts of a record to which something was just added.

@@ -58,8 +58,8 @@ func total(t *testing.T, l *Ledger, of Budget) (n int) {
 
 // reserve reserves amounts in a decision of their own.
 func reserve(l *Ledger, ctx context.Context, amounts map[Budget]int) (*Reservation, error) {
-	r := l.Prepare(nil, nil)
-	return r, r.Settle(ctx, amounts)
+	r := l.Prepare(amounts)
+	return r, l.store.Update(ctx, func(tx *store.Tx) error { return r.Make(tx, nil) })
 }
 
 func TestWhatIsReservedIsSpentUntilItIsCorrected(t *testing.T) {

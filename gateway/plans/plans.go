@@ -145,9 +145,13 @@ func (p *Plans) Get(ctx context.Context, id string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.decode(found)
+}
+
+func (p *Plans) decode(found store.Entry) (*Plan, error) {
 	plan := &Plan{}
 	if err := store.Decode(p.store, found.Value, plan); err != nil {
-		return nil, fmt.Errorf("plan %s: %w", id, err)
+		return nil, fmt.Errorf("plan %s: %w", found.Key, err)
 	}
 	plan.revision = found.Revision
 	return plan, nil
@@ -155,7 +159,7 @@ func (p *Plans) Get(ctx context.Context, id string) (*Plan, error) {
 
 // Add keeps a new plan, and forgets the oldest of a caller that has too many.
 func (p *Plans) Add(ctx context.Context, plan *Plan) error {
-	if err := p.save(ctx, plan); err != nil {
+	if err := p.store.Update(ctx, func(tx *store.Tx) error { return p.put(tx, plan) }); err != nil {
 		return err
 	}
 	p.mu.Lock()
@@ -177,67 +181,64 @@ func (p *Plans) Add(ctx context.Context, plan *Plan) error {
 	})
 }
 
-// Use marks a plan as applied by a call, before that call changes anything. It fails with
-// ErrUsed if another one was faster.
-func (p *Plans) Use(ctx context.Context, plan *Plan, by Use) error {
-	plan.Used, plan.Drifted = &by, false
-	err := p.save(ctx, plan)
-	if errors.Is(err, store.ErrConflict) {
-		return ErrUsed
+// Use marks a plan as applied by a call, before that call changes anything. It is a part of an
+// update. If another call has used it since it was read, it returns that state and [ErrUsed].
+func (p *Plans) Use(tx *store.Tx, plan *Plan, by Use) (latest *Plan, err error) {
+	latest, err = p.find(tx, plan.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case latest.Used != nil && latest.revision != plan.revision:
+		return latest, ErrUsed
 	}
-	return err
+	latest.Used, latest.Drifted = &by, false
+	return latest, p.put(tx, latest)
 }
 
-// Using returns the change of the store that [Plans.Use] makes, for a decision with others.
-// Once it is made, [Plan.Saved] must follow.
-func (p *Plans) Using(plan *Plan, by Use) (store.Change, error) {
-	plan.Used, plan.Drifted = &by, false
-	return p.change(plan)
-}
-
-// Done returns the change of the store that adds to a plan the change that its call has
-// made.
-func (p *Plans) Done(plan *Plan, changeID string) (store.Change, error) {
-	plan.Used.ChangeID = changeID
-	return p.change(plan)
-}
-
-// Release returns the change of the store that makes a plan usable again whose application
-// has changed nothing.
-func (p *Plans) Release(plan *Plan) (store.Change, error) {
-	plan.Used = nil
-	return p.change(plan)
-}
-
-// Drift returns the change of the store that marks a plan that did not hold when it was
-// applied. Another call may have changed it meanwhile, which then stays.
-func (p *Plans) Drift(plan *Plan) (store.Change, error) {
-	plan.Drifted = true
-	return p.change(plan)
-}
-
-// Saved notes that a plan was changed as it is now.
-func (p *Plan) Saved(revision store.Revision) { p.revision = revision }
-
-// Same reports whether two plans are the same state of one.
-func (p *Plan) Same(as *Plan) bool { return p.ID == as.ID && p.revision == as.revision }
-
-// Adopt makes a plan the successor of its latest state.
-func (p *Plan) Adopt(latest *Plan) { p.revision = latest.revision }
-
-func (p *Plans) change(plan *Plan) (store.Change, error) {
-	value, err := store.Encode(p.store, *plan)
-	return store.Change{Kind: kind, Key: plan.ID, Expect: plan.revision, Value: value, Expires: plan.Expires.Add(afterlife)}, err
-}
-
-func (p *Plans) save(ctx context.Context, plan *Plan) error {
-	own, err := p.change(plan)
-	if err != nil {
+// End notes the change that a call has made with a plan, as a part of an update. Without a
+// change the plan can be applied again. It does nothing if another call has used the plan, or if
+// that was noted before.
+func (p *Plans) End(tx *store.Tx, id, requestID, change string) error {
+	plan, err := p.find(tx, id)
+	switch {
+	case errors.Is(err, ErrAbsent):
+		return nil
+	case err != nil:
 		return err
+	case plan.Used == nil || plan.Used.RequestID != requestID || plan.Used.ChangeID != "":
+		return nil
+	case change == "":
+		plan.Used = nil
+	default:
+		plan.Used.ChangeID = change
 	}
-	revision, err := p.store.Apply(ctx, own)
-	if err == nil {
-		plan.revision = revision
+	return p.put(tx, plan)
+}
+
+// Drift marks a plan that did not hold when a call has applied it, as a part of an update. It does
+// nothing if another call has used the plan since it was read.
+func (p *Plans) Drift(tx *store.Tx, plan *Plan, requestID string) error {
+	latest, err := p.find(tx, plan.ID)
+	switch {
+	case errors.Is(err, ErrAbsent):
+		return nil
+	case err != nil:
+		return err
+	case latest.Used != nil && latest.Used.RequestID != requestID && latest.revision != plan.revision:
+		return nil
 	}
-	return err
+	latest.Used, latest.Drifted = nil, true
+	return p.put(tx, latest)
+}
+
+func (p *Plans) find(tx *store.Tx, id string) (*Plan, error) {
+	found, err := tx.Get(kind, id)
+	if err != nil {
+		return nil, err
+	}
+	return p.decode(found)
+}
+
+func (p *Plans) put(tx *store.Tx, plan *Plan) error {
+	return store.Save(tx, kind, plan.ID, *plan, plan.Expires.Add(afterlife))
 }
