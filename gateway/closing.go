@@ -51,7 +51,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts []endPart)
 		err = s.closedByAnother(r)
 	}
 	key := r.claimed()
-	if err == nil && r.undoing != nil && key != nil {
+	if err == nil && r.outer != nil && key != nil {
 		err = key.latest(ctx)
 	}
 	if s.Member != nil && begun {
@@ -63,7 +63,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts []endPart)
 	log := s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID})
 	switch {
 	case s.Member != nil && begun && !errors.Is(err, errClosed):
-		if r.undoing != nil && key != nil {
+		if r.outer != nil && key != nil {
 			key.open = true
 		}
 	case !begun || errors.Is(err, errClosed):
@@ -72,7 +72,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts []endPart)
 		r.unkept = true
 		s.meters.unremembered.Inc()
 		log.WithError(err).Error("what became of a change could not be stored, and is stored later")
-		if r.undoing != nil && key != nil {
+		if r.outer != nil && key != nil {
 			key.open = true
 		}
 		s.unstored.add(&unstored{parts, key, log})
@@ -151,8 +151,8 @@ func (s *Server) endOfChange(r *request) *endPart {
 		r.shown = r.changeID()
 	}
 	e := closed(c, verdict{Outcome: outcome})
-	// The key of an undo is that of the whole request, and takes note of each of its changes.
-	e.answered = r.undoing == nil
+	// The key of an outer call is that of the whole request, and takes note of each of its changes.
+	e.answered = r.outer == nil
 	if r.correction != nil {
 		e.done, r.correction = r.correction.done, nil
 	}
@@ -212,6 +212,7 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *endPart
 	next := c.call
 	switch {
 	case !open && outcome == ps.OutcomeNone && c.counts(r): // as an attempt
+		c.again = true
 		next = keptCall{Fingerprint: next.Fingerprint, RequestID: next.RequestID, StartedAt: next.StartedAt, Attempts: next.Attempts}
 	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
 		return &endPart{put: func(tx *store.Tx) error { return c.end(tx, nil) }, stored: c.forgotten}
