@@ -52,6 +52,7 @@ func encodeAnswer(op *ops.Operation, classic bool, answer call.Answer) []byte {
 		return encodeLocal(op, classic, answer)
 	}
 	output, tail := encode(answer.Output), membersOf(answer)
+	answer.Records = withSecret(answer.Records, answer.Secret)
 	var body bytes.Buffer
 	body.Grow(len(answer.Records) + len(output) + len(tail) + 32)
 	body.WriteString(`{"output":`)

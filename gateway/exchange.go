@@ -138,7 +138,7 @@ func (x *exchange) setHeaders(answer call.Answer) {
 	if answer.Plan != nil {
 		header.Set(dryRunHeader, "true")
 	}
-	if answer.Private {
+	if answer.Secret != nil {
 		header.Set("Cache-Control", "no-store")
 	}
 }

@@ -1,19 +1,21 @@
 package gateway
 
-import "encoding/json"
+import (
+	"bytes"
 
-// addGenerated adds the secret generated for the request to its record, whatever
-// fields were selected.
-func (e *envelope) addGenerated(record []byte) []byte {
-	secret := e.r.bound.Generated
-	if secret == nil {
+	"adgateway/gateway/ops"
+)
+
+// withSecret returns a record with the secret that was generated for the call, whatever fields were
+// selected. Without a secret, or without a record, it is the record.
+func withSecret(record []byte, secret *ops.Generated) []byte {
+	if secret == nil || len(record) == 0 {
 		return record
 	}
-	name, _ := json.Marshal(secret.Member) // a string can always be encoded
-	extended := append([]byte{}, record[:len(record)-1]...)
+	extended := bytes.Clone(record[:len(record)-1])
 	if len(extended) > 1 {
 		extended = append(extended, ',')
 	}
-	extended = append(append(extended, name...), ':')
+	extended = append(append(extended, encode(secret.Member)...), ':')
 	return append(append(extended, encode(secret.Reveal())...), '}')
 }

@@ -17,6 +17,7 @@ import (
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/transport"
@@ -152,32 +153,45 @@ func registerJobs(with *prometheus.Registry, jobs *jobs.Manager) error {
 
 // measure counts an answered request.
 func (s *Server) measure(x *exchange) {
-	status, code := x.c.Writer.Status(), noError
-	if f := problem.Of(x.err); f != nil {
-		code = string(f.Code)
-		if x.op == nil || x.op.Protocol == nil {
-			status = f.Code.Status() // an answer may have begun
-		}
-		if x.c.Request.Context().Err() != nil {
-			code = clientLeft
-		}
-		if x.op != nil && x.op.Effect.Writes() && slices.Contains(incompleteOutcomes, f.Outcome) {
-			s.meters.incomplete.WithLabelValues(string(f.Outcome)).Inc()
-		}
-		if f.Reason != "" {
-			s.meters.refused.WithLabelValues(string(f.Reason)).Inc()
-		}
+	status, f, left := x.c.Writer.Status(), problem.Of(x.err), x.c.Request.Context().Err() != nil
+	if f != nil && (x.op == nil || x.op.Protocol == nil) {
+		status = f.Code.Status() // an answer may have begun
 	}
 	if x.op != nil {
 		s.hour.add(time.Now(), status)
 	}
+	s.meters.count(x.op, f)
 	operation := x.operation()
-	s.meters.requests.WithLabelValues(operation, x.protocolName(), strconv.Itoa(status/100)+"xx", code).Inc()
+	s.meters.requests.WithLabelValues(operation, x.protocolName(), strconv.Itoa(status/100)+"xx", codeOf(f, left)).Inc()
 	answeredAt := time.Now()
 	if !x.answeredAt.IsZero() {
 		answeredAt = x.answeredAt // how long a stream lasts depends on its client only
 	}
 	s.meters.duration.WithLabelValues(operation).Observe(answeredAt.Sub(x.startedAt).Seconds())
+}
+
+// codeOf returns the code of a request in the metrics. f is nil if it succeeded.
+func codeOf(f *problem.Error, left bool) string {
+	switch {
+	case f == nil:
+		return noError
+	case left:
+		return clientLeft
+	}
+	return string(f.Code)
+}
+
+// count counts what a request failed with. op is nil if it is not for an operation, f if it succeeded.
+func (m *meters) count(op *ops.Operation, f *problem.Error) {
+	if f == nil {
+		return
+	}
+	if op != nil && op.Effect.Writes() && slices.Contains(incompleteOutcomes, f.Outcome) {
+		m.incomplete.WithLabelValues(string(f.Outcome)).Inc()
+	}
+	if f.Reason != "" {
+		m.refused.WithLabelValues(string(f.Reason)).Inc()
+	}
 }
 
 // operation returns the id of the operation, or the name of an operational

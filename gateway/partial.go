@@ -69,7 +69,8 @@ func (e *envelope) partial(result *ps.Result) error {
 		return part
 	}
 	f.Code, f.Outcome, f.DirectoryCode = schema.Partial, ps.OutcomePartial, ""
-	part.result = append(append(json.RawMessage{'['}, e.result.Bytes()...), ']')
+	record := withSecret(e.result.Bytes(), e.r.bound.Generated)
+	part.result = append(append(json.RawMessage{'['}, record...), ']')
 	where := "details"
 	if e.r.call.Classic {
 		part.asSuccess, where = true, "warnings"

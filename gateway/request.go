@@ -179,6 +179,9 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 	if r.unkept && err == nil {
 		answer.Warnings = append(answer.Warnings, notInHistory)
 	}
+	if r.mayBeRepeated(err) {
+		err = fmt.Errorf("%w (%w)", err, call.ErrAgain)
+	}
 	answer.ChangeID, answer.Change = r.shown, r.change
 	if answer.Audited == "" && r.result != nil && r.result.Outside {
 		answer.Audited = schema.Limit
@@ -188,6 +191,15 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 	}
 	s.recordOutcome(r)
 	return answer, err
+}
+
+// mayBeRepeated reports whether a call is that of an item and failed with an error after which it
+// is to be made again.
+func (r *request) mayBeRepeated(err error) bool {
+	if r.call.Item == nil || err == nil {
+		return false
+	}
+	return r.key != nil && r.key.again || errors.Is(err, errOvertaken)
 }
 
 // statusFor returns the HTTP status of an answer, or of an error.

@@ -5,8 +5,10 @@ package call
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/netip"
+	"time"
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
@@ -23,8 +25,9 @@ type Call struct {
 	Principal *identity.Principal // authenticated
 	From      netip.Addr          // of the client, for the audit
 	Input     Input
-	Classic   bool // dialect of parameters and records
-	Behind    bool // the answer may be from a copy that lacks the last changes
+	Classic   bool  // dialect of parameters and records
+	Behind    bool  // the answer may be from a copy that lacks the last changes
+	Item      *Item // nil: the call is not that of an item of a job
 
 	// Path are the values in the path, for the audit of a call that is refused before Input is read.
 	Path map[string]string
@@ -73,6 +76,17 @@ type Guard interface {
 	Refused(err error) error
 }
 
+// Item names an item of a job. Its call is made once at most, as if it had an idempotency key, and
+// can be made again if it fails with [ErrAgain].
+type Item struct {
+	Key     string    // in place of Keys
+	Expires time.Time // until when the key is kept
+}
+
+// ErrAgain is in the chain of the error of an item's call that changed nothing, because it was cut
+// off or because other changes of the object went first for too long. The call is worth making again.
+var ErrAgain = errors.New("the call can be made again")
+
 // Input yields the parameters of a call.
 type Input interface {
 	// Read returns them. It is called once at most, after the caller was found to have the right to
@@ -111,10 +125,10 @@ type Answer struct {
 	Change   *changes.Record // as it ended; nil: nothing was changed, or the history does not have it
 	Server   string          // that was used; empty: none
 	Plan     json.RawMessage
-	Private  bool   // Records have a generated secret, which is shown once: no cache may have them
-	Replayed string // id of the request that this is the answer to; empty: this one
-	Location string // of what was made; empty: not told
-	Foreign  any    // body in the form of a protocol of others; nil: none
+	Secret   *ops.Generated // to be shown once, with the record; nil: none was generated
+	Replayed string         // id of the request that this is the answer to; empty: this one
+	Location string         // of what was made; empty: not told
+	Foreign  any            // body in the form of a protocol of others; nil: none
 	Document *Document
 	Kept     *Kept       // of an earlier call, in place of all that makes a body; nil: none
 	Audited  schema.Code // for log and audit, which the answer must not show; empty: none
