@@ -151,7 +151,7 @@ func (s *Server) endOfChange(r *request) *endPart {
 		r.shown = r.changeID()
 	}
 	e := closed(c, verdict{Outcome: outcome})
-	// The key of an undo is that of the whole request, and takes note of each of its changes.
+	// The key of an outer call is that of the whole request, and takes note of each of its changes.
 	e.answered = r.outer == nil
 	if r.correction != nil {
 		e.done, r.correction = r.correction.done, nil
