@@ -23,7 +23,8 @@ const module = "adgateway/"
 // its tests. A pattern that ends in /... covers all packages below.
 var mayImport = map[string][]string{
 	"cmd/adgateway":                      {"cmd/adgateway/internal/cli"},
-	"cmd/adgateway/app":                  {"cmd/adgateway/internal/doctor", "cmd/adgateway/internal/program", "gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
+	"cmd/adgateway/app":                  {"cmd/adgateway/app/options", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/program", "gateway", "gateway/...", "ps", "ps/pool", "ps/servers", "ps/session", "ps/sandbox", "ps/sandbox/proxies", "ps/sandbox/remote", "scripts", "winsvc", "winsvc/events", "winsvc/host"},
+	"cmd/adgateway/app/options":          {"gateway", "gateway/authn/signin", "gateway/config", "gateway/identity", "gateway/ops", "ps"},
 	"cmd/adgateway/setup":                {"cmd/adgateway/internal/program", "gateway/atomicfile", "gateway/authn", "gateway/identity", "gateway/cluster/migrate", "gateway/cluster/peer", "gateway/cluster/relay", "gateway/cluster/trust", "gateway/config", "gateway/credentials", "gateway/engine/stock", "gateway/filefault", "gateway/journal/jetstream", "gateway/store", "gateway/keyring"},
 	"cmd/adgateway/node":                 {"cmd/adgateway/internal/doctor", "cmd/adgateway/internal/output", "cmd/adgateway/internal/program", "gateway/cluster/trust", "gateway/config", "gateway/engine", "gateway/engine/stock", "gateway/journal/jetstream", "gateway/store", "winsvc", "winsvc/events", "winsvc/host", "winsvc/supervisor"},
 	"cmd/adgateway/internal/cli":         {"cmd/adgateway/app", "cmd/adgateway/internal/backup", "cmd/adgateway/internal/doctor", "cmd/adgateway/internal/doctor/live", "cmd/adgateway/internal/jobclient", "cmd/adgateway/internal/output", "cmd/adgateway/internal/program", "cmd/adgateway/setup", "gateway", "gateway/atomicfile", "gateway/audit", "gateway/auditmirror", "gateway/authn", "gateway/identity", "gateway/cluster/migrate", "gateway/cluster/trust", "gateway/config", "gateway/filefault", "gateway/store", "gateway/nearest", "gateway/tlscert", "ps", "ps/sandbox/remote", "ps/servers", "ps/session", "scripts", "winsvc", "winsvc/events", "winsvc/host", "winsvc/supervisor"},
@@ -38,7 +39,7 @@ var mayImport = map[string][]string{
 	"cmd/release/clients":                {"gateway/ops", "gateway/schema"},
 	"gateway":                            {"gateway/...", "ps"},
 	"gateway/transport":                  {"gateway/authn", "gateway/identity"},
-	"gateway/call":                       {"gateway/identity", "gateway/ops", "gateway/schema", "ps"},
+	"gateway/call":                       {"gateway/changes", "gateway/identity", "gateway/ops", "gateway/schema", "ps"},
 	"gateway/ops":                        {"gateway/schema", "gateway/schema/jobstate", "gateway/identity", "gateway/filter", "ps"},
 	"gateway/change":                     {"gateway/schema", "ps"},
 	"gateway/filter":                     {"gateway/nearest"},
