@@ -47,7 +47,8 @@ func TestAllHostsAreRestored(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, quick...)
 	f.makeUsers()
-	changed := f.must(f.leader(), http.MethodPut, "/api/ADUser/shared01", `{"City":"before"}`, "fleet-key-before", nil)
+	leader, body := f.leader(), `{"City":"before"}`
+	changed := f.must(leader, http.MethodPut, "/api/ADUser/shared01", body, "fleet-key-before", nil)
 	id := changed.header.Get("X-Change-Id")
 	for _, h := range f.hosts {
 		f.must(h, http.MethodGet, "/api/Changes/"+id, "", "", nil)
