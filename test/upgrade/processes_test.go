@@ -146,6 +146,8 @@ func newCluster(t *testing.T, v *version) (f *fleet, token string) {
 		require.NotNil(t, join, made)
 		f.command(v, append(strings.Fields(join[1]), "--config", g.settings)...)
 		f.startNode(g, v)
+	}
+	for _, g := range f.gateways[1:] { // which wait for the log that all nodes make
 		f.startGateway(g, v)
 	}
 	f.whole()
