@@ -183,7 +183,7 @@ soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeat
 	THOROUGH=1 TAKEOVERS=20 LOOKS=5 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 60m -v ./test/fleet
 	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak
 
-upgrade-test: ## a cluster of OLD (a commit or tag; else the last tag, or the 50th commit before HEAD) is upgraded under load, and taken back
+upgrade-test: ## a gateway and a cluster of OLD (a commit or tag; else the last tag, or the 50th commit before HEAD) are upgraded under load, and taken back
 	OLD='$(OLD)' GO='$(GO)' ./test/upgrade.sh
 
 clean:

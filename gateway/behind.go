@@ -128,8 +128,8 @@ func wrongIn(s cluster.Status) (reasons []string) {
 		reasons = append(reasons, fmt.Sprintf("nothing was heard of a leader for %d s", seconds))
 	}
 	if s.Unlisted {
-		reasons = append(reasons, "this gateway was taken off the list of the cluster; if it should be one of its gateways: "+
-			"run 'adgateway cluster invite' on another host, move the folder cluster away here, and run the printed "+
+		reasons = append(reasons, "this gateway was taken off the list of the cluster; "+
+			"if it should be one of its gateways: run 'adgateway cluster invite' on another host, move the folder cluster away here, and run the printed "+
 			"'adgateway cluster join' (gateway/manual/cluster-operate.md)")
 	}
 	if s.Fault != nil {
@@ -164,8 +164,8 @@ func remedyOf(fault error) string {
 	case errors.Is(fault, journal.ErrRewound), errors.Is(fault, store.ErrRewound):
 		return "; stop all gateways, and run 'adgateway cluster recover' on each host" + page
 	case errors.Is(fault, journal.ErrBehind):
-		return "; start a gateway that follows the log, whose store this one copies; if there is none, stop all gateways, " +
-			"and run 'adgateway cluster recover' on each host" + page
+		return "; start a gateway that follows the log, whose store this one copies; " +
+			"if there is none, stop all gateways, and run 'adgateway cluster recover' on each host" + page
 	case errors.Is(fault, journal.ErrNewer):
 		return "; install the version of the other gateways (gateway/manual/upgrade.md)"
 	}

@@ -17,4 +17,10 @@ build() { # FOLDER: the programs of the sources here
 build "$folder/new"
 echo "old: $(git log -1 --format='%h %s' "$old")"
 echo "new: $(git log -1 --format='%h %s')$(git diff --quiet HEAD || echo ', with changes')"
-"$go" test -count=1 -vet=off -timeout 30m -v ./test/upgrade -run '^TestTwoVersions$' -old "$folder/old" -new "$folder/new"
+tests=TestAGatewayAlone
+if "$folder/old/adgateway" cluster init --help | grep -- '--gateway' > /dev/null; then
+  tests="$tests|TestACluster"
+else
+  echo 'The clusters of the old version are migrated: go test ./test/fleet -run TestAnOldClusterMigrates'
+fi
+"$go" test -count=1 -vet=off -timeout 30m -v ./test/upgrade -run "^($tests)\$" -old "$folder/old" -new "$folder/new"

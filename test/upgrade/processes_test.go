@@ -1,7 +1,8 @@
-// Package upgrade runs two versions of the product side by side, as an upgrade does: nodes
-// of the engine and gateways of one cluster, over one simulated domain, are replaced by those
-// of the other version one by one, while clients go on. `make upgrade-test` builds the older
-// version, and runs it.
+// Package upgrade runs two versions of the product one after the other, and side by side, as an
+// upgrade does: a gateway alone, and the gateways of a cluster with their nodes, over one simulated
+// domain, are replaced by those of the other version while clients go on. `make upgrade-test` builds
+// the older version, and runs it. Clusters whose gateways shared a store, before there was a log, are
+// no part of it: they are migrated (TestAnOldClusterMigrates of test/fleet).
 package upgrade
 
 import (
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,85 +87,86 @@ func (p *process) stop() {
 	}
 }
 
-// member is a gateway or a node, which is replaced by that of another version.
+// member is a gateway, with the node of its host in a cluster, which is replaced by that of another
+// version.
 type member struct {
 	name, settings string // file
-	url            string // of a gateway
-	process        *process
+	url            string
+	process, node  *process // node is nil for a gateway alone
 	version        atomic.Pointer[version]
 }
 
-// fleet is three nodes and three gateways over one domain.
+// fleet is a gateway alone, or three of a cluster, over one domain.
 type fleet struct {
 	t        *testing.T
 	folder   string
-	domain   string   // address
-	shows    *version // whose commands show how the nodes are
-	nodes    []*member
+	domain   string // address
 	gateways []*member
 	client   *http.Client
 }
 
-const members = 3
-
-// newFleet starts all of it in one version; the commands of another one show how the nodes
-// are. token is that of the clients.
-func newFleet(t *testing.T, v, shows *version) (f *fleet, token string) {
-	f = &fleet{t: t, shows: shows, folder: t.TempDir(), client: &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}}
-	clients, routes := freeport.Addresses(t, members), freeport.Addresses(t, members)
-	for i := range members {
-		name := fmt.Sprintf("n%d", i+1)
-		var peers []string
-		for k, route := range routes {
-			if k != i {
-				peers = append(peers, route)
-			}
-		}
-		f.nodes = append(f.nodes, &member{name: name, settings: f.write(name, fmt.Sprintf("cluster:\n  name: test\nengine:\n  node: %s\n  listen: %s\n  cluster: %s\n  peers: [%s]\n  store: %s\n",
-			name, clients[i], routes[i], strings.Join(peers, ", "), filepath.Join(f.folder, name)))})
-	}
-	f.startNodes(v)
+// newFleet starts a domain, and describes gateways in one version. token is that of the clients.
+func newFleet(t *testing.T, v *version, members int) (f *fleet, token string) {
+	f = &fleet{t: t, folder: t.TempDir(), client: &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}}
 	f.domain = freeport.Addresses(t, 1)[0]
 	start(t, "the domain", "ticket", v.gateway(), "sandbox", "domain", "--listen", f.domain, "--ticket-file", filepath.Join(f.folder, "ticket"))
-	for i, address := range freeport.Addresses(t, members) {
-		name := fmt.Sprintf("gw%d", i+1)
-		own := filepath.Join(f.folder, name)
-		require.NoError(t, os.Mkdir(own, 0o700))
-		f.gateways = append(f.gateways, &member{name: name, url: "http://" + address, settings: f.write(name, fmt.Sprintf(
-			"http:\n  listen: %s\n  writeTimeout: %s\nstore:\n  file: %s\naudit:\n  file: %s\n  witness: 1s\nauth:\n  store: %s\n  shared: true\ncluster:\n  name: test\n  gateway: %s\n  settleDelay: %s\n  servers: [nats://%s]\n  keyFile: %s\n",
-			address, writeTimeout, filepath.Join(own, "state.db"), filepath.Join(own, "audit.jsonl"), filepath.Join(own, "credentials.json"), name, settleDelay,
-			strings.Join(clients, ", nats://"), filepath.Join(f.folder, "cluster.key")))})
+	const ports = 4
+	addresses := freeport.Addresses(t, ports*members)
+	for i := range members {
+		name, own := fmt.Sprintf("gw%d", i+1), addresses[ports*i:]
+		text := fmt.Sprintf("http:\n  listen: %s\n  writeTimeout: %s\nstore:\n  file: state.db\naudit:\n  file: audit.jsonl\nauth:\n  store: credentials.json\n", own[0], writeTimeout)
+		if members > 1 {
+			text += fmt.Sprintf("cluster:\n  listen: %s\n  settleDelay: %s\nengine:\n  listen: %s\n  cluster: %s\nsandbox:\n  account: %s\n", own[1], settleDelay, own[2], own[3], name)
+		}
+		f.gateways = append(f.gateways, &member{name: name, url: "http://" + own[0], settings: f.write(name, text)})
 	}
-	f.command(v, "cluster", "init", "--config", f.gateways[0].settings)
-	token = strings.TrimSpace(f.command(v, "token", "create", "load", "--scope", "*", "--config", f.gateways[0].settings))
+	return f, strings.TrimSpace(f.command(v, "token", "create", "load", "--scope", "*", "--config", f.gateways[0].settings))
+}
+
+// newCluster starts three gateways of a cluster: the first makes it, and the others join by the
+// commands that it prints.
+func newCluster(t *testing.T, v *version) (f *fleet, token string) {
+	const members = 3
+	f, token = newFleet(t, v, members)
+	first := f.gateways[0]
+	args := []string{"cluster", "init", "--config", first.settings, "--name", "test"}
 	for _, g := range f.gateways {
+		text, err := os.ReadFile(g.settings)
+		require.NoError(t, err)
+		_, address, found := strings.Cut(string(text), "  cluster: ")
+		require.True(t, found)
+		address, _, _ = strings.Cut(address, "\n")
+		args = append(args, "--gateway", g.name+"="+address)
+	}
+	made := f.command(v, args...)
+	f.startNode(first, v)
+	f.startGateway(first, v)
+	for _, g := range f.gateways[1:] {
+		join := regexp.MustCompile(`adgateway (cluster join .*--gateway ` + g.name + ` .*)`).FindStringSubmatch(made)
+		require.NotNil(t, join, made)
+		f.command(v, append(strings.Fields(join[1]), "--config", g.settings)...)
+		f.startNode(g, v)
+	}
+	for _, g := range f.gateways[1:] { // which wait for the log that all nodes make
 		f.startGateway(g, v)
 	}
+	f.whole()
 	return f, token
 }
 
-// write writes the settings of a gateway or a node, and returns the file.
+// write writes the settings of a gateway into a folder of its own, and returns the file.
 func (f *fleet) write(name, text string) string {
-	path := filepath.Join(f.folder, name+".yaml")
+	own := filepath.Join(f.folder, name)
+	require.NoError(f.t, os.Mkdir(own, 0o700))
+	path := filepath.Join(own, "adgateway.yaml")
 	require.NoError(f.t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
-// startNodes starts all nodes, which wait for each other.
-func (f *fleet) startNodes(v *version) {
-	for _, n := range f.nodes {
-		n.version.Store(v)
-		n.process = start(f.t, n.name, "", v.engine(), "run", "--config", n.settings)
-	}
-	for _, n := range f.nodes {
-		f.ready(n)
-	}
-}
-
-// ready waits until a node is.
-func (f *fleet) ready(n *member) {
+// startNode starts the node of a gateway's host.
+func (f *fleet) startNode(g *member, v *version) {
 	f.t.Helper()
-	f.until(n.name+" is ready", func() bool { return strings.Contains(n.process.log.String(), "the node is ready") })
+	g.node = start(f.t, "the node of "+g.name, "", v.engine(), "run", "--config", g.settings)
 }
 
 // startGateway starts a gateway, and waits until it is ready for changes.
@@ -178,34 +181,33 @@ func (f *fleet) startGateway(g *member, v *version) {
 	})
 }
 
-// replaceGateway lets a gateway of another version take the place of one.
-func (f *fleet) replaceGateway(g *member, v *version) {
+// replace lets a gateway of another version take the place of one, with its node, and waits until
+// the cluster is whole again, as the manual says.
+func (f *fleet) replace(g *member, v *version) {
 	f.t.Helper()
 	g.process.stop()
+	if g.node != nil {
+		g.node.stop()
+		f.startNode(g, v)
+	}
 	f.startGateway(g, v)
+	f.whole()
 }
 
-// replaceNode lets a node of another version take the place of one, and waits until all
-// nodes are current again, as the manual says.
-func (f *fleet) replaceNode(n *member, v *version) {
+// whole waits until nothing is wrong with the cluster, at any gateway; one alone is whole.
+func (f *fleet) whole() {
 	f.t.Helper()
-	n.process.stop()
-	n.version.Store(v)
-	n.process = start(f.t, n.name, "", v.engine(), "run", "--config", n.settings)
-	f.ready(n)
-	f.until(n.name+" is current", func() bool {
-		var status struct {
-			Nodes []struct{ Name, State string }
+	for _, g := range f.gateways {
+		if g.node == nil {
+			continue
 		}
-		require.NoError(f.t, json.Unmarshal([]byte(f.command(f.shows, "cluster", "status", "--json", "--config", f.gateways[0].settings)), &status))
-		current := 0
-		for _, n := range status.Nodes {
-			if n.State == "current" {
-				current++
-			}
-		}
-		return current == members
-	})
+		f.until("the cluster is whole for "+g.name, func() bool {
+			var state struct{ Degraded bool }
+			shown := f.command(g.version.Load(), "cluster", "status", "--json", "--config", g.settings)
+			require.NoError(f.t, json.Unmarshal([]byte(shown), &state))
+			return !state.Degraded
+		})
+	}
 }
 
 // until waits for something, by asking again and again.

@@ -35,9 +35,11 @@ func alone(s *config.Settings) error {
 		return err
 	}
 	return fmt.Errorf("this gateway is of the cluster %[1]s, and a backup is restored to a gateway alone: "+
-		"a gateway without its store copies that of another one when it starts, a lost host is replaced by 'adgateway cluster leave', "+
-		"'invite' and 'join', and a lost log by 'adgateway cluster recover'. If all hosts are to go on with their backups, move the "+
-		"folder %[2]s away on each first. To begin anew with a backup, run 'adgateway cluster alone' first", id.Cluster, folder.Path)
+		"a gateway without its store copies that of another one when it starts, "+
+		"a lost host is replaced by 'adgateway cluster leave', 'invite' and 'join', "+
+		"and a lost log by 'adgateway cluster recover'. "+
+		"If all hosts are to go on with their backups, move the folder %[2]s away on each first. "+
+		"To begin anew with a backup, run 'adgateway cluster alone' first", id.Cluster, folder.Path)
 }
 
 // stageCluster writes the files of the backup by which its gateway is one of a cluster into a folder
@@ -79,8 +81,9 @@ func (r *restoring) stageCluster(ctx context.Context, files []File, s *config.Se
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if name := setup.Answering(ctx, id, list.Members()); name != "" {
-		return fmt.Errorf("gateway %s of the cluster %s runs: replace this host by 'adgateway cluster leave', 'invite' and 'join' "+
-			"instead of restoring it. If all gateways are to go back to their backups, stop them first", name, id.Cluster)
+		return fmt.Errorf("gateway %s of the cluster %s runs: replace this host by 'adgateway cluster leave', "+
+			"'invite' and 'join' instead of restoring it. "+
+			"If all gateways are to go back to their backups, stop them first", name, id.Cluster)
 	}
 	r.cluster = id.Cluster
 	return nil

@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"adgateway/cmd/adgateway/setup"
+	"adgateway/gateway/store"
+
+	"github.com/stretchr/testify/require"
+)
+
+// restore lets a host that has lost all but its settings have what a backup has of it: the store, and
+// the files by which its gateway is one of the cluster.
+func (f *fleet) restore(h *host) {
+	f.t.Helper()
+	var kept bytes.Buffer
+	require.NoError(f.t, store.CopyFile(f.t.Context(), h.store(), &kept))
+	files, err := h.trust().Files()
+	require.NoError(f.t, err)
+	require.NotEmpty(f.t, files)
+	texts := map[string][]byte{}
+	for _, path := range files {
+		texts[path], err = os.ReadFile(path)
+		require.NoError(f.t, err)
+	}
+	entries, err := os.ReadDir(h.folder)
+	require.NoError(f.t, err)
+	for _, entry := range entries {
+		if path := filepath.Join(h.folder, entry.Name()); path != h.gateway.plan.Settings {
+			require.NoError(f.t, os.RemoveAll(path))
+		}
+	}
+	require.NoError(f.t, store.Restore(h.store(), &kept))
+	require.NoError(f.t, os.Mkdir(h.trust().Path, 0o700))
+	for path, text := range texts {
+		require.NoError(f.t, os.WriteFile(path, text, 0o600))
+	}
+}
+
+// TestAllHostsAreRestored from their backups, and the cluster goes on with the copy that goes
+// furthest: all gateways know the changes before.
+func TestAllHostsAreRestored(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, quick...)
+	f.makeUsers()
+	leader, body := f.leader(), `{"City":"before"}`
+	changed := f.must(leader, http.MethodPut, "/api/ADUser/shared01", body, "fleet-key-before", nil)
+	id := changed.header.Get("X-Change-Id")
+	for _, h := range f.hosts {
+		f.must(h, http.MethodGet, "/api/Changes/"+id, "", "", nil)
+	}
+	for _, h := range f.hosts {
+		h.gateway.kill()
+	}
+	for _, h := range f.hosts {
+		h.node.kill()
+		f.restore(h)
+	}
+	var furthest *host
+	var most uint64
+	for _, h := range f.hosts {
+		at, _, err := setup.Recover(t.Context(), f.options(h), false)
+		require.NoError(t, err)
+		if furthest == nil || at.Sequence > most {
+			furthest, most = h, at.Sequence
+		}
+	}
+	_, _, err := setup.Recover(t.Context(), f.options(furthest), true)
+	require.NoError(t, err)
+	furthest.node.start()
+	furthest.gateway.start()
+	f.ready(furthest)
+	for _, h := range f.hosts {
+		if h != furthest {
+			h.node.start()
+			h.gateway.start()
+		}
+	}
+	f.whole()
+	for _, h := range f.hosts {
+		f.must(h, http.MethodGet, "/api/Changes/"+id, "", "", nil)
+		f.must(h, http.MethodPut, "/api/ADUser/shared01", `{"City":"`+h.name+`"}`, "fleet-key-after-"+h.name, nil)
+	}
+}
