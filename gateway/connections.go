@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/tls"
 	"log"
 	"net"
@@ -17,33 +16,32 @@ import (
 	"adgateway/gateway/transport"
 )
 
-// Connections configures how the server accepts connections. The zero value of
-// every field selects a default.
+// Connections configures how the server accepts connections. All fields but TLS are
+// required.
 type Connections struct {
 	TLS *tls.Config // nil: plain HTTP
 
-	HeaderTimeout time.Duration // for the TLS handshake and the header of a request; zero: 10 s
-	BodyTimeout   time.Duration // for a whole request; zero: 1 min
-	SendTimeout   time.Duration // for the client to receive one piece of an answer; zero: 1 min
-	IdleTimeout   time.Duration // between requests; zero: 2 min
+	HeaderTimeout time.Duration // for the TLS handshake and the header of a request
+	BodyTimeout   time.Duration // for a whole request
+	SendTimeout   time.Duration // for the client to receive one piece of an answer
+	IdleTimeout   time.Duration // between requests
 
-	// Total is how many may be open at a time, further ones wait; zero: 2000. A tenth of
+	// Total is how many may be open at a time, further ones wait. A tenth of
 	// the places is kept for known hosts, see [Server.known]; when the others are taken,
 	// connections from anywhere else are closed.
 	Total int
 	// PerAddress is how many may be open from one host that is not a trusted proxy,
-	// further ones are closed; zero: 250. The addresses of an IPv6 /64 are one host, and
+	// further ones are closed. The addresses of an IPv6 /64 are one host, and
 	// so are those of this machine.
 	PerAddress int
 }
 
-func (c *Connections) complete() {
-	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, 10*time.Second)
-	c.BodyTimeout = cmp.Or(c.BodyTimeout, time.Minute)
-	c.SendTimeout = cmp.Or(c.SendTimeout, time.Minute)
-	c.IdleTimeout = cmp.Or(c.IdleTimeout, 2*time.Minute)
-	c.Total = cmp.Or(c.Total, 2000)
-	c.PerAddress = cmp.Or(c.PerAddress, 250)
+// check returns which options are missing.
+func (c *Connections) check() error {
+	return positive("option Connections.", map[string]int64{
+		"HeaderTimeout": int64(c.HeaderTimeout), "BodyTimeout": int64(c.BodyTimeout), "SendTimeout": int64(c.SendTimeout), "IdleTimeout": int64(c.IdleTimeout),
+		"Total": int64(c.Total), "PerAddress": int64(c.PerAddress),
+	})
 }
 
 // headerLimit is the limit on the request line and header. Beyond it net/http

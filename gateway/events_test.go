@@ -8,8 +8,6 @@ import (
 
 	"adgateway/gateway/authn"
 	"adgateway/gateway/call"
-	"adgateway/gateway/ops"
-	"adgateway/ps"
 
 	"github.com/gin-gonic/gin"
 	"github.com/sirupsen/logrus"
@@ -17,12 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// idle runs nothing.
-type idle struct{ ps.Runner }
-
 func TestTheTextOfAnEvent(t *testing.T) {
-	s, err := New(Options{Runner: idle{}, Auth: authn.NewStatic(authn.Header{}), Log: logrus.New(), Operations: []*ops.Operation{}})
-	require.NoError(t, err)
+	s := &Server{Options: Options{Auth: authn.NewStatic(authn.Header{}), Log: logrus.New()}, stopping: t.Context()}
 	w := httptest.NewRecorder()
 	c, _ := gin.CreateTestContext(w)
 	c.Request = httptest.NewRequest(http.MethodGet, "/", nil)

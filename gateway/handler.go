@@ -262,7 +262,8 @@ func limit(allowed []string) ps.Value {
 
 // settler returns what settles changes under a policy.
 func (s *Server) settler(p *Policy) *settle.Settler {
-	return &settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: p.SettleLimit, Pause: p.SettlePause}
+	pause := min(p.SettlePause, p.SettleLimit/2) // leaves time for the second reading
+	return &settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: p.SettleLimit, Pause: pause}
 }
 
 // settle finds out what became of a change that was cut off, whether or not the

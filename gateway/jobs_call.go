@@ -189,7 +189,7 @@ func (s *Server) openJobs() (err error) {
 	limits := s.JobLimits
 	o := jobs.Options{
 		Store: s.Kept, Call: s.CallItem, Log: s.Log, Sessions: s.Sessions, Ready: s.LaneReady, Ended: s.jobEnded, Entry: s.jobEntry,
-		Share: limits.Share, Running: limits.Running, PerCaller: limits.PerCaller, Rate: max(limits.Rate, 0), Keep: limits.Keep, Wall: s.Wall,
+		Share: limits.Share, Running: limits.Running, PerCaller: limits.PerCaller, Rate: limits.Rate, Keep: limits.Keep, Wall: s.Wall,
 	}
 	if s.Member != nil {
 		s.jobs = jobs.New(o) // the leader loads them

@@ -30,24 +30,27 @@ import (
 // lacks a scope, or whose items wait for each other. Everything else that is wrong makes a
 // job that is rejected and says where.
 
-// JobLimits are the limits of jobs. The zero value of every field selects a default.
+// JobLimits are the limits of jobs. All are required but those that may be zero.
 type JobLimits struct {
 	MaxItems  int
 	MaxBytes  int64         // of a list
 	Running   int           // jobs at a time
 	PerCaller int           // of one caller
 	Share     float64       // of a lane's sessions that items may use
-	Rate      int           // items of a job a second; negative: no limit
+	Rate      int           // items of a job a second; zero: no limit
 	Keep      time.Duration // how long jobs are kept
 	Secrets   bool          // lists may hold passwords
 }
 
-func (l *JobLimits) complete() {
-	l.MaxItems = cmp.Or(l.MaxItems, 20_000)
-	l.MaxBytes = cmp.Or(l.MaxBytes, 32<<20)
-	l.Running, l.PerCaller = cmp.Or(l.Running, 4), cmp.Or(l.PerCaller, 2)
-	l.Share, l.Rate = cmp.Or(l.Share, 0.5), cmp.Or(l.Rate, 20)
-	l.Keep = cmp.Or(l.Keep, 7*24*time.Hour)
+// check returns which limits are missing.
+func (l *JobLimits) check() error {
+	faults := positive("option JobLimits.", map[string]int64{
+		"MaxItems": int64(l.MaxItems), "MaxBytes": l.MaxBytes, "Running": int64(l.Running), "PerCaller": int64(l.PerCaller), "Keep": int64(l.Keep),
+	})
+	if l.Share <= 0 {
+		faults = errors.Join(faults, fmt.Errorf("gateway: option JobLimits.Share must be positive, not %g", l.Share))
+	}
+	return faults
 }
 
 // maxListProblems is the limit on the problems that a job lists.

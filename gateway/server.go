@@ -17,7 +17,6 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,8 +46,8 @@ import (
 	"adgateway/ps"
 )
 
-// Options configure a server. Runner, Auth and Log are required; the zero value of
-// every other field selects a default.
+// Options configure a server. Runner, Auth and Log are required, and so is every limit and time
+// whose comment does not say what zero means. The others may be left out.
 type Options struct {
 	Runner     ps.Runner
 	Scripts    []ps.Script      // declarations, against which the table is checked
@@ -75,17 +74,17 @@ type Options struct {
 
 	Policy     Policy
 	BodyLimit  int64 // bytes of a request's body; zero: 1 MiB
-	BodyMemory int64 // bytes of the bodies of all running requests; zero: 64 MiB
+	BodyMemory int64 // bytes of the bodies of all running requests
 
 	Connections Connections
 
 	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
-	SpoolMost   int64  // bytes in these files; zero: 2 GiB, negative: no files
+	SpoolMost   int64  // bytes in these files; zero: no files
 
-	Streams int // of events that are sent at the same time, of which one caller gets a quarter; zero: 50
+	Streams int // of events that are sent at the same time, of which one caller gets a quarter
 
 	Kept    *store.Sealed // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
-	KeyLife time.Duration // for which calls are kept; zero: 24 h
+	KeyLife time.Duration // for which calls are kept
 
 	History *changes.History // of what was changed; nil: none is kept
 
@@ -97,11 +96,11 @@ type Options struct {
 	// Member is this gateway in a cluster of one writer; nil: it is in none. Only the gateway
 	// that leads makes changes and answers reads of what the gateways keep.
 	Member   *cluster.Member
-	NameHold time.Duration // for which a name that was given at one controller is not given at another; zero: 4 h
+	NameHold time.Duration // for which a name that was given at one controller is not given at another
 	// Hop says how the others send calls to the one that leads; New sets Fail and Observe. It
 	// is needed with a Member.
 	Hop         *hop.Options
-	MaxWait     time.Duration // for which a run may wait for a session; zero: 10 s
+	MaxWait     time.Duration // for which a run may wait for a session
 	ClusterName string        // shown by GET /api/Cluster
 	// Relay is the store for what every gateway of the cluster may write, whether or not it
 	// leads; nil: Kept.
@@ -109,7 +108,7 @@ type Options struct {
 
 	JobLimits JobLimits          // jobs need a store and a history
 	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
-	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share; nil: one each
+	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share
 
 	// Stopping is called when the server stops and waits for running requests, so that
 	// the Runner can refuse new runs. It may be nil.
@@ -120,9 +119,9 @@ type Options struct {
 }
 
 // Policy is the part of the settings that may change while the server runs, see
-// [Server.Apply]. The zero value of every field selects a default.
+// [Server.Apply]. Limits and times are required.
 type Policy struct {
-	Dialect             identity.Dialect // for principals without one; empty: standard
+	Dialect             identity.Dialect // for principals without one
 	AllowSecretsInQuery bool             // accept secrets in the query, for old clients
 	Origins             []string         // origins whose pages may call the API
 	TrustedProxies      []string         // addresses or networks whose X-Forwarded-For is trusted
@@ -130,22 +129,22 @@ type Policy struct {
 	RequireGuard []identity.Scope // whose changes must have a guard
 	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
 
-	ReadLimit   time.Duration // for one run of a read; zero: 30 s
-	ListLimit   time.Duration // for one run of a list; zero: 5 min
-	WriteLimit  time.Duration // for one run of a change; zero: 1 min
-	SettleLimit time.Duration // for settling a change that was cut off; zero: 5 s
-	SettlePause time.Duration // between the two readings that must agree; zero: 1 s
-	BulkLimit   int           // objects that one bulk removal may remove; zero: 50
-	StaleDays   int           // without a logon after which a computer is stale; zero: 90
+	ReadLimit   time.Duration // for one run of a read
+	ListLimit   time.Duration // for one run of a list
+	WriteLimit  time.Duration // for one run of a change
+	SettleLimit time.Duration // for settling a change that was cut off
+	SettlePause time.Duration // between the two readings that must agree
+	BulkLimit   int           // objects that one bulk removal may remove
+	StaleDays   int           // without a logon after which a computer is stale
 
 	GuardedGroups []string // the groups of the gateway's rights and hosts; empty: those that its accounts are in
 
-	PlanLife      time.Duration // for which a plan can be applied; zero: 30 min
+	PlanLife      time.Duration // for which a plan can be applied
 	PlansOfOthers bool          // a credential may apply what another has planned
 
 	Protocols ops.ProtocolSettings // of the rows that speak protocols of others
 
-	Grace time.Duration // for running requests when the server stops; zero: 15 s
+	Grace time.Duration // for running requests when the server stops
 }
 
 // Version is the build shown by /version.
@@ -164,78 +163,6 @@ type Check struct {
 
 	Lane      ps.Lane // calls of other lanes are not concerned; empty: all are
 	NoChanges bool    // only reads are served
-}
-
-func (o *Options) complete() error {
-	var missing []error
-	for name, absent := range map[string]bool{"Runner": o.Runner == nil, "Auth": o.Auth == nil, "Log": o.Log == nil} {
-		if absent {
-			missing = append(missing, fmt.Errorf("gateway: option %s is missing", name))
-		}
-	}
-	if o.Operations == nil {
-		o.Operations = ops.Table()
-	}
-	if o.Quotas == nil {
-		o.Quotas = identity.NewMeters(identity.Quota{}, nil)
-	}
-	if o.Engine == "" {
-		o.Engine = "powershell"
-	}
-	if o.Metrics == nil {
-		o.Metrics = prometheus.NewRegistry()
-	}
-	if o.BodyLimit <= 0 {
-		o.BodyLimit = 1 << 20
-	}
-	if o.BodyMemory <= 0 {
-		o.BodyMemory = 64 << 20
-	}
-	if o.StreamAbove <= 0 {
-		o.StreamAbove = streamAbove
-	}
-	o.Streams, o.MaxWait = cmp.Or(o.Streams, 50), cmp.Or(o.MaxWait, 10*time.Second)
-	o.NameHold = cmp.Or(o.NameHold, 4*time.Hour)
-	if o.Kept != nil && o.History != nil && o.History.Store() != o.Kept {
-		missing = append(missing, errors.New("gateway: the history must be in the store of the keys, so that both are decided at once"))
-	}
-	if o.Member != nil && (o.Kept == nil || o.History == nil || o.Hop == nil) {
-		missing = append(missing, errors.New("gateway: a member of a cluster needs a store, a history and the hop"))
-	}
-	if o.Relay == nil {
-		o.Relay = o.Kept
-	}
-	o.KeepAlive = cmp.Or(o.KeepAlive, keepAlive)
-	o.JobLimits.complete()
-	if o.Sessions == nil {
-		o.Sessions = map[ps.Lane]int{ps.Directory: 1, ps.DNS: 1}
-	}
-	o.SpoolMost = cmp.Or(o.SpoolMost, 2<<30)
-	o.Connections.complete()
-	return errors.Join(missing...)
-}
-
-func (p *Policy) complete() {
-	if p.Dialect == "" {
-		p.Dialect = identity.Standard
-	}
-	for limit, byDefault := range map[*time.Duration]time.Duration{
-		&p.ReadLimit: 30 * time.Second, &p.ListLimit: 5 * time.Minute, &p.WriteLimit: time.Minute, &p.Grace: 15 * time.Second,
-		&p.SettleLimit: 5 * time.Second, &p.SettlePause: time.Second,
-		&p.PlanLife: 30 * time.Minute,
-	} {
-		if *limit <= 0 {
-			*limit = byDefault
-		}
-	}
-	p.SettlePause = min(p.SettlePause, p.SettleLimit/2) // leaves time for the second reading
-	p.Protocols.Complete()
-	if p.BulkLimit <= 0 {
-		p.BulkLimit = 50
-	}
-	if p.StaleDays <= 0 {
-		p.StaleDays = 90
-	}
 }
 
 // Server serves the API. It is safe for concurrent use.
@@ -294,7 +221,7 @@ func New(options Options) (*Server, error) {
 	})
 	if options.Kept != nil {
 		s.ledger = ledger.New(options.Kept)
-		s.keys = newKeys(options.Kept, cmp.Or(options.KeyLife, 24*time.Hour))
+		s.keys = newKeys(options.Kept, options.KeyLife)
 		var err error
 		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
@@ -333,13 +260,8 @@ func New(options Options) (*Server, error) {
 // Apply changes the policy for requests from now on. If it fails, the policy stays
 // as it was.
 func (s *Server) Apply(policy Policy) error {
-	policy.complete()
-	for name, scopes := range map[string][]identity.Scope{"http.requireGuard": policy.RequireGuard, "http.requireKey": policy.RequireKey} {
-		for _, scope := range scopes {
-			if _, err := authn.ParseScopes([]string{string(scope)}); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
+	if err := policy.check(); err != nil {
+		return err
 	}
 	if len(policy.RequireKey) > 0 && s.keys == nil {
 		return errors.New("http.requireKey: without a store (store.file) no call can have a key")

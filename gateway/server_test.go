@@ -51,6 +51,19 @@ func TestNewReportsEveryFault(t *testing.T) {
 	assert.ErrorContains(t, err, "trusted proxies")
 }
 
+// TestThePolicyIsUsedAsGiven: the server changes nothing of what the settings say.
+func TestThePolicyIsUsedAsGiven(t *testing.T) {
+	s := harness.New(t, harness.Answering(harness.OK), nil)
+	policy := harness.Policy()
+	assert.Equal(t, policy, s.PolicyInUse())
+	policy.ReadLimit = 0
+	require.ErrorContains(t, s.Apply(policy), "option Policy.ReadLimit")
+	assert.Equal(t, harness.Policy(), s.PolicyInUse(), "the one before")
+	policy.ReadLimit, policy.SettlePause = time.Minute, policy.SettleLimit
+	require.NoError(t, s.Apply(policy))
+	assert.Equal(t, policy, s.PolicyInUse())
+}
+
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK, "[]"), nil)
 	for _, path := range []string{"/api/OU/All", "/api/nothing", "/healthz", "/api//x"} {

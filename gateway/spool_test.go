@@ -112,7 +112,7 @@ func TestSlowReadersDoNotHoldSessions(t *testing.T) {
 // a folder that does not exist.
 func TestWithoutRoomASlowReaderHoldsItsSession(t *testing.T) {
 	for name, change := range map[string]func(*gateway.Options){
-		"no files":  func(o *gateway.Options) { o.SpoolMost = -1 },
+		"no files":  func(o *gateway.Options) { o.SpoolMost = 0 },
 		"spent":     func(o *gateway.Options) { o.SpoolMost = 1 << 20 },
 		"no folder": func(o *gateway.Options) { o.SpoolFolder = filepath.Join(t.TempDir(), "none") },
 		"a file": func(o *gateway.Options) {

@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,12 +66,12 @@ type List struct {
 	Broken        bool // one of the problems is about the header or the list as a whole: leaving out items does not help
 }
 
-// Limits bound a list; 0 stands for the default.
+// Limits bound a list.
 type Limits struct {
-	MaxItems    int   // 20,000
-	MaxBytes    int64 // 32 MiB
-	MaxLine     int   // bytes of a line of NDJSON, an item of JSON, or a row of CSV: 256 KiB
-	MaxProblems int   // problems that are listed: 1,000
+	MaxItems    int   // zero: no limit
+	MaxBytes    int64 // zero: no limit
+	MaxLine     int   // bytes of a line of NDJSON, an item of JSON, or a row of CSV; zero: 256 KiB
+	MaxProblems int   // problems that are listed; zero: 1,000
 }
 
 // Limits of what is repeated in answers.
@@ -83,7 +84,7 @@ const (
 
 func (l Limits) orDefault() Limits {
 	return Limits{
-		MaxItems: cmp.Or(l.MaxItems, 20_000), MaxBytes: cmp.Or(l.MaxBytes, 32<<20),
+		MaxItems: cmp.Or(l.MaxItems, math.MaxInt), MaxBytes: cmp.Or(l.MaxBytes, math.MaxInt64),
 		MaxLine: cmp.Or(l.MaxLine, 256<<10), MaxProblems: cmp.Or(l.MaxProblems, mostProblems),
 	}
 }

@@ -55,23 +55,12 @@ type Context struct {
 	Settings ProtocolSettings
 }
 
-// ProtocolSettings are the settings of the protocols. The zero value of every field
-// selects a default.
+// ProtocolSettings are the settings of the protocols.
 type ProtocolSettings struct {
-	ChallengeTTL   int      // of the records that answer challenges, in seconds; zero: 60
+	ChallengeTTL   int      // of the records that answer challenges, in seconds
 	ChallengeZones []string // in which these may have any name
 	Accounts       []AcmeAccount
-	Budget         time.Duration // for the changes of one request of ExternalDNS; zero: 10 s
-}
-
-// Complete puts the defaults where nothing is set.
-func (s *ProtocolSettings) Complete() {
-	if s.ChallengeTTL <= 0 {
-		s.ChallengeTTL = 60
-	}
-	if s.Budget <= 0 {
-		s.Budget = 10 * time.Second
-	}
+	Budget         time.Duration // for the changes of one request of ExternalDNS
 }
 
 // AcmeAccount lets a credential write the challenges of one name.

@@ -17,7 +17,7 @@ func Gateway(s *config.Settings) gateway.Options {
 	return gateway.Options{
 		HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,
 		Policy: Policy(s), Connections: connections(s.HTTP),
-		BodyMemory: mebibytes(s.HTTP.MaxBodyMemory), SpoolFolder: s.HTTP.SpoolFolder, SpoolMost: spoolMost(s.HTTP),
+		BodyMemory: mebibytes(s.HTTP.MaxBodyMemory), SpoolFolder: s.HTTP.SpoolFolder, SpoolMost: mebibytes(s.HTTP.MaxSpool),
 		Streams: s.Events.Streams, MaxWait: s.Pool.MaxWait, KeyLife: s.Idempotency.Keep, NameHold: s.Names.Hold,
 		JobLimits: jobLimits(s.Jobs), Sessions: map[ps.Lane]int{ps.Directory: s.Pool.DirectorySessions, ps.DNS: s.Pool.DNSSessions},
 	}
@@ -54,14 +54,6 @@ func SignIn(c config.SignIn) signin.Options {
 
 func mebibytes(n int) int64 { return int64(n) << 20 }
 
-// spoolMost returns the bytes that temporary files may take; negative: there are none.
-func spoolMost(h config.HTTP) int64 {
-	if h.MaxSpool == 0 {
-		return -1
-	}
-	return mebibytes(h.MaxSpool)
-}
-
 func scopes(names []string) []identity.Scope {
 	all := make([]identity.Scope, len(names))
 	for i, name := range names {
@@ -78,16 +70,11 @@ func protocols(s *config.Settings) ops.ProtocolSettings {
 	return p
 }
 
-// jobLimits returns the limits of jobs.
 func jobLimits(c config.Jobs) gateway.JobLimits {
-	limits := gateway.JobLimits{
+	return gateway.JobLimits{
 		MaxItems: c.MaxItems, MaxBytes: mebibytes(c.MaxBytes), Running: c.Running, PerCaller: c.PerCaller,
 		Share: float64(c.Share) / 100, Rate: c.Rate, Keep: c.Keep, Secrets: c.Secrets == config.SecretsSealed,
 	}
-	if c.Rate == 0 {
-		limits.Rate = -1
-	}
-	return limits
 }
 
 func connections(h config.HTTP) gateway.Connections {

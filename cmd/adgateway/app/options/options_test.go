@@ -1,0 +1,122 @@
+package options_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"adgateway/cmd/adgateway/app/options"
+	"adgateway/gateway"
+	"adgateway/gateway/config"
+	"adgateway/gateway/config/configtest"
+	"adgateway/test/harness"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// others are values of the settings that options are derived from, each other than the default.
+var others = map[string]string{
+	"http.dialect": "classic", "http.allowSecretsInQuery": "true", "http.allowedOrigins": "[https://portal.corp.example]",
+	"http.trustedProxies": "[10.0.0.1]", "http.readTimeout": "1s", "http.writeTimeout": "1s", "http.listTimeout": "1s",
+	"http.shutdownTimeout": "1s", "http.settleTimeout": "2s", "http.settlePause": "2s",
+	"http.headerTimeout": "1s", "http.bodyTimeout": "11s", "http.sendTimeout": "1s", "http.idleTimeout": "1s",
+	"http.maxConnections": "1", "http.maxConnectionsPerAddress": "1", "http.maxBodyMemory": "8", "http.maxSpool": "0",
+	"http.spoolFolder": "elsewhere", "http.requireGuard": "[user:write]", "http.requireKey": "[user:write]",
+	"limits.bulkDelete": "1", "limits.staleDays": "1", "limits.guardedGroups": "[Helpdesk]",
+	"acme.ttl": "1", "acme.zones": "[acme.example]", "acme.accounts": "[{subdomain: a, credential: b, name: _acme-challenge.d}]",
+	"externaldns.budget": "1s", "plans.life": "2m", "plans.otherCaller": "true",
+	"auth.rate": "1/s", "auth.concurrency": "1", "auth.deletionsPerHour": "1", "auth.passwordResetsPerHour": "1", "auth.changesPerHour": "1",
+	"signIn.idle": "1m", "signIn.max": "1m", "signIn.recheck": "1s", "signIn.tries": "1",
+	"pool.maxWait": "1s", "pool.directorySessions": "1", "pool.dnsSessions": "1",
+	"jobs.maxItems": "1", "jobs.maxBytes": "1", "jobs.running": "1", "jobs.perCaller": "1", "jobs.share": "1", "jobs.rate": "0",
+	"jobs.keep": "1h", "jobs.secrets": config.SecretsSealed,
+	"idempotency.keep": "1m", "names.hold": "1m", "events.sse": "1", "metrics.openOnLoopback": "false", "docs.enabled": "false",
+}
+
+// elsewhere are the settings that reach what uses them in another way.
+var elsewhere = []string{
+	"http.listen", "http.allowUnencrypted", "tls.", "auth.allowQueryToken", "auth.store", "auth.staleMax", "auth.failures",
+	"signIn.mode", "signIn.roles", "signIn.domains", "signIn.tokens", "powershell.", "pool.maxQueue", "pool.maxRequests", "pool.maxAge",
+	"pool.maxMemory", "pool.startTimeout", "pool.maxList", "servers.", "audit.", "store.file", "changes.", "memory.", "log.",
+	"events.webhooks", "cluster.", "engine.", "sandbox.",
+}
+
+func all(s *config.Settings) []any {
+	return []any{options.Gateway(s), options.Quota(s.Auth), options.SignIn(s.SignIn)}
+}
+
+// TestEverySettingIsInTheOptions: a setting that another value is given has an effect on the
+// options, and a live one on the policy.
+func TestEverySettingIsInTheOptions(t *testing.T) {
+	left := maps.Clone(others)
+	byDefault, policy := all(config.Default()), options.Policy(config.Default())
+	for _, row := range config.Rows() {
+		if within(elsewhere, row.Key) {
+			assert.NotContains(t, others, row.Key)
+			continue
+		}
+		require.Contains(t, others, row.Key, "add a value that differs from the default, or to what is used elsewhere")
+		delete(left, row.Key)
+		settings, err := configtest.Load("", nil, []string{row.Key + "=" + others[row.Key]})
+		require.NoError(t, err)
+		assert.NotEqual(t, byDefault, all(settings), row.Key)
+		assert.Equal(t, row.Live(), !reflect.DeepEqual(policy, options.Policy(settings)), "%s is in the policy if it is live", row.Key)
+	}
+	assert.Empty(t, left, "there are no such settings")
+}
+
+// TestOptionsHaveNoDefaults: what settings say is what the server uses, and a server that is not
+// told does not choose for itself: zero is refused by name, or is what the server uses, too.
+func TestOptionsHaveNoDefaults(t *testing.T) {
+	zeroes := []string{"SpoolMost", "SpoolFolder", "HideDocs", "OpenMetrics"}
+	for _, part := range []struct {
+		prefix string
+		of     func(*gateway.Options) reflect.Value
+		zeroes []string
+	}{
+		{"option ", func(o *gateway.Options) reflect.Value { return reflect.ValueOf(o).Elem() }, zeroes},
+		{"option Policy.", func(o *gateway.Options) reflect.Value { return reflect.ValueOf(&o.Policy).Elem() }, nil},
+		{"option Policy.Protocols.", func(o *gateway.Options) reflect.Value { return reflect.ValueOf(&o.Policy.Protocols).Elem() }, nil},
+		{"option JobLimits.", func(o *gateway.Options) reflect.Value { return reflect.ValueOf(&o.JobLimits).Elem() }, []string{"Rate", "Secrets"}},
+		{"option Connections.", func(o *gateway.Options) reflect.Value { return reflect.ValueOf(&o.Connections).Elem() }, nil},
+	} {
+		settings := options.Gateway(config.Default())
+		given := part.of(&settings)
+		for i := range given.NumField() {
+			name := given.Type().Field(i).Name
+			if kind := given.Field(i).Kind(); kind == reflect.Struct || given.Field(i).IsZero() && !slices.Contains(part.zeroes, name) || kind == reflect.Slice {
+				continue
+			}
+			o := harness.Options(t, harness.Answering(harness.OK))
+			part.of(&o).Field(i).SetZero()
+			s, err := gateway.New(o)
+			if !slices.Contains(part.zeroes, name) {
+				assert.ErrorContains(t, err, part.prefix+name, "a default of the server's own")
+				continue
+			}
+			require.NoError(t, err, name)
+			assert.True(t, part.of(&s.Options).Field(i).IsZero(), "%s%s: a default of the server's own", part.prefix, name)
+		}
+	}
+}
+
+// TestTheServerUsesTheSettings reads back every declared default.
+func TestTheServerUsesTheSettings(t *testing.T) {
+	o := harness.Options(t, harness.Answering(harness.OK))
+	s, err := gateway.New(o)
+	require.NoError(t, err)
+	given, used := reflect.ValueOf(o), reflect.ValueOf(s.Options)
+	for i := range given.NumField() {
+		if given.Field(i).Kind() != reflect.Func && !given.Field(i).IsZero() {
+			assert.Equal(t, given.Field(i).Interface(), used.Field(i).Interface(), given.Type().Field(i).Name)
+		}
+	}
+}
+
+// within reports whether a key is one of the keys, or below one that ends in a dot.
+func within(keys []string, key string) bool {
+	return slices.ContainsFunc(keys, func(k string) bool { return k == key || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k) })
+}
