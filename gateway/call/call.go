@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -41,6 +43,9 @@ type Call struct {
 	// Accepts reports whether the caller takes an answer of a media type. Nil: it takes all.
 	Accepts func(media string) bool
 }
+
+// NewID returns an id for a call whose caller has given it none. Later ones are greater.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Item names an item of a job. Its call is made once at most, as if it had an idempotency key, and
 // can be made again if it fails with [ErrAgain].
