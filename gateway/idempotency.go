@@ -92,14 +92,9 @@ type claim struct {
 	lost     bool      // another gateway has taken the call over
 }
 
-// claimed returns the key that the change of a request is made under: that of the whole call
-// if it is one of an undo; nil: there is none.
-func (r *request) claimed() *claim {
-	if r.undoing != nil {
-		return r.undoing.key
-	}
-	return r.key
-}
+// claimed returns the key that the change of a request is made under, which is that of the whole
+// call; nil: there is none.
+func (r *request) claimed() *claim { return r.whole().key }
 
 // mostAttempts is how often the call of an item may be cut off, by the end of its gateway or
 // in its session, and be made again.

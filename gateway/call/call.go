@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -42,6 +43,39 @@ type Call struct {
 	Again func() (*identity.Principal, error)
 	// Accepts reports whether the caller takes an answer of a media type. Nil: it takes all.
 	Accepts func(media string) bool
+
+	For    Outer   // nil: the call is no part of another one
+	Undoes Undoing // zero: it takes nothing back
+	Guards []Guard // besides If-Match and the plan
+}
+
+// Outer is a call that is being made, and that makes others as its parts. They have its policy, its
+// key and its plan, and count with it. Whoever makes calls implements it.
+type Outer interface {
+	// Part returns a call that is a part of it, with a request id of its own.
+	Part(id string, op *ops.Operation, given ops.Given) Call
+}
+
+// Undoing says which change a call takes back, for the history.
+type Undoing struct {
+	Change  string   // empty: none
+	Fields  []string // of it; none: all
+	Batch   string   // the first of the changes that the outer call has made; empty: this is the first
+	Objects []string // GUIDs of what the change was about
+}
+
+// Guard compares what a script announces with what the call depends on. One goroutine at a time
+// uses it. It must not wait.
+type Guard interface {
+	// Announced is called with each announcement of a change, which may come again from another
+	// server. An error refuses the call: the script changes nothing.
+	Announced(i *ps.Intent) error
+	// Unannounced is called with the result of a script that had nothing to change. An error refuses
+	// the call.
+	Unannounced(result *ps.Result) error
+	// Refused returns the error of a call that was refused as err says: err itself, unless the guard
+	// knows the reason better.
+	Refused(err error) error
 }
 
 // NewID returns an id for a call whose caller has given it none. Later ones are greater.
@@ -88,12 +122,13 @@ type Answer struct {
 	Count    int             // of records
 	Effect   ps.Effect
 	Warnings []ps.Warning
-	Next     string // cursor of the next page; empty: there is none
-	Total    *int   // of all pages; nil: not asked for
-	Tag      string // entity tag; empty: none
-	Same     bool   // If-None-Match names the tag: there is nothing new
-	ChangeID string // in the history; empty: nothing was changed
-	Server   string // that was used; empty: none
+	Next     string          // cursor of the next page; empty: there is none
+	Total    *int            // of all pages; nil: not asked for
+	Tag      string          // entity tag; empty: none
+	Same     bool            // If-None-Match names the tag: there is nothing new
+	ChangeID string          // in the history; empty: nothing was changed
+	Change   *changes.Record // as it ended; nil: nothing was changed, or the history does not have it
+	Server   string          // that was used; empty: none
 	Plan     json.RawMessage
 	Secret   *ops.Generated // to be shown once, with the record; nil: none was generated
 	Replayed string         // id of the request that this is the answer to; empty: this one
