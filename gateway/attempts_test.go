@@ -16,12 +16,13 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/authn"
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/inprocess"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/journal/journaltest"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/store"
@@ -555,15 +556,15 @@ func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
 	d := newTown()
 	rs := newReplicas(t, 3, d.runner, nil)
 	f := rs.others(rs.leader())[0]
-	r := httptest.NewRequest(http.MethodPut, "/api/ADUser/u1?City=Rome", nil)
-	r = inprocess.As(r, &identity.Principal{Name: "all", Scopes: []identity.Scope{identity.All}})
-	w := httptest.NewRecorder()
-	f.HopHandler().ServeHTTP(w, r) // one that runs here
-	failed := errorOf(t, w)
+	_, err := f.Call(t.Context(), "user.update", call.Call{
+		Principal: &identity.Principal{Name: "all", Scopes: []identity.Scope{identity.All}}, Input: call.Values{"Username": "u1", "City": "Rome"},
+	})
+	failed := problem.Of(err)
+	require.NotNil(t, failed)
 	assert.Equal(t, schema.NotLeader, failed.Code)
 	assert.Contains(t, failed.Message, "does not lead")
-	assert.Equal(t, string(ps.OutcomeNone), failed.Outcome)
+	assert.Equal(t, ps.OutcomeNone, failed.Outcome)
 	assert.Zero(t, d.written("u1"))
-	_, err := f.Kept.Apply(t.Context(), store.Change{Kind: "k", Key: "k", Value: []byte("v")})
+	_, err = f.Kept.Apply(t.Context(), store.Change{Kind: "k", Key: "k", Value: []byte("v")})
 	assert.True(t, errors.Is(err, store.ErrFollows) && errors.Is(err, store.ErrNotSent), "%v", err)
 }

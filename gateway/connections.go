@@ -96,6 +96,9 @@ const (
 	provenFor   = time.Hour // after the last valid credential
 )
 
+// Proved implements [ui.API].
+func (s *Server) Proved(r *http.Request) { s.proved(transport.Peer(r)) }
+
 // proved remembers that a valid credential came over a connection from an address.
 func (s *Server) proved(peer netip.Addr) { s.proven.Add(transport.HostOf(peer), time.Now()) }
 

@@ -7,32 +7,21 @@ import (
 
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/inprocess"
 	"adgateway/gateway/ops"
 )
 
 // caller returns the caller of a request, which is counted.
 func (s *Server) caller(r *http.Request) (*identity.Principal, error) {
-	p, err := s.identify(r)
+	p, err := s.Auth.Authenticate(r.Context(), credentialIn(r))
 	if err != nil {
 		return nil, err
 	}
 	return s.Quotas.Of(p), nil
 }
 
-// identify is caller before anything is counted.
-func (s *Server) identify(r *http.Request) (*identity.Principal, error) {
-	if p := inprocess.Caller(r); p != nil {
-		return p, nil
-	}
-	return s.Auth.Authenticate(r.Context(), credentialIn(r))
-}
-
 // carries reports whether a request has anything that is meant as a credential, in
-// a header or in the query, or comes from the gateway itself.
-func carries(r *http.Request) bool {
-	return inprocess.Caller(r) != nil || credentialIn(r).Given()
-}
+// a header or in the query.
+func carries(r *http.Request) bool { return credentialIn(r).Given() }
 
 // credentialIn returns what a request carries to say who sends it.
 func credentialIn(r *http.Request) authn.Credential {

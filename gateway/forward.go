@@ -10,7 +10,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/cluster/hop"
-	"adgateway/gateway/inprocess"
 	"adgateway/gateway/ops"
 )
 
@@ -37,14 +36,14 @@ func (s *Server) HopHandler() http.Handler {
 }
 
 // forward sends the calls to the leader that run there, and passes the others on. Those that
-// another gateway has forwarded run here, and so do those that the gateway sends to itself.
+// another gateway has forwarded run here.
 func (s *Server) forward(policy *Policy, next http.Handler) http.Handler {
 	if s.forwarder == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		limit, leads := s.forLeader(r, policy)
-		if _, came := hop.From(r.Context()); came || !leads || inprocess.Caller(r) != nil {
+		if _, came := hop.From(r.Context()); came || !leads {
 			next.ServeHTTP(w, r)
 			return
 		}

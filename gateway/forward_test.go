@@ -52,7 +52,7 @@ func newServed(t *testing.T, n int) *served {
 		t.Cleanup(func() { assert.NoError(t, lines.Close()) })
 		o.Log, o.Audit = log, lines
 		o.Policy.TrustedProxies = []string{"10.9.9.9"}
-		o.Pages = func(http.Handler) http.Handler {
+		o.Pages = func(*gateway.Server) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				http.SetCookie(w, &http.Cookie{Name: "at", Value: o.Hop.Gateway})
 				_, _ = io.WriteString(w, gateway.ClientOf(r).String())

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"runtime"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/ui"
 	"adgateway/ps"
 )
 
@@ -31,16 +33,7 @@ func (s *Server) readyz(x *exchange) {
 		x.fail(f)
 		return
 	}
-	var checks []Check
-	if s.Ready != nil {
-		checks = s.Ready(x.c.Request.Context())
-	}
-	if s.Member != nil {
-		checks = append(checks, s.clusterCheck())
-	}
-	if s.Audit != nil {
-		checks = append(checks, auditCheck(s.Audit))
-	}
+	checks := s.checks(x.c.Request.Context())
 	reasons := false
 	if carries(x.c.Request) {
 		var failed error
@@ -87,6 +80,34 @@ func (s *Server) readyz(x *exchange) {
 		records = append(records, record)
 	}
 	x.sendRecords(status, output, records)
+}
+
+// checks returns what is known of whether requests can be served.
+func (s *Server) checks(ctx context.Context) []Check {
+	var checks []Check
+	if s.Ready != nil {
+		checks = s.Ready(ctx)
+	}
+	if s.Member != nil {
+		checks = append(checks, s.clusterCheck())
+	}
+	if s.Audit != nil {
+		checks = append(checks, auditCheck(s.Audit))
+	}
+	return checks
+}
+
+// Readiness implements [ui.API].
+func (s *Server) Readiness(ctx context.Context, caller *identity.Principal) (checks []ui.Check, ready bool) {
+	ready = true
+	for _, found := range s.checks(ctx) {
+		check := ui.Check{Name: found.Name, OK: found.OK, Degraded: found.Degraded && found.OK}
+		if caller != nil && caller.Has(identity.OpsRead) {
+			check.Reason = found.Reason
+		}
+		checks, ready = append(checks, check), ready && found.OK
+	}
+	return checks, ready
 }
 
 // laneParam is the parameter of /readyz that tells what the asker would send, and readyLanes

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/call"
@@ -22,7 +21,7 @@ import (
 // Call makes a call of an operation for a part of the gateway itself: for a page, an item of a job,
 // or sign-in. It is authorised, metered, audited, logged and counted as that of a client, and is
 // answered as [Server.Do] does. Op and Classic of c are set here, and so is its ID if it has none that
-// is well formed. Its Input must be [call.Values].
+// is well formed. Its Input is [call.Values].
 //
 // The answer has no Kept: what was kept is decoded. With an error it has the Records and Warnings of
 // what was done all the same. It is safe for concurrent use.
@@ -37,7 +36,7 @@ func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.
 	c.Op, c.Path, c.Principal = op, pathOf(op, c.Input), s.Quotas.Of(c.Principal)
 	c.Classic = isClassic(c.Principal, s.current.Load().policy.Dialect)
 	if !requestID.MatchString(c.ID) {
-		c.ID = uuid.Must(uuid.NewV7()).String()
+		c.ID = call.NewID()
 	}
 	answer, err := s.Do(ctx, c, nil)
 	s.noteCall(ctx, c, answer, err, startedAt)

@@ -13,8 +13,9 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/authn"
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/inprocess"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/test/harness"
 )
@@ -34,39 +35,47 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 		o.Auth = certified{authn.Chain{static, stored}, map[string]*identity.Principal{"CN=portal": portal}}
 		o.Quotas = identity.NewMeters(identity.Quota{DeletionsPerHour: number(2)}, q.clock)
 	})
-	with := func(header string) func(*http.Request) *http.Request {
-		return func(r *http.Request) *http.Request {
-			r.Header.Set("Auth-Token", header)
-			return r
+	signed := func(sign func(*http.Request)) func() int {
+		return func() int {
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodDelete, "/api/ADUser/a", nil)
+			sign(r)
+			s.Handler().ServeHTTP(w, r)
+			return w.Code
 		}
 	}
-	preset := func(p *identity.Principal) func(*http.Request) *http.Request {
-		return func(r *http.Request) *http.Request { return inprocess.As(r, p) }
+	with := func(header string) func() int {
+		return signed(func(r *http.Request) { r.Header.Set("Auth-Token", header) })
+	}
+	inside := func(p *identity.Principal) func() int {
+		return func() int {
+			_, err := s.Call(t.Context(), "user.delete", call.Call{Principal: p, Input: call.Values{"Username": "a"}})
+			if err != nil {
+				return problem.Of(err).Code.Status()
+			}
+			return http.StatusOK
+		}
 	}
 	chain := [][]*x509.Certificate{{{Subject: pkix.Name{CommonName: "portal"}}}}
 	for name, c := range map[string]struct {
-		sign func(*http.Request) *http.Request
-		want int // of the third removal
+		remove func() int
+		want   int // of the third removal
 	}{
 		"a token of a store":             {with(header[len("Auth-Token: "):]), http.StatusTooManyRequests},
 		"a token of the settings":        {with("Bearer of-the-sandbox"), http.StatusTooManyRequests},
 		"a token with a quota":           {with("Bearer of-the-sandbox-2"), http.StatusOK},
 		"a user of the settings":         {with("Basic b3BlcmF0b3I6cGFzc3dvcmQ="), http.StatusTooManyRequests},
-		"a call that the gateway sends":  {preset(&identity.Principal{Name: "sent", Kind: "token", Scopes: scopes}), http.StatusTooManyRequests},
-		"what says that it is uncounted": {preset(&identity.Principal{Name: "free", Scopes: scopes, Uncounted: true}), http.StatusOK},
-		"a certificate": {func(r *http.Request) *http.Request {
+		"a call inside of the gateway":   {inside(&identity.Principal{Name: "sent", Kind: "token", Scopes: scopes}), http.StatusTooManyRequests},
+		"what says that it is uncounted": {inside(&identity.Principal{Name: "free", Scopes: scopes, Uncounted: true}), http.StatusOK},
+		"a certificate": {signed(func(r *http.Request) {
 			r.TLS = &tls.ConnectionState{VerifiedChains: chain}
-			return r
-		}, http.StatusTooManyRequests},
+		}), http.StatusTooManyRequests},
 	} {
 		for i := range 3 {
-			w := httptest.NewRecorder()
-			s.Handler().ServeHTTP(w, c.sign(httptest.NewRequest(http.MethodDelete, "/api/ADUser/a", nil)))
 			want := http.StatusOK
 			if i == 2 {
 				want = c.want
 			}
-			assert.Equal(t, want, w.Code, "%s: removal %d: %s", name, i+1, w.Body)
+			assert.Equal(t, want, c.remove(), "%s: removal %d", name, i+1)
 		}
 	}
 }

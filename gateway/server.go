@@ -59,9 +59,9 @@ type Options struct {
 
 	HideDocs bool // do not serve /openapi.json and /docs
 
-	// Pages returns the pages under /ui/ for people, which send their requests to api.
+	// Pages returns the pages under /ui/ for people, which make their calls at the server once it is made.
 	// Nil: there are none.
-	Pages func(api http.Handler) http.Handler
+	Pages func(api *Server) http.Handler
 
 	Engine  string  // "sandbox" or "powershell" (default)
 	Version Version // for /version
@@ -238,7 +238,7 @@ func New(options Options) (*Server, error) {
 		s.scripts[script.Name] = script
 	}
 	if options.Pages != nil {
-		s.pages = options.Pages(s.Handler())
+		s.pages = options.Pages(s)
 	}
 	if err := s.meters.register(s.Metrics); err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -75,6 +77,9 @@ type Guard interface {
 	// knows the reason better.
 	Refused(err error) error
 }
+
+// NewID returns an id for a call whose caller has given it none. Later ones are greater.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Item names an item of a job. Its call is made once at most, as if it had an idempotency key, and
 // can be made again if it fails with [ErrAgain].

@@ -115,7 +115,7 @@ func (c *visit) namesFor(text string) []string {
 			}
 		}
 	}
-	hits := records[record](c.get("/api/Search", "Text", text, "Limit", mostNames))
+	hits := records[record](c.get("search.find", "Text", text, "Limit", mostNames))
 	var same []record
 	for _, hit := range hits {
 		called := func(field string) bool { return strings.EqualFold(hit.Text(field), text) }
@@ -129,7 +129,7 @@ func (c *visit) namesFor(text string) []string {
 	for _, hit := range hits {
 		add(hit)
 		if k := kindOf(hit.Text("type")); k != nil && len(same) > 0 {
-			for _, r := range records[record](c.get(k.read(hit.Text("guid")))) {
+			for _, r := range records[record](c.read(k, hit.Text("guid"))) {
 				add(r)
 			}
 		}
@@ -141,7 +141,7 @@ func (c *visit) namesFor(text string) []string {
 		if !c.may(k.scope) {
 			continue
 		}
-		for _, r := range records[record](c.get(k.read(text))) {
+		for _, r := range records[record](c.read(k, text)) {
 			add(r)
 		}
 	}

@@ -1,16 +1,36 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 
 	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/inprocess"
+	"adgateway/gateway/problem"
 )
+
+// API is what the pages use of the gateway. It is safe for concurrent use.
+type API interface {
+	// Call makes a call of an operation as its Principal. With an error the answer has the records of
+	// what was done all the same.
+	Call(ctx context.Context, operation string, c call.Call) (call.Answer, error)
+	// Readiness reports whether requests can be served, and what was checked. Nobody but a caller with
+	// ops:read gets reasons; nil is somebody who is not signed in.
+	Readiness(ctx context.Context, caller *identity.Principal) (checks []Check, ready bool)
+	// Proved notes that a request came from somebody who is signed in.
+	Proved(r *http.Request)
+}
+
+// Check is a part of the gateway, and whether it works.
+type Check struct {
+	Name     string
+	OK       bool
+	Degraded bool   // it works, and needs attention
+	Reason   string // empty also if the caller may not see it
+}
 
 // visit is a request of somebody who is signed in.
 type visit struct {
@@ -27,6 +47,7 @@ func (p *Pages) visit(w http.ResponseWriter, r *http.Request, session *signin.Se
 	if err != nil {
 		return nil, err
 	}
+	p.API.Proved(r)
 	return &visit{Pages: p, w: w, r: r, session: session, principals: principals}, nil
 }
 
@@ -44,6 +65,8 @@ type answer struct {
 	Warnings []warning       `json:"warnings"`
 	Plan     *plan           `json:"plan"`
 	Next     string          `json:"next"`
+
+	generated string // secret, which is shown once; empty: none
 }
 
 type failure struct {
@@ -68,12 +91,12 @@ func records[T any](a *answer) []T {
 
 func (a *answer) ok() bool { return a.Status >= 200 && a.Status < 300 }
 
-// call sends a request to the API as the person. Of several roles, which are never
-// merged, the first one counts that may do this.
-func (c *visit) call(method, path string, query, form url.Values) *answer {
+// call makes a call as the person. Of several roles, which are never merged, the first one counts
+// that may do this.
+func (c *visit) call(operation string, values call.Values) *answer {
 	var first *answer
 	for _, principal := range c.principals {
-		a := c.callAs(principal, method, path, query, form)
+		a := c.callAs(principal, operation, values)
 		if a.Status != http.StatusForbidden && a.Status != http.StatusNotFound {
 			return a
 		}
@@ -87,44 +110,40 @@ func (c *visit) call(method, path string, query, form url.Values) *answer {
 	return first
 }
 
-// get reads through the API. Pairs of names and values make the query.
-func (c *visit) get(path string, pairs ...string) *answer {
-	query := url.Values{}
+// get makes a call as the person, with pairs of names and values, of which empty ones are left out.
+func (c *visit) get(operation string, pairs ...string) *answer {
+	values := call.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
+			values[pairs[i]] = pairs[i+1]
 		}
 	}
-	return c.call(http.MethodGet, path, query, nil)
+	return c.call(operation, values)
 }
 
-// send sends a request to the API through the handler that serves all others.
-func (p *Pages) send(r *http.Request, principal *identity.Principal, method, path string, query, form url.Values) *answer {
-	target := path
-	if len(query) > 0 {
-		target += "?" + query.Encode()
+// read reads an object of a kind.
+func (c *visit) read(k *kind, identity string) *answer { return c.get(k.reader, k.object, identity) }
+
+// callAs makes a call in one of the roles of the person.
+func (c *visit) callAs(principal *identity.Principal, operation string, values call.Values) *answer {
+	id := call.NewID()
+	made, err := c.API.Call(c.r.Context(), operation, call.Call{
+		ID: id, Principal: principal, From: c.Client(c.r), Input: values, // from where the person asks
+	})
+	a := &answer{Status: http.StatusOK, Output: made.Output, Next: made.Next, Result: slices.Concat([]byte("["), made.Records, []byte("]"))}
+	if made.Secret != nil {
+		a.generated = made.Secret.Reveal()
 	}
-	req, err := http.NewRequestWithContext(r.Context(), method, target, strings.NewReader(form.Encode()))
-	if err != nil {
-		return &answer{Status: http.StatusBadRequest, Error: &failure{Code: "invalid_request", Message: "The name is not valid."}}
+	for _, w := range made.Warnings {
+		a.Warnings = append(a.Warnings, warning{w.Code, w.Target, w.Message})
 	}
-	if len(form) > 0 {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if made.Plan != nil {
+		a.Plan = &plan{}
+		_ = json.Unmarshal(made.Plan, a.Plan) // a plan of ours has this form
 	}
-	req.RemoteAddr, req.Host = r.RemoteAddr, r.Host // from where the person asks
-	req.Header["X-Forwarded-For"] = r.Header["X-Forwarded-For"]
-	if principal != nil {
-		req = inprocess.As(req, principal)
+	if e := problem.Of(err); e != nil {
+		a.Status, a.Output = e.Code.Status(), e.Message
+		a.Error = &failure{Code: string(e.Code), Message: e.Message, Outcome: string(e.Outcome), RequestID: id}
 	}
-	taken := inprocess.Send(p.API, req)
-	a := &answer{}
-	if err := json.Unmarshal(taken.Body, a); err != nil {
-		a.Error = &failure{Code: "internal", Message: "The answer could not be read."}
-	}
-	a.Status = taken.Status
 	return a
-}
-
-func (c *visit) callAs(principal *identity.Principal, method, path string, query, form url.Values) *answer {
-	return c.send(c.r, principal, method, path, query, form)
 }

@@ -145,18 +145,17 @@ func (c *visit) plan(s *step) *answer {
 
 // sendStep sends the call of a step with one more parameter.
 func (c *visit) sendStep(principal *identity.Principal, s *step, name, value string) *answer {
-	sent := s.Action.parameters(s.Given)
-	sent.Set(name, value)
-	path := s.Action.path(s.GUID, s.Given)
-	if s.Action.method == http.MethodDelete {
-		return c.callAs(principal, s.Action.method, path, sent, nil)
-	}
-	return c.callAs(principal, s.Action.method, path, nil, sent)
+	sent := s.parameters()
+	sent[name] = value
+	return c.callAs(principal, s.Action.operation, sent)
 }
 
 // nameOf returns the name of an object in sentences; empty: it cannot be read.
 func (c *visit) nameOf(k *kind, identity string) string {
-	for _, r := range records[record](c.get(k.read(identity))) {
+	if identity == "" {
+		return ""
+	}
+	for _, r := range records[record](c.read(k, identity)) {
 		return nameIn(r)
 	}
 	return ""
@@ -231,9 +230,9 @@ func (c *visit) confirm() {
 		c.previewAgain(s, a)
 		return
 	}
-	generated := ""
-	if s.Action.generates && a.ok() {
-		generated, a = takePassword(a)
+	generated := a.generated
+	if generated != "" {
+		a.Result = nil
 	}
 	s.Result = a
 	if err := c.keep(s); generated == "" && err == nil {
@@ -290,18 +289,6 @@ func (c *visit) previewAgain(s *step, drifted *answer) {
 	}
 	c.showPreview(http.StatusPreconditionFailed, again,
 		&alert{Text: "Somebody changed this meanwhile, so nothing was done. Here is what would change now. Look at it again."})
-}
-
-// takePassword takes the generated password out of an answer.
-func takePassword(a *answer) (string, *answer) {
-	for _, record := range records[map[string]any](a) {
-		if text, ok := record["password"].(string); ok && text != "" {
-			kept := *a
-			kept.Result = nil
-			return text, &kept
-		}
-	}
-	return "", a
 }
 
 type donePage struct {

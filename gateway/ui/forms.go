@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"adgateway/gateway/call"
 )
 
 // actionForm is an action as a page offers it.
@@ -102,12 +104,12 @@ func (a *action) field(name string) field {
 	return field{}
 }
 
-// parameters returns what of the inputs is sent besides the path.
-func (a *action) parameters(given url.Values) url.Values {
-	sent := url.Values{}
-	for _, f := range a.Fields {
-		if given.Has(f.Name) && !f.inPath && !f.unsent {
-			sent.Set(f.Name, given.Get(f.Name))
+// parameters returns those of the call of a step.
+func (s *step) parameters() call.Values {
+	sent := call.Values{s.Kind.object: s.GUID}
+	for _, f := range s.Action.Fields {
+		if s.Given.Has(f.Name) && !f.unsent {
+			sent[cmp.Or(f.parameter, f.Name)] = s.Given.Get(f.Name)
 		}
 	}
 	return sent

@@ -140,17 +140,17 @@ func (j job) row() jobRow {
 
 // jobControl is what people can do with a job.
 type jobControl struct {
-	ID, Label    string
-	Main         bool
-	in           []jobstate.Job // the states in which it is offered; none: until the job has ended
-	method, verb string
+	ID, Label string
+	Main      bool
+	in        []jobstate.Job // the states in which it is offered; none: until the job has ended
+	operation string
 }
 
 var jobControls = []jobControl{
-	{"start", "Start", true, []jobstate.Job{jobstate.Ready}, http.MethodPut, "/Start"},
-	{"pause", "Pause", false, []jobstate.Job{jobstate.Running, jobstate.Held}, http.MethodPut, "/Pause"},
-	{"resume", "Go on", true, []jobstate.Job{jobstate.Paused}, http.MethodPut, "/Resume"},
-	{"cancel", "Cancel what was not begun", false, nil, http.MethodDelete, ""},
+	{"start", "Start", true, []jobstate.Job{jobstate.Ready}, "job.start"},
+	{"pause", "Pause", false, []jobstate.Job{jobstate.Running, jobstate.Held}, "job.pause"},
+	{"resume", "Go on", true, []jobstate.Job{jobstate.Paused}, "job.resume"},
+	{"cancel", "Cancel what was not begun", false, nil, "job.cancel"},
 }
 
 // controls returns what can be done with the job in its state.
@@ -164,6 +164,9 @@ func (j job) controls() []jobControl {
 	return all
 }
 
+// jobID is the parameter that names a job.
+const jobID = "JobId"
+
 // mostItems limits the items on a page.
 const mostItems = "50"
 
@@ -174,7 +177,7 @@ var notDone = []string{"failed", "unknown", "not_run", "skipped"}
 func (c *visit) jobs() {
 	shown := page{Title: "Jobs", Section: "jobs"}
 	status := http.StatusOK
-	a := c.get("/api/Jobs", "Limit", "50", "After", c.r.URL.Query().Get("after"))
+	a := c.get("job.list", "Limit", "50", "After", c.r.URL.Query().Get("after"))
 	if shown.Alert = alertOf(a); shown.Alert != nil {
 		status = a.Status
 	}
@@ -207,8 +210,8 @@ type jobPage struct {
 
 // job shows one job and what became of its items.
 func (c *visit) job(failed *answer) {
-	path := "/api/Jobs/" + c.r.PathValue("id")
-	a := c.get(path)
+	id := c.r.PathValue("id")
+	a := c.get("job.get", jobID, id)
 	found := records[job](a)
 	if !a.ok() || len(found) == 0 {
 		c.failed(a)
@@ -228,7 +231,7 @@ func (c *visit) job(failed *answer) {
 		body.Controls = j.controls()
 	}
 	for _, state := range notDone {
-		items := c.get(path+"/Items", "State", state, "Limit", mostItems)
+		items := c.get("job.items", jobID, id, "State", state, "Limit", mostItems)
 		body.Items = append(body.Items, records[jobItem](items)...)
 		body.More = body.More || items.Next != ""
 	}
@@ -244,8 +247,7 @@ func (c *visit) control() {
 		c.notFound(c.w, c.r)
 		return
 	}
-	address := "/api/Jobs/" + c.r.PathValue("id")
-	if a := c.call(jobControls[i].method, address+jobControls[i].verb, nil, nil); !a.ok() {
+	if a := c.get(jobControls[i].operation, jobID, c.r.PathValue("id")); !a.ok() {
 		c.job(a)
 		return
 	}

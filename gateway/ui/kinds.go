@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 
@@ -16,7 +15,8 @@ type kind struct {
 	One     string
 	Hint    string // of the search
 	scope   identity.Scope
-	read    func(guid string) string // the path of the API that reads one
+	reader  string // operation that reads one
+	object  string // parameter that names it there and in actions
 	facts   []factRow
 	actions []action
 }
@@ -25,16 +25,15 @@ func (k *kind) Path() string    { return base + k.path }
 func (k *kind) Section() string { return k.path }
 func (k *kind) Type() string    { return k.hitType }
 
-// action is a change that a page offers. Its paths are those of the API.
+// action is a change that a page offers.
 type action struct {
-	ID     string
-	Label  string
-	says   string // what it does, see [action.sentence]
-	Help   string
-	scope  identity.Scope
-	method string
-	path   func(guid string, given url.Values) string
-	Fields []field
+	ID        string
+	Label     string
+	says      string // what it does, see [action.sentence]
+	Help      string
+	scope     identity.Scope
+	operation string
+	Fields    []field
 	// fits reports whether the action makes sense for the object as it is, or for that of
 	// the row; nil: always.
 	fits      func(record) bool
@@ -42,11 +41,10 @@ type action struct {
 	generates bool // a password, which is shown once
 }
 
-// field is an input of an action. Its name is that of the API's parameter, or one that
-// stands in the path.
+// field is an input of an action.
 type field struct {
 	Name, Label, Help, Type string
-	inPath                  bool
+	parameter               string // of the operation; empty: it has the name of the field
 	Required                bool
 	On                      bool                // a box that is ticked at first
 	orBox                   string              // the box that leaves it empty; without that it is required
@@ -76,44 +74,27 @@ func not(name string, value any) func(record) bool {
 // removable reports whether the page of a group can take a member out of it.
 func removable(member record) bool { return member["type"] == "user" && member["primary"] != true }
 
-func ofUser(rest string) func(string, url.Values) string {
-	return func(guid string, _ url.Values) string { return "/api/ADUser/" + segment(guid) + rest }
-}
-
-func ofComputer(rest string) func(string, url.Values) string {
-	return func(guid string, _ url.Values) string { return "/api/Computers/" + segment(guid) + rest }
-}
-
-var (
-	inGroup = func(guid string, given url.Values) string {
-		return "/api/ADUser/" + segment(guid) + "/Group/" + segment(given.Get("Group"))
-	}
-	ofMember = func(guid string, given url.Values) string {
-		return "/api/ADUser/" + segment(given.Get("Member")) + "/Group/" + segment(guid)
-	}
-)
-
 var kinds = []*kind{
 	{
 		hitType: "user", path: "people", Title: "People", One: "person", scope: identity.UserRead,
-		Hint: "Name, logon name, mail address, office or employee number",
-		read: func(guid string) string { return "/api/ADUser/" + segment(guid) + "/Details" }, facts: userFacts,
+		Hint:   "Name, logon name, mail address, office or employee number",
+		reader: "user.get", object: "Username", facts: userFacts,
 		actions: []action{
-			{ID: "unlock", Label: "Unlock", says: "Unlock the account of {object}", Help: "The person can try to log on again.", scope: identity.UserWrite, method: http.MethodPut, path: ofUser("/Unlock"), fits: is("lockedOut", true)},
-			{ID: "reset", Label: "Reset password", says: "Reset the password of {object}", Help: "A new password is generated and shown once.", scope: identity.UserPassword, method: http.MethodPut, path: ofUser("/ResetPassword"), generates: true,
+			{ID: "unlock", Label: "Unlock", says: "Unlock the account of {object}", Help: "The person can try to log on again.", scope: identity.UserWrite, operation: "user.unlock", fits: is("lockedOut", true)},
+			{ID: "reset", Label: "Reset password", says: "Reset the password of {object}", Help: "A new password is generated and shown once.", scope: identity.UserPassword, operation: "user.resetPassword", generates: true,
 				Fields: []field{{Name: "ChangePassword", Label: "Must be changed at the next logon", Type: box, On: true}}},
-			{ID: "enable", Label: "Enable account", says: "Enable the account of {object}", scope: identity.UserWrite, method: http.MethodPut, path: ofUser("/Enable"), fits: is("enabled", false)},
-			{ID: "disable", Label: "Disable account", says: "Disable the account of {object}", Help: "The person cannot log on any more.", scope: identity.UserWrite, method: http.MethodPut, path: ofUser("/Disable"), fits: is("enabled", true)},
-			{ID: "expiry", Label: "Set expiry", says: "Set when the account of {object} expires", scope: identity.UserWrite, method: http.MethodPut, path: ofUser("/Expiry"),
+			{ID: "enable", Label: "Enable account", says: "Enable the account of {object}", scope: identity.UserWrite, operation: "user.enable", fits: is("enabled", false)},
+			{ID: "disable", Label: "Disable account", says: "Disable the account of {object}", Help: "The person cannot log on any more.", scope: identity.UserWrite, operation: "user.disable", fits: is("enabled", true)},
+			{ID: "expiry", Label: "Set expiry", says: "Set when the account of {object} expires", scope: identity.UserWrite, operation: "user.expiry",
 				Fields: []field{
 					{Name: "AccountExpires", Label: "Last day", Type: "date", orBox: "Never", present: lastDay},
 					{Name: "Never", Label: "The account never expires", Type: box, unsent: true},
 				}},
-			{ID: "join", Label: "Add to a group", says: "Add {object} to {Group}", scope: identity.MemberWrite, method: http.MethodPost, path: inGroup,
-				Fields: []field{{Name: "Group", Label: "Group", Type: "text", names: "groups", inPath: true, Required: true}}},
-			{ID: "leave", Label: "Remove", says: "Remove {object} from {Group}", fits: not("primary", true), scope: identity.MemberWrite, method: http.MethodDelete, path: inGroup, Inline: true,
-				Fields: []field{{Name: "Group", Label: "Group", Type: "text", names: "groups", inPath: true, Required: true}}},
-			{ID: "copy", Label: "Copy groups from", says: "Copy groups of {From} to {object}", scope: identity.MemberWrite, method: http.MethodPost, path: ofUser("/CopyGroups"),
+			{ID: "join", Label: "Add to a group", says: "Add {object} to {Group}", scope: identity.MemberWrite, operation: "membership.add",
+				Fields: []field{{Name: "Group", Label: "Group", Type: "text", names: "groups", parameter: "GroupName", Required: true}}},
+			{ID: "leave", Label: "Remove", says: "Remove {object} from {Group}", fits: not("primary", true), scope: identity.MemberWrite, operation: "membership.remove", Inline: true,
+				Fields: []field{{Name: "Group", Label: "Group", Type: "text", names: "groups", parameter: "GroupName", Required: true}}},
+			{ID: "copy", Label: "Copy groups from", says: "Copy groups of {From} to {object}", scope: identity.MemberWrite, operation: "membership.copy",
 				Fields: []field{
 					{Name: "From", Label: "Person", Type: "text", names: "people", Help: "A logon name. The groups that are missing are added.", Required: true},
 					{Name: "Remove", Label: "Also remove groups that this person does not have", Type: box},
@@ -122,24 +103,24 @@ var kinds = []*kind{
 	},
 	{
 		hitType: "group", path: "groups", Title: "Groups", One: "group", scope: identity.GroupRead,
-		Hint: "Name or mail address",
-		read: func(guid string) string { return "/api/ADGroups/" + segment(guid) }, facts: groupFacts,
+		Hint:   "Name or mail address",
+		reader: "group.get", object: "GroupName", facts: groupFacts,
 		actions: []action{
-			{ID: "add", Label: "Add a person", says: "Add {Member} to {object}", scope: identity.MemberWrite, method: http.MethodPost, path: ofMember,
-				Fields: []field{{Name: "Member", Label: "Person", Type: "text", names: "people", Help: "A logon name.", inPath: true, Required: true}}},
-			{ID: "remove", Label: "Remove", says: "Remove {Member} from {object}", fits: removable, scope: identity.MemberWrite, method: http.MethodDelete, path: ofMember, Inline: true,
-				Fields: []field{{Name: "Member", Label: "Person", Type: "text", names: "people", inPath: true, Required: true}}},
+			{ID: "add", Label: "Add a person", says: "Add {Member} to {object}", scope: identity.MemberWrite, operation: "membership.add",
+				Fields: []field{{Name: "Member", Label: "Person", Type: "text", names: "people", Help: "A logon name.", parameter: "Username", Required: true}}},
+			{ID: "remove", Label: "Remove", says: "Remove {Member} from {object}", fits: removable, scope: identity.MemberWrite, operation: "membership.remove", Inline: true,
+				Fields: []field{{Name: "Member", Label: "Person", Type: "text", names: "people", parameter: "Username", Required: true}}},
 		},
 	},
 	{
 		hitType: "computer", path: "computers", Title: "Computers", One: "computer", scope: identity.ComputerRead,
-		Hint:  "Name of the computer",
-		read:  func(guid string) string { return "/api/Computers/" + segment(guid) },
+		Hint:   "Name of the computer",
+		reader: "computer.get", object: "ADComputerName",
 		facts: computerFacts,
 		actions: []action{
-			{ID: "enable", Label: "Enable account", says: "Enable the account of {object}", scope: identity.ComputerWrite, method: http.MethodPut, path: ofComputer("/Enable"), fits: is("enabled", false)},
-			{ID: "disable", Label: "Disable account", says: "Disable the account of {object}", Help: "Nobody can log on to the computer with a domain account any more.", scope: identity.ComputerWrite, method: http.MethodPut, path: ofComputer("/Disable"), fits: is("enabled", true)},
-			{ID: "move", Label: "Move", says: "Move {object} to {OUPath}", scope: identity.ComputerWrite, method: http.MethodPut, path: ofComputer("/Move"),
+			{ID: "enable", Label: "Enable account", says: "Enable the account of {object}", scope: identity.ComputerWrite, operation: "computer.enable", fits: is("enabled", false)},
+			{ID: "disable", Label: "Disable account", says: "Disable the account of {object}", Help: "Nobody can log on to the computer with a domain account any more.", scope: identity.ComputerWrite, operation: "computer.disable", fits: is("enabled", true)},
+			{ID: "move", Label: "Move", says: "Move {object} to {OUPath}", scope: identity.ComputerWrite, operation: "computer.move",
 				Fields: []field{{Name: "OUPath", Label: "Organizational unit", Type: "text", Help: "Its distinguished name, such as OU=Devices,DC=corp,DC=example.", Required: true}}},
 		},
 	},

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 )
 
@@ -56,7 +57,7 @@ func (c *visit) search(k *kind) {
 	case body.Query == "":
 		shown.Empty = examples
 	default:
-		found := c.get("/api/Search", "Text", body.Query, "Type", k.hitType, "Limit", "50")
+		found := c.get("search.find", "Text", body.Query, "Type", k.hitType, "Limit", "50")
 		if shown.Alert = alertOf(found); shown.Alert != nil {
 			status = found.Status
 			break
@@ -174,7 +175,7 @@ func (c *visit) show(k *kind, status int, refused *object, said ...*alert) {
 	if refused != nil {
 		o.Given, o.Failed = refused.Given, refused.Failed
 	}
-	read := c.get(k.read(o.GUID))
+	read := c.read(k, o.GUID)
 	if !read.ok() {
 		c.failed(read)
 		return
@@ -255,7 +256,7 @@ func (c *visit) reaches(k *kind, guid string, scope identity.Scope) bool {
 		}
 		seen, known := c.sees[principal]
 		if !known {
-			seen = principal.Has(k.scope) && c.callAs(principal, http.MethodGet, k.read(guid), nil, nil).ok()
+			seen = principal.Has(k.scope) && c.callAs(principal, k.reader, call.Values{k.object: guid}).ok()
 			c.sees[principal] = seen
 		}
 		if seen {
@@ -266,8 +267,8 @@ func (c *visit) reaches(k *kind, guid string, scope identity.Scope) bool {
 }
 
 // part reads a part of a page, or notes why it could not be read.
-func part[T any](c *visit, o *object, what, path string, pairs ...string) ([]T, *answer) {
-	a := c.get(path, pairs...)
+func part[T any](c *visit, o *object, what, operation string, pairs ...string) ([]T, *answer) {
+	a := c.get(operation, pairs...)
 	if !a.ok() {
 		text := a.Output
 		if a.Error != nil {
@@ -289,9 +290,8 @@ var fills = map[string]func(*visit, *object){
 
 // fillUser adds what is known of the logon to the record, of which the facts are made.
 func (c *visit) fillUser(o *object) {
-	at := "/api/ADUser/" + segment(o.GUID)
 	o.setLead("username", "jobTitle", "department")
-	states, read := part[logonState](c, o, "Logon", at+"/LogonState")
+	states, read := part[logonState](c, o, "Logon", "user.logonState", o.Kind.object, o.GUID)
 	if o.record["logonUnread"] = len(states) != 1; len(states) == 1 {
 		o.Logon = o.logonBox(states[0])
 		for _, v := range states[0].Verdicts {
@@ -301,12 +301,12 @@ func (c *visit) fillUser(o *object) {
 			o.record["passwordExpires"], o.record["lastBadPassword"] = r["passwordExpires"], r["lastBadPassword"]
 		}
 	}
-	if policies, _ := part[record](c, o, "Password policy", at+"/PasswordPolicy"); len(policies) == 1 {
+	if policies, _ := part[record](c, o, "Password policy", "user.passwordPolicy", o.Kind.object, o.GUID); len(policies) == 1 {
 		o.PolicyName, o.Policy = policies[0].Text("name"), factsOf(policies[0], policyFacts)
 	}
 	o.Leaves = o.inline["leave"] != nil
 	if c.may(identity.MemberRead) {
-		groups, _ := part[record](c, o, "Groups", at+"/Group/All")
+		groups, _ := part[record](c, o, "Groups", "membership.list", o.Kind.object, o.GUID)
 		for _, r := range groups {
 			o.Groups = append(o.Groups, o.related(r, "leave", "Group"))
 		}
@@ -349,8 +349,8 @@ func (c *visit) fillGroup(o *object) {
 	if !c.may(identity.MemberRead) {
 		return
 	}
-	path, after := "/api/ADGroups/"+segment(o.GUID)+"/Members", c.r.URL.Query().Get("after")
-	members, a := part[record](c, o, "Members", path, "Limit", "50", "After", after)
+	after := c.r.URL.Query().Get("after")
+	members, a := part[record](c, o, "Members", "group.members", o.Kind.object, o.GUID, "Limit", "50", "After", after)
 	if !a.ok() {
 		return
 	}
@@ -368,7 +368,7 @@ const passwordReset = "user.resetPassword"
 
 func (c *visit) readChanges(o *object) {
 	if c.may(identity.ChangeRead) {
-		made, _ := part[record](c, o, "Changes", "/api/Changes", "Object", o.GUID, "Limit", "10")
+		made, _ := part[record](c, o, "Changes", "change.list", "Object", o.GUID, "Limit", "10")
 		o.Changes = madeRows(made)
 		for _, r := range made {
 			if r["operation"] == passwordReset && r["outcome"] == "done" {
@@ -383,7 +383,7 @@ func (c *visit) readChanges(o *object) {
 func (c *visit) find() {
 	var last *answer
 	for _, k := range kinds {
-		if last = c.get(k.read(c.r.PathValue("id"))); !last.ok() {
+		if last = c.read(k, c.r.PathValue("id")); !last.ok() {
 			continue
 		}
 		for _, r := range records[record](last) {
@@ -405,13 +405,6 @@ type statusPage struct {
 	Person  bool
 }
 
-type checked struct {
-	Name     string
-	OK       bool
-	Degraded bool
-	Reason   string
-}
-
 // checkRow is a check as a page shows it.
 type checkRow struct {
 	Label  string
@@ -419,7 +412,7 @@ type checkRow struct {
 	Reason string
 }
 
-func (k checked) row() checkRow {
+func rowOf(k Check) checkRow {
 	label := cmp.Or(checkNames[k.Name], k.Name)
 	return checkRow{Label: label, Word: checkWord(k.OK, k.Degraded), Reason: k.Reason}
 }
@@ -446,17 +439,17 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 			principal = one
 		}
 	}
-	ready := p.send(r, principal, http.MethodGet, "/readyz", nil, nil)
+	checks, ready := p.API.Readiness(r.Context(), principal)
 	body := statusPage{Known: session != nil}
 	verdict := "down"
-	if ready.ok() {
+	if ready {
 		verdict = "sound"
 	}
-	for _, check := range records[checked](ready) {
-		if row := check.row(); session != nil {
+	for _, check := range checks {
+		if row := rowOf(check); session != nil {
 			body.Checks = append(body.Checks, row)
 		}
-		if ready.ok() && (!check.OK || check.Degraded) {
+		if ready && (!check.OK || check.Degraded) {
 			verdict = "degraded"
 		}
 	}
@@ -471,7 +464,7 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 		body.Roles = p.Gate.Roles()
 	}
 	if c.may(identity.ChangeRead) {
-		body.Changes = madeRows(records[record](c.get("/api/Changes", "Caller", session.Name, "Limit", "10")))
+		body.Changes = madeRows(records[record](c.get("change.list", "Caller", session.Name, "Limit", "10")))
 	}
 	if c.may(identity.OpsRead) && p.Figures != nil {
 		figures := p.Figures()
@@ -485,7 +478,7 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 func (c *visit) changes() {
 	shown := page{Title: "My changes", Section: "changes"}
 	status := http.StatusOK
-	a := c.get("/api/Changes", "Caller", c.session.Name, "Limit", "50", "After", c.r.URL.Query().Get("after"))
+	a := c.get("change.list", "Caller", c.session.Name, "Limit", "50", "After", c.r.URL.Query().Get("after"))
 	if shown.Alert = alertOf(a); shown.Alert != nil {
 		status = a.Status
 	}

@@ -1,8 +1,8 @@
 // Package ui serves the pages for people under /ui/: status, people, groups, computers
 // and one's own changes. They are rendered here and work without a script.
 //
-// The pages reach the directory only through the API, to which they send requests as the
-// person who is signed in ([Pages.call]). So scopes, limits, rates, plans and audit are
+// The pages reach the directory only by calls of operations, which they make as the person who
+// is signed in ([API]). So scopes, limits, rates, plans and audit are
 // those of every caller. A change is a preview (a dry run and its plan), a confirmation
 // (its PlanId) and a result, see change.go.
 package ui
@@ -21,7 +21,7 @@ import (
 
 // Options configure the pages. API, Gate and Client are required.
 type Options struct {
-	API  http.Handler
+	API  API
 	Gate *signin.Gate
 	// Client returns the address of a request's client, which may be behind a proxy.
 	Client func(*http.Request) netip.Addr

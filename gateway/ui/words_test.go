@@ -1,11 +1,15 @@
 package ui
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -18,24 +22,48 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 )
 
-// given are the records that the API of a test answers with, by path. Other paths are 404.
+// given are the records that the API of a test answers with, by operation. It refuses others.
 type given map[string][]map[string]any
 
-func (g given) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	records, known := g[r.URL.Path]
+func (g given) Call(_ context.Context, operation string, _ call.Call) (call.Answer, error) {
+	records, known := g[operation]
 	if !known {
-		w.WriteHeader(http.StatusNotFound)
+		return call.Answer{}, problem.New(schema.NotFound, "There is none.")
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"output": "", "result": records})
+	var all [][]byte
+	for _, record := range records {
+		one, err := json.Marshal(record)
+		if err != nil {
+			return call.Answer{}, err
+		}
+		all = append(all, one)
+	}
+	return call.Answer{Records: bytes.Join(all, []byte(","))}, nil
 }
 
+func (given) Readiness(context.Context, *identity.Principal) ([]Check, bool) { return nil, true }
+func (given) Proved(*http.Request)                                           {}
+
+// refusing is an API that refuses all calls.
+type refusing struct{ given }
+
+func (refusing) Call(context.Context, string, call.Call) (call.Answer, error) {
+	return call.Answer{}, problem.New(schema.Forbidden, "Refused.")
+}
+
+// somewhere is where all clients of a test are.
+func somewhere(*http.Request) netip.Addr { return netip.Addr{} }
+
 // shownAt returns a page as somebody with all rights sees it.
-func shownAt(t *testing.T, api http.Handler, address string, show func(*visit)) string {
+func shownAt(t *testing.T, api API, address string, show func(*visit)) string {
 	t.Helper()
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, address, nil)
 	if _, guid, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, base), "/"); guid != "" {
@@ -44,7 +72,7 @@ func shownAt(t *testing.T, api http.Handler, address string, show func(*visit)) 
 	}
 	gate := signin.NewGate(signin.Options{Record: func(signin.Event) {}})
 	show(&visit{
-		Pages: New(Options{API: api, Gate: gate}), w: w, r: r,
+		Pages: New(Options{API: api, Gate: gate, Client: somewhere}), w: w, r: r,
 		session: &signin.Session{Name: "somebody", Kind: identity.KindPerson}, principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
 	})
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
@@ -117,7 +145,7 @@ func TestWordsOfHits(t *testing.T) {
 	for _, k := range kinds {
 		everyValue([]string{"enabled", "locked"}, func(r map[string]any) {
 			r["type"], r["guid"], r["name"] = k.hitType, "g", "Somebody"
-			page := shownAt(t, given{"/api/Search": {r}}, k.Path()+"?q=some", func(c *visit) { c.search(k) })
+			page := shownAt(t, given{"search.find": {r}}, k.Path()+"?q=some", func(c *visit) { c.search(k) })
 			assert.Equal(t, expected(r, "enabled", "locked"), badges(between(t, page, `<ul class="hits">`, "</ul>")), "%v", r)
 		})
 	}
@@ -127,7 +155,7 @@ func TestWordsOfMembers(t *testing.T) {
 	for _, kind := range schema.MemberTypes {
 		everyValue([]string{"enabled"}, func(r map[string]any) {
 			r["type"], r["guid"], r["name"] = kind, "m", "Somebody"
-			api := given{"/api/ADGroups/g": {{"guid": "g", "name": "Group"}}, "/api/ADGroups/g/Members": {r}, "/api/Changes": nil}
+			api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
 			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group"), http.StatusOK, nil) })
 			cell := between(t, page, `<td data-label="Account">`, "</td>")
 			assert.Equal(t, expected(r, "enabled"), badges(cell), "%v", r)
@@ -140,7 +168,7 @@ func TestWordsOfMembers(t *testing.T) {
 func TestRowsThatCannotBeTakenAway(t *testing.T) {
 	everyValue([]string{"primary"}, func(r map[string]any) {
 		r["type"], r["guid"], r["name"] = "user", "m", "Somebody"
-		api := given{"/api/ADGroups/g": {{"guid": "g", "name": "Group"}}, "/api/ADGroups/g/Members": {r}, "/api/Changes": nil}
+		api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
 		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group"), http.StatusOK, nil) })
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Somebody from Group"`), "%v", r)
 
@@ -157,9 +185,9 @@ func person(record, logon map[string]any, groups ...map[string]any) given {
 	for name, value := range record {
 		whole[name] = value
 	}
-	api := given{"/api/ADUser/g/Details": {whole}, "/api/ADUser/g/Group/All": groups, "/api/Changes": nil}
+	api := given{"user.get": {whole}, "membership.list": groups, "change.list": nil}
 	if logon != nil {
-		api["/api/ADUser/g/LogonState"] = []map[string]any{logon}
+		api["user.logonState"] = []map[string]any{logon}
 	}
 	return api
 }
@@ -189,7 +217,7 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	})
 	everyValue([]string{"enabled"}, func(r map[string]any) {
 		r["guid"], r["computerName"] = "g", "PC"
-		page := shownAt(t, given{"/api/Computers/g": {r}, "/api/Changes": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer"), http.StatusOK, nil) })
+		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer"), http.StatusOK, nil) })
 		assert.Equal(t, expected(r, "enabled"), badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
 	})
 }
@@ -308,7 +336,7 @@ func TestPolicyThatCannotBeRead(t *testing.T) {
 	policy := func(values map[string]any) map[string]string {
 		api := person(nil, nil)
 		values["name"] = "Policy"
-		api["/api/ADUser/g/PasswordPolicy"] = []map[string]any{values}
+		api["user.passwordPolicy"] = []map[string]any{values}
 		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) }), "Password policy: Policy", "</details>"))
 	}
 	assert.Equal(t, map[string]string{"Length": "not known", "Not again": "not known", "Locks out": "not known"},
@@ -326,7 +354,7 @@ func TestReadinessHasAWordForEachState(t *testing.T) {
 	}{
 		{true, false, word{"OK", good}}, {true, true, word{"Attention", warn}}, {false, false, word{"Failed", bad}}, {false, true, word{"Failed", bad}},
 	} {
-		assert.Equal(t, c.says, checked{OK: c.ok, Degraded: c.degraded}.row().Word)
+		assert.Equal(t, c.says, rowOf(Check{OK: c.ok, Degraded: c.degraded}).Word)
 	}
 }
 
@@ -342,13 +370,11 @@ func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 			if refused {
 				address += "&day=none"
 			}
-			api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				if refused {
-					w.WriteHeader(http.StatusForbidden)
-				}
-				_, _ = w.Write([]byte(`{"output": "Refused.", "result": []}`))
-			})
-			pages := New(Options{API: api, Gate: signin.NewGate(signin.Options{Record: func(signin.Event) {}}),
+			api := API(given{"change.list": nil, "job.list": nil, "search.find": nil, "user.get": nil, "group.get": nil, "computer.get": nil})
+			if refused {
+				api = refusing{}
+			}
+			pages := New(Options{API: api, Client: somewhere, Gate: signin.NewGate(signin.Options{Record: func(signin.Event) {}}),
 				Log: func(LogFilter) ([]LogLine, error) { return nil, nil }})
 			show(&visit{Pages: pages, w: w, r: httptest.NewRequest(http.MethodGet, address, nil),
 				session: &signin.Session{Name: "somebody"}, principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}}})
@@ -477,5 +503,45 @@ func fieldsOf(kind reflect.Type) func(func(reflect.StructField) bool) {
 				return
 			}
 		}
+	}
+}
+
+// TestTheOperationsOfThePagesExist: with the parameters that the pages give them.
+func TestTheOperationsOfThePagesExist(t *testing.T) {
+	known := map[string]*ops.Operation{}
+	for _, op := range ops.Table() {
+		known[op.ID] = op
+	}
+	check := func(operation string, parameters ...string) {
+		op := known[operation]
+		require.NotNil(t, op, operation)
+		for _, name := range parameters {
+			p := op.Param(name)
+			require.NotNil(t, p, "%s %s", operation, name)
+			assert.Equal(t, name, p.Name, operation)
+		}
+	}
+	for _, k := range kinds {
+		check(k.reader, k.object)
+		for i := range k.actions {
+			s := step{Kind: k, Action: &k.actions[i], Given: url.Values{}}
+			for _, f := range s.Action.Fields {
+				s.Given.Set(f.Name, "some")
+			}
+			check(s.Action.operation, slices.Collect(maps.Keys(s.parameters()))...)
+			check(s.Action.operation, "DryRun", "PlanId")
+		}
+	}
+	for _, control := range jobControls {
+		check(control.operation, jobID)
+	}
+	check("job.list", "Limit", "After")
+	check("job.get", jobID)
+	check("job.items", jobID, "State", "Limit")
+	check("search.find", "Text", "Type", "Limit")
+	check("change.list", "Object", "Caller", "Limit", "After")
+	check("group.members", kindOf("group").object, "Limit", "After")
+	for _, operation := range []string{"user.logonState", "user.passwordPolicy", "membership.list"} {
+		check(operation, kindOf("user").object)
 	}
 }

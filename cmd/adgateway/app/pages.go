@@ -20,12 +20,12 @@ import (
 )
 
 // pages returns the pages for people, or nil if nobody could sign in to them.
-func (s *Stack) pages(o Options) func(api http.Handler) http.Handler {
+func (s *Stack) pages(o Options) func(*gateway.Server) http.Handler {
 	tokens := o.Settings.SignIn.Tokens == config.SwitchOn || o.Settings.SignIn.Tokens == config.SwitchAuto && o.Sandbox
 	if o.People == nil && !tokens {
 		return nil
 	}
-	return func(api http.Handler) http.Handler {
+	return func(api *gateway.Server) http.Handler {
 		gate := options.SignIn(o.Settings.SignIn)
 		gate.Record, gate.Policy = s.recordSignIn(o.Log), accounts{api}.lockoutPolicy
 		pages := ui.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}

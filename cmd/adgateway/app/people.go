@@ -6,17 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/inprocess"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 )
 
-// accounts reads, through the API, the accounts of people who sign in.
-type accounts struct{ api http.Handler }
+// accounts reads the accounts of people who sign in, by calls of operations.
+type accounts struct{ calls caller }
+
+// caller makes calls of operations.
+type caller interface {
+	Call(ctx context.Context, operation string, c call.Call) (call.Answer, error)
+}
 
 // account is what the API says of an account.
 type account struct {
@@ -28,9 +35,9 @@ type account struct {
 const accountFields = "samUsername,sid,enabled,accountExpires"
 
 // read reads a record. If there is none, found is false.
-func (a accounts) read(ctx context.Context, path string, query url.Values, record any) (found bool, err error) {
+func (a accounts) read(ctx context.Context, operation string, values call.Values, record any) (found bool, err error) {
 	var all []json.RawMessage
-	if err := a.send(ctx, path, query, &all); err != nil || len(all) != 1 {
+	if err := a.send(ctx, operation, values, &all); err != nil || len(all) != 1 {
 		return false, err
 	}
 	return true, json.Unmarshal(all[0], record)
@@ -39,32 +46,29 @@ func (a accounts) read(ctx context.Context, path string, query url.Values, recor
 // list reads the accounts that match a filter.
 func (a accounts) list(ctx context.Context, filter string, found *[]account) error {
 	*found = nil
-	query := url.Values{"ShowFields": {accountFields}, "Filter": {filter}}
-	return a.send(ctx, "/api/ADUser/ListUsers/All", query, found)
+	return a.send(ctx, "user.listAll", call.Values{ops.ShowFields: accountFields, "Filter": filter}, found)
 }
 
 // send reads the records of an answer; none if there is no such object. The error does not say
 // what was asked for: people type what they should not.
-func (a accounts) send(ctx context.Context, path string, query url.Values, records any) error {
+func (a accounts) send(ctx context.Context, operation string, values call.Values, records any) error {
 	reader := &identity.Principal{Name: "sign-in", Kind: identity.KindGateway, Scopes: []identity.Scope{identity.UserRead},
 		Dialect: identity.Standard, Uncounted: true}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, path+"?"+query.Encode(), nil)
-	if err != nil {
-		return errors.New("an account is read: its name has no valid form")
+	answer, err := a.calls.Call(ctx, operation, call.Call{Principal: reader, Input: values})
+	if err == nil {
+		return json.Unmarshal(slices.Concat([]byte("["), answer.Records, []byte("]")), records)
 	}
-	taken := inprocess.Send(a.api, inprocess.As(r, reader))
-	switch taken.Status {
+	switch status := problem.Of(err).Code.Status(); status {
 	case http.StatusNotFound, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity:
 		return nil // no account has such a name
-	case http.StatusOK:
-		return json.Unmarshal(taken.Body, &struct{ Result any }{records})
+	default:
+		return fmt.Errorf("an account is read: status %d", status)
 	}
-	return fmt.Errorf("an account is read: status %d", taken.Status)
 }
 
 // byName returns the account with a sAMAccountName.
 func (a accounts) byName(ctx context.Context, name string) (found account, ok bool, err error) {
-	ok, err = a.read(ctx, "/api/ADUser/"+url.PathEscape(name)+"/Details", url.Values{"ShowFields": {accountFields}}, &found)
+	ok, err = a.read(ctx, "user.get", call.Values{"Username": name, ops.ShowFields: accountFields}, &found)
 	return found, ok, err
 }
 
@@ -108,8 +112,7 @@ func (a accounts) lockoutPolicy(ctx context.Context, name string) (signin.Policy
 		return signin.Policy{}, err
 	}
 	var policy struct{ LockoutThreshold, LockoutWindow int }
-	path := "/api/ADUser/" + url.PathEscape(found.SamUsername) + "/PasswordPolicy"
-	if ok, err = a.read(ctx, path, nil, &policy); err == nil && !ok {
+	if ok, err = a.read(ctx, "user.passwordPolicy", call.Values{"Username": found.SamUsername}, &policy); err == nil && !ok {
 		err = errors.New("an account is gone whose policy is read")
 	}
 	window := time.Duration(policy.LockoutWindow) * time.Minute
