@@ -269,7 +269,7 @@ func checkNames(r *request) error {
 	for _, name := range r.bound.NamesChanged() {
 		if !ops.NameWithin(name, allowed) {
 			return problem.New(schema.Limit, "The name '%s' is outside the names whose records the caller may change. The %s is limited to %s.",
-				printable(name, schema.DomainLimit), r.principal, listed("name", "names", allowed))
+				problem.Printable(name, schema.DomainLimit), r.principal, listed("name", "names", allowed))
 		}
 	}
 	return nil

@@ -246,7 +246,7 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) share {
 		return share{}
 	}
 	outcome := r.outcome()
-	status, body := r.encoded(answer, failed)
+	status, body := call.Encode(r.op, r.call.Classic, answer, failed, r.id)
 	open := c.open || outcome == ps.OutcomeUnknown && r.failure.Code != schema.OutcomeUnknown // which is the verdict
 	call := c.call
 	switch {
@@ -276,17 +276,17 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) share {
 }
 
 // answered makes an answer that of a call.
-func (call *keptCall) answered(r *request, tag string, status int, body []byte) {
-	call.Status, call.Body, call.Intent, call.Verdict, call.Token = status, body, nil, nil, ""
-	call.Change, call.Tag = r.shown, tag
+func (k *keptCall) answered(r *request, tag string, status int, body []byte) {
+	k.Status, k.Body, k.Intent, k.Verdict, k.Token = status, body, nil, nil, ""
+	k.Change, k.Tag = r.shown, tag
 	if r.failure != nil {
-		call.Tag = r.failure.Tag
+		k.Tag = r.failure.Tag
 	}
 	if secret := r.bound.Generated; secret != nil {
 		name := string(encode(secret.Member)) + ":"
-		call.Body, call.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
+		k.Body, k.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
 	}
-	if len(call.Body) > maxKeptBody {
-		call.Body, call.Cut = withoutRecords(call.Body), true
+	if len(k.Body) > maxKeptBody {
+		k.Body, k.Cut = call.WithoutRecords(k.Body), true
 	}
 }

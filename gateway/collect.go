@@ -196,9 +196,9 @@ func readOnly(field *schema.Field) string {
 func (c *collector) shown(name string) string {
 	const beginning = 2
 	if c.mistyped(name) {
-		return printable(name, nameLimit)
+		return problem.Printable(name, nameLimit)
 	}
-	return printable(name, beginning)
+	return problem.Printable(name, beginning)
 }
 
 // mistyped reports whether an unknown name looks like a known one, of this or another
@@ -222,22 +222,6 @@ func (c *collector) mistyped(name string) bool {
 		return true
 	}
 	return slices.ContainsFunc(c.names, alike)
-}
-
-// printable makes the beginning of a text from the wire safe to repeat in an answer.
-func printable(text string, limit int) string {
-	var shown strings.Builder
-	for _, r := range text {
-		if limit--; limit < 0 {
-			shown.WriteString("…")
-			break
-		}
-		if r < ' ' || r == 0x7f {
-			r = utf8.RuneError
-		}
-		shown.WriteRune(r)
-	}
-	return shown.String()
 }
 
 // suggest says which parameter was probably meant by an unknown name, or which there

@@ -20,17 +20,8 @@ const (
 	serverHeader = "X-Directory-Server" // a trailer if the answer is streamed
 )
 
-// encode returns JSON without the escapes that only HTML needs. The value must be
-// encodable.
-func encode(value any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(err) // values are strings, numbers and lists of them
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
+// encode returns JSON, as [call.JSON] does.
+var encode = call.JSON
 
 // streamAbove is the size up to which a result is held back until the script has
 // succeeded.

@@ -120,7 +120,7 @@ func (x *exchange) reply(answer call.Answer, err error) {
 		x.sendDocument(answer)
 	default:
 		x.setHeaders(answer)
-		x.send(statusOfAnswer(x.op, x.classic, answer), encodeAnswer(x.op, x.classic, answer))
+		x.send(call.Encode(x.op, x.classic, answer, nil, x.id))
 	}
 }
 
@@ -194,7 +194,7 @@ func (x *exchange) fail(err error) {
 	if f.RetryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 	}
-	x.send(encodeRefusal(x.op, err, x.id))
+	x.send(call.Encode(x.op, x.classic, call.Answer{}, err, x.id))
 	x.c.Abort()
 }
 
@@ -277,9 +277,8 @@ func (l *listStream) Take(records []byte) error {
 
 // finish sends what follows the records.
 func (l *listStream) finish(answer call.Answer) error {
-	tail := append([]byte(`],"output":`), encode(answer.Output)...)
-	tail = append(append(tail, membersOf(answer)...), '}', '\n')
-	if err := l.to.Add(tail); err != nil {
+	tail := append([]byte{']'}, call.EncodeTail(answer)...)
+	if err := l.to.Add(append(tail, '\n')); err != nil {
 		return err
 	}
 	if err := l.to.Finish(); err != nil {

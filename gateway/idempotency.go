@@ -281,24 +281,6 @@ func notReplayed(secret string) ps.Warning {
 	return ps.Warning{Code: "secret_not_replayed", Target: secret, Message: "The generated secret was shown in the first answer only. If it is lost, set another one."}
 }
 
-// keptEnvelope is an envelope of which the members are as they were sent.
-type keptEnvelope struct {
-	Output   json.RawMessage `json:"output"`
-	Result   json.RawMessage `json:"result"`
-	Warnings []ps.Warning    `json:"warnings,omitempty"`
-	Error    json.RawMessage `json:"error,omitempty"`
-}
-
-// withWarning adds a warning to an answer.
-func withWarning(body []byte, warning ps.Warning) []byte {
-	var e keptEnvelope
-	if err := json.Unmarshal(body, &e); err != nil {
-		return body // it was written here
-	}
-	e.Warnings = append(e.Warnings, warning)
-	return encode(e)
-}
-
 // change returns the change of the store that keeps the call as it is now.
 func (c *claim) change() (store.Change, error) {
 	value, err := store.Encode(c.keys.store, c.call)
@@ -347,16 +329,6 @@ func (r *request) outcome() ps.Outcome {
 		return ps.OutcomeDone
 	}
 	return cmp.Or(r.failure.Outcome, ps.OutcomeNone)
-}
-
-// withoutRecords returns an answer whose list of records is empty.
-func withoutRecords(body []byte) []byte {
-	var e keptEnvelope
-	if err := json.Unmarshal(body, &e); err != nil {
-		return encode(keptEnvelope{Output: encode("The call was made."), Result: json.RawMessage("[]")})
-	}
-	e.Result, e.Warnings = json.RawMessage("[]"), e.Warnings[:min(len(e.Warnings), 100)]
-	return encode(e)
 }
 
 // release ends the claim of a request.

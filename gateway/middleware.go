@@ -188,5 +188,5 @@ func noMethod(x *exchange) { x.fail(methodNotAllowed(x, "")) }
 // methodNotAllowed returns the error of a call whose path has other methods.
 func methodNotAllowed(x *exchange, hint string) error {
 	return problem.New(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.%s",
-		printable(x.c.Request.Method, 32), x.c.Writer.Header().Get("Allow"), hint)
+		problem.Printable(x.c.Request.Method, 32), x.c.Writer.Header().Get("Allow"), hint)
 }

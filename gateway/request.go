@@ -149,7 +149,7 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 		answer, err = call.Answer{}, endNotStored()
 		r.failure = problem.Of(err)
 	case r.raced && err != nil:
-		err = warned(err, racedWarning)
+		err = call.Warned(err, racedWarning)
 	case r.raced:
 		answer.Warnings = append(answer.Warnings, racedWarning)
 	}
@@ -160,25 +160,9 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 	if answer.Audited == "" && r.result != nil && r.result.Outside {
 		answer.Audited = schema.Limit
 	}
-	r.status = r.statusFor(answer, err)
+	r.status = call.Status(r.op, r.call.Classic, answer, err)
 	s.recordOutcome(r)
 	return answer, err
-}
-
-// statusFor returns the HTTP status of an answer, or of an error.
-func (r *request) statusFor(answer call.Answer, err error) int {
-	if err != nil {
-		return statusOfRefusal(r.op, err)
-	}
-	return statusOfAnswer(r.op, r.call.Classic, answer)
-}
-
-// encoded returns the status and the body of an answer, or of an error.
-func (r *request) encoded(answer call.Answer, err error) (status int, body []byte) {
-	if err != nil {
-		return encodeRefusal(r.op, err, r.id)
-	}
-	return statusOfAnswer(r.op, r.call.Classic, answer), encodeAnswer(r.op, r.call.Classic, answer)
 }
 
 // parsing waits until the document of a call may be parsed. Whoever waits calls done.
@@ -188,3 +172,6 @@ func (r *request) parsing() (done func()) {
 	}
 	return r.given.Parsing()
 }
+
+// errorBody is why a call failed, as an answer that is kept says it.
+type errorBody = call.ErrorBody

@@ -416,7 +416,7 @@ func (s *Server) answerUndo(r *request, p *past, records []any, plans []plan, fi
 		failed := problem.New(schema.Partial, "A part of the change '%s' was undone; see details.", p.ID)
 		failed.Details, failed.Outcome = details, ps.OutcomePartial
 		failed.Server = r.server
-		return call.Answer{}, &partlyDone{problem: failed, result: encode(records)}
+		return call.Answer{}, &call.Partly{Problem: failed, Records: encode(records)}
 	case r.dryRun():
 		return s.answerUndoPlan(r, p, plans)
 	}

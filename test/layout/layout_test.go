@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"cmd/release/clients":                {"gateway/ops", "gateway/schema"},
 	"gateway":                            {"gateway/...", "ps"},
 	"gateway/transport":                  {"gateway/authn", "gateway/identity"},
-	"gateway/call":                       {"gateway/identity", "gateway/ops", "gateway/schema", "ps"},
+	"gateway/call":                       {"gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "ps"},
 	"gateway/ops":                        {"gateway/schema", "gateway/schema/jobstate", "gateway/identity", "gateway/filter", "ps"},
 	"gateway/change":                     {"gateway/schema", "ps"},
 	"gateway/filter":                     {"gateway/nearest"},
