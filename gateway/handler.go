@@ -47,7 +47,7 @@ func answerOr(answer *call.Answer) call.Answer {
 
 // accept reads the parameters of a call, and refuses what its caller must not do.
 func (s *Server) accept(r *request) (err error) {
-	if err = authoriseRow(r.principal, r.op); err != nil {
+	if err = call.AuthoriseRow(r.principal, r.op); err != nil {
 		return err
 	}
 	if r.given, err = r.call.Input.Read(r.ctx); err != nil {
@@ -63,7 +63,7 @@ func (s *Server) accept(r *request) (err error) {
 		r.bound.Classic()
 	}
 	for _, check := range []func(*request) error{
-		func(r *request) error { return authorise(r.principal, r.bound.Scopes...) },
+		func(r *request) error { return call.Authorise(r.principal, r.bound.Scopes...) },
 		checkTypes, checkCursor, readGuard, s.complete, s.checkLimits, s.recordable, requireGuard,
 	} {
 		if err = check(r); err != nil {
@@ -111,19 +111,7 @@ func (s *Server) authenticate(req *http.Request) (*identity.Principal, error) {
 // success [identity.Principal.Leave] must follow.
 func admit(p *identity.Principal, gateways int) error {
 	if err := p.Enter(gateways); err != nil {
-		return refusedBy(err)
-	}
-	return nil
-}
-
-// authorise requires all the scopes; any credential has the empty one.
-func authorise(p *identity.Principal, scopes ...identity.Scope) error {
-	for _, scope := range scopes {
-		if scope != "" && !p.Has(scope) {
-			failed := problem.New(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
-			failed.Reason = problem.ReasonScope
-			return failed
-		}
+		return call.Exceeded(err)
 	}
 	return nil
 }

@@ -173,7 +173,7 @@ func (sub *submission) bind() error {
 		}
 	}
 	if sub.missing != "" {
-		return authorise(sub.r.principal, sub.missing)
+		return call.Authorise(sub.r.principal, sub.missing)
 	}
 	units, problems, circles := joblist.Order(items, touches(sub.specs))
 	if len(circles) > 0 {
@@ -213,7 +213,7 @@ func (sub *submission) bindItem(i int) {
 		return
 	}
 	spec.Operation, spec.Lane = op.ID, op.Lane
-	if authoriseRow(sub.r.principal, op) != nil {
+	if call.AuthoriseRow(sub.r.principal, op) != nil {
 		sub.missing = cmp.Or(sub.missing, op.Scope)
 	}
 	c := &collector{op: op, names: sub.s.parameterNames, given: ops.Given{}}

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
@@ -199,7 +200,7 @@ func (s *Server) metrics() func(*exchange) {
 		if !s.OpenMetrics || carries(x.c.Request) || !local(x.c.Request, x.policy.Origins) {
 			var failed error
 			if x.principal, failed = s.authenticate(x.c.Request); failed == nil {
-				failed = authorise(x.principal, identity.OpsRead)
+				failed = call.Authorise(x.principal, identity.OpsRead)
 			}
 			if failed != nil {
 				x.fail(failed)

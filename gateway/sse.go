@@ -176,7 +176,7 @@ func (e *eventStream) Check() error {
 	if failed != nil {
 		return errNotValid
 	}
-	if failed = authoriseRow(principal, x.op); failed != nil {
+	if failed = call.AuthoriseRow(principal, x.op); failed != nil {
 		return errNoRight
 	}
 	x.principal, e.checkedAt = principal, time.Now()

@@ -487,7 +487,7 @@ func (s *Server) undoOne(r *request, e *envelope) error {
 
 // operateWithin takes a call of an undo through the stages of a request.
 func (s *Server) operateWithin(r *request, e *envelope) (failed error) {
-	if failed = authorise(r.principal, r.op.Scope); failed != nil {
+	if failed = call.Authorise(r.principal, r.op.Scope); failed != nil {
 		return failed
 	}
 	if r.bound, failed = bind(r.op, r.given.Values, nil); failed != nil {
@@ -495,7 +495,7 @@ func (s *Server) operateWithin(r *request, e *envelope) (failed error) {
 		return failed
 	}
 	for _, check := range []func(*request) error{
-		func(r *request) error { return authorise(r.principal, r.bound.Scopes...) }, s.checkLimits, s.recordable,
+		func(r *request) error { return call.Authorise(r.principal, r.bound.Scopes...) }, s.checkLimits, s.recordable,
 	} {
 		if failed = check(r); failed != nil {
 			return failed
