@@ -3,7 +3,6 @@ package gateway
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,23 +24,19 @@ var behindWarning = ps.Warning{
 		"answers, which may lack the last changes.",
 }
 
-// unled decides about a call that the leader has not answered: whether it is answered from the copy
-// here, which may be behind.
-func unled(x *exchange) (behind bool, err error) {
-	lost := routeOf(x.c.Request).unled
-	switch {
-	case lost == nil:
-		return false, nil
-	case lost.Outcome == hop.NotLeader && hasCopy(x.op):
-		return true, nil
-	}
-	return false, unledFailure(lost)
-}
-
 // hasCopy reports whether this gateway can answer a read of what the gateways keep from its own
 // copy. How far a job has come is in the memory of the leader.
 func hasCopy(op *ops.Operation) bool {
 	return !op.Effect.Writes() && !strings.HasPrefix(op.ID, "job.")
+}
+
+// unanswered returns the request of a call that the leader has not answered. A read of what the
+// gateways keep is answered from the copy here, unless the leader may have begun it.
+func unanswered(r *http.Request, lost *hop.Failure) *http.Request {
+	if op := routeOf(r).op; op != nil && lost.Outcome == hop.NotLeader && hasCopy(op) {
+		return Unled(r, nil)
+	}
+	return Unled(r, unledFailure(lost))
 }
 
 // unledFailure returns the answer to a call that the leader has not answered.
@@ -55,25 +50,6 @@ func unledFailure(lost *hop.Failure) error {
 	}
 	failed.Cause, failed.RetryAfter = lost.Err, lost.RetryAfter
 	return failed
-}
-
-// refusePage tells a browser that there is no page without a leader. It asks for a page again,
-// and never sends a form again.
-func (x *exchange) refusePage(lost *hop.Failure) {
-	x.err = unledFailure(lost)
-	text := "No gateway of the cluster leads at the moment, and nothing was changed. " +
-		"Try again in some seconds.\n"
-	if lost.Outcome == hop.Unknown {
-		text = "The gateway that leads did not answer. " +
-			"Look whether what you asked for was done before you repeat it.\n"
-	} else if x.c.Request.Method == http.MethodGet {
-		x.c.Header("Refresh", strconv.Itoa(int(lost.RetryAfter.Seconds())))
-	}
-	if lost.RetryAfter > 0 {
-		x.c.Header("Retry-After", strconv.Itoa(int(lost.RetryAfter.Seconds())))
-	}
-	x.c.Header("Content-Type", "text/plain; charset=utf-8")
-	x.c.String(problem.Of(x.err).Code.Status(), "%s", text)
 }
 
 // gateways returns how many gateways serve the same clients.

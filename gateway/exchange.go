@@ -80,7 +80,7 @@ func (s *Server) callOf(x *exchange) call.Call {
 
 // identifyCaller completes a call with who makes it.
 func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
-	if c.Behind, err = unled(x); err != nil {
+	if c.Behind, err = unledOf(x.c.Request); err != nil {
 		return err
 	}
 	adoptCredential(x)

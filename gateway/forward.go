@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -22,9 +21,6 @@ import (
 func (s *Server) newForwarder() *hop.Forwarder {
 	options := *s.Hop
 	options.Observe = s.observeHop
-	options.Fail = func(_ http.ResponseWriter, r *http.Request, failure hop.Failure) {
-		routeOf(r).unled = &failure // the gateway answers that by the stages of all calls
-	}
 	return hop.NewForwarder(options)
 }
 
@@ -49,14 +45,17 @@ func (s *Server) forward(policy *Policy, next http.Handler) http.Handler {
 			return
 		}
 		if op := routeOf(r).op; op != nil && hasCopy(op) && s.Member.Status().Leaderless >= leaderlessFor {
-			routeOf(r).unled = &hop.Failure{Outcome: hop.NotLeader, Err: errLeaderless}
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, Unled(r, nil))
 			return
 		}
 		r.Header.Set(requestIDHeader, givenID(r))
 		to := &limitedWriter{w, s.Connections.SendTimeout}
-		if here := s.forwarder.Forward(to, r, originOf(r), limit); here || routeOf(r).unled != nil {
+		here, lost := s.forwarder.Forward(to, r, originOf(r), limit)
+		switch {
+		case here:
 			next.ServeHTTP(w, r)
+		case lost != nil:
+			next.ServeHTTP(w, unanswered(r, lost))
 		}
 	})
 }
@@ -104,8 +103,6 @@ func givenID(r *http.Request) string {
 	}
 	return uuid.Must(uuid.NewV7()).String()
 }
-
-var errLeaderless = errors.New("no gateway has led for long")
 
 // observeHop counts and logs what becomes of a call that is forwarded. The line of a call that
 // the leader has not answered is written with the answer of this gateway.

@@ -18,6 +18,7 @@ import (
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/transport"
@@ -162,15 +163,12 @@ func (s *Server) measure(x *exchange) {
 		if x.c.Request.Context().Err() != nil {
 			code = clientLeft
 		}
-		if x.op != nil && x.op.Effect.Writes() && slices.Contains(incompleteOutcomes, f.Outcome) {
-			s.meters.incomplete.WithLabelValues(string(f.Outcome)).Inc()
-		}
 		if f.Reason != "" {
 			s.meters.refused.WithLabelValues(string(f.Reason)).Inc()
 		}
 	}
 	if x.op != nil {
-		s.hour.add(time.Now(), status)
+		s.answered(x.op, status, x.err)
 	}
 	operation := x.operation()
 	s.meters.requests.WithLabelValues(operation, x.protocolName(), strconv.Itoa(status/100)+"xx", code).Inc()
@@ -179,6 +177,14 @@ func (s *Server) measure(x *exchange) {
 		answeredAt = x.answeredAt // how long a stream lasts depends on its client only
 	}
 	s.meters.duration.WithLabelValues(operation).Observe(answeredAt.Sub(x.startedAt).Seconds())
+}
+
+// answered counts an answered request for an operation.
+func (s *Server) answered(op *ops.Operation, status int, err error) {
+	s.hour.add(time.Now(), status)
+	if f := problem.Of(err); f != nil && op.Effect.Writes() && slices.Contains(incompleteOutcomes, f.Outcome) {
+		s.meters.incomplete.WithLabelValues(string(f.Outcome)).Inc()
+	}
 }
 
 // operation returns the id of the operation, or the name of an operational

@@ -17,8 +17,8 @@ func (s *Server) addPages(engine *gin.Engine) {
 		return
 	}
 	show := endpoint(func(x *exchange) {
-		if lost := routeOf(x.c.Request).unled; lost != nil {
-			x.refusePage(lost)
+		if _, refusal := unledOf(x.c.Request); refusal != nil {
+			x.refusePage(refusal)
 			return
 		}
 		s.pages.ServeHTTP(x.c.Writer, x.c.Request)

@@ -98,8 +98,8 @@ type Options struct {
 	// that leads makes changes and answers reads of what the gateways keep.
 	Member   *cluster.Member
 	NameHold time.Duration // for which a name that was given at one controller is not given at another; zero: 4 h
-	// Hop says how the others send calls to the one that leads; New sets Fail and Observe. It
-	// is needed with a Member.
+	// Hop says how the others send calls to the one that leads; New sets Observe. It is needed
+	// with a Member.
 	Hop         *hop.Options
 	MaxWait     time.Duration // for which a run may wait for a session; zero: 10 s
 	ClusterName string        // shown by GET /api/Cluster
