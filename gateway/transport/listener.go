@@ -1,3 +1,5 @@
+// Package transport is what the gateway knows of HTTP: connections, addresses of clients, and
+// answers that wait for slow ones. It knows no rule of the domain.
 package transport
 
 import (

@@ -33,6 +33,7 @@ const (
 type OwnLog struct {
 	Account string // that of the gateways, as nats-server reads it
 	Command string // that makes the log; empty: it is there
+	Subject string // to which the user of this gateway would have to publish to make it
 	Warning string // empty: there is none
 }
 
@@ -97,7 +98,8 @@ func (n own) examine(ctx context.Context) (found jetstream.Examined, err error) 
 	case errors.Is(err, jetstream.ErrOldServer):
 		err = fmt.Errorf("%w: update all its servers", err)
 	case errors.Is(err, jetstream.ErrNoJetStream):
-		err = fmt.Errorf("%w: turn it on, by the block jetstream of the servers and 'jetstream: enabled' in the account", err)
+		err = fmt.Errorf("%w: turn it on, by the block jetstream of the servers and 'jetstream: enabled' "+
+			"in the account", err)
 	case errors.Is(err, jetstream.ErrDenied):
 		err = n.denied(err)
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
@@ -121,15 +123,16 @@ func (n own) denied(err error) error {
 
 // remove says how another log of the same name goes away.
 func (n own) remove() string {
-	return fmt.Sprintf("if no gateway uses it, remove it by 'nats stream rm %s', or give the cluster another name",
-		jetstream.StreamName(n.cluster))
+	return fmt.Sprintf("if no gateway uses it, remove it by 'nats stream rm %s', "+
+		"or give the cluster another name", jetstream.StreamName(n.cluster))
 }
 
 // vacant returns why the NATS cannot get the log of a new cluster.
 func (n own) vacant(ctx context.Context) error {
 	found, err := n.examine(ctx)
 	if err == nil && found.Identity.Journal != "" {
-		err = fmt.Errorf("the NATS of cluster.servers has a log of the cluster %s already: %s", n.cluster, n.remove())
+		err = fmt.Errorf("the NATS of cluster.servers has a log of the cluster %s already: %s",
+			n.cluster, n.remove())
 	}
 	return err
 }
@@ -165,19 +168,20 @@ func (n own) make(ctx context.Context, folder trust.Folder, origin store.Hash) (
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrDenied):
+		all.Subject = stock.CreateSubject(n.cluster)
 		all.Command, err = n.command(folder, s)
 		return all, err
 	case errors.Is(err, jetstream.ErrExists):
 		return nil, fmt.Errorf("%w: %s", err, n.remove())
 	case err != nil:
-		return nil, fmt.Errorf("the log of the cluster %s cannot be made in the NATS of cluster.servers: %w: give it "+
-			"three servers with JetStream that run, and %d MiB of each for the account (half of engine.maxStore), and run "+
-			"the command again", n.cluster, err, n.maxBytes>>20)
+		return nil, fmt.Errorf("the log of the cluster %s cannot be made in the NATS of cluster.servers: %w: "+
+			"give it three servers with JetStream that run, and %d MiB of each for the account (half of "+
+			"engine.maxStore), and run the command again", n.cluster, err, n.maxBytes>>20)
 	}
 	found, err := n.examine(ctx)
 	if found.Replicas < replicas {
-		all.Warning = fmt.Sprintf("the log has %d replicas: all gateways stop making changes when that server is lost, "+
-			"and with its disk goes what is in the log. A log of three replicas needs three servers", found.Replicas)
+		all.Warning = fmt.Sprintf("the log has %d replicas: no gateway makes changes when that server is lost, "+
+			"and the log is lost with its disk. Three replicas need three servers", found.Replicas)
 	}
 	return all, err
 }
@@ -244,8 +248,9 @@ func (n own) joins(ctx context.Context) error {
 	}
 	found, err := n.examine(ctx)
 	if err == nil && found.Identity.Journal == "" {
-		err = fmt.Errorf("the NATS of cluster.servers has no log of the cluster %s: leave cluster.servers empty if the nodes "+
-			"of the cluster are those of its hosts, or make the log first as 'adgateway cluster init' has said", n.cluster)
+		err = fmt.Errorf("the NATS of cluster.servers has no log of the cluster %s: leave cluster.servers empty "+
+			"if the nodes of the cluster are those of its hosts, or make the log first as "+
+			"'adgateway cluster init' has said", n.cluster)
 	}
 	return err
 }
@@ -254,10 +259,11 @@ func (n own) joins(ctx context.Context) error {
 func (n own) joined(list trust.Members) error {
 	switch own := len(n.nodes.Servers) > 0; {
 	case own && len(list.Nodes) > 0:
-		return fmt.Errorf("%s has joined the cluster %s, whose nodes are those of its hosts: take cluster.servers out of "+
-			"the settings before you start it", n.self, n.cluster)
+		return fmt.Errorf("%s has joined the cluster %s, whose nodes are those of its hosts: take cluster.servers "+
+			"out of the settings before you start it", n.self, n.cluster)
 	case !own && len(list.Nodes) == 0:
-		return fmt.Errorf("%s has joined the cluster %s: %w before you start it", n.self, n.cluster, peer.ErrNoNodes)
+		return fmt.Errorf("%s has joined the cluster %s: %w before you start it",
+			n.self, n.cluster, peer.ErrNoNodes)
 	}
 	return nil
 }

@@ -222,7 +222,8 @@ func oldServer(t *testing.T) string {
 			}
 			go func() {
 				defer conn.Close()
-				_, _ = fmt.Fprint(conn, `INFO {"server_id":"x","version":"2.11.9","proto":1,"max_payload":1048576}`+"\r\n")
+				const info = `{"server_id":"x","version":"2.11.9","proto":1,"max_payload":1048576}`
+				_, _ = fmt.Fprintf(conn, "INFO %s\r\n", info)
 				for lines := bufio.NewScanner(conn); lines.Scan(); {
 					if lines.Text() == "PING" {
 						_, _ = fmt.Fprint(conn, "PONG\r\n")
@@ -238,7 +239,8 @@ func oldServer(t *testing.T) string {
 func TestANATSWithoutTheLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw2")
 	n.Start(t, "")
-	_, _, err := Join(t.Context(), ownOptions(t, n, "gw2"), trust.Invitation{Cluster: ownCluster, Gateway: "gw2"}, false)
+	invitation := trust.Invitation{Cluster: ownCluster, Gateway: "gw2"}
+	_, _, err := Join(t.Context(), ownOptions(t, n, "gw2"), invitation, false)
 	require.ErrorContains(t, err, "has no log of the cluster corp")
 }
 

@@ -13,7 +13,8 @@ import (
 
 // Why a NATS of the user's own cannot have a journal.
 var (
-	ErrOldServer   = errors.New("its server is older than " + oldest + ", and would let two gateways write the same place of the log")
+	ErrOldServer = errors.New("its server is older than " + oldest +
+		", and would let two gateways write the same place of the log")
 	ErrNoJetStream = errors.New("it has no JetStream for this account")
 	ErrOneServer   = errors.New("it is one server, which replicates nothing")
 	ErrDenied      = errors.New("it does not permit its user what a gateway does")
@@ -35,7 +36,8 @@ type Examined struct {
 func Examine(ctx context.Context, o Options, subjects ...string) (found Examined, err error) {
 	ctx, deny := context.WithCancelCause(ctx)
 	defer deny(nil)
-	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster), nats.Timeout(requestFor), nats.NoReconnect(), onDenial(deny))
+	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster), nats.Timeout(requestFor), nats.NoReconnect(),
+		onDenial(deny))
 	if err != nil {
 		return found, err
 	}
@@ -71,12 +73,20 @@ func Examine(ctx context.Context, o Options, subjects ...string) (found Examined
 		}
 	}
 	// The name of another stream makes one that is there refuse the message.
-	_, err = js.Publish(ctx, Subject(o.Cluster), nil, jetstream.WithExpectStream("none"), jetstream.WithRetryAttempts(0))
+	_, err = js.Publish(ctx, Subject(o.Cluster), nil,
+		jetstream.WithExpectStream("none"), jetstream.WithRetryAttempts(0))
 	var refused *jetstream.APIError
 	if !errors.As(err, &refused) && !errors.Is(err, jetstream.ErrNoStreamResponse) {
 		return found, is(err)
 	}
-	return found, is(conn.FlushWithContext(ctx))
+	if err := conn.FlushWithContext(ctx); err != nil {
+		return found, is(err)
+	}
+	// What was denied came before the answer to the flush; its handler may come later.
+	if last := conn.LastError(); errors.Is(last, nats.ErrPermissionViolation) {
+		return found, fmt.Errorf("%w: %w", ErrDenied, last)
+	}
+	return found, nil
 }
 
 // onDenial calls deny with what the user of a connection may not do.
