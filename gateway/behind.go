@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
@@ -33,10 +34,10 @@ func hasCopy(op *ops.Operation) bool {
 // unanswered returns the request of a call that the leader has not answered. A read of what the
 // gateways keep is answered from the copy here, unless the leader may have begun it.
 func unanswered(r *http.Request, lost *hop.Failure) *http.Request {
-	if op := routeOf(r).op; op != nil && lost.Outcome == hop.NotLeader && hasCopy(op) {
-		return Unled(r, nil)
+	if op := transport.OperationOf(r); op != nil && lost.Outcome == hop.NotLeader && hasCopy(op) {
+		return transport.Unled(r, nil)
 	}
-	return Unled(r, unledFailure(lost))
+	return transport.Unled(r, unledFailure(lost))
 }
 
 // unledFailure returns the answer to a call that the leader has not answered.

@@ -3,21 +3,14 @@ package gateway
 import (
 	"adgateway/gateway/call"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
 
-	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
 	"adgateway/ps"
-)
-
-const (
-	contentType  = "application/json; charset=utf-8"
-	serverHeader = "X-Directory-Server" // a trailer if the answer is streamed
 )
 
 // encode returns JSON, as [call.JSON] does.
@@ -230,8 +223,4 @@ func (e *envelope) sentence(result *ps.Result) string {
 		text = "The {subject} was found."
 	}
 	return e.r.op.Sentence(text, e.r.bound, e.records, result)
-}
-
-func isClassic(p *identity.Principal, byDefault identity.Dialect) bool {
-	return cmp.Or(p.Dialect, byDefault) == identity.Classic
 }

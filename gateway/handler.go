@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
-	"adgateway/gateway/transport"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -95,16 +93,6 @@ func (s *Server) perform(r *request) (call.Answer, error) {
 	}
 	r.result, r.runErr = s.run(r, e)
 	return s.answer(r, e)
-}
-
-// authenticate finds the caller.
-func (s *Server) authenticate(req *http.Request) (*identity.Principal, error) {
-	principal, err := s.caller(req)
-	if err == nil {
-		s.proved(transport.Peer(req))
-		return principal, nil
-	}
-	return nil, refusedBy(err)
 }
 
 // admit counts the call against the caller's quota, which some gateways share. On

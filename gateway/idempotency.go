@@ -28,9 +28,7 @@ import (
 // off, what became of its change is found out first.
 
 const (
-	keyHeader      = ops.KeyHeader
-	replayedHeader = "Idempotency-Replayed"
-	repeatedHeader = "Idempotency-Request" // the request id of the call that ran
+	keyHeader = ops.KeyHeader
 )
 
 // keyKind is the kind of kept calls in the store.

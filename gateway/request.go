@@ -81,7 +81,7 @@ type request struct {
 // newRequest returns a call that has not begun.
 func (s *Server) newRequest(ctx context.Context, c call.Call, to call.Sink) *request {
 	return &request{
-		gateway: s, ctx: ctx, call: c, to: to, id: c.ID, startedAt: time.Now(), policy: &s.current.Load().policy,
+		gateway: s, ctx: ctx, call: c, to: to, id: c.ID, startedAt: time.Now(), policy: s.current.Load(),
 		op: c.Op, principal: c.Principal,
 	}
 }
@@ -115,8 +115,8 @@ func (s *Server) Subscribe(ctx context.Context, c call.Call, to call.Events) err
 	return err
 }
 
-// refuseCall records that a call was refused before it could be made, and returns the error.
-func (s *Server) refuseCall(c call.Call, err error) error {
+// Refuse records that a call was refused before it could be made, and returns the error.
+func (s *Server) Refuse(c call.Call, err error) error {
 	_, err = s.conclude(s.newRequest(context.Background(), c, nil), call.Answer{}, err)
 	return err
 }

@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"adgateway/gateway/call"
@@ -111,7 +111,7 @@ func (e *eventStream) write(text []byte) error {
 // Wait implements [call.Events].
 func (e *eventStream) Wait(changed <-chan struct{}) error {
 	x := e.x
-	tick := time.NewTicker(min(recheckEvents, x.gateway.KeepAlive))
+	tick := time.NewTicker(min(recheckEvents, x.server.KeepAlive))
 	defer tick.Stop()
 	for {
 		select {
@@ -119,12 +119,12 @@ func (e *eventStream) Wait(changed <-chan struct{}) error {
 			return nil
 		case <-x.c.Request.Context().Done():
 			return context.Cause(x.c.Request.Context())
-		case <-x.gateway.stopping.Done():
+		case <-x.server.stopping.Done():
 			return errStopping
 		case <-tick.C:
 		}
 		err := e.Check()
-		if err == nil && time.Since(e.sentAt) >= x.gateway.KeepAlive {
+		if err == nil && time.Since(e.sentAt) >= x.server.KeepAlive {
 			err = e.Comment("nothing new")
 		}
 		if err != nil {
@@ -139,12 +139,12 @@ func (e *eventStream) Check() error {
 	switch {
 	case x.c.Request.Context().Err() != nil:
 		return context.Cause(x.c.Request.Context())
-	case x.gateway.stopping.Err() != nil:
+	case x.server.stopping.Err() != nil:
 		return errStopping
 	case time.Since(e.checkedAt) < recheckEvents:
 		return nil
 	}
-	principal, failed := x.gateway.authenticate(x.c.Request)
+	principal, failed := x.server.authenticate(x.c.Request)
 	if failed != nil {
 		return errNotValid
 	}
@@ -165,7 +165,7 @@ func (e *eventStream) End(why error) {
 	case errors.As(why, &told):
 		text = told.Error()
 	default:
-		e.x.gateway.Log.WithError(why).WithField("request_id", e.x.id).Error("a stream of events ended")
+		e.x.server.Log.WithError(why).WithField("request_id", e.x.id).Error("a stream of events ended")
 	}
 	_ = e.Comment(text) // it ends either way
 }

@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"cmp"
@@ -7,11 +7,23 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
+
+// Check is one line of /readyz. The reason is for callers with ops:read only.
+type Check struct {
+	Name     string
+	OK       bool   // as far as this is concerned, requests are served
+	Reason   string // why it is not OK, or what is wrong although it is
+	Degraded bool   // it is OK, but something is wrong that needs attention
+
+	Lane      ps.Lane // calls of other lanes are not concerned; empty: all are
+	NoChanges bool    // only reads are served
+}
 
 // healthz answers as long as the process runs.
 func (s *Server) healthz(x *exchange) {
@@ -34,12 +46,6 @@ func (s *Server) readyz(x *exchange) {
 	var checks []Check
 	if s.Ready != nil {
 		checks = s.Ready(x.c.Request.Context())
-	}
-	if s.Member != nil {
-		checks = append(checks, s.clusterCheck())
-	}
-	if s.Audit != nil {
-		checks = append(checks, auditCheck(s.Audit))
 	}
 	reasons := false
 	if carries(x.c.Request) {
@@ -64,7 +70,7 @@ func (s *Server) readyz(x *exchange) {
 	records := []any{}
 	changes := lane == changesLane || lane == leaderLane
 	if lane == leaderLane {
-		checks = append(checks, Check{Name: leaderLane, OK: s.leads()})
+		checks = append(checks, Check{Name: leaderLane, OK: s.Hop == nil || s.Hop.Leads()})
 	}
 	for _, check := range checks {
 		switch {
@@ -110,26 +116,11 @@ func (s *Server) version(x *exchange) {
 		Engine  string `json:"engine"`
 		// Features are what an older gateway would not honour.
 		Features []string `json:"features"`
-	}{s.Version.Version, s.Version.Commit, s.Version.Built, runtime.Version(), s.Engine, s.features()}})
-}
-
-// features are what this gateway has.
-func (s *Server) features() []string {
-	features := []string{"dryRun", "etag", "bin"}
-	if s.Kept != nil {
-		features = append(features, "plan", "key")
-	}
-	if s.History != nil {
-		features = append(features, "changes", "feed")
-	}
-	if s.jobs != nil {
-		features = append(features, "jobs")
-	}
-	return features
+	}{s.Version.Version, s.Version.Commit, s.Version.Built, runtime.Version(), s.Engine, s.Features}})
 }
 
 func (x *exchange) sendRecords(status int, output string, records []any) {
-	x.send(status, encode(struct {
+	x.send(status, call.JSON(struct {
 		Output string `json:"output"`
 		Result []any  `json:"result"`
 	}{output, records}))

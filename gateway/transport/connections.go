@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"bytes"
@@ -13,8 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
-
-	"adgateway/gateway/transport"
 )
 
 // Connections configures how the server accepts connections. The zero value of
@@ -37,7 +35,8 @@ type Connections struct {
 	PerAddress int
 }
 
-func (c *Connections) complete() {
+// Complete selects the defaults.
+func (c *Connections) Complete() {
 	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, 10*time.Second)
 	c.BodyTimeout = cmp.Or(c.BodyTimeout, time.Minute)
 	c.SendTimeout = cmp.Or(c.SendTimeout, time.Minute)
@@ -71,8 +70,8 @@ func (s *Server) httpServer() *http.Server {
 }
 
 // listen applies the limits to a listener.
-func (s *Server) listen(listener net.Listener) *transport.Listener {
-	return transport.Limit(listener, transport.Limits{
+func (s *Server) listen(listener net.Listener) *Listener {
+	return Limit(listener, Limits{
 		Total: s.Connections.Total, PerHost: s.Connections.PerAddress,
 		Exempt: func(address netip.Addr) bool { return s.current.Load().proxies.Trust(address) }, Known: s.known,
 		Refused: func(address netip.Addr, reason string, count int) {
@@ -89,7 +88,7 @@ func (s *Server) known(address netip.Addr) bool {
 	if address.IsLoopback() || s.current.Load().proxies.Trust(address) {
 		return true
 	}
-	at, ok := s.proven.Get(transport.HostOf(address))
+	at, ok := s.proven.Get(HostOf(address))
 	return ok && time.Since(at) < provenFor
 }
 
@@ -99,7 +98,7 @@ const (
 )
 
 // proved remembers that a valid credential came over a connection from an address.
-func (s *Server) proved(peer netip.Addr) { s.proven.Add(transport.HostOf(peer), time.Now()) }
+func (s *Server) proved(peer netip.Addr) { s.proven.Add(HostOf(peer), time.Now()) }
 
 // serverLog receives the messages of net/http. A failed TLS handshake concerns one
 // client, which sees it, too; it is counted and logged at debug. Connections closed

@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"net/http"
@@ -7,8 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// pagesPath is where the pages for people are. They set their own headers.
-const pagesPath = "/ui/"
+// PagesPath is where the pages for people are. They set their own headers.
+const PagesPath = "/ui/"
 
 // addPages adds the pages. gin answers every method there with them, so that a wrong
 // one gets a page, too.
@@ -23,15 +23,15 @@ func (s *Server) addPages(engine *gin.Engine) {
 		}
 		s.pages.ServeHTTP(x.c.Writer, x.c.Request)
 	})
-	engine.Any(pagesPath+"*page", show)
-	engine.GET(strings.TrimSuffix(pagesPath, "/"), func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, pagesPath) })
+	engine.Any(PagesPath+"*page", show)
+	engine.GET(strings.TrimSuffix(PagesPath, "/"), func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, PagesPath) })
 }
 
 // followsLink reports whether a request follows a link to a page, which may stand on any
 // web site. The pages themselves refuse other requests from there.
 func (x *exchange) followsLink() bool {
 	method := x.c.Request.Method
-	return x.gateway.pages != nil && strings.HasPrefix(x.c.Request.URL.Path, pagesPath) && (method == http.MethodGet || method == http.MethodHead)
+	return x.server.pages != nil && strings.HasPrefix(x.c.Request.URL.Path, PagesPath) && (method == http.MethodGet || method == http.MethodHead)
 }
 
 // wantsPages reports whether a browser asks for the root of the gateway.
