@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -8,9 +9,11 @@ import (
 
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/journal"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
@@ -101,8 +104,13 @@ func wrongIn(s cluster.Status) (reasons []string) {
 		seconds := int(s.Leaderless.Seconds())
 		reasons = append(reasons, fmt.Sprintf("nothing was heard of a leader for %d s", seconds))
 	}
+	if s.Unlisted {
+		reasons = append(reasons, "this gateway was taken off the list of the cluster; if it should be one of its gateways: "+
+			"run 'adgateway cluster invite' on another host, move the folder cluster away here, and run the printed "+
+			"'adgateway cluster join' (gateway/manual/cluster-operate.md)")
+	}
 	if s.Fault != nil {
-		reasons = append(reasons, "the log cannot be used: "+s.Fault.Error())
+		reasons = append(reasons, "the log cannot be used: "+s.Fault.Error()+remedyOf(s.Fault))
 	}
 	if s.ClockUnset && s.Leader != "" {
 		reasons = append(reasons, "the leader cannot tell how long all gateways were down, so that nothing expires")
@@ -120,6 +128,25 @@ func wrongIn(s cluster.Status) (reasons []string) {
 		}
 	}
 	return reasons
+}
+
+// remedyOf returns what an administrator does about a log that cannot be used, to be added to the
+// error; empty: it may pass by itself.
+func remedyOf(fault error) string {
+	const page = " (gateway/manual/cluster-restore.md)"
+	switch {
+	case errors.Is(fault, journal.ErrReplaced):
+		return "; the cluster goes on with a log that this gateway does not follow: stop all gateways, " +
+			"run 'adgateway cluster recover' here, and start them" + page
+	case errors.Is(fault, journal.ErrRewound), errors.Is(fault, store.ErrRewound):
+		return "; stop all gateways, and run 'adgateway cluster recover' on each host" + page
+	case errors.Is(fault, journal.ErrBehind):
+		return "; start a gateway that follows the log, whose store this one copies; if there is none, stop all gateways, " +
+			"and run 'adgateway cluster recover' on each host" + page
+	case errors.Is(fault, journal.ErrNewer):
+		return "; install the version of the other gateways (gateway/manual/upgrade.md)"
+	}
+	return ""
 }
 
 // farBehind is how many entries a copy may lack without a word: beats are older than entries.

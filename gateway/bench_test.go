@@ -4,14 +4,20 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway"
+	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
 	"adgateway/test/harness"
 )
@@ -64,6 +70,26 @@ func BenchmarkOwn(b *testing.B) {
 				}
 				require.Equal(b, c.status, answer.status)
 			})
+		}
+	}
+}
+
+// BenchmarkItem is the gateway's own share of an item of a job that changes something, with a
+// runner that answers at once and a store in memory.
+func BenchmarkItem(b *testing.B) {
+	kept := storetest.Seal(b, store.NewMemory(nil))
+	history, err := changes.Open(b.Context(), kept, time.Hour, 1<<20)
+	require.NoError(b, err)
+	d := &harness.OneUser{City: "Oslo", At: func(string) {}}
+	s := harness.New(b, &harness.Runner{Do: d.Run}, func(o *gateway.Options) { o.Kept, o.History = kept, history })
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		n++
+		d.City = "Oslo"
+		answer := s.CallItem(b.Context(), itemToRome("jb."+strconv.Itoa(n)))
+		if answer.State != jobstate.Made {
+			b.Fatalf("%+v", answer)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts ...share) 
 		err = s.closedByAnother(r)
 	}
 	key := r.claimed()
-	if err == nil && r.undoing != nil && key != nil {
+	if err == nil && r.outer != nil && key != nil {
 		key.call, key.revision, err = key.latest(ctx)
 	}
 	if s.Member != nil && begun {
@@ -62,7 +62,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts ...share) 
 	log := s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID})
 	switch {
 	case s.Member != nil && begun && !errors.Is(err, errClosed):
-		if r.undoing != nil && key != nil {
+		if r.outer != nil && key != nil {
 			key.open = true
 		}
 	case !begun || errors.Is(err, errClosed):
@@ -71,7 +71,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts ...share) 
 		r.unkept = true
 		s.meters.unremembered.Inc()
 		log.WithError(err).Error("what became of a change could not be stored, and is stored later")
-		if r.undoing != nil && key != nil {
+		if r.outer != nil && key != nil {
 			key.open = true
 		}
 		s.unstored.add(&unstored{s.store(), parts, key, log})
@@ -159,7 +159,7 @@ func (s *Server) endOfChange(r *request) share {
 		}
 		r.shown = r.changeID()
 	}
-	if r.undoing == nil { // else the key is that of the whole request, and takes note of each of its changes
+	if r.outer == nil { // else the key is that of the whole request, and takes note of each of its changes
 		return joined(own, spent)
 	}
 	return joined(own, spent, s.keyAfter(c, &verdict{Outcome: outcome}))
@@ -251,6 +251,7 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) share {
 	call := c.call
 	switch {
 	case !open && outcome == ps.OutcomeNone && c.counts(r): // as an attempt
+		c.again = true
 		call = keptCall{Fingerprint: call.Fingerprint, RequestID: call.RequestID, StartedAt: call.StartedAt, Attempts: call.Attempts}
 	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
 		own := unlessChanged(s.Kept, store.Change{Kind: keyKind, Key: c.name, Expect: c.revision})

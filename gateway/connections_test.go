@@ -175,7 +175,7 @@ func TestLogLevelsOfServerMessages(t *testing.T) {
 func TestSlowClientsAreCutOff(t *testing.T) {
 	const brief = 100 * time.Millisecond
 	address := running(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
-		o.Connections = gateway.Connections{HeaderTimeout: brief, BodyTimeout: brief, IdleTimeout: brief}
+		o.Connections.HeaderTimeout, o.Connections.BodyTimeout, o.Connections.IdleTimeout = brief, brief, brief
 	})
 	post := "POST /api/ADUser/jdoe HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer " + harness.AllToken + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 	for name, c := range map[string]struct{ sent, answer string }{

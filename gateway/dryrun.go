@@ -40,15 +40,17 @@ type plan struct {
 	Objects   []shownObject    `json:"objects"`
 	Checks    []check          `json:"checks"`
 	Requires  []identity.Scope `json:"requires"`
-
-	from *request // whose script announced it: that of an undo is another row's; nil: none did
 }
 
 // newPlan returns the plan of a change that would change nothing.
 func newPlan(r *request) plan {
+	requires := append([]identity.Scope{r.op.Scope}, r.bound.Scopes...)
+	if r.outer != nil {
+		requires = append(requires, r.outer.op.Scope)
+	}
 	return plan{
 		Operation: r.op.ID, State: plans.StateOpen, Effect: ps.EffectNone, Made: time.Now().UTC().Truncate(time.Second),
-		Undo: schema.UndoNone, Objects: []shownObject{}, Checks: []check{}, Requires: append([]identity.Scope{r.op.Scope}, r.bound.Scopes...),
+		Undo: schema.UndoNone, Objects: []shownObject{}, Checks: []check{}, Requires: requires,
 	}
 }
 
@@ -73,9 +75,15 @@ func (s *Server) answerPlan(r *request, e *envelope) (call.Answer, error) {
 	}
 	slices.Sort(p.Requires)
 	p.Requires = slices.Compact(p.Requires)
-	r.runErr, r.server = nil, p.Server
-	if s.plans != nil {
+	r.runErr = nil
+	if r.outer == nil { // the line of a part does not tell it
+		r.server = p.Server
+	}
+	if r.whole().fingerprint != nil {
 		if err := s.keepPlan(r, &p); err != nil {
+			if r.outer != nil {
+				return call.Answer{}, plansUnavailable(err)
+			}
 			s.Log.WithError(err).WithField("request_id", r.id).Error("a plan could not be kept")
 			warnings = append(slices.Clip(warnings), ps.Warning{Code: "plan_not_kept", Message: "The plan could not be kept, so that it cannot be applied by its id."})
 		}
@@ -89,7 +97,7 @@ func (s *Server) fill(r *request, p *plan) {
 	if !r.announced.Changes() {
 		return
 	}
-	p.Effect, p.from = r.announced.Effect, r
+	p.Effect = r.announced.Effect
 	texts, secret := r.parameters()
 	past, _ := s.pastOf(&changes.Record{Operation: r.op.ID, Parameters: texts, Intent: *r.announced, Secret: secret, Outcome: ps.OutcomeDone}) // the row exists
 	p.Objects, p.Undo, p.Checks = past.objects(bounds{}, false), s.undoable(r.ctx, past), s.checksOf(r)

@@ -158,7 +158,7 @@ func (e *envelope) add(rendered []byte, n int) error {
 	if e.records > 1 && e.r.op.Reply.Mark != ops.List {
 		return errManyRecords
 	}
-	e.result.Write(e.addGenerated(rendered))
+	e.result.Write(rendered)
 	threshold := e.streamAbove
 	if e.streaming {
 		threshold = transport.Piece
@@ -190,7 +190,7 @@ func (e *envelope) flush() error {
 func (e *envelope) answer(result *ps.Result) (call.Answer, error) {
 	answer := call.Answer{
 		Output: e.sentence(result), Count: e.records, Effect: result.Effect, Server: result.Server, Next: e.page.next,
-		Warnings: slices.Concat(result.Warnings, e.warnings, e.r.unread), Private: e.r.bound.Generated != nil,
+		Warnings: slices.Concat(result.Warnings, e.warnings, e.r.unread), Secret: e.r.bound.Generated,
 	}
 	if e.page.counted {
 		answer.Total = &e.page.total

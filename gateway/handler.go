@@ -19,6 +19,12 @@ import (
 // operate takes a call through its stages, from top to bottom. Each stage returns what it adds to
 // the call, or the error that ends it.
 func (s *Server) operate(r *request) (call.Answer, error) {
+	if r.outer != nil { // it counts with that one, which has the key
+		if err := s.accept(r); err != nil {
+			return call.Answer{}, err
+		}
+		return s.perform(r)
+	}
 	if err := admit(r.principal, s.gateways()); err != nil {
 		return call.Answer{}, err
 	}
@@ -45,13 +51,13 @@ func answerOr(answer *call.Answer) call.Answer {
 
 // accept reads the parameters of a call, and refuses what its caller must not do.
 func (s *Server) accept(r *request) (err error) {
-	if err = call.AuthoriseRow(r.principal, r.op); err != nil {
-		return err
-	}
-	if r.given, err = r.call.Input.Read(r.ctx); err != nil {
+	if err = r.readInput(); err != nil {
 		return err
 	}
 	if r.bound, err = bind(r.op, r.given.Values, r.given.Problems); err != nil {
+		if r.call.Undoes.Change != "" { // the values are those that were recorded
+			problem.Of(err).Code = schema.NotUndoable
+		}
 		return err
 	}
 	if err = s.read(r); err != nil {
@@ -69,6 +75,21 @@ func (s *Server) accept(r *request) (err error) {
 		}
 	}
 	return nil
+}
+
+// readInput reads the parameters of a call, whose caller must have the right to its row.
+func (r *request) readInput() (err error) {
+	if r.outer != nil { // they are at hand, and the audit has them also if the caller lacks the right
+		if r.given, err = r.call.Input.Read(r.ctx); err != nil {
+			return err
+		}
+		return call.AuthoriseRow(r.principal, r.op)
+	}
+	if err = call.AuthoriseRow(r.principal, r.op); err != nil {
+		return err
+	}
+	r.given, err = r.call.Input.Read(r.ctx)
+	return err
 }
 
 // perform runs the script of a request that nothing stands against, unless an earlier call
@@ -184,7 +205,7 @@ var contextArgs = map[string]func(r *request) ps.Value{
 		return ps.List(filter.Moment(time.Now().AddDate(0, 0, -r.policy.StaleDays)))
 	},
 	"Readable":        func(r *request) ps.Value { return ps.List(r.readable) },
-	"RemovedTogether": func(r *request) ps.Value { return ps.List(r.removedTogether()) },
+	"RemovedTogether": func(r *request) ps.Value { return ps.List(append([]string{}, r.call.Undoes.Objects...)) },
 	"CreatableType":   func(r *request) ps.Value { return ps.List(creatable(r.principal)) },
 }
 
@@ -244,11 +265,16 @@ func (s *Server) answer(r *request, e *envelope) (call.Answer, error) {
 	if err := r.guard.refusal(r, e); err != nil {
 		return call.Answer{}, err
 	}
+	if !r.dryRun() {
+		if err := r.applying.applied(r); err != nil {
+			return call.Answer{}, err
+		}
+	}
+	if err := r.unannounced(); err != nil {
+		return call.Answer{}, err
+	}
 	if r.dryRun() {
 		return s.answerPlan(r, e)
-	}
-	if err := r.applying.applied(r); err != nil {
-		return call.Answer{}, err
 	}
 	err := r.runErr
 	if err == nil {

@@ -37,9 +37,8 @@ func (s *Server) remember(r *request, i ps.Intent) {
 		if key := r.claimed(); key != nil {
 			r.change.Key = key.name
 		}
-		if r.undoing != nil {
-			r.change.Undoes, r.change.Fields, r.change.Batch = r.undoing.record.ID, r.undoing.fields, r.undoing.batch
-		}
+		undoes := &r.call.Undoes
+		r.change.Undoes, r.change.Fields, r.change.Batch = undoes.Change, undoes.Fields, undoes.Batch
 	}
 	c := r.change
 	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, zoneOf(r, &i)

@@ -86,17 +86,13 @@ type claim struct {
 	open     bool      // it is not known yet what became of a change of the call, or of an earlier one
 	expires  time.Time // zero: as long as all keys
 	left     bool      // the call has ended
+	again    bool      // the call was cut off before it changed anything, and is made again
 	lost     bool      // another gateway has taken the call over
 }
 
-// claimed returns the key that the change of a request is made under: that of the whole call
-// if it is one of an undo; nil: there is none.
-func (r *request) claimed() *claim {
-	if r.undoing != nil {
-		return r.undoing.key
-	}
-	return r.key
-}
+// claimed returns the key that the change of a request is made under, which is that of the whole
+// call; nil: there is none.
+func (r *request) claimed() *claim { return r.whole().key }
 
 // mostAttempts is how often the call of an item may be cut off, by the end of its gateway or
 // in its session, and be made again.
@@ -105,18 +101,14 @@ const mostAttempts = 3
 // counts reports whether a call that changed nothing is that of an item which was cut off,
 // and is made again: a full host, a lost connection or an election of the engine passes.
 func (c *claim) counts(r *request) bool {
-	item := itemCallOf(r.ctx)
-	if item == nil || item.overtaken || r.failure == nil || r.failure.Code != schema.Timeout || c.call.Attempts >= mostAttempts {
-		return false
-	}
-	item.cutOff = true
-	return true
+	return r.call.Item != nil && r.failure != nil && r.failure.Code == schema.Timeout &&
+		!errors.Is(r.failure, errOvertaken) && c.call.Attempts < mostAttempts
 }
 
 // claim takes the key of a request for it. earlier is the answer of an earlier call
 // with the key; nil: there is none.
 func (s *Server) claim(r *request) (earlier *call.Answer, failed error) {
-	if item := itemCallOf(r.ctx); item != nil {
+	if item := r.call.Item; item != nil {
 		return s.claimItem(r, item)
 	}
 	given := r.call.Keys
@@ -141,12 +133,12 @@ func (s *Server) claim(r *request) (earlier *call.Answer, failed error) {
 
 // claimItem takes the key of an item of a job for its call. The keys of items are those of
 // the job, so that they do not count among the caller's, and are kept as long as it is.
-func (s *Server) claimItem(r *request, item *itemCall) (earlier *call.Answer, failed error) {
+func (s *Server) claimItem(r *request, item *call.Item) (earlier *call.Answer, failed error) {
 	if r.dryRun() {
 		return nil, nil
 	}
 	caller := s.keys.sum("job")[:32] + "/"
-	return s.take(r, &claim{keys: s.keys, caller: caller, name: caller + s.keys.sum("item", item.key), expires: item.expires})
+	return s.take(r, &claim{keys: s.keys, caller: caller, name: caller + s.keys.sum("item", item.Key), expires: item.Expires})
 }
 
 // sum returns the digest of some texts.

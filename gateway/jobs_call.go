@@ -1,48 +1,29 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
+	"maps"
 	"net/netip"
-	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/crypto/nacl/box"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/inprocess"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
 )
 
-// The call of an item is an ordinary request that the gateway sends to itself, as the
-// caller who submitted the job with the rights of that moment, under the key of the item.
-
-// itemCall marks a request as the call of an item.
-type itemCall struct {
-	key     string    // instead of an Idempotency-Key
-	expires time.Time // until when the key is kept
-
-	// What the request finds out.
-	overtaken bool // nothing was changed, as other changes of the object went first for too long
-	cutOff    bool // nothing was changed, as the run was cut off, and it may be called again
-}
-
-type itemCallKey struct{}
-
-func itemCallOf(ctx context.Context) *itemCall {
-	item, _ := ctx.Value(itemCallKey{}).(*itemCall)
-	return item
-}
+// The call of an item is one like that of a client, as the caller who submitted the job with the
+// rights of that moment, under the key of the item.
 
 // Current is an [authn.Authenticator] that finds callers again.
 type Current interface {
@@ -67,25 +48,31 @@ const (
 
 // CallItem makes the call of an item, as [jobs.Options] want it: with the rights that the caller of
 // its job has now, and under the key of the item. It is safe for concurrent use.
-func (s *Server) CallItem(ctx context.Context, call jobs.Call) jobs.Answer {
-	principal := s.callerNow(call.Job.Caller)
+func (s *Server) CallItem(ctx context.Context, item jobs.Call) jobs.Answer {
+	principal := s.callerNow(item.Job.Caller)
 	if principal == nil || !principal.Expires.IsZero() && !s.store().Now().Before(principal.Expires) {
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
 	}
-	op := s.operationOf(call.Spec.Operation)
+	op := s.operationOf(item.Spec.Operation)
 	if op == nil {
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(schema.NotSupported), Message: "This gateway does not have the operation any more."}}
 	}
-	made := &itemCall{key: call.Spec.Key, expires: call.Job.Expires}
-	ctx = context.WithValue(ctx, itemCallKey{}, made)
-	req, err := itemRequest(ctx, op, call)
+	values, err := itemValues(op, item)
 	if err != nil {
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(schema.InvalidRequest), Message: err.Error()}}
 	}
-	taken := itemAnswer(inprocess.Send(s.Handler(), inprocess.As(req, principal)))
-	answer := taken.answer(op, call)
-	if made.overtaken || made.cutOff {
-		answer = jobs.Answer{Again: true, For: holdLane}
+	c := call.Call{
+		ID: item.Spec.RequestID, Principal: principal, Input: values,
+		Item: &call.Item{Key: item.Spec.Key, Expires: item.Job.Expires},
+	}
+	c.From, _ = netip.ParseAddr(item.Job.From) // stays invalid if it is not known
+	if item.Spec.IfMatch != "" && item.Plan == "" {
+		c.Match = []string{item.Spec.IfMatch}
+	}
+	made, err := s.Call(ctx, op.ID, c)
+	answer := itemAnswer(item, made)
+	if err != nil {
+		answer = itemRefused(made.ChangeID, err)
 	}
 	state := string(answer.State)
 	if answer.Hold != "" || answer.Again {
@@ -95,103 +82,71 @@ func (s *Server) CallItem(ctx context.Context, call jobs.Call) jobs.Answer {
 	return answer
 }
 
-// itemRequest returns the request of an item.
-func itemRequest(ctx context.Context, op *ops.Operation, call jobs.Call) (*http.Request, error) {
-	path, body := op.Path, map[string]any{}
-	values := map[string]any{}
-	for name, value := range call.Spec.Parameters {
-		values[name] = value
+// itemValues returns the parameters of an item.
+func itemValues(op *ops.Operation, item jobs.Call) (call.Values, error) {
+	given := maps.Clone(item.Spec.Parameters)
+	if given == nil {
+		given = map[string]any{}
 	}
-	for name, value := range call.Secrets {
-		values[name] = value
+	for name, value := range item.Secrets {
+		given[name] = value
 	}
 	switch {
-	case call.DryRun:
-		values[ops.DryRun] = true
-	case call.Plan != "":
-		values[ops.PlanID] = call.Plan
+	case item.DryRun:
+		given[ops.DryRun] = true
+	case item.Plan != "":
+		given[ops.PlanID] = item.Plan
 	}
-	for name, value := range values {
+	values := call.Values{}
+	for name, value := range given {
 		p := op.Param(name)
 		if p == nil {
 			return nil, fmt.Errorf("the operation has no parameter %s any more", name)
 		}
-		if p.Path != "" {
-			path = strings.Replace(path, "{"+p.Path+"}", url.PathEscape(fmt.Sprint(value)), 1)
-			continue
+		converted, err := listValue(value, p.Kind)
+		if err != nil {
+			return nil, fmt.Errorf("%s %w", p.Name, err)
 		}
-		body[p.Name] = value
+		values[p.Name] = converted
 	}
-	content, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, op.Method, path, bytes.NewReader(content))
-	if err != nil {
-		return nil, err
-	}
-	if from, err := netip.ParseAddr(call.Job.From); err == nil {
-		req.RemoteAddr = netip.AddrPortFrom(from, 0).String()
-	}
-	req.Header.Set("Content-Type", ops.MediaJSON)
-	req.Header.Set("X-Request-Id", call.Spec.RequestID)
-	if call.Spec.IfMatch != "" && call.Plan == "" {
-		req.Header.Set(ops.IfMatch, call.Spec.IfMatch)
-	}
-	return req, nil
+	return values, nil
 }
 
-// itemAnswer is the answer to the call of an item.
-type itemAnswer inprocess.Answer
-
-// answer returns what the call came to.
-func (t *itemAnswer) answer(op *ops.Operation, call jobs.Call) jobs.Answer {
-	var e struct {
-		Output string          `json:"output"`
-		Result json.RawMessage `json:"result"`
-		Plan   *struct {
-			ID     *string   `json:"id"`
-			Effect ps.Effect `json:"effect"`
-		} `json:"plan"`
-		Warnings []ps.Warning `json:"warnings"`
-		Error    *errorBody   `json:"error"`
+// itemAnswer returns what the call of an item came to that has succeeded.
+func itemAnswer(item jobs.Call, answer call.Answer) jobs.Answer {
+	result := jobs.Result{State: jobstate.Made, ChangeID: answer.ChangeID, Message: answer.Output}
+	_ = json.Unmarshal(schema.Member(answer.Records, "guid"), &result.GUID) // stays empty if there is none
+	var planned struct {
+		ID     string    `json:"id"` // null: it is not kept
+		Effect ps.Effect `json:"effect"`
 	}
-	if err := json.Unmarshal(t.Body, &e); err != nil && t.Status != http.StatusNoContent {
-		return jobs.Answer{Result: jobs.Result{State: jobstate.Unknown, Code: string(schema.Internal), Message: "The answer to the call of the item could not be read."}}
-	}
-	result := jobs.Result{State: jobstate.Made, ChangeID: t.Header.Get(changeHeader), Message: e.Output}
-	if e.Error != nil {
-		return t.refused(e.Error, result)
-	}
-	record := firstRecord(e.Result)
-	result.GUID = textOf(record, "guid")
 	switch {
-	case e.Plan != nil:
-		if e.Plan.ID != nil {
-			result.Plan = *e.Plan.ID
-		}
-		if e.Plan.Effect == ps.EffectNone {
+	case answer.Plan != nil:
+		_ = json.Unmarshal(answer.Plan, &planned) // it was encoded here
+		if result.Plan = planned.ID; planned.Effect == ps.EffectNone {
 			result.State = jobstate.Noop
 		}
 	case result.ChangeID == "":
 		result.State = jobstate.Noop
 	}
-	for _, w := range e.Warnings {
+	for _, w := range answer.Warnings {
 		if w.Code == racedCode || w.Code == notReadBackCode {
 			result.Code, result.Message = w.Code, w.Message
 		}
 	}
-	result.Secret = sealedSecret(op, record, call.Job.ResultKey)
+	result.Secret = sealSecret(answer.Secret, item.Job.ResultKey)
 	return jobs.Answer{Result: result}
 }
 
-// refused returns what a call came to that was not a success.
-func (t *itemAnswer) refused(e *errorBody, result jobs.Result) jobs.Answer {
-	result.State, result.Code, result.Message = jobstate.Refused, string(e.Code), e.Message
-	wait := holdLane
-	if seconds, err := strconv.Atoi(t.Header.Get("Retry-After")); err == nil {
-		wait = max(wait, time.Duration(seconds)*time.Second)
+// itemRefused returns what the call of an item came to that has failed, and the change that it made
+// all the same; empty: it made none.
+func itemRefused(changeID string, err error) jobs.Answer {
+	if errors.Is(err, call.ErrAgain) {
+		return jobs.Answer{Again: true, For: holdLane}
 	}
+	e := problem.Of(err)
+	result := jobs.Result{State: jobstate.Refused, ChangeID: changeID, Code: string(e.Code), Message: e.Message}
+	wait := max(holdLane, e.RetryAfter)
 	none := cmp.Or(e.Outcome, ps.OutcomeNone) == ps.OutcomeNone
 	switch {
 	case e.Code == schema.InProgress && e.Outcome == ps.OutcomeUnknown: // of an earlier call, which is being judged
@@ -213,39 +168,17 @@ func (t *itemAnswer) refused(e *errorBody, result jobs.Result) jobs.Answer {
 	return jobs.Answer{Result: result}
 }
 
-// firstRecord returns the record of an answer, or the first one.
-func firstRecord(result json.RawMessage) map[string]json.RawMessage {
-	var all []map[string]json.RawMessage
-	if json.Unmarshal(result, &all) == nil && len(all) > 0 {
-		return all[0]
-	}
-	var one map[string]json.RawMessage
-	_ = json.Unmarshal(result, &one) // stays empty if it is neither
-	return one
-}
-
-func textOf(record map[string]json.RawMessage, member string) (text string) {
-	_ = json.Unmarshal(record[member], &text) // stays empty if there is none
-	return text
-}
-
-// sealedSecret seals the generated secret of an answer to the key of whoever fetches the
-// result: an anonymous box (X25519, XSalsa20, Poly1305).
-func sealedSecret(op *ops.Operation, record map[string]json.RawMessage, key []byte) []byte {
-	if len(key) != 32 {
+// sealSecret seals a generated secret to the key of whoever fetches the result: an anonymous box (X25519,
+// XSalsa20, Poly1305). Without a secret or a key it returns nil.
+func sealSecret(secret *ops.Generated, key []byte) []byte {
+	if secret == nil || len(key) != 32 {
 		return nil
 	}
-	for i := range op.Params {
-		member := op.Params[i].Generated
-		secret := textOf(record, member)
-		if member == "" || secret == "" {
-			continue
-		}
-		if sealed, err := box.SealAnonymous(nil, []byte(secret), (*[32]byte)(key), nil); err == nil {
-			return sealed
-		}
+	sealed, err := box.SealAnonymous(nil, []byte(secret.Reveal()), (*[32]byte)(key), nil)
+	if err != nil {
+		return nil
 	}
-	return nil
+	return sealed
 }
 
 // openJobs opens the jobs of the store.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,6 +29,9 @@ import (
 
 // errContended is why a run is stopped that must wait for another change.
 var errContended = errors.New("another change of the object goes first")
+
+// errOvertaken is in the chain of the error of a change that has waited for others for too long.
+var errOvertaken = errors.New("other changes of the object went first for too long")
 
 // lock is an object that a change locks: alone, or shared with others that share it.
 type lock struct {
@@ -342,10 +346,7 @@ func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps
 			if ctx.Err() != nil {
 				kind = ps.KindCancelled
 			}
-			if item := itemCallOf(r.ctx); item != nil {
-				item.overtaken = true
-			}
-			return nil, stoppedBy(kind, err)
+			return nil, stoppedBy(kind, fmt.Errorf("%w: %w", errOvertaken, err))
 		}
 		req.Limit = max(time.Until(until), time.Nanosecond)
 	}

@@ -118,6 +118,8 @@ func TestARegistryServesOneServer(t *testing.T) {
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "of_another_package", Help: "x"}, func() float64 { return 7 }))
 	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.Metrics = registry })
 	assert.Contains(t, harness.Call(s, "GET", "/metrics", "").Body.String(), "of_another_package 7\n")
-	_, err := gateway.New(gateway.Options{Runner: s.Runner, Auth: s.Auth, Log: s.Log, Scripts: s.Options.Scripts, Metrics: registry})
+	o := harness.Options(t, s.Runner)
+	o.Metrics = registry
+	_, err := gateway.New(o)
 	require.ErrorContains(t, err, "metrics")
 }

@@ -47,7 +47,7 @@ func (e *envelope) setPage(result *ps.Result) error {
 // questionOf identifies what the caller asks for, whatever the size and the fields of a
 // page: the parameters, and what the caller may see.
 func questionOf(r *request) cursor.Digest {
-	parts := []string{strconv.Itoa(r.op.Row)}
+	parts := []string{r.op.ID}
 	for i := range r.op.Params {
 		p := &r.op.Params[i]
 		switch {

@@ -35,7 +35,8 @@ func (e *envelope) partial(result *ps.Result) error {
 		return part
 	}
 	f.Code, f.Outcome, f.DirectoryCode = schema.Partial, ps.OutcomePartial, ""
-	part.Records = append(append(json.RawMessage{'['}, e.result.Bytes()...), ']')
+	record := call.WithSecret(e.result.Bytes(), e.r.bound.Generated)
+	part.Records = append(append(json.RawMessage{'['}, record...), ']')
 	where := "details"
 	if e.r.call.Classic {
 		part.AsSuccess, where = true, "warnings"

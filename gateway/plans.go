@@ -51,13 +51,16 @@ func callerOfPlan(p *identity.Principal) plans.Caller {
 // keepPlan keeps the plan of a dry run and gives it its id.
 func (s *Server) keepPlan(r *request, p *plan) error {
 	expires := s.Kept.Now().Add(r.policy.PlanLife).UTC().Truncate(time.Second)
-	id := plans.NewID()
+	id, of := plans.NewID(), r.whole() // which is applied
 	p.ID, p.Expires, p.State = &id, &expires, plans.StateOpen
-	kept := &plans.Plan{ID: id, Caller: callerOfPlan(r.principal), Fingerprint: r.fingerprint, Operation: r.op.ID, Expires: expires, Shown: encode(p)}
-	kept.Parameters, _ = r.parameters()
-	if from := p.from; from != nil {
-		kept.Row, kept.Intent = from.op.ID, withoutImages(*from.announced)
-		kept.Objects, kept.Zone = from.changesOf(from.announced), zoneOf(from, from.announced)
+	kept := &plans.Plan{
+		ID: id, Caller: callerOfPlan(of.principal), Fingerprint: of.fingerprint, Operation: of.op.ID,
+		Expires: expires, Shown: encode(p),
+	}
+	kept.Parameters, _ = of.parameters()
+	if i := r.announced; i != nil && i.Changes() {
+		kept.Row, kept.Intent = r.op.ID, withoutImages(*i)
+		kept.Objects, kept.Zone = r.changesOf(i), zoneOf(r, i)
 	}
 	err := s.plans.Add(r.ctx, kept)
 	if err != nil {
@@ -80,6 +83,10 @@ func withoutImages(i ps.Intent) ps.Intent {
 // findPlan finds the plan that a request applies, if it names one, and prepares one that
 // it makes.
 func (s *Server) findPlan(r *request) error {
+	if r.outer != nil {
+		r.applying, r.outer.applying = r.outer.applying, nil
+		return nil
+	}
 	if r.dryRun() && s.plans != nil {
 		r.fingerprint = s.fingerprint(r)
 	}

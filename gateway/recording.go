@@ -67,7 +67,7 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 	case r.dryRun():
 		return func(i ps.Intent) error {
 			r.announced = &i
-			return cmp.Or(r.guard.compare(r, &i), r.undoing.compare(&i), errDryRun)
+			return cmp.Or(r.guard.compare(r, &i), r.guards(&i), errDryRun)
 		}
 	case !r.op.Effect.Writes():
 		return nil
@@ -92,15 +92,38 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 }
 
 // holds compares what is announced with what the call depends on: the state of the object,
-// the change to be undone, the plan to be applied.
+// its guards, the plan to be applied.
 func holds(r *request, i *ps.Intent) error {
 	if err := r.guard.compare(r, i); err != nil {
 		return err
 	}
-	if err := r.undoing.compare(i); err != nil {
+	if err := r.guards(i); err != nil {
 		return err
 	}
 	return r.applying.check(r, i)
+}
+
+// guards asks the guards of a call about what is announced.
+func (r *request) guards(i *ps.Intent) error {
+	for _, g := range r.call.Guards {
+		if err := g.Announced(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unannounced asks the guards of a call whose script had nothing to change.
+func (r *request) unannounced() error {
+	if r.runErr != nil || r.result.Effect != ps.EffectNone || len(r.result.Failures) > 0 {
+		return nil
+	}
+	for _, g := range r.call.Guards {
+		if err := g.Unannounced(r.result); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keepIntent keeps what is about to be changed where it outlives the request: in the store

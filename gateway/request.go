@@ -27,6 +27,7 @@ type request struct {
 	ctx       context.Context // of who makes the call, who may leave
 	call      call.Call       // as it was stated
 	to        call.Sink       // of a long list; nil: all is held back
+	outer     *request        // that the call is a part of; nil: of none
 	id        string
 	startedAt time.Time
 	policy    *Policy
@@ -61,7 +62,6 @@ type request struct {
 	raced       bool            // another gateway has settled the change before it was made
 	unkept      bool            // the change is not in the history yet, or not as it ended
 	naming      *naming         // what it has of names; nil: nothing
-	undoing     *undoing        // nil: the call does not take back a change
 	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
 	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
@@ -80,10 +80,30 @@ type request struct {
 
 // newRequest returns a call that has not begun.
 func (s *Server) newRequest(ctx context.Context, c call.Call, to call.Sink) *request {
-	return &request{
+	r := &request{
 		gateway: s, ctx: ctx, call: c, to: to, id: c.ID, startedAt: time.Now(), policy: s.current.Load(),
 		op: c.Op, principal: c.Principal,
 	}
+	if outer, is := c.For.(*request); is {
+		r.outer, r.policy = outer, outer.policy
+	}
+	return r
+}
+
+// Part implements [call.Outer].
+func (r *request) Part(id string, op *ops.Operation, given ops.Given) call.Call {
+	return call.Call{
+		ID: id, Op: op, Principal: r.principal, From: r.call.From, Input: call.Values(given),
+		Classic: r.call.Classic, Match: r.call.Match, For: r,
+	}
+}
+
+// whole returns the call that a request is a part of, or the request itself if it is no part.
+func (r *request) whole() *request {
+	if r.outer != nil {
+		return r.outer
+	}
+	return r
 }
 
 // Do makes a call. Its error is a [problem.Error] at heart. Also with an error the answer names the
@@ -139,6 +159,10 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 	if err != nil {
 		r.failure = problem.Of(err)
 		forOperation(r.op, r.failure)
+		for _, g := range r.call.Guards {
+			err = g.Refused(err)
+			r.failure = problem.Of(err)
+		}
 		if whole := (*problem.Error)(nil); !errors.As(err, &whole) {
 			err = r.failure
 		}
@@ -156,13 +180,27 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 	if r.unkept && err == nil {
 		answer.Warnings = append(answer.Warnings, notInHistory)
 	}
-	answer.ChangeID = r.shown
+	if r.mayBeRepeated(err) {
+		err = fmt.Errorf("%w (%w)", err, call.ErrAgain)
+	}
+	answer.ChangeID, answer.Change = r.shown, r.change
 	if answer.Audited == "" && r.result != nil && r.result.Outside {
 		answer.Audited = schema.Limit
 	}
-	r.status = call.Status(r.op, r.call.Classic, answer, err)
+	if r.outer == nil { // else nobody is answered with it
+		r.status = call.Status(r.op, r.call.Classic, answer, err)
+	}
 	s.recordOutcome(r)
 	return answer, err
+}
+
+// mayBeRepeated reports whether a call is that of an item and failed with an error after which it
+// is to be made again.
+func (r *request) mayBeRepeated(err error) bool {
+	if r.call.Item == nil || err == nil {
+		return false
+	}
+	return r.key != nil && r.key.again || errors.Is(err, errOvertaken)
 }
 
 // parsing waits until the document of a call may be parsed. Whoever waits calls done.

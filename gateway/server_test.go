@@ -36,14 +36,18 @@ func TestNewReportsEveryFault(t *testing.T) {
 	for _, missing := range []string{"Runner", "Auth", "Log"} {
 		assert.ErrorContains(t, err, "option "+missing+" is missing")
 	}
-	_, err = gateway.New(gateway.Options{Runner: harness.Answering(harness.OK), Auth: harness.Auth(t), Log: logrus.New()})
+	o := harness.Options(t, harness.Answering(harness.OK))
+	o.Scripts = nil
+	_, err = gateway.New(o)
 	require.Error(t, err)
 	for _, op := range ops.Table() {
 		if op.Script != "" {
 			assert.ErrorContains(t, err, "operation "+op.ID+": has no script")
 		}
 	}
-	_, err = gateway.New(gateway.Options{Runner: harness.Answering(harness.OK), Auth: harness.Auth(t), Log: logrus.New(), Scripts: harness.Scripts(ops.Table()), Policy: gateway.Policy{TrustedProxies: []string{"nobody"}}})
+	o = harness.Options(t, harness.Answering(harness.OK))
+	o.Policy.TrustedProxies = []string{"nobody"}
+	_, err = gateway.New(o)
 	assert.ErrorContains(t, err, "trusted proxies")
 }
 

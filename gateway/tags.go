@@ -100,8 +100,8 @@ func (r *request) canHonour() error {
 
 // requireGuard refuses a change that must have a guard and has none.
 func requireGuard(r *request) error {
-	if r.guard.match != nil || r.guard.none != nil || r.bound.Has(ops.PlanID) {
-		return nil
+	if r.outer != nil || r.guard.match != nil || r.guard.none != nil || r.bound.Has(ops.PlanID) {
+		return nil // a part needs none: the whole call was asked for it
 	}
 	scope := r.demands(slices.Concat(r.policy.RequireGuard, r.principal.RequireGuard))
 	if scope == "" {

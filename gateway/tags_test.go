@@ -85,7 +85,11 @@ func TestNothingIsReadWithoutIfMatch(t *testing.T) {
 
 func TestRequirementsThatCannotBeMet(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
-	assert.ErrorContains(t, s.Apply(gateway.Policy{RequireGuard: []identity.Scope{"user:writes"}}), `http.requireGuard: unknown scope "user:writes"`)
-	assert.ErrorContains(t, s.Apply(gateway.Policy{RequireKey: []identity.Scope{identity.UserWrite}}), "store.file")
-	assert.NoError(t, s.Apply(gateway.Policy{RequireGuard: []identity.Scope{identity.All}}))
+	policy := harness.Policy()
+	policy.RequireGuard = []identity.Scope{"user:writes"}
+	assert.ErrorContains(t, s.Apply(policy), `http.requireGuard: unknown scope "user:writes"`)
+	policy.RequireGuard = []identity.Scope{identity.All}
+	assert.NoError(t, s.Apply(policy))
+	policy.RequireKey = []identity.Scope{identity.UserWrite}
+	assert.ErrorContains(t, s.Apply(policy), "store.file")
 }

@@ -1,15 +1,17 @@
 package gateway
 
 import (
-	"adgateway/gateway/call"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
@@ -18,40 +20,9 @@ import (
 	"adgateway/ps"
 )
 
-// An undo is a call of another row, by whoever undoes: with his scopes, his limits and
-// lines of its own in the audit. What its script announces must be the recorded change
-// the other way round; otherwise something was changed since, and nothing is done.
-
-// errDrifted is why an undo is not allowed to change anything.
-var errDrifted = errors.New("what was to be undone has been changed since")
-
-// undoing is a call that takes back a recorded change.
-type undoing struct {
-	record  *changes.Record
-	key     *claim            // of the request; nil: it has none
-	batch   string            // the first of the calls; empty: this is it
-	before  []*changes.Record // what an earlier request with the key has made
-	call    *ops.Undoing
-	created bool                // it is that of a creation: what was made must be as it was
-	accept  []string            // fields that may have been changed since
-	fields  []string            // to take back; none: all
-	from    change.Announcement // the recorded change, in the form that plans are made from
-
-	drift   []problem.Detail // what was changed since
-	inexact []string         // fields that would not become what they were
-}
-
-// removedTogether returns the GUIDs of what the change removed that the request takes
-// back; none if it takes none back.
-func (r *request) removedTogether() []string {
-	guids := []string{}
-	if r.undoing != nil {
-		for i := range r.undoing.record.Intent.Objects {
-			guids = append(guids, r.undoing.record.Intent.Objects[i].GUID)
-		}
-	}
-	return guids
-}
+// An undo makes calls of other rows, by whoever undoes: with his scopes, his limits and lines of
+// their own in the audit. What their scripts announce must be the recorded change the other way
+// round; otherwise something was changed since, and nothing is done.
 
 // undoable returns how much of a change can be undone, of what was not undone yet.
 func (s *Server) undoable(ctx context.Context, p *past) schema.Undoable {
@@ -144,15 +115,13 @@ func (s *Server) undo(r *request) (call.Answer, error) {
 	if failed != nil {
 		return call.Answer{}, failed
 	}
-	ctx := r.ctx
-	fields, accept := names(r.bound.Text(ops.UndoFields)), names(r.bound.Text(ops.AcceptDrift))
-	plain := undoing{record: p.Record, key: r.key, batch: first, accept: accept, fields: fields, from: p.announcement(), created: p.Intent.Effect == ps.EffectCreated}
+	var before []*changes.Record
 	if first != "" {
-		if plain.before, failed = s.takeBefore(ctx, p, first); failed != nil {
+		if before, failed = s.takeBefore(r.ctx, p, first); failed != nil {
 			return call.Answer{}, failed
 		}
 	}
-	done, failed := s.toUndo(ctx, p, fields)
+	done, failed := s.toUndo(r.ctx, p, names(r.bound.Text(ops.UndoFields)))
 	if failed != nil {
 		return call.Answer{}, failed
 	}
@@ -165,18 +134,21 @@ func (s *Server) undo(r *request) (call.Answer, error) {
 			return call.Answer{}, problem.New(schema.NotUndoable, "The change '%s' cannot be undone: this gateway cannot restore from the Recycle Bin.", p.ID)
 		}
 	}
-	if len(plain.before) < len(calls) {
+	if len(before) < len(calls) {
 		if failed := s.guardUndo(r, p, calls); failed != nil {
 			return call.Answer{}, failed
 		}
 	}
-	return s.undoAll(r, p, plain, calls)
+	return s.undoAll(r, p, first, before, calls)
 }
 
 // guardUndo holds an undo against the plan and the state that the request names.
 func (s *Server) guardUndo(r *request, p *past, calls []ops.Undoing) error {
 	if failed := s.findPlan(r); failed != nil {
 		return failed
+	}
+	if len(calls) > 1 {
+		r.fingerprint = nil // no plan is kept, as none could be applied
 	}
 	if r.applying != nil && len(calls) > 1 {
 		return problem.New(schema.NotSupported, "The undo of the change '%s' takes several calls, of which each is compared on its own: leave out %s.", p.ID, ops.PlanID)
@@ -239,8 +211,8 @@ func (s *Server) takeBefore(ctx context.Context, p *past, first string) (before 
 }
 
 // madeBefore returns the change that one of the calls has made before; nil if it has not.
-func (u *undoing) madeBefore(i, n int) *changes.Record {
-	for _, made := range u.before {
+func madeBefore(before []*changes.Record, i, n int) *changes.Record {
+	for _, made := range before {
 		if n == 1 || strings.HasSuffix(made.RequestID, nthCall(i)) {
 			return made
 		}
@@ -352,13 +324,16 @@ func (s *Server) undoneValue(ctx context.Context, p *past, from change.Announcem
 }
 
 // undoAll makes the calls that take a change back, and answers. The calls after the first
-// go on if one of them fails: each is an object of its own.
-func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing) (call.Answer, error) {
+// go on if one of them fails: each is an object of its own. batch is the first of the changes
+// that were made before.
+func (s *Server) undoAll(
+	r *request, p *past, batch string, before []*changes.Record, calls []ops.Undoing,
+) (call.Answer, error) {
 	records, details := []any{}, []problem.Detail{}
-	var plans []plan
+	var plans []json.RawMessage
 	var first error
 	for i := range calls {
-		if made := plain.madeBefore(i, len(calls)); made != nil {
+		if made := madeBefore(before, i, len(calls)); made != nil {
 			records, r.server = append(records, s.shown(r, made)...), cmp.Or(made.Server, r.server)
 			if made.Outcome == ps.OutcomePartial {
 				first = cmp.Or(first, error(problem.New(schema.Partial, "The change '%s' was made in part.", made.ID)))
@@ -366,12 +341,13 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 			}
 			continue
 		}
-		u := plain
-		u.call = &calls[i]
-		inner, e := s.within(r, u, i, len(calls))
-		failed := s.undoOne(inner, e)
-		r.unkept = r.unkept || inner.unkept
-		r.shown = cmp.Or(inner.shown, r.shown)
+		id := r.id
+		if len(calls) > 1 {
+			id += nthCall(i)
+		}
+		answer, failed := s.Do(r.ctx, s.takingBack(r, p, &calls[i], id, batch), nil)
+		r.unkept = r.unkept || slices.Contains(answer.Warnings, notInHistory)
+		r.shown = cmp.Or(answer.ChangeID, r.shown)
 		switch {
 		case failed != nil:
 			first = cmp.Or(first, failed)
@@ -380,19 +356,41 @@ func (s *Server) undoAll(r *request, p *past, plain undoing, calls []ops.Undoing
 			if len(calls) > 1 {
 				details = append(details, problem.Detail{Field: "", Message: found.Message})
 			}
+			if call.PartOf(failed) != nil {
+				answer.Server = found.Server
+			}
 		case r.dryRun():
-			plans = append(plans, s.planned(inner))
-		case inner.change != nil:
-			records = append(records, s.shown(r, inner.change)...)
-			plain.batch = cmp.Or(plain.batch, inner.change.ID)
+			plans = append(plans, answer.Plan)
+		case answer.Change != nil:
+			records = append(records, s.shown(r, answer.Change)...)
+			batch = cmp.Or(batch, answer.Change.ID)
 		}
-		r.server = cmp.Or(inner.server, r.server)
+		r.server = cmp.Or(answer.Server, r.server)
 		buildOnFirst := calls[0].Row != calls[len(calls)-1].Row
 		if (failed != nil || r.dryRun()) && buildOnFirst && i == 0 || failed != nil && r.dryRun() {
 			break
 		}
 	}
 	return s.answerUndo(r, p, records, plans, first, details)
+}
+
+// takingBack returns a call that takes back a change, or a part of it. batch is the first of the
+// changes that the undo has made; empty: this call makes it.
+func (s *Server) takingBack(r *request, p *past, u *ops.Undoing, id, batch string) call.Call {
+	given := maps.Clone(u.Given)
+	if r.dryRun() {
+		given[ops.DryRun] = "true"
+	}
+	c := r.Part(id, s.operationOf(u.Row), given)
+	c.Undoes = call.Undoing{Change: p.ID, Fields: names(r.bound.Text(ops.UndoFields)), Batch: batch}
+	for i := range p.Intent.Objects {
+		c.Undoes.Objects = append(c.Undoes.Objects, p.Intent.Objects[i].GUID)
+	}
+	c.Guards = []call.Guard{&asRecorded{
+		of: r, row: c.Op, record: p.Record, call: u, from: p.announcement(),
+		created: p.Intent.Effect == ps.EffectCreated, accept: names(r.bound.Text(ops.AcceptDrift)),
+	}}
+	return c
 }
 
 // shown returns a change as the answer shows it; nothing if this gateway does not have its row.
@@ -404,7 +402,9 @@ func (s *Server) shown(r *request, c *changes.Record) (records []any) {
 }
 
 // answerUndo answers an undo. With an error the answer names what was done before.
-func (s *Server) answerUndo(r *request, p *past, records []any, plans []plan, first error, details []problem.Detail) (call.Answer, error) {
+func (s *Server) answerUndo(
+	r *request, p *past, records []any, plans []json.RawMessage, first error, details []problem.Detail,
+) (call.Answer, error) {
 	if len(records) > 0 {
 		r.shown = records[0].(shownChange).ID
 	}
@@ -425,127 +425,28 @@ func (s *Server) answerUndo(r *request, p *past, records []any, plans []plan, fi
 	return answer, nil
 }
 
-// answerUndoPlan answers the dry run of an undo.
-func (s *Server) answerUndoPlan(r *request, p *past, plans []plan) (call.Answer, error) {
-	whole := plans[0]
-	for _, more := range plans[1:] {
-		whole.Objects, whole.Requires = append(whole.Objects, more.Objects...), append(whole.Requires, more.Requires...)
-	}
-	whole.Requires = append(whole.Requires, r.op.Scope)
-	slices.Sort(whole.Requires)
-	whole.Requires = slices.Compact(whole.Requires)
-	if s.plans != nil && len(plans) == 1 {
-		if err := s.keepPlan(r, &whole); err != nil {
-			return call.Answer{}, plansUnavailable(err)
+// answerUndoPlan answers the dry run of an undo, with the plans of its calls.
+func (s *Server) answerUndoPlan(r *request, p *past, plans []json.RawMessage) (call.Answer, error) {
+	shown := plans[0]
+	if len(plans) > 1 {
+		var whole plan
+		for i := range plans {
+			var one plan
+			if err := json.Unmarshal(plans[i], &one); err != nil {
+				return call.Answer{}, problem.Internal(err)
+			}
+			if i == 0 {
+				whole = one
+				continue
+			}
+			whole.Objects = append(whole.Objects, one.Objects...)
+			whole.Requires = append(whole.Requires, one.Requires...)
 		}
+		slices.Sort(whole.Requires)
+		whole.Requires = slices.Compact(whole.Requires)
+		shown = encode(whole)
 	}
 	answer := localAnswer(r, fmt.Sprintf("Would undo the change '%s'.", p.ID))
-	answer.Server, answer.Plan = r.server, encode(whole)
+	answer.Server, answer.Plan = r.server, shown
 	return answer, nil
-}
-
-// within returns the request for one call of an undo.
-func (s *Server) within(r *request, u undoing, i, n int) (*request, *envelope) {
-	inner := &request{
-		gateway: s, ctx: r.ctx, call: r.call, id: r.id, startedAt: time.Now(), policy: r.policy,
-		op: s.operationOf(u.call.Row), principal: r.principal, undoing: &u,
-	}
-	if n > 1 {
-		inner.id = r.id + nthCall(i)
-	}
-	inner.given.Values = u.call.Given
-	inner.applying, r.applying = r.applying, nil
-	inner.guard.match = r.guard.match
-	if r.dryRun() {
-		inner.given.Values[ops.DryRun] = "true"
-	}
-	return inner, newEnvelope(inner, s.StreamAbove)
-}
-
-// undoOne makes one call of an undo, and records it as that of its row.
-func (s *Server) undoOne(r *request, e *envelope) error {
-	failed := s.operateWithin(r, e)
-	if failed != nil {
-		found := problem.Of(failed)
-		forOperation(r.op, found)
-		if since := r.undoing.refused(r, found); since != nil {
-			failed = since
-		} else if found.Code == schema.NotFound {
-			found.Code = schema.Conflict
-			found.Message = "What was changed is gone: " + found.Message
-		}
-		r.failure = problem.Of(failed)
-	}
-	s.closeChange(r, call.Answer{}, nil) // its key, if there is one, is that of the whole request
-	if r.lost {
-		failed = endNotStored()
-		r.failure = problem.Of(failed)
-	}
-	s.recordOutcome(r)
-	return failed
-}
-
-// operateWithin takes a call of an undo through the stages of a request.
-func (s *Server) operateWithin(r *request, e *envelope) (failed error) {
-	if failed = call.Authorise(r.principal, r.op.Scope); failed != nil {
-		return failed
-	}
-	if r.bound, failed = bind(r.op, r.given.Values, nil); failed != nil {
-		problem.Of(failed).Code = schema.NotUndoable // the values were recorded
-		return failed
-	}
-	for _, check := range []func(*request) error{
-		func(r *request) error { return call.Authorise(r.principal, r.bound.Scopes...) }, s.checkLimits, s.recordable,
-	} {
-		if failed = check(r); failed != nil {
-			return failed
-		}
-	}
-	if failed = s.reserve(r); failed != nil {
-		return failed
-	}
-	r.result, r.runErr = s.run(r, e)
-	if failed := r.guard.refusal(r, e); failed != nil {
-		return failed
-	}
-	if failed := r.applying.applied(r); failed != nil {
-		return failed
-	}
-	if u := r.undoing; errors.Is(r.runErr, errDrifted) {
-		return u.refusal(ps.AsError(r.runErr).Server)
-	}
-	if r.dryRun() && errors.Is(r.runErr, errDryRun) {
-		return nil
-	}
-	err := r.runErr
-	if err == nil {
-		err = e.check()
-	}
-	if r.wasMade(e, err) {
-		s.unread(r, e, err)
-		err = nil
-	}
-	switch {
-	case err != nil:
-		return s.explainRun(r, e, err)
-	case len(r.result.Failures) > 0:
-		r.server = r.result.Server
-		return e.partial(r.result)
-	case r.result.Effect == ps.EffectNone && !r.undoing.call.Blind:
-		_ = r.undoing.compare(&ps.Intent{}) // nothing was announced: it is as before the change
-		return r.undoing.refusal(r.result.Server)
-	}
-	r.server = r.result.Server
-	return nil
-}
-
-// planned returns the plan of a dry run.
-func (s *Server) planned(r *request) plan {
-	p := newPlan(r)
-	p.Server = ps.AsError(r.runErr).Server
-	if r.announced != nil {
-		s.fill(r, &p)
-	}
-	r.server = p.Server
-	return p
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // compareCreated compares what is about to be removed with what was created.
-func (u *undoing) compareCreated(was, now *ps.Intended) {
+func (u *asRecorded) compareCreated(was, now *ps.Intended) {
 	if now == nil {
 		return
 	}
@@ -54,7 +54,7 @@ func (u *undoing) compareCreated(was, now *ps.Intended) {
 }
 
 // compareMade compares a value of what was created.
-func (u *undoing) compareMade(was *ps.Intended, name, made, found string) {
+func (u *asRecorded) compareMade(was *ps.Intended, name, made, found string) {
 	if sameValue(name, made, found) || name == "scope" && made == strings.ReplaceAll(found, "_", "") {
 		return
 	}
@@ -72,7 +72,7 @@ func (u *undoing) compareMade(was *ps.Intended, name, made, found string) {
 const passwordStamp = "pwdLastSet"
 
 // compareLinks compares the groups that an object is in, or its members.
-func (u *undoing) compareLinks(field string, made, found []ops.ImageMember, known bool) {
+func (u *asRecorded) compareLinks(field string, made, found []ops.ImageMember, known bool) {
 	if !known {
 		return
 	}
@@ -102,7 +102,7 @@ func (u *undoing) compareLinks(field string, made, found []ops.ImageMember, know
 }
 
 // compareRecords compares DNS records. Those of a zone itself change with its servers.
-func (u *undoing) compareRecords(was *ps.Intended, made, found []ops.ImageRecord) {
+func (u *asRecorded) compareRecords(was *ps.Intended, made, found []ops.ImageRecord) {
 	isZone := len(was.Changes) > 0 && was.Changes[0].Name == existence
 	for _, record := range found {
 		at := slices.IndexFunc(made, func(other ops.ImageRecord) bool {
@@ -123,27 +123,27 @@ func (u *undoing) compareRecords(was *ps.Intended, made, found []ops.ImageRecord
 }
 
 // changed notes that a value of what was created is another one now.
-func (u *undoing) changed(field string, expected, found json.RawMessage) {
+func (u *asRecorded) changed(field string, expected, found json.RawMessage) {
 	message := fmt.Sprintf("is no longer what was created: expected %s, found %s", expected, found)
 	u.differs(field, message, expected, found)
 }
 
 // differs notes that what was created is different now, unless the caller accepts it.
-func (u *undoing) differs(field, message string, expected, found json.RawMessage) {
+func (u *asRecorded) differs(field, message string, expected, found json.RawMessage) {
 	if !u.accepts(field, "") {
 		u.drift = append(u.drift, problem.Detail{Field: field, Message: message, Expected: expected, Found: found})
 	}
 }
 
 // accepts reports whether the caller accepts that a field has been changed since.
-func (u *undoing) accepts(field, attribute string) bool {
+func (u *asRecorded) accepts(field, attribute string) bool {
 	return slices.ContainsFunc(u.accept, func(name string) bool {
 		return strings.EqualFold(name, field) || strings.EqualFold(name, attribute)
 	})
 }
 
 // surplus turns what a removal would take besides what was created into differences.
-func (u *undoing) surplus() {
+func (u *asRecorded) surplus() {
 	for _, name := range u.inexact {
 		field := name
 		if strings.Contains(name, " ") {
@@ -156,19 +156,19 @@ func (u *undoing) surplus() {
 
 // refused returns why a creation is not undone if its removal was refused as it is in use,
 // protected or elsewhere since; nil if it was refused for another reason.
-func (u *undoing) refused(r *request, failed *problem.Error) error {
-	if u == nil || !u.created || failed.Outcome == ps.OutcomeDone || failed.Outcome == ps.OutcomePartial {
+func (u *asRecorded) refused(failed *problem.Error) error {
+	if !u.created || failed.Outcome == ps.OutcomeDone || failed.Outcome == ps.OutcomePartial {
 		return nil
 	}
 	switch {
-	case failed.Code == schema.NotEmpty && r.op.Lane == ps.DNS:
+	case failed.Code == schema.NotEmpty && u.row.Lane == ps.DNS:
 		u.differs(recordsField, failed.Message, nil, nil)
 	case failed.Code == schema.NotEmpty:
 		u.differs(childrenField, failed.Message, nil, nil)
-	case failed.Code == schema.Protected && r.op.Lane == ps.Directory:
+	case failed.Code == schema.Protected && u.row.Lane == ps.Directory:
 		u.differs("protected", failed.Message, nil, nil)
-	case failed.Code == schema.NotFound && r.op.Lane == ps.Directory:
-		u.compareElsewhere(r)
+	case failed.Code == schema.NotFound && u.row.Lane == ps.Directory:
+		u.compareElsewhere()
 	}
 	if len(u.drift) == 0 {
 		return nil
@@ -177,7 +177,8 @@ func (u *undoing) refused(r *request, failed *problem.Error) error {
 }
 
 // compareElsewhere looks for what was created under another name, or in another place.
-func (u *undoing) compareElsewhere(r *request) {
+func (u *asRecorded) compareElsewhere() {
+	r := u.of
 	change, can := r.gateway.pastChange(u.record)
 	if !can {
 		return

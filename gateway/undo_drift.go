@@ -6,17 +6,67 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/call"
+	"adgateway/gateway/change"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
-// compare compares what an undo announces with the recorded change. A nil undoing has
-// nothing to compare.
-func (u *undoing) compare(i *ps.Intent) error {
-	if u == nil || u.call.Blind {
+// asRecorded is the guard of a call that takes back a recorded change: what the call announces
+// must be that change the other way round.
+type asRecorded struct {
+	of      *request       // the undo
+	row     *ops.Operation // of the call
+	record  *changes.Record
+	call    *ops.Undoing
+	created bool                // it is that of a creation: what was made must be as it was
+	accept  []string            // fields that may have been changed since
+	from    change.Announcement // the recorded change, in the form that plans are made from
+
+	drift   []problem.Detail // what was changed since
+	inexact []string         // fields that would not become what they were
+}
+
+// Announced implements [call.Guard].
+func (u *asRecorded) Announced(i *ps.Intent) error {
+	if u.call.Blind {
 		return nil
 	}
+	u.compare(i)
+	if len(u.drift) > 0 || len(u.inexact) > 0 {
+		return u.refusal(i.Server)
+	}
+	return nil
+}
+
+// Unannounced implements [call.Guard]: everything is as it was before the change.
+func (u *asRecorded) Unannounced(result *ps.Result) error {
+	if u.call.Blind {
+		return nil
+	}
+	u.compare(&ps.Intent{})
+	return u.refusal(result.Server)
+}
+
+// Refused implements [call.Guard]. What is gone was removed since.
+func (u *asRecorded) Refused(err error) error {
+	failed := problem.Of(err)
+	if since := u.refused(failed); since != nil {
+		return since
+	}
+	if failed.Code != schema.NotFound {
+		return err
+	}
+	gone := *failed
+	gone.Code, gone.Message = schema.Conflict, "What was changed is gone: "+failed.Message
+	return call.PartOf(err).With(&gone)
+}
+
+// compare compares what is announced with the recorded change.
+func (u *asRecorded) compare(i *ps.Intent) {
 	u.drift, u.inexact = nil, nil
 	for n := range u.call.Undone {
 		was := &u.call.Undone[n]
@@ -34,10 +84,6 @@ func (u *undoing) compare(i *ps.Intent) error {
 	if u.created {
 		u.surplus()
 	}
-	if len(u.drift) > 0 || len(u.inexact) > 0 {
-		return errDrifted
-	}
-	return nil
 }
 
 // counterpart returns the announced object that is the recorded one; nil if there is none.
@@ -63,7 +109,7 @@ func incidental(c ps.IntendedChange) bool {
 }
 
 // compareValue compares one recorded change with what is announced.
-func (u *undoing) compareValue(was *ps.Intended, c ps.IntendedChange, now *ps.Intended) {
+func (u *asRecorded) compareValue(was *ps.Intended, c ps.IntendedChange, now *ps.Intended) {
 	created := len(was.Changes) > 0 && was.Changes[0].Name == existence && was.Changes[0].After == "True"
 	if incidental(c) || created && c.Name != existence {
 		return
@@ -96,7 +142,7 @@ func sameValue(name, a, b string) bool {
 }
 
 // drifted notes that a value is not what the change wrote, unless the caller accepts it.
-func (u *undoing) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
+func (u *asRecorded) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
 	for _, field := range u.from.Changes(was, c) {
 		if u.accepts(field.Field, field.Attribute) {
 			continue
@@ -119,7 +165,7 @@ func (u *undoing) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
 }
 
 // compareSurplus refuses what the undo would change beside the recorded change.
-func (u *undoing) compareSurplus(now *ps.Intended, i *ps.Intent) {
+func (u *asRecorded) compareSurplus(now *ps.Intended, i *ps.Intent) {
 	for _, c := range now.Changes {
 		if incidental(c) {
 			continue
@@ -134,7 +180,7 @@ func (u *undoing) compareSurplus(now *ps.Intended, i *ps.Intent) {
 }
 
 // refusal returns why an undo was not made.
-func (u *undoing) refusal(server string) error {
+func (u *asRecorded) refusal(server string) error {
 	failed := problem.New(schema.Drifted, "Nothing was undone: what the change '%s' wrote has been changed since; see details.", u.record.ID)
 	failed.Details = u.drift
 	if len(u.drift) == 0 {

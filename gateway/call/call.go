@@ -5,9 +5,12 @@ package call
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/netip"
+	"time"
 
+	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -22,8 +25,9 @@ type Call struct {
 	Principal *identity.Principal // authenticated
 	From      netip.Addr          // of the client, for the audit
 	Input     Input
-	Classic   bool // dialect of parameters and records
-	Behind    bool // the answer may be from a copy that lacks the last changes
+	Classic   bool  // dialect of parameters and records
+	Behind    bool  // the answer may be from a copy that lacks the last changes
+	Item      *Item // nil: the call is not that of an item of a job
 
 	// Path are the values in the path, for the audit of a call that is refused before Input is read.
 	Path map[string]string
@@ -37,7 +41,51 @@ type Call struct {
 	Again func() (*identity.Principal, error)
 	// Accepts reports whether the caller takes an answer of a media type. Nil: it takes all.
 	Accepts func(media string) bool
+
+	For    Outer   // nil: the call is no part of another one
+	Undoes Undoing // zero: it takes nothing back
+	Guards []Guard // besides If-Match and the plan
 }
+
+// Outer is a call that is being made, and that makes others as its parts. They have its policy, its
+// key and its plan, and count with it. Whoever makes calls implements it.
+type Outer interface {
+	// Part returns a call that is a part of it, with a request id of its own.
+	Part(id string, op *ops.Operation, given ops.Given) Call
+}
+
+// Undoing says which change a call takes back, for the history.
+type Undoing struct {
+	Change  string   // empty: none
+	Fields  []string // of it; none: all
+	Batch   string   // the first of the changes that the outer call has made; empty: this is the first
+	Objects []string // GUIDs of what the change was about
+}
+
+// Guard compares what a script announces with what the call depends on. One goroutine at a time
+// uses it. It must not wait.
+type Guard interface {
+	// Announced is called with each announcement of a change, which may come again from another
+	// server. An error refuses the call: the script changes nothing.
+	Announced(i *ps.Intent) error
+	// Unannounced is called with the result of a script that had nothing to change. An error refuses
+	// the call.
+	Unannounced(result *ps.Result) error
+	// Refused returns the error of a call that was refused as err says: err itself, unless the guard
+	// knows the reason better.
+	Refused(err error) error
+}
+
+// Item names an item of a job. Its call is made once at most, as if it had an idempotency key, and
+// can be made again if it fails with [ErrAgain].
+type Item struct {
+	Key     string    // in place of Keys
+	Expires time.Time // until when the key is kept
+}
+
+// ErrAgain is in the chain of the error of an item's call that changed nothing, because it was cut
+// off or because other changes of the object went first for too long. The call is worth making again.
+var ErrAgain = errors.New("the call can be made again")
 
 // Input yields the parameters of a call.
 type Input interface {
@@ -69,17 +117,18 @@ type Answer struct {
 	Count    int             // of records
 	Effect   ps.Effect
 	Warnings []ps.Warning
-	Next     string // cursor of the next page; empty: there is none
-	Total    *int   // of all pages; nil: not asked for
-	Tag      string // entity tag; empty: none
-	Same     bool   // If-None-Match names the tag: there is nothing new
-	ChangeID string // in the history; empty: nothing was changed
-	Server   string // that was used; empty: none
+	Next     string          // cursor of the next page; empty: there is none
+	Total    *int            // of all pages; nil: not asked for
+	Tag      string          // entity tag; empty: none
+	Same     bool            // If-None-Match names the tag: there is nothing new
+	ChangeID string          // in the history; empty: nothing was changed
+	Change   *changes.Record // as it ended; nil: nothing was changed, or the history does not have it
+	Server   string          // that was used; empty: none
 	Plan     json.RawMessage
-	Private  bool   // Records have a generated secret, which is shown once: no cache may have them
-	Replayed string // id of the request that this is the answer to; empty: this one
-	Location string // of what was made; empty: not told
-	Foreign  any    // body in the form of a protocol of others; nil: none
+	Secret   *ops.Generated // to be shown once, with the record; nil: none was generated
+	Replayed string         // id of the request that this is the answer to; empty: this one
+	Location string         // of what was made; empty: not told
+	Foreign  any            // body in the form of a protocol of others; nil: none
 	Document *Document
 	Kept     *Kept       // of an earlier call, in place of all that makes a body; nil: none
 	Audited  schema.Code // for log and audit, which the answer must not show; empty: none

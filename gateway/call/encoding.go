@@ -88,6 +88,7 @@ func encodeAnswer(op *ops.Operation, classic bool, answer Answer) []byte {
 		return encodeLocal(op, classic, answer)
 	}
 	output, tail := JSON(answer.Output), membersOf(answer)
+	answer.Records = WithSecret(answer.Records, answer.Secret)
 	var body bytes.Buffer
 	body.Grow(len(answer.Records) + len(output) + len(tail) + 32)
 	body.WriteString(`{"output":`)
@@ -193,7 +194,7 @@ func refusalOf(op *ops.Operation, err error) (status int, form any) {
 		field = f.Details[0].Field
 	}
 	code := f.Code
-	if part := partOf(err); part != nil && part.PerSet { // why one set failed does not stand against the call
+	if part := PartOf(err); part != nil && part.PerSet { // why one set failed does not stand against the call
 		code = schema.Partial
 	}
 	return op.Protocol.Refusal(code, field)

@@ -31,7 +31,7 @@ type errorEnvelope struct {
 
 // statusOf returns the HTTP status of the answer to a request that failed with err.
 func statusOf(err error) int {
-	if part := partOf(err); part != nil && part.AsSuccess {
+	if part := PartOf(err); part != nil && part.AsSuccess {
 		return http.StatusOK
 	}
 	return problem.Of(err).Code.Status()
@@ -41,7 +41,7 @@ func statusOf(err error) int {
 func envelopeOf(err error, requestID string) errorEnvelope {
 	e := problem.Of(err)
 	body := errorEnvelope{Output: e.Message, Result: json.RawMessage("[]")}
-	if part := partOf(err); part != nil {
+	if part := PartOf(err); part != nil {
 		body.Warnings = part.Warnings
 		if part.Records != nil {
 			body.Result = part.Records
@@ -69,7 +69,7 @@ const maxRefusal = 64 << 10
 // request, of which nothing was done, is cut to maxRefusal.
 func encodeError(err error, requestID string) []byte {
 	answer := JSON(envelopeOf(err, requestID))
-	part, e := partOf(err), problem.Of(err)
+	part, e := PartOf(err), problem.Of(err)
 	refused := (part == nil || part.Records == nil) && e.Code.Status() < http.StatusInternalServerError
 	if len(answer) <= maxRefusal || !refused {
 		return answer
@@ -78,7 +78,7 @@ func encodeError(err error, requestID string) []byte {
 	const longest = maxRefusal / 32 // the message is in the answer twice, and any character may be escaped
 	cut.Message = problem.Printable(cut.Message, longest)
 	for {
-		answer = JSON(envelopeOf(part.with(&cut), requestID))
+		answer = JSON(envelopeOf(part.With(&cut), requestID))
 		if len(answer) <= maxRefusal || len(cut.Details) == 0 {
 			return answer
 		}

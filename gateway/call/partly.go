@@ -23,8 +23,8 @@ func (p *Partly) Error() string { return p.Problem.Error() }
 // Unwrap returns the [problem.Error].
 func (p *Partly) Unwrap() error { return p.Problem }
 
-// with returns the error with another problem. Of nil it is the problem alone.
-func (p *Partly) with(e *problem.Error) error {
+// With returns the error with another problem. Of nil it is the problem alone.
+func (p *Partly) With(e *problem.Error) error {
 	if p == nil {
 		return e
 	}
@@ -33,8 +33,8 @@ func (p *Partly) with(e *problem.Error) error {
 	return &other
 }
 
-// partOf returns the part of a change that was done although err is its error; nil: none is.
-func partOf(err error) *Partly {
+// PartOf returns the part of a change that was done although err is its error; nil: none is.
+func PartOf(err error) *Partly {
 	part := (*Partly)(nil)
 	errors.As(err, &part)
 	return part
@@ -42,7 +42,7 @@ func partOf(err error) *Partly {
 
 // Warned returns an error whose answer has a warning.
 func Warned(err error, warning ps.Warning) error {
-	part := partOf(err)
+	part := PartOf(err)
 	if part == nil {
 		part = &Partly{Problem: problem.Of(err)}
 	}

@@ -315,6 +315,8 @@ func TestAGatewayThatIsRemovedDoesNotLead(t *testing.T) {
 			h.running().m.SetGateways([]string{"b"})
 		}
 		assert.Equal(t, "b", w.untilReplaced(a).name)
+		assert.True(t, a.running().m.Status().Unlisted)
+		assert.False(t, w.hosts[1].running().m.Status().Unlisted)
 		w.hosts[1].kill()
 		time.Sleep(time.Minute)
 		assert.Nil(t, w.leader())

@@ -32,6 +32,7 @@ type Status struct {
 	Strangers  []string      // that sent messages, but do not belong to the cluster, or have this one's name
 	Open       int           // attempts of earlier terms that this leader has not judged yet
 	Reports    int           // ends of runs that no leader has acknowledged
+	Unlisted   bool          // this gateway was taken off the list of the cluster
 	ClockUnset bool          // the leader cannot tell how long all gateways were down
 	Fault      error         // why the log cannot be used; nil: it can
 }
@@ -54,7 +55,7 @@ func (m *Member) Status() Status {
 	defer m.mu.Unlock()
 	s := Status{
 		Role: m.role(), Term: m.term, Position: m.point, Strangers: slices.Clone(m.strangers),
-		Reports: len(m.reports), ClockUnset: !m.clockSet, Fault: m.fault,
+		Reports: len(m.reports), Unlisted: !m.listed(), ClockUnset: !m.clockSet, Fault: m.fault,
 	}
 	for _, c := range m.cases {
 		if !c.closed {

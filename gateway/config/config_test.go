@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -198,6 +199,32 @@ func TestPeopleOfTheSandbox(t *testing.T) {
 			assert.ErrorContains(t, err, want, text)
 		}
 	}
+}
+
+// TestZeroTimes: a limit of 0 stands for the default, and where the documentation gives 0 a
+// meaning of its own, it keeps it.
+func TestZeroTimes(t *testing.T) {
+	kept := []string{"audit.maxAge", "audit.keepFor", "audit.checkpoint", "sandbox.replicationLag", "sandbox.clock"}
+	refused := []string{"http.settleTimeout", "http.bodyTimeout"} // other limits must be shorter
+	byDefault, times := config.Default(), 0
+	for _, row := range config.Rows() {
+		if _, isText := row.Value(byDefault).(string); !isText || !strings.HasPrefix(row.Allowed(), "a time such as") {
+			continue
+		}
+		s, err := configtest.Load("", nil, []string{row.Key + "=0s"})
+		if strings.Contains(row.Allowed(), "at least") || slices.Contains(refused, row.Key) {
+			assert.Error(t, err, row.Key)
+			continue
+		}
+		require.NoError(t, err, row.Key)
+		times++
+		want := row.Value(byDefault)
+		if slices.Contains(kept, row.Key) {
+			want = "0s"
+		}
+		assert.Equal(t, want, row.Value(s), row.Key)
+	}
+	assert.Greater(t, times, len(kept))
 }
 
 func TestAdvice(t *testing.T) {

@@ -67,6 +67,9 @@ func (src Sources) Load() (*Settings, map[string]Origin, error) {
 	if err := errors.Join(r.settings.misfits(r.from, src.Sandbox)...); err != nil {
 		return nil, nil, src.Place(err, r.from)
 	}
+	for _, row := range Rows() {
+		row.complete(r.settings)
+	}
 	return r.settings, r.from, nil
 }
 

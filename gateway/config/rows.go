@@ -33,6 +33,17 @@ func (r Row) Variable() string {
 // file, with secrets masked.
 func (r Row) Value(s *Settings) any { return r.value.get(s, true) }
 
+// complete sets a duration of 0 that stands for the default to it.
+func (r Row) complete(s *Settings) {
+	v := r.value
+	if l, ok := v.(live); ok {
+		v = l.value
+	}
+	if d, ok := v.(orDefault); ok && *d.field(s) == 0 {
+		_ = r.setText(s, r.Default) // the tests set every default
+	}
+}
+
 const variablePrefix = "ADGATEWAY_"
 
 // wordBorder matches where a new word starts in a part of a key.
@@ -65,23 +76,23 @@ func httpRows() []Row {
 		{"http.trustedProxies", "[]", "Addresses or networks of proxies whose X-Forwarded-For header is trusted.",
 			live{networks(func(s *Settings) *[]string { return &s.HTTP.TrustedProxies })}},
 		{"http.readTimeout", "30s", "Time limit of a request that reads one object.",
-			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.ReadTimeout })}},
+			live{limit(func(s *Settings) *time.Duration { return &s.HTTP.ReadTimeout })}},
 		{"http.writeTimeout", "60s", "Time limit of a request that changes something.",
-			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.WriteTimeout })}},
+			live{limit(func(s *Settings) *time.Duration { return &s.HTTP.WriteTimeout })}},
 		{"http.settleTimeout", "5s", "Time limit for settling a change that was cut off: finding out what became of it.",
-			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.SettleTimeout })}},
+			live{limit(func(s *Settings) *time.Duration { return &s.HTTP.SettleTimeout })}},
 		{"http.settlePause", "1s", "How long a change that was cut off must remain invisible before it counts as not made; shorter than settleTimeout.",
-			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.SettlePause })}},
+			live{limit(func(s *Settings) *time.Duration { return &s.HTTP.SettlePause })}},
 		{"http.listTimeout", "5m", "Time limit of a request that lists objects.",
-			live{duration(func(s *Settings) *time.Duration { return &s.HTTP.ListTimeout })}},
+			live{limit(func(s *Settings) *time.Duration { return &s.HTTP.ListTimeout })}},
 		{"http.headerTimeout", "10s", "How long a client may take for the TLS handshake and the header of a request.",
-			duration(func(s *Settings) *time.Duration { return &s.HTTP.HeaderTimeout })},
+			limit(func(s *Settings) *time.Duration { return &s.HTTP.HeaderTimeout })},
 		{"http.bodyTimeout", "1m", "How long a client may take to send a whole request.",
-			duration(func(s *Settings) *time.Duration { return &s.HTTP.BodyTimeout })},
+			limit(func(s *Settings) *time.Duration { return &s.HTTP.BodyTimeout })},
 		{"http.sendTimeout", "1m", "How long a client may take to receive 64 KiB of a response; a long list has many such parts.",
-			duration(func(s *Settings) *time.Duration { return &s.HTTP.SendTimeout })},
+			limit(func(s *Settings) *time.Duration { return &s.HTTP.SendTimeout })},
 		{"http.idleTimeout", "2m", "How long a connection without a request is kept open.",
-			duration(func(s *Settings) *time.Duration { return &s.HTTP.IdleTimeout })},
+			limit(func(s *Settings) *time.Duration { return &s.HTTP.IdleTimeout })},
 		{"http.maxConnections", "2000", "Maximum number of connections; further ones wait. A tenth is kept for this machine, for trusted proxies and for addresses that sent a valid credential in the last hour; when the others are taken, further ones are closed.",
 			number(func(s *Settings) *int { return &s.HTTP.MaxConnections }, 1, 100000)},
 		{"http.maxConnectionsPerAddress", "250", "Maximum number of connections from one address, except trusted proxies; further ones are closed. The addresses of an IPv6 /64 count as one, and so do those of this machine.",
@@ -93,7 +104,7 @@ func httpRows() []Row {
 		{"http.spoolFolder", "\"\"", "Folder of these files; if empty, the temporary folder of the gateway's account.",
 			text(func(s *Settings) *string { return &s.HTTP.SpoolFolder })},
 		{"http.shutdownTimeout", "15s", "How long running requests may continue when the server stops; those that wait for a session get 503 at once.",
-			live{shortDuration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout }, 0, 15*time.Second)}},
+			live{orDefault{shortDuration(func(s *Settings) *time.Duration { return &s.HTTP.ShutdownTimeout }, 0, 15*time.Second).(scalar[time.Duration])}}},
 	}
 }
 
@@ -157,17 +168,17 @@ func serverRows() []Row {
 		{"pool.dnsSessions", "2", "PowerShell sessions for DNS.",
 			number(func(s *Settings) *int { return &s.Pool.DNSSessions }, 1, 64)},
 		{"pool.maxWait", "10s", "How long a request waits for a session before it gets 503.",
-			duration(func(s *Settings) *time.Duration { return &s.Pool.MaxWait })},
+			limit(func(s *Settings) *time.Duration { return &s.Pool.MaxWait })},
 		{"pool.maxQueue", "256", "How many requests of a lane may wait; lists may take half of these places.",
 			number(func(s *Settings) *int { return &s.Pool.MaxQueue }, 1, 100000)},
 		{"pool.maxRequests", "50000", "Approximate number of requests after which a session is replaced; a new one is slower for some 600 requests.",
 			number(func(s *Settings) *int { return &s.Pool.MaxRequests }, 1, 10000000)},
 		{"pool.maxAge", "4h", "Approximate age at which a session is replaced.",
-			duration(func(s *Settings) *time.Duration { return &s.Pool.MaxAge })},
+			limit(func(s *Settings) *time.Duration { return &s.Pool.MaxAge })},
 		{"pool.maxMemory", "1024", "Private memory in MiB above which a session is replaced after a request.",
 			number(func(s *Settings) *int { return &s.Pool.MaxMemory }, 64, 1<<20)},
 		{"pool.startTimeout", "60s", "How long a session may take to start.",
-			duration(func(s *Settings) *time.Duration { return &s.Pool.StartTimeout })},
+			limit(func(s *Settings) *time.Duration { return &s.Pool.StartTimeout })},
 		{"pool.maxList", "4096", "Size in MiB at which a list is cut off (1.5 KB per user); lists are streamed and not held in memory.",
 			number(func(s *Settings) *int { return &s.Pool.MaxList }, 1, 1<<20)},
 
@@ -176,7 +187,7 @@ func serverRows() []Row {
 		{"servers.dnsServer", "\"\"", "DNS server to use; if empty, the domain controller in use.",
 			host(func(s *Settings) *string { return &s.Servers.DNSServer })},
 		{"servers.returnAfter", "10m", "Time after a failover before the preferred server is tried again; the gateways of a cluster stay.",
-			duration(func(s *Settings) *time.Duration { return &s.Servers.ReturnAfter })},
+			limit(func(s *Settings) *time.Duration { return &s.Servers.ReturnAfter })},
 
 		{"limits.bulkDelete", "50", "Maximum number of objects that one request may delete.",
 			live{number(func(s *Settings) *int { return &s.Limits.BulkDelete }, 1, 100000)}},

@@ -190,6 +190,14 @@ func duration(field func(*Settings) *time.Duration) value {
 	}, "a time such as 500ms, 30s, 5m or 4h"}
 }
 
+// limit is a duration of which 0 stands for the default.
+func limit(field func(*Settings) *time.Duration) value {
+	return orDefault{duration(field).(scalar[time.Duration])}
+}
+
+// orDefault is a duration that [Row.complete] sets to the default if it is 0.
+type orDefault struct{ scalar[time.Duration] }
+
 // shortDuration is a duration of at least shortest and at most longest.
 func shortDuration(field func(*Settings) *time.Duration, shortest, longest time.Duration) value {
 	v := duration(field).(scalar[time.Duration])

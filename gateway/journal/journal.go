@@ -14,6 +14,7 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"adgateway/gateway/store"
@@ -74,6 +75,9 @@ var (
 
 	// ErrRewound means that the stream ends before what was applied, or differs there.
 	ErrRewound = errors.New("the log is older than what was applied, or differs from it")
+
+	// ErrReplaced is an [ErrRewound]: another stream has the name of the one that was followed.
+	ErrReplaced = fmt.Errorf("%w: another stream has taken its place", ErrRewound)
 
 	// ErrBehind means that the stream does not reach back to what was applied: the file of
 	// another gateway is needed.

@@ -20,7 +20,7 @@ var settleChallenge = Settle{Script: "Confirm-GatewayChallenge"}
 
 var acmeRows = []*Operation{
 	{
-		ID: "acme.present", Row: 300, Summary: "Adds the TXT record that answers a challenge, as clients of httpreq ask for it.",
+		ID: "acme.present", Summary: "Adds the TXT record that answers a challenge, as clients of httpreq ask for it.",
 		Method: http.MethodPost, Path: "/api/Acme/HttpReq/present",
 		Scope: identity.DNSAcme, Effect: Create,
 		Params:   challengeParams,
@@ -36,7 +36,7 @@ var acmeRows = []*Operation{
 		Protocol: httpReq(true),
 	},
 	{
-		ID: "acme.cleanup", Row: 301, Summary: "Removes the TXT record that answered a challenge, as clients of httpreq ask for it.",
+		ID: "acme.cleanup", Summary: "Removes the TXT record that answered a challenge, as clients of httpreq ask for it.",
 		Method: http.MethodPost, Path: "/api/Acme/HttpReq/cleanup",
 		Scope: identity.DNSAcme, Effect: Delete,
 		Params:   challengeParams,
@@ -51,7 +51,7 @@ var acmeRows = []*Operation{
 		Protocol: httpReq(false),
 	},
 	{
-		ID: "acme.update", Row: 302, Summary: "Adds the TXT record that answers a challenge, as clients of acme-dns ask for it; the two newest of a name stay.",
+		ID: "acme.update", Summary: "Adds the TXT record that answers a challenge, as clients of acme-dns ask for it; the two newest of a name stay.",
 		Method: http.MethodPost, Path: "/api/Acme/AcmeDns/update",
 		Scope: identity.DNSAcme, Effect: Create,
 		Params: []Param{

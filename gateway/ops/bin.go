@@ -13,7 +13,7 @@ const deletedSubject = "deleted object '{Guid}'"
 // binRows are about the Recycle Bin of the directory.
 var binRows = []*Operation{
 	{
-		ID: "bin.status", Row: 340, Summary: "Shows whether the Recycle Bin is enabled, and how long objects stay in it.",
+		ID: "bin.status", Summary: "Shows whether the Recycle Bin is enabled, and how long objects stay in it.",
 		Method: http.MethodGet, Path: "/api/RecycleBin/Status",
 		Scope: identity.BinRead, Effect: Read,
 		Script:  "Get-GatewayBinStatus",
@@ -22,7 +22,7 @@ var binRows = []*Operation{
 		Subject: "Recycle Bin",
 	},
 	{
-		ID: "bin.list", Row: 341, Summary: "Lists deleted users, groups, computers and OUs, the latest first.",
+		ID: "bin.list", Summary: "Lists deleted users, groups, computers and OUs, the latest first.",
 		Method: http.MethodGet, Path: "/api/RecycleBin",
 		Scope: identity.BinRead, Effect: Read,
 		Params: []Param{
@@ -39,7 +39,7 @@ var binRows = []*Operation{
 		Subject: "deleted objects",
 	},
 	{
-		ID: "bin.get", Row: 342, Summary: "Shows a deleted object, with its memberships and what lay directly below it.",
+		ID: "bin.get", Summary: "Shows a deleted object, with its memberships and what lay directly below it.",
 		Method: http.MethodGet, Path: "/api/RecycleBin/{Guid}",
 		Scope: identity.BinRead, Effect: Read,
 		Params:  []Param{deletedGUID("f328877c-96b8-5fbf-8d14-1449a6756256")},
@@ -50,7 +50,7 @@ var binRows = []*Operation{
 		Subject: deletedSubject,
 	},
 	{
-		ID: binRow, Row: 343, Summary: "Restores a deleted object from the Recycle Bin.",
+		ID: binRow, Summary: "Restores a deleted object from the Recycle Bin.",
 		Method: http.MethodPut, Path: "/api/RecycleBin/{Guid}/Restore",
 		Scope: identity.BinRestore, Effect: Update,
 		Params: []Param{

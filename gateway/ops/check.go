@@ -70,7 +70,7 @@ func Check(table []*Operation, scripts []ps.Script) []error {
 type checker struct {
 	scripts map[string]ps.Script
 	used    map[string]bool
-	seen    map[string]string // operation by id, row and route
+	seen    map[string]string // operation by id and route
 	faults  []error
 }
 
@@ -80,7 +80,7 @@ func (c *checker) fault(format string, args ...any) {
 
 func (c *checker) operation(op *Operation) {
 	fault := func(format string, args ...any) { c.fault("operation "+op.ID+": "+format, args...) }
-	keys := []string{"id " + op.ID, fmt.Sprintf("row %d", op.Row)}
+	keys := []string{"id " + op.ID}
 	for _, method := range op.Methods() {
 		keys = append(keys, "route "+method+" "+routeKey(op.Path))
 	}
@@ -90,8 +90,8 @@ func (c *checker) operation(op *Operation) {
 		}
 		c.seen[key] = op.ID
 	}
-	if op.ID == "" || op.Summary == "" || op.Row == 0 || op.Subject == "" {
-		fault("has no id, row number, summary or subject")
+	if op.ID == "" || op.Summary == "" || op.Subject == "" {
+		fault("has no id, summary or subject")
 	}
 	if op.Scope == "" && !op.Local || op.Scope != "" && !slices.Contains(identity.Scopes(), op.Scope) || op.Scope == identity.All {
 		fault("has no specific scope (%q)", op.Scope)

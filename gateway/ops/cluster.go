@@ -11,7 +11,7 @@ import (
 // clusterRows are about the gateways of the cluster.
 var clusterRows = []*Operation{
 	{
-		ID: "cluster.show", Row: 370, Summary: "Shows the gateways of the cluster, which of them leads, and the servers that they use.",
+		ID: "cluster.show", Summary: "Shows the gateways of the cluster, which of them leads, and the servers that they use.",
 		Method: http.MethodGet, Path: "/api/Cluster",
 		Scope: identity.OpsRead, Effect: Read, Local: true, Here: true,
 		Lane:    ps.Directory,

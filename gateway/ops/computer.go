@@ -18,7 +18,7 @@ const (
 
 var computerRows = []*Operation{
 	{
-		ID: "computer.list", Row: 55, Summary: "Lists the computers below an OU, a container or the domain.",
+		ID: "computer.list", Summary: "Lists the computers below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/Computers",
 		Scope: identity.ComputerRead, Effect: Read,
 		Params: searched(filter.Computers,
@@ -33,7 +33,7 @@ var computerRows = []*Operation{
 		Subject: "OU '{OUPath}'",
 	},
 	{
-		ID: "computer.get", Row: 56, Summary: "Shows a computer.",
+		ID: "computer.get", Summary: "Shows a computer.",
 		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}",
 		Scope: identity.ComputerRead, Effect: Read,
 		Params:  []Param{existingComputer("ADComputersName")},
@@ -44,7 +44,7 @@ var computerRows = []*Operation{
 		Subject: computerSubject,
 	},
 	{
-		ID: "computer.exists", Row: 57, Summary: "Reports whether a computer exists.",
+		ID: "computer.exists", Summary: "Reports whether a computer exists.",
 		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/Exists",
 		Scope: identity.ComputerRead, Effect: Read,
 		Params:  []Param{existingComputer("ADComputersName")},
@@ -55,7 +55,7 @@ var computerRows = []*Operation{
 		Subject: computerSubject,
 	},
 	{
-		ID: "computer.listAll", Row: 58, Summary: "Lists all computers.",
+		ID: "computer.listAll", Summary: "Lists all computers.",
 		Method: http.MethodGet, Path: "/api/Computers/All",
 		Scope: identity.ComputerRead, Effect: Read,
 		Params:  searched(filter.Computers),
@@ -67,7 +67,7 @@ var computerRows = []*Operation{
 		Subject: "computers",
 	},
 	{
-		ID: "computer.register", Row: 59, Summary: "Registers a computer account, for a machine that joins later.",
+		ID: "computer.register", Summary: "Registers a computer account, for a machine that joins later.",
 		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/Register",
 		Scope: identity.ComputerWrite, Effect: Create,
 		Params: []Param{
@@ -84,7 +84,7 @@ var computerRows = []*Operation{
 		Success: "The {subject} was registered.",
 	},
 	{
-		ID: "computer.rename", Row: 60, Summary: "Renames the directory object of a computer.",
+		ID: "computer.rename", Summary: "Renames the directory object of a computer.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Rename/{NewADComputerName}",
 		Scope: identity.ComputerWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
@@ -101,7 +101,7 @@ var computerRows = []*Operation{
 		Unchanged: "The {subject} has the name '{NewADComputerName}' already; nothing was changed.",
 	},
 	{
-		ID: "computer.update", Row: 61, Summary: "Changes the description of a computer.",
+		ID: "computer.update", Summary: "Changes the description of a computer.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Update",
 		Scope: identity.ComputerWrite, Effect: Update,
 		Params: []Param{
@@ -118,7 +118,7 @@ var computerRows = []*Operation{
 		Unchanged: "The {subject} already has these values; nothing was changed.",
 	},
 	{
-		ID: "computer.delete", Row: 62, Summary: "Removes a computer with its connection points and print queues.",
+		ID: "computer.delete", Summary: "Removes a computer with its connection points and print queues.",
 		Method: http.MethodDelete, Path: "/api/Computers/{ADComputerName}/Remove",
 		Scope: identity.ComputerDelete, Effect: Delete,
 		Params:  []Param{existingComputer(computerName)},
@@ -131,7 +131,7 @@ var computerRows = []*Operation{
 		Success: "The {subject} was removed{also}.",
 	},
 	{
-		ID: "computer.deleteMany", Row: 63, Summary: "Removes the computers whose names match a pattern.",
+		ID: "computer.deleteMany", Summary: "Removes the computers whose names match a pattern.",
 		Method: http.MethodDelete, Path: "/api/Computers/Remove",
 		Scope: identity.ComputerBulkDelete, Effect: Delete,
 		Params: []Param{

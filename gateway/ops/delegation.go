@@ -16,7 +16,7 @@ const (
 
 var delegationRows = []*Operation{
 	{
-		ID: "delegation.list", Row: 116, Summary: "Lists the delegations of a zone, one record per name server.",
+		ID: "delegation.list", Summary: "Lists the delegations of a zone, one record per name server.",
 		Method: http.MethodGet, Path: "/api/DnsDelegation/{ZoneName}",
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone},
@@ -27,7 +27,7 @@ var delegationRows = []*Operation{
 		Subject: zoneSubject,
 	},
 	{
-		ID: "delegation.create", Row: 117, Summary: "Delegates a name of a zone to a name server, or adds one to its delegation.",
+		ID: "delegation.create", Summary: "Delegates a name of a zone to a name server, or adds one to its delegation.",
 		Method: http.MethodPost, Path: "/api/DnsDelegation",
 		Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{
@@ -45,7 +45,7 @@ var delegationRows = []*Operation{
 		Success: "The {subject} to '{NameServer}' was created.",
 	},
 	{
-		ID: "delegation.delete", Row: 118, Summary: "Removes a name server from the delegation of a name, or the whole delegation.",
+		ID: "delegation.delete", Summary: "Removes a name server from the delegation of a name, or the whole delegation.",
 		Method: http.MethodDelete, Path: "/api/DnsDelegation",
 		Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{

@@ -23,7 +23,7 @@ const (
 
 var externalDNSRows = []*Operation{
 	{
-		ID: "externaldns.negotiate", Row: 310, Summary: "Agrees with ExternalDNS on the zones: those of the credential.",
+		ID: "externaldns.negotiate", Summary: "Agrees with ExternalDNS on the zones: those of the credential.",
 		Method: http.MethodGet, Path: "/api/ExternalDns",
 		Scope: identity.DNSRead, Effect: Read, Lane: ps.DNS,
 		Subject: "zones",
@@ -34,7 +34,7 @@ var externalDNSRows = []*Operation{
 		}),
 	},
 	{
-		ID: "externaldns.records", Row: 311, Summary: "Lists the record sets of the credential's zones for ExternalDNS.",
+		ID: "externaldns.records", Summary: "Lists the record sets of the credential's zones for ExternalDNS.",
 		Method: http.MethodGet, Path: "/api/ExternalDns/records",
 		Scope: identity.DNSRead, Effect: Read,
 		Script: "Get-GatewayRecordList", Fixed: ps.Args{"Mixed": ps.Bool(true)}, Lane: ps.DNS,
@@ -48,7 +48,7 @@ var externalDNSRows = []*Operation{
 		}),
 	},
 	{
-		ID: "externaldns.adjust", Row: 312, Summary: "Returns record sets as they will be once ExternalDNS has created them.",
+		ID: "externaldns.adjust", Summary: "Returns record sets as they will be once ExternalDNS has created them.",
 		Method: http.MethodPost, Path: "/api/ExternalDns/adjustendpoints",
 		Scope: identity.DNSRead, Effect: Read, Lane: ps.DNS,
 		Subject: "records",
@@ -71,7 +71,7 @@ var externalDNSRows = []*Operation{
 		}),
 	},
 	{
-		ID: "externaldns.apply", Row: 313, Summary: "Changes record sets as ExternalDNS asks for it; each on its own.",
+		ID: "externaldns.apply", Summary: "Changes record sets as ExternalDNS asks for it; each on its own.",
 		Method: http.MethodPost, Path: "/api/ExternalDns/records",
 		Scope: identity.DNSWrite, Effect: Update,
 		Script: "Update-GatewayRecordSets", Lane: ps.DNS,

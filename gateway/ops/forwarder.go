@@ -15,7 +15,7 @@ const (
 
 var forwarderRows = []*Operation{
 	{
-		ID: "forwarder.list", Row: 111, Summary: "Lists the conditional forwarders.",
+		ID: "forwarder.list", Summary: "Lists the conditional forwarders.",
 		Method: http.MethodGet, Path: "/api/DnsConditionalForwarder/All",
 		Scope: identity.DNSRead, Effect: Read,
 		Script: "Get-GatewayZoneList", Fixed: inForm("Forwarder"),
@@ -24,7 +24,7 @@ var forwarderRows = []*Operation{
 		Subject: "conditional forwarders",
 	},
 	{
-		ID: "forwarder.get", Row: 112, Summary: "Finds a conditional forwarder.",
+		ID: "forwarder.get", Summary: "Finds a conditional forwarder.",
 		Method: http.MethodGet, Path: forwarderPath,
 		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{forwarded("partner.example")},
@@ -35,7 +35,7 @@ var forwarderRows = []*Operation{
 		Subject: forwarderSubject,
 	},
 	{
-		ID: "forwarder.create", Row: 113, Summary: "Creates a conditional forwarder. Asks for the scope `privileged`, too.",
+		ID: "forwarder.create", Summary: "Creates a conditional forwarder. Asks for the scope `privileged`, too.",
 		Method: http.MethodPost, Path: forwarderPath,
 		Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
 		Params: []Param{
@@ -54,7 +54,7 @@ var forwarderRows = []*Operation{
 		Success: "The {subject} was created.",
 	},
 	{
-		ID: "forwarder.update", Row: 114, Summary: "Changes a conditional forwarder. Asks for the scope `privileged`, too.",
+		ID: "forwarder.update", Summary: "Changes a conditional forwarder. Asks for the scope `privileged`, too.",
 		Method: http.MethodPut, Path: forwarderPath,
 		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
@@ -74,7 +74,7 @@ var forwarderRows = []*Operation{
 		Unchanged: "The {subject} is so already; nothing was changed.",
 	},
 	{
-		ID: "forwarder.delete", Row: 115, Summary: "Removes a conditional forwarder. Asks for the scope `privileged`, too.",
+		ID: "forwarder.delete", Summary: "Removes a conditional forwarder. Asks for the scope `privileged`, too.",
 		Method: http.MethodDelete, Path: forwarderPath,
 		Scope: identity.DNSDelete, Effect: Delete,
 		Params: []Param{forwarded("partner.example")},

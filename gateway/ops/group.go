@@ -13,7 +13,7 @@ const groupSubject = "group '{GroupName}'"
 
 var groupRows = []*Operation{
 	{
-		ID: "group.list", Row: 45, Summary: "Lists the groups below an OU, a container or the domain.",
+		ID: "group.list", Summary: "Lists the groups below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/ADGroups",
 		Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
@@ -25,7 +25,7 @@ var groupRows = []*Operation{
 		Subject: "OU '{OUPath}'",
 	},
 	{
-		ID: "group.get", Row: 46, Summary: "Shows a group.",
+		ID: "group.get", Summary: "Shows a group.",
 		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}",
 		Scope: identity.GroupRead, Effect: Read,
 		Params:  []Param{existingGroup},
@@ -36,7 +36,7 @@ var groupRows = []*Operation{
 		Subject: groupSubject,
 	},
 	{
-		ID: "group.exists", Row: 47, Summary: "Reports whether a group exists.",
+		ID: "group.exists", Summary: "Reports whether a group exists.",
 		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}/Exists",
 		Scope: identity.GroupRead, Effect: Read,
 		Params:  []Param{existingGroup},
@@ -47,7 +47,7 @@ var groupRows = []*Operation{
 		Subject: groupSubject,
 	},
 	{
-		ID: "group.listAll", Row: 48, Summary: "Lists all groups.",
+		ID: "group.listAll", Summary: "Lists all groups.",
 		Method: http.MethodGet, Path: "/api/ADGroups/All",
 		Scope: identity.GroupRead, Effect: Read,
 		Params:  searched(filter.Groups),
@@ -59,7 +59,7 @@ var groupRows = []*Operation{
 		Subject: "groups",
 	},
 	{
-		ID: "group.listDistribution", Row: 49, Summary: "Lists the distribution groups below an OU, a container or the domain.",
+		ID: "group.listDistribution", Summary: "Lists the distribution groups below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/ADGroups/Distribution/All",
 		Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
@@ -72,7 +72,7 @@ var groupRows = []*Operation{
 		Subject: "OU '{OUPath}'",
 	},
 	{
-		ID: "group.listSecurity", Row: 50, Summary: "Lists the security groups below an OU, a container or the domain.",
+		ID: "group.listSecurity", Summary: "Lists the security groups below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/ADGroups/Security/All",
 		Scope: identity.GroupRead, Effect: Read,
 		Params:  groupSearch,
@@ -85,7 +85,7 @@ var groupRows = []*Operation{
 		Subject: "OU '{OUPath}'",
 	},
 	{
-		ID: "group.createDistribution", Row: 51, Summary: "Creates a distribution group.",
+		ID: "group.createDistribution", Summary: "Creates a distribution group.",
 		Method: http.MethodPost, Path: "/api/ADGroups/{GroupName}/Distribution",
 		Scope: identity.GroupWrite, Effect: Create,
 		Params:  groupInputs,
@@ -99,7 +99,7 @@ var groupRows = []*Operation{
 		Success: "The distribution {subject} was created.",
 	},
 	{
-		ID: "group.createSecurity", Row: 52, Summary: "Creates a security group.",
+		ID: "group.createSecurity", Summary: "Creates a security group.",
 		Method: http.MethodPost, Path: "/api/ADGroups/{GroupName}/Security",
 		Scope: identity.GroupWrite, Effect: Create,
 		Params:  groupInputs,
@@ -113,7 +113,7 @@ var groupRows = []*Operation{
 		Success: "The security {subject} was created.",
 	},
 	{
-		ID: "group.rename", Row: 53, Summary: "Gives a group another name.",
+		ID: "group.rename", Summary: "Gives a group another name.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Rename/{NewGroupName}",
 		Scope: identity.GroupWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
@@ -130,7 +130,7 @@ var groupRows = []*Operation{
 		Unchanged: "The {subject} has this name already; nothing was changed.",
 	},
 	{
-		ID: "group.delete", Row: 54, Summary: "Removes a group.",
+		ID: "group.delete", Summary: "Removes a group.",
 		Method: http.MethodDelete, Path: "/api/ADGroups/{GroupName}/Remove",
 		Scope: identity.GroupDelete, Effect: Delete,
 		Params: []Param{

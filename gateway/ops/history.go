@@ -22,7 +22,7 @@ const (
 // that of another row, with its scopes and limits.
 var historyRows = []*Operation{
 	{
-		ID: "change.list", Row: 330, Summary: "Lists what was changed, the newest first.",
+		ID: "change.list", Summary: "Lists what was changed, the newest first.",
 		Method: http.MethodGet, Path: "/api/Changes",
 		Scope: identity.ChangeRead, Effect: Read, Local: true,
 		Params: []Param{
@@ -41,7 +41,7 @@ var historyRows = []*Operation{
 		Subject: "changes",
 	},
 	{
-		ID: "change.stream", Row: 333, Summary: "Follows what is changed: each change is an event as soon as it has ended.",
+		ID: "change.stream", Summary: "Follows what is changed: each change is an event as soon as it has ended.",
 		Method: http.MethodGet, Path: "/api/Changes/stream",
 		Scope: identity.ChangeRead, Effect: Read, Local: true, Here: true,
 		Params: []Param{
@@ -54,7 +54,7 @@ var historyRows = []*Operation{
 		Subject: "changes",
 	},
 	{
-		ID: "change.get", Row: 331, Summary: "Shows a change, and with Compare what has become of it.",
+		ID: "change.get", Summary: "Shows a change, and with Compare what has become of it.",
 		Method: http.MethodGet, Path: "/api/Changes/{ChangeId}",
 		Scope: identity.ChangeRead, Effect: Read, Local: true,
 		Params: []Param{
@@ -67,7 +67,7 @@ var historyRows = []*Operation{
 		Subject: changeSubject,
 	},
 	{
-		ID: "change.undo", Row: 332, Summary: "Takes a change back, with the rights of whoever calls: the scope of the row that does it is needed, too.",
+		ID: "change.undo", Summary: "Takes a change back, with the rights of whoever calls: the scope of the row that does it is needed, too.",
 		Method: http.MethodPost, Also: http.MethodPut, Path: "/api/Changes/{ChangeId}/Undo",
 		Scope: identity.ChangeUndo, Effect: Update, Local: true,
 		Params: []Param{

@@ -75,7 +75,7 @@ func jobRow(op Operation) *Operation {
 // another row, with its scopes and limits.
 var jobRows = []*Operation{
 	{
-		ID: "job.submit", Row: 350, Summary: "Submits a list of changes, which run as one job. The body is the list, as CSV, NDJSON or JSON.",
+		ID: "job.submit", Summary: "Submits a list of changes, which run as one job. The body is the list, as CSV, NDJSON or JSON.",
 		Method: http.MethodPost, Path: "/api/Jobs",
 		Scope: identity.JobSubmit, Effect: Create, Local: true, Accepted: true, Takes: []string{MediaNDJSON, MediaCSV, MediaJSON},
 		Params: slices.Concat([]Param{
@@ -92,53 +92,53 @@ var jobRows = []*Operation{
 		Subject: "jobs", Success: "The list was submitted as a job.",
 	},
 	{
-		ID: "job.list", Row: 351, Summary: "Lists jobs, the newest first: the caller's own, and with ops:read those of all.",
+		ID: "job.list", Summary: "Lists jobs, the newest first: the caller's own, and with ops:read those of all.",
 		Method: http.MethodGet, Path: "/api/Jobs",
 		Scope: identity.JobRead, Effect: Read, Local: true,
 		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("The state of a job.", jobstate.Jobs...), Unsent: true, Doc: "Jobs in this state."}}, pageParams...),
 		Lane:   ps.Directory, Reply: Reply{schema.Job, List}, Fails: []schema.Code{schema.TokenMismatch, schema.Unavailable}, Subject: "jobs",
 	},
 	jobRow(Operation{
-		ID: "job.get", Row: 352, Summary: "Shows a job and how far it has come.",
+		ID: "job.get", Summary: "Shows a job and how far it has come.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}", Scope: identity.JobRead, Effect: Read,
 	}),
 	jobRow(Operation{
-		ID: "job.stream", Row: 353, Summary: "Streams the progress of a job until it ends, as server-sent events: progress, item and end.",
+		ID: "job.stream", Summary: "Streams the progress of a job until it ends, as server-sent events: progress, item and end.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Stream", Scope: identity.JobRead, Effect: Read, Reply: Reply{schema.Job, Events},
 		Params: []Param{{Name: JobItems, Kind: schema.OneOf("Which items are sent.", "failed", "none"), Default: "none", Unsent: true, Doc: "Send each item that fails as an event."}},
 		Fails:  []schema.Code{schema.RateLimited},
 	}),
 	jobRow(Operation{
-		ID: "job.items", Row: 354, Summary: "Lists the items of a job and what became of them, in the order of the list.",
+		ID: "job.items", Summary: "Lists the items of a job and what became of them, in the order of the list.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Items", Scope: identity.JobRead, Effect: Read,
 		Reply:  Reply{schema.JobItem, List},
 		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("The state of an item.", jobstate.Items...), Unsent: true, Doc: "Items in this state."}}, pageParams...),
 		Fails:  []schema.Code{schema.TokenMismatch},
 	}),
 	jobRow(Operation{
-		ID: "job.result", Row: 355, Summary: "Downloads the list with what became of each item, without secrets.",
+		ID: "job.result", Summary: "Downloads the list with what became of each item, without secrets.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}/Result", Scope: identity.JobRead, Effect: Read, Answers: []string{MediaCSV, MediaNDJSON},
 		Params: []Param{{Name: JobFormat, Kind: schema.OneOf("A format.", "csv", "ndjson"), Unsent: true, Doc: "The format; if absent, that of the list."}},
 		Fails:  []schema.Code{schema.NotAcceptable},
 	}),
 	jobRow(Operation{
-		ID: "job.start", Row: 356, Summary: "Runs the items of a job that was validated or dry run; after a dry run each as it was shown, or not at all.",
+		ID: "job.start", Summary: "Runs the items of a job that was validated or dry run; after a dry run each as it was shown, or not at all.",
 		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Start", Scope: identity.JobSubmit, Effect: Update, Success: "The job was started.",
 	}),
 	jobRow(Operation{
-		ID: "job.pause", Row: 357, Summary: "Pauses a job between two items.",
+		ID: "job.pause", Summary: "Pauses a job between two items.",
 		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Pause", Scope: identity.JobSubmit, Effect: Update, Success: "The job was paused.",
 	}),
 	jobRow(Operation{
-		ID: "job.resume", Row: 358, Summary: "Lets a paused job go on.",
+		ID: "job.resume", Summary: "Lets a paused job go on.",
 		Method: http.MethodPut, Path: "/api/Jobs/{JobId}/Resume", Scope: identity.JobSubmit, Effect: Update, Success: "The job goes on.",
 	}),
 	jobRow(Operation{
-		ID: "job.cancel", Row: 359, Summary: "Cancels a job: the items that were begun end, the others are not run.",
+		ID: "job.cancel", Summary: "Cancels a job: the items that were begun end, the others are not run.",
 		Method: http.MethodDelete, Path: "/api/Jobs/{JobId}", Scope: identity.JobSubmit, Effect: Update, Success: "The job was cancelled.",
 	}),
 	jobRow(Operation{
-		ID: "job.retry", Row: 360, Summary: "Tries items of a job again, as a new job under their first keys, so that what was done is not done again.",
+		ID: "job.retry", Summary: "Tries items of a job again, as a new job under their first keys, so that what was done is not done again.",
 		Method: http.MethodPost, Path: "/api/Jobs/{JobId}/Retry", Scope: identity.JobSubmit, Effect: Create, Accepted: true,
 		Params: slices.Concat([]Param{
 			{Name: JobState, Kind: schema.WordList("States of items.", string(jobstate.Refused), string(jobstate.Unknown), string(jobstate.NotRun)), Default: "failed,not_run", Unsent: true, Audited: true, Doc: "Which items: failed, unknown (it is found out first what became of them), not_run."},
@@ -146,7 +146,7 @@ var jobRows = []*Operation{
 		Success: "The items were submitted again as a job.",
 	}),
 	jobRow(Operation{
-		ID: "job.undo", Row: 361, Summary: "Takes back what a job has changed, as a new job, the last change first. What cannot be undone is listed and left.",
+		ID: "job.undo", Summary: "Takes back what a job has changed, as a new job, the last change first. What cannot be undone is listed and left.",
 		Method: http.MethodPost, Also: http.MethodPut, Path: "/api/Jobs/{JobId}/Undo", Scope: identity.ChangeUndo, Effect: Create, Accepted: true,
 		Params: slices.Concat([]Param{
 			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Only show what each undo would do: a job in the mode dryRun."},

@@ -15,7 +15,7 @@ const (
 
 var membershipRows = []*Operation{
 	{
-		ID: "membership.get", Row: 12, Summary: "Shows the membership of a user in a group.",
+		ID: "membership.get", Summary: "Shows the membership of a user in a group.",
 		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/{GroupName}",
 		Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{memberUser, existingGroup, throughGroups},
@@ -26,7 +26,7 @@ var membershipRows = []*Operation{
 		Subject: userInGroup,
 	},
 	{
-		ID: "membership.exists", Row: 13, Summary: "Reports whether a user is a member of a group.",
+		ID: "membership.exists", Summary: "Reports whether a user is a member of a group.",
 		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/{GroupName}/Exists",
 		Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{memberUser, existingGroup, throughGroups},
@@ -38,7 +38,7 @@ var membershipRows = []*Operation{
 		Subject: userInGroup,
 	},
 	{
-		ID: "membership.list", Row: 14, Summary: "Lists the groups of a user.",
+		ID: "membership.list", Summary: "Lists the groups of a user.",
 		Method: http.MethodGet, Path: "/api/ADUser/{Username}/Group/All",
 		Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{memberUser, throughGroups},
@@ -49,7 +49,7 @@ var membershipRows = []*Operation{
 		Subject: userSubject,
 	},
 	{
-		ID: "membership.add", Row: 15, Summary: "Adds a user to a group.",
+		ID: "membership.add", Summary: "Adds a user to a group.",
 		Method: http.MethodPost, Path: "/api/ADUser/{Username}/Group/{GroupName}",
 		Scope: identity.MemberWrite, Effect: Create,
 		Params:    []Param{memberUser, existingGroup},
@@ -64,7 +64,7 @@ var membershipRows = []*Operation{
 		Unchanged: "The user '{Username}' is a member of the group '{GroupName}' already; nothing was changed.",
 	},
 	{
-		ID: "membership.remove", Row: 16, Summary: "Removes a user from a group.",
+		ID: "membership.remove", Summary: "Removes a user from a group.",
 		Method: http.MethodDelete, Path: "/api/ADUser/{Username}/Group/{GroupName}",
 		Scope: identity.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{memberUser, existingGroup},
@@ -79,7 +79,7 @@ var membershipRows = []*Operation{
 		Unchanged: "The user '{Username}' is no direct member of the group '{GroupName}'; nothing was changed.",
 	},
 	{
-		ID: "membership.addGroup", Row: 17, Summary: "Adds a group to another group.",
+		ID: "membership.addGroup", Summary: "Adds a group to another group.",
 		Method: http.MethodPost, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
 		Scope: identity.MemberWrite, Effect: Create,
 		Params:    []Param{parentGroup, childGroup},
@@ -94,7 +94,7 @@ var membershipRows = []*Operation{
 		Unchanged: "The group '{ChildGroupName}' is a member of the group '{ParentGroupName}' already; nothing was changed.",
 	},
 	{
-		ID: "membership.removeGroup", Row: 18, Summary: "Removes a group from another group.",
+		ID: "membership.removeGroup", Summary: "Removes a group from another group.",
 		Method: http.MethodDelete, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}",
 		Scope: identity.MemberWrite, Effect: Delete, Disrupts: true,
 		Params:    []Param{parentGroup, childGroup},
@@ -109,7 +109,7 @@ var membershipRows = []*Operation{
 		Unchanged: "The group '{ChildGroupName}' is no direct member of the group '{ParentGroupName}'; nothing was changed.",
 	},
 	{
-		ID: "membership.groupExists", Row: 19, Summary: "Reports whether a group is a member of another group.",
+		ID: "membership.groupExists", Summary: "Reports whether a group is a member of another group.",
 		Method: http.MethodGet, Path: "/api/ADGroup/{ParentGroupName}/Group/{ChildGroupName}/Exists",
 		Scope: identity.MemberRead, Effect: Read,
 		Params:  []Param{parentGroup, childGroup},

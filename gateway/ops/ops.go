@@ -20,7 +20,6 @@ import (
 // Operation is one row of the API.
 type Operation struct {
 	ID      string           // "user.create": operationId, audit name, metric label; unique
-	Row     int              // number in the HTTP contract; unique
 	Summary string           // one sentence
 	Method  string           // http.MethodPost
 	Also    string           // another method that is accepted, which the document does not list; empty: there is none

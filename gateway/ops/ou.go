@@ -16,7 +16,7 @@ const (
 
 var ouRows = []*Operation{
 	{
-		ID: "ou.list", Row: 36, Summary: "Lists all OUs.",
+		ID: "ou.list", Summary: "Lists all OUs.",
 		Method: http.MethodGet, Path: "/api/OU/All",
 		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{{Name: "ListContainers", Kind: schema.Bool, Default: "false", Doc: "List all else that is there to hold objects, too: containers of every class, hidden and system ones included."}},
@@ -26,7 +26,7 @@ var ouRows = []*Operation{
 		Subject: "OUs",
 	},
 	{
-		ID: "ou.getByGuid", Row: 37, Summary: "Shows an OU or container by its GUID.",
+		ID: "ou.getByGuid", Summary: "Shows an OU or container by its GUID.",
 		Method: http.MethodGet, Path: "/api/OU/Guid/Details",
 		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{{Name: "OUGuid", Kind: schema.GUID, Required: true, Example: "da9f7f4a-9e3a-59b7-80c1-cd0e8901a4d2", Doc: "The objectGUID of the OU."}},
@@ -37,7 +37,7 @@ var ouRows = []*Operation{
 		Subject: "OU '{OUGuid}'",
 	},
 	{
-		ID: "ou.get", Row: 38, Summary: "Shows an OU or container.",
+		ID: "ou.get", Summary: "Shows an OU or container.",
 		Method: http.MethodGet, Path: "/api/OU/Path/Details",
 		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{ouPath},
@@ -48,7 +48,7 @@ var ouRows = []*Operation{
 		Subject: ouSubject,
 	},
 	{
-		ID: "ou.exists", Row: 39, Summary: "Reports whether an OU or container exists.",
+		ID: "ou.exists", Summary: "Reports whether an OU or container exists.",
 		Method: http.MethodGet, Path: "/api/OU/Path/Exists",
 		Scope: identity.OURead, Effect: Read,
 		Params:  []Param{ouPath},
@@ -58,7 +58,7 @@ var ouRows = []*Operation{
 		Subject: ouSubject,
 	},
 	{
-		ID: "ou.create", Row: 40, Summary: "Creates an OU.",
+		ID: "ou.create", Summary: "Creates an OU.",
 		Method: http.MethodPost, Path: "/api/OU",
 		Scope: identity.OUWrite, Effect: Create,
 		Params: []Param{
@@ -76,7 +76,7 @@ var ouRows = []*Operation{
 		Success: "The {subject} was created in '{OUDestinationPath}'.",
 	},
 	{
-		ID: "ou.update", Row: 41, Summary: "Changes the description or the protection of an OU.",
+		ID: "ou.update", Summary: "Changes the description or the protection of an OU.",
 		Method: http.MethodPut, Path: "/api/OU",
 		Scope: identity.OUWrite, Effect: Update,
 		Params: []Param{
@@ -94,7 +94,7 @@ var ouRows = []*Operation{
 		Unchanged: "The {subject} is as wanted already; nothing was changed.",
 	},
 	{
-		ID: "ou.move", Row: 42, Summary: "Moves an OU with all that is below it.",
+		ID: "ou.move", Summary: "Moves an OU with all that is below it.",
 		Method: http.MethodPut, Path: "/api/OU/Move",
 		Scope: identity.OUWrite, Effect: Move, Disrupts: true, Extent: "objects",
 		Params:    []Param{ouPath, ouDestination("The OU or domain that it is moved into.")},
@@ -108,7 +108,7 @@ var ouRows = []*Operation{
 		Unchanged: "The {subject} is in '{OUDestinationPath}' already; nothing was changed.",
 	},
 	{
-		ID: "ou.rename", Row: 43, Summary: "Renames an OU.",
+		ID: "ou.rename", Summary: "Renames an OU.",
 		Method: http.MethodPut, Path: "/api/OU/Rename",
 		Scope: identity.OUWrite, Effect: Rename, Disrupts: true, Extent: "objects",
 		Params: []Param{
@@ -125,7 +125,7 @@ var ouRows = []*Operation{
 		Unchanged: "The {subject} has the name already; nothing was changed.",
 	},
 	{
-		ID: "ou.delete", Row: 44, Summary: "Removes an OU.",
+		ID: "ou.delete", Summary: "Removes an OU.",
 		Method: http.MethodDelete, Path: "/api/OU/Path/Remove",
 		Scope: identity.OUDelete, Effect: Delete,
 		Params: []Param{

@@ -49,7 +49,7 @@ var shownOrMade = Rule{
 
 // planRows are about plans that dry runs have made.
 var planRows = []*Operation{{
-	ID: "plan.get", Row: 320, Summary: "Shows a plan that a dry run has made, and whether it can be applied. Plans of other credentials need the scope change:read.",
+	ID: "plan.get", Summary: "Shows a plan that a dry run has made, and whether it can be applied. Plans of other credentials need the scope change:read.",
 	Method: http.MethodGet, Path: "/api/Plans/{PlanId}",
 	Effect: Read, Local: true, Lane: ps.Directory,
 	Params:  []Param{{Name: PlanID, Path: PlanID, Kind: schema.PlanID, Required: true, Unsent: true, Example: "pl_019ab3f0-0000-7000-8000-000000000000", Doc: "The plan."}},

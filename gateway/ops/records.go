@@ -41,7 +41,7 @@ func recordRows() []*Operation {
 
 // recordList is the mixed list of a zone.
 var recordList = &Operation{
-	ID: "record.listZone", Row: 270, Summary: "Lists the records of a zone, of all types.",
+	ID: "record.listZone", Summary: "Lists the records of a zone, of all types.",
 	Method: http.MethodGet, Path: "/api/DnsRecord/{ZoneName}",
 	Scope: identity.DNSRead, Effect: Read,
 	Params: []Param{
@@ -61,8 +61,8 @@ var recordList = &Operation{
 type recordType struct{ *schema.RecordType }
 
 // row completes what the operations of a type have in common.
-func (r recordType) row(id string, number int, op Operation) *Operation {
-	op.ID, op.Row, op.Lane = r.Resource+"."+id, number, ps.DNS
+func (r recordType) row(id string, op Operation) *Operation {
+	op.ID, op.Lane = r.Resource+"."+id, ps.DNS
 	if op.Path == "" {
 		op.Path = "/api/" + r.Path
 	} else {
@@ -112,7 +112,7 @@ func (r recordType) get() *Operation {
 	if len(r.Fields) > 1 || r.Address { // not all of what identifies one is required
 		codes = append(codes, schema.Ambiguous)
 	}
-	return r.row("get", r.Row, Operation{
+	return r.row("get", Operation{
 		Summary: "Finds one " + r.Name + " record.", Effect: Read,
 		Params: r.identity(false), Rules: r.rules(schema.NotFound), Script: "Get-GatewayRecord",
 		Fails: codes,
@@ -120,7 +120,7 @@ func (r recordType) get() *Operation {
 }
 
 func (r recordType) listZone() *Operation {
-	return r.row("listZone", r.Row+1, Operation{
+	return r.row("listZone", Operation{
 		Summary: "Lists the " + r.Name + " records of a zone.", Effect: Read, Path: "{ZoneName}",
 		Params:  []Param{{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."}},
 		Reply:   Reply{Mark: List},
@@ -130,7 +130,7 @@ func (r recordType) listZone() *Operation {
 }
 
 func (r recordType) listAll() *Operation {
-	return r.row("listAll", r.Row+2, Operation{
+	return r.row("listAll", Operation{
 		Summary: "Lists the " + r.Name + " records of all zones.", Effect: Read, Path: "All",
 		Reply:   Reply{Mark: List},
 		Subject: r.Name + " records",
@@ -138,7 +138,7 @@ func (r recordType) listAll() *Operation {
 }
 
 func (r recordType) listHostName() *Operation {
-	return r.row("listHostName", r.Row+3, Operation{
+	return r.row("listHostName", Operation{
 		Summary: "Lists the " + r.Name + " records of an owner name in all zones.", Effect: Read, Path: "HostName/{DNS_HostName}",
 		Params:  []Param{{Name: ownerParam, Path: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true, Example: r.Example, Doc: "The owner name, relative to its zone or in full."}},
 		Reply:   Reply{Mark: List},
@@ -154,7 +154,7 @@ func (r recordType) listData() *Operation {
 	if f.Form == schema.NameForm {
 		p.Doc, subject, with = "The target; without any dot it is a name in each record's own zone.", "target", "a target"
 	}
-	return r.row(r.Found, r.Row+4, Operation{
+	return r.row(r.Found, Operation{
 		Summary: "Lists the " + r.Name + " records with " + with + " in all zones.", Effect: Read, Path: r.Search + "/{" + f.Name + "}",
 		Params:  []Param{p},
 		Reply:   Reply{Mark: List},
@@ -167,7 +167,7 @@ func (r recordType) create() *Operation {
 	if r.Address {
 		params = append(params, createPtr)
 	}
-	return r.row("create", r.Row+5, Operation{
+	return r.row("create", Operation{
 		Summary: "Creates " + r.article() + ".", Method: http.MethodPost, Scope: identity.DNSWrite, Effect: Create,
 		Params: params, Rules: r.rules(schema.Unprocessable), Script: "New-GatewayRecord",
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
@@ -180,7 +180,7 @@ func (r recordType) remove() *Operation {
 	if r.Address {
 		params = append(params, removePtr)
 	}
-	return r.row("delete", r.Row+6, Operation{
+	return r.row("delete", Operation{
 		Summary: "Removes one " + r.Name + " record.", Method: http.MethodDelete, Scope: identity.DNSDelete, Effect: Delete,
 		Params: zoneRequired(params, r.Reverse), Rules: r.rules(schema.NotFound), Script: "Remove-GatewayRecord",
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
@@ -201,7 +201,7 @@ func (r recordType) change() *Operation {
 	if r.Address {
 		params = append(params, createPtr)
 	}
-	return r.row("change", r.Change, Operation{
+	return r.row("change", Operation{
 		Summary: "Changes one " + r.Name + " record.", Method: http.MethodPut, Scope: identity.DNSWrite, Effect: Update,
 		Params: params, Rules: append(r.rules(schema.Unprocessable), somethingNew(r)), Script: "Set-GatewayRecord",
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
@@ -273,7 +273,7 @@ var removePtr = Param{
 
 var recordSetRows = []*Operation{
 	{
-		ID: "recordSet.get", Row: 271, Summary: "Reads a set of records: all of one name and type.",
+		ID: "recordSet.get", Summary: "Reads a set of records: all of one name and type.",
 		Method: http.MethodGet, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  recordSetParams(schema.Owner),
@@ -285,7 +285,7 @@ var recordSetRows = []*Operation{
 		Subject: recordSetSubject,
 	},
 	{
-		ID: "recordSet.put", Row: 272, Summary: "Makes a set of records exactly what is given; creates it if there is none.",
+		ID: "recordSet.put", Summary: "Makes a set of records exactly what is given; creates it if there is none.",
 		Method: http.MethodPut, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSWrite, Effect: Update, Makes: true,
 		Params: append(recordSetParams(schema.NewOwner),
@@ -305,7 +305,7 @@ var recordSetRows = []*Operation{
 		Unchanged: "The {subject} is so already; nothing was changed.",
 	},
 	{
-		ID: "recordSet.delete", Row: 273, Summary: "Removes a set of records: all of one name and type.",
+		ID: "recordSet.delete", Summary: "Removes a set of records: all of one name and type.",
 		Method: http.MethodDelete, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSDelete, Effect: Delete,
 		Params:  recordSetParams(schema.Owner),

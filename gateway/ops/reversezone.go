@@ -10,7 +10,7 @@ import (
 
 var reverseZoneRows = []*Operation{
 	{
-		ID: "reverseZone.get", Row: 8, Summary: "Finds a reverse lookup zone.",
+		ID: "reverseZone.get", Summary: "Finds a reverse lookup zone.",
 		Method: http.MethodGet, Path: "/api/DnsReverseLookupZone/{NetworkID}",
 		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{networkOrZone, ignoreSystemZones},
@@ -21,7 +21,7 @@ var reverseZoneRows = []*Operation{
 		Subject: "reverse zone '{NetworkIDOrZoneName}'",
 	},
 	{
-		ID: "reverseZone.list", Row: 9, Summary: "Lists the reverse lookup zones.",
+		ID: "reverseZone.list", Summary: "Lists the reverse lookup zones.",
 		Method: http.MethodGet, Path: "/api/DnsReverseLookupZone/All",
 		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{ignoreSystemZones},
@@ -31,7 +31,7 @@ var reverseZoneRows = []*Operation{
 		Subject: "reverse zones",
 	},
 	{
-		ID: "reverseZone.create", Row: 10, Summary: "Creates the reverse lookup zone of a network.",
+		ID: "reverseZone.create", Summary: "Creates the reverse lookup zone of a network.",
 		Method: http.MethodPost, Path: "/api/DnsReverseLookupZone/{NetworkID}",
 		Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{{Name: "NetworkID", Path: "NetworkID", Arg: "ZoneName", Kind: schema.Network, Required: true, Example: "172.16.0.0/16", Doc: "The network in CIDR form."}},
@@ -44,7 +44,7 @@ var reverseZoneRows = []*Operation{
 		Success: "The {subject} was created.",
 	},
 	{
-		ID: "reverseZone.delete", Row: 11, Summary: "Removes a reverse lookup zone with its records.",
+		ID: "reverseZone.delete", Summary: "Removes a reverse lookup zone with its records.",
 		Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/{NetworkID}",
 		Scope: identity.DNSDelete, Effect: Delete, Extent: "records",
 		Params: []Param{networkOrZone},

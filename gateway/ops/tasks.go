@@ -12,7 +12,7 @@ import (
 // taskRows are everyday tasks of a help desk, besides those of the other files.
 var taskRows = []*Operation{
 	{
-		ID: "search.find", Row: 64, Summary: "Finds users, groups and computers by a text, the best hits first.",
+		ID: "search.find", Summary: "Finds users, groups and computers by a text, the best hits first.",
 		Method: http.MethodGet, Path: "/api/Search",
 		Scope: identity.UserRead, Or: []identity.Scope{identity.GroupRead, identity.ComputerRead}, Effect: Read,
 		Params: []Param{
@@ -28,7 +28,7 @@ var taskRows = []*Operation{
 		Subject: "text '{Text}'",
 	},
 	{
-		ID: "group.members", Row: 65, Summary: "Lists the members of a group.",
+		ID: "group.members", Summary: "Lists the members of a group.",
 		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}/Members",
 		Scope: identity.MemberRead, Effect: Read,
 		Params: append([]Param{
@@ -44,7 +44,7 @@ var taskRows = []*Operation{
 		Subject: groupSubject,
 	},
 	{
-		ID: "user.logonState", Row: 69, Summary: "Tells why a user can or cannot log on.",
+		ID: "user.logonState", Summary: "Tells why a user can or cannot log on.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/LogonState",
 		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
@@ -55,7 +55,7 @@ var taskRows = []*Operation{
 		Subject: userSubject,
 	},
 	{
-		ID: "user.passwordPolicy", Row: 70, Summary: "Shows the password policy that applies to a user.",
+		ID: "user.passwordPolicy", Summary: "Shows the password policy that applies to a user.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/PasswordPolicy",
 		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
@@ -66,7 +66,7 @@ var taskRows = []*Operation{
 		Subject: userSubject,
 	},
 	{
-		ID: "membership.copy", Row: 72, Summary: "Adds a user to the groups of another user.",
+		ID: "membership.copy", Summary: "Adds a user to the groups of another user.",
 		Method: http.MethodPost, Path: "/api/ADUser/{UserName}/CopyGroups",
 		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
@@ -86,7 +86,7 @@ var taskRows = []*Operation{
 		Unchanged: "The {subject} is in all groups of the user '{From}' that can be copied; nothing was changed.",
 	},
 	{
-		ID: "group.update", Row: 66, Summary: "Changes a group: its texts, its manager, its scope and its place.",
+		ID: "group.update", Summary: "Changes a group: its texts, its manager, its scope and its place.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}",
 		Scope: identity.GroupWrite, Effect: Update,
 		Params: []Param{
@@ -108,7 +108,7 @@ var taskRows = []*Operation{
 		Unchanged: "The {subject} already has these values; nothing was changed.",
 	},
 	{
-		ID: "computer.enable", Row: 67, Summary: "Enables a computer account.",
+		ID: "computer.enable", Summary: "Enables a computer account.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Enable",
 		Scope: identity.ComputerWrite, Effect: Update,
 		Params:    []Param{existingComputer(computerName)},
@@ -123,7 +123,7 @@ var taskRows = []*Operation{
 		Unchanged: "The {subject} is enabled already; nothing was changed.",
 	},
 	{
-		ID: "computer.disable", Row: 167, Summary: "Disables a computer account.",
+		ID: "computer.disable", Summary: "Disables a computer account.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Disable",
 		Scope: identity.ComputerWrite, Effect: Update, Disrupts: true,
 		Params:    []Param{existingComputer(computerName)},
@@ -138,7 +138,7 @@ var taskRows = []*Operation{
 		Unchanged: "The {subject} is disabled already; nothing was changed.",
 	},
 	{
-		ID: "computer.move", Row: 68, Summary: "Moves a computer to another OU, whose policies it gets.",
+		ID: "computer.move", Summary: "Moves a computer to another OU, whose policies it gets.",
 		Method: http.MethodPut, Path: "/api/Computers/{ADComputerName}/Move",
 		Scope: identity.ComputerWrite, Effect: Move, Disrupts: true,
 		Params: []Param{
@@ -155,7 +155,7 @@ var taskRows = []*Operation{
 		Unchanged: "The {subject} is there already; nothing was changed.",
 	},
 	{
-		ID: "user.expiry", Row: 71, Summary: "Sets when a user's account expires.",
+		ID: "user.expiry", Summary: "Sets when a user's account expires.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Expiry",
 		Scope: identity.UserWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
@@ -174,7 +174,7 @@ var taskRows = []*Operation{
 		Unchanged: "The {subject} already has this expiry; nothing was changed.",
 	},
 	{
-		ID: "caller.show", Row: 79, Summary: "Shows the credential of the request: its scopes and limits.",
+		ID: "caller.show", Summary: "Shows the credential of the request: its scopes and limits.",
 		Method: http.MethodGet, Path: "/api/WhoAmI",
 		Effect: Read, Local: true, Here: true,
 		Lane:    ps.Directory,

@@ -18,7 +18,7 @@ const (
 
 var userRows = []*Operation{
 	{
-		ID: "user.get", Row: 20, Summary: "Shows a user.",
+		ID: "user.get", Summary: "Shows a user.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/Details",
 		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser, userFields},
@@ -29,7 +29,7 @@ var userRows = []*Operation{
 		Subject: userSubject,
 	},
 	{
-		ID: "user.exists", Row: 21, Summary: "Reports whether a user exists.",
+		ID: "user.exists", Summary: "Reports whether a user exists.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/Exists",
 		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
@@ -40,7 +40,7 @@ var userRows = []*Operation{
 		Subject: userSubject,
 	},
 	{
-		ID: "user.lastLogon", Row: 22, Summary: "Tells when a user last logged on, as any domain controller knows it.",
+		ID: "user.lastLogon", Summary: "Tells when a user last logged on, as any domain controller knows it.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/LastLogon",
 		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
@@ -51,7 +51,7 @@ var userRows = []*Operation{
 		Subject: userSubject,
 	},
 	{
-		ID: "user.list", Row: 23, Summary: "Lists the users below an OU, a container or the domain.",
+		ID: "user.list", Summary: "Lists the users below an OU, a container or the domain.",
 		Method: http.MethodGet, Path: "/api/ADUser/ListUsers",
 		Scope: identity.UserRead, Effect: Read,
 		Params: searched(filter.Users,
@@ -67,7 +67,7 @@ var userRows = []*Operation{
 		Subject: "OU '{OUPath}'",
 	},
 	{
-		ID: "user.listAll", Row: 24, Summary: "Lists all users.",
+		ID: "user.listAll", Summary: "Lists all users.",
 		Method: http.MethodGet, Path: "/api/ADUser/ListUsers/All",
 		Scope: identity.UserRead, Effect: Read,
 		Params:  searched(filter.Users, userFields),
@@ -79,7 +79,7 @@ var userRows = []*Operation{
 		Subject: "users",
 	},
 	{
-		ID: "user.create", Row: 25, Summary: "Creates a user.",
+		ID: "user.create", Summary: "Creates a user.",
 		Method: http.MethodPost, Path: "/api/ADUser/{UserName}",
 		Scope: identity.UserWrite, Effect: Create,
 		Params: slices.Concat(
@@ -95,7 +95,7 @@ var userRows = []*Operation{
 		Success: "The {subject} was created.",
 	},
 	{
-		ID: "user.update", Row: 26, Summary: "Changes a user.",
+		ID: "user.update", Summary: "Changes a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}",
 		Scope: identity.UserWrite, Effect: Update,
 		Params:    slices.Concat([]Param{existingUser}, userInputs, []Param{userFields}),
@@ -110,7 +110,7 @@ var userRows = []*Operation{
 		Unchanged: "The {subject} already has these values; nothing was changed.",
 	},
 	{
-		ID: "user.disable", Row: 27, Summary: "Disables a user.",
+		ID: "user.disable", Summary: "Disables a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Disable",
 		Scope: identity.UserWrite, Effect: Update, Disrupts: true,
 		Params:    []Param{existingUser, userFields},
@@ -125,7 +125,7 @@ var userRows = []*Operation{
 		Unchanged: "The {subject} is disabled already; nothing was changed.",
 	},
 	{
-		ID: "user.enable", Row: 28, Summary: "Enables a user.",
+		ID: "user.enable", Summary: "Enables a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Enable",
 		Scope: identity.UserWrite, Effect: Update,
 		Params:    []Param{existingUser, userFields},
@@ -140,7 +140,7 @@ var userRows = []*Operation{
 		Unchanged: "The {subject} is enabled already; nothing was changed.",
 	},
 	{
-		ID: "user.rename", Row: 29, Summary: "Gives a user another username.",
+		ID: "user.rename", Summary: "Gives a user another username.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Rename/{NewUserName}",
 		Scope: identity.UserWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
@@ -159,7 +159,7 @@ var userRows = []*Operation{
 		Unchanged: "The {subject} has this name already; nothing was changed.",
 	},
 	{
-		ID: "user.resetPassword", Row: 30, Summary: "Sets a user's password; generates one if none is given.",
+		ID: "user.resetPassword", Summary: "Sets a user's password; generates one if none is given.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/ResetPassword",
 		Scope: identity.UserPassword, Effect: Update,
 		Params: []Param{
@@ -177,7 +177,7 @@ var userRows = []*Operation{
 		Success: "The password of the {subject} was set.",
 	},
 	{
-		ID: "user.unlock", Row: 31, Summary: "Unlocks a user.",
+		ID: "user.unlock", Summary: "Unlocks a user.",
 		Method: http.MethodPut, Path: "/api/ADUser/{UserName}/Unlock",
 		Scope: identity.UserWrite, Effect: Update,
 		Params:    []Param{existingUser, userFields},
@@ -192,7 +192,7 @@ var userRows = []*Operation{
 		Unchanged: "The {subject} is not locked out; nothing was changed.",
 	},
 	{
-		ID: "user.delete", Row: 32, Summary: "Removes a user.",
+		ID: "user.delete", Summary: "Removes a user.",
 		Method: http.MethodDelete, Path: "/api/ADUser/{UserName}",
 		Scope: identity.UserDelete, Effect: Delete,
 		Params:  []Param{existingUser, userFields},
@@ -205,7 +205,7 @@ var userRows = []*Operation{
 		Success: "The {subject} was removed.",
 	},
 	{
-		ID: "user.getByGuid", Row: 33, Summary: "Shows the user with a GUID.",
+		ID: "user.getByGuid", Summary: "Shows the user with a GUID.",
 		Method: http.MethodGet, Path: "/api/ADUserGuid",
 		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{userGuid, userFields},
@@ -217,7 +217,7 @@ var userRows = []*Operation{
 		Subject: userGuidSubject,
 	},
 	{
-		ID: "user.updateByGuid", Row: 34, Summary: "Changes the user with a GUID.",
+		ID: "user.updateByGuid", Summary: "Changes the user with a GUID.",
 		Method: http.MethodPut, Path: "/api/ADUserGuid",
 		Scope: identity.UserWrite, Effect: Update,
 		Params:    slices.Concat([]Param{userGuid}, userInputs, []Param{userFields}),
@@ -232,7 +232,7 @@ var userRows = []*Operation{
 		Unchanged: "The {subject} already has these values; nothing was changed.",
 	},
 	{
-		ID: "user.deleteByGuid", Row: 35, Summary: "Removes the user with a GUID.",
+		ID: "user.deleteByGuid", Summary: "Removes the user with a GUID.",
 		Method: http.MethodDelete, Path: "/api/ADUserGuid",
 		Scope: identity.UserDelete, Effect: Delete,
 		Params:  []Param{userGuid, userFields},

@@ -15,7 +15,7 @@ const (
 
 var zoneRows = []*Operation{
 	{
-		ID: "zone.list", Row: 101, Summary: "Lists the zones of the server, of all types.",
+		ID: "zone.list", Summary: "Lists the zones of the server, of all types.",
 		Method: http.MethodGet, Path: "/api/DnsZones/All",
 		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{
@@ -29,7 +29,7 @@ var zoneRows = []*Operation{
 		Subject: "zones",
 	},
 	{
-		ID: "zone.get", Row: 102, Summary: "Finds a zone of any type.",
+		ID: "zone.get", Summary: "Finds a zone of any type.",
 		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}",
 		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{anyZone, ignoreSystemZones},
@@ -40,7 +40,7 @@ var zoneRows = []*Operation{
 		Subject: zoneSubject,
 	},
 	{
-		ID: "zone.exists", Row: 103, Summary: "Reports whether a zone exists.",
+		ID: "zone.exists", Summary: "Reports whether a zone exists.",
 		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Exists",
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone, ignoreSystemZones},
@@ -50,7 +50,7 @@ var zoneRows = []*Operation{
 		Subject: zoneSubject,
 	},
 	{
-		ID: "zone.getAging", Row: 104, Summary: "Shows after how long the records of a zone may be scavenged.",
+		ID: "zone.getAging", Summary: "Shows after how long the records of a zone may be scavenged.",
 		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Aging",
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone},
@@ -61,7 +61,7 @@ var zoneRows = []*Operation{
 		Subject: zoneSubject,
 	},
 	{
-		ID: "zone.setAging", Row: 105, Summary: "Changes after how long the records of a zone may be scavenged.",
+		ID: "zone.setAging", Summary: "Changes after how long the records of a zone may be scavenged.",
 		Method: http.MethodPut, Path: "/api/DnsZones/{ZoneName}/Aging",
 		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
@@ -80,7 +80,7 @@ var zoneRows = []*Operation{
 		Unchanged: "The aging of the {subject} is so already; nothing was changed.",
 	},
 	{
-		ID: "zone.statistics", Row: 106, Summary: "Shows what the server has counted for a zone.",
+		ID: "zone.statistics", Summary: "Shows what the server has counted for a zone.",
 		Method: http.MethodGet, Path: "/api/DnsZones/{ZoneName}/Statistics",
 		Scope: identity.DNSRead, Effect: Read,
 		Params:  []Param{anyZone},
@@ -91,7 +91,7 @@ var zoneRows = []*Operation{
 		Subject: zoneSubject,
 	},
 	{
-		ID: "lookupZone.list", Row: 107, Summary: "Lists the forward lookup zones.",
+		ID: "lookupZone.list", Summary: "Lists the forward lookup zones.",
 		Method: http.MethodGet, Path: "/api/DnsLookupZone/All",
 		Scope: identity.DNSRead, Effect: Read,
 		Params: []Param{ignoreSystemZones},
@@ -101,7 +101,7 @@ var zoneRows = []*Operation{
 		Subject: "forward lookup zones",
 	},
 	{
-		ID: "lookupZone.create", Row: 108, Summary: "Creates a primary forward lookup zone.",
+		ID: "lookupZone.create", Summary: "Creates a primary forward lookup zone.",
 		Method: http.MethodPost, Path: "/api/DnsLookupZone/{ZoneName}",
 		Scope: identity.DNSWrite, Effect: Create,
 		Params: []Param{
@@ -119,7 +119,7 @@ var zoneRows = []*Operation{
 		Success: "The {subject} was created.",
 	},
 	{
-		ID: "lookupZone.update", Row: 109, Summary: "Changes the dynamic updates or the replication scope of a forward lookup zone. Asks for the scope `privileged`, too.",
+		ID: "lookupZone.update", Summary: "Changes the dynamic updates or the replication scope of a forward lookup zone. Asks for the scope `privileged`, too.",
 		Method: http.MethodPut, Path: "/api/DnsLookupZone/{ZoneName}",
 		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
@@ -138,7 +138,7 @@ var zoneRows = []*Operation{
 		Unchanged: "The {subject} is so already; nothing was changed.",
 	},
 	{
-		ID: "lookupZone.delete", Row: 110, Summary: "Removes a primary forward lookup zone with its records.",
+		ID: "lookupZone.delete", Summary: "Removes a primary forward lookup zone with its records.",
 		Method: http.MethodDelete, Path: "/api/DnsLookupZone/{ZoneName}",
 		Scope: identity.DNSDelete, Effect: Delete, Extent: "records",
 		Params: []Param{

@@ -39,8 +39,6 @@ type RecordType struct {
 	Fields   []RecordField // in the order of the text and of -RecordData; the last is the target
 	Resource string        // "mx", the ids of operations begin with it; empty: only read, in mixed lists
 	Path     string        // "DnsMxRecord", after /api/
-	Row      int           // number of its first operation in the HTTP contract
-	Change   int           // number of the operation that changes one
 	Search   string        // word of the route that lists by target; empty: there is none
 	Found    string        // of the operation that does: "listTarget"
 	Example  string        // owner of a record that the sandbox has
@@ -58,31 +56,31 @@ type RecordType struct {
 // resource are only read.
 var RecordTypes = []*RecordType{
 	{
-		Name: "CNAME", Shape: &Shape{Name: "CName"}, Resource: "cname", Path: "DnsCNameRecord", Row: 1, Change: 201, Search: "HostNameAlias", Found: "listAlias", Example: "www", Another: "handbook", Zone: "corp.example",
+		Name: "CNAME", Shape: &Shape{Name: "CName"}, Resource: "cname", Path: "DnsCNameRecord", Search: "HostNameAlias", Found: "listAlias", Example: "www", Another: "handbook", Zone: "corp.example",
 		Alone: true, Brief: true,
 		Fields: []RecordField{{Name: "DNS_HostName_Alias", Property: "HostNameAlias", Form: NameForm, Kind: Target, NewKind: NewTarget, Doc: "The target. Without any dot it is a name in the zone.", Example: "web1.corp.example", Another: "web1.corp.example"}},
 	},
 	{
-		Name: "A", Shape: &Shape{Name: "ARecord"}, Resource: "a", Path: "DnsARecord", Row: 210, Change: 217, Search: "IPAddress", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
+		Name: "A", Shape: &Shape{Name: "ARecord"}, Resource: "a", Path: "DnsARecord", Search: "IPAddress", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
 		Address: true,
 		Fields:  []RecordField{{Name: "IP_Address", Property: "IPv4Address", Form: AddressForm, Kind: IPv4, NewKind: IPv4, Doc: "The IPv4 address.", Example: "10.0.1.30", Another: "10.0.1.150"}},
 	},
 	{
-		Name: "AAAA", Shape: &Shape{Name: "AAAARecord"}, Resource: "aaaa", Path: "DnsAAAARecord", Row: 220, Change: 227, Search: "IPv6Address", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
+		Name: "AAAA", Shape: &Shape{Name: "AAAARecord"}, Resource: "aaaa", Path: "DnsAAAARecord", Search: "IPv6Address", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
 		Address: true,
 		Fields:  []RecordField{{Name: "IPv6_Address", Property: "IPv6Address", Form: AddressForm, Kind: IPv6, NewKind: IPv6, Doc: "The IPv6 address.", Example: "2001:db8:10:1::30", Another: "2001:db8:10:1::150"}},
 	},
 	{
-		Name: "PTR", Shape: &Shape{Name: "PtrRecord"}, Resource: "ptr", Path: "DnsPtrRecord", Row: 230, Change: 237, Search: "TargetName", Found: "listTarget", Example: "30.1.0", Another: "150.1.0", Zone: "10.in-addr.arpa",
+		Name: "PTR", Shape: &Shape{Name: "PtrRecord"}, Resource: "ptr", Path: "DnsPtrRecord", Search: "TargetName", Found: "listTarget", Example: "30.1.0", Another: "150.1.0", Zone: "10.in-addr.arpa",
 		Reverse: true,
 		Fields:  []RecordField{{Name: "DNS_TargetName", Property: "PtrDomainName", Form: NameForm, Kind: Target, NewKind: NewTarget, Doc: "The name of the host, in full.", Example: "web1.corp.example", Another: "handbook.corp.example"}},
 	},
 	{
-		Name: "TXT", Shape: &Shape{Name: "TxtRecord"}, Resource: "txt", Path: "DnsTxtRecord", Row: 240, Change: 247, Example: "@", Another: "handbook", Zone: "corp.example",
+		Name: "TXT", Shape: &Shape{Name: "TxtRecord"}, Resource: "txt", Path: "DnsTxtRecord", Example: "@", Another: "handbook", Zone: "corp.example",
 		Fields: []RecordField{{Name: "Text", Property: "DescriptiveText", Form: TextForm, Kind: RecordText, NewKind: RecordText, Doc: "The text.", Example: "v=spf1 mx ip4:10.0.1.0/24 -all", Another: "site-verification=4711"}},
 	},
 	{
-		Name: "SRV", Shape: &Shape{Name: "SrvRecord"}, Resource: "srv", Path: "DnsSrvRecord", Row: 250, Change: 257, Search: "TargetName", Found: "listTarget", Example: "_sip._tls", Another: "_sip._udp.handbook", Zone: "corp.example",
+		Name: "SRV", Shape: &Shape{Name: "SrvRecord"}, Resource: "srv", Path: "DnsSrvRecord", Search: "TargetName", Found: "listTarget", Example: "_sip._tls", Another: "_sip._udp.handbook", Zone: "corp.example",
 		Fields: []RecordField{
 			{Name: "Priority", Property: "Priority", Form: NumberForm, Member: "priority", Kind: uint16Kind, NewKind: uint16Kind, Default: "0", Doc: "The priority; the lowest comes first.", Example: "10", Another: "20"},
 			{Name: "Weight", Property: "Weight", Form: NumberForm, Member: "weight", Kind: uint16Kind, NewKind: uint16Kind, Default: "0", Doc: "The weight among records of one priority.", Example: "60", Another: "5"},
@@ -91,7 +89,7 @@ var RecordTypes = []*RecordType{
 		},
 	},
 	{
-		Name: "MX", Shape: &Shape{Name: "MxRecord"}, Resource: "mx", Path: "DnsMxRecord", Row: 260, Change: 267, Search: "TargetName", Found: "listTarget", Example: "@", Another: "handbook", Zone: "corp.example",
+		Name: "MX", Shape: &Shape{Name: "MxRecord"}, Resource: "mx", Path: "DnsMxRecord", Search: "TargetName", Found: "listTarget", Example: "@", Another: "handbook", Zone: "corp.example",
 		Fields: []RecordField{
 			{Name: "Preference", Property: "Preference", Form: NumberForm, Member: "preference", Kind: uint16Kind, NewKind: uint16Kind, Default: "10", Doc: "The preference; the lowest comes first.", Example: "10", Another: "30"},
 			{Name: "DNS_TargetName", Property: "MailExchange", Form: NameForm, Member: "target", Kind: Target, NewKind: NewTarget, Doc: "The mail server. Without any dot it is a name in the zone.", Example: "mail1.corp.example", Another: "mail2.corp.example"},

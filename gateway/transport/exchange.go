@@ -100,7 +100,7 @@ func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
 	if err = x.ownsHeaders(); err != nil {
 		return err
 	}
-	x.classic = isClassic(x.principal, x.policy.Dialect)
+	x.classic = IsClassic(x.principal, x.policy.Dialect)
 	c.Principal, c.Classic = x.principal, x.classic
 	return nil
 }
@@ -148,7 +148,7 @@ func (x *exchange) setHeaders(answer call.Answer) {
 	if answer.Plan != nil {
 		header.Set(dryRunHeader, "true")
 	}
-	if answer.Private {
+	if answer.Secret != nil {
 		header.Set("Cache-Control", "no-store")
 	}
 }
@@ -305,6 +305,7 @@ func (x *exchange) stopStream() {
 	}
 }
 
-func isClassic(p *identity.Principal, byDefault identity.Dialect) bool {
+// IsClassic reports whether a caller speaks the classic dialect, given the one of those who have none.
+func IsClassic(p *identity.Principal, byDefault identity.Dialect) bool {
 	return cmp.Or(p.Dialect, byDefault) == identity.Classic
 }

@@ -24,7 +24,12 @@ func (s *Server) RequestID(r *http.Request) string {
 			return id
 		}
 	}
-	if id := r.Header.Get(RequestIDHeader); requestID.MatchString(id) {
+	return WellFormedID(r.Header.Get(RequestIDHeader))
+}
+
+// WellFormedID returns an id of a request, or another one if that is not well formed.
+func WellFormedID(id string) string {
+	if requestID.MatchString(id) {
 		return id
 	}
 	return uuid.Must(uuid.NewV7()).String()

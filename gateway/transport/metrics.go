@@ -72,29 +72,39 @@ func (m *meters) register(with *prometheus.Registry) error {
 
 // measure counts an answered request.
 func (s *Server) measure(x *exchange) {
-	status, code := x.c.Writer.Status(), noError
-	if f := problem.Of(x.err); f != nil {
-		code = string(f.Code)
-		if x.op == nil || x.op.Protocol == nil {
-			status = f.Code.Status() // an answer may have begun
-		}
-		if x.c.Request.Context().Err() != nil {
-			code = clientLeft
-		}
-		if f.Reason != "" {
-			s.meters.refused.WithLabelValues(string(f.Reason)).Inc()
-		}
+	status, f, left := x.c.Writer.Status(), problem.Of(x.err), x.c.Request.Context().Err() != nil
+	if f != nil && (x.op == nil || x.op.Protocol == nil) {
+		status = f.Code.Status() // an answer may have begun
 	}
 	if x.op != nil {
 		s.Answered(x.op, status, x.err)
 	}
+	s.meters.count(f)
 	operation := x.operation()
-	s.meters.requests.WithLabelValues(operation, x.protocolName(), strconv.Itoa(status/100)+"xx", code).Inc()
+	s.meters.requests.WithLabelValues(operation, x.protocolName(), strconv.Itoa(status/100)+"xx", codeOf(f, left)).Inc()
 	answeredAt := time.Now()
 	if !x.answeredAt.IsZero() {
 		answeredAt = x.answeredAt // how long a stream lasts depends on its client only
 	}
 	s.meters.duration.WithLabelValues(operation).Observe(answeredAt.Sub(x.startedAt).Seconds())
+}
+
+// codeOf returns the code of a request in the metrics. f is nil if it succeeded.
+func codeOf(f *problem.Error, left bool) string {
+	switch {
+	case f == nil:
+		return noError
+	case left:
+		return clientLeft
+	}
+	return string(f.Code)
+}
+
+// count counts a request that was refused. f is nil if it succeeded.
+func (m *meters) count(f *problem.Error) {
+	if f != nil && f.Reason != "" {
+		m.refused.WithLabelValues(string(f.Reason)).Inc()
+	}
 }
 
 // operation returns the id of the operation, or the name of an operational

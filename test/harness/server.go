@@ -13,8 +13,10 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway"
 	"adgateway/gateway/authn"
+	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -47,17 +49,31 @@ func Auth(t testing.TB) *authn.Static {
 	return static
 }
 
+// Options returns the options of a server over a runner, with the defaults of the settings but
+// one session a lane and metrics that need a credential.
+func Options(t testing.TB, runner ps.Runner) gateway.Options {
+	settings := config.Default()
+	settings.Pool.DirectorySessions, settings.Pool.DNSSessions = 1, 1
+	settings.Metrics.OpenOnLoopback = false
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	o := options.Gateway(settings)
+	o.Runner, o.Auth, o.Log, o.Engine, o.Scripts = runner, Auth(t), log, "sandbox", Scripts(ops.Table())
+	return o
+}
+
+// Policy returns the policy of the defaults of the settings.
+func Policy() gateway.Policy { return options.Policy(config.Default()) }
+
 // New returns a server over a runner; change may modify its options or be
 // nil.
 func New(t testing.TB, runner ps.Runner, change func(*gateway.Options)) *gateway.Server {
 	t.Helper()
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	options := gateway.Options{Runner: runner, Auth: Auth(t), Log: log, Engine: "sandbox", Scripts: Scripts(ops.Table())}
+	o := Options(t, runner)
 	if change != nil {
-		change(&options)
+		change(&o)
 	}
-	s, err := gateway.New(options)
+	s, err := gateway.New(o)
 	require.NoError(t, err)
 	return s
 }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"crypto/tls"
 	"time"
 
 	"adgateway/gateway"
@@ -10,9 +9,7 @@ import (
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/credentials"
-	"adgateway/gateway/identity"
 	"adgateway/gateway/keyring"
-	"adgateway/gateway/ops"
 	"adgateway/gateway/store"
 	"adgateway/gateway/tlscert"
 	"adgateway/ps"
@@ -83,71 +80,4 @@ type People struct {
 	// API is asked for it by name then.
 	ByName bool
 	Hint   string // how to sign in, shown on the page
-}
-
-// spoolMost returns the bytes that temporary files may take; negative: there are none.
-func spoolMost(h config.HTTP) int64 {
-	if h.MaxSpool == 0 {
-		return -1
-	}
-	return int64(h.MaxSpool) << 20
-}
-
-// quota is what everything may do that has no quota of its own.
-func quota(c config.Auth) identity.Quota {
-	return identity.Quota{
-		Rate: identity.Rate(c.Rate), Concurrency: c.Concurrency,
-		DeletionsPerHour: c.DeletionsPerHour, PasswordResetsPerHour: c.PasswordResetsPerHour,
-		ChangesPerHour: c.ChangesPerHour,
-	}
-}
-
-func policy(settings *config.Settings) gateway.Policy {
-	h := settings.HTTP
-	return gateway.Policy{
-		Dialect: identity.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
-		RequireGuard: scopes(h.RequireGuard), RequireKey: scopes(h.RequireKey),
-		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
-		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
-		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause,
-		BulkLimit: settings.Limits.BulkDelete, StaleDays: settings.Limits.StaleDays, GuardedGroups: settings.Limits.GuardedGroups, Grace: h.ShutdownTimeout,
-		PlanLife: settings.Plans.Life, PlansOfOthers: settings.Plans.OtherCaller,
-		Protocols: protocols(settings),
-	}
-}
-
-func scopes(names []string) []identity.Scope {
-	all := make([]identity.Scope, len(names))
-	for i, name := range names {
-		all[i] = identity.Scope(name)
-	}
-	return all
-}
-
-func protocols(settings *config.Settings) ops.ProtocolSettings {
-	s := ops.ProtocolSettings{ChallengeTTL: settings.ACME.TTL, ChallengeZones: settings.ACME.Zones, Budget: settings.External.Budget}
-	for _, account := range settings.ACME.Accounts {
-		s.Accounts = append(s.Accounts, ops.AcmeAccount(account))
-	}
-	return s
-}
-
-// jobLimits returns the limits of jobs.
-func jobLimits(c config.Jobs) gateway.JobLimits {
-	limits := gateway.JobLimits{
-		MaxItems: c.MaxItems, MaxBytes: int64(c.MaxBytes) << 20, Running: c.Running, PerCaller: c.PerCaller,
-		Share: float64(c.Share) / 100, Rate: c.Rate, Keep: c.Keep, Secrets: c.Secrets == config.SecretsSealed,
-	}
-	if c.Rate == 0 {
-		limits.Rate = -1
-	}
-	return limits
-}
-
-func connections(h config.HTTP, config *tls.Config) gateway.Connections {
-	return gateway.Connections{
-		TLS:           config,
-		HeaderTimeout: h.HeaderTimeout, BodyTimeout: h.BodyTimeout, SendTimeout: h.SendTimeout, IdleTimeout: h.IdleTimeout,
-		Total: h.MaxConnections, PerAddress: h.MaxConnectionsPerAddress,
-	}
 }

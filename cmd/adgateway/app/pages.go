@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/authn/signin"
@@ -25,20 +26,20 @@ func (s *Stack) pages(o Options) func(api http.Handler) http.Handler {
 		return nil
 	}
 	return func(api http.Handler) http.Handler {
-		c := o.Settings.SignIn
-		options := signin.Options{Idle: c.Idle, Max: c.Max, Recheck: c.Recheck, Tries: c.Tries, Record: s.recordSignIn(o.Log), Policy: accounts{api}.lockoutPolicy}
+		gate := options.SignIn(o.Settings.SignIn)
+		gate.Record, gate.Policy = s.recordSignIn(o.Log), accounts{api}.lockoutPolicy
 		pages := ui.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
 		if tokens {
-			options.Tokens = o.Auth
+			gate.Tokens = o.Auth
 		}
 		if o.People != nil {
-			options.Directory, options.Roles, options.Domains, pages.Hint = o.People.Directory, o.People.Roles, o.People.Domains, o.People.Hint
+			gate.Directory, gate.Roles, gate.Domains, pages.Hint = o.People.Directory, o.People.Roles, o.People.Domains, o.People.Hint
 			if o.People.ByName {
-				options.Directory = enabledDirectory{o.People.Directory, accounts{api}}
+				gate.Directory = enabledDirectory{o.People.Directory, accounts{api}}
 			}
 		}
-		options.Now, options.Store, options.Problem = s.kept.now(), s.kept.lasting(), func(err error) { o.Log.WithError(err).Error("sessions of the pages") }
-		s.Gate = signin.NewGate(options)
+		gate.Now, gate.Store, gate.Problem = s.kept.now(), s.kept.lasting(), func(err error) { o.Log.WithError(err).Error("sessions of the pages") }
+		s.Gate = signin.NewGate(gate)
 		pages.Figures, pages.Log = s.figures, s.auditLines(o.Settings.Audit)
 		pages.Gate = s.Gate
 		return ui.New(pages)

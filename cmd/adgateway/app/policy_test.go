@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
 
@@ -21,7 +22,7 @@ func TestEveryLiveSettingIsInThePolicy(t *testing.T) {
 		"http.requireGuard": "[user:write]", "http.requireKey": "[user:write]",
 		"plans.life": "2m", "plans.otherCaller": "true",
 	}
-	before := policy(config.Default())
+	before := options.Policy(config.Default())
 	for _, row := range config.Rows() {
 		if !row.Live() || strings.HasPrefix(row.Key, "log.") { // applied by the command
 			continue
@@ -29,6 +30,6 @@ func TestEveryLiveSettingIsInThePolicy(t *testing.T) {
 		require.Contains(t, other, row.Key, "add a value that differs from the default")
 		settings, err := configtest.Load("", nil, []string{row.Key + "=" + other[row.Key]})
 		require.NoError(t, err)
-		assert.NotEqual(t, before, policy(settings), row.Key)
+		assert.NotEqual(t, before, options.Policy(settings), row.Key)
 	}
 }

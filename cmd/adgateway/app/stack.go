@@ -24,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/authn"
@@ -268,24 +269,18 @@ func poolSession(s *session.Session, err error) (pool.Session, error) {
 	return s, nil
 }
 
+// gatewayOptions adds to the settings what the stack has made.
 func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
-	return gateway.Options{
-		Runner: s.Servers, Audit: s.Audit, HideDocs: !o.Settings.Docs.Enabled, Scripts: described, Auth: o.Auth,
-		Quotas: identity.NewMeters(quota(o.Settings.Auth), s.kept.now()), Log: o.Log,
-		Grants: grants(o), Engine: o.Engine, Version: o.Version, Policy: policy(o.Settings),
-		Ready: func(context.Context) []gateway.Check { return s.checks() }, Stopping: s.stopping,
-		Metrics: registry, OpenMetrics: o.Settings.Metrics.OpenOnLoopback,
-		SpoolFolder: o.Settings.HTTP.SpoolFolder, SpoolMost: spoolMost(o.Settings.HTTP),
-		Kept: s.kept.sealed(), Relay: s.kept.relayed(), History: s.kept.history(),
-		Member: s.kept.cluster().Member(), Hop: s.kept.cluster().Hop(), ClusterName: clusterName(o),
-		Wall: o.Clock.Wall, NameHold: o.Settings.Names.Hold, KeyLife: o.Settings.Idempotency.Keep,
-		MaxWait:   o.Settings.Pool.MaxWait,
-		Streams:   o.Settings.Events.Streams,
-		JobLimits: jobLimits(o.Settings.Jobs), LaneReady: s.laneReady, Sessions: map[ps.Lane]int{ps.Directory: o.Settings.Pool.DirectorySessions, ps.DNS: o.Settings.Pool.DNSSessions},
-		BodyMemory:  int64(o.Settings.HTTP.MaxBodyMemory) << 20,
-		Pages:       s.pages(o),
-		Connections: connections(o.Settings.HTTP, s.certificate.config()),
-	}
+	g := options.Gateway(o.Settings)
+	g.Runner, g.Scripts, g.Auth, g.Log, g.Audit = s.Servers, described, o.Auth, o.Log, s.Audit
+	g.Engine, g.Version, g.Metrics, g.Pages = o.Engine, o.Version, registry, s.pages(o)
+	g.Quotas, g.Grants = identity.NewMeters(options.Quota(o.Settings.Auth), s.kept.now()), grants(o)
+	g.Ready, g.LaneReady = func(context.Context) []gateway.Check { return s.checks() }, s.laneReady
+	g.Kept, g.Relay, g.History = s.kept.sealed(), s.kept.relayed(), s.kept.history()
+	cluster := s.kept.cluster()
+	g.Member, g.Hop, g.ClusterName = cluster.Member(), cluster.Hop(), clusterName(o)
+	g.Wall, g.Stopping, g.Connections.TLS = o.Clock.Wall, s.stopping, s.certificate.config()
+	return g
 }
 
 // grants returns what tells which groups give rights: the roles of the pages, and the limits of
@@ -314,7 +309,7 @@ func (s *Stack) laneReady(lane ps.Lane) bool {
 // Apply puts the settings into effect that may change while the gateway runs.
 // After an error the previous settings remain in effect.
 func (s *Stack) Apply(settings *config.Settings) error {
-	return s.Gateway.Apply(policy(settings))
+	return s.Gateway.Apply(options.Policy(settings))
 }
 
 // stopping lets another gateway lead, and the sessions begin nothing any more.

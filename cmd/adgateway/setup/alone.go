@@ -41,7 +41,7 @@ func Alone(ctx context.Context, o Options, force bool) (old string, err error) {
 		return "", err
 	}
 	if !force {
-		if name := answering(ctx, id, list.Members()); name != "" {
+		if name := Answering(ctx, id, list.Members()); name != "" {
 			return "", fmt.Errorf("gateway %s of the cluster %s runs: stop it, or take this one off the list by "+
 				"'adgateway cluster leave', and run this with --force. Two gateways that do not know of each other "+
 				"may change the same objects at the same time", name, id.Cluster)
@@ -105,8 +105,8 @@ func separate(ctx context.Context, o Options, folder trust.Folder) (err error) {
 	return trust.NewRegister(ring.Sealed(), file.Now).Forget(ctx)
 }
 
-// answering returns another gateway of a cluster that runs; empty: none answers.
-func answering(ctx context.Context, id *trust.Identity, list trust.Members) string {
+// Answering returns another gateway of a cluster that runs; empty: none answers.
+func Answering(ctx context.Context, id *trust.Identity, list trust.Members) string {
 	ctx, cancel := context.WithTimeout(ctx, answerFor)
 	defer cancel()
 	names := make(chan string, len(list.Gateways))

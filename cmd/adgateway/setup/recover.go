@@ -49,7 +49,7 @@ func recoverStore(ctx context.Context, o Options, first bool) (at store.Point, e
 	if err != nil {
 		return at, err
 	}
-	if name := answering(ctx, id, list.Members()); name != "" {
+	if name := Answering(ctx, id, list.Members()); name != "" {
 		return at, fmt.Errorf("gateway %s of the cluster %s runs: stop all gateways and nodes first", name, id.Cluster)
 	}
 	if first && len(o.Settings.Cluster.Servers) > 0 {

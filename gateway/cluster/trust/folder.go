@@ -37,6 +37,23 @@ type Folder struct {
 // MembersFile returns the path of the copy of the list.
 func (f Folder) MembersFile() string { return filepath.Join(f.Path, membersFile) }
 
+// Files returns the paths of the files by which the gateway is one of its cluster; none if it has not
+// joined. What the folder says of the log is not among them.
+func (f Folder) Files() (all []string, err error) {
+	for _, name := range []string{certificateFile, keyFile, authorityFile, membersFile, secretFile} {
+		path := filepath.Join(f.Path, name)
+		switch _, err := os.Stat(path); {
+		case err == nil:
+			all = append(all, path)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		case name == certificateFile:
+			return nil, nil
+		}
+	}
+	return all, nil
+}
+
 // Certificate returns the paths of the gateway's certificate, its key, and the certificate of
 // the authority.
 func (f Folder) Certificate() (certificate, key, authority string) {

@@ -120,7 +120,7 @@ func (s *Stream) find(ctx context.Context) (found jetstream.Stream, is Identity,
 }
 
 // found returns the stream as the client of the nodes knows it. It fails with
-// [journal.ErrRewound] if another stream has taken its place.
+// [journal.ErrReplaced] if another stream has taken its place.
 func (s *Stream) found(ctx context.Context) (jetstream.Stream, error) {
 	s.mu.Lock()
 	known := s.stream
@@ -133,15 +133,13 @@ func (s *Stream) found(ctx context.Context) (jetstream.Stream, error) {
 	case err != nil:
 		return nil, s.unanswered(err)
 	case is.Journal != s.identity.Journal:
-		return nil, errReplaced
+		return nil, journal.ErrReplaced
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stream = known
 	return known, nil
 }
-
-var errReplaced = fmt.Errorf("%w: another stream has taken its place", journal.ErrRewound)
 
 // Identity returns what tells the stream from others, for [Resume].
 func (s *Stream) Identity() Identity { return s.identity }
@@ -240,7 +238,7 @@ func (s *Stream) Last(ctx context.Context) (oldest, last uint64, err error) {
 	}
 	now := info.CachedInfo()
 	if now.Config.Metadata[journalField] != s.identity.Journal {
-		return 0, 0, errReplaced
+		return 0, 0, journal.ErrReplaced
 	}
 	return now.State.FirstSeq, now.State.LastSeq, nil
 }

@@ -56,6 +56,7 @@ const (
 	auditFile   = "audit.file"
 	anchorFile  = "audit.anchorFile"
 	storeFile   = "store.file"
+	clusterKey  = "cluster" // of the files by which a gateway is one of a cluster
 )
 
 // ErrDamaged means that something is no whole backup.
@@ -98,20 +99,7 @@ func left(s *config.Settings) (all []Left) {
 			all = append(all, Left{key, name, "the certificate and its key are in the certificate store of Windows"})
 		}
 	}
-	if folder, id, err := program.Joined(s); err == nil && id != nil {
-		all = append(all, Left{"cluster", folder.Path, "the folder by which the gateway is of its cluster, with the key of the store: copy it"})
-	}
 	return all
-}
-
-// alone returns why nothing can be restored to a gateway of a cluster.
-func alone(s *config.Settings) error {
-	_, id, err := program.Joined(s)
-	if err != nil || id == nil {
-		return err
-	}
-	return fmt.Errorf("this gateway is of the cluster %s, whose store it copies from another gateway: to begin anew with a backup, "+
-		"run 'adgateway cluster alone' first", id.Cluster)
 }
 
 // ofAudit reports whether a name is that of a file of an audit log.

@@ -27,6 +27,7 @@ import (
 type Restored struct {
 	Manifest *Manifest
 	Settings string   // file of the settings
+	Cluster  string   // of the gateway of the backup; empty: it was alone
 	Replaced []string // folders with what was there before
 }
 
@@ -51,7 +52,7 @@ func Restore(ctx context.Context, from, file string) (*Restored, error) {
 	if err = errors.Join(err, r.release()); err != nil {
 		return nil, err
 	}
-	return &Restored{Manifest: m, Settings: file, Replaced: r.folders}, nil
+	return &Restored{Manifest: m, Settings: file, Cluster: r.cluster, Replaced: r.folders}, nil
 }
 
 // open opens the files of a backup.
@@ -117,10 +118,11 @@ type restoring struct {
 	manifest *Manifest
 	file     string // of the settings
 	mark     string // name of the folders for what is replaced
+	cluster  string // of the gateway of the backup; empty: it was alone
 	folders  []string
 	held     []func() error // release what keeps a gateway from starting
 	back     []func() error // take back what was done, the last first
-	staged   [][2]string    // files beside their places, and the places
+	staged   [][2]string    // files and folders beside their places, and the places
 }
 
 func (r *restoring) run(ctx context.Context) error {
@@ -139,6 +141,7 @@ func (r *restoring) run(ctx context.Context) error {
 		places[n.id()] = n.path
 	}
 	var store *File
+	var cluster []File
 	for _, f := range r.manifest.Files {
 		place, ok := places[named{setting: f.Setting, number: f.Number}.id()]
 		if f.Setting == auditFile && ok {
@@ -146,6 +149,8 @@ func (r *restoring) run(ctx context.Context) error {
 			place = filepath.Join(filepath.Dir(place), f.Base)
 		}
 		switch {
+		case f.Setting == clusterKey:
+			cluster = append(cluster, f)
 		case !ok:
 			return fmt.Errorf("%w: its settings do not say where %s (%s) belongs", ErrDamaged, f.Name, f.Setting)
 		case ctx.Err() != nil:
@@ -158,6 +163,9 @@ func (r *restoring) run(ctx context.Context) error {
 				return filefault.Explain(f.Setting, err)
 			}
 		}
+	}
+	if err := r.stageCluster(ctx, cluster, s); err != nil {
+		return err
 	}
 	if err := r.restoreStore(store, s.Store); err != nil {
 		return err
@@ -330,12 +338,12 @@ func (r *restoring) replace(s *config.Settings) error {
 		if err := atomicfile.Replace(f[0], f[1]); err != nil {
 			return err
 		}
-		r.back = append(r.back, func() error { return os.Remove(f[1]) })
+		r.back = append(r.back, func() error { return os.RemoveAll(f[1]) })
 	}
 	return nil
 }
 
-// moveAway moves a file, if there is one, into the folder beside it for what is replaced.
+// moveAway moves a file or a folder, if there is one, into the folder beside it for what is replaced.
 func (r *restoring) moveAway(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil

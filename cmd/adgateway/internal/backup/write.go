@@ -46,10 +46,12 @@ func Write(ctx context.Context, o Options, to string) (m *Manifest, err error) {
 	}
 	m = &Manifest{Format: format, Version: o.Version, Made: time.Now().UTC(), NotCopied: left(o.Settings)}
 	w := &writer{ctx: ctx, options: o, out: out, manifest: m}
-	for _, n := range inventory(o.Settings, o.File) {
-		if err = w.add(n); err != nil {
+	all, err := ofCluster(o.Settings)
+	for _, n := range append(all, inventory(o.Settings, o.File)...) {
+		if err != nil {
 			break
 		}
+		err = w.add(n)
 	}
 	if err == nil {
 		err = w.finish()

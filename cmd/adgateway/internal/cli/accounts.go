@@ -18,11 +18,11 @@ import (
 )
 
 // storeLocation says where the accounts are: --store names their file, or else the settings
-// file of --config, or they are in the store that the gateways of its cluster share.
+// file of --config, or they are in what its cluster keeps.
 type storeLocation struct {
 	Config, Store string
 
-	// Cluster returns how the shared store is opened.
+	// Cluster returns how the cluster is reached.
 	Cluster func(*config.Settings) (app.Options, error)
 }
 

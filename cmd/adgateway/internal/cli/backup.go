@@ -21,8 +21,8 @@ func backupCommand() *cobra.Command {
 		Use:   "backup --to FOLDER|FILE.zip",
 		Short: "Copy all that a gateway keeps, also while it runs",
 		Long: "Copies the settings, the credentials, the audit log with its rotated files, the store with\n" +
-			"its key, and the files that the settings name, with a manifest, into a new folder or zip\n" +
-			"file. A gateway that runs makes the copy of its store itself. Who has the backup has the\n" +
+			"its key, the folder cluster of a gateway of a cluster, and the files that the settings name,\n" +
+			"with a manifest, into a new folder or zip file. A gateway that runs makes the copy of its store itself. Who has the backup has the\n" +
 			"keys of the gateway: keep it where nobody else can read it.",
 		Example: "  adgateway backup --to 'D:\\Backups\\adgateway-2026-11-27.zip'",
 		Args:    cobra.NoArgs,
@@ -70,7 +70,8 @@ func restoreCommand() *cobra.Command {
 		Short: "Put a backup in the place of what a gateway keeps",
 		Long: "Checks every file of a backup, and puts all of them where the settings in it say. The gateway\n" +
 			"must not run. What was there before is kept in a folder 'replaced-' with the time. After a\n" +
-			"failure everything is as it was.",
+			"failure everything is as it was. A lost host of a cluster is replaced instead, by 'adgateway\n" +
+			"cluster leave', 'invite' and 'join', while another gateway runs.",
 		Example: "  adgateway restore --from 'D:\\Backups\\adgateway-2026-11-27.zip'",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -105,6 +106,15 @@ const afterRestore = `Next:
 What was sent since the backup with an Idempotency-Key or a plan must not be repeated.
 `
 
+// afterClusterRestore is what to do next with a gateway of a cluster.
+const afterClusterRestore = `Next, as all hosts of the cluster %s are lost:
+  adgateway service install           as before, on each host: gives the files to the account of the service
+  adgateway cluster recover           on each host that was restored: says how far its copy of the store goes
+  adgateway cluster recover --first   once more where it goes furthest; start this host first, and then the others
+With a single backup, run 'adgateway cluster alone' and 'adgateway changes rebuild', and make the cluster again.
+What was sent since the backup with an Idempotency-Key or a plan must not be repeated.
+`
+
 func printRestored(w io.Writer, r *backup.Restored) error {
 	fmt.Fprintf(w, "restored: %d files of %s, settings %s\n", len(r.Manifest.Files), r.Manifest.Made.Format(time.RFC3339), r.Settings)
 	for _, folder := range r.Replaced {
@@ -112,6 +122,10 @@ func printRestored(w io.Writer, r *backup.Restored) error {
 	}
 	for _, l := range r.Manifest.NotCopied {
 		fmt.Fprintf(w, "not in the backup: %s %s: %s\n", l.Setting, l.What, l.Reason)
+	}
+	if r.Cluster != "" {
+		_, err := fmt.Fprintf(w, afterClusterRestore, r.Cluster)
+		return err
 	}
 	_, err := fmt.Fprint(w, afterRestore)
 	return err

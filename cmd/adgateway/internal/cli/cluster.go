@@ -16,7 +16,7 @@ import (
 )
 
 func clusterCommand() *cobra.Command {
-	return group("cluster", "Set up and look after several gateways that share their state",
+	return group("cluster", "Set up and look after a cluster: several gateways, one of which leads",
 		clusterInitCommand(), clusterInviteCommand(), clusterJoinCommand(), clusterAloneCommand(), clusterStatusCommand(),
 		clusterPinCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterLeaveCommand(), clusterRecoverCommand(), clusterMigrateCommand())
 }

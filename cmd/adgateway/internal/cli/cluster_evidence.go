@@ -23,8 +23,8 @@ func clusterVerifyCommand() *cobra.Command {
 		Short: "Hold the audit logs of all gateways against each other",
 		Long: "Compares the audit log of this gateway, or those that are given, with what the others have\n" +
 			"witnessed: each gateway records the ends of the others' logs in its own. They are compared\n" +
-			"with their copies in the store of the cluster, too, and of gateways whose files are not given the\n" +
-			"copies are read. So a line that was changed, an end that was cut off, and a log that was\n" +
+			"with the copies that the cluster keeps of them, too, and of gateways whose files are not given\n" +
+			"the copies are read. So a line that was changed, an end that was cut off, and a log that was\n" +
 			"written anew or replaced with an older one are found, even with the key of the log. Files\n" +
 			"that were copied from other hosts must be newer than what is witnessed, or their ends\n" +
 			"seem to be missing: run this on each gateway instead.",
@@ -67,7 +67,7 @@ func clusterVerifyCommand() *cobra.Command {
 		},
 	}
 	f.add(c)
-	c.Flags().BoolVar(&noStore, "no-store", false, "compare just the files, and do not open the store of the cluster")
+	c.Flags().BoolVar(&noStore, "no-store", false, "compare just the files, without the copies that the cluster keeps")
 	c.Flags().StringArrayVar(&keys, "key-of", nil, "the key of the log of one gateway, as `NAME=FILE`, if it is not that of --key-file (repeatable)")
 	jsonFlag(c, &asJSON)
 	return c
@@ -117,7 +117,7 @@ func (f *auditFlags) chains(c *cobra.Command, o app.Options, files, keys []strin
 func clusterRotateKeyCommand() *cobra.Command {
 	return inCluster(&cobra.Command{
 		Use:   "rotate-key",
-		Short: "Replace the key that seals what the gateways share",
+		Short: "Replace the key that seals what the cluster keeps",
 		Long: "Adds a version to the key and waits until all gateways that run have it and use it.\n" +
 			"Credentials, sessions and jobs are then sealed anew; logs age out under the version that\n" +
 			"they have. Names keep the sums that they have. Ctrl-C ends the waiting only.",

@@ -14,10 +14,9 @@ func clusterLeaveCommand() *cobra.Command {
 	c := ofGateways(&cobra.Command{
 		Use:   "leave",
 		Short: "Take a gateway off the list of the cluster, for good",
-		Long: "Ends the access of a gateway to the cluster, of this one if no other is named. At least one\n" +
-			"gateway runs, and a majority of the nodes stays.\n" +
-			"If the account or the key file of the gateway may be known to others, run 'adgateway\n" +
-			"cluster rotate-key' afterwards.",
+		Long: "Ends the access of a gateway to the cluster, of this one if no other is named. Another gateway\n" +
+			"leads meanwhile, and a majority of the hosts with a node of the log stays.\n" +
+			"If others may know the files of the gateway, run 'adgateway cluster rotate-key' afterwards.",
 		Example: "  adgateway cluster leave --gateway gw3",
 	}, func(c *cobra.Command, o setup.Options) error {
 		left, list, err := setup.Leave(c.Context(), o, name)

@@ -4,10 +4,15 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"adgateway/gateway/cluster/trust"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,6 +54,8 @@ func TestAGatewayIsAloneAgain(t *testing.T) {
 	code, _, stderr = runCommand(t, "restore", "--from", backup, config)
 	assert.EqualValues(t, codeFailed, code, stderr)
 	assert.Contains(t, stderr, "cluster alone")
+	assert.Contains(t, stderr, "a lost host is replaced by 'adgateway cluster leave'")
+	restoredInCluster(t, folder, backup)
 	command(t, "cluster", "alone", config)
 	change("alone again")
 
@@ -58,4 +65,61 @@ func TestAGatewayIsAloneAgain(t *testing.T) {
 	var found struct{ Result []json.RawMessage }
 	require.NoError(t, json.Unmarshal([]byte(body), &found), body)
 	assert.Len(t, found.Result, 3, body)
+}
+
+// restoredInCluster restores the backup of a gateway of a cluster in another place, where the cluster
+// goes on with it.
+func restoredInCluster(t *testing.T, from, backup string) {
+	t.Helper()
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	config := "--config=" + filepath.Join(fresh, "adgateway.yaml")
+	out := command(t, "restore", "--from", backup, config)
+	assert.Contains(t, out, "all hosts of the cluster corp are lost")
+	for _, name := range []string{"gateway.pem", "gateway.key", "ca.pem", "gateways.json", "cluster.key"} {
+		want, err := os.ReadFile(filepath.Join(from, "cluster", name))
+		require.NoError(t, err)
+		path := filepath.Join(fresh, "cluster", name)
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got), name)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		if runtime.GOOS != "windows" {
+			assert.Zero(t, info.Mode().Perm()&0o077, name)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(fresh, "*restore*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	assert.Contains(t, command(t, "cluster", "recover", config), "Run this with --first")
+	assert.Contains(t, command(t, "cluster", "recover", "--first", config), "Start this gateway")
+	g := startSandbox(t, config, "--token", "t")
+	defer g.stop()
+	g.eventually("/readyz?lane=changes", "Bearer t", http.StatusOK)
+	_, body := g.get("/api/Changes", "Bearer t")
+	assert.Contains(t, body, "of a cluster")
+}
+
+// TestAHostIsNotRestoredWhileAnotherGatewayRuns: it is replaced. Nothing is changed.
+func TestAHostIsNotRestoredWhileAnotherGatewayRuns(t *testing.T) {
+	folder, config := keeping(t)
+	command(t, "token", "create", "portal", config, "--scope", "*")
+	command(t, "cluster", "init", config, "--name", "corp", "--gateway", "gw1=localhost", "--gateway", "gw2=localhost", "--gateway", "gw3=localhost")
+	other := httptest.NewTLSServer(nil)
+	defer other.Close()
+	path := filepath.Join(folder, "cluster", "gateways.json")
+	list, err := trust.LoadMembers(path)
+	require.NoError(t, err)
+	at := slices.IndexFunc(list.Gateways, func(m trust.Member) bool { return m.Name == "gw2" })
+	list.Gateways[at].HopAddress = other.Listener.Addr().String()
+	text, err := json.Marshal(list)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	backup := filepath.Join(t.TempDir(), "backup")
+	command(t, "backup", "--to", backup, config)
+	fresh := t.TempDir()
+	code, _, stderr := runCommand(t, "restore", "--from", backup, "--config="+filepath.Join(fresh, "adgateway.yaml"))
+	assert.EqualValues(t, codeFailed, code)
+	assert.Contains(t, stderr, "gateway gw2 of the cluster corp runs")
+	assert.Empty(t, everyFile(t, fresh))
 }

@@ -2,8 +2,7 @@
 // fix what is missing.
 //
 // A [Check] is a row of a table ([Checks] for a gateway, [NodeChecks] for a node of the
-// engine that gateways share): what it is about, how it works, and every
-// fault it can find, each with a severity and advice. Checks use nothing but
+// log): what it is about, how it works, and every fault it can find, each with a severity and advice. Checks use nothing but
 // [Probes], so that tests can simulate any broken computer. [Examine] runs all checks
 // in the order of the table, each with a time limit; a check that needs another one
 // which failed is skipped and says so.

@@ -1,0 +1,98 @@
+// Package options derives the options of the parts of a gateway from its settings. A default
+// is declared once, with its setting in package config: no part has one of its own, and tests
+// make their options here as well. What is no setting, such as a runner, the caller adds.
+package options
+
+import (
+	"adgateway/gateway"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/config"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/ps"
+)
+
+// Gateway returns what the settings say of a server, its policy included.
+func Gateway(s *config.Settings) gateway.Options {
+	return gateway.Options{
+		HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,
+		Policy: Policy(s), Connections: connections(s.HTTP),
+		BodyMemory: mebibytes(s.HTTP.MaxBodyMemory), SpoolFolder: s.HTTP.SpoolFolder, SpoolMost: spoolMost(s.HTTP),
+		Streams: s.Events.Streams, MaxWait: s.Pool.MaxWait, KeyLife: s.Idempotency.Keep, NameHold: s.Names.Hold,
+		JobLimits: jobLimits(s.Jobs), Sessions: map[ps.Lane]int{ps.Directory: s.Pool.DirectorySessions, ps.DNS: s.Pool.DNSSessions},
+	}
+}
+
+// Policy returns the part that may change while the server runs.
+func Policy(s *config.Settings) gateway.Policy {
+	h := s.HTTP
+	return gateway.Policy{
+		Dialect: identity.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
+		RequireGuard: scopes(h.RequireGuard), RequireKey: scopes(h.RequireKey),
+		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
+		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
+		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause, Grace: h.ShutdownTimeout,
+		BulkLimit: s.Limits.BulkDelete, StaleDays: s.Limits.StaleDays, GuardedGroups: s.Limits.GuardedGroups,
+		PlanLife: s.Plans.Life, PlansOfOthers: s.Plans.OtherCaller,
+		Protocols: protocols(s),
+	}
+}
+
+// Quota returns what every credential may do that has no quota of its own.
+func Quota(c config.Auth) identity.Quota {
+	return identity.Quota{
+		Rate: identity.Rate(c.Rate), Concurrency: c.Concurrency,
+		DeletionsPerHour: c.DeletionsPerHour, PasswordResetsPerHour: c.PasswordResetsPerHour,
+		ChangesPerHour: c.ChangesPerHour,
+	}
+}
+
+// SignIn returns what the settings say of signing in to the pages for people.
+func SignIn(c config.SignIn) signin.Options {
+	return signin.Options{Idle: c.Idle, Max: c.Max, Recheck: c.Recheck, Tries: c.Tries}
+}
+
+func mebibytes(n int) int64 { return int64(n) << 20 }
+
+// spoolMost returns the bytes that temporary files may take; negative: there are none.
+func spoolMost(h config.HTTP) int64 {
+	if h.MaxSpool == 0 {
+		return -1
+	}
+	return mebibytes(h.MaxSpool)
+}
+
+func scopes(names []string) []identity.Scope {
+	all := make([]identity.Scope, len(names))
+	for i, name := range names {
+		all[i] = identity.Scope(name)
+	}
+	return all
+}
+
+func protocols(s *config.Settings) ops.ProtocolSettings {
+	p := ops.ProtocolSettings{ChallengeTTL: s.ACME.TTL, ChallengeZones: s.ACME.Zones, Budget: s.External.Budget}
+	for _, account := range s.ACME.Accounts {
+		p.Accounts = append(p.Accounts, ops.AcmeAccount(account))
+	}
+	return p
+}
+
+// jobLimits returns the limits of jobs.
+func jobLimits(c config.Jobs) gateway.JobLimits {
+	limits := gateway.JobLimits{
+		MaxItems: c.MaxItems, MaxBytes: mebibytes(c.MaxBytes), Running: c.Running, PerCaller: c.PerCaller,
+		Share: float64(c.Share) / 100, Rate: c.Rate, Keep: c.Keep, Secrets: c.Secrets == config.SecretsSealed,
+	}
+	if c.Rate == 0 {
+		limits.Rate = -1
+	}
+	return limits
+}
+
+func connections(h config.HTTP) gateway.Connections {
+	return gateway.Connections{
+		HeaderTimeout: h.HeaderTimeout, BodyTimeout: h.BodyTimeout, SendTimeout: h.SendTimeout, IdleTimeout: h.IdleTimeout,
+		Total: h.MaxConnections, PerAddress: h.MaxConnectionsPerAddress,
+	}
+}

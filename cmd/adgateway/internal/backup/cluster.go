@@ -1,0 +1,100 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/cmd/adgateway/setup"
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/config"
+	"adgateway/gateway/filefault"
+)
+
+// ofCluster returns the files by which the gateway of the settings is one of a cluster; none if it
+// is alone. What they say of the log is not among them: it is lost with the nodes.
+func ofCluster(s *config.Settings) (all []named, err error) {
+	folder := program.ClusterFolder(s)
+	if folder.Path == "" {
+		return nil, nil
+	}
+	files, err := folder.Files()
+	for i, path := range files {
+		all = append(all, named{clusterKey, i, path})
+	}
+	return all, filefault.Explain(clusterKey, err)
+}
+
+// alone returns why nothing can be restored to a gateway of a cluster.
+func alone(s *config.Settings) error {
+	folder, id, err := program.Joined(s)
+	if err != nil || id == nil {
+		return err
+	}
+	return fmt.Errorf("this gateway is of the cluster %[1]s, and a backup is restored to a gateway alone: "+
+		"a gateway without its store copies that of another one when it starts, a lost host is replaced by 'adgateway cluster leave', "+
+		"'invite' and 'join', and a lost log by 'adgateway cluster recover'. If all hosts are to go on with their backups, move the "+
+		"folder %[2]s away on each first. To begin anew with a backup, run 'adgateway cluster alone' first", id.Cluster, folder.Path)
+}
+
+// stageCluster writes the files of the backup by which its gateway is one of a cluster into a folder
+// beside their place. It fails if another gateway of the cluster runs: the restored one would have an
+// earlier state under a name that the others know.
+func (r *restoring) stageCluster(ctx context.Context, files []File, s *config.Settings) error {
+	if len(files) == 0 {
+		return nil
+	}
+	place := program.ClusterFolder(s).Path
+	if place == "" {
+		return fmt.Errorf("%w: its settings do not say where the files of the cluster belong", ErrDamaged)
+	}
+	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+		return filefault.Explain(storeFile, err)
+	}
+	beside, err := os.MkdirTemp(filepath.Dir(place), filepath.Base(place)+".restore-*")
+	if err != nil {
+		return filefault.Explain(storeFile, err)
+	}
+	r.staged = append(r.staged, [2]string{beside, place})
+	r.back = append(r.back, func() error { return os.RemoveAll(beside) })
+	err = program.Files.RestrictFolder(beside)
+	for _, f := range files {
+		if err == nil {
+			err = r.into(beside, f)
+		}
+	}
+	if err != nil {
+		return filefault.Explain(storeFile, err)
+	}
+	folder := trust.Folder{Path: beside, Restrict: program.Files.Restrict}
+	id, err := folder.Identity()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	list, err := folder.List()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if name := setup.Answering(ctx, id, list.Members()); name != "" {
+		return fmt.Errorf("gateway %s of the cluster %s runs: replace this host by 'adgateway cluster leave', 'invite' and 'join' "+
+			"instead of restoring it. If all gateways are to go back to their backups, stop them first", name, id.Cluster)
+	}
+	r.cluster = id.Cluster
+	return nil
+}
+
+// into writes a file of the backup into a folder, under the name that it had.
+func (r *restoring) into(folder string, f File) error {
+	place := filepath.Join(folder, f.Base)
+	beside, err := r.beside(f, place)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(beside, place); err != nil {
+		return errors.Join(err, os.Remove(beside))
+	}
+	return nil
+}
