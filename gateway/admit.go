@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
@@ -51,7 +52,7 @@ func (s *Server) reserve(r *request) error {
 		one, err := r.principal.Spend(impact.Kind, most)
 		if err != nil {
 			s.giveBack(r)
-			return refusedBy(err)
+			return call.Exceeded(err)
 		}
 		r.spending.reserved = append(r.spending.reserved, one)
 	}
@@ -116,7 +117,7 @@ func (s *Server) overspent(r *request) error {
 			return ledgerUnavailable(err)
 		}
 		if err := one.Exceeded(); err != nil {
-			return refusedBy(err)
+			return call.Exceeded(err)
 		}
 	}
 	return ledgerUnavailable(ledger.ErrSpent) // it was given back meanwhile
@@ -269,7 +270,7 @@ func checkNames(r *request) error {
 	for _, name := range r.bound.NamesChanged() {
 		if !ops.NameWithin(name, allowed) {
 			return problem.New(schema.Limit, "The name '%s' is outside the names whose records the caller may change. The %s is limited to %s.",
-				printable(name, schema.DomainLimit), r.principal, listed("name", "names", allowed))
+				problem.Printable(name, schema.DomainLimit), r.principal, listed("name", "names", allowed))
 		}
 	}
 	return nil

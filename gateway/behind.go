@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
+	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
@@ -28,23 +28,19 @@ var behindWarning = ps.Warning{
 		"answers, which may lack the last changes.",
 }
 
-// unled decides about a call that the leader has not answered: whether it is answered from the copy
-// here, which may be behind.
-func unled(x *exchange) (behind bool, err error) {
-	lost := routeOf(x.c.Request).unled
-	switch {
-	case lost == nil:
-		return false, nil
-	case lost.Outcome == hop.NotLeader && hasCopy(x.op):
-		return true, nil
-	}
-	return false, unledFailure(lost)
-}
-
 // hasCopy reports whether this gateway can answer a read of what the gateways keep from its own
 // copy. How far a job has come is in the memory of the leader.
 func hasCopy(op *ops.Operation) bool {
 	return !op.Effect.Writes() && !strings.HasPrefix(op.ID, "job.")
+}
+
+// unanswered returns the request of a call that the leader has not answered. A read of what the
+// gateways keep is answered from the copy here, unless the leader may have begun it.
+func unanswered(r *http.Request, lost *hop.Failure) *http.Request {
+	if op := transport.OperationOf(r); op != nil && lost.Outcome == hop.NotLeader && hasCopy(op) {
+		return transport.Unled(r, nil)
+	}
+	return transport.Unled(r, unledFailure(lost))
 }
 
 // unledFailure returns the answer to a call that the leader has not answered.
@@ -58,25 +54,6 @@ func unledFailure(lost *hop.Failure) error {
 	}
 	failed.Cause, failed.RetryAfter = lost.Err, lost.RetryAfter
 	return failed
-}
-
-// refusePage tells a browser that there is no page without a leader. It asks for a page again,
-// and never sends a form again.
-func (x *exchange) refusePage(lost *hop.Failure) {
-	x.err = unledFailure(lost)
-	text := "No gateway of the cluster leads at the moment, and nothing was changed. " +
-		"Try again in some seconds.\n"
-	if lost.Outcome == hop.Unknown {
-		text = "The gateway that leads did not answer. " +
-			"Look whether what you asked for was done before you repeat it.\n"
-	} else if x.c.Request.Method == http.MethodGet {
-		x.c.Header("Refresh", strconv.Itoa(int(lost.RetryAfter.Seconds())))
-	}
-	if lost.RetryAfter > 0 {
-		x.c.Header("Retry-After", strconv.Itoa(int(lost.RetryAfter.Seconds())))
-	}
-	x.c.Header("Content-Type", "text/plain; charset=utf-8")
-	x.c.String(problem.Of(x.err).Code.Status(), "%s", text)
 }
 
 // gateways returns how many gateways serve the same clients.

@@ -219,7 +219,7 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *endPart
 	case open: // whoever is asked next finds it out
 		return nil
 	default:
-		status, body := r.encoded(answer, failed)
+		status, body := call.Encode(r.op, r.call.Classic, answer, failed, r.id)
 		if status < http.StatusInternalServerError {
 			next.answered(r, answer.Tag, status, body)
 			break
@@ -233,17 +233,17 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *endPart
 }
 
 // answered makes an answer that of a call.
-func (call *keptCall) answered(r *request, tag string, status int, body []byte) {
-	call.Status, call.Body, call.Intent, call.Verdict, call.Token = status, body, nil, nil, ""
-	call.Change, call.Tag = r.shown, tag
+func (k *keptCall) answered(r *request, tag string, status int, body []byte) {
+	k.Status, k.Body, k.Intent, k.Verdict, k.Token = status, body, nil, nil, ""
+	k.Change, k.Tag = r.shown, tag
 	if r.failure != nil {
-		call.Tag = r.failure.Tag
+		k.Tag = r.failure.Tag
 	}
 	if secret := r.bound.Generated; secret != nil {
 		name := string(encode(secret.Member)) + ":"
-		call.Body, call.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
+		k.Body, k.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
 	}
-	if len(call.Body) > maxKeptBody {
-		call.Body, call.Cut = withoutRecords(call.Body), true
+	if len(k.Body) > maxKeptBody {
+		k.Body, k.Cut = call.WithoutRecords(k.Body), true
 	}
 }

@@ -92,9 +92,6 @@ func (s *Server) answerPlan(r *request, e *envelope) (call.Answer, error) {
 	return call.Answer{Output: p.sentence(r), Warnings: warnings, Server: p.Server, Plan: encode(p)}, nil
 }
 
-// dryRunHeader marks the answer to a dry run, so that nothing takes it for the act.
-const dryRunHeader = "X-Dry-Run"
-
 // fill adds what was announced.
 func (s *Server) fill(r *request, p *plan) {
 	if !r.announced.Changes() {

@@ -118,7 +118,7 @@ const closingEvery = time.Second
 // ctx is done: the store did not take them, or nobody could find out what became of them.
 func (s *Server) RunClosing(ctx context.Context) {
 	every.Do(ctx, closingEvery, func() { s.closeOpen(ctx) })
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.current.Load().policy.SettleLimit)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.current.Load().SettleLimit)
 	defer cancel()
 	s.closeOpen(last)
 }

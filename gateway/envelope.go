@@ -3,34 +3,18 @@ package gateway
 import (
 	"adgateway/gateway/call"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
 
-	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
 
-const (
-	contentType  = "application/json; charset=utf-8"
-	serverHeader = "X-Directory-Server" // a trailer if the answer is streamed
-)
-
-// encode returns JSON without the escapes that only HTML needs. The value must be
-// encodable.
-func encode(value any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(err) // values are strings, numbers and lists of them
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
+// encode returns JSON, as [call.JSON] does.
+var encode = call.JSON
 
 // streamAbove is the size up to which a result is held back until the script has
 // succeeded.
@@ -239,8 +223,4 @@ func (e *envelope) sentence(result *ps.Result) string {
 		text = "The {subject} was found."
 	}
 	return e.r.op.Sentence(text, e.r.bound, e.records, result)
-}
-
-func isClassic(p *identity.Principal, byDefault identity.Dialect) bool {
-	return cmp.Or(p.Dialect, byDefault) == identity.Classic
 }

@@ -230,7 +230,7 @@ func (s *Server) stillAllowed(r *request) error {
 	}
 	principal, failed := r.call.Again()
 	if failed == nil {
-		failed = authoriseRow(principal, r.op)
+		failed = call.AuthoriseRow(principal, r.op)
 	}
 	if failed == nil {
 		r.principal = principal

@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
-	"adgateway/gateway/transport"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -69,7 +67,7 @@ func (s *Server) accept(r *request) (err error) {
 		r.bound.Classic()
 	}
 	for _, check := range []func(*request) error{
-		func(r *request) error { return authorise(r.principal, r.bound.Scopes...) },
+		func(r *request) error { return call.Authorise(r.principal, r.bound.Scopes...) },
 		checkTypes, checkCursor, readGuard, s.complete, s.checkLimits, s.recordable, requireGuard,
 	} {
 		if err = check(r); err != nil {
@@ -85,9 +83,9 @@ func (r *request) readInput() (err error) {
 		if r.given, err = r.call.Input.Read(r.ctx); err != nil {
 			return err
 		}
-		return authoriseRow(r.principal, r.op)
+		return call.AuthoriseRow(r.principal, r.op)
 	}
-	if err = authoriseRow(r.principal, r.op); err != nil {
+	if err = call.AuthoriseRow(r.principal, r.op); err != nil {
 		return err
 	}
 	r.given, err = r.call.Input.Read(r.ctx)
@@ -118,33 +116,11 @@ func (s *Server) perform(r *request) (call.Answer, error) {
 	return s.answer(r, e)
 }
 
-// authenticate finds the caller.
-func (s *Server) authenticate(req *http.Request) (*identity.Principal, error) {
-	principal, err := s.caller(req)
-	if err == nil {
-		s.proved(transport.Peer(req))
-		return principal, nil
-	}
-	return nil, refusedBy(err)
-}
-
 // admit counts the call against the caller's quota, which some gateways share. On
 // success [identity.Principal.Leave] must follow.
 func admit(p *identity.Principal, gateways int) error {
 	if err := p.Enter(gateways); err != nil {
-		return refusedBy(err)
-	}
-	return nil
-}
-
-// authorise requires all the scopes; any credential has the empty one.
-func authorise(p *identity.Principal, scopes ...identity.Scope) error {
-	for _, scope := range scopes {
-		if scope != "" && !p.Has(scope) {
-			failed := problem.New(schema.Forbidden, "This needs the scope '%s', which the credential does not have.", scope)
-			failed.Reason = problem.ReasonScope
-			return failed
-		}
+		return call.Exceeded(err)
 	}
 	return nil
 }

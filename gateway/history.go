@@ -22,7 +22,7 @@ import (
 // became of it before the answer is sent. Calls that changed nothing leave no record.
 
 // changeHeader identifies the change that a call has made.
-const changeHeader = "X-Change-Id"
+const changeHeader = ops.ChangeHeader
 
 // remember prepares the record of what a call is about to change.
 func (s *Server) remember(r *request, i ps.Intent) {
@@ -131,7 +131,7 @@ func (s *Server) left(ctx context.Context, c *changes.Record) bool {
 func (s *Server) settlePast(ctx context.Context, recorded bool, c *changes.Record, by string) (done bool, err error) {
 	v, result := &verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
 	if change, can := s.pastChange(c); can {
-		found := s.settler(&s.current.Load().policy).Settle(ctx, change)
+		found := s.settler(s.current.Load()).Settle(ctx, change)
 		if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
 			return false, nil
 		}

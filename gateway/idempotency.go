@@ -30,9 +30,7 @@ import (
 // off, what became of its change is found out first.
 
 const (
-	keyHeader      = ops.KeyHeader
-	replayedHeader = "Idempotency-Replayed"
-	repeatedHeader = "Idempotency-Request" // the request id of the call that ran
+	keyHeader = ops.KeyHeader
 )
 
 // keyKind is the kind of kept calls in the store.
@@ -282,24 +280,6 @@ func notReplayed(secret string) ps.Warning {
 	return ps.Warning{Code: "secret_not_replayed", Target: secret, Message: "The generated secret was shown in the first answer only. If it is lost, set another one."}
 }
 
-// keptEnvelope is an envelope of which the members are as they were sent.
-type keptEnvelope struct {
-	Output   json.RawMessage `json:"output"`
-	Result   json.RawMessage `json:"result"`
-	Warnings []ps.Warning    `json:"warnings,omitempty"`
-	Error    json.RawMessage `json:"error,omitempty"`
-}
-
-// withWarning adds a warning to an answer.
-func withWarning(body []byte, warning ps.Warning) []byte {
-	var e keptEnvelope
-	if err := json.Unmarshal(body, &e); err != nil {
-		return body // it was written here
-	}
-	e.Warnings = append(e.Warnings, warning)
-	return encode(e)
-}
-
 // latest reads the call as the store has it now.
 func (c *claim) latest(ctx context.Context) error {
 	found, err := c.keys.store.Get(ctx, keyKind, c.name)
@@ -375,16 +355,6 @@ func (r *request) outcome() ps.Outcome {
 		return ps.OutcomeDone
 	}
 	return cmp.Or(r.failure.Outcome, ps.OutcomeNone)
-}
-
-// withoutRecords returns an answer whose list of records is empty.
-func withoutRecords(body []byte) []byte {
-	var e keptEnvelope
-	if err := json.Unmarshal(body, &e); err != nil {
-		return encode(keptEnvelope{Output: encode("The call was made."), Result: json.RawMessage("[]")})
-	}
-	e.Result, e.Warnings = json.RawMessage("[]"), e.Warnings[:min(len(e.Warnings), 100)]
-	return encode(e)
 }
 
 // release ends the claim of a request.

@@ -59,25 +59,6 @@ const maxListProblems = 1000
 // listForms are the forms of lists by media type.
 var listForms = map[string]joblist.Format{ops.MediaCSV: joblist.CSV, ops.MediaNDJSON: joblist.NDJSON, ops.MediaJSON: joblist.JSON}
 
-// collectList reads the body of a row that takes a list, and its parameters from the query.
-func (s *Server) collectList(x *exchange) (call.Given, error) {
-	c := &collector{op: x.op, names: s.parameterNames, given: ops.Given{}, credential: credentialOf(x.c.Request)}
-	if failed := c.pairs([]byte(x.c.Request.URL.RawQuery), true); failed != nil {
-		return call.Given{}, failed
-	}
-	if media := mediaTypeOf(x.c.Request.Header); !slices.Contains(x.op.Takes, media) {
-		return call.Given{}, problem.New(schema.UnsupportedMediaType, "The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.", strings.Join(x.op.Takes, ", "))
-	}
-	content, failed := s.readBody(x)
-	if failed != nil && problem.Of(failed).Code == schema.TooLarge {
-		failed = problem.New(schema.JobTooLarge, "The list is larger than %d bytes (jobs.maxBytes). Cut it into several.", s.JobLimits.MaxBytes)
-	}
-	if failed != nil {
-		return call.Given{}, failed
-	}
-	return s.documentOf(x, c, content), nil
-}
-
 // submission is a list that is being bound.
 type submission struct {
 	s        *Server
@@ -176,7 +157,7 @@ func (sub *submission) bind() error {
 		}
 	}
 	if sub.missing != "" {
-		return authorise(sub.r.principal, sub.missing)
+		return call.Authorise(sub.r.principal, sub.missing)
 	}
 	units, problems, circles := joblist.Order(items, touches(sub.specs))
 	if len(circles) > 0 {
@@ -216,14 +197,14 @@ func (sub *submission) bindItem(i int) {
 		return
 	}
 	spec.Operation, spec.Lane = op.ID, op.Lane
-	if authoriseRow(sub.r.principal, op) != nil {
+	if call.AuthoriseRow(sub.r.principal, op) != nil {
 		sub.missing = cmp.Or(sub.missing, op.Scope)
 	}
-	c := &collector{op: op, names: sub.s.parameterNames, given: ops.Given{}}
+	c := &call.Parameters{Op: op, Names: sub.s.parameterNames, Given: ops.Given{}}
 	for _, name := range slices.Sorted(maps.Keys(item.Parameters)) {
 		sub.take(i, c, name, item.Parameters[name])
 	}
-	bound, problems := op.Bind(c.given, c.problems...)
+	bound, problems := op.Bind(c.Given, c.Problems...)
 	for _, p := range problems {
 		sub.problem(i, p.Field, p.Message)
 	}
@@ -237,31 +218,31 @@ func (sub *submission) bindItem(i int) {
 	}
 	sub.guard(i, op, item.IfMatch)
 	spec.Changes, spec.Uses = bound.Touches()
-	sub.keepParameters(i, c.given, op)
+	sub.keepParameters(i, c.Given, op)
 }
 
 // take reads one value of an item.
-func (sub *submission) take(i int, c *collector, name string, value any) {
-	found := len(c.problems)
-	p := c.param(name)
+func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
+	found := len(c.Problems)
+	p := c.Param(name)
 	switch {
 	case p == nil:
-		c.problems = sub.unknown(i, c, name, found)
+		c.Problems = sub.unknown(i, c, name, found)
 		return
 	case p.Name == ops.DryRun || p.Name == ops.PlanID:
-		c.wrong(p.Name, "does not belong in a list: Mode of the job says whether its items are dry run, and Start applies the plans")
+		c.Wrong(p.Name, "does not belong in a list: Mode of the job says whether its items are dry run, and Start applies the plans")
 		return
 	}
 	decoded, err := listValue(value, p.Kind)
 	if err != nil {
-		c.wrong(p.Name, err.Error())
+		c.Wrong(p.Name, err.Error())
 		return
 	}
-	if before, twice := c.given[p.Name]; twice && before != decoded {
-		c.wrong(p.Name, "is given twice, under two names")
+	if before, twice := c.Given[p.Name]; twice && before != decoded {
+		c.Wrong(p.Name, "is given twice, under two names")
 		return
 	}
-	c.given[p.Name] = decoded
+	c.Given[p.Name] = decoded
 }
 
 // listValue returns a value of a list as a body would have it.
@@ -273,7 +254,7 @@ func listValue(value any, kind schema.Kind) (any, error) {
 	if err != nil {
 		return nil, errors.New("is no value that a call takes")
 	}
-	return scalar(raw, kind)
+	return call.Scalar(raw, kind)
 }
 
 // generatedBy returns the parameter in whose place a secret is generated.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
@@ -46,19 +47,19 @@ func (sub *submission) column(op *ops.Operation, field string) int {
 // unknown takes the problem of a column that is no parameter out of those of an item, and
 // notes it once, with the first row as its place. Names of columns are no secrets, and
 // shown in full.
-func (sub *submission) unknown(i int, c *collector, name string, found int) []schema.FieldError {
-	if sub.list.Format != joblist.CSV || len(c.problems) == found {
-		return c.problems
+func (sub *submission) unknown(i int, c *call.Parameters, name string, found int) []schema.FieldError {
+	if sub.list.Format != joblist.CSV || len(c.Problems) == found {
+		return c.Problems
 	}
 	sub.faulty[i] = true
-	if key := c.op.ID + "\x00" + name; !sub.columns[key] {
+	if key := c.Op.ID + "\x00" + name; !sub.columns[key] {
 		if sub.columns == nil {
 			sub.columns = map[string]bool{}
 		}
 		sub.columns[key] = true
-		sub.note(jobs.Problem{Line: sub.list.HeaderLine, Column: sub.column(nil, name), Field: name, Message: c.problems[found].Message})
+		sub.note(jobs.Problem{Line: sub.list.HeaderLine, Column: sub.column(nil, name), Field: name, Message: c.Problems[found].Message})
 	}
-	return c.problems[:found]
+	return c.Problems[:found]
 }
 
 // sortProblems sorts the problems by their places.

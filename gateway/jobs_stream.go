@@ -3,7 +3,6 @@ package gateway
 import (
 	"adgateway/gateway/call"
 	"context"
-	"errors"
 	"time"
 
 	"adgateway/gateway/jobs"
@@ -45,7 +44,7 @@ func (s *Server) streamJob(r *request, to call.Events) error {
 }
 
 // errRunsElsewhere is why the stream of a job ends whose gateway does not lead any more.
-var errRunsElsewhere = errors.New("another gateway runs the job from now on: ask for the stream again")
+const errRunsElsewhere = call.EndOfEvents("another gateway runs the job from now on: ask for the stream again")
 
 // after returns a channel that is closed after a time.
 func after(d time.Duration) <-chan struct{} {

@@ -339,16 +339,3 @@ func TestFailuresOfRuns(t *testing.T) {
 		})
 	}
 }
-
-func TestTheDetailsOfARefusalAreCut(t *testing.T) {
-	wide := strings.Repeat("\u2028\"", 40_000)
-	f := problem.New(schema.InvalidRequest, "%s", wide)
-	for range 90 {
-		f.Details = append(f.Details, problem.Detail{Field: "City", Message: wide[:3000]})
-	}
-	answer := encodeError(f, "test-1")
-	assert.LessOrEqual(t, len(answer), 64<<10)
-	assert.Contains(t, string(answer), "more problems are not shown.")
-	done := problem.New(schema.Backend, "%s", wide)
-	assert.Greater(t, len(encodeError(done, "test-1")), 64<<10, "what was done is never cut")
-}

@@ -80,7 +80,7 @@ type request struct {
 // newRequest returns a call that has not begun.
 func (s *Server) newRequest(ctx context.Context, c call.Call, to call.Sink) *request {
 	r := &request{
-		gateway: s, ctx: ctx, call: c, to: to, id: c.ID, startedAt: time.Now(), policy: &s.current.Load().policy,
+		gateway: s, ctx: ctx, call: c, to: to, id: c.ID, startedAt: time.Now(), policy: s.current.Load(),
 		op: c.Op, principal: c.Principal,
 	}
 	if outer, is := c.For.(*request); is {
@@ -134,8 +134,8 @@ func (s *Server) Subscribe(ctx context.Context, c call.Call, to call.Events) err
 	return err
 }
 
-// refuseCall records that a call was refused before it could be made, and returns the error.
-func (s *Server) refuseCall(c call.Call, err error) error {
+// Refuse records that a call was refused before it could be made, and returns the error.
+func (s *Server) Refuse(c call.Call, err error) error {
 	_, err = s.conclude(s.newRequest(context.Background(), c, nil), call.Answer{}, err)
 	return err
 }
@@ -172,7 +172,7 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 		answer, err = call.Answer{}, endNotStored()
 		r.failure = problem.Of(err)
 	case r.raced && err != nil:
-		err = warned(err, racedWarning)
+		err = call.Warned(err, racedWarning)
 	case r.raced:
 		answer.Warnings = append(answer.Warnings, racedWarning)
 	}
@@ -187,7 +187,7 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 		answer.Audited = schema.Limit
 	}
 	if r.outer == nil { // else nobody is answered with it
-		r.status = r.statusFor(answer, err)
+		r.status = call.Status(r.op, r.call.Classic, answer, err)
 	}
 	s.recordOutcome(r)
 	return answer, err
@@ -202,22 +202,6 @@ func (r *request) mayBeRepeated(err error) bool {
 	return r.key != nil && r.key.again || errors.Is(err, errOvertaken)
 }
 
-// statusFor returns the HTTP status of an answer, or of an error.
-func (r *request) statusFor(answer call.Answer, err error) int {
-	if err != nil {
-		return statusOfRefusal(r.op, err)
-	}
-	return statusOfAnswer(r.op, r.call.Classic, answer)
-}
-
-// encoded returns the status and the body of an answer, or of an error.
-func (r *request) encoded(answer call.Answer, err error) (status int, body []byte) {
-	if err != nil {
-		return encodeRefusal(r.op, err, r.id)
-	}
-	return statusOfAnswer(r.op, r.call.Classic, answer), encodeAnswer(r.op, r.call.Classic, answer)
-}
-
 // parsing waits until the document of a call may be parsed. Whoever waits calls done.
 func (r *request) parsing() (done func()) {
 	if r.given.Parsing == nil {
@@ -225,3 +209,6 @@ func (r *request) parsing() (done func()) {
 	}
 	return r.given.Parsing()
 }
+
+// errorBody is why a call failed, as an answer that is kept says it.
+type errorBody = call.ErrorBody

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,7 +25,7 @@ func (o *Options) complete() error {
 			missing = append(missing, fmt.Errorf("gateway: option %s is missing", name))
 		}
 	}
-	missing = append(missing, o.limits(), o.JobLimits.check(), o.Connections.check())
+	missing = append(missing, o.limits(), o.JobLimits.check(), positive("option Connections.", o.Connections.Limits()))
 	if o.Operations == nil {
 		o.Operations = ops.Table()
 	}
@@ -54,7 +53,6 @@ func (o *Options) complete() error {
 	if o.Relay == nil {
 		o.Relay = o.Kept
 	}
-	o.KeepAlive = cmp.Or(o.KeepAlive, keepAlive)
 	return errors.Join(missing...)
 }
 

@@ -1,14 +1,11 @@
-// Package gateway is the HTTP side: it serves requests by running scripts through a
-// [ps.Runner] and answers with an envelope.
+// Package gateway takes calls through their stages: it serves them by running scripts through a
+// [ps.Runner], and puts the parts of the gateway together.
 //
-// A request passes these stages. [routes] finds the operation by method and path,
-// before gin, which can neither match literals in any case nor take a network with a
-// slash as one value. The first middleware, receive, creates the state of the request
-// ([request]) and writes log and metrics when the answer is complete; two others
-// recover panics and set headers. The handler in handler.go serves every operation:
-// authenticate, authorise, collect the parameters, bind them, run the script, record
-// what it announces to change before it does, settle a change that was cut off, record
-// the outcome, answer. Errors are a
+// Package transport knows HTTP: it finds the operation of a request and who sends it, and makes
+// a [call.Call] of it. [Server.Do] takes every call, whoever makes it, through its stages: it
+// meters and authorises the caller, reads and binds the parameters, runs the script, records
+// what it announces to change before it does, settles a change that was cut off, and records the
+// outcome. The answer is a [call.Answer], which transport writes as an envelope. Errors are a
 // [problem.Error] with one of the API's codes; [failureOf] maps errors of scripts by number
 // and type, never by message.
 //
@@ -22,17 +19,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
-	"github.com/gin-gonic/gin"
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/authn"
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
@@ -97,8 +92,8 @@ type Options struct {
 	// that leads makes changes and answers reads of what the gateways keep.
 	Member   *cluster.Member
 	NameHold time.Duration // for which a name that was given at one controller is not given at another
-	// Hop says how the others send calls to the one that leads; New sets Fail and Observe. It
-	// is needed with a Member.
+	// Hop says how the others send calls to the one that leads; New sets Observe. It is needed
+	// with a Member.
 	Hop         *hop.Options
 	MaxWait     time.Duration // for which a run may wait for a session
 	ClusterName string        // shown by GET /api/Cluster
@@ -147,58 +142,36 @@ type Policy struct {
 	Grace time.Duration // for running requests when the server stops
 }
 
-// Version is the build shown by /version.
-type Version struct {
-	Version string
-	Commit  string
-	Built   string
-}
-
-// Check is one line of /readyz. The reason is for callers with ops:read only.
-type Check struct {
-	Name     string
-	OK       bool   // as far as this is concerned, requests are served
-	Reason   string // why it is not OK, or what is wrong although it is
-	Degraded bool   // it is OK, but something is wrong that needs attention
-
-	Lane      ps.Lane // calls of other lanes are not concerned; empty: all are
-	NoChanges bool    // only reads are served
-}
+// What HTTP shows and keeps, as the options name it.
+type (
+	Version     = transport.Version
+	Check       = transport.Check
+	Connections = transport.Connections
+)
 
 // Server serves the API. It is safe for concurrent use.
 type Server struct {
 	Options
-	routes         *routes
-	parameterNames []string
+	web            *transport.Server
+	parameterNames []string // of every operation
 	scripts        map[string]ps.Script
 	meters         *meters
 	hour           hour
-	bodies         *bodies
-	spooler        *transport.Spooler
 	streams        *transport.Budget // of events
 	locks          *locks
 	doubts         doubts
 	unstored       lateEnds
 	paid           paid
-	pages          http.Handler // nil: none
 	startedAt      time.Time
 	before         map[string]bool // changes whose lines were due when a gateway alone was started
-	stopping       context.Context // done when the server stops: streams of events end then
+	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
-	forwarder      *hop.Forwarder                      // nil: the gateway is in no cluster
-	keys           *keys                               // nil: none are kept
-	plans          *plans.Plans                        // nil: none are kept
-	ledger         *ledger.Ledger                      // nil: the end of the gateway gives back what was spent
-	jobs           *jobs.Manager                       // nil: there are none
-	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
-	current        atomic.Pointer[view]
-}
-
-// view is the server under one policy. A request uses the same view throughout.
-type view struct {
-	policy  Policy // immutable
-	proxies transport.Proxies
-	handler http.Handler
+	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
+	keys           *keys                  // nil: none are kept
+	plans          *plans.Plans           // nil: none are kept
+	ledger         *ledger.Ledger         // nil: the end of the gateway gives back what was spent
+	jobs           *jobs.Manager          // nil: there are none
+	current        atomic.Pointer[Policy] // immutable; a call uses the same one throughout
 }
 
 // New returns a server. The error joins every fault of the options or of the
@@ -211,14 +184,11 @@ func New(options Options) (*Server, error) {
 		return nil, errors.Join(faults...)
 	}
 	s := &Server{
-		Options: options, routes: newRoutes(options.Operations), parameterNames: parameterNames(options.Operations),
-		startedAt: time.Now(), scripts: map[string]ps.Script{}, meters: newMeters(), bodies: newBodies(options.BodyMemory),
-		locks: newLocks(), doubts: doubts{all: map[string]*doubt{}}, streams: transport.NewBudget(int64(options.Streams)),
+		Options: options, startedAt: time.Now(), scripts: map[string]ps.Script{}, meters: newMeters(),
+		parameterNames: call.ParameterNames(options.Operations),
+		locks:          newLocks(), doubts: doubts{all: map[string]*doubt{}}, streams: transport.NewBudget(int64(options.Streams)),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.spooler = transport.NewSpooler(options.SpoolFolder, options.SpoolMost, func(err error) {
-		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
-	})
 	if options.Kept != nil {
 		s.ledger = ledger.New(options.Kept)
 		s.keys = newKeys(options.Kept, options.KeyLife)
@@ -233,12 +203,8 @@ func New(options Options) (*Server, error) {
 	if err := s.openJobs(); err != nil {
 		return nil, err
 	}
-	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1
 	for _, script := range options.Scripts {
 		s.scripts[script.Name] = script
-	}
-	if options.Pages != nil {
-		s.pages = options.Pages(s)
 	}
 	if err := s.meters.register(s.Metrics); err != nil {
 		return nil, err
@@ -250,6 +216,10 @@ func New(options Options) (*Server, error) {
 	}
 	if s.Member != nil {
 		s.forwarder = s.newForwarder()
+	}
+	var err error
+	if s.web, err = transport.New(s.overHTTP()); err != nil {
+		return nil, err
 	}
 	if err := s.Apply(options.Policy); err != nil {
 		return nil, err
@@ -266,87 +236,83 @@ func (s *Server) Apply(policy Policy) error {
 	if len(policy.RequireKey) > 0 && s.keys == nil {
 		return errors.New("http.requireKey: without a store (store.file) no call can have a key")
 	}
-	next := &view{policy: policy}
-	engine, err := s.engine(&next.policy)
-	if err != nil {
+	web := transport.Policy{
+		Dialect: policy.Dialect, AllowSecretsInQuery: policy.AllowSecretsInQuery, Origins: policy.Origins,
+		TrustedProxies: policy.TrustedProxies, Grace: policy.Grace,
+	}
+	if err := s.web.Apply(web); err != nil {
 		return err
 	}
-	if next.proxies, err = transport.ParseProxies(policy.TrustedProxies); err != nil {
-		return err
-	}
-	next.handler = locate(next.proxies, s.routes.normalise(s.forward(&next.policy, engine)))
-	s.current.Store(next)
+	s.current.Store(&policy)
 	return nil
 }
 
-// engine builds the router: middleware, operations, the operational endpoints.
-func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
-	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
-	engine.RedirectTrailingSlash = false
-	engine.RedirectFixedPath = false
-	if err := engine.SetTrustedProxies(nil); err != nil { // proxies.client finds the client
-		return nil, fmt.Errorf("gateway: %w", err)
+// overHTTP returns how the calls of the server are served over HTTP.
+func (s *Server) overHTTP() transport.Options {
+	options := transport.Options{
+		Calls: s, Operations: s.Operations, Auth: s.Auth, Quotas: s.Quotas, Log: s.Log,
+		HideDocs: s.HideDocs, Engine: s.Engine, Version: s.Version, Features: s.features(),
+		Ready: s.checks, Metrics: s.Metrics, OpenMetrics: s.OpenMetrics,
+		Bodies: transport.Bodies{Limit: s.BodyLimit, List: s.JobLimits.MaxBytes, Memory: s.BodyMemory},
+		Spool:  transport.Spool{Folder: s.SpoolFolder, Most: s.SpoolMost},
+
+		Connections: s.Connections, KeepAlive: s.KeepAlive, Answered: s.answered,
+		Stopping: func() {
+			s.stop()
+			if s.Stopping != nil {
+				s.Stopping()
+			}
+		},
 	}
-	engine.Use(s.receive(policy), endpoint(recoverPanic), endpoint(secure))
-	engine.NoRoute(endpoint(s.noRoute))
-	engine.HandleMethodNotAllowed = true // for the operational endpoints; gin sets Allow
-	engine.NoMethod(endpoint(noMethod))
-	for _, op := range s.Operations {
-		engine.Match(op.Methods(), op.Path, endpoint(s.serve(op)))
+	if s.Pages != nil {
+		options.Pages = s.Pages(s)
 	}
-	probing := []string{http.MethodGet, http.MethodHead} // load balancers and monitors often use HEAD
-	engine.Match(probing, "/healthz", endpoint(s.healthz))
-	engine.Match(probing, "/readyz", endpoint(s.readyz))
-	engine.GET("/metrics", endpoint(s.metrics()))
-	engine.GET("/version", endpoint(s.version))
-	s.addDocs(engine)
-	s.addPages(engine)
-	return engine, nil
+	if s.forwarder != nil {
+		options.Hop = s.hop()
+	}
+	return options
+}
+
+// checks checks what the server depends on.
+func (s *Server) checks(ctx context.Context) (checks []Check) {
+	if s.Ready != nil {
+		checks = s.Ready(ctx)
+	}
+	if s.Member != nil {
+		checks = append(checks, s.clusterCheck())
+	}
+	if s.Audit != nil {
+		checks = append(checks, auditCheck(s.Audit))
+	}
+	return checks
+}
+
+// features are what this gateway has.
+func (s *Server) features() []string {
+	features := []string{"dryRun", "etag", "bin"}
+	if s.Kept != nil {
+		features = append(features, "plan", "key")
+	}
+	if s.History != nil {
+		features = append(features, "changes", "feed")
+	}
+	if s.jobs != nil {
+		features = append(features, "jobs")
+	}
+	return features
 }
 
 // Handler returns the server as a handler of what clients send.
-func (s *Server) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		hop.Clean(r.Header)
-		s.current.Load().handler.ServeHTTP(w, r)
-	})
-}
+func (s *Server) Handler() http.Handler { return s.web.Handler() }
 
 // Run serves on the listener, with TLS if configured, until ctx is done or the
 // listener fails. Then it waits for running requests, at most [Policy.Grace], and
 // closes the listener and all connections. The error is nil if ctx ended it and all
 // requests were answered.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
-	server, limited := s.httpServer(), s.listen(listener)
-	serve := server.Serve
-	if server.TLSConfig != nil {
-		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") } // the certificate is in TLSConfig
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- serve(limited) }()
-	var fault error
-	select {
-	case err := <-failed:
-		fault = fmt.Errorf("gateway: serve: %w", err)
-		failed <- nil
-	case <-ctx.Done():
-	}
-	s.stop()
-	if s.Stopping != nil {
-		s.Stopping()
-	}
-	// Running requests may finish even if the listener has failed.
-	grace := s.current.Load().policy.Grace
-	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	if err := server.Shutdown(waiting); errors.Is(err, context.DeadlineExceeded) {
-		_ = server.Close() // the error says that requests were cut off
-		fault = errors.Join(fault, fmt.Errorf("gateway: requests still running after %s (http.shutdownTimeout) were cut off", grace))
-	}
-	<-failed // Serve has returned
+	err := s.web.Run(ctx, listener)
 	if s.forwarder != nil {
 		s.forwarder.Close()
 	}
-	return fault
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -16,14 +17,6 @@ import (
 // readScopes are the scopes for reading objects of a type.
 var readScopes = map[string]identity.Scope{"user": identity.UserRead, "group": identity.GroupRead, "computer": identity.ComputerRead}
 
-// authoriseRow requires the scope of a row, or one that does instead.
-func authoriseRow(p *identity.Principal, op *ops.Operation) error {
-	if op.Scope == "" || slices.ContainsFunc(op.Or, p.Has) {
-		return nil
-	}
-	return authorise(p, op.Scope)
-}
-
 // checkTypes decides which types of objects the caller may read. One that was asked for
 // and may not be read is refused, others are left out.
 func checkTypes(r *request) error {
@@ -34,7 +27,7 @@ func checkTypes(r *request) error {
 	r.readable = nil
 	for _, name := range schema.HitTypes {
 		wanted := asked == "" || slices.Contains(strings.Split(asked, ","), name)
-		failed := authorise(r.principal, readScopes[name])
+		failed := call.Authorise(r.principal, readScopes[name])
 		switch {
 		case !wanted:
 		case failed == nil:

@@ -356,7 +356,7 @@ func (s *Server) undoAll(
 			if len(calls) > 1 {
 				details = append(details, problem.Detail{Field: "", Message: found.Message})
 			}
-			if partOf(failed) != nil {
+			if call.PartOf(failed) != nil {
 				answer.Server = found.Server
 			}
 		case r.dryRun():
@@ -416,7 +416,7 @@ func (s *Server) answerUndo(
 		failed := problem.New(schema.Partial, "A part of the change '%s' was undone; see details.", p.ID)
 		failed.Details, failed.Outcome = details, ps.OutcomePartial
 		failed.Server = r.server
-		return call.Answer{}, &partlyDone{problem: failed, result: encode(records)}
+		return call.Answer{}, &call.Partly{Problem: failed, Records: encode(records)}
 	case r.dryRun():
 		return s.answerUndoPlan(r, p, plans)
 	}

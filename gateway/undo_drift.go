@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
@@ -61,7 +62,7 @@ func (u *asRecorded) Refused(err error) error {
 	}
 	gone := *failed
 	gone.Code, gone.Message = schema.Conflict, "What was changed is gone: "+failed.Message
-	return partOf(err).with(&gone)
+	return call.PartOf(err).With(&gone)
 }
 
 // compare compares what is announced with the recorded change.

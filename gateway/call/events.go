@@ -29,6 +29,12 @@ type Events interface {
 	// Wait waits until there is something to read from changed, or it is closed, and keeps the
 	// connection alive meanwhile. The error says why the stream must end instead.
 	Wait(changed <-chan struct{}) error
-	// End ends the answer, and says why if that is not for the client's sake; nil: it is complete.
+	// End ends the answer; nil: it is complete. The client is told an [EndOfEvents], and of other
+	// errors only that there is one, unless it has left itself.
 	End(why error)
 }
+
+// An EndOfEvents is why a stream of events ends, in words that its client may read.
+type EndOfEvents string
+
+func (e EndOfEvents) Error() string { return string(e) }

@@ -444,7 +444,7 @@ const (
 	retryAfter      = "Retry-After"
 	challenge       = "WWW-Authenticate"
 	entityTag       = "ETag"
-	changeID        = "X-Change-Id"
+	changeID        = ops.ChangeHeader
 	dryRun          = "X-Dry-Run"
 	location        = "Location"
 	replayed        = "Idempotency-Replayed"

@@ -216,8 +216,10 @@ const LastEventHeader = "Last-Event-ID"
 // KeyHeader is the header with which operations that change something run once, and
 // KeyPattern what may stand in it.
 const (
-	KeyHeader  = "Idempotency-Key"
-	KeyPattern = `[A-Za-z0-9._:-]{8,128}`
+	KeyHeader = "Idempotency-Key"
+	// ChangeHeader is the header of an answer that identifies the change that was made.
+	ChangeHeader = "X-Change-Id"
+	KeyPattern   = `[A-Za-z0-9._:-]{8,128}`
 )
 
 // Resources describes each resource, by the part of an operation's id before the

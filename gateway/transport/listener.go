@@ -1,5 +1,13 @@
-// Package transport is what the gateway knows of HTTP: connections, addresses of clients, and
-// answers that wait for slow ones. It knows no rule of the domain.
+// Package transport is what the gateway knows of HTTP: connections, addresses of clients,
+// routes, credentials, parameters, envelopes, answers that wait for slow clients, health and
+// metrics. It makes calls of requests, and knows no rule of the domain.
+//
+// A request passes these stages. The routes find the operation by method and path, before gin,
+// which can neither match literals in any case nor take a network with a slash as one value.
+// Calls that another gateway of a cluster must answer are forwarded. The first middleware,
+// receive, creates the state of the request, and writes log and metrics when the answer is
+// complete; two others recover panics and set headers. Then the caller is found, the [Calls] make
+// the call, and the answer is sent.
 package transport
 
 import (

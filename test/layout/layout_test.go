@@ -38,8 +38,8 @@ var mayImport = map[string][]string{
 	"cmd/release":                        {"cmd/release/clients", "gateway/config", "gateway/ops"},
 	"cmd/release/clients":                {"gateway/ops", "gateway/schema"},
 	"gateway":                            {"gateway/...", "ps"},
-	"gateway/transport":                  {"gateway/authn", "gateway/identity"},
-	"gateway/call":                       {"gateway/changes", "gateway/identity", "gateway/ops", "gateway/schema", "ps"},
+	"gateway/transport":                  {"gateway/authn", "gateway/call", "gateway/identity", "gateway/nearest", "gateway/openapi", "gateway/ops", "gateway/problem", "gateway/schema", "ps"},
+	"gateway/call":                       {"gateway/changes", "gateway/identity", "gateway/nearest", "gateway/ops", "gateway/problem", "gateway/schema", "ps"},
 	"gateway/ops":                        {"gateway/schema", "gateway/schema/jobstate", "gateway/identity", "gateway/filter", "ps"},
 	"gateway/change":                     {"gateway/schema", "ps"},
 	"gateway/filter":                     {"gateway/nearest"},
@@ -128,16 +128,17 @@ var never = []struct{ importer, imported, except []string }{
 	{importer: []string{"gateway", "gateway/..."}, imported: []string{"ps/pool", "ps/session", "ps/servers", "ps/syntax", "ps/cmdlets", "scripts", "winsvc", "winsvc/...", "cmd/..."}},
 	{importer: []string{"ps", "ps/...", "scripts"}, imported: []string{"gateway", "gateway/...", "winsvc", "winsvc/...", "cmd/..."}},
 	{importer: []string{"cmd/adgateway", "cmd/adgateway/...", "gateway", "gateway/..."}, imported: []string{"gateway/engine"}, except: []string{"gateway/engine", "gateway/engine/...", "cmd/adgateway/node"}},
+	{importer: []string{"..."}, imported: []string{"gateway/transport"}, except: []string{"gateway"}},
 	{importer: []string{"winsvc", "winsvc/..."}, imported: []string{"cmd/...", "gateway", "gateway/...", "ps", "ps/...", "scripts"}},
 }
 
 // only lists the packages that may import a library.
 var only = map[string][]string{
-	"github.com/gin-gonic/gin":        {"gateway"},
-	"github.com/gin-contrib/":         {"gateway"},
+	"github.com/gin-gonic/gin":        {"gateway/transport"},
+	"github.com/gin-contrib/":         {"gateway/transport"},
 	"github.com/kardianos/service":    {"winsvc"},
 	"github.com/bhendo/go-powershell": {"ps/session", "ps/sandbox"},
-	"github.com/prometheus/":          {"gateway", "cmd/adgateway/app"},
+	"github.com/prometheus/":          {"gateway", "gateway/transport", "cmd/adgateway/app"},
 	"github.com/go-ldap/":             {"gateway/filter", "ps/sandbox/directory", "ps/sandbox/internal/ldif", "ps/sandbox/zones"},
 	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/zones/zonestest", "ps/sandbox/dnscmd"},
 	"go.etcd.io/bbolt":                {"gateway/store"},

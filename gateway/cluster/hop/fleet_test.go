@@ -254,7 +254,7 @@ func (f *fleet) edgeNamed(name string) *edge {
 		origin: Origin{Client: netip.MustParseAddr("2001:db8::7"), Scheme: "https", RequestID: "r-1"},
 	}
 	options := Options{
-		Gateway: name, Leader: f.leader, TLS: f.ca.client(name), Waiting: 10, Fail: e.fail,
+		Gateway: name, Leader: f.leader, TLS: f.ca.client(name), Waiting: 10,
 		Observe: func(_ *http.Request, outcome Outcome, gateway string) { e.note(string(outcome) + " " + gateway) },
 	}
 	if f.options != nil {
@@ -279,14 +279,18 @@ func (e *edge) serve(w http.ResponseWriter, r *http.Request) {
 	Clean(r.Header)
 	w.Header().Set("X-Request-Id", "of the edge")
 	w.Header().Set("Etag", `"of the edge"`)
-	if e.forwarder.Forward(w, r, e.origin, e.limit) {
+	here, failure := e.forwarder.Forward(w, r, e.origin, e.limit)
+	switch {
+	case here:
 		e.here(w, r)
+	case failure != nil:
+		e.fail(w, failure)
 	}
 }
 
-func (e *edge) fail(w http.ResponseWriter, _ *http.Request, failure Failure) {
+func (e *edge) fail(w http.ResponseWriter, failure *Failure) {
 	e.mutex.Lock()
-	e.failures = append(e.failures, failure)
+	e.failures = append(e.failures, *failure)
 	e.mutex.Unlock()
 	if failure.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(failure.RetryAfter.Seconds())))

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Options are what a [Forwarder] needs. Observe and NotBegun may be nil, and Fail if nothing
-// but [Forwarder.Do] is called.
+// Options are what a [Forwarder] needs. Observe and NotBegun may be nil.
 type Options struct {
 	Gateway string // the name of this gateway
 	Leader  Leader
@@ -26,9 +25,6 @@ type Options struct {
 
 	// Waiting is how many calls may wait for a leader at a time.
 	Waiting int
-
-	// Fail answers a call that has no answer of the leader. The client may have left.
-	Fail func(http.ResponseWriter, *http.Request, Failure)
 
 	// Observe is told what becomes of a call: first of each try that is repeated, then of
 	// the call. The gateway is the one that was asked; empty: none.
@@ -115,17 +111,20 @@ func (f *Forwarder) Close() {
 // Forward returns true if this gateway leads, or has become leader while the call waited.
 // Then nothing of the body is read and nothing is written: the call is to run here.
 //
+// A failure says why the leader has not answered. Then nothing is written either, and the caller
+// answers. The client may have left.
+//
 // The target of the request is what its client wrote (RequestURI) where that is known. Like
 // [httputil.ReverseProxy], Forward panics with [http.ErrAbortHandler] if the answer breaks off
 // after its status, so that the client does not take it for a whole one.
-func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origin, limit time.Duration) (here bool) {
+func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origin, limit time.Duration) (here bool, failed *Failure) {
 	leader := f.options.Leader
 	if _, forwarded := From(r.Context()); forwarded {
 		if name, _, _, ok := leader.Leader(); ok && name == f.options.Gateway {
-			return true
+			return true, nil
 		}
 		RefuseFollower(w, leader)
-		return false
+		return false, nil
 	}
 	// Otherwise the server of the client takes the body away when the answer begins. It may be
 	// on its way to the leader still, which would break off the answer. HTTP/2 needs no leave.
@@ -144,17 +143,17 @@ func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origi
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
 			if here = errors.Is(err, ErrHere); !here {
-				f.fail(w, p, err)
+				failed = f.failure(p, err)
 			}
 		},
 	}
 	proxy.ServeHTTP(final{w}, in)
-	return here
+	return here, failed
 }
 
-// fail answers a call that has no answer of the leader.
-func (f *Forwarder) fail(w http.ResponseWriter, p *passage, err error) {
-	failure := Failure{Outcome: Unknown, Err: err}
+// failure tells why a call has no answer of the leader.
+func (f *Forwarder) failure(p *passage, err error) *Failure {
+	failure := &Failure{Outcome: Unknown, Err: err}
 	switch {
 	case errors.Is(err, ErrNoLeader):
 		failure.Outcome, failure.RetryAfter = NotLeader, retryAfter
@@ -162,7 +161,7 @@ func (f *Forwarder) fail(w http.ResponseWriter, p *passage, err error) {
 		failure.RetryAfter = retryAfter
 	}
 	f.options.Observe(p.request, failure.Outcome, p.asked.name)
-	f.options.Fail(w, p.request, failure)
+	return failure
 }
 
 // rewrite makes the request of the hop.

@@ -233,7 +233,9 @@ func TestACallIsForwardedOnce(t *testing.T) {
 		f.gateway("gw1", func(w http.ResponseWriter, r *http.Request) {
 			forwards++
 			deposed.elect("gw2") // since the receiver has looked
-			assert.False(t, second.forwarder.Forward(w, r, Origin{Scheme: "http"}, time.Minute))
+			here, failure := second.forwarder.Forward(w, r, Origin{Scheme: "http"}, time.Minute)
+			assert.False(t, here)
+			assert.Nil(t, failure, "it has answered")
 		})
 		f.gateway("gw2", never(t))
 		f.leader.elect("gw1")
@@ -253,7 +255,7 @@ func TestAForwardedCallRunsOnTheGatewayThatLeads(t *testing.T) {
 		f := newFleet(t)
 		own := f.edgeNamed("gw1")
 		f.gateway("gw1", func(w http.ResponseWriter, r *http.Request) {
-			if own.forwarder.Forward(w, r, Origin{Scheme: "http"}, time.Minute) {
+			if here, _ := own.forwarder.Forward(w, r, Origin{Scheme: "http"}, time.Minute); here {
 				w.WriteHeader(http.StatusAccepted)
 			}
 		})

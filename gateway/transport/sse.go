@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"adgateway/gateway/call"
@@ -10,10 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"adgateway/gateway/problem"
-	"adgateway/gateway/schema"
-	"adgateway/gateway/transport"
 )
 
 // Answers that are streams of server-sent events (WHATWG HTML, section 9.2): of the
@@ -41,37 +37,13 @@ const (
 )
 
 // Why a stream ends before its client leaves.
-var (
-	errStopping  = errors.New("the gateway stops")
-	errNotValid  = errors.New("the credential is no longer valid")
-	errNoRight   = errors.New("the credential no longer has the right to this")
-	errSlowEvent = errors.New("the client does not read")
+const (
+	errStopping = call.EndOfEvents("the gateway stops")
+	errNotValid = call.EndOfEvents("the credential is no longer valid")
+	errNoRight  = call.EndOfEvents("the credential no longer has the right to this")
 )
 
-// takeStream gives the request one of the places for streams of events, until it is freed.
-func (s *Server) takeStream(r *request) (free func(), err error) {
-	by, share := r.principal.Identity(), max(s.streams.Most()/4, 1)
-	err = s.streams.Take(by, 1, share)
-	refuse := func(format string, args ...any) error {
-		refusal := problem.New(schema.RateLimited, format, args...)
-		refusal.RetryAfter, refusal.Reason = streamRetry, problem.ReasonRate
-		return refusal
-	}
-	switch {
-	case errors.Is(err, transport.ErrShareSpent):
-		return nil, refuse("The %s has %d streams of events open, which is its share of the %d that the gateway serves at once (events.sse). Close one of them.", r.principal, share, s.streams.Most())
-	case err != nil:
-		return nil, refuse("%d streams of events are open, which is as many as the gateway serves at once (events.sse). Try again later, or poll.", s.streams.Most())
-	}
-	s.meters.streams.Inc()
-	return func() {
-		s.meters.streams.Dec()
-		s.streams.Free(by, 1)
-	}, nil
-}
-
-// streamRetry is when a place for a stream may be free.
-const streamRetry = 15 * time.Second
+var errSlowEvent = errors.New("the client does not read")
 
 // Begin implements [call.Events]. Errors are refused before: after it there is no other status.
 func (e *eventStream) Begin() error {
@@ -139,7 +111,7 @@ func (e *eventStream) write(text []byte) error {
 // Wait implements [call.Events].
 func (e *eventStream) Wait(changed <-chan struct{}) error {
 	x := e.x
-	tick := time.NewTicker(min(recheckEvents, x.gateway.KeepAlive))
+	tick := time.NewTicker(min(recheckEvents, x.server.KeepAlive))
 	defer tick.Stop()
 	for {
 		select {
@@ -147,12 +119,12 @@ func (e *eventStream) Wait(changed <-chan struct{}) error {
 			return nil
 		case <-x.c.Request.Context().Done():
 			return context.Cause(x.c.Request.Context())
-		case <-x.gateway.stopping.Done():
+		case <-x.server.stopping.Done():
 			return errStopping
 		case <-tick.C:
 		}
 		err := e.Check()
-		if err == nil && time.Since(e.sentAt) >= x.gateway.KeepAlive {
+		if err == nil && time.Since(e.sentAt) >= x.server.KeepAlive {
 			err = e.Comment("nothing new")
 		}
 		if err != nil {
@@ -167,16 +139,16 @@ func (e *eventStream) Check() error {
 	switch {
 	case x.c.Request.Context().Err() != nil:
 		return context.Cause(x.c.Request.Context())
-	case x.gateway.stopping.Err() != nil:
+	case x.server.stopping.Err() != nil:
 		return errStopping
 	case time.Since(e.checkedAt) < recheckEvents:
 		return nil
 	}
-	principal, failed := x.gateway.authenticate(x.c.Request)
+	principal, failed := x.server.authenticate(x.c.Request)
 	if failed != nil {
 		return errNotValid
 	}
-	if failed = authoriseRow(principal, x.op); failed != nil {
+	if failed = call.AuthoriseRow(principal, x.op); failed != nil {
 		return errNoRight
 	}
 	x.principal, e.checkedAt = principal, time.Now()
@@ -186,13 +158,14 @@ func (e *eventStream) Check() error {
 // End implements [call.Events]. A comment says why, for people who look at it.
 func (e *eventStream) End(why error) {
 	text := "the gateway cannot go on; its log says why"
+	var told call.EndOfEvents
 	switch {
 	case why == nil || errors.Is(why, errSlowEvent) || e.x.c.Request.Context().Err() != nil:
 		return
-	case errors.Is(why, errStopping), errors.Is(why, errRunsElsewhere), errors.Is(why, errNotValid), errors.Is(why, errNoRight):
-		text = why.Error()
+	case errors.As(why, &told):
+		text = told.Error()
 	default:
-		e.x.gateway.Log.WithError(why).WithField("request_id", e.x.id).Error("a stream of events ended")
+		e.x.server.Log.WithError(why).WithField("request_id", e.x.id).Error("a stream of events ended")
 	}
 	_ = e.Comment(text) // it ends either way
 }

@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"net/http"
@@ -9,6 +9,16 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 )
+
+// authenticate finds the caller.
+func (s *Server) authenticate(req *http.Request) (*identity.Principal, error) {
+	principal, err := s.caller(req)
+	if err == nil {
+		s.proved(Peer(req))
+		return principal, nil
+	}
+	return nil, refusedBy(err)
+}
 
 // caller returns the caller of a request, which is counted.
 func (s *Server) caller(r *http.Request) (*identity.Principal, error) {

@@ -1,11 +1,11 @@
-package gateway
+package transport
 
 import (
 	"errors"
 	"time"
 
 	"adgateway/gateway/authn"
-	"adgateway/gateway/identity"
+	"adgateway/gateway/call"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 )
@@ -20,15 +20,11 @@ var refusals = map[schema.Code]problem.Reason{
 }
 
 // refusedBy returns the error of a call whose caller is not known, an [*authn.Refusal], or does
-// too much, an [*identity.Exceeded].
+// too much.
 func refusedBy(err error) error {
 	var refused *authn.Refusal
-	var exceeded *identity.Exceeded
-	switch {
-	case errors.As(err, &exceeded):
-		refused = &authn.Refusal{Code: schema.RateLimited, Message: exceeded.Message, RetryAfter: exceeded.RetryAfter}
-	case !errors.As(err, &refused):
-		return problem.Internal(err)
+	if !errors.As(err, &refused) {
+		return call.Exceeded(err)
 	}
 	failed := problem.New(refused.Code, "%s", refused.Message)
 	failed.Reason = refusals[refused.Code]

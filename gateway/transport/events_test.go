@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"net/http"
@@ -6,21 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/authn"
 	"adgateway/gateway/call"
 
 	"github.com/gin-gonic/gin"
-	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 func TestTheTextOfAnEvent(t *testing.T) {
-	s := &Server{Options: Options{Auth: authn.NewStatic(authn.Header{}), Log: logrus.New()}, stopping: t.Context()}
 	w := httptest.NewRecorder()
 	c, _ := gin.CreateTestContext(w)
 	c.Request = httptest.NewRequest(http.MethodGet, "/", nil)
-	var e call.Events = &eventStream{x: &exchange{gateway: s, c: c, sendTimeout: time.Minute}, checkedAt: time.Now()}
+	var e call.Events = &eventStream{x: &exchange{server: &Server{stopping: t.Context()}, c: c, sendTimeout: time.Minute}, checkedAt: time.Now()}
 	require.NoError(t, e.Begin())
 	require.NoError(t, e.Send(call.Event{ID: "a", Name: "one", Data: []byte("x\ny\r\nz\rend")}))
 	require.NoError(t, e.Send(call.Event{Name: "two"}))

@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/nearest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -37,7 +36,6 @@ type route struct {
 	values  map[string]string // by placeholder, unescaped
 	allowed []string          // methods of the path if the request's is not among them
 	problem string            // with the path itself; empty: none
-	unled   *hop.Failure      // why the gateway that leads has not answered; nil: it was not asked, or has
 }
 
 type routeKey struct{}

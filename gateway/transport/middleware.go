@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -26,10 +25,10 @@ var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 	engine := []string{s.Engine}
 	return func(c *gin.Context) {
-		id := givenID(c.Request)
-		x := &exchange{gateway: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
+		id := s.RequestID(c.Request)
+		x := &exchange{server: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
 		c.Set(exchangeKey, x)
-		c.Header(requestIDHeader, id)
+		c.Header(RequestIDHeader, id)
 		c.Writer.Header()["X-Engine"] = engine
 		s.meters.running.Inc()
 		defer s.meters.running.Dec()
@@ -72,10 +71,10 @@ func (s *Server) logAccess(x *exchange) {
 	if server != "" {
 		fields["server"] = server
 	}
-	if s.Member != nil {
+	if s.Hop != nil {
 		fields["answered_by"] = s.Hop.Gateway
-		if origin, came := hop.From(x.c.Request.Context()); came {
-			fields["forwarded_by"] = origin.Gateway
+		if gateway, _, came := s.Hop.From(x.c.Request.Context()); came {
+			fields["forwarded_by"] = gateway
 		}
 	}
 	switch {
@@ -121,9 +120,8 @@ func recoverPanic(x *exchange) {
 			panic(reason)
 		}
 		failed := problem.Internal(fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
-		if x.op != nil {
+		if x.op != nil && x.op.Effect.Writes() {
 			failed.Outcome = ps.OutcomeUnknown
-			forOperation(x.op, failed)
 		}
 		if x.c.Writer.Written() {
 			x.abort(failed)
@@ -160,7 +158,7 @@ func (s *Server) noRoute(x *exchange) {
 	found := routeOf(x.c.Request)
 	switch {
 	case s.wantsPages(x, found.path):
-		x.c.Redirect(http.StatusSeeOther, pagesPath)
+		x.c.Redirect(http.StatusSeeOther, PagesPath)
 	case found.problem != "":
 		x.fail(problem.New(schema.InvalidRequest, "%s", found.problem))
 	case len(found.allowed) > 0:
@@ -188,5 +186,5 @@ func noMethod(x *exchange) { x.fail(methodNotAllowed(x, "")) }
 // methodNotAllowed returns the error of a call whose path has other methods.
 func methodNotAllowed(x *exchange, hint string) error {
 	return problem.New(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.%s",
-		printable(x.c.Request.Method, 32), x.c.Writer.Header().Get("Allow"), hint)
+		problem.Printable(x.c.Request.Method, 32), x.c.Writer.Header().Get("Allow"), hint)
 }

@@ -1,10 +1,10 @@
-package gateway
+package call
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -14,8 +14,44 @@ import (
 // How answers and errors of calls are written. Nothing else decides about the status or the body
 // of one, whether it is sent, kept for a repetition, or told to the audit.
 
-// statusOfAnswer returns the HTTP status of an answer to a call of a row.
-func statusOfAnswer(op *ops.Operation, classic bool, answer call.Answer) int {
+// Status returns the HTTP status of what a call of a row came to: of its answer, or of its error if
+// that is not nil. With an error op may be nil: the request was not for an operation.
+func Status(op *ops.Operation, classic bool, answer Answer, err error) int {
+	if err != nil {
+		status, _ := refusalOf(op, err)
+		return status
+	}
+	return statusOfAnswer(op, classic, answer)
+}
+
+// Encode returns the status, as [Status] does, and the body; empty: there is none. The id is that of
+// the request, which the body of an error names.
+func Encode(op *ops.Operation, classic bool, answer Answer, err error, id string) (status int, body []byte) {
+	if err != nil {
+		return encodeRefusal(op, err, id)
+	}
+	return statusOfAnswer(op, classic, answer), encodeAnswer(op, classic, answer)
+}
+
+// EncodeTail returns what follows the array of records in the envelope of a list whose records a
+// [Sink] has taken.
+func EncodeTail(answer Answer) []byte {
+	tail := append([]byte(`,"output":`), JSON(answer.Output)...)
+	return append(append(tail, membersOf(answer)...), '}')
+}
+
+// JSON returns a value as JSON without the escapes that only HTML needs. The value must be encodable.
+func JSON(value any) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // values are strings, numbers and lists of them
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+func statusOfAnswer(op *ops.Operation, classic bool, answer Answer) int {
 	switch {
 	case answer.Kept != nil:
 		return answer.Kept.Status
@@ -34,7 +70,7 @@ func statusOfAnswer(op *ops.Operation, classic bool, answer call.Answer) int {
 }
 
 // encodeAnswer returns the body of an answer to a call of a row; empty: it has none.
-func encodeAnswer(op *ops.Operation, classic bool, answer call.Answer) []byte {
+func encodeAnswer(op *ops.Operation, classic bool, answer Answer) []byte {
 	switch {
 	case answer.Kept != nil:
 		body := answer.Kept.Body
@@ -47,12 +83,12 @@ func encodeAnswer(op *ops.Operation, classic bool, answer call.Answer) []byte {
 	case op.Protocol != nil && answer.Foreign == nil:
 		return nil
 	case op.Protocol != nil:
-		return encode(answer.Foreign)
+		return JSON(answer.Foreign)
 	case op.Local:
 		return encodeLocal(op, classic, answer)
 	}
-	output, tail := encode(answer.Output), membersOf(answer)
-	answer.Records = withSecret(answer.Records, answer.Secret)
+	output, tail := JSON(answer.Output), membersOf(answer)
+	answer.Records = WithSecret(answer.Records, answer.Secret)
 	var body bytes.Buffer
 	body.Grow(len(answer.Records) + len(output) + len(tail) + 32)
 	body.WriteString(`{"output":`)
@@ -65,16 +101,16 @@ func encodeAnswer(op *ops.Operation, classic bool, answer call.Answer) []byte {
 }
 
 // encodeLocal returns the body of an answer of a row without a script.
-func encodeLocal(op *ops.Operation, classic bool, answer call.Answer) []byte {
+func encodeLocal(op *ops.Operation, classic bool, answer Answer) []byte {
 	var body bytes.Buffer
 	body.WriteByte('{')
 	if answer.Next != "" {
 		body.WriteString(`"next":`)
-		body.Write(encode(answer.Next))
+		body.Write(JSON(answer.Next))
 		body.WriteByte(',')
 	}
 	body.WriteString(`"output":`)
-	body.Write(encode(answer.Output))
+	body.Write(JSON(answer.Output))
 	if answer.Plan != nil {
 		body.WriteString(`,"plan":`)
 		body.Write(answer.Plan)
@@ -87,23 +123,23 @@ func encodeLocal(op *ops.Operation, classic bool, answer call.Answer) []byte {
 	}
 	if len(answer.Warnings) > 0 {
 		body.WriteString(`,"warnings":`)
-		body.Write(encode(answer.Warnings))
+		body.Write(JSON(answer.Warnings))
 	}
 	body.WriteByte('}')
 	return body.Bytes()
 }
 
 // membersOf returns the members of an answer that follow its records.
-func membersOf(answer call.Answer) []byte {
+func membersOf(answer Answer) []byte {
 	tail := []byte{}
 	if len(answer.Warnings) > 0 {
-		tail = append(append(tail, `,"warnings":`...), encode(answer.Warnings)...)
+		tail = append(append(tail, `,"warnings":`...), JSON(answer.Warnings)...)
 	}
 	if answer.Next != "" {
-		tail = append(append(tail, `,"next":`...), encode(answer.Next)...)
+		tail = append(append(tail, `,"next":`...), JSON(answer.Next)...)
 	}
 	if answer.Total != nil {
-		tail = append(append(tail, `,"total":`...), encode(*answer.Total)...)
+		tail = append(append(tail, `,"total":`...), JSON(*answer.Total)...)
 	}
 	if answer.Plan != nil {
 		tail = append(append(tail, `,"plan":`...), answer.Plan...)
@@ -112,7 +148,7 @@ func membersOf(answer call.Answer) []byte {
 }
 
 // writeResult writes the records as an array, or in the form of the classic dialect.
-func writeResult(body *bytes.Buffer, op *ops.Operation, classic bool, answer call.Answer) {
+func writeResult(body *bytes.Buffer, op *ops.Operation, classic bool, answer Answer) {
 	switch {
 	case !classic:
 	case answer.Plan != nil:
@@ -142,15 +178,9 @@ func writeList(body *bytes.Buffer, records []byte) {
 func encodeRefusal(op *ops.Operation, err error, requestID string) (status int, body []byte) {
 	status, form := refusalOf(op, err)
 	if form != nil {
-		return status, encode(form)
+		return status, JSON(form)
 	}
 	return status, encodeError(err, requestID)
-}
-
-// statusOfRefusal returns the HTTP status of the answer to a request that failed with err.
-func statusOfRefusal(op *ops.Operation, err error) int {
-	status, _ := refusalOf(op, err)
-	return status
 }
 
 // refusalOf returns the status of a refusal, and the form that the protocol of the row has for it;
@@ -164,7 +194,7 @@ func refusalOf(op *ops.Operation, err error) (status int, form any) {
 		field = f.Details[0].Field
 	}
 	code := f.Code
-	if part := partOf(err); part != nil && part.perSet { // why one set failed does not stand against the call
+	if part := PartOf(err); part != nil && part.PerSet { // why one set failed does not stand against the call
 		code = schema.Partial
 	}
 	return op.Protocol.Refusal(code, field)

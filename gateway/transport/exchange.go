@@ -1,6 +1,7 @@
-package gateway
+package transport
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/http"
@@ -13,13 +14,12 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
-	"adgateway/gateway/transport"
 )
 
 // exchange is one HTTP request and its answer. The first middleware creates it, and log and
 // metrics read it when the answer is complete. One goroutine uses it at a time.
 type exchange struct {
-	gateway     *Server
+	server      *Server
 	c           *gin.Context
 	id          string
 	startedAt   time.Time
@@ -36,6 +36,16 @@ type exchange struct {
 	err       error // nil: a success
 }
 
+// Names of headers of answers.
+const (
+	serverHeader   = "X-Directory-Server" // a trailer if the answer is streamed
+	dryRunHeader   = "X-Dry-Run"          // so that nothing takes the answer for that to the act
+	replayedHeader = "Idempotency-Replayed"
+	repeatedHeader = "Idempotency-Request" // the request id of the call that ran
+)
+
+const contentType = "application/json; charset=utf-8"
+
 const exchangeKey = "adgateway.exchange"
 
 // endpoint adapts a handler to gin.
@@ -51,17 +61,17 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 		defer x.stopStream()
 		c := s.callOf(x)
 		if err := s.identifyCaller(x, &c); err != nil {
-			x.fail(s.refuseCall(c, err))
+			x.fail(s.Calls.Refuse(c, err))
 			return
 		}
 		if op.Reply.Mark == ops.Events {
 			events := &eventStream{x: x, checkedAt: x.startedAt}
-			if err := s.Subscribe(x.c.Request.Context(), c, events); err != nil {
+			if err := s.Calls.Subscribe(x.c.Request.Context(), c, events); err != nil {
 				x.fail(err)
 			}
 			return
 		}
-		answer, err := s.Do(x.c.Request.Context(), c, &listStream{x: x})
+		answer, err := s.Calls.Do(x.c.Request.Context(), c, &listStream{x: x})
 		x.reply(answer, err)
 	}
 }
@@ -71,7 +81,7 @@ func (s *Server) callOf(x *exchange) call.Call {
 	header := x.c.Request.Header
 	return call.Call{
 		ID: x.id, Op: x.op, From: ClientOf(x.c.Request), Input: httpInput{x}, Path: routeOf(x.c.Request).values,
-		Keys: header.Values(keyHeader), Match: header.Values(ops.IfMatch), NoneMatch: header.Values(ops.IfNoneMatch),
+		Keys: header.Values(ops.KeyHeader), Match: header.Values(ops.IfMatch), NoneMatch: header.Values(ops.IfNoneMatch),
 		UnmodifiedSince: header.Values("If-Unmodified-Since"), LastEvents: header.Values(ops.LastEventHeader),
 		Again:   func() (*identity.Principal, error) { return s.authenticate(x.c.Request) },
 		Accepts: func(media string) bool { return accepts(header.Values("Accept"), media) },
@@ -80,7 +90,7 @@ func (s *Server) callOf(x *exchange) call.Call {
 
 // identifyCaller completes a call with who makes it.
 func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
-	if c.Behind, err = unled(x); err != nil {
+	if c.Behind, err = unledOf(x.c.Request); err != nil {
 		return err
 	}
 	adoptCredential(x)
@@ -90,7 +100,7 @@ func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
 	if err = x.ownsHeaders(); err != nil {
 		return err
 	}
-	x.classic = isClassic(x.principal, x.policy.Dialect)
+	x.classic = IsClassic(x.principal, x.policy.Dialect)
 	c.Principal, c.Classic = x.principal, x.classic
 	return nil
 }
@@ -99,7 +109,7 @@ func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
 type httpInput struct{ x *exchange }
 
 // Read implements [call.Input].
-func (i httpInput) Read(context.Context) (call.Given, error) { return i.x.gateway.collect(i.x) }
+func (i httpInput) Read(context.Context) (call.Given, error) { return i.x.server.collect(i.x) }
 
 // reply sends the answer to a call. If a long list was begun and cannot be completed, the
 // connection is closed, so that the client does not take a part of it for all.
@@ -114,13 +124,13 @@ func (x *exchange) reply(answer call.Answer, err error) {
 			x.abort(err)
 		}
 	case err != nil:
-		setHeader(x.c.Writer.Header(), changeHeader, answer.ChangeID)
+		setHeader(x.c.Writer.Header(), ops.ChangeHeader, answer.ChangeID)
 		x.fail(err)
 	case answer.Document != nil:
 		x.sendDocument(answer)
 	default:
 		x.setHeaders(answer)
-		x.send(statusOfAnswer(x.op, x.classic, answer), encodeAnswer(x.op, x.classic, answer))
+		x.send(call.Encode(x.op, x.classic, answer, nil, x.id))
 	}
 }
 
@@ -128,8 +138,8 @@ func (x *exchange) reply(answer call.Answer, err error) {
 func (x *exchange) setHeaders(answer call.Answer) {
 	header := x.c.Writer.Header()
 	setHeader(header, serverHeader, answer.Server)
-	setHeader(header, changeHeader, answer.ChangeID)
-	setHeader(header, tagHeader, answer.Tag)
+	setHeader(header, ops.ChangeHeader, answer.ChangeID)
+	setHeader(header, "ETag", answer.Tag)
 	setHeader(header, "Location", answer.Location)
 	if answer.Replayed != "" {
 		header.Set(replayedHeader, "true")
@@ -172,7 +182,7 @@ type pieces struct {
 
 func (w *pieces) Write(part []byte) (int, error) {
 	w.buffer = append(w.buffer, part...)
-	if len(w.buffer) < transport.Piece {
+	if len(w.buffer) < Piece {
 		return len(part), nil
 	}
 	return len(part), w.flush()
@@ -190,11 +200,11 @@ func (x *exchange) fail(err error) {
 	f, header := problem.Of(err), x.c.Writer.Header()
 	setHeader(header, serverHeader, f.Server)
 	setHeader(header, "WWW-Authenticate", f.Challenge)
-	setHeader(header, tagHeader, f.Tag)
+	setHeader(header, "ETag", f.Tag)
 	if f.RetryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 	}
-	x.send(encodeRefusal(x.op, err, x.id))
+	x.send(call.Encode(x.op, x.classic, call.Answer{}, err, x.id))
 	x.c.Abort()
 }
 
@@ -226,7 +236,7 @@ func (x *exchange) send(status int, body []byte) {
 // ever, and one that reads slowly still gets everything.
 func (x *exchange) write(body []byte) error {
 	for len(body) > 0 {
-		piece := body[:min(len(body), transport.Piece)]
+		piece := body[:min(len(body), Piece)]
 		x.limitSend()
 		if _, err := x.c.Writer.Write(piece); err != nil {
 			return err
@@ -256,7 +266,7 @@ func setHeader(header http.Header, name, value string) {
 // listStream sends a long list while its script runs. It implements [call.Sink].
 type listStream struct {
 	x  *exchange
-	to *transport.Stream
+	to *Stream
 }
 
 // Take implements [call.Sink].
@@ -267,7 +277,7 @@ func (l *listStream) Take(records []byte) error {
 		x.c.Header("Content-Type", contentType)
 		x.c.Header("Trailer", serverHeader) // not known before the script ends
 		x.c.Status(http.StatusOK)
-		l.to = x.gateway.spooler.Start(x.principal.Identity(), x.write, x.unlimitSend)
+		l.to = x.server.spooler.Start(x.principal.Identity(), x.write, x.unlimitSend)
 		if err := l.to.Add([]byte(`{"result":[`)); err != nil {
 			return err
 		}
@@ -277,9 +287,8 @@ func (l *listStream) Take(records []byte) error {
 
 // finish sends what follows the records.
 func (l *listStream) finish(answer call.Answer) error {
-	tail := append([]byte(`],"output":`), encode(answer.Output)...)
-	tail = append(append(tail, membersOf(answer)...), '}', '\n')
-	if err := l.to.Add(tail); err != nil {
+	tail := append([]byte{']'}, call.EncodeTail(answer)...)
+	if err := l.to.Add(append(tail, '\n')); err != nil {
 		return err
 	}
 	if err := l.to.Finish(); err != nil {
@@ -294,4 +303,9 @@ func (x *exchange) stopStream() {
 	if x.stream != nil {
 		x.stream.to.Stop(func() { x.setWriteDeadline(time.Now()) })
 	}
+}
+
+// IsClassic reports whether a caller speaks the classic dialect, given the one of those who have none.
+func IsClassic(p *identity.Principal, byDefault identity.Dialect) bool {
+	return cmp.Or(p.Dialect, byDefault) == identity.Classic
 }

@@ -1,8 +1,7 @@
-package gateway
+package call
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,8 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// errorBody is the member "error" of an envelope.
-type errorBody struct {
+// ErrorBody is the member "error" of an envelope.
+type ErrorBody struct {
 	Code          schema.Code      `json:"code"`
 	Message       string           `json:"message"`
 	Outcome       ps.Outcome       `json:"outcome,omitempty"`
@@ -27,34 +26,27 @@ type errorEnvelope struct {
 	Output   string          `json:"output"`
 	Result   json.RawMessage `json:"result"`
 	Warnings []ps.Warning    `json:"warnings,omitempty"`
-	Error    *errorBody      `json:"error,omitempty"`
+	Error    *ErrorBody      `json:"error,omitempty"`
 }
 
 // statusOf returns the HTTP status of the answer to a request that failed with err.
 func statusOf(err error) int {
-	if part := partOf(err); part != nil && part.asSuccess {
+	if part := PartOf(err); part != nil && part.AsSuccess {
 		return http.StatusOK
 	}
 	return problem.Of(err).Code.Status()
-}
-
-// partOf returns the part of a change that was done although err is its error; nil: none is.
-func partOf(err error) *partlyDone {
-	part := (*partlyDone)(nil)
-	errors.As(err, &part)
-	return part
 }
 
 // envelopeOf returns the body of the answer to a request that failed with err.
 func envelopeOf(err error, requestID string) errorEnvelope {
 	e := problem.Of(err)
 	body := errorEnvelope{Output: e.Message, Result: json.RawMessage("[]")}
-	if part := partOf(err); part != nil {
-		body.Warnings = part.warnings
-		if part.result != nil {
-			body.Result = part.result
+	if part := PartOf(err); part != nil {
+		body.Warnings = part.Warnings
+		if part.Records != nil {
+			body.Result = part.Records
 		}
-		if part.asSuccess {
+		if part.AsSuccess {
 			return body
 		}
 	}
@@ -66,7 +58,7 @@ func envelopeOf(err error, requestID string) errorEnvelope {
 		more := fmt.Sprintf("%d more problems are not shown.", e.Omitted)
 		details = append(slices.Clip(details), problem.Detail{Message: more})
 	}
-	body.Error = &errorBody{e.Code, e.Message, e.Outcome, e.DirectoryCode, details, requestID}
+	body.Error = &ErrorBody{e.Code, e.Message, e.Outcome, e.DirectoryCode, details, requestID}
 	return body
 }
 
@@ -76,17 +68,17 @@ const maxRefusal = 64 << 10
 // encodeError returns the body of the answer to a request that failed with err. That to a refused
 // request, of which nothing was done, is cut to maxRefusal.
 func encodeError(err error, requestID string) []byte {
-	answer := encode(envelopeOf(err, requestID))
-	part, e := partOf(err), problem.Of(err)
-	refused := (part == nil || part.result == nil) && e.Code.Status() < http.StatusInternalServerError
+	answer := JSON(envelopeOf(err, requestID))
+	part, e := PartOf(err), problem.Of(err)
+	refused := (part == nil || part.Records == nil) && e.Code.Status() < http.StatusInternalServerError
 	if len(answer) <= maxRefusal || !refused {
 		return answer
 	}
 	cut := *e
 	const longest = maxRefusal / 32 // the message is in the answer twice, and any character may be escaped
-	cut.Message = printable(cut.Message, longest)
+	cut.Message = problem.Printable(cut.Message, longest)
 	for {
-		answer = encode(envelopeOf(part.with(&cut), requestID))
+		answer = JSON(envelopeOf(part.With(&cut), requestID))
 		if len(answer) <= maxRefusal || len(cut.Details) == 0 {
 			return answer
 		}

@@ -1,19 +1,29 @@
-package gateway
+package transport
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"runtime"
 	"slices"
 	"strings"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/ui"
 	"adgateway/ps"
 )
+
+// Check is one line of /readyz. The reason is for callers with ops:read only.
+type Check struct {
+	Name     string
+	OK       bool   // as far as this is concerned, requests are served
+	Reason   string // why it is not OK, or what is wrong although it is
+	Degraded bool   // it is OK, but something is wrong that needs attention
+
+	Lane      ps.Lane // calls of other lanes are not concerned; empty: all are
+	NoChanges bool    // only reads are served
+}
 
 // healthz answers as long as the process runs.
 func (s *Server) healthz(x *exchange) {
@@ -33,7 +43,10 @@ func (s *Server) readyz(x *exchange) {
 		x.fail(f)
 		return
 	}
-	checks := s.checks(x.c.Request.Context())
+	var checks []Check
+	if s.Ready != nil {
+		checks = s.Ready(x.c.Request.Context())
+	}
 	reasons := false
 	if carries(x.c.Request) {
 		var failed error
@@ -57,7 +70,7 @@ func (s *Server) readyz(x *exchange) {
 	records := []any{}
 	changes := lane == changesLane || lane == leaderLane
 	if lane == leaderLane {
-		checks = append(checks, Check{Name: leaderLane, OK: s.leads()})
+		checks = append(checks, Check{Name: leaderLane, OK: s.Hop == nil || s.Hop.Leads()})
 	}
 	for _, check := range checks {
 		switch {
@@ -82,34 +95,6 @@ func (s *Server) readyz(x *exchange) {
 	x.sendRecords(status, output, records)
 }
 
-// checks returns what is known of whether requests can be served.
-func (s *Server) checks(ctx context.Context) []Check {
-	var checks []Check
-	if s.Ready != nil {
-		checks = s.Ready(ctx)
-	}
-	if s.Member != nil {
-		checks = append(checks, s.clusterCheck())
-	}
-	if s.Audit != nil {
-		checks = append(checks, auditCheck(s.Audit))
-	}
-	return checks
-}
-
-// Readiness implements [ui.API].
-func (s *Server) Readiness(ctx context.Context, caller *identity.Principal) (checks []ui.Check, ready bool) {
-	ready = true
-	for _, found := range s.checks(ctx) {
-		check := ui.Check{Name: found.Name, OK: found.OK, Degraded: found.Degraded && found.OK}
-		if caller != nil && caller.Has(identity.OpsRead) {
-			check.Reason = found.Reason
-		}
-		checks, ready = append(checks, check), ready && found.OK
-	}
-	return checks, ready
-}
-
 // laneParam is the parameter of /readyz that tells what the asker would send, and readyLanes
 // are its values, so that balancers can send changes, or calls of one kind of server, to
 // gateways that serve them.
@@ -131,26 +116,11 @@ func (s *Server) version(x *exchange) {
 		Engine  string `json:"engine"`
 		// Features are what an older gateway would not honour.
 		Features []string `json:"features"`
-	}{s.Version.Version, s.Version.Commit, s.Version.Built, runtime.Version(), s.Engine, s.features()}})
-}
-
-// features are what this gateway has.
-func (s *Server) features() []string {
-	features := []string{"dryRun", "etag", "bin"}
-	if s.Kept != nil {
-		features = append(features, "plan", "key")
-	}
-	if s.History != nil {
-		features = append(features, "changes", "feed")
-	}
-	if s.jobs != nil {
-		features = append(features, "jobs")
-	}
-	return features
+	}{s.Version.Version, s.Version.Commit, s.Version.Built, runtime.Version(), s.Engine, s.Features}})
 }
 
 func (x *exchange) sendRecords(status int, output string, records []any) {
-	x.send(status, encode(struct {
+	x.send(status, call.JSON(struct {
 		Output string `json:"output"`
 		Result []any  `json:"result"`
 	}{output, records}))

@@ -1,4 +1,4 @@
-package gateway
+package transport
 
 import (
 	"bytes"
@@ -12,8 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
-
-	"adgateway/gateway/transport"
 )
 
 // Connections configures how the server accepts connections. All fields but TLS are
@@ -36,12 +34,13 @@ type Connections struct {
 	PerAddress int
 }
 
-// check returns which options are missing.
-func (c *Connections) check() error {
-	return positive("option Connections.", map[string]int64{
-		"HeaderTimeout": int64(c.HeaderTimeout), "BodyTimeout": int64(c.BodyTimeout), "SendTimeout": int64(c.SendTimeout), "IdleTimeout": int64(c.IdleTimeout),
+// Limits returns the options that must be positive, by name.
+func (c *Connections) Limits() map[string]int64 {
+	return map[string]int64{
+		"HeaderTimeout": int64(c.HeaderTimeout), "BodyTimeout": int64(c.BodyTimeout),
+		"SendTimeout": int64(c.SendTimeout), "IdleTimeout": int64(c.IdleTimeout),
 		"Total": int64(c.Total), "PerAddress": int64(c.PerAddress),
-	})
+	}
 }
 
 // headerLimit is the limit on the request line and header. Beyond it net/http
@@ -69,8 +68,8 @@ func (s *Server) httpServer() *http.Server {
 }
 
 // listen applies the limits to a listener.
-func (s *Server) listen(listener net.Listener) *transport.Listener {
-	return transport.Limit(listener, transport.Limits{
+func (s *Server) listen(listener net.Listener) *Listener {
+	return Limit(listener, Limits{
 		Total: s.Connections.Total, PerHost: s.Connections.PerAddress,
 		Exempt: func(address netip.Addr) bool { return s.current.Load().proxies.Trust(address) }, Known: s.known,
 		Refused: func(address netip.Addr, reason string, count int) {
@@ -87,7 +86,7 @@ func (s *Server) known(address netip.Addr) bool {
 	if address.IsLoopback() || s.current.Load().proxies.Trust(address) {
 		return true
 	}
-	at, ok := s.proven.Get(transport.HostOf(address))
+	at, ok := s.proven.Get(HostOf(address))
 	return ok && time.Since(at) < provenFor
 }
 
@@ -96,11 +95,11 @@ const (
 	provenFor   = time.Hour // after the last valid credential
 )
 
-// Proved implements [ui.API].
-func (s *Server) Proved(r *http.Request) { s.proved(transport.Peer(r)) }
+// Proved remembers that a valid credential came over the connection of a request.
+func (s *Server) Proved(r *http.Request) { s.proved(Peer(r)) }
 
 // proved remembers that a valid credential came over a connection from an address.
-func (s *Server) proved(peer netip.Addr) { s.proven.Add(transport.HostOf(peer), time.Now()) }
+func (s *Server) proved(peer netip.Addr) { s.proven.Add(HostOf(peer), time.Now()) }
 
 // serverLog receives the messages of net/http. A failed TLS handshake concerns one
 // client, which sees it, too; it is counted and logged at debug. Connections closed

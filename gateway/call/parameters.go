@@ -1,0 +1,210 @@
+package call
+
+import (
+	"adgateway/gateway/nearest"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// Parameters gathers the values of a call by documented name, and the problems with names and
+// duplicates.
+type Parameters struct {
+	Op       *ops.Operation
+	Names    []string // of the parameters of every operation, see [ParameterNames]
+	Given    ops.Given
+	Problems []schema.FieldError
+}
+
+// ParameterNames returns the names of all parameters, each once.
+func ParameterNames(table []*ops.Operation) []string {
+	var names []string
+	for _, op := range table {
+		for _, p := range op.Params {
+			names = append(names, p.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Wrong adds a problem of a parameter; of none if field is empty.
+func (c *Parameters) Wrong(field, message string) {
+	c.Problems = append(c.Problems, schema.FieldError{Field: field, Code: schema.InvalidRequest, Message: message})
+}
+
+// NameLimit is more than the length of any parameter's name, in bytes.
+const NameLimit = 128
+
+// Param returns the parameter with a name on the wire. An unknown name is a problem.
+func (c *Parameters) Param(name string) *ops.Param {
+	if len(name) <= NameLimit {
+		if p := c.Op.Param(name); p != nil {
+			return p
+		}
+		if field := c.field(name); field != nil && c.Op.Effect.Writes() {
+			if p := c.Op.Param(field.Input); p != nil {
+				return p
+			}
+			c.Wrong(field.Name, readOnly(field))
+			return nil
+		}
+	}
+	if name == "" {
+		c.Wrong("", "A parameter has no name.")
+		return nil
+	}
+	if len(c.Problems) >= problem.MostShown {
+		c.Wrong("", "") // is counted, and not shown
+		return nil
+	}
+	if ops.EqualFold(name, ops.ShowFields) { // what resembles it means something else
+		c.Wrong(ops.ShowFields, "is not a parameter of this operation, whose records always have all their fields")
+		return nil
+	}
+	c.Wrong(c.shown(name), "is not a parameter of this operation"+c.suggest(name))
+	return nil
+}
+
+// field returns the field of the record with a name; nil if it has none.
+func (c *Parameters) field(name string) *schema.Field {
+	shape := c.Op.Reply.Shape
+	if shape == nil {
+		return nil
+	}
+	at := slices.IndexFunc(shape.Fields, func(f schema.Field) bool { return strings.EqualFold(f.Name, name) })
+	if at < 0 {
+		return nil
+	}
+	return &shape.Fields[at]
+}
+
+func readOnly(field *schema.Field) string {
+	text := "is a field of the record that this operation does not set"
+	if field.SetBy != "" {
+		text += "; " + field.SetBy + " does"
+	}
+	return text
+}
+
+// shown returns an unknown name as it is repeated in an answer: whole if it is close
+// to a known name, otherwise only its beginning, because it may be a value that was
+// sent in the wrong place, such as a password.
+func (c *Parameters) shown(name string) string {
+	const beginning = 2
+	if c.mistyped(name) {
+		return problem.Printable(name, NameLimit)
+	}
+	return problem.Printable(name, beginning)
+}
+
+// mistyped reports whether an unknown name looks like a known one, of this or another
+// operation or of a field of the record. A name with other characters than letters
+// does not, because many passwords are a word with digits.
+func (c *Parameters) mistyped(name string) bool {
+	if len(name) > NameLimit || strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
+	}) {
+		return false
+	}
+	if c.elsewhere(name) != "" {
+		return true
+	}
+	folded := ops.Fold(name)
+	alike := func(known string) bool {
+		known = ops.Fold(known)
+		return strings.Contains(known, folded) || levenshtein.ComputeDistance(known, folded) <= min(3, len(folded)/3)
+	}
+	if shape := c.Op.Reply.Shape; shape != nil && slices.ContainsFunc(shape.Fields, func(f schema.Field) bool { return alike(f.Name) }) {
+		return true
+	}
+	return slices.ContainsFunc(c.Names, alike)
+}
+
+// suggest says which parameter was probably meant by an unknown name, or which there
+// are.
+func (c *Parameters) suggest(name string) string {
+	if field := c.field(name); field != nil && c.Op.Param(field.Input) != nil {
+		return "; did you mean " + field.Input + "?"
+	}
+	if meant := c.elsewhere(name); meant != "" {
+		return "; did you mean " + meant + "?"
+	}
+	known := make([]string, len(c.Op.Params))
+	for i, p := range c.Op.Params {
+		known[i] = p.Name
+	}
+	if near := nearest.Of(name, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	const listed = 10
+	switch n := len(known); {
+	case n == 0:
+		return ", which has none"
+	case n > listed:
+		return fmt.Sprintf(", which has %s and %d more; see /docs", strings.Join(known[:listed], ", "), n-listed)
+	default:
+		return ", which has " + strings.Join(known, ", ")
+	}
+}
+
+// elsewhere returns the parameter that has a name in the directory or in its cmdlets; empty:
+// none.
+func (c *Parameters) elsewhere(name string) string {
+	same := func(other string) bool { return strings.EqualFold(other, name) }
+	for i := range c.Op.Params {
+		if slices.ContainsFunc(schema.Elsewhere(c.Op.Params[i].Kind), same) {
+			return c.Op.Params[i].Name
+		}
+	}
+	return ""
+}
+
+// Add adds a value of a parameter. Only some may be given several times.
+func (c *Parameters) Add(p *ops.Param, value any) {
+	before, twice := c.Given[p.Name]
+	if twice && schema.Repeats(p.Kind) {
+		c.repeat(p, before, value)
+		return
+	}
+	if twice && before != value && !alike(p.Kind, before, value) {
+		c.Wrong(p.Name, "is given twice with different values")
+		return
+	}
+	if !twice {
+		c.Given[p.Name] = value
+	}
+}
+
+// repeat adds a value to those that a repeated parameter had before.
+func (c *Parameters) repeat(p *ops.Param, before, value any) {
+	var all []string
+	for _, given := range []any{before, value} {
+		switch given := given.(type) {
+		case string:
+			all = append(all, given)
+		case schema.Texts:
+			all = append(all, given.List()...)
+		default:
+			c.Given[p.Name] = given // its kind says what is wrong with it
+			return
+		}
+	}
+	c.Given[p.Name] = schema.TextsOf(all)
+}
+
+// alike reports whether two values decode to the same, as true and "True" do.
+func alike(kind schema.Kind, a, b any) bool {
+	if a == "" || b == "" {
+		return false // the meaning of an empty text depends on the operation
+	}
+	first, problem := kind.Decode(a)
+	second, other := kind.Decode(b)
+	return problem == nil && other == nil && reflect.DeepEqual(first.Values, second.Values)
+}

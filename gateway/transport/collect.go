@@ -1,0 +1,200 @@
+package transport
+
+import (
+	"adgateway/gateway/call"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+)
+
+// maxParameters is the limit on the parameters of a request, repeated ones included.
+const maxParameters = 200
+
+// collector gathers the parameters of a request from path, query and body.
+type collector struct {
+	call.Parameters
+	secretsInQuery bool
+	credential     string // of the request
+	tokens         int    // in the body so far
+	count          int    // parameters in query and body so far
+}
+
+func (s *Server) newCollector(x *exchange) *collector {
+	return &collector{
+		Parameters: call.Parameters{Op: x.op, Names: s.parameterNames, Given: ops.Given{}},
+		credential: credentialOf(x.c.Request),
+	}
+}
+
+// collect reads all parameters of a request. The error is about the request as a
+// whole; the problems are about single parameters.
+func (s *Server) collect(x *exchange) (call.Given, error) {
+	switch {
+	case x.op.Protocol != nil:
+		return s.collectForeign(x)
+	case x.op.Takes != nil:
+		return s.collectList(x)
+	}
+	c := s.newCollector(x)
+	c.secretsInQuery = x.policy.AllowSecretsInQuery || x.principal.SecretsInQuery
+	values := routeOf(x.c.Request).values
+	for _, p := range x.op.Params {
+		if p.Path != "" {
+			c.Given[p.Name] = values[p.Path]
+		}
+	}
+	if failed := c.pairs([]byte(x.c.Request.URL.RawQuery), true); failed != nil {
+		return call.Given{}, failed
+	}
+	content, failed := s.readBody(x)
+	if failed == nil {
+		done := s.bodies.parse(x.body)
+		failed = c.body(x.c.Request.Header, content)
+		done()
+	}
+	if failed != nil {
+		return call.Given{}, failed
+	}
+	return call.Given{Values: c.Given, Problems: c.Problems}, nil
+}
+
+// collectList reads the body of a row that takes a list, and its parameters from the query.
+func (s *Server) collectList(x *exchange) (call.Given, error) {
+	c := s.newCollector(x)
+	if failed := c.pairs([]byte(x.c.Request.URL.RawQuery), true); failed != nil {
+		return call.Given{}, failed
+	}
+	if media := mediaTypeOf(x.c.Request.Header); !slices.Contains(x.op.Takes, media) {
+		return call.Given{}, problem.New(schema.UnsupportedMediaType, "The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.", strings.Join(x.op.Takes, ", "))
+	}
+	content, failed := s.readBody(x)
+	if failed != nil && problem.Of(failed).Code == schema.TooLarge {
+		failed = problem.New(schema.JobTooLarge, "The list is larger than %d bytes (jobs.maxBytes). Cut it into several.", s.Bodies.List)
+	}
+	if failed != nil {
+		return call.Given{}, failed
+	}
+	return s.documentOf(x, c, content), nil
+}
+
+// another counts a parameter.
+func (c *collector) another() error {
+	if c.count++; c.count <= maxParameters {
+		return nil
+	}
+	return problem.New(schema.InvalidRequest, "The request has more than %d parameters, repeated ones included. This operation has %d: send each of them once.",
+		maxParameters, len(c.Op.Params))
+}
+
+// pairs reads name=value&name=value. A semicolon is data. The token in the query is
+// skipped; authentication has handled it.
+func (c *collector) pairs(raw []byte, query bool) error {
+	for pair := range bytes.SplitSeq(raw, []byte("&")) {
+		if len(pair) == 0 {
+			continue
+		}
+		if failed := c.another(); failed != nil {
+			return failed
+		}
+		rawName, rawValue, _ := bytes.Cut(pair, []byte("="))
+		if len(rawName) > 3*call.NameLimit {
+			rawName = []byte(strings.Repeat("x", call.NameLimit+1)) // no parameter has such a long name
+		}
+		name, err := url.QueryUnescape(string(rawName))
+		if err != nil {
+			c.Wrong("", "A parameter's name holds a percent sign that does not start an escape.")
+			continue
+		}
+		if query && isToken(name) {
+			continue
+		}
+		value, err := url.QueryUnescape(string(rawValue))
+		if isToken(name) {
+			if failed := c.token(value); failed != nil {
+				return failed
+			}
+			continue
+		}
+		p := c.Param(name)
+		switch {
+		case p == nil:
+		case err != nil:
+			c.Wrong(p.Name, "holds a percent sign that does not start an escape")
+		case query && p.Kind.Secret() && !c.secretsInQuery:
+			c.Wrong(p.Name, "is a secret and not accepted in the query; send it in the body. For a client that cannot, there are the setting http.allowSecretsInQuery and adgateway token set --secrets-in-query")
+		default:
+			c.Add(p, value)
+		}
+	}
+	return nil
+}
+
+// body reads parameters from a form or a JSON object.
+func (c *collector) body(header http.Header, content []byte) error {
+	if len(content) == 0 {
+		return nil
+	}
+	switch mediaTypeOf(header) {
+	case mediaJSON:
+		return c.json(content)
+	case mediaForm:
+		return c.pairs(content, false)
+	default:
+		return problem.New(schema.UnsupportedMediaType, "A body must be application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.")
+	}
+}
+
+// ignored decodes any JSON without keeping it.
+type ignored struct{}
+
+func (*ignored) UnmarshalJSON([]byte) error { return nil }
+
+// json reads the members of one JSON object in order, so that duplicates are noticed.
+// A byte order mark is skipped (RFC 8259, 8.1), because Windows PowerShell writes one
+// to UTF-8 files.
+func (c *collector) json(content []byte) error {
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	// Only the position: the character may be part of a password.
+	var mistake *json.SyntaxError
+	if utf8.Valid(content) && errors.As(json.Unmarshal(content, new(ignored)), &mistake) {
+		return problem.New(schema.InvalidRequest, "The body is not one JSON object in UTF-8: it is no JSON from byte %d of %d on.", mistake.Offset, len(content))
+	}
+	if !utf8.Valid(content) || !bytes.HasPrefix(bytes.TrimLeft(content, " \t\r\n"), []byte("{")) {
+		return problem.New(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
+	}
+	for name, member := range schema.Members(content) {
+		if failed := c.another(); failed != nil {
+			return failed
+		}
+		if c.Op.Protocol != nil && c.Op.Param(name) == nil {
+			continue
+		}
+		if isToken(name) {
+			value, _ := call.Scalar(member, nil)
+			if failed := c.token(value); failed != nil {
+				return failed
+			}
+			continue
+		}
+		p := c.Param(name)
+		if p == nil {
+			continue
+		}
+		value, err := call.Scalar(member, p.Kind)
+		if err != nil {
+			c.Wrong(p.Name, err.Error())
+			continue
+		}
+		c.Add(p, value)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package transport
+
+import (
+	"adgateway/gateway/authn"
+	"adgateway/gateway/call"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"encoding/base64"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// What the rows that speak a protocol of others do with HTTP in their own way.
+
+// adoptCredential gives a request the credential that its protocol carries elsewhere, as
+// if our header carried it.
+func adoptCredential(x *exchange) {
+	p := x.op.Protocol
+	if p == nil {
+		adoptToken(x.c.Request)
+		return
+	}
+	if p.KeyHeader == "" {
+		return
+	}
+	header := x.c.Request.Header
+	user, key := header.Get(p.UserHeader), header.Get(p.KeyHeader)
+	switch {
+	case user == "" && key == "":
+	case strings.HasPrefix(key, authn.TokenPrefix):
+		header.Set(ops.TokenName, "Bearer "+key)
+	default:
+		header.Set(ops.TokenName, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+key)))
+	}
+}
+
+// ownsHeaders refuses a secret that is not that of the name beside it.
+func (x *exchange) ownsHeaders() error {
+	p := x.op.Protocol
+	if p == nil || p.UserHeader == "" {
+		return nil
+	}
+	if user := x.c.Request.Header.Get(p.UserHeader); user != "" && !strings.EqualFold(user, x.principal.Name) {
+		failed := problem.New(schema.Unauthenticated, "The header %s does not name the credential of %s.", p.UserHeader, p.KeyHeader)
+		failed.Reason, failed.Challenge = problem.ReasonUnauthenticated, authn.Challenge
+		x.principal = nil
+		return failed
+	}
+	return nil
+}
+
+// collectForeign reads the body of a row of a protocol: a document, or a JSON object
+// with parameters. Unknown members and the query are ignored.
+func (s *Server) collectForeign(x *exchange) (call.Given, error) {
+	p, c := x.op.Protocol, s.newCollector(x)
+	if !accepts(x.c.Request.Header.Values("Accept"), p.Media) {
+		return call.Given{}, problem.New(schema.NotAcceptable, "This answers with %s only.", p.Media)
+	}
+	content, failed := s.readBody(x)
+	switch {
+	case failed != nil:
+		return call.Given{}, failed
+	case x.op.Method == http.MethodGet:
+		return call.Given{Values: c.Given}, nil
+	case len(content) > 0 && !sameMedia(x.c.Request.Header, p.Media):
+		return call.Given{}, problem.New(schema.UnsupportedMediaType, "A body must be %s, in UTF-8 and not compressed.", p.Media)
+	case p.Read != nil:
+		return s.documentOf(x, c, content), nil
+	case len(content) > 0:
+		failed = c.json(content)
+	}
+	return call.Given{Values: c.Given, Problems: c.Problems}, failed
+}
+
+// documentOf returns the parameters of a request whose body is taken as a whole.
+func (s *Server) documentOf(x *exchange, c *collector, content []byte) call.Given {
+	return call.Given{
+		Values: c.Given, Problems: c.Problems, Document: content, Media: mediaTypeOf(x.c.Request.Header),
+		Parsing: func() (done func()) { return s.bodies.parse(x.body) },
+	}
+}
+
+// accepts reports whether a client takes a media type. Ranges without a subtype are
+// taken; preferences do not matter, as there is one answer.
+func accepts(headers []string, media string) bool {
+	if strings.Join(headers, "") == "" {
+		return true
+	}
+	kind, _, _ := strings.Cut(media, "/")
+	for header := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		wanted := plainMedia(header)
+		full, _, _ := strings.Cut(wanted, ";q=")
+		if full == "*/*" || full == kind+"/*" || full == plainMedia(media) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameMedia reports whether a body has a media type, in UTF-8 and not compressed.
+func sameMedia(header http.Header, media string) bool {
+	got := mediaTypeOf(header)
+	want, parameters, err := mime.ParseMediaType(media)
+	if err != nil || got != want {
+		return false
+	}
+	_, given, _ := mime.ParseMediaType(header.Get("Content-Type")) // mediaTypeOf has parsed it
+	for name, value := range parameters {
+		if given[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// plainMedia returns a media type in lower case without blanks.
+func plainMedia(text string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "\t", "").Replace(text))
+}
+
+// mediaOf returns the header Content-Type of an answer.
+func (x *exchange) mediaOf() []string {
+	if !x.ownForm() {
+		return []string{x.op.Protocol.Media}
+	}
+	return contentTypes
+}
+
+// ownForm reports whether the answer is one of ours, and not that of a protocol.
+func (x *exchange) ownForm() bool { return x.op == nil || x.op.Protocol == nil || x.err != nil }
+
+var contentTypes = []string{contentType} // all answers share it
+
+// protocolName is the label of the metrics.
+func (x *exchange) protocolName() string {
+	if x.op != nil && x.op.Protocol != nil {
+		return x.op.Protocol.Name
+	}
+	return ownProtocol
+}
+
+const ownProtocol = "adgateway"
+
+// bodyLimit returns the limit on the body of a request.
+func (s *Server) bodyLimit(op *ops.Operation) int64 {
+	switch {
+	case op != nil && op.Protocol != nil && op.Protocol.BodyLimit > 0:
+		return op.Protocol.BodyLimit
+	case op != nil && op.Takes != nil:
+		return s.Bodies.List
+	}
+	return s.Bodies.Limit
+}
+
+// share returns how much memory the bodies of one caller's running requests may take: a
+// quarter, or one body of a row that takes larger ones.
+func (s *Server) share(op *ops.Operation) int64 {
+	quarter := s.bodies.Most() / 4
+	if s.bodyLimit(op) == s.Bodies.Limit {
+		return quarter
+	}
+	return max(quarter, min(s.bodyLimit(op)+1, s.bodies.Most()))
+}

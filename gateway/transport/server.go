@@ -1,0 +1,248 @@
+package transport
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/authn"
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+)
+
+// Calls is what HTTP needs of the domain. It must be safe for concurrent use.
+type Calls interface {
+	// Do makes a call. Also with an error the answer names the change that the call has made, if
+	// there is one. If the sink has taken records, and there is an error, what it was sent is not
+	// complete.
+	Do(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
+	// Subscribe sends the events of a call until they end or the caller leaves. An error means that
+	// none was sent.
+	Subscribe(ctx context.Context, c call.Call, to call.Events) error
+	// Refuse records that a call was refused before it could be made, and returns the error.
+	Refuse(c call.Call, err error) error
+}
+
+// Options configure a server. Calls, Auth, Quotas, Log and Metrics are required.
+type Options struct {
+	Calls      Calls
+	Operations []*ops.Operation
+	Auth       authn.Authenticator
+	Quotas     *identity.Meters // of all callers
+	Log        *logrus.Logger
+	Hop        *Hop // nil: the gateway is in no cluster
+
+	HideDocs bool         // do not serve /openapi.json and /docs
+	Pages    http.Handler // under /ui/, for people; nil: there are none
+
+	Engine   string   // "sandbox" or "powershell"
+	Version  Version  // for /version
+	Features []string // for /version: what an older gateway would not honour
+	// Ready checks what the server depends on, for /readyz. Nil: nothing is checked.
+	Ready func(ctx context.Context) []Check
+
+	// Metrics is served by /metrics; the server registers its own.
+	Metrics     *prometheus.Registry
+	OpenMetrics bool // clients on this machine may read the metrics without a credential
+
+	Bodies      Bodies
+	Spool       Spool
+	Connections Connections
+	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
+
+	// Answered is called with each request for an operation after it was answered: with the status,
+	// and why the call failed; nil: it did not. It is called from many goroutines.
+	Answered func(op *ops.Operation, status int, err error)
+
+	// Stopping is called when the server stops and waits for running requests.
+	Stopping func()
+}
+
+// Bodies limit the bodies of requests, in bytes.
+type Bodies struct {
+	Limit  int64 // for one body
+	List   int64 // for one body that an operation takes as a whole
+	Memory int64 // for those of all running requests together
+}
+
+// Spool says where a list waits for a client that reads slowly.
+type Spool struct {
+	Folder string // of temporary files; empty: the system's
+	Most   int64  // bytes in all files; negative: no files
+}
+
+// Hop is how calls pass between the gateways of a cluster.
+type Hop struct {
+	Gateway string // the name of this one, for the log
+
+	// Clean removes the headers that only other gateways may send.
+	Clean func(http.Header)
+	// From returns which gateway has forwarded the call of a context, and the id that the request
+	// had there; false: it came from a client.
+	From func(context.Context) (gateway, requestID string, came bool)
+	// Forward returns a handler that forwards calls to the gateway that leads, and passes those that
+	// run here on to next. A call that the leader does not answer is passed on as [Unled] returns it.
+	Forward func(next http.Handler) http.Handler
+	// Leads reports whether this gateway leads.
+	Leads func() bool
+}
+
+// Policy is what may change while a server runs, see [Server.Apply].
+type Policy struct {
+	Dialect             identity.Dialect // for principals without one
+	AllowSecretsInQuery bool             // accept secrets in the query, for old clients
+	Origins             []string         // origins whose pages may call the API
+	TrustedProxies      []string         // addresses or networks whose X-Forwarded-For is trusted
+	Grace               time.Duration    // for running requests when the server stops
+}
+
+// Version is the build shown by /version.
+type Version struct {
+	Version string
+	Commit  string
+	Built   string
+}
+
+// Server serves the API over HTTP. It is safe for concurrent use.
+type Server struct {
+	Options
+	routes         *routes
+	parameterNames []string
+	meters         *meters
+	bodies         *bodies
+	spooler        *Spooler
+	stopping       context.Context                     // done when the server stops: streams of events end then
+	stop           context.CancelFunc                  // of stopping
+	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
+	current        atomic.Pointer[view]
+}
+
+// view is the server under one policy. A request uses the same view throughout.
+type view struct {
+	policy  Policy // immutable
+	proxies Proxies
+	handler http.Handler
+}
+
+// New returns a server. [Server.Apply] must be called before it serves.
+func New(options Options) (*Server, error) {
+	options.KeepAlive = cmp.Or(options.KeepAlive, keepAlive)
+	s := &Server{
+		Options: options, routes: newRoutes(options.Operations), parameterNames: call.ParameterNames(options.Operations),
+		meters: newMeters(), bodies: newBodies(options.Bodies.Memory),
+	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.spooler = NewSpooler(options.Spool.Folder, options.Spool.Most, func(err error) {
+		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
+	})
+	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1
+	return s, s.meters.register(s.Metrics)
+}
+
+// Apply changes the policy for requests from now on. If it fails, the policy stays as it was.
+func (s *Server) Apply(policy Policy) error {
+	next := &view{policy: policy}
+	engine, err := s.engine(&next.policy)
+	if err != nil {
+		return err
+	}
+	if next.proxies, err = ParseProxies(policy.TrustedProxies); err != nil {
+		return err
+	}
+	var handler http.Handler = engine
+	if s.Hop != nil {
+		handler = s.Hop.Forward(engine)
+	}
+	next.handler = locate(next.proxies, s.routes.normalise(handler))
+	s.current.Store(next)
+	return nil
+}
+
+// engine builds the router: middleware, operations, the operational endpoints.
+func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.RedirectTrailingSlash = false
+	engine.RedirectFixedPath = false
+	if err := engine.SetTrustedProxies(nil); err != nil { // proxies.client finds the client
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	engine.Use(s.receive(policy), endpoint(recoverPanic), endpoint(secure))
+	engine.NoRoute(endpoint(s.noRoute))
+	engine.HandleMethodNotAllowed = true // for the operational endpoints; gin sets Allow
+	engine.NoMethod(endpoint(noMethod))
+	for _, op := range s.Operations {
+		engine.Match(op.Methods(), op.Path, endpoint(s.serve(op)))
+	}
+	probing := []string{http.MethodGet, http.MethodHead} // load balancers and monitors often use HEAD
+	engine.Match(probing, "/healthz", endpoint(s.healthz))
+	engine.Match(probing, "/readyz", endpoint(s.readyz))
+	engine.GET("/metrics", endpoint(s.metrics()))
+	engine.GET("/version", endpoint(s.version))
+	s.addDocs(engine)
+	s.addPages(engine)
+	return engine, nil
+}
+
+// Handler returns the server as a handler of what clients send.
+func (s *Server) Handler() http.Handler {
+	if s.Hop == nil {
+		return s.Forwarded()
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.Hop.Clean(r.Header)
+		s.current.Load().handler.ServeHTTP(w, r)
+	})
+}
+
+// Forwarded returns the server as a handler of the calls that other gateways forward.
+func (s *Server) Forwarded() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.current.Load().handler.ServeHTTP(w, r)
+	})
+}
+
+// Run serves on the listener, with TLS if configured, until ctx is done or the
+// listener fails. Then it waits for running requests, at most [Policy.Grace], and
+// closes the listener and all connections. The error is nil if ctx ended it and all
+// requests were answered.
+func (s *Server) Run(ctx context.Context, listener net.Listener) error {
+	server, limited := s.httpServer(), s.listen(listener)
+	serve := server.Serve
+	if server.TLSConfig != nil {
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") } // the certificate is in TLSConfig
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- serve(limited) }()
+	var fault error
+	select {
+	case err := <-failed:
+		fault = fmt.Errorf("gateway: serve: %w", err)
+		failed <- nil
+	case <-ctx.Done():
+	}
+	s.stop()
+	s.Stopping()
+	// Running requests may finish even if the listener has failed.
+	grace := s.current.Load().policy.Grace
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := server.Shutdown(waiting); errors.Is(err, context.DeadlineExceeded) {
+		_ = server.Close() // the error says that requests were cut off
+		fault = errors.Join(fault, fmt.Errorf("gateway: requests still running after %s (http.shutdownTimeout) were cut off", grace))
+	}
+	<-failed // Serve has returned
+	return fault
+}
