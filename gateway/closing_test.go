@@ -440,7 +440,7 @@ type unsureStore struct {
 }
 
 func (s *unsureStore) Update(ctx context.Context, f func(*store.Tx) error) error {
-	err := store.Update(ctx, s.Store, f)
+	err := storetest.Update(ctx, s.Store, f)
 	if err == nil && s.at.Add(-1) == 0 {
 		return store.ErrUnsure
 	}

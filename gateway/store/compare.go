@@ -9,7 +9,7 @@ import (
 // mostTries is how often a function of an update is called at most.
 const mostTries = 50
 
-// CompareAndSet does what [Update] says by [Store.Apply], for a store whose changes are decided
+// CompareAndSet does what [Updater] says by [Store.Apply], for a store whose changes are decided
 // elsewhere: it calls f again if what f has read has changed since, 50 times at most. What f has
 // read may be as old as what the store reads.
 func CompareAndSet(ctx context.Context, store Store, f func(*Tx) error) error {

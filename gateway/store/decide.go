@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Update is that of [Update]. If ctx ends while an [Appender] has the changes, it fails with
+// Update is that of [Updater]. If ctx ends while an [Appender] has the changes, it fails with
 // [ErrUnsure] and does not wait for it.
 func (f *File) Update(ctx context.Context, update func(*Tx) error) error {
 	own := &write{updates: &updating{f: update}}

@@ -70,7 +70,7 @@ func ask(t *testing.T, s store.Store, now time.Time, choice [4]byte) said {
 
 // update reads, puts and removes by one update, which may be refused.
 func update(s store.Store, log store.Log, key string, choice [4]byte, expires time.Time) (answer string) {
-	err := store.Update(context.Background(), s, func(tx *store.Tx) error {
+	err := storetest.Update(context.Background(), s, func(tx *store.Tx) error {
 		answer = ""
 		visit := func(e store.Entry) bool {
 			answer += fmt.Sprint(e.Key, e.Value, e.Revision, " ")

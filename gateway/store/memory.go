@@ -160,7 +160,7 @@ func (m *memory) Apply(ctx context.Context, changes ...Change) (Revision, error)
 	return m.make(changes), nil
 }
 
-// Update is that of [Update].
+// Update is that of [Updater].
 func (m *memory) Update(ctx context.Context, f func(*Tx) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

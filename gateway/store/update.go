@@ -10,29 +10,22 @@ import (
 	"time"
 )
 
-// Update calls f with the newest state of a store and returns once what f has put is durable, or
-// none of it is kept. Calls of f come one after another, and each sees what all before it have
-// put, also if that is not durable yet. So nothing conflicts. All that come while a batch is
-// written share the next one. If f fails, Update returns its error and drops what it has put,
-// and nothing else.
-//
-// f must be short, must not wait, and uses the store by its Tx only. What it hands to its caller
-// it sets anew each time: it is called again if its batch could not be composed, and, where
-// another machine decides the changes, if another change comes first. It is not called any more
-// when Update has returned. If f panics, so does Update.
-//
-// After [ErrUnsure] it is not known whether the changes were stored. After any other error none
-// of them was, and none will be: [ErrFollows] says that the store decides no changes. If ctx ends
-// before f is called, the error is also [ErrNotSent].
-func Update(ctx context.Context, store Store, f func(*Tx) error) error {
-	if own, ok := store.(Updater); ok {
-		return own.Update(ctx, f)
-	}
-	return CompareAndSet(ctx, store, f)
-}
-
-// Updater is a [Store] with its own way to [Update] it.
+// Updater is a [Store] with its own way to change what it has.
 type Updater interface {
+	// Update calls f with the newest state of a store and returns once what f has put is durable, or
+	// none of it is kept. Calls of f come one after another, and each sees what all before it have
+	// put, also if that is not durable yet. So nothing conflicts. All that come while a batch is
+	// written share the next one. If f fails, Update returns its error and drops what it has put,
+	// and nothing else.
+	//
+	// f must be short, must not wait, and uses the store by its Tx only. What it hands to its caller
+	// it sets anew each time: it is called again if its batch could not be composed, and, where
+	// another machine decides the changes, if another change comes first. It is not called any more
+	// when Update has returned. If f panics, so does Update.
+	//
+	// After [ErrUnsure] it is not known whether the changes were stored. After any other error none
+	// of them was, and none will be: [ErrFollows] says that the store decides no changes. If ctx ends
+	// before f is called, the error is also [ErrNotSent].
 	Update(ctx context.Context, f func(*Tx) error) error
 }
 
@@ -54,7 +47,7 @@ func (d *Doubt) Error() string { return unsure(d.Cause).Error() }
 // Unwrap returns [ErrUnsure] and the cause.
 func (d *Doubt) Unwrap() []error { return []error{ErrUnsure, d.Cause} }
 
-// Tx is what the function of an [Update] reads and changes. It is used by that function alone,
+// Tx is what the function of an [Updater] reads and changes. It is used by that function alone,
 // until it returns.
 type Tx struct {
 	from    source
@@ -195,7 +188,7 @@ func Save[T any, P Value[T]](tx *Tx, kind Kind, key string, value T, expires tim
 	return err
 }
 
-// Update is that of [Update]. It fails with [ErrOtherKey] as [Sealed.Apply] does.
+// Update is that of [Updater]. It fails with [ErrOtherKey] as [Sealed.Apply] does.
 func (s *Sealed) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := s.Writable(); err != nil {
 		return err

@@ -25,7 +25,7 @@ type withPair struct {
 }
 
 func (w withPair) Update(ctx context.Context, f func(*store.Tx) error) error {
-	return store.Update(ctx, w.Store, f)
+	return storetest.Update(ctx, w.Store, f)
 }
 
 // Sweep is that of the gateway that leads, and State has what that has swept: the others only

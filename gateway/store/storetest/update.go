@@ -47,7 +47,7 @@ func testUpdatesSeeWhatIsBeforeThem(t *testing.T, s store.Store, _ *Clock) {
 		group.Go(func() {
 			for round := range rounds {
 				refused := (caller+round)%3 == 0
-				err := store.Update(t.Context(), s, func(tx *store.Tx) error {
+				err := Update(t.Context(), s, func(tx *store.Tx) error {
 					n, err := number(tx, "counter")
 					if err != nil {
 						return err
@@ -92,7 +92,7 @@ func testUpdatesDependOnWhatTheyRead(t *testing.T, s store.Store, _ *Clock) {
 		var group sync.WaitGroup
 		for i := range 2 {
 			group.Go(func() {
-				assert.NoError(t, store.Update(t.Context(), s, func(tx *store.Tx) error {
+				assert.NoError(t, Update(t.Context(), s, func(tx *store.Tx) error {
 					for _, name := range names {
 						if n, err := number(tx, name); err != nil || n > 0 {
 							return err
@@ -114,7 +114,7 @@ func testAnUpdateReadsWhatItHasPut(t *testing.T, s store.Store, c *Clock) {
 	require.NoError(t, err)
 	var seen []string
 	given := []byte("kept")
-	require.NoError(t, store.Update(t.Context(), s, func(tx *store.Tx) error {
+	require.NoError(t, Update(t.Context(), s, func(tx *store.Tx) error {
 		seen = nil
 		if tx.Now().Sub(c.Now()).Abs() > time.Hour { // a command is told the time now and then
 			return errors.New("it has another time")
@@ -187,11 +187,11 @@ func testUpdatesThatChangeNothing(t *testing.T, s store.Store, _ *Clock) {
 			return nil
 		}, store.ErrTooMany},
 	} {
-		err := store.Update(ctx, s, f.update)
+		err := Update(ctx, s, f.update)
 		require.ErrorIs(t, err, f.want, name)
 		require.NotErrorIs(t, err, store.ErrUnsure, name)
 	}
-	require.Error(t, store.Update(ctx, s, func(tx *store.Tx) error {
+	require.Error(t, Update(ctx, s, func(tx *store.Tx) error {
 		putNumber(tx, "b", 1)
 		putNumber(tx, "", 1) // which no driver takes
 		return nil
@@ -211,20 +211,20 @@ func testUpdatesThatCannotBe(t *testing.T, s store.Store, _ *Clock) {
 	gone, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("left")
 	cancel(why)
-	err := store.Update(gone, s, never)
+	err := Update(gone, s, never)
 	require.ErrorIs(t, err, why)
 	require.NotErrorIs(t, err, store.ErrUnsure)
 	assert.PanicsWithValue(t, "broken", func() {
-		_ = store.Update(t.Context(), s, func(tx *store.Tx) error {
+		_ = Update(t.Context(), s, func(tx *store.Tx) error {
 			putNumber(tx, "a", 1)
 			panic("broken")
 		})
 	})
 	assert.Empty(t, keys(t, s, ""))
-	require.NoError(t, store.Update(t.Context(), s, func(tx *store.Tx) error { putNumber(tx, "b", 1); return nil }))
+	require.NoError(t, Update(t.Context(), s, func(tx *store.Tx) error { putNumber(tx, "b", 1); return nil }))
 	assert.Equal(t, []string{"b=1"}, keys(t, s, ""))
 	require.NoError(t, s.Close())
-	require.ErrorIs(t, store.Update(t.Context(), s, func(tx *store.Tx) error {
+	require.ErrorIs(t, Update(t.Context(), s, func(tx *store.Tx) error {
 		_, err := tx.Get("k", "b")
 		return err
 	}), store.ErrClosed)
@@ -270,9 +270,9 @@ func testUpdatesAndCallsOfApply(t *testing.T, s store.Store, c *Clock) {
 			random := rand.New(rand.NewPCG(uint64(caller), 0))
 			for range 15 {
 				from := random.IntN(3)
-				assert.NoError(t, store.Update(t.Context(), s, move(from, (from+1)%3, random.IntN(100))))
+				assert.NoError(t, Update(t.Context(), s, move(from, (from+1)%3, random.IntN(100))))
 				var sum int
-				assert.NoError(t, store.Update(t.Context(), s, func(tx *store.Tx) error {
+				assert.NoError(t, Update(t.Context(), s, func(tx *store.Tx) error {
 					all, err := read(tx)
 					sum = 0
 					for _, one := range all {
@@ -358,7 +358,7 @@ func testUpdatesAreThoseOfAModel(t *testing.T, s store.Store, _ *Clock) {
 			}
 		}
 		var got []string
-		err := store.Update(t.Context(), s, func(tx *store.Tx) error {
+		err := Update(t.Context(), s, func(tx *store.Tx) error {
 			got = nil
 			for _, step := range do {
 				got = append(got, step(tx))
