@@ -504,8 +504,14 @@ func TestJobWithSecrets(t *testing.T) {
 // TestProgressOfAJob is streamed until it ends.
 func TestProgressOfAJob(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
-	id := submitted(s, submit(csvMedia, "UserName,City\nmwagner,Rome\nnobody.here,Rome\n", "Operation", "user.update", "NotBefore", time.Now().Add(2*time.Second).UTC().Format(time.RFC3339Nano)))
-	assert.Equal(t, "notBefore", reached(s, id, "held")["why"])
+	const list = "UserName,City\nmwagner,Rome\nnobody.here,Rome\n"
+	at := func(wait time.Duration) string { return time.Now().Add(wait).UTC().Format(time.RFC3339Nano) }
+	later := submitted(s, submit(csvMedia, list, "Operation", "user.update", "NotBefore", at(time.Hour)))
+	held := reached(s, later, "held")
+	for ; held["why"] == nil; held = reached(s, later, "held") { // nobody has looked at it yet
+	}
+	assert.Equal(t, "notBefore", held["why"])
+	id := submitted(s, submit(csvMedia, list, "Operation", "user.update", "NotBefore", at(2*time.Second)))
 	ctx, cancel := context.WithTimeout(t.Context(), systemtest.Patience)
 	defer cancel()
 	response, err := http.DefaultClient.Do(get(t, s, "/api/Jobs/"+id+"/Stream?Items=failed").WithContext(ctx))
