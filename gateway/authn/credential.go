@@ -1,6 +1,6 @@
-// Package authn finds out who calls: by tokens, users and certificates, which are kept in a file or
-// in the store of a cluster, and by those of the settings. It slows down who guesses. What a caller
-// may do is a value of package identity.
+// Package authn finds out who calls, by tokens, users and certificates. These are kept in a file or
+// in the store of a cluster, or given in the settings. It slows down who guesses. What a caller may
+// do is a value of package identity.
 package authn
 
 import (
