@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/problem"
@@ -158,12 +159,10 @@ func (s *Server) refuse(r *request, err error) error {
 
 // clusterUnavailable returns the refusal of a change that the gateways could not agree on.
 func clusterUnavailable(err error) error {
-	failed := problem.New(storeCode(err), "The store of the cluster cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
-	if failed.Code == schema.StoreRewound {
-		failed.Message = "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; " + askWhy
+	if errors.Is(err, store.ErrRewound) {
+		return call.StoreFault(err, "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; "+askWhy)
 	}
-	failed.Cause, failed.RetryAfter = err, auditRetry
-	return failed
+	return call.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
 }
 
 // recordPart is the record of a change in the history.
@@ -291,17 +290,4 @@ func (s *Server) inTime(r *request) error {
 		return nil
 	}
 	return s.mayWrite(r)
-}
-
-// storeCode returns the code of a call that was refused because of a fault of the store.
-func storeCode(err error) schema.Code {
-	switch {
-	case errors.Is(err, store.ErrRewound):
-		return schema.StoreRewound
-	case errors.Is(err, store.ErrUnreachable):
-		return schema.StoreLost
-	case errors.Is(err, store.ErrNewer):
-		return schema.NewerPeer
-	}
-	return schema.Unavailable
 }

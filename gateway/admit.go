@@ -136,9 +136,7 @@ func (r *request) amounts(n func(*spent) int) map[ledger.Budget]int {
 
 // ledgerUnavailable returns the refusal of a call whose spending cannot be kept.
 func ledgerUnavailable(err error) error {
-	failed := problem.New(storeCode(err), "What the credential has spent of its hourly limits cannot be kept at the moment, so that nothing was changed. Try again later.")
-	failed.Cause, failed.RetryAfter = err, auditRetry
-	return failed
+	return call.StoreFault(err, "What the credential has spent of its hourly limits cannot be kept at the moment, so that nothing was changed. Try again later.")
 }
 
 // spend counts what a run did. Only the first call has an effect. If the record of the

@@ -21,13 +21,6 @@ import (
 // What a gateway of a cluster answers itself while no other one leads, and what it says of how it
 // stands to the others.
 
-// behindWarning is for answers from a copy that may lack the last changes.
-var behindWarning = ps.Warning{
-	Code: string(schema.Behind),
-	Message: "No gateway of the cluster leads at the moment. This is from the copy of the gateway that " +
-		"answers, which may lack the last changes.",
-}
-
 // hasCopy reports whether this gateway can answer a read of what the gateways keep from its own
 // copy. How far a job has come is in the memory of the leader.
 func hasCopy(op *ops.Operation) bool {

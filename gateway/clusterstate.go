@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
+	"context"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -58,15 +59,15 @@ func (s *Server) memberState() ClusterState {
 	state := ClusterState{
 		Name: s.ClusterName, Gateway: s.Hop.Gateway,
 		KeyVersion: int(version), Format: s.Member.Format(),
-		Role: &status.Role, Term: status.Term, Leader: optionalText(status.Leader),
+		Role: &status.Role, Term: status.Term, Leader: call.OrNull(status.Leader),
 		Leaderless: int(status.Leaderless.Seconds()), Position: positionIn(status.Position),
 		OpenAttempts: status.Open, Strangers: append([]string{}, status.Strangers...),
 	}
 	if wrong := wrongIn(status); len(wrong) > 0 {
-		state.Degraded, state.Reason = true, optionalText(strings.Join(wrong, "; "))
+		state.Degraded, state.Reason = true, call.OrNull(strings.Join(wrong, "; "))
 	}
 	if status.Fault != nil {
-		state.Fault = optionalText(status.Fault.Error())
+		state.Fault = call.OrNull(status.Fault.Error())
 	}
 	state.Gateways = append(state.Gateways, ClusterGateway{
 		Name: s.Hop.Gateway, State: "lives", Role: &status.Role, Position: state.Position,
@@ -117,7 +118,7 @@ func (s *Server) usableLanes() []string {
 }
 
 // showCluster answers with what this gateway knows of its cluster.
-func (s *Server) showCluster(r *request) (call.Answer, error) {
+func (s *Server) showCluster(_ context.Context, a call.Accepted) (call.Answer, error) {
 	if s.Member == nil {
 		return call.Answer{}, problem.New(schema.NotSupported, "This gateway is alone: it has not joined a cluster (adgateway cluster init, or join).")
 	}
@@ -126,7 +127,7 @@ func (s *Server) showCluster(r *request) (call.Answer, error) {
 	if state.Degraded {
 		output = "Something of the cluster '" + state.Name + "' needs attention."
 	}
-	return localAnswer(r, output, state), nil
+	return a.Answer(output, state), nil
 }
 
 // ClusterHandler answers with what this gateway knows of its cluster, without asking who wants

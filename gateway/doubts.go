@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -237,7 +238,7 @@ func (s *Server) settleDoubts(ctx context.Context) (err error) {
 // awaitedBefore refuses a change whose objects one of an earlier term may still write to.
 func awaitedBefore() error {
 	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier change of the object. Nothing was changed. Send it again.")
-	failed.RetryAfter = auditRetry
+	failed.RetryAfter = call.StoreRetry
 	return failed
 }
 

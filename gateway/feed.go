@@ -13,7 +13,6 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
-	"adgateway/ps"
 )
 
 // The feed of what was changed: a stream of events, and the list with Wait. Both go through
@@ -29,7 +28,7 @@ func (s *Server) streamChanges(r *request, to call.Events) error {
 	if failed != nil {
 		return failed
 	}
-	free, failed := s.takeStream(r)
+	free, failed := s.streams.Take(r.principal)
 	if failed != nil {
 		return failed
 	}
@@ -179,7 +178,7 @@ func (s *Server) awaitChanges(r *request) (call.Answer, error) {
 			return call.Answer{}, failed
 		}
 	}
-	answer := localAnswer(r, r.op.Sentence("{records} found", r.bound, len(records), &ps.Result{}), records...)
+	answer := r.accepted().Found(records)
 	answer.Next = s.History.Cursor(position)
 	return answer, nil
 }

@@ -4,11 +4,9 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -98,8 +96,8 @@ func (s *Server) show(ctx context.Context, p *past, principal *identity.Principa
 	bounds := boundsOf(principal)
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller, Operation: p.Operation, Effect: p.Intent.Effect,
-		Outcome: p.Outcome, Server: p.Server, Undo: s.undoable(ctx, p), Undoes: optionalText(p.Undoes), UndoneBy: []string{},
-		Plan: optionalText(p.Plan), Batch: optionalText(p.Batch), Degraded: p.Degraded,
+		Outcome: p.Outcome, Server: p.Server, Undo: s.undoable(ctx, p), Undoes: call.OrNull(p.Undoes), UndoneBy: []string{},
+		Plan: call.OrNull(p.Plan), Batch: call.OrNull(p.Batch), Degraded: p.Degraded,
 	}
 	if p.Running {
 		shown.Outcome = ps.OutcomeUnknown
@@ -118,7 +116,7 @@ func (p *past) objects(bounds bounds, whole bool) []shownObject {
 	from := p.announcement()
 	for i := range p.Intent.Objects {
 		object := &p.Intent.Objects[i]
-		one := shownObject{GUID: optionalText(object.GUID), DistinguishedName: object.DN, Changes: []shownValue{}}
+		one := shownObject{GUID: call.OrNull(object.GUID), DistinguishedName: object.DN, Changes: []shownValue{}}
 		if object.DN == "" {
 			one.DistinguishedName = change.NameOfNew(p.op.Reply.Shape, object)
 		}
@@ -163,13 +161,6 @@ func (p *past) undoOfValue(c ps.IntendedChange, planned change.Change) schema.Un
 	return schema.UndoFull
 }
 
-func optionalText(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
 // showChange answers with one change.
 func (s *Server) showChange(r *request) (call.Answer, error) {
 	p, failed := s.findChange(r)
@@ -182,7 +173,7 @@ func (s *Server) showChange(r *request) (call.Answer, error) {
 			return call.Answer{}, failed
 		}
 	}
-	answer := localAnswer(r, "The change was found.", shown)
+	answer := r.accepted().Answer("The change was found.", shown)
 	answer.Server = r.server
 	return answer, nil
 }
@@ -209,7 +200,7 @@ func (s *Server) findChange(r *request) (*past, error) {
 
 func historyUnavailable(err error) error {
 	failed := problem.New(schema.Unavailable, "The history cannot be read at the moment. Try again later.")
-	failed.Cause, failed.RetryAfter = err, auditRetry
+	failed.Cause, failed.RetryAfter = err, call.StoreRetry
 	return failed
 }
 
@@ -222,12 +213,9 @@ func (s *Server) listChanges(r *request) (call.Answer, error) {
 	since, until := moment(b.Text("Since")), moment(b.Text("Until"))
 	var limit int
 	_ = json.Unmarshal([]byte(b.Text("Limit")), &limit) // it is a number, or the default
-	before := ""
-	if cursor := b.Text("After"); cursor != "" {
-		var failed error
-		if before, failed = s.openCursor(r, cursor); failed != nil {
-			return call.Answer{}, failed
-		}
+	before, failed := s.cursors.Open(r.accepted())
+	if failed != nil {
+		return call.Answer{}, failed
 	}
 	ctx, bounds := r.ctx, boundsOf(r.principal)
 	records, last, more, seen := []any{}, "", false, 0
@@ -249,9 +237,9 @@ func (s *Server) listChanges(r *request) (call.Answer, error) {
 	if err != nil {
 		return call.Answer{}, historyUnavailable(err)
 	}
-	answer := localAnswer(r, r.op.Sentence("{records} found", b, len(records), &ps.Result{}), records...)
+	answer := r.accepted().Found(records)
 	if more {
-		answer.Next = s.sealCursor(r, last)
+		answer.Next = s.cursors.Seal(r.accepted(), last)
 	}
 	return answer, nil
 }
@@ -285,40 +273,6 @@ func (s *Server) passes(ctx context.Context, b *ops.Bound, p *past) bool {
 		}
 	}
 	return true
-}
-
-// sealCursor returns where a list goes on, for the caller and the filters of a call only.
-func (s *Server) sealCursor(r *request, last string) string {
-	return base64.RawURLEncoding.EncodeToString(append(s.cursorSum(r, last), last...))
-}
-
-const cursorSumLength = 16
-
-func (s *Server) cursorSum(r *request, last string) []byte {
-	parts := []string{"cursor", r.principal.Kind, r.principal.Name, last}
-	for i := range r.op.Params {
-		if name := r.op.Params[i].Name; name != ops.AfterName && name != ops.LimitName && name != ops.WaitName {
-			parts = append(parts, r.bound.Text(name))
-		}
-	}
-	return s.History.Sum(parts...)[:cursorSumLength]
-}
-
-// keptID is what identities of changes, jobs and plans look like. Some can be read as the text
-// of a cursor.
-var keptID = regexp.MustCompile(`^[a-z]{2}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-
-// openCursor returns the last change of the answer before.
-func (s *Server) openCursor(r *request, cursor string) (last string, failed error) {
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) <= cursorSumLength || keptID.MatchString(cursor) {
-		return "", problem.Invalid([]schema.FieldError{{Field: ops.AfterName, Code: schema.InvalidRequest, Message: "must be the next of an answer"}})
-	}
-	last = string(raw[cursorSumLength:])
-	if !slices.Equal(s.cursorSum(r, last), raw[:cursorSumLength]) {
-		return "", otherQuestion()
-	}
-	return last, nil
 }
 
 // Names of announced changes.

@@ -254,9 +254,7 @@ func invalidKey(format string, args ...any) error {
 
 // keysUnavailable returns the refusal of a call whose key cannot be kept.
 func keysUnavailable(err error) error {
-	failed := problem.New(storeCode(err), "Keys cannot be kept at the moment, so that the call was not run. Try again later, or without %s.", keyHeader)
-	failed.Cause, failed.RetryAfter = err, auditRetry
-	return failed
+	return call.StoreFault(err, "Keys cannot be kept at the moment, so that the call was not run. Try again later, or without %s.", keyHeader)
 }
 
 // replay returns the answer of an earlier call.

@@ -65,10 +65,10 @@ func (s *Server) showJob(p *jobs.Progress) shownJob {
 	}
 	c := p.Counts
 	shown := shownJob{
-		ID: p.ID, Kind: "list", Name: optionalText(p.Name), Operation: optionalText(p.Operation), Mode: p.Mode, Caller: p.Caller.Name,
-		State: p.State, Why: optionalText(string(p.Why)), Created: *stamp(p.Created), Started: stamp(p.Started), Ended: stamp(p.Ended), Expires: *stamp(p.Expires),
+		ID: p.ID, Kind: "list", Name: call.OrNull(p.Name), Operation: call.OrNull(p.Operation), Mode: p.Mode, Caller: p.Caller.Name,
+		State: p.State, Why: call.OrNull(string(p.Why)), Created: *stamp(p.Created), Started: stamp(p.Started), Ended: stamp(p.Ended), Expires: *stamp(p.Expires),
 		Total: p.Total, Waiting: c.Waiting, Running: c.Going, Done: c.Made, Noop: c.Noop, Failed: c.Refused, Unknown: c.Unknown, Skipped: c.Skipped, NotRun: c.NotRun,
-		Percent: p.Percent(), Separator: optionalText(p.List.Separator), Retries: optionalText(p.Retries), Undoes: optionalText(p.Undoes),
+		Percent: p.Percent(), Separator: call.OrNull(p.List.Separator), Retries: call.OrNull(p.Retries), Undoes: call.OrNull(p.Undoes),
 		Problems: append([]jobs.Problem{}, p.Problems...), MoreProblems: p.MoreProblems,
 	}
 	if p.State == jobstate.Running {
@@ -119,7 +119,7 @@ func (s *Server) answerJobs(r *request) (call.Answer, error) {
 	case err != nil:
 		return call.Answer{}, jobsUnavailable(err)
 	}
-	return localAnswer(r, r.op.Sentence(cmp.Or(r.op.Success, "The {subject} was found."), r.bound, 1, &ps.Result{}), s.showJob(s.jobs.ProgressOf(job))), nil
+	return r.accepted().Answer(r.op.Sentence(cmp.Or(r.op.Success, "The {subject} was found."), r.bound, 1, &ps.Result{}), s.showJob(s.jobs.ProgressOf(job))), nil
 }
 
 func wrongState(job *jobs.Job, wants string) error {
@@ -156,12 +156,9 @@ func (s *Server) findJob(r *request) (*jobs.Job, error) {
 func (s *Server) listJobs(r *request) (call.Answer, error) {
 	b := r.bound
 	limit, _ := strconv.Atoi(b.Text(ops.LimitName)) // its kind has tried it
-	before := ""
-	if cursor := b.Text(ops.AfterName); cursor != "" {
-		var failed error
-		if before, failed = s.openCursor(r, cursor); failed != nil {
-			return call.Answer{}, failed
-		}
+	before, failed := s.cursors.Open(r.accepted())
+	if failed != nil {
+		return call.Answer{}, failed
 	}
 	records, last, more := []any{}, "", false
 	ctx := r.ctx
@@ -188,9 +185,9 @@ func (s *Server) listJobs(r *request) (call.Answer, error) {
 
 // sendPage answers with a part of a list.
 func (s *Server) sendPage(r *request, records []any, last string, more bool) (call.Answer, error) {
-	answer := localAnswer(r, r.op.Sentence("{records} found", r.bound, len(records), &ps.Result{}), records...)
+	answer := r.accepted().Found(records)
 	if more {
-		answer.Next = s.sealCursor(r, last)
+		answer.Next = s.cursors.Seal(r.accepted(), last)
 	}
 	return answer, nil
 }
@@ -211,8 +208,8 @@ type shownItem struct {
 
 func showItem(spec *jobs.Spec, result jobs.Result) shownItem {
 	return shownItem{
-		Line: spec.Line, ID: optionalText(spec.ID), Operation: spec.Operation, State: result.State, Code: optionalText(result.Code), Message: optionalText(result.Message),
-		ChangeID: optionalText(result.ChangeID), GUID: optionalText(result.GUID), Plan: optionalText(result.Plan), Attempts: result.Attempts,
+		Line: spec.Line, ID: call.OrNull(spec.ID), Operation: spec.Operation, State: result.State, Code: call.OrNull(result.Code), Message: call.OrNull(result.Message),
+		ChangeID: call.OrNull(result.ChangeID), GUID: call.OrNull(result.GUID), Plan: call.OrNull(result.Plan), Attempts: result.Attempts,
 	}
 }
 
@@ -220,14 +217,11 @@ func showItem(spec *jobs.Spec, result jobs.Result) shownItem {
 func (s *Server) listItems(r *request, job *jobs.Job) (call.Answer, error) {
 	b := r.bound
 	limit, _ := strconv.Atoi(b.Text(ops.LimitName)) // its kind has tried it
-	from := 0
-	if cursor := b.Text(ops.AfterName); cursor != "" {
-		last, failed := s.openCursor(r, cursor)
-		if failed != nil {
-			return call.Answer{}, failed
-		}
-		from, _ = strconv.Atoi(last) // it was sealed here
+	last, failed := s.cursors.Open(r.accepted())
+	if failed != nil {
+		return call.Answer{}, failed
 	}
+	from, _ := strconv.Atoi(last) // it was sealed here, or is empty
 	records, next, more := []any{}, 0, false
 	err := s.jobs.Items(r.ctx, job, from, func(i int, spec *jobs.Spec, result jobs.Result) bool {
 		if b.Has(ops.JobState) && b.Text(ops.JobState) != string(result.State) {

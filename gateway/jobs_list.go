@@ -366,13 +366,11 @@ func (s *Server) addJob(r *request, submission jobs.Submission) (call.Answer, er
 	if job.State == jobstate.Rejected {
 		output = fmt.Sprintf("The job '%s' was rejected, and nothing was run: see problems for what is wrong with the list, %d in all.", job.ID, len(job.Problems)+job.MoreProblems)
 	}
-	answer := localAnswer(r, output, s.showJob(&jobs.Progress{Job: *job}))
+	answer := r.accepted().Answer(output, s.showJob(&jobs.Progress{Job: *job}))
 	answer.Location = "/api/Jobs/" + job.ID
 	return answer, nil
 }
 
 func jobsUnavailable(err error) error {
-	failed := problem.New(storeCode(err), "Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
-	failed.Cause, failed.RetryAfter = err, auditRetry
-	return failed
+	return call.StoreFault(err, "Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
 }

@@ -19,7 +19,7 @@ func (s *Server) streamJob(r *request, to call.Events) error {
 	if failed != nil {
 		return failed
 	}
-	free, failed := s.takeStream(r)
+	free, failed := s.streams.Take(r.principal)
 	if failed != nil {
 		return failed
 	}

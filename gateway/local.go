@@ -1,25 +1,22 @@
 package gateway
 
 import (
-	"bytes"
 	"strings"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 // answerLocally answers a call of a row that has no script.
 func (s *Server) answerLocally(r *request) (call.Answer, error) {
 	r.started = true
+	if handle := s.local.Handlers[r.op.ID]; handle != nil {
+		return handle(r.ctx, r.accepted())
+	}
 	switch {
 	case r.op.ID == "plan.get":
 		return s.showPlan(r)
-	case r.op.ID == "caller.show":
-		return s.whoAmI(r)
-	case r.op.ID == "cluster.show":
-		return s.showCluster(r)
 	case strings.HasPrefix(r.op.ID, "job."):
 		return s.answerJobs(r)
 	case s.History == nil:
@@ -33,6 +30,15 @@ func (s *Server) answerLocally(r *request) (call.Answer, error) {
 	}
 }
 
+// accepted returns the call for those that answer it without a script.
+func (r *request) accepted() call.Accepted {
+	a := call.Accepted{Call: r.call, Bound: r.bound, Given: r.given, As: r, Leave: r.leave}
+	if r.key != nil {
+		a.Once = r.key.name
+	}
+	return a
+}
+
 func noHistory() error {
 	return problem.New(schema.NotSupported, "This gateway keeps no history (store.file is off).")
 }
@@ -40,6 +46,9 @@ func noHistory() error {
 // follow sends the events of a call of a row that has no script.
 func (s *Server) follow(r *request, to call.Events) error {
 	r.started = true
+	if stream := s.local.Streamers[r.op.ID]; stream != nil {
+		return stream(r.ctx, r.accepted(), to)
+	}
 	switch {
 	case r.op.ID == "job.stream":
 		return s.streamJob(r, to)
@@ -48,22 +57,4 @@ func (s *Server) follow(r *request, to call.Events) error {
 	default:
 		return s.streamChanges(r, to)
 	}
-}
-
-// localAnswer returns an answer with records that no script emitted.
-func localAnswer(r *request, output string, records ...any) call.Answer {
-	answer := call.Answer{Output: output, Records: joinedRecords(records), Count: len(records)}
-	if r.call.Behind {
-		answer.Warnings = []ps.Warning{behindWarning}
-	}
-	return answer
-}
-
-// joinedRecords returns records as JSON, with commas between them.
-func joinedRecords(records []any) []byte {
-	encoded := make([][]byte, len(records))
-	for i, record := range records {
-		encoded[i] = encode(record)
-	}
-	return bytes.Join(encoded, []byte(","))
 }

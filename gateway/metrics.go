@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
@@ -18,7 +19,6 @@ import (
 
 // meters are the metrics of calls. No label contains anything that a caller sent.
 type meters struct {
-	streams      prometheus.Gauge
 	forwarded    *prometheus.CounterVec
 	plans        *prometheus.CounterVec
 	incomplete   *prometheus.CounterVec
@@ -29,10 +29,6 @@ type meters struct {
 
 func newMeters() *meters {
 	m := &meters{
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "adgateway_event_streams",
-			Help: "Streams of events that are open.",
-		}),
 		forwarded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adgateway_forwarded_total",
 			Help: "Calls that were sent to the gateway that leads, by what became of them: forwarded, not_leader or unknown; and tries that were retried.",
@@ -83,8 +79,12 @@ const (
 	planDrifted = "drifted"
 )
 
-func (m *meters) register(with *prometheus.Registry) error {
-	for _, collector := range []prometheus.Collector{m.streams, m.forwarded, m.plans, m.incomplete, m.jobsEnded, m.jobItems, m.unremembered} {
+func (m *meters) register(with *prometheus.Registry, of *call.Streams) error {
+	streams := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adgateway_event_streams",
+		Help: "Streams of events that are open.",
+	}, func() float64 { return float64(of.Open()) })
+	for _, collector := range []prometheus.Collector{streams, m.forwarded, m.plans, m.incomplete, m.jobsEnded, m.jobItems, m.unremembered} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/cursor"
 	"adgateway/gateway/ops"
-	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -71,15 +71,7 @@ func checkCursor(r *request) error {
 		return nil
 	}
 	if c, err := cursor.Parse(text); err != nil || c.Question != questionOf(r) {
-		return otherQuestion()
+		return call.OtherQuestion()
 	}
 	return nil
-}
-
-// otherQuestion returns the refusal of a cursor of another question.
-func otherQuestion() error {
-	const message = "is the next of an answer to another question: with it, send the same parameters again, Limit, Count and ShowFields excepted"
-	f := problem.New(schema.TokenMismatch, "%s %s.", ops.AfterName, message)
-	f.Details = []problem.Detail{{Field: ops.AfterName, Message: message}}
-	return f
 }

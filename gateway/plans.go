@@ -190,9 +190,7 @@ func (s *Server) mayKnow(r *request, p *plans.Plan) bool {
 }
 
 func plansUnavailable(err error) error {
-	failed := problem.New(storeCode(err), "Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
-	failed.Cause, failed.RetryAfter = err, auditRetry
-	return failed
+	return call.StoreFault(err, "Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
 }
 
 // check compares what is announced with the plan. It is called again if the request runs again on another server.
@@ -316,8 +314,8 @@ func (s *Server) showPlan(r *request) (call.Answer, error) {
 	}
 	shown.State = p.StateAt(s.Kept.Now())
 	shown.hide(r.principal)
-	return localAnswer(r, r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), struct {
+	return r.accepted().Answer(r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), struct {
 		plan
 		Change *string `json:"change"`
-	}{shown, optionalText(p.ChangeID())}), nil
+	}{shown, call.OrNull(p.ChangeID())}), nil
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/call"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -24,7 +25,7 @@ func (s *Server) audited(op *ops.Operation) bool {
 func (s *Server) recordable(r *request) error {
 	if err := s.Kept.Writable(); err != nil && r.op != nil && r.op.Effect.Writes() && !r.dryRun() {
 		failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed without the store. An administrator must restore the key file; GET /readyz tells which one.")
-		failed.RetryAfter, failed.Cause = auditRetry, err
+		failed.RetryAfter, failed.Cause = call.StoreRetry, err
 		return failed
 	}
 	if !s.audited(r.op) {
@@ -56,7 +57,7 @@ func unrecorded(err error) error {
 	if errors.Is(err, audit.ErrSpent) {
 		failed.Message = "The audit log has used the space that it may use, and nothing is changed without it. An administrator must raise audit.maxTotal, or files must become older than audit.keepFor; GET /readyz tells when changes are accepted again."
 	}
-	failed.RetryAfter, failed.Cause = auditRetry, &unwritten{err}
+	failed.RetryAfter, failed.Cause = call.StoreRetry, &unwritten{err}
 	return failed
 }
 
@@ -152,7 +153,7 @@ func (s *Server) recordIntent(r *request, i *ps.Intent) error {
 	if r.intent != nil || !s.audited(r.op) {
 		return nil
 	}
-	call := r.auditCall(r.accepted)
+	call := r.auditCall(r.acceptedText)
 	if i != nil {
 		call.Server, call.PinEpoch = i.Server, i.PinEpoch
 	}
@@ -198,9 +199,9 @@ func (s *Server) writeOutcome(r *request) (err error) {
 	case isUnwritten(r.failure):
 	case r.replayed, r.resumed: // the change has its own line
 		result.Outcome = string(ps.OutcomeNone)
-		err = s.Audit.Done(r.auditCall(r.accepted), result, false)
+		err = s.Audit.Done(r.auditCall(r.acceptedText), result, false)
 	case r.started && !r.waited():
-		err = s.Audit.Done(r.auditCall(r.accepted), result, !r.op.Effect.Writes())
+		err = s.Audit.Done(r.auditCall(r.acceptedText), result, !r.op.Effect.Writes())
 	case r.started, r.failure != nil && r.failure.Code.Status() < http.StatusInternalServerError:
 		err = s.Audit.Refuse(r.auditCall(r.unchecked), result)
 	}
@@ -223,7 +224,7 @@ func (r *request) waited() bool {
 }
 
 // accepted returns the value of a parameter that was accepted.
-func (r *request) accepted(p *ops.Param) (string, bool) {
+func (r *request) acceptedText(p *ops.Param) (string, bool) {
 	return r.bound.Text(p.Name), r.bound.Has(p.Name)
 }
 
@@ -315,9 +316,6 @@ func (r *request) auditResult() audit.Result {
 	}
 	return record
 }
-
-// auditRetry is the Retry-After of a call that could not be recorded.
-const auditRetry = 5 * time.Second
 
 func auditCheck(log *audit.Log) Check {
 	if err := log.Check(); err != nil {

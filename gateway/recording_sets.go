@@ -31,7 +31,7 @@ func (s *Server) recordSets(r *request, i ps.Intent) error {
 			continue
 		}
 		known[object.DN+" "+kind] = true
-		call := r.auditCall(r.accepted)
+		call := r.auditCall(r.acceptedText)
 		call.Server, call.PinEpoch = i.Server, i.PinEpoch
 		call.Parameters = map[string]string{"DNS_HostName": object.DN, "Type": kind}
 		intent, err := s.Audit.Intent(call)

@@ -157,7 +157,9 @@ type Server struct {
 	scripts        map[string]ps.Script
 	meters         *meters
 	hour           hour
-	streams        *transport.Budget // of events
+	streams        *call.Streams // of events
+	cursors        call.Cursors
+	local          call.Local
 	locks          *locks
 	doubts         doubts
 	unstored       lateEnds
@@ -186,8 +188,12 @@ func New(options Options) (*Server, error) {
 	s := &Server{
 		Options: options, startedAt: time.Now(), scripts: map[string]ps.Script{}, meters: newMeters(),
 		parameterNames: call.ParameterNames(options.Operations),
-		locks:          newLocks(), doubts: doubts{all: map[string]*doubt{}}, streams: transport.NewBudget(int64(options.Streams)),
+		locks:          newLocks(), doubts: doubts{all: map[string]*doubt{}}, streams: call.NewStreams(options.Streams),
 	}
+	if options.History != nil {
+		s.cursors.Sum = options.History.Sum
+	}
+	s.local.Handlers = map[string]call.Handler{"caller.show": whoAmI, "cluster.show": s.showCluster}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if options.Kept != nil {
 		s.ledger = ledger.New(options.Kept)
@@ -206,7 +212,7 @@ func New(options Options) (*Server, error) {
 	for _, script := range options.Scripts {
 		s.scripts[script.Name] = script
 	}
-	if err := s.meters.register(s.Metrics); err != nil {
+	if err := s.meters.register(s.Metrics, s.streams); err != nil {
 		return nil, err
 	}
 	if s.keys != nil {

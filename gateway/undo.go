@@ -420,7 +420,7 @@ func (s *Server) answerUndo(
 	case r.dryRun():
 		return s.answerUndoPlan(r, p, plans)
 	}
-	answer := localAnswer(r, fmt.Sprintf("The change was undone: %s.", p.Operation), records...)
+	answer := r.accepted().Answer(fmt.Sprintf("The change was undone: %s.", p.Operation), records...)
 	answer.Server = r.server
 	return answer, nil
 }
@@ -446,7 +446,7 @@ func (s *Server) answerUndoPlan(r *request, p *past, plans []json.RawMessage) (c
 		whole.Requires = slices.Compact(whole.Requires)
 		shown = encode(whole)
 	}
-	answer := localAnswer(r, fmt.Sprintf("Would undo the change '%s'.", p.ID))
+	answer := r.accepted().Answer(fmt.Sprintf("Would undo the change '%s'.", p.ID))
 	answer.Server, answer.Plan = r.server, shown
 	return answer, nil
 }

@@ -129,7 +129,7 @@ func (s *Server) pastOfKey(ctx context.Context, r *request, c *claim) (past *cha
 // openOutcome returns the answer while it is not known what became of an earlier call.
 func openOutcome(c *claim) error {
 	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier call with this %s. Repeat it later to get its answer.", keyHeader)
-	failed.RetryAfter, failed.Outcome, failed.Server = auditRetry, ps.OutcomeUnknown, c.call.Server
+	failed.RetryAfter, failed.Outcome, failed.Server = call.StoreRetry, ps.OutcomeUnknown, c.call.Server
 	return failed
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"adgateway/gateway/call"
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -27,8 +28,8 @@ type callerLimits struct {
 }
 
 // whoAmI answers with the caller's own name, scopes and limits.
-func (s *Server) whoAmI(r *request) (call.Answer, error) {
-	p := r.principal
+func whoAmI(_ context.Context, a call.Accepted) (call.Answer, error) {
+	p := a.Principal
 	list := func(items []string) []string { return append([]string{}, items...) }
 	shown := shownCaller{
 		Name: p.Name, Kind: cmp.Or(p.Kind, identity.KindToken), Scopes: slices.Clone(p.Scopes),
@@ -39,5 +40,5 @@ func (s *Server) whoAmI(r *request) (call.Answer, error) {
 		text := p.Expires.UTC().Format(time.RFC3339)
 		shown.Expires = &text
 	}
-	return localAnswer(r, "The credential is the "+p.String()+".", shown), nil
+	return a.Answer("The credential is the "+p.String()+".", shown), nil
 }

@@ -51,6 +51,14 @@ func JSON(value any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
+// OrNull returns a text as a record has it whose member is null if there is none.
+func OrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
 func statusOfAnswer(op *ops.Operation, classic bool, answer Answer) int {
 	switch {
 	case answer.Kept != nil:

@@ -24,7 +24,7 @@ const (
 // the bytes arrive, so that a client that sends slowly holds only what it has sent.
 // One caller gets at most a quarter.
 type bodies struct {
-	*Budget
+	*identity.Budget
 	parsing chan struct{} // one element per large body that is being parsed
 }
 
@@ -33,7 +33,7 @@ type bodies struct {
 const atOnce = 4
 
 func newBodies(most int64) *bodies {
-	return &bodies{Budget: NewBudget(most), parsing: make(chan struct{}, atOnce)}
+	return &bodies{Budget: identity.NewBudget(most), parsing: make(chan struct{}, atOnce)}
 }
 
 // parse waits until a body that holds so much memory may be parsed. The caller calls
@@ -52,7 +52,7 @@ func (b *bodies) reserve(by identity.ID, n, share int64) error {
 	switch b.Take(by, n, share) {
 	case nil:
 		return nil
-	case ErrShareSpent:
+	case identity.ErrShareSpent:
 		failed = problem.New(schema.RateLimited, "The bodies of this credential's running requests take all the memory that one credential may use. Try again when one of them has ended, or send smaller bodies.")
 		failed.Reason = problem.ReasonRate
 	default:

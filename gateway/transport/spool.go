@@ -20,7 +20,7 @@ import (
 // client reads. The content is encrypted with a key that only this process has.
 type Spooler struct {
 	folder string
-	space  *Budget     // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
+	space  *identity.Budget     // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
 	failed func(error) // called at most once a minute when a file cannot be used
 	sealer cipher.AEAD
 	nonce  atomic.Uint64
@@ -47,7 +47,7 @@ func NewSpooler(folder string, most int64, failed func(error)) *Spooler {
 			_ = os.Remove(file) // fails for those of other processes that are in use
 		}
 	}
-	return &Spooler{folder: folder, space: NewBudget(most), failed: failed, sealer: sealer}
+	return &Spooler{folder: folder, space: identity.NewBudget(most), failed: failed, sealer: sealer}
 }
 
 // open returns a new file, which on Unix has no name any more.

@@ -43,12 +43,11 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	_, err := stream.file.ReadAt(sealed, 0)
 	require.NoError(t, err)
 	assert.NotContains(t, string(sealed), "secret")
-	assert.Equal(t, stream.size, s.space.held)
+	assert.Equal(t, stream.size, s.space.Held())
 	close(turn)
 	require.NoError(t, stream.Finish())
 	assert.Equal(t, string(want), string(got), "everything in its order")
-	assert.Zero(t, s.space.held)
-	assert.Empty(t, s.space.by)
+	assert.Zero(t, s.space.Held())
 
 	stuck := make(chan struct{})
 	given := s.Start(identity.ID{ID: "b"}, func([]byte) error {
@@ -57,7 +56,7 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	}, func() {})
 	require.NoError(t, given.Add(make([]byte, 3<<20)))
 	given.Stop(func() { close(stuck) })
-	assert.Zero(t, s.space.held)
+	assert.Zero(t, s.space.Held())
 	assert.ErrorIs(t, given.Add([]byte("more")), errStopped)
 
 	full := s.Start(identity.ID{ID: "c"}, func([]byte) error { return io.ErrClosedPipe }, func() {})

@@ -1,7 +1,6 @@
-package transport
+package identity
 
 import (
-	"adgateway/gateway/identity"
 	"errors"
 	"sync"
 )
@@ -13,14 +12,21 @@ type Budget struct {
 
 	mu   sync.Mutex // guards the fields below
 	held int64
-	by   map[identity.ID]int64
+	by   map[ID]int64
 }
 
 // NewBudget returns a budget of which nothing is held.
-func NewBudget(most int64) *Budget { return &Budget{most: most, by: map[identity.ID]int64{}} }
+func NewBudget(most int64) *Budget { return &Budget{most: most, by: map[ID]int64{}} }
 
 // Most returns how much the budget is in all.
 func (b *Budget) Most() int64 { return b.most }
+
+// Held returns how much all callers hold.
+func (b *Budget) Held() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
+}
 
 // The errors of [Budget.Take].
 var (
@@ -30,7 +36,7 @@ var (
 
 // Take adds n to what a caller holds. It fails with [ErrShareSpent] if that is more than its
 // share, and with [ErrBudgetSpent] if it is more than is left.
-func (b *Budget) Take(by identity.ID, n, share int64) error {
+func (b *Budget) Take(by ID, n, share int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -45,7 +51,7 @@ func (b *Budget) Take(by identity.ID, n, share int64) error {
 }
 
 // Free gives back what [Budget.Take] has added.
-func (b *Budget) Free(by identity.ID, n int64) {
+func (b *Budget) Free(by ID, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= n

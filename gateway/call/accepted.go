@@ -1,0 +1,76 @@
+package call
+
+import (
+	"bytes"
+	"context"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// An Accepted is a call that may be made: its caller has the right to it, and its parameters are
+// bound. It is a value.
+type Accepted struct {
+	Call
+	Bound *ops.Bound
+	Given Given
+	// Once names what the call makes, so that its repetition does not make another one; empty: the
+	// call has no key.
+	Once string
+	// As is the call for those that it makes as its parts.
+	As Outer
+	// Leave ends what counts against the requests that the caller may have at a time. A stream calls
+	// it, whose caller would have none left for other calls. It may be called more than once.
+	Leave func()
+}
+
+// A Handler answers the calls of a row without a script. It is safe for concurrent use.
+type Handler func(ctx context.Context, a Accepted) (Answer, error)
+
+// A Streamer sends the events of the calls of a row without a script. An error means that none was
+// sent. It is safe for concurrent use.
+type Streamer func(ctx context.Context, a Accepted, to Events) error
+
+// Local are the rows without a script, by their ids.
+type Local struct {
+	Handlers  map[string]Handler
+	Streamers map[string]Streamer
+}
+
+// DryRun reports whether the call is to change nothing.
+func (a Accepted) DryRun() bool { return a.Bound.Text(ops.DryRun) == "true" }
+
+// Parse waits until the document of the call may be parsed. Whoever waits calls done.
+func (a Accepted) Parse() (done func()) {
+	if a.Given.Parsing == nil {
+		return func() {}
+	}
+	return a.Given.Parsing()
+}
+
+// behind is for answers from a copy that may lack the last changes.
+var behind = ps.Warning{
+	Code: string(schema.Behind),
+	Message: "No gateway of the cluster leads at the moment. This is from the copy of the gateway that " +
+		"answers, which may lack the last changes.",
+}
+
+// Answer returns an answer with records that no script emitted.
+func (a Accepted) Answer(output string, records ...any) Answer {
+	answer := Answer{Output: output, Count: len(records)}
+	encoded := make([][]byte, len(records))
+	for i, record := range records {
+		encoded[i] = JSON(record)
+	}
+	answer.Records = bytes.Join(encoded, []byte(","))
+	if a.Behind {
+		answer.Warnings = []ps.Warning{behind}
+	}
+	return answer
+}
+
+// Found returns an answer with the records of a list.
+func (a Accepted) Found(records []any) Answer {
+	return a.Answer(a.Op.Sentence("{records} found", a.Bound, len(records), &ps.Result{}), records...)
+}

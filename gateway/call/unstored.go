@@ -1,0 +1,35 @@
+package call
+
+import (
+	"errors"
+	"time"
+
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+)
+
+// StoreRetry is the Retry-After of a call that could not be recorded, or of which the gateway
+// could not read what it keeps.
+const StoreRetry = 5 * time.Second
+
+// StoreFault returns the error of a call that was refused because of a fault of the store, with a
+// message for people.
+func StoreFault(err error, format string, args ...any) error {
+	failed := problem.New(storeCode(err), format, args...)
+	failed.Cause, failed.RetryAfter = err, StoreRetry
+	return failed
+}
+
+// storeCode returns the code of a fault of the store.
+func storeCode(err error) schema.Code {
+	switch {
+	case errors.Is(err, store.ErrRewound):
+		return schema.StoreRewound
+	case errors.Is(err, store.ErrUnreachable):
+		return schema.StoreLost
+	case errors.Is(err, store.ErrNewer):
+		return schema.NewerPeer
+	}
+	return schema.Unavailable
+}
