@@ -1,107 +1,92 @@
 package gateway
 
 import (
-	"cmp"
-	"context"
 	"errors"
-	"time"
-
-	"github.com/google/uuid"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ledger"
-	"adgateway/gateway/problem"
-	"adgateway/gateway/schema"
+	givennames "adgateway/gateway/names"
+	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
+
+	"github.com/sirupsen/logrus"
 )
 
-// Before a script may change anything, all that the change depends on is decided in one update of
-// the store: the history gets its record, its key the announcement, the plan is used up, the
-// budgets are charged, earlier changes in doubt of its objects are closed, and in a cluster the
-// names are held that it gives. All of it or nothing: if one part is refused, the script is
-// stopped, and nothing was written.
+// changeOf returns what a call is about to change, before its script runs.
+func (s *Server) changeOf(r *request) write.Change {
+	undoes := &r.call.Undoes
+	record := changes.Record{
+		RequestID: r.id, Caller: r.principal.Name,
+		Undoes: undoes.Change, Fields: undoes.Fields, Batch: undoes.Batch,
+	}
+	record.Parameters, record.Secret = r.parameters()
+	if r.applying != nil {
+		record.Plan = r.applying.plan.ID
+	}
+	if key := r.claimed(); key != nil {
+		record.Key = key.name
+	}
+	var named *givennames.Part
+	if s.names != nil && r.op.Lane == ps.Directory {
+		named = s.names.Part(r.id, s.settler(r.policy))
+	}
+	return write.Change{
+		Op: r.op, Bound: r.bound, Record: record, Most: r.policy.BulkLimit, Settler: s.settler(r.policy), Log: s.logOf(r),
+		Holds: func(i *ps.Intent) error { return holds(r, i) },
+		Idle:  func() error { return r.applying.use(r) },
+		Parts: func(i *ps.Intent, record *changes.Record) []write.Participant {
+			return s.participants(r, i, record, named)
+		},
+		Lines:   r.auditLines,
+		Refused: func(why error) error { return s.notBegun(r, why) },
+	}
+}
 
-// participants returns what is stored together with the change of a call. Its record is the first.
-func (s *Server) participants(r *request, i *ps.Intent) []write.Participant {
-	all := []write.Participant{&recordPart{s: s, r: r}}
+// logOf returns the log with what identifies a call.
+func (s *Server) logOf(r *request) *logrus.Entry {
+	return s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID})
+}
+
+// participants returns what is stored together with the record of a change.
+func (s *Server) participants(
+	r *request, i *ps.Intent, record *changes.Record, named *givennames.Part,
+) (all []write.Participant) {
 	if r.applying != nil && !r.applying.used {
 		all = append(all, &planPart{s: s, r: r})
 	}
-	if kept := s.reservation(r, i); kept != nil {
+	if kept := s.reservation(r, i, record); kept != nil {
 		all = append(all, &budgetPart{s: s, r: r, kept: kept})
 	}
 	if c := r.claimed(); c != nil {
 		all = append(all, &keyPart{claim: c})
 	}
-	if doubts := s.doubtsAbout(r); doubts != nil {
-		all = append(all, doubts)
-	}
-	if s.clustered() {
-		all = append(all, &namesPart{s: s, r: r})
+	if named != nil {
+		all = append(all, named)
 	}
 	return all
 }
 
-// allow decides whether the change of a call may begin.
-func (s *Server) allow(r *request, i *ps.Intent) error {
-	limit := cmp.Or(r.limit, r.policy.WriteLimit)
-	if s.Member != nil {
-		limit = min(limit, mostStoring)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit) // the caller may leave, the change goes on
-	defer cancel()
-	s.remember(r, *i)
-	if err := s.storeEnds(ctx); err != nil {
-		return s.refuse(r, err)
-	}
-	a := &write.Attempt{Intent: i, Token: uuid.NewString(), Record: r.change}
-	if a.Record != nil {
-		a.Token = a.Record.Token
-	}
-	all := s.participants(r, i)
-	err := r.stored(func() error { return s.begin(ctx, r, a, all) })
-	if errors.Is(err, ledger.ErrSpent) {
-		err = s.overspent(r)
-	}
-	if err != nil {
-		return s.refuse(r, err)
-	}
-	for _, one := range all {
-		one.Begun()
+// notBegun returns the error of a call whose change could not begin. If only the history cannot be
+// written, that is no reason for a gateway that is alone, and it is nil.
+func (s *Server) notBegun(r *request, why error) error {
+	switch {
+	case errors.Is(why, write.ErrUnaudited):
+		return unrecorded(why)
+	case errors.Is(why, ledger.ErrSpent):
+		return s.overspent(r)
+	case s.Member != nil:
+		return notLeading(why)
+	case r.claimed() != nil:
+		return keysUnavailable(why)
+	case r.applying != nil:
+		return plansUnavailable(why)
+	case len(r.spending.reserved) > 0 && s.ledger != nil && len(r.amounts(held)) > 0:
+		return ledgerUnavailable(why)
 	}
 	return nil
-}
-
-// begin stores the beginning of a change.
-func (s *Server) begin(ctx context.Context, r *request, a *write.Attempt, all []write.Participant) error {
-	in := s.store()
-	if in == nil {
-		return nil
-	}
-	update := func() error {
-		return in.Update(ctx, func(tx *store.Tx) error {
-			for _, one := range all {
-				err := one.Begin(tx, a)
-				if errors.Is(err, write.ErrBegun) {
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	err := update()
-	if errors.Is(err, store.ErrUnsure) && s.Member == nil && a.Record != nil && !r.kept {
-		if update() == nil { // which finds the record, if it is stored
-			return nil
-		}
-	}
-	return err
 }
 
 // store returns the store of what the server keeps; nil if there is none.
@@ -112,84 +97,12 @@ func (s *Server) store() *store.Sealed {
 	return s.Kept
 }
 
-// refuse completes why a change is not allowed. If only the history cannot be written, that
-// is no reason for a gateway that is alone: the audit is the evidence.
-func (s *Server) refuse(r *request, err error) error {
-	switch {
-	case problem.Is(err):
-	case errors.Is(err, store.ErrTooMany):
-		err = problem.New(schema.TooMany, "The change affects more objects than a gateway can record at once: %d objects and names. Nothing was changed. Change fewer objects at a time.", store.MostChanges)
-	case s.Member != nil:
-		s.doubtful(r, err)
-		err = notLeading(err)
-	case errors.Is(err, errContended):
-	case r.claimed() != nil:
-		err = keysUnavailable(err)
-	case r.applying != nil:
-		err = plansUnavailable(err)
-	case len(r.spending.reserved) > 0 && s.ledger != nil && len(r.amounts(held)) > 0:
-		err = ledgerUnavailable(err)
-	default:
-		s.unremembered(r, err)
-		return nil
-	}
-	if r.change != nil && !r.kept {
-		r.change = nil // there is no record of it
-	}
-	return err
-}
-
 // clusterUnavailable returns the refusal of a change that the gateways could not agree on.
 func clusterUnavailable(err error) error {
 	if errors.Is(err, store.ErrRewound) {
 		return call.StoreFault(err, "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; "+askWhy)
 	}
 	return call.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
-}
-
-// recordPart is the record of a change in the history.
-type recordPart struct {
-	s *Server
-	r *request
-}
-
-func (p *recordPart) Begin(tx *store.Tx, a *write.Attempt) error {
-	s, c := p.s, a.Record
-	if c == nil {
-		return nil
-	}
-	latest, err := s.History.Find(tx, c.ID)
-	switch {
-	case errors.Is(err, changes.ErrAbsent) && !p.r.kept:
-		err = s.noteDue(tx, c)
-	case err != nil:
-	case !latest.Running || latest.Token != c.Token:
-		err = takenOver()
-	case !p.r.kept: // it is put once more, so that it is on the disk afterwards
-		return cmp.Or(s.History.Put(tx, c), write.ErrBegun)
-	}
-	if err != nil {
-		return err
-	}
-	return s.History.Put(tx, c)
-}
-
-func (p *recordPart) Begun() {
-	if p.r.change == nil {
-		return
-	}
-	if !p.r.kept {
-		p.r.due = p.r.change.ID
-	}
-	p.r.kept = true
-	p.s.saved(p.r.change)
-}
-
-// takenOver refuses a change whose call another gateway has settled.
-func takenOver() error {
-	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has taken the call over. Nothing was changed here. Send it again, with its %s.", keyHeader)
-	failed.RetryAfter = time.Second
-	return failed
 }
 
 // planPart is the plan that a call applies, which it uses up.
@@ -218,7 +131,7 @@ func (p *keyPart) Begin(tx *store.Tx, a *write.Attempt) error {
 		return err
 	}
 	if c.lost = !own; c.lost {
-		return takenOver()
+		return write.TakenOver()
 	}
 	p.next = c.call
 	p.next.Intent, p.next.Server = a.Intent, a.Intent.Server
@@ -240,7 +153,7 @@ type budgetPart struct {
 
 // reservation returns what a call is about to spend of its caller's hourly limits; nil: nothing,
 // or it is reserved already.
-func (s *Server) reservation(r *request, i *ps.Intent) *ledger.Reservation {
+func (s *Server) reservation(r *request, i *ps.Intent, record *changes.Record) *ledger.Reservation {
 	if s.ledger == nil || r.spending.kept != nil {
 		return nil
 	}
@@ -254,8 +167,8 @@ func (s *Server) reservation(r *request, i *ps.Intent) *ledger.Reservation {
 		return nil
 	}
 	kept := s.ledger.Prepare(amounts)
-	if r.change != nil {
-		r.change.Spent = spentBy(kept)
+	if record != nil {
+		record.Spent = spentBy(kept)
 	}
 	return kept
 }
@@ -266,10 +179,14 @@ func (p *budgetPart) Begin(tx *store.Tx, _ *write.Attempt) error {
 
 func (p *budgetPart) Begun() { p.r.spending.kept = p.kept }
 
-// inTime refuses a change that a member of a cluster must not let begin any more.
-func (s *Server) inTime(r *request) error {
-	if s.Member == nil {
-		return nil
-	}
-	return s.mayWrite(r)
+// openWriter opens what begins, ends and recovers changes.
+func (s *Server) openWriter() (err error) {
+	s.writer, err = write.New(write.Options{
+		Runner: s.Runner, Operations: s.Operations, Log: s.Log,
+		Settler: func() *settle.Settler { return s.settler(s.current.Load()) },
+		Store:   s.store(), History: s.History, Audit: s.Audit, Kinds: s.ownKinds(),
+		Spent: s.spentOf, Unrecorded: s.meters.unremembered.Inc,
+		Member: s.Member, Relay: s.Relay, Load: s.load, Stopping: s.stopping,
+	})
+	return err
 }

@@ -147,7 +147,7 @@ func (s *Server) spend(r *request, affected func(identity.Impact) int) {
 		s.correct(r) // of an earlier run of the call
 		r.spending.kept = nil
 		r.correction = &correction{kept, r.amounts(func(one *spent) int { return affected(one.Impact()) })}
-		if r.change == nil || !r.change.Running {
+		if !r.run.Running() {
 			s.correct(r)
 		}
 	}

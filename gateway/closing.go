@@ -2,189 +2,84 @@ package gateway
 
 import (
 	"bytes"
-	"context"
-	"errors"
+	"cmp"
 	"net/http"
-	"time"
-
-	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/call"
-	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
-// endPart is a part of the end of a call.
-type endPart struct {
-	put    func(tx *store.Tx) error
-	stored func() // nil: nothing is noted then
-}
-
 // closeChange ends the change of a call that has ended, and keeps the answer.
-func (s *Server) closeChange(r *request, answer call.Answer, failed error) {
-	c, begun := r.change, r.begun()
-	var parts []endPart
-	for _, one := range []*endPart{s.endOfChange(r), s.endOfPlan(r), s.endOfKey(r, answer, failed)} {
+func (s *Server) closeChange(r *request, answer call.Answer, failed error) write.Closed {
+	verdict := verdictOf(r)
+	how := write.CallEnd{
+		Verdict: verdict, Failed: r.failure != nil, Result: r.result,
+		// The key of an outer call is that of the whole request, and takes note of each of its changes.
+		Answered: r.outer == nil,
+		Begun:    r.key != nil && r.key.call.Intent != nil,
+		Log:      s.logOf(r),
+	}
+	if r.run.Running() {
+		how.Spent, r.correction = r.correction.spent(), nil // if the change stays open, all stays spent
+	} else {
+		s.correct(r)
+	}
+	r.shown = cmp.Or(r.run.Shown(verdict.Outcome), r.shown)
+	key := r.claimed()
+	if key != nil {
+		how.Key = key
+	}
+	if r.outer != nil && key != nil {
+		how.Stored = key.latest
+	}
+	var parts []write.EndPart
+	for _, one := range []*write.EndPart{s.endOfPlan(r), s.endOfKey(r, answer, failed)} {
 		if one != nil {
 			parts = append(parts, *one)
 		}
 	}
-	s.end(r, c, begun, parts)
+	if r.run == nil && len(parts) == 0 {
+		return write.Closed{}
+	}
+	closed := s.writer.Close(r.run, how, parts...)
+	if closed.Open && r.outer != nil && key != nil {
+		key.open = true
+	}
+	return closed
 }
 
-// begun reports whether the store has what the call is about to change.
-func (r *request) begun() bool {
-	return r.change != nil && r.change.Running || r.key != nil && r.key.call.Intent != nil
+// verdictOf returns how the change of a call has ended, as the call would report it.
+func verdictOf(r *request) write.Verdict {
+	v := write.Verdict{Outcome: outcomeOfChange(r)}
+	if r.result != nil {
+		v.Idle = r.result.Effect == ps.EffectNone
+		for i := range r.result.Failures {
+			v.Failed = append(v.Failed, r.result.Failures[i].GUID)
+		}
+	}
+	if r.failure != nil {
+		v.Notes = messages(r.failure.Details)
+	}
+	if r.runErr != nil {
+		v.Remains = ps.AsError(r.runErr).Remains
+	}
+	return v
 }
 
-// end stores the outcome of a call in one update, whose record is c. If the store does not take
-// it, it is stored later, provided that the store has what the call was about to change;
-// in a cluster of one writer by the gateway that leads then.
-func (s *Server) end(r *request, c *changes.Record, begun bool, parts []endPart) {
-	defer r.endRun()
-	ctx, cancel := context.WithTimeout(context.Background(), mostEnding)
-	defer cancel()
-	err := s.storeEnd(ctx, parts)
-	if errors.Is(err, write.ErrClosed) {
-		err = s.closedByAnother(r)
+// outcomeOfChange returns what the script of a call has left behind.
+func outcomeOfChange(r *request) ps.Outcome {
+	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
+		return ps.OutcomeNone
 	}
-	key := r.claimed()
-	if err == nil && r.outer != nil && key != nil {
-		err = key.latest(ctx)
-	}
-	if s.Member != nil && begun {
-		s.ended(r, c, err)
-	}
-	if err == nil {
-		return
-	}
-	log := s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID})
-	switch {
-	case s.Member != nil && begun && !errors.Is(err, write.ErrClosed):
-		if r.outer != nil && key != nil {
-			key.open = true
-		}
-	case !begun || errors.Is(err, write.ErrClosed):
-		log.WithError(err).Error("what became of a call could not be kept")
-	default:
-		r.unkept = true
-		s.meters.unremembered.Inc()
-		log.WithError(err).Error("what became of a change could not be stored, and is stored later")
-		if r.outer != nil && key != nil {
-			key.open = true
-		}
-		s.unstored.add(&unstored{parts, key, log})
-	}
+	return r.outcome()
 }
-
-// storeEnd stores the end of a call. In a cluster another gateway may lead by now, so that it is
-// tried again until ctx ends: what was stored is found then.
-func (s *Server) storeEnd(ctx context.Context, parts []endPart) error {
-	if len(parts) == 0 {
-		return nil
-	}
-	in := s.store()
-	if s.Member != nil {
-		in = s.Relay
-	}
-	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		err := in.Update(ctx, func(tx *store.Tx) error { return putAll(tx, parts) })
-		if err == nil {
-			for _, one := range parts {
-				if one.stored != nil {
-					one.stored()
-				}
-			}
-			return nil
-		}
-		if in == s.store() || errors.Is(err, write.ErrClosed) || errors.Is(err, store.ErrClosed) || neverStored(err) {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
-// putAll puts the parts of the end of a call. If the first finds that they are stored, there is
-// nothing left to do.
-func putAll(tx *store.Tx, parts []endPart) error {
-	for _, one := range parts {
-		err := one.put(tx)
-		if errors.Is(err, write.ErrEnded) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// endOfChange closes the record of what a call has changed. The answer names the change.
-func (s *Server) endOfChange(r *request) *endPart {
-	c := r.change
-	if c == nil || !c.Running {
-		s.correct(r)
-		return nil
-	}
-	outcome := outcomeOfChange(r)
-	if r.inDoubt {
-		return nil
-	}
-	if s.staysOpen(r, outcome) {
-		r.correction = nil // it stays spent until it is known
-		r.shown = r.changeID()
-		s.leaveOpen(r)
-		return nil
-	}
-	if outcome == ps.OutcomeNone {
-		r.change = nil
-	} else {
-		if r.result != nil {
-			c.Identify(r.result)
-		}
-		r.shown = r.changeID()
-	}
-	e := write.Close(c, write.Verdict{Outcome: outcome})
-	// The key of an outer call is that of the whole request, and takes note of each of its changes.
-	e.Answered = r.outer == nil
-	if r.correction != nil {
-		e.Spent, r.correction = r.correction.spent(), nil
-	}
-	e.Verdict.Idle = outcome == ps.OutcomeNone && r.failure == nil
-	return &endPart{
-		put:    func(tx *store.Tx) error { return s.storeEndOf(tx, e) },
-		stored: func() { s.saved(c) },
-	}
-}
-
-// closedByAnother finds out about a change that another gateway has closed after it had taken
-// the call over, which this one has made all the same. That is told: the other one may have
-// made the change a second time, or let it be made.
-func (s *Server) closedByAnother(r *request) error {
-	c, outcome := r.change, r.outcome()
-	if c == nil || !s.clustered() || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
-		return write.ErrClosed
-	}
-	r.raced = true
-	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID, "change": c.ID}).Error("a change was made after another gateway had taken the call over, as this host stood still: it may have been made twice")
-	return nil
-}
-
-// racedCode marks such a change in its answer and in the audit.
-const racedCode = "raced"
-
-var racedWarning = ps.Warning{Code: racedCode, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
 
 // endOfPlan returns what becomes of the plan that a request applies, unless its change says so:
 // one whose application changed nothing can be applied again.
-func (s *Server) endOfPlan(r *request) *endPart {
+func (s *Server) endOfPlan(r *request) *write.EndPart {
 	a := r.applying
 	if a == nil || a.closed {
 		return nil
@@ -193,17 +88,17 @@ func (s *Server) endOfPlan(r *request) *endPart {
 	switch {
 	case a.drift != nil:
 		s.meters.plans.WithLabelValues(planDrifted).Inc()
-		return &endPart{put: func(tx *store.Tx) error { return s.plans.Drift(tx, a.plan, r.id) }}
+		return &write.EndPart{Put: func(tx *store.Tx) error { return s.plans.Drift(tx, a.plan, r.id) }}
 	case a.used && r.outcome() == ps.OutcomeNone:
 		a.used = false
-		return &endPart{put: func(tx *store.Tx) error { return s.plans.End(tx, a.plan.ID, r.id, "") }}
+		return &write.EndPart{Put: func(tx *store.Tx) error { return s.plans.End(tx, a.plan.ID, r.id, "") }}
 	}
 	return nil
 }
 
 // endOfKey returns what is kept of a call with a key: its answer, or that it may be tried
 // again. If it cannot be kept, a repetition finds out what became of the change.
-func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *endPart {
+func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *write.EndPart {
 	c := r.key
 	if c == nil || c.call.Status != 0 || c.lost {
 		return nil
@@ -216,7 +111,7 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *endPart
 		c.again = true
 		next = keptCall{Fingerprint: next.Fingerprint, RequestID: next.RequestID, StartedAt: next.StartedAt, Attempts: next.Attempts}
 	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
-		return &endPart{put: func(tx *store.Tx) error { return c.end(tx, nil) }, stored: c.forgotten}
+		return &write.EndPart{Put: func(tx *store.Tx) error { return c.end(tx, nil) }, Stored: c.forgotten}
 	case open: // whoever is asked next finds it out
 		return nil
 	default:
@@ -230,7 +125,7 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *endPart
 			next.Verdict.Notes = messages(r.failure.Details)
 		}
 	}
-	return &endPart{put: func(tx *store.Tx) error { return c.end(tx, &next) }, stored: func() { c.kept(next) }}
+	return &write.EndPart{Put: func(tx *store.Tx) error { return c.end(tx, &next) }, Stored: func() { c.kept(next) }}
 }
 
 // answered makes an answer that of a call.

@@ -172,7 +172,7 @@ func (e *envelope) add(rendered []byte, n int) error {
 // flush passes on the records held.
 func (e *envelope) flush() error {
 	if !e.streaming {
-		if err := e.r.gateway.recordIntent(e.r, nil); err != nil {
+		if err := e.r.gateway.recordIntent(e.r); err != nil {
 			return err
 		}
 		e.streaming = true

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"adgateway/gateway/filter"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -143,19 +141,21 @@ func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	defer func() {
 		s.spend(r, func(kind identity.Impact) int { return affected(kind, r.op, result, err) })
 	}()
-	req, startedAt := s.runRequest(r, e), time.Now()
+	req := s.runRequest(r, e)
 	r.started = true
 	ctx, cancel := limitRead(r.ctx, r.op)
 	defer cancel()
-	if req.Write {
-		r.hold, r.limit = s.locks.begin(), req.Limit
-		defer func() { s.release(r, err) }()
+	if !req.Write {
+		return s.Runner.Run(ctx, req)
 	}
-	result, err = s.runLocked(ctx, r, req)
-	if cut := settle.Open(req, err); cut != nil {
-		return s.settle(r, e, settle.Change{Operation: r.op, Bound: r.bound, Request: req, StartedAt: startedAt, Cut: cut})
+	if r.run == nil {
+		r.run = s.writer.Prepare(s.changeOf(r))
 	}
-	return result, err
+	made, err := r.run.Do(ctx, req)
+	if made.Settled {
+		e.replace(made.Records)
+	}
+	return made.Result, err
 }
 
 // runRequest returns the request to the runner.
@@ -171,9 +171,6 @@ func (s *Server) runRequest(r *request, e *envelope) ps.Request {
 		}
 	}
 	req.State = s.stateOf(r, req.Args)
-	if req.Write && s.Member != nil {
-		req.WriteLimit = writeLimitOf
-	}
 	switch {
 	case req.Limit > 0:
 	case req.Write:
@@ -240,25 +237,6 @@ func limit(allowed []string) ps.Value {
 func (s *Server) settler(p *Policy) *settle.Settler {
 	pause := min(p.SettlePause, p.SettleLimit/2) // leaves time for the second reading
 	return &settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: p.SettleLimit, Pause: pause}
-}
-
-// settle finds out what became of a change that was cut off, whether or not the
-// client is still there.
-func (s *Server) settle(r *request, e *envelope, change settle.Change) (*ps.Result, error) {
-	found := s.settler(r.policy).Settle(r.ctx, change)
-	if found.NoCleanUp != nil {
-		s.Log.WithFields(logrus.Fields{"request": r.id, "error": found.NoCleanUp.Error()}).Error("what an unfinished create left behind could not be removed")
-	}
-	fields := logrus.Fields{"request": r.id, "operation": r.op.ID, "cause": change.Cut.Error(), "outcome": found.Outcome}
-	if found.Unread != nil {
-		fields["error"] = found.Unread.Error()
-	}
-	s.Log.WithFields(fields).Warn("a write that was cut off was settled")
-	if found.Result == nil {
-		return nil, found.Err
-	}
-	e.replace(found.Records)
-	return found.Result, nil
 }
 
 // answer returns the answer to a run that succeeded, or the error of the call.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/settle"
 	"context"
 	"encoding/json"
 	"errors"
@@ -277,7 +278,7 @@ func (s *Server) passes(ctx context.Context, b *ops.Bound, p *past) bool {
 
 // Names of announced changes.
 const (
-	existence = "exists"
+	existence = settle.Existence
 	parent    = "parent"
 )
 

@@ -6,6 +6,7 @@ import (
 	"adgateway/gateway/change"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -13,7 +14,7 @@ import (
 // change wrote.
 func (s *Server) compareNow(r *request, p *past, shown *shownChange) error {
 	states := make([]settle.State, len(p.Intent.Objects))
-	if change, can := s.pastChange(p.Record); can {
+	if change, can := write.PastChange(s.operationOf(p.Record.Operation), p.Record); can {
 		settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.ReadLimit}
 		found, err := settler.Now(r.ctx, change)
 		if err != nil && ps.AsError(err).Kind != ps.KindScript {

@@ -64,7 +64,7 @@ var nameAttributes = []string{"sAMAccountName", "userPrincipalName", "name"}
 // nameAfter returns the distinguished name that a renamed or moved object gets; empty if it
 // keeps its own.
 func nameAfter(object *ps.Intended) string {
-	leaf, above, found := cutName(object.DN)
+	leaf, above, found := schema.CutName(object.DN)
 	if !found {
 		return ""
 	}

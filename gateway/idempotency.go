@@ -88,7 +88,6 @@ type claim struct {
 	unsure  bool      // an earlier call with the key was cut off after its announcement
 	open    bool      // it is not known yet what became of a change of the call, or of an earlier one
 	expires time.Time // zero: as long as all keys
-	left    bool      // the call has ended
 	again   bool      // the call was cut off before it changed anything, and is made again
 	lost    bool      // another gateway has taken the call over
 }
@@ -105,7 +104,7 @@ const mostAttempts = 3
 // and is made again: a full host, a lost connection or an election of the engine passes.
 func (c *claim) counts(r *request) bool {
 	return r.call.Item != nil && r.failure != nil && r.failure.Code == schema.Timeout &&
-		!errors.Is(r.failure, errOvertaken) && c.call.Attempts < mostAttempts
+		!errors.Is(r.failure, write.ErrOvertaken) && c.call.Attempts < mostAttempts
 }
 
 // claim takes the key of a request for it. earlier is the answer of an earlier call
@@ -156,7 +155,7 @@ func (k *keys) sum(parts ...string) string {
 // take takes a key for a request, unless another one has it.
 func (s *Server) take(r *request, c *claim) (earlier *call.Answer, failed error) {
 	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.guard.text()), r.given.Document)
-	if !s.keys.enter(c.name) && (s.storeEnds(r.ctx) != nil || !s.keys.enter(c.name)) {
+	if !s.keys.enter(c.name) && (s.writer.StoreLate(r.ctx) != nil || !s.keys.enter(c.name)) {
 		failed := problem.New(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
 		failed.RetryAfter = time.Second
 		return nil, failed
@@ -359,7 +358,7 @@ func (r *request) outcome() ps.Outcome {
 // release ends the claim of a request.
 func (r *request) release() {
 	if r.key != nil {
-		r.gateway.unstored.leave(r.key)
+		r.gateway.writer.Leave(r.key, func() { r.key.keys.leave(r.key.name) })
 	}
 }
 

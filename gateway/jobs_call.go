@@ -19,6 +19,7 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -130,7 +131,7 @@ func itemAnswer(item jobs.Call, answer call.Answer) jobs.Answer {
 		result.State = jobstate.Noop
 	}
 	for _, w := range answer.Warnings {
-		if w.Code == racedCode || w.Code == notReadBackCode {
+		if w.Code == write.RacedCode || w.Code == notReadBackCode {
 			result.Code, result.Message = w.Code, w.Message
 		}
 	}

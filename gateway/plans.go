@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
+	"adgateway/gateway/write"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -60,8 +61,8 @@ func (s *Server) keepPlan(r *request, p *plan) error {
 	}
 	kept.Parameters, _ = of.parameters()
 	if i := r.announced; i != nil && i.Changes() {
-		kept.Row, kept.Intent = r.op.ID, withoutImages(*i)
-		kept.Objects, kept.Zone = r.changesOf(i), zoneOf(r, i)
+		kept.Row, kept.Intent = r.op.ID, write.WithoutImages(*i)
+		kept.Objects, kept.Zone = r.changesOf(i), write.ZoneOf(r.op, r.bound.Args, i)
 	}
 	err := s.plans.Add(r.ctx, kept)
 	if err != nil {
@@ -70,15 +71,6 @@ func (s *Server) keepPlan(r *request, p *plan) error {
 		s.meters.plans.WithLabelValues(planMade).Inc()
 	}
 	return err
-}
-
-// withoutImages returns an announcement without what is known of the objects that it removes.
-func withoutImages(i ps.Intent) ps.Intent {
-	i.Objects = slices.Clone(i.Objects)
-	for n := range i.Objects {
-		i.Objects[n].Record, i.Objects[n].Image = nil, nil
-	}
-	return i
 }
 
 // findPlan finds the plan that a request applies, if it names one, and prepares one that

@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -61,34 +62,14 @@ func unrecorded(err error) error {
 	return failed
 }
 
-// announced returns what records that a change is about to be made, which is not made
-// without the record. So calls that are refused or find nothing to do have no intent.
+// announced returns what a dry run does with what its script announces; nil: nothing.
 func (s *Server) announced(r *request) func(ps.Intent) error {
-	switch {
-	case r.dryRun():
-		return func(i ps.Intent) error {
-			r.announced = &i
-			return cmp.Or(r.guard.compare(r, &i), r.guards(&i), errDryRun)
-		}
-	case !r.op.Effect.Writes():
+	if !r.dryRun() {
 		return nil
 	}
 	return func(i ps.Intent) error {
-		if !i.Changes() {
-			if err := holds(r, &i); err != nil {
-				return err
-			}
-			return r.applying.use(r)
-		}
-		if err := r.hold.claim(locksOf(r.op, zoneOf(r, &i), &i)); err != nil {
-			return err
-		}
-		err := holds(r, &i)
-		if err == nil {
-			err = s.keepIntent(r, i)
-		}
-		r.hold.made = r.hold.made || err == nil
-		return err
+		r.announced = &i
+		return cmp.Or(r.guard.compare(r, &i), r.guards(&i), errDryRun)
 	}
 }
 
@@ -127,48 +108,23 @@ func (r *request) unannounced() error {
 	return nil
 }
 
-// keepIntent keeps what is about to be changed where it outlives the request: in the store
-// and in the audit. Afterwards the change may begin, if that is at once.
-func (s *Server) keepIntent(r *request, i ps.Intent) error {
-	if err := s.allow(r, &i); err != nil {
-		return err
-	}
-	r.pinEpoch = i.PinEpoch
-	var err error
-	if p := r.op.Protocol; p != nil && p.PerSet {
-		err = s.recordSets(r, i)
-	} else {
-		err = s.recordIntent(r, &i)
-	}
-	if err != nil {
-		return err
-	}
-	return s.inTime(r)
-}
-
-// recordIntent records that a change is about to be made, or that an answer that is
-// streamed is about to begin, which announces nothing. It does so once, also if the request
-// runs again on another server.
-func (s *Server) recordIntent(r *request, i *ps.Intent) error {
-	if r.intent != nil || !s.audited(r.op) {
+// recordIntent records that an answer that is streamed is about to begin.
+func (s *Server) recordIntent(r *request) error {
+	if r.streamed != nil || !s.audited(r.op) {
 		return nil
 	}
-	call := r.auditCall(r.acceptedText)
-	if i != nil {
-		call.Server, call.PinEpoch = i.Server, i.PinEpoch
-	}
-	intent, err := s.Audit.Intent(call)
+	intent, err := s.Audit.Intent(r.auditCall(r.acceptedText))
 	if err != nil {
 		return unrecorded(err)
 	}
-	r.intent = intent
+	r.streamed = intent
 	return nil
 }
 
 // recordOutcome records what became of an operation, or that it was refused, before
 // the first byte of its answer is sent. Only a streamed answer, which is never that of
 // a change, is recorded when it is complete.
-func (s *Server) recordOutcome(r *request) {
+func (s *Server) recordOutcome(r *request, raced bool) {
 	if r.recorded {
 		return
 	}
@@ -176,8 +132,9 @@ func (s *Server) recordOutcome(r *request) {
 	var err error
 	switch {
 	case !s.audited(r.op):
-	case len(r.sets) > 0:
-		err = s.recordSetOutcomes(r)
+	case r.run.HasLines():
+		whole := r.auditResult(raced)
+		err = r.run.WriteOutcomes(func(line audit.Call) audit.Result { return r.lineResult(line, whole) })
 	default:
 		err = s.writeOutcome(r)
 	}
@@ -185,17 +142,15 @@ func (s *Server) recordOutcome(r *request) {
 		s.Log.WithError(err).WithField("request_id", r.id).Error("audit line not written")
 		return
 	}
-	if r.due != "" && !r.inDoubt && !r.unkept {
-		s.paid.add(r.due)
-	}
+	r.run.Audited()
 }
 
 // writeOutcome writes the line about the outcome of an operation, if it has one.
 func (s *Server) writeOutcome(r *request) (err error) {
-	result := r.auditResult()
+	result := r.auditResult(false)
 	switch {
-	case r.intent != nil:
-		err = r.intent.Outcome(result)
+	case r.streamed != nil:
+		err = r.streamed.Outcome(result)
 	case isUnwritten(r.failure):
 	case r.replayed, r.resumed: // the change has its own line
 		result.Outcome = string(ps.OutcomeNone)
@@ -242,10 +197,7 @@ func (r *request) unchecked(p *ops.Param) (string, bool) {
 // auditCall returns a call as the audit shows it, with those of its parameters
 // that identify what it is about.
 func (r *request) auditCall(value func(p *ops.Param) (string, bool)) audit.Call {
-	call := audit.Call{RequestID: r.id, From: r.call.From.String(), Operation: r.op.ID, Parameters: map[string]string{}}
-	if r.change != nil {
-		call.Change = r.change.ID
-	}
+	call := audit.Call{RequestID: r.id, From: r.call.From.String(), Operation: r.op.ID, Change: r.run.ID(), Parameters: map[string]string{}}
 	if r.principal != nil {
 		call.Who = &audit.Who{Name: r.principal.Name, Kind: r.principal.Kind}
 	}
@@ -283,8 +235,8 @@ func shortened(text string) string {
 }
 
 // auditResult returns what became of a call as the audit shows it.
-func (r *request) auditResult() audit.Result {
-	record := audit.Result{Outcome: string(ps.OutcomeDone), Status: r.status, Server: r.server, PinEpoch: r.pinEpoch, Duration: time.Since(r.startedAt)}
+func (r *request) auditResult(raced bool) audit.Result {
+	record := audit.Result{Outcome: string(ps.OutcomeDone), Status: r.status, Server: r.server, PinEpoch: r.run.PinEpoch(), Duration: time.Since(r.startedAt)}
 	if result := r.result; result != nil {
 		record.Changes, record.Steps = result.Changes, result.Steps
 		for _, failed := range result.Failures {
@@ -301,8 +253,8 @@ func (r *request) auditResult() audit.Result {
 		record.Outcome = string(ps.OutcomeNone)
 	}
 	switch {
-	case r.raced:
-		record.Code = racedCode
+	case raced:
+		record.Code = write.RacedCode
 	case r.notReadBack:
 		record.Code = notReadBackCode
 	}

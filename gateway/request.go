@@ -10,12 +10,11 @@ import (
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/call"
-	"adgateway/gateway/changes"
-	"adgateway/gateway/cluster"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -41,40 +40,27 @@ type request struct {
 	unread    []ps.Warning        // about the others
 	spending  spending            // empty: the operation does nothing that is counted
 
-	started     bool            // the run was started, or waited for a session
-	announced   *ps.Intent      // of a dry run; nil: nothing was announced
-	fingerprint []byte          // of a dry run whose plan is kept
-	applying    *application    // nil: the call applies no plan
-	hold        *hold           // what the change has locked; nil before it runs
-	doubted     *hold           // of a change whose run has left it in doubt; nil: of none
-	inDoubt     bool            // the change stays open
-	key         *claim          // nil: without a key
-	replayed    bool            // the answer is that of an earlier call
-	resumed     bool            // the answer is derived from what became of an earlier call
-	change      *changes.Record // in the history; nil: nothing was announced, or there is none
-	kept        bool            // the change is in the store
-	limit       time.Duration   // of the run of a change
-	run         *cluster.Run    // of the script of a change; nil: none runs, or the gateway is in no cluster of one writer
-	term        uint64          // in which it was begun; 0: none was
-	lost        bool            // what became of the change could not be stored, and another gateway has to find it out
-	notReadBack bool            // the change was made, and could not be read back
-	raced       bool            // another gateway has settled the change before it was made
-	unkept      bool            // the change is not in the history yet, or not as it ended
-	naming      *naming         // what it has of names; nil: nothing
-	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
-	sets        []auditedSet    // announced, where each has its own line; then intent is nil
-	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
-	recorded    bool            // the audit has the outcome
-	due         string          // identity of the change whose line is noted as due; empty: none is
+	started     bool         // the run was started, or waited for a session
+	announced   *ps.Intent   // of a dry run; nil: nothing was announced
+	fingerprint []byte       // of a dry run whose plan is kept
+	applying    *application // nil: the call applies no plan
+	run         *write.Run   // its change; nil: it makes none
+	key         *claim       // nil: without a key
+	replayed    bool         // the answer is that of an earlier call
+	resumed     bool         // the answer is derived from what became of an earlier call
+	notReadBack bool         // the change was made, and could not be read back
+	unkept      bool         // a change of a part of the call is not in the history yet, or not as it ended
+	streamed    *audit.Entry // of a list that is sent while its script runs; nil: it is not, or not recorded
+	correction  *correction  // of what it has spent of its caller's budgets; nil: none is due
+	recorded    bool         // the audit has the outcome
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run
 
-	server   string         // that answered; empty unless the run succeeded
-	pinEpoch uint64         // of the announcement that was allowed last
-	failure  *problem.Error // nil: a success
-	shown    string         // identity of the change that the answer tells; empty: none
-	status   int            // of the answer, for the audit
+	server  string         // that answered; empty unless the run succeeded
+	failure *problem.Error // nil: a success
+	shown   string         // identity of the change that the answer tells; empty: none
+	status  int            // of the answer, for the audit
 }
 
 // newRequest returns a call that has not begun.
@@ -166,30 +152,30 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 			err = r.failure
 		}
 	}
-	s.closeChange(r, answer, err)
+	closed := s.closeChange(r, answer, err)
 	switch {
-	case r.lost:
-		answer, err = call.Answer{}, endNotStored()
+	case closed.Lost:
+		answer, err = call.Answer{}, write.NotStored()
 		r.failure = problem.Of(err)
-	case r.raced && err != nil:
-		err = call.Warned(err, racedWarning)
-	case r.raced:
-		answer.Warnings = append(answer.Warnings, racedWarning)
+	case closed.Raced && err != nil:
+		err = call.Warned(err, write.Raced)
+	case closed.Raced:
+		answer.Warnings = append(answer.Warnings, write.Raced)
 	}
-	if r.unkept && err == nil {
-		answer.Warnings = append(answer.Warnings, notInHistory)
+	if (closed.Unkept || r.unkept) && err == nil {
+		answer.Warnings = append(answer.Warnings, write.NotInHistory)
 	}
 	if r.mayBeRepeated(err) {
 		err = fmt.Errorf("%w (%w)", err, call.ErrAgain)
 	}
-	answer.ChangeID, answer.Change = r.shown, r.change
+	answer.ChangeID, answer.Change = r.shown, closed.Record
 	if answer.Audited == "" && r.result != nil && r.result.Outside {
 		answer.Audited = schema.Limit
 	}
 	if r.outer == nil { // else nobody is answered with it
 		r.status = call.Status(r.op, r.call.Classic, answer, err)
 	}
-	s.recordOutcome(r)
+	s.recordOutcome(r, closed.Raced)
 	return answer, err
 }
 
@@ -199,7 +185,7 @@ func (r *request) mayBeRepeated(err error) bool {
 	if r.call.Item == nil || err == nil {
 		return false
 	}
-	return r.key != nil && r.key.again || errors.Is(err, errOvertaken)
+	return r.key != nil && r.key.again || errors.Is(err, write.ErrOvertaken)
 }
 
 // parsing waits until the document of a call may be parsed. Whoever waits calls done.

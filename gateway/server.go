@@ -34,6 +34,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ledger"
+	givennames "adgateway/gateway/names"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
 	"adgateway/gateway/store"
@@ -161,14 +162,9 @@ type Server struct {
 	streams        *call.Streams // of events
 	cursors        call.Cursors
 	local          call.Local
-	kinds          []write.Kind // of what is stored with the beginning of a change
-	locks          *locks
-	doubts         doubts
-	unstored       lateEnds
-	paid           paid
-	startedAt      time.Time
-	before         map[string]bool // changes whose lines were due when a gateway alone was started
-	stopping       context.Context // done when the server stops
+	writer         *write.Writer
+	names          *givennames.Names // nil: the gateway is in no cluster
+	stopping       context.Context   // done when the server stops
 	stop           context.CancelFunc
 	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
 	keys           *keys                  // nil: none are kept
@@ -188,9 +184,9 @@ func New(options Options) (*Server, error) {
 		return nil, errors.Join(faults...)
 	}
 	s := &Server{
-		Options: options, startedAt: time.Now(), scripts: map[string]ps.Script{}, meters: newMeters(),
+		Options: options, scripts: map[string]ps.Script{}, meters: newMeters(),
 		parameterNames: call.ParameterNames(options.Operations),
-		locks:          newLocks(), doubts: doubts{all: map[string]*doubt{}}, streams: call.NewStreams(options.Streams),
+		streams:        call.NewStreams(options.Streams),
 	}
 	if options.History != nil {
 		s.cursors.Sum = options.History.Sum
@@ -205,9 +201,13 @@ func New(options Options) (*Server, error) {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
 		}
 	}
-	s.kinds = s.ownKinds()
-	if err := s.lockLeft(context.Background()); err != nil {
-		return nil, fmt.Errorf("changes that were cut off: %w", err)
+	if s.Member != nil {
+		s.names = givennames.New(givennames.Options{
+			Store: s.store(), History: s.History, Operation: s.operationOf, Hold: s.NameHold, Log: s.Log,
+		})
+	}
+	if err := s.openWriter(); err != nil {
+		return nil, err
 	}
 	if err := s.openJobs(); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -228,13 +229,10 @@ func (g *guard) check(r *request, tag string) error {
 	return errUnguarded
 }
 
-// memberChange is the name of the change of a group that a membership begins or ends with.
-const memberChange = "member"
-
 // wasMember reports whether an announced membership is there already.
 func wasMember(i *ps.Intent) bool {
 	return len(i.Objects) > 0 && slices.ContainsFunc(i.Objects[0].Changes, func(c ps.IntendedChange) bool {
-		return c.Name == memberChange && c.Before == "True"
+		return c.Name == write.Member && c.Before == "True"
 	})
 }
 

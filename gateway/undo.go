@@ -17,6 +17,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -346,7 +347,7 @@ func (s *Server) undoAll(
 			id += nthCall(i)
 		}
 		answer, failed := s.Do(r.ctx, s.takingBack(r, p, &calls[i], id, batch), nil)
-		r.unkept = r.unkept || slices.Contains(answer.Warnings, notInHistory)
+		r.unkept = r.unkept || slices.Contains(answer.Warnings, write.NotInHistory)
 		r.shown = cmp.Or(answer.ChangeID, r.shown)
 		switch {
 		case failed != nil:

@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -179,7 +180,7 @@ func (u *asRecorded) refused(failed *problem.Error) error {
 // compareElsewhere looks for what was created under another name, or in another place.
 func (u *asRecorded) compareElsewhere() {
 	r := u.of
-	change, can := r.gateway.pastChange(u.record)
+	change, can := write.PastChange(r.gateway.operationOf(u.record.Operation), u.record)
 	if !can {
 		return
 	}

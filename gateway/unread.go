@@ -58,8 +58,8 @@ func (s *Server) unread(r *request, e *envelope, cause error) {
 func (s *Server) announcedBy(r *request) *ps.Intent {
 	key := r.claimed()
 	switch {
-	case r.change != nil:
-		return &r.change.Intent
+	case r.run.Intent() != nil:
+		return r.run.Intent()
 	case key != nil && key.call.Intent != nil:
 		return key.call.Intent
 	case r.runErr != nil:

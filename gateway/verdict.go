@@ -64,10 +64,10 @@ func (s *Server) judge(r *request, c *claim) error {
 	switch {
 	case err != nil:
 		return historyUnavailable(err)
-	case past.Running && s.doubts.awaits(past.ID):
+	case past.Running && s.writer.Awaits(past.ID):
 		return openOutcome(c)
 	case past.Running:
-		settled, err := s.settlePast(ctx, recorded, past, r.id)
+		settled, err := s.writer.Settle(ctx, recorded, past, r.id)
 		if err == nil && !settled {
 			return openOutcome(c)
 		}
