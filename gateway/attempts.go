@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -94,7 +95,7 @@ func (a attempts) judge(ctx context.Context, id string, report *cluster.Report) 
 		return err
 	}
 	err = s.settled(true, c, end.Verdict, end.Result)
-	if errors.Is(err, errClosed) {
+	if errors.Is(err, write.ErrClosed) {
 		return a.Raced(ctx, *report)
 	}
 	if err == nil {

@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -266,7 +267,7 @@ func (s *Server) doubtsAbout(r *request) *doubtsPart {
 	return p
 }
 
-func (p *doubtsPart) begin(tx *store.Tx, _ *attempt) error {
+func (p *doubtsPart) Begin(tx *store.Tx, _ *write.Attempt) error {
 	if p.waits {
 		return awaitedBefore()
 	}
@@ -278,7 +279,7 @@ func (p *doubtsPart) begin(tx *store.Tx, _ *attempt) error {
 		if err != nil {
 			return err
 		}
-		e := &end{verdict: verdict{Outcome: ps.OutcomeUnknown}}
+		e := &write.End{Verdict: write.Verdict{Outcome: ps.OutcomeUnknown}}
 		if err = p.s.endChange(tx, c, e); err != nil {
 			return err
 		}
@@ -286,7 +287,7 @@ func (p *doubtsPart) begin(tx *store.Tx, _ *attempt) error {
 	return nil
 }
 
-func (p *doubtsPart) begun() {
+func (p *doubtsPart) Begun() {
 	for _, id := range p.ids {
 		p.s.doubts.end(id)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"adgateway/gateway/every"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -94,7 +95,7 @@ func (s *Server) storeEnds(ctx context.Context) error {
 			return nil
 		}
 		err := s.storeEnd(ctx, next.parts)
-		if errors.Is(err, errClosed) || neverStored(err) {
+		if errors.Is(err, write.ErrClosed) || neverStored(err) {
 			next.log.WithError(err).Error("what became of a call could not be kept")
 			err = nil
 		}

@@ -38,6 +38,7 @@ import (
 	"adgateway/gateway/plans"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -160,6 +161,7 @@ type Server struct {
 	streams        *call.Streams // of events
 	cursors        call.Cursors
 	local          call.Local
+	kinds          []write.Kind // of what is stored with the beginning of a change
 	locks          *locks
 	doubts         doubts
 	unstored       lateEnds
@@ -206,6 +208,7 @@ func New(options Options) (*Server, error) {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
 		}
 	}
+	s.kinds = s.ownKinds()
 	if err := s.lockLeft(context.Background()); err != nil {
 		return nil, fmt.Errorf("changes that were cut off: %w", err)
 	}

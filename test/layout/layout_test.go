@@ -72,6 +72,7 @@ var mayImport = map[string][]string{
 	"gateway/webhooks":                   {"gateway/jobs", "gateway/changes", "gateway/store"},
 	"gateway/plans":                      {"gateway/change", "gateway/store", "ps"},
 	"gateway/settle":                     {"gateway/ops", "ps"},
+	"gateway/write":                      {"gateway/changes", "gateway/settle", "gateway/store", "ps"},
 	"gateway/problem":                    {"gateway/schema", "ps"},
 	"gateway/schema/tsparams":            {},
 	"gateway/atomicfile":                 {},
