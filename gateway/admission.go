@@ -5,8 +5,8 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
-	"adgateway/gateway/ledger"
 	givennames "adgateway/gateway/names"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
@@ -57,8 +57,11 @@ func (s *Server) participants(
 	if r.applying != nil && !r.applying.used {
 		all = append(all, &planPart{s: s, r: r})
 	}
-	if kept := s.reservation(r, i, record); kept != nil {
-		all = append(all, &budgetPart{s: s, r: r, kept: kept})
+	if spends := r.spending.Part(i); spends != nil {
+		if record != nil {
+			record.Spent = spends.Spent()
+		}
+		all = append(all, spends)
 	}
 	if c := r.claimed(); c != nil {
 		all = append(all, &keyPart{claim: c})
@@ -75,16 +78,16 @@ func (s *Server) notBegun(r *request, why error) error {
 	switch {
 	case errors.Is(why, write.ErrUnaudited):
 		return unrecorded(why)
-	case errors.Is(why, ledger.ErrSpent):
-		return s.overspent(r)
+	case errors.Is(why, quota.ErrSpent):
+		return r.spending.Overspent(r.ctx)
 	case s.Member != nil:
 		return notLeading(why)
 	case r.claimed() != nil:
 		return keysUnavailable(why)
 	case r.applying != nil:
 		return plansUnavailable(why)
-	case len(r.spending.reserved) > 0 && s.ledger != nil && len(r.amounts(held)) > 0:
-		return ledgerUnavailable(why)
+	case r.spending.Kept():
+		return quota.Unavailable(why)
 	}
 	return nil
 }
@@ -100,7 +103,7 @@ func (s *Server) store() *store.Sealed {
 // clusterUnavailable returns the refusal of a change that the gateways could not agree on.
 func clusterUnavailable(err error) error {
 	if errors.Is(err, store.ErrRewound) {
-		return call.StoreFault(err, "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; "+askWhy)
+		return call.StoreFault(err, "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; "+call.AskWhy)
 	}
 	return call.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
 }
@@ -144,48 +147,13 @@ func (p *keyPart) Begin(tx *store.Tx, a *write.Attempt) error {
 
 func (p *keyPart) Begun() { p.claim.kept(p.next) }
 
-// budgetPart is what is about to be spent of the caller's hourly limits.
-type budgetPart struct {
-	s    *Server
-	r    *request
-	kept *ledger.Reservation
-}
-
-// reservation returns what a call is about to spend of its caller's hourly limits; nil: nothing,
-// or it is reserved already.
-func (s *Server) reservation(r *request, i *ps.Intent, record *changes.Record) *ledger.Reservation {
-	if s.ledger == nil || r.spending.kept != nil {
-		return nil
-	}
-	amounts := r.amounts(func(one *spent) int {
-		if r.bound.Op.Extent != "" {
-			return one.Held() // it is corrected once it is known what was there
-		}
-		return min(one.Held(), max(1, len(i.Objects)))
-	})
-	if len(amounts) == 0 {
-		return nil
-	}
-	kept := s.ledger.Prepare(amounts)
-	if record != nil {
-		record.Spent = spentBy(kept)
-	}
-	return kept
-}
-
-func (p *budgetPart) Begin(tx *store.Tx, _ *write.Attempt) error {
-	return p.kept.Make(tx, p.s.limitsOf(p.r))
-}
-
-func (p *budgetPart) Begun() { p.r.spending.kept = p.kept }
-
 // openWriter opens what begins, ends and recovers changes.
 func (s *Server) openWriter() (err error) {
 	s.writer, err = write.New(write.Options{
 		Runner: s.Runner, Operations: s.Operations, Log: s.Log,
 		Settler: func() *settle.Settler { return s.settler(s.current.Load()) },
 		Store:   s.store(), History: s.History, Audit: s.Audit, Kinds: s.ownKinds(),
-		Spent: s.spentOf, Unrecorded: s.meters.unremembered.Inc,
+		Spent: quota.SpentOf, Unrecorded: s.meters.unremembered.Inc,
 		Member: s.Member, Relay: s.Relay, Load: s.load, Stopping: s.stopping,
 	})
 	return err

@@ -23,9 +23,9 @@ func (s *Server) closeChange(r *request, answer call.Answer, failed error) write
 		Log:      s.logOf(r),
 	}
 	if r.run.Running() {
-		how.Spent, r.correction = r.correction.spent(), nil // if the change stays open, all stays spent
+		how.Spent = r.spending.Done() // if the change stays open, all stays spent
 	} else {
-		s.correct(r)
+		s.uncorrected(r, r.spending.Correct())
 	}
 	r.shown = cmp.Or(r.run.Shown(verdict.Outcome), r.shown)
 	key := r.claimed()

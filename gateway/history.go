@@ -38,11 +38,4 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 // ctx is done: the store did not take them, or nobody could find out what became of them.
 func (s *Server) RunClosing(ctx context.Context) { s.writer.RunClosing(ctx) }
 
-func (s *Server) operationOf(id string) *ops.Operation {
-	for _, op := range s.Operations {
-		if op.ID == id {
-			return op
-		}
-	}
-	return nil
-}
+func (s *Server) operationOf(id string) *ops.Operation { return ops.Find(s.Operations, id) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/call"
 	"adgateway/gateway/problem"
 	"adgateway/ps"
 )
@@ -51,7 +52,7 @@ func (r *request) lineResult(line audit.Call, whole audit.Result) audit.Result {
 	for i := range r.result.Failures {
 		failed := &r.result.Failures[i]
 		if failed.DN == name+" "+kind {
-			one.Code = string(problem.Of(failureOf(r.op, r.bound, &failed.Error)).Code)
+			one.Code = string(problem.Of(call.Failure(r.op, r.bound, &failed.Error)).Code)
 			return one
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/write"
 	"adgateway/ps"
@@ -38,7 +39,7 @@ type request struct {
 	guard     guard               // what it demands of the state of its object
 	readable  []string            // types of objects that a search over types may find
 	unread    []ps.Warning        // about the others
-	spending  spending            // empty: the operation does nothing that is counted
+	spending  *quota.Spending     // nil: nothing that is counted
 
 	started     bool         // the run was started, or waited for a session
 	announced   *ps.Intent   // of a dry run; nil: nothing was announced
@@ -51,7 +52,6 @@ type request struct {
 	notReadBack bool         // the change was made, and could not be read back
 	unkept      bool         // a change of a part of the call is not in the history yet, or not as it ended
 	streamed    *audit.Entry // of a list that is sent while its script runs; nil: it is not, or not recorded
-	correction  *correction  // of what it has spent of its caller's budgets; nil: none is due
 	recorded    bool         // the audit has the outcome
 
 	result *ps.Result // of the run; nil: none, or it failed
@@ -143,7 +143,7 @@ func (r *request) guarded(do func() (call.Answer, error)) (answer call.Answer, e
 func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answer, error) {
 	if err != nil {
 		r.failure = problem.Of(err)
-		forOperation(r.op, r.failure)
+		call.ForOperation(r.op, r.failure)
 		for _, g := range r.call.Guards {
 			err = g.Refused(err)
 			r.failure = problem.Of(err)

@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/call"
+	"adgateway/gateway/change"
 	"adgateway/gateway/etag"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -232,7 +233,7 @@ func (g *guard) check(r *request, tag string) error {
 // wasMember reports whether an announced membership is there already.
 func wasMember(i *ps.Intent) bool {
 	return len(i.Objects) > 0 && slices.ContainsFunc(i.Objects[0].Changes, func(c ps.IntendedChange) bool {
-		return c.Name == write.Member && c.Before == "True"
+		return c.Name == change.Member && c.Before == "True"
 	})
 }
 
@@ -249,7 +250,7 @@ func (g *guard) refusal(r *request, e *envelope) error {
 	case failed != nil && errors.Is(r.runErr, errUnguarded):
 		failed.Server = ps.AsError(r.runErr).Server
 	case g.none != nil && r.runErr != nil && r.op.Effect.Writes():
-		if failed = problem.Of(failureOf(r.op, r.bound, r.runErr)); failed.Code != schema.Conflict {
+		if failed = problem.Of(call.Failure(r.op, r.bound, r.runErr)); failed.Code != schema.Conflict {
 			return nil
 		}
 		r.gateway.explain(r, failed)

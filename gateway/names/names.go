@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -149,9 +150,9 @@ type nameOf struct{ kind, value string }
 // renamed or moved.
 func namesOf(object *ps.Intended) (names []nameOf) {
 	created := false
-	leaf, above, _ := schema.CutName(object.DN)
+	leaf, above, _ := schema.CutDN(object.DN)
 	for _, c := range object.Changes {
-		if c.Name == settle.Existence && c.After == "True" {
+		if c.Name == change.Existence && c.After == "True" {
 			created = true
 			names = append(names,
 				nameOf{"account", cmp.Or(object.Account, object.Also["sAMAccountName"])},
@@ -167,7 +168,7 @@ func namesOf(object *ps.Intended) (names []nameOf) {
 			names = append(names, nameOf{"principal", c.After})
 		case c.Name == "name":
 			names = append(names, entryOf(schema.EscapeRDN(c.After), above))
-		case c.Name == "parent":
+		case c.Name == change.Parent:
 			names = append(names, entryOf(leaf, c.After))
 		}
 	}
@@ -236,12 +237,12 @@ func (p *Part) hasReplicated(ctx context.Context, hold *nameHold, server string)
 	if err != nil || c.Running {
 		return false
 	}
-	change, can := write.PastChange(p.names.o.Operation(c.Operation), c)
+	past, can := settle.Recorded(p.names.o.Operation(c.Operation), c)
 	if !can {
 		return false
 	}
-	change.Cut.Server, change.Cut.Intent.Server = server, server
-	seen, err := p.settler.Seen(ctx, change)
+	past.Cut.Server, past.Cut.Intent.Server = server, server
+	seen, err := p.settler.Seen(ctx, past)
 	if err != nil {
 		p.names.o.Log.WithError(err).WithField("request_id", p.requestID).
 			Warn("whether a name has replicated could not be read")

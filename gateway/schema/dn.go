@@ -99,22 +99,6 @@ func NamesPath(kind Kind, text string) (Path, bool) {
 	return nil, false
 }
 
-// CutName splits a distinguished name into the value of its first part, as it is escaped,
-// and what is above.
-func CutName(dn string) (leaf, above string, found bool) {
-	for i := 0; i < len(dn); i++ {
-		switch dn[i] {
-		case '\\':
-			i++
-		case ',':
-			_, leaf, _ = strings.Cut(dn[:i], "=")
-			return leaf, dn[i+1:], true
-		}
-	}
-	_, leaf, _ = strings.Cut(dn, "=")
-	return leaf, "", false
-}
-
 // EscapeRDN returns a name as it is written in a distinguished name (RFC 4514 2.4).
 func EscapeRDN(name string) string {
 	var b strings.Builder
@@ -131,4 +115,20 @@ func EscapeRDN(name string) string {
 		}
 	}
 	return b.String()
+}
+
+// CutDN splits a distinguished name into the value of its first part, as it is escaped, and what is
+// above. It reports false if nothing is above.
+func CutDN(dn string) (leaf, above string, found bool) {
+	for i := 0; i < len(dn); i++ {
+		switch dn[i] {
+		case '\\':
+			i++
+		case ',':
+			_, leaf, _ = strings.Cut(dn[:i], "=")
+			return leaf, dn[i+1:], true
+		}
+	}
+	_, leaf, _ = strings.Cut(dn, "=")
+	return leaf, "", false
 }

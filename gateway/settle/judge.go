@@ -10,13 +10,10 @@ import (
 	"adgateway/ps"
 )
 
-// Existence is the property in the state of an object that says whether there is one. A change of it
-// makes the object, or removes it.
-const Existence = "exists"
-
-// Other properties in an observation's state that are treated specially.
+// Properties in an observation's state that are treated specially.
 const (
-	absent         = "False" // a value of Existence
+	existence      = "exists"
+	absent         = "False" // a value of existence
 	otherwise      = "*"     // its value is that of all properties that the state does not name
 	parent         = "parent"
 	userParameters = "userParameters"
@@ -120,8 +117,8 @@ func judge(intent *ps.Intent, steps []ps.Step, seen []observation) verdict {
 // judgeObject compares one object and notes what became of each of its changes.
 func judgeObject(object *ps.Intended, steps []ps.Step, seen *observation) (progress, []string) {
 	name := cmp.Or(object.DN, seen.DN, object.GUID, object.Account, object.Name)
-	gone := seen.State[Existence] == absent
-	if first := object.Changes[0]; first.Name == Existence {
+	gone := seen.State[existence] == absent
+	if first := object.Changes[0]; first.Name == existence {
 		switch {
 		case gone && first.After == absent:
 			return made, []string{fmt.Sprintf("'%s' is gone", name)}
@@ -140,7 +137,7 @@ func judgeObject(object *ps.Intended, steps []ps.Step, seen *observation) (progr
 	counts := map[progress]int{}
 	for i, change := range object.Changes {
 		counts[at[i]]++
-		if at[i] == idle || change.Name == Existence && len(at) > 1 && change.After != absent {
+		if at[i] == idle || change.Name == existence && len(at) > 1 && change.After != absent {
 			continue
 		}
 		notes = append(notes, fmt.Sprintf("'%s': %s %s", name, change.Name, phrases[at[i]]))

@@ -19,8 +19,8 @@ func change(name, before, after string) ps.IntendedChange {
 }
 
 func TestJudge(t *testing.T) {
-	created := change(Existence, "False", "True")
-	removed := change(Existence, "True", "False")
+	created := change(existence, "False", "True")
+	removed := change(existence, "True", "False")
 	setPassword := []ps.Step{{Label: "set password"}}
 	type changes = []ps.IntendedChange
 	type state = map[string]string
@@ -30,14 +30,14 @@ func TestJudge(t *testing.T) {
 		seen    []state
 		want    ps.Outcome
 	}{
-		"created":                         {[]changes{{created}}, nil, []state{{Existence: "True"}}, ps.OutcomeDone},
-		"not created":                     {[]changes{{created}}, nil, []state{{Existence: "False"}}, ps.OutcomeNone},
-		"half created":                    {[]changes{{created, change("enabled", "False", "True")}}, nil, []state{{Existence: "True", "enabled": "False"}}, ps.OutcomePartial},
-		"fully created":                   {[]changes{{created, change("enabled", "False", "True")}}, nil, []state{{Existence: "True", "enabled": "True"}}, ps.OutcomeDone},
-		"removed":                         {[]changes{{removed}}, nil, []state{{Existence: "False"}}, ps.OutcomeDone},
-		"not removed":                     {[]changes{{removed}}, nil, []state{{Existence: "True"}}, ps.OutcomeNone},
-		"one of two removed":              {[]changes{{removed}, {removed}}, nil, []state{{Existence: "False"}, {Existence: "True"}}, ps.OutcomePartial},
-		"only its protection lifted":      {[]changes{{removed, change("protected", "True", "True")}}, nil, []state{{Existence: "True", "protected": "False"}}, ps.OutcomePartial},
+		"created":                         {[]changes{{created}}, nil, []state{{existence: "True"}}, ps.OutcomeDone},
+		"not created":                     {[]changes{{created}}, nil, []state{{existence: "False"}}, ps.OutcomeNone},
+		"half created":                    {[]changes{{created, change("enabled", "False", "True")}}, nil, []state{{existence: "True", "enabled": "False"}}, ps.OutcomePartial},
+		"fully created":                   {[]changes{{created, change("enabled", "False", "True")}}, nil, []state{{existence: "True", "enabled": "True"}}, ps.OutcomeDone},
+		"removed":                         {[]changes{{removed}}, nil, []state{{existence: "False"}}, ps.OutcomeDone},
+		"not removed":                     {[]changes{{removed}}, nil, []state{{existence: "True"}}, ps.OutcomeNone},
+		"one of two removed":              {[]changes{{removed}, {removed}}, nil, []state{{existence: "False"}, {existence: "True"}}, ps.OutcomePartial},
+		"only its protection lifted":      {[]changes{{removed, change("protected", "True", "True")}}, nil, []state{{existence: "True", "protected": "False"}}, ps.OutcomePartial},
 		"nothing to change":               {[]changes{{change("l", "x", "x")}}, nil, []state{{"l": "x"}}, ps.OutcomeDone},
 		"changed":                         {[]changes{{change("l", "x", "y")}}, nil, []state{{"l": "y"}}, ps.OutcomeDone},
 		"not changed in case":             {[]changes{{change("name", "x", "X")}}, nil, []state{{"name": "x"}}, ps.OutcomeNone},
@@ -47,7 +47,7 @@ func TestJudge(t *testing.T) {
 		"somebody else changed it after":  {[]changes{{change("l", "x", "y"), change("st", "", "q")}}, nil, []state{{"l": "z", "st": "q"}}, ps.OutcomeDone},
 		"changed by somebody else, or us": {[]changes{{change("l", "x", "y"), change("st", "", "q")}}, nil, []state{{"l": "z", "st": ""}}, ps.OutcomeUnknown},
 		"second change not reached":       {[]changes{{change("l", "x", "y"), change("st", "", "q")}}, nil, []state{{"l": "x", "st": "z"}}, ps.OutcomeNone},
-		"removed meanwhile":               {[]changes{{change("l", "x", "y")}}, nil, []state{{Existence: "False"}}, ps.OutcomeUnknown},
+		"removed meanwhile":               {[]changes{{change("l", "x", "y")}}, nil, []state{{existence: "False"}}, ps.OutcomeUnknown},
 		"not seen":                        {[]changes{{change("l", "x", "y")}}, nil, nil, ps.OutcomeUnknown},
 		"state not reported":              {[]changes{{change("l", "x", "y")}}, nil, []state{{}}, ps.OutcomeUnknown},
 		"password set":                    {[]changes{{change("pwdLastSet", "5", "renewed")}}, nil, []state{{"pwdLastSet": "6"}}, ps.OutcomeDone},
@@ -57,9 +57,9 @@ func TestJudge(t *testing.T) {
 		"forced before, not forced":       {[]changes{{change("pwdLastSet", "0", "renewed0")}}, nil, []state{{"pwdLastSet": "6"}}, ps.OutcomePartial},
 		"forced before and after":         {[]changes{{change("pwdLastSet", "0", "renewed0")}}, nil, []state{{"pwdLastSet": "0"}}, ps.OutcomeUnknown},
 		"forced before and after, step":   {[]changes{{change("pwdLastSet", "0", "renewed0")}}, setPassword, []state{{"pwdLastSet": "0"}}, ps.OutcomeDone},
-		"forced before, enabled after":    {[]changes{{created, change("pwdLastSet", "0", "renewed0"), change("enabled", "False", "True")}}, nil, []state{{Existence: "True", "pwdLastSet": "0", "enabled": "True"}}, ps.OutcomeDone},
-		"forced before, not enabled":      {[]changes{{created, change("pwdLastSet", "0", "renewed0"), change("enabled", "False", "True")}}, nil, []state{{Existence: "True", "pwdLastSet": "0", "enabled": "False"}}, ps.OutcomePartial},
-		"member, of two objects":          {[]changes{{change("member", "False", "True")}, {}}, nil, []state{{Existence: "True", "member": "True"}}, ps.OutcomeDone},
+		"forced before, enabled after":    {[]changes{{created, change("pwdLastSet", "0", "renewed0"), change("enabled", "False", "True")}}, nil, []state{{existence: "True", "pwdLastSet": "0", "enabled": "True"}}, ps.OutcomeDone},
+		"forced before, not enabled":      {[]changes{{created, change("pwdLastSet", "0", "renewed0"), change("enabled", "False", "True")}}, nil, []state{{existence: "True", "pwdLastSet": "0", "enabled": "False"}}, ps.OutcomePartial},
+		"member, of two objects":          {[]changes{{change("member", "False", "True")}, {}}, nil, []state{{existence: "True", "member": "True"}}, ps.OutcomeDone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			intent := &ps.Intent{}

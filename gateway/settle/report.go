@@ -87,10 +87,10 @@ func changeOf(object *ps.Intended, record json.RawMessage) ps.Change {
 	change := ps.Change{GUID: object.GUID, DN: object.DN, Before: map[string]json.RawMessage{}, After: map[string]json.RawMessage{}}
 	for _, c := range object.Changes {
 		switch {
-		case c.Name == Existence && c.After == absent:
+		case c.Name == existence && c.After == absent:
 			_ = json.Unmarshal(record, &change.Before) // stays empty unless it is an object
 			return change
-		case c.Name == Existence:
+		case c.Name == existence:
 			_ = json.Unmarshal(record, &change.After)
 			_ = json.Unmarshal(change.After["guid"], &change.GUID)
 			_ = json.Unmarshal(change.After["distinguishedName"], &change.DN)

@@ -137,7 +137,7 @@ type State struct {
 }
 
 // Gone reports whether the object does not exist.
-func (s State) Gone() bool { return s.Values[Existence] == absent }
+func (s State) Gone() bool { return s.Values[existence] == absent }
 
 // Value returns a value, or false if it was not read.
 func (s State) Value(name string) (string, bool) {
@@ -214,7 +214,7 @@ func (r *run) read(ctx context.Context) ([]observation, error) {
 	}
 	if r.guid() == "" && seen[0].Age > maxAge {
 		// Older than the request: another object of that name.
-		seen[0] = observation{State: map[string]string{Existence: absent}}
+		seen[0] = observation{State: map[string]string{existence: absent}}
 	}
 	return seen, nil
 }

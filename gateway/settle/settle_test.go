@@ -190,7 +190,7 @@ func TestAScriptWithoutARecordLeavesTheOutcomeUnknown(t *testing.T) {
 // newUser returns a create of two steps that was cut off after steps.
 func newUser(steps ...ps.Step) Change {
 	return cutOff(ps.EffectCreated, ops.Single, steps,
-		ps.Intended{Account: "j", Changes: []ps.IntendedChange{change(Existence, "False", "True"), change("enabled", "False", "True")}})
+		ps.Intended{Account: "j", Changes: []ps.IntendedChange{change(existence, "False", "True"), change("enabled", "False", "True")}})
 }
 
 const (
@@ -245,7 +245,7 @@ func TestAnOlderObjectOfThatNameIsNotTheOneCreated(t *testing.T) {
 func TestARemovalOfSeveralReportsWhatWasDone(t *testing.T) {
 	removed := func(guid string) ps.Intended {
 		return ps.Intended{
-			GUID: guid, DN: "CN=" + guid, Record: json.RawMessage(`{"guid":"` + guid + `"}`), Changes: []ps.IntendedChange{change(Existence, "True", "False")},
+			GUID: guid, DN: "CN=" + guid, Record: json.RawMessage(`{"guid":"` + guid + `"}`), Changes: []ps.IntendedChange{change(existence, "True", "False")},
 		}
 	}
 	change := cutOff(ps.EffectRemoved, ops.List, nil, removed("a"), removed("b"))

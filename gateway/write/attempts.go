@@ -135,10 +135,10 @@ func (w *Writer) recordRaced(c *changes.Record, outcome ps.Outcome, by string) e
 	if w.Audit == nil {
 		return nil
 	}
-	call := audit.Call{
+	line := audit.Call{
 		RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller},
 		Operation: c.Operation, Parameters: c.Parameters, Change: c.ID,
 	}
-	result := audit.Result{Outcome: string(outcome), Code: RacedCode, Server: c.Server, SettledBy: by}
-	return w.Audit.Settled(call, 0, result)
+	result := audit.Result{Outcome: string(outcome), Code: changes.RacedCode, Server: c.Server, SettledBy: by}
+	return w.Audit.Settled(line, 0, result)
 }

@@ -185,12 +185,9 @@ func (r *Run) closedByAnother(outcome ps.Outcome) error {
 	return nil
 }
 
-// RacedCode marks such a change in its answer and in the audit.
-const RacedCode = "raced"
-
 // Raced marks the answer to a call whose change another gateway has settled before it was made.
 var Raced = ps.Warning{
-	Code: RacedCode,
+	Code: changes.RacedCode,
 	Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may " +
 		"have made the change once more. Compare the object with what you asked for.",
 }

@@ -185,7 +185,7 @@ func (e *evidence) writeLines(id string, c *changes.Record, outcome ps.Outcome, 
 
 // changesOf returns what a change has done, as its audit line shows it, and what it has not.
 func (e *evidence) changesOf(c *changes.Record, outcome ps.Outcome) (done []ps.Change, failed []ps.Object) {
-	change, can := PastChange(e.o.operation(c.Operation), c)
+	change, can := settle.Recorded(e.o.operation(c.Operation), c)
 	if !can || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
 		return nil, nil
 	}

@@ -6,12 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
 )
-
-// Member is the name of the announced change of a group that a membership begins or ends with.
-const Member = "member"
 
 // locksOf returns what an announced change of an operation, in a zone, locks.
 func locksOf(op *ops.Operation, zone string, i *ps.Intent) []lock {
@@ -48,7 +46,7 @@ func memberOf(i *ps.Intent) string {
 
 // changesMember reports whether nothing of an object is changed but one of its members.
 func changesMember(object *ps.Intended) bool {
-	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return c.Name != Member })
+	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return c.Name != change.Member })
 }
 
 // ZoneOf returns the zone that a change of DNS is about, as its arguments or its announcement have

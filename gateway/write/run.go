@@ -221,7 +221,7 @@ func (r *Run) staysOpen(outcome ps.Outcome) bool {
 	if outcome != ps.OutcomeUnknown || !r.Running() {
 		return false
 	}
-	_, can := PastChange(r.w.operation(r.record.Operation), r.record)
+	_, can := settle.Recorded(r.w.operation(r.record.Operation), r.record)
 	return can
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/ops"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/ps"
@@ -116,7 +115,7 @@ func (w *Writer) recordDue(ctx context.Context) error {
 // The audit says by whom it was.
 func (w *Writer) Settle(ctx context.Context, recorded bool, c *changes.Record, by string) (done bool, err error) {
 	v, result := &Verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
-	if change, can := PastChange(w.operation(c.Operation), c); can {
+	if change, can := settle.Recorded(w.operation(c.Operation), c); can {
 		found := w.Settler().Settle(ctx, change)
 		if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
 			return false, nil
@@ -144,7 +143,7 @@ func (w *Writer) settled(recorded bool, c *changes.Record, v *Verdict, result *p
 	defer cancel()
 	var spent map[string]int
 	if w.Spent != nil {
-		spent = w.Spent(c, v.Outcome, result)
+		spent = w.Spent(c, w.operation(c.Operation), v.Outcome, result)
 	}
 	if recorded && result != nil {
 		c.Identify(result)
@@ -173,23 +172,4 @@ func (w *Writer) settled(recorded bool, c *changes.Record, v *Verdict, result *p
 // passing are the reasons for which a change cannot be read now, but may be later.
 var passing = map[ps.Kind]bool{
 	ps.KindUnavailable: true, ps.KindOverloaded: true, ps.KindTimeout: true, ps.KindDied: true, ps.KindCancelled: true,
-}
-
-// PastChange returns a recorded change of an operation as it can be settled or compared; false if
-// that cannot be done. An operation that this gateway does not have is nil.
-func PastChange(op *ops.Operation, c *changes.Record) (settle.Change, bool) {
-	if op == nil || op.Protocol != nil || len(c.Intent.Objects) == 0 {
-		return settle.Change{}, false
-	}
-	given := ops.Given{}
-	for name, text := range c.Parameters {
-		given[name] = text
-	}
-	bound, _ := op.Bind(given) // secrets are missing, which no script that settles needs
-	intent := c.Intent
-	intent.Server = c.Server
-	return settle.Change{
-		Operation: op, Bound: bound, Request: ps.Request{ID: c.RequestID, Args: bound.Args}, StartedAt: c.Time,
-		Cut: &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent, Server: c.Server},
-	}, true
 }

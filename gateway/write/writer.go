@@ -32,9 +32,9 @@ type Options struct {
 	Audit   *audit.Log       // nil: nothing is audited
 	Kinds   []Kind           // of what is stored with the beginning of a change
 
-	// Spent returns what a change that was settled has spent of what it has reserved, by impact;
-	// nil: that is not known. Spent itself is nil if nothing is counted.
-	Spent func(c *changes.Record, outcome ps.Outcome, result *ps.Result) map[string]int
+	// Spent returns what a change of an operation that was settled has spent of what it has reserved,
+	// by impact; nil: that is not known. Spent itself is nil if nothing is counted.
+	Spent func(c *changes.Record, op *ops.Operation, outcome ps.Outcome, result *ps.Result) map[string]int
 	// Unrecorded counts a change that the history does not have, or not as it ended. It may be nil.
 	Unrecorded func()
 
@@ -47,14 +47,7 @@ type Options struct {
 }
 
 // operation returns an operation by its id; nil: there is none.
-func (o *Options) operation(id string) *ops.Operation {
-	for _, op := range o.Operations {
-		if op.ID == id {
-			return op
-		}
-	}
-	return nil
-}
+func (o *Options) operation(id string) *ops.Operation { return ops.Find(o.Operations, id) }
 
 // process returns the process that runs the scripts of this gateway; zero for one that is alone.
 func (o *Options) process() journal.Process {
