@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/store"
@@ -140,10 +141,10 @@ func (s *Server) recordRaced(c *changes.Record, outcome ps.Outcome, by string) e
 	if s.Audit == nil {
 		return nil
 	}
-	call := audit.Call{
+	of := audit.Call{
 		RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller},
 		Operation: c.Operation, Parameters: c.Parameters, Change: c.ID,
 	}
-	result := audit.Result{Outcome: string(outcome), Code: racedCode, Server: c.Server, SettledBy: by}
-	return s.Audit.Settled(call, 0, result)
+	result := audit.Result{Outcome: string(outcome), Code: call.RacedCode, Server: c.Server, SettledBy: by}
+	return s.Audit.Settled(of, 0, result)
 }

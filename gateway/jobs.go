@@ -1,17 +1,16 @@
 package gateway
 
 import (
-	"adgateway/gateway/call"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
@@ -329,7 +328,9 @@ func (s *Server) undoJob(r *request, job *jobs.Job) (call.Answer, error) {
 		if fields := r.bound.Text(ops.UndoFields); fields != "" {
 			item.Parameters[ops.UndoFields] = fields
 		}
-		item.Skip = s.whyNotUndoable(ctx, result.ChangeID)
+		if why := s.history.WhyNotUndoable(ctx, result.ChangeID); why != "" {
+			item.Skip = &jobs.Result{State: jobstate.Skipped, Code: string(schema.NotUndoable), Message: why}
+		}
 		all = append(all, item)
 		waits = append(waits, moved(spec.Waits, place))
 		return true
@@ -349,29 +350,4 @@ func (s *Server) undoJob(r *request, job *jobs.Job) (call.Answer, error) {
 	slices.Reverse(all)
 	keepOrder(all)
 	return s.addJob(r, jobs.Submission{Job: next, Specs: all})
-}
-
-// whyNotUndoable returns the result of a change that cannot be undone; nil if it can.
-func (s *Server) whyNotUndoable(ctx context.Context, id string) *jobs.Result {
-	skipped := func(format string, args ...any) *jobs.Result {
-		return &jobs.Result{State: jobstate.Skipped, Code: string(schema.NotUndoable), Message: fmt.Sprintf(format, args...)}
-	}
-	record, err := s.History.Get(ctx, id)
-	if err != nil {
-		return skipped("The change '%s' is not in the history any more.", id)
-	}
-	past, known := s.pastOf(record)
-	switch {
-	case !known:
-		return skipped("The change '%s' is one of an operation that this gateway does not have.", id)
-	case s.undone(ctx, past, nil):
-		return skipped("The change '%s' was undone already.", id)
-	case s.undoable(ctx, past) == schema.UndoNone:
-		why := "it has no image of what was there before"
-		if past.made.Op.Undo.Never != "" {
-			why = past.made.Op.Undo.Never
-		}
-		return skipped("The change '%s' cannot be undone: %s.", id, why)
-	}
-	return nil
 }

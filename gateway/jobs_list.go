@@ -312,7 +312,7 @@ func (sub *submission) submit() (call.Answer, error) {
 	if sub.common != nil {
 		job.Operation = sub.common.ID
 	}
-	job.NotBefore = moment(b.Text(ops.JobNotBefore))
+	job.NotBefore = b.Moment(ops.JobNotBefore)
 	job.ResultKey, _ = base64.StdEncoding.DecodeString(b.Text(ops.JobResultKey)) // its kind has tried it
 	job.List = jobs.List{Format: string(sub.list.Format), BOM: sub.list.BOM, Header: sub.list.Header}
 	if sub.list.Separator != 0 {

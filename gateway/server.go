@@ -31,11 +31,13 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/history"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/ps"
@@ -168,6 +170,8 @@ type Server struct {
 	before         map[string]bool // changes whose lines were due when a gateway alone was started
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
+	history        *history.Service
+	removals       history.Removals
 	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
 	keys           *keys                  // nil: none are kept
 	plans          *plans.Plans           // nil: none are kept
@@ -193,8 +197,16 @@ func New(options Options) (*Server, error) {
 	if options.History != nil {
 		s.cursors.Sum = options.History.Sum
 	}
-	s.local.Handlers = map[string]call.Handler{"caller.show": whoAmI, "cluster.show": s.showCluster}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.local.Handlers = map[string]call.Handler{"caller.show": whoAmI, "cluster.show": s.showCluster}
+	s.local.Streamers = map[string]call.Streamer{}
+	s.removals = history.Removals{History: options.History, Log: options.Log}
+	s.history = history.New(history.Options{
+		History: options.History, Table: options.Operations, Cursors: s.cursors, Streams: s.streams,
+		Settler: settle.Settler{Runner: options.Runner, Scripts: s.scripts},
+		Do:      s.Do, Failure: failureOf, Stopping: s.stopping.Done(),
+	})
+	s.history.Register(s.local)
 	if options.Kept != nil {
 		s.ledger = ledger.New(options.Kept)
 		s.keys = newKeys(options.Kept, options.KeyLife)

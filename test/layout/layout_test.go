@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"gateway/cursor":                     {},
 	"gateway/etag":                       {},
 	"gateway/schema":                     {"ps", "gateway/schema/...", "gateway/filter", "gateway/cursor", "gateway/etag"},
+	"gateway/history":                    {"gateway/call", "gateway/change", "gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/settle", "gateway/store", "ps"},
 	"gateway/changes":                    {"gateway/audit", "gateway/journal", "gateway/store", "ps"},
 	"gateway/joblist":                    {"gateway/nearest"},
 	"gateway/jobs":                       {"gateway/store", "gateway/schema/jobstate", "ps"},
