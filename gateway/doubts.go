@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -267,7 +268,7 @@ func (s *Server) doubtsAbout(r *request) *doubtsPart {
 	return p
 }
 
-func (p *doubtsPart) begin(tx *store.Tx, _ *attempt) error {
+func (p *doubtsPart) Begin(tx *store.Tx, _ *write.Attempt) error {
 	if p.waits {
 		return awaitedBefore()
 	}
@@ -279,7 +280,7 @@ func (p *doubtsPart) begin(tx *store.Tx, _ *attempt) error {
 		if err != nil {
 			return err
 		}
-		e := &end{verdict: verdict{Outcome: ps.OutcomeUnknown}}
+		e := &write.End{Verdict: write.Verdict{Outcome: ps.OutcomeUnknown}}
 		if err = p.s.endChange(tx, c, e); err != nil {
 			return err
 		}
@@ -287,7 +288,7 @@ func (p *doubtsPart) begin(tx *store.Tx, _ *attempt) error {
 	return nil
 }
 
-func (p *doubtsPart) begun() {
+func (p *doubtsPart) Begun() {
 	for _, id := range p.ids {
 		p.s.doubts.end(id)
 	}

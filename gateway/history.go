@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -129,15 +130,15 @@ func (s *Server) left(ctx context.Context, c *changes.Record) bool {
 // recorded in the history, only its key tells of it. It is not settled if it cannot be read yet.
 // The audit says by whom it was.
 func (s *Server) settlePast(ctx context.Context, recorded bool, c *changes.Record, by string) (done bool, err error) {
-	v, result := &verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
+	v, result := &write.Verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
 	if change, can := settle.Recorded(s.operationOf(c.Operation), c); can {
 		found := s.settler(s.current.Load()).Settle(ctx, change)
 		if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
 			return false, nil
 		}
-		v, result = verdictOf(found), found.Result
+		v, result = write.VerdictOf(found), found.Result
 	}
-	if err = s.settled(recorded, c, v, result); errors.Is(err, errClosed) {
+	if err = s.settled(recorded, c, v, result); errors.Is(err, write.ErrClosed) {
 		return true, nil // by another one, who was faster
 	}
 	if err != nil {

@@ -1,21 +1,24 @@
 package gateway
 
 import (
+	"maps"
+
 	"adgateway/gateway/call"
 )
+
+// register adds rows without a script.
+func (s *Server) register(local call.Local) {
+	maps.Copy(s.local.Handlers, local.Handlers)
+	maps.Copy(s.local.Streamers, local.Streamers)
+}
 
 // answerLocally answers a call of a row that has no script.
 func (s *Server) answerLocally(r *request) (call.Answer, error) {
 	r.started = true
-	handle := s.local.Handlers[r.op.ID]
-	switch {
-	case handle != nil:
-	case r.op.ID == "plan.get":
+	if r.op.ID == "plan.get" {
 		return s.showPlan(r)
-	default:
-		return s.answerJobs(r)
 	}
-	answer, err := handle(r.ctx, r.accepted())
+	answer, err := s.local.Handlers[r.op.ID](r.ctx, r.accepted())
 	r.shown, r.server = answer.ChangeID, answer.Server
 	if err != nil {
 		answer = call.Answer{}
@@ -38,8 +41,5 @@ func (r *request) accepted() call.Accepted {
 // follow sends the events of a call of a row that has no script.
 func (s *Server) follow(r *request, to call.Events) error {
 	r.started = true
-	if stream := s.local.Streamers[r.op.ID]; stream != nil {
-		return stream(r.ctx, r.accepted(), to)
-	}
-	return s.streamJob(r, to)
+	return s.local.Streamers[r.op.ID](r.ctx, r.accepted(), to)
 }

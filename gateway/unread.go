@@ -16,7 +16,7 @@ import (
 // The outcome decides the status. A change that was made is a success, also if the script
 // failed afterwards, such as when it read the object back: the answer has what is known.
 
-var notReadBack = ps.Warning{Code: call.NotReadBackCode, Message: "The change was made, but the object could not be read back: fields that are not known are null."}
+var notReadBack = ps.Warning{Code: call.NotReadBack, Message: "The change was made, but the object could not be read back: fields that are not known are null."}
 
 // wasMade reports whether the error of a call came after its change was made.
 func (r *request) wasMade(e *envelope, err error) bool {

@@ -25,9 +25,6 @@ const feedBatch = 100
 
 // stream sends an event for each change.
 func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) error {
-	if s.History == nil {
-		return noHistory()
-	}
 	position, err := s.streamStart(ctx, a)
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ func (s *Service) compare(
 	if was, can := settle.Recorded(ops.Find(s.Table, p.Operation), p.Record); can {
 		found, err := s.now(ctx, was, a.Limits.Read)
 		if err != nil && ps.AsError(err).Kind != ps.KindScript {
-			return "", s.Failure(a.Op, a.Bound, err)
+			return "", call.Failure(a.Op, a.Bound, err)
 		}
 		copy(states, found)
 		server = p.Server

@@ -30,8 +30,6 @@ type Options struct {
 
 	// Do makes the calls that take a change back. Its error is a [problem.Error] at heart.
 	Do func(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
-	// Failure returns the error of a call whose script failed with err.
-	Failure func(op *ops.Operation, bound *ops.Bound, err error) error
 	// Stopping is closed when the gateway stops, so that nobody waits any longer.
 	Stopping <-chan struct{}
 }
@@ -44,19 +42,24 @@ type Service struct {
 // New returns a service.
 func New(options Options) *Service { return &Service{options} }
 
-// Register adds the rows that the service answers.
-func (s *Service) Register(to call.Local) {
-	for id, handle := range map[string]call.Handler{
-		"change.list": s.list, "change.get": s.get, "change.undo": s.undo,
-	} {
-		to.Handlers[id] = func(ctx context.Context, a call.Accepted) (call.Answer, error) {
-			if s.History == nil {
-				return call.Answer{}, noHistory()
-			}
-			return handle(ctx, a)
+// Local returns the handlers of the rows of changes.
+func (s *Service) Local() call.Local {
+	local := call.Local{
+		Handlers:  map[string]call.Handler{"change.list": s.list, "change.get": s.get, "change.undo": s.undo},
+		Streamers: map[string]call.Streamer{"change.stream": s.stream},
+	}
+	if s.History != nil {
+		return local
+	}
+	for id := range local.Handlers {
+		local.Handlers[id] = func(context.Context, call.Accepted) (call.Answer, error) {
+			return call.Answer{}, noHistory()
 		}
 	}
-	to.Streamers["change.stream"] = s.stream
+	for id := range local.Streamers {
+		local.Streamers[id] = func(context.Context, call.Accepted, call.Events) error { return noHistory() }
+	}
+	return local
 }
 
 func noHistory() error {

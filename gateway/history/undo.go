@@ -304,7 +304,7 @@ func (t *tally) before(made *changes.Record, shown []any) {
 // add adds what a call has come to, which may be one of several.
 func (t *tally) add(answer call.Answer, err error, several bool) {
 	for _, warning := range answer.Warnings {
-		if warning.Code == call.HistoryUnavailableCode && !slices.Contains(t.warnings, warning) {
+		if warning.Code == call.NotInHistory && !slices.Contains(t.warnings, warning) {
 			t.warnings = append(t.warnings, warning)
 		}
 	}
