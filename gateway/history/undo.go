@@ -245,8 +245,8 @@ func (u *undoing) undoneValue(ctx context.Context, object *ps.Intended, c ps.Int
 type tally struct {
 	records  []any // of the changes that were made
 	plans    []json.RawMessage
-	warnings []ps.Warning
-	first    error // that a call failed with; nil: none did
+	warnings []ps.Warning // of the calls
+	first    error        // that a call failed with; nil: none did
 	details  []problem.Detail
 	changeID string // of the last change that was made; empty: none was
 	server   string // that was used last; empty: none was
@@ -303,10 +303,9 @@ func (t *tally) before(made *changes.Record, shown []any) {
 
 // add adds what a call has come to, which may be one of several.
 func (t *tally) add(answer call.Answer, err error, several bool) {
-	for _, warning := range answer.Warnings {
-		if warning.Code == call.NotInHistory && !slices.Contains(t.warnings, warning) {
-			t.warnings = append(t.warnings, warning)
-		}
+	t.warnings = append(t.warnings, answer.Warnings...)
+	if part := call.PartOf(err); part != nil {
+		t.warnings = append(t.warnings, part.Warnings...)
 	}
 	t.changeID = cmp.Or(answer.ChangeID, t.changeID)
 	server := answer.Server
@@ -322,6 +321,30 @@ func (t *tally) add(answer call.Answer, err error, several bool) {
 		}
 	}
 	t.server = cmp.Or(server, t.server)
+}
+
+// passedOn are the warnings of its calls that an undo shows: they are about the changes themselves,
+// while the others are about how the calls were made.
+var passedOn = []string{call.Raced, call.NotReadBack, call.NotInHistory}
+
+// shown returns the warnings that the undo shows, each once.
+func (t *tally) shown() (all []ps.Warning) {
+	for _, warning := range t.warnings {
+		if slices.Contains(passedOn, warning.Code) && !slices.Contains(all, warning) {
+			all = append(all, warning)
+		}
+	}
+	return all
+}
+
+// warned returns an error with the warnings that the undo shows, besides its own.
+func (t *tally) warned(err error) error {
+	for _, warning := range t.shown() {
+		if part := call.PartOf(err); part == nil || !slices.Contains(part.Warnings, warning) {
+			err = call.Warned(err, warning)
+		}
+	}
+	return err
 }
 
 // call returns a call that takes back the change, or a part of it. batch is the first of the
@@ -366,16 +389,16 @@ func (u *undoing) answer(t *tally) (call.Answer, error) {
 	switch {
 	case t.first != nil && (len(t.records) == 0 || u.a.DryRun()):
 		problem.Of(t.first).Details = t.details
-		return call.Answer{}, t.first
+		return call.Answer{}, t.warned(t.first)
 	case t.first != nil:
 		failed := problem.New(schema.Partial, "A part of the change '%s' was undone; see details.", u.p.ID)
 		failed.Details, failed.Outcome, failed.Server = t.details, ps.OutcomePartial, t.server
-		return call.Answer{}, &call.Partly{Problem: failed, Records: call.JSON(t.records)}
+		return call.Answer{}, &call.Partly{Problem: failed, Records: call.JSON(t.records), Warnings: t.shown()}
 	case u.a.DryRun():
 		return u.answerPlans(t.plans)
 	}
 	answer := u.a.Answer(fmt.Sprintf("The change was undone: %s.", u.p.Operation), t.records...)
-	answer.Warnings = append(answer.Warnings, t.warnings...)
+	answer.Warnings = append(answer.Warnings, t.shown()...)
 	return answer, nil
 }
 
