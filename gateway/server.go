@@ -206,7 +206,7 @@ func New(options Options) (*Server, error) {
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.removals = history.Removals{History: options.History, Log: options.Log}
 	s.history = history.New(history.Options{
-		History: options.History, Table: options.Operations, Cursors: s.cursors, Streams: s.streams,
+		History: options.History, Operations: options.Operations, Cursors: s.cursors, Streams: s.streams,
 		Settler: settle.Settler{Runner: options.Runner, Scripts: s.scripts},
 		Do:      s.Do, Stopping: s.stopping.Done(),
 	})

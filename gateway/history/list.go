@@ -78,7 +78,7 @@ func (s *Service) compare(
 	ctx context.Context, a call.Accepted, p *past, shown *shownChange,
 ) (server string, err error) {
 	states := make([]settle.State, len(p.Intent.Objects))
-	if was, can := settle.Recorded(ops.Find(s.Table, p.Operation), p.Record); can {
+	if was, can := settle.Recorded(ops.Find(s.Operations, p.Operation), p.Record); can {
 		found, err := s.now(ctx, was, a.Limits.Read)
 		if err != nil && ps.AsError(err).Kind != ps.KindScript {
 			return "", call.Failure(a.Op, a.Bound, err)

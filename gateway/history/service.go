@@ -22,11 +22,11 @@ import (
 
 // Options configure a service. All of them are required but History.
 type Options struct {
-	History *changes.History // nil: none is kept, so that every call is refused
-	Table   []*ops.Operation // of the gateway
-	Settler settle.Settler   // reads what is there now; the limit is that of each call
-	Cursors call.Cursors     // of the list
-	Streams *call.Streams
+	History    *changes.History // nil: none is kept, so that every call is refused
+	Operations []*ops.Operation // of the gateway
+	Settler    settle.Settler   // reads what is there now; the limit is that of each call
+	Cursors    call.Cursors     // of the list
+	Streams    *call.Streams
 
 	// Do makes the calls that take a change back. Its error is a [problem.Error] at heart.
 	Do func(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
@@ -74,7 +74,7 @@ type past struct {
 
 // pastOf returns a recorded change, or false if its row does not exist any more.
 func (s *Service) pastOf(c *changes.Record) (*past, bool) {
-	op := ops.Find(s.Table, c.Operation)
+	op := ops.Find(s.Operations, c.Operation)
 	if op == nil || op.Reply.Shape == nil && op.Protocol == nil {
 		return nil, false
 	}
@@ -85,7 +85,7 @@ func (s *Service) pastOf(c *changes.Record) (*past, bool) {
 		op = &known
 	}
 	done := ops.Done{Op: op, Texts: c.Parameters, Secret: c.Secret, Intent: &c.Intent}
-	return &past{c, change.MadeBy(s.Table, done, c.Zone)}, true
+	return &past{c, change.MadeBy(s.Operations, done, c.Zone)}, true
 }
 
 // undoable returns how much of a change can be undone, of what was not undone yet.

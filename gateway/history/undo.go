@@ -78,7 +78,7 @@ func (u *undoing) possible(calls []ops.Undoing) error {
 		return u.cannot("the history has no image of what was there before")
 	}
 	for i := range calls {
-		if ops.Find(u.Table, calls[i].Row) == nil {
+		if ops.Find(u.Operations, calls[i].Row) == nil {
 			return u.cannot("this gateway cannot restore from the Recycle Bin")
 		}
 	}
@@ -101,7 +101,7 @@ func (u *undoing) guard(ctx context.Context, calls []ops.Undoing) error {
 	if len(calls) > 1 {
 		return call.NotHonoured(ops.IfMatch, "the undo takes several calls, each about an object of its own")
 	}
-	if row := ops.Find(u.Table, calls[0].Row); !row.Guard.Matches() {
+	if row := ops.Find(u.Operations, calls[0].Row); !row.Guard.Matches() {
 		return call.NotHonoured(ops.IfMatch, "the undo is a call of "+row.ID+", and "+row.Guard.Never)
 	}
 	return nil
@@ -354,7 +354,7 @@ func (u *undoing) call(ctx context.Context, of *ops.Undoing, id, batch string) c
 	if u.a.DryRun() {
 		given[ops.DryRun] = "true"
 	}
-	c := u.a.As.Part(id, ops.Find(u.Table, of.Row), given)
+	c := u.a.As.Part(id, ops.Find(u.Operations, of.Row), given)
 	c.Undoes = call.Undoing{Change: u.p.ID, Fields: u.fields, Batch: batch}
 	for i := range u.p.Intent.Objects {
 		c.Undoes.Objects = append(c.Undoes.Objects, u.p.Intent.Objects[i].GUID)
@@ -369,7 +369,7 @@ func (u *undoing) call(ctx context.Context, of *ops.Undoing, id, batch string) c
 
 // now reads what the change was about; nil: that cannot be done.
 func (u *undoing) now(ctx context.Context) ([]settle.State, error) {
-	was, can := settle.Recorded(ops.Find(u.Table, u.p.Operation), u.p.Record)
+	was, can := settle.Recorded(ops.Find(u.Operations, u.p.Operation), u.p.Record)
 	if !can {
 		return nil, nil
 	}

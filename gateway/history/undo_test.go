@@ -52,7 +52,7 @@ func undoTwo(t *testing.T, do func(n int, made *changes.Record) (call.Answer, er
 	require.NoError(t, kept.Complete(t.Context(), past, ps.OutcomeDone))
 	var calls []call.Call
 	service := history.New(history.Options{
-		History: kept, Table: ops.Table(),
+		History: kept, Operations: ops.Table(),
 		Do: func(_ context.Context, c call.Call, _ call.Sink) (call.Answer, error) {
 			calls = append(calls, c)
 			made := &changes.Record{
