@@ -24,8 +24,8 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/store"
@@ -312,8 +312,8 @@ func (a *lonely) saysTheSame(id string) {
 		return true
 	}))
 	for _, impact := range []identity.Impact{identity.Deletion, identity.Change} {
-		spent, budgeted := 0, ledger.Budget{Account: a.account, Impact: impact.String()}
-		all, err := ledger.New(a.Kept).Spent(t.Context(), budgeted)
+		spent, budgeted := 0, quota.Budget{Account: a.account, Impact: impact.String()}
+		all, err := quota.NewLedger(a.Kept, false).Spent(t.Context(), budgeted)
 		require.NoError(t, err)
 		for _, one := range all {
 			spent += one.N

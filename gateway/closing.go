@@ -130,7 +130,7 @@ func putAll(tx *store.Tx, parts []endPart) error {
 func (s *Server) endOfChange(r *request) *endPart {
 	c := r.change
 	if c == nil || !c.Running {
-		s.correct(r)
+		s.uncorrected(r, r.spending.Correct())
 		return nil
 	}
 	outcome := outcomeOfChange(r)
@@ -138,7 +138,7 @@ func (s *Server) endOfChange(r *request) *endPart {
 		return nil
 	}
 	if s.staysOpen(r, outcome) {
-		r.correction = nil // it stays spent until it is known
+		r.spending.Keep()
 		r.shown = r.changeID()
 		s.leaveOpen(r)
 		return nil
@@ -154,9 +154,7 @@ func (s *Server) endOfChange(r *request) *endPart {
 	e := write.Close(c, write.Verdict{Outcome: outcome})
 	// The key of an outer call is that of the whole request, and takes note of each of its changes.
 	e.Answered = r.outer == nil
-	if r.correction != nil {
-		e.Spent, r.correction = r.correction.spent(), nil
-	}
+	e.Spent = r.spending.Done()
 	e.Verdict.Idle = outcome == ps.OutcomeNone && r.failure == nil
 	return &endPart{
 		put:    func(tx *store.Tx) error { return s.storeEndOf(tx, e) },

@@ -6,7 +6,7 @@
 // meters and authorises the caller, reads and binds the parameters, runs the script, records
 // what it announces to change before it does, settles a change that was cut off, and records the
 // outcome. The answer is a [call.Answer], which transport writes as an envelope. Errors are a
-// [problem.Error] with one of the API's codes; [failureOf] maps errors of scripts by number
+// [problem.Error] with one of the API's codes; [call.Failure] maps errors of scripts by number
 // and type, never by message.
 //
 // The package knows operations only as rows (package ops) and PowerShell only as a
@@ -33,9 +33,9 @@ import (
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/gateway/write"
@@ -173,7 +173,7 @@ type Server struct {
 	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
 	keys           *keys                  // nil: none are kept
 	plans          *plans.Plans           // nil: none are kept
-	ledger         *ledger.Ledger         // nil: the end of the gateway gives back what was spent
+	ledger         *quota.Ledger          // nil: the end of the gateway gives back what was spent
 	jobs           *jobs.Manager          // nil: there are none
 	current        atomic.Pointer[Policy] // immutable; a call uses the same one throughout
 }
@@ -201,7 +201,7 @@ func New(options Options) (*Server, error) {
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if options.Kept != nil {
-		s.ledger = ledger.New(options.Kept)
+		s.ledger = quota.NewLedger(options.Kept, s.clustered())
 		s.keys = newKeys(options.Kept, options.KeyLife)
 		var err error
 		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {

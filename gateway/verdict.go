@@ -152,11 +152,11 @@ func (s *Server) resume(r *request, e *envelope) (earlier *call.Answer, failed e
 }
 
 // partly returns the answer to a call whose change was made in part.
-func partly(call *keptCall, v *write.Verdict) error {
+func partly(kept *keptCall, v *write.Verdict) error {
 	failed := problem.New(schema.Partial, "The change was cut off, and made in part; see details.")
-	failed.Outcome, failed.Server = ps.OutcomePartial, call.Server
+	failed.Outcome, failed.Server = ps.OutcomePartial, kept.Server
 	for _, left := range v.Remains {
-		failed.Details = append(failed.Details, remaining(left))
+		failed.Details = append(failed.Details, call.Remaining(left))
 	}
 	for _, note := range v.Notes {
 		failed.Details = append(failed.Details, problem.Detail{Field: "", Message: note})
