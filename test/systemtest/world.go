@@ -35,7 +35,8 @@ var Setup = map[string]Call{
 	"bin.restore":        call("group.delete", "GroupName", "Printer Operators Berlin"),
 	"reverseZone.delete": call("reverseZone.create", "NetworkID", "172.17.0.0/16"),
 	"lookupZone.delete":  call("lookupZone.create", "ZoneName", "removed.example"),
-	"forwarder.delete":   call("forwarder.create", "ZoneName", "forwarded.example", "MasterServers", "10.9.0.53"),
+	"forwarder.delete": call("forwarder.create",
+		"ZoneName", "forwarded.example", "MasterServers", "10.9.0.53"),
 	"delegation.delete": call("delegation.create", "ZoneName", "corp.example", "ChildName", "left",
 		"NameServer", "ns1.left.corp.example", "IP_Address", "10.9.1.1"),
 }
@@ -54,22 +55,22 @@ var undosOfAccounts = map[string]Call{
 	"user.updateByGuid": call("user.updateByGuid",
 		"UserGuid", SampleUserGUID, "Description", sampleUserText),
 
-	"computer.register": call("computer.delete", "ADComputerName", "SAMPLE"),
-	"computer.rename":   call("computer.rename", "ADComputerName", "SAMPLE", "NewADComputerName", "WEB1"),
-	"computer.update":   call("computer.update", "ADComputerName", "FS1", "ComputerDescription", "File server"),
-	"computer.enable":   call("computer.disable", "ADComputerName", "OLD-PC1"),
-	"computer.disable":  call("computer.enable", "ADComputerName", "WEB1"),
-	"computer.move":     call("computer.move", "ADComputerName", "WEB1", "OUPath", ServersOU),
-	"computer.delete":   call("computer.register", "ADComputerName", "WEB2"),
-	"computer.deleteMany": call("computer.register",
-		"ADComputerName", "WEB3"),
+	"computer.register":   call("computer.delete", "ADComputerName", "SAMPLE"),
+	"computer.rename":     call("computer.rename", "ADComputerName", "SAMPLE", "NewADComputerName", "WEB1"),
+	"computer.update":     call("computer.update", "ADComputerName", "FS1", "ComputerDescription", "File server"),
+	"computer.enable":     call("computer.disable", "ADComputerName", "OLD-PC1"),
+	"computer.disable":    call("computer.enable", "ADComputerName", "WEB1"),
+	"computer.move":       call("computer.move", "ADComputerName", "WEB1", "OUPath", ServersOU),
+	"computer.delete":     call("computer.register", "ADComputerName", "WEB2"),
+	"computer.deleteMany": call("computer.register", "ADComputerName", "WEB3"),
 }
 
 var undosOfContainers = map[string]Call{
 	"group.createDistribution": call("group.delete", "GroupName", "Sample List"),
 	"group.createSecurity":     call("group.delete", "GroupName", "Sample Group"),
-	"group.update":             call("group.update", "GroupName", SampleGroup, "GroupDescription", "May dial in"),
 	"group.rename":             call("group.rename", "GroupName", "Dial In", "NewGroupName", SampleGroup),
+	"group.update": call("group.update",
+		"GroupName", SampleGroup, "GroupDescription", "May dial in"),
 
 	"membership.add":    call("membership.remove", "Username", SampleUser, "GroupName", "Help Desk"),
 	"membership.remove": call("membership.add", "Username", SampleUser, "GroupName", SampleGroup),
