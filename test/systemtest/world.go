@@ -43,7 +43,7 @@ var Setup = map[string]Call{
 
 // Undos has the calls that restore the world after the samples of operations, by ID of the
 // operation. It has none of those that change nothing or cannot be undone.
-var Undos = Merge(undosOfAccounts, undosOfContainers, undosOfZones, undosOfRecords())
+var Undos = Merge(undosOfAccounts, undosOfGroupsAndOUs, undosOfZones, undosOfRecords())
 
 var undosOfAccounts = map[string]Call{
 	"user.create":  call("user.delete", "Username", "sample"),
@@ -65,7 +65,7 @@ var undosOfAccounts = map[string]Call{
 	"computer.deleteMany": call("computer.register", "ADComputerName", "WEB3"),
 }
 
-var undosOfContainers = map[string]Call{
+var undosOfGroupsAndOUs = map[string]Call{
 	"group.createDistribution": call("group.delete", "GroupName", "Sample List"),
 	"group.createSecurity":     call("group.delete", "GroupName", "Sample Group"),
 	"group.rename":             call("group.rename", "GroupName", "Dial In", "NewGroupName", SampleGroup),
