@@ -3,16 +3,16 @@ package gateway
 import (
 	"errors"
 
+	"github.com/sirupsen/logrus"
+
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
-	givennames "adgateway/gateway/names"
+	"adgateway/gateway/names"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
-
-	"github.com/sirupsen/logrus"
 )
 
 // changeOf returns what a call is about to change, before its script runs.
@@ -29,12 +29,13 @@ func (s *Server) changeOf(r *request) write.Change {
 	if key := r.claimed(); key != nil {
 		record.Key = key.name
 	}
-	var named *givennames.Part
+	var named *names.Part
 	if s.names != nil && r.op.Lane == ps.Directory {
 		named = s.names.Part(r.id, s.settler(r.policy))
 	}
 	return write.Change{
-		Op: r.op, Bound: r.bound, Record: record, Most: r.policy.BulkLimit, Settler: s.settler(r.policy), Log: s.logOf(r),
+		Op: r.op, Bound: r.bound, Record: record, Most: r.policy.BulkLimit,
+		Settler: s.settler(r.policy), Log: s.logOf(r),
 		Holds: func(i *ps.Intent) error { return holds(r, i) },
 		Idle:  func() error { return r.applying.use(r) },
 		Parts: func(i *ps.Intent, record *changes.Record) []write.Participant {
@@ -52,7 +53,7 @@ func (s *Server) logOf(r *request) *logrus.Entry {
 
 // participants returns what is stored together with the record of a change.
 func (s *Server) participants(
-	r *request, i *ps.Intent, record *changes.Record, named *givennames.Part,
+	r *request, i *ps.Intent, record *changes.Record, named *names.Part,
 ) (all []write.Participant) {
 	if r.applying != nil && !r.applying.used {
 		all = append(all, &planPart{s: s, r: r})
@@ -103,9 +104,12 @@ func (s *Server) store() *store.Sealed {
 // clusterUnavailable returns the refusal of a change that the gateways could not agree on.
 func clusterUnavailable(err error) error {
 	if errors.Is(err, store.ErrRewound) {
-		return call.StoreFault(err, "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; "+call.AskWhy)
+		return call.StoreFault(err, "The nodes of the cluster have lost a part of the log that they had stored, "+
+			"so that nothing is changed until an administrator has run 'adgateway cluster recover'. "+
+			"GET /readyz tells more; "+call.AskWhy)
 	}
-	return call.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
+	return call.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing was changed. "+
+		"Try again later; GET /readyz tells when it can.")
 }
 
 // planPart is the plan that a call applies, which it uses up.

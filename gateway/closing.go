@@ -51,6 +51,20 @@ func (s *Server) closeChange(r *request, answer call.Answer, failed error) write
 	return closed
 }
 
+// Warnings in the answer to a call whose change was made.
+var (
+	racedWarning = ps.Warning{
+		Code: call.Raced,
+		Message: "The host of the gateway stood still for so long that another gateway has taken the call over, " +
+			"which may have made the change once more. Compare the object with what you asked for.",
+	}
+	notInHistory = ps.Warning{
+		Code: call.NotInHistory,
+		Message: "The change was made, but the history cannot be written at the moment, so that it is not there, " +
+			"or not as it ended.",
+	}
+)
+
 // verdictOf returns how the change of a call has ended, as the call would report it.
 func verdictOf(r *request) write.Verdict {
 	v := write.Verdict{Outcome: outcomeOfChange(r)}

@@ -50,7 +50,6 @@ type request struct {
 	replayed    bool         // the answer is that of an earlier call
 	resumed     bool         // the answer is derived from what became of an earlier call
 	notReadBack bool         // the change was made, and could not be read back
-	unkept      bool         // a change of a part of the call is not in the history yet, or not as it ended
 	streamed    *audit.Entry // of a list that is sent while its script runs; nil: it is not, or not recorded
 	recorded    bool         // the audit has the outcome
 
@@ -73,14 +72,6 @@ func (s *Server) newRequest(ctx context.Context, c call.Call, to call.Sink) *req
 		r.outer, r.policy = outer, outer.policy
 	}
 	return r
-}
-
-// Part implements [call.Outer].
-func (r *request) Part(id string, op *ops.Operation, given ops.Given) call.Call {
-	return call.Call{
-		ID: id, Op: op, Principal: r.principal, From: r.call.From, Input: call.Values(given),
-		Classic: r.call.Classic, Match: r.call.Match, For: r,
-	}
 }
 
 // whole returns the call that a request is a part of, or the request itself if it is no part.
@@ -158,12 +149,12 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 		answer, err = call.Answer{}, write.NotStored()
 		r.failure = problem.Of(err)
 	case closed.Raced && err != nil:
-		err = call.Warned(err, write.Raced)
+		err = call.Warned(err, racedWarning)
 	case closed.Raced:
-		answer.Warnings = append(answer.Warnings, write.Raced)
+		answer.Warnings = append(answer.Warnings, racedWarning)
 	}
-	if (closed.Unkept || r.unkept) && err == nil {
-		answer.Warnings = append(answer.Warnings, write.NotInHistory)
+	if closed.Unkept && err == nil {
+		answer.Warnings = append(answer.Warnings, notInHistory)
 	}
 	if r.mayBeRepeated(err) {
 		err = fmt.Errorf("%w (%w)", err, call.ErrAgain)

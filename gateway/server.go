@@ -31,12 +31,14 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/history"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
-	givennames "adgateway/gateway/names"
+	"adgateway/gateway/names"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
 	"adgateway/gateway/quota"
+	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/gateway/write"
@@ -163,9 +165,11 @@ type Server struct {
 	cursors        call.Cursors
 	local          call.Local
 	writer         *write.Writer
-	names          *givennames.Names // nil: the gateway is in no cluster
-	stopping       context.Context   // done when the server stops
+	names          *names.Names    // nil: the gateway is in no cluster
+	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
+	history        *history.Service
+	removals       history.Removals
 	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
 	keys           *keys                  // nil: none are kept
 	plans          *plans.Plans           // nil: none are kept
@@ -196,6 +200,13 @@ func New(options Options) (*Server, error) {
 		Streamers: map[string]call.Streamer{},
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.removals = history.Removals{History: options.History, Log: options.Log}
+	s.history = history.New(history.Options{
+		History: options.History, Operations: options.Operations, Cursors: s.cursors, Streams: s.streams,
+		Settler: settle.Settler{Runner: options.Runner, Scripts: s.scripts},
+		Do:      s.Do, Stopping: s.stopping.Done(),
+	})
+	s.register(s.history.Local())
 	if options.Kept != nil {
 		s.ledger = quota.NewLedger(options.Kept, s.clustered())
 		s.keys = newKeys(options.Kept, options.KeyLife)
@@ -205,7 +216,7 @@ func New(options Options) (*Server, error) {
 		}
 	}
 	if s.Member != nil {
-		s.names = givennames.New(givennames.Options{
+		s.names = names.New(names.Options{
 			Store: s.store(), History: s.History, Operation: s.operationOf, Hold: s.NameHold, Log: s.Log,
 		})
 	}

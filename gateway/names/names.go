@@ -92,7 +92,8 @@ func (p *Part) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name na
 		return err
 	}
 	absent, own := present == nil, present != nil && present.Change == a.Record.ID
-	rival := !absent && !own && !strings.EqualFold(present.Server, a.Intent.Server) && p.replicated[sum] != revision
+	elsewhere := !absent && !strings.EqualFold(present.Server, a.Intent.Server)
+	rival := elsewhere && !own && p.replicated[sum] != revision
 	if rival && !n.areOf(tx, present, object.GUID) {
 		found, server := *present, a.Intent.Server
 		return n.pending(name, present, func(ctx context.Context) bool {
@@ -220,9 +221,9 @@ func (n *Names) pending(name nameOf, by *nameHold, wait func(ctx context.Context
 	what := map[string]string{
 		"account": "account name", "principal": "logon name", "entry": "name in its OU",
 	}[name.kind]
-	failed := problem.New(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, of which "+
-		"others may not know yet, so that it could be given twice. Nothing was changed. Use another one, or try again "+
-		"once it has replicated; after %s it is free again.", what, by.Server, n.o.Hold)
+	failed := problem.New(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, "+
+		"of which others may not know yet, so that it could be given twice. Nothing was changed. "+
+		"Use another one, or try again once it has replicated; after %s it is free again.", what, by.Server, n.o.Hold)
 	failed.RetryAfter, failed.Cause = 5*time.Minute, &write.Later{Cause: errPending, Wait: wait}
 	return failed
 }

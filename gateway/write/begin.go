@@ -216,8 +216,8 @@ func (p *recordPart) Begun() {
 
 // TakenOver refuses a change whose call another gateway has settled.
 func TakenOver() error {
-	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has taken "+
-		"the call over. Nothing was changed here. Send it again, with its %s.", ops.KeyHeader)
+	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has "+
+		"taken the call over. Nothing was changed here. Send it again, with its %s.", ops.KeyHeader)
 	failed.RetryAfter = time.Second
 	return failed
 }

@@ -180,16 +180,9 @@ func (r *Run) closedByAnother(outcome ps.Outcome) error {
 		return ErrClosed
 	}
 	r.raced = true
-	r.change.Log.WithField("change", c.ID).Error("a change was made after another gateway had taken the call over, " +
-		"as this host stood still: it may have been made twice")
+	r.change.Log.WithField("change", c.ID).Error("a change was made after another gateway had taken the call " +
+		"over, as this host stood still: it may have been made twice")
 	return nil
-}
-
-// Raced marks the answer to a call whose change another gateway has settled before it was made.
-var Raced = ps.Warning{
-	Code: changes.RacedCode,
-	Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may " +
-		"have made the change once more. Compare the object with what you asked for.",
 }
 
 // ended does what a member of a cluster must after it has tried to store how a call has ended,
@@ -223,9 +216,9 @@ func (r *Run) doubtful(err error) {
 // NotStored returns the answer to a call whose change was made, at least in part, and could
 // not be closed.
 func NotStored() error {
-	failed := problem.New(schema.Timeout, "The change was begun, but another gateway leads the cluster by now, and what "+
-		"became of the change could not be stored. That gateway finds it out: look at the change that %s names, "+
-		"or repeat the call with its %s.", ops.ChangeHeader, ops.KeyHeader)
+	failed := problem.New(schema.Timeout, "The change was begun, but another gateway leads the cluster by now, "+
+		"and what became of the change could not be stored. That gateway finds it out: look at the change that "+
+		"%s names, or repeat the call with its %s.", ops.ChangeHeader, ops.KeyHeader)
 	failed.Outcome = ps.OutcomeUnknown
 	return failed
 }

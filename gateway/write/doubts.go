@@ -204,8 +204,8 @@ func (w *Writer) settleDoubts(ctx context.Context) (err error) {
 
 // awaitedBefore refuses a change whose objects one of an earlier term may still write to.
 func awaitedBefore() error {
-	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier change of the object. "+
-		"Nothing was changed. Send it again.")
+	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier change of the "+
+		"object. Nothing was changed. Send it again.")
 	failed.RetryAfter = 5 * time.Second
 	return failed
 }

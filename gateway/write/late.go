@@ -8,7 +8,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/store"
-	"adgateway/ps"
 )
 
 // The end of a call that the store does not take, such as on a full disk, is stored later as
@@ -29,12 +28,6 @@ type lateEnds struct {
 	mu      sync.Mutex // guards the fields below
 	waiting []*lateEnd
 	left    map[any]func() // by key of a call that has left it: what frees it
-}
-
-// NotInHistory marks an answer whose change is not in the history, or not as it ended.
-var NotInHistory = ps.Warning{
-	Code:    "history_unavailable",
-	Message: "The change was made, but the history cannot be written at the moment, so that it is not there, or not as it ended.",
 }
 
 // add adds the end of a call.

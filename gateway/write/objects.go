@@ -24,9 +24,11 @@ func locksOf(op *ops.Operation, zone string, i *ps.Intent) []lock {
 			all = append(all, lock{object: "dns " + strings.ToLower(cmp.Or(object.DN, zone))})
 		case guid == "": // of one to be created the directory sees to it that it is made once
 		case member != "" && changesMember(object):
-			pair := []string{guid, member} // either way round: of two groups, neither becomes a member of the other unseen
+			// Either way round: of two groups, neither becomes a member of the other unseen.
+			pair := []string{guid, member}
 			slices.Sort(pair)
-			all = append(all, lock{object: "member " + strings.Join(pair, " ")}, lock{guid, true}, lock{member, true})
+			all = append(all,
+				lock{object: "member " + strings.Join(pair, " ")}, lock{guid, true}, lock{member, true})
 		default:
 			all = append(all, lock{object: guid})
 		}
@@ -37,7 +39,7 @@ func locksOf(op *ops.Operation, zone string, i *ps.Intent) []lock {
 // memberOf returns the GUID of the member whose memberships are changed: the object that is
 // announced without a change of its own; empty if none is.
 func memberOf(i *ps.Intent) string {
-	at := slices.IndexFunc(i.Objects, func(object ps.Intended) bool { return len(object.Changes) == 0 })
+	at := slices.IndexFunc(i.Objects, func(o ps.Intended) bool { return len(o.Changes) == 0 })
 	if at < 0 {
 		return ""
 	}

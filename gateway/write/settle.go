@@ -128,8 +128,9 @@ func (w *Writer) Settle(ctx context.Context, recorded bool, c *changes.Record, b
 	if err != nil {
 		return false, err
 	}
-	w.Log.WithFields(logrus.Fields{"request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome}).
-		Warn("a change that was cut off by the end of a gateway was settled")
+	w.Log.WithFields(logrus.Fields{
+		"request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome,
+	}).Warn("a change that was cut off by the end of a gateway was settled")
 	if recorded {
 		err = w.evidence.record(ctx, by, map[string]*changes.Record{c.ID: c})
 	}
@@ -171,5 +172,6 @@ func (w *Writer) settled(recorded bool, c *changes.Record, v *Verdict, result *p
 
 // passing are the reasons for which a change cannot be read now, but may be later.
 var passing = map[ps.Kind]bool{
-	ps.KindUnavailable: true, ps.KindOverloaded: true, ps.KindTimeout: true, ps.KindDied: true, ps.KindCancelled: true,
+	ps.KindUnavailable: true, ps.KindOverloaded: true, ps.KindTimeout: true, ps.KindDied: true,
+	ps.KindCancelled: true,
 }
