@@ -6,12 +6,6 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// Every change is recorded in the history before it is made, and completed with what
-// became of it before the answer is sent. Calls that changed nothing leave no record.
-
-// changeHeader identifies the change that a call has made.
-const changeHeader = ops.ChangeHeader
-
 // parameters returns the accepted parameters but the secrets, and whether there are any
 // of those.
 func (r *request) parameters() (texts map[string]string, secret bool) {

@@ -86,7 +86,7 @@ func (r *Run) allow(i *ps.Intent, zone string) error {
 	return nil
 }
 
-// remember prepares the record of what is about to be changed.
+// remember prepares the record of what is about to be changed. Calls that change nothing leave none.
 func (r *Run) remember(i ps.Intent, zone string) {
 	if r.w.History == nil {
 		return
@@ -153,8 +153,9 @@ func (r *Run) store(ctx context.Context, a *Attempt, all []Participant) error {
 // refuse completes why the change is not allowed. If only the history cannot be written, that
 // is no reason for a gateway that is alone: the audit is the evidence.
 func (r *Run) refuse(err error) error {
+	later := (*Later)(nil)
 	switch why := err; {
-	case problem.Is(err):
+	case problem.Is(err), errors.As(err, &later):
 	case errors.Is(err, store.ErrTooMany):
 		err = problem.New(schema.TooMany, "The change affects more objects than a gateway can record at once: "+
 			"%d objects and names. Nothing was changed. Change fewer objects at a time.", store.MostChanges)

@@ -57,6 +57,9 @@ type Later struct {
 
 func (l *Later) Error() string { return l.Cause.Error() }
 
+// Unwrap returns why the change is refused.
+func (l *Later) Unwrap() error { return l.Cause }
+
 // Run is a change that is being made, for one call. One goroutine uses it at a time. A nil Run is
 // that of a call that changes nothing: it has no record and no lines.
 type Run struct {
