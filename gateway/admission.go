@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/google/uuid"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
@@ -37,7 +37,7 @@ func (s *Server) participants(r *request, i *ps.Intent) []write.Participant {
 		all = append(all, spends)
 	}
 	if c := r.claimed(); c != nil {
-		all = append(all, &keyPart{claim: c})
+		all = append(all, c)
 	}
 	if doubts := s.doubtsAbout(r); doubts != nil {
 		all = append(all, doubts)
@@ -127,7 +127,7 @@ func (s *Server) refuse(r *request, err error) error {
 		err = notLeading(err)
 	case errors.Is(err, errContended):
 	case r.claimed() != nil:
-		err = keysUnavailable(err)
+		err = idempotency.Unavailable(err)
 	case r.applying != nil:
 		err = plansUnavailable(err)
 	case r.spending.Kept():
@@ -167,7 +167,7 @@ func (p *recordPart) Begin(tx *store.Tx, a *write.Attempt) error {
 		err = s.noteDue(tx, c)
 	case err != nil:
 	case !latest.Running || latest.Token != c.Token:
-		err = takenOver()
+		err = idempotency.TakenOver()
 	case !p.r.kept: // it is put once more, so that it is on the disk afterwards
 		return cmp.Or(s.History.Put(tx, c), write.ErrBegun)
 	}
@@ -188,13 +188,6 @@ func (p *recordPart) Begun() {
 	p.s.saved(p.r.change)
 }
 
-// takenOver refuses a change whose call another gateway has settled.
-func takenOver() error {
-	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has taken the call over. Nothing was changed here. Send it again, with its %s.", keyHeader)
-	failed.RetryAfter = time.Second
-	return failed
-}
-
 // planPart is the plan that a call applies, which it uses up.
 type planPart struct {
 	s *Server
@@ -206,33 +199,6 @@ func (p *planPart) Begin(tx *store.Tx, _ *write.Attempt) error {
 }
 
 func (p *planPart) Begun() { p.s.usedUp(p.r.applying) }
-
-// keyPart is the key of a call, with what its script is about to change and the identity of the
-// change in the history.
-type keyPart struct {
-	claim *claim
-	next  keptCall
-}
-
-func (p *keyPart) Begin(tx *store.Tx, a *write.Attempt) error {
-	c := p.claim
-	own, err := c.owns(tx)
-	if err != nil {
-		return err
-	}
-	if c.lost = !own; c.lost {
-		return takenOver()
-	}
-	p.next = c.call
-	p.next.Intent, p.next.Server = a.Intent, a.Intent.Server
-	if a.Record != nil {
-		p.next.Change, p.next.Batch = a.Record.ID, a.Record.Batch
-	}
-	p.next.Verdict, p.next.Token = nil, a.Token
-	return c.put(tx, p.next)
-}
-
-func (p *keyPart) Begun() { p.claim.kept(p.next) }
 
 // inTime refuses a change that a member of a cluster must not let begin any more.
 func (s *Server) inTime(r *request) error {

@@ -70,7 +70,7 @@ func (s *Server) ownKinds() (all []write.Kind) {
 		all = append(all, s.ledger)
 	}
 	if s.keys != nil {
-		all = append(all, keyKind{})
+		all = append(all, s.keys)
 	}
 	if s.clustered() {
 		all = append(all, nameKind{s})
@@ -102,32 +102,6 @@ func (k planKind) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 		return nil
 	}
 	return k.plans.End(tx, c.Plan, c.RequestID, "")
-}
-
-// keyKind notes in the key of a change how that has ended. If nothing was changed, the call runs
-// anew when it is repeated.
-type keyKind struct{}
-
-func (keyKind) End(tx *store.Tx, c *changes.Record, e *write.End) error {
-	if c.Key == "" || e.Answered {
-		return nil
-	}
-	found, err := tx.Get(keptKind, c.Key)
-	if errors.Is(err, store.ErrAbsent) {
-		return nil // it is not kept any more
-	}
-	if err != nil {
-		return err
-	}
-	call, err := store.Load[keptCall](tx, keptKind, c.Key)
-	if err != nil || call.Change != c.ID || call.Status != 0 || call.Verdict != nil {
-		return err
-	}
-	call.Verdict, call.Token = &e.Verdict, ""
-	if e.Verdict.Outcome == ps.OutcomeNone {
-		call.Verdict, call.Intent, call.Change = nil, nil, ""
-	}
-	return store.Save(tx, keptKind, c.Key, call, found.Expires)
 }
 
 // settled closes a change that was cut off. It fails with [write.ErrClosed] if another one was

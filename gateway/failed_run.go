@@ -62,7 +62,7 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) error {
 		f.RetryAfter = 5 * time.Second
 	}
 	for _, left := range e.Remains {
-		f.Details = append(f.Details, remaining(left))
+		f.Details = append(f.Details, problem.Remaining(left))
 	}
 	if f.Outcome == ps.OutcomeUnknown {
 		for _, step := range e.Steps {
@@ -91,11 +91,6 @@ func forOperation(op *ops.Operation, f *problem.Error) {
 	if !op.Effect.Writes() {
 		f.Outcome = ""
 	}
-}
-
-// remaining names an object that a change which was not completed has left.
-func remaining(left ps.Object) problem.Detail {
-	return problem.Detail{Field: "", Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
 }
 
 // leftBehind completes the sentence about a write that was cut off.

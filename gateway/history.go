@@ -37,9 +37,7 @@ func (s *Server) remember(r *request, i ps.Intent) {
 		if r.applying != nil {
 			r.change.Plan = r.applying.plan.ID
 		}
-		if key := r.claimed(); key != nil {
-			r.change.Key = key.name
-		}
+		r.change.Key = r.claimed().Name()
 		undoes := &r.call.Undoes
 		r.change.Undoes, r.change.Fields, r.change.Batch = undoes.Change, undoes.Fields, undoes.Batch
 	}

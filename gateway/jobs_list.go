@@ -350,9 +350,7 @@ func (s *Server) addJob(r *request, submission jobs.Submission) (call.Answer, er
 	if s.callerNow(submission.Job.Caller) == nil {
 		return call.Answer{}, problem.New(schema.Forbidden, "Jobs are submitted with a token or a user of the gateway, because their rights are checked again for each item.")
 	}
-	if r.key != nil {
-		submission.Once = r.key.name
-	}
+	submission.Once = r.key.Name()
 	job, err := s.jobs.Submit(r.ctx, submission)
 	if errors.Is(err, jobs.ErrOpen) {
 		failed := problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the limit. Start or cancel those that are ready or paused, or wait until others have ended.", jobs.MostOpen)

@@ -32,11 +32,9 @@ func (s *Server) answerLocally(r *request) (call.Answer, error) {
 
 // accepted returns the call for those that answer it without a script.
 func (r *request) accepted() call.Accepted {
-	a := call.Accepted{Call: r.call, Bound: r.bound, Given: r.given, As: r, Leave: r.leave}
-	if r.key != nil {
-		a.Once = r.key.name
+	return call.Accepted{
+		Call: r.call, Bound: r.bound, Given: r.given, Once: r.key.Name(), As: r, Leave: r.leave,
 	}
-	return a
 }
 
 func noHistory() error {

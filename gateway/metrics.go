@@ -10,6 +10,7 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -88,6 +89,28 @@ func (m *meters) register(with *prometheus.Registry, of *call.Streams) error {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}
+	}
+	return nil
+}
+
+// registerKeys adds what is known of keys at the moment.
+func registerKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
+	refused := prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "adgateway_idempotency_refusals_total",
+		Help: "Calls that were refused because their credential has as many keys as it may.",
+	}, func() float64 { return float64(keys.Refused()) })
+	used := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adgateway_idempotency_keys",
+		Help: "Keys of the credential that has most, of those that used one since the start; " +
+			"those that expired since they were counted are among them.",
+	}, func() float64 { return float64(keys.Most()) })
+	limit := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "adgateway_idempotency_keys_max",
+		Help: "Keys that one credential may have.",
+	})
+	limit.Set(idempotency.MostPerCaller)
+	if err := errors.Join(with.Register(used), with.Register(limit), with.Register(refused)); err != nil {
+		return fmt.Errorf("gateway: metrics: %w", err)
 	}
 	return nil
 }

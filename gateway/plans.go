@@ -106,7 +106,7 @@ func (s *Server) findPlan(r *request) error {
 	}
 	switch p.StateAt(s.Kept.Now()) {
 	case plans.StateUsed:
-		if r.key == nil || !r.key.unsure || p.Used.RequestID != r.key.call.RequestID {
+		if !r.key.Unsure() || p.Used.RequestID != r.key.Progress().RequestID {
 			return usedPlan(p)
 		}
 		p.Used = nil // by the call that is repeated, which may have changed nothing

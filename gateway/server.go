@@ -31,6 +31,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
@@ -171,7 +172,7 @@ type Server struct {
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
 	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
-	keys           *keys                  // nil: none are kept
+	keys           *idempotency.Keys      // nil: none are kept
 	plans          *plans.Plans           // nil: none are kept
 	ledger         *quota.Ledger          // nil: the end of the gateway gives back what was spent
 	jobs           *jobs.Manager          // nil: there are none
@@ -199,7 +200,7 @@ func New(options Options) (*Server, error) {
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if options.Kept != nil {
 		s.ledger = quota.NewLedger(options.Kept, s.clustered())
-		s.keys = newKeys(options.Kept, options.KeyLife)
+		s.keys = idempotency.New(options.Kept, options.KeyLife, options.History)
 		var err error
 		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
@@ -219,7 +220,7 @@ func New(options Options) (*Server, error) {
 		return nil, err
 	}
 	if s.keys != nil {
-		if err := s.keys.count.register(s.Metrics); err != nil {
+		if err := registerKeys(s.Metrics, s.keys); err != nil {
 			return nil, err
 		}
 	}

@@ -169,26 +169,27 @@ func (s *Server) guardUndo(r *request, p *past, calls []ops.Undoing) error {
 // it made none. The key stays as it is while that is not known: whoever is asked next, here
 // or at another gateway, goes on from there.
 func (s *Server) settleUndo(r *request) (first string, failed error) {
-	if r.key == nil || !r.key.unsure {
+	if !r.key.Unsure() {
 		return "", nil
 	}
-	key, call := r.key, &r.key.call
-	_, err := s.History.Get(r.ctx, call.Change)
-	if call.Intent != nil && call.Verdict == nil && !errors.Is(err, changes.ErrAbsent) { // else it was not made
-		if failed = s.judge(r, key); failed != nil {
-			key.open = true
+	begun := r.key.Progress()
+	_, err := s.History.Get(r.ctx, begun.Change)
+	if begun.Intent != nil && begun.Verdict == nil && !errors.Is(err, changes.ErrAbsent) { // else it was not made
+		if failed = s.judge(r, r.key); failed != nil {
+			r.key.LeaveOpen()
 			return "", failed
 		}
+		begun = r.key.Progress()
 	}
-	switch v := call.Verdict; {
+	switch v := begun.Verdict; {
 	case v == nil:
-		call.Intent, call.Change = nil, ""
-		return call.Batch, nil
+		r.key.Anew()
+		return begun.Batch, nil
 	case v.Outcome == ps.OutcomeUnknown:
-		r.shown = call.Change
-		return "", unknownOutcome(call)
+		r.shown = begun.Change
+		return "", r.key.Unknown()
 	}
-	return cmp.Or(call.Batch, call.Change), nil
+	return cmp.Or(begun.Batch, begun.Change), nil
 }
 
 // takeBefore takes the undo that began with a change out of those that a change is undone

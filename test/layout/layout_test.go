@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"gateway/cluster/migrate":            {"gateway/atomicfile", "gateway/changes", "gateway/cluster/trust", "gateway/store", "gateway/keyring"},
 	"gateway/authn/signin":               {"gateway/authn", "gateway/identity", "gateway/store"},
 	"gateway/ui":                         {"gateway/authn", "gateway/authn/signin", "gateway/call", "gateway/identity", "gateway/problem", "gateway/schema", "gateway/schema/jobstate"},
+	"gateway/idempotency":                {"gateway/call", "gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/store", "gateway/write", "ps"},
 	"gateway/quota":                      {"gateway/call", "gateway/changes", "gateway/identity", "gateway/ops", "gateway/store", "gateway/write", "ps"},
 	"gateway/webhooks":                   {"gateway/jobs", "gateway/changes", "gateway/store"},
 	"gateway/plans":                      {"gateway/change", "gateway/store", "ps"},
