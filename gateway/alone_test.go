@@ -154,7 +154,7 @@ func (a *lonely) asItem() told {
 		spec.Operation, spec.Parameters = "change.undo", map[string]any{ops.ChangeIDParam: a.undoing}
 	}
 	job := &jobs.Job{Caller: jobs.Caller{ID: a.account, Kind: identity.KindToken, Name: "portal"}, Expires: time.Now().Add(time.Hour)}
-	answer := a.CallItem(a.T.Context(), jobs.Call{Job: job, Spec: spec})
+	answer := a.Items().Call(a.T.Context(), jobs.Call{Job: job, Spec: spec})
 	return told{
 		made: answer.State == jobstate.Made, open: answer.Again || answer.Hold != "", partial: answer.Code == string(schema.Partial),
 		replayed: true, change: answer.ChangeID, said: fmt.Sprintf("%+v", answer),

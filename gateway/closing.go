@@ -174,10 +174,7 @@ func (s *Server) closedByAnother(r *request) error {
 	return nil
 }
 
-// racedCode marks such a change in its answer and in the audit.
-const racedCode = "raced"
-
-var racedWarning = ps.Warning{Code: racedCode, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
+var racedWarning = ps.Warning{Code: call.Raced, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
 
 // endOfPlan returns what becomes of the plan that a request applies, unless its change says so:
 // one whose application changed nothing can be applied again.

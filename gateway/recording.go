@@ -302,9 +302,9 @@ func (r *request) auditResult() audit.Result {
 	}
 	switch {
 	case r.raced:
-		record.Code = racedCode
+		record.Code = call.Raced
 	case r.notReadBack:
-		record.Code = notReadBackCode
+		record.Code = call.NotReadBack
 	}
 	if r.runErr != nil {
 		err := ps.AsError(r.runErr)

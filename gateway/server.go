@@ -196,7 +196,10 @@ func New(options Options) (*Server, error) {
 	if options.History != nil {
 		s.cursors.Sum = options.History.Sum
 	}
-	s.local.Handlers = map[string]call.Handler{"caller.show": whoAmI, "cluster.show": s.showCluster}
+	s.local = call.Local{
+		Handlers:  map[string]call.Handler{"caller.show": whoAmI, "cluster.show": s.showCluster},
+		Streamers: map[string]call.Streamer{},
+	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if options.Kept != nil {
 		s.ledger = quota.NewLedger(options.Kept, s.clustered())
