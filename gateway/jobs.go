@@ -130,8 +130,8 @@ func (s *Server) whyNotUndoable(ctx context.Context, id string) string {
 		return fmt.Sprintf("The change '%s' was undone already.", id)
 	case s.undoable(ctx, past) == schema.UndoNone:
 		why := "it has no image of what was there before"
-		if past.op.Undo.Never != "" {
-			why = past.op.Undo.Never
+		if past.made.Op.Undo.Never != "" {
+			why = past.made.Op.Undo.Never
 		}
 		return fmt.Sprintf("The change '%s' cannot be undone: %s.", id, why)
 	}
