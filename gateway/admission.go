@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/idempotency"
+	"adgateway/gateway/plan"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
@@ -27,8 +28,8 @@ import (
 // participants returns what is stored together with the change of a call. Its record is the first.
 func (s *Server) participants(r *request, i *ps.Intent) []write.Participant {
 	all := []write.Participant{&recordPart{s: s, r: r}}
-	if r.applying != nil && !r.applying.used {
-		all = append(all, &planPart{s: s, r: r})
+	if r.applying != nil {
+		all = append(all, r.applying)
 	}
 	if spends := r.spending.Part(i); spends != nil {
 		if r.change != nil {
@@ -129,7 +130,7 @@ func (s *Server) refuse(r *request, err error) error {
 	case r.claimed() != nil:
 		err = idempotency.Unavailable(err)
 	case r.applying != nil:
-		err = plansUnavailable(err)
+		err = plan.Unavailable(err)
 	case r.spending.Kept():
 		err = quota.Unavailable(err)
 	default:
@@ -187,18 +188,6 @@ func (p *recordPart) Begun() {
 	p.r.kept = true
 	p.s.saved(p.r.change)
 }
-
-// planPart is the plan that a call applies, which it uses up.
-type planPart struct {
-	s *Server
-	r *request
-}
-
-func (p *planPart) Begin(tx *store.Tx, _ *write.Attempt) error {
-	return p.s.usePlan(tx, p.r.applying, p.r.id)
-}
-
-func (p *planPart) Begun() { p.s.usedUp(p.r.applying) }
 
 // inTime refuses a change that a member of a cluster must not let begin any more.
 func (s *Server) inTime(r *request) error {

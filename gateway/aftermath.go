@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/plans"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
@@ -64,7 +63,7 @@ func (s *Server) endChange(tx *store.Tx, c *changes.Record, e *write.End) error 
 // ownKinds returns what ends with a change of this gateway.
 func (s *Server) ownKinds() (all []write.Kind) {
 	if s.plans != nil {
-		all = append(all, planKind{s.plans})
+		all = append(all, s.plans)
 	}
 	if s.ledger != nil {
 		all = append(all, s.ledger)
@@ -86,22 +85,6 @@ func (s *Server) endParts(tx *store.Tx, c *changes.Record, e *write.End) error {
 		}
 	}
 	return nil
-}
-
-// planKind opens the plan again that a call has used up whose change was not made, and notes
-// the change in it otherwise. One that had nothing to change has used it up.
-type planKind struct{ plans *plans.Plans }
-
-func (k planKind) End(tx *store.Tx, c *changes.Record, e *write.End) error {
-	switch {
-	case c.Plan == "":
-		return nil
-	case e.Verdict.Outcome != ps.OutcomeNone:
-		return k.plans.End(tx, c.Plan, c.RequestID, c.ID)
-	case e.Verdict.Idle:
-		return nil
-	}
-	return k.plans.End(tx, c.Plan, c.RequestID, "")
 }
 
 // settled closes a change that was cut off. It fails with [write.ErrClosed] if another one was

@@ -176,21 +176,10 @@ func (s *Server) closedByAnother(r *request) error {
 
 var racedWarning = ps.Warning{Code: call.Raced, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
 
-// endOfPlan returns what becomes of the plan that a request applies, unless its change says so:
-// one whose application changed nothing can be applied again.
+// endOfPlan returns how the plan that a request applies has ended, unless its change says so.
 func (s *Server) endOfPlan(r *request) *endPart {
-	a := r.applying
-	if a == nil || a.closed {
-		return nil
-	}
-	a.closed = true
-	switch {
-	case a.drift != nil:
-		s.meters.plans.WithLabelValues(planDrifted).Inc()
-		return &endPart{put: func(tx *store.Tx) error { return s.plans.Drift(tx, a.plan, r.id) }}
-	case a.used && r.outcome() == ps.OutcomeNone:
-		a.used = false
-		return &endPart{put: func(tx *store.Tx) error { return s.plans.End(tx, a.plan.ID, r.id, "") }}
+	if put := r.applying.End(r.outcome()); put != nil {
+		return &endPart{put: put}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/journal"
@@ -40,7 +41,7 @@ func (s *Server) tell(id string, e ending) {
 		func() {
 			if e.Record != nil {
 				short := *e.Record
-				short.Intent, short.Rebuilt = withoutImages(short.Intent), true
+				short.Intent, short.Rebuilt = change.WithoutImages(short.Intent), true
 				e.Record = &short
 			}
 		},

@@ -13,8 +13,6 @@ func (s *Server) answerLocally(r *request) (call.Answer, error) {
 		return handle(r.ctx, r.accepted())
 	}
 	switch {
-	case r.op.ID == "plan.get":
-		return s.showPlan(r)
 	case s.History == nil:
 		return call.Answer{}, noHistory()
 	case r.op.ID == "change.list":

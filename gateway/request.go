@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/plan"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
@@ -46,7 +47,7 @@ type request struct {
 	started     bool               // the run was started, or waited for a session
 	announced   *ps.Intent         // of a dry run; nil: nothing was announced
 	fingerprint []byte             // of a dry run whose plan is kept
-	applying    *application       // nil: the call applies no plan
+	applying    *plan.Application  // nil: the call applies no plan
 	hold        *hold              // what the change has locked; nil before it runs
 	doubted     *hold              // of a change whose run has left it in doubt; nil: of none
 	inDoubt     bool               // the change stays open

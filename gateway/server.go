@@ -35,7 +35,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
-	"adgateway/gateway/plans"
+	"adgateway/gateway/plan"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
@@ -173,7 +173,7 @@ type Server struct {
 	stop           context.CancelFunc
 	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
 	keys           *idempotency.Keys      // nil: none are kept
-	plans          *plans.Plans           // nil: none are kept
+	plans          *plan.Plans            // nil: none are kept
 	ledger         *quota.Ledger          // nil: the end of the gateway gives back what was spent
 	jobs           *jobs.Manager          // nil: there are none
 	current        atomic.Pointer[Policy] // immutable; a call uses the same one throughout
@@ -205,10 +205,11 @@ func New(options Options) (*Server, error) {
 		s.ledger = quota.NewLedger(options.Kept, s.clustered())
 		s.keys = idempotency.New(options.Kept, options.KeyLife, options.History)
 		var err error
-		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {
+		if s.plans, err = plan.Open(context.Background(), options.Kept, s.Operations); err != nil {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
 		}
 	}
+	s.local.Handlers["plan.get"] = s.plans.Show(func() bool { return s.current.Load().PlansOfOthers })
 	s.kinds = s.ownKinds()
 	if err := s.lockLeft(context.Background()); err != nil {
 		return nil, fmt.Errorf("changes that were cut off: %w", err)
@@ -220,6 +221,9 @@ func New(options Options) (*Server, error) {
 		s.scripts[script.Name] = script
 	}
 	if err := s.meters.register(s.Metrics, s.streams); err != nil {
+		return nil, err
+	}
+	if err := registerPlans(s.Metrics, s.plans); err != nil {
 		return nil, err
 	}
 	if s.keys != nil {

@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"gateway/idempotency":                {"gateway/call", "gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/store", "gateway/write", "ps"},
 	"gateway/quota":                      {"gateway/call", "gateway/changes", "gateway/identity", "gateway/ops", "gateway/store", "gateway/write", "ps"},
 	"gateway/webhooks":                   {"gateway/jobs", "gateway/changes", "gateway/store"},
-	"gateway/plans":                      {"gateway/change", "gateway/store", "ps"},
+	"gateway/plan":                       {"gateway/call", "gateway/change", "gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/store", "gateway/write", "ps"},
 	"gateway/settle":                     {"gateway/changes", "gateway/ops", "ps"},
 	"gateway/write":                      {"gateway/changes", "gateway/settle", "gateway/store", "ps"},
 	"gateway/problem":                    {"gateway/schema", "ps"},
