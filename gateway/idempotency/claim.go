@@ -22,12 +22,14 @@ import (
 type Claim struct {
 	keys    *Keys
 	key     Key
-	call    kept // as the store has it
-	present bool // the store has it
-	unsure  bool // an earlier call with the key was cut off after its announcement
-	open    bool // it is not known yet what became of a change of the call, or of an earlier one
-	again   bool // the call was cut off before it changed anything, and is made again
-	lost    bool // another gateway has taken the call over
+	entered string // what the key is called while it is taken
+	name    string // of the key in the store
+	call    kept   // as the store has it
+	present bool   // the store has it
+	unsure  bool   // an earlier call with the key was cut off after its announcement
+	open    bool   // it is not known yet what became of a change of the call, or of an earlier one
+	again   bool   // the call was cut off before it changed anything, and is made again
+	lost    bool   // another gateway has taken the call over
 
 	next kept // what Begin has put
 }
@@ -37,11 +39,11 @@ func (c *Claim) Name() string {
 	if c == nil {
 		return ""
 	}
-	return c.key.name
+	return c.name
 }
 
 // Release ends the claim. Afterwards another call can take the key.
-func (c *Claim) Release() { c.keys.leave(c.key.name) }
+func (c *Claim) Release() { c.keys.leave(c.entered) }
 
 // Progress returns how far the call has come, or an earlier one with the key.
 func (c *Claim) Progress() Progress {
@@ -80,14 +82,10 @@ func (c *Claim) Anew() { c.call.Intent, c.call.Change, c.call.StartedAt = nil, "
 
 // Refresh reads the call as the store has it now.
 func (c *Claim) Refresh(ctx context.Context) error {
-	found, err := c.keys.store.Get(ctx, kind, c.key.name)
+	now, err := c.keys.get(ctx, c.name)
 	if errors.Is(err, store.ErrAbsent) {
 		c.call, c.present = kept{}, false
 		return nil
-	}
-	var now kept
-	if err == nil {
-		err = store.Decode(c.keys.store, found.Value, &now)
 	}
 	if err == nil {
 		c.call = now
@@ -97,7 +95,7 @@ func (c *Claim) Refresh(ctx context.Context) error {
 
 // owns reports, in an update, whether the store has the key as this call has read or put it.
 func (c *Claim) owns(tx *store.Tx) (bool, error) {
-	now, err := store.Load[kept](tx, kind, c.key.name)
+	now, err := store.Load[kept](tx, kind, c.name)
 	if errors.Is(err, store.ErrAbsent) {
 		return !c.present, nil
 	}
@@ -106,7 +104,7 @@ func (c *Claim) owns(tx *store.Tx) (bool, error) {
 
 // put keeps a call under the key, as a part of an update.
 func (c *Claim) put(tx *store.Tx, next kept) error {
-	return store.Save(tx, kind, c.key.name, next, later(tx.Now().Add(c.keys.life), c.key.expires))
+	return store.Save(tx, kind, c.name, next, later(tx.Now().Add(c.keys.life), c.key.expires))
 }
 
 func later(a, b time.Time) time.Time {
@@ -119,7 +117,7 @@ func later(a, b time.Time) time.Time {
 // keep notes that the store has a call under the key.
 func (c *Claim) keep(now kept) {
 	if !c.present {
-		c.keys.count.add(c.key.caller, 1)
+		c.keys.count.add(c.key.byID, 1)
 	}
 	c.call, c.present = now, true
 }
@@ -127,7 +125,7 @@ func (c *Claim) keep(now kept) {
 // forget notes that the store has nothing under the key any more.
 func (c *Claim) forget() {
 	if c.present {
-		c.keys.count.add(c.key.caller, -1)
+		c.keys.count.add(c.key.byID, -1)
 		c.present = false
 	}
 }
@@ -189,7 +187,7 @@ func (c *Claim) End(e Ended) *End {
 	case untouched && c.counts(e): // as an attempt
 		c.again = true
 		next = kept{
-			Fingerprint: next.Fingerprint, Attempts: next.Attempts,
+			Account: next.Account, Fingerprint: next.Fingerprint, Attempts: next.Attempts,
 			Progress: Progress{RequestID: next.RequestID, StartedAt: next.StartedAt},
 		}
 	case e.DryRun, untouched: // it may be tried again
@@ -245,7 +243,7 @@ func (e *End) Put(tx *store.Tx) error {
 	case e.next != nil:
 		return c.put(tx, *e.next)
 	case c.present:
-		tx.Delete(kind, c.key.name)
+		tx.Delete(kind, c.name)
 	}
 	return nil
 }
@@ -265,6 +263,6 @@ func (c *Claim) Record(operation, caller string, parameters map[string]string) *
 	return &changes.Record{
 		ID: c.call.Change, RequestID: c.call.RequestID, Time: c.call.StartedAt, Operation: operation,
 		Caller: caller, Parameters: parameters, Intent: *c.call.Intent, Server: c.call.Server,
-		Key: c.key.name, Running: true,
+		Key: c.name, Running: true,
 	}
 }

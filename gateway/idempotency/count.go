@@ -56,24 +56,27 @@ func (k *keyCount) forget() {
 	clear(k.kept)
 }
 
-// full returns how long a caller must wait for its next key, 0 if it may have one. The
-// keys are counted in the store when their number is not known, and again when the limit
-// is reached, as keys expire, but at most once a second.
-func (k *keyCount) full(ctx context.Context, caller string) (time.Duration, error) {
+// full returns how long a caller must wait for its next key, 0 if it may have one. The names of its
+// keys begin with caller, or with other, which may be the same. The keys are counted in the store
+// when their number is not known, and again when the limit is reached, as keys expire, but at most
+// once a second.
+func (k *keyCount) full(ctx context.Context, caller, other string) (time.Duration, error) {
 	now := k.now()
 	if wait, decided := k.decide(caller, now); decided {
 		return wait, nil
 	}
 	number, oldest := 0, time.Time{}
-	err := k.store.Range(ctx, kind, caller, func(e store.Entry) bool {
-		number++
-		if oldest.IsZero() || e.Expires.Before(oldest) {
-			oldest = e.Expires
+	for _, prefix := range slices.Compact([]string{caller, other}) {
+		err := k.store.Range(ctx, kind, prefix, func(e store.Entry) bool {
+			number++
+			if oldest.IsZero() || e.Expires.Before(oldest) {
+				oldest = e.Expires
+			}
+			return true
+		})
+		if err != nil {
+			return 0, err
 		}
-		return true
-	})
-	if err != nil {
-		return 0, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -38,6 +38,7 @@ const kind store.Kind = "key"
 type kept struct {
 	store.Formatted
 	Progress
+	Account     string `json:"account,omitempty"`  // of the caller; empty: not known, or that of an item
 	Fingerprint []byte `json:"fingerprint"`        // of the operation and its arguments
 	Attempts    int    `json:"attempts,omitempty"` // that were cut off
 	Tag         string `json:"tag,omitempty"`      // of the record in the answer
@@ -84,23 +85,48 @@ func New(db *store.Sealed, life time.Duration, history *changes.History) *Keys {
 
 // Key names a call.
 type Key struct {
-	caller  string // prefix of the names of its keys
-	name    string
-	expires time.Time // of the key of an item; zero: as long as all keys are kept
+	account string // of the caller; empty: it has no id, or the key is that of an item
+	// Prefixes of the names of its caller's keys: by its id, and by its name. Those by the name are
+	// what all versions find. They are the same if it has no id.
+	byID, byName string
+	rest         string
+	expires      time.Time // of the key of an item; zero: as long as all keys are kept
 }
 
 // Of returns the key that a caller has given to a call of an operation.
 func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
-	prefix := k.sum("caller", caller.Kind, caller.Name)[:32] + "/"
-	return Key{caller: prefix, name: prefix + k.sum("key", operation, given)}
+	key := Key{byName: k.prefix("caller", caller.Kind, caller.Name), rest: k.sum("key", operation, given)}
+	key.byID = key.byName
+	if caller.ID != "" {
+		key.account = caller.Identity().String()
+		key.byID = k.prefix("account", caller.Kind, caller.ID)
+	}
+	return key
 }
 
 // OfItem returns the key of an item of a job. The keys of items are those of the job, so that they
 // do not count among the caller's, and are kept as long as it is.
 func (k *Keys) OfItem(item *call.Item) Key {
-	prefix := k.sum("job")[:32] + "/"
-	return Key{caller: prefix, name: prefix + k.sum("item", item.Key), expires: item.Expires}
+	prefix := k.prefix("job")
+	return Key{byID: prefix, byName: prefix, rest: k.sum("item", item.Key), expires: item.Expires}
 }
+
+// find returns what is kept under the key, and the name that it is kept under, or is to be. It is
+// kept by the name of its caller, unless another credential of that name has such a key.
+func (k Key) find(load func(name string) (kept, error)) (name string, found kept, err error) {
+	name = k.byID + k.rest
+	if found, err = load(name); k.byID == k.byName || !errors.Is(err, store.ErrAbsent) {
+		return name, found, err
+	}
+	found, err = load(k.byName + k.rest)
+	if err == nil && found.Account != "" && found.Account != k.account {
+		return name, kept{}, store.ErrAbsent
+	}
+	return k.byName + k.rest, found, err
+}
+
+// prefix returns the prefix of the names of some keys.
+func (k *Keys) prefix(parts ...string) string { return k.sum(parts...)[:32] + "/" }
 
 // sum returns the digest of some texts.
 func (k *Keys) sum(parts ...string) string {
@@ -125,17 +151,18 @@ var ErrRunning = errors.New("a call with the key is running")
 func (k *Keys) Take(
 	ctx context.Context, key Key, requestID string, fingerprint []byte,
 ) (c *Claim, earlier *call.Answer, err error) {
-	if !k.enter(key.name) {
+	entered := key.byName + key.rest
+	if !k.enter(entered) {
 		failed := problem.New(schema.InProgress,
 			"A call with this %s is running. Repeat it later to get its answer.", ops.KeyHeader)
 		failed.RetryAfter = time.Second
 		return nil, nil, fmt.Errorf("%w (%w)", failed, ErrRunning)
 	}
-	c = &Claim{keys: k, key: key}
+	c = &Claim{keys: k, key: key, entered: entered}
 	if earlier, err = k.decide(ctx, c, requestID, fingerprint); err == nil && earlier == nil {
 		return c, nil, nil
 	}
-	k.leave(key.name)
+	k.leave(entered)
 	if err != nil && !problem.Is(err) {
 		err = Unavailable(err)
 	}
@@ -157,10 +184,11 @@ func (k *Keys) decide(
 	var present, unsure bool
 	err = k.store.Update(ctx, func(tx *store.Tx) error {
 		fresh := kept{
-			Fingerprint: fingerprint, Progress: Progress{RequestID: requestID, StartedAt: time.Now()},
+			Account: c.key.account, Fingerprint: fingerprint,
+			Progress: Progress{RequestID: requestID, StartedAt: time.Now()},
 		}
 		present, unsure = true, false
-		now, err = store.Load[kept](tx, kind, c.key.name)
+		c.name, now, err = c.key.find(func(name string) (kept, error) { return store.Load[kept](tx, kind, name) })
 		switch {
 		case errors.Is(err, store.ErrAbsent):
 			present, now = false, fresh
@@ -203,10 +231,11 @@ func (k *Keys) mayHave(ctx context.Context, key Key) error {
 	if key.ofItem() {
 		return nil
 	}
-	if _, err := k.store.Get(ctx, kind, key.name); !errors.Is(err, store.ErrAbsent) {
+	_, _, err := key.find(func(name string) (kept, error) { return k.get(ctx, name) })
+	if !errors.Is(err, store.ErrAbsent) {
 		return err
 	}
-	wait, err := k.count.full(ctx, key.caller)
+	wait, err := k.count.full(ctx, key.byID, key.byName)
 	if err != nil || wait == 0 {
 		return err
 	}
@@ -215,6 +244,15 @@ func (k *Keys) mayHave(ctx context.Context, key Key) error {
 		MostPerCaller, wait.Round(time.Second))
 	failed.RetryAfter = wait
 	return failed
+}
+
+// get returns what is kept under a name.
+func (k *Keys) get(ctx context.Context, name string) (now kept, err error) {
+	found, err := k.store.Get(ctx, kind, name)
+	if err == nil {
+		err = store.Decode(k.store, found.Value, &now)
+	}
+	return now, err
 }
 
 // reopen replaces an answer that an earlier version has kept although it asks to come again by what
