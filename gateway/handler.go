@@ -313,7 +313,7 @@ func (s *Server) explainRun(r *request, e *envelope, err error) error {
 	case e.err != nil:
 		err = e.err
 	case !errors.Is(err, errNoRecord):
-		failed := problem.Of(failureOf(r.op, r.bound, err))
+		failed := problem.Of(call.Failure(r.op, r.bound, err))
 		s.explain(r, failed)
 		return failed
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
@@ -17,7 +18,7 @@ func (s *Server) compareNow(r *request, p *past, shown *shownChange) error {
 		settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.ReadLimit}
 		found, err := settler.Now(r.ctx, was)
 		if err != nil && ps.AsError(err).Kind != ps.KindScript {
-			return failureOf(r.op, r.bound, err)
+			return call.Failure(r.op, r.bound, err)
 		}
 		copy(states, found)
 		r.server = p.Server

@@ -159,7 +159,7 @@ func (r *request) guarded(do func() (call.Answer, error)) (answer call.Answer, e
 func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answer, error) {
 	if err != nil {
 		r.failure = problem.Of(err)
-		forOperation(r.op, r.failure)
+		call.ForOperation(r.op, r.failure)
 		for _, g := range r.call.Guards {
 			err = g.Refused(err)
 			r.failure = problem.Of(err)

@@ -6,7 +6,7 @@
 // meters and authorises the caller, reads and binds the parameters, runs the script, records
 // what it announces to change before it does, settles a change that was cut off, and records the
 // outcome. The answer is a [call.Answer], which transport writes as an envelope. Errors are a
-// [problem.Error] with one of the API's codes; [failureOf] maps errors of scripts by number
+// [problem.Error] with one of the API's codes; [call.Failure] maps errors of scripts by number
 // and type, never by message.
 //
 // The package knows operations only as rows (package ops) and PowerShell only as a

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/etag"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -251,7 +252,7 @@ func (g *guard) refusal(r *request, e *envelope) error {
 	case failed != nil && errors.Is(r.runErr, errUnguarded):
 		failed.Server = ps.AsError(r.runErr).Server
 	case g.none != nil && r.runErr != nil && r.op.Effect.Writes():
-		if failed = problem.Of(failureOf(r.op, r.bound, r.runErr)); failed.Code != schema.Conflict {
+		if failed = problem.Of(call.Failure(r.op, r.bound, r.runErr)); failed.Code != schema.Conflict {
 			return nil
 		}
 		r.gateway.explain(r, failed)

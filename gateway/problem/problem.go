@@ -2,7 +2,6 @@
 package problem
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,11 +46,6 @@ func Messages(details []Detail) (all []string) {
 		all = append(all, d.Message)
 	}
 	return all
-}
-
-// Remaining names an object that a change which was not completed has left.
-func Remaining(left ps.Object) Detail {
-	return Detail{Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
 }
 
 // Reason is why a request was refused because of its sender.

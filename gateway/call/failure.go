@@ -1,9 +1,10 @@
-package gateway
+package call
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"adgateway/gateway/identity"
@@ -14,17 +15,18 @@ import (
 )
 
 // scriptCodes are the codes that scripts may raise themselves.
-var scriptCodes = map[string]bool{
-	string(schema.InvalidRequest): true, string(schema.Forbidden): true, string(schema.Limit): true, string(schema.DirectoryDenied): true,
-	string(schema.NotFound): true, string(schema.Conflict): true, string(schema.Protected): true, string(schema.NotEmpty): true,
-	string(schema.Ambiguous): true, string(schema.TooMany): true, string(schema.ParentDeleted): true, string(schema.NotUndoable): true, string(schema.Policy): true, string(schema.Unprocessable): true,
+var scriptCodes = []schema.Code{
+	schema.InvalidRequest, schema.Forbidden, schema.Limit, schema.DirectoryDenied, schema.NotFound,
+	schema.Conflict, schema.Protected, schema.NotEmpty, schema.Ambiguous, schema.TooMany,
+	schema.ParentDeleted, schema.NotUndoable, schema.Policy, schema.Unprocessable,
 }
 
-// askWhy completes a sentence that refers to /readyz.
-const askWhy = "with the scope " + string(identity.OpsRead) + " also why."
+// AskWhy completes a sentence that refers to /readyz.
+const AskWhy = "with the scope " + string(identity.OpsRead) + " also why."
 
-// failureOf returns the answer to a failed run.
-func failureOf(op *ops.Operation, b *ops.Bound, err error) error {
+// Failure returns the error of a call whose run failed with err. Its code and message follow from
+// numbers and types, never from messages, which are localised.
+func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	e := ps.AsError(err)
 	f := &problem.Error{Outcome: e.Outcome, Server: e.Server, RetryAfter: e.RetryAfter, Cause: err}
 	if e.Outside {
@@ -38,12 +40,15 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) error {
 	case ps.KindOverloaded:
 		f.Code, f.Message = schema.Overloaded, "The gateway is busy. Try again later."
 	case ps.KindUnavailable, ps.KindStopped:
-		f.Code, f.Message = schema.Unavailable, "No PowerShell session can be started, or no server that could answer be reached. Try again later. GET /readyz tells which; "+askWhy
+		f.Code = schema.Unavailable
+		f.Message = "No PowerShell session can be started, or no server that could answer be reached. " +
+			"Try again later. GET /readyz tells which; " + AskWhy
 		if errors.Is(e, ps.ErrClosing) {
 			f.Message = "The gateway is shutting down. Try again later."
 		}
 		if errors.Is(e, ps.ErrStarting) {
-			f.Message = "The first PowerShell session is starting. Try again later. GET /readyz tells when it is ready."
+			f.Message = "The first PowerShell session is starting. Try again later. " +
+				"GET /readyz tells when it is ready."
 		}
 	case ps.KindDied:
 		f.Code, f.Message = schema.Backend, "The PowerShell session ended before it answered."
@@ -62,17 +67,19 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) error {
 		f.RetryAfter = 5 * time.Second
 	}
 	for _, left := range e.Remains {
-		f.Details = append(f.Details, problem.Remaining(left))
+		f.Details = append(f.Details, Remaining(left))
 	}
 	if f.Outcome == ps.OutcomeUnknown {
 		for _, step := range e.Steps {
-			f.Details = append(f.Details, problem.Detail{Field: "", Message: fmt.Sprintf("This was done before: %s '%s'", step.Label, cmp.Or(step.DN, step.GUID))})
+			f.Details = append(f.Details, problem.Detail{
+				Message: fmt.Sprintf("This was done before: %s '%s'", step.Label, cmp.Or(step.DN, step.GUID)),
+			})
 		}
 	}
 	for _, note := range e.Notes {
-		f.Details = append(f.Details, problem.Detail{Field: "", Message: note})
+		f.Details = append(f.Details, problem.Detail{Message: note})
 	}
-	forOperation(op, f)
+	ForOperation(op, f)
 	if f.Code == schema.Timeout {
 		f.Message += leftBehind[f.Outcome]
 	}
@@ -83,14 +90,19 @@ func failureOf(op *ops.Operation, b *ops.Bound, err error) error {
 	return f
 }
 
-// forOperation completes an error for an operation: only changes have an outcome.
-func forOperation(op *ops.Operation, f *problem.Error) {
+// ForOperation completes an error for an operation: only changes have an outcome.
+func ForOperation(op *ops.Operation, f *problem.Error) {
 	if op.Effect.Writes() && f.Outcome == "" {
 		f.Outcome = ps.OutcomeNone
 	}
 	if !op.Effect.Writes() {
 		f.Outcome = ""
 	}
+}
+
+// Remaining names an object that a change which was not completed has left.
+func Remaining(left ps.Object) problem.Detail {
+	return problem.Detail{Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
 }
 
 // leftBehind completes the sentence about a write that was cut off.
@@ -105,7 +117,7 @@ func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error)
 	field := op.FieldOf(e.Arg)
 	if e.Gateway != "" {
 		f.Code, f.Message = schema.Code(e.Gateway), e.Message
-		if !scriptCodes[e.Gateway] || e.Message == "" {
+		if !slices.Contains(scriptCodes, f.Code) || e.Message == "" {
 			f.Code, f.Message = ourFault.code, ourFault.sentence
 		}
 	} else {
@@ -118,7 +130,9 @@ func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error)
 		}
 		f.Code, f.Message = found.code, found.sentence
 		if found == tookLong && op.Param(ops.FilterName) != nil {
-			f.Code, f.Message = schema.Unprocessable, "The domain controller gave up the search because it took too long. Narrow it: with a Text, an OUPath, or a Filter on a field that has an index."
+			f.Code = schema.Unprocessable
+			f.Message = "The domain controller gave up the search because it took too long. " +
+				"Narrow it: with a Text, an OUPath, or a Filter on a field that has an index."
 		}
 		if found == shutZone && !op.Effect.Writes() {
 			f.Code = schema.Unavailable // it will be readable again
@@ -131,6 +145,6 @@ func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error)
 		f.Details = append(f.Details, problem.Detail{Field: field, Message: f.Message})
 	}
 	for _, more := range e.Details {
-		f.Details = append(f.Details, problem.Detail{Field: "", Message: more})
+		f.Details = append(f.Details, problem.Detail{Message: more})
 	}
 }

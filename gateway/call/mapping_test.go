@@ -1,4 +1,4 @@
-package gateway
+package call
 
 import (
 	"errors"
@@ -119,7 +119,7 @@ func TestErrorsMapByNumberThenFaultThenType(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			op := opstest.Find("user.create")
 			bound, _ := op.Bind(ops.Given{"Username": "jdoe"})
-			f := problem.Of(failureOf(op, bound, &c.err))
+			f := problem.Of(Failure(op, bound, &c.err))
 			assert.Equal(t, c.code, f.Code)
 			assert.Equal(t, c.dir, f.DirectoryCode)
 			assert.NotContains(t, f.Message, "nicht zu lesen")
@@ -131,7 +131,7 @@ func TestErrorsMapByNumberThenFaultThenType(t *testing.T) {
 // TestEveryCodeOfTheDNSServerIsMapped: the codes of the table in the facts have the
 // statuses that it gives them.
 func TestEveryCodeOfTheDNSServerIsMapped(t *testing.T) {
-	facts, err := os.ReadFile("../scripts/FACTS.md")
+	facts, err := os.ReadFile("../../scripts/FACTS.md")
 	require.NoError(t, err)
 	_, table, _ := strings.Cut(string(facts), "### D.3 DnsServer")
 	table, _, _ = strings.Cut(table, "\n---")
@@ -329,7 +329,7 @@ func TestFailuresOfRuns(t *testing.T) {
 			given := ops.Given{"Username": "jdoe", "OUPath": "OU=a,DC=b", "OUDestinationPath": "OU=c,DC=b", "OUName": "a", "City": "a"}
 			bound, problems := op.Bind(given)
 			require.Empty(t, problems)
-			f := problem.Of(failureOf(op, bound, c.err))
+			f := problem.Of(Failure(op, bound, c.err))
 			assert.Equal(t, c.code, f.Code)
 			assert.Equal(t, c.message, f.Message)
 			assert.Equal(t, c.outcome, f.Outcome)
