@@ -35,24 +35,24 @@ func (r *request) Plan(_ context.Context, parts int) error {
 // Resumed implements [call.Outer]. The key stays as it is while the outcome is not known: whoever
 // is asked next, here or at another gateway, goes on from there.
 func (r *request) Resumed(ctx context.Context) (first string, err error) {
-	if r.key == nil || !r.key.unsure {
+	if !r.key.Unsure() {
 		return "", nil
 	}
-	key, earlier := r.key, &r.key.call
-	_, err = r.gateway.History.Get(ctx, earlier.Change)
-	begun := earlier.Intent != nil && !errors.Is(err, changes.ErrAbsent)
-	if begun && earlier.Verdict == nil {
-		if err = r.gateway.judge(r, key); err != nil {
-			key.open = true
+	begun := r.key.Progress()
+	_, err = r.gateway.History.Get(ctx, begun.Change)
+	if begun.Intent != nil && begun.Verdict == nil && !errors.Is(err, changes.ErrAbsent) { // else it was not made
+		if err = r.gateway.judge(r, r.key); err != nil {
+			r.key.LeaveOpen()
 			return "", err
 		}
+		begun = r.key.Progress()
 	}
-	switch v := earlier.Verdict; {
+	switch v := begun.Verdict; {
 	case v == nil:
-		earlier.Intent, earlier.Change = nil, ""
-		return earlier.Batch, nil
+		r.key.Anew()
+		return begun.Batch, nil
 	case v.Outcome == ps.OutcomeUnknown:
-		return earlier.Change, unknownOutcome(earlier)
+		return begun.Change, r.key.Unknown()
 	}
-	return cmp.Or(earlier.Batch, earlier.Change), nil
+	return cmp.Or(begun.Batch, begun.Change), nil
 }
