@@ -84,7 +84,7 @@ func (s *Server) judge(r *request, c *idempotency.Claim) error {
 	past, recorded, err := s.pastOfKey(ctx, r, c)
 	switch {
 	case err != nil:
-		return historyUnavailable(err)
+		return call.HistoryUnavailable(err)
 	case past.Running && s.doubts.awaits(past.ID):
 		return c.Undecided()
 	case past.Running:

@@ -31,12 +31,14 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/history"
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
 	"adgateway/gateway/quota"
+	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/gateway/write"
@@ -171,6 +173,8 @@ type Server struct {
 	before         map[string]bool // changes whose lines were due when a gateway alone was started
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
+	history        *history.Service
+	removals       history.Removals
 	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
 	keys           *idempotency.Keys      // nil: none are kept
 	plans          *plan.Plans            // nil: none are kept
@@ -201,6 +205,13 @@ func New(options Options) (*Server, error) {
 		Streamers: map[string]call.Streamer{},
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.removals = history.Removals{History: options.History, Log: options.Log}
+	s.history = history.New(history.Options{
+		History: options.History, Operations: options.Operations, Cursors: s.cursors, Streams: s.streams,
+		Settler: settle.Settler{Runner: options.Runner, Scripts: s.scripts},
+		Do:      s.Do, Stopping: s.stopping.Done(),
+	})
+	s.register(s.history.Local())
 	if options.Kept != nil {
 		s.ledger = quota.NewLedger(options.Kept, s.clustered())
 		s.keys = idempotency.New(options.Kept, options.KeyLife, options.History)
