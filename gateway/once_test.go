@@ -226,8 +226,8 @@ func TestWhatANewerGatewayHasWritten(t *testing.T) {
 	assert.Equal(t, 1, d.Changes)
 }
 
-// TestAChangeTakesTwoWrites: with a key, a plan, a budget and the history.
-func TestAChangeTakesTwoWrites(t *testing.T) {
+// TestAChangeTakesThreeWrites: with a key, a plan, a budget and the history.
+func TestAChangeTakesThreeWrites(t *testing.T) {
 	q := newQuotas(t)
 	q.now = time.Now()
 	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"}, Quota: &identity.Quota{ChangesPerHour: number(5)}})
@@ -242,5 +242,5 @@ func TestAChangeTakesTwoWrites(t *testing.T) {
 	before := store.State().Writes
 	w = harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?PlanId="+planID(t, w.Body.Bytes()), "", header, harness.KeyOfRome)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
-	assert.EqualValues(t, 2, store.State().Writes-before)
+	assert.EqualValues(t, 3, store.State().Writes-before)
 }

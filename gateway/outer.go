@@ -38,21 +38,22 @@ func (r *request) Resumed(ctx context.Context) (first string, err error) {
 	if !r.key.Unsure() {
 		return "", nil
 	}
-	begun := r.key.Progress()
-	_, err = r.gateway.History.Get(ctx, begun.Change)
-	if begun.Intent != nil && begun.Verdict == nil && !errors.Is(err, changes.ErrAbsent) { // else it was not made
+	earlier := r.key.Progress()
+	_, err = r.gateway.History.Get(ctx, earlier.Change)
+	begun := earlier.Intent != nil && !errors.Is(err, changes.ErrAbsent)
+	if begun && earlier.Verdict == nil {
 		if err = r.gateway.judge(r, r.key); err != nil {
 			r.key.LeaveOpen()
 			return "", err
 		}
-		begun = r.key.Progress()
+		earlier = r.key.Progress()
 	}
-	switch v := begun.Verdict; {
+	switch v := earlier.Verdict; {
 	case v == nil:
 		r.key.Anew()
-		return begun.Batch, nil
+		return earlier.Batch, nil
 	case v.Outcome == ps.OutcomeUnknown:
-		return begun.Change, r.key.Unknown()
+		return earlier.Change, r.key.Unknown()
 	}
-	return cmp.Or(begun.Batch, begun.Change), nil
+	return cmp.Or(earlier.Batch, earlier.Change), nil
 }

@@ -24,26 +24,14 @@ type Claim struct {
 	key     Key
 	entered string // what the key is called while it is taken
 	name    string // of the key in the store
-	call    kept   // as it goes on
-	at      mark   // of what the store has
+	call    kept   // as the store has it
+	present bool   // the store has it
 	unsure  bool   // an earlier call with the key was cut off after its announcement
 	open    bool   // it is not known yet what became of a change of the call, or of an earlier one
 	again   bool   // the call was cut off before it changed anything, and is made again
 	lost    bool   // another gateway has taken the call over
 
 	next kept // what Begin has put
-}
-
-// mark is what tells by whom the store has a key, and how far its call has come. The zero value is
-// that of a key that the store does not have.
-type mark struct {
-	present, judged      bool
-	token, change, batch string
-	status               int
-}
-
-func (k *kept) mark() mark {
-	return mark{true, k.Verdict != nil, k.Token, k.Change, k.Batch, k.Status}
 }
 
 // Name returns what identifies the key in the store; empty: the call has none.
@@ -96,11 +84,11 @@ func (c *Claim) Anew() { c.call.Intent, c.call.Change, c.call.StartedAt = nil, "
 func (c *Claim) Refresh(ctx context.Context) error {
 	now, err := c.keys.get(ctx, c.name)
 	if errors.Is(err, store.ErrAbsent) {
-		c.call, c.at = kept{}, mark{}
+		c.call, c.present = kept{}, false
 		return nil
 	}
 	if err == nil {
-		c.call, c.at = now, now.mark()
+		c.call = now
 	}
 	return err
 }
@@ -109,9 +97,9 @@ func (c *Claim) Refresh(ctx context.Context) error {
 func (c *Claim) owns(tx *store.Tx) (bool, error) {
 	now, err := store.Load[kept](tx, kind, c.name)
 	if errors.Is(err, store.ErrAbsent) {
-		return !c.at.present, nil
+		return !c.present, nil
 	}
-	return c.at == now.mark(), err
+	return c.present && now.Token == c.call.Token && now.Status == 0, err
 }
 
 // put keeps a call under the key, as a part of an update.
@@ -128,17 +116,17 @@ func later(a, b time.Time) time.Time {
 
 // keep notes that the store has a call under the key.
 func (c *Claim) keep(now kept) {
-	if !c.at.present {
+	if !c.present {
 		c.keys.count.add(c.key.byID, 1)
 	}
-	c.call, c.at = now, now.mark()
+	c.call, c.present = now, true
 }
 
 // forget notes that the store has nothing under the key any more.
 func (c *Claim) forget() {
-	if c.at.present {
+	if c.present {
 		c.keys.count.add(c.key.byID, -1)
-		c.at = mark{}
+		c.present = false
 	}
 }
 
@@ -202,8 +190,6 @@ func (c *Claim) End(e Ended) *End {
 			Account: next.Account, Fingerprint: next.Fingerprint, Attempts: next.Attempts,
 			Progress: Progress{RequestID: next.RequestID, StartedAt: next.StartedAt},
 		}
-	case (e.DryRun || untouched) && !c.at.present:
-		return nil
 	case e.DryRun, untouched: // it may be tried again
 		return &End{of: c}
 	case open: // whoever is asked next finds it out
@@ -256,7 +242,7 @@ func (e *End) Put(tx *store.Tx) error {
 		return err
 	case e.next != nil:
 		return c.put(tx, *e.next)
-	case c.at.present:
+	case c.present:
 		tx.Delete(kind, c.name)
 	}
 	return nil

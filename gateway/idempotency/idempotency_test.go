@@ -2,7 +2,6 @@ package idempotency
 
 import (
 	"fmt"
-	"net/http"
 	"testing"
 	"time"
 
@@ -10,18 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/call"
-	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
-	"adgateway/gateway/write"
-	"adgateway/ps"
 )
 
-// process is one of several processes that have the same store, one after another or, while one of
-// them stands still, at the same time.
+// process is one of several processes that have the same store, one after another.
 type process struct {
 	*Keys
 	t *testing.T
@@ -31,118 +26,7 @@ func newProcess(t *testing.T, db *store.Sealed) process { return process{New(db,
 
 var portal = &identity.Principal{ID: "7", Kind: identity.KindToken, Name: "portal"}
 
-func (p process) take(requestID string) (*Claim, *call.Answer) {
-	p.t.Helper()
-	key := p.Of(portal, "user.disable", "one-of-the-keys")
-	c, earlier, err := p.Take(p.t.Context(), key, requestID, []byte("call"))
-	require.NoError(p.t, err)
-	return c, earlier
-}
-
 func (p process) update(f func(tx *store.Tx) error) error { return p.store.Update(p.t.Context(), f) }
-
-// begins stores the beginning of a change, and reports whether it may begin.
-func (p process) begins(c *Claim, change string) bool {
-	p.t.Helper()
-	a := &write.Attempt{Intent: &ps.Intent{}, Token: "token of " + change, Record: &changes.Record{ID: change}}
-	err := p.update(func(tx *store.Tx) error { return c.Begin(tx, a) })
-	if err != nil {
-		assert.Equal(p.t, schema.Unavailable, problem.Of(err).Code)
-		return false
-	}
-	c.Begun()
-	return true
-}
-
-// ends stores the end of a call that has succeeded.
-func (p process) ends(c *Claim, body string) {
-	p.t.Helper()
-	end := c.End(Ended{Outcome: ps.OutcomeDone, Status: http.StatusOK, Body: []byte(body)})
-	require.NotNil(p.t, end)
-	require.NoError(p.t, p.update(end.Put))
-	end.Stored()
-}
-
-// TestAStaleClaimBeginsNoChange: what a claim was taken for may not be so any more when its change
-// begins, in this process or in another one.
-func TestAStaleClaimBeginsNoChange(t *testing.T) {
-	for name, between := range map[string]func(p process, c *Claim){
-		"begun":                func(process, *Claim) {},
-		"answered":             func(p process, c *Claim) { p.ends(c, `"first"`) },
-		"made, and found out":  func(p process, c *Claim) { p.settle(c, ps.OutcomeDone) },
-		"made, and not known":  func(p process, c *Claim) { p.settle(c, ps.OutcomeUnknown) },
-		"made in part, and so": func(p process, c *Claim) { p.settle(c, ps.OutcomePartial) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := storetest.Seal(t, store.NewMemory(nil))
-			first, second := newProcess(t, db), newProcess(t, db)
-			one, _ := first.take("one")
-			late, _ := second.take("late")
-			require.True(t, first.begins(one, "ch_one"))
-			between(first, one)
-			assert.False(t, second.begins(late, "ch_late"))
-			failed := problem.Of(TakenOver())
-			assert.Nil(t, late.End(Ended{Outcome: ps.OutcomeNone, Failure: failed, Status: 503}))
-		})
-	}
-}
-
-// settle notes how a change has ended whose call did not.
-func (p process) settle(c *Claim, outcome ps.Outcome) {
-	p.t.Helper()
-	record := &changes.Record{ID: c.Progress().Change, Key: c.Name()}
-	end := &write.End{Verdict: write.Verdict{Outcome: outcome}}
-	require.NoError(p.t, p.update(func(tx *store.Tx) error { return p.End(tx, record, end) }))
-}
-
-// TestAStaleClaimKeepsNoAnswer: the answer of another call stays.
-func TestAStaleClaimKeepsNoAnswer(t *testing.T) {
-	db := storetest.Seal(t, store.NewMemory(nil))
-	first, second := newProcess(t, db), newProcess(t, db)
-	one, _ := first.take("one")
-	late, _ := second.take("late")
-	require.True(t, first.begins(one, "ch_one"))
-	first.ends(one, `"first"`)
-	one.Release()
-	second.ends(late, `"nothing had to be changed"`)
-	late.Release()
-	for _, p := range []process{first, second} {
-		c, earlier := p.take("again")
-		assert.Nil(t, c)
-		require.NotNil(t, earlier)
-		assert.Equal(t, "one", earlier.Replayed)
-		assert.Equal(t, `"first"`, string(earlier.Kept.Body))
-	}
-}
-
-// TestACallThatAnnouncesNothingStoresItsAnswerOnly: and one that fails stores nothing.
-func TestACallThatAnnouncesNothingStoresItsAnswerOnly(t *testing.T) {
-	p := newProcess(t, storetest.Seal(t, store.NewMemory(nil)))
-	c, _ := p.take("one")
-	failed := problem.New(schema.NotFound, "There is none.")
-	assert.Nil(t, c.End(Ended{Outcome: ps.OutcomeNone, Failure: failed, Status: 404}))
-	c.Release()
-	c, _ = p.take("two")
-	p.ends(c, `"nothing had to be changed"`)
-	c.Release()
-	_, earlier := p.take("three")
-	require.NotNil(t, earlier)
-	assert.Equal(t, "two", earlier.Replayed)
-}
-
-// TestAKeyThatWasTakenBeforeACallRan: as a version has kept it that takes keys in the store.
-func TestAKeyThatWasTakenBeforeACallRan(t *testing.T) {
-	p := newProcess(t, storetest.Seal(t, store.NewMemory(nil)))
-	key := p.Of(portal, "user.disable", "one-of-the-keys")
-	require.NoError(t, p.update(func(tx *store.Tx) error {
-		left := kept{Fingerprint: []byte("call"), Token: "left", Progress: Progress{RequestID: "before"}}
-		return store.Save(tx, kind, key.byName+key.rest, left, tx.Now().Add(time.Hour))
-	}))
-	c, _ := p.take("one")
-	assert.False(t, c.Unsure())
-	require.True(t, p.begins(c, "ch_one"))
-	p.ends(c, `"done"`)
-}
 
 // TestTheCallOfAnItemIsCutOffOnlySoOften: its attempts are counted before it runs.
 func TestTheCallOfAnItemIsCutOffOnlySoOften(t *testing.T) {

@@ -1,8 +1,8 @@
 // Package idempotency has the keys of calls. A change with an Idempotency-Key runs at most once
-// within the time that keys are kept, even if the gateway is killed meanwhile: the key is on the disk
-// with what the script is about to change before it may begin, and with the answer before that is
-// sent. A call that repeats a key gets the answer of the first one. If that call was cut off, what
-// became of its change is found out first.
+// within the time that keys are kept, even if the gateway is killed meanwhile: the key is on the
+// disk before the run, what the script is about to change before it may begin, and the answer before
+// it is sent. A call that repeats a key gets the answer of the first one. If that call was cut off,
+// what became of its change is found out first.
 //
 // [Keys.Take] gives a call its key, a [Claim], or the answer of an earlier call. The claim takes part
 // in the beginning of the change ([Claim.Begin]) and in the end of the call ([Claim.End]).
@@ -173,83 +173,54 @@ func (k *Keys) Take(
 // session, and be made again.
 const mostAttempts = 3
 
-// decide finds out what the call goes on from, or returns what is kept. The key of a caller is taken
-// in memory only, as a call that has announced nothing has changed nothing: it is kept with the
-// beginning of the change, or at the end of the call. That of an item is kept at once, with the
-// number of its attempts.
+// decide keeps the key for a call, or returns what is kept, in one update.
 func (k *Keys) decide(
 	ctx context.Context, c *Claim, requestID string, fingerprint []byte,
 ) (earlier *call.Answer, err error) {
 	if err = k.mayHave(ctx, c.key); err != nil {
 		return nil, err
 	}
-	fresh := func() kept {
-		return kept{
+	var now kept
+	var present, unsure bool
+	err = k.store.Update(ctx, func(tx *store.Tx) error {
+		fresh := kept{
 			Account: c.key.account, Fingerprint: fingerprint,
 			Progress: Progress{RequestID: requestID, StartedAt: time.Now()},
 		}
-	}
-	if !c.key.ofItem() {
-		err = c.begin(
-			func(name string) (kept, error) { return k.get(ctx, name) },
-			func(change string) (*changes.Record, error) { return k.history.Get(ctx, change) }, fresh())
-	} else {
-		err = k.store.Update(ctx, func(tx *store.Tx) error {
-			err := c.begin(
-				func(name string) (kept, error) { return store.Load[kept](tx, kind, name) },
-				func(change string) (*changes.Record, error) { return k.history.Find(tx, change) }, fresh())
-			if err != nil || c.call.Status != 0 {
+		present, unsure = true, false
+		c.name, now, err = c.key.find(func(name string) (kept, error) { return store.Load[kept](tx, kind, name) })
+		switch {
+		case errors.Is(err, store.ErrAbsent):
+			present, now = false, fresh
+		case err != nil:
+			return fmt.Errorf("a kept call: %w", err)
+		case !bytes.Equal(now.Fingerprint, fingerprint):
+			return reused()
+		default:
+			if err := k.reopen(tx, &now); err != nil || now.Status != 0 {
 				return err
 			}
-			c.call.Token = uuid.NewString()
-			return c.put(tx, c.call)
-		})
-	}
+			if unsure = now.Intent != nil || now.Verdict != nil || now.Batch != ""; unsure {
+				break // what became of it is found out, which is no other attempt
+			}
+			fresh.Attempts = now.Attempts + 1
+			if fresh.Attempts > mostAttempts && c.key.ofItem() {
+				return poison(fresh.Attempts)
+			}
+			now = fresh // the earlier call changed nothing
+		}
+		now.Token = uuid.NewString()
+		return c.put(tx, now)
+	})
 	switch {
 	case err != nil:
 		return nil, err
-	case c.call.Status != 0:
-		return c.call.answer(), nil
-	case c.key.ofItem():
-		c.keep(c.call)
+	case now.Status != 0:
+		return now.answer(), nil
 	}
+	c.present, c.unsure = present, unsure
+	c.keep(now)
 	return nil, nil
-}
-
-// begin finds what is kept under the key, and notes what the call goes on from: that, or a fresh
-// call.
-func (c *Claim) begin(
-	load func(name string) (kept, error), find func(change string) (*changes.Record, error), fresh kept,
-) error {
-	name, now, err := c.key.find(load)
-	c.name, c.unsure, c.at = name, false, now.mark()
-	switch {
-	case errors.Is(err, store.ErrAbsent):
-		c.call, c.at = fresh, mark{}
-		return nil
-	case err != nil:
-		return fmt.Errorf("a kept call: %w", err)
-	case !bytes.Equal(now.Fingerprint, fresh.Fingerprint):
-		return reused()
-	}
-	if err := c.keys.reopen(&now, find); err != nil {
-		return err
-	}
-	c.call = now
-	if now.Status != 0 {
-		return nil
-	}
-	if c.unsure = now.Intent != nil || now.Verdict != nil || now.Batch != ""; c.unsure {
-		return nil // what became of it is found out, which is no other attempt
-	}
-	if c.key.ofItem() {
-		fresh.Attempts = now.Attempts + 1
-		if fresh.Attempts > mostAttempts {
-			return poison(fresh.Attempts)
-		}
-	}
-	c.call = fresh // the earlier call changed nothing
-	return nil
 }
 
 // ofItem reports whether the key is that of an item of a job.
@@ -286,7 +257,7 @@ func (k *Keys) get(ctx context.Context, name string) (now kept, err error) {
 
 // reopen replaces an answer that an earlier version has kept although it asks to come again by what
 // it says of the change.
-func (k *Keys) reopen(of *kept, find func(change string) (*changes.Record, error)) error {
+func (k *Keys) reopen(tx *store.Tx, of *kept) error {
 	if !asksAgain(of.Status) {
 		return nil
 	}
@@ -301,7 +272,7 @@ func (k *Keys) reopen(of *kept, find func(change string) (*changes.Record, error
 	if k.history == nil || of.Change == "" {
 		return nil
 	}
-	past, err := find(of.Change)
+	past, err := k.history.Find(tx, of.Change)
 	if err == nil {
 		of.Intent, of.Verdict.Failed = &past.Intent, past.Failed
 	}
