@@ -74,7 +74,8 @@ func TestAnAccountOfTheSameNameIsAnother(t *testing.T) {
 	s := disabling(t, namedAll(t, harness.AllToken, harness.WriteToken), kept)
 	other := "Auth-Token: Bearer " + harness.WriteToken
 	replayed := func(headers ...string) string {
-		w := harness.Call(s, http.MethodPut, disableOne, "", append(headers, "Idempotency-Key: kept-by-name-1")...)
+		headers = append(headers, "Idempotency-Key: kept-by-name-1")
+		w := harness.Call(s, http.MethodPut, disableOne, "", headers...)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		return w.Header().Get(harness.ReplayedHeader)
 	}
@@ -86,6 +87,7 @@ func TestAnAccountOfTheSameNameIsAnother(t *testing.T) {
 	w := harness.Call(s, http.MethodPut, disableOne+"?DryRun=true", "")
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	plan := planID(t, w.Body.Bytes())
-	assert.Equal(t, http.StatusForbidden, harness.Call(s, http.MethodPut, disableOne+"?PlanId="+plan, "", other).Code)
-	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodPut, disableOne+"?PlanId="+plan, "").Code)
+	apply := disableOne + "?PlanId=" + plan
+	assert.Equal(t, http.StatusForbidden, harness.Call(s, http.MethodPut, apply, "", other).Code)
+	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodPut, apply, "").Code)
 }

@@ -128,7 +128,8 @@ func (a *Application) Refused(err error) error {
 // drifted returns the refusal of a call whose plan does not hold, at a server.
 func (a *Application) drifted(server string) error {
 	failed := problem.New(schema.Drifted, "The plan '%s' does not hold any more, and nothing was changed: %s "+
-		"differs from what it shows. See details, and make a new plan with %s.", a.plan.ID, a.fields(), ops.DryRun)
+		"differs from what it shows. See details, and make a new plan with %s.",
+		a.plan.ID, a.fields(), ops.DryRun)
 	failed.Outcome, failed.Server = ps.OutcomeNone, server
 	for _, d := range a.drift {
 		if slices.Contains([]string{"manager", "managedBy", "ouPath", "path"}, d.Field) {

@@ -173,8 +173,8 @@ func (p *Plans) Apply(ctx context.Context, a Applying) (*Application, error) {
 		}
 		found.Used = nil // by the call that is repeated, which may have changed nothing
 	case StateExpired:
-		return nil, problem.New(schema.Expired, "The plan '%s' could be applied until %s. Make a new one with %s.",
-			found.ID, found.Expires.Format(time.RFC3339), ops.DryRun)
+		return nil, problem.New(schema.Expired,
+			"The plan '%s' could be applied until %s. Make a new one with %s.", found.ID, found.Expires.Format(time.RFC3339), ops.DryRun)
 	}
 	return &Application{
 		plans: p, plan: found, requestID: a.RequestID, bounds: change.BoundsOf(a.Caller.Limits),

@@ -63,7 +63,7 @@ type Plan struct {
 	Shown       json.RawMessage `json:"shown"` // the plan as it was made, without its state
 
 	Parameters map[string]string `json:"parameters,omitempty"` // as accepted, without secrets
-	Row        string            `json:"row,omitempty"`        // operation that makes the change; empty: there is none
+	Row        string            `json:"row,omitempty"`        // makes the change; empty: there is none
 	Intent     ps.Intent         `json:"intent"`               // without the images of what is removed
 	Zone       string            `json:"zone,omitempty"`       // of the DNS records
 
