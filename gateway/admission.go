@@ -7,7 +7,9 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/names"
+	"adgateway/gateway/plan"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
@@ -23,12 +25,7 @@ func (s *Server) changeOf(r *request) write.Change {
 		Undoes: undoes.Change, Fields: undoes.Fields, Batch: undoes.Batch,
 	}
 	record.Parameters, record.Secret = r.parameters()
-	if r.applying != nil {
-		record.Plan = r.applying.plan.ID
-	}
-	if key := r.claimed(); key != nil {
-		record.Key = key.name
-	}
+	record.Plan, record.Key = r.applying.ID(), r.claimed().Name()
 	var named *names.Part
 	if s.names != nil && r.op.Lane == ps.Directory {
 		named = s.names.Part(r.id, s.settler(r.policy))
@@ -37,7 +34,7 @@ func (s *Server) changeOf(r *request) write.Change {
 		Op: r.op, Bound: r.bound, Record: record, Most: r.policy.BulkLimit,
 		Settler: s.settler(r.policy), Log: s.logOf(r),
 		Holds: func(i *ps.Intent) error { return holds(r, i) },
-		Idle:  func() error { return r.applying.use(r) },
+		Idle:  func() error { return r.applying.Use() },
 		Parts: func(i *ps.Intent, record *changes.Record) []write.Participant {
 			return s.participants(r, i, record, named)
 		},
@@ -55,8 +52,8 @@ func (s *Server) logOf(r *request) *logrus.Entry {
 func (s *Server) participants(
 	r *request, i *ps.Intent, record *changes.Record, named *names.Part,
 ) (all []write.Participant) {
-	if r.applying != nil && !r.applying.used {
-		all = append(all, &planPart{s: s, r: r})
+	if r.applying != nil {
+		all = append(all, r.applying)
 	}
 	if spends := r.spending.Part(i); spends != nil {
 		if record != nil {
@@ -65,7 +62,7 @@ func (s *Server) participants(
 		all = append(all, spends)
 	}
 	if c := r.claimed(); c != nil {
-		all = append(all, &keyPart{claim: c})
+		all = append(all, c)
 	}
 	if named != nil {
 		all = append(all, named)
@@ -84,9 +81,9 @@ func (s *Server) notBegun(r *request, why error) error {
 	case s.Member != nil:
 		return notLeading(why)
 	case r.claimed() != nil:
-		return keysUnavailable(why)
+		return idempotency.Unavailable(why)
 	case r.applying != nil:
-		return plansUnavailable(why)
+		return plan.Unavailable(why)
 	case r.spending.Kept():
 		return quota.Unavailable(why)
 	}
@@ -112,44 +109,22 @@ func clusterUnavailable(err error) error {
 		"Try again later; GET /readyz tells when it can.")
 }
 
-// planPart is the plan that a call applies, which it uses up.
-type planPart struct {
-	s *Server
-	r *request
-}
-
-func (p *planPart) Begin(tx *store.Tx, _ *write.Attempt) error {
-	return p.s.usePlan(tx, p.r.applying, p.r.id)
-}
-
-func (p *planPart) Begun() { p.s.usedUp(p.r.applying) }
-
-// keyPart is the key of a call, with what its script is about to change and the identity of the
-// change in the history.
-type keyPart struct {
-	claim *claim
-	next  keptCall
-}
-
-func (p *keyPart) Begin(tx *store.Tx, a *write.Attempt) error {
-	c := p.claim
-	own, err := c.owns(tx)
-	if err != nil {
-		return err
+// ownKinds returns what ends with a change of this gateway.
+func (s *Server) ownKinds() (all []write.Kind) {
+	if s.plans != nil {
+		all = append(all, s.plans)
 	}
-	if c.lost = !own; c.lost {
-		return write.TakenOver()
+	if s.ledger != nil {
+		all = append(all, s.ledger)
 	}
-	p.next = c.call
-	p.next.Intent, p.next.Server = a.Intent, a.Intent.Server
-	if a.Record != nil {
-		p.next.Change, p.next.Batch = a.Record.ID, a.Record.Batch
+	if s.keys != nil {
+		all = append(all, s.keys)
 	}
-	p.next.Verdict, p.next.Token = nil, a.Token
-	return c.put(tx, p.next)
+	if s.names != nil {
+		all = append(all, s.names)
+	}
+	return all
 }
-
-func (p *keyPart) Begun() { p.claim.kept(p.next) }
 
 // openWriter opens what begins, ends and recovers changes.
 func (s *Server) openWriter() (err error) {

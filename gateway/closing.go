@@ -1,13 +1,12 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
-	"net/http"
+	"errors"
 
 	"adgateway/gateway/call"
-	"adgateway/gateway/schema"
-	"adgateway/gateway/store"
+	"adgateway/gateway/idempotency"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/write"
 	"adgateway/ps"
 )
@@ -19,7 +18,7 @@ func (s *Server) closeChange(r *request, answer call.Answer, failed error) write
 		Verdict: verdict, Failed: r.failure != nil, Result: r.result,
 		// The key of an outer call is that of the whole request, and takes note of each of its changes.
 		Answered: r.outer == nil,
-		Begun:    r.key != nil && r.key.call.Intent != nil,
+		Begun:    r.key.Progress().Intent != nil,
 		Log:      s.logOf(r),
 	}
 	if r.run.Running() {
@@ -33,7 +32,7 @@ func (s *Server) closeChange(r *request, answer call.Answer, failed error) write
 		how.Key = key
 	}
 	if r.outer != nil && key != nil {
-		how.Stored = key.latest
+		how.Stored = key.Refresh
 	}
 	var parts []write.EndPart
 	for _, one := range []*write.EndPart{s.endOfPlan(r), s.endOfKey(r, answer, failed)} {
@@ -46,7 +45,7 @@ func (s *Server) closeChange(r *request, answer call.Answer, failed error) write
 	}
 	closed := s.writer.Close(r.run, how, parts...)
 	if closed.Open && r.outer != nil && key != nil {
-		key.open = true
+		key.LeaveOpen()
 	}
 	return closed
 }
@@ -75,7 +74,7 @@ func verdictOf(r *request) write.Verdict {
 		}
 	}
 	if r.failure != nil {
-		v.Notes = messages(r.failure.Details)
+		v.Notes = problem.Messages(r.failure.Details)
 	}
 	if r.runErr != nil {
 		v.Remains = ps.AsError(r.runErr).Remains
@@ -91,69 +90,42 @@ func outcomeOfChange(r *request) ps.Outcome {
 	return r.outcome()
 }
 
-// endOfPlan returns what becomes of the plan that a request applies, unless its change says so:
-// one whose application changed nothing can be applied again.
+// endOfPlan returns how the plan that a request applies has ended, unless its change says so.
 func (s *Server) endOfPlan(r *request) *write.EndPart {
-	a := r.applying
-	if a == nil || a.closed {
-		return nil
-	}
-	a.closed = true
-	switch {
-	case a.drift != nil:
-		s.meters.plans.WithLabelValues(planDrifted).Inc()
-		return &write.EndPart{Put: func(tx *store.Tx) error { return s.plans.Drift(tx, a.plan, r.id) }}
-	case a.used && r.outcome() == ps.OutcomeNone:
-		a.used = false
-		return &write.EndPart{Put: func(tx *store.Tx) error { return s.plans.End(tx, a.plan.ID, r.id, "") }}
+	if put := r.applying.End(r.outcome()); put != nil {
+		return &write.EndPart{Put: put}
 	}
 	return nil
 }
 
-// endOfKey returns what is kept of a call with a key: its answer, or that it may be tried
-// again. If it cannot be kept, a repetition finds out what became of the change.
+// endOfKey returns what is kept of a call with a key.
 func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *write.EndPart {
-	c := r.key
-	if c == nil || c.call.Status != 0 || c.lost {
+	if r.key == nil {
 		return nil
 	}
-	outcome := r.outcome()
-	open := c.open || outcome == ps.OutcomeUnknown && r.failure.Code != schema.OutcomeUnknown // which is the verdict
-	next := c.call
-	switch {
-	case !open && outcome == ps.OutcomeNone && c.counts(r): // as an attempt
-		c.again = true
-		next = keptCall{Fingerprint: next.Fingerprint, RequestID: next.RequestID, StartedAt: next.StartedAt, Attempts: next.Attempts}
-	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
-		return &write.EndPart{Put: func(tx *store.Tx) error { return c.end(tx, nil) }, Stored: c.forgotten}
-	case open: // whoever is asked next finds it out
-		return nil
-	default:
-		status, body := call.Encode(r.op, r.call.Classic, answer, failed, r.id)
-		if status < http.StatusInternalServerError {
-			next.answered(r, answer.Tag, status, body)
-			break
-		}
-		next.Verdict, next.Token = &write.Verdict{Outcome: outcome}, "" // the answer asks to come again
-		if r.failure != nil {
-			next.Verdict.Notes = messages(r.failure.Details)
-		}
+	e := idempotency.Ended{
+		Outcome: r.outcome(), Failure: r.failure, DryRun: r.dryRun(),
+		Overtaken: r.failure != nil && errors.Is(r.failure, write.ErrOvertaken),
+		Tag:       answer.Tag, Change: r.shown, Secret: r.bound.Generated,
 	}
-	return &write.EndPart{Put: func(tx *store.Tx) error { return c.end(tx, &next) }, Stored: func() { c.kept(next) }}
+	e.Status, e.Body = call.Encode(r.op, r.call.Classic, answer, failed, r.id)
+	if end := r.key.End(e); end != nil {
+		return &write.EndPart{Put: end.Put, Stored: end.Stored}
+	}
+	return nil
 }
 
-// answered makes an answer that of a call.
-func (k *keptCall) answered(r *request, tag string, status int, body []byte) {
-	k.Status, k.Body, k.Intent, k.Verdict, k.Token = status, body, nil, nil, ""
-	k.Change, k.Tag = r.shown, tag
-	if r.failure != nil {
-		k.Tag = r.failure.Tag
+// outcome returns what the request left behind; done if it succeeded.
+func (r *request) outcome() ps.Outcome {
+	if r.failure == nil {
+		return ps.OutcomeDone
 	}
-	if secret := r.bound.Generated; secret != nil {
-		name := string(encode(secret.Member)) + ":"
-		k.Body, k.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
-	}
-	if len(k.Body) > maxKeptBody {
-		k.Body, k.Cut = call.WithoutRecords(k.Body), true
+	return cmp.Or(r.failure.Outcome, ps.OutcomeNone)
+}
+
+// release ends the claim of a request.
+func (r *request) release() {
+	if r.key != nil {
+		r.gateway.writer.Leave(r.key, r.key.Release)
 	}
 }

@@ -33,7 +33,7 @@ func (s *Server) RunMember(ctx context.Context, leading ...func(ctx context.Cont
 
 // load reads anew what the gateway knows by heart, which others may have changed while they led.
 func (s *Server) load(ctx context.Context) error {
-	s.keys.count.forget()
+	s.keys.Forget()
 	if err := s.plans.Load(ctx); err != nil {
 		return fmt.Errorf("plans: %w", err)
 	}

@@ -81,7 +81,7 @@ func holds(r *request, i *ps.Intent) error {
 	if err := r.guards(i); err != nil {
 		return err
 	}
-	return r.applying.check(r, i)
+	return r.applying.Announced(i)
 }
 
 // guards asks the guards of a call about what is announced.
@@ -200,9 +200,7 @@ func (r *request) auditCall(value func(p *ops.Param) (string, bool)) audit.Call 
 	if r.principal != nil {
 		call.Who = &audit.Who{Name: r.principal.Name, Kind: r.principal.Kind}
 	}
-	if a := r.applying; a != nil {
-		call.PlanCaller = a.plan.Caller.Name
-	}
+	call.PlanCaller = r.applying.Maker()
 	for i := range r.op.Params {
 		p := &r.op.Params[i]
 		text, has := value(p)

@@ -10,8 +10,10 @@ import (
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/call"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/plan"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
@@ -41,17 +43,17 @@ type request struct {
 	unread    []ps.Warning        // about the others
 	spending  *quota.Spending     // nil: nothing that is counted
 
-	started     bool         // the run was started, or waited for a session
-	announced   *ps.Intent   // of a dry run; nil: nothing was announced
-	fingerprint []byte       // of a dry run whose plan is kept
-	applying    *application // nil: the call applies no plan
-	run         *write.Run   // its change; nil: it makes none
-	key         *claim       // nil: without a key
-	replayed    bool         // the answer is that of an earlier call
-	resumed     bool         // the answer is derived from what became of an earlier call
-	notReadBack bool         // the change was made, and could not be read back
-	streamed    *audit.Entry // of a list that is sent while its script runs; nil: it is not, or not recorded
-	recorded    bool         // the audit has the outcome
+	started     bool               // the run was started, or waited for a session
+	announced   *ps.Intent         // of a dry run; nil: nothing was announced
+	fingerprint []byte             // of a dry run whose plan is kept
+	applying    *plan.Application  // nil: the call applies no plan
+	run         *write.Run         // its change; nil: it makes none
+	key         *idempotency.Claim // nil: without a key
+	replayed    bool               // the answer is that of an earlier call
+	resumed     bool               // the answer is derived from what became of an earlier call
+	notReadBack bool               // the change was made, and could not be read back
+	streamed    *audit.Entry       // of a list that is sent while its script runs; nil: it is not, or not recorded
+	recorded    bool               // the audit has the outcome
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run
@@ -176,7 +178,7 @@ func (r *request) mayBeRepeated(err error) bool {
 	if r.call.Item == nil || err == nil {
 		return false
 	}
-	return r.key != nil && r.key.again || errors.Is(err, write.ErrOvertaken)
+	return r.key.Again() || errors.Is(err, write.ErrOvertaken)
 }
 
 // parsing waits until the document of a call may be parsed. Whoever waits calls done.

@@ -2,8 +2,8 @@ package write
 
 import (
 	"encoding/json"
-	"slices"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/journal"
@@ -33,7 +33,7 @@ func (w *Writer) tell(id string, e ending) {
 		func() {
 			if e.Record != nil {
 				short := *e.Record
-				short.Intent, short.Rebuilt = WithoutImages(short.Intent), true
+				short.Intent, short.Rebuilt = change.WithoutImages(short.Intent), true
 				e.Record = &short
 			}
 		},
@@ -54,13 +54,4 @@ func told(report *cluster.Report) (e ending) {
 		return ending{}
 	}
 	return e
-}
-
-// WithoutImages returns an announcement without what is known of the objects that it removes.
-func WithoutImages(i ps.Intent) ps.Intent {
-	i.Objects = slices.Clone(i.Objects)
-	for n := range i.Objects {
-		i.Objects[n].Record, i.Objects[n].Image = nil, nil
-	}
-	return i
 }
