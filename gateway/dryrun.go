@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -10,22 +9,13 @@ import (
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
-	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
-// A dry run is the change itself up to its announcement: the script resolves and
-// checks on the real server, with the caller's scopes and limits, announces what it
-// would do, and is not allowed to do it.
-
-// errDryRun is why a dry run is not allowed to change anything.
-var errDryRun = errors.New("this is a dry run")
-
-// dryRun reports whether the caller asked for one.
-func (r *request) dryRun() bool { return r.bound != nil && r.bound.Text(ops.DryRun) == "true" }
+// dryRun reports whether a call is to change nothing.
+func (r *request) dryRun() bool { return r.checked.DryRun() }
 
 // plan is the answer to a dry run.
 type plan struct {
@@ -38,7 +28,7 @@ type plan struct {
 	State     plans.State      `json:"state"`
 	Undo      schema.Undoable  `json:"undo"`
 	Objects   []shownObject    `json:"objects"`
-	Checks    []check          `json:"checks"`
+	Checks    []call.Check     `json:"checks"`
 	Requires  []identity.Scope `json:"requires"`
 }
 
@@ -50,57 +40,56 @@ func newPlan(r *request) plan {
 	}
 	return plan{
 		Operation: r.op.ID, State: plans.StateOpen, Effect: ps.EffectNone, Made: time.Now().UTC().Truncate(time.Second),
-		Undo: schema.UndoNone, Objects: []shownObject{}, Checks: []check{}, Requires: requires,
+		Undo: schema.UndoNone, Objects: []shownObject{}, Checks: []call.Check{}, Requires: requires,
 	}
 }
 
-// answerPlan answers a dry run whose script was stopped at its announcement, or had
-// nothing to announce.
-func (s *Server) answerPlan(r *request, e *envelope) (call.Answer, error) {
-	switch {
-	case r.runErr != nil && !errors.Is(r.runErr, errDryRun):
-		return call.Answer{}, s.explainRun(r, e, r.runErr)
-	case r.runErr == nil && r.result.Effect != ps.EffectNone:
-		failed := problem.Internal(errors.New("the script changed something that it had not announced"))
-		failed.Outcome = ps.OutcomeDone
-		return call.Answer{}, failed
+// try makes a dry run, and answers with its plan.
+func (s *Server) try(r *request) (call.Answer, error) {
+	r.started = true
+	trial, err := s.calls.DryRun(r.ctx, r.checked, &r.policy.calls, r.spending)
+	r.result, r.runErr = trial.Result, trial.RunErr
+	s.spend(r, func(kind identity.Impact) int { return affected(kind, r.op, r.result, r.runErr) })
+	if err != nil {
+		return call.Answer{}, err
 	}
-	p := newPlan(r)
-	var warnings []ps.Warning
-	if r.announced == nil {
-		p.Server, warnings = r.result.Server, r.result.Warnings
-	} else {
-		p.Server, warnings = ps.AsError(r.runErr).Server, r.announced.Warnings
-		s.fill(r, &p)
+	r.runErr = nil // it was stopped, as it should be
+	p, warnings := newPlan(r), trial.Warnings
+	p.Server = trial.Server
+	if trial.Changes() {
+		s.fill(r, &p, &trial)
 	}
 	slices.Sort(p.Requires)
 	p.Requires = slices.Compact(p.Requires)
-	r.runErr = nil
 	if r.outer == nil { // the line of a part does not tell it
 		r.server = p.Server
 	}
 	if r.whole().fingerprint != nil {
-		if err := s.keepPlan(r, &p); err != nil {
+		if err := s.keepPlan(r, &p, trial.Announced); err != nil {
 			if r.outer != nil {
 				return call.Answer{}, plansUnavailable(err)
 			}
 			s.Log.WithError(err).WithField("request_id", r.id).Error("a plan could not be kept")
-			warnings = append(slices.Clip(warnings), ps.Warning{Code: "plan_not_kept", Message: "The plan could not be kept, so that it cannot be applied by its id."})
+			warnings = append(slices.Clip(warnings), ps.Warning{
+				Code: "plan_not_kept", Message: "The plan could not be kept, so that it cannot be applied by its id.",
+			})
 		}
 	}
 	p.hide(r.principal)
-	return call.Answer{Output: p.sentence(r), Warnings: warnings, Server: p.Server, Plan: encode(p)}, nil
+	return call.Answer{
+		Output: p.sentence(r, trial.Announced), Warnings: warnings, Server: p.Server, Plan: encode(p),
+	}, nil
 }
 
 // fill adds what was announced.
-func (s *Server) fill(r *request, p *plan) {
-	if !r.announced.Changes() {
-		return
-	}
-	p.Effect = r.announced.Effect
+func (s *Server) fill(r *request, p *plan, trial *call.Trial) {
+	p.Effect = trial.Announced.Effect
 	texts, secret := r.parameters()
-	past, _ := s.pastOf(&changes.Record{Operation: r.op.ID, Parameters: texts, Intent: *r.announced, Secret: secret, Outcome: ps.OutcomeDone}) // the row exists
-	p.Objects, p.Undo, p.Checks = past.objects(bounds{}, false), s.undoable(r.ctx, past), s.checksOf(r)
+	past, _ := s.pastOf(&changes.Record{ // the row exists
+		Operation: r.op.ID, Parameters: texts, Intent: *trial.Announced, Secret: secret, Outcome: ps.OutcomeDone,
+	})
+	p.Objects, p.Undo = past.objects(bounds{}, false), s.undoable(r.ctx, past)
+	p.Checks = s.calls.Checks(r.ctx, &r.policy.calls, trial)
 }
 
 // hide hides names of objects outside the limits of a caller.
@@ -113,39 +102,31 @@ func (p *plan) hide(from *identity.Principal) {
 	}
 }
 
-// changesOf returns what an announcement amounts to.
-func (r *request) changesOf(i *ps.Intent) []change.Object {
-	return change.Of(r.announcement(i))
-}
-
-// announcement returns what the script of a request announces in the form that plans are
-// made from.
-func (r *request) announcement(i *ps.Intent) change.Announcement {
-	return change.Announcement{Intent: i, Shape: r.op.Reply.Shape, Secret: r.setsSecret()}
-}
-
-// setsSecret reports whether the request sets a password.
-func (r *request) setsSecret() bool {
-	_, has := r.bound.Secret(r.op)
-	return has
+// failedCheck returns the first check that failed, or nil.
+func (p *plan) failedCheck() *call.Check {
+	failed := func(c call.Check) bool { return c.State == schema.CheckFailed }
+	if i := slices.IndexFunc(p.Checks, failed); i >= 0 {
+		return &p.Checks[i]
+	}
+	return nil
 }
 
 // sentence says what would happen.
-func (p *plan) sentence(r *request) string {
+func (p *plan) sentence(r *request, announced *ps.Intent) string {
 	if p.Effect == ps.EffectNone {
 		return "Would change nothing about the " + r.op.SubjectOf(r.bound) + "."
 	}
 	verb := map[ps.Effect]string{ps.EffectCreated: "create", ps.EffectChanged: "change", ps.EffectRemoved: "remove"}[p.Effect]
 	text := "Would " + verb + " the " + r.op.SubjectOf(r.bound)
-	fields := change.Fields(r.changesOf(r.announced))
+	fields := change.Fields(change.Of(r.checked.Announcement(announced)))
 	const most = 10
 	switch {
 	case p.Effect == ps.EffectChanged && len(fields) > most:
 		text += ": " + strings.Join(fields[:most], ", ") + ", ..."
 	case p.Effect == ps.EffectChanged:
 		text += ": " + strings.Join(fields, ", ")
-	case len(r.announced.Counts) > 0:
-		text += ": " + r.op.Sentence("{counts}", r.bound, 0, &ps.Result{Counts: r.announced.Counts})
+	case len(announced.Counts) > 0:
+		text += ": " + r.op.Sentence("{counts}", r.bound, 0, &ps.Result{Counts: announced.Counts})
 	}
 	if failed := p.failedCheck(); failed != nil {
 		return text + ", but a check failed: " + failed.Message

@@ -175,10 +175,5 @@ func (s *Server) pastChange(c *changes.Record) (settle.Change, bool) {
 }
 
 func (s *Server) operationOf(id string) *ops.Operation {
-	for _, op := range s.Operations {
-		if op.ID == id {
-			return op
-		}
-	}
-	return nil
+	return s.calls.Rows[id]
 }

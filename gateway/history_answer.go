@@ -82,7 +82,7 @@ func (s *Server) restorable(op *ops.Operation, i *ps.Intent) bool {
 	}
 	return !slices.ContainsFunc(i.Objects, func(object ps.Intended) bool {
 		known := ops.ImageOf(&object).Restorable
-		return known != "" && known != yes
+		return known != "" && known != "True"
 	})
 }
 

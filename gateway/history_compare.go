@@ -15,7 +15,7 @@ import (
 func (s *Server) compareNow(r *request, p *past, shown *shownChange) error {
 	states := make([]settle.State, len(p.Intent.Objects))
 	if change, can := s.pastChange(p.Record); can {
-		settler := settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: r.policy.ReadLimit}
+		settler := settle.Settler{Runner: s.Runner, Scripts: s.calls.Scripts, Limit: r.policy.ReadLimit}
 		found, err := settler.Now(r.ctx, change)
 		if err != nil && ps.AsError(err).Kind != ps.KindScript {
 			return call.Failure(r.op, r.bound, err)

@@ -115,16 +115,17 @@ func (s *Server) claim(r *request) (earlier *call.Answer, failed error) {
 		return s.claimItem(r, item)
 	}
 	given := r.call.Keys
-	if scope := r.demands(r.policy.RequireKey); scope != "" && len(given) == 0 {
+	if scope := r.checked.Demands(r.policy.RequireKey); scope != "" && len(given) == 0 {
 		return nil, invalidKey("is required for changes with the scope '%s'", scope)
 	}
 	if len(given) == 0 || r.op.Protocol != nil { // protocols of others have no such header
 		return nil, nil
 	}
+	if failed := call.NoKey(&r.call); failed != nil {
+		return nil, failed
+	}
 	key, failed := keyOf(given)
 	switch {
-	case !r.op.Effect.Writes():
-		return nil, problem.New(schema.NotSupported, "This call changes nothing, so that it takes no %s: leave it out.", keyHeader)
 	case s.keys == nil:
 		return nil, problem.New(schema.NotSupported, "This gateway keeps no keys (store.file is off), so that it cannot promise to run a call once.")
 	case failed != nil:
@@ -155,7 +156,7 @@ func (k *keys) sum(parts ...string) string {
 
 // take takes a key for a request, unless another one has it.
 func (s *Server) take(r *request, c *claim) (earlier *call.Answer, failed error) {
-	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.guard.text()), r.given.Document)
+	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.checked.Conditions.String()), r.checked.Given.Document)
 	if !s.keys.enter(c.name) && (s.storeEnds(r.ctx) != nil || !s.keys.enter(c.name)) {
 		failed := problem.New(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
 		failed.RetryAfter = time.Second

@@ -130,7 +130,7 @@ func itemAnswer(item jobs.Call, answer call.Answer) jobs.Answer {
 		result.State = jobstate.Noop
 	}
 	for _, w := range answer.Warnings {
-		if w.Code == racedCode || w.Code == notReadBackCode {
+		if w.Code == racedCode || w.Code == call.NotReadBack {
 			result.Code, result.Message = w.Code, w.Message
 		}
 	}

@@ -77,9 +77,9 @@ type submission struct {
 
 // submitJob submits a list as a job.
 func (s *Server) submitJob(r *request) (call.Answer, error) {
-	form := listForms[r.given.Media]
-	done := r.parsing()
-	list, err := joblist.Read(bytes.NewReader(r.given.Document), form, joblist.Limits{MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, MaxProblems: maxListProblems})
+	form := listForms[r.checked.Given.Media]
+	done := r.checked.Parse()
+	list, err := joblist.Read(bytes.NewReader(r.checked.Given.Document), form, joblist.Limits{MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, MaxProblems: maxListProblems})
 	done()
 	if err != nil {
 		return call.Answer{}, unreadableList(err)

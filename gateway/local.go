@@ -32,7 +32,8 @@ func (s *Server) answerLocally(r *request) (call.Answer, error) {
 
 // accepted returns the call for those that answer it without a script.
 func (r *request) accepted() call.Accepted {
-	a := call.Accepted{Call: r.call, Bound: r.bound, Given: r.given, As: r, Leave: r.leave}
+	a := r.checked
+	a.As, a.Leave = r, r.leave
 	if r.key != nil {
 		a.Once = r.key.name
 	}

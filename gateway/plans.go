@@ -50,7 +50,7 @@ func callerOfPlan(p *identity.Principal) plans.Caller {
 }
 
 // keepPlan keeps the plan of a dry run and gives it its id.
-func (s *Server) keepPlan(r *request, p *plan) error {
+func (s *Server) keepPlan(r *request, p *plan, i *ps.Intent) error {
 	expires := s.Kept.Now().Add(r.policy.PlanLife).UTC().Truncate(time.Second)
 	id, of := plans.NewID(), r.whole() // which is applied
 	p.ID, p.Expires, p.State = &id, &expires, plans.StateOpen
@@ -59,9 +59,9 @@ func (s *Server) keepPlan(r *request, p *plan) error {
 		Expires: expires, Shown: encode(p),
 	}
 	kept.Parameters, _ = of.parameters()
-	if i := r.announced; i != nil && i.Changes() {
+	if i != nil && i.Changes() {
 		kept.Row, kept.Intent = r.op.ID, withoutImages(*i)
-		kept.Objects, kept.Zone = r.changesOf(i), zoneOf(r, i)
+		kept.Objects, kept.Zone = change.Of(r.checked.Announcement(i)), zoneOf(r, i)
 	}
 	err := s.plans.Add(r.ctx, kept)
 	if err != nil {
@@ -198,7 +198,7 @@ func (a *application) check(r *request, i *ps.Intent) error {
 	if a == nil {
 		return nil
 	}
-	a.drift = change.Drift(a.plan.Objects, r.announcement(i).Against(a.plan.Objects))
+	a.drift = change.Drift(a.plan.Objects, r.checked.Announcement(i).Against(a.plan.Objects))
 	if a.plan.Intent.Effect == ps.EffectRemoved { // of more than was shown, or of less
 		for _, name := range slices.Sorted(maps.Keys(a.plan.Intent.Counts)) {
 			if was, now := a.plan.Intent.Counts[name], i.Counts[name]; was != now {

@@ -24,9 +24,8 @@ const clockSkew = time.Hour
 // withRemovals returns a batch of records of deleted objects with the changes that have
 // removed them. A batch that cannot be read is returned as it is, as is one for which the
 // history has nothing.
-func (s *Server) withRemovals(r *request, batch json.RawMessage) json.RawMessage {
-	shape := r.op.Reply.Shape
-	if s.History == nil || shape != schema.DeletedObject && shape != schema.DeletedDetails {
+func (s *Server) withRemovals(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage {
+	if shape != schema.DeletedObject && shape != schema.DeletedDetails {
 		return batch
 	}
 	var records []map[string]json.RawMessage
@@ -41,7 +40,7 @@ func (s *Server) withRemovals(r *request, batch json.RawMessage) json.RawMessage
 			oldest = deleted
 		}
 	}
-	s.findRemovals(r.ctx, wanted, oldest.Add(-clockSkew))
+	s.findRemovals(ctx, wanted, oldest.Add(-clockSkew))
 	for _, record := range records {
 		record[removalField] = encode(wanted[strings.ToLower(textIn(record, "guid"))])
 	}

@@ -73,7 +73,7 @@ func (s *Server) callable(p *past) bool {
 		if row == nil {
 			return true
 		}
-		_, failed := bind(row, c.Given, nil)
+		_, failed := call.Bind(row, c.Given, nil)
 		return failed != nil
 	})
 }
@@ -153,12 +153,12 @@ func (s *Server) guardUndo(r *request, p *past, calls []ops.Undoing) error {
 	if r.applying != nil && len(calls) > 1 {
 		return problem.New(schema.NotSupported, "The undo of the change '%s' takes several calls, of which each is compared on its own: leave out %s.", p.ID, ops.PlanID)
 	}
-	if r.guard.match != nil {
+	if r.checked.Conditions.Match != nil {
 		if len(calls) > 1 {
-			return notHonoured(ops.IfMatch, "the undo takes several calls, each about an object of its own")
+			return call.NotHonoured(ops.IfMatch, "the undo takes several calls, each about an object of its own")
 		}
 		if row := s.operationOf(calls[0].Row); !row.Guard.Matches() {
-			return notHonoured(ops.IfMatch, "the undo is a call of "+row.ID+", and "+row.Guard.Never)
+			return call.NotHonoured(ops.IfMatch, "the undo is a call of "+row.ID+", and "+row.Guard.Never)
 		}
 	}
 	return nil

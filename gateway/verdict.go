@@ -122,7 +122,7 @@ func unknownOutcome(call *keptCall) error {
 
 // resume answers a call whose change an earlier one with the key has begun. It reports false
 // if that changed nothing: then the call runs.
-func (s *Server) resume(r *request, e *envelope) (earlier *call.Answer, failed error) {
+func (s *Server) resume(r *request, records *call.Collector) (earlier *call.Answer, failed error) {
 	c := r.key
 	if c == nil || !c.unsure {
 		return nil, nil
@@ -147,7 +147,7 @@ func (s *Server) resume(r *request, e *envelope) (earlier *call.Answer, failed e
 	case v.Outcome == ps.OutcomeUnknown, kept.Intent == nil:
 		return nil, unknownOutcome(kept)
 	}
-	answer, failed := s.report(r, e, settle.Outcome{Outcome: v.Outcome, Idle: v.Idle, Failed: v.Failed})
+	answer, failed := s.report(r, records, settle.Outcome{Outcome: v.Outcome, Idle: v.Idle, Failed: v.Failed})
 	return &answer, failed
 }
 
@@ -156,7 +156,7 @@ func partly(kept *keptCall, v *write.Verdict) error {
 	failed := problem.New(schema.Partial, "The change was cut off, and made in part; see details.")
 	failed.Outcome, failed.Server = ps.OutcomePartial, kept.Server
 	for _, left := range v.Remains {
-		failed.Details = append(failed.Details, call.Remaining(left))
+		failed.Details = append(failed.Details, problem.Remaining(left))
 	}
 	for _, note := range v.Notes {
 		failed.Details = append(failed.Details, problem.Detail{Field: "", Message: note})
@@ -166,18 +166,18 @@ func partly(kept *keptCall, v *write.Verdict) error {
 
 // report answers with what the script would have reported of a change that was made, or in
 // part, and with its objects as they are now.
-func (s *Server) report(r *request, e *envelope, outcome settle.Outcome) (call.Answer, error) {
+func (s *Server) report(r *request, records *call.Collector, outcome settle.Outcome) (call.Answer, error) {
 	kept := &r.key.call
 	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: kept.Intent, Server: kept.Server}
-	found, unread := s.settler(r.policy).Report(r.ctx, settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: kept.StartedAt, Cut: cut}, outcome)
+	found, unread := s.settler(r.policy).Report(r.ctx, settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, records), StartedAt: kept.StartedAt, Cut: cut}, outcome)
 	r.result, r.runErr = found.Result, nil
-	e.replace(found.Records)
+	records.Replace(found.Records)
 	if secret := r.bound.Generated; secret != nil {
 		r.result.Warnings = append(r.result.Warnings, notReplayed(secret.Member)) // another one was set then
 		r.bound.Generated = nil
 	}
 	if unread != nil {
-		s.unread(r, e, unread)
+		s.unread(r, records, unread)
 	}
-	return s.answer(r, e)
+	return s.answer(r, records)
 }

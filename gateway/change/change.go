@@ -33,9 +33,9 @@ type Change struct {
 // Names of announced changes. A membership is announced with two objects, the group
 // and the member.
 const (
-	existence   = "exists"
-	member      = "member"
-	parent      = "parent"
+	Existence   = "exists"
+	Member      = "member"
+	Parent      = "parent"
 	passwordSet = "pwdLastSet" // changes with the password, and says when it must be changed
 )
 
@@ -97,10 +97,10 @@ func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change
 		return nil
 	case c.Name == passwordSet:
 		return a.passwordChanges(c)
-	case c.Name == parent && a.Shape == schema.OU && strings.HasSuffix(object.DN, c.Before):
+	case c.Name == Parent && a.Shape == schema.OU && strings.HasSuffix(object.DN, c.Before):
 		// The field that shows where an OU is is its own distinguished name.
 		c.Before, c.After = object.DN, strings.TrimSuffix(object.DN, c.Before)+c.After
-	case c.Name == member && len(a.Intent.Objects) > 1:
+	case c.Name == Member && len(a.Intent.Objects) > 1:
 		c.Before, c.After = a.memberText(c.Before), a.memberText(c.After)
 	case c.Renewed:
 		return []Change{{Field: c.Name, Attribute: c.Name, Before: null, After: null, Kind: schema.ServerChooses}}
@@ -186,14 +186,14 @@ func truth(b bool) json.RawMessage {
 // kindOf classifies a change by its announced name and its values.
 func kindOf(c ps.IntendedChange, field schema.FieldChange) schema.ChangeKind {
 	switch c.Name {
-	case existence:
+	case Existence:
 		if c.After == "True" {
 			return schema.Creates
 		}
 		return schema.Removes
-	case member:
+	case Member:
 		return schema.SetsMember
-	case parent:
+	case Parent:
 		return schema.Moves
 	}
 	switch isName := c.Name == "name" || c.Name == "sAMAccountName" || c.Name == "userPrincipalName"; {

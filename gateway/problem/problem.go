@@ -2,6 +2,7 @@
 package problem
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +39,11 @@ type Detail struct {
 	// Expected and Found are values, if the failure is that they differ.
 	Expected json.RawMessage `json:"expected,omitempty"`
 	Found    json.RawMessage `json:"found,omitempty"`
+}
+
+// Remaining names an object that a change which was not completed has left.
+func Remaining(left ps.Object) Detail {
+	return Detail{Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
 }
 
 // Reason is why a request was refused because of its sender.

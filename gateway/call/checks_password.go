@@ -1,4 +1,4 @@
-package gateway
+package call
 
 import (
 	"fmt"
@@ -19,20 +19,20 @@ type policyFact struct {
 
 // passwordPolicy checks the length and the complexity of a password. Its history and
 // the filters of a domain controller are known to that alone.
-func (f forecast) passwordPolicy(r *request) check {
+func (f forecast) passwordPolicy(t *Trial) Check {
 	const name = "password_policy"
 	found := f.about("policy")
 	if len(found) == 0 || found[0].Source == "unknown" {
 		return notChecked(name, "The password policy could not be read.")
 	}
 	policy := found[0]
-	if object := &r.announced.Objects[0]; object.GUID == "" {
+	if object := &t.Announced.Objects[0]; object.GUID == "" {
 		policy.Account, policy.DisplayName = object.Account, object.Also["displayName"]
 	}
 	if policy.Exempt {
 		return checkPassed(name, "The account is not bound to a password policy.")
 	}
-	password, _ := r.bound.Secret(r.op)
+	password, _ := t.call.Bound.Secret(t.call.Op)
 	if why := policy.violatedBy(password.Reveal()); why != "" {
 		return checkFailed(name, fmt.Sprintf("The password policy '%s' refuses the password: it %s.", policy.Name, why))
 	}

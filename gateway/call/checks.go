@@ -1,4 +1,4 @@
-package gateway
+package call
 
 import (
 	"context"
@@ -15,57 +15,49 @@ import (
 // yes is PowerShell's text of a true value.
 const yes = "True"
 
-// check is something that may keep a change from being made although its script, which
+// A Check is something that may keep a change from being made although its script, which
 // checks much itself, has announced it; and whether it was looked at.
-type check struct {
+type Check struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
 	Message string `json:"message"`
 }
 
-func checkPassed(name, what string) check { return check{name, schema.CheckPassed, what} }
-func checkFailed(name, what string) check { return check{name, schema.CheckFailed, what} }
-func notChecked(name, why string) check   { return check{name, schema.NotChecked, why} }
+func checkPassed(name, what string) Check { return Check{name, schema.CheckPassed, what} }
+func checkFailed(name, what string) Check { return Check{name, schema.CheckFailed, what} }
+func notChecked(name, why string) Check   { return Check{name, schema.NotChecked, why} }
 
-// checksOf checks what was announced, and is stopped, on the server that announced it.
-func (s *Server) checksOf(r *request) []check {
-	if r.op.Lane == ps.DNS {
-		return []check{notChecked("write_rights", "The DNS server does not say what the gateway may change.")}
+// Checks checks what a dry run has announced, on the server that announced it.
+func (s *Service) Checks(ctx context.Context, p *Policy, t *Trial) []Check {
+	if t.call.Op.Lane == ps.DNS {
+		return []Check{notChecked("write_rights", "The DNS server does not say what the gateway may change.")}
 	}
-	removal := r.announced.Effect == ps.EffectRemoved && r.op.Reply.Shape != schema.Membership
-	restorable := ops.ImageOf(&r.announced.Objects[0]).Restorable
-	seen, err := s.forecast(r, removal && restorable == yes)
+	removal := t.Announced.Effect == ps.EffectRemoved && t.call.Op.Reply.Shape != schema.Membership
+	restorable := ops.ImageOf(&t.Announced.Objects[0]).Restorable
+	seen, err := s.forecast(ctx, p, t, removal && restorable == yes)
 	if err != nil {
-		s.Log.WithError(err).WithField("request_id", r.id).Warn("what a dry run checks could not be read")
+		s.Log.WithError(err).WithField("request_id", t.call.ID).Warn("what a dry run checks could not be read")
 	}
-	checks := []check{}
+	checks := []Check{}
 	if removal {
 		checks = append(checks, notChecked("delete_rights", "The directory does not say what the gateway may remove."), seen.recycleBin(restorable))
 	} else {
-		checks = append(checks, seen.writeRights(r))
+		checks = append(checks, seen.writeRights(t))
 	}
-	if r.setsSecret() {
-		checks = append(checks, seen.passwordPolicy(r))
+	if t.call.setsSecret() {
+		checks = append(checks, seen.passwordPolicy(t))
 	}
-	if takesName(r.announced) {
+	if takesName(t.Announced) {
 		checks = append(checks, notChecked("forest_uniqueness", "Names that other domains of the forest use are not looked up."))
 	}
 	return append(checks, notChecked("replication", "What other domain controllers are changing is not known."))
-}
-
-// failedCheck returns the first check that failed, or nil.
-func (p *plan) failedCheck() *check {
-	if i := slices.IndexFunc(p.Checks, func(c check) bool { return c.State == schema.CheckFailed }); i >= 0 {
-		return &p.Checks[i]
-	}
-	return nil
 }
 
 // takesName reports whether a change gives an object a name that is unique in the forest.
 func takesName(i *ps.Intent) bool {
 	for n := range i.Objects {
 		for _, c := range i.Objects[n].Changes {
-			if c.Before != c.After && c.After != "" && (c.Name == existence && c.After == "True" || c.Name == "userPrincipalName" || c.Name == "servicePrincipalName") {
+			if c.Before != c.After && c.After != "" && (c.Name == change.Existence && c.After == "True" || c.Name == "userPrincipalName" || c.Name == "servicePrincipalName") {
 				return true
 			}
 		}
@@ -86,26 +78,26 @@ type fact struct {
 type forecast []fact
 
 // forecast reads what the checks of a change need. Without the script nothing is known.
-func (s *Server) forecast(r *request, removal bool) (forecast, error) {
-	script, known := s.scripts[ops.ForecastScript]
+func (s *Service) forecast(ctx context.Context, p *Policy, t *Trial, removal bool) (forecast, error) {
+	script, known := s.Scripts[ops.ForecastScript]
 	if !known {
 		return nil, nil
 	}
-	written, containers := r.needs()
+	written, containers := t.needs()
 	args := ps.Args{
 		"Written": ps.List(written), "Container": ps.List(containers), "Removal": ps.Bool(removal),
-		"Password": ps.Bool(r.setsSecret()), "Guid": ps.Text(r.announced.Objects[0].GUID),
+		"Password": ps.Bool(t.call.setsSecret()), "Guid": ps.Text(t.Announced.Objects[0].GUID),
 	}
 	for _, server := range ops.ServerArgs {
 		if _, declared := script.Param(server); declared {
-			args[server] = ps.Text(ps.AsError(r.runErr).Server)
+			args[server] = ps.Text(t.Server)
 		}
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, r.policy.ReadLimit)
+	ctx, cancel := context.WithTimeout(ctx, p.ReadLimit)
 	defer cancel()
 	var facts []fact
 	_, err := s.Runner.Run(ctx, ps.Request{
-		ID: r.id, Script: script.Name, Lane: ps.Directory, Args: args, Limit: r.policy.ReadLimit, List: true, Records: ps.Collect(&facts),
+		ID: t.call.ID, Script: script.Name, Lane: ps.Directory, Args: args, Limit: p.ReadLimit, List: true, Records: ps.Collect(&facts),
 	})
 	if err != nil {
 		return nil, err
@@ -126,12 +118,12 @@ func (f forecast) about(what string) []fact {
 
 // unreadable are announced changes that need a right of another kind than to write an
 // attribute, which cannot be read.
-var unreadable = []string{existence, parent, "protected", "dNSHostName", "servicePrincipalName"}
+var unreadable = []string{change.Existence, change.Parent, "protected", "dNSHostName", "servicePrincipalName"}
 
 // attributeOf returns the attribute that an announced change writes, or "" if that says
 // nothing about rights.
-func (r *request) attributeOf(c ps.IntendedChange) string {
-	if c.Before == c.After && !c.Renewed || c.Name == "pwdLastSet" && r.setsSecret() || slices.Contains(unreadable, c.Name) {
+func (t *Trial) attributeOf(c ps.IntendedChange) string {
+	if c.Before == c.After && !c.Renewed || c.Name == "pwdLastSet" && t.call.setsSecret() || slices.Contains(unreadable, c.Name) {
 		return ""
 	}
 	return change.AttributeOf(c.Name)
@@ -139,14 +131,14 @@ func (r *request) attributeOf(c ps.IntendedChange) string {
 
 // needs returns the GUIDs of objects that attributes of are written, and the containers
 // that objects are created in.
-func (r *request) needs() (written, containers []string) {
-	for i := range r.announced.Objects {
-		object := &r.announced.Objects[i]
+func (t *Trial) needs() (written, containers []string) {
+	for i := range t.Announced.Objects {
+		object := &t.Announced.Objects[i]
 		if object.GUID == "" && object.Parent != "" {
 			containers = append(containers, object.Parent)
 			continue
 		}
-		if slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return r.attributeOf(c) != "" }) {
+		if slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return t.attributeOf(c) != "" }) {
 			written = append(written, object.GUID)
 		}
 	}
@@ -159,11 +151,11 @@ var classes = map[*schema.Shape]string{schema.User: "user", schema.Group: "group
 
 // writeRights checks that the gateway's account may write and create what was announced.
 // Rights to move and to protect objects and to reset passwords cannot be read.
-func (f forecast) writeRights(r *request) check {
+func (f forecast) writeRights(t *Trial) Check {
 	const name = "write_rights"
 	looked, partly := 0, false
-	for i := range r.announced.Objects {
-		object := &r.announced.Objects[i]
+	for i := range t.Announced.Objects {
+		object := &t.Announced.Objects[i]
 		about, place := "object", object.GUID
 		if object.GUID == "" {
 			about, place = "container", object.Parent
@@ -174,14 +166,14 @@ func (f forecast) writeRights(r *request) check {
 			continue
 		}
 		if object.GUID == "" {
-			class := classes[r.op.Reply.Shape]
+			class := classes[t.call.Op.Reply.Shape]
 			if looked++; class != "" && !slices.Contains(f[at].Allowed, class) {
 				return checkFailed(name, fmt.Sprintf("The gateway may not create a %s in '%s'.", class, place))
 			}
 			continue
 		}
 		for _, c := range object.Changes {
-			attribute := r.attributeOf(c)
+			attribute := t.attributeOf(c)
 			if attribute == "" {
 				partly = partly || c.Before != c.After
 				continue
@@ -201,7 +193,7 @@ func (f forecast) writeRights(r *request) check {
 }
 
 // recycleBin checks that what is removed can be restored, as was announced.
-func (f forecast) recycleBin(restorable string) check {
+func (f forecast) recycleBin(restorable string) Check {
 	const name = "recycle_bin"
 	found := f.about("bin")
 	switch {
