@@ -10,8 +10,8 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
-	"adgateway/gateway/ledger"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
@@ -30,8 +30,11 @@ func (s *Server) participants(r *request, i *ps.Intent) []write.Participant {
 	if r.applying != nil && !r.applying.used {
 		all = append(all, &planPart{s: s, r: r})
 	}
-	if kept := s.reservation(r, i); kept != nil {
-		all = append(all, &budgetPart{s: s, r: r, kept: kept})
+	if spends := r.spending.Part(i); spends != nil {
+		if r.change != nil {
+			r.change.Spent = spends.Spent()
+		}
+		all = append(all, spends)
 	}
 	if c := r.claimed(); c != nil {
 		all = append(all, &keyPart{claim: c})
@@ -63,8 +66,8 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 	}
 	all := s.participants(r, i)
 	err := r.stored(func() error { return s.begin(ctx, r, a, all) })
-	if errors.Is(err, ledger.ErrSpent) {
-		err = s.overspent(r)
+	if errors.Is(err, quota.ErrSpent) {
+		err = r.spending.Overspent(r.ctx)
 	}
 	if err != nil {
 		return s.refuse(r, err)
@@ -127,8 +130,8 @@ func (s *Server) refuse(r *request, err error) error {
 		err = keysUnavailable(err)
 	case r.applying != nil:
 		err = plansUnavailable(err)
-	case len(r.spending.reserved) > 0 && s.ledger != nil && len(r.amounts(held)) > 0:
-		err = ledgerUnavailable(err)
+	case r.spending.Kept():
+		err = quota.Unavailable(err)
 	default:
 		s.unremembered(r, err)
 		return nil
@@ -230,41 +233,6 @@ func (p *keyPart) Begin(tx *store.Tx, a *write.Attempt) error {
 }
 
 func (p *keyPart) Begun() { p.claim.kept(p.next) }
-
-// budgetPart is what is about to be spent of the caller's hourly limits.
-type budgetPart struct {
-	s    *Server
-	r    *request
-	kept *ledger.Reservation
-}
-
-// reservation returns what a call is about to spend of its caller's hourly limits; nil: nothing,
-// or it is reserved already.
-func (s *Server) reservation(r *request, i *ps.Intent) *ledger.Reservation {
-	if s.ledger == nil || r.spending.kept != nil {
-		return nil
-	}
-	amounts := r.amounts(func(one *spent) int {
-		if r.bound.Op.Extent != "" {
-			return one.Held() // it is corrected once it is known what was there
-		}
-		return min(one.Held(), max(1, len(i.Objects)))
-	})
-	if len(amounts) == 0 {
-		return nil
-	}
-	kept := s.ledger.Prepare(amounts)
-	if r.change != nil {
-		r.change.Spent = spentBy(kept)
-	}
-	return kept
-}
-
-func (p *budgetPart) Begin(tx *store.Tx, _ *write.Attempt) error {
-	return p.kept.Make(tx, p.s.limitsOf(p.r))
-}
-
-func (p *budgetPart) Begun() { p.r.spending.kept = p.kept }
 
 // inTime refuses a change that a member of a cluster must not let begin any more.
 func (s *Server) inTime(r *request) error {

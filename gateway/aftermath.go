@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"adgateway/gateway/changes"
-	"adgateway/gateway/identity"
-	"adgateway/gateway/ledger"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
@@ -68,7 +67,7 @@ func (s *Server) ownKinds() (all []write.Kind) {
 		all = append(all, planKind{s.plans})
 	}
 	if s.ledger != nil {
-		all = append(all, budgetKind{s.ledger})
+		all = append(all, s.ledger)
 	}
 	if s.keys != nil {
 		all = append(all, keyKind{})
@@ -131,44 +130,12 @@ func (keyKind) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	return store.Save(tx, keptKind, c.Key, call, found.Expires)
 }
 
-// budgetKind corrects what a change has reserved of its caller's budgets, if it is known
-// what it did.
-type budgetKind struct{ ledger *ledger.Ledger }
-
-func (k budgetKind) End(tx *store.Tx, c *changes.Record, e *write.End) error {
-	if c.Spent == nil || e.Spent == nil {
-		return nil
-	}
-	reserved, spent := map[ledger.Budget]int{}, map[ledger.Budget]int{}
-	for name, n := range c.Spent.Impacts {
-		budget := ledger.Budget{Account: c.Spent.Account, Impact: name}
-		reserved[budget], spent[budget] = n, e.Spent[name]
-	}
-	return k.ledger.Reserved(c.Spent.At, reserved).Correct(tx, spent)
-}
-
-// spentOf returns what a change that was cut off has spent of what it has reserved, by impact; nil:
-// that is not known.
-func (s *Server) spentOf(c *changes.Record, outcome ps.Outcome, result *ps.Result) map[string]int {
-	op := s.operationOf(c.Operation)
-	if c.Spent == nil || outcome != ps.OutcomeNone && (result == nil || op == nil) {
-		return nil
-	}
-	spent := map[string]int{}
-	for name := range c.Spent.Impacts {
-		if kind, known := identity.ImpactNamed(name); known && outcome != ps.OutcomeNone {
-			spent[name] = affected(kind, op, result, nil)
-		}
-	}
-	return spent
-}
-
 // settled closes a change that was cut off. It fails with [write.ErrClosed] if another one was
 // faster. If it is not recorded in the history, only its key is closed.
 func (s *Server) settled(recorded bool, c *changes.Record, v *write.Verdict, result *ps.Result) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mostEnding)
 	defer cancel()
-	spent := s.spentOf(c, v.Outcome, result)
+	spent := quota.SpentOf(c, s.operationOf(c.Operation), v.Outcome, result)
 	if recorded && result != nil {
 		c.Identify(result)
 	}
@@ -198,28 +165,4 @@ func (s *Server) saved(c *changes.Record) {
 	if err := s.History.Saved(context.Background(), c); err != nil {
 		s.Log.WithError(err).Error("the oldest changes could not be removed from the history")
 	}
-}
-
-// correction is what a run has left to correct of its caller's budgets.
-type correction struct {
-	reserved *ledger.Reservation
-	done     map[ledger.Budget]int
-}
-
-// spent returns what was spent, by impact.
-func (c *correction) spent() map[string]int {
-	by := map[string]int{}
-	for of, n := range c.done {
-		by[of.Impact] = n
-	}
-	return by
-}
-
-// spentBy returns what a reservation has of the budgets of one account.
-func spentBy(r *ledger.Reservation) *changes.Spent {
-	spent := &changes.Spent{At: r.At(), Impacts: map[string]int{}}
-	for of, n := range r.Amounts() {
-		spent.Account, spent.Impacts[of.Impact] = of.Account, n
-	}
-	return spent
 }

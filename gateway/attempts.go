@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/store"
@@ -141,10 +142,10 @@ func (s *Server) recordRaced(c *changes.Record, outcome ps.Outcome, by string) e
 	if s.Audit == nil {
 		return nil
 	}
-	call := audit.Call{
+	line := audit.Call{
 		RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller},
 		Operation: c.Operation, Parameters: c.Parameters, Change: c.ID,
 	}
-	result := audit.Result{Outcome: string(outcome), Code: racedCode, Server: c.Server, SettledBy: by}
-	return s.Audit.Settled(call, 0, result)
+	result := audit.Result{Outcome: string(outcome), Code: call.Raced, Server: c.Server, SettledBy: by}
+	return s.Audit.Settled(line, 0, result)
 }

@@ -130,7 +130,7 @@ func putAll(tx *store.Tx, parts []endPart) error {
 func (s *Server) endOfChange(r *request) *endPart {
 	c := r.change
 	if c == nil || !c.Running {
-		s.correct(r)
+		s.uncorrected(r, r.spending.Correct())
 		return nil
 	}
 	outcome := outcomeOfChange(r)
@@ -138,7 +138,7 @@ func (s *Server) endOfChange(r *request) *endPart {
 		return nil
 	}
 	if s.staysOpen(r, outcome) {
-		r.correction = nil // it stays spent until it is known
+		r.spending.Keep()
 		r.shown = r.changeID()
 		s.leaveOpen(r)
 		return nil
@@ -154,9 +154,7 @@ func (s *Server) endOfChange(r *request) *endPart {
 	e := write.Close(c, write.Verdict{Outcome: outcome})
 	// The key of an outer call is that of the whole request, and takes note of each of its changes.
 	e.Answered = r.outer == nil
-	if r.correction != nil {
-		e.Spent, r.correction = r.correction.spent(), nil
-	}
+	e.Spent = r.spending.Done()
 	e.Verdict.Idle = outcome == ps.OutcomeNone && r.failure == nil
 	return &endPart{
 		put:    func(tx *store.Tx) error { return s.storeEndOf(tx, e) },
@@ -177,10 +175,7 @@ func (s *Server) closedByAnother(r *request) error {
 	return nil
 }
 
-// racedCode marks such a change in its answer and in the audit.
-const racedCode = "raced"
-
-var racedWarning = ps.Warning{Code: racedCode, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
+var racedWarning = ps.Warning{Code: call.Raced, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
 
 // endOfPlan returns what becomes of the plan that a request applies, unless its change says so:
 // one whose application changed nothing can be applied again.

@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
@@ -125,7 +126,7 @@ func (s *Server) staysOpen(r *request, outcome ps.Outcome) bool {
 	if outcome != ps.OutcomeUnknown || r.change == nil || !r.change.Running {
 		return false
 	}
-	_, can := s.pastChange(r.change)
+	_, can := settle.Recorded(s.operationOf(r.change.Operation), r.change)
 	return can
 }
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
+	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
 	"context"
 	"encoding/json"
@@ -138,7 +139,7 @@ func (s *Server) sendChanges(r *request, to call.Events, position store.Position
 // filters of the call.
 func (s *Server) shownTo(ctx context.Context, r *request, to *identity.Principal, c *changes.Record) (shown shownChange, passes bool) {
 	p, known := s.pastOf(c)
-	if !known || !boundsOf(to).see(p) || !s.passes(ctx, r.bound, p) {
+	if !known || !change.BoundsOf(to.Limits).See(p.made) || !s.passes(ctx, r.bound, p) {
 		return shownChange{}, false
 	}
 	return s.show(ctx, p, to, false), true

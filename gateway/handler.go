@@ -7,7 +7,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/identity"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
@@ -64,10 +63,11 @@ func (s *Server) perform(r *request) (call.Answer, error) {
 	if err := s.findPlan(r); err != nil {
 		return call.Answer{}, err
 	}
-	if err := s.reserve(r); err != nil {
+	var err error
+	if r.spending, err = s.ledger.Reserve(r.ctx, r.principal, r.bound, r.policy.BulkLimit); err != nil {
 		return call.Answer{}, err
 	}
-	defer s.giveBack(r)
+	defer func() { s.uncorrected(r, r.spending.Release(r.runs())) }()
 	if r.dryRun() {
 		return s.try(r)
 	}
@@ -85,7 +85,7 @@ var errNotRun = errors.New("the run ended without a result")
 func (s *Server) run(r *request, c *call.Collector) (result *ps.Result, err error) {
 	err = errNotRun // unless the runner returns
 	defer func() {
-		s.spend(r, func(kind identity.Impact) int { return affected(kind, r.op, result, err) })
+		s.uncorrected(r, r.spending.Settle(result, err, r.runs()))
 	}()
 	req, startedAt := s.runRequest(r, c), time.Now()
 	r.started = true

@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -33,7 +32,7 @@ func (s *Server) remember(r *request, i ps.Intent) {
 	if r.change == nil {
 		r.change = &changes.Record{ID: changes.NewID(), RequestID: r.id, Caller: r.principal.Name, Operation: r.op.ID, Running: true}
 		r.change.Token, r.change.Process = uuid.NewString(), s.process()
-		r.change.Parameters, r.change.Secret = r.parameters()
+		r.change.Parameters, r.change.Secret = r.checked.Texts()
 		if r.applying != nil {
 			r.change.Plan = r.applying.plan.ID
 		}
@@ -44,7 +43,7 @@ func (s *Server) remember(r *request, i ps.Intent) {
 		r.change.Undoes, r.change.Fields, r.change.Batch = undoes.Change, undoes.Fields, undoes.Batch
 	}
 	c := r.change
-	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, zoneOf(r, &i)
+	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, r.checked.Zone(&i)
 	if s.Member != nil {
 		c.Limit = writeLimitOf(c.Intent)
 	}
@@ -63,39 +62,6 @@ func (s *Server) unremembered(r *request, err error) {
 	s.meters.unremembered.Inc()
 	s.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Error("a change could not be recorded in the history")
 	r.change, r.unkept = nil, true
-}
-
-// parameters returns the accepted parameters but the secrets, and whether there are any
-// of those.
-func (r *request) parameters() (texts map[string]string, secret bool) {
-	texts = map[string]string{}
-	for i := range r.op.Params {
-		p := &r.op.Params[i]
-		switch {
-		case p.Kind.Secret():
-			secret = secret || r.bound.Has(p.Name) || r.bound.Generated != nil
-		case r.bound.Has(p.Name):
-			texts[p.Name] = r.bound.Text(p.Name)
-		}
-	}
-	return texts, secret
-}
-
-// zoneOf returns the zone that a change of DNS is about; empty if there are several, or
-// none.
-func zoneOf(r *request, i *ps.Intent) string {
-	if r.op.Lane != ps.DNS {
-		return ""
-	}
-	zone := ""
-	if value, has := r.bound.Args["ZoneName"]; has {
-		text, _ := value.MarshalJSON()  // a text can always be encoded
-		_ = json.Unmarshal(text, &zone) // stays empty unless it is one
-	}
-	if zone == "" && len(i.Objects) > 0 {
-		zone = i.Objects[0].Parent
-	}
-	return zone
 }
 
 // SettleHistory finds out what became of the changes that were running when the gateway
@@ -131,7 +97,7 @@ func (s *Server) left(ctx context.Context, c *changes.Record) bool {
 // The audit says by whom it was.
 func (s *Server) settlePast(ctx context.Context, recorded bool, c *changes.Record, by string) (done bool, err error) {
 	v, result := &write.Verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
-	if change, can := s.pastChange(c); can {
+	if change, can := settle.Recorded(s.operationOf(c.Operation), c); can {
 		found := s.settler(s.current.Load()).Settle(ctx, change)
 		if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
 			return false, nil
@@ -154,26 +120,4 @@ func (s *Server) settlePast(ctx context.Context, recorded bool, c *changes.Recor
 // passing are the reasons for which a change cannot be read now, but may be later.
 var passing = map[ps.Kind]bool{ps.KindUnavailable: true, ps.KindOverloaded: true, ps.KindTimeout: true, ps.KindDied: true, ps.KindCancelled: true}
 
-// pastChange returns a recorded change as it can be settled or compared; false if that
-// cannot be done.
-func (s *Server) pastChange(c *changes.Record) (settle.Change, bool) {
-	op := s.operationOf(c.Operation)
-	if op == nil || op.Protocol != nil || len(c.Intent.Objects) == 0 {
-		return settle.Change{}, false
-	}
-	given := ops.Given{}
-	for name, text := range c.Parameters {
-		given[name] = text
-	}
-	bound, _ := op.Bind(given) // secrets are missing, which no script that settles needs
-	intent := c.Intent
-	intent.Server = c.Server
-	return settle.Change{
-		Operation: op, Bound: bound, Request: ps.Request{ID: c.RequestID, Args: bound.Args}, StartedAt: c.Time,
-		Cut: &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent, Server: c.Server},
-	}, true
-}
-
-func (s *Server) operationOf(id string) *ops.Operation {
-	return s.calls.Rows[id]
-}
+func (s *Server) operationOf(id string) *ops.Operation { return ops.Find(s.Operations, id) }

@@ -14,32 +14,26 @@ import (
 // change wrote.
 func (s *Server) compareNow(r *request, p *past, shown *shownChange) error {
 	states := make([]settle.State, len(p.Intent.Objects))
-	if change, can := s.pastChange(p.Record); can {
+	if was, can := settle.Recorded(s.operationOf(p.Operation), p.Record); can {
 		settler := settle.Settler{Runner: s.Runner, Scripts: s.calls.Scripts, Limit: r.policy.ReadLimit}
-		found, err := settler.Now(r.ctx, change)
+		found, err := settler.Now(r.ctx, was)
 		if err != nil && ps.AsError(err).Kind != ps.KindScript {
 			return call.Failure(r.op, r.bound, err)
 		}
 		copy(states, found)
 		r.server = p.Server
 	}
-	bounds, at := boundsOf(r.principal), 0
-	from := p.announcement()
+	bounds, at := change.BoundsOf(r.principal.Limits), 0
+	from := p.made.Announcement()
 	for i := range p.Intent.Objects {
 		object := &p.Intent.Objects[i]
 		state := states[i]
-		if state.DN != "" && p.op.Lane == ps.Directory && !bounds.within(state.DN) {
+		if state.DN != "" && p.made.Op.Lane == ps.Directory && !bounds.Within(state.DN) {
 			state = settle.State{}
 		}
-		var values []shownValue
-		for _, c := range announcedChanges(object) {
-			for _, planned := range from.Changes(object, c) {
-				bounds.hide(&planned)
-				value := shownValue{Change: planned, Undo: p.undoOfValue(c, planned)}
-				value.Now, value.State = compareValue(from, object, c, planned, state)
-				values = append(values, value)
-			}
-		}
+		values := p.made.Values(bounds, object, func(value *change.ShownValue, c ps.IntendedChange) {
+			value.Now, value.State = compareValue(from, object, c, value.Change, state)
+		})
 		if len(values) > 0 && at < len(shown.Objects) {
 			shown.Objects[at].Changes = values
 			at++
@@ -55,7 +49,7 @@ func compareValue(from change.Announcement, object *ps.Intended, c ps.IntendedCh
 	switch {
 	case state.Values == nil, !known && !state.Gone(), planned.Kind == schema.SetsSecret:
 		return null, schema.NotReadable
-	case state.Gone() && (c.Name != existence || c.After == "True"):
+	case state.Gone() && (c.Name != change.Existence || c.After == "True"):
 		return null, schema.Gone
 	case c.Renewed && c.After == "":
 		if now == c.Before {

@@ -15,7 +15,7 @@ import (
 // before the change or has after it.
 func (p *past) isAbout(name string) bool {
 	wanted := strings.Trim(name, "{}")
-	if p.op.Lane == ps.DNS {
+	if p.made.Op.Lane == ps.DNS {
 		wanted = strings.TrimSuffix(wanted, ".")
 	}
 	path, isPath := schema.ParsePath(wanted)
@@ -40,9 +40,9 @@ func (p *past) names() []string {
 		all = append(all, object.GUID, object.DN, object.Account, object.Principal, object.Name)
 		all = append(all, object.Names...)
 		if object.DN == "" {
-			all = append(all, change.NameOfNew(p.op.Reply.Shape, object))
+			all = append(all, change.NameOfNew(p.made.Op.Reply.Shape, object))
 		}
-		for _, c := range announcedChanges(object) {
+		for _, c := range change.Announced(object) {
 			if slices.Contains(nameAttributes, c.Name) {
 				all = append(all, c.Before, c.After)
 			}
@@ -51,7 +51,7 @@ func (p *past) names() []string {
 		var record map[string]json.RawMessage
 		_ = json.Unmarshal(object.Record, &record) // stays empty unless it was removed
 		all = append(all, changes.NamesIn(record)...)
-		if p.op.Lane == ps.DNS {
+		if p.made.Op.Lane == ps.DNS {
 			all = append(all, p.dnsNames(object)...)
 		}
 	}
@@ -64,7 +64,7 @@ var nameAttributes = []string{"sAMAccountName", "userPrincipalName", "name"}
 // nameAfter returns the distinguished name that a renamed or moved object gets; empty if it
 // keeps its own.
 func nameAfter(object *ps.Intended) string {
-	leaf, above, found := cutName(object.DN)
+	leaf, above, found := schema.CutDN(object.DN)
 	if !found {
 		return ""
 	}
@@ -74,7 +74,7 @@ func nameAfter(object *ps.Intended) string {
 		switch c.Name {
 		case "name":
 			leaf = schema.EscapeRDN(c.After)
-		case parent:
+		case change.Parent:
 			above = c.After
 		}
 	}

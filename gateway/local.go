@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"strings"
-
 	"adgateway/gateway/call"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -17,8 +15,6 @@ func (s *Server) answerLocally(r *request) (call.Answer, error) {
 	switch {
 	case r.op.ID == "plan.get":
 		return s.showPlan(r)
-	case strings.HasPrefix(r.op.ID, "job."):
-		return s.answerJobs(r)
 	case s.History == nil:
 		return call.Answer{}, noHistory()
 	case r.op.ID == "change.list":
@@ -50,12 +46,8 @@ func (s *Server) follow(r *request, to call.Events) error {
 	if stream := s.local.Streamers[r.op.ID]; stream != nil {
 		return stream(r.ctx, r.accepted(), to)
 	}
-	switch {
-	case r.op.ID == "job.stream":
-		return s.streamJob(r, to)
-	case s.History == nil:
+	if s.History == nil {
 		return noHistory()
-	default:
-		return s.streamChanges(r, to)
 	}
+	return s.streamChanges(r, to)
 }

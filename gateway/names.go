@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
@@ -130,9 +132,9 @@ type nameOf struct{ kind, value string }
 // renamed or moved.
 func namesOf(object *ps.Intended) (names []nameOf) {
 	created := false
-	leaf, above, _ := cutName(object.DN)
+	leaf, above, _ := schema.CutDN(object.DN)
 	for _, c := range object.Changes {
-		if c.Name == existence && c.After == "True" {
+		if c.Name == change.Existence && c.After == "True" {
 			created = true
 			names = append(names,
 				nameOf{"account", cmp.Or(object.Account, object.Also["sAMAccountName"])},
@@ -148,7 +150,7 @@ func namesOf(object *ps.Intended) (names []nameOf) {
 			names = append(names, nameOf{"principal", c.After})
 		case c.Name == "name":
 			names = append(names, entryOf(schema.EscapeRDN(c.After), above))
-		case c.Name == "parent":
+		case c.Name == change.Parent:
 			names = append(names, entryOf(leaf, c.After))
 		}
 	}
@@ -173,22 +175,6 @@ func entryOf(leaf, above string) nameOf {
 		return nameOf{"entry", strings.Join(path, "\x00")}
 	}
 	return nameOf{"entry", dn}
-}
-
-// cutName splits a distinguished name into the value of its first part, as it is escaped,
-// and what is above.
-func cutName(dn string) (leaf, above string, found bool) {
-	for i := 0; i < len(dn); i++ {
-		switch dn[i] {
-		case '\\':
-			i++
-		case ',':
-			_, leaf, _ = strings.Cut(dn[:i], "=")
-			return leaf, dn[i+1:], true
-		}
-	}
-	_, leaf, _ = strings.Cut(dn, "=")
-	return leaf, "", false
 }
 
 // pendingName is a hold that kept a run from giving its name.
@@ -236,7 +222,7 @@ func (s *Server) hasReplicated(ctx context.Context, r *request) bool {
 	if err != nil || c.Running {
 		return false
 	}
-	change, can := s.pastChange(c)
+	change, can := settle.Recorded(s.operationOf(c.Operation), c)
 	if !can {
 		return false
 	}

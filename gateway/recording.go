@@ -20,7 +20,7 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 			}
 			return r.applying.use(r)
 		}
-		if err := r.hold.claim(locksOf(r.op, zoneOf(r, &i), &i)); err != nil {
+		if err := r.hold.claim(locksOf(r.op, r.checked.Zone(&i), &i)); err != nil {
 			return err
 		}
 		err := holds(r, &i)
@@ -140,7 +140,7 @@ func (r *request) auditResult() audit.Result {
 	}
 	switch {
 	case r.raced:
-		record.Code = racedCode
+		record.Code = call.Raced
 	case r.notReadBack:
 		record.Code = call.NotReadBack
 	}

@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -34,7 +35,7 @@ type request struct {
 	leave     func()              // ends what counts against the caller's requests; nil: not of a stream
 	checked   call.Accepted       // what is known of it
 	bound     *ops.Bound          // of checked; nil: not accepted
-	spending  spending            // empty: the operation does nothing that is counted
+	spending  *quota.Spending     // nil: nothing that is counted
 
 	started     bool            // the run was started, or waited for a session
 	fingerprint []byte          // of a dry run whose plan is kept
@@ -57,7 +58,6 @@ type request struct {
 	naming      *naming         // what it has of names; nil: nothing
 	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
-	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
 	recorded    bool            // the audit has the outcome
 	due         string          // identity of the change whose line is noted as due; empty: none is
 

@@ -33,9 +33,9 @@ import (
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/gateway/write"
@@ -187,7 +187,7 @@ type Server struct {
 	forwarder      *hop.Forwarder                // nil: the gateway is in no cluster
 	keys           *keys                         // nil: none are kept
 	plans          *plans.Plans                  // nil: none are kept
-	ledger         *ledger.Ledger                // nil: the end of the gateway gives back what was spent
+	ledger         *quota.Ledger                 // nil: the end of the gateway gives back what was spent
 	jobs           *jobs.Manager                 // nil: there are none
 	current        atomic.Pointer[policyInForce] // immutable; a call uses the same one throughout
 }
@@ -215,10 +215,13 @@ func New(options Options) (*Server, error) {
 		s.calls.Amend = s.withRemovals
 		s.cursors.Sum = options.History.Sum
 	}
-	s.local.Handlers = map[string]call.Handler{"caller.show": whoAmI, "cluster.show": s.showCluster}
+	s.local = call.Local{
+		Handlers:  map[string]call.Handler{"caller.show": whoAmI, "cluster.show": s.showCluster},
+		Streamers: map[string]call.Streamer{},
+	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if options.Kept != nil {
-		s.ledger = ledger.New(options.Kept)
+		s.ledger = quota.NewLedger(options.Kept, s.clustered())
 		s.keys = newKeys(options.Kept, options.KeyLife)
 		var err error
 		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {

@@ -26,56 +26,10 @@ import (
 
 // undoable returns how much of a change can be undone, of what was not undone yet.
 func (s *Server) undoable(ctx context.Context, p *past) schema.Undoable {
-	switch {
-	case p.op.Undo.Never != "" || p.Running || p.Outcome == ps.OutcomeUnknown:
+	if p.Running || p.Outcome == ps.OutcomeUnknown {
 		return schema.UndoNone
-	case p.op.Undo.Bin:
-		if !p.bin || s.undone(ctx, p, nil) {
-			return schema.UndoNone
-		}
-		return schema.UndoRestore
 	}
-	all, can := 0, 0
-	from := p.announcement()
-	for i := range p.Intent.Objects {
-		object := &p.Intent.Objects[i]
-		for _, c := range announcedChanges(object) {
-			for _, planned := range from.Changes(object, c) {
-				if s.undone(ctx, p, []string{planned.Field}) {
-					continue
-				}
-				all++
-				if p.undoOfValue(c, planned) == schema.UndoFull {
-					can++
-				}
-			}
-		}
-	}
-	switch {
-	case can == 0, !s.callable(p):
-		return schema.UndoNone
-	case can < all || p.op.Undo.Loss != nil && p.op.Undo.Loss(p.done) != "":
-		return schema.UndoPartial
-	}
-	return schema.UndoFull
-}
-
-// callable reports whether the calls that take a change back can be made: there are some, by
-// rows that this gateway has, with values that they accept. What a dry run would create has
-// no identity yet that they could be made with.
-func (s *Server) callable(p *past) bool {
-	if p.Intent.Effect == ps.EffectCreated {
-		return true
-	}
-	calls := p.op.Undo.Calls(p.done)
-	return len(calls) > 0 && !slices.ContainsFunc(calls, func(c ops.Undoing) bool {
-		row := s.operationOf(c.Row)
-		if row == nil {
-			return true
-		}
-		_, failed := call.Bind(row, c.Given, nil)
-		return failed != nil
-	})
+	return p.made.Undoable(func(fields ...string) bool { return s.undone(ctx, p, fields) })
 }
 
 // undone reports whether a change, or one of some fields of it, is undone by a change that
@@ -125,7 +79,7 @@ func (s *Server) undo(r *request) (call.Answer, error) {
 	if failed != nil {
 		return call.Answer{}, failed
 	}
-	calls := p.op.Undo.Calls(done)
+	calls := p.made.Op.Undo.Calls(done)
 	if len(calls) == 0 {
 		return call.Answer{}, problem.New(schema.NotUndoable, "The change '%s' cannot be undone: the history has no image of what was there before.", p.ID)
 	}
@@ -236,8 +190,8 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 		return problem.New(schema.NotUndoable, "The change '%s' cannot be undone: %s.", p.ID, fmt.Sprintf(why, args...))
 	}
 	switch {
-	case p.op.Undo.Never != "":
-		return ops.Done{}, cannot("%s", p.op.Undo.Never)
+	case p.made.Op.Undo.Never != "":
+		return ops.Done{}, cannot("%s", p.made.Op.Undo.Never)
 	case p.Running:
 		failed := problem.New(schema.InProgress, "The change '%s' is being made, or being settled. Try again later.", p.ID)
 		failed.RetryAfter = time.Second
@@ -255,7 +209,7 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 	}
 	intent := p.Intent
 	intent.Objects = slices.Clone(intent.Objects)
-	from := p.announcement()
+	from := p.made.Announcement()
 	var lost []problem.Detail
 	for i := range intent.Objects {
 		object := &intent.Objects[i]
@@ -268,7 +222,7 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 					return strings.EqualFold(name, planned.Field) || strings.EqualFold(name, planned.Attribute)
 				})
 				picked = picked || wanted
-				if wanted && p.undoOfValue(c, planned) == schema.UndoNone && !s.undone(ctx, p, []string{planned.Field}) {
+				if wanted && p.made.UndoableValue(c, planned) == schema.UndoNone && !s.undone(ctx, p, []string{planned.Field}) {
 					lost = append(lost, problem.Detail{Field: planned.Field, Message: "cannot be brought back"})
 				}
 			}
@@ -277,12 +231,12 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 			}
 		}
 	}
-	done := p.done
+	done := p.made.Done
 	done.Intent = &intent
-	if loss := p.lossOf(done); loss != "" && len(fields) == 0 {
+	if loss := p.made.Loss(done); loss != "" && len(fields) == 0 {
 		lost = append(lost, problem.Detail{Field: "", Message: "This does not come back: " + loss + "."})
 	}
-	if len(lost) > 0 && !(len(fields) > 0 && p.op.Undo.Loss != nil) {
+	if len(lost) > 0 && !(len(fields) > 0 && p.made.Op.Undo.Loss != nil) {
 		failed := problem.Of(cannot("not all of it comes back; see details. Fields takes back what can be"))
 		failed.Details = lost
 		return ops.Done{}, failed
@@ -293,7 +247,7 @@ func (s *Server) toUndo(ctx context.Context, p *past, fields []string) (ops.Done
 // unknownField refuses fields that the change did not change.
 func (p *past) unknownField(fields []string) error {
 	known := map[string]bool{}
-	for _, object := range change.Of(p.announcement()) {
+	for _, object := range change.Of(p.made.Announcement()) {
 		for _, c := range object.Changes {
 			known[strings.ToLower(c.Field)], known[strings.ToLower(c.Attribute)] = true, true
 		}
@@ -304,14 +258,6 @@ func (p *past) unknownField(fields []string) error {
 		}
 	}
 	return nil
-}
-
-// lossOf returns what does not come back.
-func (p *past) lossOf(done ops.Done) string {
-	if p.op.Undo.Loss == nil {
-		return ""
-	}
-	return p.op.Undo.Loss(done)
 }
 
 // undoneValue reports whether all fields of a change of a value are undone already.
@@ -387,7 +333,7 @@ func (s *Server) takingBack(r *request, p *past, u *ops.Undoing, id, batch strin
 		c.Undoes.Objects = append(c.Undoes.Objects, p.Intent.Objects[i].GUID)
 	}
 	c.Guards = []call.Guard{&asRecorded{
-		of: r, row: c.Op, record: p.Record, call: u, from: p.announcement(),
+		of: r, row: c.Op, record: p.Record, call: u, from: p.made.Announcement(),
 		created: p.Intent.Effect == ps.EffectCreated, accept: names(r.bound.Text(ops.AcceptDrift)),
 	}}
 	return c
@@ -429,22 +375,13 @@ func (s *Server) answerUndo(
 func (s *Server) answerUndoPlan(r *request, p *past, plans []json.RawMessage) (call.Answer, error) {
 	shown := plans[0]
 	if len(plans) > 1 {
-		var whole plan
+		all := make([]change.Plan, len(plans))
 		for i := range plans {
-			var one plan
-			if err := json.Unmarshal(plans[i], &one); err != nil {
+			if err := json.Unmarshal(plans[i], &all[i]); err != nil {
 				return call.Answer{}, problem.Internal(err)
 			}
-			if i == 0 {
-				whole = one
-				continue
-			}
-			whole.Objects = append(whole.Objects, one.Objects...)
-			whole.Requires = append(whole.Requires, one.Requires...)
 		}
-		slices.Sort(whole.Requires)
-		whole.Requires = slices.Compact(whole.Requires)
-		shown = encode(whole)
+		shown = encode(all[0].And(all[1:]...))
 	}
 	answer := r.accepted().Answer(fmt.Sprintf("Would undo the change '%s'.", p.ID))
 	answer.Server, answer.Plan = r.server, shown

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
 
@@ -37,7 +39,7 @@ func (u *asRecorded) compareCreated(was, now *ps.Intended) {
 	known := len(made.Attributes)+len(made.Records) > 0
 	image := ops.ImageOf(now)
 	if !known {
-		for _, c := range announcedChanges(was) {
+		for _, c := range change.Announced(was) {
 			if value, is := image.Attributes[c.Name]; is && !c.Renewed {
 				u.compareMade(was, c.Name, c.After, value)
 			}
@@ -58,7 +60,7 @@ func (u *asRecorded) compareMade(was *ps.Intended, name, made, found string) {
 	if sameValue(name, made, found) || name == "scope" && made == strings.ReplaceAll(found, "_", "") {
 		return
 	}
-	if name == passwordStamp {
+	if name == change.PasswordStamp {
 		u.differs(passwordField, "was set since", nil, nil)
 	}
 	for _, field := range u.from.Changes(was, ps.IntendedChange{Name: name, Before: found, After: made}) {
@@ -67,9 +69,6 @@ func (u *asRecorded) compareMade(was *ps.Intended, name, made, found string) {
 		}
 	}
 }
-
-// passwordStamp is announced with each change of a password.
-const passwordStamp = "pwdLastSet"
 
 // compareLinks compares the groups that an object is in, or its members.
 func (u *asRecorded) compareLinks(field string, made, found []ops.ImageMember, known bool) {
@@ -103,7 +102,7 @@ func (u *asRecorded) compareLinks(field string, made, found []ops.ImageMember, k
 
 // compareRecords compares DNS records. Those of a zone itself change with its servers.
 func (u *asRecorded) compareRecords(was *ps.Intended, made, found []ops.ImageRecord) {
-	isZone := len(was.Changes) > 0 && was.Changes[0].Name == existence
+	isZone := len(was.Changes) > 0 && was.Changes[0].Name == change.Existence
 	for _, record := range found {
 		at := slices.IndexFunc(made, func(other ops.ImageRecord) bool {
 			sameSet := strings.EqualFold(other.FQDN, record.FQDN) && other.Type == record.Type
@@ -179,21 +178,21 @@ func (u *asRecorded) refused(failed *problem.Error) error {
 // compareElsewhere looks for what was created under another name, or in another place.
 func (u *asRecorded) compareElsewhere() {
 	r := u.of
-	change, can := r.gateway.pastChange(u.record)
+	was, can := settle.Recorded(r.gateway.operationOf(u.record.Operation), u.record)
 	if !can {
 		return
 	}
-	states, err := r.gateway.settler(r.policy).Now(r.ctx, change)
-	if err != nil || len(states) == 0 || states[0].Gone() || !boundsOf(r.principal).within(states[0].DN) {
+	states, err := r.gateway.settler(r.policy).Now(r.ctx, was)
+	if err != nil || len(states) == 0 || states[0].Gone() || !change.BoundsOf(r.principal.Limits).Within(states[0].DN) {
 		return
 	}
-	was := &u.record.Intent.Objects[0]
+	object := &u.record.Intent.Objects[0]
 	var made ops.Image
-	_ = json.Unmarshal(was.Made, &made) // stays empty if the state is not known
-	for _, name := range []string{"name", parent} {
+	_ = json.Unmarshal(object.Made, &made) // stays empty if the state is not known
+	for _, name := range []string{"name", change.Parent} {
 		if value, is := made.Attributes[name]; is {
 			if now, known := states[0].Value(name); known {
-				u.compareMade(was, name, value, now)
+				u.compareMade(object, name, value, now)
 			}
 		}
 	}

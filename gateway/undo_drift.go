@@ -110,8 +110,8 @@ func incidental(c ps.IntendedChange) bool {
 
 // compareValue compares one recorded change with what is announced.
 func (u *asRecorded) compareValue(was *ps.Intended, c ps.IntendedChange, now *ps.Intended) {
-	created := len(was.Changes) > 0 && was.Changes[0].Name == existence && was.Changes[0].After == "True"
-	if incidental(c) || created && c.Name != existence {
+	created := len(was.Changes) > 0 && was.Changes[0].Name == change.Existence && was.Changes[0].After == "True"
+	if incidental(c) || created && c.Name != change.Existence {
 		return
 	}
 	found, wanted := c.Before, c.Before // not announced: it is as it was before the change
@@ -132,7 +132,7 @@ func (u *asRecorded) compareValue(was *ps.Intended, c ps.IntendedChange, now *ps
 
 // sameValue compares announced values.
 func sameValue(name, a, b string) bool {
-	if a == b || name == parent && strings.EqualFold(a, b) {
+	if a == b || name == change.Parent && strings.EqualFold(a, b) {
 		return true
 	}
 	if name != "userParameters" {

@@ -99,7 +99,7 @@ func (s *Server) pastOfKey(ctx context.Context, r *request, c *claim) (past *cha
 		ID: c.call.Change, RequestID: c.call.RequestID, Time: c.call.StartedAt, Operation: r.op.ID, Caller: r.principal.Name,
 		Intent: *c.call.Intent, Server: c.call.Server, Key: c.name, Running: true,
 	}
-	past.Parameters, _ = r.parameters()
+	past.Parameters, _ = r.checked.Texts()
 	return past, false, nil
 }
 

@@ -57,7 +57,7 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 		a.Fields = a.Fields.ReadingAll()
 	}
 	if c.Op.Effect.Writes() && (a.Conditions != Conditions{}) {
-		own := &condition{Conditions: a.Conditions, bound: a.Bound, reader: s.Rows[c.Op.Guard.Reader]}
+		own := &condition{Conditions: a.Conditions, bound: a.Bound, reader: ops.Find(s.Rows, c.Op.Guard.Reader)}
 		a.Guards = slices.Insert(slices.Clone(c.Guards), 0, Guard(own))
 	}
 	return a, nil

@@ -15,22 +15,20 @@ import (
 // yes is PowerShell's text of a true value.
 const yes = "True"
 
-// A Check is something that may keep a change from being made although its script, which
-// checks much itself, has announced it; and whether it was looked at.
-type Check struct {
-	Name    string `json:"name"`
-	State   string `json:"state"`
-	Message string `json:"message"`
+func checkPassed(name, what string) change.Check {
+	return change.Check{Name: name, State: schema.CheckPassed, Message: what}
+}
+func checkFailed(name, what string) change.Check {
+	return change.Check{Name: name, State: schema.CheckFailed, Message: what}
+}
+func notChecked(name, why string) change.Check {
+	return change.Check{Name: name, State: schema.NotChecked, Message: why}
 }
 
-func checkPassed(name, what string) Check { return Check{name, schema.CheckPassed, what} }
-func checkFailed(name, what string) Check { return Check{name, schema.CheckFailed, what} }
-func notChecked(name, why string) Check   { return Check{name, schema.NotChecked, why} }
-
-// Checks checks what a dry run has announced, on the server that announced it.
-func (s *Service) Checks(ctx context.Context, p *Policy, t *Trial) []Check {
+// checks checks what a dry run has announced, on the server that announced it.
+func (s *Service) checks(ctx context.Context, p *Policy, t *Trial) []change.Check {
 	if t.call.Op.Lane == ps.DNS {
-		return []Check{notChecked("write_rights", "The DNS server does not say what the gateway may change.")}
+		return []change.Check{notChecked("write_rights", "The DNS server does not say what the gateway may change.")}
 	}
 	removal := t.Announced.Effect == ps.EffectRemoved && t.call.Op.Reply.Shape != schema.Membership
 	restorable := ops.ImageOf(&t.Announced.Objects[0]).Restorable
@@ -38,26 +36,28 @@ func (s *Service) Checks(ctx context.Context, p *Policy, t *Trial) []Check {
 	if err != nil {
 		s.Log.WithError(err).WithField("request_id", t.call.ID).Warn("what a dry run checks could not be read")
 	}
-	checks := []Check{}
+	all := []change.Check{}
 	if removal {
-		checks = append(checks, notChecked("delete_rights", "The directory does not say what the gateway may remove."), seen.recycleBin(restorable))
+		all = append(all, notChecked("delete_rights", "The directory does not say what the gateway may remove."), seen.recycleBin(restorable))
 	} else {
-		checks = append(checks, seen.writeRights(t))
+		all = append(all, seen.writeRights(t))
 	}
 	if t.call.setsSecret() {
-		checks = append(checks, seen.passwordPolicy(t))
+		all = append(all, seen.passwordPolicy(t))
 	}
 	if takesName(t.Announced) {
-		checks = append(checks, notChecked("forest_uniqueness", "Names that other domains of the forest use are not looked up."))
+		all = append(all, notChecked("forest_uniqueness", "Names that other domains of the forest use are not looked up."))
 	}
-	return append(checks, notChecked("replication", "What other domain controllers are changing is not known."))
+	return append(all, notChecked("replication", "What other domain controllers are changing is not known."))
 }
 
 // takesName reports whether a change gives an object a name that is unique in the forest.
 func takesName(i *ps.Intent) bool {
 	for n := range i.Objects {
 		for _, c := range i.Objects[n].Changes {
-			if c.Before != c.After && c.After != "" && (c.Name == change.Existence && c.After == "True" || c.Name == "userPrincipalName" || c.Name == "servicePrincipalName") {
+			isName := c.Name == "userPrincipalName" || c.Name == "servicePrincipalName"
+			creates := c.Name == change.Existence && c.After == "True"
+			if c.Before != c.After && c.After != "" && (creates || isName) {
 				return true
 			}
 		}
@@ -90,7 +90,7 @@ func (s *Service) forecast(ctx context.Context, p *Policy, t *Trial, removal boo
 	}
 	for _, server := range ops.ServerArgs {
 		if _, declared := script.Param(server); declared {
-			args[server] = ps.Text(t.Server)
+			args[server] = ps.Text(t.Plan.Server)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.ReadLimit)
@@ -151,7 +151,7 @@ var classes = map[*schema.Shape]string{schema.User: "user", schema.Group: "group
 
 // writeRights checks that the gateway's account may write and create what was announced.
 // Rights to move and to protect objects and to reset passwords cannot be read.
-func (f forecast) writeRights(t *Trial) Check {
+func (f forecast) writeRights(t *Trial) change.Check {
 	const name = "write_rights"
 	looked, partly := 0, false
 	for i := range t.Announced.Objects {
@@ -193,7 +193,7 @@ func (f forecast) writeRights(t *Trial) Check {
 }
 
 // recycleBin checks that what is removed can be restored, as was announced.
-func (f forecast) recycleBin(restorable string) Check {
+func (f forecast) recycleBin(restorable string) change.Check {
 	const name = "recycle_bin"
 	found := f.about("bin")
 	switch {

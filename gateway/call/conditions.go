@@ -152,7 +152,7 @@ func (s *Service) stateOf(a Accepted, args ps.Args, supply func(name string) (ps
 	if a.Conditions.Match == nil || a.Op.Guard.Reader == "" {
 		return nil
 	}
-	reader := s.Rows[a.Op.Guard.Reader]
+	reader := ops.Find(s.Rows, a.Op.Guard.Reader)
 	state := &ps.State{Script: reader.Script, Identity: a.Op.Guard.Identity, Args: ps.Args{}}
 	for i := range reader.Params {
 		if p := &reader.Params[i]; schema.ChoosesFields(p.Kind) {

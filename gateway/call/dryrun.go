@@ -3,8 +3,15 @@ package call
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"time"
 
+	"adgateway/gateway/change"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
@@ -19,19 +26,18 @@ var errDryRun = errors.New("this is a dry run")
 type Trial struct {
 	call      Accepted
 	Announced *ps.Intent // nil: the script had nothing to announce
-	Server    string     // that was used; empty: none
 	Warnings  []ps.Warning
+	Plan      change.Plan // it is not kept
 
 	Result *ps.Result // of the run; nil: it was stopped, or has failed
 	RunErr error      // of the run; nil: it was not stopped
 }
 
-// Changes reports whether the script would change something.
-func (t *Trial) Changes() bool { return t.Announced != nil && t.Announced.Changes() }
-
 // DryRun runs the script of a change up to its announcement. With an error the trial has only what
-// the run has ended with.
-func (s *Service) DryRun(ctx context.Context, a Accepted, p *Policy, left Allowance) (t Trial, err error) {
+// the run has ended with. The plan also requires some scopes.
+func (s *Service) DryRun(
+	ctx context.Context, a Accepted, p *Policy, left Allowance, also ...identity.Scope,
+) (t Trial, err error) {
 	t.call = a
 	c := s.Collector(ctx, a, nil, nil)
 	req := s.Request(c, p, left)
@@ -55,12 +61,56 @@ func (s *Service) DryRun(ctx context.Context, a Accepted, p *Policy, left Allowa
 		failed := problem.Internal(errors.New("the script changed something that it had not announced"))
 		failed.Outcome = ps.OutcomeDone
 		return t, failed
-	case t.Announced == nil:
-		t.Server, t.Warnings = t.Result.Server, t.Result.Warnings
-	default:
-		t.Server, t.Warnings = ps.AsError(t.RunErr).Server, t.Announced.Warnings
+	}
+	requires := slices.Concat([]identity.Scope{a.Op.Scope}, a.Bound.Scopes, also)
+	slices.Sort(requires)
+	t.Plan = change.Plan{
+		Operation: a.Op.ID, State: change.PlanOpen, Effect: ps.EffectNone,
+		Made: time.Now().UTC().Truncate(time.Second), Undo: schema.UndoNone,
+		Objects: []change.ShownObject{}, Checks: []change.Check{}, Requires: slices.Compact(requires),
+	}
+	if t.Announced == nil {
+		t.Plan.Server, t.Warnings = t.Result.Server, t.Result.Warnings
+		return t, nil
+	}
+	t.Plan.Server, t.Warnings = ps.AsError(t.RunErr).Server, t.Announced.Warnings
+	if t.Announced.Changes() {
+		texts, secret := a.Texts()
+		done := ops.Done{Op: a.Op, Texts: texts, Secret: secret, Intent: t.Announced}
+		made := change.MadeBy(s.Rows, done, a.Zone(t.Announced))
+		t.Plan.Effect = t.Announced.Effect
+		t.Plan.Objects, t.Plan.Undo = made.Objects(change.Bounds{}, false), made.Undoable(nil)
+		t.Plan.Checks = s.checks(ctx, p, &t)
 	}
 	return t, nil
+}
+
+// Sentence says what would happen.
+func (t *Trial) Sentence() string {
+	op, b, p := t.call.Op, t.call.Bound, &t.Plan
+	if p.Effect == ps.EffectNone {
+		return "Would change nothing about the " + op.SubjectOf(b) + "."
+	}
+	text := "Would " + verbs[p.Effect] + " the " + op.SubjectOf(b)
+	fields := change.Fields(change.Of(t.call.Announcement(t.Announced)))
+	const most = 10
+	switch {
+	case p.Effect == ps.EffectChanged && len(fields) > most:
+		text += ": " + strings.Join(fields[:most], ", ") + ", ..."
+	case p.Effect == ps.EffectChanged:
+		text += ": " + strings.Join(fields, ", ")
+	case len(t.Announced.Counts) > 0:
+		text += ": " + op.Sentence("{counts}", b, 0, &ps.Result{Counts: t.Announced.Counts})
+	}
+	if failed := p.Failed(); failed != nil {
+		return text + ", but a check failed: " + failed.Message
+	}
+	return text + "."
+}
+
+// verbs say what a change would do.
+var verbs = map[ps.Effect]string{
+	ps.EffectCreated: "create", ps.EffectChanged: "change", ps.EffectRemoved: "remove",
 }
 
 // Announced asks guards about what is announced, until one refuses the call.

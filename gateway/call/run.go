@@ -147,9 +147,6 @@ func (s *Service) Failed(c *Collector, p *Policy, left Allowance, err error) err
 	return problem.Internal(err)
 }
 
-// NotReadBack is the code of the warning about a change whose result could not be read back.
-const NotReadBack = "not_read_back"
-
 var notReadBack = ps.Warning{
 	Code:    NotReadBack,
 	Message: "The change was made, but the object could not be read back: fields that are not known are null.",
@@ -224,4 +221,35 @@ func (a Accepted) Announcement(i *ps.Intent) change.Announcement {
 func (a Accepted) setsSecret() bool {
 	_, has := a.Bound.Secret(a.Op)
 	return has
+}
+
+// Texts returns the accepted parameters but the secrets, and whether there are any of those.
+func (a Accepted) Texts() (texts map[string]string, secret bool) {
+	texts = map[string]string{}
+	for i := range a.Op.Params {
+		p := &a.Op.Params[i]
+		switch {
+		case p.Kind.Secret():
+			secret = secret || a.Bound.Has(p.Name) || a.Bound.Generated != nil
+		case a.Bound.Has(p.Name):
+			texts[p.Name] = a.Bound.Text(p.Name)
+		}
+	}
+	return texts, secret
+}
+
+// Zone returns the zone that an announced change of DNS is about; empty if there are several, or none.
+func (a Accepted) Zone(i *ps.Intent) string {
+	if a.Op.Lane != ps.DNS {
+		return ""
+	}
+	zone := ""
+	if value, has := a.Bound.Args["ZoneName"]; has {
+		text, _ := value.MarshalJSON()  // a text can always be encoded
+		_ = json.Unmarshal(text, &zone) // stays empty unless it is one
+	}
+	if zone == "" && len(i.Objects) > 0 {
+		zone = i.Objects[0].Parent
+	}
+	return zone
 }

@@ -17,16 +17,13 @@ import (
 
 // A Table has the rows of the gateway and its scripts. It does not change.
 type Table struct {
-	Rows    map[string]*ops.Operation // by id
-	Scripts map[string]ps.Script      // by name
+	Rows    []*ops.Operation
+	Scripts map[string]ps.Script // by name
 }
 
 // NewTable returns the table of some rows and scripts.
 func NewTable(rows []*ops.Operation, scripts []ps.Script) Table {
-	t := Table{Rows: map[string]*ops.Operation{}, Scripts: map[string]ps.Script{}}
-	for _, row := range rows {
-		t.Rows[row.ID] = row
-	}
+	t := Table{Rows: rows, Scripts: map[string]ps.Script{}}
 	for _, script := range scripts {
 		t.Scripts[script.Name] = script
 	}

@@ -205,6 +205,16 @@ type Rule struct {
 // changed.
 func Table() []*Operation { return table }
 
+// Find returns the operation of a table that has an id; nil: none has it.
+func Find(table []*Operation, id string) *Operation {
+	for _, op := range table {
+		if op.ID == id {
+			return op
+		}
+	}
+	return nil
+}
+
 var table = tagged(undoable(slices.Concat(
 	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows, taskRows, binRows)),
 	acmeRows, externalDNSRows, planRows, historyRows, jobRows, clusterRows,

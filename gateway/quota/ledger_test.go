@@ -1,4 +1,4 @@
-package ledger
+package quota
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func open(t *testing.T) (*Ledger, *counting, *storetest.Clock) {
 	t.Helper()
 	clock := storetest.NewClock()
 	db := &counting{Store: store.NewMemory(clock.Now)}
-	return New(storetest.Seal(t, db)), db, clock
+	return NewLedger(storetest.Seal(t, db), false), db, clock
 }
 
 func total(t *testing.T, l *Ledger, of Budget) (n int) {
@@ -57,9 +57,9 @@ func total(t *testing.T, l *Ledger, of Budget) (n int) {
 }
 
 // reserve reserves amounts in a decision of their own.
-func reserve(l *Ledger, ctx context.Context, amounts map[Budget]int) (*Reservation, error) {
-	r := l.Prepare(amounts)
-	return r, l.store.Update(ctx, func(tx *store.Tx) error { return r.Make(tx, nil) })
+func reserve(l *Ledger, ctx context.Context, amounts map[Budget]int) (*reservation, error) {
+	r := l.prepare(amounts)
+	return r, l.store.Update(ctx, func(tx *store.Tx) error { return r.make(tx, nil) })
 }
 
 func TestWhatIsReservedIsSpentUntilItIsCorrected(t *testing.T) {
@@ -68,13 +68,13 @@ func TestWhatIsReservedIsSpentUntilItIsCorrected(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 3, total(t, l, deletions), "also if the gateway ends now")
 	assert.Zero(t, total(t, l, resets))
-	require.NoError(t, r.Settle(t.Context(), map[Budget]int{deletions: 3, resets: 0}))
+	require.NoError(t, r.settle(t.Context(), map[Budget]int{deletions: 3, resets: 0}))
 	assert.Equal(t, 1, store.applied, "one write if it is as it was announced")
-	require.NoError(t, r.Settle(t.Context(), map[Budget]int{deletions: 1, resets: 2}))
+	require.NoError(t, r.settle(t.Context(), map[Budget]int{deletions: 1, resets: 2}))
 	assert.Equal(t, 2, store.applied, "both are one decision")
 	assert.Equal(t, 1, total(t, l, deletions))
 	assert.Equal(t, 2, total(t, l, resets))
-	require.NoError(t, r.Settle(t.Context(), map[Budget]int{deletions: 0, resets: 2}))
+	require.NoError(t, r.settle(t.Context(), map[Budget]int{deletions: 0, resets: 2}))
 	assert.Zero(t, total(t, l, deletions), "it is given back")
 	assert.Zero(t, total(t, l, Budget{"other", "deletion"}))
 }
@@ -96,13 +96,13 @@ func TestWhatIsOlderThanAnHourDoesNotCount(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []Spent{{start.Add(40 * time.Second), 6}, {start.Add(time.Minute), 4}, {start.Add(31 * time.Minute), 1}}, spent,
 		"a number for each minute, by its end")
-	require.NoError(t, slow.Settle(t.Context(), map[Budget]int{deletions: 3}))
+	require.NoError(t, slow.settle(t.Context(), map[Budget]int{deletions: 3}))
 	assert.Equal(t, 10, total(t, l, deletions), "it is corrected where it was reserved")
 	clock.Advance(29*time.Minute + 40*time.Second)
 	assert.Equal(t, 4, total(t, l, deletions))
 	clock.Advance(20 * time.Second)
 	assert.Equal(t, 1, total(t, l, deletions))
-	require.NoError(t, slow.Settle(t.Context(), map[Budget]int{deletions: 0}))
+	require.NoError(t, slow.settle(t.Context(), map[Budget]int{deletions: 0}))
 	assert.Equal(t, 1, total(t, l, deletions), "what has passed is not given back")
 	clock.Advance(3 * time.Hour)
 	removed, err := store.Sweep(t.Context())
@@ -119,7 +119,7 @@ func TestReservationsAtOnceAreAllCounted(t *testing.T) {
 				r, err := reserve(l, t.Context(), map[Budget]int{deletions: 2, resets: 1})
 				assert.NoError(t, err)
 				if i%2 == 0 {
-					assert.NoError(t, r.Settle(t.Context(), map[Budget]int{deletions: 0, resets: 1}))
+					assert.NoError(t, r.settle(t.Context(), map[Budget]int{deletions: 0, resets: 1}))
 				}
 			}
 		})
@@ -134,7 +134,7 @@ func TestReservationsAtOnceAreAllCounted(t *testing.T) {
 func TestAFaultyStoreForgetsNothingThatWasSpent(t *testing.T) {
 	for seed := range uint64(3) {
 		faulty := storetest.NewFaulty(store.NewMemory(nil), seed, 0.4)
-		l := New(storetest.Seal(t, faulty))
+		l := NewLedger(storetest.Seal(t, faulty), false)
 		var group sync.WaitGroup
 		var reserved, unsure atomic.Int64
 		for range 4 {

@@ -1,4 +1,4 @@
-package gateway
+package rows
 
 import (
 	"cmp"
@@ -22,22 +22,18 @@ import (
 	"adgateway/ps"
 )
 
-// The call of an item is one like that of a client, as the caller who submitted the job with the
-// rights of that moment, under the key of the item.
-
-// Current is an [authn.Authenticator] that finds callers again.
-type Current interface {
+// Items make the calls of items, as the caller who submitted the job with the rights of that moment,
+// and under the keys of the items. All fields are required. They are safe for concurrent use.
+type Items struct {
+	Operations []*ops.Operation
+	// Make makes a call of an operation.
+	Make func(ctx context.Context, operation string, c call.Call) (call.Answer, error)
 	// Now returns a caller with its rights of now; nil if there is none any more.
-	Now(id identity.ID) *identity.Principal
-}
-
-// callerNow returns the caller of a job with its rights of now; nil: there is none.
-func (s *Server) callerNow(c jobs.Caller) *identity.Principal {
-	current, ok := s.Auth.(Current)
-	if !ok {
-		return nil
-	}
-	return current.Now(identity.ID{Kind: c.Kind, ID: cmp.Or(c.ID, c.Name)})
+	Now func(id identity.ID) *identity.Principal
+	// Clock returns the time of the store, in which the rights of callers end.
+	Clock func() time.Time
+	// Count is called with the state of each item that was called; one that is called again is held.
+	Count func(state string)
 }
 
 // How long a job is held when its item could not be run.
@@ -46,20 +42,19 @@ const (
 	holdLane       = 2 * time.Second
 )
 
-// CallItem makes the call of an item, as [jobs.Options] want it: with the rights that the caller of
-// its job has now, and under the key of the item. It is safe for concurrent use.
-func (s *Server) CallItem(ctx context.Context, item jobs.Call) jobs.Answer {
-	principal := s.callerNow(item.Job.Caller)
-	if principal == nil || !principal.Expires.IsZero() && !s.store().Now().Before(principal.Expires) {
+// Call makes the call of an item, as [jobs.Options] want it.
+func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
+	principal := s.Now(identityOf(item.Job.Caller))
+	if principal == nil || !principal.Expires.IsZero() && !s.Clock().Before(principal.Expires) {
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
 	}
-	op := s.operationOf(item.Spec.Operation)
+	op := ops.Find(s.Operations, item.Spec.Operation)
 	if op == nil {
-		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(schema.NotSupported), Message: "This gateway does not have the operation any more."}}
+		return refusedItem(schema.NotSupported, "This gateway does not have the operation any more.")
 	}
 	values, err := itemValues(op, item)
 	if err != nil {
-		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(schema.InvalidRequest), Message: err.Error()}}
+		return refusedItem(schema.InvalidRequest, err.Error())
 	}
 	c := call.Call{
 		ID: item.Spec.RequestID, Principal: principal, Input: values,
@@ -69,7 +64,7 @@ func (s *Server) CallItem(ctx context.Context, item jobs.Call) jobs.Answer {
 	if item.Spec.IfMatch != "" && item.Plan == "" {
 		c.Match = []string{item.Spec.IfMatch}
 	}
-	made, err := s.Call(ctx, op.ID, c)
+	made, err := s.Make(ctx, op.ID, c)
 	answer := itemAnswer(item, made)
 	if err != nil {
 		answer = itemRefused(made.ChangeID, err)
@@ -78,8 +73,13 @@ func (s *Server) CallItem(ctx context.Context, item jobs.Call) jobs.Answer {
 	if answer.Hold != "" || answer.Again {
 		state = string(jobstate.Held)
 	}
-	s.meters.jobItems.WithLabelValues(state).Inc()
+	s.Count(state)
 	return answer
+}
+
+// refusedItem returns the answer of an item that cannot be called.
+func refusedItem(code schema.Code, message string) jobs.Answer {
+	return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(code), Message: message}}
 }
 
 // itemValues returns the parameters of an item.
@@ -130,7 +130,7 @@ func itemAnswer(item jobs.Call, answer call.Answer) jobs.Answer {
 		result.State = jobstate.Noop
 	}
 	for _, w := range answer.Warnings {
-		if w.Code == racedCode || w.Code == call.NotReadBack {
+		if w.Code == call.Raced || w.Code == call.NotReadBack {
 			result.Code, result.Message = w.Code, w.Message
 		}
 	}
@@ -149,7 +149,7 @@ func itemRefused(changeID string, err error) jobs.Answer {
 	wait := max(holdLane, e.RetryAfter)
 	none := cmp.Or(e.Outcome, ps.OutcomeNone) == ps.OutcomeNone
 	switch {
-	case e.Code == schema.InProgress && e.Outcome == ps.OutcomeUnknown: // of an earlier call, which is being judged
+	case e.Code == schema.InProgress && e.Outcome == ps.OutcomeUnknown: // an earlier call is being judged
 		return jobs.Answer{Again: true, For: wait}
 	case e.Outcome == ps.OutcomeUnknown:
 		result.State = jobstate.Unknown
@@ -158,7 +158,8 @@ func itemRefused(changeID string, err error) jobs.Answer {
 		return jobs.Answer{Hold: jobstate.Budget, For: wait}
 	case e.Code == schema.InProgress: // others are not concerned
 		return jobs.Answer{Again: true, For: wait}
-	case e.Code == schema.NotLeader, e.Code == schema.StoreLost, e.Code == schema.StoreRewound, e.Code == schema.NewerPeer:
+	case e.Code == schema.NotLeader, e.Code == schema.StoreLost, e.Code == schema.StoreRewound,
+		e.Code == schema.NewerPeer:
 		return jobs.Answer{Hold: jobstate.Engine, For: wait}
 	case e.Code == schema.Overloaded, e.Code == schema.Unavailable:
 		return jobs.Answer{Hold: jobstate.Lane, For: wait}
@@ -168,8 +169,8 @@ func itemRefused(changeID string, err error) jobs.Answer {
 	return jobs.Answer{Result: result}
 }
 
-// sealSecret seals a generated secret to the key of whoever fetches the result: an anonymous box (X25519,
-// XSalsa20, Poly1305). Without a secret or a key it returns nil.
+// sealSecret seals a generated secret to the key of whoever fetches the result: an anonymous box
+// (X25519, XSalsa20, Poly1305). Without a secret or a key it returns nil.
 func sealSecret(secret *ops.Generated, key []byte) []byte {
 	if secret == nil || len(key) != 32 {
 		return nil
@@ -179,42 +180,4 @@ func sealSecret(secret *ops.Generated, key []byte) []byte {
 		return nil
 	}
 	return sealed
-}
-
-// openJobs opens the jobs of the store.
-func (s *Server) openJobs() (err error) {
-	if s.Kept == nil || s.History == nil {
-		return nil
-	}
-	limits := s.JobLimits
-	o := jobs.Options{
-		Store: s.Kept, Call: s.CallItem, Log: s.Log, Sessions: s.Sessions, Ready: s.LaneReady, Ended: s.jobEnded, Entry: s.jobEntry,
-		Share: limits.Share, Running: limits.Running, PerCaller: limits.PerCaller, Rate: limits.Rate, Keep: limits.Keep, Wall: s.Wall,
-	}
-	if s.Member != nil {
-		s.jobs = jobs.New(o) // the leader loads them
-	} else if s.jobs, err = jobs.Open(context.Background(), o); err != nil {
-		return err
-	}
-	return registerJobs(s.Metrics, s.jobs)
-}
-
-// jobEntry returns what webhooks tell of a job that has ended.
-func (s *Server) jobEntry(job *jobs.Job) []byte {
-	return encode(map[string]any{"type": "job", "data": s.showJob(&jobs.Progress{Job: *job})})
-}
-
-// jobEnded counts a job that has ended.
-func (s *Server) jobEnded(job *jobs.Job) {
-	s.meters.jobsEnded.WithLabelValues(string(job.State)).Inc()
-	s.Log.WithField("job", job.ID).WithField("principal", job.Caller.Name).WithField("outcome", job.State).Info("a job ended")
-}
-
-// RunJobs runs jobs until ctx is done. It is called once what was running when the gateway
-// was ended has been settled, so that an item that is called again finds what became of
-// its change.
-func (s *Server) RunJobs(ctx context.Context) {
-	if s.jobs != nil {
-		s.jobs.Run(ctx)
-	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package rows
 
 import (
 	"cmp"
@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"adgateway/gateway/call"
-	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/jobs/joblist"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 )
@@ -20,7 +20,9 @@ func (sub *submission) problem(i int, field, message string) {
 	if item.Operation != "" {
 		op, _ = sub.s.listable(item.Operation)
 	}
-	sub.note(jobs.Problem{Line: item.Line, Column: sub.column(op, field), ID: item.ID, Field: field, Message: message})
+	sub.note(jobs.Problem{
+		Line: item.Line, Column: sub.column(op, field), ID: item.ID, Field: field, Message: message,
+	})
 }
 
 func (sub *submission) note(p jobs.Problem) {
@@ -57,7 +59,9 @@ func (sub *submission) unknown(i int, c *call.Parameters, name string, found int
 			sub.columns = map[string]bool{}
 		}
 		sub.columns[key] = true
-		sub.note(jobs.Problem{Line: sub.list.HeaderLine, Column: sub.column(nil, name), Field: name, Message: c.Problems[found].Message})
+		sub.note(jobs.Problem{
+			Line: sub.list.HeaderLine, Column: sub.column(nil, name), Field: name, Message: c.Problems[found].Message,
+		})
 	}
 	return c.Problems[:found]
 }

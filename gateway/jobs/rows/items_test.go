@@ -1,4 +1,4 @@
-package gateway_test
+package rows_test
 
 import (
 	"context"
@@ -11,8 +11,6 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
-	"adgateway/gateway/identity"
-	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
@@ -44,14 +42,17 @@ func TestAnItemThatEndsTheGatewayIsNotCalledForEver(t *testing.T) {
 				return
 			}
 			runs++
-			require.NoError(t, kept.Range(t.Context(), harness.Keys, "", func(e store.Entry) bool { claimed = e; return true }))
+			require.NoError(t, kept.Range(t.Context(), harness.Keys, "", func(e store.Entry) bool {
+				claimed = e
+				return true
+			}))
 		}}
 		runner := &harness.Runner{Do: d.Run}
 		s := harness.New(t, runner, func(o *gateway.Options) { o.Kept = kept })
 		var code string
 		for range 2*3 + 2 {
 			if c.item {
-				code = s.CallItem(t.Context(), itemToRome("jb.1")).Code
+				code = s.Items().Call(t.Context(), harness.ItemToRome("jb.1")).Code
 			} else {
 				_, answer, _ := harness.ToRome(s)
 				require.Nil(t, answer.Error)
@@ -59,23 +60,18 @@ func TestAnItemThatEndsTheGatewayIsNotCalledForEver(t *testing.T) {
 			if code != "" {
 				continue
 			}
-			now, err := kept.Get(t.Context(), harness.Keys, claimed.Key) // back to where the end of the gateway leaves it
+			// Back to where the end of the gateway leaves it.
+			now, err := kept.Get(t.Context(), harness.Keys, claimed.Key)
 			require.NoError(t, err)
-			_, err = kept.Apply(t.Context(), store.Change{Kind: harness.Keys, Key: claimed.Key, Expect: now.Revision, Value: claimed.Value, Expires: now.Expires})
+			_, err = kept.Apply(t.Context(), store.Change{
+				Kind: harness.Keys, Key: claimed.Key, Expect: now.Revision, Value: claimed.Value, Expires: now.Expires,
+			})
 			require.NoError(t, err)
 		}
 		assert.Equal(t, c.runs, runs, name)
 		if c.item {
 			assert.Equal(t, string(schema.Poison), code, name)
 		}
-	}
-}
-
-// itemToRome returns the call of an item that does what [harness.ToRome] does.
-func itemToRome(key string) jobs.Call {
-	return jobs.Call{
-		Job:  &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
-		Spec: &jobs.Spec{Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"}, Key: key, RequestID: key},
 	}
 }
 
@@ -109,12 +105,14 @@ func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
 	require.NoError(t, err)
 	d := &harness.OneUser{City: "Oslo", At: func(point string) { db.lost.Store(point == "changed") }}
-	s := harness.New(t, &harness.Runner{Do: d.Run}, func(o *gateway.Options) { o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond })
-	item := itemToRome("jb.1")
-	answer := s.CallItem(t.Context(), item)
+	s := harness.New(t, &harness.Runner{Do: d.Run}, func(o *gateway.Options) {
+		o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond
+	})
+	item := harness.ItemToRome("jb.1")
+	answer := s.Items().Call(t.Context(), item)
 	require.Equal(t, jobstate.Made, answer.State, "%+v", answer)
 	db.lost.Store(false)
-	again := s.CallItem(t.Context(), item)
+	again := s.Items().Call(t.Context(), item)
 	assert.Equal(t, jobstate.Made, again.State, "%+v", again)
 	assert.Equal(t, answer.ChangeID, again.ChangeID)
 	assert.Equal(t, 1, d.Changes)
@@ -126,11 +124,14 @@ func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 // TestAnItemSaysWhatItsAnswerWarnsOf: where that matters, it is not lost in the job.
 func TestAnItemSaysWhatItsAnswerWarnsOf(t *testing.T) {
 	user := "[" + harness.Sample(schema.User) + "]"
-	notRead := writtenThen(&harness.OneUser{City: "Oslo", At: func(string) {}}, ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeDone, Server: "dc9"})
+	oslo := &harness.OneUser{City: "Oslo", At: func(string) {}}
+	notRead := harness.WrittenThen(oslo, ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeDone, Server: "dc9"})
 	other := ps.Result{Effect: ps.EffectChanged, Warnings: []ps.Warning{{Code: "bin_off", Message: "Look."}}}
-	for want, runner := range map[string]ps.Runner{"not_read_back": notRead, "": harness.Answering(other, user)} {
-		s := gatewayOver(t, store.NewMemory(nil), runner)
-		answer := s.CallItem(t.Context(), itemToRome("jb.1"))
+	for want, runner := range map[string]ps.Runner{
+		"not_read_back": notRead, "": harness.Answering(other, user),
+	} {
+		g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return runner })
+		answer := g.Items().Call(t.Context(), harness.ItemToRome("jb.1"))
 		assert.Equal(t, jobstate.Made, answer.State)
 		assert.Equal(t, want, answer.Code)
 	}
@@ -145,18 +146,20 @@ func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
 	require.NoError(t, err)
 	d := harness.NewScene(t, &harness.Undos[0])
-	s := harness.New(t, d.Run(func(point string) bool { lost.Store(point == "written"); return false }), func(o *gateway.Options) {
+	runner := d.Run(func(point string) bool { lost.Store(point == "written"); return false })
+	s := harness.New(t, runner, func(o *gateway.Options) {
 		o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond
 	})
-	past := &changes.Record{ID: changes.NewID(), Time: time.Now(), Operation: d.Undoes.Op, Intent: ps.Intent{Effect: d.Undoes.Effect, Objects: d.Undoes.Objects}}
-	require.NoError(t, history.Complete(t.Context(), past, ps.OutcomeDone))
-	item := jobs.Call{
-		Job:  &jobs.Job{Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour)},
-		Spec: &jobs.Spec{Operation: "change.undo", Parameters: map[string]any{ops.ChangeIDParam: past.ID}, Key: "jb.1", RequestID: "jb.1"},
+	past := &changes.Record{
+		ID: changes.NewID(), Time: time.Now(), Operation: d.Undoes.Op,
+		Intent: ps.Intent{Effect: d.Undoes.Effect, Objects: d.Undoes.Objects},
 	}
-	answer := s.CallItem(t.Context(), item)
+	require.NoError(t, history.Complete(t.Context(), past, ps.OutcomeDone))
+	item := harness.ItemToRome("jb.1")
+	item.Spec.Operation, item.Spec.Parameters = "change.undo", map[string]any{ops.ChangeIDParam: past.ID}
+	answer := s.Items().Call(t.Context(), item)
 	require.Equal(t, jobstate.Made, answer.State, "%+v", answer)
-	again := s.CallItem(t.Context(), item)
+	again := s.Items().Call(t.Context(), item)
 	require.Equal(t, jobstate.Made, again.State, "%+v", again)
 	assert.Equal(t, answer.ChangeID, again.ChangeID)
 	assert.Equal(t, 1, d.Writes)
@@ -204,12 +207,12 @@ func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 			}
 			return d.Run(ctx, req)
 		}}, func(o *gateway.Options) { o.Kept, o.History = kept, history })
-		item := itemToRome("jb.1")
+		item := harness.ItemToRome("jb.1")
 		for range c.calls - 1 {
-			answer := s.CallItem(t.Context(), item)
+			answer := s.Items().Call(t.Context(), item)
 			require.True(t, answer.Again, "%s: %+v", name, answer)
 		}
-		answer := s.CallItem(t.Context(), item)
+		answer := s.Items().Call(t.Context(), item)
 		require.False(t, answer.Again, name)
 		assert.Equal(t, string(c.code), answer.Code, name)
 	}
@@ -228,11 +231,13 @@ func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
 			first()
 		}
 	}}
-	s := harness.New(t, &harness.Runner{Do: d.Run}, func(o *gateway.Options) { o.Kept, o.History, o.Policy.WriteLimit = kept, history, 100*time.Millisecond })
+	s := harness.New(t, &harness.Runner{Do: d.Run}, func(o *gateway.Options) {
+		o.Kept, o.History, o.Policy.WriteLimit = kept, history, 100*time.Millisecond
+	})
 	var group sync.WaitGroup
-	group.Go(func() { s.CallItem(t.Context(), itemToRome("jb.1")) })
+	group.Go(func() { s.Items().Call(t.Context(), harness.ItemToRome("jb.1")) })
 	<-announced
-	answer := s.CallItem(t.Context(), itemToRome("jb.2"))
+	answer := s.Items().Call(t.Context(), harness.ItemToRome("jb.2"))
 	close(goOn)
 	group.Wait()
 	assert.True(t, answer.Again, "%+v", answer)

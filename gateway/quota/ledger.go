@@ -1,8 +1,4 @@
-// Package ledger keeps what credentials have spent of their hourly limits, so that the end
-// of the gateway does not give it back. An amount is reserved in the store before the
-// first write of a call, and corrected when it is known what the call did: of
-// a call that is cut off, once another one has settled it ([Ledger.Reserved]).
-package ledger
+package quota
 
 import (
 	"context"
@@ -21,13 +17,16 @@ const kind store.Kind = "budget"
 // does not count.
 const life = 2 * time.Hour
 
-// Ledger is safe for concurrent use.
+// Ledger keeps what accounts have spent, and ends the part of a change that reserved some of it. A
+// nil Ledger keeps nothing. It is safe for concurrent use.
 type Ledger struct {
-	store *store.Sealed
+	store  *store.Sealed
+	shared bool // the gateways of a cluster count together
 }
 
-// New returns the ledger in a store, whose time is that of the store.
-func New(db *store.Sealed) *Ledger { return &Ledger{db} }
+// NewLedger returns the ledger in a store, whose time is that of the store. If it is shared, several
+// gateways count together what an account spends.
+func NewLedger(db *store.Sealed, shared bool) *Ledger { return &Ledger{db, shared} }
 
 // Budget is what an account may do so often in an hour.
 type Budget struct {
@@ -74,8 +73,8 @@ func (l *Ledger) key(of Budget) string {
 	return hex.EncodeToString(l.store.Sum([]byte("budget"), []byte(of.Account), []byte(of.Impact)))
 }
 
-// Reservation is an amount of several budgets, all of one account.
-type Reservation struct {
+// reservation is an amount of several budgets, all of one account.
+type reservation struct {
 	ledger  *Ledger
 	at      time.Time
 	amounts map[Budget]int
@@ -84,43 +83,37 @@ type Reservation struct {
 // ErrSpent means that an amount is more than is left of a budget.
 var ErrSpent = errors.New("no more is left of what may be spent in an hour")
 
-// Prepare returns a reservation of amounts, which are not spent before [Reservation.Make].
-func (l *Ledger) Prepare(amounts map[Budget]int) *Reservation {
-	return l.Reserved(l.store.Now(), amounts)
+// prepare returns a reservation of amounts, which are not spent before make.
+func (l *Ledger) prepare(amounts map[Budget]int) *reservation {
+	return l.reserved(l.store.Now(), amounts)
 }
 
-// Reserved returns a reservation that a call has made at a time, such as one that was cut
+// reserved returns a reservation that a call has made at a time, such as one that was cut
 // off.
-func (l *Ledger) Reserved(at time.Time, amounts map[Budget]int) *Reservation {
-	return &Reservation{ledger: l, at: at, amounts: amounts}
+func (l *Ledger) reserved(at time.Time, amounts map[Budget]int) *reservation {
+	return &reservation{ledger: l, at: at, amounts: amounts}
 }
 
-// At returns when the amounts count as spent.
-func (r *Reservation) At() time.Time { return r.at }
-
-// Amounts returns what is reserved, or to be reserved.
-func (r *Reservation) Amounts() map[Budget]int { return r.amounts }
-
-// Make adds the amounts to what was spent, as a part of an update. Of a budget that has a limit,
+// make adds the amounts to what was spent, as a part of an update. Of a budget that has a limit,
 // no more than that is ever reserved in an hour, by all gateways together: it fails with
 // [ErrSpent]. Other amounts are compared with nothing.
-func (r *Reservation) Make(tx *store.Tx, limits map[Budget]int) error {
+func (r *reservation) make(tx *store.Tx, limits map[Budget]int) error {
 	return r.ledger.add(tx, r.at, r.amounts, limits)
 }
 
-// Correct replaces the amounts by what was done, as a part of an update. Budgets that are left
+// correct replaces the amounts by what was done, as a part of an update. Budgets that are left
 // out stay as they were reserved.
-func (r *Reservation) Correct(tx *store.Tx, done map[Budget]int) error {
+func (r *reservation) correct(tx *store.Tx, done map[Budget]int) error {
 	return r.ledger.add(tx, r.at, r.missing(done), nil)
 }
 
-// Settle sets the amounts to what was done. If they are as they were reserved, it does
+// settle sets the amounts to what was done. If they are as they were reserved, it does
 // not use the store. It must not be called again before it has returned.
-func (r *Reservation) Settle(ctx context.Context, done map[Budget]int) error {
+func (r *reservation) settle(ctx context.Context, done map[Budget]int) error {
 	if len(r.missing(done)) == 0 {
 		return nil
 	}
-	err := r.ledger.store.Update(ctx, func(tx *store.Tx) error { return r.Correct(tx, done) })
+	err := r.ledger.store.Update(ctx, func(tx *store.Tx) error { return r.correct(tx, done) })
 	if err == nil {
 		settled := maps.Clone(r.amounts)
 		maps.Copy(settled, done)
@@ -130,7 +123,7 @@ func (r *Reservation) Settle(ctx context.Context, done map[Budget]int) error {
 }
 
 // missing returns how much more than reserved some amounts are.
-func (r *Reservation) missing(amounts map[Budget]int) map[Budget]int {
+func (r *reservation) missing(amounts map[Budget]int) map[Budget]int {
 	more := map[Budget]int{}
 	for of, n := range amounts {
 		if n != r.amounts[of] {

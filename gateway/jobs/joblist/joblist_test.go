@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"adgateway/gateway/joblist"
+	"adgateway/gateway/jobs/joblist"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -1,39 +1,44 @@
-package gateway
+package rows
 
 import (
-	"adgateway/gateway/call"
 	"context"
 	"encoding/base64"
 	"errors"
 	"io"
 
-	"adgateway/gateway/joblist"
+	"adgateway/gateway/call"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/jobs/joblist"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 )
 
-// sendResult answers with the list and with what became of each item, as it is when it is sent.
+// result answers with the list and with what became of each item, as it is when it is sent.
 // Secrets of the list are never in it; those that were generated are, sealed to the key of whoever
 // submitted the job, until a result was sent to its end.
-func (s *Server) sendResult(r *request, job *jobs.Job) (call.Answer, error) {
+func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
 	format, media := joblist.NDJSON, ops.MediaNDJSON
-	switch wanted := r.bound.Text(ops.JobFormat); {
+	switch wanted := a.Bound.Text(ops.JobFormat); {
 	case wanted == "csv", wanted == "" && job.List.Format == string(joblist.CSV):
 		format, media = joblist.CSV, ops.MediaCSV+"; charset=utf-8; header=present"
 	}
-	if r.call.Accepts != nil && !r.call.Accepts(media) {
-		return call.Answer{}, problem.New(schema.NotAcceptable, "The result is %s: ask for it with Accept, or for another Format.", media)
+	if a.Accepts != nil && !a.Accepts(media) {
+		return call.Answer{}, problem.New(schema.NotAcceptable,
+			"The result is %s: ask for it with Accept, or for another Format.", media)
 	}
-	sealed, own := len(job.ResultKey) > 0, owns(r.principal, job)
-	document := call.Document{Media: media, Name: job.ID + "." + string(format), Write: func(to io.Writer) (int, error) {
-		return s.writeResult(r.ctx, job, joblist.NewResult(to, listOf(job), joblist.ResultOptions{Format: format, Secret: s.isSecret, Sealed: sealed, Foreign: !own}))
-	}}
+	sealed, own := len(job.ResultKey) > 0, owns(a.Principal, job)
+	document := call.Document{Media: media, Name: job.ID + "." + string(format)}
+	document.Write = func(to io.Writer) (int, error) {
+		return s.writeResult(ctx, job, joblist.NewResult(to, listOf(job), joblist.ResultOptions{
+			Format: format, Secret: s.isSecret, Sealed: sealed, Foreign: !own,
+		}))
+	}
 	if sealed && own {
 		document.Sent = func() {
-			if err := s.jobs.Delivered(r.ctx, job); err != nil {
-				s.Log.WithError(err).WithField("job", job.ID).Warn("the sealed secrets of a result that was sent could not be removed; they expire with the job")
+			if err := s.Manager.Delivered(ctx, job); err != nil {
+				s.Log.WithError(err).WithField("job", job.ID).
+					Warn("the sealed secrets of a result that was sent could not be removed; they expire with the job")
 			}
 		}
 	}
@@ -41,9 +46,9 @@ func (s *Server) sendResult(r *request, job *jobs.Job) (call.Answer, error) {
 }
 
 // writeResult writes the items of a job, and returns how many they were.
-func (s *Server) writeResult(ctx context.Context, job *jobs.Job, to *joblist.Result) (items int, err error) {
+func (s *Service) writeResult(ctx context.Context, job *jobs.Job, to *joblist.Result) (items int, err error) {
 	var unwritten error
-	err = s.jobs.Items(ctx, job, 0, func(_ int, spec *jobs.Spec, outcome jobs.Result) bool {
+	err = s.Manager.Items(ctx, job, 0, func(_ int, spec *jobs.Spec, outcome jobs.Result) bool {
 		items++
 		unwritten = to.Write(s.itemAsWritten(job, spec), joblist.Outcome{
 			State: string(outcome.State), Code: outcome.Code, Message: outcome.Message,
@@ -67,7 +72,7 @@ func listOf(job *jobs.Job) *joblist.List {
 }
 
 // isSecret reports whether a column holds secrets, of any operation.
-func (s *Server) isSecret(name string) bool {
+func (s *Service) isSecret(name string) bool {
 	for _, op := range s.Operations {
 		if p := op.Param(name); p != nil && p.Kind.Secret() {
 			return true
@@ -77,9 +82,12 @@ func (s *Server) isSecret(name string) bool {
 }
 
 // itemAsWritten returns an item with the names that its list has.
-func (s *Server) itemAsWritten(job *jobs.Job, spec *jobs.Spec) joblist.Item {
-	item := joblist.Item{Line: spec.Line, ID: spec.ID, Operation: spec.Operation, IfMatch: spec.IfMatch, After: spec.After, Parameters: map[string]any{}}
-	op := s.operationOf(spec.Operation)
+func (s *Service) itemAsWritten(job *jobs.Job, spec *jobs.Spec) joblist.Item {
+	item := joblist.Item{
+		Line: spec.Line, ID: spec.ID, Operation: spec.Operation, IfMatch: spec.IfMatch, After: spec.After,
+		Parameters: map[string]any{},
+	}
+	op := ops.Find(s.Operations, spec.Operation)
 	for name, value := range spec.Parameters {
 		item.Parameters[name] = value
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/gateway/joblist"
+	"adgateway/gateway/jobs/joblist"
 
 	"github.com/stretchr/testify/assert"
 )

@@ -1,9 +1,9 @@
-package gateway
+package rows
 
 import (
-	"adgateway/gateway/call"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -14,10 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/etag"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/jobs/joblist"
 	"adgateway/gateway/nearest"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -25,44 +26,22 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// A list is read, bound and checked as a whole before anything of it runs.
 // What cannot be read as a list is refused, and so is a list for whose items the caller
 // lacks a scope, or whose items wait for each other. Everything else that is wrong makes a
 // job that is rejected and says where.
-
-// JobLimits are the limits of jobs. All are required but those that may be zero.
-type JobLimits struct {
-	MaxItems  int
-	MaxBytes  int64         // of a list
-	Running   int           // jobs at a time
-	PerCaller int           // of one caller
-	Share     float64       // of a lane's sessions that items may use
-	Rate      int           // items of a job a second; zero: no limit
-	Keep      time.Duration // how long jobs are kept
-	Secrets   bool          // lists may hold passwords
-}
-
-// check returns which limits are missing.
-func (l *JobLimits) check() error {
-	faults := positive("option JobLimits.", map[string]int64{
-		"MaxItems": int64(l.MaxItems), "MaxBytes": l.MaxBytes, "Running": int64(l.Running), "PerCaller": int64(l.PerCaller), "Keep": int64(l.Keep),
-	})
-	if l.Share <= 0 {
-		faults = errors.Join(faults, fmt.Errorf("gateway: option JobLimits.Share must be positive, not %g", l.Share))
-	}
-	return faults
-}
 
 // maxListProblems is the limit on the problems that a job lists.
 const maxListProblems = 1000
 
 // listForms are the forms of lists by media type.
-var listForms = map[string]joblist.Format{ops.MediaCSV: joblist.CSV, ops.MediaNDJSON: joblist.NDJSON, ops.MediaJSON: joblist.JSON}
+var listForms = map[string]joblist.Format{
+	ops.MediaCSV: joblist.CSV, ops.MediaNDJSON: joblist.NDJSON, ops.MediaJSON: joblist.JSON,
+}
 
 // submission is a list that is being bound.
 type submission struct {
-	s        *Server
-	r        *request
+	s        *Service
+	a        call.Accepted
 	list     *joblist.List
 	common   *ops.Operation // of items that name none; nil: none
 	missing  identity.Scope // that an item needs and the caller lacks
@@ -75,26 +54,30 @@ type submission struct {
 	rejected bool            // also if items with mistakes are left out
 }
 
-// submitJob submits a list as a job.
-func (s *Server) submitJob(r *request) (call.Answer, error) {
-	form := listForms[r.checked.Given.Media]
-	done := r.checked.Parse()
-	list, err := joblist.Read(bytes.NewReader(r.checked.Given.Document), form, joblist.Limits{MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, MaxProblems: maxListProblems})
+// submit submits a list as a job.
+func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, error) {
+	form := listForms[a.Given.Media]
+	done := a.Parse()
+	list, err := joblist.Read(bytes.NewReader(a.Given.Document), form, joblist.Limits{
+		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes, MaxProblems: maxListProblems,
+	})
 	done()
 	if err != nil {
 		return call.Answer{}, unreadableList(err)
 	}
-	sub := &submission{s: s, r: r, list: list}
-	if name := r.bound.Text(ops.JobOperation); name != "" {
+	sub := &submission{s: s, a: a, list: list}
+	if name := a.Bound.Text(ops.JobOperation); name != "" {
 		var wrong string
 		if sub.common, wrong = s.listable(name); wrong != "" {
-			return call.Answer{}, problem.Invalid([]schema.FieldError{{Field: ops.JobOperation, Code: schema.InvalidRequest, Message: wrong}})
+			return call.Answer{}, problem.Invalid([]schema.FieldError{
+				{Field: ops.JobOperation, Code: schema.InvalidRequest, Message: wrong},
+			})
 		}
 	}
-	if failed := sub.bind(); failed != nil {
-		return call.Answer{}, failed
+	if err := sub.bind(); err != nil {
+		return call.Answer{}, err
 	}
-	return sub.submit()
+	return s.add(ctx, a, sub.submission())
 }
 
 // unreadableList returns the refusal of what cannot be read as a list.
@@ -118,7 +101,7 @@ func circular(circles []joblist.Problem) error {
 }
 
 // listable returns the operation of items, or what is wrong with its name.
-func (s *Server) listable(name string) (*ops.Operation, string) {
+func (s *Service) listable(name string) (*ops.Operation, string) {
 	var known []string
 	for _, op := range s.Operations {
 		if strings.EqualFold(op.ID, name) {
@@ -157,7 +140,7 @@ func (sub *submission) bind() error {
 		}
 	}
 	if sub.missing != "" {
-		return call.Authorise(sub.r.principal, sub.missing)
+		return call.Authorise(sub.a.Principal, sub.missing)
 	}
 	units, problems, circles := joblist.Order(items, touches(sub.specs))
 	if len(circles) > 0 {
@@ -193,14 +176,15 @@ func (sub *submission) bindItem(i int) {
 		}
 	}
 	if op == nil {
-		sub.problem(i, "Operation", "is missing: name it for each item, or for all with the parameter Operation of the call")
+		sub.problem(i, "Operation",
+			"is missing: name it for each item, or for all with the parameter Operation of the call")
 		return
 	}
 	spec.Operation, spec.Lane = op.ID, op.Lane
-	if call.AuthoriseRow(sub.r.principal, op) != nil {
+	if call.AuthoriseRow(sub.a.Principal, op) != nil {
 		sub.missing = cmp.Or(sub.missing, op.Scope)
 	}
-	c := &call.Parameters{Op: op, Names: sub.s.parameterNames, Given: ops.Given{}}
+	c := &call.Parameters{Op: op, Names: sub.s.names, Given: ops.Given{}}
 	for _, name := range slices.Sorted(maps.Keys(item.Parameters)) {
 		sub.take(i, c, name, item.Parameters[name])
 	}
@@ -209,12 +193,13 @@ func (sub *submission) bindItem(i int) {
 		sub.problem(i, p.Field, p.Message)
 	}
 	for _, scope := range bound.Scopes {
-		if scope != "" && !sub.r.principal.Has(scope) {
+		if scope != "" && !sub.a.Principal.Has(scope) {
 			sub.missing = cmp.Or(sub.missing, scope)
 		}
 	}
-	if bound.Generated != nil && !sub.r.bound.Has(ops.JobResultKey) {
-		sub.problem(i, generatedBy(op, bound), "is missing, so that a password would be generated, which only a result sealed to your key may show: send ResultKey, as adgateway job submit --passwords-to does")
+	if bound.Generated != nil && !sub.a.Bound.Has(ops.JobResultKey) {
+		sub.problem(i, generatedBy(op, bound), "is missing, so that a password would be generated, which only a "+
+			"result sealed to your key may show: send ResultKey, as adgateway job submit --passwords-to does")
 	}
 	sub.guard(i, op, item.IfMatch)
 	spec.Changes, spec.Uses = bound.Touches()
@@ -230,7 +215,8 @@ func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
 		c.Problems = sub.unknown(i, c, name, found)
 		return
 	case p.Name == ops.DryRun || p.Name == ops.PlanID:
-		c.Wrong(p.Name, "does not belong in a list: Mode of the job says whether its items are dry run, and Start applies the plans")
+		c.Wrong(p.Name, "does not belong in a list: Mode of the job says whether its items are dry run, "+
+			"and Start applies the plans")
 		return
 	}
 	decoded, err := listValue(value, p.Kind)
@@ -290,8 +276,9 @@ func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation)
 			spec.Parameters[p.Name] = value
 			continue
 		}
-		if !sub.s.JobLimits.Secrets {
-			sub.problem(i, p.Name, "is a secret, which lists must not hold here (jobs.secrets: refuse). Leave it out, so that a password is generated, and send ResultKey")
+		if !sub.s.Limits.Secrets {
+			sub.problem(i, p.Name, "is a secret, which lists must not hold here (jobs.secrets: refuse). "+
+				"Leave it out, so that a password is generated, and send ResultKey")
 			continue
 		}
 		if sub.secrets == nil {
@@ -304,73 +291,70 @@ func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation)
 	}
 }
 
-// submit submits what was bound.
-func (sub *submission) submit() (call.Answer, error) {
-	s, r, b := sub.s, sub.r, sub.r.bound
-	job := s.newJob(r)
+// submission returns what was bound.
+func (sub *submission) submission() jobs.Submission {
+	b := sub.a.Bound
+	job := newJob(sub.a)
 	job.Name, job.Mode = b.Text(ops.JobName), jobstate.Mode(b.Text(ops.JobMode))
 	if sub.common != nil {
 		job.Operation = sub.common.ID
 	}
-	job.NotBefore = moment(b.Text(ops.JobNotBefore))
+	job.NotBefore, _ = time.Parse(time.RFC3339, b.Text(ops.JobNotBefore))        // absent: the zero time
 	job.ResultKey, _ = base64.StdEncoding.DecodeString(b.Text(ops.JobResultKey)) // its kind has tried it
 	job.List = jobs.List{Format: string(sub.list.Format), BOM: sub.list.BOM, Header: sub.list.Header}
 	if sub.list.Separator != 0 {
 		job.List.Separator = string(sub.list.Separator)
 	}
-	slices.SortStableFunc(sub.problems, func(a, b jobs.Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	sub.sortProblems()
 	job.Problems, job.MoreProblems = sub.problems, sub.more
 	if len(sub.problems) > 0 && (sub.rejected || b.Text(ops.JobSkip) != "true") {
 		sub.specs, sub.secrets = nil, nil
 	}
 	for i := range sub.specs {
 		if sub.faulty[i] {
-			sub.specs[i].Skip = &jobs.Result{State: jobstate.Skipped, Code: string(schema.InvalidRequest), Message: "The item has mistakes, which the problems of the job list."}
+			sub.specs[i].Skip = &jobs.Result{
+				State: jobstate.Skipped, Code: string(schema.InvalidRequest),
+				Message: "The item has mistakes, which the problems of the job list.",
+			}
 			if sub.secrets != nil {
 				sub.secrets[i] = nil
 			}
 		}
 	}
-	return s.addJob(r, jobs.Submission{Job: job, Specs: sub.specs, Secrets: sub.secrets})
+	return jobs.Submission{Job: job, Specs: sub.specs, Secrets: sub.secrets}
 }
 
 // newJob returns a job of the caller.
-func (s *Server) newJob(r *request) *jobs.Job {
-	job := &jobs.Job{Mode: jobstate.Run, Caller: jobs.Caller{ID: r.principal.ID, Kind: r.principal.Kind, Name: r.principal.Name}}
-	job.From = r.call.From.String()
-	job.StopAfter, _ = strconv.Atoi(r.bound.Text(ops.JobStopAfter)) // its kind has tried it
-	job.StopOnUnknown = r.bound.Text(ops.JobOnUnknown) == ops.StopOnUnknown
+func newJob(a call.Accepted) *jobs.Job {
+	job := &jobs.Job{Mode: jobstate.Run, Caller: callerOf(a.Principal), From: a.From.String()}
+	job.StopAfter, _ = strconv.Atoi(a.Bound.Text(ops.JobStopAfter)) // its kind has tried it
+	job.StopOnUnknown = a.Bound.Text(ops.JobOnUnknown) == ops.StopOnUnknown
 	return job
 }
 
-// addJob submits a job and answers with it.
-func (s *Server) addJob(r *request, submission jobs.Submission) (call.Answer, error) {
-	if s.callerNow(submission.Job.Caller) == nil {
-		return call.Answer{}, problem.New(schema.Forbidden, "Jobs are submitted with a token or a user of the gateway, because their rights are checked again for each item.")
+// add adds a job and answers with it.
+func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Submission) (call.Answer, error) {
+	if s.Now(identityOf(submission.Job.Caller)) == nil {
+		return call.Answer{}, problem.New(schema.Forbidden, "Jobs are submitted with a token or a user of the "+
+			"gateway, because their rights are checked again for each item.")
 	}
-	if r.key != nil {
-		submission.Once = r.key.name
-	}
-	job, err := s.jobs.Submit(r.ctx, submission)
+	submission.Once = a.Once
+	job, err := s.Manager.Submit(ctx, submission)
 	if errors.Is(err, jobs.ErrOpen) {
-		failed := problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the limit. Start or cancel those that are ready or paused, or wait until others have ended.", jobs.MostOpen)
+		failed := problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the "+
+			"limit. Start or cancel those that are ready or paused, or wait until others have ended.", jobs.MostOpen)
 		failed.RetryAfter = time.Minute
 		return call.Answer{}, failed
 	}
 	if err != nil {
-		return call.Answer{}, jobsUnavailable(err)
+		return call.Answer{}, unavailable(err)
 	}
 	output := fmt.Sprintf("The job '%s' was submitted: %d items.", job.ID, job.Total)
 	if job.State == jobstate.Rejected {
-		output = fmt.Sprintf("The job '%s' was rejected, and nothing was run: see problems for what is wrong with the list, %d in all.", job.ID, len(job.Problems)+job.MoreProblems)
+		output = fmt.Sprintf("The job '%s' was rejected, and nothing was run: see problems for what is wrong with "+
+			"the list, %d in all.", job.ID, len(job.Problems)+job.MoreProblems)
 	}
-	answer := r.accepted().Answer(output, s.showJob(&jobs.Progress{Job: *job}))
+	answer := a.Answer(output, show(&jobs.Progress{Job: *job}))
 	answer.Location = "/api/Jobs/" + job.ID
 	return answer, nil
-}
-
-func jobsUnavailable(err error) error {
-	return call.StoreFault(err, "Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
 }

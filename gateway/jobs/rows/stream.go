@@ -1,10 +1,10 @@
-package gateway
+package rows
 
 import (
-	"adgateway/gateway/call"
 	"context"
 	"time"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
 )
@@ -12,24 +12,26 @@ import (
 // progressEvery is how often the progress of a job is sent at most.
 const progressEvery = time.Second
 
-// streamJob sends the progress of a job as server-sent events until it ends: at
+// stream sends the progress of a job as server-sent events until it ends: at
 // most one progress a second, and the items that fail if they are asked for.
-func (s *Server) streamJob(r *request, to call.Events) error {
-	job, failed := s.findJob(r)
-	if failed != nil {
-		return failed
+func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) error {
+	job, err := s.find(ctx, a)
+	if err != nil {
+		return err
 	}
-	free, failed := s.streams.Take(r.principal)
-	if failed != nil {
-		return failed
+	free, err := s.Streams.Take(a.Principal)
+	if err != nil {
+		return err
 	}
 	defer free()
-	stream := &jobStream{s: s, id: job.ID, items: r.bound.Text(ops.JobItems) == "failed", watch: s.jobs.Watch(job.ID)}
+	stream := &progressStream{
+		of: s.Manager, id: job.ID, items: a.Bound.Text(ops.JobItems) == "failed", watch: s.Manager.Watch(job.ID),
+	}
 	defer stream.watch.Stop()
-	r.leave() // a caller with few requests at a time would have none left for its other calls
-	err := to.Begin()
+	a.Leave() // a caller with few requests at a time would have none left for its other calls
+	err = to.Begin()
 	for ended := false; err == nil && !ended; {
-		if ended, err = stream.send(r.ctx, to); err == nil && !ended {
+		if ended, err = stream.send(ctx, to); err == nil && !ended {
 			err = to.Wait(stream.watch.Changed)
 		}
 		if err == nil && !ended && stream.watch.Over() {
@@ -44,7 +46,8 @@ func (s *Server) streamJob(r *request, to call.Events) error {
 }
 
 // errRunsElsewhere is why the stream of a job ends whose gateway does not lead any more.
-const errRunsElsewhere = call.EndOfEvents("another gateway runs the job from now on: ask for the stream again")
+const errRunsElsewhere = call.EndOfEvents(
+	"another gateway runs the job from now on: ask for the stream again")
 
 // after returns a channel that is closed after a time.
 func after(d time.Duration) <-chan struct{} {
@@ -53,9 +56,9 @@ func after(d time.Duration) <-chan struct{} {
 	return elapsed
 }
 
-// jobStream is a stream of the progress of one job.
-type jobStream struct {
-	s      *Server
+// progressStream is a stream of the progress of one job.
+type progressStream struct {
+	of     *jobs.Manager
 	id     string
 	items  bool // those that fail are sent, too
 	watch  *jobs.Watch
@@ -63,8 +66,8 @@ type jobStream struct {
 }
 
 // send sends what is new, and reports whether the job has ended.
-func (j *jobStream) send(ctx context.Context, to call.Events) (ended bool, err error) {
-	progress, err := j.s.jobs.Progress(ctx, j.id)
+func (j *progressStream) send(ctx context.Context, to call.Events) (ended bool, err error) {
+	progress, err := j.of.Progress(ctx, j.id)
 	if err != nil {
 		return false, err
 	}
@@ -74,7 +77,7 @@ func (j *jobStream) send(ctx context.Context, to call.Events) (ended bool, err e
 			return false, err
 		}
 		for _, one := range failed {
-			if err := to.Send(call.Event{Name: "item", Data: encode(showItem(one.Spec, one.Result))}); err != nil {
+			if err := to.Send(call.Event{Name: "item", Data: call.JSON(showItem(one.Spec, one.Result))}); err != nil {
 				return false, err
 			}
 		}
@@ -84,5 +87,5 @@ func (j *jobStream) send(ctx context.Context, to call.Events) (ended bool, err e
 		name = "end"
 	}
 	j.sentAt = time.Now()
-	return ended, to.Send(call.Event{Name: name, Data: encode(j.s.showJob(progress))})
+	return ended, to.Send(call.Event{Name: name, Data: call.JSON(show(progress))})
 }
