@@ -1,12 +1,12 @@
 package gateway
 
 import (
-	"adgateway/gateway/call"
 	"errors"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
@@ -93,7 +93,9 @@ func (s *Server) run(r *request, c *call.Collector) (result *ps.Result, err erro
 	defer func() { s.release(r, err) }()
 	result, err = s.runLocked(r.ctx, r, req)
 	if cut := settle.Open(req, err); cut != nil {
-		return s.settle(r, c, settle.Change{Operation: r.op, Bound: r.bound, Request: req, StartedAt: startedAt, Cut: cut})
+		return s.settle(r, c, settle.Change{
+			Operation: r.op, Bound: r.bound, Request: req, StartedAt: startedAt, Cut: cut,
+		})
 	}
 	return result, err
 }
@@ -119,9 +121,12 @@ func (s *Server) settler(p *policyInForce) *settle.Settler {
 func (s *Server) settle(r *request, c *call.Collector, change settle.Change) (*ps.Result, error) {
 	found := s.settler(r.policy).Settle(r.ctx, change)
 	if found.NoCleanUp != nil {
-		s.Log.WithFields(logrus.Fields{"request": r.id, "error": found.NoCleanUp.Error()}).Error("what an unfinished create left behind could not be removed")
+		s.Log.WithFields(logrus.Fields{"request": r.id, "error": found.NoCleanUp.Error()}).
+			Error("what an unfinished create left behind could not be removed")
 	}
-	fields := logrus.Fields{"request": r.id, "operation": r.op.ID, "cause": change.Cut.Error(), "outcome": found.Outcome}
+	fields := logrus.Fields{
+		"request": r.id, "operation": r.op.ID, "cause": change.Cut.Error(), "outcome": found.Outcome,
+	}
 	if found.Unread != nil {
 		fields["error"] = found.Unread.Error()
 	}

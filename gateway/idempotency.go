@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"adgateway/gateway/call"
-	"adgateway/gateway/write"
 	"bytes"
 	"cmp"
 	"context"
@@ -17,10 +15,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"adgateway/gateway/call"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"

@@ -1,19 +1,19 @@
 package gateway
 
 import (
-	"adgateway/gateway/call"
-	"adgateway/gateway/write"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 

@@ -16,7 +16,7 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 	if a.Given, err = read(ctx, &c); err != nil {
 		return a, err
 	}
-	if a.Bound, err = Bind(c.Op, a.Given.Values, a.Given.Problems); err != nil {
+	if a.Bound, err = bind(c.Op, a.Given.Values, a.Given.Problems); err != nil {
 		if c.Undoes.Change != "" { // the values are those that were recorded
 			problem.Of(err).Code = schema.NotUndoable
 		}
@@ -77,8 +77,8 @@ func read(ctx context.Context, c *Call) (given Given, err error) {
 	return c.Input.Read(ctx)
 }
 
-// Bind checks the values of a call, after the problems met while they were read.
-func Bind(op *ops.Operation, given ops.Given, problems []schema.FieldError) (*ops.Bound, error) {
+// bind checks the values of a call, after the problems met while they were read.
+func bind(op *ops.Operation, given ops.Given, problems []schema.FieldError) (*ops.Bound, error) {
 	bound, problems := op.Bind(given, problems...)
 	if len(problems) > 0 {
 		return nil, problem.Invalid(problems)

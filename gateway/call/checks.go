@@ -28,7 +28,9 @@ func notChecked(name, why string) change.Check {
 // checks checks what a dry run has announced, on the server that announced it.
 func (s *Service) checks(ctx context.Context, p *Policy, t *Trial) []change.Check {
 	if t.call.Op.Lane == ps.DNS {
-		return []change.Check{notChecked("write_rights", "The DNS server does not say what the gateway may change.")}
+		return []change.Check{
+			notChecked("write_rights", "The DNS server does not say what the gateway may change."),
+		}
 	}
 	removal := t.Announced.Effect == ps.EffectRemoved && t.call.Op.Reply.Shape != schema.Membership
 	restorable := ops.ImageOf(&t.Announced.Objects[0]).Restorable
@@ -38,7 +40,8 @@ func (s *Service) checks(ctx context.Context, p *Policy, t *Trial) []change.Chec
 	}
 	all := []change.Check{}
 	if removal {
-		all = append(all, notChecked("delete_rights", "The directory does not say what the gateway may remove."), seen.recycleBin(restorable))
+		all = append(all, notChecked("delete_rights", "The directory does not say what the gateway may remove."),
+			seen.recycleBin(restorable))
 	} else {
 		all = append(all, seen.writeRights(t))
 	}
@@ -46,7 +49,8 @@ func (s *Service) checks(ctx context.Context, p *Policy, t *Trial) []change.Chec
 		all = append(all, seen.passwordPolicy(t))
 	}
 	if takesName(t.Announced) {
-		all = append(all, notChecked("forest_uniqueness", "Names that other domains of the forest use are not looked up."))
+		all = append(all, notChecked("forest_uniqueness",
+			"Names that other domains of the forest use are not looked up."))
 	}
 	return append(all, notChecked("replication", "What other domain controllers are changing is not known."))
 }
@@ -97,7 +101,8 @@ func (s *Service) forecast(ctx context.Context, p *Policy, t *Trial, removal boo
 	defer cancel()
 	var facts []fact
 	_, err := s.Runner.Run(ctx, ps.Request{
-		ID: t.call.ID, Script: script.Name, Lane: ps.Directory, Args: args, Limit: p.ReadLimit, List: true, Records: ps.Collect(&facts),
+		ID: t.call.ID, Script: script.Name, Lane: ps.Directory, Args: args, Limit: p.ReadLimit, List: true,
+		Records: ps.Collect(&facts),
 	})
 	if err != nil {
 		return nil, err
@@ -123,7 +128,8 @@ var unreadable = []string{change.Existence, change.Parent, "protected", "dNSHost
 // attributeOf returns the attribute that an announced change writes, or "" if that says
 // nothing about rights.
 func (t *Trial) attributeOf(c ps.IntendedChange) string {
-	if c.Before == c.After && !c.Renewed || c.Name == "pwdLastSet" && t.call.setsSecret() || slices.Contains(unreadable, c.Name) {
+	same := c.Before == c.After && !c.Renewed
+	if same || c.Name == change.PasswordStamp && t.call.setsSecret() || slices.Contains(unreadable, c.Name) {
 		return ""
 	}
 	return change.AttributeOf(c.Name)
@@ -147,7 +153,9 @@ func (t *Trial) needs() (written, containers []string) {
 }
 
 // classes are the classes of objects that are created, by the records that show them.
-var classes = map[*schema.Shape]string{schema.User: "user", schema.Group: "group", schema.Computer: "computer", schema.OU: "organizationalUnit"}
+var classes = map[*schema.Shape]string{
+	schema.User: "user", schema.Group: "group", schema.Computer: "computer", schema.OU: "organizationalUnit",
+}
 
 // writeRights checks that the gateway's account may write and create what was announced.
 // Rights to move and to protect objects and to reset passwords cannot be read.
@@ -160,7 +168,9 @@ func (f forecast) writeRights(t *Trial) change.Check {
 		if object.GUID == "" {
 			about, place = "container", object.Parent
 		}
-		at := slices.IndexFunc(f, func(known fact) bool { return known.About == about && strings.EqualFold(known.Name, place) })
+		at := slices.IndexFunc(f, func(known fact) bool {
+			return known.About == about && strings.EqualFold(known.Name, place)
+		})
 		if at < 0 {
 			partly = true
 			continue
@@ -178,8 +188,10 @@ func (f forecast) writeRights(t *Trial) change.Check {
 				partly = partly || c.Before != c.After
 				continue
 			}
-			if looked++; !slices.ContainsFunc(f[at].Allowed, func(a string) bool { return strings.EqualFold(a, attribute) }) {
-				return checkFailed(name, fmt.Sprintf("The gateway may not write the attribute '%s' of '%s'.", attribute, object.DN))
+			allowed := func(a string) bool { return strings.EqualFold(a, attribute) }
+			if looked++; !slices.ContainsFunc(f[at].Allowed, allowed) {
+				return checkFailed(name,
+					fmt.Sprintf("The gateway may not write the attribute '%s' of '%s'.", attribute, object.DN))
 			}
 		}
 	}
@@ -187,7 +199,8 @@ func (f forecast) writeRights(t *Trial) change.Check {
 	case looked == 0:
 		return notChecked(name, "The directory does not say whether the gateway may do this.")
 	case partly:
-		return checkPassed(name, "The gateway may write the attributes; whether it has the other rights, the directory does not say.")
+		return checkPassed(name, "The gateway may write the attributes; whether it has the other rights, "+
+			"the directory does not say.")
 	}
 	return checkPassed(name, "The gateway may write what would change.")
 }
@@ -204,5 +217,6 @@ func (f forecast) recycleBin(restorable string) change.Check {
 	case len(found) == 0 || found[0].Days == 0:
 		return checkPassed(name, "The Recycle Bin is enabled: what is removed can be restored.")
 	}
-	return checkPassed(name, fmt.Sprintf("The Recycle Bin is enabled: what is removed can be restored for %d days.", found[0].Days))
+	return checkPassed(name,
+		fmt.Sprintf("The Recycle Bin is enabled: what is removed can be restored for %d days.", found[0].Days))
 }

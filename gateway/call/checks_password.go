@@ -1,11 +1,12 @@
 package call
 
 import (
-	"adgateway/gateway/change"
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"adgateway/gateway/change"
 )
 
 // policyFact is the policy for a password, and whose it is.
@@ -35,9 +36,11 @@ func (f forecast) passwordPolicy(t *Trial) change.Check {
 	}
 	password, _ := t.call.Bound.Secret(t.call.Op)
 	if why := policy.violatedBy(password.Reveal()); why != "" {
-		return checkFailed(name, fmt.Sprintf("The password policy '%s' refuses the password: it %s.", policy.Name, why))
+		return checkFailed(name,
+			fmt.Sprintf("The password policy '%s' refuses the password: it %s.", policy.Name, why))
 	}
-	return checkPassed(name, fmt.Sprintf("The password is as long and complex as the policy '%s' demands. Its history and password filters are known to the domain controller only.", policy.Name))
+	return checkPassed(name, fmt.Sprintf("The password is as long and complex as the policy '%s' demands. "+
+		"Its history and password filters are known to the domain controller only.", policy.Name))
 }
 
 // displayNameDelimiters divide display names into words that a password must not contain.

@@ -192,7 +192,8 @@ func (c *condition) Announced(i *ps.Intent) error {
 	op := c.bound.Op
 	if c.None != nil && op.Reply.Shape == schema.Membership && wasMember(i) {
 		failed := problem.New(schema.PreconditionFailed,
-			"The %s is there already, and %s: * was sent. Nothing was changed.", op.SubjectOf(c.bound), ops.IfNoneMatch)
+			"The %s is there already, and %s: * was sent. Nothing was changed.",
+			op.SubjectOf(c.bound), ops.IfNoneMatch)
 		failed.Outcome, failed.Server = ps.OutcomeNone, i.Server
 		return failed
 	}
@@ -242,7 +243,7 @@ func (c *condition) check(tag, server string) error {
 // Refused implements [Guard]. With If-None-Match, what is in the way is there already.
 func (c *condition) Refused(err error) error {
 	failed, ofRun := problem.Of(err), (*ps.Error)(nil)
-	if c.None == nil || PartOf(err) != nil || failed.Code != schema.Conflict || !errors.As(failed.Cause, &ofRun) {
+	if c.None == nil || failed.Code != schema.Conflict || !errors.As(failed.Cause, &ofRun) || PartOf(err) != nil {
 		return err
 	}
 	there := *failed

@@ -16,9 +16,11 @@ import (
 
 // An Allowance is what a run may do of what its caller's hourly limits have left.
 type Allowance interface {
-	Most() int       // objects that the run may affect
-	Many() bool      // the run may affect more than one
-	Exceeded() error // an [*identity.Exceeded] if the run would have affected more than Most; nil: none is limited
+	Most() int  // objects that the run may affect
+	Many() bool // the run may affect more than one
+	// Exceeded returns the [*identity.Exceeded] of a run that would have affected more; nil: there is
+	// no limit.
+	Exceeded() error
 }
 
 // Unlimited is the [Allowance] of a run that does nothing which is counted.

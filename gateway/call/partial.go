@@ -48,7 +48,8 @@ func (c *Collector) partial(result *ps.Result) error {
 			})
 		}
 	}
-	f.Message = fmt.Sprintf("%s %s failed; see %s.", ended(c.sentence(result)), objects(len(result.Failures)), where)
+	f.Message = fmt.Sprintf("%s %s failed; see %s.",
+		ended(c.sentence(result)), objects(len(result.Failures)), where)
 	return part
 }
 

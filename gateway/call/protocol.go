@@ -52,7 +52,8 @@ func (s *Service) Exchanged(c *Collector, policy *Policy, result *ps.Result) (An
 	case a.Op.Protocol.Whole && len(result.Warnings) > 0:
 		first := result.Warnings[0]
 		failed := problem.New(schema.Backend,
-			"Not everything could be read, and a part of it would be taken for all: %s: %s", first.Target, first.Message)
+			"Not everything could be read, and a part of it would be taken for all: %s: %s",
+			first.Target, first.Message)
 		failed.Server = result.Server
 		return Answer{}, failed
 	}

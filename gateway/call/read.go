@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"adgateway/gateway/audit"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -129,22 +128,15 @@ func (r *reading) run(ctx context.Context, c *Collector) {
 
 // begun records that the records of a long list are about to be sent.
 func (r *reading) begun() error {
-	intent, err := r.RecordSending(r.call)
-	r.end.intent = intent
-	return err
-}
-
-// RecordSending records that an answer that is streamed is about to begin. The entry is nil if the
-// row is not audited.
-func (s *Service) RecordSending(a Accepted) (*audit.Entry, error) {
-	if !s.Audited(a.Op) {
-		return nil, nil
+	if !r.Audited(r.call.Op) {
+		return nil
 	}
-	intent, err := s.Audit.Intent(a.AuditCall())
+	intent, err := r.Audit.Intent(r.call.AuditCall())
 	if err != nil {
-		return nil, Unrecorded(err)
+		return Unrecorded(err)
 	}
-	return intent, nil
+	r.end.intent = intent
+	return nil
 }
 
 // Collector returns a collector of the records of a call. To takes those of a long list, after begun
@@ -152,7 +144,9 @@ func (s *Service) RecordSending(a Accepted) (*audit.Entry, error) {
 func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func() error) *Collector {
 	collecting := Collecting{To: to, Above: s.StreamAbove, Begun: begun}
 	if s.Amend != nil {
-		collecting.Amend = func(batch json.RawMessage) json.RawMessage { return s.Amend(ctx, a.Op.Reply.Shape, batch) }
+		collecting.Amend = func(batch json.RawMessage) json.RawMessage {
+			return s.Amend(ctx, a.Op.Reply.Shape, batch)
+		}
 	}
 	return NewCollector(a, collecting)
 }

@@ -10,12 +10,11 @@ import (
 	"adgateway/gateway/change"
 	"adgateway/gateway/filter"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
-
-	"adgateway/gateway/ops"
 )
 
 // Request returns what the runner is asked to run for a call, whose records go to c. It announces

@@ -1,8 +1,6 @@
 package transport
 
 import (
-	"adgateway/gateway/call"
-	"adgateway/gateway/identity"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -14,6 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 )
 
 // Spooler gives streamed answers temporary files for what their clients have not
