@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/jobs/rows"
-	"adgateway/gateway/schema"
 )
 
 // Jobs are run by package jobs, and calls about them are answered by package rows below it. Here
@@ -63,15 +61,13 @@ func (s *Server) openJobs() error {
 			return err
 		}
 	}
-	local := rows.New(rows.Options{
-		Manager: s.jobs, Operations: s.Operations, Now: s.callerNow, WhyNotUndoable: s.whyNotUndoable,
+	s.register(rows.New(rows.Options{
+		Manager: s.jobs, Operations: s.Operations, Now: s.callerNow, WhyNotUndoable: s.history.WhyNotUndoable,
 		Cursors: s.cursors, Streams: s.streams, Log: s.Log,
 		Limits: rows.Limits{
 			MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, Secrets: s.JobLimits.Secrets,
 		},
-	}).Local()
-	maps.Copy(s.local.Handlers, local.Handlers)
-	maps.Copy(s.local.Streamers, local.Streamers)
+	}).Local())
 	return nil
 }
 
@@ -114,26 +110,4 @@ func (s *Server) RunJobs(ctx context.Context) {
 	if s.jobs != nil {
 		s.jobs.Run(ctx)
 	}
-}
-
-// whyNotUndoable returns why a change cannot be undone, as a sentence; empty: it can.
-func (s *Server) whyNotUndoable(ctx context.Context, id string) string {
-	record, err := s.History.Get(ctx, id)
-	if err != nil {
-		return fmt.Sprintf("The change '%s' is not in the history any more.", id)
-	}
-	past, known := s.pastOf(record)
-	switch {
-	case !known:
-		return fmt.Sprintf("The change '%s' is one of an operation that this gateway does not have.", id)
-	case s.undone(ctx, past, nil):
-		return fmt.Sprintf("The change '%s' was undone already.", id)
-	case s.undoable(ctx, past) == schema.UndoNone:
-		why := "it has no image of what was there before"
-		if past.made.Op.Undo.Never != "" {
-			why = past.made.Op.Undo.Never
-		}
-		return fmt.Sprintf("The change '%s' cannot be undone: %s.", id, why)
-	}
-	return ""
 }

@@ -83,14 +83,6 @@ func (s *Server) newRequest(ctx context.Context, c call.Call) *request {
 	return r
 }
 
-// Part implements [call.Outer].
-func (r *request) Part(id string, op *ops.Operation, given ops.Given) call.Call {
-	return call.Call{
-		ID: id, Op: op, Principal: r.principal, From: r.call.From, Input: call.Values(given),
-		Classic: r.call.Classic, Match: r.call.Match, For: r,
-	}
-}
-
 // whole returns the call that a request is a part of, or the request itself if it is no part.
 func (r *request) whole() *request {
 	if r.outer != nil {

@@ -31,11 +31,13 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/history"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
 	"adgateway/gateway/quota"
+	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/gateway/write"
@@ -153,7 +155,8 @@ type policyInForce struct {
 func (p Policy) inForce() *policyInForce {
 	return &policyInForce{p, call.Policy{
 		RequireGuard: p.RequireGuard, ReadLimit: p.ReadLimit, ListLimit: p.ListLimit, WriteLimit: p.WriteLimit,
-		BulkLimit: p.BulkLimit, StaleDays: p.StaleDays, GuardedGroups: p.GuardedGroups, Protocols: p.Protocols,
+		SettleLimit: p.SettleLimit,
+		BulkLimit:   p.BulkLimit, StaleDays: p.StaleDays, GuardedGroups: p.GuardedGroups, Protocols: p.Protocols,
 	}}
 }
 
@@ -184,6 +187,7 @@ type Server struct {
 	before         map[string]bool // changes whose lines were due when a gateway alone was started
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
+	history        *history.Service
 	forwarder      *hop.Forwarder                // nil: the gateway is in no cluster
 	keys           *keys                         // nil: none are kept
 	plans          *plans.Plans                  // nil: none are kept
@@ -212,7 +216,7 @@ func New(options Options) (*Server, error) {
 		StreamAbove: options.StreamAbove, Gateways: s.gateways,
 	}
 	if options.History != nil {
-		s.calls.Amend = s.withRemovals
+		s.calls.Amend = history.Removals{History: options.History, Log: options.Log}.In
 		s.cursors.Sum = options.History.Sum
 	}
 	s.local = call.Local{
@@ -220,6 +224,12 @@ func New(options Options) (*Server, error) {
 		Streamers: map[string]call.Streamer{},
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.history = history.New(history.Options{
+		History: options.History, Operations: options.Operations, Cursors: s.cursors, Streams: s.streams,
+		Settler: settle.Settler{Runner: options.Runner, Scripts: s.calls.Scripts},
+		Do:      s.Do, Stopping: s.stopping.Done(),
+	})
+	s.register(s.history.Local())
 	if options.Kept != nil {
 		s.ledger = quota.NewLedger(options.Kept, s.clustered())
 		s.keys = newKeys(options.Kept, options.KeyLife)

@@ -63,7 +63,7 @@ func (s *Server) judge(r *request, c *claim) error {
 	past, recorded, err := s.pastOfKey(ctx, r, c)
 	switch {
 	case err != nil:
-		return historyUnavailable(err)
+		return call.HistoryUnavailable(err)
 	case past.Running && s.doubts.awaits(past.ID):
 		return openOutcome(c)
 	case past.Running:

@@ -12,7 +12,7 @@ import (
 // Accept reads the parameters of a call, and refuses what its caller must not do. With an error the
 // call is what was known of it until then, for the audit.
 func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, err error) {
-	a = Accepted{Call: c}
+	a = Accepted{Call: c, Limits: Limits{Read: p.ReadLimit, Settle: p.SettleLimit}}
 	if a.Given, err = read(ctx, &c); err != nil {
 		return a, err
 	}

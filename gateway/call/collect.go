@@ -108,9 +108,7 @@ func (c *Collector) takeVariants(batch json.RawMessage) error {
 	}
 	for _, record := range records {
 		own := shape
-		var name string
-		_ = json.Unmarshal(record[shape.VariantOf], &name) // stays empty unless it is a text
-		if variant := shape.Variants[name]; variant != nil {
+		if variant := shape.Variants[schema.TextIn(record, shape.VariantOf)]; variant != nil {
 			own = variant
 		}
 		delete(record, shape.VariantOf)

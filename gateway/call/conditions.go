@@ -58,13 +58,6 @@ func conditionOf(header string, lines []string) (*etag.Condition, error) {
 	return &condition, nil
 }
 
-// NotHonoured refuses a header that a row does not honour.
-func NotHonoured(header, why string) error {
-	failed := problem.New(schema.NotSupported, "This call does not honour %s: %s.", header, why)
-	failed.Details = []problem.Detail{{Field: header, Message: why}}
-	return failed
-}
-
 // honouredBy refuses conditions that a row does not honour.
 func (c Conditions) honouredBy(op *ops.Operation) error {
 	switch {

@@ -44,8 +44,10 @@ type Policy struct {
 	ReadLimit  time.Duration // for one run of a read
 	ListLimit  time.Duration // for one run of a list
 	WriteLimit time.Duration // for one run of a change
-	BulkLimit  int           // objects that one bulk removal may remove
-	StaleDays  int           // without a logon after which a computer is stale
+	// SettleLimit is for finding out what a change has done.
+	SettleLimit time.Duration
+	BulkLimit   int // objects that one bulk removal may remove
+	StaleDays   int // without a logon after which a computer is stale
 
 	GuardedGroups []string // the groups of the gateway's rights and hosts
 

@@ -46,6 +46,11 @@ type Operation struct {
 	// what the caller has left as ImpactLimit, and refuses more with too_many.
 	Extent string
 
+	// Sample is a good call: values of the parameters, as a caller writes them, with which the
+	// operation succeeds in the domain of the sandbox. It must not be changed. Nil: none, which only
+	// rows without a script and those that speak protocols of others have.
+	Sample Given
+
 	// Local reports that the gateway itself answers, from what it keeps: there is no script.
 	Local bool
 	// Here reports that any gateway of a cluster answers from its own copy or about itself,

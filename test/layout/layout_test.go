@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"gateway/cursor":                     {},
 	"gateway/etag":                       {},
 	"gateway/schema":                     {"ps", "gateway/schema/...", "gateway/filter", "gateway/cursor", "gateway/etag"},
+	"gateway/history":                    {"gateway/call", "gateway/change", "gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/settle", "gateway/store", "ps"},
 	"gateway/changes":                    {"gateway/audit", "gateway/journal", "gateway/store", "ps"},
 	"gateway/jobs/joblist":               {"gateway/nearest"},
 	"gateway/jobs/rows":                  {"gateway/call", "gateway/etag", "gateway/identity", "gateway/jobs", "gateway/jobs/joblist", "gateway/nearest", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/schema/jobstate", "ps"},

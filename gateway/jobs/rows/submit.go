@@ -299,7 +299,7 @@ func (sub *submission) submission() jobs.Submission {
 	if sub.common != nil {
 		job.Operation = sub.common.ID
 	}
-	job.NotBefore, _ = time.Parse(time.RFC3339, b.Text(ops.JobNotBefore))        // absent: the zero time
+	job.NotBefore = b.Moment(ops.JobNotBefore)
 	job.ResultKey, _ = base64.StdEncoding.DecodeString(b.Text(ops.JobResultKey)) // its kind has tried it
 	job.List = jobs.List{Format: string(sub.list.Format), BOM: sub.list.BOM, Header: sub.list.Header}
 	if sub.list.Separator != 0 {

@@ -1,4 +1,4 @@
-package gateway
+package history
 
 import (
 	"encoding/json"
@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
 
@@ -87,7 +87,7 @@ func (u *asRecorded) compareLinks(field string, made, found []ops.ImageMember, k
 			continue
 		}
 		if more++; more <= most {
-			u.differs(field, fmt.Sprintf("did not have '%s'", one.DN), nil, encode(one.DN))
+			u.differs(field, fmt.Sprintf("did not have '%s'", one.DN), nil, call.JSON(one.DN))
 		}
 	}
 	if more > most {
@@ -95,7 +95,7 @@ func (u *asRecorded) compareLinks(field string, made, found []ops.ImageMember, k
 	}
 	for _, one := range made {
 		if !has(found, one) {
-			u.differs(field, fmt.Sprintf("had '%s'", one.DN), encode(one.DN), nil)
+			u.differs(field, fmt.Sprintf("had '%s'", one.DN), call.JSON(one.DN), nil)
 		}
 	}
 }
@@ -114,9 +114,9 @@ func (u *asRecorded) compareRecords(was *ps.Intended, made, found []ops.ImageRec
 			u.differs(recordsField, there, nil, nil)
 		case at < 0:
 		case made[at].TTL != record.TTL:
-			u.changed(lifeField, encode(made[at].TTL), encode(record.TTL))
+			u.changed(lifeField, call.JSON(made[at].TTL), call.JSON(record.TTL))
 		case made[at].Timestamp != record.Timestamp:
-			u.changed("timestamp", encode(made[at].Timestamp), encode(record.Timestamp))
+			u.changed("timestamp", call.JSON(made[at].Timestamp), call.JSON(record.Timestamp))
 		}
 	}
 }
@@ -177,13 +177,8 @@ func (u *asRecorded) refused(failed *problem.Error) error {
 
 // compareElsewhere looks for what was created under another name, or in another place.
 func (u *asRecorded) compareElsewhere() {
-	r := u.of
-	was, can := settle.Recorded(r.gateway.operationOf(u.record.Operation), u.record)
-	if !can {
-		return
-	}
-	states, err := r.gateway.settler(r.policy).Now(r.ctx, was)
-	if err != nil || len(states) == 0 || states[0].Gone() || !change.BoundsOf(r.principal.Limits).Within(states[0].DN) {
+	states, err := u.now()
+	if err != nil || len(states) == 0 || states[0].Gone() || !u.bounds.Within(states[0].DN) {
 		return
 	}
 	object := &u.record.Intent.Objects[0]

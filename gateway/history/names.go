@@ -1,4 +1,4 @@
-package gateway
+package history
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package gateway
+package history
 
 import (
 	"encoding/json"
@@ -12,19 +12,21 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
 
 // asRecorded is the guard of a call that takes back a recorded change: what the call announces
 // must be that change the other way round.
 type asRecorded struct {
-	of      *request       // the undo
 	row     *ops.Operation // of the call
 	record  *changes.Record
 	call    *ops.Undoing
-	created bool                // it is that of a creation: what was made must be as it was
-	accept  []string            // fields that may have been changed since
-	from    change.Announcement // the recorded change, in the form that plans are made from
+	created bool                           // it is that of a creation: what was made must be as it was
+	accept  []string                       // fields that may have been changed since
+	from    change.Announcement            // the recorded change, in the form that plans are made from
+	bounds  change.Bounds                  // of the caller
+	now     func() ([]settle.State, error) // reads what the change was about; nil: that cannot be done
 
 	drift   []problem.Detail // what was changed since
 	inexact []string         // fields that would not become what they were
@@ -105,7 +107,8 @@ func counterpart(was *ps.Intended, i *ps.Intent, single bool) *ps.Intended {
 // incidental reports whether a change promises nothing that can be compared: the value stays
 // or is the server's choice, or belongs to a record that comes and goes.
 func incidental(c ps.IntendedChange) bool {
-	return c.Before == c.After || c.Renewed || strings.HasPrefix(c.Name, "ttl ") && (c.Before == "False" || c.After == "False")
+	comesOrGoes := c.Before == "False" || c.After == "False"
+	return c.Before == c.After || c.Renewed || strings.HasPrefix(c.Name, "ttl ") && comesOrGoes
 }
 
 // compareValue compares one recorded change with what is announced.
@@ -158,9 +161,8 @@ func (u *asRecorded) drifted(was *ps.Intended, c ps.IntendedChange, found string
 		if field.Kind == schema.SetsSecret {
 			continue
 		}
-		u.drift = append(u.drift, problem.Detail{
-			Field: field.Field, Message: fmt.Sprintf("is no longer what the change wrote: expected %s, found %s", field.After, now), Expected: field.After, Found: now,
-		})
+		message := fmt.Sprintf("is no longer what the change wrote: expected %s, found %s", field.After, now)
+		u.drift = append(u.drift, problem.Detail{Field: field.Field, Message: message, Expected: field.After, Found: now})
 	}
 }
 
@@ -170,8 +172,9 @@ func (u *asRecorded) compareSurplus(now *ps.Intended, i *ps.Intent) {
 		if incidental(c) {
 			continue
 		}
+		same := func(old ps.IntendedChange) bool { return old.Name == c.Name }
 		known := slices.ContainsFunc(u.call.Undone, func(was ps.Intended) bool {
-			return counterpart(&was, i, len(u.call.Undone) == 1) == now && slices.ContainsFunc(was.Changes, func(old ps.IntendedChange) bool { return old.Name == c.Name })
+			return counterpart(&was, i, len(u.call.Undone) == 1) == now && slices.ContainsFunc(was.Changes, same)
 		})
 		if !known {
 			u.inexact = append(u.inexact, c.Name)
@@ -181,7 +184,8 @@ func (u *asRecorded) compareSurplus(now *ps.Intended, i *ps.Intent) {
 
 // refusal returns why an undo was not made.
 func (u *asRecorded) refusal(server string) error {
-	failed := problem.New(schema.Drifted, "Nothing was undone: what the change '%s' wrote has been changed since; see details.", u.record.ID)
+	failed := problem.New(schema.Drifted,
+		"Nothing was undone: what the change '%s' wrote has been changed since; see details.", u.record.ID)
 	failed.Details = u.drift
 	if len(u.drift) == 0 {
 		failed.Code = schema.NotUndoable

@@ -1,30 +1,18 @@
-package gateway
+package history
 
 import (
 	"encoding/json"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
 
-// compareNow reads what is there now, and says for each value whether it is what the
-// change wrote.
-func (s *Server) compareNow(r *request, p *past, shown *shownChange) error {
-	states := make([]settle.State, len(p.Intent.Objects))
-	if was, can := settle.Recorded(s.operationOf(p.Operation), p.Record); can {
-		settler := settle.Settler{Runner: s.Runner, Scripts: s.calls.Scripts, Limit: r.policy.ReadLimit}
-		found, err := settler.Now(r.ctx, was)
-		if err != nil && ps.AsError(err).Kind != ps.KindScript {
-			return call.Failure(r.op, r.bound, err)
-		}
-		copy(states, found)
-		r.server = p.Server
-	}
-	bounds, at := change.BoundsOf(r.principal.Limits), 0
-	from := p.made.Announcement()
+// compare says for each value of a change that is shown within some bounds what it is now, and
+// whether that is what the change wrote. The states are those of its objects.
+func (p *past) compare(shown *shownChange, bounds change.Bounds, states []settle.State) {
+	from, at := p.made.Announcement(), 0
 	for i := range p.Intent.Objects {
 		object := &p.Intent.Objects[i]
 		state := states[i]
@@ -39,11 +27,12 @@ func (s *Server) compareNow(r *request, p *past, shown *shownChange) error {
 			at++
 		}
 	}
-	return nil
 }
 
 // compareValue returns a value as it is now, and whether it is what the change wrote.
-func compareValue(from change.Announcement, object *ps.Intended, c ps.IntendedChange, planned change.Change, state settle.State) (json.RawMessage, string) {
+func compareValue(
+	from change.Announcement, object *ps.Intended, c ps.IntendedChange, planned change.Change, state settle.State,
+) (json.RawMessage, string) {
 	null := json.RawMessage("null")
 	now, known := state.Value(c.Name)
 	switch {

@@ -2,26 +2,12 @@ package systemtest
 
 import (
 	"maps"
+	"net/http"
 	"net/url"
 	"strings"
 
 	"adgateway/gateway/ops"
 )
-
-// Sample is a call of an operation that succeeds in the built-in domain.
-type Sample struct {
-	Params map[string]any // by parameter name, path parameters included
-	Status int            // 0 means 200
-	Undo   Call           // restores the world; zero if the call changes nothing or cannot be undone
-}
-
-// Samples has one sample per operation, by ID. TestEveryOperationHasASample
-// fails for an operation without one.
-var Samples = Merge(dnsSamples, recordSamples(), zoneSamples, userSamples, membershipSamples, ouSamples, groupSamples, computerSamples, binSamples)
-
-// Setup has the calls that create what the samples of some operations remove, or remove
-// what they restore, by ID of the operation.
-var Setup = Merge(dnsBefore, zonesBefore, UserBefore, membershipBefore, ouBefore, groupBefore, computerBefore, binBefore)
 
 // Merge returns a new map with the entries of all tables; later ones win.
 func Merge[V any](tables ...map[string]V) map[string]V {
@@ -46,4 +32,26 @@ func CallFor(op *ops.Operation, params map[string]any) Call {
 		}
 	}
 	return c
+}
+
+// Sample returns the request that is the sample of op.
+func Sample(op *ops.Operation) Call { return CallFor(op, op.Sample) }
+
+// GoodStatus returns the status of the answer to the sample of op. That of a row that also makes what is
+// not there is about something that is.
+func GoodStatus(op *ops.Operation) int {
+	if op.Effect.Creates() {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// call returns a request for the operation with an id; pairs are names and values of parameters in
+// turn.
+func call(id string, pairs ...any) Call {
+	params := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		params[pairs[i].(string)] = pairs[i+1]
+	}
+	return CallFor(ops.Find(ops.Table(), id), params)
 }
