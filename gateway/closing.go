@@ -235,7 +235,7 @@ func (k *keptCall) answered(r *request, tag string, status int, body []byte) {
 	if r.failure != nil {
 		k.Tag = r.failure.Tag
 	}
-	if secret := r.bound.Generated; secret != nil {
+	if secret := r.checked.Bound.Generated; secret != nil {
 		name := string(encode(secret.Member)) + ":"
 		k.Body, k.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
 	}

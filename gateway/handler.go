@@ -47,7 +47,6 @@ func answerOr(answer *call.Answer) call.Answer {
 // accept reads the parameters of a call, and refuses what its caller must not do.
 func (s *Server) accept(r *request) (err error) {
 	r.checked, err = s.calls.Accept(r.ctx, r.call, &r.policy.calls)
-	r.bound = r.checked.Bound
 	return err
 }
 
@@ -64,7 +63,7 @@ func (s *Server) perform(r *request) (call.Answer, error) {
 		return call.Answer{}, err
 	}
 	var err error
-	if r.spending, err = s.ledger.Reserve(r.ctx, r.principal, r.bound, r.policy.BulkLimit); err != nil {
+	if r.spending, err = s.ledger.Reserve(r.ctx, r.principal, r.checked.Bound, r.policy.BulkLimit); err != nil {
 		return call.Answer{}, err
 	}
 	defer func() { s.uncorrected(r, r.spending.Release(r.runs())) }()
@@ -94,7 +93,7 @@ func (s *Server) run(r *request, c *call.Collector) (result *ps.Result, err erro
 	result, err = s.runLocked(r.ctx, r, req)
 	if cut := settle.Open(req, err); cut != nil {
 		return s.settle(r, c, settle.Change{
-			Operation: r.op, Bound: r.bound, Request: req, StartedAt: startedAt, Cut: cut,
+			Operation: r.op, Bound: r.checked.Bound, Request: req, StartedAt: startedAt, Cut: cut,
 		})
 	}
 	return result, err
@@ -167,7 +166,7 @@ func (s *Server) answer(r *request, c *call.Collector) (call.Answer, error) {
 // answers.
 func (s *Server) exchange(r *request, c *call.Collector) (call.Answer, error) {
 	r.result = &ps.Result{Effect: ps.EffectNone}
-	if !r.bound.Idle() {
+	if !r.checked.Bound.Idle() {
 		r.result, r.runErr = s.run(r, c)
 		if r.runErr != nil && r.op.Protocol.Repeats && call.WasCut(r.runErr) {
 			r.result, r.runErr = s.run(r, c)

@@ -156,7 +156,7 @@ func (k *keys) sum(parts ...string) string {
 
 // take takes a key for a request, unless another one has it.
 func (s *Server) take(r *request, c *claim) (earlier *call.Answer, failed error) {
-	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.bound.Canonical()), []byte(r.checked.Conditions.String()), r.checked.Given.Document)
+	fingerprint := s.keys.store.Sum([]byte("call"), []byte(r.op.ID), []byte(r.checked.Bound.Canonical()), []byte(r.checked.Conditions.String()), r.checked.Given.Document)
 	if !s.keys.enter(c.name) && (s.storeEnds(r.ctx) != nil || !s.keys.enter(c.name)) {
 		failed := problem.New(schema.InProgress, "A call with this %s is running. Repeat it later to get its answer.", keyHeader)
 		failed.RetryAfter = time.Second

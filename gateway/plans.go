@@ -41,7 +41,7 @@ type application struct {
 // fingerprint identifies the operation and the arguments of a request that has not run
 // yet: arguments that describe the caller are added then.
 func (s *Server) fingerprint(r *request) []byte {
-	return s.Kept.Sum([]byte("plan"), []byte(r.bound.Planned()))
+	return s.Kept.Sum([]byte("plan"), []byte(r.checked.Bound.Planned()))
 }
 
 func callerOfPlan(p *identity.Principal) plans.Caller {
@@ -90,7 +90,7 @@ func (s *Server) findPlan(r *request) error {
 	if r.dryRun() && s.plans != nil {
 		r.fingerprint = s.fingerprint(r)
 	}
-	if !r.bound.Has(ops.PlanID) {
+	if !r.checked.Bound.Has(ops.PlanID) {
 		return nil
 	}
 	p, failed := s.planOf(r)
@@ -158,7 +158,7 @@ func (s *Server) planOf(r *request) (*plans.Plan, error) {
 	if s.plans == nil {
 		return nil, problem.New(schema.NotSupported, "This gateway keeps no plans (store.file is off).")
 	}
-	id := r.bound.Text(ops.PlanID)
+	id := r.checked.Bound.Text(ops.PlanID)
 	p, err := s.plans.Get(r.ctx, id)
 	switch {
 	case errors.Is(err, plans.ErrAbsent):
@@ -313,7 +313,7 @@ func (s *Server) showPlan(r *request) (call.Answer, error) {
 	}
 	shown.State = string(p.StateAt(s.Kept.Now()))
 	shown.Hide(change.BoundsOf(r.principal.Limits))
-	return r.accepted().Answer(r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), struct {
+	return r.accepted().Answer(r.op.Sentence("The {subject} was found.", r.checked.Bound, 1, &ps.Result{}), struct {
 		change.Plan
 		Change *string `json:"change"`
 	}{shown, call.OrNull(p.ChangeID())}), nil

@@ -64,7 +64,7 @@ func (r *request) setOutcome(set auditedSet, whole audit.Result) audit.Result {
 	for i := range r.result.Failures {
 		failed := &r.result.Failures[i]
 		if failed.DN == set.name+" "+set.kind {
-			one.Code = string(problem.Of(call.Failure(r.op, r.bound, &failed.Error)).Code)
+			one.Code = string(problem.Of(call.Failure(r.op, r.checked.Bound, &failed.Error)).Code)
 			return one
 		}
 	}

@@ -34,7 +34,6 @@ type request struct {
 	principal *identity.Principal // nil: not authenticated
 	leave     func()              // ends what counts against the caller's requests; nil: not of a stream
 	checked   call.Accepted       // what is known of it
-	bound     *ops.Bound          // of checked; nil: not accepted
 	spending  *quota.Spending     // nil: nothing that is counted
 
 	started     bool            // the run was started, or waited for a session

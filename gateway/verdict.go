@@ -169,12 +169,12 @@ func partly(kept *keptCall, v *write.Verdict) error {
 func (s *Server) report(r *request, records *call.Collector, outcome settle.Outcome) (call.Answer, error) {
 	kept := &r.key.call
 	cut := &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: kept.Intent, Server: kept.Server}
-	found, unread := s.settler(r.policy).Report(r.ctx, settle.Change{Operation: r.op, Bound: r.bound, Request: s.runRequest(r, records), StartedAt: kept.StartedAt, Cut: cut}, outcome)
+	found, unread := s.settler(r.policy).Report(r.ctx, settle.Change{Operation: r.op, Bound: r.checked.Bound, Request: s.runRequest(r, records), StartedAt: kept.StartedAt, Cut: cut}, outcome)
 	r.result, r.runErr = found.Result, nil
 	records.Replace(found.Records)
-	if secret := r.bound.Generated; secret != nil {
+	if secret := r.checked.Bound.Generated; secret != nil {
 		r.result.Warnings = append(r.result.Warnings, notReplayed(secret.Member)) // another one was set then
-		r.bound.Generated = nil
+		r.checked.Bound.Generated = nil
 	}
 	if unread != nil {
 		s.unread(r, records, unread)

@@ -41,9 +41,11 @@ func emitting(records string) func(ps.Request) (*ps.Result, error) {
 func newService(r *runner) *Service {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	scripts := []ps.Script{{Name: opstest.Find("user.get").Script, Params: []ps.Param{{Name: "AllowedOU", Type: "string[]"}}}}
+	limit := []ps.Param{{Name: "AllowedOU", Type: "string[]"}}
+	scripts := []ps.Script{{Name: opstest.Find("user.get").Script, Params: limit}}
 	return &Service{
-		Table: NewTable(ops.Table(), scripts), Runner: r, Log: log, StreamAbove: 1 << 20, Gateways: func() int { return 1 },
+		Table: NewTable(ops.Table(), scripts), Runner: r, Log: log, StreamAbove: 1 << 20,
+		Gateways: func() int { return 1 },
 	}
 }
 
@@ -51,7 +53,8 @@ var policy = Policy{ReadLimit: time.Minute, ListLimit: 2 * time.Minute, WriteLim
 
 // sales is a caller that is limited to an OU.
 var sales = &identity.Principal{
-	Name: "portal", Scopes: []identity.Scope{identity.All}, Limits: identity.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}},
+	Name: "portal", Scopes: []identity.Scope{identity.All},
+	Limits: identity.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}},
 }
 
 func ofUser(id string, given ops.Given) Call {
@@ -134,7 +137,8 @@ func TestADryRunStopsAtItsAnnouncement(t *testing.T) {
 		return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Server: "dc1", Cause: err}
 	}}
 	s := newService(r)
-	a, err := s.Accept(t.Context(), ofUser("user.disable", ops.Given{"Username": "ann", ops.DryRun: "true"}), &policy)
+	c := ofUser("user.disable", ops.Given{"Username": "ann", ops.DryRun: "true"})
+	a, err := s.Accept(t.Context(), c, &policy)
 	require.NoError(t, err)
 	trial, err := s.DryRun(t.Context(), a, &policy, Unlimited{}, identity.ChangeRead)
 	require.NoError(t, err)
