@@ -6,6 +6,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/plan"
 	"adgateway/ps"
 )
 
@@ -33,7 +34,7 @@ func (s *Server) try(r *request) (call.Answer, error) {
 	if r.whole().fingerprint != nil {
 		if err := s.keepPlan(r, &p, trial.Announced); err != nil {
 			if r.outer != nil {
-				return call.Answer{}, plansUnavailable(err)
+				return call.Answer{}, plan.Unavailable(err)
 			}
 			s.Log.WithError(err).WithField("request_id", r.id).Error("a plan could not be kept")
 			warnings = append(slices.Clip(warnings), ps.Warning{

@@ -140,12 +140,9 @@ func (s *Server) settle(r *request, c *call.Collector, change settle.Change) (*p
 // answer returns the answer to a change whose script has ended, or the error of the call.
 func (s *Server) answer(r *request, c *call.Collector) (call.Answer, error) {
 	if r.runErr == nil {
-		if err := call.Unannounced(r.checked.Guards, r.result, c.Tag()); err != nil {
+		if err := s.unannounced(r, c); err != nil {
 			return call.Answer{}, err
 		}
-	}
-	if err := r.applying.applied(r); err != nil {
-		return call.Answer{}, err
 	}
 	err := r.runErr
 	if err == nil {
@@ -156,10 +153,22 @@ func (s *Server) answer(r *request, c *call.Collector) (call.Answer, error) {
 		err = nil
 	}
 	if err != nil {
-		return call.Answer{}, s.calls.Failed(c, &r.policy.calls, r.spending, err)
+		return call.Answer{}, r.applying.Refused(s.calls.Failed(c, &r.policy.calls, r.spending, err))
 	}
 	r.server = r.result.Server
 	return c.Answer(r.result)
+}
+
+// unannounced asks the guards of a change, and the plan that it applies, about a script that had
+// nothing to change.
+func (s *Server) unannounced(r *request, c *call.Collector) error {
+	if err := call.Unannounced(r.checked.Guards, r.result, c.Tag()); err != nil {
+		return err
+	}
+	if r.result.Effect != ps.EffectNone {
+		return nil
+	}
+	return r.applying.Unannounced(r.result, c.Tag())
 }
 
 // exchange runs the script of a change by a protocol of others, if there is something to do, and
@@ -193,12 +202,12 @@ func (s *Server) unread(r *request, c *call.Collector, cause error) {
 
 // announcedBy returns what a call has announced before its change; nil: it is not known.
 func (s *Server) announcedBy(r *request) *ps.Intent {
-	key := r.claimed()
+	begun := r.claimed().Progress().Intent
 	switch {
 	case r.change != nil:
 		return &r.change.Intent
-	case key != nil && key.call.Intent != nil:
-		return key.call.Intent
+	case begun != nil:
+		return begun
 	case r.runErr != nil:
 		return ps.AsError(r.runErr).Intent
 	}

@@ -15,9 +15,6 @@ func (s *Server) register(local call.Local) {
 // answerLocally answers a call of a row that has no script.
 func (s *Server) answerLocally(r *request) (call.Answer, error) {
 	r.started = true
-	if r.op.ID == "plan.get" {
-		return s.showPlan(r)
-	}
 	answer, err := s.local.Handlers[r.op.ID](r.ctx, r.accepted())
 	r.shown, r.server = answer.ChangeID, answer.Server
 	if err != nil {
@@ -29,10 +26,7 @@ func (s *Server) answerLocally(r *request) (call.Answer, error) {
 // accepted returns the call for those that answer it without a script.
 func (r *request) accepted() call.Accepted {
 	a := r.checked
-	a.As, a.Leave = r, r.leave
-	if r.key != nil {
-		a.Once = r.key.name
-	}
+	a.Once, a.As, a.Leave = r.key.Name(), r, r.leave
 	return a
 }
 

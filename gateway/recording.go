@@ -18,7 +18,7 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 			if err := holds(r, &i); err != nil {
 				return err
 			}
-			return r.applying.use(r)
+			return r.applying.Use()
 		}
 		if err := r.hold.claim(locksOf(r.op, r.checked.Zone(&i), &i)); err != nil {
 			return err
@@ -38,7 +38,7 @@ func holds(r *request, i *ps.Intent) error {
 	if err := call.Announced(r.checked.Guards, i); err != nil {
 		return err
 	}
-	return r.applying.check(r, i)
+	return r.applying.Announced(i)
 }
 
 // keepIntent keeps what is about to be changed where it outlives the request: in the store
@@ -124,9 +124,7 @@ func (r *request) auditCall(shown audit.Call) audit.Call {
 	if r.change != nil {
 		shown.Change = r.change.ID
 	}
-	if a := r.applying; a != nil {
-		shown.PlanCaller = a.plan.Caller.Name
-	}
+	shown.PlanCaller = r.applying.Maker()
 	return shown
 }
 

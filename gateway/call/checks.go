@@ -45,7 +45,7 @@ func (s *Service) checks(ctx context.Context, p *Policy, t *Trial) []change.Chec
 	} else {
 		all = append(all, seen.writeRights(t))
 	}
-	if t.call.setsSecret() {
+	if t.call.SetsSecret() {
 		all = append(all, seen.passwordPolicy(t))
 	}
 	if takesName(t.Announced) {
@@ -90,7 +90,7 @@ func (s *Service) forecast(ctx context.Context, p *Policy, t *Trial, removal boo
 	written, containers := t.needs()
 	args := ps.Args{
 		"Written": ps.List(written), "Container": ps.List(containers), "Removal": ps.Bool(removal),
-		"Password": ps.Bool(t.call.setsSecret()), "Guid": ps.Text(t.Announced.Objects[0].GUID),
+		"Password": ps.Bool(t.call.SetsSecret()), "Guid": ps.Text(t.Announced.Objects[0].GUID),
 	}
 	for _, server := range ops.ServerArgs {
 		if _, declared := script.Param(server); declared {
@@ -129,7 +129,7 @@ var unreadable = []string{change.Existence, change.Parent, "protected", "dNSHost
 // nothing about rights.
 func (t *Trial) attributeOf(c ps.IntendedChange) string {
 	same := c.Before == c.After && !c.Renewed
-	if same || c.Name == change.PasswordStamp && t.call.setsSecret() || slices.Contains(unreadable, c.Name) {
+	if same || c.Name == change.PasswordStamp && t.call.SetsSecret() || slices.Contains(unreadable, c.Name) {
 		return ""
 	}
 	return change.AttributeOf(c.Name)

@@ -213,11 +213,11 @@ func (a Accepted) known(i *ps.Intent) json.RawMessage {
 
 // Announcement returns what the script of the call announces in the form that plans are made from.
 func (a Accepted) Announcement(i *ps.Intent) change.Announcement {
-	return change.Announcement{Intent: i, Shape: a.Op.Reply.Shape, Secret: a.setsSecret()}
+	return change.Announcement{Intent: i, Shape: a.Op.Reply.Shape, Secret: a.SetsSecret()}
 }
 
-// setsSecret reports whether the call sets a password.
-func (a Accepted) setsSecret() bool {
+// SetsSecret reports whether the call sets a password.
+func (a Accepted) SetsSecret() bool {
 	_, has := a.Bound.Secret(a.Op)
 	return has
 }

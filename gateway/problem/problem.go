@@ -41,6 +41,14 @@ type Detail struct {
 	Found    json.RawMessage `json:"found,omitempty"`
 }
 
+// Messages returns what details say.
+func Messages(details []Detail) (all []string) {
+	for _, d := range details {
+		all = append(all, d.Message)
+	}
+	return all
+}
+
 // Remaining names an object that a change which was not completed has left.
 func Remaining(left ps.Object) Detail {
 	return Detail{Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
