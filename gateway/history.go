@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -33,13 +32,13 @@ func (s *Server) remember(r *request, i ps.Intent) {
 	if r.change == nil {
 		r.change = &changes.Record{ID: changes.NewID(), RequestID: r.id, Caller: r.principal.Name, Operation: r.op.ID, Running: true}
 		r.change.Token, r.change.Process = uuid.NewString(), s.process()
-		r.change.Parameters, r.change.Secret = r.parameters()
+		r.change.Parameters, r.change.Secret = r.checked.Texts()
 		r.change.Plan, r.change.Key = r.applying.ID(), r.claimed().Name()
 		undoes := &r.call.Undoes
 		r.change.Undoes, r.change.Fields, r.change.Batch = undoes.Change, undoes.Fields, undoes.Batch
 	}
 	c := r.change
-	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, zoneOf(r, &i)
+	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, r.checked.Zone(&i)
 	if s.Member != nil {
 		c.Limit = writeLimitOf(c.Intent)
 	}
@@ -58,39 +57,6 @@ func (s *Server) unremembered(r *request, err error) {
 	s.meters.unremembered.Inc()
 	s.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).Error("a change could not be recorded in the history")
 	r.change, r.unkept = nil, true
-}
-
-// parameters returns the accepted parameters but the secrets, and whether there are any
-// of those.
-func (r *request) parameters() (texts map[string]string, secret bool) {
-	texts = map[string]string{}
-	for i := range r.op.Params {
-		p := &r.op.Params[i]
-		switch {
-		case p.Kind.Secret():
-			secret = secret || r.bound.Has(p.Name) || r.bound.Generated != nil
-		case r.bound.Has(p.Name):
-			texts[p.Name] = r.bound.Text(p.Name)
-		}
-	}
-	return texts, secret
-}
-
-// zoneOf returns the zone that a change of DNS is about; empty if there are several, or
-// none.
-func zoneOf(r *request, i *ps.Intent) string {
-	if r.op.Lane != ps.DNS {
-		return ""
-	}
-	zone := ""
-	if value, has := r.bound.Args["ZoneName"]; has {
-		text, _ := value.MarshalJSON()  // a text can always be encoded
-		_ = json.Unmarshal(text, &zone) // stays empty unless it is one
-	}
-	if zone == "" && len(i.Objects) > 0 {
-		zone = i.Objects[0].Parent
-	}
-	return zone
 }
 
 // SettleHistory finds out what became of the changes that were running when the gateway

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
 )
@@ -313,7 +314,7 @@ func memberOf(i *ps.Intent) string {
 
 // changesMember reports whether nothing of an object is changed but one of its members.
 func changesMember(object *ps.Intended) bool {
-	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return c.Name != memberChange })
+	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return c.Name != change.Member })
 }
 
 // runLocked runs a request, again if it had to wait for another change of its objects.

@@ -32,12 +32,12 @@ func (s *Server) recordSets(r *request, i ps.Intent) error {
 			continue
 		}
 		known[object.DN+" "+kind] = true
-		call := r.auditCall(r.acceptedText)
-		call.Server, call.PinEpoch = i.Server, i.PinEpoch
-		call.Parameters = map[string]string{"DNS_HostName": object.DN, "Type": kind}
-		intent, err := s.Audit.Intent(call)
+		about := r.auditCall(r.checked.AuditCall())
+		about.Server, about.PinEpoch = i.Server, i.PinEpoch
+		about.Parameters = map[string]string{"DNS_HostName": object.DN, "Type": kind}
+		intent, err := s.Audit.Intent(about)
 		if err != nil {
-			return unrecorded(err)
+			return call.Unrecorded(err)
 		}
 		r.sets = append(r.sets, auditedSet{object.DN, kind, intent})
 	}
@@ -64,7 +64,7 @@ func (r *request) setOutcome(set auditedSet, whole audit.Result) audit.Result {
 	for i := range r.result.Failures {
 		failed := &r.result.Failures[i]
 		if failed.DN == set.name+" "+set.kind {
-			one.Code = string(problem.Of(call.Failure(r.op, r.bound, &failed.Error)).Code)
+			one.Code = string(problem.Of(call.Failure(r.op, r.checked.Bound, &failed.Error)).Code)
 			return one
 		}
 	}

@@ -37,7 +37,7 @@ const (
 	Existence     = "exists"
 	Parent        = "parent"
 	PasswordStamp = "pwdLastSet" // changes with the password, and says when it must be changed
-	member        = "member"
+	Member        = "member"
 )
 
 // recordsField stands for the records of DNS names.
@@ -107,7 +107,7 @@ func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change
 	case c.Name == Parent && a.Shape == schema.OU && strings.HasSuffix(object.DN, c.Before):
 		// The field that shows where an OU is is its own distinguished name.
 		c.Before, c.After = object.DN, strings.TrimSuffix(object.DN, c.Before)+c.After
-	case c.Name == member && len(a.Intent.Objects) > 1:
+	case c.Name == Member && len(a.Intent.Objects) > 1:
 		c.Before, c.After = a.memberText(c.Before), a.memberText(c.After)
 	case c.Renewed:
 		return []Change{{Field: c.Name, Attribute: c.Name, Before: null, After: null, Kind: schema.ServerChooses}}
@@ -198,7 +198,7 @@ func kindOf(c ps.IntendedChange, field schema.FieldChange) schema.ChangeKind {
 			return schema.Creates
 		}
 		return schema.Removes
-	case member:
+	case Member:
 		return schema.SetsMember
 	case Parent:
 		return schema.Moves
