@@ -24,15 +24,15 @@ func (s *Server) changeOf(r *request) write.Change {
 		RequestID: r.id, Caller: r.principal.Name,
 		Undoes: undoes.Change, Fields: undoes.Fields, Batch: undoes.Batch,
 	}
-	record.Parameters, record.Secret = r.parameters()
+	record.Parameters, record.Secret = r.checked.Texts()
 	record.Plan, record.Key = r.applying.ID(), r.claimed().Name()
 	var named *names.Part
 	if s.names != nil && r.op.Lane == ps.Directory {
 		named = s.names.Part(r.id, s.settler(r.policy))
 	}
 	return write.Change{
-		Op: r.op, Bound: r.bound, Record: record, Most: r.policy.BulkLimit,
-		Settler: s.settler(r.policy), Log: s.logOf(r),
+		Op: r.op, Bound: r.checked.Bound, Zone: r.checked.Zone, Record: record,
+		Most: r.policy.BulkLimit, Settler: s.settler(r.policy), Log: s.logOf(r),
 		Holds: func(i *ps.Intent) error { return holds(r, i) },
 		Idle:  func() error { return r.applying.Use() },
 		Parts: func(i *ps.Intent, record *changes.Record) []write.Participant {
@@ -75,7 +75,7 @@ func (s *Server) participants(
 func (s *Server) notBegun(r *request, why error) error {
 	switch {
 	case errors.Is(why, write.ErrUnaudited):
-		return unrecorded(why)
+		return call.Unrecorded(why)
 	case errors.Is(why, quota.ErrSpent):
 		return r.spending.Overspent(r.ctx)
 	case s.Member != nil:

@@ -106,7 +106,7 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *write.E
 	e := idempotency.Ended{
 		Outcome: r.outcome(), Failure: r.failure, DryRun: r.dryRun(),
 		Overtaken: r.failure != nil && errors.Is(r.failure, write.ErrOvertaken),
-		Tag:       answer.Tag, Change: r.shown, Secret: r.bound.Generated,
+		Tag:       answer.Tag, Change: r.shown, Secret: r.checked.Bound.Generated,
 	}
 	e.Status, e.Body = call.Encode(r.op, r.call.Classic, answer, failed, r.id)
 	if end := r.key.End(e); end != nil {

@@ -1,4 +1,4 @@
 package gateway
 
 // PolicyInUse returns the policy that requests are served under.
-func (s *Server) PolicyInUse() Policy { return *s.current.Load() }
+func (s *Server) PolicyInUse() Policy { return s.current.Load().Policy }

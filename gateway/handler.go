@@ -1,15 +1,11 @@
 package gateway
 
 import (
-	"adgateway/gateway/call"
 	"errors"
-	"time"
 
-	"adgateway/gateway/filter"
-	"adgateway/gateway/identity"
-	"adgateway/gateway/ops"
-	"adgateway/gateway/problem"
-	"adgateway/gateway/schema"
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/call"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
@@ -23,7 +19,7 @@ func (s *Server) operate(r *request) (call.Answer, error) {
 		}
 		return s.perform(r)
 	}
-	if err := admit(r.principal, s.gateways()); err != nil {
+	if err := call.Meter(r.principal, s.gateways()); err != nil {
 		return call.Answer{}, err
 	}
 	defer r.principal.Leave()
@@ -49,251 +45,141 @@ func answerOr(answer *call.Answer) call.Answer {
 
 // accept reads the parameters of a call, and refuses what its caller must not do.
 func (s *Server) accept(r *request) (err error) {
-	if err = r.readInput(); err != nil {
-		return err
-	}
-	if r.bound, err = bind(r.op, r.given.Values, r.given.Problems); err != nil {
-		if r.call.Undoes.Change != "" { // the values are those that were recorded
-			problem.Of(err).Code = schema.NotUndoable
-		}
-		return err
-	}
-	if err = s.read(r); err != nil {
-		return err
-	}
-	if r.call.Classic {
-		r.bound.Classic()
-	}
-	for _, check := range []func(*request) error{
-		func(r *request) error { return call.Authorise(r.principal, r.bound.Scopes...) },
-		checkTypes, checkCursor, readGuard, s.complete, s.checkLimits, s.recordable, requireGuard,
-	} {
-		if err = check(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readInput reads the parameters of a call, whose caller must have the right to its row.
-func (r *request) readInput() (err error) {
-	if r.outer != nil { // they are at hand, and the audit has them also if the caller lacks the right
-		if r.given, err = r.call.Input.Read(r.ctx); err != nil {
-			return err
-		}
-		return call.AuthoriseRow(r.principal, r.op)
-	}
-	if err = call.AuthoriseRow(r.principal, r.op); err != nil {
-		return err
-	}
-	r.given, err = r.call.Input.Read(r.ctx)
+	r.checked, err = s.calls.Accept(r.ctx, r.call, &r.policy.calls)
 	return err
 }
 
-// perform runs the script of a request that nothing stands against, unless an earlier call
+// perform runs the script of a change that nothing stands against, unless an earlier call
 // with its key has, and answers.
 func (s *Server) perform(r *request) (call.Answer, error) {
-	e := newEnvelope(r, s.StreamAbove)
+	c := s.calls.Collector(r.ctx, r.checked, nil, nil)
 	// What an earlier call with the key has done is answered whatever has become of its plan,
 	// and of what the caller may still spend.
-	if earlier, err := s.resume(r, e); earlier != nil || err != nil {
+	if earlier, err := s.resume(r, c); earlier != nil || err != nil {
 		return answerOr(earlier), err
 	}
 	if err := s.findPlan(r); err != nil {
 		return call.Answer{}, err
 	}
 	var err error
-	if r.spending, err = s.ledger.Reserve(r.ctx, r.principal, r.bound, r.policy.BulkLimit); err != nil {
+	if r.spending, err = s.ledger.Reserve(r.ctx, r.principal, r.checked.Bound, r.policy.BulkLimit); err != nil {
 		return call.Answer{}, err
 	}
 	defer func() { s.uncorrected(r, r.spending.Release(r.run.Running())) }()
-	r.readAll()
+	if r.dryRun() {
+		return s.try(r)
+	}
 	if r.op.Protocol != nil {
-		return s.exchange(r, e)
+		return s.exchange(r, c)
 	}
-	r.result, r.runErr = s.run(r, e)
-	return s.answer(r, e)
-}
-
-// admit counts the call against the caller's quota, which some gateways share. On
-// success [identity.Principal.Leave] must follow.
-func admit(p *identity.Principal, gateways int) error {
-	if err := p.Enter(gateways); err != nil {
-		return call.Exceeded(err)
-	}
-	return nil
-}
-
-// bind checks the values of a request, after the problems met while reading it.
-func bind(op *ops.Operation, given ops.Given, problems []schema.FieldError) (*ops.Bound, error) {
-	bound, problems := op.Bind(given, problems...)
-	if len(problems) > 0 {
-		return nil, problem.Invalid(problems)
-	}
-	return bound, nil
+	r.result, r.runErr = s.run(r, c)
+	return s.answer(r, c)
 }
 
 var errNotRun = errors.New("the run ended without a result")
 
-// run runs the script, settles a change that was cut off, and counts what was
-// destroyed. The records go to e.
-func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
+// run runs the script of a change, settles it if it was cut off, and counts what was destroyed. The
+// records go to c.
+func (s *Server) run(r *request, c *call.Collector) (result *ps.Result, err error) {
 	err = errNotRun // unless the runner returns
 	defer func() {
 		s.uncorrected(r, r.spending.Settle(result, err, r.run.Running()))
 	}()
-	req := s.runRequest(r, e)
 	r.started = true
-	ctx, cancel := limitRead(r.ctx, r.op)
-	defer cancel()
-	if !req.Write {
-		return s.Runner.Run(ctx, req)
-	}
 	if r.run == nil {
 		r.run = s.writer.Prepare(s.changeOf(r))
 	}
-	made, err := r.run.Do(ctx, req)
+	made, err := r.run.Do(r.ctx, s.runRequest(r, c))
 	if made.Settled {
-		e.replace(made.Records)
+		c.Replace(made.Records)
 	}
 	return made.Result, err
 }
 
 // runRequest returns the request to the runner.
-func (s *Server) runRequest(r *request, e *envelope) ps.Request {
-	req := ps.Request{
-		ID: r.id, Script: r.op.Script, Lane: r.op.Lane, Args: r.bound.Args,
-		Write: r.op.Effect.Writes() && !r.dryRun(), List: r.op.Reply.Mark == ops.List, Limit: r.op.Timeout,
-		Records: e.take, Announced: s.announced(r),
-	}
-	for name, value := range contextArgs {
-		if _, declared := s.scripts[req.Script].Param(name); declared {
-			req.Args[name] = value(r)
-		}
-	}
-	req.State = s.stateOf(r, req.Args)
-	switch {
-	case req.Limit > 0:
-	case req.Write:
-		req.Limit = r.policy.WriteLimit
-	case req.List:
-		req.Limit = r.policy.ListLimit
-	default:
-		req.Limit = r.policy.ReadLimit
-	}
-	return req
-}
-
-// contextArgs are the arguments that describe the caller, for the scripts that declare
-// them.
-var contextArgs = map[string]func(r *request) ps.Value{
-	"AllowedOU":    func(r *request) ps.Value { return limit(r.principal.Limits.OUs) },
-	"AllowedZone":  func(r *request) ps.Value { return limit(r.principal.Limits.Zones) },
-	"AllowedGroup": func(r *request) ps.Value { return limit(r.principal.Limits.Groups) },
-	"Privileged":   func(r *request) ps.Value { return ps.Bool(r.principal.Has(identity.Privileged)) },
-	"GuardedGroup": func(r *request) ps.Value { return limit(r.gateway.guardedGroups(r)) },
-	"BulkLimit": func(r *request) ps.Value {
-		if r.spending.Many() {
-			return ps.Int(int64(min(r.policy.BulkLimit, r.spending.Most())))
-		}
-		return ps.Int(int64(r.policy.BulkLimit))
-	},
-	"ImpactLimit": func(r *request) ps.Value { return ps.Int(int64(r.spending.Most())) },
-	"StaleSince": func(r *request) ps.Value {
-		return ps.List(filter.Moment(time.Now().AddDate(0, 0, -r.policy.StaleDays)))
-	},
-	"Readable":        func(r *request) ps.Value { return ps.List(r.readable) },
-	"RemovedTogether": func(r *request) ps.Value { return ps.List(append([]string{}, r.call.Undoes.Objects...)) },
-	"CreatableType":   func(r *request) ps.Value { return ps.List(creatable(r.principal)) },
-}
-
-// guardedGroups returns what gives rights, as the scripts take it: each group after what it
-// gives, which is a key of their list of guards.
-func (s *Server) guardedGroups(r *request) (all []string) {
-	add := func(guard string, groups []string) {
-		for _, group := range groups {
-			all = append(all, guard+":"+group)
-		}
-	}
-	add("rights", r.policy.GuardedGroups)
-	if s.Grants == nil {
-		return all
-	}
-	grants := s.Grants()
-	add("role", grants.Roles)
-	if len(r.principal.Limits.Groups) == 0 { // else it reaches only groups that its own limits name
-		add("limit", grants.Limits)
-	}
-	return all
-}
-
-func limit(allowed []string) ps.Value {
-	if len(allowed) == 0 {
-		return ps.Null()
-	}
-	return ps.List(allowed)
+func (s *Server) runRequest(r *request, c *call.Collector) ps.Request {
+	return s.calls.Request(c, &r.policy.calls, r.spending)
 }
 
 // settler returns what settles changes under a policy.
-func (s *Server) settler(p *Policy) *settle.Settler {
+func (s *Server) settler(p *policyInForce) *settle.Settler {
 	pause := min(p.SettlePause, p.SettleLimit/2) // leaves time for the second reading
-	return &settle.Settler{Runner: s.Runner, Scripts: s.scripts, Limit: p.SettleLimit, Pause: pause}
+	return &settle.Settler{Runner: s.Runner, Scripts: s.calls.Scripts, Limit: p.SettleLimit, Pause: pause}
 }
 
-// answer returns the answer to a run that succeeded, or the error of the call.
-func (s *Server) answer(r *request, e *envelope) (call.Answer, error) {
-	if err := r.guard.refusal(r, e); err != nil {
-		return call.Answer{}, err
-	}
-	if !r.dryRun() && r.runErr == nil && r.result.Effect == ps.EffectNone {
-		if err := r.applying.Unannounced(r.result); err != nil {
+// answer returns the answer to a change whose script has ended, or the error of the call.
+func (s *Server) answer(r *request, c *call.Collector) (call.Answer, error) {
+	if r.runErr == nil {
+		if err := s.unannounced(r, c); err != nil {
 			return call.Answer{}, err
 		}
 	}
-	if err := r.unannounced(); err != nil {
-		return call.Answer{}, err
-	}
-	if r.dryRun() {
-		return s.answerPlan(r, e)
-	}
 	err := r.runErr
 	if err == nil {
-		err = e.check()
+		err = c.Finish(r.result)
 	}
-	if err == nil {
-		err = e.setPage(r.result)
-	}
-	if r.wasMade(e, err) {
-		s.unread(r, e, err)
+	if c.WasMade(r.result, r.runErr, err) {
+		s.unread(r, c, err)
 		err = nil
 	}
 	if err != nil {
-		return call.Answer{}, s.explainRun(r, e, err)
+		return call.Answer{}, r.applying.Refused(s.calls.Failed(c, &r.policy.calls, r.spending, err))
 	}
 	r.server = r.result.Server
-	if len(r.result.Failures) > 0 {
-		return call.Answer{}, e.partial(r.result)
+	return c.Answer(r.result)
+}
+
+// unannounced asks the guards of a change, and the plan that it applies, about a script that had
+// nothing to change.
+func (s *Server) unannounced(r *request, c *call.Collector) error {
+	if err := call.Unannounced(r.checked.Guards, r.result, c.Tag()); err != nil {
+		return err
 	}
-	answer, err := e.answer(r.result)
-	if err != nil {
-		err = problem.Internal(err)
+	if r.result.Effect != ps.EffectNone {
+		return nil
 	}
+	return r.applying.Unannounced(r.result, c.Tag())
+}
+
+// exchange runs the script of a change by a protocol of others, if there is something to do, and
+// answers.
+func (s *Server) exchange(r *request, c *call.Collector) (call.Answer, error) {
+	r.result = &ps.Result{Effect: ps.EffectNone}
+	if !r.checked.Bound.Idle() {
+		r.result, r.runErr = s.run(r, c)
+		if r.runErr != nil && r.op.Protocol.Repeats && call.WasCut(r.runErr) {
+			r.result, r.runErr = s.run(r, c)
+		}
+	}
+	if c.WasMade(r.result, r.runErr, r.runErr) {
+		s.unread(r, c, r.runErr)
+	}
+	if r.runErr != nil {
+		return call.Answer{}, s.calls.Failed(c, &r.policy.calls, r.spending, r.runErr)
+	}
+	answer, err := s.calls.Exchanged(c, &r.policy.calls, r.result)
+	r.server = answer.Server
 	return answer, err
 }
 
-// explainRun returns the error of a call whose run failed, or did not emit what the operation
-// declares.
-func (s *Server) explainRun(r *request, e *envelope, err error) error {
+// unread lets a call succeed whose change was made, and whose result could not be read back.
+func (s *Server) unread(r *request, c *call.Collector, cause error) {
+	s.Log.WithError(cause).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).
+		Warn("a change was made, but its result could not be read back")
+	r.result = c.Unread(r.result, s.announcedBy(r), cause)
+	r.runErr, r.notReadBack = nil, true
+}
+
+// announcedBy returns what a call has announced before its change; nil: it is not known.
+func (s *Server) announcedBy(r *request) *ps.Intent {
+	begun := r.claimed().Progress().Intent
 	switch {
-	case e.streaming: // the caller has a part, and is told no more
-	case problem.Is(err): // why the change was not allowed
-		return r.applying.Refused(problem.Of(err))
-	case e.err != nil:
-		err = e.err
-	case !errors.Is(err, errNoRecord):
-		failed := problem.Of(call.Failure(r.op, r.bound, err))
-		s.explain(r, failed)
-		return failed
+	case r.run.Intent() != nil:
+		return r.run.Intent()
+	case begun != nil:
+		return begun
+	case r.runErr != nil:
+		return ps.AsError(r.runErr).Intent
 	}
-	return problem.Internal(err)
+	return nil
 }

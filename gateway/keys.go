@@ -1,17 +1,16 @@
 package gateway
 
 import (
-	"adgateway/gateway/call"
-	"adgateway/gateway/idempotency"
-	"adgateway/gateway/ops"
-	"adgateway/gateway/write"
 	"context"
 	"errors"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -30,7 +29,7 @@ func (s *Server) claim(r *request) (earlier *call.Answer, err error) {
 	if key == nil || err != nil {
 		return nil, err
 	}
-	fingerprint := s.keys.Fingerprint(r.op.ID, r.bound.Canonical(), r.guard.text(), r.given.Document)
+	fingerprint := s.keys.Fingerprint(r.op.ID, r.checked.Bound.Canonical(), r.checked.Conditions.String(), r.checked.Given.Document)
 	take := func() { r.key, earlier, err = s.keys.Take(r.ctx, *key, r.id, fingerprint) }
 	take()
 	if errors.Is(err, idempotency.ErrRunning) && s.writer.StoreLate(r.ctx) == nil {
@@ -52,17 +51,16 @@ func (s *Server) keyOf(r *request) (*idempotency.Key, error) {
 		return &key, nil
 	}
 	given := r.call.Keys
-	if scope := r.demands(r.policy.RequireKey); scope != "" && len(given) == 0 {
+	if scope := r.checked.Demands(r.policy.RequireKey); scope != "" && len(given) == 0 {
 		return nil, idempotency.Invalid("is required for changes with the scope '%s'", scope)
 	}
 	if len(given) == 0 || r.op.Protocol != nil { // protocols of others have no such header
 		return nil, nil
 	}
-	switch {
-	case !r.op.Effect.Writes():
-		return nil, problem.New(schema.NotSupported,
-			"This call changes nothing, so that it takes no %s: leave it out.", ops.KeyHeader)
-	case s.keys == nil:
+	if err := call.NoKey(&r.call); err != nil {
+		return nil, err
+	}
+	if s.keys == nil {
 		return nil, problem.New(schema.NotSupported,
 			"This gateway keeps no keys (store.file is off), so that it cannot promise to run a call once.")
 	}
@@ -118,13 +116,13 @@ func (s *Server) pastOfKey(
 			return past, true, err
 		}
 	}
-	parameters, _ := r.parameters()
+	parameters, _ := r.checked.Texts()
 	return c.Record(r.op.ID, r.principal.Name, parameters), false, nil
 }
 
 // resume answers a call whose change an earlier one with the key has begun. It returns nothing if
 // that changed nothing: then the call runs.
-func (s *Server) resume(r *request, e *envelope) (earlier *call.Answer, failed error) {
+func (s *Server) resume(r *request, records *call.Collector) (earlier *call.Answer, failed error) {
 	c := r.key
 	if !c.Unsure() {
 		return nil, nil
@@ -151,29 +149,29 @@ func (s *Server) resume(r *request, e *envelope) (earlier *call.Answer, failed e
 	case v.Outcome == ps.OutcomeUnknown, begun.Intent == nil:
 		return nil, c.Unknown()
 	}
-	answer, failed := s.report(r, e, begun)
+	answer, failed := s.report(r, records, begun)
 	return &answer, failed
 }
 
 // report answers with what the script of an earlier call would have reported of its change, which
 // was made, or in part, and with the objects as they are now.
-func (s *Server) report(r *request, e *envelope, begun idempotency.Progress) (call.Answer, error) {
+func (s *Server) report(r *request, records *call.Collector, begun idempotency.Progress) (call.Answer, error) {
 	cut := &ps.Error{
 		Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: begun.Intent, Server: begun.Server,
 	}
 	found, unread := s.settler(r.policy).Report(r.ctx, settle.Change{
-		Operation: r.op, Bound: r.bound, Request: s.runRequest(r, e), StartedAt: begun.StartedAt, Cut: cut,
+		Operation: r.op, Bound: r.checked.Bound, Request: s.runRequest(r, records), StartedAt: begun.StartedAt, Cut: cut,
 	}, settle.Outcome{
 		Outcome: begun.Verdict.Outcome, Idle: begun.Verdict.Idle, Failed: begun.Verdict.Failed,
 	})
 	r.result, r.runErr = found.Result, nil
-	e.replace(found.Records)
-	if secret := r.bound.Generated; secret != nil { // another one was set then
+	records.Replace(found.Records)
+	if secret := r.checked.Bound.Generated; secret != nil { // another one was set then
 		r.result.Warnings = append(r.result.Warnings, idempotency.SecretNotReplayed(secret.Member))
-		r.bound.Generated = nil
+		r.checked.Bound.Generated = nil
 	}
 	if unread != nil {
-		s.unread(r, e, unread)
+		s.unread(r, records, unread)
 	}
-	return s.answer(r, e)
+	return s.answer(r, records)
 }

@@ -25,10 +25,9 @@ func (s *Server) answerLocally(r *request) (call.Answer, error) {
 
 // accepted returns the call for those that answer it without a script.
 func (r *request) accepted() call.Accepted {
-	return call.Accepted{
-		Call: r.call, Bound: r.bound, Given: r.given, Once: r.key.Name(), As: r, Leave: r.leave,
-		Limits: call.Limits{Read: r.policy.ReadLimit, Settle: r.policy.SettleLimit},
-	}
+	a := r.checked
+	a.Once, a.As, a.Leave = r.key.Name(), r, r.leave
+	return a
 }
 
 // follow sends the events of a call of a row that has no script.

@@ -4,43 +4,43 @@ import (
 	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
-	"adgateway/gateway/write"
+	"adgateway/ps"
 )
 
 // keepPlan keeps the plan of a dry run and gives it its id.
-func (s *Server) keepPlan(r *request, shown *change.Plan) error {
+func (s *Server) keepPlan(r *request, shown *change.Plan, i *ps.Intent) error {
 	of := r.whole() // which is applied
 	made := plan.DryRun{Caller: of.principal, Fingerprint: of.fingerprint, Operation: of.op.ID}
-	made.Parameters, _ = of.parameters()
-	if i := r.announced; i != nil && i.Changes() {
-		made.Row, made.Announced, made.Zone = r.op.ID, r.announcement(i), write.ZoneOf(r.op, r.bound.Args, i)
+	made.Parameters, _ = of.checked.Texts()
+	if i != nil && i.Changes() {
+		made.Row, made.Announced, made.Zone = r.op.ID, r.checked.Announcement(i), r.checked.Zone(i)
 	}
 	return s.plans.Keep(r.ctx, made, r.policy.PlanLife, shown)
 }
 
 // findPlan finds the plan that a request applies, if it names one, and prepares one that it makes.
 func (s *Server) findPlan(r *request) (err error) {
-	announcing := plan.Announcing{Shape: r.op.Reply.Shape, Secret: r.setsSecret()}
+	announcing := plan.Announcing{Shape: r.op.Reply.Shape, Secret: r.checked.SetsSecret()}
 	if r.outer != nil {
 		r.applying, r.outer.applying = r.outer.applying.In(announcing), nil
 		return nil
 	}
 	if r.dryRun() {
-		r.fingerprint = s.plans.Fingerprint(r.bound)
+		r.fingerprint = s.plans.Fingerprint(r.checked.Bound)
 	}
-	if !r.bound.Has(ops.PlanID) {
+	if !r.checked.Bound.Has(ops.PlanID) {
 		return nil
 	}
 	a := plan.Applying{
 		Wanted: plan.Wanted{
-			ID: r.bound.Text(ops.PlanID), Caller: r.principal, OfOthers: r.policy.PlansOfOthers,
+			ID: r.checked.Bound.Text(ops.PlanID), Caller: r.principal, OfOthers: r.policy.PlansOfOthers,
 		},
-		RequestID: r.id, Bound: r.bound, Announcing: announcing,
+		RequestID: r.id, Bound: r.checked.Bound, Announcing: announcing,
 	}
 	if r.key.Unsure() {
 		a.Earlier = r.key.Progress().RequestID
 	}
-	a.Parameters, _ = r.parameters()
+	a.Parameters, _ = r.checked.Texts()
 	r.applying, err = s.plans.Apply(r.ctx, a)
 	return err
 }

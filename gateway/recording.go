@@ -1,123 +1,22 @@
 package gateway
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/call"
-	"adgateway/gateway/ops"
-	"adgateway/gateway/problem"
-	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
-func (s *Server) audited(op *ops.Operation) bool {
-	return s.Audit != nil && op != nil && (op.Effect.Writes() || s.Audit.Reads())
-}
-
-// recordable returns the error of a request that could not be recorded, so that it
-// is not run. It is nil if the operation is not audited.
-func (s *Server) recordable(r *request) error {
-	if err := s.Kept.Writable(); err != nil && r.op != nil && r.op.Effect.Writes() && !r.dryRun() {
-		failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed without the store. An administrator must restore the key file; GET /readyz tells which one.")
-		failed.RetryAfter, failed.Cause = call.StoreRetry, err
-		return failed
-	}
-	if !s.audited(r.op) {
-		return nil
-	}
-	if err := s.Audit.Check(); err != nil {
-		return unrecorded(err)
-	}
-	return nil
-}
-
-// unwritten is why a call is refused that the audit cannot record, not even as refused.
-type unwritten struct{ error }
-
-func (u *unwritten) Unwrap() error { return u.error }
-
-// isUnwritten reports whether a call was refused because the audit cannot record it.
-func isUnwritten(e *problem.Error) bool {
-	if e == nil {
-		return false
-	}
-	why := (*unwritten)(nil)
-	return errors.As(e, &why)
-}
-
-// unrecorded returns the error of a request that cannot be recorded.
-func unrecorded(err error) error {
-	failed := problem.New(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later. GET /readyz tells when it can; "+call.AskWhy)
-	if errors.Is(err, audit.ErrSpent) {
-		failed.Message = "The audit log has used the space that it may use, and nothing is changed without it. An administrator must raise audit.maxTotal, or files must become older than audit.keepFor; GET /readyz tells when changes are accepted again."
-	}
-	failed.RetryAfter, failed.Cause = call.StoreRetry, &unwritten{err}
-	return failed
-}
-
-// announced returns what a dry run does with what its script announces; nil: nothing.
-func (s *Server) announced(r *request) func(ps.Intent) error {
-	if !r.dryRun() {
-		return nil
-	}
-	return func(i ps.Intent) error {
-		r.announced = &i
-		return cmp.Or(r.guard.compare(r, &i), r.guards(&i), errDryRun)
-	}
-}
-
-// holds compares what is announced with what the call depends on: the state of the object,
-// its guards, the plan to be applied.
+// holds compares what is announced with what the call depends on: its guards, and the plan to be
+// applied.
 func holds(r *request, i *ps.Intent) error {
-	if err := r.guard.compare(r, i); err != nil {
-		return err
-	}
-	if err := r.guards(i); err != nil {
+	if err := call.Announced(r.checked.Guards, i); err != nil {
 		return err
 	}
 	return r.applying.Announced(i)
-}
-
-// guards asks the guards of a call about what is announced.
-func (r *request) guards(i *ps.Intent) error {
-	for _, g := range r.call.Guards {
-		if err := g.Announced(i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unannounced asks the guards of a call whose script had nothing to change.
-func (r *request) unannounced() error {
-	if r.runErr != nil || r.result.Effect != ps.EffectNone || len(r.result.Failures) > 0 {
-		return nil
-	}
-	for _, g := range r.call.Guards {
-		if err := g.Unannounced(r.result); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// recordIntent records that an answer that is streamed is about to begin.
-func (s *Server) recordIntent(r *request) error {
-	if r.streamed != nil || !s.audited(r.op) {
-		return nil
-	}
-	intent, err := s.Audit.Intent(r.auditCall(r.acceptedText))
-	if err != nil {
-		return unrecorded(err)
-	}
-	r.streamed = intent
-	return nil
 }
 
 // recordOutcome records what became of an operation, or that it was refused, before
@@ -130,7 +29,7 @@ func (s *Server) recordOutcome(r *request, raced bool) {
 	r.recorded = true
 	var err error
 	switch {
-	case !s.audited(r.op):
+	case !s.calls.Audited(r.op):
 	case r.run.HasLines():
 		whole := r.auditResult(raced)
 		err = r.run.WriteOutcomes(func(line audit.Call) audit.Result { return r.lineResult(line, whole) })
@@ -148,104 +47,29 @@ func (s *Server) recordOutcome(r *request, raced bool) {
 func (s *Server) writeOutcome(r *request) (err error) {
 	result := r.auditResult(false)
 	switch {
-	case r.streamed != nil:
-		err = r.streamed.Outcome(result)
-	case isUnwritten(r.failure):
+	case r.failure != nil && call.IsUnrecorded(r.failure):
 	case r.replayed, r.resumed: // the change has its own line
 		result.Outcome = string(ps.OutcomeNone)
-		err = s.Audit.Done(r.auditCall(r.acceptedText), result, false)
-	case r.started && !r.waited():
-		err = s.Audit.Done(r.auditCall(r.acceptedText), result, !r.op.Effect.Writes())
+		err = s.Audit.Done(r.auditCall(r.checked.AuditCall()), result, false)
+	case r.started && !call.Waited(r.op, r.runErr):
+		err = s.Audit.Done(r.auditCall(r.checked.AuditCall()), result, !r.op.Effect.Writes())
 	case r.started, r.failure != nil && r.failure.Code.Status() < http.StatusInternalServerError:
-		err = s.Audit.Refuse(r.auditCall(r.unchecked), result)
+		err = s.Audit.Refuse(r.auditCall(r.checked.AuditRefused()), result)
 	}
 	return err
 }
 
-// waited reports whether the operation got no session, so that nothing ran.
-func (r *request) waited() bool {
-	if r.runErr == nil {
-		return false
-	}
-	switch e := ps.AsError(r.runErr); e.Kind {
-	case ps.KindOverloaded, ps.KindUnavailable:
-		return cmp.Or(e.Outcome, ps.OutcomeNone) == ps.OutcomeNone
-	case ps.KindCancelled:
-		return r.op.Effect.Writes() // a read may have started
-	default:
-		return false
-	}
-}
-
-// accepted returns the value of a parameter that was accepted.
-func (r *request) acceptedText(p *ops.Param) (string, bool) {
-	return r.bound.Text(p.Name), r.bound.Has(p.Name)
-}
-
-// unchecked returns the value of a parameter as the request has it, valid or
-// not. Of a request that was refused before it was read only the path is known.
-func (r *request) unchecked(p *ops.Param) (string, bool) {
-	if r.given.Values == nil {
-		value, has := r.call.Path[p.Path]
-		return value, has && p.Path != ""
-	}
-	value, has := r.given.Values[p.Name]
-	return fmt.Sprint(value), has
-}
-
-// auditCall returns a call as the audit shows it, with those of its parameters
-// that identify what it is about.
-func (r *request) auditCall(value func(p *ops.Param) (string, bool)) audit.Call {
-	call := audit.Call{RequestID: r.id, From: r.call.From.String(), Operation: r.op.ID, Change: r.run.ID(), Parameters: map[string]string{}}
-	if r.principal != nil {
-		call.Who = &audit.Who{Name: r.principal.Name, Kind: r.principal.Kind}
-	}
-	call.PlanCaller = r.applying.Maker()
-	for i := range r.op.Params {
-		p := &r.op.Params[i]
-		text, has := value(p)
-		switch {
-		case !has:
-		case p.Kind.Secret():
-			call.Parameters[p.Name] = masked
-		case p.Identifies():
-			call.Parameters[p.Name] = shortened(text)
-		}
-	}
-	return call
-}
-
-const masked = "***"
-
-// shortened limits what a request can write to the audit. No accepted name is longer,
-// but a distinguished name can be. Package audit limits refused requests further.
-func shortened(text string) string {
-	const limit = 4096
-	if len(text) <= limit {
-		return text
-	}
-	end := limit
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+// auditCall completes a call as the audit shows it.
+func (r *request) auditCall(shown audit.Call) audit.Call {
+	shown.Change, shown.PlanCaller = r.run.ID(), r.applying.Maker()
+	return shown
 }
 
 // auditResult returns what became of a call as the audit shows it.
 func (r *request) auditResult(raced bool) audit.Result {
-	record := audit.Result{Outcome: string(ps.OutcomeDone), Status: r.status, Server: r.server, PinEpoch: r.run.PinEpoch(), Duration: time.Since(r.startedAt)}
-	if result := r.result; result != nil {
-		record.Changes, record.Steps = result.Changes, result.Steps
-		for _, failed := range result.Failures {
-			record.Failed = append(record.Failed, ps.Object{GUID: failed.GUID, DN: failed.DN})
-		}
-		if result.Effect == ps.EffectNone {
-			record.Outcome = string(ps.OutcomeNone)
-		}
-		if result.Outside {
-			record.Code = string(schema.Limit)
-		}
-	}
+	record := call.AuditRun(r.result, r.runErr)
+	record.Status, record.Server, record.PinEpoch = r.status, r.server, r.run.PinEpoch()
+	record.Duration = time.Since(r.startedAt)
 	if r.dryRun() {
 		record.Outcome = string(ps.OutcomeNone)
 	}
@@ -255,13 +79,8 @@ func (r *request) auditResult(raced bool) audit.Result {
 	case r.notReadBack:
 		record.Code = call.NotReadBack
 	}
-	if r.runErr != nil {
-		err := ps.AsError(r.runErr)
-		record.Steps, record.Remains = err.Steps, err.Remains
-	}
-	if f := r.failure; f != nil {
-		record.Code, record.Server = string(f.AuditCode()), cmp.Or(f.Server, record.Server)
-		record.Outcome = cmp.Or(string(f.Outcome), string(ps.OutcomeNone))
+	if r.failure != nil {
+		call.AuditFailure(&record, r.failure)
 	}
 	return record
 }

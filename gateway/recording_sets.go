@@ -21,7 +21,7 @@ const (
 // that changes record sets along with others one for each set.
 func (r *request) auditLines(i *ps.Intent) (lines []audit.Call) {
 	if p := r.op.Protocol; p == nil || !p.PerSet {
-		return []audit.Call{r.auditCall(r.acceptedText)}
+		return []audit.Call{r.auditCall(r.checked.AuditCall())}
 	}
 	known := map[string]bool{}
 	for _, object := range i.Objects {
@@ -30,7 +30,7 @@ func (r *request) auditLines(i *ps.Intent) (lines []audit.Call) {
 			continue
 		}
 		known[object.DN+" "+kind] = true
-		line := r.auditCall(r.acceptedText)
+		line := r.auditCall(r.checked.AuditCall())
 		line.Parameters = map[string]string{setName: object.DN, setType: kind}
 		lines = append(lines, line)
 	}
@@ -52,7 +52,7 @@ func (r *request) lineResult(line audit.Call, whole audit.Result) audit.Result {
 	for i := range r.result.Failures {
 		failed := &r.result.Failures[i]
 		if failed.DN == name+" "+kind {
-			one.Code = string(problem.Of(call.Failure(r.op, r.bound, &failed.Error)).Code)
+			one.Code = string(problem.Of(call.Failure(r.op, r.checked.Bound, &failed.Error)).Code)
 			return one
 		}
 	}

@@ -221,14 +221,14 @@ func TestARefusedSecretIsMasked(t *testing.T) {
 }
 
 func TestReadsAreRecordedIfConfigured(t *testing.T) {
-	s, _, lines := harness.Audited(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), true)
+	runner := harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]")
+	s, _, lines := harness.Audited(t, runner, true, func(o *gateway.Options) { o.StreamAbove = 1 })
 	require.Equal(t, http.StatusOK, harness.Call(s, http.MethodGet, "/api/ADUser/jdoe/Details", "").Code)
 	all := lines()
 	require.Len(t, all, 1)
 	assert.Equal(t, "none", all[0].Outcome)
 	assert.Equal(t, "jdoe", all[0].Parameters["Username"])
 
-	s.StreamAbove = 1
 	require.Equal(t, http.StatusOK, harness.Call(s, http.MethodGet, "/api/ADUser/ListUsers/All", "").Code)
 	all = lines()
 	require.Len(t, all, 3)

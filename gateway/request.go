@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
-	"adgateway/gateway/audit"
 	"adgateway/gateway/call"
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
@@ -27,24 +25,18 @@ type request struct {
 	gateway   *Server
 	ctx       context.Context // of who makes the call, who may leave
 	call      call.Call       // as it was stated
-	to        call.Sink       // of a long list; nil: all is held back
 	outer     *request        // that the call is a part of; nil: of none
 	id        string
 	startedAt time.Time
-	policy    *Policy
+	policy    *policyInForce
 
 	op        *ops.Operation
 	principal *identity.Principal // nil: not authenticated
 	leave     func()              // ends what counts against the caller's requests; nil: not of a stream
-	given     call.Given          // Values is nil: not read
-	bound     *ops.Bound          // nil: not accepted
-	guard     guard               // what it demands of the state of its object
-	readable  []string            // types of objects that a search over types may find
-	unread    []ps.Warning        // about the others
+	checked   call.Accepted       // what is known of it
 	spending  *quota.Spending     // nil: nothing that is counted
 
 	started     bool               // the run was started, or waited for a session
-	announced   *ps.Intent         // of a dry run; nil: nothing was announced
 	fingerprint []byte             // of a dry run whose plan is kept
 	applying    *plan.Application  // nil: the call applies no plan
 	run         *write.Run         // its change; nil: it makes none
@@ -52,7 +44,6 @@ type request struct {
 	replayed    bool               // the answer is that of an earlier call
 	resumed     bool               // the answer is derived from what became of an earlier call
 	notReadBack bool               // the change was made, and could not be read back
-	streamed    *audit.Entry       // of a list that is sent while its script runs; nil: it is not, or not recorded
 	recorded    bool               // the audit has the outcome
 
 	result *ps.Result // of the run; nil: none, or it failed
@@ -65,10 +56,10 @@ type request struct {
 }
 
 // newRequest returns a call that has not begun.
-func (s *Server) newRequest(ctx context.Context, c call.Call, to call.Sink) *request {
+func (s *Server) newRequest(ctx context.Context, c call.Call) *request {
 	r := &request{
-		gateway: s, ctx: ctx, call: c, to: to, id: c.ID, startedAt: time.Now(), policy: s.current.Load(),
-		op: c.Op, principal: c.Principal,
+		gateway: s, ctx: ctx, call: c, id: c.ID, startedAt: time.Now(), policy: s.current.Load(),
+		op: c.Op, principal: c.Principal, checked: call.Accepted{Call: c},
 	}
 	if outer, is := c.For.(*request); is {
 		r.outer, r.policy = outer, outer.policy
@@ -88,18 +79,21 @@ func (r *request) whole() *request {
 // change that the call has made, if there is one. If to has taken records, and there is an error,
 // what it was sent is not complete. A nil to takes none.
 func (s *Server) Do(ctx context.Context, c call.Call, to call.Sink) (answer call.Answer, err error) {
-	r := s.newRequest(ctx, c, to)
+	if call.Reads(c.Op) {
+		return s.calls.Read(ctx, c, &s.current.Load().calls, to)
+	}
+	r := s.newRequest(ctx, c)
 	defer r.release()
-	answer, err = r.guarded(func() (call.Answer, error) { return s.operate(r) })
+	answer, err = call.Guarded(func() (call.Answer, error) { return s.operate(r) })
 	return s.conclude(r, answer, err)
 }
 
 // Subscribe sends the events of a call to who has asked for them, until they end or the caller
 // leaves. An error means that none was sent.
 func (s *Server) Subscribe(ctx context.Context, c call.Call, to call.Events) error {
-	r := s.newRequest(ctx, c, nil)
-	_, err := r.guarded(func() (call.Answer, error) {
-		if err := admit(r.principal, s.gateways()); err != nil {
+	r := s.newRequest(ctx, c)
+	_, err := call.Guarded(func() (call.Answer, error) {
+		if err := call.Meter(r.principal, s.gateways()); err != nil {
 			return call.Answer{}, err
 		}
 		r.leave = sync.OnceFunc(r.principal.Leave)
@@ -115,35 +109,18 @@ func (s *Server) Subscribe(ctx context.Context, c call.Call, to call.Events) err
 
 // Refuse records that a call was refused before it could be made, and returns the error.
 func (s *Server) Refuse(c call.Call, err error) error {
-	_, err = s.conclude(s.newRequest(context.Background(), c, nil), call.Answer{}, err)
+	_, err = s.conclude(s.newRequest(context.Background(), c), call.Answer{}, err)
 	return err
-}
-
-// guarded does what it is given to do. A panic becomes an error that reveals nothing, with the
-// stack for the log.
-func (r *request) guarded(do func() (call.Answer, error)) (answer call.Answer, err error) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			failed := problem.Internal(fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
-			failed.Outcome = ps.OutcomeUnknown
-			answer, err = call.Answer{}, failed
-		}
-	}()
-	return do()
 }
 
 // conclude closes what a call has begun, records how it has ended, and completes its answer.
 func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answer, error) {
 	if err != nil {
-		r.failure = problem.Of(err)
-		call.ForOperation(r.op, r.failure)
-		for _, g := range r.call.Guards {
+		err = call.Completed(r.op, err)
+		for _, g := range r.checked.Guards {
 			err = g.Refused(err)
-			r.failure = problem.Of(err)
 		}
-		if whole := (*problem.Error)(nil); !errors.As(err, &whole) {
-			err = r.failure
-		}
+		r.failure = problem.Of(err)
 	}
 	closed := s.closeChange(r, answer, err)
 	switch {
@@ -181,13 +158,9 @@ func (r *request) mayBeRepeated(err error) bool {
 	return r.key.Again() || errors.Is(err, write.ErrOvertaken)
 }
 
-// parsing waits until the document of a call may be parsed. Whoever waits calls done.
-func (r *request) parsing() (done func()) {
-	if r.given.Parsing == nil {
-		return func() {}
-	}
-	return r.given.Parsing()
-}
+// encode returns JSON, as [call.JSON] does.
+var encode = call.JSON
 
-// errorBody is why a call failed, as an answer that is kept says it.
-type errorBody = call.ErrorBody
+// streamAbove is the size up to which a result is held back until the script has
+// succeeded.
+const streamAbove = 8 << 20

@@ -147,6 +147,21 @@ type Policy struct {
 	Grace time.Duration // for running requests when the server stops
 }
 
+// policyInForce is a policy, and the part of it that all calls are made under.
+type policyInForce struct {
+	Policy
+	calls call.Policy
+}
+
+// inForce returns the policy as it is used.
+func (p Policy) inForce() *policyInForce {
+	return &policyInForce{p, call.Policy{
+		RequireGuard: p.RequireGuard, ReadLimit: p.ReadLimit, ListLimit: p.ListLimit, WriteLimit: p.WriteLimit,
+		SettleLimit: p.SettleLimit,
+		BulkLimit:   p.BulkLimit, StaleDays: p.StaleDays, GuardedGroups: p.GuardedGroups, Protocols: p.Protocols,
+	}}
+}
+
 // What HTTP shows and keeps, as the options name it.
 type (
 	Version     = transport.Version
@@ -158,8 +173,8 @@ type (
 type Server struct {
 	Options
 	web            *transport.Server
-	parameterNames []string // of every operation
-	scripts        map[string]ps.Script
+	parameterNames []string      // of every operation
+	calls          *call.Service // makes reads, and what all calls begin and end with
 	meters         *meters
 	hour           hour
 	streams        *call.Streams // of events
@@ -170,13 +185,12 @@ type Server struct {
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
 	history        *history.Service
-	removals       history.Removals
-	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
-	keys           *idempotency.Keys      // nil: none are kept
-	plans          *plan.Plans            // nil: none are kept
-	ledger         *quota.Ledger          // nil: the end of the gateway gives back what was spent
-	jobs           *jobs.Manager          // nil: there are none
-	current        atomic.Pointer[Policy] // immutable; a call uses the same one throughout
+	forwarder      *hop.Forwarder                // nil: the gateway is in no cluster
+	keys           *idempotency.Keys             // nil: none are kept
+	plans          *plan.Plans                   // nil: none are kept
+	ledger         *quota.Ledger                 // nil: the end of the gateway gives back what was spent
+	jobs           *jobs.Manager                 // nil: there are none
+	current        atomic.Pointer[policyInForce] // immutable; a call uses the same one throughout
 }
 
 // New returns a server. The error joins every fault of the options or of the
@@ -189,11 +203,17 @@ func New(options Options) (*Server, error) {
 		return nil, errors.Join(faults...)
 	}
 	s := &Server{
-		Options: options, scripts: map[string]ps.Script{}, meters: newMeters(),
+		Options: options, meters: newMeters(),
 		parameterNames: call.ParameterNames(options.Operations),
 		streams:        call.NewStreams(options.Streams),
 	}
+	s.calls = &call.Service{
+		Table:  call.NewTable(options.Operations, options.Scripts),
+		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept, Grants: options.Grants,
+		StreamAbove: options.StreamAbove, Gateways: s.gateways,
+	}
 	if options.History != nil {
+		s.calls.Amend = history.Removals{History: options.History, Log: options.Log}.In
 		s.cursors.Sum = options.History.Sum
 	}
 	s.local = call.Local{
@@ -201,10 +221,9 @@ func New(options Options) (*Server, error) {
 		Streamers: map[string]call.Streamer{},
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.removals = history.Removals{History: options.History, Log: options.Log}
 	s.history = history.New(history.Options{
 		History: options.History, Operations: options.Operations, Cursors: s.cursors, Streams: s.streams,
-		Settler: settle.Settler{Runner: options.Runner, Scripts: s.scripts},
+		Settler: settle.Settler{Runner: options.Runner, Scripts: s.calls.Scripts},
 		Do:      s.Do, Stopping: s.stopping.Done(),
 	})
 	s.register(s.history.Local())
@@ -227,9 +246,6 @@ func New(options Options) (*Server, error) {
 	}
 	if err := s.openJobs(); err != nil {
 		return nil, err
-	}
-	for _, script := range options.Scripts {
-		s.scripts[script.Name] = script
 	}
 	if err := s.meters.register(s.Metrics, s.streams); err != nil {
 		return nil, err
@@ -271,7 +287,7 @@ func (s *Server) Apply(policy Policy) error {
 	if err := s.web.Apply(web); err != nil {
 		return err
 	}
-	s.current.Store(&policy)
+	s.current.Store(policy.inForce())
 	return nil
 }
 

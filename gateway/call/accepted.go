@@ -13,9 +13,14 @@ import (
 // An Accepted is a call that may be made: its caller has the right to it, and its parameters are
 // bound. It is a value.
 type Accepted struct {
-	Call
-	Bound *ops.Bound
-	Given Given
+	Call       // its Guards begin with that of its Conditions, if it is a change
+	Bound      *ops.Bound
+	Given      Given
+	Conditions Conditions
+	Tagged     bool              // the answer has entity tags
+	Fields     *schema.Selection // that the script reads; nil: the row has no fields to choose
+	Readable   []string          // types of objects that a search over types may find
+	Unread     []ps.Warning      // about the others
 	// Once names what the call makes, so that its repetition does not make another one; empty: the
 	// call has no key.
 	Once   string
@@ -47,8 +52,8 @@ type Local struct {
 	Streamers map[string]Streamer
 }
 
-// DryRun reports whether the call is to change nothing.
-func (a Accepted) DryRun() bool { return a.Bound.Text(ops.DryRun) == "true" }
+// DryRun reports whether the call is to change nothing. One that was not accepted is no dry run.
+func (a Accepted) DryRun() bool { return a.Bound != nil && a.Bound.Text(ops.DryRun) == "true" }
 
 // Parse waits until the document of the call may be parsed. Whoever waits calls done.
 func (a Accepted) Parse() (done func()) {

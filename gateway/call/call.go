@@ -78,9 +78,9 @@ type Guard interface {
 	// Announced is called with each announcement of a change, which may come again from another
 	// server. An error refuses the call: the script changes nothing.
 	Announced(i *ps.Intent) error
-	// Unannounced is called with the result of a script that had nothing to change. An error refuses
-	// the call.
-	Unannounced(result *ps.Result) error
+	// Unannounced is called with the result of a script that had nothing to change, and with the
+	// entity tag of its record; an empty tag is not known. An error refuses the call.
+	Unannounced(result *ps.Result, tag string) error
 	// Refused returns the error of a call that was refused as err says: err itself, unless the guard
 	// knows the reason better.
 	Refused(err error) error

@@ -67,7 +67,7 @@ func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 		f.RetryAfter = 5 * time.Second
 	}
 	for _, left := range e.Remains {
-		f.Details = append(f.Details, Remaining(left))
+		f.Details = append(f.Details, problem.Remaining(left))
 	}
 	if f.Outcome == ps.OutcomeUnknown {
 		for _, step := range e.Steps {
@@ -98,11 +98,6 @@ func ForOperation(op *ops.Operation, f *problem.Error) {
 	if !op.Effect.Writes() {
 		f.Outcome = ""
 	}
-}
-
-// Remaining names an object that a change which was not completed has left.
-func Remaining(left ps.Object) problem.Detail {
-	return problem.Detail{Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
 }
 
 // leftBehind completes the sentence about a write that was cut off.

@@ -24,6 +24,9 @@ type Plan struct {
 	Requires  []identity.Scope `json:"requires"`
 }
 
+// PlanOpen is the state of a plan that was neither applied nor has expired or drifted.
+const PlanOpen = "open"
+
 // WithoutImages returns an announcement without what is known of the objects that it removes.
 func WithoutImages(i ps.Intent) ps.Intent {
 	i.Objects = slices.Clone(i.Objects)

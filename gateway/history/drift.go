@@ -45,7 +45,7 @@ func (u *asRecorded) Announced(i *ps.Intent) error {
 }
 
 // Unannounced implements [call.Guard]: everything is as it was before the change.
-func (u *asRecorded) Unannounced(result *ps.Result) error {
+func (u *asRecorded) Unannounced(result *ps.Result, _ string) error {
 	if u.call.Blind {
 		return nil
 	}

@@ -79,7 +79,7 @@ func (c *Claim) Partly() error {
 	failed := problem.New(schema.Partial, "The change was cut off, and made in part; see details.")
 	failed.Outcome, failed.Server = ps.OutcomePartial, c.call.Server
 	for _, left := range c.call.Verdict.Remains {
-		failed.Details = append(failed.Details, call.Remaining(left))
+		failed.Details = append(failed.Details, problem.Remaining(left))
 	}
 	for _, note := range c.call.Verdict.Notes {
 		failed.Details = append(failed.Details, problem.Detail{Field: "", Message: note})

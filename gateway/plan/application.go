@@ -95,7 +95,7 @@ func (a *Application) Announced(i *ps.Intent) error {
 
 // Unannounced implements [call.Guard]. If the plan shows that nothing is to be changed, it is used
 // up.
-func (a *Application) Unannounced(result *ps.Result) error {
+func (a *Application) Unannounced(result *ps.Result, _ string) error {
 	if a == nil {
 		return nil
 	}

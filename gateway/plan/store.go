@@ -93,7 +93,7 @@ type State string
 // The states. A plan that has drifted can be applied again: it holds once what it expects
 // is there again.
 const (
-	StateOpen    State = "open"
+	StateOpen    State = change.PlanOpen
 	StateUsed    State = "used"
 	StateExpired State = "expired"
 	StateDrifted State = "drifted"

@@ -2,6 +2,7 @@
 package problem
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,6 +47,11 @@ func Messages(details []Detail) (all []string) {
 		all = append(all, d.Message)
 	}
 	return all
+}
+
+// Remaining names an object that a change which was not completed has left.
+func Remaining(left ps.Object) Detail {
+	return Detail{Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
 }
 
 // Reason is why a request was refused because of its sender.

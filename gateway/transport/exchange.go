@@ -182,7 +182,7 @@ type pieces struct {
 
 func (w *pieces) Write(part []byte) (int, error) {
 	w.buffer = append(w.buffer, part...)
-	if len(w.buffer) < Piece {
+	if len(w.buffer) < call.Piece {
 		return len(part), nil
 	}
 	return len(part), w.flush()
@@ -236,7 +236,7 @@ func (x *exchange) send(status int, body []byte) {
 // ever, and one that reads slowly still gets everything.
 func (x *exchange) write(body []byte) error {
 	for len(body) > 0 {
-		piece := body[:min(len(body), Piece)]
+		piece := body[:min(len(body), call.Piece)]
 		x.limitSend()
 		if _, err := x.c.Writer.Write(piece); err != nil {
 			return err

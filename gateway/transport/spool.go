@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"adgateway/gateway/identity"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -13,6 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 )
 
 // Spooler gives streamed answers temporary files for what their clients have not
@@ -20,8 +22,8 @@ import (
 // client reads. The content is encrypted with a key that only this process has.
 type Spooler struct {
 	folder string
-	space  *identity.Budget     // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
-	failed func(error) // called at most once a minute when a file cannot be used
+	space  *identity.Budget // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
+	failed func(error)      // called at most once a minute when a file cannot be used
 	sealer cipher.AEAD
 	nonce  atomic.Uint64
 
@@ -73,7 +75,7 @@ func (s *Spooler) report(err error) {
 }
 
 // Stream sends a long answer from a goroutine of its own. What the client has not
-// taken waits in memory up to StreamMemory, then in a file. When there is no room in
+// taken waits in memory up to call.StreamMemory, then in a file. When there is no room in
 // files, add waits for the client, which holds the session.
 type Stream struct {
 	spooler *Spooler
@@ -92,12 +94,6 @@ type Stream struct {
 	err      error    // why sending has ended; nil: it goes on, or all was sent
 	ended    chan struct{}
 }
-
-// StreamMemory is how many bytes of a stream is kept in memory.
-const StreamMemory = 1 << 20
-
-// Piece is the size in bytes of the pieces in which an answer is sent.
-const Piece = 64 << 10
 
 // piece is a part of the answer: in memory, or sealed in the file.
 type piece struct {
@@ -122,7 +118,7 @@ func (s *Spooler) Start(by identity.ID, write func([]byte) error, idle func()) *
 // Add appends to the answer. The error is that of the client.
 func (t *Stream) Add(content []byte) error {
 	for len(content) > 0 {
-		n := min(len(content), Piece)
+		n := min(len(content), call.Piece)
 		if err := t.addPiece(content[:n]); err != nil {
 			return err
 		}
@@ -135,7 +131,7 @@ func (t *Stream) addPiece(data []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.err == nil {
-		if t.inMemory+len(data) <= StreamMemory {
+		if t.inMemory+len(data) <= call.StreamMemory {
 			t.inMemory += len(data)
 			t.queue = append(t.queue, piece{data: append([]byte{}, data...)})
 			t.changed.Broadcast()

@@ -31,7 +31,7 @@ func (r *Run) announced(i ps.Intent) error {
 		}
 		return r.change.Idle()
 	}
-	zone := ZoneOf(r.change.Op, r.change.Bound.Args, &i)
+	zone := r.change.Zone(&i)
 	if err := r.hold.claim(locksOf(r.change.Op, zone, &i)); err != nil {
 		return err
 	}

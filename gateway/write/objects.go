@@ -2,7 +2,6 @@ package write
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -49,21 +48,4 @@ func memberOf(i *ps.Intent) string {
 // changesMember reports whether nothing of an object is changed but one of its members.
 func changesMember(object *ps.Intended) bool {
 	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return c.Name != change.Member })
-}
-
-// ZoneOf returns the zone that a change of DNS is about, as its arguments or its announcement have
-// it; empty if there are several, or none.
-func ZoneOf(op *ops.Operation, args ps.Args, i *ps.Intent) string {
-	if op.Lane != ps.DNS {
-		return ""
-	}
-	zone := ""
-	if value, has := args["ZoneName"]; has {
-		text, _ := value.MarshalJSON()  // a text can always be encoded
-		_ = json.Unmarshal(text, &zone) // stays empty unless it is one
-	}
-	if zone == "" && len(i.Objects) > 0 {
-		zone = i.Objects[0].Parent
-	}
-	return zone
 }

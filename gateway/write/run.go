@@ -28,6 +28,8 @@ type Change struct {
 	Settler *settle.Settler // under the settings of the call
 	Log     *logrus.Entry   // of the call
 
+	// Zone returns the zone that an announced change of DNS is about; empty if there is none, or several.
+	Zone func(i *ps.Intent) string
 	// Holds compares what is announced with what the call depends on. An error stops the script,
 	// which has changed nothing.
 	Holds func(i *ps.Intent) error

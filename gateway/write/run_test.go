@@ -58,6 +58,7 @@ func changing(w *Writer, with Participant) Change {
 	return Change{
 		Op: &ops.Operation{ID: "user.set"}, Bound: &ops.Bound{}, Log: logrus.NewEntry(w.Log),
 		Record: changes.Record{RequestID: "r", Caller: "c"},
+		Zone:   func(*ps.Intent) string { return "" },
 		Holds:  func(*ps.Intent) error { return nil },
 		Idle:   func() error { return nil },
 		Parts: func(*ps.Intent, *changes.Record) []Participant {

@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"cmd/release/clients":                {"gateway/ops", "gateway/schema"},
 	"gateway":                            {"gateway/...", "ps"},
 	"gateway/transport":                  {"gateway/authn", "gateway/call", "gateway/identity", "gateway/nearest", "gateway/openapi", "gateway/ops", "gateway/problem", "gateway/schema", "ps"},
-	"gateway/call":                       {"gateway/changes", "gateway/identity", "gateway/nearest", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/store", "ps"},
+	"gateway/call":                       {"gateway/audit", "gateway/change", "gateway/changes", "gateway/cursor", "gateway/etag", "gateway/filter", "gateway/identity", "gateway/nearest", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/settle", "gateway/store", "ps"},
 	"gateway/ops":                        {"gateway/schema", "gateway/schema/jobstate", "gateway/identity", "gateway/filter", "ps"},
 	"gateway/change":                     {"gateway/identity", "gateway/ops", "gateway/schema", "ps"},
 	"gateway/filter":                     {"gateway/nearest"},

@@ -1,11 +1,12 @@
-package gateway
+package call
 
 import (
-	"adgateway/gateway/change"
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"adgateway/gateway/change"
 )
 
 // policyFact is the policy for a password, and whose it is.
@@ -20,24 +21,26 @@ type policyFact struct {
 
 // passwordPolicy checks the length and the complexity of a password. Its history and
 // the filters of a domain controller are known to that alone.
-func (f forecast) passwordPolicy(r *request) change.Check {
+func (f forecast) passwordPolicy(t *Trial) change.Check {
 	const name = "password_policy"
 	found := f.about("policy")
 	if len(found) == 0 || found[0].Source == "unknown" {
 		return notChecked(name, "The password policy could not be read.")
 	}
 	policy := found[0]
-	if object := &r.announced.Objects[0]; object.GUID == "" {
+	if object := &t.Announced.Objects[0]; object.GUID == "" {
 		policy.Account, policy.DisplayName = object.Account, object.Also["displayName"]
 	}
 	if policy.Exempt {
 		return checkPassed(name, "The account is not bound to a password policy.")
 	}
-	password, _ := r.bound.Secret(r.op)
+	password, _ := t.call.Bound.Secret(t.call.Op)
 	if why := policy.violatedBy(password.Reveal()); why != "" {
-		return checkFailed(name, fmt.Sprintf("The password policy '%s' refuses the password: it %s.", policy.Name, why))
+		return checkFailed(name,
+			fmt.Sprintf("The password policy '%s' refuses the password: it %s.", policy.Name, why))
 	}
-	return checkPassed(name, fmt.Sprintf("The password is as long and complex as the policy '%s' demands. Its history and password filters are known to the domain controller only.", policy.Name))
+	return checkPassed(name, fmt.Sprintf("The password is as long and complex as the policy '%s' demands. "+
+		"Its history and password filters are known to the domain controller only.", policy.Name))
 }
 
 // displayNameDelimiters divide display names into words that a password must not contain.

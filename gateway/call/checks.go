@@ -1,4 +1,4 @@
-package gateway
+package call
 
 import (
 	"context"
@@ -15,38 +15,44 @@ import (
 // yes is PowerShell's text of a true value.
 const yes = "True"
 
-func checkPassed(name, what string) change.Check { return checked(name, schema.CheckPassed, what) }
-func checkFailed(name, what string) change.Check { return checked(name, schema.CheckFailed, what) }
-func notChecked(name, why string) change.Check   { return checked(name, schema.NotChecked, why) }
-
-func checked(name, state, message string) change.Check {
-	return change.Check{Name: name, State: state, Message: message}
+func checkPassed(name, what string) change.Check {
+	return change.Check{Name: name, State: schema.CheckPassed, Message: what}
+}
+func checkFailed(name, what string) change.Check {
+	return change.Check{Name: name, State: schema.CheckFailed, Message: what}
+}
+func notChecked(name, why string) change.Check {
+	return change.Check{Name: name, State: schema.NotChecked, Message: why}
 }
 
-// checksOf checks what was announced, and is stopped, on the server that announced it.
-func (s *Server) checksOf(r *request) []change.Check {
-	if r.op.Lane == ps.DNS {
-		return []change.Check{notChecked("write_rights", "The DNS server does not say what the gateway may change.")}
+// checks checks what a dry run has announced, on the server that announced it.
+func (s *Service) checks(ctx context.Context, p *Policy, t *Trial) []change.Check {
+	if t.call.Op.Lane == ps.DNS {
+		return []change.Check{
+			notChecked("write_rights", "The DNS server does not say what the gateway may change."),
+		}
 	}
-	removal := r.announced.Effect == ps.EffectRemoved && r.op.Reply.Shape != schema.Membership
-	restorable := ops.ImageOf(&r.announced.Objects[0]).Restorable
-	seen, err := s.forecast(r, removal && restorable == yes)
+	removal := t.Announced.Effect == ps.EffectRemoved && t.call.Op.Reply.Shape != schema.Membership
+	restorable := ops.ImageOf(&t.Announced.Objects[0]).Restorable
+	seen, err := s.forecast(ctx, p, t, removal && restorable == yes)
 	if err != nil {
-		s.Log.WithError(err).WithField("request_id", r.id).Warn("what a dry run checks could not be read")
+		s.Log.WithError(err).WithField("request_id", t.call.ID).Warn("what a dry run checks could not be read")
 	}
-	checks := []change.Check{}
+	all := []change.Check{}
 	if removal {
-		checks = append(checks, notChecked("delete_rights", "The directory does not say what the gateway may remove."), seen.recycleBin(restorable))
+		all = append(all, notChecked("delete_rights", "The directory does not say what the gateway may remove."),
+			seen.recycleBin(restorable))
 	} else {
-		checks = append(checks, seen.writeRights(r))
+		all = append(all, seen.writeRights(t))
 	}
-	if r.setsSecret() {
-		checks = append(checks, seen.passwordPolicy(r))
+	if t.call.SetsSecret() {
+		all = append(all, seen.passwordPolicy(t))
 	}
-	if takesName(r.announced) {
-		checks = append(checks, notChecked("forest_uniqueness", "Names that other domains of the forest use are not looked up."))
+	if takesName(t.Announced) {
+		all = append(all, notChecked("forest_uniqueness",
+			"Names that other domains of the forest use are not looked up."))
 	}
-	return append(checks, notChecked("replication", "What other domain controllers are changing is not known."))
+	return append(all, notChecked("replication", "What other domain controllers are changing is not known."))
 }
 
 // takesName reports whether a change gives an object a name that is unique in the forest.
@@ -76,26 +82,27 @@ type fact struct {
 type forecast []fact
 
 // forecast reads what the checks of a change need. Without the script nothing is known.
-func (s *Server) forecast(r *request, removal bool) (forecast, error) {
-	script, known := s.scripts[ops.ForecastScript]
+func (s *Service) forecast(ctx context.Context, p *Policy, t *Trial, removal bool) (forecast, error) {
+	script, known := s.Scripts[ops.ForecastScript]
 	if !known {
 		return nil, nil
 	}
-	written, containers := r.needs()
+	written, containers := t.needs()
 	args := ps.Args{
 		"Written": ps.List(written), "Container": ps.List(containers), "Removal": ps.Bool(removal),
-		"Password": ps.Bool(r.setsSecret()), "Guid": ps.Text(r.announced.Objects[0].GUID),
+		"Password": ps.Bool(t.call.SetsSecret()), "Guid": ps.Text(t.Announced.Objects[0].GUID),
 	}
 	for _, server := range ops.ServerArgs {
 		if _, declared := script.Param(server); declared {
-			args[server] = ps.Text(ps.AsError(r.runErr).Server)
+			args[server] = ps.Text(t.Plan.Server)
 		}
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, r.policy.ReadLimit)
+	ctx, cancel := context.WithTimeout(ctx, p.ReadLimit)
 	defer cancel()
 	var facts []fact
 	_, err := s.Runner.Run(ctx, ps.Request{
-		ID: r.id, Script: script.Name, Lane: ps.Directory, Args: args, Limit: r.policy.ReadLimit, List: true, Records: ps.Collect(&facts),
+		ID: t.call.ID, Script: script.Name, Lane: ps.Directory, Args: args, Limit: p.ReadLimit, List: true,
+		Records: ps.Collect(&facts),
 	})
 	if err != nil {
 		return nil, err
@@ -120,8 +127,9 @@ var unreadable = []string{change.Existence, change.Parent, "protected", "dNSHost
 
 // attributeOf returns the attribute that an announced change writes, or "" if that says
 // nothing about rights.
-func (r *request) attributeOf(c ps.IntendedChange) string {
-	if c.Before == c.After && !c.Renewed || c.Name == "pwdLastSet" && r.setsSecret() || slices.Contains(unreadable, c.Name) {
+func (t *Trial) attributeOf(c ps.IntendedChange) string {
+	same := c.Before == c.After && !c.Renewed
+	if same || c.Name == change.PasswordStamp && t.call.SetsSecret() || slices.Contains(unreadable, c.Name) {
 		return ""
 	}
 	return change.AttributeOf(c.Name)
@@ -129,14 +137,14 @@ func (r *request) attributeOf(c ps.IntendedChange) string {
 
 // needs returns the GUIDs of objects that attributes of are written, and the containers
 // that objects are created in.
-func (r *request) needs() (written, containers []string) {
-	for i := range r.announced.Objects {
-		object := &r.announced.Objects[i]
+func (t *Trial) needs() (written, containers []string) {
+	for i := range t.Announced.Objects {
+		object := &t.Announced.Objects[i]
 		if object.GUID == "" && object.Parent != "" {
 			containers = append(containers, object.Parent)
 			continue
 		}
-		if slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return r.attributeOf(c) != "" }) {
+		if slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return t.attributeOf(c) != "" }) {
 			written = append(written, object.GUID)
 		}
 	}
@@ -145,39 +153,45 @@ func (r *request) needs() (written, containers []string) {
 }
 
 // classes are the classes of objects that are created, by the records that show them.
-var classes = map[*schema.Shape]string{schema.User: "user", schema.Group: "group", schema.Computer: "computer", schema.OU: "organizationalUnit"}
+var classes = map[*schema.Shape]string{
+	schema.User: "user", schema.Group: "group", schema.Computer: "computer", schema.OU: "organizationalUnit",
+}
 
 // writeRights checks that the gateway's account may write and create what was announced.
 // Rights to move and to protect objects and to reset passwords cannot be read.
-func (f forecast) writeRights(r *request) change.Check {
+func (f forecast) writeRights(t *Trial) change.Check {
 	const name = "write_rights"
 	looked, partly := 0, false
-	for i := range r.announced.Objects {
-		object := &r.announced.Objects[i]
+	for i := range t.Announced.Objects {
+		object := &t.Announced.Objects[i]
 		about, place := "object", object.GUID
 		if object.GUID == "" {
 			about, place = "container", object.Parent
 		}
-		at := slices.IndexFunc(f, func(known fact) bool { return known.About == about && strings.EqualFold(known.Name, place) })
+		at := slices.IndexFunc(f, func(known fact) bool {
+			return known.About == about && strings.EqualFold(known.Name, place)
+		})
 		if at < 0 {
 			partly = true
 			continue
 		}
 		if object.GUID == "" {
-			class := classes[r.op.Reply.Shape]
+			class := classes[t.call.Op.Reply.Shape]
 			if looked++; class != "" && !slices.Contains(f[at].Allowed, class) {
 				return checkFailed(name, fmt.Sprintf("The gateway may not create a %s in '%s'.", class, place))
 			}
 			continue
 		}
 		for _, c := range object.Changes {
-			attribute := r.attributeOf(c)
+			attribute := t.attributeOf(c)
 			if attribute == "" {
 				partly = partly || c.Before != c.After
 				continue
 			}
-			if looked++; !slices.ContainsFunc(f[at].Allowed, func(a string) bool { return strings.EqualFold(a, attribute) }) {
-				return checkFailed(name, fmt.Sprintf("The gateway may not write the attribute '%s' of '%s'.", attribute, object.DN))
+			allowed := func(a string) bool { return strings.EqualFold(a, attribute) }
+			if looked++; !slices.ContainsFunc(f[at].Allowed, allowed) {
+				return checkFailed(name,
+					fmt.Sprintf("The gateway may not write the attribute '%s' of '%s'.", attribute, object.DN))
 			}
 		}
 	}
@@ -185,7 +199,8 @@ func (f forecast) writeRights(r *request) change.Check {
 	case looked == 0:
 		return notChecked(name, "The directory does not say whether the gateway may do this.")
 	case partly:
-		return checkPassed(name, "The gateway may write the attributes; whether it has the other rights, the directory does not say.")
+		return checkPassed(name, "The gateway may write the attributes; whether it has the other rights, "+
+			"the directory does not say.")
 	}
 	return checkPassed(name, "The gateway may write what would change.")
 }
@@ -202,5 +217,6 @@ func (f forecast) recycleBin(restorable string) change.Check {
 	case len(found) == 0 || found[0].Days == 0:
 		return checkPassed(name, "The Recycle Bin is enabled: what is removed can be restored.")
 	}
-	return checkPassed(name, fmt.Sprintf("The Recycle Bin is enabled: what is removed can be restored for %d days.", found[0].Days))
+	return checkPassed(name,
+		fmt.Sprintf("The Recycle Bin is enabled: what is removed can be restored for %d days.", found[0].Days))
 }

@@ -1,0 +1,266 @@
+package call
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+const (
+	// Piece is the size in bytes of the pieces in which a long answer is sent.
+	Piece = 64 << 10
+	// StreamMemory is how many bytes of a list that is sent while its script runs are kept in memory.
+	StreamMemory = 1 << 20
+)
+
+// Collecting says how the records of a run are collected.
+type Collecting struct {
+	To    Sink // of a long list; nil: all is held back
+	Above int  // bytes, beyond which To takes the records while the script runs
+	// Begun is called before To takes the first records. An error ends the run.
+	Begun func() error
+	// Amend adds what only the gateway knows to a batch of records. Nil: it knows nothing.
+	Amend func(batch json.RawMessage) json.RawMessage
+}
+
+// A Collector collects the records of the run of a call for the answer of a success. One goroutine
+// at a time uses it.
+type Collector struct {
+	Collecting
+	call Accepted
+
+	records   int
+	warnings  []ps.Warning // about records, besides the script's
+	rendered  bytes.Buffer // records with commas; empty again once streaming
+	streaming bool         // To has taken records
+	err       error        // the first error of Take; further records are dropped
+	page      page
+	tag       string // of the record
+
+	batches []json.RawMessage // of a row that speaks a protocol of others, as they came
+}
+
+// NewCollector returns a collector of the records of a call.
+func NewCollector(a Accepted, c Collecting) *Collector { return &Collector{Collecting: c, call: a} }
+
+var (
+	errManyRecords = errors.New("the script emitted several records where one is declared")
+	errNoRecord    = errors.New("the script emitted no record where one is declared")
+)
+
+// Tag returns the entity tag of the record; empty: there is none.
+func (c *Collector) Tag() string { return c.tag }
+
+// Finish notes where the page after that of a successful run begins. It fails if the records are not
+// what the row declares. A change was made all the same; see [Collector.WasMade].
+func (c *Collector) Finish(result *ps.Result) error {
+	if c.err != nil {
+		return c.err
+	}
+	if c.records == 0 && c.call.Op.Reply.Mark != ops.List {
+		return errNoRecord
+	}
+	var err error
+	c.page, err = pageOf(c.call.Principal, c.call.Bound, result, c.records)
+	return err
+}
+
+// Take renders one batch of records behind those before. The runner calls it from its own goroutine.
+func (c *Collector) Take(batch json.RawMessage) error {
+	if c.err != nil {
+		return c.err
+	}
+	if c.call.Op.Protocol != nil {
+		return c.takeRaw(batch)
+	}
+	if c.Amend != nil {
+		batch = c.Amend(batch)
+	}
+	if c.call.Op.Reply.Shape.Variants != nil {
+		return c.takeVariants(batch)
+	}
+	c.grow(len(batch) + 1) // the records are seldom longer than they came
+	to := c.rendered.AvailableBuffer()
+	if c.records > 0 {
+		to = append(to, ',')
+	}
+	rendered, n, err := c.call.Fields.Render(to, batch, c.style())
+	if err == nil && n > 0 {
+		err = c.add(rendered, n)
+	}
+	if !errors.Is(err, ps.ErrInvalidRecords) { // otherwise the run fails, and says so
+		c.err = err
+	}
+	return err
+}
+
+// takeVariants renders records of several shapes, each as its own member says.
+func (c *Collector) takeVariants(batch json.RawMessage) error {
+	shape := c.call.Op.Reply.Shape
+	var records []map[string]json.RawMessage
+	if json.Unmarshal(batch, &records) != nil {
+		return ps.ErrInvalidRecords
+	}
+	for _, record := range records {
+		own := shape
+		if variant := shape.Variants[schema.TextIn(record, shape.VariantOf)]; variant != nil {
+			own = variant
+		}
+		delete(record, shape.VariantOf)
+		var to []byte
+		if c.records > 0 {
+			to = append(to, ',')
+		}
+		style := schema.Style{Classic: c.call.Classic, Warn: c.warn}
+		rendered, n, err := own.All().Render(to, JSON([]any{record}), style)
+		if err == nil {
+			err = c.add(rendered, n)
+		}
+		if c.err = err; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeRaw keeps the records of a row of a protocol as they came.
+func (c *Collector) takeRaw(batch json.RawMessage) error {
+	if !json.Valid(batch) || len(batch) == 0 || batch[0] != '[' {
+		return ps.ErrInvalidRecords
+	}
+	c.batches = append(c.batches, batch)
+	return nil
+}
+
+// style returns how the records are written.
+func (c *Collector) style() schema.Style {
+	style := schema.Style{Classic: c.call.Classic, Warn: c.warn}
+	switch {
+	case !c.call.Tagged:
+	case c.call.Op.Reply.Mark == ops.List:
+		style.Tags = true
+	default:
+		style.Tagged = func(tag string) { c.tag = tag }
+	}
+	return style
+}
+
+// Replace drops the records taken so far and takes others. It must not be called once To has taken
+// records, which it never does of changes.
+func (c *Collector) Replace(records []json.RawMessage) {
+	c.records, c.warnings, c.err, c.batches = 0, nil, nil, nil
+	c.rendered.Reset()
+	for _, record := range records {
+		_ = c.Take(slices.Concat(json.RawMessage("["), record, json.RawMessage("]"))) // see Finish
+	}
+}
+
+// warn adds a warning about a record.
+func (c *Collector) warn(w ps.Warning) {
+	if len(c.warnings) < maxWarnings {
+		c.warnings = append(c.warnings, w)
+	}
+}
+
+// grow makes room for n bytes, without room for much more than is ever held back.
+func (c *Collector) grow(n int) {
+	if c.rendered.Available() >= n {
+		return
+	}
+	size := min(2*c.rendered.Cap(), max(c.Above, c.rendered.Len())) + n
+	c.rendered = *bytes.NewBuffer(append(make([]byte, 0, size), c.rendered.Bytes()...))
+}
+
+// maxWarnings is the limit on warnings about records.
+const maxWarnings = 1000
+
+// add adds n rendered records, after a comma unless they are the first.
+func (c *Collector) add(rendered []byte, n int) error {
+	op := c.call.Op
+	c.records += n
+	if c.records > 1 && op.Reply.Mark != ops.List {
+		return errManyRecords
+	}
+	c.rendered.Write(rendered)
+	threshold := c.Above
+	if c.streaming {
+		threshold = Piece
+	}
+	if c.To == nil || c.rendered.Len() < threshold || op.Reply.Mark != ops.List || op.Effect.Writes() {
+		return nil // the status of a change is not known before its end
+	}
+	return c.flush()
+}
+
+// flush passes on the records held.
+func (c *Collector) flush() error {
+	if !c.streaming {
+		if c.Begun != nil {
+			if err := c.Begun(); err != nil {
+				return err
+			}
+		}
+		c.streaming = true
+	}
+	err := c.To.Take(c.rendered.Bytes())
+	if c.rendered.Cap() > StreamMemory {
+		c.rendered = bytes.Buffer{} // release the memory of what was held back
+	}
+	c.rendered.Reset()
+	return err
+}
+
+// answer returns the answer after a run that succeeded. If To has taken records, it gets those that
+// are left. It fails only then.
+func (c *Collector) answer(result *ps.Result) (Answer, error) {
+	answer := Answer{
+		Output: c.sentence(result), Count: c.records, Effect: result.Effect, Server: result.Server,
+		Next: c.page.next, Total: c.page.total,
+		Warnings: slices.Concat(result.Warnings, c.warnings, c.call.Unread), Secret: c.call.Bound.Generated,
+	}
+	if c.streaming {
+		return answer, c.flush()
+	}
+	answer.Records = c.rendered.Bytes()
+	answer.Tag, answer.Same = c.tagged()
+	return answer, nil
+}
+
+// tagged returns the tag of the record that is the answer, and whether the caller has that state
+// already; empty: it is not to be told.
+func (c *Collector) tagged() (tag string, same bool) {
+	a := &c.call
+	if c.tag == "" || a.Op.Reply.Mark != ops.Single || !a.Tagged {
+		return "", false
+	}
+	none := a.Conditions.None
+	return c.tag, !a.Op.Effect.Writes() && none != nil && none.Same(c.tag)
+}
+
+// sentence returns the sentence about a success.
+func (c *Collector) sentence(result *ps.Result) string {
+	op, b := c.call.Op, c.call.Bound
+	text := op.Success
+	switch {
+	case text != "" && op.Unchanged != "" && result.Effect == ps.EffectNone:
+		text = op.Unchanged
+	case len(result.Failures) > 0 && op.Partly != "":
+		text = op.Partly
+	case text != "":
+		text += b.Without()
+	case op.Reply.Mark == ops.List:
+		text = "{records} found"
+	case op.Reply.Mark == ops.Exists && string(schema.Member(c.rendered.Bytes(), "exists")) == "true":
+		text = "The {subject} exists."
+	case op.Reply.Mark == ops.Exists:
+		text = "The {subject} does not exist."
+	default:
+		text = "The {subject} was found."
+	}
+	return op.Sentence(text, b, c.records, result)
+}

@@ -1,0 +1,252 @@
+package call
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/change"
+	"adgateway/gateway/etag"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Entity tags identify the state of a record (see package etag). A change with If-Match is
+// made only if what it is about has one of the tags. The session that has announced the
+// change reads the state, on the server where the change will be made, and sends it with
+// the announcement; it is compared here, and only then may the script write. A call without
+// the header reads nothing more.
+
+// Conditions are what a call demands of the state of the object that it is about.
+type Conditions struct {
+	Match *etag.Condition // If-Match of a change; nil: none
+	None  *etag.Condition // If-None-Match; nil: none
+}
+
+// conditionsOf returns the conditions of a call, which its row must honour.
+func conditionsOf(c *Call) (found Conditions, err error) {
+	if found.Match, err = conditionOf(ops.IfMatch, c.Match); err != nil {
+		return Conditions{}, err
+	}
+	if found.None, err = conditionOf(ops.IfNoneMatch, c.NoneMatch); err != nil {
+		return Conditions{}, err
+	}
+	if len(c.UnmodifiedSince) > 0 {
+		return Conditions{}, NotHonoured("If-Unmodified-Since",
+			"the time of the last change is no version: use "+ops.IfMatch)
+	}
+	return found, found.honouredBy(c.Op)
+}
+
+// conditionOf returns the condition of a header; nil: the header was not given.
+func conditionOf(header string, lines []string) (*etag.Condition, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	condition, err := etag.Parse(lines)
+	if err != nil {
+		failed := problem.New(schema.InvalidRequest, "%s %s.", header, err)
+		failed.Details = []problem.Detail{{Field: header, Message: err.Error()}}
+		return nil, failed
+	}
+	return &condition, nil
+}
+
+// honouredBy refuses conditions that a row does not honour.
+func (c Conditions) honouredBy(op *ops.Operation) error {
+	switch {
+	case c.Match != nil && !op.Effect.Writes():
+		return NotHonoured(ops.IfMatch, "it changes nothing")
+	case c.Match != nil && !op.Guard.Matches():
+		return NotHonoured(ops.IfMatch, op.Guard.Never)
+	case c.None == nil:
+		return nil
+	case !op.Effect.Writes():
+		if !op.Tagged() || op.Reply.Mark != ops.Single {
+			return NotHonoured(ops.IfNoneMatch, "its answer has no ETag")
+		}
+		return nil
+	case !op.Guard.New:
+		return NotHonoured(ops.IfNoneMatch, "it makes nothing new; "+ops.IfMatch+" is for changes")
+	case !c.None.Any:
+		return NotHonoured(ops.IfNoneMatch, "what is to be made has no tag yet: only * is of use")
+	}
+	return nil
+}
+
+// String returns the conditions as text: equal ones have equal texts.
+func (c Conditions) String() string {
+	var text string
+	if c.Match != nil {
+		text = ops.IfMatch + ": " + c.Match.String()
+	}
+	if c.None != nil {
+		text += ops.IfNoneMatch + ": " + c.None.String()
+	}
+	return text
+}
+
+// tagged reports whether the answer to a call with the conditions has entity tags.
+func (c Conditions) tagged(b *ops.Bound) bool {
+	op := b.Op
+	reads := !op.Effect.Writes() && op.Reply.Mark == ops.Single
+	return op.Tagged() && (b.Text(ops.WithETag) == "true" || c.Match != nil ||
+		reads && (c.None != nil || b.Fields.Whole()))
+}
+
+// requireGuard refuses a change that must have a guard and has none.
+func requireGuard(a Accepted, scopes []identity.Scope) error {
+	if a.For != nil || a.Conditions.Match != nil || a.Conditions.None != nil || a.Bound.Has(ops.PlanID) {
+		return nil // a part needs none: the whole call was asked for it
+	}
+	scope := a.Demands(slices.Concat(scopes, a.Principal.RequireGuard))
+	if scope == "" {
+		return nil
+	}
+	ways := []string{ops.PlanID}
+	if a.Op.Guard.New {
+		ways = append(ways, ops.IfNoneMatch+": *")
+	}
+	if a.Op.Guard.Matches() {
+		ways = append(ways, ops.IfMatch)
+	}
+	failed := problem.New(schema.PreconditionRequired,
+		"A change with the scope '%s' must have %s here, so that nobody's change is overwritten unseen.",
+		scope, strings.Join(ways, " or "))
+	for _, way := range ways {
+		failed.Details = append(failed.Details, problem.Detail{Field: way, Message: "is missing"})
+	}
+	return failed
+}
+
+// Demands returns the scope of a change that is among those that demand something; empty if none
+// is, for reads, dry runs and protocols of others, which have no such header.
+func (a Accepted) Demands(scopes []identity.Scope) identity.Scope {
+	if !a.Op.Effect.Writes() || a.DryRun() || a.Op.Protocol != nil {
+		return ""
+	}
+	for _, scope := range append([]identity.Scope{a.Op.Scope}, a.Bound.Scopes...) {
+		if slices.Contains(scopes, scope) || slices.Contains(scopes, identity.All) {
+			return scope
+		}
+	}
+	return ""
+}
+
+// stateOf returns how the run of a call with args reads the state that If-Match is about; nil if it
+// need not.
+func (s *Service) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.Value, bool)) *ps.State {
+	if a.Conditions.Match == nil || a.Op.Guard.Reader == "" {
+		return nil
+	}
+	reader := ops.Find(s.Rows, a.Op.Guard.Reader)
+	state := &ps.State{Script: reader.Script, Identity: a.Op.Guard.Identity, Args: ps.Args{}}
+	for i := range reader.Params {
+		if p := &reader.Params[i]; schema.ChoosesFields(p.Kind) {
+			state.Args[cmp.Or(p.Arg, p.Name)] = ps.List(reader.Reply.Shape.All().Names())
+		}
+	}
+	maps.Copy(state.Args, reader.Fixed)
+	for _, p := range s.Scripts[reader.Script].Params {
+		if _, set := state.Args[p.Name]; set || p.Name == state.Identity {
+			continue
+		}
+		if p.Name == "Server" || p.Name == "ComputerName" { // the runner knows it
+			state.Args[p.Name] = ps.Null()
+			continue
+		}
+		if value, about := supply(p.Name); about {
+			state.Args[p.Name] = value
+		} else if value, has := args[p.Name]; has {
+			state.Args[p.Name] = value
+		}
+	}
+	return state
+}
+
+// condition is the [Guard] of If-Match and If-None-Match of a change.
+type condition struct {
+	Conditions
+	bound    *ops.Bound
+	reader   *ops.Operation // that emits the state which If-Match is about; nil: a membership has none
+	compared bool           // with what was announced
+}
+
+// Announced implements [Guard]. It takes the state out of the announcement.
+func (c *condition) Announced(i *ps.Intent) error {
+	state := i.State
+	i.State, c.compared = "", true
+	op := c.bound.Op
+	if c.None != nil && op.Reply.Shape == schema.Membership && wasMember(i) {
+		failed := problem.New(schema.PreconditionFailed,
+			"The %s is there already, and %s: * was sent. Nothing was changed.",
+			op.SubjectOf(c.bound), ops.IfNoneMatch)
+		failed.Outcome, failed.Server = ps.OutcomeNone, i.Server
+		return failed
+	}
+	if c.Match == nil {
+		return nil
+	}
+	var tag string
+	var err error
+	switch {
+	case op.Guard.Pair && !wasMember(i):
+	case op.Guard.Pair:
+		tag, err = schema.Membership.TagOfValues(map[string]string{
+			"guid": i.Objects[0].GUID, "direct": "true", "primary": "false",
+		})
+	default:
+		tag, err = c.reader.Reply.Shape.TagOf(json.RawMessage(state))
+	}
+	if err != nil {
+		failed := problem.Internal(err)
+		failed.Outcome, failed.Server = ps.OutcomeNone, i.Server
+		return failed
+	}
+	return c.check(tag, i.Server)
+}
+
+// Unannounced implements [Guard]. A script that had nothing to do may have announced nothing: then
+// its record has the state.
+func (c *condition) Unannounced(result *ps.Result, tag string) error {
+	if c.Match == nil || c.compared || c.bound.Text(ops.DryRun) == "true" {
+		return nil
+	}
+	return c.check(tag, result.Server)
+}
+
+// check compares If-Match with the tag of the present state.
+func (c *condition) check(tag, server string) error {
+	if c.Match.Match(tag) {
+		return nil
+	}
+	failed := problem.New(schema.PreconditionFailed,
+		"The %s is not in the state that %s names, and nothing was changed. Read it again first.",
+		c.bound.Op.SubjectOf(c.bound), ops.IfMatch)
+	failed.Tag, failed.Outcome, failed.Server = tag, ps.OutcomeNone, server
+	return failed
+}
+
+// Refused implements [Guard]. With If-None-Match, what is in the way is there already.
+func (c *condition) Refused(err error) error {
+	failed, ofRun := problem.Of(err), (*ps.Error)(nil)
+	if c.None == nil || failed.Code != schema.Conflict || !errors.As(failed.Cause, &ofRun) || PartOf(err) != nil {
+		return err
+	}
+	there := *failed
+	there.Code, there.Outcome = schema.PreconditionFailed, ps.OutcomeNone
+	return &there
+}
+
+// wasMember reports whether an announced membership is there already.
+func wasMember(i *ps.Intent) bool {
+	return len(i.Objects) > 0 && slices.ContainsFunc(i.Objects[0].Changes, func(c ps.IntendedChange) bool {
+		return c.Name == change.Member && c.Before == "True"
+	})
+}

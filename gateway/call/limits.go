@@ -1,0 +1,155 @@
+package call
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// An Allowance is what a run may do of what its caller's hourly limits have left.
+type Allowance interface {
+	Most() int  // objects that the run may affect
+	Many() bool // the run may affect more than one
+	// Exceeded returns the [*identity.Exceeded] of a run that would have affected more; nil: there is
+	// no limit.
+	Exceeded() error
+}
+
+// Unlimited is the [Allowance] of a run that does nothing which is counted.
+type Unlimited struct{}
+
+// Most implements [Allowance].
+func (Unlimited) Most() int { return math.MaxInt32 }
+
+// Many implements [Allowance].
+func (Unlimited) Many() bool { return false }
+
+// Exceeded implements [Allowance].
+func (Unlimited) Exceeded() error { return nil }
+
+// outsideOUs is the sentence about what lies outside the caller's OUs.
+const outsideOUs = "The object lies outside the OUs that the caller is limited to."
+
+// checkLimits refuses distinguished names that lie outside the caller's OUs by their own text,
+// whether or not they exist, and names of records outside the caller's. It is done before anything
+// is looked up, so that nothing can be learned about what lies outside.
+func (t Table) checkLimits(p *identity.Principal, b *ops.Bound) error {
+	if err := checkNames(p, b); err != nil {
+		return err
+	}
+	if len(p.Limits.OUs) == 0 || !t.takes(b.Op.Script, "AllowedOU") {
+		return nil
+	}
+	var bases []schema.Path
+	for _, ou := range p.Limits.OUs {
+		if base, ok := schema.ParsePath(ou); ok {
+			bases = append(bases, base)
+		}
+	}
+	var f *problem.Error
+	for i := range b.Op.Params {
+		param := &b.Op.Params[i]
+		path, ok := schema.NamesPath(param.Kind, b.Text(param.Name))
+		if !ok || param.Group && len(p.Limits.Groups) > 0 || slices.ContainsFunc(bases, path.Within) {
+			continue
+		}
+		if f == nil {
+			f = problem.New(schema.Limit, outsideOUs)
+		}
+		f.Details = append(f.Details, problem.Detail{Field: param.Name, Message: outsideOUs})
+	}
+	if f == nil {
+		return nil
+	}
+	t.explainLimit(p, b, f)
+	return f
+}
+
+// checkNames refuses a change of records whose names lie outside the caller's.
+func checkNames(p *identity.Principal, b *ops.Bound) error {
+	allowed := p.Limits.Names
+	if len(allowed) == 0 {
+		return nil
+	}
+	for _, name := range b.NamesChanged() {
+		if !ops.NameWithin(name, allowed) {
+			return problem.New(schema.Limit,
+				"The name '%s' is outside the names whose records the caller may change. The %s is limited to %s.",
+				problem.Printable(name, schema.DomainLimit), p, listed("name", "names", allowed))
+		}
+	}
+	return nil
+}
+
+// explain completes the error of a run with what follows from its caller's limits.
+func (t Table) explain(a Accepted, bulk int, left Allowance, f *problem.Error) {
+	switch {
+	case f.Code == schema.Limit:
+		t.explainLimit(a.Principal, a.Bound, f)
+	case f.Code == schema.TooMany && (a.Op.Extent != "" || left.Many() && left.Most() < bulk):
+		// The script's limit was what the caller has left in this hour.
+		var exceeded *identity.Exceeded
+		if errors.As(left.Exceeded(), &exceeded) {
+			f.Code, f.RetryAfter = schema.RateLimited, exceeded.RetryAfter
+			f.Message += " " + exceeded.Message
+		}
+	}
+}
+
+// explainLimit says what was refused, as the caller named it, and what the caller may use. It
+// reveals nothing about objects outside the limits.
+func (t Table) explainLimit(p *identity.Principal, b *ops.Bound, f *problem.Error) {
+	field := ""
+	if len(f.Details) > 0 {
+		field = f.Details[0].Field
+	}
+	if given := b.Text(field); given != "" {
+		f.Message = fmt.Sprintf("%s '%s': %s", field, given, f.Message)
+	}
+	var allowed []string
+	for _, limit := range []struct {
+		argument, one, many string
+		items               []string
+	}{
+		{"AllowedOU", "OU", "OUs", p.Limits.OUs},
+		{"AllowedZone", "zone", "zones", p.Limits.Zones},
+		{"AllowedGroup", "group", "groups", p.Limits.Groups},
+	} {
+		if len(limit.items) > 0 && t.takes(b.Op.Script, limit.argument) {
+			allowed = append(allowed, listed(limit.one, limit.many, limit.items))
+		}
+	}
+	if len(allowed) > 0 {
+		f.Message += fmt.Sprintf(" The %s is limited to %s.", p, strings.Join(allowed, " and "))
+	}
+}
+
+// listed enumerates up to ten items.
+func listed(one, many string, items []string) string {
+	const shown = 10
+	if len(items) == 1 {
+		return fmt.Sprintf("the %s '%s'", one, items[0])
+	}
+	more := ""
+	if len(items) > shown {
+		more = fmt.Sprintf(" and %d more", len(items)-shown)
+		items = items[:shown]
+	}
+	return fmt.Sprintf("the %s '%s'%s", many, strings.Join(items, "', '"), more)
+}
+
+// listOrNull returns what a caller is limited to, for a script; null means no limit.
+func listOrNull(allowed []string) ps.Value {
+	if len(allowed) == 0 {
+		return ps.Null()
+	}
+	return ps.List(allowed)
+}

@@ -1,0 +1,64 @@
+package call
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// partial returns the error of a run that failed for some objects: the records of the others, and a
+// detail for each that failed. If all failed, it is an error like any other, with the code of the
+// first object. The classic dialect knows no status but 200 with records: there the objects that
+// failed are warnings.
+func (c *Collector) partial(result *ps.Result) error {
+	a := c.call
+	p, f := a.Op.Protocol, &problem.Error{Server: result.Server}
+	part := &Partly{Problem: f, Warnings: result.Warnings, PerSet: p != nil && p.PerSet}
+	var codes []schema.Code
+	for i := range result.Failures {
+		failed := &result.Failures[i]
+		of := problem.Of(Failure(a.Op, a.Bound, &failed.Error))
+		if i == 0 {
+			f.Code, f.Message, f.DirectoryCode, f.Cause = of.Code, of.Message, of.DirectoryCode, &failed.Error
+		}
+		codes = append(codes, of.Code)
+		message := fmt.Sprintf("'%s': %s", cmp.Or(failed.DN, failed.GUID), of.Message)
+		f.Details = append(f.Details, problem.Detail{Message: message})
+	}
+	f.Outcome = ps.OutcomeNone
+	if result.Effect == ps.EffectNone {
+		return part
+	}
+	f.Code, f.Outcome, f.DirectoryCode = schema.Partial, ps.OutcomePartial, ""
+	record := WithSecret(c.rendered.Bytes(), a.Bound.Generated)
+	part.Records = append(append(json.RawMessage{'['}, record...), ']')
+	where := "details"
+	if a.Classic {
+		part.AsSuccess, where = true, "warnings"
+		for i, d := range f.Details {
+			failed := &result.Failures[i]
+			part.Warnings = append(slices.Clip(part.Warnings), ps.Warning{
+				Code: string(codes[i]), Target: cmp.Or(failed.DN, failed.GUID), Message: d.Message,
+			})
+		}
+	}
+	f.Message = fmt.Sprintf("%s %s failed; see %s.",
+		ended(c.sentence(result)), objects(len(result.Failures)), where)
+	return part
+}
+
+// ended returns a sentence with a full stop.
+func ended(sentence string) string { return strings.TrimSuffix(sentence, ".") + "." }
+
+func objects(n int) string {
+	if n == 1 {
+		return "1 object"
+	}
+	return fmt.Sprintf("%d objects", n)
+}

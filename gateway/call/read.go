@@ -1,0 +1,152 @@
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Reads reports whether the calls of a row only read by a script: [Service.Read] makes them.
+func Reads(op *ops.Operation) bool { return !op.Local && !op.Effect.Writes() }
+
+// Read makes a call of a row that [Reads]. Its error is a [problem.Error] at heart. If to has taken
+// records, and there is an error, what it was sent is not complete. A nil to takes none.
+func (s *Service) Read(ctx context.Context, c Call, p *Policy, to Sink) (Answer, error) {
+	r := reading{Service: s, policy: p, to: to, call: Accepted{Call: c}, end: readEnd{begun: time.Now()}}
+	answer, err := Guarded(func() (Answer, error) { return r.make(ctx) })
+	if err != nil {
+		err = Completed(c.Op, err)
+	}
+	if r.end.result != nil && r.end.result.Outside {
+		answer.Audited = schema.Limit
+	}
+	r.end.err, r.end.status = err, Status(c.Op, c.Classic, answer, err)
+	s.recordRead(r.call, r.end)
+	return answer, err
+}
+
+// Guarded does what it is given to do. A panic becomes an error that reveals nothing, with the
+// stack for the log.
+func Guarded(do func() (Answer, error)) (answer Answer, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			failed := problem.Internal(fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
+			failed.Outcome = ps.OutcomeUnknown
+			answer, err = Answer{}, failed
+		}
+	}()
+	return do()
+}
+
+// Completed returns the error of a call of a row, as its answer has it.
+func Completed(op *ops.Operation, err error) error {
+	failed := problem.Of(err)
+	ForOperation(op, failed)
+	if whole := (*problem.Error)(nil); !errors.As(err, &whole) {
+		return failed
+	}
+	return err
+}
+
+// Meter counts a call against its caller's quota, which some gateways share. On success
+// [identity.Principal.Leave] must follow.
+func Meter(p *identity.Principal, gateways int) error {
+	if err := p.Enter(gateways); err != nil {
+		return Exceeded(err)
+	}
+	return nil
+}
+
+// NoKey refuses a call that changes nothing, and has an Idempotency-Key. Protocols of others have no
+// such header.
+func NoKey(c *Call) error {
+	if len(c.Keys) == 0 || c.Op.Protocol != nil || c.Op.Effect.Writes() {
+		return nil
+	}
+	return problem.New(schema.NotSupported,
+		"This call changes nothing, so that it takes no %s: leave it out.", ops.KeyHeader)
+}
+
+// reading is a read that is being made.
+type reading struct {
+	*Service
+	policy *Policy
+	to     Sink
+	call   Accepted
+	end    readEnd
+}
+
+func (r *reading) make(ctx context.Context) (answer Answer, err error) {
+	principal := r.call.Principal
+	if err = Meter(principal, r.Gateways()); err != nil {
+		return answer, err
+	}
+	defer principal.Leave()
+	if r.call, err = r.Accept(ctx, r.call.Call, r.policy); err != nil {
+		return answer, err
+	}
+	if err = NoKey(&r.call.Call); err != nil {
+		return answer, err
+	}
+	c := r.Collector(ctx, r.call, r.to, r.begun)
+	if r.call.Op.Protocol != nil && (r.call.Op.Script == "" || r.call.Bound.Idle()) {
+		r.end.result = &ps.Result{Effect: ps.EffectNone}
+	} else {
+		r.run(ctx, c)
+	}
+	switch {
+	case r.end.runErr != nil:
+		return answer, r.Failed(c, r.policy, Unlimited{}, r.end.runErr)
+	case r.call.Op.Protocol != nil:
+		answer, err = r.Exchanged(c, r.policy, r.end.result)
+		r.end.server = answer.Server
+		return answer, err
+	}
+	if err = c.Finish(r.end.result); err != nil {
+		return answer, r.Failed(c, r.policy, Unlimited{}, err)
+	}
+	r.end.server = r.end.result.Server
+	return c.Answer(r.end.result)
+}
+
+// run runs the script.
+func (r *reading) run(ctx context.Context, c *Collector) {
+	r.end.started = true
+	ctx, cancel := limitRead(ctx, r.call.Op)
+	defer cancel()
+	r.end.result, r.end.runErr = r.Runner.Run(ctx, r.Request(c, r.policy, Unlimited{}))
+}
+
+// begun records that the records of a long list are about to be sent.
+func (r *reading) begun() error {
+	if !r.Audited(r.call.Op) {
+		return nil
+	}
+	intent, err := r.Audit.Intent(r.call.AuditCall())
+	if err != nil {
+		return Unrecorded(err)
+	}
+	r.end.intent = intent
+	return nil
+}
+
+// Collector returns a collector of the records of a call. To takes those of a long list, after begun
+// has succeeded; nil: all is held back.
+func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func() error) *Collector {
+	collecting := Collecting{To: to, Above: s.StreamAbove, Begun: begun}
+	if s.Amend != nil {
+		collecting.Amend = func(batch json.RawMessage) json.RawMessage {
+			return s.Amend(ctx, a.Op.Reply.Shape, batch)
+		}
+	}
+	return NewCollector(a, collecting)
+}

@@ -1,0 +1,61 @@
+package call
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// A search over types is for callers that may read at least one of them.
+
+// readScopes are the scopes for reading objects of a type.
+var readScopes = map[string]identity.Scope{
+	"user": identity.UserRead, "group": identity.GroupRead, "computer": identity.ComputerRead,
+}
+
+// readableTypes returns which types of objects a search over types may find, and warnings about
+// the others. A type that was asked for and may not be read is refused, others are left out.
+func readableTypes(p *identity.Principal, b *ops.Bound) (readable []string, unread []ps.Warning, err error) {
+	if len(b.Op.Or) == 0 {
+		return nil, nil, nil
+	}
+	asked := b.Text(ops.TypeName)
+	for _, name := range schema.HitTypes {
+		wanted := asked == "" || slices.Contains(strings.Split(asked, ","), name)
+		refused := Authorise(p, readScopes[name])
+		switch {
+		case !wanted:
+		case refused == nil:
+			readable = append(readable, name)
+		case asked != "":
+			return nil, nil, refused
+		default:
+			unread = append(unread, ps.Warning{Code: "scope_missing", Target: name, Message: fmt.Sprintf(
+				"Objects of the type %s were left out: they need the scope '%s', which the credential does not have.",
+				name, readScopes[name])})
+		}
+	}
+	return readable, unread, nil
+}
+
+// createScopes are the scopes for creating objects of a type.
+var createScopes = map[string]identity.Scope{
+	"user": identity.UserWrite, "group": identity.GroupWrite, "computer": identity.ComputerWrite,
+	"ou": identity.OUWrite,
+}
+
+// creatable returns the types of directory objects that a caller may create.
+func creatable(p *identity.Principal) []string {
+	types := []string{}
+	for _, name := range schema.DeletedTypes {
+		if p.Has(createScopes[name]) {
+			types = append(types, name)
+		}
+	}
+	return types
+}

@@ -1,0 +1,254 @@
+package call
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"maps"
+	"time"
+
+	"adgateway/gateway/change"
+	"adgateway/gateway/filter"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
+	"adgateway/ps"
+)
+
+// Request returns what the runner is asked to run for a call, whose records go to c. It announces
+// nothing.
+func (s *Service) Request(c *Collector, p *Policy, left Allowance) ps.Request {
+	a := c.call
+	req := ps.Request{
+		ID: a.ID, Script: a.Op.Script, Lane: a.Op.Lane, Args: maps.Clone(a.Bound.Args),
+		Write: a.Op.Effect.Writes() && !a.DryRun(), List: a.Op.Reply.Mark == ops.List, Limit: a.Op.Timeout,
+		Records: c.Take,
+	}
+	if a.Fields != a.Bound.Fields {
+		for i := range a.Op.Params {
+			if param := &a.Op.Params[i]; schema.ChoosesFields(param.Kind) {
+				req.Args[cmp.Or(param.Arg, param.Name)] = ps.List(a.Fields.Names())
+			}
+		}
+	}
+	about := circumstances{s, a, p, left}
+	for name, value := range contextArgs {
+		if s.takes(req.Script, name) {
+			req.Args[name] = value(about)
+		}
+	}
+	req.State = s.stateOf(a, req.Args, about.supply)
+	switch {
+	case req.Limit > 0:
+	case req.Write:
+		req.Limit = p.WriteLimit
+	case req.List:
+		req.Limit = p.ListLimit
+	default:
+		req.Limit = p.ReadLimit
+	}
+	return req
+}
+
+// circumstances are what scripts may be told of a call besides its parameters.
+type circumstances struct {
+	*Service
+	call   Accepted
+	policy *Policy
+	left   Allowance
+}
+
+// contextArgs are the arguments that describe the caller, for the scripts that declare them.
+var contextArgs = map[string]func(of circumstances) ps.Value{
+	"AllowedOU":    func(of circumstances) ps.Value { return listOrNull(of.call.Principal.Limits.OUs) },
+	"AllowedZone":  func(of circumstances) ps.Value { return listOrNull(of.call.Principal.Limits.Zones) },
+	"AllowedGroup": func(of circumstances) ps.Value { return listOrNull(of.call.Principal.Limits.Groups) },
+	"Privileged": func(of circumstances) ps.Value {
+		return ps.Bool(of.call.Principal.Has(identity.Privileged))
+	},
+	"GuardedGroup": func(of circumstances) ps.Value { return listOrNull(of.guardedGroups()) },
+	"BulkLimit": func(of circumstances) ps.Value {
+		if of.left.Many() {
+			return ps.Int(int64(min(of.policy.BulkLimit, of.left.Most())))
+		}
+		return ps.Int(int64(of.policy.BulkLimit))
+	},
+	"ImpactLimit": func(of circumstances) ps.Value { return ps.Int(int64(of.left.Most())) },
+	"StaleSince": func(of circumstances) ps.Value {
+		return ps.List(filter.Moment(time.Now().AddDate(0, 0, -of.policy.StaleDays)))
+	},
+	"Readable": func(of circumstances) ps.Value { return ps.List(of.call.Readable) },
+	"RemovedTogether": func(of circumstances) ps.Value {
+		return ps.List(append([]string{}, of.call.Undoes.Objects...))
+	},
+	"CreatableType": func(of circumstances) ps.Value { return ps.List(creatable(of.call.Principal)) },
+}
+
+// supply returns the argument of that name, if it is about the caller.
+func (of circumstances) supply(name string) (ps.Value, bool) {
+	value := contextArgs[name]
+	if value == nil {
+		return ps.Value{}, false
+	}
+	return value(of), true
+}
+
+// guardedGroups returns what gives rights, as the scripts take it: each group after what it
+// gives, which is a key of their list of guards.
+func (of circumstances) guardedGroups() (all []string) {
+	add := func(guard string, groups []string) {
+		for _, group := range groups {
+			all = append(all, guard+":"+group)
+		}
+	}
+	add("rights", of.policy.GuardedGroups)
+	if of.Grants == nil {
+		return all
+	}
+	grants := of.Grants()
+	add("role", grants.Roles)
+	if len(of.call.Principal.Limits.Groups) == 0 { // else it reaches only groups that its own limits name
+		add("limit", grants.Limits)
+	}
+	return all
+}
+
+// Answer returns the answer to a call whose script has succeeded, with the records that there are,
+// or its error if it has failed for some objects. If To has taken records, it gets those that are
+// left.
+func (c *Collector) Answer(result *ps.Result) (Answer, error) {
+	if len(result.Failures) > 0 {
+		return Answer{}, c.partial(result)
+	}
+	answer, err := c.answer(result)
+	if err != nil {
+		err = problem.Internal(err)
+	}
+	return answer, err
+}
+
+// Failed returns the error of a call whose run failed with err, or did not emit what the row
+// declares.
+func (s *Service) Failed(c *Collector, p *Policy, left Allowance, err error) error {
+	switch {
+	case c.streaming: // the caller has a part, and is told no more
+	case problem.Is(err): // why the change was not allowed
+		return problem.Of(err)
+	case c.err != nil:
+		err = c.err
+	case !errors.Is(err, errNoRecord):
+		failed := problem.Of(Failure(c.call.Op, c.call.Bound, err))
+		s.explain(c.call, p.BulkLimit, left, failed)
+		return failed
+	}
+	return problem.Internal(err)
+}
+
+var notReadBack = ps.Warning{
+	Code:    NotReadBack,
+	Message: "The change was made, but the object could not be read back: fields that are not known are null.",
+}
+
+// WasMade reports whether a change was made although its call has the error err: the outcome
+// decides the status. The run has ended with result, or with runErr.
+func (c *Collector) WasMade(result *ps.Result, runErr, err error) bool {
+	switch {
+	case err == nil, c.streaming, problem.Is(runErr), !c.call.Op.Effect.Writes(), c.call.DryRun():
+		return false
+	case runErr == nil:
+		return result.Effect != ps.EffectNone
+	}
+	return c.err != nil || ps.AsError(runErr).Outcome == ps.OutcomeDone
+}
+
+// Unread returns the result of a change that was made, and that could not be read back because of
+// cause: what the script has reported, or what the announcement says. Its record has what is known.
+// A nil result or intent is not known.
+func (c *Collector) Unread(result *ps.Result, intent *ps.Intent, cause error) *ps.Result {
+	if result == nil {
+		cut := *ps.AsError(cause)
+		if cut.Intent = intent; intent == nil {
+			cut.Intent = &ps.Intent{Effect: ps.EffectChanged}
+		}
+		found := settle.Unread(settle.Change{Operation: c.call.Op, Bound: c.call.Bound, Cut: &cut})
+		result = found.Result
+		c.Replace(found.Records)
+	}
+	result.Warnings = append(result.Warnings, notReadBack)
+	if c.err != nil || c.records == 0 {
+		c.Replace(nil)
+		if c.call.Op.Reply.Mark != ops.List && c.call.Op.Protocol == nil {
+			c.err = c.add(c.call.known(intent), 1)
+		}
+	}
+	return result
+}
+
+// known returns the record of the first object of an announcement, with null for what only the
+// directory could tell.
+func (a Accepted) known(i *ps.Intent) json.RawMessage {
+	shape := a.Op.Reply.Shape
+	values := map[string]json.RawMessage{}
+	if i != nil {
+		if all := change.Of(a.Announcement(i)); len(all) > 0 {
+			object := all[0]
+			for _, name := range []string{"distinguishedName", "path"} {
+				values[name] = JSON(object.DistinguishedName)
+			}
+			if object.GUID != nil {
+				values["guid"] = JSON(*object.GUID)
+			}
+			for _, c := range object.Changes {
+				values[c.Field] = c.After
+			}
+		}
+	}
+	if a.Fields != nil && shape.Variants == nil {
+		return a.Fields.Known(values)
+	}
+	return shape.All().Known(values)
+}
+
+// Announcement returns what the script of the call announces in the form that plans are made from.
+func (a Accepted) Announcement(i *ps.Intent) change.Announcement {
+	return change.Announcement{Intent: i, Shape: a.Op.Reply.Shape, Secret: a.SetsSecret()}
+}
+
+// SetsSecret reports whether the call sets a password.
+func (a Accepted) SetsSecret() bool {
+	_, has := a.Bound.Secret(a.Op)
+	return has
+}
+
+// Texts returns the accepted parameters but the secrets, and whether there are any of those.
+func (a Accepted) Texts() (texts map[string]string, secret bool) {
+	texts = map[string]string{}
+	for i := range a.Op.Params {
+		p := &a.Op.Params[i]
+		switch {
+		case p.Kind.Secret():
+			secret = secret || a.Bound.Has(p.Name) || a.Bound.Generated != nil
+		case a.Bound.Has(p.Name):
+			texts[p.Name] = a.Bound.Text(p.Name)
+		}
+	}
+	return texts, secret
+}
+
+// Zone returns the zone that an announced change of DNS is about; empty if there are several, or none.
+func (a Accepted) Zone(i *ps.Intent) string {
+	if a.Op.Lane != ps.DNS {
+		return ""
+	}
+	zone := ""
+	if value, has := a.Bound.Args["ZoneName"]; has {
+		text, _ := value.MarshalJSON()  // a text can always be encoded
+		_ = json.Unmarshal(text, &zone) // stays empty unless it is one
+	}
+	if zone == "" && len(i.Objects) > 0 {
+		zone = i.Objects[0].Parent
+	}
+	return zone
+}

@@ -1,0 +1,71 @@
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/ps"
+)
+
+// A Table has the rows of the gateway and its scripts. It does not change.
+type Table struct {
+	Rows    []*ops.Operation
+	Scripts map[string]ps.Script // by name
+}
+
+// NewTable returns the table of some rows and scripts.
+func NewTable(rows []*ops.Operation, scripts []ps.Script) Table {
+	t := Table{Rows: rows, Scripts: map[string]ps.Script{}}
+	for _, script := range scripts {
+		t.Scripts[script.Name] = script
+	}
+	return t
+}
+
+// takes reports whether a script declares a parameter.
+func (t Table) takes(script, name string) bool {
+	_, declared := t.Scripts[script].Param(name)
+	return declared
+}
+
+// Policy is the part of the settings that calls are made under. It may change while the gateway
+// runs; a call has the same one throughout.
+type Policy struct {
+	RequireGuard []identity.Scope // whose changes must have a guard
+
+	ReadLimit  time.Duration // for one run of a read
+	ListLimit  time.Duration // for one run of a list
+	WriteLimit time.Duration // for one run of a change
+	// SettleLimit is for finding out what a change has done.
+	SettleLimit time.Duration
+	BulkLimit   int // objects that one bulk removal may remove
+	StaleDays   int // without a logon after which a computer is stale
+
+	GuardedGroups []string // the groups of the gateway's rights and hosts
+
+	Protocols ops.ProtocolSettings // of the rows that speak protocols of others
+}
+
+// A Service has what calls are made with. It is safe for concurrent use, and is not changed once
+// it is used.
+type Service struct {
+	Table
+	Runner      ps.Runner
+	Log         *logrus.Logger
+	Audit       *audit.Log             // nil: nothing is recorded
+	Kept        *store.Sealed          // what changes are recorded in; nil: nothing is kept
+	Grants      func() identity.Grants // which groups give rights now; nil: none do
+	StreamAbove int                    // bytes of a list, beyond which a Sink takes it while its script runs
+	// Gateways returns how many gateways share the quotas of callers.
+	Gateways func() int
+	// Amend adds what only the gateway knows to a batch of records of a shape. Nil: it knows nothing.
+	Amend func(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage
+}
