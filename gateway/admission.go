@@ -10,10 +10,11 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
-	"adgateway/gateway/ledger"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -23,30 +24,17 @@ import (
 // names are held that it gives. All of it or nothing: if one part is refused, the script is
 // stopped, and nothing was written.
 
-// attempt is a change that is about to begin.
-type attempt struct {
-	intent *ps.Intent
-	token  string          // of the decision that allows it
-	record *changes.Record // in the history; nil: there is none
-}
-
-// participant is something that is stored together with the beginning of a change.
-type participant interface {
-	// begin decides with the newest state, and puts what must be stored before the change. An
-	// error refuses the change. It is called again if its update is: then it begins anew.
-	begin(tx *store.Tx, a *attempt) error
-	// begun notes that what begin has put is stored.
-	begun()
-}
-
 // participants returns what is stored together with the change of a call. Its record is the first.
-func (s *Server) participants(r *request, i *ps.Intent) []participant {
-	all := []participant{&recordPart{s: s, r: r}}
+func (s *Server) participants(r *request, i *ps.Intent) []write.Participant {
+	all := []write.Participant{&recordPart{s: s, r: r}}
 	if r.applying != nil && !r.applying.used {
 		all = append(all, &planPart{s: s, r: r})
 	}
-	if kept := s.reservation(r, i); kept != nil {
-		all = append(all, &budgetPart{s: s, r: r, kept: kept})
+	if spends := r.spending.Part(i); spends != nil {
+		if r.change != nil {
+			r.change.Spent = spends.Spent()
+		}
+		all = append(all, spends)
 	}
 	if c := r.claimed(); c != nil {
 		all = append(all, &keyPart{claim: c})
@@ -72,29 +60,26 @@ func (s *Server) allow(r *request, i *ps.Intent) error {
 	if err := s.storeEnds(ctx); err != nil {
 		return s.refuse(r, err)
 	}
-	a := &attempt{intent: i, token: uuid.NewString(), record: r.change}
-	if a.record != nil {
-		a.token = a.record.Token
+	a := &write.Attempt{Intent: i, Token: uuid.NewString(), Record: r.change}
+	if a.Record != nil {
+		a.Token = a.Record.Token
 	}
 	all := s.participants(r, i)
 	err := r.stored(func() error { return s.begin(ctx, r, a, all) })
-	if errors.Is(err, ledger.ErrSpent) {
-		err = s.overspent(r)
+	if errors.Is(err, quota.ErrSpent) {
+		err = r.spending.Overspent(r.ctx)
 	}
 	if err != nil {
 		return s.refuse(r, err)
 	}
 	for _, one := range all {
-		one.begun()
+		one.Begun()
 	}
 	return nil
 }
 
-// errBegun ends an update whose changes an earlier try has stored.
-var errBegun = errors.New("the change has begun")
-
 // begin stores the beginning of a change.
-func (s *Server) begin(ctx context.Context, r *request, a *attempt, all []participant) error {
+func (s *Server) begin(ctx context.Context, r *request, a *write.Attempt, all []write.Participant) error {
 	in := s.store()
 	if in == nil {
 		return nil
@@ -102,8 +87,8 @@ func (s *Server) begin(ctx context.Context, r *request, a *attempt, all []partic
 	update := func() error {
 		return in.Update(ctx, func(tx *store.Tx) error {
 			for _, one := range all {
-				err := one.begin(tx, a)
-				if errors.Is(err, errBegun) {
+				err := one.Begin(tx, a)
+				if errors.Is(err, write.ErrBegun) {
 					return nil
 				}
 				if err != nil {
@@ -114,7 +99,7 @@ func (s *Server) begin(ctx context.Context, r *request, a *attempt, all []partic
 		})
 	}
 	err := update()
-	if errors.Is(err, store.ErrUnsure) && s.Member == nil && a.record != nil && !r.kept {
+	if errors.Is(err, store.ErrUnsure) && s.Member == nil && a.Record != nil && !r.kept {
 		if update() == nil { // which finds the record, if it is stored
 			return nil
 		}
@@ -145,8 +130,8 @@ func (s *Server) refuse(r *request, err error) error {
 		err = keysUnavailable(err)
 	case r.applying != nil:
 		err = plansUnavailable(err)
-	case len(r.spending.reserved) > 0 && s.ledger != nil && len(r.amounts(held)) > 0:
-		err = ledgerUnavailable(err)
+	case r.spending.Kept():
+		err = quota.Unavailable(err)
 	default:
 		s.unremembered(r, err)
 		return nil
@@ -160,7 +145,7 @@ func (s *Server) refuse(r *request, err error) error {
 // clusterUnavailable returns the refusal of a change that the gateways could not agree on.
 func clusterUnavailable(err error) error {
 	if errors.Is(err, store.ErrRewound) {
-		return call.StoreFault(err, "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; "+askWhy)
+		return call.StoreFault(err, "The nodes of the cluster have lost a part of the log that they had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. GET /readyz tells more; "+call.AskWhy)
 	}
 	return call.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing was changed. Try again later; GET /readyz tells when it can.")
 }
@@ -171,8 +156,8 @@ type recordPart struct {
 	r *request
 }
 
-func (p *recordPart) begin(tx *store.Tx, a *attempt) error {
-	s, c := p.s, a.record
+func (p *recordPart) Begin(tx *store.Tx, a *write.Attempt) error {
+	s, c := p.s, a.Record
 	if c == nil {
 		return nil
 	}
@@ -184,7 +169,7 @@ func (p *recordPart) begin(tx *store.Tx, a *attempt) error {
 	case !latest.Running || latest.Token != c.Token:
 		err = takenOver()
 	case !p.r.kept: // it is put once more, so that it is on the disk afterwards
-		return cmp.Or(s.History.Put(tx, c), errBegun)
+		return cmp.Or(s.History.Put(tx, c), write.ErrBegun)
 	}
 	if err != nil {
 		return err
@@ -192,7 +177,7 @@ func (p *recordPart) begin(tx *store.Tx, a *attempt) error {
 	return s.History.Put(tx, c)
 }
 
-func (p *recordPart) begun() {
+func (p *recordPart) Begun() {
 	if p.r.change == nil {
 		return
 	}
@@ -216,11 +201,11 @@ type planPart struct {
 	r *request
 }
 
-func (p *planPart) begin(tx *store.Tx, _ *attempt) error {
+func (p *planPart) Begin(tx *store.Tx, _ *write.Attempt) error {
 	return p.s.usePlan(tx, p.r.applying, p.r.id)
 }
 
-func (p *planPart) begun() { p.s.usedUp(p.r.applying) }
+func (p *planPart) Begun() { p.s.usedUp(p.r.applying) }
 
 // keyPart is the key of a call, with what its script is about to change and the identity of the
 // change in the history.
@@ -229,7 +214,7 @@ type keyPart struct {
 	next  keptCall
 }
 
-func (p *keyPart) begin(tx *store.Tx, a *attempt) error {
+func (p *keyPart) Begin(tx *store.Tx, a *write.Attempt) error {
 	c := p.claim
 	own, err := c.owns(tx)
 	if err != nil {
@@ -239,50 +224,15 @@ func (p *keyPart) begin(tx *store.Tx, a *attempt) error {
 		return takenOver()
 	}
 	p.next = c.call
-	p.next.Intent, p.next.Server = a.intent, a.intent.Server
-	if a.record != nil {
-		p.next.Change, p.next.Batch = a.record.ID, a.record.Batch
+	p.next.Intent, p.next.Server = a.Intent, a.Intent.Server
+	if a.Record != nil {
+		p.next.Change, p.next.Batch = a.Record.ID, a.Record.Batch
 	}
-	p.next.Verdict, p.next.Token = nil, a.token
+	p.next.Verdict, p.next.Token = nil, a.Token
 	return c.put(tx, p.next)
 }
 
-func (p *keyPart) begun() { p.claim.kept(p.next) }
-
-// budgetPart is what is about to be spent of the caller's hourly limits.
-type budgetPart struct {
-	s    *Server
-	r    *request
-	kept *ledger.Reservation
-}
-
-// reservation returns what a call is about to spend of its caller's hourly limits; nil: nothing,
-// or it is reserved already.
-func (s *Server) reservation(r *request, i *ps.Intent) *ledger.Reservation {
-	if s.ledger == nil || r.spending.kept != nil {
-		return nil
-	}
-	amounts := r.amounts(func(one *spent) int {
-		if r.bound.Op.Extent != "" {
-			return one.Held() // it is corrected once it is known what was there
-		}
-		return min(one.Held(), max(1, len(i.Objects)))
-	})
-	if len(amounts) == 0 {
-		return nil
-	}
-	kept := s.ledger.Prepare(amounts)
-	if r.change != nil {
-		r.change.Spent = spentBy(kept)
-	}
-	return kept
-}
-
-func (p *budgetPart) begin(tx *store.Tx, _ *attempt) error {
-	return p.kept.Make(tx, p.s.limitsOf(p.r))
-}
-
-func (p *budgetPart) begun() { p.r.spending.kept = p.kept }
+func (p *keyPart) Begun() { p.claim.kept(p.next) }
 
 // inTime refuses a change that a member of a cluster must not let begin any more.
 func (s *Server) inTime(r *request) error {

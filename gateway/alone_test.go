@@ -24,8 +24,8 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/store"
@@ -154,7 +154,7 @@ func (a *lonely) asItem() told {
 		spec.Operation, spec.Parameters = "change.undo", map[string]any{ops.ChangeIDParam: a.undoing}
 	}
 	job := &jobs.Job{Caller: jobs.Caller{ID: a.account, Kind: identity.KindToken, Name: "portal"}, Expires: time.Now().Add(time.Hour)}
-	answer := a.CallItem(a.T.Context(), jobs.Call{Job: job, Spec: spec})
+	answer := a.Items().Call(a.T.Context(), jobs.Call{Job: job, Spec: spec})
 	return told{
 		made: answer.State == jobstate.Made, open: answer.Again || answer.Hold != "", partial: answer.Code == string(schema.Partial),
 		replayed: true, change: answer.ChangeID, said: fmt.Sprintf("%+v", answer),
@@ -312,8 +312,8 @@ func (a *lonely) saysTheSame(id string) {
 		return true
 	}))
 	for _, impact := range []identity.Impact{identity.Deletion, identity.Change} {
-		spent, budgeted := 0, ledger.Budget{Account: a.account, Impact: impact.String()}
-		all, err := ledger.New(a.Kept).Spent(t.Context(), budgeted)
+		spent, budgeted := 0, quota.Budget{Account: a.account, Impact: impact.String()}
+		all, err := quota.NewLedger(a.Kept, false).Spent(t.Context(), budgeted)
 		require.NoError(t, err)
 		for _, one := range all {
 			spent += one.N

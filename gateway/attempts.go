@@ -8,9 +8,11 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -93,7 +95,7 @@ func (a attempts) judge(ctx context.Context, id string, report *cluster.Report) 
 		return err
 	}
 	err = s.settled(true, c, end.Verdict, end.Result)
-	if errors.Is(err, errClosed) {
+	if errors.Is(err, write.ErrClosed) {
 		return a.Raced(ctx, *report)
 	}
 	if err == nil {
@@ -140,10 +142,10 @@ func (s *Server) recordRaced(c *changes.Record, outcome ps.Outcome, by string) e
 	if s.Audit == nil {
 		return nil
 	}
-	call := audit.Call{
+	line := audit.Call{
 		RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller},
 		Operation: c.Operation, Parameters: c.Parameters, Change: c.ID,
 	}
-	result := audit.Result{Outcome: string(outcome), Code: racedCode, Server: c.Server, SettledBy: by}
-	return s.Audit.Settled(call, 0, result)
+	result := audit.Result{Outcome: string(outcome), Code: call.Raced, Server: c.Server, SettledBy: by}
+	return s.Audit.Settled(line, 0, result)
 }

@@ -116,7 +116,7 @@ func toRomeWith(s *gateway.Server, user string, headers ...string) (int, harness
 
 // itemOf returns the call of an item that sends a user to Rome.
 func itemOf(user string) jobs.Call {
-	call := itemToRome("item-of-" + user)
+	call := harness.ItemToRome("item-of-" + user)
 	call.Spec.Parameters["UserName"] = user
 	return call
 }
@@ -187,7 +187,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	for _, user := range users {
 		calls.Go(func() {
 			if user == "u4" {
-				answer := a.CallItem(t.Context(), itemOf(user))
+				answer := a.Items().Call(t.Context(), itemOf(user))
 				assert.Equal(t, jobstate.Made, answer.State, "%+v", answer)
 				mu.Lock()
 				defer mu.Unlock()
@@ -229,7 +229,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 		status, got, _ = toRomeWith(b.Server, user)
 		require.Equal(t, http.StatusOK, status, "%s: %+v", user, got.Error)
 	}
-	require.Equal(t, jobstate.Made, b.CallItem(t.Context(), itemOf("u4")).State)
+	require.Equal(t, jobstate.Made, b.Items().Call(t.Context(), itemOf("u4")).State)
 	a.mend()
 	rs.leader()
 	close(wake)

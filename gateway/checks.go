@@ -15,22 +15,18 @@ import (
 // yes is PowerShell's text of a true value.
 const yes = "True"
 
-// check is something that may keep a change from being made although its script, which
-// checks much itself, has announced it; and whether it was looked at.
-type check struct {
-	Name    string `json:"name"`
-	State   string `json:"state"`
-	Message string `json:"message"`
+func checkPassed(name, what string) change.Check { return checked(name, schema.CheckPassed, what) }
+func checkFailed(name, what string) change.Check { return checked(name, schema.CheckFailed, what) }
+func notChecked(name, why string) change.Check   { return checked(name, schema.NotChecked, why) }
+
+func checked(name, state, message string) change.Check {
+	return change.Check{Name: name, State: state, Message: message}
 }
 
-func checkPassed(name, what string) check { return check{name, schema.CheckPassed, what} }
-func checkFailed(name, what string) check { return check{name, schema.CheckFailed, what} }
-func notChecked(name, why string) check   { return check{name, schema.NotChecked, why} }
-
 // checksOf checks what was announced, and is stopped, on the server that announced it.
-func (s *Server) checksOf(r *request) []check {
+func (s *Server) checksOf(r *request) []change.Check {
 	if r.op.Lane == ps.DNS {
-		return []check{notChecked("write_rights", "The DNS server does not say what the gateway may change.")}
+		return []change.Check{notChecked("write_rights", "The DNS server does not say what the gateway may change.")}
 	}
 	removal := r.announced.Effect == ps.EffectRemoved && r.op.Reply.Shape != schema.Membership
 	restorable := ops.ImageOf(&r.announced.Objects[0]).Restorable
@@ -38,7 +34,7 @@ func (s *Server) checksOf(r *request) []check {
 	if err != nil {
 		s.Log.WithError(err).WithField("request_id", r.id).Warn("what a dry run checks could not be read")
 	}
-	checks := []check{}
+	checks := []change.Check{}
 	if removal {
 		checks = append(checks, notChecked("delete_rights", "The directory does not say what the gateway may remove."), seen.recycleBin(restorable))
 	} else {
@@ -53,19 +49,13 @@ func (s *Server) checksOf(r *request) []check {
 	return append(checks, notChecked("replication", "What other domain controllers are changing is not known."))
 }
 
-// failedCheck returns the first check that failed, or nil.
-func (p *plan) failedCheck() *check {
-	if i := slices.IndexFunc(p.Checks, func(c check) bool { return c.State == schema.CheckFailed }); i >= 0 {
-		return &p.Checks[i]
-	}
-	return nil
-}
-
 // takesName reports whether a change gives an object a name that is unique in the forest.
 func takesName(i *ps.Intent) bool {
 	for n := range i.Objects {
 		for _, c := range i.Objects[n].Changes {
-			if c.Before != c.After && c.After != "" && (c.Name == existence && c.After == "True" || c.Name == "userPrincipalName" || c.Name == "servicePrincipalName") {
+			isName := c.Name == "userPrincipalName" || c.Name == "servicePrincipalName"
+			creates := c.Name == change.Existence && c.After == "True"
+			if c.Before != c.After && c.After != "" && (creates || isName) {
 				return true
 			}
 		}
@@ -126,7 +116,7 @@ func (f forecast) about(what string) []fact {
 
 // unreadable are announced changes that need a right of another kind than to write an
 // attribute, which cannot be read.
-var unreadable = []string{existence, parent, "protected", "dNSHostName", "servicePrincipalName"}
+var unreadable = []string{change.Existence, change.Parent, "protected", "dNSHostName", "servicePrincipalName"}
 
 // attributeOf returns the attribute that an announced change writes, or "" if that says
 // nothing about rights.
@@ -159,7 +149,7 @@ var classes = map[*schema.Shape]string{schema.User: "user", schema.Group: "group
 
 // writeRights checks that the gateway's account may write and create what was announced.
 // Rights to move and to protect objects and to reset passwords cannot be read.
-func (f forecast) writeRights(r *request) check {
+func (f forecast) writeRights(r *request) change.Check {
 	const name = "write_rights"
 	looked, partly := 0, false
 	for i := range r.announced.Objects {
@@ -201,7 +191,7 @@ func (f forecast) writeRights(r *request) check {
 }
 
 // recycleBin checks that what is removed can be restored, as was announced.
-func (f forecast) recycleBin(restorable string) check {
+func (f forecast) recycleBin(restorable string) change.Check {
 	const name = "recycle_bin"
 	found := f.about("bin")
 	switch {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"adgateway/gateway/change"
 	"fmt"
 	"strings"
 	"unicode"
@@ -19,7 +20,7 @@ type policyFact struct {
 
 // passwordPolicy checks the length and the complexity of a password. Its history and
 // the filters of a domain controller are known to that alone.
-func (f forecast) passwordPolicy(r *request) check {
+func (f forecast) passwordPolicy(r *request) change.Check {
 	const name = "password_policy"
 	found := f.about("policy")
 	if len(found) == 0 || found[0].Source == "unknown" {

@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -47,7 +48,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts []endPart)
 	ctx, cancel := context.WithTimeout(context.Background(), mostEnding)
 	defer cancel()
 	err := s.storeEnd(ctx, parts)
-	if errors.Is(err, errClosed) {
+	if errors.Is(err, write.ErrClosed) {
 		err = s.closedByAnother(r)
 	}
 	key := r.claimed()
@@ -62,11 +63,11 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts []endPart)
 	}
 	log := s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID})
 	switch {
-	case s.Member != nil && begun && !errors.Is(err, errClosed):
+	case s.Member != nil && begun && !errors.Is(err, write.ErrClosed):
 		if r.outer != nil && key != nil {
 			key.open = true
 		}
-	case !begun || errors.Is(err, errClosed):
+	case !begun || errors.Is(err, write.ErrClosed):
 		log.WithError(err).Error("what became of a call could not be kept")
 	default:
 		r.unkept = true
@@ -99,7 +100,7 @@ func (s *Server) storeEnd(ctx context.Context, parts []endPart) error {
 			}
 			return nil
 		}
-		if in == s.store() || errors.Is(err, errClosed) || errors.Is(err, store.ErrClosed) || neverStored(err) {
+		if in == s.store() || errors.Is(err, write.ErrClosed) || errors.Is(err, store.ErrClosed) || neverStored(err) {
 			return err
 		}
 		select {
@@ -115,7 +116,7 @@ func (s *Server) storeEnd(ctx context.Context, parts []endPart) error {
 func putAll(tx *store.Tx, parts []endPart) error {
 	for _, one := range parts {
 		err := one.put(tx)
-		if errors.Is(err, errEnded) {
+		if errors.Is(err, write.ErrEnded) {
 			return nil
 		}
 		if err != nil {
@@ -129,7 +130,7 @@ func putAll(tx *store.Tx, parts []endPart) error {
 func (s *Server) endOfChange(r *request) *endPart {
 	c := r.change
 	if c == nil || !c.Running {
-		s.correct(r)
+		s.uncorrected(r, r.spending.Correct())
 		return nil
 	}
 	outcome := outcomeOfChange(r)
@@ -137,7 +138,7 @@ func (s *Server) endOfChange(r *request) *endPart {
 		return nil
 	}
 	if s.staysOpen(r, outcome) {
-		r.correction = nil // it stays spent until it is known
+		r.spending.Keep()
 		r.shown = r.changeID()
 		s.leaveOpen(r)
 		return nil
@@ -150,15 +151,13 @@ func (s *Server) endOfChange(r *request) *endPart {
 		}
 		r.shown = r.changeID()
 	}
-	e := closed(c, verdict{Outcome: outcome})
+	e := write.Close(c, write.Verdict{Outcome: outcome})
 	// The key of an outer call is that of the whole request, and takes note of each of its changes.
-	e.answered = r.outer == nil
-	if r.correction != nil {
-		e.done, r.correction = r.correction.done, nil
-	}
-	e.verdict.Idle = outcome == ps.OutcomeNone && r.failure == nil
+	e.Answered = r.outer == nil
+	e.Spent = r.spending.Done()
+	e.Verdict.Idle = outcome == ps.OutcomeNone && r.failure == nil
 	return &endPart{
-		put:    func(tx *store.Tx) error { return e.store(tx, s) },
+		put:    func(tx *store.Tx) error { return s.storeEndOf(tx, e) },
 		stored: func() { s.saved(c) },
 	}
 }
@@ -169,17 +168,14 @@ func (s *Server) endOfChange(r *request) *endPart {
 func (s *Server) closedByAnother(r *request) error {
 	c, outcome := r.change, r.outcome()
 	if c == nil || !s.clustered() || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
-		return errClosed
+		return write.ErrClosed
 	}
 	r.raced = true
 	s.Log.WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID, "change": c.ID}).Error("a change was made after another gateway had taken the call over, as this host stood still: it may have been made twice")
 	return nil
 }
 
-// racedCode marks such a change in its answer and in the audit.
-const racedCode = "raced"
-
-var racedWarning = ps.Warning{Code: racedCode, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
+var racedWarning = ps.Warning{Code: call.Raced, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
 
 // endOfPlan returns what becomes of the plan that a request applies, unless its change says so:
 // one whose application changed nothing can be applied again.
@@ -224,7 +220,7 @@ func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *endPart
 			next.answered(r, answer.Tag, status, body)
 			break
 		}
-		next.Verdict, next.Token = &verdict{Outcome: outcome}, "" // the answer asks to come again
+		next.Verdict, next.Token = &write.Verdict{Outcome: outcome}, "" // the answer asks to come again
 		if r.failure != nil {
 			next.Verdict.Notes = messages(r.failure.Details)
 		}

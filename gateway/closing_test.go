@@ -101,22 +101,6 @@ func TestAVerdictIsReadLater(t *testing.T) {
 	}
 }
 
-// writtenThen returns a runner that makes a change, and then fails as if the server were cut
-// off.
-func writtenThen(d *harness.OneUser, fails ps.Error) *harness.Runner {
-	return &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
-		if !req.Write {
-			return d.Run(ctx, req)
-		}
-		req.Records = func(json.RawMessage) error { return nil }
-		if _, err := d.Run(ctx, req); err != nil {
-			return nil, err
-		}
-		copied := fails
-		return nil, &copied
-	}}
-}
-
 // TestAFailureAfterTheLastWriteIsASuccess: what fails then is the report only, so that a key
 // never keeps an answer that asks to come again.
 func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
@@ -127,7 +111,7 @@ func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
-			g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return writtenThen(directory, fails) })
+			g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return harness.WrittenThen(directory, fails) })
 			id := ""
 			for n := range 2 {
 				status, got, header := harness.ToRome(g.Server)
@@ -225,7 +209,7 @@ func TestAnEndThatCannotBeStored(t *testing.T) {
 		directory.At = func(point string) { g.Full.Fill(point == "changed") }
 		run := func(func(string) bool) ps.Runner {
 			if fails {
-				return writtenThen(directory, ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone})
+				return harness.WrittenThen(directory, ps.Error{Kind: ps.KindScript, Gateway: "conflict", Message: "No.", Outcome: ps.OutcomeNone})
 			}
 			return &harness.Runner{Do: directory.Run}
 		}

@@ -12,7 +12,9 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -124,7 +126,7 @@ func (s *Server) staysOpen(r *request, outcome ps.Outcome) bool {
 	if outcome != ps.OutcomeUnknown || r.change == nil || !r.change.Running {
 		return false
 	}
-	_, can := s.pastChange(r.change)
+	_, can := settle.Recorded(s.operationOf(r.change.Operation), r.change)
 	return can
 }
 
@@ -266,7 +268,7 @@ func (s *Server) doubtsAbout(r *request) *doubtsPart {
 	return p
 }
 
-func (p *doubtsPart) begin(tx *store.Tx, _ *attempt) error {
+func (p *doubtsPart) Begin(tx *store.Tx, _ *write.Attempt) error {
 	if p.waits {
 		return awaitedBefore()
 	}
@@ -278,7 +280,7 @@ func (p *doubtsPart) begin(tx *store.Tx, _ *attempt) error {
 		if err != nil {
 			return err
 		}
-		e := &end{verdict: verdict{Outcome: ps.OutcomeUnknown}}
+		e := &write.End{Verdict: write.Verdict{Outcome: ps.OutcomeUnknown}}
 		if err = p.s.endChange(tx, c, e); err != nil {
 			return err
 		}
@@ -286,7 +288,7 @@ func (p *doubtsPart) begin(tx *store.Tx, _ *attempt) error {
 	return nil
 }
 
-func (p *doubtsPart) begun() {
+func (p *doubtsPart) Begun() {
 	for _, id := range p.ids {
 		p.s.doubts.end(id)
 	}

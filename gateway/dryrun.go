@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"adgateway/gateway/change"
-	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
@@ -27,30 +26,15 @@ var errDryRun = errors.New("this is a dry run")
 // dryRun reports whether the caller asked for one.
 func (r *request) dryRun() bool { return r.bound != nil && r.bound.Text(ops.DryRun) == "true" }
 
-// plan is the answer to a dry run.
-type plan struct {
-	ID        *string          `json:"id"`
-	Operation string           `json:"operation"`
-	Effect    ps.Effect        `json:"effect"`
-	Server    string           `json:"server"`
-	Made      time.Time        `json:"made"`
-	Expires   *time.Time       `json:"expires"`
-	State     plans.State      `json:"state"`
-	Undo      schema.Undoable  `json:"undo"`
-	Objects   []shownObject    `json:"objects"`
-	Checks    []check          `json:"checks"`
-	Requires  []identity.Scope `json:"requires"`
-}
-
 // newPlan returns the plan of a change that would change nothing.
-func newPlan(r *request) plan {
+func newPlan(r *request) change.Plan {
 	requires := append([]identity.Scope{r.op.Scope}, r.bound.Scopes...)
 	if r.outer != nil {
 		requires = append(requires, r.outer.op.Scope)
 	}
-	return plan{
-		Operation: r.op.ID, State: plans.StateOpen, Effect: ps.EffectNone, Made: time.Now().UTC().Truncate(time.Second),
-		Undo: schema.UndoNone, Objects: []shownObject{}, Checks: []check{}, Requires: requires,
+	return change.Plan{
+		Operation: r.op.ID, State: string(plans.StateOpen), Effect: ps.EffectNone,
+		Made: time.Now().UTC().Truncate(time.Second), Undo: schema.UndoNone, Objects: []change.ShownObject{}, Checks: []change.Check{}, Requires: requires,
 	}
 }
 
@@ -88,29 +72,20 @@ func (s *Server) answerPlan(r *request, e *envelope) (call.Answer, error) {
 			warnings = append(slices.Clip(warnings), ps.Warning{Code: "plan_not_kept", Message: "The plan could not be kept, so that it cannot be applied by its id."})
 		}
 	}
-	p.hide(r.principal)
-	return call.Answer{Output: p.sentence(r), Warnings: warnings, Server: p.Server, Plan: encode(p)}, nil
+	p.Hide(change.BoundsOf(r.principal.Limits))
+	return call.Answer{Output: r.wouldDo(&p), Warnings: warnings, Server: p.Server, Plan: encode(p)}, nil
 }
 
 // fill adds what was announced.
-func (s *Server) fill(r *request, p *plan) {
+func (s *Server) fill(r *request, p *change.Plan) {
 	if !r.announced.Changes() {
 		return
 	}
 	p.Effect = r.announced.Effect
 	texts, secret := r.parameters()
-	past, _ := s.pastOf(&changes.Record{Operation: r.op.ID, Parameters: texts, Intent: *r.announced, Secret: secret, Outcome: ps.OutcomeDone}) // the row exists
-	p.Objects, p.Undo, p.Checks = past.objects(bounds{}, false), s.undoable(r.ctx, past), s.checksOf(r)
-}
-
-// hide hides names of objects outside the limits of a caller.
-func (p *plan) hide(from *identity.Principal) {
-	bounds := boundsOf(from)
-	for i := range p.Objects {
-		for n := range p.Objects[i].Changes {
-			bounds.hide(&p.Objects[i].Changes[n].Change)
-		}
-	}
+	done := ops.Done{Op: r.op, Texts: texts, Secret: secret, Intent: r.announced}
+	made := change.MadeBy(s.Operations, done, zoneOf(r, r.announced))
+	p.Objects, p.Undo, p.Checks = made.Objects(change.Bounds{}, false), made.Undoable(nil), s.checksOf(r)
 }
 
 // changesOf returns what an announcement amounts to.
@@ -130,8 +105,8 @@ func (r *request) setsSecret() bool {
 	return has
 }
 
-// sentence says what would happen.
-func (p *plan) sentence(r *request) string {
+// wouldDo says what would happen.
+func (r *request) wouldDo(p *change.Plan) string {
 	if p.Effect == ps.EffectNone {
 		return "Would change nothing about the " + r.op.SubjectOf(r.bound) + "."
 	}
@@ -147,7 +122,7 @@ func (p *plan) sentence(r *request) string {
 	case len(r.announced.Counts) > 0:
 		text += ": " + r.op.Sentence("{counts}", r.bound, 0, &ps.Result{Counts: r.announced.Counts})
 	}
-	if failed := p.failedCheck(); failed != nil {
+	if failed := p.Failed(); failed != nil {
 		return text + ", but a check failed: " + failed.Message
 	}
 	return text + "."

@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -22,7 +23,7 @@ import (
 // ending is what a gateway tells of the end of a run.
 type ending struct {
 	Process journal.Process `json:"process"`           // that has run it
-	Verdict *verdict        `json:"verdict,omitempty"` // nil: it is not known what became of the change
+	Verdict *write.Verdict  `json:"verdict,omitempty"` // nil: it is not known what became of the change
 	Result  *ps.Result      `json:"result,omitempty"`  // of the script; nil: it had none, or it is too long
 	Record  *changes.Record `json:"record,omitempty"`  // of the change; nil: it is too long
 }
@@ -63,7 +64,7 @@ func told(report *cluster.Report) (e ending) {
 
 // endingOf returns how the run of a call has ended, whose record was c.
 func (s *Server) endingOf(r *request, c *changes.Record) ending {
-	v := &verdict{Outcome: outcomeOfChange(r)}
+	v := &write.Verdict{Outcome: outcomeOfChange(r)}
 	if r.result != nil {
 		v.Idle = r.result.Effect == ps.EffectNone
 		for i := range r.result.Failures {
@@ -94,7 +95,7 @@ func (s *Server) ended(r *request, c *changes.Record, stored error) {
 		return
 	}
 	how := s.endingOf(r, c)
-	if stored != nil && !errors.Is(stored, errClosed) {
+	if stored != nil && !errors.Is(stored, write.ErrClosed) {
 		s.meters.unremembered.Inc()
 		r.lost = how.Verdict.Outcome != ps.OutcomeNone
 		s.Log.WithError(stored).WithFields(logrus.Fields{
@@ -111,7 +112,7 @@ func (s *Server) doubtful(r *request, err error) {
 	if r.change == nil || r.kept || !errors.Is(err, store.ErrUnsure) {
 		return
 	}
-	s.tell(r.change.ID, ending{Verdict: &verdict{Outcome: ps.OutcomeNone}})
+	s.tell(r.change.ID, ending{Verdict: &write.Verdict{Outcome: ps.OutcomeNone}})
 }
 
 // endNotStored returns the answer to a call whose change was made, at least in part, and could

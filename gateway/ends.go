@@ -8,8 +8,10 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/every"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -32,10 +34,7 @@ type lateEnds struct {
 	waiting []*unstored
 }
 
-// historyUnavailableCode marks a change whose end is not in the history yet.
-const historyUnavailableCode = "history_unavailable"
-
-var notInHistory = ps.Warning{Code: historyUnavailableCode, Message: "The change was made, but the history cannot be written at the moment, so that it is not there, or not as it ended."}
+var notInHistory = ps.Warning{Code: call.NotInHistory, Message: "The change was made, but the history cannot be written at the moment, so that it is not there, or not as it ended."}
 
 // add adds the end of a call.
 func (e *lateEnds) add(one *unstored) {
@@ -94,7 +93,7 @@ func (s *Server) storeEnds(ctx context.Context) error {
 			return nil
 		}
 		err := s.storeEnd(ctx, next.parts)
-		if errors.Is(err, errClosed) || neverStored(err) {
+		if errors.Is(err, write.ErrClosed) || neverStored(err) {
 			next.log.WithError(err).Error("what became of a call could not be kept")
 			err = nil
 		}

@@ -1,12 +1,12 @@
 package gateway
 
 import (
-	"adgateway/gateway/call"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
@@ -63,7 +63,7 @@ func (e *envelope) take(batch json.RawMessage) error {
 	if e.r.op.Protocol != nil {
 		return e.takeRaw(batch)
 	}
-	batch = e.r.gateway.withRemovals(e.r, batch)
+	batch = e.r.gateway.removals.In(e.r.ctx, e.r.op.Reply.Shape, batch)
 	if e.r.op.Reply.Shape.Variants != nil {
 		return e.takeVariants(batch)
 	}
@@ -91,7 +91,7 @@ func (e *envelope) takeVariants(batch json.RawMessage) error {
 	}
 	for _, record := range records {
 		own := shape
-		if variant := shape.Variants[textIn(record, shape.VariantOf)]; variant != nil {
+		if variant := shape.Variants[schema.TextIn(record, shape.VariantOf)]; variant != nil {
 			own = variant
 		}
 		delete(record, shape.VariantOf)

@@ -173,7 +173,7 @@ func (s *Server) writeLines(id string, c *changes.Record, outcome ps.Outcome, ha
 
 // changesOf returns what a change has done, as its audit line shows it, and what it has not.
 func (s *Server) changesOf(c *changes.Record, outcome ps.Outcome) (done []ps.Change, failed []ps.Object) {
-	change, can := s.pastChange(c)
+	change, can := settle.Recorded(s.operationOf(c.Operation), c)
 	if !can || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
 		return nil, nil
 	}

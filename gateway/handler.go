@@ -104,10 +104,11 @@ func (s *Server) perform(r *request) (call.Answer, error) {
 	if err := s.findPlan(r); err != nil {
 		return call.Answer{}, err
 	}
-	if err := s.reserve(r); err != nil {
+	var err error
+	if r.spending, err = s.ledger.Reserve(r.ctx, r.principal, r.bound, r.policy.BulkLimit); err != nil {
 		return call.Answer{}, err
 	}
-	defer s.giveBack(r)
+	defer func() { s.uncorrected(r, r.spending.Release(r.runs())) }()
 	r.readAll()
 	if r.op.Protocol != nil {
 		return s.exchange(r, e)
@@ -141,7 +142,7 @@ var errNotRun = errors.New("the run ended without a result")
 func (s *Server) run(r *request, e *envelope) (result *ps.Result, err error) {
 	err = errNotRun // unless the runner returns
 	defer func() {
-		s.spend(r, func(kind identity.Impact) int { return affected(kind, r.op, result, err) })
+		s.uncorrected(r, r.spending.Settle(result, err, r.runs()))
 	}()
 	req, startedAt := s.runRequest(r, e), time.Now()
 	r.started = true
@@ -195,12 +196,12 @@ var contextArgs = map[string]func(r *request) ps.Value{
 	"Privileged":   func(r *request) ps.Value { return ps.Bool(r.principal.Has(identity.Privileged)) },
 	"GuardedGroup": func(r *request) ps.Value { return limit(r.gateway.guardedGroups(r)) },
 	"BulkLimit": func(r *request) ps.Value {
-		if r.spending.many {
-			return ps.Int(int64(min(r.policy.BulkLimit, r.spending.held())))
+		if r.spending.Many() {
+			return ps.Int(int64(min(r.policy.BulkLimit, r.spending.Most())))
 		}
 		return ps.Int(int64(r.policy.BulkLimit))
 	},
-	"ImpactLimit": func(r *request) ps.Value { return ps.Int(int64(r.spending.held())) },
+	"ImpactLimit": func(r *request) ps.Value { return ps.Int(int64(r.spending.Most())) },
 	"StaleSince": func(r *request) ps.Value {
 		return ps.List(filter.Moment(time.Now().AddDate(0, 0, -r.policy.StaleDays)))
 	},
@@ -312,7 +313,7 @@ func (s *Server) explainRun(r *request, e *envelope, err error) error {
 	case e.err != nil:
 		err = e.err
 	case !errors.Is(err, errNoRecord):
-		failed := problem.Of(failureOf(r.op, r.bound, err))
+		failed := problem.Of(call.Failure(r.op, r.bound, err))
 		s.explain(r, failed)
 		return failed
 	}

@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -129,15 +130,15 @@ func (s *Server) left(ctx context.Context, c *changes.Record) bool {
 // recorded in the history, only its key tells of it. It is not settled if it cannot be read yet.
 // The audit says by whom it was.
 func (s *Server) settlePast(ctx context.Context, recorded bool, c *changes.Record, by string) (done bool, err error) {
-	v, result := &verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
-	if change, can := s.pastChange(c); can {
+	v, result := &write.Verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
+	if change, can := settle.Recorded(s.operationOf(c.Operation), c); can {
 		found := s.settler(s.current.Load()).Settle(ctx, change)
 		if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
 			return false, nil
 		}
-		v, result = verdictOf(found), found.Result
+		v, result = write.VerdictOf(found), found.Result
 	}
-	if err = s.settled(recorded, c, v, result); errors.Is(err, errClosed) {
+	if err = s.settled(recorded, c, v, result); errors.Is(err, write.ErrClosed) {
 		return true, nil // by another one, who was faster
 	}
 	if err != nil {
@@ -153,31 +154,4 @@ func (s *Server) settlePast(ctx context.Context, recorded bool, c *changes.Recor
 // passing are the reasons for which a change cannot be read now, but may be later.
 var passing = map[ps.Kind]bool{ps.KindUnavailable: true, ps.KindOverloaded: true, ps.KindTimeout: true, ps.KindDied: true, ps.KindCancelled: true}
 
-// pastChange returns a recorded change as it can be settled or compared; false if that
-// cannot be done.
-func (s *Server) pastChange(c *changes.Record) (settle.Change, bool) {
-	op := s.operationOf(c.Operation)
-	if op == nil || op.Protocol != nil || len(c.Intent.Objects) == 0 {
-		return settle.Change{}, false
-	}
-	given := ops.Given{}
-	for name, text := range c.Parameters {
-		given[name] = text
-	}
-	bound, _ := op.Bind(given) // secrets are missing, which no script that settles needs
-	intent := c.Intent
-	intent.Server = c.Server
-	return settle.Change{
-		Operation: op, Bound: bound, Request: ps.Request{ID: c.RequestID, Args: bound.Args}, StartedAt: c.Time,
-		Cut: &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent, Server: c.Server},
-	}, true
-}
-
-func (s *Server) operationOf(id string) *ops.Operation {
-	for _, op := range s.Operations {
-		if op.ID == id {
-			return op
-		}
-	}
-	return nil
-}
+func (s *Server) operationOf(id string) *ops.Operation { return ops.Find(s.Operations, id) }

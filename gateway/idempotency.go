@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
+	"adgateway/gateway/write"
 	"bytes"
 	"cmp"
 	"context"
@@ -33,8 +34,8 @@ const (
 	keyHeader = ops.KeyHeader
 )
 
-// keyKind is the kind of kept calls in the store.
-const keyKind store.Kind = "key"
+// keptKind is the kind of kept calls in the store.
+const keptKind store.Kind = "key"
 
 const maxKeptBody = 256 << 10
 
@@ -44,17 +45,17 @@ var keyPattern = regexp.MustCompile(`^(?:"(` + ops.KeyPattern + `)"|(` + ops.Key
 // keptCall is what is kept of a call with a key.
 type keptCall struct {
 	store.Formatted
-	Fingerprint []byte     `json:"fingerprint"` // of the operation and its arguments
-	RequestID   string     `json:"requestId"`
-	StartedAt   time.Time  `json:"startedAt"`
-	Intent      *ps.Intent `json:"intent,omitempty"` // nil: nothing has been changed yet
-	Server      string     `json:"server,omitempty"`
-	Attempts    int        `json:"attempts,omitempty"` // that were cut off
-	Change      string     `json:"change,omitempty"`   // that the call made, or is about to make
-	Verdict     *verdict   `json:"verdict,omitempty"`  // about the change that was cut off; nil: there is none yet
-	Batch       string     `json:"batch,omitempty"`    // the first of the changes that the call made before that one; empty: there was none
-	Tag         string     `json:"tag,omitempty"`      // of the record in the answer
-	Token       string     `json:"token,omitempty"`    // of the decision that allowed its change
+	Fingerprint []byte         `json:"fingerprint"` // of the operation and its arguments
+	RequestID   string         `json:"requestId"`
+	StartedAt   time.Time      `json:"startedAt"`
+	Intent      *ps.Intent     `json:"intent,omitempty"` // nil: nothing has been changed yet
+	Server      string         `json:"server,omitempty"`
+	Attempts    int            `json:"attempts,omitempty"` // that were cut off
+	Change      string         `json:"change,omitempty"`   // that the call made, or is about to make
+	Verdict     *write.Verdict `json:"verdict,omitempty"`  // about the change that was cut off; nil: there is none yet
+	Batch       string         `json:"batch,omitempty"`    // the first of the changes that the call made before that one; empty: there was none
+	Tag         string         `json:"tag,omitempty"`      // of the record in the answer
+	Token       string         `json:"token,omitempty"`    // of the decision that allowed its change
 
 	Status int             `json:"status,omitempty"` // of the answer; 0: there is none
 	Body   json.RawMessage `json:"body,omitempty"`
@@ -182,7 +183,7 @@ func (s *Server) decide(r *request, c *claim, fingerprint []byte) (earlier *call
 	err = s.keys.store.Update(r.ctx, func(tx *store.Tx) error {
 		fresh := keptCall{Fingerprint: fingerprint, RequestID: r.id, StartedAt: time.Now()}
 		present, unsure = true, false
-		now, err = store.Load[keptCall](tx, keyKind, c.name)
+		now, err = store.Load[keptCall](tx, keptKind, c.name)
 		switch {
 		case errors.Is(err, store.ErrAbsent):
 			present, now = false, fresh
@@ -222,7 +223,7 @@ func (s *Server) mayHaveKey(ctx context.Context, c *claim) error {
 	if !c.expires.IsZero() {
 		return nil
 	}
-	if _, err := s.keys.store.Get(ctx, keyKind, c.name); !errors.Is(err, store.ErrAbsent) {
+	if _, err := s.keys.store.Get(ctx, keptKind, c.name); !errors.Is(err, store.ErrAbsent) {
 		return err
 	}
 	wait, err := s.keys.count.full(ctx, c.caller)
@@ -280,7 +281,7 @@ func notReplayed(secret string) ps.Warning {
 
 // latest reads the call as the store has it now.
 func (c *claim) latest(ctx context.Context) error {
-	found, err := c.keys.store.Get(ctx, keyKind, c.name)
+	found, err := c.keys.store.Get(ctx, keptKind, c.name)
 	if errors.Is(err, store.ErrAbsent) {
 		c.call, c.present = keptCall{}, false
 		return nil
@@ -297,7 +298,7 @@ func (c *claim) latest(ctx context.Context) error {
 
 // owns reports, in an update, whether the store has the key as this call has read or put it.
 func (c *claim) owns(tx *store.Tx) (bool, error) {
-	call, err := store.Load[keptCall](tx, keyKind, c.name)
+	call, err := store.Load[keptCall](tx, keptKind, c.name)
 	if errors.Is(err, store.ErrAbsent) {
 		return !c.present, nil
 	}
@@ -306,7 +307,7 @@ func (c *claim) owns(tx *store.Tx) (bool, error) {
 
 // put keeps a call under the key, as a part of an update.
 func (c *claim) put(tx *store.Tx, call keptCall) error {
-	return store.Save(tx, keyKind, c.name, call, later(tx.Now().Add(c.keys.life), c.expires))
+	return store.Save(tx, keptKind, c.name, call, later(tx.Now().Add(c.keys.life), c.expires))
 }
 
 // end keeps a call under the key, as a part of an update, or nothing if next is nil. It does
@@ -319,7 +320,7 @@ func (c *claim) end(tx *store.Tx, next *keptCall) error {
 	case next != nil:
 		return c.put(tx, *next)
 	case c.present:
-		tx.Delete(keyKind, c.name)
+		tx.Delete(keptKind, c.name)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func (k *keyCount) full(ctx context.Context, caller string) (time.Duration, erro
 		return wait, nil
 	}
 	number, oldest := 0, time.Time{}
-	err := k.store.Range(ctx, keyKind, caller, func(e store.Entry) bool {
+	err := k.store.Range(ctx, keptKind, caller, func(e store.Entry) bool {
 		number++
 		if oldest.IsZero() || e.Expires.Before(oldest) {
 			oldest = e.Expires

@@ -1,60 +1,45 @@
 package gateway
 
 import (
-	"strings"
+	"maps"
 
 	"adgateway/gateway/call"
-	"adgateway/gateway/problem"
-	"adgateway/gateway/schema"
 )
+
+// register adds rows without a script.
+func (s *Server) register(local call.Local) {
+	maps.Copy(s.local.Handlers, local.Handlers)
+	maps.Copy(s.local.Streamers, local.Streamers)
+}
 
 // answerLocally answers a call of a row that has no script.
 func (s *Server) answerLocally(r *request) (call.Answer, error) {
 	r.started = true
-	if handle := s.local.Handlers[r.op.ID]; handle != nil {
-		return handle(r.ctx, r.accepted())
-	}
-	switch {
-	case r.op.ID == "plan.get":
+	if r.op.ID == "plan.get" {
 		return s.showPlan(r)
-	case strings.HasPrefix(r.op.ID, "job."):
-		return s.answerJobs(r)
-	case s.History == nil:
-		return call.Answer{}, noHistory()
-	case r.op.ID == "change.list":
-		return s.listChanges(r)
-	case r.op.ID == "change.get":
-		return s.showChange(r)
-	default:
-		return s.undo(r)
 	}
+	answer, err := s.local.Handlers[r.op.ID](r.ctx, r.accepted())
+	r.shown, r.server = answer.ChangeID, answer.Server
+	if err != nil {
+		answer = call.Answer{}
+	}
+	return answer, err
 }
 
 // accepted returns the call for those that answer it without a script.
 func (r *request) accepted() call.Accepted {
-	a := call.Accepted{Call: r.call, Bound: r.bound, Given: r.given, As: r, Leave: r.leave}
+	a := call.Accepted{
+		Call: r.call, Bound: r.bound, Given: r.given, As: r, Leave: r.leave,
+		Limits: call.Limits{Read: r.policy.ReadLimit, Settle: r.policy.SettleLimit},
+	}
 	if r.key != nil {
 		a.Once = r.key.name
 	}
 	return a
 }
 
-func noHistory() error {
-	return problem.New(schema.NotSupported, "This gateway keeps no history (store.file is off).")
-}
-
 // follow sends the events of a call of a row that has no script.
 func (s *Server) follow(r *request, to call.Events) error {
 	r.started = true
-	if stream := s.local.Streamers[r.op.ID]; stream != nil {
-		return stream(r.ctx, r.accepted(), to)
-	}
-	switch {
-	case r.op.ID == "job.stream":
-		return s.streamJob(r, to)
-	case s.History == nil:
-		return noHistory()
-	default:
-		return s.streamChanges(r, to)
-	}
+	return s.local.Streamers[r.op.ID](r.ctx, r.accepted(), to)
 }

@@ -16,8 +16,8 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/joblist"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/jobs/joblist"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
@@ -386,7 +386,7 @@ func TestAJobOnOneGroup(t *testing.T) {
 	var calls sync.WaitGroup
 	for n := range specs {
 		calls.Go(func() {
-			answer := s.CallItem(t.Context(), jobs.Call{Job: job, Spec: &specs[n]})
+			answer := s.Items().Call(t.Context(), jobs.Call{Job: job, Spec: &specs[n]})
 			assert.Equal(t, jobstate.Made, answer.State, "%+v", answer)
 		})
 	}

@@ -93,13 +93,13 @@ func (m *meters) register(with *prometheus.Registry, of *call.Streams) error {
 }
 
 // registerJobs adds what is known of jobs at the moment.
-func registerJobs(with *prometheus.Registry, jobs *jobs.Manager) error {
+func registerJobs(with *prometheus.Registry, of *jobs.Manager) error {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adgateway_jobs_open", Help: "Jobs that have not ended: ready, held, running and paused ones."}, func() float64 {
-		n, _ := jobs.Open()
+		n, _ := of.Open()
 		return float64(n)
 	})
 	items := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adgateway_job_items_open", Help: "Items of these jobs that have not ended."}, func() float64 {
-		_, n := jobs.Open()
+		_, n := of.Open()
 		return float64(n)
 	})
 	if err := errors.Join(with.Register(open), with.Register(items)); err != nil {

@@ -9,15 +9,18 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
-// nameKind is the kind of names in the store, by sums.
-const nameKind store.Kind = "name"
+// heldKind is the kind of names in the store, by sums.
+const heldKind store.Kind = "name"
 
 // nameHold is a name that a change gives at one controller.
 type nameHold struct {
@@ -48,13 +51,13 @@ type namesPart struct {
 	r *request
 }
 
-func (p *namesPart) begin(tx *store.Tx, a *attempt) error {
+func (p *namesPart) Begin(tx *store.Tx, a *write.Attempt) error {
 	if p.r.op.Lane != ps.Directory {
 		return nil
 	}
 	p.r.names().pending = nil
-	for i := range a.intent.Objects {
-		object := &a.intent.Objects[i]
+	for i := range a.Intent.Objects {
+		object := &a.Intent.Objects[i]
 		for _, name := range namesOf(object) {
 			if err := p.hold(tx, a, object, name); err != nil {
 				return err
@@ -64,53 +67,58 @@ func (p *namesPart) begin(tx *store.Tx, a *attempt) error {
 	return nil
 }
 
-func (p *namesPart) begun() {}
+func (p *namesPart) Begun() {}
 
 // hold holds a name for an object. It refuses one that another object has got at another
 // controller, which this one may not know of yet.
-func (p *namesPart) hold(tx *store.Tx, a *attempt, object *ps.Intended, name nameOf) error {
+func (p *namesPart) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name nameOf) error {
 	s, n, sum := p.s, p.r.names(), p.s.nameKey(name)
 	present, revision, err := heldName(tx, sum)
 	if err != nil {
 		return err
 	}
-	absent, own := present == nil, present != nil && present.Change == a.record.ID
-	rival := !absent && !own && !strings.EqualFold(present.Server, a.intent.Server) && n.replicated[sum] != revision
+	absent, own := present == nil, present != nil && present.Change == a.Record.ID
+	rival := !absent && !own && !strings.EqualFold(present.Server, a.Intent.Server) && n.replicated[sum] != revision
 	if rival && !s.namesObject(tx, present, object.GUID) {
-		n.pending = &pendingName{key: sum, revision: revision, hold: *present, server: a.intent.Server}
+		n.pending = &pendingName{key: sum, revision: revision, hold: *present, server: a.Intent.Server}
 		return s.namePending(name, present)
 	}
 	held := nameHold{
-		Server: a.intent.Server, GUID: object.GUID, Change: a.record.ID, Fresh: absent || own && present.Fresh,
+		Server: a.Intent.Server, GUID: object.GUID, Change: a.Record.ID, Fresh: absent || own && present.Fresh,
 	}
-	return store.Save(tx, nameKind, sum, held, tx.Now().Add(s.NameHold))
+	return store.Save(tx, heldKind, sum, held, tx.Now().Add(s.NameHold))
 }
 
 // heldName returns who holds a name, in an update; nil: nobody.
 func heldName(tx *store.Tx, sum string) (*nameHold, store.Revision, error) {
-	e, err := tx.Get(nameKind, sum)
+	e, err := tx.Get(heldKind, sum)
 	if errors.Is(err, store.ErrAbsent) {
 		return nil, store.Absent, nil
 	}
 	if err != nil {
 		return nil, store.Absent, err
 	}
-	held, err := store.Load[nameHold](tx, nameKind, sum)
+	held, err := store.Load[nameHold](tx, heldKind, sum)
 	return &held, e.Revision, err
 }
 
-// freeNames frees the names that a change was about to give which was not made. Those of a change
+// nameKind frees the names that a change was about to give which was not made. Those of a change
 // of which that is not known end by themselves.
-func (s *Server) freeNames(tx *store.Tx, c *changes.Record) error {
+type nameKind struct{ s *Server }
+
+func (k nameKind) End(tx *store.Tx, c *changes.Record, e *write.End) error {
+	if e.Verdict.Outcome != ps.OutcomeNone {
+		return nil
+	}
 	for i := range c.Intent.Objects {
 		for _, name := range namesOf(&c.Intent.Objects[i]) {
-			sum := s.nameKey(name)
+			sum := k.s.nameKey(name)
 			held, _, err := heldName(tx, sum)
 			if err != nil {
 				return err
 			}
 			if held != nil && held.Change == c.ID && held.Fresh {
-				tx.Delete(nameKind, sum)
+				tx.Delete(heldKind, sum)
 			}
 		}
 	}
@@ -124,9 +132,9 @@ type nameOf struct{ kind, value string }
 // renamed or moved.
 func namesOf(object *ps.Intended) (names []nameOf) {
 	created := false
-	leaf, above, _ := cutName(object.DN)
+	leaf, above, _ := schema.CutDN(object.DN)
 	for _, c := range object.Changes {
-		if c.Name == existence && c.After == "True" {
+		if c.Name == change.Existence && c.After == "True" {
 			created = true
 			names = append(names,
 				nameOf{"account", cmp.Or(object.Account, object.Also["sAMAccountName"])},
@@ -142,7 +150,7 @@ func namesOf(object *ps.Intended) (names []nameOf) {
 			names = append(names, nameOf{"principal", c.After})
 		case c.Name == "name":
 			names = append(names, entryOf(schema.EscapeRDN(c.After), above))
-		case c.Name == "parent":
+		case c.Name == change.Parent:
 			names = append(names, entryOf(leaf, c.After))
 		}
 	}
@@ -169,22 +177,6 @@ func entryOf(leaf, above string) nameOf {
 	return nameOf{"entry", dn}
 }
 
-// cutName splits a distinguished name into the value of its first part, as it is escaped,
-// and what is above.
-func cutName(dn string) (leaf, above string, found bool) {
-	for i := 0; i < len(dn); i++ {
-		switch dn[i] {
-		case '\\':
-			i++
-		case ',':
-			_, leaf, _ = strings.Cut(dn[:i], "=")
-			return leaf, dn[i+1:], true
-		}
-	}
-	_, leaf, _ = strings.Cut(dn, "=")
-	return leaf, "", false
-}
-
 // pendingName is a hold that kept a run from giving its name.
 type pendingName struct {
 	key      string
@@ -204,7 +196,7 @@ func (s *Server) namesObject(tx *store.Tx, hold *nameHold, guid string) bool {
 }
 
 func (s *Server) nameKey(name nameOf) string {
-	return hex.EncodeToString(s.store().Sum([]byte(nameKind), []byte(name.kind), []byte(name.value)))
+	return hex.EncodeToString(s.store().Sum([]byte(heldKind), []byte(name.kind), []byte(name.value)))
 }
 
 // errNamePending is the cause of the refusal of a change that gives a name twice.
@@ -230,7 +222,7 @@ func (s *Server) hasReplicated(ctx context.Context, r *request) bool {
 	if err != nil || c.Running {
 		return false
 	}
-	change, can := s.pastChange(c)
+	change, can := settle.Recorded(s.operationOf(c.Operation), c)
 	if !can {
 		return false
 	}

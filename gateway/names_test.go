@@ -3,6 +3,7 @@ package gateway
 import (
 	"testing"
 
+	"adgateway/gateway/change"
 	"adgateway/ps"
 
 	"github.com/stretchr/testify/assert"
@@ -15,15 +16,15 @@ func TestNamesOf(t *testing.T) {
 		escaped := map[string]string{"Ann": "Ann", "Smith, Ann": `Smith\, Ann`, "#1 Ann": `\#1 Ann`, "a=b": `a\=b`, " Ann ": `\ Ann\ `}[ann]
 		want := entryOf(escaped, sales)
 		for how, object := range map[string]ps.Intended{
-			"created":  {Name: ann, Parent: sales, Changes: []ps.IntendedChange{{Name: existence, Before: "False", After: "True"}}},
-			"restored": {GUID: "g", DN: "CN=" + escaped + "," + sales, Changes: []ps.IntendedChange{{Name: existence, Before: "False", After: "True"}}},
+			"created":  {Name: ann, Parent: sales, Changes: []ps.IntendedChange{{Name: change.Existence, Before: "False", After: "True"}}},
+			"restored": {GUID: "g", DN: "CN=" + escaped + "," + sales, Changes: []ps.IntendedChange{{Name: change.Existence, Before: "False", After: "True"}}},
 			"renamed":  {GUID: "g", DN: "CN=Bob," + sales, Changes: []ps.IntendedChange{{Name: "name", Before: "Bob", After: ann}}},
 			"moved":    {GUID: "g", DN: "CN=" + escaped + ",OU=Other,DC=corp,DC=example", Changes: []ps.IntendedChange{{Name: "parent", Before: "OU=Other,DC=corp,DC=example", After: "ou=sales, dc=corp,dc=example"}}},
 		} {
 			assert.Equal(t, []nameOf{want}, namesOf(&object), "%s, %s", name, how)
 		}
 	}
-	back := ps.Intended{GUID: "g", DN: "CN=Ann," + sales, Account: "Ann", Principal: "Ann@corp.example", Changes: []ps.IntendedChange{{Name: existence, Before: "False", After: "True"}}}
+	back := ps.Intended{GUID: "g", DN: "CN=Ann," + sales, Account: "Ann", Principal: "Ann@corp.example", Changes: []ps.IntendedChange{{Name: change.Existence, Before: "False", After: "True"}}}
 	assert.Equal(t, []nameOf{{"account", "ann"}, {"principal", "ann@corp.example"}, entryOf("Ann", sales)}, namesOf(&back), "an account is restored")
 	assert.NotEqual(t, entryOf("Ann", sales), entryOf("Ann", "DC=corp,DC=example"))
 }

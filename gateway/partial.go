@@ -23,7 +23,7 @@ func (e *envelope) partial(result *ps.Result) error {
 	var codes []schema.Code
 	for i := range result.Failures {
 		failed := &result.Failures[i]
-		of := problem.Of(failureOf(e.r.op, e.r.bound, &failed.Error))
+		of := problem.Of(call.Failure(e.r.op, e.r.bound, &failed.Error))
 		if i == 0 {
 			f.Code, f.Message, f.DirectoryCode, f.Cause = of.Code, of.Message, of.DirectoryCode, &failed.Error
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"adgateway/gateway/change"
-	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
@@ -50,10 +49,10 @@ func callerOfPlan(p *identity.Principal) plans.Caller {
 }
 
 // keepPlan keeps the plan of a dry run and gives it its id.
-func (s *Server) keepPlan(r *request, p *plan) error {
+func (s *Server) keepPlan(r *request, p *change.Plan) error {
 	expires := s.Kept.Now().Add(r.policy.PlanLife).UTC().Truncate(time.Second)
 	id, of := plans.NewID(), r.whole() // which is applied
-	p.ID, p.Expires, p.State = &id, &expires, plans.StateOpen
+	p.ID, p.Expires, p.State = &id, &expires, string(plans.StateOpen)
 	kept := &plans.Plan{
 		ID: id, Caller: callerOfPlan(of.principal), Fingerprint: of.fingerprint, Operation: of.op.ID,
 		Expires: expires, Shown: encode(p),
@@ -184,9 +183,9 @@ func (s *Server) mayRun(r *request, p *plans.Plan) bool {
 
 // mayKnow reports whether what another caller has planned lies within the limits of this one.
 func (s *Server) mayKnow(r *request, p *plans.Plan) bool {
-	past, known := s.pastOf(&changes.Record{Operation: p.Row, Intent: p.Intent, Zone: p.Zone})
-	bounds := boundsOf(r.principal)
-	return bounds.none() || known && bounds.see(past)
+	bounds, op := change.BoundsOf(r.principal.Limits), s.operationOf(p.Row)
+	planned := ops.Done{Op: op, Intent: &p.Intent}
+	return bounds.None() || op != nil && bounds.See(change.MadeBy(s.Operations, planned, p.Zone))
 }
 
 func plansUnavailable(err error) error {
@@ -283,10 +282,10 @@ func (a *application) applied(r *request) error {
 
 // hide hides names of objects outside the limits of a caller in what has drifted.
 func (a *application) hide(from *identity.Principal) {
-	bounds := boundsOf(from)
+	bounds := change.BoundsOf(from.Limits)
 	for i := range a.drift {
 		if d := &a.drift[i]; slices.Contains([]string{"manager", "managedBy", "ouPath", "path"}, d.Field) {
-			d.Expected, d.Found = bounds.hidden(d.Expected), bounds.hidden(d.Found)
+			d.Expected, d.Found = bounds.Hidden(d.Expected), bounds.Hidden(d.Found)
 		}
 	}
 }
@@ -308,14 +307,14 @@ func (s *Server) showPlan(r *request) (call.Answer, error) {
 	if failed != nil {
 		return call.Answer{}, failed
 	}
-	var shown plan
+	var shown change.Plan
 	if err := json.Unmarshal(p.Shown, &shown); err != nil {
 		return call.Answer{}, problem.Internal(err)
 	}
-	shown.State = p.StateAt(s.Kept.Now())
-	shown.hide(r.principal)
+	shown.State = string(p.StateAt(s.Kept.Now()))
+	shown.Hide(change.BoundsOf(r.principal.Limits))
 	return r.accepted().Answer(r.op.Sentence("The {subject} was found.", r.bound, 1, &ps.Result{}), struct {
-		plan
+		change.Plan
 		Change *string `json:"change"`
 	}{shown, call.OrNull(p.ChangeID())}), nil
 }

@@ -53,7 +53,7 @@ func isUnwritten(e *problem.Error) bool {
 
 // unrecorded returns the error of a request that cannot be recorded.
 func unrecorded(err error) error {
-	failed := problem.New(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later. GET /readyz tells when it can; "+askWhy)
+	failed := problem.New(schema.Unavailable, "The audit log cannot be written, and nothing is changed without it. Try again later. GET /readyz tells when it can; "+call.AskWhy)
 	if errors.Is(err, audit.ErrSpent) {
 		failed.Message = "The audit log has used the space that it may use, and nothing is changed without it. An administrator must raise audit.maxTotal, or files must become older than audit.keepFor; GET /readyz tells when changes are accepted again."
 	}
@@ -302,9 +302,9 @@ func (r *request) auditResult() audit.Result {
 	}
 	switch {
 	case r.raced:
-		record.Code = racedCode
+		record.Code = call.Raced
 	case r.notReadBack:
-		record.Code = notReadBackCode
+		record.Code = call.NotReadBack
 	}
 	if r.runErr != nil {
 		err := ps.AsError(r.runErr)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/call"
 	"adgateway/gateway/problem"
 	"adgateway/ps"
 )
@@ -63,7 +64,7 @@ func (r *request) setOutcome(set auditedSet, whole audit.Result) audit.Result {
 	for i := range r.result.Failures {
 		failed := &r.result.Failures[i]
 		if failed.DN == set.name+" "+set.kind {
-			one.Code = string(problem.Of(failureOf(r.op, r.bound, &failed.Error)).Code)
+			one.Code = string(problem.Of(call.Failure(r.op, r.bound, &failed.Error)).Code)
 			return one
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -39,7 +40,7 @@ type request struct {
 	guard     guard               // what it demands of the state of its object
 	readable  []string            // types of objects that a search over types may find
 	unread    []ps.Warning        // about the others
-	spending  spending            // empty: the operation does nothing that is counted
+	spending  *quota.Spending     // nil: nothing that is counted
 
 	started     bool            // the run was started, or waited for a session
 	announced   *ps.Intent      // of a dry run; nil: nothing was announced
@@ -63,7 +64,6 @@ type request struct {
 	naming      *naming         // what it has of names; nil: nothing
 	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
 	sets        []auditedSet    // announced, where each has its own line; then intent is nil
-	correction  *correction     // of what it has spent of its caller's budgets; nil: none is due
 	recorded    bool            // the audit has the outcome
 	due         string          // identity of the change whose line is noted as due; empty: none is
 
@@ -87,14 +87,6 @@ func (s *Server) newRequest(ctx context.Context, c call.Call, to call.Sink) *req
 		r.outer, r.policy = outer, outer.policy
 	}
 	return r
-}
-
-// Part implements [call.Outer].
-func (r *request) Part(id string, op *ops.Operation, given ops.Given) call.Call {
-	return call.Call{
-		ID: id, Op: op, Principal: r.principal, From: r.call.From, Input: call.Values(given),
-		Classic: r.call.Classic, Match: r.call.Match, For: r,
-	}
 }
 
 // whole returns the call that a request is a part of, or the request itself if it is no part.
@@ -157,7 +149,7 @@ func (r *request) guarded(do func() (call.Answer, error)) (answer call.Answer, e
 func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answer, error) {
 	if err != nil {
 		r.failure = problem.Of(err)
-		forOperation(r.op, r.failure)
+		call.ForOperation(r.op, r.failure)
 		for _, g := range r.call.Guards {
 			err = g.Refused(err)
 			r.failure = problem.Of(err)

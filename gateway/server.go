@@ -6,7 +6,7 @@
 // meters and authorises the caller, reads and binds the parameters, runs the script, records
 // what it announces to change before it does, settles a change that was cut off, and records the
 // outcome. The answer is a [call.Answer], which transport writes as an envelope. Errors are a
-// [problem.Error] with one of the API's codes; [failureOf] maps errors of scripts by number
+// [problem.Error] with one of the API's codes; [call.Failure] maps errors of scripts by number
 // and type, never by message.
 //
 // The package knows operations only as rows (package ops) and PowerShell only as a
@@ -31,13 +31,16 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/history"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
-	"adgateway/gateway/ledger"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plans"
+	"adgateway/gateway/quota"
+	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -160,6 +163,7 @@ type Server struct {
 	streams        *call.Streams // of events
 	cursors        call.Cursors
 	local          call.Local
+	kinds          []write.Kind // of what is stored with the beginning of a change
 	locks          *locks
 	doubts         doubts
 	unstored       lateEnds
@@ -168,10 +172,12 @@ type Server struct {
 	before         map[string]bool // changes whose lines were due when a gateway alone was started
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
+	history        *history.Service
+	removals       history.Removals
 	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
 	keys           *keys                  // nil: none are kept
 	plans          *plans.Plans           // nil: none are kept
-	ledger         *ledger.Ledger         // nil: the end of the gateway gives back what was spent
+	ledger         *quota.Ledger          // nil: the end of the gateway gives back what was spent
 	jobs           *jobs.Manager          // nil: there are none
 	current        atomic.Pointer[Policy] // immutable; a call uses the same one throughout
 }
@@ -193,16 +199,27 @@ func New(options Options) (*Server, error) {
 	if options.History != nil {
 		s.cursors.Sum = options.History.Sum
 	}
-	s.local.Handlers = map[string]call.Handler{"caller.show": whoAmI, "cluster.show": s.showCluster}
+	s.local = call.Local{
+		Handlers:  map[string]call.Handler{"caller.show": whoAmI, "cluster.show": s.showCluster},
+		Streamers: map[string]call.Streamer{},
+	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.removals = history.Removals{History: options.History, Log: options.Log}
+	s.history = history.New(history.Options{
+		History: options.History, Operations: options.Operations, Cursors: s.cursors, Streams: s.streams,
+		Settler: settle.Settler{Runner: options.Runner, Scripts: s.scripts},
+		Do:      s.Do, Stopping: s.stopping.Done(),
+	})
+	s.register(s.history.Local())
 	if options.Kept != nil {
-		s.ledger = ledger.New(options.Kept)
+		s.ledger = quota.NewLedger(options.Kept, s.clustered())
 		s.keys = newKeys(options.Kept, options.KeyLife)
 		var err error
 		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
 		}
 	}
+	s.kinds = s.ownKinds()
 	if err := s.lockLeft(context.Background()); err != nil {
 		return nil, fmt.Errorf("changes that were cut off: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/etag"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -57,7 +58,7 @@ func readGuard(r *request) error {
 		*header.to = &condition
 	}
 	if len(r.call.UnmodifiedSince) > 0 {
-		return notHonoured("If-Unmodified-Since", "the time of the last change is no version: use "+ops.IfMatch)
+		return call.NotHonoured("If-Unmodified-Since", "the time of the last change is no version: use "+ops.IfMatch)
 	}
 	if failed := r.canHonour(); failed != nil {
 		return failed
@@ -68,32 +69,25 @@ func readGuard(r *request) error {
 	return nil
 }
 
-// notHonoured refuses a header that a row does not honour.
-func notHonoured(header, why string) error {
-	failed := problem.New(schema.NotSupported, "This call does not honour %s: %s.", header, why)
-	failed.Details = []problem.Detail{{Field: header, Message: why}}
-	return failed
-}
-
 // canHonour refuses a guard that the row does not honour.
 func (r *request) canHonour() error {
 	g, op := &r.guard, r.op
 	switch {
 	case g.match != nil && !op.Effect.Writes():
-		return notHonoured(ops.IfMatch, "it changes nothing")
+		return call.NotHonoured(ops.IfMatch, "it changes nothing")
 	case g.match != nil && !op.Guard.Matches():
-		return notHonoured(ops.IfMatch, op.Guard.Never)
+		return call.NotHonoured(ops.IfMatch, op.Guard.Never)
 	case g.none == nil:
 		return nil
 	case !op.Effect.Writes():
 		if !op.Tagged() || op.Reply.Mark != ops.Single {
-			return notHonoured(ops.IfNoneMatch, "its answer has no "+tagHeader)
+			return call.NotHonoured(ops.IfNoneMatch, "its answer has no "+tagHeader)
 		}
 		return nil
 	case !op.Guard.New:
-		return notHonoured(ops.IfNoneMatch, "it makes nothing new; "+ops.IfMatch+" is for changes")
+		return call.NotHonoured(ops.IfNoneMatch, "it makes nothing new; "+ops.IfMatch+" is for changes")
 	case !g.none.Any:
-		return notHonoured(ops.IfNoneMatch, "what is to be made has no tag yet: only * is of use")
+		return call.NotHonoured(ops.IfNoneMatch, "what is to be made has no tag yet: only * is of use")
 	}
 	return nil
 }
@@ -251,7 +245,7 @@ func (g *guard) refusal(r *request, e *envelope) error {
 	case failed != nil && errors.Is(r.runErr, errUnguarded):
 		failed.Server = ps.AsError(r.runErr).Server
 	case g.none != nil && r.runErr != nil && r.op.Effect.Writes():
-		if failed = problem.Of(failureOf(r.op, r.bound, r.runErr)); failed.Code != schema.Conflict {
+		if failed = problem.Of(call.Failure(r.op, r.bound, r.runErr)); failed.Code != schema.Conflict {
 			return nil
 		}
 		r.gateway.explain(r, failed)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -15,10 +16,7 @@ import (
 // The outcome decides the status. A change that was made is a success, also if the script
 // failed afterwards, such as when it read the object back: the answer has what is known.
 
-// notReadBackCode marks such a change in its answer and in the audit.
-const notReadBackCode = "not_read_back"
-
-var notReadBack = ps.Warning{Code: notReadBackCode, Message: "The change was made, but the object could not be read back: fields that are not known are null."}
+var notReadBack = ps.Warning{Code: call.NotReadBack, Message: "The change was made, but the object could not be read back: fields that are not known are null."}
 
 // wasMade reports whether the error of a call came after its change was made.
 func (r *request) wasMade(e *envelope, err error) bool {

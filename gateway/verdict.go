@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
+	"adgateway/gateway/write"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,30 +21,6 @@ import (
 // the batch that closes its record, and a repetition of the call is answered from it: what the
 // directory holds by then may be the work of others.
 
-// verdict is what became of a change, as the call with its key would have reported it.
-type verdict struct {
-	Outcome ps.Outcome  `json:"outcome"`
-	Idle    bool        `json:"idle,omitempty"`    // nothing had to be changed
-	Failed  []string    `json:"failed,omitempty"`  // GUIDs of the objects that were not done
-	Notes   []string    `json:"notes,omitempty"`   // what was changed and what was not, for people
-	Remains []ps.Object `json:"remains,omitempty"` // of a creation that was not completed
-}
-
-// verdictOf returns what was found out about a change.
-func verdictOf(found settle.Finding) *verdict {
-	v := &verdict{Outcome: found.Outcome}
-	if result := found.Result; result != nil {
-		v.Idle = result.Effect == ps.EffectNone
-		for i := range result.Failures {
-			v.Failed = append(v.Failed, result.Failures[i].GUID)
-		}
-	}
-	if found.Err != nil {
-		v.Notes, v.Remains = found.Err.Notes, found.Err.Remains
-	}
-	return v
-}
-
 // reopen replaces an answer that an earlier version has kept although it asks to come again by
 // what it says of the change.
 func (s *Server) reopen(tx *store.Tx, call *keptCall) error {
@@ -54,7 +31,7 @@ func (s *Server) reopen(tx *store.Tx, call *keptCall) error {
 	if err := json.Unmarshal(call.Body, &answer); err != nil || answer.Error.Outcome == "" {
 		answer.Error.Outcome = ps.OutcomeUnknown
 	}
-	call.Status, call.Body, call.Verdict = 0, nil, &verdict{Outcome: answer.Error.Outcome, Notes: messages(answer.Error.Details)}
+	call.Status, call.Body, call.Verdict = 0, nil, &write.Verdict{Outcome: answer.Error.Outcome, Notes: messages(answer.Error.Details)}
 	if s.History == nil || call.Change == "" {
 		return nil
 	}
@@ -86,7 +63,7 @@ func (s *Server) judge(r *request, c *claim) error {
 	past, recorded, err := s.pastOfKey(ctx, r, c)
 	switch {
 	case err != nil:
-		return historyUnavailable(err)
+		return call.HistoryUnavailable(err)
 	case past.Running && s.doubts.awaits(past.ID):
 		return openOutcome(c)
 	case past.Running:
@@ -104,7 +81,7 @@ func (s *Server) judge(r *request, c *claim) error {
 			return openOutcome(c)
 		}
 	default: // an earlier version has closed the record without the key
-		c.call.Verdict = &verdict{Outcome: past.Outcome, Failed: past.Failed}
+		c.call.Verdict = &write.Verdict{Outcome: past.Outcome, Failed: past.Failed}
 	}
 	return nil
 }
@@ -175,11 +152,11 @@ func (s *Server) resume(r *request, e *envelope) (earlier *call.Answer, failed e
 }
 
 // partly returns the answer to a call whose change was made in part.
-func partly(call *keptCall, v *verdict) error {
+func partly(kept *keptCall, v *write.Verdict) error {
 	failed := problem.New(schema.Partial, "The change was cut off, and made in part; see details.")
-	failed.Outcome, failed.Server = ps.OutcomePartial, call.Server
+	failed.Outcome, failed.Server = ps.OutcomePartial, kept.Server
 	for _, left := range v.Remains {
-		failed.Details = append(failed.Details, remaining(left))
+		failed.Details = append(failed.Details, call.Remaining(left))
 	}
 	for _, note := range v.Notes {
 		failed.Details = append(failed.Details, problem.Detail{Field: "", Message: note})

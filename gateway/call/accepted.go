@@ -3,6 +3,7 @@ package call
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -17,7 +18,8 @@ type Accepted struct {
 	Given Given
 	// Once names what the call makes, so that its repetition does not make another one; empty: the
 	// call has no key.
-	Once string
+	Once   string
+	Limits Limits
 	// As is the call for those that it makes as its parts.
 	As Outer
 	// Leave ends what counts against the requests that the caller may have at a time. A stream calls
@@ -25,7 +27,14 @@ type Accepted struct {
 	Leave func()
 }
 
-// A Handler answers the calls of a row without a script. It is safe for concurrent use.
+// Limits are how long what an accepted call does may take.
+type Limits struct {
+	Read   time.Duration // of one run of a read
+	Settle time.Duration // of finding out what a change has done
+}
+
+// A Handler answers the calls of a row without a script. It is safe for concurrent use. With an error
+// the answer still has ChangeID, if a change was made all the same, and the Server that was asked.
 type Handler func(ctx context.Context, a Accepted) (Answer, error)
 
 // A Streamer sends the events of the calls of a row without a script. An error means that none was

@@ -54,6 +54,14 @@ type Call struct {
 type Outer interface {
 	// Part returns a call that is a part of it, with a request id of its own.
 	Part(id string, op *ops.Operation, given ops.Given) Call
+	// Resumed returns the first of the changes that an earlier call with the key has made, before it
+	// was cut off; empty: there is no such call, or it has made none. It fails while that is not
+	// known, and if it will stay unknown: then first is the change in question.
+	Resumed(ctx context.Context) (first string, err error)
+	// Plan finds the plan that the call names, for its only part to apply, and lets the plan of a dry
+	// run be kept. With several parts none is kept, as none could be applied. It is called before the
+	// first part is made.
+	Plan(ctx context.Context, parts int) error
 }
 
 // Undoing says which change a call takes back, for the history.

@@ -21,6 +21,13 @@ func StoreFault(err error, format string, args ...any) error {
 	return failed
 }
 
+// HistoryUnavailable returns the error of a call for which the history cannot be read.
+func HistoryUnavailable(err error) error {
+	failed := problem.New(schema.Unavailable, "The history cannot be read at the moment. Try again later.")
+	failed.Cause, failed.RetryAfter = err, StoreRetry
+	return failed
+}
+
 // storeCode returns the code of a fault of the store.
 func storeCode(err error) schema.Code {
 	switch {

@@ -1,6 +1,7 @@
 // Package change says what a change does, in the names of records' fields. [Of] makes
 // it of what a script announces before it changes anything; dry runs show it, plans
-// are compared with it ([Drift]), and the history keeps it.
+// are compared with it ([Drift]), and the history keeps it. [Bounds] say who may see a
+// change, and [Made] how it is taken back. Nothing here looks anything up.
 package change
 
 import (
@@ -33,10 +34,10 @@ type Change struct {
 // Names of announced changes. A membership is announced with two objects, the group
 // and the member.
 const (
-	existence   = "exists"
-	member      = "member"
-	parent      = "parent"
-	passwordSet = "pwdLastSet" // changes with the password, and says when it must be changed
+	Existence     = "exists"
+	Parent        = "parent"
+	PasswordStamp = "pwdLastSet" // changes with the password, and says when it must be changed
+	member        = "member"
 )
 
 // recordsField stands for the records of DNS names.
@@ -65,17 +66,23 @@ func Of(a Announcement) []Object {
 		if intended.DN == "" {
 			object.DistinguishedName = NameOfNew(a.Shape, intended)
 		}
-		for _, c := range intended.Changes {
+		for _, c := range Announced(intended) {
 			object.Changes = append(object.Changes, a.Changes(intended, c)...)
-		}
-		for _, name := range slices.Sorted(maps.Keys(intended.Also)) {
-			object.Changes = append(object.Changes, a.Changes(intended, ps.IntendedChange{Name: name, After: intended.Also[name]})...)
 		}
 		if len(object.Changes) > 0 {
 			objects = append(objects, object)
 		}
 	}
 	return objects
+}
+
+// Announced returns the changes of an announced object, with what it gets at its creation.
+func Announced(object *ps.Intended) []ps.IntendedChange {
+	all := slices.Clone(object.Changes)
+	for _, name := range slices.Sorted(maps.Keys(object.Also)) {
+		all = append(all, ps.IntendedChange{Name: name, After: object.Also[name]})
+	}
+	return all
 }
 
 // NameOfNew returns the distinguished name that an object to be created will have.
@@ -95,9 +102,9 @@ func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change
 	switch {
 	case !c.Renewed && c.Before == c.After:
 		return nil
-	case c.Name == passwordSet:
+	case c.Name == PasswordStamp:
 		return a.passwordChanges(c)
-	case c.Name == parent && a.Shape == schema.OU && strings.HasSuffix(object.DN, c.Before):
+	case c.Name == Parent && a.Shape == schema.OU && strings.HasSuffix(object.DN, c.Before):
 		// The field that shows where an OU is is its own distinguished name.
 		c.Before, c.After = object.DN, strings.TrimSuffix(object.DN, c.Before)+c.After
 	case c.Name == member && len(a.Intent.Objects) > 1:
@@ -186,14 +193,14 @@ func truth(b bool) json.RawMessage {
 // kindOf classifies a change by its announced name and its values.
 func kindOf(c ps.IntendedChange, field schema.FieldChange) schema.ChangeKind {
 	switch c.Name {
-	case existence:
+	case Existence:
 		if c.After == "True" {
 			return schema.Creates
 		}
 		return schema.Removes
 	case member:
 		return schema.SetsMember
-	case parent:
+	case Parent:
 		return schema.Moves
 	}
 	switch isName := c.Name == "name" || c.Name == "sAMAccountName" || c.Name == "userPrincipalName"; {

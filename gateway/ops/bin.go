@@ -20,6 +20,7 @@ var binRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.BinStatus, Single},
 		Subject: "Recycle Bin",
+		Sample:  Given{},
 	},
 	{
 		ID: "bin.list", Summary: "Lists deleted users, groups, computers and OUs, the latest first.",
@@ -37,6 +38,7 @@ var binRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.DeletedObject, List},
 		Subject: "deleted objects",
+		Sample:  Given{},
 	},
 	{
 		ID: "bin.get", Summary: "Shows a deleted object, with its memberships and what lay directly below it.",
@@ -48,6 +50,7 @@ var binRows = []*Operation{
 		Reply:   Reply{schema.DeletedDetails, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: deletedSubject,
+		Sample:  Given{"Guid": "f328877c-96b8-5fbf-8d14-1449a6756256"},
 	},
 	{
 		ID: binRow, Summary: "Restores a deleted object from the Recycle Bin.",
@@ -69,6 +72,7 @@ var binRows = []*Operation{
 		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.Conflict, schema.ParentDeleted, schema.TooMany, schema.NotUndoable, schema.Unprocessable},
 		Subject: deletedSubject,
 		Success: "The {subject} was restored: {counts}.",
+		Sample:  Given{"Guid": "e01076ad-3b79-506a-af5d-96b72c99f124"},
 	},
 }
 

@@ -3,6 +3,7 @@ package ops
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
@@ -29,6 +30,12 @@ type Bound struct {
 // Text returns the accepted value of a parameter, or its default, for rules and
 // sentences; empty if it is absent or a secret.
 func (b *Bound) Text(name string) string { return b.texts[name] }
+
+// Moment returns the time that a parameter says; the zero time if it is absent or no time.
+func (b *Bound) Moment(name string) time.Time {
+	t, _ := time.Parse(time.RFC3339, b.texts[name]) // else it is the zero time
+	return t
+}
 
 // Has reports whether a parameter was given or has a default.
 func (b *Bound) Has(name string) bool {

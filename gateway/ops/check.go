@@ -122,6 +122,7 @@ func (c *checker) operation(op *Operation) {
 	c.params(op, fault)
 	c.sentences(op, fault)
 	c.names(op, fault)
+	c.sample(op, fault)
 	c.script(op, fault)
 	c.settle(op, fault)
 }
@@ -209,6 +210,29 @@ func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
 				fault("has a sentence with {%s}, which is not a parameter that may be shown", name)
 			}
 		}
+	}
+}
+
+// sample checks that a row has a good call.
+func (c *checker) sample(op *Operation, fault func(string, ...any)) {
+	switch {
+	case op.Sample == nil && op.Protocol == nil && !op.Local:
+		fault("has no sample")
+		return
+	case slices.ContainsFunc(op.Params, func(p Param) bool { return p.Kind == nil }):
+		return // is a fault itself
+	}
+	for _, name := range slices.Sorted(maps.Keys(op.Sample)) {
+		if p := op.Param(name); p == nil || p.Name != name {
+			fault("has a sample with %s, which is not a parameter", name)
+		}
+	}
+	if op.Sample == nil {
+		return
+	}
+	_, problems := op.Bind(op.Sample)
+	for _, p := range problems {
+		fault("has a sample that is refused: %s %s", p.Field, p.Message)
 	}
 }
 

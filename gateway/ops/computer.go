@@ -31,6 +31,7 @@ var computerRows = []*Operation{
 		Reply:   Reply{schema.Computer, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
+		Sample:  Given{"OUPath": "OU=Devices,OU=Corp,DC=corp,DC=example"},
 	},
 	{
 		ID: "computer.get", Summary: "Shows a computer.",
@@ -42,6 +43,7 @@ var computerRows = []*Operation{
 		Reply:   Reply{schema.Computer, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: computerSubject,
+		Sample:  Given{"ADComputerName": "FS1"},
 	},
 	{
 		ID: "computer.exists", Summary: "Reports whether a computer exists.",
@@ -53,6 +55,7 @@ var computerRows = []*Operation{
 		Reply:   Reply{schema.Existence, Exists},
 		Fails:   []schema.Code{schema.Ambiguous},
 		Subject: computerSubject,
+		Sample:  Given{"ADComputerName": "FS1$"},
 	},
 	{
 		ID: "computer.listAll", Summary: "Lists all computers.",
@@ -65,6 +68,7 @@ var computerRows = []*Operation{
 		Reply:   Reply{schema.Computer, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.Unprocessable},
 		Subject: "computers",
+		Sample:  Given{},
 	},
 	{
 		ID: "computer.register", Summary: "Registers a computer account, for a machine that joins later.",
@@ -82,6 +86,7 @@ var computerRows = []*Operation{
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Subject: computerSubject,
 		Success: "The {subject} was registered.",
+		Sample:  Given{"ADComputerName": "SAMPLE", "ADComputerDescription": "A sample"},
 	},
 	{
 		ID: "computer.rename", Summary: "Renames the directory object of a computer.",
@@ -99,6 +104,7 @@ var computerRows = []*Operation{
 		Subject:   computerSubject,
 		Success:   "The {subject} was renamed to '{NewADComputerName}' in the directory. The machine itself is not renamed.",
 		Unchanged: "The {subject} has the name '{NewADComputerName}' already; nothing was changed.",
+		Sample:    Given{"ADComputerName": "WEB1", "NewADComputerName": "SAMPLE"},
 	},
 	{
 		ID: "computer.update", Summary: "Changes the description of a computer.",
@@ -116,6 +122,7 @@ var computerRows = []*Operation{
 		Subject:   computerSubject,
 		Success:   "The {subject} was changed.",
 		Unchanged: "The {subject} already has these values; nothing was changed.",
+		Sample:    Given{"ADComputerName": "FS1", "ComputerDescription": "changed"},
 	},
 	{
 		ID: "computer.delete", Summary: "Removes a computer with its connection points and print queues.",
@@ -129,6 +136,7 @@ var computerRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.NotEmpty},
 		Subject: computerSubject,
 		Success: "The {subject} was removed{also}.",
+		Sample:  Given{"ADComputerName": "WEB2"},
 	},
 	{
 		ID: "computer.deleteMany", Summary: "Removes the computers whose names match a pattern.",
@@ -148,6 +156,7 @@ var computerRows = []*Operation{
 		Subject:   "computers",
 		Success:   "{count:computers} removed.",
 		Unchanged: "No computer was removed.",
+		Sample:    Given{"WildCard": "WEB3", "Recursive": "true"},
 	},
 }
 

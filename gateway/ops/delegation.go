@@ -25,6 +25,7 @@ var delegationRows = []*Operation{
 		Reply:   Reply{schema.Delegation, List},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: zoneSubject,
+		Sample:  Given{"ZoneName": "corp.example"},
 	},
 	{
 		ID: "delegation.create", Summary: "Delegates a name of a zone to a name server, or adds one to its delegation.",
@@ -43,6 +44,10 @@ var delegationRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.NotEmpty, schema.Unprocessable},
 		Subject: delegationSubject,
 		Success: "The {subject} to '{NameServer}' was created.",
+		Sample: Given{
+			"ZoneName": "corp.example", "ChildName": "branch", "NameServer": "ns1.branch.corp.example",
+			"IP_Address": "10.9.1.1",
+		},
 	},
 	{
 		ID: "delegation.delete", Summary: "Removes a name server from the delegation of a name, or the whole delegation.",
@@ -60,6 +65,7 @@ var delegationRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable},
 		Subject: delegationSubject,
 		Success: "The {subject} was removed: {records}.",
+		Sample:  Given{"ZoneName": "corp.example", "ChildName": "left"},
 	},
 }
 

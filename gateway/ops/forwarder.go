@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"adgateway/gateway/identity"
@@ -22,6 +23,7 @@ var forwarderRows = []*Operation{
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.ConditionalForwarder, List},
 		Subject: "conditional forwarders",
+		Sample:  Given{},
 	},
 	{
 		ID: "forwarder.get", Summary: "Finds a conditional forwarder.",
@@ -33,6 +35,7 @@ var forwarderRows = []*Operation{
 		Reply:   Reply{schema.ConditionalForwarder, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: forwarderSubject,
+		Sample:  Given{"ZoneName": "partner.example"},
 	},
 	{
 		ID: "forwarder.create", Summary: "Creates a conditional forwarder. Asks for the scope `privileged`, too.",
@@ -52,6 +55,7 @@ var forwarderRows = []*Operation{
 		Fails:   []schema.Code{schema.Conflict, schema.Protected, schema.NotEmpty, schema.Unprocessable},
 		Subject: forwarderSubject,
 		Success: "The {subject} was created.",
+		Sample:  Given{"ZoneName": "ally.example", "MasterServers": "10.9.0.53"},
 	},
 	{
 		ID: "forwarder.update", Summary: "Changes a conditional forwarder. Asks for the scope `privileged`, too.",
@@ -72,6 +76,7 @@ var forwarderRows = []*Operation{
 		Subject:   forwarderSubject,
 		Success:   "The {subject} was changed.",
 		Unchanged: "The {subject} is so already; nothing was changed.",
+		Sample:    Given{"ZoneName": "partner.example", "ForwarderTimeout": json.Number("9")},
 	},
 	{
 		ID: "forwarder.delete", Summary: "Removes a conditional forwarder. Asks for the scope `privileged`, too.",
@@ -85,6 +90,7 @@ var forwarderRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
 		Subject: forwarderSubject,
 		Success: "The {subject} was removed.",
+		Sample:  Given{"ZoneName": "forwarded.example"},
 	},
 }
 

@@ -23,6 +23,7 @@ var groupRows = []*Operation{
 		Reply:   Reply{schema.Group, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
+		Sample:  Given{"OUPath": "OU=Groups,OU=Corp,DC=corp,DC=example"},
 	},
 	{
 		ID: "group.get", Summary: "Shows a group.",
@@ -34,6 +35,7 @@ var groupRows = []*Operation{
 		Reply:   Reply{schema.Group, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: groupSubject,
+		Sample:  Given{"GroupName": "VPN Users"},
 	},
 	{
 		ID: "group.exists", Summary: "Reports whether a group exists.",
@@ -45,6 +47,7 @@ var groupRows = []*Operation{
 		Reply:   Reply{schema.Existence, Exists},
 		Fails:   []schema.Code{schema.Ambiguous},
 		Subject: groupSubject,
+		Sample:  Given{"GroupName": "VPN Users"},
 	},
 	{
 		ID: "group.listAll", Summary: "Lists all groups.",
@@ -57,6 +60,7 @@ var groupRows = []*Operation{
 		Reply:   Reply{schema.Group, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.Unprocessable},
 		Subject: "groups",
+		Sample:  Given{},
 	},
 	{
 		ID: "group.listDistribution", Summary: "Lists the distribution groups below an OU, a container or the domain.",
@@ -70,6 +74,7 @@ var groupRows = []*Operation{
 		Reply:   Reply{schema.Group, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
+		Sample:  Given{},
 	},
 	{
 		ID: "group.listSecurity", Summary: "Lists the security groups below an OU, a container or the domain.",
@@ -83,6 +88,7 @@ var groupRows = []*Operation{
 		Reply:   Reply{schema.Group, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
+		Sample:  Given{"OUPath": "CN=Users,DC=corp,DC=example", "Recursive": false},
 	},
 	{
 		ID: "group.createDistribution", Summary: "Creates a distribution group.",
@@ -97,6 +103,9 @@ var groupRows = []*Operation{
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Subject: groupSubject,
 		Success: "The distribution {subject} was created.",
+		Sample: Given{
+			"GroupName": "Sample List", "GroupScope": "universal", "GroupEmail": "list@corp.example",
+		},
 	},
 	{
 		ID: "group.createSecurity", Summary: "Creates a security group.",
@@ -111,6 +120,10 @@ var groupRows = []*Operation{
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Subject: groupSubject,
 		Success: "The security {subject} was created.",
+		Sample: Given{
+			"GroupName": "Sample Group", "OUPath": "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example",
+			"GroupDescription": "A sample",
+		},
 	},
 	{
 		ID: "group.rename", Summary: "Gives a group another name.",
@@ -128,6 +141,7 @@ var groupRows = []*Operation{
 		Subject:   groupSubject,
 		Success:   "The {subject} was renamed to '{NewGroupName}'.",
 		Unchanged: "The {subject} has this name already; nothing was changed.",
+		Sample:    Given{"GroupName": "VPN Users", "NewGroupName": "Dial In"},
 	},
 	{
 		ID: "group.delete", Summary: "Removes a group.",
@@ -144,6 +158,7 @@ var groupRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
 		Subject: groupSubject,
 		Success: "The {subject} was removed.",
+		Sample:  Given{"GroupName": "Sample Gone"},
 	},
 }
 

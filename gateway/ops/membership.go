@@ -24,6 +24,7 @@ var membershipRows = []*Operation{
 		Reply:   Reply{schema.Membership, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userInGroup,
+		Sample:  Given{"Username": "aschmidt", "GroupName": "VPN Users"},
 	},
 	{
 		ID: "membership.exists", Summary: "Reports whether a user is a member of a group.",
@@ -36,6 +37,7 @@ var membershipRows = []*Operation{
 		Reply:   Reply{schema.Existence, Exists},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userInGroup,
+		Sample:  Given{"Username": "aschmidt", "GroupName": "VPN Users"},
 	},
 	{
 		ID: "membership.list", Summary: "Lists the groups of a user.",
@@ -47,6 +49,7 @@ var membershipRows = []*Operation{
 		Reply:   Reply{schema.Membership, List},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userSubject,
+		Sample:  Given{"Username": "aschmidt"},
 	},
 	{
 		ID: "membership.add", Summary: "Adds a user to a group.",
@@ -62,6 +65,7 @@ var membershipRows = []*Operation{
 		Subject:   userInGroup,
 		Success:   "The user '{Username}' was added to the group '{GroupName}'.",
 		Unchanged: "The user '{Username}' is a member of the group '{GroupName}' already; nothing was changed.",
+		Sample:    Given{"Username": "aschmidt", "GroupName": "Help Desk"},
 	},
 	{
 		ID: "membership.remove", Summary: "Removes a user from a group.",
@@ -77,6 +81,7 @@ var membershipRows = []*Operation{
 		Subject:   userInGroup,
 		Success:   "The user '{Username}' was removed from the group '{GroupName}'.",
 		Unchanged: "The user '{Username}' is no direct member of the group '{GroupName}'; nothing was changed.",
+		Sample:    Given{"Username": "aschmidt", "GroupName": "VPN Users"},
 	},
 	{
 		ID: "membership.addGroup", Summary: "Adds a group to another group.",
@@ -92,6 +97,7 @@ var membershipRows = []*Operation{
 		Subject:   groupInGroup,
 		Success:   "The group '{ChildGroupName}' was added to the group '{ParentGroupName}'.",
 		Unchanged: "The group '{ChildGroupName}' is a member of the group '{ParentGroupName}' already; nothing was changed.",
+		Sample:    Given{"ParentGroupName": "Project Phoenix", "ChildGroupName": "Help Desk"},
 	},
 	{
 		ID: "membership.removeGroup", Summary: "Removes a group from another group.",
@@ -107,6 +113,7 @@ var membershipRows = []*Operation{
 		Subject:   groupInGroup,
 		Success:   "The group '{ChildGroupName}' was removed from the group '{ParentGroupName}'.",
 		Unchanged: "The group '{ChildGroupName}' is no direct member of the group '{ParentGroupName}'; nothing was changed.",
+		Sample:    Given{"ParentGroupName": "All Staff", "ChildGroupName": "Sales Staff"},
 	},
 	{
 		ID: "membership.groupExists", Summary: "Reports whether a group is a member of another group.",
@@ -119,6 +126,7 @@ var membershipRows = []*Operation{
 		Reply:   Reply{schema.Existence, Exists},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: groupInGroup,
+		Sample:  Given{"ParentGroupName": "All Staff", "ChildGroupName": "Sales Staff"},
 	},
 }
 

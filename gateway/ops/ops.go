@@ -46,6 +46,11 @@ type Operation struct {
 	// what the caller has left as ImpactLimit, and refuses more with too_many.
 	Extent string
 
+	// Sample is a good call: values of the parameters, as a caller writes them, with which the
+	// operation succeeds in the domain of the sandbox. It must not be changed. Nil: none, which only
+	// rows without a script and those that speak protocols of others have.
+	Sample Given
+
 	// Local reports that the gateway itself answers, from what it keeps: there is no script.
 	Local bool
 	// Here reports that any gateway of a cluster answers from its own copy or about itself,
@@ -204,6 +209,16 @@ type Rule struct {
 // Table returns every operation, by resource. The rows are shared and must not be
 // changed.
 func Table() []*Operation { return table }
+
+// Find returns the operation of a table that has an id; nil: none has it.
+func Find(table []*Operation, id string) *Operation {
+	for _, op := range table {
+		if op.ID == id {
+			return op
+		}
+	}
+	return nil
+}
 
 var table = tagged(undoable(slices.Concat(
 	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows, taskRows, binRows)),

@@ -228,6 +228,7 @@ func good() *Operation {
 			{Name: "Land", Kind: schema.Country},
 		},
 		Script: "Get-Thing", Lane: ps.Directory, Reply: Reply{schema.Existence, Exists}, Subject: "thing '{Name}'",
+		Sample: Given{"Name": "x"},
 	}
 }
 
@@ -257,20 +258,31 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		"relative path":       {func(op *Operation, _ *ps.Script) { op.Path = "Thing/{Name}/" }, []string{`has invalid path "Thing/{Name}/"`}},
 		"placeholder alone":   {func(op *Operation, _ *ps.Script) { op.Path = "/api/Thing/{Name}/{Other}" }, []string{"placeholder {Other} has no parameter"}},
 		"parameter alone":     {func(op *Operation, _ *ps.Script) { op.Path = "/api/Thing" }, []string{"belongs to placeholder {Name}, which the path does not have"}},
-		"placeholder twice":   {func(op *Operation, _ *ps.Script) { op.Params[1].Path, op.Params[1].Required = "Name", true }, []string{"placeholder {Name} has several parameters"}},
-		"optional in path":    {func(op *Operation, _ *ps.Script) { op.Params[0].Required = false }, []string{"is in the path but not required", "Name may be absent, but the script's Name is mandatory"}},
+		"placeholder twice": {func(op *Operation, _ *ps.Script) {
+			op.Params[1].Path, op.Params[1].Required, op.Sample["Land"] = "Name", true, "GR"
+		}, []string{"placeholder {Name} has several parameters"}},
+		"optional in path": {func(op *Operation, _ *ps.Script) { op.Params[0].Required = false }, []string{"is in the path but not required", "Name may be absent, but the script's Name is mandatory"}},
 		"secret in path": {func(op *Operation, s *ps.Script) {
 			op.Params[0].Kind = schema.Password
 			s.Params[0].Type = "securestring"
 		}, []string{"is a secret in the path", "has a sentence with {Name}"}},
-		"no kind":                {func(op *Operation, _ *ps.Script) { op.Params[1].Kind = nil }, []string{"parameter Land has no kind"}},
-		"name taken":             {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "NAME", "Land" }, []string{`parameter "NAME": the name is empty or taken`}},
-		"name of the token":      {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "auth-token", "Land" }, []string{`"auth-token": the name is empty or taken`}},
-		"default never used":     {func(op *Operation, _ *ps.Script) { op.Params[0].Default = "x" }, []string{"is required and has a default"}},
-		"bad default":            {func(op *Operation, _ *ps.Script) { op.Params[1].Default = "Nowhere" }, []string{"has a default that must be a country"}},
-		"open secret":            {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "newPassword", "Land" }, []string{"is named like a secret but is not one"}},
-		"unknown placeholder":    {func(op *Operation, _ *ps.Script) { op.Subject = "thing '{Nome}'" }, []string{"has a sentence with {Nome}"}},
-		"open brace":             {func(op *Operation, _ *ps.Script) { op.Success = "The {thing was found." }, []string{"has a sentence with a brace that is not one of a placeholder"}},
+		"no kind":            {func(op *Operation, _ *ps.Script) { op.Params[1].Kind = nil }, []string{"parameter Land has no kind"}},
+		"name taken":         {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "NAME", "Land" }, []string{`parameter "NAME": the name is empty or taken`}},
+		"name of the token":  {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "auth-token", "Land" }, []string{`"auth-token": the name is empty or taken`}},
+		"default never used": {func(op *Operation, _ *ps.Script) { op.Params[0].Default = "x" }, []string{"is required and has a default"}},
+		"bad default": {func(op *Operation, _ *ps.Script) {
+			op.Params[1].Default, op.Sample["Land"] = "Nowhere", "GR"
+		}, []string{"has a default that must be a country"}},
+		"open secret":         {func(op *Operation, _ *ps.Script) { op.Params[1].Name, op.Params[1].Arg = "newPassword", "Land" }, []string{"is named like a secret but is not one"}},
+		"unknown placeholder": {func(op *Operation, _ *ps.Script) { op.Subject = "thing '{Nome}'" }, []string{"has a sentence with {Nome}"}},
+		"open brace":          {func(op *Operation, _ *ps.Script) { op.Success = "The {thing was found." }, []string{"has a sentence with a brace that is not one of a placeholder"}},
+		"no sample":           {func(op *Operation, _ *ps.Script) { op.Sample = nil }, []string{"has no sample"}},
+		"sample of another row": {func(op *Operation, _ *ps.Script) { op.Sample = Given{"name": "x"} }, []string{
+			"has a sample with name, which is not a parameter", "has a sample that is refused: Name is required",
+		}},
+		"sample that is refused": {func(op *Operation, _ *ps.Script) {
+			op.Sample = Given{"Name": "x", "Land": "Nowhere"}
+		}, []string{"has a sample that is refused: Land must be a country"}},
 		"no script":              {func(op *Operation, _ *ps.Script) { op.Script = "Get-Other" }, []string{`has no script "Get-Other"`, "script Get-Thing: no operation uses it"}},
 		"other lane":             {func(_ *Operation, s *ps.Script) { s.Lane = ps.DNS }, []string{"is in lane directory, but its script in dns"}},
 		"read that writes":       {func(_ *Operation, s *ps.Script) { s.Writes = true }, []string{"reads, but its script calls a cmdlet that writes"}},

@@ -24,6 +24,7 @@ var ouRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.OU, List},
 		Subject: "OUs",
+		Sample:  Given{},
 	},
 	{
 		ID: "ou.getByGuid", Summary: "Shows an OU or container by its GUID.",
@@ -35,6 +36,7 @@ var ouRows = []*Operation{
 		Reply:   Reply{schema.OU, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: "OU '{OUGuid}'",
+		Sample:  Given{"OUGuid": "da9f7f4a-9e3a-59b7-80c1-cd0e8901a4d2"},
 	},
 	{
 		ID: "ou.get", Summary: "Shows an OU or container.",
@@ -46,6 +48,7 @@ var ouRows = []*Operation{
 		Reply:   Reply{schema.OU, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: ouSubject,
+		Sample:  Given{"OUPath": "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"},
 	},
 	{
 		ID: "ou.exists", Summary: "Reports whether an OU or container exists.",
@@ -56,6 +59,7 @@ var ouRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Existence, Exists},
 		Subject: ouSubject,
+		Sample:  Given{"OUPath": "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"},
 	},
 	{
 		ID: "ou.create", Summary: "Creates an OU.",
@@ -74,6 +78,10 @@ var ouRows = []*Operation{
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
 		Subject: "OU '{OUName}'",
 		Success: "The {subject} was created in '{OUDestinationPath}'.",
+		Sample: Given{
+			"OUName": "Sample", "OUDestinationPath": "OU=Empty,OU=Corp,DC=corp,DC=example",
+			"OUDescription": "A sample", "IsProtected": "false",
+		},
 	},
 	{
 		ID: "ou.update", Summary: "Changes the description or the protection of an OU.",
@@ -92,6 +100,7 @@ var ouRows = []*Operation{
 		Subject:   ouSubject,
 		Success:   "The {subject} was changed.",
 		Unchanged: "The {subject} is as wanted already; nothing was changed.",
+		Sample:    Given{"OUPath": "OU=Empty,OU=Corp,DC=corp,DC=example", "OUDescription": "changed"},
 	},
 	{
 		ID: "ou.move", Summary: "Moves an OU with all that is below it.",
@@ -106,6 +115,10 @@ var ouRows = []*Operation{
 		Subject:   ouSubject,
 		Success:   "The {subject} was moved to '{OUDestinationPath}'.",
 		Unchanged: "The {subject} is in '{OUDestinationPath}' already; nothing was changed.",
+		Sample: Given{
+			"OUPath":            "OU=Protected empty,OU=Corp,DC=corp,DC=example",
+			"OUDestinationPath": "OU=Empty,OU=Corp,DC=corp,DC=example",
+		},
 	},
 	{
 		ID: "ou.rename", Summary: "Renames an OU.",
@@ -123,6 +136,9 @@ var ouRows = []*Operation{
 		Subject:   ouSubject,
 		Success:   "The {subject} was renamed to '{OUNewName}'.",
 		Unchanged: "The {subject} has the name already; nothing was changed.",
+		Sample: Given{
+			"OUPath": "OU=Protected empty,OU=Corp,DC=corp,DC=example", "OUNewName": "Renamed",
+		},
 	},
 	{
 		ID: "ou.delete", Summary: "Removes an OU.",
@@ -140,6 +156,7 @@ var ouRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.NotEmpty, schema.TooMany},
 		Subject: ouSubject,
 		Success: "The {subject} was removed: {counts}.",
+		Sample:  Given{"OUPath": "OU=Empty,OU=Corp,DC=corp,DC=example"},
 	},
 }
 

@@ -55,6 +55,7 @@ var recordList = &Operation{
 	Reply:   Reply{schema.Record, List},
 	Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 	Subject: "zone '{ZoneName}'",
+	Sample:  Given{"ZoneName": "corp.example"},
 }
 
 // recordType builds the operations of one type.
@@ -115,7 +116,7 @@ func (r recordType) get() *Operation {
 	return r.row("get", Operation{
 		Summary: "Finds one " + r.Name + " record.", Effect: Read,
 		Params: r.identity(false), Rules: r.rules(schema.NotFound), Script: "Get-GatewayRecord",
-		Fails: codes,
+		Fails: codes, Sample: r.sample(),
 	})
 }
 
@@ -126,6 +127,7 @@ func (r recordType) listZone() *Operation {
 		Reply:   Reply{Mark: List},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: "zone '{ZoneName}'",
+		Sample:  Given{zoneParam: r.Zone},
 	})
 }
 
@@ -134,6 +136,7 @@ func (r recordType) listAll() *Operation {
 		Summary: "Lists the " + r.Name + " records of all zones.", Effect: Read, Path: "All",
 		Reply:   Reply{Mark: List},
 		Subject: r.Name + " records",
+		Sample:  Given{},
 	})
 }
 
@@ -143,6 +146,7 @@ func (r recordType) listHostName() *Operation {
 		Params:  []Param{{Name: ownerParam, Path: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true, Example: r.Example, Doc: "The owner name, relative to its zone or in full."}},
 		Reply:   Reply{Mark: List},
 		Subject: "name '{DNS_HostName}'",
+		Sample:  Given{ownerParam: r.Example},
 	})
 }
 
@@ -159,6 +163,7 @@ func (r recordType) listData() *Operation {
 		Params:  []Param{p},
 		Reply:   Reply{Mark: List},
 		Subject: subject + " '{" + f.Name + "}'",
+		Sample:  Given{f.Name: f.Example},
 	})
 }
 
@@ -172,6 +177,7 @@ func (r recordType) create() *Operation {
 		Params: params, Rules: r.rules(schema.Unprocessable), Script: "New-GatewayRecord",
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Success: "The {subject} was created{also}.",
+		Sample:  r.newSample(),
 	})
 }
 
@@ -185,6 +191,7 @@ func (r recordType) remove() *Operation {
 		Params: zoneRequired(params, r.Reverse), Rules: r.rules(schema.NotFound), Script: "Remove-GatewayRecord",
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Success: "The {subject} was removed{also}.",
+		Sample:  r.sample(),
 	})
 }
 
@@ -207,6 +214,7 @@ func (r recordType) change() *Operation {
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Success:   "The {subject} was changed.",
 		Unchanged: "The {subject} is so already; nothing was changed.",
+		Sample:    r.changedSample(),
 	})
 }
 
@@ -242,6 +250,40 @@ func (r recordType) identity(isNew bool) []Param {
 		}
 	}
 	return append(append(params, numbers...), zone)
+}
+
+// sample returns the parameters of a record that the sandbox has.
+func (r recordType) sample() Given {
+	sample := Given{zoneParam: r.Zone, ownerParam: r.Example}
+	for i := range r.Fields {
+		sample[r.Fields[i].Name] = r.Fields[i].Example
+	}
+	return sample
+}
+
+// newSample returns the parameters of another record, at the same name if that can have several.
+func (r recordType) newSample() Given {
+	sample := r.sample()
+	for i := range r.Fields {
+		if f := &r.Fields[i]; f.Changed != "" {
+			sample[f.Name] = f.Changed
+		}
+	}
+	if r.Alone {
+		sample[ownerParam] = "sample"
+	}
+	return sample
+}
+
+// changedSample returns the parameters that make the one record the other one.
+func (r recordType) changedSample() Given {
+	sample := r.sample()
+	for i := range r.Fields {
+		if f := &r.Fields[i]; f.Changed != "" {
+			sample["New"+f.Name] = f.Changed
+		}
+	}
+	return sample
 }
 
 // addressOf returns the IPv4 address of an owner in a reverse zone.
@@ -283,6 +325,7 @@ var recordSetRows = []*Operation{
 		Reply:   Reply{schema.RecordSet, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: recordSetSubject,
+		Sample:  Given{"ZoneName": "corp.example", "DNS_HostName": "web1", "Type": "A"},
 	},
 	{
 		ID: "recordSet.put", Summary: "Makes a set of records exactly what is given; creates it if there is none.",
@@ -303,6 +346,9 @@ var recordSetRows = []*Operation{
 		Success:   "The {subject} is as given now.",
 		Partly:    "The {subject} is not yet as given.",
 		Unchanged: "The {subject} is so already; nothing was changed.",
+		Sample: Given{
+			"ZoneName": "corp.example", "DNS_HostName": "web1", "Type": "A", "Data": "10.0.1.31",
+		},
 	},
 	{
 		ID: "recordSet.delete", Summary: "Removes a set of records: all of one name and type.",
@@ -318,6 +364,7 @@ var recordSetRows = []*Operation{
 		Subject: recordSetSubject,
 		Success: "The {subject} was removed.",
 		Partly:  "A part of the {subject} was removed.",
+		Sample:  Given{"ZoneName": "corp.example", "DNS_HostName": "web1", "Type": "A"},
 	},
 }
 

@@ -19,6 +19,7 @@ var reverseZoneRows = []*Operation{
 		Reply:   Reply{schema.ReverseZone, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Unprocessable},
 		Subject: "reverse zone '{NetworkIDOrZoneName}'",
+		Sample:  Given{"NetworkIDOrZoneName": "10.0.0.0/8"},
 	},
 	{
 		ID: "reverseZone.list", Summary: "Lists the reverse lookup zones.",
@@ -29,6 +30,7 @@ var reverseZoneRows = []*Operation{
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.ReverseZone, List},
 		Subject: "reverse zones",
+		Sample:  Given{},
 	},
 	{
 		ID: "reverseZone.create", Summary: "Creates the reverse lookup zone of a network.",
@@ -42,6 +44,7 @@ var reverseZoneRows = []*Operation{
 		Fails:   []schema.Code{schema.Conflict, schema.Protected, schema.NotEmpty, schema.Unprocessable},
 		Subject: "reverse zone '{NetworkID}'",
 		Success: "The {subject} was created.",
+		Sample:  Given{"NetworkID": "172.16.0.0/16"},
 	},
 	{
 		ID: "reverseZone.delete", Summary: "Removes a reverse lookup zone with its records.",
@@ -55,6 +58,7 @@ var reverseZoneRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
 		Subject: "reverse zone '{NetworkIDOrZoneName}'",
 		Success: "The {subject} was removed with {count:records}.",
+		Sample:  Given{"NetworkIDOrZoneName": "172.17.0.0/16"},
 	},
 }
 

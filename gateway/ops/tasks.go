@@ -26,6 +26,7 @@ var taskRows = []*Operation{
 		Reply:   Reply{schema.Hit, List},
 		Fails:   []schema.Code{schema.NotFound, schema.Unprocessable},
 		Subject: "text '{Text}'",
+		Sample:  Given{"Text": "anna"},
 	},
 	{
 		ID: "group.members", Summary: "Lists the members of a group.",
@@ -42,6 +43,7 @@ var taskRows = []*Operation{
 		Reply:   Reply{schema.GroupMember, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Ambiguous, schema.Unprocessable},
 		Subject: groupSubject,
+		Sample:  Given{"GroupName": "VPN Users", "Recursive": true},
 	},
 	{
 		ID: "user.logonState", Summary: "Tells why a user can or cannot log on.",
@@ -53,6 +55,7 @@ var taskRows = []*Operation{
 		Reply:   Reply{schema.LogonState, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userSubject,
+		Sample:  Given{"Username": "locked.out"},
 	},
 	{
 		ID: "user.passwordPolicy", Summary: "Shows the password policy that applies to a user.",
@@ -64,6 +67,7 @@ var taskRows = []*Operation{
 		Reply:   Reply{schema.PasswordPolicy, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userSubject,
+		Sample:  Given{"Username": "aschmidt"},
 	},
 	{
 		ID: "membership.copy", Summary: "Adds a user to the groups of another user.",
@@ -84,6 +88,7 @@ var taskRows = []*Operation{
 		Success:   "The groups of the user '{From}' were copied to the {subject}.",
 		Partly:    "Some of the groups of the user '{From}' were copied to the {subject}.",
 		Unchanged: "The {subject} is in all groups of the user '{From}' that can be copied; nothing was changed.",
+		Sample:    Given{"Username": "tom.gone", "From": "aschmidt"},
 	},
 	{
 		ID: "group.update", Summary: "Changes a group: its texts, its manager, its scope and its place.",
@@ -106,6 +111,7 @@ var taskRows = []*Operation{
 		Subject:   groupSubject,
 		Success:   "The {subject} was changed.",
 		Unchanged: "The {subject} already has these values; nothing was changed.",
+		Sample:    Given{"GroupName": "VPN Users", "GroupDescription": "changed"},
 	},
 	{
 		ID: "computer.enable", Summary: "Enables a computer account.",
@@ -121,6 +127,7 @@ var taskRows = []*Operation{
 		Subject:   computerSubject,
 		Success:   "The {subject} was enabled.",
 		Unchanged: "The {subject} is enabled already; nothing was changed.",
+		Sample:    Given{"ADComputerName": "OLD-PC1"},
 	},
 	{
 		ID: "computer.disable", Summary: "Disables a computer account.",
@@ -136,6 +143,7 @@ var taskRows = []*Operation{
 		Subject:   computerSubject,
 		Success:   "The {subject} was disabled.",
 		Unchanged: "The {subject} is disabled already; nothing was changed.",
+		Sample:    Given{"ADComputerName": "WEB1"},
 	},
 	{
 		ID: "computer.move", Summary: "Moves a computer to another OU, whose policies it gets.",
@@ -153,6 +161,9 @@ var taskRows = []*Operation{
 		Subject:   computerSubject,
 		Success:   "The {subject} was moved to '{OUPath}'.",
 		Unchanged: "The {subject} is there already; nothing was changed.",
+		Sample: Given{
+			"ADComputerName": "WEB1", "OUPath": "OU=Retired,OU=Devices,OU=Corp,DC=corp,DC=example",
+		},
 	},
 	{
 		ID: "user.expiry", Summary: "Sets when a user's account expires.",
@@ -172,6 +183,7 @@ var taskRows = []*Operation{
 		Subject:   userSubject,
 		Success:   "The {subject} {expiry}.",
 		Unchanged: "The {subject} already has this expiry; nothing was changed.",
+		Sample:    Given{"Username": "aschmidt", "AccountExpires": "2035-06-30"},
 	},
 	{
 		ID: "caller.show", Summary: "Shows the credential of the request: its scopes and limits.",

@@ -27,6 +27,7 @@ var userRows = []*Operation{
 		Reply:   Reply{schema.User, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userSubject,
+		Sample:  Given{"Username": "aschmidt"},
 	},
 	{
 		ID: "user.exists", Summary: "Reports whether a user exists.",
@@ -38,6 +39,7 @@ var userRows = []*Operation{
 		Reply:   Reply{schema.Existence, Exists},
 		Fails:   []schema.Code{schema.Ambiguous},
 		Subject: userSubject,
+		Sample:  Given{"Username": "aschmidt"},
 	},
 	{
 		ID: "user.lastLogon", Summary: "Tells when a user last logged on, as any domain controller knows it.",
@@ -49,6 +51,7 @@ var userRows = []*Operation{
 		Reply:   Reply{schema.LastLogon, Moment},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userSubject,
+		Sample:  Given{"Username": "aschmidt"},
 	},
 	{
 		ID: "user.list", Summary: "Lists the users below an OU, a container or the domain.",
@@ -65,6 +68,7 @@ var userRows = []*Operation{
 		Reply:   Reply{schema.User, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.NotFound, schema.Unprocessable},
 		Subject: "OU '{OUPath}'",
+		Sample:  Given{"OUPath": "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"},
 	},
 	{
 		ID: "user.listAll", Summary: "Lists all users.",
@@ -77,6 +81,7 @@ var userRows = []*Operation{
 		Reply:   Reply{schema.User, List},
 		Fails:   []schema.Code{schema.TokenMismatch, schema.Unprocessable},
 		Subject: "users",
+		Sample:  Given{},
 	},
 	{
 		ID: "user.create", Summary: "Creates a user.",
@@ -93,6 +98,7 @@ var userRows = []*Operation{
 		Fails:   []schema.Code{schema.Conflict, schema.Policy, schema.Unprocessable},
 		Subject: userSubject,
 		Success: "The {subject} was created.",
+		Sample:  Given{"Username": "sample", "Password": "Corr3ct-Horse", "FirstName": "Sam"},
 	},
 	{
 		ID: "user.update", Summary: "Changes a user.",
@@ -108,6 +114,7 @@ var userRows = []*Operation{
 		Subject:   userSubject,
 		Success:   "The {subject} was changed.",
 		Unchanged: "The {subject} already has these values; nothing was changed.",
+		Sample:    Given{"Username": "aschmidt", "Description": "changed"},
 	},
 	{
 		ID: "user.disable", Summary: "Disables a user.",
@@ -123,6 +130,7 @@ var userRows = []*Operation{
 		Subject:   userSubject,
 		Success:   "The {subject} was disabled.",
 		Unchanged: "The {subject} is disabled already; nothing was changed.",
+		Sample:    Given{"Username": "aschmidt"},
 	},
 	{
 		ID: "user.enable", Summary: "Enables a user.",
@@ -138,6 +146,7 @@ var userRows = []*Operation{
 		Subject:   userSubject,
 		Success:   "The {subject} was enabled.",
 		Unchanged: "The {subject} is enabled already; nothing was changed.",
+		Sample:    Given{"Username": "karl.alt"},
 	},
 	{
 		ID: "user.rename", Summary: "Gives a user another username.",
@@ -157,6 +166,7 @@ var userRows = []*Operation{
 		Subject:   userSubject,
 		Success:   "The {subject} was renamed to '{NewUsername}'.",
 		Unchanged: "The {subject} has this name already; nothing was changed.",
+		Sample:    Given{"Username": "aschmidt", "NewUsername": "a.schmidt"},
 	},
 	{
 		ID: "user.resetPassword", Summary: "Sets a user's password; generates one if none is given.",
@@ -175,6 +185,7 @@ var userRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Policy, schema.Unprocessable},
 		Subject: userSubject,
 		Success: "The password of the {subject} was set.",
+		Sample:  Given{"Username": "aschmidt", "newPassword": "Corr3ct-Horse"},
 	},
 	{
 		ID: "user.unlock", Summary: "Unlocks a user.",
@@ -190,6 +201,7 @@ var userRows = []*Operation{
 		Subject:   userSubject,
 		Success:   "The {subject} was unlocked.",
 		Unchanged: "The {subject} is not locked out; nothing was changed.",
+		Sample:    Given{"Username": "locked.out"},
 	},
 	{
 		ID: "user.delete", Summary: "Removes a user.",
@@ -203,6 +215,7 @@ var userRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.NotEmpty},
 		Subject: userSubject,
 		Success: "The {subject} was removed.",
+		Sample:  Given{"Username": "sample.gone"},
 	},
 	{
 		ID: "user.getByGuid", Summary: "Shows the user with a GUID.",
@@ -215,6 +228,7 @@ var userRows = []*Operation{
 		Reply:   Reply{schema.User, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: userGuidSubject,
+		Sample:  Given{"UserGuid": "897be383-0d4f-5fd1-b27f-461bf3bb4b03"},
 	},
 	{
 		ID: "user.updateByGuid", Summary: "Changes the user with a GUID.",
@@ -230,6 +244,7 @@ var userRows = []*Operation{
 		Subject:   userGuidSubject,
 		Success:   "The {subject} was changed.",
 		Unchanged: "The {subject} already has these values; nothing was changed.",
+		Sample:    Given{"UserGuid": "897be383-0d4f-5fd1-b27f-461bf3bb4b03", "Description": "changed"},
 	},
 	{
 		ID: "user.deleteByGuid", Summary: "Removes the user with a GUID.",
@@ -243,6 +258,7 @@ var userRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Protected, schema.NotEmpty},
 		Subject: userGuidSubject,
 		Success: "The {subject} was removed.",
+		Sample:  Given{"UserGuid": "ab2ab868-0adc-5480-9a2d-fceabe6b4a9d"},
 	},
 }
 

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"adgateway/gateway/identity"
@@ -27,6 +28,7 @@ var zoneRows = []*Operation{
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.DNSZone, List},
 		Subject: "zones",
+		Sample:  Given{},
 	},
 	{
 		ID: "zone.get", Summary: "Finds a zone of any type.",
@@ -38,6 +40,7 @@ var zoneRows = []*Operation{
 		Reply:   Reply{schema.DNSZone, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: zoneSubject,
+		Sample:  Given{"ZoneName": "corp.example"},
 	},
 	{
 		ID: "zone.exists", Summary: "Reports whether a zone exists.",
@@ -48,6 +51,7 @@ var zoneRows = []*Operation{
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.Existence, Exists},
 		Subject: zoneSubject,
+		Sample:  Given{"ZoneName": "corp.example"},
 	},
 	{
 		ID: "zone.getAging", Summary: "Shows after how long the records of a zone may be scavenged.",
@@ -59,6 +63,7 @@ var zoneRows = []*Operation{
 		Reply:   Reply{schema.ZoneAging, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: zoneSubject,
+		Sample:  Given{"ZoneName": "corp.example"},
 	},
 	{
 		ID: "zone.setAging", Summary: "Changes after how long the records of a zone may be scavenged.",
@@ -78,6 +83,7 @@ var zoneRows = []*Operation{
 		Subject:   zoneSubject,
 		Success:   "The aging of the {subject} was changed.",
 		Unchanged: "The aging of the {subject} is so already; nothing was changed.",
+		Sample:    Given{"ZoneName": "_msdcs.corp.example", "RefreshHours": json.Number("24")},
 	},
 	{
 		ID: "zone.statistics", Summary: "Shows what the server has counted for a zone.",
@@ -89,6 +95,7 @@ var zoneRows = []*Operation{
 		Reply:   Reply{schema.ZoneStatistics, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: zoneSubject,
+		Sample:  Given{"ZoneName": "corp.example"},
 	},
 	{
 		ID: "lookupZone.list", Summary: "Lists the forward lookup zones.",
@@ -99,6 +106,7 @@ var zoneRows = []*Operation{
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.DNSZone, List},
 		Subject: "forward lookup zones",
+		Sample:  Given{},
 	},
 	{
 		ID: "lookupZone.create", Summary: "Creates a primary forward lookup zone.",
@@ -117,6 +125,7 @@ var zoneRows = []*Operation{
 		Fails:   []schema.Code{schema.Conflict, schema.Protected, schema.NotEmpty, schema.Unprocessable},
 		Subject: lookupSubject,
 		Success: "The {subject} was created.",
+		Sample:  Given{"ZoneName": "sample.example"},
 	},
 	{
 		ID: "lookupZone.update", Summary: "Changes the dynamic updates or the replication scope of a forward lookup zone. Asks for the scope `privileged`, too.",
@@ -136,6 +145,7 @@ var zoneRows = []*Operation{
 		Subject:   lookupSubject,
 		Success:   "The {subject} was changed.",
 		Unchanged: "The {subject} is so already; nothing was changed.",
+		Sample:    Given{"ZoneName": "corp.example", "DynamicUpdate": "None"},
 	},
 	{
 		ID: "lookupZone.delete", Summary: "Removes a primary forward lookup zone with its records.",
@@ -152,6 +162,7 @@ var zoneRows = []*Operation{
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.NotEmpty, schema.TooMany},
 		Subject: lookupSubject,
 		Success: "The {subject} was removed with {count:records}.",
+		Sample:  Given{"ZoneName": "removed.example"},
 	},
 }
 

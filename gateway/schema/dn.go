@@ -116,3 +116,19 @@ func EscapeRDN(name string) string {
 	}
 	return b.String()
 }
+
+// CutDN splits a distinguished name into the value of its first part, as it is escaped, and what is
+// above. It reports false if nothing is above.
+func CutDN(dn string) (leaf, above string, found bool) {
+	for i := 0; i < len(dn); i++ {
+		switch dn[i] {
+		case '\\':
+			i++
+		case ',':
+			_, leaf, _ = strings.Cut(dn[:i], "=")
+			return leaf, dn[i+1:], true
+		}
+	}
+	_, leaf, _ = strings.Cut(dn, "=")
+	return leaf, "", false
+}

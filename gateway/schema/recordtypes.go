@@ -30,6 +30,7 @@ type RecordField struct {
 	Doc      string
 	Example  string // of a record that the sandbox has
 	Another  string // example of a new value
+	Changed  string // of that record, after a change that succeeds; empty: as it is
 }
 
 // RecordType is a type of DNS records: the only place where it is described. Its
@@ -58,41 +59,90 @@ var RecordTypes = []*RecordType{
 	{
 		Name: "CNAME", Shape: &Shape{Name: "CName"}, Resource: "cname", Path: "DnsCNameRecord", Search: "HostNameAlias", Found: "listAlias", Example: "www", Another: "handbook", Zone: "corp.example",
 		Alone: true, Brief: true,
-		Fields: []RecordField{{Name: "DNS_HostName_Alias", Property: "HostNameAlias", Form: NameForm, Kind: Target, NewKind: NewTarget, Doc: "The target. Without any dot it is a name in the zone.", Example: "web1.corp.example", Another: "web1.corp.example"}},
+		Fields: []RecordField{{
+			Name: "DNS_HostName_Alias", Property: "HostNameAlias", Form: NameForm, Kind: Target, NewKind: NewTarget,
+			Doc:     "The target. Without any dot it is a name in the zone.",
+			Example: "web1.corp.example", Another: "web1.corp.example", Changed: "web2.corp.example",
+		}},
 	},
 	{
 		Name: "A", Shape: &Shape{Name: "ARecord"}, Resource: "a", Path: "DnsARecord", Search: "IPAddress", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
 		Address: true,
-		Fields:  []RecordField{{Name: "IP_Address", Property: "IPv4Address", Form: AddressForm, Kind: IPv4, NewKind: IPv4, Doc: "The IPv4 address.", Example: "10.0.1.30", Another: "10.0.1.150"}},
+		Fields: []RecordField{{
+			Name: "IP_Address", Property: "IPv4Address", Form: AddressForm, Kind: IPv4, NewKind: IPv4,
+			Doc:     "The IPv4 address.",
+			Example: "10.0.1.30", Another: "10.0.1.150", Changed: "10.0.1.130",
+		}},
 	},
 	{
 		Name: "AAAA", Shape: &Shape{Name: "AAAARecord"}, Resource: "aaaa", Path: "DnsAAAARecord", Search: "IPv6Address", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
 		Address: true,
-		Fields:  []RecordField{{Name: "IPv6_Address", Property: "IPv6Address", Form: AddressForm, Kind: IPv6, NewKind: IPv6, Doc: "The IPv6 address.", Example: "2001:db8:10:1::30", Another: "2001:db8:10:1::150"}},
+		Fields: []RecordField{{
+			Name: "IPv6_Address", Property: "IPv6Address", Form: AddressForm, Kind: IPv6, NewKind: IPv6,
+			Doc:     "The IPv6 address.",
+			Example: "2001:db8:10:1::30", Another: "2001:db8:10:1::150", Changed: "2001:db8:10:1::130",
+		}},
 	},
 	{
 		Name: "PTR", Shape: &Shape{Name: "PtrRecord"}, Resource: "ptr", Path: "DnsPtrRecord", Search: "TargetName", Found: "listTarget", Example: "30.1.0", Another: "150.1.0", Zone: "10.in-addr.arpa",
 		Reverse: true,
-		Fields:  []RecordField{{Name: "DNS_TargetName", Property: "PtrDomainName", Form: NameForm, Kind: Target, NewKind: NewTarget, Doc: "The name of the host, in full.", Example: "web1.corp.example", Another: "handbook.corp.example"}},
+		Fields: []RecordField{{
+			Name: "DNS_TargetName", Property: "PtrDomainName", Form: NameForm, Kind: Target, NewKind: NewTarget,
+			Doc:     "The name of the host, in full.",
+			Example: "web1.corp.example", Another: "handbook.corp.example", Changed: "web9.corp.example",
+		}},
 	},
 	{
 		Name: "TXT", Shape: &Shape{Name: "TxtRecord"}, Resource: "txt", Path: "DnsTxtRecord", Example: "@", Another: "handbook", Zone: "corp.example",
-		Fields: []RecordField{{Name: "Text", Property: "DescriptiveText", Form: TextForm, Kind: RecordText, NewKind: RecordText, Doc: "The text.", Example: "v=spf1 mx ip4:10.0.1.0/24 -all", Another: "site-verification=4711"}},
+		Fields: []RecordField{{
+			Name: "Text", Property: "DescriptiveText", Form: TextForm, Kind: RecordText, NewKind: RecordText,
+			Doc:     "The text.",
+			Example: "v=spf1 mx ip4:10.0.1.0/24 -all", Another: "site-verification=4711", Changed: "v=spf1 mx -all",
+		}},
 	},
 	{
 		Name: "SRV", Shape: &Shape{Name: "SrvRecord"}, Resource: "srv", Path: "DnsSrvRecord", Search: "TargetName", Found: "listTarget", Example: "_sip._tls", Another: "_sip._udp.handbook", Zone: "corp.example",
 		Fields: []RecordField{
-			{Name: "Priority", Property: "Priority", Form: NumberForm, Member: "priority", Kind: uint16Kind, NewKind: uint16Kind, Default: "0", Doc: "The priority; the lowest comes first.", Example: "10", Another: "20"},
-			{Name: "Weight", Property: "Weight", Form: NumberForm, Member: "weight", Kind: uint16Kind, NewKind: uint16Kind, Default: "0", Doc: "The weight among records of one priority.", Example: "60", Another: "5"},
-			{Name: "Port", Property: "Port", Form: NumberForm, Member: "port", Kind: uint16Kind, NewKind: uint16Kind, Doc: "The port of the service.", Example: "5061", Another: "5060"},
-			{Name: "DNS_TargetName", Property: "DomainName", Form: NameForm, Member: "target", Kind: Target, NewKind: NewTarget, Doc: "The host. Without any dot it is a name in the zone.", Example: "app2.corp.example", Another: "web1.corp.example"},
+			{
+				Name: "Priority", Property: "Priority", Form: NumberForm, Member: "priority",
+				Kind: uint16Kind, NewKind: uint16Kind, Default: "0",
+				Doc:     "The priority; the lowest comes first.",
+				Example: "10", Another: "20", Changed: "20",
+			},
+			{
+				Name: "Weight", Property: "Weight", Form: NumberForm, Member: "weight",
+				Kind: uint16Kind, NewKind: uint16Kind, Default: "0",
+				Doc:     "The weight among records of one priority.",
+				Example: "60", Another: "5", Changed: "50",
+			},
+			{
+				Name: "Port", Property: "Port", Form: NumberForm, Member: "port", Kind: uint16Kind, NewKind: uint16Kind,
+				Doc:     "The port of the service.",
+				Example: "5061", Another: "5060", Changed: "5060",
+			},
+			{
+				Name: "DNS_TargetName", Property: "DomainName", Form: NameForm, Member: "target",
+				Kind: Target, NewKind: NewTarget,
+				Doc:     "The host. Without any dot it is a name in the zone.",
+				Example: "app2.corp.example", Another: "web1.corp.example", Changed: "vpn2.corp.example",
+			},
 		},
 	},
 	{
 		Name: "MX", Shape: &Shape{Name: "MxRecord"}, Resource: "mx", Path: "DnsMxRecord", Search: "TargetName", Found: "listTarget", Example: "@", Another: "handbook", Zone: "corp.example",
 		Fields: []RecordField{
-			{Name: "Preference", Property: "Preference", Form: NumberForm, Member: "preference", Kind: uint16Kind, NewKind: uint16Kind, Default: "10", Doc: "The preference; the lowest comes first.", Example: "10", Another: "30"},
-			{Name: "DNS_TargetName", Property: "MailExchange", Form: NameForm, Member: "target", Kind: Target, NewKind: NewTarget, Doc: "The mail server. Without any dot it is a name in the zone.", Example: "mail1.corp.example", Another: "mail2.corp.example"},
+			{
+				Name: "Preference", Property: "Preference", Form: NumberForm, Member: "preference",
+				Kind: uint16Kind, NewKind: uint16Kind, Default: "10",
+				Doc:     "The preference; the lowest comes first.",
+				Example: "10", Another: "30", Changed: "15",
+			},
+			{
+				Name: "DNS_TargetName", Property: "MailExchange", Form: NameForm, Member: "target",
+				Kind: Target, NewKind: NewTarget,
+				Doc:     "The mail server. Without any dot it is a name in the zone.",
+				Example: "mail1.corp.example", Another: "mail2.corp.example", Changed: "mail3.corp.example",
+			},
 		},
 	},
 	{Name: "NS", Fields: []RecordField{{Property: "NameServer", Form: NameForm}}},

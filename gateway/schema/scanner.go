@@ -268,3 +268,9 @@ func Member(record []byte, name string) json.RawMessage {
 	}
 	return nil
 }
+
+// TextIn returns the text of a member of a record; empty unless it is one.
+func TextIn(record map[string]json.RawMessage, member string) (text string) {
+	_ = json.Unmarshal(record[member], &text) // stays empty
+	return text
+}

@@ -28,7 +28,7 @@ func TestAnswersAreAlikeInEveryCulture(t *testing.T) {
 		all := map[string]string{}
 		for _, op := range opstest.Own() {
 			s.Prepare(op)
-			a := s.Do(systemtest.CallFor(op, systemtest.Samples[op.ID].Params))
+			a := s.Do(systemtest.Sample(op))
 			require.Less(t, a.Status, 300, "%s: %s", op.ID, a.Body)
 			var envelope struct{ Result json.RawMessage }
 			require.NoError(t, json.Unmarshal(a.Body, &envelope), op.ID)

@@ -37,7 +37,7 @@ func cutWrites(all bool) map[string]write {
 	writes := map[string]write{}
 	for _, op := range opstest.Own() {
 		if op.Effect.Writes() {
-			w := write{op: op.ID, params: systemtest.Samples[op.ID].Params, read: reads[op.ID]}
+			w := write{op: op.ID, params: op.Sample, read: reads[op.ID]}
 			if first, needed := systemtest.Setup[op.ID]; needed {
 				w.before = []systemtest.Call{first}
 			}
@@ -78,7 +78,7 @@ var moreWrites = map[string]write{
 	},
 	"user.resetPassword of a forced one": {
 		always: true, op: "user.resetPassword", params: map[string]any{"Username": "sample.gone", "newPassword": "Corr3ct-Horse", "ChangePassword": true},
-		before: []systemtest.Call{systemtest.UserBefore["user.delete"]}, read: systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/sample.gone/Details"},
+		before: []systemtest.Call{systemtest.Setup["user.delete"]}, read: systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/sample.gone/Details"},
 		// pwdLastSet is 0 before and after, but not in between.
 		outcomes: map[string]string{"intent after": "unknown", "step 1 before": "done", "step 1 after": "done", "records after": "done", "end inside": "done"},
 	},
@@ -95,7 +95,7 @@ var moreWrites = map[string]write{
 	"forwarder.update of all":      {op: "forwarder.update", params: map[string]any{"ZoneName": "partner.example", "MasterServers": "10.9.0.1", "ForwarderTimeout": 7, "UseRecursion": true, "ReplicationScope": "Forest"}},
 	"delegation.delete of several": {op: "delegation.delete", params: map[string]any{"ZoneName": "corp.example", "ChildName": "lab"}},
 	"user.rename of its common name": {
-		op: "user.rename", params: map[string]any{"Username": "sample.gone", "NewUsername": "sample.new"}, before: []systemtest.Call{systemtest.UserBefore["user.delete"]},
+		op: "user.rename", params: map[string]any{"Username": "sample.gone", "NewUsername": "sample.new"}, before: []systemtest.Call{systemtest.Setup["user.delete"]},
 	},
 }
 
@@ -216,7 +216,7 @@ func (l *cutLab) limit(short bool) {
 
 func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 	l.open()
-	l.undo = systemtest.Samples[w.op].Undo
+	l.undo = systemtest.Undos[w.op]
 	s := l.system.In(t)
 	for _, first := range w.before {
 		a := s.Do(first)

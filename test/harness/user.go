@@ -2,6 +2,8 @@ package harness
 
 import (
 	"adgateway/gateway"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/jobs"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/ps"
@@ -10,6 +12,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -77,4 +80,33 @@ func ToRome(s *gateway.Server) (int, Reply, http.Header) {
 	var got Reply
 	_ = json.Unmarshal(w.Body.Bytes(), &got)
 	return w.Code, got, w.Header()
+}
+
+// ItemToRome returns the call of an item that does what [ToRome] does, under a key.
+func ItemToRome(key string) jobs.Call {
+	return jobs.Call{
+		Job: &jobs.Job{
+			Caller: jobs.Caller{Kind: identity.KindToken, Name: "all"}, Expires: time.Now().Add(time.Hour),
+		},
+		Spec: &jobs.Spec{
+			Operation: "user.update", Parameters: map[string]any{"UserName": "jdoe", "City": "Rome"},
+			Key: key, RequestID: key,
+		},
+	}
+}
+
+// WrittenThen returns a runner that makes a change, and then fails as if the server were cut
+// off.
+func WrittenThen(d *OneUser, fails ps.Error) *Runner {
+	return &Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		if !req.Write {
+			return d.Run(ctx, req)
+		}
+		req.Records = func(json.RawMessage) error { return nil }
+		if _, err := d.Run(ctx, req); err != nil {
+			return nil, err
+		}
+		copied := fails
+		return nil, &copied
+	}}
 }

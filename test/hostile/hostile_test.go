@@ -51,7 +51,7 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 	if op.Effect.Writes() && s.Prepare(op) {
 		g.base = s.Snapshot()
 		defer func() {
-			undo := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+			undo := systemtest.Sample(op)
 			require.Equal(s.T, http.StatusOK, s.Do(undo).Status)
 			g.base = s.Snapshot()
 		}()
@@ -124,7 +124,7 @@ func (g *guard) unchanged(s *systemtest.System, what string) {
 func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string) {
 	s.T.Helper()
 	params := map[string]any{}
-	for key, good := range systemtest.Samples[op.ID].Params {
+	for key, good := range op.Sample {
 		params[key] = good
 	}
 	params[p.Name] = value
@@ -220,7 +220,7 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 	}
 	switch op.ID {
 	case "user.create":
-		username := systemtest.Samples[op.ID].Params["Username"]
+		username := op.Sample["Username"]
 		if p.Name == "Username" {
 			username = value
 		}
@@ -300,7 +300,7 @@ func TestJSONOfTheWrongTypeIsRejected(t *testing.T) {
 					continue
 				}
 				t.Run(op.ID+"/"+p.Name+"/"+name, func(t *testing.T) {
-					c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+					c := systemtest.Sample(op)
 					c.Params[p.Name] = value
 					a := s.In(t).Rejects(c, http.StatusBadRequest, "invalid_request")
 					assert.Equal(t, p.Name, a.Envelope.Error.Details[0].Field)

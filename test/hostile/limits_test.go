@@ -94,7 +94,7 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 					s.Prepare(op)
 				}
 				params := map[string]any{}
-				for name, value := range systemtest.Samples[op.ID].Params {
+				for name, value := range op.Sample {
 					params[name] = value
 				}
 				if op.Effect == ops.Create && op.Param("OUPath") != nil {
@@ -130,7 +130,7 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 					counts["pairs"]++
 				}
 				// What lies inside, and the OU of the limit itself, are there.
-				for _, inside := range []any{systemtest.Samples[op.ID].Params[p.Name], systemtest.CorpOU} {
+				for _, inside := range []any{op.Sample[p.Name], systemtest.CorpOU} {
 					if inside == nil || inside == systemtest.CorpOU && p.Kind != schema.DN || inside == systemtest.UsersContainer {
 						continue
 					}

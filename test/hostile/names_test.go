@@ -65,7 +65,7 @@ func ownerRows(t *testing.T) []ownerRow {
 		if row.owner == "" && op.Protocol == nil {
 			continue // about a zone
 		}
-		sample := systemtest.Samples[op.ID].Params
+		sample := op.Sample
 		switch kind := typeOf(op); {
 		case op.Protocol != nil:
 			row.full = true
@@ -78,7 +78,7 @@ func ownerRows(t *testing.T) []ownerRow {
 			if kind.Reverse {
 				row.zone = reverseZone
 			}
-			there := systemtest.DNSRecords[kind.Name].Params
+			there := systemtest.RecordOf(kind)
 			for i := range kind.Fields {
 				text := systemtest.Text(there[kind.Fields[i].Name])
 				switch kind.Fields[i].Form {
@@ -100,7 +100,7 @@ func ownerRows(t *testing.T) []ownerRow {
 func (r ownerRow) call(s *systemtest.System, name string) systemtest.Answer {
 	s.T.Helper()
 	if r.op.Protocol == nil {
-		params := maps.Clone(systemtest.Samples[r.op.ID].Params)
+		params := maps.Clone(r.op.Sample)
 		params["ZoneName"], params[r.owner] = r.zone, name
 		if r.owner == "ChildName" {
 			params["NameServer"] = "ns1.other.example"

@@ -63,7 +63,7 @@ var storedOU = map[string]storedCheck{
 	},
 	"ou.delete": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		require.Contains(s.T, "Force Recursive", p.Name, "%s: %s", name, a.Body)
-		undo := systemtest.Samples["ou.delete"].Undo
+		undo := systemtest.Undos["ou.delete"]
 		s.Expect(http.StatusCreated, undo.Method, undo.Path, undo.Params)
 		g.changedOnly(s, systemtest.EmptyOU, name)
 	},

@@ -19,7 +19,7 @@ const setPath = "/api/DnsRecordSet"
 func typeOf(op *ops.Operation) *schema.RecordType {
 	resource, _, _ := strings.Cut(op.ID, ".")
 	if resource == "recordSet" {
-		return schema.RecordTypeNamed(systemtest.Text(systemtest.Samples[op.ID].Params["Type"]))
+		return schema.RecordTypeNamed(systemtest.Text(op.Sample["Type"]))
 	}
 	at := slices.IndexFunc(schema.RecordTypes, func(t *schema.RecordType) bool { return t.Resource == resource && resource != "" })
 	if at < 0 {
@@ -31,7 +31,7 @@ func typeOf(op *ops.Operation) *schema.RecordType {
 // recordOf returns the call that restores the set of records which the sample of an
 // operation changes; nil if it changes none that is there.
 func recordOf(s *systemtest.System, op *ops.Operation) *systemtest.Call {
-	kind, sample := typeOf(op), systemtest.Samples[op.ID].Params
+	kind, sample := typeOf(op), op.Sample
 	if kind == nil || !op.Effect.Writes() || op.Effect.Creates() {
 		return nil
 	}

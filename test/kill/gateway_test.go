@@ -174,6 +174,14 @@ func (f *fleet) kill() {
 // call sends a request and decodes the records of the answer.
 func (f *fleet) call(method, path string, body string, media string) (int, []map[string]any) {
 	f.t.Helper()
+	var e struct{ Result []map[string]any }
+	status := f.send(method, path, body, media, &e)
+	return status, e.Result
+}
+
+// send sends a request and decodes the answer.
+func (f *fleet) send(method, path, body, media string, answer any) (status int) {
+	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), systemtest.Patience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, f.url+path, strings.NewReader(body))
@@ -185,9 +193,8 @@ func (f *fleet) call(method, path string, body string, media string) (int, []map
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(f.t, err)
 	defer response.Body.Close()
-	var e struct{ Result []map[string]any }
-	require.NoError(f.t, json.NewDecoder(response.Body).Decode(&e))
-	return response.StatusCode, e.Result
+	require.NoError(f.t, json.NewDecoder(response.Body).Decode(answer))
+	return response.StatusCode
 }
 
 // progress is how many items a gateway makes before it is killed: more than it calls again

@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"adgateway/gateway/audit"
+	"adgateway/ps"
 	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
 
@@ -51,7 +55,8 @@ func TestKilledInAJob(t *testing.T) {
 	items, kills := systemtest.Number(t, "JOB_ITEMS", 300), systemtest.Number(t, "KILLS", 2)
 	every := time.Duration(systemtest.Number(t, "KILL_EVERY_MS", 150)) * time.Millisecond
 	patience := time.Minute + time.Duration(items)*time.Second/2
-	f := newFleet(t, "store.file="+filepath.Join(t.TempDir(), "state.db"), "jobs.rate=0", "jobs.share=100", "http.settlePause=50ms",
+	log := filepath.Join(t.TempDir(), "audit.jsonl")
+	f := newFleet(t, "store.file="+filepath.Join(t.TempDir(), "state.db"), "audit.file="+log, "jobs.rate=0", "jobs.share=100", "http.settlePause=50ms",
 		"pool.startTimeout=60s", "jobs.maxItems=200000")
 	before, err := sandboxtest.Take(f.world)
 	require.NoError(t, err)
@@ -84,6 +89,52 @@ func TestKilledInAJob(t *testing.T) {
 		serial := strings.Contains(difference, "corp.example: ") && strings.Contains(strings.ToLower(difference), "soa")
 		assert.True(t, bin || serial, "is left: %s", difference)
 	}
+	history := f.history()
+	require.Greater(t, len(history), 2*(items-1))
+	f.end(syscall.SIGTERM)
+	assert.Equal(t, history, outcomes(t, log), "the audit has one outcome for each change, which is that of the history")
+}
+
+// history returns the outcomes of all changes by their identity.
+func (f *fleet) history() map[string][]string {
+	f.t.Helper()
+	all := map[string][]string{}
+	for after := ""; ; {
+		var page struct {
+			Next   string
+			Result []struct{ ID, Outcome string }
+		}
+		query := url.Values{"Limit": {"500"}}
+		if after != "" {
+			query.Set("After", after)
+		}
+		require.Equal(f.t, http.StatusOK, f.send(http.MethodGet, "/api/Changes?"+query.Encode(), "", "", &page))
+		for _, c := range page.Result {
+			all[c.ID] = []string{c.Outcome}
+		}
+		if after = page.Next; after == "" {
+			return all
+		}
+	}
+}
+
+// outcomes returns the outcomes that the audit has of the changes that were made, at least in part,
+// by identity of the change. Every intent has an outcome.
+func outcomes(t *testing.T, file string) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	require.NoError(t, audit.Read(file, nil, audit.Filter{}, func(r *audit.Record) error {
+		id := r.Call().Change
+		if id == "" {
+			return nil // nothing was announced
+		}
+		require.NotNil(t, r.Outcome, "%+v", r.Intent)
+		if r.Outcome.Outcome != string(ps.OutcomeNone) {
+			all[id] = append(all[id], r.Outcome.Outcome)
+		}
+		return nil
+	}))
+	return all
 }
 
 // pause pauses a job, kills the gateway, and lets the job go on.

@@ -88,14 +88,14 @@ func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World)
 		}
 		t.Run(op.ID, func(t *testing.T) {
 			a, b := theirs.In(t), ours.In(t)
-			calls := []systemtest.Call{systemtest.CallFor(op, systemtest.Samples[op.ID].Params)}
+			calls := []systemtest.Call{systemtest.Sample(op)}
 			if first, needed := systemtest.Setup[op.ID]; needed {
 				calls = append([]systemtest.Call{first}, calls...)
 			} else {
-				missing := systemtest.Samples[op.ID].Params
+				missing := op.Sample
 				calls = append(calls, systemtest.CallFor(op, absent(op, missing)))
 			}
-			if undo := systemtest.Samples[op.ID].Undo; undo.Path != "" {
+			if undo, can := systemtest.Undos[op.ID]; can {
 				calls = append(calls, undo)
 			}
 			for _, c := range calls {

@@ -241,7 +241,7 @@ func (g *guarded) send(c systemtest.Call, credential string) int {
 // filled returns the sample of an operation with a canary for each of its
 // secrets.
 func filled(op *ops.Operation) systemtest.Call {
-	params := maps.Clone(systemtest.Samples[op.ID].Params)
+	params := maps.Clone(op.Sample)
 	for _, name := range op.Secrets() {
 		params[name] = canary.Secret(name)
 	}
@@ -273,11 +273,11 @@ func (g *guarded) everyOperation(op *ops.Operation) {
 	}
 	good := filled(op)
 	assert.Less(g.T, g.send(good, bearer), 300, op.ID)
-	if undo := systemtest.Samples[op.ID].Undo; undo.Path != "" {
+	if undo, can := systemtest.Undos[op.ID]; can {
 		assert.Less(g.T, g.send(undo, bearer), 300, op.ID)
 	}
 	g.send(good, "Bearer "+g.classic)
-	if undo := systemtest.Samples[op.ID].Undo; undo.Path != "" {
+	if undo, can := systemtest.Undos[op.ID]; can {
 		g.send(undo, bearer)
 	}
 	refused := func(c systemtest.Call, credential string) {
@@ -377,7 +377,7 @@ func (g *guarded) rest() {
 	g.apply("http.allowSecretsInQuery=true")
 	for _, op := range opstest.Own() {
 		if len(op.Secrets()) > 0 {
-			c := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+			c := systemtest.Sample(op)
 			for _, name := range op.Secrets() {
 				delete(c.Params, name)
 				c.Path += "?" + url.Values{name: {canary.Secret("allowed")}}.Encode()
@@ -385,7 +385,7 @@ func (g *guarded) rest() {
 			assert.Less(g.T, g.send(c, g.stored), 300, op.ID)
 			c.Path += "&" + url.Values{"Nonsense": {"1"}}.Encode()
 			assert.Equal(g.T, http.StatusBadRequest, g.send(c, g.stored), op.ID)
-			if undo := systemtest.Samples[op.ID].Undo; undo.Path != "" {
+			if undo, can := systemtest.Undos[op.ID]; can {
 				g.send(undo, g.stored)
 			}
 		}

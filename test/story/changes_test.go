@@ -67,7 +67,7 @@ func TestEveryChangeIsRecordedAndUndone(t *testing.T) {
 			s := s.In(t)
 			s.Prepare(op)
 			start := s.Snapshot()
-			made := s.Do(systemtest.CallFor(op, systemtest.Samples[op.ID].Params))
+			made := s.Do(systemtest.Sample(op))
 			require.Less(t, made.Status, 300, "%s", made.Body)
 			id := made.Header.Get("X-Change-Id")
 			require.NotEmpty(t, id)

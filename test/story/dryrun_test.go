@@ -60,7 +60,7 @@ func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
 			s.Prepare(op)
-			call := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+			call := systemtest.Sample(op)
 			planned, _ := dryRun(s, call)
 			assert.Equal(t, op.ID, planned.Operation)
 			assert.NotEqual(t, "none", planned.Effect)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
@@ -39,7 +40,7 @@ func TestEventsOfCalls(t *testing.T) {
 		reset := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/ResetPassword"})
 		password = systemtest.Text(reset.Envelope.Result[0]["password"])
 		require.NotEmpty(t, password)
-		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/OU", Params: systemtest.Samples["ou.create"].Params}, http.StatusCreated)
+		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/OU", Params: opstest.Find("ou.create").Sample}, http.StatusCreated)
 		s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/nobody"}, http.StatusNotFound, "not_found")
 		s.Rejects(city.As(systemtest.ReadToken), http.StatusForbidden, "forbidden")
 	})

@@ -92,7 +92,7 @@ func changedBySamples() map[string]subjects {
 		if t.Resource == "" {
 			continue
 		}
-		there := systemtest.DNSRecords[t.Name].Params
+		there := systemtest.RecordOf(t)
 		zone, owner := there["ZoneName"].(string), there["DNS_HostName"].(string)
 		full := zone
 		if owner != "@" {
@@ -150,7 +150,7 @@ func TestTheHistoryFindsByEveryName(t *testing.T) {
 			for _, path := range about.before {
 				names = append(names, namesAt(s, path)...)
 			}
-			made := s.Do(systemtest.CallFor(op, systemtest.Samples[op.ID].Params))
+			made := s.Do(systemtest.Sample(op))
 			require.Less(t, made.Status, 300, "%s", made.Body)
 			id := made.Header.Get("X-Change-Id")
 			require.NotEmpty(t, id)

@@ -39,7 +39,7 @@ func TestAKeyRunsOnce(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
 			s.Prepare(op)
-			call := keyed(systemtest.CallFor(op, systemtest.Samples[op.ID].Params), fmt.Sprintf("key-%06d", i))
+			call := keyed(systemtest.Sample(op), fmt.Sprintf("key-%06d", i))
 			if op.Tagged() {
 				call = asking(call, map[string]any{"WithETag": true})
 			}

@@ -25,7 +25,7 @@ func TestAPlanThatSomebodyElseHasMadeTrue(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
 			s.Prepare(op)
-			call := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+			call := systemtest.Sample(op)
 			p, _ := dryRun(s, call)
 			made := s.Do(call)
 			require.Less(t, made.Status, 300, "%s", made.Body)

@@ -52,7 +52,7 @@ func TestEveryOperationAppliesItsPlan(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
 			s.Prepare(op)
-			call := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+			call := systemtest.Sample(op)
 			p, _ := dryRun(s, call)
 			assert.NotEmpty(t, p.Checks)
 			assert.Equal(t, p, planned(s, p.ID))

@@ -38,12 +38,12 @@ func TestTheLifeOfARecord(t *testing.T) {
 			call := func(method string, params map[string]any) systemtest.Call {
 				return systemtest.Call{Method: method, Path: path, Params: params}
 			}
-			there := systemtest.DNSRecords[kind.Name]
-			one := with(there.Params, "DNS_HostName", kind.Another)
+			one := with(systemtest.RecordOf(kind), "DNS_HostName", kind.Another)
 			other, change := maps.Clone(one), maps.Clone(one)
-			maps.Copy(other, there.New)
-			for name, value := range there.New {
-				change["New"+name] = value
+			for _, f := range kind.Fields {
+				if f.Changed != "" {
+					other[f.Name], change["New"+f.Name] = f.Changed, f.Changed
+				}
 			}
 			set := map[string]any{"ZoneName": kind.Zone, "DNS_HostName": kind.Another, "Type": kind.Name}
 			data := func() any {

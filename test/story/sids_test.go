@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -71,12 +72,8 @@ func TestASIDIsAcceptedWhereverAGUIDIs(t *testing.T) {
 }
 
 func bySID(s *systemtest.System, op *ops.Operation, p *ops.Param) {
-	sample := systemtest.Samples[op.ID]
 	call := func(token, text string, dry bool) systemtest.Answer {
-		params := map[string]any{}
-		for name, value := range sample.Params {
-			params[name] = value
-		}
+		params := maps.Clone(op.Sample)
 		params[p.Name] = text
 		if dry {
 			params[ops.DryRun] = true
@@ -85,8 +82,8 @@ func bySID(s *systemtest.System, op *ops.Operation, p *ops.Param) {
 		c.Token = token
 		return s.Do(c)
 	}
-	text := systemtest.Text(sample.Params[p.Name])
-	if sample.Params[p.Name] == nil {
+	text := systemtest.Text(op.Sample[p.Name])
+	if op.Sample[p.Name] == nil {
 		text = systemtest.Text(p.Kind.Doc().Example)
 	}
 	named := account(s, text)
@@ -117,12 +114,8 @@ func bySID(s *systemtest.System, op *ops.Operation, p *ops.Param) {
 			}
 		}
 	}
-	status := sample.Status
-	if status == 0 {
-		status = http.StatusOK
-	}
 	a := call(systemtest.AllToken, named.String("objectSid"), false)
-	assert.Equal(s.T, status, a.Status, "%s", a.Body)
+	assert.Equal(s.T, systemtest.GoodStatus(op), a.Status, "%s", a.Body)
 }
 
 func TestASIDOfABuiltInGroup(t *testing.T) {

@@ -57,7 +57,7 @@ func TestEveryOperationHonoursOrRefusesAGuard(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
 			s.Prepare(op)
-			call := systemtest.CallFor(op, systemtest.Samples[op.ID].Params)
+			call := systemtest.Sample(op)
 			refused := func(name, value string) {
 				t.Helper()
 				a := s.Rejects(guarded(call, name, value), http.StatusBadRequest, "not_supported")
@@ -219,7 +219,7 @@ func TestIfNoneMatchOfWhatIsThere(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			s := s.In(t)
 			s.Prepare(op)
-			call := guarded(systemtest.CallFor(op, systemtest.Samples[op.ID].Params), ops.IfNoneMatch, "*")
+			call := guarded(systemtest.Sample(op), ops.IfNoneMatch, "*")
 			if op.Tagged() {
 				call = asking(call, map[string]any{"WithETag": true})
 			}

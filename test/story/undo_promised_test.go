@@ -25,7 +25,7 @@ func TestWhatIsPromisedCanBeUndone(t *testing.T) {
 			t.Run(name+" "+op.ID, func(t *testing.T) {
 				s := s.In(t)
 				s.Prepare(op)
-				tryUndo(s, systemtest.CallFor(op, systemtest.Samples[op.ID].Params), op.Undo.Bin && world.NoRecycleBin)
+				tryUndo(s, systemtest.Sample(op), op.Undo.Bin && world.NoRecycleBin)
 			})
 		}
 	}
@@ -42,7 +42,7 @@ func TestTimesToLiveCanBeUndone(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			s := s.In(t)
 			start := s.Snapshot()
-			params := systemtest.Merge(systemtest.DNSRecords[kind.Name].Params, map[string]any{"TimeToLive": 601})
+			params := systemtest.Merge(systemtest.RecordOf(kind), map[string]any{"TimeToLive": 601})
 			tryUndo(s, putting("/api/"+kind.Path, params), false)
 			assert.Empty(t, start.Compare(s.Snapshot()))
 		})

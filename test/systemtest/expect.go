@@ -14,15 +14,10 @@ import (
 // GoodCall sends the sample of op, checks the answer against the operation and
 // the world against the effect of the operation, and undoes the change.
 func (s *System) GoodCall(op *ops.Operation) {
-	good := Samples[op.ID]
 	s.Prepare(op)
 	start := s.Snapshot()
-	a := s.Do(CallFor(op, good.Params))
-	want := good.Status
-	if want == 0 {
-		want = http.StatusOK
-	}
-	require.Equal(s.T, want, a.Status, "%s", a.Body)
+	a := s.Do(Sample(op))
+	require.Equal(s.T, GoodStatus(op), a.Status, "%s", a.Body)
 	assert.Equal(s.T, "application/json; charset=utf-8", a.Header.Get("Content-Type"))
 	assert.Equal(s.T, "sandbox", a.Header.Get("X-Engine"))
 	assert.NotEmpty(s.T, a.Header.Get("X-Request-Id"))
@@ -57,7 +52,7 @@ func (s *System) Prepare(op *ops.Operation) bool {
 // Undo reverts the change of a sample of op that has succeeded, if it can be undone.
 func (s *System) Undo(op *ops.Operation) {
 	s.T.Helper()
-	if undo := Samples[op.ID].Undo; undo.Path != "" {
+	if undo, can := Undos[op.ID]; can {
 		undone := s.Do(undo)
 		require.Less(s.T, undone.Status, 300, "%s", undone.Body)
 	}

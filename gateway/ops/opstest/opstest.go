@@ -4,14 +4,7 @@ package opstest
 import "adgateway/gateway/ops"
 
 // Find returns the operation with the id, or nil.
-func Find(id string) *ops.Operation {
-	for _, op := range ops.Table() {
-		if op.ID == id {
-			return op
-		}
-	}
-	return nil
-}
+func Find(id string) *ops.Operation { return ops.Find(ops.Table(), id) }
 
 // Own returns the operations that have parameters, envelopes and scripts, which is all but
 // those that speak protocols of others, which package test/protocols tries, and those that

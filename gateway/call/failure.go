@@ -1,0 +1,150 @@
+package call
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// scriptCodes are the codes that scripts may raise themselves.
+var scriptCodes = []schema.Code{
+	schema.InvalidRequest, schema.Forbidden, schema.Limit, schema.DirectoryDenied, schema.NotFound,
+	schema.Conflict, schema.Protected, schema.NotEmpty, schema.Ambiguous, schema.TooMany,
+	schema.ParentDeleted, schema.NotUndoable, schema.Policy, schema.Unprocessable,
+}
+
+// AskWhy completes a sentence that refers to /readyz.
+const AskWhy = "with the scope " + string(identity.OpsRead) + " also why."
+
+// Failure returns the error of a call whose run failed with err. Its code and message follow from
+// numbers and types, never from messages, which are localised.
+func Failure(op *ops.Operation, b *ops.Bound, err error) error {
+	e := ps.AsError(err)
+	f := &problem.Error{Outcome: e.Outcome, Server: e.Server, RetryAfter: e.RetryAfter, Cause: err}
+	if e.Outside {
+		f.Audited = schema.Limit
+	}
+	switch e.Kind {
+	case ps.KindScript:
+		scriptError(f, op, b, e)
+	case ps.KindTimeout:
+		f.Code, f.Message = schema.Timeout, "The work was not finished in time."
+	case ps.KindOverloaded:
+		f.Code, f.Message = schema.Overloaded, "The gateway is busy. Try again later."
+	case ps.KindUnavailable, ps.KindStopped:
+		f.Code = schema.Unavailable
+		f.Message = "No PowerShell session can be started, or no server that could answer be reached. " +
+			"Try again later. GET /readyz tells which; " + AskWhy
+		if errors.Is(e, ps.ErrClosing) {
+			f.Message = "The gateway is shutting down. Try again later."
+		}
+		if errors.Is(e, ps.ErrStarting) {
+			f.Message = "The first PowerShell session is starting. Try again later. " +
+				"GET /readyz tells when it is ready."
+		}
+	case ps.KindDied:
+		f.Code, f.Message = schema.Backend, "The PowerShell session ended before it answered."
+		if op.Effect.Writes() {
+			f.Code = schema.Timeout // a died write is reported like a timed-out one
+		}
+	case ps.KindCancelled:
+		f.Code, f.Message = schema.Timeout, "The request was given up before it was answered."
+	default:
+		f.Code, f.Message = ourFault.code, ourFault.sentence
+	}
+	if (e.Kind == ps.KindTimeout || e.Kind == ps.KindDied) && f.Outcome == "" {
+		f.Outcome = ps.OutcomeUnknown
+	}
+	if f.RetryAfter <= 0 && f.Code.Status() == 503 {
+		f.RetryAfter = 5 * time.Second
+	}
+	for _, left := range e.Remains {
+		f.Details = append(f.Details, Remaining(left))
+	}
+	if f.Outcome == ps.OutcomeUnknown {
+		for _, step := range e.Steps {
+			f.Details = append(f.Details, problem.Detail{
+				Message: fmt.Sprintf("This was done before: %s '%s'", step.Label, cmp.Or(step.DN, step.GUID)),
+			})
+		}
+	}
+	for _, note := range e.Notes {
+		f.Details = append(f.Details, problem.Detail{Message: note})
+	}
+	ForOperation(op, f)
+	if f.Code == schema.Timeout {
+		f.Message += leftBehind[f.Outcome]
+	}
+	if f.Outcome == ps.OutcomeDone && f.Code.Status() < 500 {
+		f.Code = schema.Backend
+		f.Message = "The change was made, but could not be read back: " + f.Message
+	}
+	return f
+}
+
+// ForOperation completes an error for an operation: only changes have an outcome.
+func ForOperation(op *ops.Operation, f *problem.Error) {
+	if op.Effect.Writes() && f.Outcome == "" {
+		f.Outcome = ps.OutcomeNone
+	}
+	if !op.Effect.Writes() {
+		f.Outcome = ""
+	}
+}
+
+// Remaining names an object that a change which was not completed has left.
+func Remaining(left ps.Object) problem.Detail {
+	return problem.Detail{Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
+}
+
+// leftBehind completes the sentence about a write that was cut off.
+var leftBehind = map[ps.Outcome]string{
+	ps.OutcomeNone:    " Nothing was changed.",
+	ps.OutcomePartial: " Part of it was done; see details.",
+	ps.OutcomeUnknown: " Whether it was done could not be found out.",
+}
+
+// scriptError completes the error of a run whose script failed.
+func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error) {
+	field := op.FieldOf(e.Arg)
+	if e.Gateway != "" {
+		f.Code, f.Message = schema.Code(e.Gateway), e.Message
+		if !slices.Contains(scriptCodes, f.Code) || e.Message == "" {
+			f.Code, f.Message = ourFault.code, ourFault.sentence
+		}
+	} else {
+		var found meaning
+		found, f.DirectoryCode = meaningOf(e)
+		// The numbers do not say which object is missing: it is the target, unless the
+		// failed step was about an object that a parameter refers to (facts D9).
+		if p := op.Param(field); found == badReference && p != nil && op.IsAbout(p) {
+			found = missing
+		}
+		f.Code, f.Message = found.code, found.sentence
+		if found == tookLong && op.Param(ops.FilterName) != nil {
+			f.Code = schema.Unprocessable
+			f.Message = "The domain controller gave up the search because it took too long. " +
+				"Narrow it: with a Text, an OUPath, or a Filter on a field that has an index."
+		}
+		if found == shutZone && !op.Effect.Writes() {
+			f.Code = schema.Unavailable // it will be readable again
+		}
+		if found == missing && op.Reply.Mark != ops.List {
+			f.Message = "The " + op.SubjectOf(b) + " was not found."
+		}
+	}
+	if status := f.Code.Status(); field != "" && status >= 400 && status < 500 {
+		f.Details = append(f.Details, problem.Detail{Field: field, Message: f.Message})
+	}
+	for _, more := range e.Details {
+		f.Details = append(f.Details, problem.Detail{Message: more})
+	}
+}

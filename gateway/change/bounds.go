@@ -1,0 +1,121 @@
+package change
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Bounds are the limits of a caller, as they apply to what was changed. The zero value has none.
+type Bounds struct {
+	ous    []schema.Path
+	limits identity.Limits
+}
+
+// BoundsOf returns the bounds of a caller with some limits.
+func BoundsOf(limits identity.Limits) Bounds {
+	b := Bounds{limits: limits}
+	for _, ou := range limits.OUs {
+		if path, ok := schema.ParsePath(ou); ok {
+			b.ous = append(b.ous, path)
+		}
+	}
+	return b
+}
+
+// None reports whether there are no limits.
+func (b Bounds) None() bool {
+	return len(b.limits.OUs)+len(b.limits.Zones)+len(b.limits.Groups)+len(b.limits.Names) == 0
+}
+
+// Within reports whether a distinguished name lies within the caller's OUs.
+func (b Bounds) Within(dn string) bool {
+	if len(b.limits.OUs) == 0 {
+		return true
+	}
+	path, ok := schema.ParsePath(dn)
+	return ok && slices.ContainsFunc(b.ous, path.Within)
+}
+
+// See reports whether the caller may see a change: every object of it must lie within the
+// limits, before the change or after it.
+func (b Bounds) See(m Made) bool {
+	if b.None() {
+		return true
+	}
+	for i := range m.Intent.Objects {
+		object := &m.Intent.Objects[i]
+		if m.Op.Lane == ps.DNS && !b.seeName(m.Zone, object) {
+			return false
+		}
+		if m.Op.Lane == ps.Directory && !b.seeObject(m.Op.Reply.Shape, i, object) {
+			return false
+		}
+	}
+	return true
+}
+
+func (b Bounds) seeName(zone string, object *ps.Intended) bool {
+	isZone := func(one string) bool { return strings.EqualFold(one, zone) }
+	if len(b.limits.Zones) > 0 && !slices.ContainsFunc(b.limits.Zones, isZone) {
+		return false
+	}
+	if len(b.limits.Names) == 0 {
+		return true
+	}
+	names := []string{object.DN}
+	for _, c := range object.Changes {
+		if isRecord(c) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(c.Name, ttlPrefix), " ")
+			names = append(names, name)
+		}
+	}
+	return !slices.ContainsFunc(names, func(name string) bool { return !ops.NameWithin(name, b.limits.Names) })
+}
+
+// seeObject reports whether the caller may see the object of a change of which it is the i-th.
+func (b Bounds) seeObject(shape *schema.Shape, i int, object *ps.Intended) bool {
+	dn := object.DN
+	if dn == "" {
+		dn = NameOfNew(shape, object)
+	}
+	inside := b.Within(dn)
+	for _, c := range object.Changes {
+		if c.Name == Parent {
+			inside = inside || b.Within(c.After)
+		}
+	}
+	isGroup := shape == schema.Group || shape == schema.Membership && i == 0
+	if !isGroup || len(b.limits.Groups) == 0 {
+		return inside
+	}
+	return slices.ContainsFunc(b.limits.Groups, func(group string) bool {
+		if strings.EqualFold(group, object.Account) || strings.EqualFold(strings.Trim(group, "{}"), object.GUID) {
+			return true
+		}
+		wanted, ok := schema.ParsePath(group)
+		path, isPath := schema.ParsePath(dn)
+		return ok && isPath && slices.Equal(wanted, path)
+	})
+}
+
+// Hide hides names of objects outside the limits in the values of a change.
+func (b Bounds) Hide(c *Change) {
+	if c.Attribute == "manager" || c.Attribute == "managedBy" || c.Attribute == Parent {
+		c.Before, c.After = b.Hidden(c.Before), b.Hidden(c.After)
+	}
+}
+
+// Hidden returns a value, or null if it is the name of an object outside the limits.
+func (b Bounds) Hidden(value json.RawMessage) json.RawMessage {
+	var dn string
+	if json.Unmarshal(value, &dn) != nil || dn == "" || b.Within(dn) {
+		return value
+	}
+	return null
+}

@@ -1,0 +1,97 @@
+package change_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"adgateway/gateway/change"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// TestWhoMaySeeAChange: every object of it lies within the caller's limits, before or after it.
+func TestWhoMaySeeAChange(t *testing.T) {
+	const sales, other = "CN=a,OU=Sales,DC=x", "CN=b,OU=Other,DC=x"
+	made := func(row, zone string, objects ...ps.Intended) change.Made {
+		done := ops.Done{Op: ops.Find(ops.Table(), row), Intent: &ps.Intent{Objects: objects}}
+		return change.MadeBy(ops.Table(), done, zone)
+	}
+	moved := ps.Intended{DN: other, Changes: []ps.IntendedChange{{Name: "parent", Before: "OU=Other,DC=x", After: "ou=sales,dc=x"}}}
+	record := ps.Intended{DN: "www.x", Changes: []ps.IntendedChange{{Name: "ttl www.x A 10.0.0.1", Before: "1", After: "2"}}}
+	inSales := identity.Limits{OUs: []string{"OU=Sales,DC=x"}}
+	for name, c := range map[string]struct {
+		limits identity.Limits
+		made   change.Made
+		want   bool
+	}{
+		"no limits":        {identity.Limits{}, made("user.update", "", ps.Intended{DN: other}), true},
+		"inside":           {inSales, made("user.update", "", ps.Intended{DN: sales}), true},
+		"outside":          {inSales, made("user.update", "", ps.Intended{DN: other}), false},
+		"one outside":      {inSales, made("user.update", "", ps.Intended{DN: sales}, ps.Intended{DN: other}), false},
+		"moved inside":     {inSales, made("user.update", "", moved), true},
+		"a new one":        {inSales, made("user.create", "", ps.Intended{Name: "c", Parent: "OU=Sales,DC=x"}), true},
+		"no such OU":       {identity.Limits{OUs: []string{"Sales"}}, made("user.update", "", ps.Intended{DN: sales}), false},
+		"the group":        {identity.Limits{Groups: []string{"vpn"}}, made("group.update", "", ps.Intended{DN: sales, Account: "VPN"}), true},
+		"another group":    {identity.Limits{Groups: []string{"vpn"}}, made("group.update", "", ps.Intended{DN: sales, Account: "Staff"}), false},
+		"a user, groups":   {identity.Limits{Groups: []string{"vpn"}}, made("user.update", "", ps.Intended{DN: sales}), true},
+		"the zone":         {identity.Limits{Zones: []string{"X"}}, made("a.create", "x", record), true},
+		"another zone":     {identity.Limits{Zones: []string{"y"}}, made("a.create", "x", record), false},
+		"the name":         {identity.Limits{Names: []string{"www.x"}}, made("a.create", "x", record), true},
+		"another name":     {identity.Limits{Names: []string{"mail.x"}}, made("a.create", "x", record), false},
+		"a directory name": {identity.Limits{Names: []string{"mail.x"}}, made("user.update", "", ps.Intended{DN: sales}), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, change.BoundsOf(c.limits).See(c.made))
+		})
+	}
+}
+
+// TestNamesOutsideAreHidden: so that nothing is learned about what lies outside the limits.
+func TestNamesOutsideAreHidden(t *testing.T) {
+	bounds := change.BoundsOf(identity.Limits{OUs: []string{"OU=Sales,DC=x"}})
+	c := change.Change{
+		Attribute: "manager", Before: json.RawMessage(`"CN=a,OU=Sales,DC=x"`), After: json.RawMessage(`"CN=b,DC=x"`),
+	}
+	bounds.Hide(&c)
+	assert.Equal(t, `"CN=a,OU=Sales,DC=x" null`, string(c.Before)+" "+string(c.After))
+	c = change.Change{Attribute: "l", Before: json.RawMessage(`"CN=b,DC=x"`), After: json.RawMessage(`null`)}
+	bounds.Hide(&c)
+	assert.Equal(t, `"CN=b,DC=x" null`, string(c.Before)+" "+string(c.After))
+}
+
+// TestUndoable: what was undone does not count, and without the row that takes a change back there
+// is no undo.
+func TestUndoable(t *testing.T) {
+	update := ops.Done{Op: ops.Find(ops.Table(), "user.update"), Intent: &ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{
+		GUID: "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11", DN: "CN=a,DC=x", Changes: []ps.IntendedChange{
+			{Name: "l", Before: "Oslo", After: "Rome"}, {Name: "lockoutTime", Before: "1", Renewed: true},
+		},
+	}}}}
+	made := change.MadeBy(ops.Table(), update, "")
+	assert.Equal(t, schema.UndoPartial, made.Undoable(nil), "the server chooses one of the values")
+	city := func(fields ...string) bool { return len(fields) == 1 && fields[0] == "city" }
+	assert.Equal(t, schema.UndoNone, made.Undoable(city))
+	assert.Equal(t, schema.UndoNone, change.MadeBy(nil, update, "").Undoable(nil))
+	removed := ops.Done{Op: ops.Find(ops.Table(), "user.delete"), Intent: &ps.Intent{Effect: ps.EffectRemoved, Objects: []ps.Intended{{
+		DN: "CN=a,DC=x", Changes: []ps.IntendedChange{{Name: "exists", Before: "True", After: "False"}},
+	}}}}
+	assert.Equal(t, schema.UndoRestore, change.MadeBy(ops.Table(), removed, "").Undoable(nil))
+	assert.Equal(t, schema.UndoNone, change.MadeBy(nil, removed, "").Undoable(nil), "no row restores")
+}
+
+// TestPlansOfOneUndoAreOne: the scopes are named once.
+func TestPlansOfOneUndoAreOne(t *testing.T) {
+	plan := func(dn string, scopes ...identity.Scope) change.Plan {
+		return change.Plan{Server: dn, Objects: []change.ShownObject{{DistinguishedName: dn}}, Requires: scopes}
+	}
+	one := plan("a", identity.ChangeUndo, "x:y")
+	all := one.And(plan("b", "x:y"), plan("c"))
+	assert.Equal(t, "a", all.Server)
+	assert.Len(t, all.Objects, 3)
+	assert.Equal(t, []identity.Scope{identity.ChangeUndo, "x:y"}, all.Requires)
+	assert.Len(t, one.Objects, 1)
+}

@@ -1,0 +1,180 @@
+package change
+
+import (
+	"encoding/json"
+	"slices"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Made is a change that was made, or that a dry run plans, with the row that makes it. It is a value.
+type Made struct {
+	ops.Done
+	Zone string // of DNS; empty: there are several, or none
+
+	table []*ops.Operation // of the gateway
+	bin   bool             // what it removed can be restored from the Recycle Bin
+}
+
+// MadeBy returns a change at a gateway that has the rows of a table.
+func MadeBy(table []*ops.Operation, done ops.Done, zone string) Made {
+	return Made{Done: done, Zone: zone, table: table, bin: restorable(table, done)}
+}
+
+// restorable reports whether what was removed is in the Recycle Bin, as was looked up when it was
+// announced. Where that is not known, it may be.
+func restorable(table []*ops.Operation, done ops.Done) bool {
+	if !done.Op.Undo.Bin || ops.Find(table, done.Op.Undo.Rows[0]) == nil {
+		return false
+	}
+	return !slices.ContainsFunc(done.Intent.Objects, func(object ps.Intended) bool {
+		known := ops.ImageOf(&object).Restorable
+		return known != "" && known != "True"
+	})
+}
+
+// Announcement returns what was announced.
+func (m Made) Announcement() Announcement {
+	return Announcement{Intent: m.Intent, Shape: m.Op.Reply.Shape, Secret: m.Secret}
+}
+
+// ShownObject is an object of a change as answers show it.
+type ShownObject struct {
+	GUID              *string         `json:"guid"`
+	DistinguishedName string          `json:"distinguishedName"`
+	Changes           []ShownValue    `json:"changes"`
+	Image             json.RawMessage `json:"image,omitempty"` // what was there before; nil: it is not shown
+}
+
+// ShownValue is a value of a change as answers show it.
+type ShownValue struct {
+	Change
+	Undo  schema.Undoable `json:"undo"`
+	Now   json.RawMessage `json:"now,omitempty"`   // nil: it was not asked for
+	State string          `json:"state,omitempty"` // of the value now; empty: it was not asked for
+}
+
+// Objects returns what is changed, within the bounds of a caller, and of whole ones their images.
+func (m Made) Objects(bounds Bounds, whole bool) []ShownObject {
+	all := []ShownObject{}
+	for i := range m.Intent.Objects {
+		object := &m.Intent.Objects[i]
+		one := ShownObject{DistinguishedName: object.DN, Changes: m.Values(bounds, object, nil)}
+		if object.GUID != "" {
+			one.GUID = &object.GUID
+		}
+		if object.DN == "" {
+			one.DistinguishedName = NameOfNew(m.Op.Reply.Shape, object)
+		}
+		if whole && len(object.Image) > 0 && string(object.Image) != "null" && bounds.None() {
+			one.Image = object.Image
+		}
+		if len(one.Changes) > 0 || len(one.Image) > 0 {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// Values returns what is changed of an object, within the bounds of a caller. complete adds to each
+// value, which was announced as c, what else is known of it; nil: nothing is.
+func (m Made) Values(
+	bounds Bounds, object *ps.Intended, complete func(value *ShownValue, c ps.IntendedChange),
+) []ShownValue {
+	values := []ShownValue{}
+	from := m.Announcement()
+	for _, c := range Announced(object) {
+		for _, planned := range from.Changes(object, c) {
+			bounds.Hide(&planned)
+			value := ShownValue{Change: planned, Undo: m.UndoableValue(c, planned)}
+			if complete != nil {
+				complete(&value, c)
+			}
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// UndoableValue returns how a value can be taken back that was announced as c.
+func (m Made) UndoableValue(c ps.IntendedChange, planned Change) schema.Undoable {
+	undo := &m.Op.Undo
+	switch {
+	case m.Intent.Effect == ps.EffectCreated && undo.Never == "":
+		return schema.UndoFull
+	case planned.Kind == schema.SetsSecret, !undo.CanUndo(m.Done, c):
+		return schema.UndoNone
+	case undo.Bin && !m.bin:
+		return schema.UndoNone
+	case undo.Bin:
+		return schema.UndoRestore
+	}
+	return schema.UndoFull
+}
+
+// Undoable returns how much of what was made can be undone, of what was not undone yet. undone
+// reports whether one of some fields was; without fields, whether the change as a whole was. Nil:
+// nothing was.
+func (m Made) Undoable(undone func(fields ...string) bool) schema.Undoable {
+	if undone == nil {
+		undone = func(...string) bool { return false }
+	}
+	switch {
+	case m.Op.Undo.Never != "", m.Op.Undo.Bin && (!m.bin || undone()):
+		return schema.UndoNone
+	case m.Op.Undo.Bin:
+		return schema.UndoRestore
+	}
+	all, can := 0, 0
+	from := m.Announcement()
+	for i := range m.Intent.Objects {
+		object := &m.Intent.Objects[i]
+		for _, c := range Announced(object) {
+			for _, planned := range from.Changes(object, c) {
+				if undone(planned.Field) {
+					continue
+				}
+				all++
+				if m.UndoableValue(c, planned) == schema.UndoFull {
+					can++
+				}
+			}
+		}
+	}
+	switch {
+	case can == 0, !m.callable():
+		return schema.UndoNone
+	case can < all || m.Loss(m.Done) != "":
+		return schema.UndoPartial
+	}
+	return schema.UndoFull
+}
+
+// Loss returns what does not come back if a part of the change is undone, or all of it; empty:
+// nothing is lost.
+func (m Made) Loss(part ops.Done) string {
+	if m.Op.Undo.Loss == nil {
+		return ""
+	}
+	return m.Op.Undo.Loss(part)
+}
+
+// callable reports whether the calls that take the change back can be made: there are some, by
+// rows that the gateway has, with values that they accept. What a dry run would create has
+// no identity yet that they could be made with.
+func (m Made) callable() bool {
+	if m.Intent.Effect == ps.EffectCreated {
+		return true
+	}
+	calls := m.Op.Undo.Calls(m.Done)
+	return len(calls) > 0 && !slices.ContainsFunc(calls, func(c ops.Undoing) bool {
+		row := ops.Find(m.table, c.Row)
+		if row == nil {
+			return true
+		}
+		_, problems := row.Bind(c.Given)
+		return len(problems) > 0
+	})
+}

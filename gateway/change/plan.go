@@ -1,0 +1,63 @@
+package change
+
+import (
+	"slices"
+	"time"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Plan is what a dry run answers.
+type Plan struct {
+	ID        *string          `json:"id"` // nil: it is not kept
+	Operation string           `json:"operation"`
+	Effect    ps.Effect        `json:"effect"`
+	Server    string           `json:"server"`
+	Made      time.Time        `json:"made"`
+	Expires   *time.Time       `json:"expires"` // nil: it is not kept
+	State     string           `json:"state"`
+	Undo      schema.Undoable  `json:"undo"`
+	Objects   []ShownObject    `json:"objects"`
+	Checks    []Check          `json:"checks"`
+	Requires  []identity.Scope `json:"requires"`
+}
+
+// Check is something that may keep a change from being made although its script, which
+// checks much itself, has announced it; and whether it was looked at.
+type Check struct {
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Message string `json:"message"`
+}
+
+// Failed returns the first check that failed; nil: none did.
+func (p *Plan) Failed() *Check {
+	if i := slices.IndexFunc(p.Checks, func(c Check) bool { return c.State == schema.CheckFailed }); i >= 0 {
+		return &p.Checks[i]
+	}
+	return nil
+}
+
+// Hide hides names of objects outside the bounds of a caller.
+func (p *Plan) Hide(bounds Bounds) {
+	for i := range p.Objects {
+		for n := range p.Objects[i].Changes {
+			bounds.Hide(&p.Objects[i].Changes[n].Change)
+		}
+	}
+}
+
+// And returns the plan of a change that consists of this one and of others: its objects and the
+// scopes that it requires are those of all, the rest is that of this one.
+func (p Plan) And(others ...Plan) Plan {
+	p.Objects, p.Requires = slices.Clone(p.Objects), slices.Clone(p.Requires)
+	for i := range others {
+		p.Objects = append(p.Objects, others[i].Objects...)
+		p.Requires = append(p.Requires, others[i].Requires...)
+	}
+	slices.Sort(p.Requires)
+	p.Requires = slices.Compact(p.Requires)
+	return p
+}

@@ -1,0 +1,194 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/change"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// The undo of a creation removes what was created, so that it must be as it was right after
+// its creation. Earlier versions did not keep that state: then what the creation wrote is
+// compared, and that there is nothing in what it made.
+
+// Fields in which an object can differ that no record has.
+const (
+	groupsField   = "memberOf"
+	membersField  = "member"
+	recordsField  = "records"
+	childrenField = "children"
+	lifeField     = "ttl"
+	passwordField = "password"
+)
+
+// compareCreated compares what is about to be removed with what was created.
+func (u *asRecorded) compareCreated(was, now *ps.Intended) {
+	if now == nil {
+		return
+	}
+	var made ops.Image
+	_ = json.Unmarshal(was.Made, &made) // stays empty if the state is not known
+	known := len(made.Attributes)+len(made.Records) > 0
+	image := ops.ImageOf(now)
+	if !known {
+		for _, c := range change.Announced(was) {
+			if value, is := image.Attributes[c.Name]; is && !c.Renewed {
+				u.compareMade(was, c.Name, c.After, value)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(image.Attributes)) {
+		if value, is := made.Attributes[name]; is {
+			u.compareMade(was, name, value, image.Attributes[name])
+		}
+	}
+	u.compareLinks(groupsField, made.MemberOf, image.MemberOf, known)
+	u.compareLinks(membersField, made.Members, image.Members, true)
+	u.compareRecords(was, made.Records, image.Records)
+}
+
+// compareMade compares a value of what was created.
+func (u *asRecorded) compareMade(was *ps.Intended, name, made, found string) {
+	if sameValue(name, made, found) || name == "scope" && made == strings.ReplaceAll(found, "_", "") {
+		return
+	}
+	if name == change.PasswordStamp {
+		u.differs(passwordField, "was set since", nil, nil)
+	}
+	for _, field := range u.from.Changes(was, ps.IntendedChange{Name: name, Before: found, After: made}) {
+		if field.Kind != schema.SetsSecret {
+			u.changed(field.Field, field.After, field.Before)
+		}
+	}
+}
+
+// compareLinks compares the groups that an object is in, or its members.
+func (u *asRecorded) compareLinks(field string, made, found []ops.ImageMember, known bool) {
+	if !known {
+		return
+	}
+	has := func(list []ops.ImageMember, one ops.ImageMember) bool {
+		return slices.ContainsFunc(list, func(other ops.ImageMember) bool {
+			return strings.EqualFold(other.GUID, one.GUID)
+		})
+	}
+	const most = 10
+	more := 0
+	for _, one := range found {
+		if has(made, one) {
+			continue
+		}
+		if more++; more <= most {
+			u.differs(field, fmt.Sprintf("did not have '%s'", one.DN), nil, call.JSON(one.DN))
+		}
+	}
+	if more > most {
+		u.differs(field, fmt.Sprintf("did not have %d more", more-most), nil, nil)
+	}
+	for _, one := range made {
+		if !has(found, one) {
+			u.differs(field, fmt.Sprintf("had '%s'", one.DN), call.JSON(one.DN), nil)
+		}
+	}
+}
+
+// compareRecords compares DNS records. Those of a zone itself change with its servers.
+func (u *asRecorded) compareRecords(was *ps.Intended, made, found []ops.ImageRecord) {
+	isZone := len(was.Changes) > 0 && was.Changes[0].Name == change.Existence
+	for _, record := range found {
+		at := slices.IndexFunc(made, func(other ops.ImageRecord) bool {
+			sameSet := strings.EqualFold(other.FQDN, record.FQDN) && other.Type == record.Type
+			return sameSet && other.Data == record.Data
+		})
+		switch {
+		case at < 0 && isZone && record.Type != "SOA" && record.Type != "NS":
+			there := fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data)
+			u.differs(recordsField, there, nil, nil)
+		case at < 0:
+		case made[at].TTL != record.TTL:
+			u.changed(lifeField, call.JSON(made[at].TTL), call.JSON(record.TTL))
+		case made[at].Timestamp != record.Timestamp:
+			u.changed("timestamp", call.JSON(made[at].Timestamp), call.JSON(record.Timestamp))
+		}
+	}
+}
+
+// changed notes that a value of what was created is another one now.
+func (u *asRecorded) changed(field string, expected, found json.RawMessage) {
+	message := fmt.Sprintf("is no longer what was created: expected %s, found %s", expected, found)
+	u.differs(field, message, expected, found)
+}
+
+// differs notes that what was created is different now, unless the caller accepts it.
+func (u *asRecorded) differs(field, message string, expected, found json.RawMessage) {
+	if !u.accepts(field, "") {
+		u.drift = append(u.drift, problem.Detail{Field: field, Message: message, Expected: expected, Found: found})
+	}
+}
+
+// accepts reports whether the caller accepts that a field has been changed since.
+func (u *asRecorded) accepts(field, attribute string) bool {
+	return slices.ContainsFunc(u.accept, func(name string) bool {
+		return strings.EqualFold(name, field) || strings.EqualFold(name, attribute)
+	})
+}
+
+// surplus turns what a removal would take besides what was created into differences.
+func (u *asRecorded) surplus() {
+	for _, name := range u.inexact {
+		field := name
+		if strings.Contains(name, " ") {
+			field = recordsField
+		}
+		u.differs(field, fmt.Sprintf("differs from what was created: '%s'", name), nil, nil)
+	}
+	u.inexact = nil
+}
+
+// refused returns why a creation is not undone if its removal was refused as it is in use,
+// protected or elsewhere since; nil if it was refused for another reason.
+func (u *asRecorded) refused(failed *problem.Error) error {
+	if !u.created || failed.Outcome == ps.OutcomeDone || failed.Outcome == ps.OutcomePartial {
+		return nil
+	}
+	switch {
+	case failed.Code == schema.NotEmpty && u.row.Lane == ps.DNS:
+		u.differs(recordsField, failed.Message, nil, nil)
+	case failed.Code == schema.NotEmpty:
+		u.differs(childrenField, failed.Message, nil, nil)
+	case failed.Code == schema.Protected && u.row.Lane == ps.Directory:
+		u.differs("protected", failed.Message, nil, nil)
+	case failed.Code == schema.NotFound && u.row.Lane == ps.Directory:
+		u.compareElsewhere()
+	}
+	if len(u.drift) == 0 {
+		return nil
+	}
+	return u.refusal(failed.Server)
+}
+
+// compareElsewhere looks for what was created under another name, or in another place.
+func (u *asRecorded) compareElsewhere() {
+	states, err := u.now()
+	if err != nil || len(states) == 0 || states[0].Gone() || !u.bounds.Within(states[0].DN) {
+		return
+	}
+	object := &u.record.Intent.Objects[0]
+	var made ops.Image
+	_ = json.Unmarshal(object.Made, &made) // stays empty if the state is not known
+	for _, name := range []string{"name", change.Parent} {
+		if value, is := made.Attributes[name]; is {
+			if now, known := states[0].Value(name); known {
+				u.compareMade(object, name, value, now)
+			}
+		}
+	}
+}

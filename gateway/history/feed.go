@@ -1,0 +1,251 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/change"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+)
+
+// The feed of what was changed: a stream of events, and the list with Wait. Both go through
+// the changes in the order in which they ended, from a position that clients have as a
+// cursor, so that nothing is missed between two answers and at most the last is repeated.
+
+// feedBatch is how many changes are read at once.
+const feedBatch = 100
+
+// stream sends an event for each change.
+func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) error {
+	position, err := s.streamStart(ctx, a)
+	if err != nil {
+		return err
+	}
+	free, err := s.Streams.Take(a.Principal)
+	if err != nil {
+		return err
+	}
+	defer free()
+	a.Leave() // a caller with few requests at a time would have none left for its other calls
+	err = to.Begin()
+	if err == nil {
+		to.Mark(s.History.Cursor(position))
+		err = to.Comment("what is changed follows") // with the cursor, for who comes back before the first change
+	}
+	for err == nil {
+		changed := s.History.Ends() // taken before reading, so that nothing is missed
+		if position, err = s.send(ctx, a, to, position); err == nil {
+			err = to.Wait(changed)
+		}
+	}
+	to.End(err)
+	return nil
+}
+
+// streamStart returns where a stream begins.
+func (s *Service) streamStart(ctx context.Context, a call.Accepted) (store.Position, error) {
+	switch given := a.LastEvents; {
+	case len(given) > 1:
+		return store.Position{}, invalid(ops.LastEventHeader, "is given several times")
+	case len(given) == 1 && given[0] != "":
+		return s.positionOf(ctx, ops.LastEventHeader, given[0])
+	}
+	text := a.Bound.Text(ops.SinceName)
+	if at := a.Bound.Moment(ops.SinceName); text == "" || !at.IsZero() {
+		return s.positionAt(ctx, at)
+	}
+	return s.positionOf(ctx, ops.SinceName, text)
+}
+
+// invalid refuses a value.
+func invalid(field, message string) error {
+	return problem.Invalid([]schema.FieldError{{Field: field, Code: schema.InvalidRequest, Message: message}})
+}
+
+// positionAt returns the position before the first change from a time on; the zero time is
+// now.
+func (s *Service) positionAt(ctx context.Context, at time.Time) (store.Position, error) {
+	position, err := s.History.End(ctx)
+	if !at.IsZero() && err == nil {
+		position, err = s.History.From(ctx, at)
+	}
+	return position, feedFailure(err)
+}
+
+// orTime completes what a cursor must be where a time may stand as well.
+var orTime = map[string]string{ops.SinceName: ", or a time such as 2026-11-22T12:40:00Z"}
+
+// positionOf reads a cursor. field names where it was given.
+func (s *Service) positionOf(ctx context.Context, field, cursor string) (store.Position, error) {
+	position, err := s.History.Position(ctx, cursor)
+	if errors.Is(err, changes.ErrCursor) {
+		const message = "must be the id of an event of the stream, or the next of an answer with Wait"
+		return position, invalid(field, message+orTime[field])
+	}
+	if err == nil {
+		_, _, err = s.History.After(ctx, position, 1)
+	}
+	return position, feedFailure(err)
+}
+
+// feedFailure returns the answer to an error of the history.
+func feedFailure(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrPosition):
+		failed := problem.New(schema.CursorExpired, "What follows the cursor is not kept any more, or the store "+
+			"is another one. Read what was missed with GET /api/Changes, and begin anew without a cursor.")
+		failed.Cause = err
+		return failed
+	}
+	return call.HistoryUnavailable(err)
+}
+
+// send sends what ended after a position and passes the filters, and returns the position
+// that was reached.
+func (s *Service) send(
+	ctx context.Context, a call.Accepted, to call.Events, position store.Position,
+) (store.Position, error) {
+	for {
+		if err := to.Check(); err != nil {
+			return position, err
+		}
+		ended, reached, err := s.History.After(ctx, position, feedBatch)
+		if err != nil {
+			return position, err
+		}
+		for _, c := range ended {
+			shown, passes := s.shownTo(ctx, a.Bound, to.Principal(), c.Record)
+			if !passes {
+				continue
+			}
+			event := call.Event{ID: s.History.Cursor(c.Position), Name: "change", Data: call.JSON(shown)}
+			if err := to.Send(event); err != nil {
+				return position, err
+			}
+		}
+		to.Mark(s.History.Cursor(reached))
+		if reached == position {
+			return position, nil
+		}
+		position = reached
+	}
+}
+
+// shownTo returns a change as answers show it, if the caller may see it and it passes the
+// filters of the call.
+func (s *Service) shownTo(
+	ctx context.Context, filters *ops.Bound, to *identity.Principal, c *changes.Record,
+) (shown shownChange, passes bool) {
+	p, known := s.pastOf(c)
+	if !known || !change.BoundsOf(to.Limits).See(p.made) || !s.passes(ctx, filters, p) {
+		return shownChange{}, false
+	}
+	return s.show(ctx, p, to, false), true
+}
+
+// await answers with the changes that ended after a position, and waits for the first if
+// there are none yet.
+func (s *Service) await(ctx context.Context, a call.Accepted) (call.Answer, error) {
+	position, err := s.awaitStart(ctx, a)
+	if err != nil {
+		return call.Answer{}, err
+	}
+	var limit, seconds int
+	_ = json.Unmarshal([]byte(a.Bound.Text(ops.LimitName)), &limit) // they are numbers
+	_ = json.Unmarshal([]byte(a.Bound.Text(ops.WaitName)), &seconds)
+	waiting, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+	defer cancel()
+	records, seen := []any{}, 0
+	for {
+		changed := s.History.Ends()
+		reached, err := s.collect(ctx, a, position, limit, &records)
+		if err != nil {
+			return call.Answer{}, feedFailure(err)
+		}
+		moved := reached != position
+		position = reached
+		if seen += feedBatch; len(records) == limit || seen >= maxScan {
+			break
+		}
+		if moved {
+			continue // to the end of what there is
+		}
+		if len(records) > 0 || !s.awaitChange(waiting, changed) {
+			break
+		}
+		if a.Principal, err = now(a); err != nil {
+			return call.Answer{}, err
+		}
+	}
+	answer := a.Found(records)
+	answer.Next = s.History.Cursor(position)
+	return answer, nil
+}
+
+// awaitStart returns where a list with Wait begins.
+func (s *Service) awaitStart(ctx context.Context, a call.Accepted) (store.Position, error) {
+	if cursor := a.Bound.Text(ops.AfterName); cursor != "" {
+		return s.positionOf(ctx, ops.AfterName, cursor)
+	}
+	return s.positionAt(ctx, a.Bound.Moment(ops.SinceName))
+}
+
+// collect adds the changes after a position that pass the filters, until there are as many as
+// the limit, and returns the position that was reached.
+func (s *Service) collect(
+	ctx context.Context, a call.Accepted, position store.Position, limit int, records *[]any,
+) (store.Position, error) {
+	ended, reached, err := s.History.After(ctx, position, feedBatch)
+	if err != nil {
+		return position, err
+	}
+	for _, c := range ended {
+		if len(*records) == limit {
+			return position, nil
+		}
+		if shown, passes := s.shownTo(ctx, a.Bound, a.Principal, c.Record); passes {
+			*records = append(*records, shown)
+		}
+		position = c.Position
+	}
+	return reached, nil
+}
+
+// awaitChange reports whether a change has ended before the wait has.
+func (s *Service) awaitChange(waiting context.Context, changed <-chan struct{}) bool {
+	select {
+	case <-changed:
+		select {
+		case <-s.Stopping:
+			return false
+		default:
+			return waiting.Err() == nil
+		}
+	case <-waiting.Done():
+	case <-s.Stopping:
+	}
+	return false
+}
+
+// now returns the caller with the rights that it has now. It fails if it may not make the call any
+// more.
+func now(a call.Accepted) (*identity.Principal, error) {
+	if a.Again == nil {
+		return a.Principal, nil
+	}
+	principal, err := a.Again()
+	if err == nil {
+		err = call.AuthoriseRow(principal, a.Op)
+	}
+	return principal, err
+}

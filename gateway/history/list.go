@@ -1,0 +1,178 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/change"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
+	"adgateway/ps"
+)
+
+// shownChange is a change as answers show it.
+type shownChange struct {
+	ID        string               `json:"id"`
+	RequestID string               `json:"requestId"`
+	Time      string               `json:"time"`
+	Caller    string               `json:"caller"`
+	Operation string               `json:"operation"`
+	Effect    ps.Effect            `json:"effect"`
+	Outcome   ps.Outcome           `json:"outcome"`
+	Server    string               `json:"server"`
+	Objects   []change.ShownObject `json:"objects"`
+	Undo      schema.Undoable      `json:"undo"`
+	Undoes    *string              `json:"undoes"`
+	UndoneBy  []string             `json:"undoneBy"`
+	Plan      *string              `json:"plan"`
+	Batch     *string              `json:"batch"`
+	Degraded  bool                 `json:"degraded"`
+}
+
+// show returns the change as answers show it.
+func (s *Service) show(ctx context.Context, p *past, principal *identity.Principal, whole bool) shownChange {
+	shown := shownChange{
+		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller,
+		Operation: p.Operation, Effect: p.Intent.Effect, Outcome: p.Outcome, Server: p.Server,
+		Undo: s.undoable(ctx, p), Undoes: call.OrNull(p.Undoes), UndoneBy: []string{},
+		Plan: call.OrNull(p.Plan), Batch: call.OrNull(p.Batch), Degraded: p.Degraded,
+	}
+	if p.Running {
+		shown.Outcome = ps.OutcomeUnknown
+	}
+	for _, undoing := range p.UndoneBy {
+		shown.UndoneBy = append(shown.UndoneBy, undoing.ID)
+	}
+	shown.Objects = p.made.Objects(change.BoundsOf(principal.Limits), whole)
+	return shown
+}
+
+// get answers with one change.
+func (s *Service) get(ctx context.Context, a call.Accepted) (call.Answer, error) {
+	p, err := s.find(ctx, a)
+	if err != nil {
+		return call.Answer{}, err
+	}
+	shown, server := s.show(ctx, p, a.Principal, true), ""
+	if a.Bound.Text("Compare") == "true" {
+		if server, err = s.compare(ctx, a, p, &shown); err != nil {
+			return call.Answer{}, err
+		}
+	}
+	answer := a.Answer("The change was found.", shown)
+	answer.Server = server
+	return answer, nil
+}
+
+// compare compares a change that is shown with what is there now, and returns the server that was
+// asked; empty: none was.
+func (s *Service) compare(
+	ctx context.Context, a call.Accepted, p *past, shown *shownChange,
+) (server string, err error) {
+	states := make([]settle.State, len(p.Intent.Objects))
+	if was, can := settle.Recorded(ops.Find(s.Operations, p.Operation), p.Record); can {
+		found, err := s.now(ctx, was, a.Limits.Read)
+		if err != nil && ps.AsError(err).Kind != ps.KindScript {
+			return "", call.Failure(a.Op, a.Bound, err)
+		}
+		copy(states, found)
+		server = p.Server
+	}
+	p.compare(shown, change.BoundsOf(a.Principal.Limits), states)
+	return server, nil
+}
+
+// find returns the change that a call is about.
+func (s *Service) find(ctx context.Context, a call.Accepted) (*past, error) {
+	id := a.Bound.Text(ops.ChangeIDParam)
+	c, err := s.History.Get(ctx, id)
+	switch {
+	case errors.Is(err, changes.ErrAbsent):
+	case err != nil:
+		return nil, call.HistoryUnavailable(err)
+	default:
+		if p, known := s.pastOf(c); known && change.BoundsOf(a.Principal.Limits).See(p.made) {
+			return p, nil
+		}
+	}
+	made, _ := changes.Time(id)
+	if life := s.History.Life(); a.Op.Effect.Writes() && s.History.Store().Now().Sub(made) > life {
+		return nil, problem.New(schema.NotUndoable, "The change '%s' is no longer kept: changes are kept for %s.",
+			id, life)
+	}
+	return nil, problem.New(schema.NotFound, "There is no change '%s', or the credential may not see it.", id)
+}
+
+// list answers with the changes that pass the filters.
+func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error) {
+	b := a.Bound
+	if b.Has(ops.WaitName) {
+		return s.await(ctx, a)
+	}
+	since, until := b.Moment(ops.SinceName), b.Moment("Until")
+	var limit int
+	_ = json.Unmarshal([]byte(b.Text(ops.LimitName)), &limit) // it is a number, or the default
+	before, err := s.Cursors.Open(a)
+	if err != nil {
+		return call.Answer{}, err
+	}
+	bounds := change.BoundsOf(a.Principal.Limits)
+	records, last, more, seen := []any{}, "", false, 0
+	err = s.History.Newest(ctx, until, before, func(c *changes.Record) bool {
+		if c.Time.Before(since) {
+			return false
+		}
+		if len(records) == limit || seen == maxScan {
+			more = true
+			return false
+		}
+		seen++
+		last = c.ID
+		if p, known := s.pastOf(c); known && bounds.See(p.made) && s.passes(ctx, b, p) {
+			records = append(records, s.show(ctx, p, a.Principal, false))
+		}
+		return true
+	})
+	if err != nil {
+		return call.Answer{}, call.HistoryUnavailable(err)
+	}
+	answer := a.Found(records)
+	if more {
+		answer.Next = s.Cursors.Seal(a, last)
+	}
+	return answer, nil
+}
+
+// maxScan is the limit on the changes that one call reads.
+const maxScan = 20_000
+
+// passes reports whether a change passes the filters of a call.
+func (s *Service) passes(ctx context.Context, b *ops.Bound, p *past) bool {
+	resource, _, _ := strings.Cut(p.Operation, ".")
+	outcome := p.Outcome
+	if p.Running {
+		outcome = ps.OutcomeUnknown
+	}
+	for name, has := range map[string]func(string) bool{
+		"Operation": func(want string) bool {
+			return strings.EqualFold(want, p.Operation) || strings.EqualFold(want, resource)
+		},
+		"Caller":  func(want string) bool { return strings.EqualFold(want, p.Caller) },
+		"Outcome": func(want string) bool { return want == string(outcome) },
+		"Undo":    func(want string) bool { return want == string(s.undoable(ctx, p)) },
+		"Object":  p.isAbout,
+	} {
+		if want := b.Text(name); want != "" && !has(want) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,110 @@
+package history
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/change"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// isAbout reports whether the change is about an object, given by any name that it had
+// before the change or has after it.
+func (p *past) isAbout(name string) bool {
+	wanted := strings.Trim(name, "{}")
+	if p.made.Op.Lane == ps.DNS {
+		wanted = strings.TrimSuffix(wanted, ".")
+	}
+	path, isPath := schema.ParsePath(wanted)
+	return slices.ContainsFunc(p.names(), func(own string) bool {
+		account, isComputer := strings.CutSuffix(own, "$")
+		if isComputer && strings.EqualFold(account, wanted) {
+			return true
+		}
+		if ownPath, ok := schema.ParsePath(own); isPath && ok {
+			return slices.Equal(ownPath, path)
+		}
+		return own != "" && strings.EqualFold(own, wanted)
+	})
+}
+
+// names returns what the objects of a change are called, before it and after it. Some may
+// be empty.
+func (p *past) names() []string {
+	var all []string
+	for i := range p.Intent.Objects {
+		object := &p.Intent.Objects[i]
+		all = append(all, object.GUID, object.DN, object.Account, object.Principal, object.Name)
+		all = append(all, object.Names...)
+		if object.DN == "" {
+			all = append(all, change.NameOfNew(p.made.Op.Reply.Shape, object))
+		}
+		for _, c := range change.Announced(object) {
+			if slices.Contains(nameAttributes, c.Name) {
+				all = append(all, c.Before, c.After)
+			}
+		}
+		all = append(all, nameAfter(object))
+		var record map[string]json.RawMessage
+		_ = json.Unmarshal(object.Record, &record) // stays empty unless it was removed
+		all = append(all, changes.NamesIn(record)...)
+		if p.made.Op.Lane == ps.DNS {
+			all = append(all, p.dnsNames(object)...)
+		}
+	}
+	return all
+}
+
+// nameAttributes are the announced changes of what an object is called.
+var nameAttributes = []string{"sAMAccountName", "userPrincipalName", "name"}
+
+// nameAfter returns the distinguished name that a renamed or moved object gets; empty if it
+// keeps its own.
+func nameAfter(object *ps.Intended) string {
+	leaf, above, found := schema.CutDN(object.DN)
+	if !found {
+		return ""
+	}
+	kind, _, _ := strings.Cut(object.DN, "=")
+	before := leaf + "," + above
+	for _, c := range object.Changes {
+		switch c.Name {
+		case "name":
+			leaf = schema.EscapeRDN(c.After)
+		case change.Parent:
+			above = c.After
+		}
+	}
+	if before == leaf+","+above {
+		return ""
+	}
+	return kind + "=" + leaf + "," + above
+}
+
+// dnsNames returns the zones and the owners of what is announced: full names, and those in
+// the zone.
+func (p *past) dnsNames(object *ps.Intended) []string {
+	owners := []string{object.DN}
+	for _, c := range object.Changes {
+		if strings.Contains(c.Name, " ") { // a record: its name, type and data
+			owners = append(owners, strings.TrimPrefix(c.Name, "ttl "))
+		}
+	}
+	zones := []string{p.Zone, object.Parent}
+	all := slices.Clone(zones)
+	for _, owner := range owners {
+		owner, _, _ = strings.Cut(owner, " ")
+		owner = strings.TrimSuffix(owner, ".")
+		all = append(all, owner)
+		for _, zone := range zones {
+			at := len(owner) - len(zone) - 1
+			if zone != "" && at > 0 && strings.EqualFold(owner[at:], "."+zone) {
+				all = append(all, owner[:at])
+			}
+		}
+	}
+	return all
+}

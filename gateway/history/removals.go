@@ -1,0 +1,84 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Records of the Recycle Bin name the change that has removed the object. The directory does
+// not know it, so that the gateway fills it in.
+
+// removalField is the field with the identity of that change.
+const removalField = "changeId"
+
+// clockSkew is how much the clocks of the gateway and of the directory may differ.
+const clockSkew = time.Hour
+
+// Removals are the changes of a history that have removed objects.
+type Removals struct {
+	History *changes.History // nil: none is kept
+	Log     *logrus.Logger
+}
+
+// In returns a batch of records of a shape, if they are of deleted objects, with the changes that
+// have removed them. A batch that cannot be read is returned as it is, as is one without a history.
+func (m Removals) In(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage {
+	if m.History == nil || shape != schema.DeletedObject && shape != schema.DeletedDetails {
+		return batch
+	}
+	var records []map[string]json.RawMessage
+	if json.Unmarshal(batch, &records) != nil {
+		return batch
+	}
+	wanted, oldest := map[string]string{}, time.Now()
+	for _, record := range records {
+		wanted[strings.ToLower(schema.TextIn(record, "guid"))] = ""
+		// a time that cannot be read is the zero time
+		deleted, _ := time.Parse(time.RFC3339, schema.TextIn(record, "deletedAbout"))
+		if deleted.Before(oldest) {
+			oldest = deleted
+		}
+	}
+	m.find(ctx, wanted, oldest.Add(-clockSkew))
+	for _, record := range records {
+		record[removalField] = call.JSON(wanted[strings.ToLower(schema.TextIn(record, "guid"))])
+	}
+	return call.JSON(records)
+}
+
+// find finds the latest changes that have removed objects, by their GUIDs in lower
+// case, among those since a time.
+func (m Removals) find(ctx context.Context, wanted map[string]string, since time.Time) {
+	left, seen := len(wanted), 0
+	err := m.History.Newest(ctx, time.Time{}, "", func(c *changes.Record) bool {
+		seen++
+		if left == 0 || seen > maxScan || c.Time.Before(since) {
+			return false
+		}
+		if c.Intent.Effect != ps.EffectRemoved || c.Running {
+			return true
+		}
+		for i := range c.Intent.Objects {
+			guid := c.Intent.Objects[i].GUID
+			found, is := wanted[strings.ToLower(guid)]
+			if is && found == "" && !slices.Contains(c.Failed, guid) {
+				wanted[strings.ToLower(guid)] = c.ID
+				left--
+			}
+		}
+		return true
+	})
+	if err != nil {
+		m.Log.WithError(err).Warn("who has removed what is in the Recycle Bin could not be looked up")
+	}
+}

@@ -1,0 +1,151 @@
+// Package history answers the calls about what was changed: the list of changes and the stream of
+// them, one change and what has become of it since, and its undo, which makes calls of other rows.
+package history
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/change"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
+	"adgateway/ps"
+)
+
+// Options configure a service. All of them are required but History.
+type Options struct {
+	History    *changes.History // nil: none is kept, so that every call is refused
+	Operations []*ops.Operation // of the gateway
+	Settler    settle.Settler   // reads what is there now; the limit is that of each call
+	Cursors    call.Cursors     // of the list
+	Streams    *call.Streams
+
+	// Do makes the calls that take a change back. Its error is a [problem.Error] at heart.
+	Do func(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
+	// Stopping is closed when the gateway stops, so that nobody waits any longer.
+	Stopping <-chan struct{}
+}
+
+// Service answers the calls about what was changed. It is safe for concurrent use.
+type Service struct {
+	Options
+}
+
+// New returns a service.
+func New(options Options) *Service { return &Service{options} }
+
+// Local returns the handlers of the rows of changes.
+func (s *Service) Local() call.Local {
+	local := call.Local{
+		Handlers:  map[string]call.Handler{"change.list": s.list, "change.get": s.get, "change.undo": s.undo},
+		Streamers: map[string]call.Streamer{"change.stream": s.stream},
+	}
+	if s.History != nil {
+		return local
+	}
+	for id := range local.Handlers {
+		local.Handlers[id] = func(context.Context, call.Accepted) (call.Answer, error) {
+			return call.Answer{}, noHistory()
+		}
+	}
+	for id := range local.Streamers {
+		local.Streamers[id] = func(context.Context, call.Accepted, call.Events) error { return noHistory() }
+	}
+	return local
+}
+
+func noHistory() error {
+	return problem.New(schema.NotSupported, "This gateway keeps no history (store.file is off).")
+}
+
+// past is a recorded change with what it did.
+type past struct {
+	*changes.Record
+	made change.Made
+}
+
+// pastOf returns a recorded change, or false if its row does not exist any more.
+func (s *Service) pastOf(c *changes.Record) (*past, bool) {
+	op := ops.Find(s.Operations, c.Operation)
+	if op == nil || op.Reply.Shape == nil && op.Protocol == nil {
+		return nil, false
+	}
+	if c.Rebuilt {
+		const why = "it was read back from the audit log, which has no image of what was there before"
+		known := *op
+		known.Undo = ops.Undo{Never: why}
+		op = &known
+	}
+	done := ops.Done{Op: op, Texts: c.Parameters, Secret: c.Secret, Intent: &c.Intent}
+	return &past{c, change.MadeBy(s.Operations, done, c.Zone)}, true
+}
+
+// undoable returns how much of a change can be undone, of what was not undone yet.
+func (s *Service) undoable(ctx context.Context, p *past) schema.Undoable {
+	if p.Running || p.Outcome == ps.OutcomeUnknown {
+		return schema.UndoNone
+	}
+	return p.made.Undoable(func(fields ...string) bool { return s.undone(ctx, p, fields...) })
+}
+
+// undone reports whether a change, or one of some fields of it, is undone by a change that
+// stands.
+func (s *Service) undone(ctx context.Context, p *past, fields ...string) bool {
+	return s.undoneBy(ctx, p.Record, fields, 0) != ""
+}
+
+// undoneBy returns the change that undid a change and stands; empty if there is none.
+func (s *Service) undoneBy(ctx context.Context, c *changes.Record, fields []string, depth int) string {
+	const deepest = 20
+	for _, by := range slices.Backward(c.UndoneBy) {
+		if len(by.Fields) > 0 && len(fields) > 0 && !slices.ContainsFunc(fields, func(field string) bool {
+			return slices.ContainsFunc(by.Fields, func(other string) bool { return strings.EqualFold(field, other) })
+		}) {
+			continue
+		}
+		if len(by.Fields) > 0 && len(fields) == 0 {
+			continue // only a part
+		}
+		other, err := s.History.Get(ctx, by.ID)
+		if err == nil && depth < deepest && len(other.UndoneBy) > 0 && s.undoneBy(ctx, other, nil, depth+1) != "" {
+			continue
+		}
+		return by.ID
+	}
+	return ""
+}
+
+// WhyNotUndoable says why a change cannot be undone, as a sentence; empty: it can. Whether somebody
+// has changed since what it wrote is not looked at. There must be a history.
+func (s *Service) WhyNotUndoable(ctx context.Context, id string) string {
+	record, err := s.History.Get(ctx, id)
+	if err != nil {
+		return fmt.Sprintf("The change '%s' is not in the history any more.", id)
+	}
+	p, known := s.pastOf(record)
+	switch {
+	case !known:
+		return fmt.Sprintf("The change '%s' is one of an operation that this gateway does not have.", id)
+	case s.undone(ctx, p):
+		return fmt.Sprintf("The change '%s' was undone already.", id)
+	case s.undoable(ctx, p) == schema.UndoNone:
+		why := cmp.Or(p.made.Op.Undo.Never, "it has no image of what was there before")
+		return fmt.Sprintf("The change '%s' cannot be undone: %s.", id, why)
+	}
+	return ""
+}
+
+// now reads the objects of a recorded change.
+func (s *Service) now(ctx context.Context, was settle.Change, limit time.Duration) ([]settle.State, error) {
+	settler := s.Settler
+	settler.Limit = limit
+	return settler.Now(ctx, was)
+}

@@ -1,0 +1,419 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/change"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/settle"
+	"adgateway/ps"
+)
+
+// An undo makes calls of other rows, by whoever undoes: with his scopes, his limits and lines of
+// their own in the audit. What their scripts announce must be the recorded change the other way
+// round; otherwise something was changed since, and nothing is done.
+
+// undoing is the undo of a change, or of a part of it, that a call asks for.
+type undoing struct {
+	*Service
+	a      call.Accepted
+	p      *past
+	fields []string // of it; none: all
+}
+
+// undo takes a change back.
+func (s *Service) undo(ctx context.Context, a call.Accepted) (call.Answer, error) {
+	first, err := a.As.Resumed(ctx)
+	if err != nil {
+		return call.Answer{ChangeID: first}, err
+	}
+	p, err := s.find(ctx, a)
+	if err != nil {
+		return call.Answer{}, err
+	}
+	u := &undoing{Service: s, a: a, p: p, fields: names(a.Bound.Text(ops.UndoFields))}
+	var before []*changes.Record
+	if first != "" {
+		if before, err = u.takeBefore(ctx, first); err != nil {
+			return call.Answer{}, err
+		}
+	}
+	done, err := u.toUndo(ctx)
+	if err != nil {
+		return call.Answer{}, err
+	}
+	calls := p.made.Op.Undo.Calls(done)
+	if err = u.possible(calls); err != nil {
+		return call.Answer{}, err
+	}
+	if len(before) < len(calls) {
+		if err = u.guard(ctx, calls); err != nil {
+			return call.Answer{}, err
+		}
+	}
+	return u.all(ctx, first, before, calls)
+}
+
+// cannot says that a change cannot be undone.
+func (u *undoing) cannot(why string, args ...any) error {
+	why = fmt.Sprintf(why, args...)
+	return problem.New(schema.NotUndoable, "The change '%s' cannot be undone: %s.", u.p.ID, why)
+}
+
+// possible refuses an undo without calls, or by rows that the gateway does not have.
+func (u *undoing) possible(calls []ops.Undoing) error {
+	if len(calls) == 0 {
+		return u.cannot("the history has no image of what was there before")
+	}
+	for i := range calls {
+		if ops.Find(u.Operations, calls[i].Row) == nil {
+			return u.cannot("this gateway cannot restore from the Recycle Bin")
+		}
+	}
+	return nil
+}
+
+// guard holds an undo against the plan and the state that the call names.
+func (u *undoing) guard(ctx context.Context, calls []ops.Undoing) error {
+	if err := u.a.As.Plan(ctx, len(calls)); err != nil {
+		return err
+	}
+	if u.a.Bound.Has(ops.PlanID) && len(calls) > 1 {
+		const message = "The undo of the change '%s' takes several calls, of which each is compared on its own: " +
+			"leave out %s."
+		return problem.New(schema.NotSupported, message, u.p.ID, ops.PlanID)
+	}
+	if len(u.a.Match) == 0 {
+		return nil
+	}
+	if len(calls) > 1 {
+		return call.NotHonoured(ops.IfMatch, "the undo takes several calls, each about an object of its own")
+	}
+	if row := ops.Find(u.Operations, calls[0].Row); !row.Guard.Matches() {
+		return call.NotHonoured(ops.IfMatch, "the undo is a call of "+row.ID+", and "+row.Guard.Never)
+	}
+	return nil
+}
+
+// takeBefore takes the undo that began with a change out of those that a change is undone
+// by, so that it can be completed, and returns what it has made.
+func (u *undoing) takeBefore(ctx context.Context, first string) (before []*changes.Record, err error) {
+	var others []changes.Undoing
+	for _, by := range u.p.UndoneBy {
+		made, err := u.History.Get(ctx, by.ID)
+		if err != nil && !errors.Is(err, changes.ErrAbsent) {
+			return nil, call.HistoryUnavailable(err)
+		}
+		if err != nil || made.ID != first && made.Batch != first {
+			others = append(others, by)
+			continue
+		}
+		before = append(before, made)
+	}
+	u.p.UndoneBy = others
+	return before, nil
+}
+
+// madeBefore returns the change that one of the calls has made before; nil if it has not.
+func madeBefore(before []*changes.Record, i, n int) *changes.Record {
+	for _, made := range before {
+		if n == 1 || strings.HasSuffix(made.RequestID, nthCall(i)) {
+			return made
+		}
+	}
+	return nil
+}
+
+// nthCall completes the request id of an undo that takes several calls.
+func nthCall(i int) string { return fmt.Sprintf(".%d", i+1) }
+
+func names(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}
+
+// toUndo returns the part of the change that is to be undone, or why it cannot be.
+func (u *undoing) toUndo(ctx context.Context) (ops.Done, error) {
+	p := u.p
+	switch {
+	case p.made.Op.Undo.Never != "":
+		return ops.Done{}, u.cannot("%s", p.made.Op.Undo.Never)
+	case p.Running:
+		failed := problem.New(schema.InProgress,
+			"The change '%s' is being made, or being settled. Try again later.", p.ID)
+		failed.RetryAfter = time.Second
+		return ops.Done{}, failed
+	case p.Outcome == ps.OutcomeUnknown:
+		return ops.Done{}, u.cannot("it is not known what became of it")
+	}
+	if err := u.unknownField(); err != nil {
+		return ops.Done{}, err
+	}
+	if by := u.undoneBy(ctx, p.Record, u.fields, 0); by != "" {
+		failed := problem.New(schema.PlanUsed, "The change '%s' was undone already, by the change '%s'.", p.ID, by)
+		failed.Details = []problem.Detail{{Field: ops.ChangeIDParam, Message: "was undone by " + by}}
+		return ops.Done{}, failed
+	}
+	intent := p.Intent
+	intent.Objects = slices.Clone(intent.Objects)
+	var lost []problem.Detail
+	for i := range intent.Objects {
+		object := &intent.Objects[i]
+		all := object.Changes
+		object.Changes = nil
+		for _, c := range all {
+			picked, missing := u.pick(ctx, object, c)
+			lost = append(lost, missing...)
+			if picked && !u.undoneValue(ctx, object, c) {
+				object.Changes = append(object.Changes, c)
+			}
+		}
+	}
+	done := p.made.Done
+	done.Intent = &intent
+	if loss := p.made.Loss(done); loss != "" && len(u.fields) == 0 {
+		lost = append(lost, problem.Detail{Field: "", Message: "This does not come back: " + loss + "."})
+	}
+	if len(lost) > 0 && !(len(u.fields) > 0 && p.made.Op.Undo.Loss != nil) {
+		failed := problem.Of(u.cannot("not all of it comes back; see details. Fields takes back what can be"))
+		failed.Details = lost
+		return ops.Done{}, failed
+	}
+	return done, nil
+}
+
+// pick reports whether a change of a value is to be undone, and which of its fields cannot be.
+func (u *undoing) pick(
+	ctx context.Context, object *ps.Intended, c ps.IntendedChange,
+) (picked bool, lost []problem.Detail) {
+	picked = len(u.fields) == 0 || u.p.Intent.Effect == ps.EffectCreated
+	for _, planned := range u.p.made.Announcement().Changes(object, c) {
+		wanted := len(u.fields) == 0 || slices.ContainsFunc(u.fields, func(name string) bool {
+			return strings.EqualFold(name, planned.Field) || strings.EqualFold(name, planned.Attribute)
+		})
+		picked = picked || wanted
+		never := u.p.made.UndoableValue(c, planned) == schema.UndoNone
+		if wanted && never && !u.undone(ctx, u.p, planned.Field) {
+			lost = append(lost, problem.Detail{Field: planned.Field, Message: "cannot be brought back"})
+		}
+	}
+	return picked, lost
+}
+
+// unknownField refuses fields that the change did not change.
+func (u *undoing) unknownField() error {
+	known := map[string]bool{}
+	for _, object := range change.Of(u.p.made.Announcement()) {
+		for _, c := range object.Changes {
+			known[strings.ToLower(c.Field)], known[strings.ToLower(c.Attribute)] = true, true
+		}
+	}
+	for _, name := range u.fields {
+		if !known[strings.ToLower(name)] {
+			return invalid(ops.UndoFields, "names a field that the change did not change")
+		}
+	}
+	return nil
+}
+
+// undoneValue reports whether all fields of a change of a value are undone already.
+func (u *undoing) undoneValue(ctx context.Context, object *ps.Intended, c ps.IntendedChange) bool {
+	if len(u.p.UndoneBy) == 0 {
+		return false
+	}
+	planned := u.p.made.Announcement().Changes(object, c)
+	return len(planned) > 0 && !slices.ContainsFunc(planned, func(one change.Change) bool {
+		return !u.undone(ctx, u.p, one.Field)
+	})
+}
+
+// tally is what the calls of an undo have come to so far.
+type tally struct {
+	records  []any // of the changes that were made
+	plans    []json.RawMessage
+	warnings []ps.Warning // of the calls
+	first    error        // that a call failed with; nil: none did
+	details  []problem.Detail
+	changeID string // of the last change that was made; empty: none was
+	server   string // that was used last; empty: none was
+}
+
+// all makes the calls that take a change back, and answers. The calls after the first go on
+// if one of them fails: each is about an object of its own. batch is the first of the changes that
+// were made before.
+func (u *undoing) all(
+	ctx context.Context, batch string, before []*changes.Record, calls []ops.Undoing,
+) (call.Answer, error) {
+	var all tally
+	for i := range calls {
+		if made := madeBefore(before, i, len(calls)); made != nil {
+			all.before(made, u.shown(ctx, made))
+			continue
+		}
+		id := u.a.ID
+		if len(calls) > 1 {
+			id += nthCall(i)
+		}
+		answer, err := u.Do(ctx, u.call(ctx, &calls[i], id, batch), nil)
+		all.add(answer, err, len(calls) > 1)
+		switch {
+		case err != nil:
+		case u.a.DryRun():
+			all.plans = append(all.plans, answer.Plan)
+		case answer.Change != nil:
+			all.records = append(all.records, u.shown(ctx, answer.Change)...)
+			batch = cmp.Or(batch, answer.Change.ID)
+		}
+		buildOnFirst := calls[0].Row != calls[len(calls)-1].Row
+		if (err != nil || u.a.DryRun()) && buildOnFirst && i == 0 || err != nil && u.a.DryRun() {
+			break
+		}
+	}
+	if len(all.records) > 0 {
+		all.changeID = all.records[0].(shownChange).ID
+	}
+	answer, err := u.answer(&all)
+	answer.ChangeID, answer.Server = all.changeID, all.server
+	return answer, err
+}
+
+// before adds a change that an earlier call with the key has made.
+func (t *tally) before(made *changes.Record, shown []any) {
+	t.records, t.server = append(t.records, shown...), cmp.Or(made.Server, t.server)
+	if made.Outcome == ps.OutcomePartial {
+		failed := problem.New(schema.Partial, "The change '%s' was made in part.", made.ID)
+		t.first = cmp.Or(t.first, error(failed))
+		t.details = append(t.details, problem.Detail{Field: "", Message: problem.Of(t.first).Message})
+	}
+}
+
+// add adds what a call has come to, which may be one of several.
+func (t *tally) add(answer call.Answer, err error, several bool) {
+	t.warnings = append(t.warnings, answer.Warnings...)
+	if part := call.PartOf(err); part != nil {
+		t.warnings = append(t.warnings, part.Warnings...)
+	}
+	t.changeID = cmp.Or(answer.ChangeID, t.changeID)
+	server := answer.Server
+	if err != nil {
+		t.first = cmp.Or(t.first, err)
+		found := problem.Of(err)
+		t.details = append(t.details, found.Details...)
+		if several {
+			t.details = append(t.details, problem.Detail{Field: "", Message: found.Message})
+		}
+		if call.PartOf(err) != nil {
+			server = found.Server
+		}
+	}
+	t.server = cmp.Or(server, t.server)
+}
+
+// passedOn are the warnings of its calls that an undo shows: they are about the changes themselves,
+// while the others are about how the calls were made.
+var passedOn = []string{call.Raced, call.NotReadBack, call.NotInHistory}
+
+// shown returns the warnings that the undo shows, each once.
+func (t *tally) shown() (all []ps.Warning) {
+	for _, warning := range t.warnings {
+		if slices.Contains(passedOn, warning.Code) && !slices.Contains(all, warning) {
+			all = append(all, warning)
+		}
+	}
+	return all
+}
+
+// warned returns an error with the warnings that the undo shows, besides its own.
+func (t *tally) warned(err error) error {
+	for _, warning := range t.shown() {
+		if part := call.PartOf(err); part == nil || !slices.Contains(part.Warnings, warning) {
+			err = call.Warned(err, warning)
+		}
+	}
+	return err
+}
+
+// call returns a call that takes back the change, or a part of it. batch is the first of the
+// changes that the undo has made; empty: this call makes it.
+func (u *undoing) call(ctx context.Context, of *ops.Undoing, id, batch string) call.Call {
+	given := maps.Clone(of.Given)
+	if u.a.DryRun() {
+		given[ops.DryRun] = "true"
+	}
+	c := u.a.As.Part(id, ops.Find(u.Operations, of.Row), given)
+	c.Undoes = call.Undoing{Change: u.p.ID, Fields: u.fields, Batch: batch}
+	for i := range u.p.Intent.Objects {
+		c.Undoes.Objects = append(c.Undoes.Objects, u.p.Intent.Objects[i].GUID)
+	}
+	c.Guards = []call.Guard{&asRecorded{
+		row: c.Op, record: u.p.Record, call: of, from: u.p.made.Announcement(),
+		created: u.p.Intent.Effect == ps.EffectCreated, accept: names(u.a.Bound.Text(ops.AcceptDrift)),
+		bounds: change.BoundsOf(u.a.Principal.Limits), now: func() ([]settle.State, error) { return u.now(ctx) },
+	}}
+	return c
+}
+
+// now reads what the change was about; nil: that cannot be done.
+func (u *undoing) now(ctx context.Context) ([]settle.State, error) {
+	was, can := settle.Recorded(ops.Find(u.Operations, u.p.Operation), u.p.Record)
+	if !can {
+		return nil, nil
+	}
+	return u.Service.now(ctx, was, u.a.Limits.Settle)
+}
+
+// shown returns a change as the answer shows it; nothing if the gateway does not have its row.
+func (u *undoing) shown(ctx context.Context, c *changes.Record) (records []any) {
+	if p, known := u.pastOf(c); known {
+		records = append(records, u.show(ctx, p, u.a.Principal, false))
+	}
+	return records
+}
+
+// answer answers the undo. With an error the answer tells what was done before.
+func (u *undoing) answer(t *tally) (call.Answer, error) {
+	switch {
+	case t.first != nil && (len(t.records) == 0 || u.a.DryRun()):
+		problem.Of(t.first).Details = t.details
+		return call.Answer{}, t.warned(t.first)
+	case t.first != nil:
+		failed := problem.New(schema.Partial, "A part of the change '%s' was undone; see details.", u.p.ID)
+		failed.Details, failed.Outcome, failed.Server = t.details, ps.OutcomePartial, t.server
+		return call.Answer{}, &call.Partly{Problem: failed, Records: call.JSON(t.records), Warnings: t.shown()}
+	case u.a.DryRun():
+		return u.answerPlans(t.plans)
+	}
+	answer := u.a.Answer(fmt.Sprintf("The change was undone: %s.", u.p.Operation), t.records...)
+	answer.Warnings = append(answer.Warnings, t.shown()...)
+	return answer, nil
+}
+
+// answerPlans answers the dry run of an undo, with the plans of its calls.
+func (u *undoing) answerPlans(plans []json.RawMessage) (call.Answer, error) {
+	answer := u.a.Answer(fmt.Sprintf("Would undo the change '%s'.", u.p.ID))
+	if answer.Plan = plans[0]; len(plans) == 1 {
+		return answer, nil
+	}
+	all := make([]change.Plan, len(plans))
+	for i := range plans {
+		if err := json.Unmarshal(plans[i], &all[i]); err != nil {
+			return call.Answer{}, problem.Internal(err)
+		}
+	}
+	answer.Plan = call.JSON(all[0].And(all[1:]...))
+	return answer, nil
+}

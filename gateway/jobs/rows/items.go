@@ -1,0 +1,183 @@
+package rows
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"time"
+
+	"golang.org/x/crypto/nacl/box"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/ps"
+)
+
+// Items make the calls of items, as the caller who submitted the job with the rights of that moment,
+// and under the keys of the items. All fields are required. They are safe for concurrent use.
+type Items struct {
+	Operations []*ops.Operation
+	// Make makes a call of an operation.
+	Make func(ctx context.Context, operation string, c call.Call) (call.Answer, error)
+	// Now returns a caller with its rights of now; nil if there is none any more.
+	Now func(id identity.ID) *identity.Principal
+	// Clock returns the time of the store, in which the rights of callers end.
+	Clock func() time.Time
+	// Count is called with the state of each item that was called; one that is called again is held.
+	Count func(state string)
+}
+
+// How long a job is held when its item could not be run.
+const (
+	holdCredential = 5 * time.Second
+	holdLane       = 2 * time.Second
+)
+
+// Call makes the call of an item, as [jobs.Options] want it.
+func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
+	principal := s.Now(identityOf(item.Job.Caller))
+	if principal == nil || !principal.Expires.IsZero() && !s.Clock().Before(principal.Expires) {
+		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
+	}
+	op := ops.Find(s.Operations, item.Spec.Operation)
+	if op == nil {
+		return refusedItem(schema.NotSupported, "This gateway does not have the operation any more.")
+	}
+	values, err := itemValues(op, item)
+	if err != nil {
+		return refusedItem(schema.InvalidRequest, err.Error())
+	}
+	c := call.Call{
+		ID: item.Spec.RequestID, Principal: principal, Input: values,
+		Item: &call.Item{Key: item.Spec.Key, Expires: item.Job.Expires},
+	}
+	c.From, _ = netip.ParseAddr(item.Job.From) // stays invalid if it is not known
+	if item.Spec.IfMatch != "" && item.Plan == "" {
+		c.Match = []string{item.Spec.IfMatch}
+	}
+	made, err := s.Make(ctx, op.ID, c)
+	answer := itemAnswer(item, made)
+	if err != nil {
+		answer = itemRefused(made.ChangeID, err)
+	}
+	state := string(answer.State)
+	if answer.Hold != "" || answer.Again {
+		state = string(jobstate.Held)
+	}
+	s.Count(state)
+	return answer
+}
+
+// refusedItem returns the answer of an item that cannot be called.
+func refusedItem(code schema.Code, message string) jobs.Answer {
+	return jobs.Answer{Result: jobs.Result{State: jobstate.Refused, Code: string(code), Message: message}}
+}
+
+// itemValues returns the parameters of an item.
+func itemValues(op *ops.Operation, item jobs.Call) (call.Values, error) {
+	given := maps.Clone(item.Spec.Parameters)
+	if given == nil {
+		given = map[string]any{}
+	}
+	for name, value := range item.Secrets {
+		given[name] = value
+	}
+	switch {
+	case item.DryRun:
+		given[ops.DryRun] = true
+	case item.Plan != "":
+		given[ops.PlanID] = item.Plan
+	}
+	values := call.Values{}
+	for name, value := range given {
+		p := op.Param(name)
+		if p == nil {
+			return nil, fmt.Errorf("the operation has no parameter %s any more", name)
+		}
+		converted, err := listValue(value, p.Kind)
+		if err != nil {
+			return nil, fmt.Errorf("%s %w", p.Name, err)
+		}
+		values[p.Name] = converted
+	}
+	return values, nil
+}
+
+// itemAnswer returns what the call of an item came to that has succeeded.
+func itemAnswer(item jobs.Call, answer call.Answer) jobs.Answer {
+	result := jobs.Result{State: jobstate.Made, ChangeID: answer.ChangeID, Message: answer.Output}
+	_ = json.Unmarshal(schema.Member(answer.Records, "guid"), &result.GUID) // stays empty if there is none
+	var planned struct {
+		ID     string    `json:"id"` // null: it is not kept
+		Effect ps.Effect `json:"effect"`
+	}
+	switch {
+	case answer.Plan != nil:
+		_ = json.Unmarshal(answer.Plan, &planned) // it was encoded here
+		if result.Plan = planned.ID; planned.Effect == ps.EffectNone {
+			result.State = jobstate.Noop
+		}
+	case result.ChangeID == "":
+		result.State = jobstate.Noop
+	}
+	for _, w := range answer.Warnings {
+		if w.Code == call.Raced || w.Code == call.NotReadBack {
+			result.Code, result.Message = w.Code, w.Message
+		}
+	}
+	result.Secret = sealSecret(answer.Secret, item.Job.ResultKey)
+	return jobs.Answer{Result: result}
+}
+
+// itemRefused returns what the call of an item came to that has failed, and the change that it made
+// all the same; empty: it made none.
+func itemRefused(changeID string, err error) jobs.Answer {
+	if errors.Is(err, call.ErrAgain) {
+		return jobs.Answer{Again: true, For: holdLane}
+	}
+	e := problem.Of(err)
+	result := jobs.Result{State: jobstate.Refused, ChangeID: changeID, Code: string(e.Code), Message: e.Message}
+	wait := max(holdLane, e.RetryAfter)
+	none := cmp.Or(e.Outcome, ps.OutcomeNone) == ps.OutcomeNone
+	switch {
+	case e.Code == schema.InProgress && e.Outcome == ps.OutcomeUnknown: // an earlier call is being judged
+		return jobs.Answer{Again: true, For: wait}
+	case e.Outcome == ps.OutcomeUnknown:
+		result.State = jobstate.Unknown
+	case !none:
+	case e.Code == schema.RateLimited:
+		return jobs.Answer{Hold: jobstate.Budget, For: wait}
+	case e.Code == schema.InProgress: // others are not concerned
+		return jobs.Answer{Again: true, For: wait}
+	case e.Code == schema.NotLeader, e.Code == schema.StoreLost, e.Code == schema.StoreRewound,
+		e.Code == schema.NewerPeer:
+		return jobs.Answer{Hold: jobstate.Engine, For: wait}
+	case e.Code == schema.Overloaded, e.Code == schema.Unavailable:
+		return jobs.Answer{Hold: jobstate.Lane, For: wait}
+	case e.Code == schema.Forbidden, e.Code == schema.Unauthenticated:
+		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
+	}
+	return jobs.Answer{Result: result}
+}
+
+// sealSecret seals a generated secret to the key of whoever fetches the result: an anonymous box
+// (X25519, XSalsa20, Poly1305). Without a secret or a key it returns nil.
+func sealSecret(secret *ops.Generated, key []byte) []byte {
+	if secret == nil || len(key) != 32 {
+		return nil
+	}
+	sealed, err := box.SealAnonymous(nil, []byte(secret.Reveal()), (*[32]byte)(key), nil)
+	if err != nil {
+		return nil
+	}
+	return sealed
+}

@@ -1,0 +1,245 @@
+package rows_test
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"adgateway/gateway"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
+	"adgateway/ps"
+	"adgateway/test/harness"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestAnItemThatEndsTheGatewayIsNotCalledForEver: a call of an item that ended with the
+// gateway before anything was announced is made again, but not more often than it may be;
+// that of a client always is.
+func TestAnItemThatEndsTheGatewayIsNotCalledForEver(t *testing.T) {
+	for name, c := range map[string]struct {
+		item bool
+		runs int
+	}{
+		"an item":        {true, 3 + 1},
+		"a client's own": {false, 2*3 + 2},
+	} {
+		kept := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
+		var claimed store.Entry // as the store has it while the call runs
+		runs := 0
+		d := &harness.OneUser{City: "Rom", At: func(point string) {
+			if point != "claimed" {
+				return
+			}
+			runs++
+			require.NoError(t, kept.Range(t.Context(), harness.Keys, "", func(e store.Entry) bool {
+				claimed = e
+				return true
+			}))
+		}}
+		runner := &harness.Runner{Do: d.Run}
+		s := harness.New(t, runner, func(o *gateway.Options) { o.Kept = kept })
+		var code string
+		for range 2*3 + 2 {
+			if c.item {
+				code = s.Items().Call(t.Context(), harness.ItemToRome("jb.1")).Code
+			} else {
+				_, answer, _ := harness.ToRome(s)
+				require.Nil(t, answer.Error)
+			}
+			if code != "" {
+				continue
+			}
+			// Back to where the end of the gateway leaves it.
+			now, err := kept.Get(t.Context(), harness.Keys, claimed.Key)
+			require.NoError(t, err)
+			_, err = kept.Apply(t.Context(), store.Change{
+				Kind: harness.Keys, Key: claimed.Key, Expect: now.Revision, Value: claimed.Value, Expires: now.Expires,
+			})
+			require.NoError(t, err)
+		}
+		assert.Equal(t, c.runs, runs, name)
+		if c.item {
+			assert.Equal(t, string(schema.Poison), code, name)
+		}
+	}
+}
+
+// losable is a store that cannot be reached while it is lost, and is read from a mirror then.
+type losable struct {
+	store.Store
+	lost atomic.Bool
+}
+
+func (l *losable) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
+	if l.lost.Load() {
+		return 0, store.ErrUnreachable
+	}
+	return l.Store.Apply(ctx, changes...)
+}
+
+func (l *losable) State() store.State {
+	state := l.Store.State()
+	if l.lost.Load() {
+		state.Failed = store.ErrUnreachable
+	}
+	return state
+}
+
+// TestAnItemWhoseOutcomeCouldNotBeKept: the store is lost after an item has changed something.
+// The item names the change, and is not taken for one that changed nothing: it could not be
+// taken back then. Called again, it says the same.
+func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
+	db := &losable{Store: store.NewMemory(nil)}
+	kept := storetest.Seal(t, db)
+	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
+	require.NoError(t, err)
+	d := &harness.OneUser{City: "Oslo", At: func(point string) { db.lost.Store(point == "changed") }}
+	s := harness.New(t, &harness.Runner{Do: d.Run}, func(o *gateway.Options) {
+		o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond
+	})
+	item := harness.ItemToRome("jb.1")
+	answer := s.Items().Call(t.Context(), item)
+	require.Equal(t, jobstate.Made, answer.State, "%+v", answer)
+	db.lost.Store(false)
+	again := s.Items().Call(t.Context(), item)
+	assert.Equal(t, jobstate.Made, again.State, "%+v", again)
+	assert.Equal(t, answer.ChangeID, again.ChangeID)
+	assert.Equal(t, 1, d.Changes)
+	record, err := history.Get(t.Context(), answer.ChangeID)
+	require.NoError(t, err)
+	assert.Equal(t, ps.OutcomeDone, record.Outcome)
+}
+
+// TestAnItemSaysWhatItsAnswerWarnsOf: where that matters, it is not lost in the job.
+func TestAnItemSaysWhatItsAnswerWarnsOf(t *testing.T) {
+	user := "[" + harness.Sample(schema.User) + "]"
+	oslo := &harness.OneUser{City: "Oslo", At: func(string) {}}
+	notRead := harness.WrittenThen(oslo, ps.Error{Kind: ps.KindTimeout, Outcome: ps.OutcomeDone, Server: "dc9"})
+	other := ps.Result{Effect: ps.EffectChanged, Warnings: []ps.Warning{{Code: "bin_off", Message: "Look."}}}
+	for want, runner := range map[string]ps.Runner{
+		"not_read_back": notRead, "": harness.Answering(other, user),
+	} {
+		g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return runner })
+		answer := g.Items().Call(t.Context(), harness.ItemToRome("jb.1"))
+		assert.Equal(t, jobstate.Made, answer.State)
+		assert.Equal(t, want, answer.Code)
+	}
+}
+
+// TestAnUndoWhoseOutcomeCouldNotBeKept: the store is lost after an item has taken a change
+// back, and is there again before the answer. The item is not taken for one that changed
+// nothing.
+func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
+	var lost atomic.Bool
+	kept := storetest.Seal(t, &oneWriteLost{Store: store.NewMemory(nil), lost: &lost})
+	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
+	require.NoError(t, err)
+	d := harness.NewScene(t, &harness.Undos[0])
+	runner := d.Run(func(point string) bool { lost.Store(point == "written"); return false })
+	s := harness.New(t, runner, func(o *gateway.Options) {
+		o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond
+	})
+	past := &changes.Record{
+		ID: changes.NewID(), Time: time.Now(), Operation: d.Undoes.Op,
+		Intent: ps.Intent{Effect: d.Undoes.Effect, Objects: d.Undoes.Objects},
+	}
+	require.NoError(t, history.Complete(t.Context(), past, ps.OutcomeDone))
+	item := harness.ItemToRome("jb.1")
+	item.Spec.Operation, item.Spec.Parameters = "change.undo", map[string]any{ops.ChangeIDParam: past.ID}
+	answer := s.Items().Call(t.Context(), item)
+	require.Equal(t, jobstate.Made, answer.State, "%+v", answer)
+	again := s.Items().Call(t.Context(), item)
+	require.Equal(t, jobstate.Made, again.State, "%+v", again)
+	assert.Equal(t, answer.ChangeID, again.ChangeID)
+	assert.Equal(t, 1, d.Writes)
+	record, err := history.Get(t.Context(), answer.ChangeID)
+	require.NoError(t, err)
+	assert.Equal(t, ps.OutcomeDone, record.Outcome)
+	assert.Equal(t, past.ID, record.Undoes)
+}
+
+// oneWriteLost is a store that cannot be reached for one write once it is lost.
+type oneWriteLost struct {
+	store.Store
+	lost *atomic.Bool
+}
+
+func (o *oneWriteLost) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
+	if o.lost.Swap(false) {
+		return 0, store.ErrUnreachable
+	}
+	return o.Store.Apply(ctx, changes...)
+}
+
+// TestAnItemThatIsCutOffIsCalledAgain: its session ends before it has changed anything, by
+// its time limit or by itself. That passes; an item of which it does not fails in the end.
+func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  ps.Kind
+		times int // that it is cut off
+		calls int // until the item has ended
+		code  schema.Code
+	}{
+		"once, by its limit":      {ps.KindTimeout, 1, 2, ""},
+		"twice, by itself":        {ps.KindDied, 2, 3, ""},
+		"each time, by itself":    {ps.KindDied, math.MaxInt, 3 + 1, schema.Timeout},
+		"each time, by its limit": {ps.KindTimeout, math.MaxInt, 3 + 1, schema.Timeout},
+	} {
+		kept := storetest.Seal(t, store.NewMemory(nil))
+		history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
+		require.NoError(t, err)
+		d, cut := &harness.OneUser{City: "Oslo", At: func(string) {}}, 0
+		s := harness.New(t, &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+			if cut < c.times {
+				cut++
+				return nil, &ps.Error{Kind: c.kind, Outcome: ps.OutcomeNone}
+			}
+			return d.Run(ctx, req)
+		}}, func(o *gateway.Options) { o.Kept, o.History = kept, history })
+		item := harness.ItemToRome("jb.1")
+		for range c.calls - 1 {
+			answer := s.Items().Call(t.Context(), item)
+			require.True(t, answer.Again, "%s: %+v", name, answer)
+		}
+		answer := s.Items().Call(t.Context(), item)
+		require.False(t, answer.Again, name)
+		assert.Equal(t, string(c.code), answer.Code, name)
+	}
+}
+
+// TestAnItemThatWaitsForTooLongIsCalledAgain: other changes of its object went first until
+// there was no time left. Nothing is wrong with the item.
+func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
+	kept := storetest.Seal(t, store.NewMemory(nil))
+	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
+	require.NoError(t, err)
+	announced, goOn := make(chan struct{}), make(chan struct{})
+	first := sync.OnceFunc(func() { close(announced); <-goOn })
+	d := &harness.OneUser{City: "Oslo", At: func(point string) {
+		if point == "announced" {
+			first()
+		}
+	}}
+	s := harness.New(t, &harness.Runner{Do: d.Run}, func(o *gateway.Options) {
+		o.Kept, o.History, o.Policy.WriteLimit = kept, history, 100*time.Millisecond
+	})
+	var group sync.WaitGroup
+	group.Go(func() { s.Items().Call(t.Context(), harness.ItemToRome("jb.1")) })
+	<-announced
+	answer := s.Items().Call(t.Context(), harness.ItemToRome("jb.2"))
+	close(goOn)
+	group.Wait()
+	assert.True(t, answer.Again, "%+v", answer)
+	assert.Equal(t, 1, d.Changes)
+}

@@ -1,0 +1,74 @@
+package rows
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/jobs/joblist"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+// problem notes what is wrong with an item.
+func (sub *submission) problem(i int, field, message string) {
+	sub.faulty[i] = true
+	item := &sub.list.Items[i]
+	op := sub.common
+	if item.Operation != "" {
+		op, _ = sub.s.listable(item.Operation)
+	}
+	sub.note(jobs.Problem{
+		Line: item.Line, Column: sub.column(op, field), ID: item.ID, Field: field, Message: message,
+	})
+}
+
+func (sub *submission) note(p jobs.Problem) {
+	if len(sub.problems) == maxListProblems {
+		sub.more++
+		return
+	}
+	sub.problems = append(sub.problems, p)
+}
+
+// column returns the number of the column that has a field; 0 if none has, or the list has
+// no columns. A parameter may have another name there than in its problem.
+func (sub *submission) column(op *ops.Operation, field string) int {
+	if sub.list.Format != joblist.CSV || len(sub.problems) == maxListProblems {
+		return 0
+	}
+	at := slices.IndexFunc(sub.list.Header, func(name string) bool { return strings.EqualFold(name, field) })
+	if at < 0 && op != nil && op.Param(field) != nil {
+		at = slices.IndexFunc(sub.list.Header, func(name string) bool { return op.Param(name) == op.Param(field) })
+	}
+	return at + 1
+}
+
+// unknown takes the problem of a column that is no parameter out of those of an item, and
+// notes it once, with the first row as its place. Names of columns are no secrets, and
+// shown in full.
+func (sub *submission) unknown(i int, c *call.Parameters, name string, found int) []schema.FieldError {
+	if sub.list.Format != joblist.CSV || len(c.Problems) == found {
+		return c.Problems
+	}
+	sub.faulty[i] = true
+	if key := c.Op.ID + "\x00" + name; !sub.columns[key] {
+		if sub.columns == nil {
+			sub.columns = map[string]bool{}
+		}
+		sub.columns[key] = true
+		sub.note(jobs.Problem{
+			Line: sub.list.HeaderLine, Column: sub.column(nil, name), Field: name, Message: c.Problems[found].Message,
+		})
+	}
+	return c.Problems[:found]
+}
+
+// sortProblems sorts the problems by their places.
+func (sub *submission) sortProblems() {
+	slices.SortStableFunc(sub.problems, func(a, b jobs.Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}

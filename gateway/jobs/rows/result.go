@@ -1,0 +1,108 @@
+package rows
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/jobs/joblist"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+)
+
+// result answers with the list and with what became of each item, as it is when it is sent.
+// Secrets of the list are never in it; those that were generated are, sealed to the key of whoever
+// submitted the job, until a result was sent to its end.
+func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
+	format, media := joblist.NDJSON, ops.MediaNDJSON
+	switch wanted := a.Bound.Text(ops.JobFormat); {
+	case wanted == "csv", wanted == "" && job.List.Format == string(joblist.CSV):
+		format, media = joblist.CSV, ops.MediaCSV+"; charset=utf-8; header=present"
+	}
+	if a.Accepts != nil && !a.Accepts(media) {
+		return call.Answer{}, problem.New(schema.NotAcceptable,
+			"The result is %s: ask for it with Accept, or for another Format.", media)
+	}
+	sealed, own := len(job.ResultKey) > 0, owns(a.Principal, job)
+	document := call.Document{Media: media, Name: job.ID + "." + string(format)}
+	document.Write = func(to io.Writer) (int, error) {
+		return s.writeResult(ctx, job, joblist.NewResult(to, listOf(job), joblist.ResultOptions{
+			Format: format, Secret: s.isSecret, Sealed: sealed, Foreign: !own,
+		}))
+	}
+	if sealed && own {
+		document.Sent = func() {
+			if err := s.Manager.Delivered(ctx, job); err != nil {
+				s.Log.WithError(err).WithField("job", job.ID).
+					Warn("the sealed secrets of a result that was sent could not be removed; they expire with the job")
+			}
+		}
+	}
+	return call.Answer{Document: &document}, nil
+}
+
+// writeResult writes the items of a job, and returns how many they were.
+func (s *Service) writeResult(ctx context.Context, job *jobs.Job, to *joblist.Result) (items int, err error) {
+	var unwritten error
+	err = s.Manager.Items(ctx, job, 0, func(_ int, spec *jobs.Spec, outcome jobs.Result) bool {
+		items++
+		unwritten = to.Write(s.itemAsWritten(job, spec), joblist.Outcome{
+			State: string(outcome.State), Code: outcome.Code, Message: outcome.Message,
+			ChangeID: outcome.ChangeID, GUID: outcome.GUID, Sealed: base64.StdEncoding.EncodeToString(outcome.Secret),
+		})
+		return unwritten == nil
+	})
+	if err = errors.Join(err, unwritten); err == nil {
+		err = to.Flush()
+	}
+	return items, err
+}
+
+// listOf returns the form of the list of a job.
+func listOf(job *jobs.Job) *joblist.List {
+	list := &joblist.List{Format: joblist.Format(job.List.Format), BOM: job.List.BOM, Header: job.List.Header}
+	for _, separator := range job.List.Separator {
+		list.Separator = separator
+	}
+	return list
+}
+
+// isSecret reports whether a column holds secrets, of any operation.
+func (s *Service) isSecret(name string) bool {
+	for _, op := range s.Operations {
+		if p := op.Param(name); p != nil && p.Kind.Secret() {
+			return true
+		}
+	}
+	return false
+}
+
+// itemAsWritten returns an item with the names that its list has.
+func (s *Service) itemAsWritten(job *jobs.Job, spec *jobs.Spec) joblist.Item {
+	item := joblist.Item{
+		Line: spec.Line, ID: spec.ID, Operation: spec.Operation, IfMatch: spec.IfMatch, After: spec.After,
+		Parameters: map[string]any{},
+	}
+	op := ops.Find(s.Operations, spec.Operation)
+	for name, value := range spec.Parameters {
+		item.Parameters[name] = value
+	}
+	if op == nil {
+		return item
+	}
+	for _, name := range job.List.Header {
+		p := op.Param(name)
+		if p == nil || p.Name == name {
+			continue
+		}
+		if value, has := spec.Parameters[p.Name]; has {
+			delete(item.Parameters, p.Name)
+			item.Parameters[name] = value
+		}
+	}
+	return item
+}

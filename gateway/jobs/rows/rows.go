@@ -1,0 +1,175 @@
+// Package rows answers the calls about jobs and makes the calls of their items.
+//
+// [Service] has the handlers of the rows job.*: a list is read, bound and checked as a whole before
+// anything of it runs (submit.go, problems.go), jobs and their items are listed (lists.go, shown.go),
+// the items of one job become another one that tries them again or takes them back (again.go), and a
+// job tells how far it has come (stream.go) and what became of its items (result.go). [Items] makes the
+// call of an item: one like that of a client, under the key of the item (items.go).
+//
+// Package jobs, which runs them, knows neither operations nor calls. This package knows nothing of
+// HTTP, nor of how a call goes through its stages.
+package rows
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Options configure a service. All are required but Manager.
+type Options struct {
+	Manager    *jobs.Manager // nil: the gateway keeps no jobs, and calls about them are refused
+	Operations []*ops.Operation
+	// Now returns a caller with its rights of now; nil if there is none any more.
+	Now func(id identity.ID) *identity.Principal
+	// WhyNotUndoable returns why a change cannot be undone, as a sentence; empty: it can.
+	WhyNotUndoable func(ctx context.Context, change string) string
+	Cursors        call.Cursors
+	Streams        *call.Streams
+	Log            *logrus.Logger
+	Limits         Limits
+}
+
+// Limits are the limits of lists.
+type Limits struct {
+	MaxItems int
+	MaxBytes int64
+	Secrets  bool // lists may hold passwords
+}
+
+// Service answers the calls about jobs. It is safe for concurrent use.
+type Service struct {
+	Options
+	names []string // of the parameters of every operation
+}
+
+// New returns a service.
+func New(o Options) *Service {
+	return &Service{Options: o, names: call.ParameterNames(o.Operations)}
+}
+
+// Local returns the handlers of the rows of jobs.
+func (s *Service) Local() call.Local {
+	control := func(do func(*jobs.Manager, context.Context, string) (*jobs.Job, error)) call.Handler {
+		return s.about(func(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
+			return s.control(ctx, a, job, do)
+		})
+	}
+	local := call.Local{
+		Handlers: map[string]call.Handler{
+			"job.submit": s.submit,
+			"job.list":   s.list,
+			"job.items":  s.about(s.items),
+			"job.result": s.about(s.result),
+			"job.retry":  s.about(s.retry),
+			"job.undo":   s.about(s.undo),
+			"job.get":    control((*jobs.Manager).Get),
+			"job.start":  control((*jobs.Manager).Start),
+			"job.pause":  control((*jobs.Manager).Pause),
+			"job.resume": control((*jobs.Manager).Resume),
+			"job.cancel": control((*jobs.Manager).Cancel),
+		},
+		Streamers: map[string]call.Streamer{"job.stream": s.stream},
+	}
+	if s.Manager != nil {
+		return local
+	}
+	for id := range local.Handlers {
+		local.Handlers[id] = func(context.Context, call.Accepted) (call.Answer, error) {
+			return call.Answer{}, noJobs()
+		}
+	}
+	for id := range local.Streamers {
+		local.Streamers[id] = func(context.Context, call.Accepted, call.Events) error { return noJobs() }
+	}
+	return local
+}
+
+func noJobs() error {
+	return problem.New(schema.NotSupported, "This gateway keeps no jobs (store.file is off).")
+}
+
+// about returns the handler of a row that is about one job.
+func (s *Service) about(
+	answer func(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error),
+) call.Handler {
+	return func(ctx context.Context, a call.Accepted) (call.Answer, error) {
+		job, err := s.find(ctx, a)
+		if err != nil {
+			return call.Answer{}, err
+		}
+		return answer(ctx, a, job)
+	}
+}
+
+// control answers a call that shows a job, after it has done something to it.
+func (s *Service) control(
+	ctx context.Context, a call.Accepted, job *jobs.Job,
+	do func(*jobs.Manager, context.Context, string) (*jobs.Job, error),
+) (call.Answer, error) {
+	job, err := do(s.Manager, ctx, job.ID)
+	var wrong *jobs.StateError
+	switch {
+	case errors.As(err, &wrong):
+		return call.Answer{}, wrongState(job, wrong.Wants)
+	case err != nil:
+		return call.Answer{}, unavailable(err)
+	}
+	output := a.Op.Sentence(cmp.Or(a.Op.Success, "The {subject} was found."), a.Bound, 1, &ps.Result{})
+	return a.Answer(output, show(s.Manager.ProgressOf(job))), nil
+}
+
+// find returns the job that a call names, if the caller may know of it. Those of others may be read
+// with ops:read.
+func (s *Service) find(ctx context.Context, a call.Accepted) (*jobs.Job, error) {
+	id := a.Bound.Text(ops.JobIDParam)
+	job, err := s.Manager.Get(ctx, id)
+	switch {
+	case errors.Is(err, jobs.ErrAbsent):
+	case err != nil:
+		return nil, unavailable(err)
+	case owns(a.Principal, job):
+		return job, nil
+	case a.Principal.Has(identity.OpsRead) && !a.Op.Effect.Writes():
+		return job, nil
+	case a.Principal.Has(identity.OpsRead):
+		return nil, problem.New(schema.Forbidden,
+			"The job '%s' belongs to another credential, which alone may do this.", id)
+	}
+	return nil, problem.New(schema.NotFound,
+		"There is no job '%s': it was never submitted, is no longer kept, or belongs to another credential.", id)
+}
+
+// owns reports whether a job is the caller's.
+func owns(p *identity.Principal, job *jobs.Job) bool { return job.Caller == callerOf(p) }
+
+func callerOf(p *identity.Principal) jobs.Caller {
+	return jobs.Caller{ID: p.ID, Kind: p.Kind, Name: p.Name}
+}
+
+// identityOf returns the identity under which the caller of a job is found again.
+func identityOf(c jobs.Caller) identity.ID {
+	return identity.ID{Kind: c.Kind, ID: cmp.Or(c.ID, c.Name)}
+}
+
+func wrongState(job *jobs.Job, wants string) error {
+	failed := problem.New(schema.JobState,
+		"The job '%s' is %s. For this call it must be %s.", job.ID, job.State, wants)
+	failed.Details = []problem.Detail{{Field: ops.JobIDParam, Message: "is " + string(job.State)}}
+	return failed
+}
+
+func unavailable(err error) error {
+	return call.StoreFault(err,
+		"Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
+}

@@ -1,0 +1,101 @@
+package rows
+
+import (
+	"math"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/schema/jobstate"
+)
+
+// shownJob is a job as answers show it.
+type shownJob struct {
+	ID           string         `json:"id"`
+	Kind         string         `json:"kind"`
+	Name         *string        `json:"name"`
+	Operation    *string        `json:"operation"`
+	Mode         jobstate.Mode  `json:"mode"`
+	Caller       string         `json:"caller"`
+	State        jobstate.Job   `json:"state"`
+	Why          *string        `json:"why"`
+	Created      string         `json:"created"`
+	Started      *string        `json:"started"`
+	Ended        *string        `json:"ended"`
+	Expires      string         `json:"expires"`
+	Total        int            `json:"total"`
+	Waiting      int            `json:"waiting"`
+	Running      int            `json:"running"`
+	Done         int            `json:"done"`
+	Noop         int            `json:"noop"`
+	Failed       int            `json:"failed"`
+	Unknown      int            `json:"unknown"`
+	Skipped      int            `json:"skipped"`
+	NotRun       int            `json:"notRun"`
+	Percent      int            `json:"percent"`
+	Rate         *float64       `json:"rate"`
+	Remaining    *int           `json:"remaining"`
+	Separator    *string        `json:"separator"`
+	Retries      *string        `json:"retries"`
+	Undoes       *string        `json:"undoes"`
+	Problems     []jobs.Problem `json:"problems"`
+	MoreProblems int            `json:"moreProblems"`
+}
+
+func show(p *jobs.Progress) shownJob {
+	stamp := func(t time.Time) *string {
+		if t.IsZero() {
+			return nil
+		}
+		text := t.Format(time.RFC3339Nano)
+		return &text
+	}
+	c := p.Counts
+	shown := shownJob{
+		ID: p.ID, Kind: "list", Name: call.OrNull(p.Name), Operation: call.OrNull(p.Operation),
+		Mode: p.Mode, Caller: p.Caller.Name, State: p.State, Why: call.OrNull(string(p.Why)),
+		Created: *stamp(p.Created), Started: stamp(p.Started), Ended: stamp(p.Ended), Expires: *stamp(p.Expires),
+		Total: p.Total, Waiting: c.Waiting, Running: c.Going, Done: c.Made, Noop: c.Noop,
+		Failed: c.Refused, Unknown: c.Unknown, Skipped: c.Skipped, NotRun: c.NotRun,
+		Percent: p.Percent(), Separator: call.OrNull(p.List.Separator),
+		Retries: call.OrNull(p.Retries), Undoes: call.OrNull(p.Undoes),
+		Problems: append([]jobs.Problem{}, p.Problems...), MoreProblems: p.MoreProblems,
+	}
+	if p.State == jobstate.Running {
+		rate := math.Round(p.Rate*10) / 10
+		shown.Rate = &rate
+	}
+	if p.Remaining != nil {
+		seconds := int(p.Remaining.Seconds())
+		shown.Remaining = &seconds
+	}
+	return shown
+}
+
+// Entry returns what webhooks are told of a job that has ended, as [jobs.Options] want it.
+func Entry(job *jobs.Job) []byte {
+	return call.JSON(map[string]any{"type": "job", "data": show(&jobs.Progress{Job: *job})})
+}
+
+// shownItem is an item as answers show it.
+type shownItem struct {
+	Line      int           `json:"line"`
+	ID        *string       `json:"id"`
+	Operation string        `json:"operation"`
+	State     jobstate.Item `json:"state"`
+	Code      *string       `json:"code"`
+	Message   *string       `json:"message"`
+	ChangeID  *string       `json:"changeId"`
+	GUID      *string       `json:"guid"`
+	Plan      *string       `json:"plan"`
+	Attempts  int           `json:"attempts"`
+}
+
+func showItem(spec *jobs.Spec, result jobs.Result) shownItem {
+	return shownItem{
+		Line: spec.Line, ID: call.OrNull(spec.ID), Operation: spec.Operation, State: result.State,
+		Code: call.OrNull(result.Code), Message: call.OrNull(result.Message),
+		ChangeID: call.OrNull(result.ChangeID), GUID: call.OrNull(result.GUID), Plan: call.OrNull(result.Plan),
+		Attempts: result.Attempts,
+	}
+}

@@ -1,0 +1,91 @@
+package rows
+
+import (
+	"context"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/ops"
+)
+
+// progressEvery is how often the progress of a job is sent at most.
+const progressEvery = time.Second
+
+// stream sends the progress of a job as server-sent events until it ends: at
+// most one progress a second, and the items that fail if they are asked for.
+func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) error {
+	job, err := s.find(ctx, a)
+	if err != nil {
+		return err
+	}
+	free, err := s.Streams.Take(a.Principal)
+	if err != nil {
+		return err
+	}
+	defer free()
+	stream := &progressStream{
+		of: s.Manager, id: job.ID, items: a.Bound.Text(ops.JobItems) == "failed", watch: s.Manager.Watch(job.ID),
+	}
+	defer stream.watch.Stop()
+	a.Leave() // a caller with few requests at a time would have none left for its other calls
+	err = to.Begin()
+	for ended := false; err == nil && !ended; {
+		if ended, err = stream.send(ctx, to); err == nil && !ended {
+			err = to.Wait(stream.watch.Changed)
+		}
+		if err == nil && !ended && stream.watch.Over() {
+			err = errRunsElsewhere
+		}
+		if err == nil && !ended {
+			err = to.Wait(after(time.Until(stream.sentAt.Add(progressEvery))))
+		}
+	}
+	to.End(err)
+	return nil
+}
+
+// errRunsElsewhere is why the stream of a job ends whose gateway does not lead any more.
+const errRunsElsewhere = call.EndOfEvents(
+	"another gateway runs the job from now on: ask for the stream again")
+
+// after returns a channel that is closed after a time.
+func after(d time.Duration) <-chan struct{} {
+	elapsed := make(chan struct{})
+	time.AfterFunc(d, func() { close(elapsed) })
+	return elapsed
+}
+
+// progressStream is a stream of the progress of one job.
+type progressStream struct {
+	of     *jobs.Manager
+	id     string
+	items  bool // those that fail are sent, too
+	watch  *jobs.Watch
+	sentAt time.Time
+}
+
+// send sends what is new, and reports whether the job has ended.
+func (j *progressStream) send(ctx context.Context, to call.Events) (ended bool, err error) {
+	progress, err := j.of.Progress(ctx, j.id)
+	if err != nil {
+		return false, err
+	}
+	if j.items {
+		failed, err := j.watch.Failures(ctx)
+		if err != nil {
+			return false, err
+		}
+		for _, one := range failed {
+			if err := to.Send(call.Event{Name: "item", Data: call.JSON(showItem(one.Spec, one.Result))}); err != nil {
+				return false, err
+			}
+		}
+	}
+	name := "progress"
+	if ended = progress.State.Ended(); ended {
+		name = "end"
+	}
+	j.sentAt = time.Now()
+	return ended, to.Send(call.Event{Name: name, Data: call.JSON(show(progress))})
+}

@@ -1,0 +1,360 @@
+package rows
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/etag"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/jobs/joblist"
+	"adgateway/gateway/nearest"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/schema/jobstate"
+)
+
+// What cannot be read as a list is refused, and so is a list for whose items the caller
+// lacks a scope, or whose items wait for each other. Everything else that is wrong makes a
+// job that is rejected and says where.
+
+// maxListProblems is the limit on the problems that a job lists.
+const maxListProblems = 1000
+
+// listForms are the forms of lists by media type.
+var listForms = map[string]joblist.Format{
+	ops.MediaCSV: joblist.CSV, ops.MediaNDJSON: joblist.NDJSON, ops.MediaJSON: joblist.JSON,
+}
+
+// submission is a list that is being bound.
+type submission struct {
+	s        *Service
+	a        call.Accepted
+	list     *joblist.List
+	common   *ops.Operation // of items that name none; nil: none
+	missing  identity.Scope // that an item needs and the caller lacks
+	specs    []jobs.Spec
+	secrets  []map[string]string
+	faulty   []bool
+	problems []jobs.Problem
+	columns  map[string]bool // unknown ones that were told, by operation and name
+	more     int             // problems that are not listed
+	rejected bool            // also if items with mistakes are left out
+}
+
+// submit submits a list as a job.
+func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, error) {
+	form := listForms[a.Given.Media]
+	done := a.Parse()
+	list, err := joblist.Read(bytes.NewReader(a.Given.Document), form, joblist.Limits{
+		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes, MaxProblems: maxListProblems,
+	})
+	done()
+	if err != nil {
+		return call.Answer{}, unreadableList(err)
+	}
+	sub := &submission{s: s, a: a, list: list}
+	if name := a.Bound.Text(ops.JobOperation); name != "" {
+		var wrong string
+		if sub.common, wrong = s.listable(name); wrong != "" {
+			return call.Answer{}, problem.Invalid([]schema.FieldError{
+				{Field: ops.JobOperation, Code: schema.InvalidRequest, Message: wrong},
+			})
+		}
+	}
+	if err := sub.bind(); err != nil {
+		return call.Answer{}, err
+	}
+	return s.add(ctx, a, sub.submission())
+}
+
+// unreadableList returns the refusal of what cannot be read as a list.
+func unreadableList(err error) error {
+	code := schema.InvalidRequest
+	var tooLarge *joblist.TooLarge
+	if errors.As(err, &tooLarge) {
+		code = schema.JobTooLarge
+	}
+	return problem.New(code, "This is no list that can be run: %s", strings.TrimSuffix(err.Error(), ".")+".")
+}
+
+// circular returns the refusal of a list whose items wait for each other as it says itself.
+func circular(circles []joblist.Problem) error {
+	problems := make([]schema.FieldError, len(circles))
+	for i, c := range circles {
+		message := fmt.Sprintf("is wrong in line %d. %s", c.Line, c.Message)
+		problems[i] = schema.FieldError{Field: c.Field, Code: schema.InvalidRequest, Message: message}
+	}
+	return problem.Invalid(problems)
+}
+
+// listable returns the operation of items, or what is wrong with its name.
+func (s *Service) listable(name string) (*ops.Operation, string) {
+	var known []string
+	for _, op := range s.Operations {
+		if strings.EqualFold(op.ID, name) {
+			switch {
+			case op.Listable():
+				return op, ""
+			case !op.Effect.Writes():
+				return nil, "names an operation that changes nothing: a list has changes only"
+			}
+			return nil, "names an operation that cannot be in a list"
+		}
+		if op.Listable() {
+			known = append(known, op.ID)
+		}
+	}
+	wrong := "is not the operationId of a change; /openapi.json has them all"
+	if near := nearest.Of(name, known); near != "" {
+		wrong += ": did you mean " + near + "?"
+	}
+	return nil, wrong
+}
+
+// bind binds the items of the list.
+func (sub *submission) bind() error {
+	items := sub.list.Items
+	n := len(items)
+	sub.specs, sub.faulty = make([]jobs.Spec, n), make([]bool, n)
+	for _, p := range sub.list.Problems {
+		sub.note(jobs.Problem(p))
+	}
+	sub.more += sub.list.TotalProblems - len(sub.list.Problems)
+	sub.rejected = sub.list.Broken
+	for i := range items {
+		if sub.faulty[i] = items[i].Invalid; !sub.faulty[i] || len(items[i].Parameters) > 0 {
+			sub.bindItem(i)
+		}
+	}
+	if sub.missing != "" {
+		return call.Authorise(sub.a.Principal, sub.missing)
+	}
+	units, problems, circles := joblist.Order(items, touches(sub.specs))
+	if len(circles) > 0 {
+		return circular(circles)
+	}
+	for _, p := range problems {
+		p.Column = sub.column(nil, p.Field)
+		sub.note(jobs.Problem(p))
+	}
+	sub.sortProblems()
+	sub.rejected = sub.rejected || len(problems) > 0 // leaving out items does not mend the order
+	for i, unit := range units {
+		sub.specs[i].Waits, sub.specs[i].Needs = unit.Before, unit.After
+	}
+	return nil
+}
+
+// touches returns what tells the objects that items touch.
+func touches(specs []jobs.Spec) func(i int) joblist.Touch {
+	return func(i int) joblist.Touch { return joblist.Touch{Changes: specs[i].Changes, Uses: specs[i].Uses} }
+}
+
+// bindItem binds one item, as a request with its parameters would be bound.
+func (sub *submission) bindItem(i int) {
+	item, spec := &sub.list.Items[i], &sub.specs[i]
+	spec.Line, spec.ID, spec.IfMatch, spec.After = item.Line, item.ID, item.IfMatch, item.After
+	op := sub.common
+	if item.Operation != "" {
+		var wrong string
+		if op, wrong = sub.s.listable(item.Operation); wrong != "" {
+			sub.problem(i, "Operation", wrong)
+			return
+		}
+	}
+	if op == nil {
+		sub.problem(i, "Operation",
+			"is missing: name it for each item, or for all with the parameter Operation of the call")
+		return
+	}
+	spec.Operation, spec.Lane = op.ID, op.Lane
+	if call.AuthoriseRow(sub.a.Principal, op) != nil {
+		sub.missing = cmp.Or(sub.missing, op.Scope)
+	}
+	c := &call.Parameters{Op: op, Names: sub.s.names, Given: ops.Given{}}
+	for _, name := range slices.Sorted(maps.Keys(item.Parameters)) {
+		sub.take(i, c, name, item.Parameters[name])
+	}
+	bound, problems := op.Bind(c.Given, c.Problems...)
+	for _, p := range problems {
+		sub.problem(i, p.Field, p.Message)
+	}
+	for _, scope := range bound.Scopes {
+		if scope != "" && !sub.a.Principal.Has(scope) {
+			sub.missing = cmp.Or(sub.missing, scope)
+		}
+	}
+	if bound.Generated != nil && !sub.a.Bound.Has(ops.JobResultKey) {
+		sub.problem(i, generatedBy(op, bound), "is missing, so that a password would be generated, which only a "+
+			"result sealed to your key may show: send ResultKey, as adgateway job submit --passwords-to does")
+	}
+	sub.guard(i, op, item.IfMatch)
+	spec.Changes, spec.Uses = bound.Touches()
+	sub.keepParameters(i, c.Given, op)
+}
+
+// take reads one value of an item.
+func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
+	found := len(c.Problems)
+	p := c.Param(name)
+	switch {
+	case p == nil:
+		c.Problems = sub.unknown(i, c, name, found)
+		return
+	case p.Name == ops.DryRun || p.Name == ops.PlanID:
+		c.Wrong(p.Name, "does not belong in a list: Mode of the job says whether its items are dry run, "+
+			"and Start applies the plans")
+		return
+	}
+	decoded, err := listValue(value, p.Kind)
+	if err != nil {
+		c.Wrong(p.Name, err.Error())
+		return
+	}
+	if before, twice := c.Given[p.Name]; twice && before != decoded {
+		c.Wrong(p.Name, "is given twice, under two names")
+		return
+	}
+	c.Given[p.Name] = decoded
+}
+
+// listValue returns a value of a list as a body would have it.
+func listValue(value any, kind schema.Kind) (any, error) {
+	if text, isText := value.(string); isText {
+		return text, nil
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, errors.New("is no value that a call takes")
+	}
+	return call.Scalar(raw, kind)
+}
+
+// generatedBy returns the parameter in whose place a secret is generated.
+func generatedBy(op *ops.Operation, b *ops.Bound) string {
+	at := slices.IndexFunc(op.Params, func(p ops.Param) bool { return p.Generated == b.Generated.Member })
+	return op.Params[at].Name
+}
+
+// guard checks the If-Match of an item.
+func (sub *submission) guard(i int, op *ops.Operation, text string) {
+	if text == "" {
+		return
+	}
+	if !op.Guard.Matches() {
+		sub.problem(i, "IfMatch", "is not honoured by "+op.ID+": "+op.Guard.Never)
+		return
+	}
+	if _, err := etag.Parse([]string{text}); err != nil {
+		sub.problem(i, "IfMatch", err.Error())
+	}
+}
+
+// keepParameters keeps the values of an item, and its secrets apart.
+func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation) {
+	spec := &sub.specs[i]
+	spec.Parameters = map[string]any{}
+	for name, value := range given {
+		p := op.Param(name)
+		if !p.Kind.Secret() {
+			if texts, repeated := value.(schema.Texts); repeated {
+				value = texts.List()
+			}
+			spec.Parameters[p.Name] = value
+			continue
+		}
+		if !sub.s.Limits.Secrets {
+			sub.problem(i, p.Name, "is a secret, which lists must not hold here (jobs.secrets: refuse). "+
+				"Leave it out, so that a password is generated, and send ResultKey")
+			continue
+		}
+		if sub.secrets == nil {
+			sub.secrets = make([]map[string]string, len(sub.specs))
+		}
+		if sub.secrets[i] == nil {
+			sub.secrets[i] = map[string]string{}
+		}
+		sub.secrets[i][p.Name] = fmt.Sprint(value)
+	}
+}
+
+// submission returns what was bound.
+func (sub *submission) submission() jobs.Submission {
+	b := sub.a.Bound
+	job := newJob(sub.a)
+	job.Name, job.Mode = b.Text(ops.JobName), jobstate.Mode(b.Text(ops.JobMode))
+	if sub.common != nil {
+		job.Operation = sub.common.ID
+	}
+	job.NotBefore = b.Moment(ops.JobNotBefore)
+	job.ResultKey, _ = base64.StdEncoding.DecodeString(b.Text(ops.JobResultKey)) // its kind has tried it
+	job.List = jobs.List{Format: string(sub.list.Format), BOM: sub.list.BOM, Header: sub.list.Header}
+	if sub.list.Separator != 0 {
+		job.List.Separator = string(sub.list.Separator)
+	}
+	sub.sortProblems()
+	job.Problems, job.MoreProblems = sub.problems, sub.more
+	if len(sub.problems) > 0 && (sub.rejected || b.Text(ops.JobSkip) != "true") {
+		sub.specs, sub.secrets = nil, nil
+	}
+	for i := range sub.specs {
+		if sub.faulty[i] {
+			sub.specs[i].Skip = &jobs.Result{
+				State: jobstate.Skipped, Code: string(schema.InvalidRequest),
+				Message: "The item has mistakes, which the problems of the job list.",
+			}
+			if sub.secrets != nil {
+				sub.secrets[i] = nil
+			}
+		}
+	}
+	return jobs.Submission{Job: job, Specs: sub.specs, Secrets: sub.secrets}
+}
+
+// newJob returns a job of the caller.
+func newJob(a call.Accepted) *jobs.Job {
+	job := &jobs.Job{Mode: jobstate.Run, Caller: callerOf(a.Principal), From: a.From.String()}
+	job.StopAfter, _ = strconv.Atoi(a.Bound.Text(ops.JobStopAfter)) // its kind has tried it
+	job.StopOnUnknown = a.Bound.Text(ops.JobOnUnknown) == ops.StopOnUnknown
+	return job
+}
+
+// add adds a job and answers with it.
+func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Submission) (call.Answer, error) {
+	if s.Now(identityOf(submission.Job.Caller)) == nil {
+		return call.Answer{}, problem.New(schema.Forbidden, "Jobs are submitted with a token or a user of the "+
+			"gateway, because their rights are checked again for each item.")
+	}
+	submission.Once = a.Once
+	job, err := s.Manager.Submit(ctx, submission)
+	if errors.Is(err, jobs.ErrOpen) {
+		failed := problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the "+
+			"limit. Start or cancel those that are ready or paused, or wait until others have ended.", jobs.MostOpen)
+		failed.RetryAfter = time.Minute
+		return call.Answer{}, failed
+	}
+	if err != nil {
+		return call.Answer{}, unavailable(err)
+	}
+	output := fmt.Sprintf("The job '%s' was submitted: %d items.", job.ID, job.Total)
+	if job.State == jobstate.Rejected {
+		output = fmt.Sprintf("The job '%s' was rejected, and nothing was run: see problems for what is wrong with "+
+			"the list, %d in all.", job.ID, len(job.Problems)+job.MoreProblems)
+	}
+	answer := a.Answer(output, show(&jobs.Progress{Job: *job}))
+	answer.Location = "/api/Jobs/" + job.ID
+	return answer, nil
+}

@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
+	"adgateway/ps"
+)
+
+// The call of an undo makes others as its parts, which have its policy, its key and its plan.
+
+// Part implements [call.Outer].
+func (r *request) Part(id string, op *ops.Operation, given ops.Given) call.Call {
+	return call.Call{
+		ID: id, Op: op, Principal: r.principal, From: r.call.From, Input: call.Values(given),
+		Classic: r.call.Classic, Match: r.call.Match, For: r,
+	}
+}
+
+// Plan implements [call.Outer].
+func (r *request) Plan(_ context.Context, parts int) error {
+	if err := r.gateway.findPlan(r); err != nil {
+		return err
+	}
+	if parts > 1 {
+		r.fingerprint = nil
+	}
+	return nil
+}
+
+// Resumed implements [call.Outer]. The key stays as it is while the outcome is not known: whoever
+// is asked next, here or at another gateway, goes on from there.
+func (r *request) Resumed(ctx context.Context) (first string, err error) {
+	if r.key == nil || !r.key.unsure {
+		return "", nil
+	}
+	key, earlier := r.key, &r.key.call
+	_, err = r.gateway.History.Get(ctx, earlier.Change)
+	begun := earlier.Intent != nil && !errors.Is(err, changes.ErrAbsent)
+	if begun && earlier.Verdict == nil {
+		if err = r.gateway.judge(r, key); err != nil {
+			key.open = true
+			return "", err
+		}
+	}
+	switch v := earlier.Verdict; {
+	case v == nil:
+		earlier.Intent, earlier.Change = nil, ""
+		return earlier.Batch, nil
+	case v.Outcome == ps.OutcomeUnknown:
+		return earlier.Change, unknownOutcome(earlier)
+	}
+	return cmp.Or(earlier.Batch, earlier.Change), nil
+}

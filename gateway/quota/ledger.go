@@ -1,0 +1,182 @@
+package quota
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"time"
+
+	"adgateway/gateway/store"
+)
+
+// kind is the kind of budgets in the store.
+const kind store.Kind = "budget"
+
+// life is how long a budget is kept after its last change: what is older than an hour
+// does not count.
+const life = 2 * time.Hour
+
+// Ledger keeps what accounts have spent, and ends the part of a change that reserved some of it. A
+// nil Ledger keeps nothing. It is safe for concurrent use.
+type Ledger struct {
+	store  *store.Sealed
+	shared bool // the gateways of a cluster count together
+}
+
+// NewLedger returns the ledger in a store, whose time is that of the store. If it is shared, several
+// gateways count together what an account spends.
+func NewLedger(db *store.Sealed, shared bool) *Ledger { return &Ledger{db, shared} }
+
+// Budget is what an account may do so often in an hour.
+type Budget struct {
+	Account string // identity of the credential
+	Impact  string
+}
+
+// Spent is a number that was spent until a time, and at most a minute before.
+type Spent struct {
+	At time.Time
+	N  int
+}
+
+// record is what is kept of a budget: a number for each minute of the last hour.
+type record struct {
+	store.Formatted
+	Minutes []minute `json:"minutes"`
+}
+
+type minute struct {
+	Last int64 `json:"last"` // Unix seconds; the minute is the one that it lies in
+	N    int   `json:"n"`
+}
+
+// Spent returns what was spent of a budget in the last hour, the oldest first.
+func (l *Ledger) Spent(ctx context.Context, of Budget) (spent []Spent, err error) {
+	e, err := l.store.Get(ctx, kind, l.key(of))
+	if errors.Is(err, store.ErrAbsent) {
+		return nil, nil
+	}
+	var found record
+	if err == nil {
+		err = store.Decode(l.store, e.Value, &found)
+	}
+	for _, m := range found.Minutes {
+		if at := time.Unix(m.Last, 0); m.N > 0 && l.store.Now().Sub(at) < time.Hour {
+			spent = append(spent, Spent{at, m.N})
+		}
+	}
+	return spent, err
+}
+
+func (l *Ledger) key(of Budget) string {
+	return hex.EncodeToString(l.store.Sum([]byte("budget"), []byte(of.Account), []byte(of.Impact)))
+}
+
+// reservation is an amount of several budgets, all of one account.
+type reservation struct {
+	ledger  *Ledger
+	at      time.Time
+	amounts map[Budget]int
+}
+
+// ErrSpent means that an amount is more than is left of a budget.
+var ErrSpent = errors.New("no more is left of what may be spent in an hour")
+
+// prepare returns a reservation of amounts, which are not spent before make.
+func (l *Ledger) prepare(amounts map[Budget]int) *reservation {
+	return l.reserved(l.store.Now(), amounts)
+}
+
+// reserved returns a reservation that a call has made at a time, such as one that was cut
+// off.
+func (l *Ledger) reserved(at time.Time, amounts map[Budget]int) *reservation {
+	return &reservation{ledger: l, at: at, amounts: amounts}
+}
+
+// make adds the amounts to what was spent, as a part of an update. Of a budget that has a limit,
+// no more than that is ever reserved in an hour, by all gateways together: it fails with
+// [ErrSpent]. Other amounts are compared with nothing.
+func (r *reservation) make(tx *store.Tx, limits map[Budget]int) error {
+	return r.ledger.add(tx, r.at, r.amounts, limits)
+}
+
+// correct replaces the amounts by what was done, as a part of an update. Budgets that are left
+// out stay as they were reserved.
+func (r *reservation) correct(tx *store.Tx, done map[Budget]int) error {
+	return r.ledger.add(tx, r.at, r.missing(done), nil)
+}
+
+// settle sets the amounts to what was done. If they are as they were reserved, it does
+// not use the store. It must not be called again before it has returned.
+func (r *reservation) settle(ctx context.Context, done map[Budget]int) error {
+	if len(r.missing(done)) == 0 {
+		return nil
+	}
+	err := r.ledger.store.Update(ctx, func(tx *store.Tx) error { return r.correct(tx, done) })
+	if err == nil {
+		settled := maps.Clone(r.amounts)
+		maps.Copy(settled, done)
+		r.amounts = settled
+	}
+	return err
+}
+
+// missing returns how much more than reserved some amounts are.
+func (r *reservation) missing(amounts map[Budget]int) map[Budget]int {
+	more := map[Budget]int{}
+	for of, n := range amounts {
+		if n != r.amounts[of] {
+			more[of] = n - r.amounts[of]
+		}
+	}
+	return more
+}
+
+// add adds amounts to a minute.
+func (l *Ledger) add(tx *store.Tx, at time.Time, amounts, limits map[Budget]int) error {
+	for of, n := range amounts {
+		if n == 0 {
+			continue
+		}
+		found, err := store.Load[record](tx, kind, l.key(of))
+		if err != nil && !errors.Is(err, store.ErrAbsent) {
+			return err
+		}
+		found.add(at, n, tx.Now())
+		if limit, has := limits[of]; has && found.sum() > limit {
+			return ErrSpent
+		}
+		if err := store.Save(tx, kind, l.key(of), found, tx.Now().Add(life)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sum returns what counts of a record to which something was just added.
+func (r *record) sum() (n int) {
+	for _, m := range r.Minutes {
+		n += m.N
+	}
+	return n
+}
+
+// add adds to the minute that a time lies in, and forgets those that do not count any
+// more.
+func (r *record) add(at time.Time, n int, now time.Time) {
+	own := at.Unix()
+	var kept []minute
+	for _, m := range r.Minutes {
+		switch {
+		case m.Last/60 == at.Unix()/60:
+			n, own = n+m.N, max(own, m.Last)
+		case now.Sub(time.Unix(m.Last, 0)) < time.Hour:
+			kept = append(kept, m)
+		}
+	}
+	if n > 0 {
+		kept = append(kept, minute{own, n})
+	}
+	r.Minutes = kept
+}

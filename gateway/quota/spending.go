@@ -1,0 +1,355 @@
+// Package quota counts what callers do against their hourly limits. What a call can do is reserved
+// before its run, in memory. What it is about to do is stored with the beginning of its change, so
+// that the end of the gateway does not give it back, and corrected when it is known what it did: of
+// a call that is cut off, once another one has settled it.
+package quota
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/store"
+	"adgateway/gateway/write"
+	"adgateway/ps"
+)
+
+// Spending is what a call has reserved of its caller's hourly limits. Nil means nothing. One
+// goroutine at a time uses it.
+type Spending struct {
+	ledger   *Ledger
+	caller   *identity.Principal
+	op       *ops.Operation
+	reserved []*identity.Spending
+	many     bool         // the run may affect as many objects as [Spending.Most] says
+	kept     *reservation // in the ledger; nil: nothing is
+	due      *correction  // of what is in the ledger; nil: none is due
+}
+
+// correction is what a run has left to correct in the ledger.
+type correction struct {
+	reserved *reservation
+	done     map[Budget]int
+}
+
+// unlimited is more than any run affects.
+const unlimited = math.MaxInt32
+
+// Reserve reserves what a call can do from its caller's hourly limits: up to bulk objects for a
+// removal of many, and all that is left where the extent is not known before the run. A call that
+// would exceed them is refused. [Spending.Release] must follow.
+func (l *Ledger) Reserve(
+	ctx context.Context, caller *identity.Principal, bound *ops.Bound, bulk int,
+) (*Spending, error) {
+	s := &Spending{ledger: l, caller: caller, op: bound.Op}
+	for _, impact := range bound.Impacts() {
+		most := 1
+		switch {
+		case impact.Many:
+			most, s.many = min(bulk, cmp.Or(impact.Most, bulk)), true
+		case bound.Op.Extent != "":
+			most, s.many = unlimited, true
+		}
+		if err := l.recall(ctx, caller, impact.Kind); err != nil {
+			s.settle(none)
+			return nil, Unavailable(err)
+		}
+		one, err := caller.Spend(impact.Kind, most)
+		if err != nil {
+			s.settle(none)
+			return nil, call.Exceeded(err)
+		}
+		s.reserved = append(s.reserved, one)
+	}
+	return s, nil
+}
+
+// none is for a call that has done nothing.
+func none(identity.Impact) int { return 0 }
+
+// recall reads what the caller has spent before the gateway was started, or at all gateways.
+func (l *Ledger) recall(ctx context.Context, caller *identity.Principal, kind identity.Impact) error {
+	if l == nil {
+		return nil
+	}
+	return caller.Recall(kind, l.shared, func() (map[time.Time]int, error) {
+		before := map[time.Time]int{}
+		spent, err := l.Spent(ctx, Budget{Account: accountOf(caller), Impact: kind.String()})
+		for _, one := range spent {
+			before[one.At] += one.N
+		}
+		return before, err
+	})
+}
+
+// accountOf returns the name under which the ledger keeps what a caller has spent.
+func accountOf(p *identity.Principal) string {
+	return cmp.Or(p.ID, p.Identity().String())
+}
+
+// Unavailable returns the refusal of a call whose spending cannot be kept.
+func Unavailable(err error) error {
+	return call.StoreFault(err, "What the credential has spent of its hourly limits cannot be kept at the moment, "+
+		"so that nothing was changed. Try again later.")
+}
+
+// Most returns how many objects the run may affect.
+func (s *Spending) Most() int {
+	most := unlimited
+	if s == nil {
+		return most
+	}
+	for _, one := range s.reserved {
+		most = min(most, one.Held())
+	}
+	return most
+}
+
+// Many reports whether the run may affect several objects, as many as [Spending.Most] says.
+func (s *Spending) Many() bool { return s != nil && s.many }
+
+// Exceeded returns the [*identity.Exceeded] of a run that would have spent more than was left, or
+// nil.
+func (s *Spending) Exceeded() error {
+	if s == nil {
+		return nil
+	}
+	for _, one := range s.reserved {
+		if err := one.Exceeded(); err != nil && one.Held() == s.Most() {
+			return err
+		}
+	}
+	return nil
+}
+
+// Overspent returns the refusal of a change that was refused with [ErrSpent]: others have spent
+// the rest of a budget since the run began.
+func (s *Spending) Overspent(ctx context.Context) error {
+	for _, one := range s.reserved {
+		if _, has := one.Limit(); !has {
+			continue
+		}
+		if err := s.ledger.recall(ctx, s.caller, one.Impact()); err != nil {
+			return Unavailable(err)
+		}
+		if err := one.Exceeded(); err != nil {
+			return call.Exceeded(err)
+		}
+	}
+	return Unavailable(ErrSpent) // it was given back meanwhile
+}
+
+// Kept reports whether the change of the call needs the ledger.
+func (s *Spending) Kept() bool {
+	return s != nil && s.ledger != nil && len(s.amounts((*identity.Spending).Held)) > 0
+}
+
+func (s *Spending) budgetOf(one *identity.Spending) Budget {
+	return Budget{Account: accountOf(s.caller), Impact: one.Impact().String()}
+}
+
+// amounts returns a number for each budget of the caller that the call spends.
+func (s *Spending) amounts(n func(*identity.Spending) int) map[Budget]int {
+	all := map[Budget]int{}
+	for _, one := range s.reserved {
+		if _, limited := one.Limit(); limited {
+			all[s.budgetOf(one)] += n(one)
+		}
+	}
+	return all
+}
+
+// limits returns the limits of the caller's budgets that all gateways share; none for a gateway
+// alone, which counts them itself.
+func (s *Spending) limits() map[Budget]int {
+	limits := map[Budget]int{}
+	if !s.ledger.shared {
+		return limits
+	}
+	for _, one := range s.reserved {
+		if limit, has := one.Limit(); has {
+			limits[s.budgetOf(one)] = limit
+		}
+	}
+	return limits
+}
+
+// Part is what a change is about to spend. It is a [write.Participant], which fails with [ErrSpent]
+// if others have spent too much.
+type Part struct {
+	of   *Spending
+	kept *reservation
+}
+
+// Part returns what a change is about to spend that its script announces; nil: nothing, or it is
+// in the ledger already.
+func (s *Spending) Part(i *ps.Intent) *Part {
+	if s == nil || s.ledger == nil || s.kept != nil {
+		return nil
+	}
+	amounts := s.amounts(func(one *identity.Spending) int {
+		if s.op.Extent != "" {
+			return one.Held() // it is corrected once it is known what was there
+		}
+		return min(one.Held(), max(1, len(i.Objects)))
+	})
+	if len(amounts) == 0 {
+		return nil
+	}
+	return &Part{s, s.ledger.prepare(amounts)}
+}
+
+// Spent returns what the record of the change notes of it.
+func (p *Part) Spent() *changes.Spent {
+	spent := &changes.Spent{At: p.kept.at, Impacts: map[string]int{}}
+	for of, n := range p.kept.amounts {
+		spent.Account, spent.Impacts[of.Impact] = of.Account, n
+	}
+	return spent
+}
+
+// Begin implements [write.Participant].
+func (p *Part) Begin(tx *store.Tx, _ *write.Attempt) error { return p.kept.make(tx, p.of.limits()) }
+
+// Begun implements [write.Participant].
+func (p *Part) Begun() { p.of.kept = p.kept }
+
+// Settle counts what a run did, which has ended with a result or with an error. Only the first call
+// has an effect. If the record of the change is open, and notes what was reserved, both are to be
+// corrected together by [Spending.Done]: else a gateway that dies in between would leave a record
+// by which it is given back once more. The error is that of a correction that was not stored.
+func (s *Spending) Settle(result *ps.Result, err error, open bool) error {
+	if s == nil {
+		return nil
+	}
+	return s.end(func(kind identity.Impact) int { return affected(kind, s.op, result, err) }, open)
+}
+
+// Release gives back what the call has reserved and no run has spent. The error is that of a
+// correction that was not stored.
+func (s *Spending) Release(open bool) error {
+	if s == nil {
+		return nil
+	}
+	err := s.end(none, open)
+	s.reserved, s.many = nil, false
+	return err
+}
+
+// end notes what was done in the ledger, and counts it.
+func (s *Spending) end(affected func(identity.Impact) int, open bool) (err error) {
+	if kept := s.kept; kept != nil {
+		err = s.Correct() // of an earlier run of the call
+		s.kept = nil
+		s.due = &correction{kept, s.amounts(func(one *identity.Spending) int { return affected(one.Impact()) })}
+		if !open {
+			err = errors.Join(err, s.Correct())
+		}
+	}
+	s.settle(affected)
+	return err
+}
+
+// settle counts what was done in memory.
+func (s *Spending) settle(affected func(identity.Impact) int) {
+	for _, one := range s.reserved {
+		one.Settle(affected(one.Impact()))
+	}
+}
+
+// Correct corrects what the ledger has of the call, unless that is done.
+func (s *Spending) Correct() error {
+	if s == nil || s.due == nil {
+		return nil
+	}
+	c := s.due
+	s.due = nil
+	return c.reserved.settle(context.Background(), c.done)
+}
+
+// Done returns what was spent, by impact, for the end of the change, which corrects the ledger;
+// nil: there is nothing to correct.
+func (s *Spending) Done() map[string]int {
+	if s == nil || s.due == nil {
+		return nil
+	}
+	by := map[string]int{}
+	for of, n := range s.due.done {
+		by[of.Impact] = n
+	}
+	s.due = nil
+	return by
+}
+
+// Keep leaves what the ledger has of the call as it was reserved, until it is known what it did.
+func (s *Spending) Keep() {
+	if s != nil {
+		s.due = nil
+	}
+}
+
+// End implements [write.Kind]. It corrects what a change has reserved, if it is known what it did.
+func (l *Ledger) End(tx *store.Tx, c *changes.Record, e *write.End) error {
+	if c.Spent == nil || e.Spent == nil {
+		return nil
+	}
+	reserved, spent := map[Budget]int{}, map[Budget]int{}
+	for name, n := range c.Spent.Impacts {
+		budget := Budget{Account: c.Spent.Account, Impact: name}
+		reserved[budget], spent[budget] = n, e.Spent[name]
+	}
+	return l.reserved(c.Spent.At, reserved).correct(tx, spent)
+}
+
+// SpentOf returns what a change of a row that was cut off has spent of what it has reserved, by
+// impact; nil: that is not known. Without a row, and without a result, only that nothing was done
+// is known.
+func SpentOf(c *changes.Record, op *ops.Operation, outcome ps.Outcome, result *ps.Result) map[string]int {
+	if c.Spent == nil || outcome != ps.OutcomeNone && (result == nil || op == nil) {
+		return nil
+	}
+	spent := map[string]int{}
+	for name := range c.Spent.Impacts {
+		if kind, known := identity.ImpactNamed(name); known && outcome != ps.OutcomeNone {
+			spent[name] = affected(kind, op, result, nil)
+		}
+	}
+	return spent
+}
+
+// affected returns how many objects a run affected, or may have affected if that is not known.
+func affected(kind identity.Impact, op *ops.Operation, result *ps.Result, err error) int {
+	if err != nil {
+		return destroyedBy(ps.AsError(err))
+	}
+	switch kind {
+	case identity.PasswordReset:
+		return 1
+	case identity.Change:
+		if result.Effect == ps.EffectNone {
+			return 0
+		}
+		return 1 + result.Counts[op.Extent]
+	}
+	n := result.Counts[op.Extent]
+	for _, change := range result.Changes {
+		if len(change.After) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func destroyedBy(e *ps.Error) int {
+	cutOff := e.Kind == ps.KindTimeout || e.Kind == ps.KindDied || e.Kind == ps.KindInternal
+	if e.Outcome == ps.OutcomeNone || e.Outcome == "" && !cutOff {
+		return 0
+	}
+	return max(1, len(e.Steps))
+}

@@ -1,0 +1,26 @@
+package settle
+
+import (
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
+	"adgateway/ps"
+)
+
+// Recorded returns a change that the history has, which was made by a row, as it can be settled or
+// compared. It reports false if that cannot be done. A nil row means that there is none any more.
+func Recorded(op *ops.Operation, c *changes.Record) (Change, bool) {
+	if op == nil || op.Protocol != nil || len(c.Intent.Objects) == 0 {
+		return Change{}, false
+	}
+	given := ops.Given{}
+	for name, text := range c.Parameters {
+		given[name] = text
+	}
+	bound, _ := op.Bind(given) // secrets are missing, which no script that settles needs
+	intent := c.Intent
+	intent.Server = c.Server
+	return Change{
+		Operation: op, Bound: bound, Request: ps.Request{ID: c.RequestID, Args: bound.Args}, StartedAt: c.Time,
+		Cut: &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: &intent, Server: c.Server},
+	}, true
+}
