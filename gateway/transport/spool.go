@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"adgateway/gateway/identity"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"adgateway/gateway/identity"
 )
 
 // Spooler gives streamed answers temporary files for what their clients have not
@@ -20,8 +21,8 @@ import (
 // client reads. The content is encrypted with a key that only this process has.
 type Spooler struct {
 	folder string
-	space  *identity.Budget     // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
-	failed func(error) // called at most once a minute when a file cannot be used
+	space  *identity.Budget // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
+	failed func(error)      // called at most once a minute when a file cannot be used
 	sealer cipher.AEAD
 	nonce  atomic.Uint64
 
@@ -119,7 +120,7 @@ func (s *Spooler) Start(by identity.ID, write func([]byte) error, idle func()) *
 	return t
 }
 
-// Add appends to the answer. The error is that of the client.
+// Add appends to the answer. An error comes from the client.
 func (t *Stream) Add(content []byte) error {
 	for len(content) > 0 {
 		n := min(len(content), Piece)
