@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/google/uuid"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/idempotency"
+	"adgateway/gateway/plan"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
@@ -27,8 +28,8 @@ import (
 // participants returns what is stored together with the change of a call. Its record is the first.
 func (s *Server) participants(r *request, i *ps.Intent) []write.Participant {
 	all := []write.Participant{&recordPart{s: s, r: r}}
-	if r.applying != nil && !r.applying.used {
-		all = append(all, &planPart{s: s, r: r})
+	if r.applying != nil {
+		all = append(all, r.applying)
 	}
 	if spends := r.spending.Part(i); spends != nil {
 		if r.change != nil {
@@ -37,7 +38,7 @@ func (s *Server) participants(r *request, i *ps.Intent) []write.Participant {
 		all = append(all, spends)
 	}
 	if c := r.claimed(); c != nil {
-		all = append(all, &keyPart{claim: c})
+		all = append(all, c)
 	}
 	if doubts := s.doubtsAbout(r); doubts != nil {
 		all = append(all, doubts)
@@ -127,9 +128,9 @@ func (s *Server) refuse(r *request, err error) error {
 		err = notLeading(err)
 	case errors.Is(err, errContended):
 	case r.claimed() != nil:
-		err = keysUnavailable(err)
+		err = idempotency.Unavailable(err)
 	case r.applying != nil:
-		err = plansUnavailable(err)
+		err = plan.Unavailable(err)
 	case r.spending.Kept():
 		err = quota.Unavailable(err)
 	default:
@@ -167,7 +168,7 @@ func (p *recordPart) Begin(tx *store.Tx, a *write.Attempt) error {
 		err = s.noteDue(tx, c)
 	case err != nil:
 	case !latest.Running || latest.Token != c.Token:
-		err = takenOver()
+		err = idempotency.TakenOver()
 	case !p.r.kept: // it is put once more, so that it is on the disk afterwards
 		return cmp.Or(s.History.Put(tx, c), write.ErrBegun)
 	}
@@ -187,52 +188,6 @@ func (p *recordPart) Begun() {
 	p.r.kept = true
 	p.s.saved(p.r.change)
 }
-
-// takenOver refuses a change whose call another gateway has settled.
-func takenOver() error {
-	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has taken the call over. Nothing was changed here. Send it again, with its %s.", keyHeader)
-	failed.RetryAfter = time.Second
-	return failed
-}
-
-// planPart is the plan that a call applies, which it uses up.
-type planPart struct {
-	s *Server
-	r *request
-}
-
-func (p *planPart) Begin(tx *store.Tx, _ *write.Attempt) error {
-	return p.s.usePlan(tx, p.r.applying, p.r.id)
-}
-
-func (p *planPart) Begun() { p.s.usedUp(p.r.applying) }
-
-// keyPart is the key of a call, with what its script is about to change and the identity of the
-// change in the history.
-type keyPart struct {
-	claim *claim
-	next  keptCall
-}
-
-func (p *keyPart) Begin(tx *store.Tx, a *write.Attempt) error {
-	c := p.claim
-	own, err := c.owns(tx)
-	if err != nil {
-		return err
-	}
-	if c.lost = !own; c.lost {
-		return takenOver()
-	}
-	p.next = c.call
-	p.next.Intent, p.next.Server = a.Intent, a.Intent.Server
-	if a.Record != nil {
-		p.next.Change, p.next.Batch = a.Record.ID, a.Record.Batch
-	}
-	p.next.Verdict, p.next.Token = nil, a.Token
-	return c.put(tx, p.next)
-}
-
-func (p *keyPart) Begun() { p.claim.kept(p.next) }
 
 // inTime refuses a change that a member of a cluster must not let begin any more.
 func (s *Server) inTime(r *request) error {

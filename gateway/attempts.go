@@ -30,7 +30,7 @@ type attempts struct{ s *Server }
 func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	s := a.s
 	s.handOverDoubts()
-	s.keys.count.forget()
+	s.keys.Forget()
 	if err := s.plans.Load(ctx); err != nil {
 		return nil, fmt.Errorf("plans: %w", err)
 	}

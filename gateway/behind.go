@@ -42,7 +42,7 @@ func unledFailure(lost *hop.Failure) error {
 		"That lasts some seconds when the one that leads is lost: repeat the call. GET /api/Cluster shows the gateways.")
 	if lost.Outcome == hop.Unknown {
 		failed = problem.New(schema.Timeout, "The gateway that leads took the call and did not answer it, so that nobody knows "+
-			"whether it was done. Look in the history for the request id. A call with an %s can be repeated safely.", keyHeader)
+			"whether it was done. Look in the history for the request id. A call with an %s can be repeated safely.", ops.KeyHeader)
 		failed.Outcome = ps.OutcomeUnknown
 	}
 	failed.Cause, failed.RetryAfter = lost.Err, lost.RetryAfter

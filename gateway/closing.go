@@ -1,17 +1,16 @@
 package gateway
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
-	"adgateway/gateway/schema"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
@@ -37,7 +36,7 @@ func (s *Server) closeChange(r *request, answer call.Answer, failed error) {
 
 // begun reports whether the store has what the call is about to change.
 func (r *request) begun() bool {
-	return r.change != nil && r.change.Running || r.key != nil && r.key.call.Intent != nil
+	return r.change != nil && r.change.Running || r.key.Progress().Intent != nil
 }
 
 // end stores the outcome of a call in one update, whose record is c. If the store does not take
@@ -53,7 +52,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts []endPart)
 	}
 	key := r.claimed()
 	if err == nil && r.outer != nil && key != nil {
-		err = key.latest(ctx)
+		err = key.Refresh(ctx)
 	}
 	if s.Member != nil && begun {
 		s.ended(r, c, err)
@@ -65,7 +64,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts []endPart)
 	switch {
 	case s.Member != nil && begun && !errors.Is(err, write.ErrClosed):
 		if r.outer != nil && key != nil {
-			key.open = true
+			key.LeaveOpen()
 		}
 	case !begun || errors.Is(err, write.ErrClosed):
 		log.WithError(err).Error("what became of a call could not be kept")
@@ -74,7 +73,7 @@ func (s *Server) end(r *request, c *changes.Record, begun bool, parts []endPart)
 		s.meters.unremembered.Inc()
 		log.WithError(err).Error("what became of a change could not be stored, and is stored later")
 		if r.outer != nil && key != nil {
-			key.open = true
+			key.LeaveOpen()
 		}
 		s.unstored.add(&unstored{parts, key, log})
 	}
@@ -177,69 +176,42 @@ func (s *Server) closedByAnother(r *request) error {
 
 var racedWarning = ps.Warning{Code: call.Raced, Message: "The host of the gateway stood still for so long that another gateway has taken the call over, which may have made the change once more. Compare the object with what you asked for."}
 
-// endOfPlan returns what becomes of the plan that a request applies, unless its change says so:
-// one whose application changed nothing can be applied again.
+// endOfPlan returns how the plan that a request applies has ended, unless its change says so.
 func (s *Server) endOfPlan(r *request) *endPart {
-	a := r.applying
-	if a == nil || a.closed {
-		return nil
-	}
-	a.closed = true
-	switch {
-	case a.drift != nil:
-		s.meters.plans.WithLabelValues(planDrifted).Inc()
-		return &endPart{put: func(tx *store.Tx) error { return s.plans.Drift(tx, a.plan, r.id) }}
-	case a.used && r.outcome() == ps.OutcomeNone:
-		a.used = false
-		return &endPart{put: func(tx *store.Tx) error { return s.plans.End(tx, a.plan.ID, r.id, "") }}
+	if put := r.applying.End(r.outcome()); put != nil {
+		return &endPart{put: put}
 	}
 	return nil
 }
 
-// endOfKey returns what is kept of a call with a key: its answer, or that it may be tried
-// again. If it cannot be kept, a repetition finds out what became of the change.
+// endOfKey returns what is kept of a call with a key.
 func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *endPart {
-	c := r.key
-	if c == nil || c.call.Status != 0 || c.lost {
+	if r.key == nil {
 		return nil
 	}
-	outcome := r.outcome()
-	open := c.open || outcome == ps.OutcomeUnknown && r.failure.Code != schema.OutcomeUnknown // which is the verdict
-	next := c.call
-	switch {
-	case !open && outcome == ps.OutcomeNone && c.counts(r): // as an attempt
-		c.again = true
-		next = keptCall{Fingerprint: next.Fingerprint, RequestID: next.RequestID, StartedAt: next.StartedAt, Attempts: next.Attempts}
-	case r.dryRun(), !open && outcome == ps.OutcomeNone && r.failure != nil: // it has changed nothing, and may be tried again
-		return &endPart{put: func(tx *store.Tx) error { return c.end(tx, nil) }, stored: c.forgotten}
-	case open: // whoever is asked next finds it out
-		return nil
-	default:
-		status, body := call.Encode(r.op, r.call.Classic, answer, failed, r.id)
-		if status < http.StatusInternalServerError {
-			next.answered(r, answer.Tag, status, body)
-			break
-		}
-		next.Verdict, next.Token = &write.Verdict{Outcome: outcome}, "" // the answer asks to come again
-		if r.failure != nil {
-			next.Verdict.Notes = messages(r.failure.Details)
-		}
+	e := idempotency.Ended{
+		Outcome: r.outcome(), Failure: r.failure, DryRun: r.dryRun(),
+		Overtaken: r.failure != nil && errors.Is(r.failure, errOvertaken),
+		Tag:       answer.Tag, Change: r.shown, Secret: r.bound.Generated,
 	}
-	return &endPart{put: func(tx *store.Tx) error { return c.end(tx, &next) }, stored: func() { c.kept(next) }}
+	e.Status, e.Body = call.Encode(r.op, r.call.Classic, answer, failed, r.id)
+	if end := r.key.End(e); end != nil {
+		return &endPart{put: end.Put, stored: end.Stored}
+	}
+	return nil
 }
 
-// answered makes an answer that of a call.
-func (k *keptCall) answered(r *request, tag string, status int, body []byte) {
-	k.Status, k.Body, k.Intent, k.Verdict, k.Token = status, body, nil, nil, ""
-	k.Change, k.Tag = r.shown, tag
-	if r.failure != nil {
-		k.Tag = r.failure.Tag
+// outcome returns what the request left behind; done if it succeeded.
+func (r *request) outcome() ps.Outcome {
+	if r.failure == nil {
+		return ps.OutcomeDone
 	}
-	if secret := r.bound.Generated; secret != nil {
-		name := string(encode(secret.Member)) + ":"
-		k.Body, k.Secret = bytes.Replace(body, []byte(name+string(encode(secret.Reveal()))), []byte(name+"null"), 1), secret.Member
-	}
-	if len(k.Body) > maxKeptBody {
-		k.Body, k.Cut = call.WithoutRecords(k.Body), true
+	return cmp.Or(r.failure.Outcome, ps.OutcomeNone)
+}
+
+// release ends the claim of a request.
+func (r *request) release() {
+	if r.key != nil {
+		r.gateway.unstored.leave(r.key)
 	}
 }

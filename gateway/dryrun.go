@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"adgateway/gateway/call"
+	"adgateway/gateway/plan"
 	"errors"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
-	"adgateway/gateway/plans"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -33,7 +33,7 @@ func newPlan(r *request) change.Plan {
 		requires = append(requires, r.outer.op.Scope)
 	}
 	return change.Plan{
-		Operation: r.op.ID, State: string(plans.StateOpen), Effect: ps.EffectNone,
+		Operation: r.op.ID, State: string(plan.StateOpen), Effect: ps.EffectNone,
 		Made: time.Now().UTC().Truncate(time.Second), Undo: schema.UndoNone, Objects: []change.ShownObject{}, Checks: []change.Check{}, Requires: requires,
 	}
 }
@@ -66,7 +66,7 @@ func (s *Server) answerPlan(r *request, e *envelope) (call.Answer, error) {
 	if r.whole().fingerprint != nil {
 		if err := s.keepPlan(r, &p); err != nil {
 			if r.outer != nil {
-				return call.Answer{}, plansUnavailable(err)
+				return call.Answer{}, plan.Unavailable(err)
 			}
 			s.Log.WithError(err).WithField("request_id", r.id).Error("a plan could not be kept")
 			warnings = append(slices.Clip(warnings), ps.Warning{Code: "plan_not_kept", Message: "The plan could not be kept, so that it cannot be applied by its id."})

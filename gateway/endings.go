@@ -6,9 +6,11 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/journal"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
@@ -39,7 +41,7 @@ func (s *Server) tell(id string, e ending) {
 		func() {
 			if e.Record != nil {
 				short := *e.Record
-				short.Intent, short.Rebuilt = withoutImages(short.Intent), true
+				short.Intent, short.Rebuilt = change.WithoutImages(short.Intent), true
 				e.Record = &short
 			}
 		},
@@ -72,7 +74,7 @@ func (s *Server) endingOf(r *request, c *changes.Record) ending {
 		}
 	}
 	if r.failure != nil {
-		v.Notes = messages(r.failure.Details)
+		v.Notes = problem.Messages(r.failure.Details)
 	}
 	if r.runErr != nil {
 		v.Remains = ps.AsError(r.runErr).Remains
@@ -120,7 +122,7 @@ func (s *Server) doubtful(r *request, err error) {
 func endNotStored() error {
 	failed := problem.New(schema.Timeout, "The change was begun, but another gateway leads the cluster by now, and what "+
 		"became of the change could not be stored. That gateway finds it out: look at the change that %s names, "+
-		"or repeat the call with its %s.", changeHeader, keyHeader)
+		"or repeat the call with its %s.", changeHeader, ops.KeyHeader)
 	failed.Outcome = ps.OutcomeUnknown
 	return failed
 }

@@ -10,6 +10,7 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/every"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
@@ -22,7 +23,7 @@ import (
 // unstored is the end of a call that the store has not taken yet.
 type unstored struct {
 	parts []endPart
-	key   *claim // nil: the call has none
+	key   *idempotency.Claim // nil: the call has none
 	log   *logrus.Entry
 }
 
@@ -30,8 +31,9 @@ type unstored struct {
 type lateEnds struct {
 	storing sync.Mutex // of the waiting ones, in their order
 
-	mu      sync.Mutex // guards waiting, and claim.left
+	mu      sync.Mutex // guards the others
 	waiting []*unstored
+	left    map[*idempotency.Claim]bool // keys of waiting ends whose calls have left them
 }
 
 var notInHistory = ps.Warning{Code: call.NotInHistory, Message: "The change was made, but the history cannot be written at the moment, so that it is not there, or not as it ended."}
@@ -54,7 +56,7 @@ func (e *lateEnds) first() *unstored {
 }
 
 // holds reports whether an end of a call with a key waits. The mutex is held.
-func (e *lateEnds) holds(key *claim) bool {
+func (e *lateEnds) holds(key *idempotency.Claim) bool {
 	for _, one := range e.waiting {
 		if one.key == key {
 			return true
@@ -69,18 +71,24 @@ func (e *lateEnds) stored() {
 	defer e.mu.Unlock()
 	key := e.waiting[0].key
 	e.waiting = e.waiting[1:]
-	if key != nil && key.left && !e.holds(key) {
-		key.keys.leave(key.name)
+	if e.left[key] && !e.holds(key) {
+		delete(e.left, key)
+		key.Release()
 	}
 }
 
 // leave frees the key of a call, once all its ends are stored.
-func (e *lateEnds) leave(key *claim) {
+func (e *lateEnds) leave(key *idempotency.Claim) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if key.left = true; !e.holds(key) {
-		key.keys.leave(key.name)
+	if !e.holds(key) {
+		key.Release()
+		return
 	}
+	if e.left == nil {
+		e.left = map[*idempotency.Claim]bool{}
+	}
+	e.left[key] = true
 }
 
 // storeEnds stores the ends of calls that the store has not taken before.

@@ -267,8 +267,8 @@ func (s *Server) answer(r *request, e *envelope) (call.Answer, error) {
 	if err := r.guard.refusal(r, e); err != nil {
 		return call.Answer{}, err
 	}
-	if !r.dryRun() {
-		if err := r.applying.applied(r); err != nil {
+	if !r.dryRun() && r.runErr == nil && r.result.Effect == ps.EffectNone {
+		if err := r.applying.Unannounced(r.result); err != nil {
 			return call.Answer{}, err
 		}
 	}
@@ -309,7 +309,7 @@ func (s *Server) explainRun(r *request, e *envelope, err error) error {
 	switch {
 	case e.streaming: // the caller has a part, and is told no more
 	case problem.Is(err): // why the change was not allowed
-		return problem.Of(err)
+		return r.applying.Refused(problem.Of(err))
 	case e.err != nil:
 		err = e.err
 	case !errors.Is(err, errNoRecord):

@@ -34,12 +34,7 @@ func (s *Server) remember(r *request, i ps.Intent) {
 		r.change = &changes.Record{ID: changes.NewID(), RequestID: r.id, Caller: r.principal.Name, Operation: r.op.ID, Running: true}
 		r.change.Token, r.change.Process = uuid.NewString(), s.process()
 		r.change.Parameters, r.change.Secret = r.parameters()
-		if r.applying != nil {
-			r.change.Plan = r.applying.plan.ID
-		}
-		if key := r.claimed(); key != nil {
-			r.change.Key = key.name
-		}
+		r.change.Plan, r.change.Key = r.applying.ID(), r.claimed().Name()
 		undoes := &r.call.Undoes
 		r.change.Undoes, r.change.Fields, r.change.Batch = undoes.Change, undoes.Fields, undoes.Batch
 	}

@@ -15,9 +15,6 @@ func (s *Server) register(local call.Local) {
 // answerLocally answers a call of a row that has no script.
 func (s *Server) answerLocally(r *request) (call.Answer, error) {
 	r.started = true
-	if r.op.ID == "plan.get" {
-		return s.showPlan(r)
-	}
 	answer, err := s.local.Handlers[r.op.ID](r.ctx, r.accepted())
 	r.shown, r.server = answer.ChangeID, answer.Server
 	if err != nil {
@@ -28,14 +25,10 @@ func (s *Server) answerLocally(r *request) (call.Answer, error) {
 
 // accepted returns the call for those that answer it without a script.
 func (r *request) accepted() call.Accepted {
-	a := call.Accepted{
-		Call: r.call, Bound: r.bound, Given: r.given, As: r, Leave: r.leave,
+	return call.Accepted{
+		Call: r.call, Bound: r.bound, Given: r.given, Once: r.key.Name(), As: r, Leave: r.leave,
 		Limits: call.Limits{Read: r.policy.ReadLimit, Settle: r.policy.SettleLimit},
 	}
-	if r.key != nil {
-		a.Once = r.key.name
-	}
-	return a
 }
 
 // follow sends the events of a call of a row that has no script.

@@ -10,8 +10,10 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/plan"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/ps"
@@ -20,7 +22,6 @@ import (
 // meters are the metrics of calls. No label contains anything that a caller sent.
 type meters struct {
 	forwarded    *prometheus.CounterVec
-	plans        *prometheus.CounterVec
 	incomplete   *prometheus.CounterVec
 	jobsEnded    *prometheus.CounterVec
 	jobItems     *prometheus.CounterVec
@@ -33,10 +34,6 @@ func newMeters() *meters {
 			Name: "adgateway_forwarded_total",
 			Help: "Calls that were sent to the gateway that leads, by what became of them: forwarded, not_leader or unknown; and tries that were retried.",
 		}, []string{"outcome"}),
-		plans: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "adgateway_plans_total",
-			Help: "Plans of dry runs, by what happened to them: made, applied, or drifted when they were to be applied.",
-		}, []string{"event"}),
 		incomplete: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adgateway_changes_incomplete_total",
 			Help: "Changes of which only a part was made, or of which it is unknown whether they were made, by outcome; the audit names them.",
@@ -54,9 +51,6 @@ func newMeters() *meters {
 			Help: "Changes that could not be recorded in the history; the audit has them.",
 		}),
 	}
-	for _, event := range []string{planMade, planApplied, planDrifted} {
-		m.plans.WithLabelValues(event)
-	}
 	for _, state := range []jobstate.Job{jobstate.Done, jobstate.Failed, jobstate.Cancelled} {
 		m.jobsEnded.WithLabelValues(string(state))
 	}
@@ -72,22 +66,57 @@ func newMeters() *meters {
 // incompleteOutcomes are those of changes that somebody must look at.
 var incompleteOutcomes = []ps.Outcome{ps.OutcomePartial, ps.OutcomeUnknown}
 
-// What happens to plans.
-const (
-	planMade    = "made"
-	planApplied = "applied"
-	planDrifted = "drifted"
-)
-
 func (m *meters) register(with *prometheus.Registry, of *call.Streams) error {
 	streams := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "adgateway_event_streams",
 		Help: "Streams of events that are open.",
 	}, func() float64 { return float64(of.Open()) })
-	for _, collector := range []prometheus.Collector{streams, m.forwarded, m.plans, m.incomplete, m.jobsEnded, m.jobItems, m.unremembered} {
+	for _, collector := range []prometheus.Collector{streams, m.forwarded, m.incomplete, m.jobsEnded, m.jobItems, m.unremembered} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}
+	}
+	return nil
+}
+
+// registerPlans adds what has happened to plans.
+func registerPlans(with *prometheus.Registry, plans *plan.Plans) error {
+	for event, number := range map[string]func(plan.Stats) int64{
+		"made":    func(s plan.Stats) int64 { return s.Made },
+		"applied": func(s plan.Stats) int64 { return s.Applied },
+		"drifted": func(s plan.Stats) int64 { return s.Drifted },
+	} {
+		counter := prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "adgateway_plans_total",
+			Help: "Plans of dry runs, by what happened to them: made, applied, " +
+				"or drifted when they were to be applied.",
+			ConstLabels: prometheus.Labels{"event": event},
+		}, func() float64 { return float64(number(plans.Stats())) })
+		if err := with.Register(counter); err != nil {
+			return fmt.Errorf("gateway: metrics: %w", err)
+		}
+	}
+	return nil
+}
+
+// registerKeys adds what is known of keys at the moment.
+func registerKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
+	refused := prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "adgateway_idempotency_refusals_total",
+		Help: "Calls that were refused because their credential has as many keys as it may.",
+	}, func() float64 { return float64(keys.Refused()) })
+	used := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adgateway_idempotency_keys",
+		Help: "Keys of the credential that has most, of those that used one since the start; " +
+			"those that expired since they were counted are among them.",
+	}, func() float64 { return float64(keys.Most()) })
+	limit := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "adgateway_idempotency_keys_max",
+		Help: "Keys that one credential may have.",
+	})
+	limit.Set(idempotency.MostPerCaller)
+	if err := errors.Join(with.Register(used), with.Register(limit), with.Register(refused)); err != nil {
+		return fmt.Errorf("gateway: metrics: %w", err)
 	}
 	return nil
 }

@@ -35,24 +35,25 @@ func (r *request) Plan(_ context.Context, parts int) error {
 // Resumed implements [call.Outer]. The key stays as it is while the outcome is not known: whoever
 // is asked next, here or at another gateway, goes on from there.
 func (r *request) Resumed(ctx context.Context) (first string, err error) {
-	if r.key == nil || !r.key.unsure {
+	if !r.key.Unsure() {
 		return "", nil
 	}
-	key, earlier := r.key, &r.key.call
+	earlier := r.key.Progress()
 	_, err = r.gateway.History.Get(ctx, earlier.Change)
 	begun := earlier.Intent != nil && !errors.Is(err, changes.ErrAbsent)
 	if begun && earlier.Verdict == nil {
-		if err = r.gateway.judge(r, key); err != nil {
-			key.open = true
+		if err = r.gateway.judge(r, r.key); err != nil {
+			r.key.LeaveOpen()
 			return "", err
 		}
+		earlier = r.key.Progress()
 	}
 	switch v := earlier.Verdict; {
 	case v == nil:
-		earlier.Intent, earlier.Change = nil, ""
+		r.key.Anew()
 		return earlier.Batch, nil
 	case v.Outcome == ps.OutcomeUnknown:
-		return earlier.Change, unknownOutcome(earlier)
+		return earlier.Change, r.key.Unknown()
 	}
 	return cmp.Or(earlier.Batch, earlier.Change), nil
 }

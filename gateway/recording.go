@@ -78,7 +78,7 @@ func (s *Server) announced(r *request) func(ps.Intent) error {
 			if err := holds(r, &i); err != nil {
 				return err
 			}
-			return r.applying.use(r)
+			return r.applying.Use()
 		}
 		if err := r.hold.claim(locksOf(r.op, zoneOf(r, &i), &i)); err != nil {
 			return err
@@ -101,7 +101,7 @@ func holds(r *request, i *ps.Intent) error {
 	if err := r.guards(i); err != nil {
 		return err
 	}
-	return r.applying.check(r, i)
+	return r.applying.Announced(i)
 }
 
 // guards asks the guards of a call about what is announced.
@@ -249,9 +249,7 @@ func (r *request) auditCall(value func(p *ops.Param) (string, bool)) audit.Call 
 	if r.principal != nil {
 		call.Who = &audit.Who{Name: r.principal.Name, Kind: r.principal.Kind}
 	}
-	if a := r.applying; a != nil {
-		call.PlanCaller = a.plan.Caller.Name
-	}
+	call.PlanCaller = r.applying.Maker()
 	for i := range r.op.Params {
 		p := &r.op.Params[i]
 		text, has := value(p)

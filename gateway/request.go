@@ -12,8 +12,10 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/plan"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
@@ -42,30 +44,30 @@ type request struct {
 	unread    []ps.Warning        // about the others
 	spending  *quota.Spending     // nil: nothing that is counted
 
-	started     bool            // the run was started, or waited for a session
-	announced   *ps.Intent      // of a dry run; nil: nothing was announced
-	fingerprint []byte          // of a dry run whose plan is kept
-	applying    *application    // nil: the call applies no plan
-	hold        *hold           // what the change has locked; nil before it runs
-	doubted     *hold           // of a change whose run has left it in doubt; nil: of none
-	inDoubt     bool            // the change stays open
-	key         *claim          // nil: without a key
-	replayed    bool            // the answer is that of an earlier call
-	resumed     bool            // the answer is derived from what became of an earlier call
-	change      *changes.Record // in the history; nil: nothing was announced, or there is none
-	kept        bool            // the change is in the store
-	limit       time.Duration   // of the run of a change
-	run         *cluster.Run    // of the script of a change; nil: none runs, or the gateway is in no cluster of one writer
-	term        uint64          // in which it was begun; 0: none was
-	lost        bool            // what became of the change could not be stored, and another gateway has to find it out
-	notReadBack bool            // the change was made, and could not be read back
-	raced       bool            // another gateway has settled the change before it was made
-	unkept      bool            // the change is not in the history yet, or not as it ended
-	naming      *naming         // what it has of names; nil: nothing
-	intent      *audit.Entry    // nil: nothing was announced, or it is not recorded
-	sets        []auditedSet    // announced, where each has its own line; then intent is nil
-	recorded    bool            // the audit has the outcome
-	due         string          // identity of the change whose line is noted as due; empty: none is
+	started     bool               // the run was started, or waited for a session
+	announced   *ps.Intent         // of a dry run; nil: nothing was announced
+	fingerprint []byte             // of a dry run whose plan is kept
+	applying    *plan.Application  // nil: the call applies no plan
+	hold        *hold              // what the change has locked; nil before it runs
+	doubted     *hold              // of a change whose run has left it in doubt; nil: of none
+	inDoubt     bool               // the change stays open
+	key         *idempotency.Claim // nil: without a key
+	replayed    bool               // the answer is that of an earlier call
+	resumed     bool               // the answer is derived from what became of an earlier call
+	change      *changes.Record    // in the history; nil: nothing was announced, or there is none
+	kept        bool               // the change is in the store
+	limit       time.Duration      // of the run of a change
+	run         *cluster.Run       // of the script of a change; nil: none runs, or the gateway is in no cluster of one writer
+	term        uint64             // in which it was begun; 0: none was
+	lost        bool               // what became of the change could not be stored, and another gateway has to find it out
+	notReadBack bool               // the change was made, and could not be read back
+	raced       bool               // another gateway has settled the change before it was made
+	unkept      bool               // the change is not in the history yet, or not as it ended
+	naming      *naming            // what it has of names; nil: nothing
+	intent      *audit.Entry       // nil: nothing was announced, or it is not recorded
+	sets        []auditedSet       // announced, where each has its own line; then intent is nil
+	recorded    bool               // the audit has the outcome
+	due         string             // identity of the change whose line is noted as due; empty: none is
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run
@@ -191,7 +193,7 @@ func (r *request) mayBeRepeated(err error) bool {
 	if r.call.Item == nil || err == nil {
 		return false
 	}
-	return r.key != nil && r.key.again || errors.Is(err, errOvertaken)
+	return r.key.Again() || errors.Is(err, errOvertaken)
 }
 
 // parsing waits until the document of a call may be parsed. Whoever waits calls done.

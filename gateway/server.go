@@ -32,10 +32,11 @@ import (
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/history"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
-	"adgateway/gateway/plans"
+	"adgateway/gateway/plan"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
@@ -175,8 +176,8 @@ type Server struct {
 	history        *history.Service
 	removals       history.Removals
 	forwarder      *hop.Forwarder         // nil: the gateway is in no cluster
-	keys           *keys                  // nil: none are kept
-	plans          *plans.Plans           // nil: none are kept
+	keys           *idempotency.Keys      // nil: none are kept
+	plans          *plan.Plans            // nil: none are kept
 	ledger         *quota.Ledger          // nil: the end of the gateway gives back what was spent
 	jobs           *jobs.Manager          // nil: there are none
 	current        atomic.Pointer[Policy] // immutable; a call uses the same one throughout
@@ -213,12 +214,13 @@ func New(options Options) (*Server, error) {
 	s.register(s.history.Local())
 	if options.Kept != nil {
 		s.ledger = quota.NewLedger(options.Kept, s.clustered())
-		s.keys = newKeys(options.Kept, options.KeyLife)
+		s.keys = idempotency.New(options.Kept, options.KeyLife, options.History)
 		var err error
-		if s.plans, err = plans.Open(context.Background(), options.Kept); err != nil {
+		if s.plans, err = plan.Open(context.Background(), options.Kept, s.Operations); err != nil {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
 		}
 	}
+	s.local.Handlers["plan.get"] = s.plans.Show(func() bool { return s.current.Load().PlansOfOthers })
 	s.kinds = s.ownKinds()
 	if err := s.lockLeft(context.Background()); err != nil {
 		return nil, fmt.Errorf("changes that were cut off: %w", err)
@@ -232,8 +234,11 @@ func New(options Options) (*Server, error) {
 	if err := s.meters.register(s.Metrics, s.streams); err != nil {
 		return nil, err
 	}
+	if err := registerPlans(s.Metrics, s.plans); err != nil {
+		return nil, err
+	}
 	if s.keys != nil {
-		if err := s.keys.count.register(s.Metrics); err != nil {
+		if err := registerKeys(s.Metrics, s.keys); err != nil {
 			return nil, err
 		}
 	}

@@ -54,12 +54,12 @@ func (s *Server) unread(r *request, e *envelope, cause error) {
 
 // announcedBy returns what a call has announced before its change; nil: it is not known.
 func (s *Server) announcedBy(r *request) *ps.Intent {
-	key := r.claimed()
+	begun := r.claimed().Progress().Intent
 	switch {
 	case r.change != nil:
 		return &r.change.Intent
-	case key != nil && key.call.Intent != nil:
-		return key.call.Intent
+	case begun != nil:
+		return begun
 	case r.runErr != nil:
 		return ps.AsError(r.runErr).Intent
 	}

@@ -20,8 +20,13 @@ func TestWhoMaySeeAChange(t *testing.T) {
 		done := ops.Done{Op: ops.Find(ops.Table(), row), Intent: &ps.Intent{Objects: objects}}
 		return change.MadeBy(ops.Table(), done, zone)
 	}
-	moved := ps.Intended{DN: other, Changes: []ps.IntendedChange{{Name: "parent", Before: "OU=Other,DC=x", After: "ou=sales,dc=x"}}}
-	record := ps.Intended{DN: "www.x", Changes: []ps.IntendedChange{{Name: "ttl www.x A 10.0.0.1", Before: "1", After: "2"}}}
+	with := func(dn, name, before, after string) ps.Intended {
+		return ps.Intended{DN: dn, Changes: []ps.IntendedChange{{Name: name, Before: before, After: after}}}
+	}
+	moved := with(other, "parent", "OU=Other,DC=x", "ou=sales,dc=x")
+	record := with("www.x", "ttl www.x A 10.0.0.1", "1", "2")
+	aUser, staff := made("user.update", "", ps.Intended{DN: sales}), ps.Intended{DN: sales, Account: "Staff"}
+	vpn := identity.Limits{Groups: []string{"vpn"}}
 	inSales := identity.Limits{OUs: []string{"OU=Sales,DC=x"}}
 	for name, c := range map[string]struct {
 		limits identity.Limits
@@ -29,20 +34,20 @@ func TestWhoMaySeeAChange(t *testing.T) {
 		want   bool
 	}{
 		"no limits":        {identity.Limits{}, made("user.update", "", ps.Intended{DN: other}), true},
-		"inside":           {inSales, made("user.update", "", ps.Intended{DN: sales}), true},
+		"inside":           {inSales, aUser, true},
 		"outside":          {inSales, made("user.update", "", ps.Intended{DN: other}), false},
 		"one outside":      {inSales, made("user.update", "", ps.Intended{DN: sales}, ps.Intended{DN: other}), false},
 		"moved inside":     {inSales, made("user.update", "", moved), true},
 		"a new one":        {inSales, made("user.create", "", ps.Intended{Name: "c", Parent: "OU=Sales,DC=x"}), true},
-		"no such OU":       {identity.Limits{OUs: []string{"Sales"}}, made("user.update", "", ps.Intended{DN: sales}), false},
-		"the group":        {identity.Limits{Groups: []string{"vpn"}}, made("group.update", "", ps.Intended{DN: sales, Account: "VPN"}), true},
-		"another group":    {identity.Limits{Groups: []string{"vpn"}}, made("group.update", "", ps.Intended{DN: sales, Account: "Staff"}), false},
-		"a user, groups":   {identity.Limits{Groups: []string{"vpn"}}, made("user.update", "", ps.Intended{DN: sales}), true},
+		"no such OU":       {identity.Limits{OUs: []string{"Sales"}}, aUser, false},
+		"the group":        {vpn, made("group.update", "", ps.Intended{DN: sales, Account: "VPN"}), true},
+		"another group":    {vpn, made("group.update", "", staff), false},
+		"a user, groups":   {vpn, aUser, true},
 		"the zone":         {identity.Limits{Zones: []string{"X"}}, made("a.create", "x", record), true},
 		"another zone":     {identity.Limits{Zones: []string{"y"}}, made("a.create", "x", record), false},
 		"the name":         {identity.Limits{Names: []string{"www.x"}}, made("a.create", "x", record), true},
 		"another name":     {identity.Limits{Names: []string{"mail.x"}}, made("a.create", "x", record), false},
-		"a directory name": {identity.Limits{Names: []string{"mail.x"}}, made("user.update", "", ps.Intended{DN: sales}), true},
+		"a directory name": {identity.Limits{Names: []string{"mail.x"}}, aUser, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, c.want, change.BoundsOf(c.limits).See(c.made))
@@ -66,19 +71,21 @@ func TestNamesOutsideAreHidden(t *testing.T) {
 // TestUndoable: what was undone does not count, and without the row that takes a change back there
 // is no undo.
 func TestUndoable(t *testing.T) {
-	update := ops.Done{Op: ops.Find(ops.Table(), "user.update"), Intent: &ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{
-		GUID: "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11", DN: "CN=a,DC=x", Changes: []ps.IntendedChange{
-			{Name: "l", Before: "Oslo", After: "Rome"}, {Name: "lockoutTime", Before: "1", Renewed: true},
-		},
-	}}}}
+	done := func(row string, effect ps.Effect, changes ...ps.IntendedChange) ops.Done {
+		object := ps.Intended{GUID: "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11", DN: "CN=a,DC=x", Changes: changes}
+		return ops.Done{
+			Op: ops.Find(ops.Table(), row), Intent: &ps.Intent{Effect: effect, Objects: []ps.Intended{object}},
+		}
+	}
+	update := done("user.update", ps.EffectChanged, ps.IntendedChange{Name: "l", Before: "Oslo", After: "Rome"},
+		ps.IntendedChange{Name: "lockoutTime", Before: "1", Renewed: true})
 	made := change.MadeBy(ops.Table(), update, "")
 	assert.Equal(t, schema.UndoPartial, made.Undoable(nil), "the server chooses one of the values")
 	city := func(fields ...string) bool { return len(fields) == 1 && fields[0] == "city" }
 	assert.Equal(t, schema.UndoNone, made.Undoable(city))
 	assert.Equal(t, schema.UndoNone, change.MadeBy(nil, update, "").Undoable(nil))
-	removed := ops.Done{Op: ops.Find(ops.Table(), "user.delete"), Intent: &ps.Intent{Effect: ps.EffectRemoved, Objects: []ps.Intended{{
-		DN: "CN=a,DC=x", Changes: []ps.IntendedChange{{Name: "exists", Before: "True", After: "False"}},
-	}}}}
+	gone := ps.IntendedChange{Name: "exists", Before: "True", After: "False"}
+	removed := done("user.delete", ps.EffectRemoved, gone)
 	assert.Equal(t, schema.UndoRestore, change.MadeBy(ops.Table(), removed, "").Undoable(nil))
 	assert.Equal(t, schema.UndoNone, change.MadeBy(nil, removed, "").Undoable(nil), "no row restores")
 }

@@ -24,6 +24,15 @@ type Plan struct {
 	Requires  []identity.Scope `json:"requires"`
 }
 
+// WithoutImages returns an announcement without what is known of the objects that it removes.
+func WithoutImages(i ps.Intent) ps.Intent {
+	i.Objects = slices.Clone(i.Objects)
+	for n := range i.Objects {
+		i.Objects[n].Record, i.Objects[n].Image = nil, nil
+	}
+	return i
+}
+
 // Check is something that may keep a change from being made although its script, which
 // checks much itself, has announced it; and whether it was looked at.
 type Check struct {

@@ -162,7 +162,9 @@ func (u *asRecorded) drifted(was *ps.Intended, c ps.IntendedChange, found string
 			continue
 		}
 		message := fmt.Sprintf("is no longer what the change wrote: expected %s, found %s", field.After, now)
-		u.drift = append(u.drift, problem.Detail{Field: field.Field, Message: message, Expected: field.After, Found: now})
+		u.drift = append(u.drift, problem.Detail{
+			Field: field.Field, Message: message, Expected: field.After, Found: now,
+		})
 	}
 }
 
@@ -174,7 +176,8 @@ func (u *asRecorded) compareSurplus(now *ps.Intended, i *ps.Intent) {
 		}
 		same := func(old ps.IntendedChange) bool { return old.Name == c.Name }
 		known := slices.ContainsFunc(u.call.Undone, func(was ps.Intended) bool {
-			return counterpart(&was, i, len(u.call.Undone) == 1) == now && slices.ContainsFunc(was.Changes, same)
+			of := counterpart(&was, i, len(u.call.Undone) == 1)
+			return of == now && slices.ContainsFunc(was.Changes, same)
 		})
 		if !known {
 			u.inexact = append(u.inexact, c.Name)

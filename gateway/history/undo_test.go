@@ -44,7 +44,9 @@ func undoTwo(t *testing.T, do func(n int, made *changes.Record) (call.Answer, er
 	kept, err := changes.Open(t.Context(), storetest.Seal(t, store.NewMemory(nil)), time.Hour, 1<<30)
 	require.NoError(t, err)
 	const other = "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11"
-	removed := []ps.Intended{harness.Removed(harness.GUID, schema.Computer), harness.Removed(other, schema.Computer)}
+	removed := []ps.Intended{
+		harness.Removed(harness.GUID, schema.Computer), harness.Removed(other, schema.Computer),
+	}
 	past := &changes.Record{
 		ID: changes.NewID(), Time: time.Now(), Operation: "computer.deleteMany", Server: "dc9",
 		Intent: ps.Intent{Effect: ps.EffectRemoved, Objects: removed},

@@ -40,6 +40,14 @@ type Detail struct {
 	Found    json.RawMessage `json:"found,omitempty"`
 }
 
+// Messages returns what details say.
+func Messages(details []Detail) (all []string) {
+	for _, d := range details {
+		all = append(all, d.Message)
+	}
+	return all
+}
+
 // Reason is why a request was refused because of its sender.
 type Reason string
 

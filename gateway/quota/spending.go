@@ -95,8 +95,8 @@ func accountOf(p *identity.Principal) string {
 
 // Unavailable returns the refusal of a call whose spending cannot be kept.
 func Unavailable(err error) error {
-	return call.StoreFault(err, "What the credential has spent of its hourly limits cannot be kept at the moment, "+
-		"so that nothing was changed. Try again later.")
+	return call.StoreFault(err, "What the credential has spent of its hourly limits cannot be kept at the "+
+		"moment, so that nothing was changed. Try again later.")
 }
 
 // Most returns how many objects the run may affect.

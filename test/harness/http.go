@@ -25,8 +25,9 @@ const Existence = "exists"
 
 // Kinds of values in a store, which later versions read too.
 const (
-	Keys store.Kind = "key" // calls with an Idempotency-Key
-	Due  store.Kind = "due" // lines of the audit that have yet to be written
+	Keys  store.Kind = "key"  // calls with an Idempotency-Key
+	Plans store.Kind = "plan" // of dry runs
+	Due   store.Kind = "due"  // lines of the audit that have yet to be written
 )
 
 // JSON returns a value as scripts and clients send it.

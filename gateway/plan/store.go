@@ -1,7 +1,4 @@
-// Package plans keeps what dry runs have shown, so that it can be applied exactly as it
-// was shown, or not at all: a [Plan] is made by a dry run, found by its id, and used up
-// by the call that applies it.
-package plans
+package plan
 
 import (
 	"context"
@@ -9,22 +6,49 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
 	"adgateway/gateway/change"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
 // kind is the kind of plans in the store.
 const kind store.Kind = "plan"
 
-// Caller is the credential that made a plan or applied one.
+// Caller is the credential that made a plan.
 type Caller struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
+	ID   string `json:"id,omitempty"` // empty: it has none, or an earlier version has kept the plan
+}
+
+func callerOf(p *identity.Principal) Caller { return Caller{Kind: p.Kind, Name: p.Name, ID: p.ID} }
+
+// is reports whether two are one credential. Where one has no id, the names count.
+func (c Caller) is(other Caller) bool {
+	if c.ID == "" || other.ID == "" {
+		return c.Kind == other.Kind && c.Name == other.Name
+	}
+	return c.Kind == other.Kind && c.ID == other.ID
+}
+
+// named returns the credential as an earlier version has kept it.
+func (c Caller) named() Caller { return Caller{Kind: c.Kind, Name: c.Name} }
+
+// account returns what the plans of the credential are counted under.
+func (c Caller) account() Caller {
+	if c.ID == "" {
+		return c
+	}
+	return Caller{Kind: c.Kind, ID: c.ID}
 }
 
 // Plan is what a dry run has shown.
@@ -39,7 +63,7 @@ type Plan struct {
 	Shown       json.RawMessage `json:"shown"` // the plan as it was made, without its state
 
 	Parameters map[string]string `json:"parameters,omitempty"` // as accepted, without secrets
-	Row        string            `json:"row,omitempty"`        // operation that makes the change; empty: there is none
+	Row        string            `json:"row,omitempty"`        // makes the change; empty: there is none
 	Intent     ps.Intent         `json:"intent"`               // without the images of what is removed
 	Zone       string            `json:"zone,omitempty"`       // of the DNS records
 
@@ -91,14 +115,14 @@ func (p *Plan) StateAt(now time.Time) State {
 
 const prefix = "pl_"
 
-// NewID returns an id for a plan. Later ones are greater.
-func NewID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
+// newID returns an id for a plan. Later ones are greater.
+func newID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
 
 // ErrAbsent means that there is no such plan, or not any more.
 var ErrAbsent = store.ErrAbsent
 
-// ErrUsed means that another call has applied the plan.
-var ErrUsed = errors.New("the plan was applied by another call")
+// errUsed means that another call has applied the plan.
+var errUsed = errors.New("the plan was applied by another call")
 
 // afterlife is how long a plan is kept after it has expired, so that it is found then.
 const afterlife = 24 * time.Hour
@@ -106,18 +130,33 @@ const afterlife = 24 * time.Hour
 // perCaller is how many plans of one credential are kept; the oldest make place for new ones.
 const perCaller = 1000
 
-// Plans is safe for concurrent use.
+// Plans are those that are kept. Nil Plans keep none. They are safe for concurrent use.
 type Plans struct {
 	store *store.Sealed
+	table []*ops.Operation
+	stats struct{ made, applied, drifted atomic.Int64 }
 
 	mu  sync.Mutex
-	ids map[Caller][]string // the oldest first
+	ids map[Caller][]string // by account, the oldest first
 }
 
-// Open returns the plans in a store. Those that cannot be read are as good as absent.
-func Open(ctx context.Context, db *store.Sealed) (*Plans, error) {
-	p := &Plans{store: db}
+// Open returns the plans in a store, which are of the operations of a table. Those that cannot be
+// read are as good as absent.
+func Open(ctx context.Context, db *store.Sealed, table []*ops.Operation) (*Plans, error) {
+	p := &Plans{store: db, table: table}
 	return p, p.Load(ctx)
+}
+
+// Stats say how many plans were made, how many were applied, and how often one did not hold when it
+// was to be applied, since the start.
+type Stats struct{ Made, Applied, Drifted int64 }
+
+// Stats returns them. There are none of nil Plans.
+func (p *Plans) Stats() Stats {
+	if p == nil {
+		return Stats{}
+	}
+	return Stats{p.stats.made.Load(), p.stats.applied.Load(), p.stats.drifted.Load()}
 }
 
 // Load counts the plans of each caller anew, as another gateway may have kept some.
@@ -130,7 +169,8 @@ func (p *Plans) Load(ctx context.Context) error {
 	})
 	for _, id := range ids {
 		if plan, unread := p.Get(ctx, id); unread == nil {
-			all[plan.Caller] = append(all[plan.Caller], id)
+			by := plan.Caller.account()
+			all[by] = append(all[by], id)
 		}
 	}
 	p.mu.Lock()
@@ -157,18 +197,24 @@ func (p *Plans) decode(found store.Entry) (*Plan, error) {
 	return plan, nil
 }
 
-// Add keeps a new plan, and forgets the oldest of a caller that has too many.
-func (p *Plans) Add(ctx context.Context, plan *Plan) error {
+// add keeps a new plan, and forgets the oldest of a caller that has too many.
+func (p *Plans) add(ctx context.Context, plan *Plan) error {
 	if err := p.store.Update(ctx, func(tx *store.Tx) error { return p.put(tx, plan) }); err != nil {
 		return err
 	}
+	by, named := plan.Caller.account(), plan.Caller.named()
 	p.mu.Lock()
-	ids := append(p.ids[plan.Caller], plan.ID)
+	ids := p.ids[by]
+	if named != by { // those of an earlier version are older
+		ids = append(p.ids[named], ids...)
+		delete(p.ids, named)
+	}
+	ids = append(ids, plan.ID)
 	var surplus []string
 	if more := len(ids) - perCaller; more > 0 {
 		surplus, ids = ids[:more], append([]string(nil), ids[more:]...)
 	}
-	p.ids[plan.Caller] = ids
+	p.ids[by] = ids
 	p.mu.Unlock()
 	if len(surplus) == 0 {
 		return nil
@@ -181,24 +227,24 @@ func (p *Plans) Add(ctx context.Context, plan *Plan) error {
 	})
 }
 
-// Use marks a plan as applied by a call, before that call changes anything. It is a part of an
-// update. If another call has used it since it was read, it returns that state and [ErrUsed].
-func (p *Plans) Use(tx *store.Tx, plan *Plan, by Use) (latest *Plan, err error) {
+// use marks a plan as applied by a call, before that call changes anything. It is a part of an
+// update. If another call has used it since it was read, it returns that state and [errUsed].
+func (p *Plans) use(tx *store.Tx, plan *Plan, by Use) (latest *Plan, err error) {
 	latest, err = p.find(tx, plan.ID)
 	switch {
 	case err != nil:
 		return nil, err
 	case latest.Used != nil && latest.revision != plan.revision:
-		return latest, ErrUsed
+		return latest, errUsed
 	}
 	latest.Used, latest.Drifted = &by, false
 	return latest, p.put(tx, latest)
 }
 
-// End notes the change that a call has made with a plan, as a part of an update. Without a
+// note notes the change that a call has made with a plan, as a part of an update. Without a
 // change the plan can be applied again. It does nothing if another call has used the plan, or if
 // that was noted before.
-func (p *Plans) End(tx *store.Tx, id, requestID, change string) error {
+func (p *Plans) note(tx *store.Tx, id, requestID, change string) error {
 	plan, err := p.find(tx, id)
 	switch {
 	case errors.Is(err, ErrAbsent):
@@ -215,9 +261,9 @@ func (p *Plans) End(tx *store.Tx, id, requestID, change string) error {
 	return p.put(tx, plan)
 }
 
-// Drift marks a plan that did not hold when a call has applied it, as a part of an update. It does
+// drift marks a plan that did not hold when a call has applied it, as a part of an update. It does
 // nothing if another call has used the plan since it was read.
-func (p *Plans) Drift(tx *store.Tx, plan *Plan, requestID string) error {
+func (p *Plans) drift(tx *store.Tx, plan *Plan, requestID string) error {
 	latest, err := p.find(tx, plan.ID)
 	switch {
 	case errors.Is(err, ErrAbsent):
@@ -229,6 +275,20 @@ func (p *Plans) Drift(tx *store.Tx, plan *Plan, requestID string) error {
 	}
 	latest.Used, latest.Drifted = nil, true
 	return p.put(tx, latest)
+}
+
+// End implements [write.Kind]. It opens the plan again that a call has used up whose change was not
+// made, and notes the change in it otherwise. One that had nothing to change has used it up.
+func (p *Plans) End(tx *store.Tx, c *changes.Record, e *write.End) error {
+	switch {
+	case c.Plan == "":
+		return nil
+	case e.Verdict.Outcome != ps.OutcomeNone:
+		return p.note(tx, c.Plan, c.RequestID, c.ID)
+	case e.Verdict.Idle:
+		return nil
+	}
+	return p.note(tx, c.Plan, c.RequestID, "")
 }
 
 func (p *Plans) find(tx *store.Tx, id string) (*Plan, error) {

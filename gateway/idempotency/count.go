@@ -1,32 +1,28 @@
-package gateway
+package idempotency
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"adgateway/gateway/store"
 )
 
-const (
-	maxKeysPerCaller = 10_000
+// MostPerCaller is how many keys one credential may have.
+const MostPerCaller = 10_000
 
-	// recountEvery is how often the keys of a caller at the limit are counted again: each
-	// count reads them all.
-	recountEvery = time.Second
-)
+// recountEvery is how often the keys of a caller at the limit are counted again: each count reads
+// them all.
+const recountEvery = time.Second
 
 // keyCount counts the keys that callers have.
 type keyCount struct {
 	store   store.Store
 	now     func() time.Time
-	refused prometheus.Counter
+	refused atomic.Int64
 
 	mu   sync.Mutex
 	kept map[string]*keptKeys // by caller, of those that used one since the start
@@ -41,13 +37,7 @@ type keptKeys struct {
 }
 
 func newKeyCount(db store.Store) *keyCount {
-	return &keyCount{
-		store: db, now: db.Now, kept: map[string]*keptKeys{},
-		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "adgateway_idempotency_refusals_total",
-			Help: "Calls that were refused because their credential has as many keys as it may.",
-		}),
-	}
+	return &keyCount{store: db, now: db.Now, kept: map[string]*keptKeys{}}
 }
 
 // add counts keys that were kept for a caller, or -1 for one that was given up.
@@ -66,24 +56,27 @@ func (k *keyCount) forget() {
 	clear(k.kept)
 }
 
-// full returns how long a caller must wait for its next key, 0 if it may have one. The
-// keys are counted in the store when their number is not known, and again when the limit
-// is reached, as keys expire, but at most once a second.
-func (k *keyCount) full(ctx context.Context, caller string) (time.Duration, error) {
+// full returns how long a caller must wait for its next key, 0 if it may have one. The names of its
+// keys begin with caller, or with other, which may be the same. The keys are counted in the store
+// when their number is not known, and again when the limit is reached, as keys expire, but at most
+// once a second.
+func (k *keyCount) full(ctx context.Context, caller, other string) (time.Duration, error) {
 	now := k.now()
 	if wait, decided := k.decide(caller, now); decided {
 		return wait, nil
 	}
 	number, oldest := 0, time.Time{}
-	err := k.store.Range(ctx, keptKind, caller, func(e store.Entry) bool {
-		number++
-		if oldest.IsZero() || e.Expires.Before(oldest) {
-			oldest = e.Expires
+	for _, prefix := range slices.Compact([]string{caller, other}) {
+		err := k.store.Range(ctx, kind, prefix, func(e store.Entry) bool {
+			number++
+			if oldest.IsZero() || e.Expires.Before(oldest) {
+				oldest = e.Expires
+			}
+			return true
+		})
+		if err != nil {
+			return 0, err
 		}
-		return true
-	})
-	if err != nil {
-		return 0, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -105,7 +98,7 @@ func (k *keyCount) decide(caller string, now time.Time) (wait time.Duration, dec
 		of = &keptKeys{}
 		k.kept[caller] = of
 	}
-	if of.known && (of.number < maxKeysPerCaller || now.Sub(of.countedAt) < recountEvery) {
+	if of.known && (of.number < MostPerCaller || now.Sub(of.countedAt) < recountEvery) {
 		return k.wait(of, now), true
 	}
 	of.countedAt = now
@@ -114,37 +107,20 @@ func (k *keyCount) decide(caller string, now time.Time) (wait time.Duration, dec
 
 // wait returns how long the caller must wait, and counts the refusal if it must.
 func (k *keyCount) wait(of *keptKeys, now time.Time) time.Duration {
-	if of.number < maxKeysPerCaller {
+	if of.number < MostPerCaller {
 		return 0
 	}
-	k.refused.Inc()
+	k.refused.Add(1)
 	return max(of.oldest.Sub(now), recountEvery)
 }
 
 // most returns the number of keys of the caller that has most.
-func (k *keyCount) most() float64 {
+func (k *keyCount) most() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	numbers := []int{0}
 	for of := range maps.Values(k.kept) {
 		numbers = append(numbers, of.number)
 	}
-	return float64(slices.Max(numbers))
-}
-
-// register adds the metrics.
-func (k *keyCount) register(with *prometheus.Registry) error {
-	used := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "adgateway_idempotency_keys",
-		Help: "Keys of the credential that has most, of those that used one since the start; those that expired since they were counted are among them.",
-	}, k.most)
-	limit := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "adgateway_idempotency_keys_max",
-		Help: "Keys that one credential may have.",
-	})
-	limit.Set(maxKeysPerCaller)
-	if err := errors.Join(with.Register(used), with.Register(limit), with.Register(k.refused)); err != nil {
-		return fmt.Errorf("gateway: metrics: %w", err)
-	}
-	return nil
+	return slices.Max(numbers)
 }

@@ -1,0 +1,268 @@
+package idempotency
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/gateway/write"
+	"adgateway/ps"
+)
+
+// Claim is a key that a call has, until it is released. Nil: the call has none. It is a
+// [write.Participant]. One goroutine at a time uses it.
+type Claim struct {
+	keys    *Keys
+	key     Key
+	entered string // what the key is called while it is taken
+	name    string // of the key in the store
+	call    kept   // as the store has it
+	present bool   // the store has it
+	unsure  bool   // an earlier call with the key was cut off after its announcement
+	open    bool   // it is not known yet what became of a change of the call, or of an earlier one
+	again   bool   // the call was cut off before it changed anything, and is made again
+	lost    bool   // another gateway has taken the call over
+
+	next kept // what Begin has put
+}
+
+// Name returns what identifies the key in the store; empty: the call has none.
+func (c *Claim) Name() string {
+	if c == nil {
+		return ""
+	}
+	return c.name
+}
+
+// Release ends the claim. Afterwards another call can take the key.
+func (c *Claim) Release() { c.keys.leave(c.entered) }
+
+// Progress returns how far the call has come, or an earlier one with the key.
+func (c *Claim) Progress() Progress {
+	if c == nil {
+		return Progress{}
+	}
+	return c.call.Progress
+}
+
+// Unsure reports whether an earlier call with the key was cut off after its announcement, so that
+// it is to be found out first what became of its change.
+func (c *Claim) Unsure() bool { return c != nil && c.unsure }
+
+// Again reports whether the call is to be made again: it was that of an item, and was cut off before
+// it changed anything.
+func (c *Claim) Again() bool { return c != nil && c.again }
+
+// LeaveOpen notes that it is not known yet what became of a change of the call, or of an earlier
+// one: no answer is kept.
+func (c *Claim) LeaveOpen() { c.open = true }
+
+// Answer returns the answer of an earlier call, which another gateway has kept since the key was
+// taken; nil: there is none.
+func (c *Claim) Answer() *call.Answer {
+	if c.call.Status == 0 {
+		return nil
+	}
+	return c.call.answer()
+}
+
+// Judge notes how the change of an earlier call has ended.
+func (c *Claim) Judge(v write.Verdict) { c.call.Verdict = &v }
+
+// Anew notes that an earlier call has changed nothing, and that this one runs.
+func (c *Claim) Anew() { c.call.Intent, c.call.Change, c.call.StartedAt = nil, "", time.Now() }
+
+// Refresh reads the call as the store has it now.
+func (c *Claim) Refresh(ctx context.Context) error {
+	now, err := c.keys.get(ctx, c.name)
+	if errors.Is(err, store.ErrAbsent) {
+		c.call, c.present = kept{}, false
+		return nil
+	}
+	if err == nil {
+		c.call = now
+	}
+	return err
+}
+
+// owns reports, in an update, whether the store has the key as this call has read or put it.
+func (c *Claim) owns(tx *store.Tx) (bool, error) {
+	now, err := store.Load[kept](tx, kind, c.name)
+	if errors.Is(err, store.ErrAbsent) {
+		return !c.present, nil
+	}
+	return c.present && now.Token == c.call.Token && now.Status == 0, err
+}
+
+// put keeps a call under the key, as a part of an update.
+func (c *Claim) put(tx *store.Tx, next kept) error {
+	return store.Save(tx, kind, c.name, next, later(tx.Now().Add(c.keys.life), c.key.expires))
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// keep notes that the store has a call under the key.
+func (c *Claim) keep(now kept) {
+	if !c.present {
+		c.keys.count.add(c.key.byID, 1)
+	}
+	c.call, c.present = now, true
+}
+
+// forget notes that the store has nothing under the key any more.
+func (c *Claim) forget() {
+	if c.present {
+		c.keys.count.add(c.key.byID, -1)
+		c.present = false
+	}
+}
+
+// Begin implements [write.Participant]. It keeps what the script is about to change, and the
+// identity of the change in the history. It refuses a call that another gateway has taken over.
+func (c *Claim) Begin(tx *store.Tx, a *write.Attempt) error {
+	own, err := c.owns(tx)
+	if err != nil {
+		return err
+	}
+	if c.lost = !own; c.lost {
+		return TakenOver()
+	}
+	c.next = c.call
+	c.next.Intent, c.next.Server = a.Intent, a.Intent.Server
+	if a.Record != nil {
+		c.next.Change, c.next.Batch = a.Record.ID, a.Record.Batch
+	}
+	c.next.Verdict, c.next.Token = nil, a.Token
+	return c.put(tx, c.next)
+}
+
+// Begun implements [write.Participant].
+func (c *Claim) Begun() { c.keep(c.next) }
+
+// Ended is how a call with a key has ended.
+type Ended struct {
+	Outcome   ps.Outcome     // of the whole call
+	Failure   *problem.Error // nil: a success
+	DryRun    bool
+	Overtaken bool // it failed because other changes of the object went first
+
+	// The answer, as it is sent.
+	Status int
+	Body   []byte
+	Tag    string         // of its record; empty: none
+	Change string         // that it names; empty: none
+	Secret *ops.Generated // that it shows; nil: none
+}
+
+// End is what is put in an update at the end of a call with a key.
+type End struct {
+	of   *Claim
+	next *kept // nil: the key is not kept any more
+}
+
+// End returns what is kept of the call: its answer, or that it may be tried again. Nil: the key stays
+// as it is, and a repetition finds out what became of the change.
+func (c *Claim) End(e Ended) *End {
+	if c == nil || c.call.Status != 0 || c.lost {
+		return nil
+	}
+	// An unknown outcome is the verdict if it stays so.
+	open := c.open || e.Outcome == ps.OutcomeUnknown && e.Failure.Code != schema.OutcomeUnknown
+	untouched := !open && e.Outcome == ps.OutcomeNone && e.Failure != nil
+	next := c.call
+	switch {
+	case untouched && c.counts(e): // as an attempt
+		c.again = true
+		next = kept{
+			Account: next.Account, Fingerprint: next.Fingerprint, Attempts: next.Attempts,
+			Progress: Progress{RequestID: next.RequestID, StartedAt: next.StartedAt},
+		}
+	case e.DryRun, untouched: // it may be tried again
+		return &End{of: c}
+	case open: // whoever is asked next finds it out
+		return nil
+	case asksAgain(e.Status):
+		next.Verdict, next.Token = &write.Verdict{Outcome: e.Outcome}, ""
+		if e.Failure != nil {
+			next.Verdict.Notes = problem.Messages(e.Failure.Details)
+		}
+	default:
+		next.answered(e)
+	}
+	return &End{of: c, next: &next}
+}
+
+// asksAgain reports whether an answer with a status asks to come again, so that it is not kept.
+func asksAgain(status int) bool { return status >= http.StatusInternalServerError }
+
+// counts reports whether a call that changed nothing is that of an item which was cut off, and is
+// made again: a full host, a lost connection or an election of the engine passes.
+func (c *Claim) counts(e Ended) bool {
+	return c.key.ofItem() && e.Failure.Code == schema.Timeout && !e.Overtaken && c.call.Attempts < mostAttempts
+}
+
+const maxKeptBody = 256 << 10
+
+// answered makes an answer that of a call.
+func (k *kept) answered(e Ended) {
+	k.Status, k.Body, k.Intent, k.Verdict, k.Token = e.Status, e.Body, nil, nil, ""
+	k.Change, k.Tag = e.Change, e.Tag
+	if e.Failure != nil {
+		k.Tag = e.Failure.Tag
+	}
+	if secret := e.Secret; secret != nil {
+		name := string(call.JSON(secret.Member)) + ":"
+		shown, hidden := name+string(call.JSON(secret.Reveal())), name+"null"
+		k.Body, k.Secret = bytes.Replace(e.Body, []byte(shown), []byte(hidden), 1), secret.Member
+	}
+	if len(k.Body) > maxKeptBody {
+		k.Body, k.Cut = call.WithoutRecords(k.Body), true
+	}
+}
+
+// Put puts it, unless another call has the key by now.
+func (e *End) Put(tx *store.Tx) error {
+	c := e.of
+	own, err := c.owns(tx)
+	switch {
+	case err != nil || !own:
+		return err
+	case e.next != nil:
+		return c.put(tx, *e.next)
+	case c.present:
+		tx.Delete(kind, c.name)
+	}
+	return nil
+}
+
+// Stored notes that what Put has put is stored.
+func (e *End) Stored() {
+	if e.next == nil {
+		e.of.forget()
+		return
+	}
+	e.of.keep(*e.next)
+}
+
+// Record returns a record of the change that an earlier call of an operation has begun, by a caller
+// and with parameters, if the history has none.
+func (c *Claim) Record(operation, caller string, parameters map[string]string) *changes.Record {
+	return &changes.Record{
+		ID: c.call.Change, RequestID: c.call.RequestID, Time: c.call.StartedAt, Operation: operation,
+		Caller: caller, Parameters: parameters, Intent: *c.call.Intent, Server: c.call.Server,
+		Key: c.name, Running: true,
+	}
+}

@@ -1,0 +1,70 @@
+package idempotency
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
+)
+
+// process is one of several processes that have the same store, one after another.
+type process struct {
+	*Keys
+	t *testing.T
+}
+
+func newProcess(t *testing.T, db *store.Sealed) process { return process{New(db, time.Hour, nil), t} }
+
+var portal = &identity.Principal{ID: "7", Kind: identity.KindToken, Name: "portal"}
+
+func (p process) update(f func(tx *store.Tx) error) error { return p.store.Update(p.t.Context(), f) }
+
+// TestTheCallOfAnItemIsCutOffOnlySoOften: its attempts are counted before it runs.
+func TestTheCallOfAnItemIsCutOffOnlySoOften(t *testing.T) {
+	db := storetest.Seal(t, store.NewMemory(nil))
+	item := &call.Item{Key: "item-1", Expires: time.Now().Add(time.Hour)}
+	for range mostAttempts + 1 {
+		p := newProcess(t, db)
+		_, _, err := p.Take(t.Context(), p.OfItem(item), "one", []byte("call"))
+		require.NoError(t, err)
+	}
+	p := newProcess(t, db)
+	_, _, err := p.Take(t.Context(), p.OfItem(item), "one", []byte("call"))
+	assert.Equal(t, schema.Poison, problem.Of(err).Code)
+}
+
+// TestTheKeysOfACallerAreThoseByItsIDAndByItsName: together they must not be too many.
+func TestTheKeysOfACallerAreThoseByItsIDAndByItsName(t *testing.T) {
+	db := storetest.Seal(t, store.NewMemory(nil))
+	p := newProcess(t, db)
+	key := p.Of(portal, "user.disable", "one-of-the-keys")
+	require.NotEqual(t, key.byID, key.byName)
+	for at := range MostPerCaller / 100 {
+		require.NoError(t, p.update(func(tx *store.Tx) error {
+			for i := range 100 {
+				prefix := key.byName
+				if i < 50 {
+					prefix = key.byID
+				}
+				name := fmt.Sprintf("%s%d-%d", prefix, at, i)
+				if err := store.Save(tx, kind, name, kept{}, tx.Now().Add(time.Hour)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	_, _, err := p.Take(t.Context(), key, "one", []byte("call"))
+	assert.Equal(t, schema.RateLimited, problem.Of(err).Code)
+	assert.EqualValues(t, 1, p.Refused())
+	assert.Equal(t, MostPerCaller, p.Most())
+}

@@ -1,0 +1,97 @@
+package idempotency
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// keyPattern is a key, with or without the quotation marks of a structured field.
+var keyPattern = regexp.MustCompile(`^(?:"(` + ops.KeyPattern + `)"|(` + ops.KeyPattern + `))$`)
+
+// Parse returns the key that the lines of the header give. There is at least one line.
+func Parse(lines []string) (string, error) {
+	if len(lines) > 1 {
+		return "", Invalid("is given %d times", len(lines))
+	}
+	match := keyPattern.FindStringSubmatch(lines[0])
+	if match == nil {
+		return "", Invalid(
+			"must have 8 to 128 letters, digits, dots, colons, hyphens or underscores, such as a UUID")
+	}
+	return cmp.Or(match[1], match[2]), nil
+}
+
+// Invalid returns the refusal of a call because of its header, which says what is wrong with it.
+func Invalid(format string, args ...any) error {
+	failed := problem.New(schema.InvalidRequest, ops.KeyHeader+" "+format+".", args...)
+	failed.Details = []problem.Detail{{
+		Field: ops.KeyHeader, Message: strings.TrimPrefix(failed.Message, ops.KeyHeader+" "),
+	}}
+	return failed
+}
+
+// Unavailable returns the refusal of a call whose key cannot be kept.
+func Unavailable(err error) error {
+	return call.StoreFault(err, "Keys cannot be kept at the moment, so that the call was not run. "+
+		"Try again later, or without %s.", ops.KeyHeader)
+}
+
+// TakenOver refuses a change whose call another gateway has settled.
+func TakenOver() error {
+	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has "+
+		"taken the call over. Nothing was changed here. Send it again, with its %s.", ops.KeyHeader)
+	failed.RetryAfter = time.Second
+	return failed
+}
+
+func reused() error {
+	return problem.New(schema.KeyReused, "This %s belongs to another call: of another operation, or with "+
+		"other parameters. Use a new key for each call, and the same for its repetitions.", ops.KeyHeader)
+}
+
+func poison(attempts int) error {
+	return problem.New(schema.Poison, "This call was cut off %d times, by the end of a gateway or in its "+
+		"session, so that it is not made again.", attempts)
+}
+
+// Undecided returns the answer while it is not known what became of an earlier call.
+func (c *Claim) Undecided() error {
+	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier call with "+
+		"this %s. Repeat it later to get its answer.", ops.KeyHeader)
+	failed.RetryAfter, failed.Outcome, failed.Server = call.StoreRetry, ps.OutcomeUnknown, c.call.Server
+	return failed
+}
+
+// Unknown returns the answer if it will stay unknown what became of an earlier call.
+func (c *Claim) Unknown() error {
+	failed := problem.New(schema.OutcomeUnknown, "It could not be found out what became of the change '%s', "+
+		"which an earlier call has begun. Compare the object with what you asked for, and use a new %s.",
+		c.call.Change, ops.KeyHeader)
+	if c.call.Change == "" {
+		failed.Message = "It could not be found out what became of the change that an earlier call has begun. " +
+			"Compare the object with what you asked for, and use a new " + ops.KeyHeader + "."
+	}
+	failed.Outcome, failed.Server = ps.OutcomeUnknown, c.call.Server
+	return failed
+}
+
+// Partly returns the answer if the change of an earlier call was made in part, as its verdict says.
+func (c *Claim) Partly() error {
+	failed := problem.New(schema.Partial, "The change was cut off, and made in part; see details.")
+	failed.Outcome, failed.Server = ps.OutcomePartial, c.call.Server
+	for _, left := range c.call.Verdict.Remains {
+		failed.Details = append(failed.Details, call.Remaining(left))
+	}
+	for _, note := range c.call.Verdict.Notes {
+		failed.Details = append(failed.Details, problem.Detail{Field: "", Message: note})
+	}
+	return failed
+}

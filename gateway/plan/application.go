@@ -1,0 +1,210 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/change"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/gateway/write"
+	"adgateway/ps"
+)
+
+// Application is a plan that a call applies. Nil: it applies none. It is a [call.Guard] and a
+// [write.Participant]. One goroutine at a time uses it.
+type Application struct {
+	plans      *Plans
+	plan       *Plan
+	requestID  string
+	bounds     change.Bounds // of the caller
+	announcing Announcing
+
+	drift  []change.Difference // from what the plan shows
+	used   bool                // by this call
+	closed bool                // how it has ended is kept
+}
+
+// Announcing says how what a script announces is read.
+type Announcing struct {
+	Shape  *schema.Shape // of the records of its operation
+	Secret bool          // the call sets a password
+}
+
+var (
+	_ call.Guard        = (*Application)(nil)
+	_ write.Participant = (*Application)(nil)
+)
+
+// In returns the application by a call that is a part of the one that names the plan.
+func (a *Application) In(part Announcing) *Application {
+	if a == nil {
+		return nil
+	}
+	in := *a
+	in.announcing = part
+	return &in
+}
+
+// ID returns the id of the plan; empty: none is applied.
+func (a *Application) ID() string {
+	if a == nil {
+		return ""
+	}
+	return a.plan.ID
+}
+
+// Maker returns the name of the credential that made the plan; empty: none is applied.
+func (a *Application) Maker() string {
+	if a == nil {
+		return ""
+	}
+	return a.plan.Caller.Name
+}
+
+// Announced implements [call.Guard]. It compares what is announced with the plan.
+func (a *Application) Announced(i *ps.Intent) error {
+	if a == nil {
+		return nil
+	}
+	planned := a.plan.Objects
+	now := change.Announcement{Intent: i, Shape: a.announcing.Shape, Secret: a.announcing.Secret}
+	a.drift = change.Drift(planned, now.Against(planned))
+	if was := &a.plan.Intent; was.Effect == ps.EffectRemoved { // of more than was shown, or of less
+		for _, name := range slices.Sorted(maps.Keys(was.Counts)) {
+			if was.Counts[name] != i.Counts[name] {
+				a.drift = append(a.drift, change.Difference{
+					Object: was.Objects[0].DN, Field: name,
+					Expected: call.JSON(was.Counts[name]), Found: call.JSON(i.Counts[name]),
+				})
+			}
+		}
+	}
+	if a.drift == nil {
+		return nil
+	}
+	return a.drifted(i.Server)
+}
+
+// Unannounced implements [call.Guard]. If the plan shows that nothing is to be changed, it is used
+// up.
+func (a *Application) Unannounced(result *ps.Result) error {
+	if a == nil {
+		return nil
+	}
+	present := slices.Clone(a.plan.Objects)
+	for i := range present {
+		present[i].Changes = nil
+	}
+	if a.drift = change.Drift(a.plan.Objects, present); a.drift == nil {
+		return a.Use()
+	}
+	return a.Refused(a.drifted(result.Server))
+}
+
+// Refused implements [call.Guard]. A plan that another call has applied meanwhile does not hold any
+// more for that reason.
+func (a *Application) Refused(err error) error {
+	if a == nil || a.drift == nil {
+		return err
+	}
+	now, unread := a.plans.Get(context.Background(), a.plan.ID)
+	if unread != nil || now.Used == nil || now.Used.RequestID == a.requestID {
+		return err
+	}
+	a.drift, a.used = nil, false
+	failed := problem.Of(usedBy(now))
+	failed.Outcome, failed.Server = ps.OutcomeNone, problem.Of(err).Server
+	return failed
+}
+
+// drifted returns the refusal of a call whose plan does not hold, at a server.
+func (a *Application) drifted(server string) error {
+	failed := problem.New(schema.Drifted, "The plan '%s' does not hold any more, and nothing was changed: %s "+
+		"differs from what it shows. See details, and make a new plan with %s.",
+		a.plan.ID, a.fields(), ops.DryRun)
+	failed.Outcome, failed.Server = ps.OutcomeNone, server
+	for _, d := range a.drift {
+		if slices.Contains([]string{"manager", "managedBy", "ouPath", "path"}, d.Field) {
+			d.Expected, d.Found = a.bounds.Hidden(d.Expected), a.bounds.Hidden(d.Found)
+		}
+		message := fmt.Sprintf("of '%s' was expected to be %s, and is %s", d.Object, d.Expected, d.Found)
+		failed.Details = append(failed.Details, problem.Detail{
+			Field: d.Field, Message: message, Expected: d.Expected, Found: d.Found,
+		})
+	}
+	return failed
+}
+
+// fields returns the fields in which the plan has drifted.
+func (a *Application) fields() string {
+	var fields []string
+	for _, d := range a.drift {
+		if !slices.Contains(fields, d.Field) {
+			fields = append(fields, d.Field)
+		}
+	}
+	return strings.Join(fields, ", ")
+}
+
+// Begin implements [write.Participant]. It uses up the plan, unless the call has used it already.
+func (a *Application) Begin(tx *store.Tx, _ *write.Attempt) error {
+	if a.used {
+		return nil
+	}
+	latest, err := a.plans.use(tx, a.plan, Use{RequestID: a.requestID})
+	if errors.Is(err, errUsed) {
+		return usedBy(latest)
+	}
+	return err
+}
+
+// Begun implements [write.Participant].
+func (a *Application) Begun() {
+	if !a.used {
+		a.used = true
+		a.plans.stats.applied.Add(1)
+	}
+}
+
+// Use uses up a plan whose application has nothing to change.
+func (a *Application) Use() error {
+	if a == nil || a.used {
+		return nil
+	}
+	// The caller may leave, the call goes on.
+	err := a.plans.store.Update(context.Background(), func(tx *store.Tx) error { return a.Begin(tx, nil) })
+	switch {
+	case problem.Is(err):
+		return err
+	case err != nil:
+		return Unavailable(err)
+	}
+	a.Begun()
+	return nil
+}
+
+// End returns what to put in an update when the call has ended with an outcome, unless its change
+// says so; nil: nothing. A plan whose application changed nothing can be applied again.
+func (a *Application) End(outcome ps.Outcome) func(tx *store.Tx) error {
+	if a == nil || a.closed {
+		return nil
+	}
+	a.closed = true
+	switch {
+	case a.drift != nil:
+		a.plans.stats.drifted.Add(1)
+		return func(tx *store.Tx) error { return a.plans.drift(tx, a.plan, a.requestID) }
+	case a.used && outcome == ps.OutcomeNone:
+		a.used = false
+		return func(tx *store.Tx) error { return a.plans.note(tx, a.plan.ID, a.requestID, "") }
+	}
+	return nil
+}

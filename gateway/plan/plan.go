@@ -1,0 +1,233 @@
+// Package plan has the plans of dry runs. What a dry run has shown is kept, so that it can be applied
+// exactly as it was shown, or not at all, by a call with the id of the plan and the arguments of the
+// dry run. The script resolves and checks again, and announces what it would do now; it may begin
+// only if that is what the plan shows. A plan is used up before the change begins.
+//
+// A dry run keeps its plan with [Plans.Keep]. [Plans.Apply] finds the plan that a call applies: an
+// [Application], which compares what is announced and takes part in the beginning of the change.
+package plan
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/change"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Fingerprint identifies the operation and the arguments of a call that has not run yet: arguments
+// that describe the caller are added then. It is nil for nil Plans.
+func (p *Plans) Fingerprint(bound *ops.Bound) []byte {
+	if p == nil {
+		return nil
+	}
+	return p.store.Sum([]byte("plan"), []byte(bound.Planned()))
+}
+
+// DryRun is a dry run whose plan is to be kept.
+type DryRun struct {
+	Caller      *identity.Principal
+	Fingerprint []byte            // of the call that is to apply the plan
+	Operation   string            // of that call
+	Parameters  map[string]string // as accepted, without secrets
+
+	// What was announced. Row is the operation that would make the change; empty: nothing would be
+	// changed.
+	Row       string
+	Announced change.Announcement
+	Zone      string // of the DNS records
+}
+
+// Keep keeps the plan of a dry run, which can be applied for some time, and gives it its id. If it
+// fails, the plan has none.
+func (p *Plans) Keep(ctx context.Context, of DryRun, life time.Duration, shown *change.Plan) error {
+	id, expires := newID(), p.store.Now().Add(life).UTC().Truncate(time.Second)
+	shown.ID, shown.Expires, shown.State = &id, &expires, string(StateOpen)
+	kept := &Plan{
+		ID: id, Caller: callerOf(of.Caller), Fingerprint: of.Fingerprint, Operation: of.Operation,
+		Parameters: of.Parameters, Expires: expires, Shown: call.JSON(shown),
+	}
+	if of.Row != "" {
+		kept.Row, kept.Intent = of.Row, change.WithoutImages(*of.Announced.Intent)
+		kept.Objects, kept.Zone = change.Of(of.Announced), of.Zone
+	}
+	if err := p.add(ctx, kept); err != nil {
+		shown.ID, shown.Expires = nil, nil
+		return err
+	}
+	p.stats.made.Add(1)
+	return nil
+}
+
+// Wanted is a plan that a caller asks for.
+type Wanted struct {
+	ID       string
+	Caller   *identity.Principal
+	OfOthers bool // a credential may apply what another has planned
+}
+
+// Known returns a plan, if its caller may know of it.
+func (p *Plans) Known(ctx context.Context, w Wanted) (*Plan, error) {
+	if p == nil {
+		return nil, problem.New(schema.NotSupported, "This gateway keeps no plans (store.file is off).")
+	}
+	found, err := p.Get(ctx, w.ID)
+	switch {
+	case errors.Is(err, ErrAbsent):
+	case err != nil:
+		return nil, Unavailable(err)
+	case found.Caller.is(callerOf(w.Caller)):
+		if p.mayRun(w.Caller, found) {
+			return found, nil
+		}
+	case w.OfOthers && p.mayRun(w.Caller, found), w.Caller.Has(identity.ChangeRead):
+		if p.mayKnow(w.Caller, found) {
+			return found, nil
+		}
+	}
+	return nil, problem.New(schema.NotFound,
+		"There is no plan '%s': it was never made, is no longer kept, or belongs to another credential.", w.ID)
+}
+
+// mayRun reports whether a caller has the scope of a plan's operation.
+func (p *Plans) mayRun(caller *identity.Principal, of *Plan) bool {
+	op := p.operation(of.Operation)
+	return op != nil && caller.Has(op.Scope)
+}
+
+// mayKnow reports whether what another caller has planned lies within the limits of this one.
+func (p *Plans) mayKnow(caller *identity.Principal, of *Plan) bool {
+	bounds, op := change.BoundsOf(caller.Limits), p.operation(of.Row)
+	planned := ops.Done{Op: op, Intent: &of.Intent}
+	return bounds.None() || op != nil && bounds.See(change.MadeBy(p.table, planned, of.Zone))
+}
+
+// operation returns the operation with an id; nil: there is none.
+func (p *Plans) operation(id string) *ops.Operation {
+	i := slices.IndexFunc(p.table, func(op *ops.Operation) bool { return op.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return p.table[i]
+}
+
+// Show returns the handler of the row that shows a plan. ofOthers is asked at each call whether a
+// credential may apply what another has planned.
+func (p *Plans) Show(ofOthers func() bool) call.Handler {
+	return func(ctx context.Context, a call.Accepted) (call.Answer, error) {
+		w := Wanted{ID: a.Bound.Text(ops.PlanID), Caller: a.Principal, OfOthers: ofOthers()}
+		found, err := p.Known(ctx, w)
+		if err != nil {
+			return call.Answer{}, err
+		}
+		var shown change.Plan
+		if err := json.Unmarshal(found.Shown, &shown); err != nil {
+			return call.Answer{}, problem.Internal(err)
+		}
+		shown.State = string(found.StateAt(p.store.Now()))
+		shown.Hide(change.BoundsOf(a.Principal.Limits))
+		return a.Answer(a.Op.Sentence("The {subject} was found.", a.Bound, 1, &ps.Result{}), struct {
+			change.Plan
+			Change *string `json:"change"`
+		}{shown, call.OrNull(found.ChangeID())}), nil
+	}
+}
+
+// Applying is a call that applies a plan.
+type Applying struct {
+	Wanted
+	RequestID string
+	Earlier   string // request id of an earlier one with its key that was cut off; empty: there is none
+	Bound     *ops.Bound
+	// Parameters are those of the call as they were accepted, without secrets.
+	Parameters map[string]string
+	Announcing
+}
+
+// Apply finds the plan that a call applies. It refuses a plan of another call, and one that cannot be
+// applied any more.
+func (p *Plans) Apply(ctx context.Context, a Applying) (*Application, error) {
+	found, err := p.Known(ctx, a.Wanted)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found.Caller.is(callerOf(a.Caller)) && !a.OfOthers:
+		return nil, problem.New(schema.Forbidden, "Another credential has made the plan '%s', and this gateway "+
+			"lets a plan be applied by the one that made it only (plans.otherCaller).", found.ID)
+	case !bytes.Equal(found.Fingerprint, p.Fingerprint(a.Bound)):
+		return nil, mismatch(found, a)
+	}
+	switch found.StateAt(p.store.Now()) {
+	case StateUsed:
+		if a.Earlier == "" || found.Used.RequestID != a.Earlier {
+			return nil, usedBy(found)
+		}
+		found.Used = nil // by the call that is repeated, which may have changed nothing
+	case StateExpired:
+		return nil, problem.New(schema.Expired,
+			"The plan '%s' could be applied until %s. Make a new one with %s.", found.ID, found.Expires.Format(time.RFC3339), ops.DryRun)
+	}
+	return &Application{
+		plans: p, plan: found, requestID: a.RequestID, bounds: change.BoundsOf(a.Caller.Limits),
+		announcing: a.Announcing,
+	}, nil
+}
+
+// usedBy returns the refusal of a plan that was applied before.
+func usedBy(p *Plan) error {
+	by := "another request"
+	switch {
+	case p.Used == nil:
+	case p.Used.ChangeID != "":
+		by = "the change " + p.Used.ChangeID
+	default:
+		by = "the request " + p.Used.RequestID
+	}
+	failed := problem.New(schema.PlanUsed, "The plan '%s' was applied already, by %s. A plan is applied once: "+
+		"make a new one with %s.", p.ID, by, ops.DryRun)
+	failed.Details = []problem.Detail{{Field: ops.PlanID, Message: "was applied by " + by}}
+	return failed
+}
+
+// mismatch returns the refusal of a plan that is for another call, and names what differs.
+func mismatch(p *Plan, a Applying) error {
+	failed := problem.New(schema.PlanMismatch, "The plan belongs to another call: of another operation, or with "+
+		"other parameters. Send those of the dry run again, secrets included.")
+	op := a.Bound.Op
+	if p.Operation != op.ID {
+		failed.Details = []problem.Detail{{Field: ops.PlanID, Message: "is for the operation " + p.Operation}}
+		return failed
+	}
+	for i := range op.Params {
+		param := &op.Params[i]
+		was, had := p.Parameters[param.Name]
+		if now, has := a.Parameters[param.Name]; param.Plans() && (had != has || was != now) {
+			failed.Details = append(failed.Details, problem.Detail{
+				Field: param.Name, Message: "is not that of the dry run",
+			})
+		}
+	}
+	if len(failed.Details) == 0 {
+		for _, name := range op.Secrets() {
+			failed.Details = append(failed.Details, problem.Detail{
+				Field: name, Message: "is not that of the dry run, or only one of the calls had it",
+			})
+		}
+	}
+	return failed
+}
+
+// Unavailable returns the refusal of a call whose plan cannot be read or kept.
+func Unavailable(err error) error {
+	return call.StoreFault(err,
+		"Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
+}
