@@ -21,7 +21,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run run-three build test plain generate deep lint vet-windows deadcode tidy thorough race fuzz cover bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test wine-test sign-check clean
+.PHONY: run run-three build test plain generate deep lint vet-windows deadcode tidy thorough race fuzz cover trace bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test wine-test sign-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -108,6 +108,9 @@ fuzz: ## every fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 
 cover: ## the share of the sandbox's engine and of the parser that scripts enter
 	./test/cover.sh
+
+trace: ## the functions and files that one call enters, by coverage, for test/BENCHMARKS.md
+	$(GO) run ./test/trace
 
 bench: ## figures for test/BENCHMARKS.md
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) $(HANG) ./...

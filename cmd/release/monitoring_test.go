@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/test/manual"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"adgateway/test/manual"
 )
 
 var writeRules = flag.String("dashboard-rules", "", "write the queries of the dashboard as recording rules to this file")

@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 
-	"adgateway/gateway/filefault"
-
 	"github.com/gofrs/flock"
+
+	"adgateway/gateway/filefault"
 )
 
 // Files returns the files of a log that exist: the rotated ones, the oldest first, the one

@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/text/secure/precis"
+
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
-
-	"golang.org/x/text/secure/precis"
 )
 
 // Account is a token or a user as stored in the file: its secret and its rights.

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func basic(text string) string {

@@ -14,11 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"adgateway/gateway/atomicfile"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/identity"
-
-	"github.com/gofrs/flock"
 )
 
 // formatVersion is the version of the file format. Files of a later version are not

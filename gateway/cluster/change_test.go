@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/stretchr/testify/assert"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // write stores a step, if allowed says so when nothing else is being stored.
@@ -60,7 +61,7 @@ func (p *process) unlock(object string) {
 	delete(p.locks, object)
 }
 
-// What became of a change.
+// How a change ended.
 var (
 	errBusy    = errors.New("the object is locked")
 	errUnknown = errors.New("another gateway judges the change")

@@ -1,13 +1,15 @@
 package cluster
 
 import (
-	"adgateway/gateway/journal"
-	"adgateway/gateway/store"
 	"context"
 	"encoding/json"
-	"github.com/stretchr/testify/assert"
 	"sync"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"adgateway/gateway/journal"
+	"adgateway/gateway/store"
 )
 
 // step is what a batch of these tests does to an attempt.

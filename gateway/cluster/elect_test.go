@@ -6,12 +6,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
 	"adgateway/gateway/store"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // bubble runs a test with a cluster in virtual time.

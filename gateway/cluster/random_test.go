@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"adgateway/gateway/journal"
-	"adgateway/gateway/journal/journaltest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/journal"
+	"adgateway/gateway/journal/journaltest"
 )
 
 // TestAnything lets everything go wrong at random, and checks what must hold all the time:

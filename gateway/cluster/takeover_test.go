@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// background makes a change in a goroutine, and returns how to wait for what became of it.
+// background makes a change in a goroutine, and returns how to wait for its end.
 func (p *process) background(object string, takes time.Duration) (id func() string, end func() error) {
 	started, ended := make(chan string, 1), make(chan error, 1)
 	p.ended.Go(func() {

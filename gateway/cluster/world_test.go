@@ -9,11 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"adgateway/gateway/journal"
-	"adgateway/gateway/journal/journaltest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/journal"
+	"adgateway/gateway/journal/journaltest"
 )
 
 // world is a cluster in memory, and what really happens in it. It lives in a bubble of

@@ -54,7 +54,8 @@ func (r Row) Allowed() string { return r.value.allowed() }
 
 // Rows returns every setting, in the order of the file.
 func Rows() []Row {
-	return slices.Concat(httpRows(), tlsRows(), authRows(), signInRows(), serverRows(), protocolRows(), recordRows(), eventRows(), clusterRows(), engineRows(), sandboxRows())
+	return slices.Concat(httpRows(), tlsRows(), authRows(), signInRows(), serverRows(), protocolRows(),
+		recordRows(), ownRows(), eventRows(), clusterRows(), engineRows(), sandboxRows())
 }
 
 func httpRows() []Row {
@@ -240,7 +241,7 @@ func protocolRows() []Row {
 	}
 }
 
-// recordRows are the settings of what the gateway records and shows of itself.
+// recordRows are the settings of what the gateway records: audit, store, history, jobs.
 func recordRows() []Row {
 	return []Row{
 		{"audit.file", "\"\"", "File in which every change is recorded; if empty, audit.jsonl next to the settings file, and none for the sandbox; off switches the audit log off.",
@@ -299,7 +300,12 @@ func recordRows() []Row {
 			shortDuration(func(s *Settings) *time.Duration { return &s.Jobs.Keep }, time.Hour, 2160*time.Hour)},
 		{"jobs.secrets", SecretsRefused, "Whether lists may hold passwords: refuse, or sealed: encrypted with a key of each job, which is destroyed when nothing is left to retry.",
 			choice(func(s *Settings) *string { return &s.Jobs.Secrets }, SecretsRefused, SecretsSealed)},
+	}
+}
 
+// ownRows are the settings of what the gateway shows and needs of its own: metrics, memory, log.
+func ownRows() []Row {
+	return []Row{
 		{"metrics.openOnLoopback", "true", "Clients on the gateway's machine may read /metrics without a credential; all others need the scope ops:read.",
 			boolean(func(s *Settings) *bool { return &s.Metrics.OpenOnLoopback })},
 

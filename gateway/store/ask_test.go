@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/store"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/store"
 )
 
 // TestACopyThatIsAskedFor is that of the store which a process has open; without an answer

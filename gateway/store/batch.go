@@ -14,7 +14,7 @@ type Batch struct{ Calls []Call }
 
 // Call is one call of Apply or Sweep in a batch.
 type Call struct {
-	// Revision is that of the store afterwards: one more than before.
+	// Revision is the revision of the store afterwards: one more than before.
 	Revision Revision
 
 	Changes []Change // in order; their expected revisions are not part of a batch

@@ -147,7 +147,7 @@ func (u untilEnd) Write(p []byte) (int, error) {
 // error what was there is there.
 func Install(path string, r io.Reader, want Point) error {
 	return install(path, r, want, func() error {
-		// The head is that of the store before.
+		// The head belongs to the store before.
 		if err := os.Remove(HeadOf(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/store"
-	"adgateway/gateway/store/storetest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 )
 
 // TestLostAnswersAreFoundOut: whatever the store does, a step that is acknowledged was

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"testing"
 
-	"adgateway/gateway/store"
-	"adgateway/gateway/store/storetest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 )
 
 // note is a value that the second format has given another shape.

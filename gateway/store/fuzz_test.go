@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
-
-	"github.com/stretchr/testify/require"
 )
 
 // said is what a store answers, but for what names it.

@@ -12,11 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"adgateway/gateway/store"
-	"adgateway/gateway/store/storetest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
 )
 
 // entry is one of a journal.

@@ -6,7 +6,7 @@
 // expected ones, so that a decision is one call. [Open] opens the store in one file, and
 // [NewMemory] one that ends with the process; what every driver must do is in storetest.
 // [Seal] encrypts the values of a store, because they hold personal data, and finds out
-// what became of a change whose answer was lost.
+// whether a change was made whose answer was lost.
 //
 // Beside the values there are logs, whose entries have an order: [Store.Apply] appends
 // to them in the same decision, and a reader goes on from the [Position] that it has

@@ -375,7 +375,7 @@ func check(tx *bbolt.Tx, changes []Change, now time.Time) error {
 	return nil
 }
 
-// Revision returns that of the last call that was applied.
+// Revision returns the revision of the last call that was applied.
 func (f *File) Revision() (r Revision, err error) {
 	err = f.db.View(func(tx *bbolt.Tx) error {
 		r = revisionOf(tx)

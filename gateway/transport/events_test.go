@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/call"
-
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/call"
 )
 
 func TestTheTextOfAnEvent(t *testing.T) {

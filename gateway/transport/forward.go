@@ -1,11 +1,12 @@
 package transport
 
 import (
-	"adgateway/gateway/ops"
 	"net/http"
 	"time"
 
 	"github.com/google/uuid"
+
+	"adgateway/gateway/ops"
 )
 
 // What a handler between client and server needs that forwards calls to another gateway.

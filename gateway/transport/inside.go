@@ -1,14 +1,15 @@
 package transport
 
 import (
-	"adgateway/gateway/call"
-	"adgateway/gateway/problem"
 	"context"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/problem"
 )
 
 // Inside makes a call for a part of the gateway itself. It is logged and counted as the request of

@@ -1,15 +1,16 @@
 package transport
 
 import (
+	"encoding/base64"
+	"mime"
+	"net/http"
+	"strings"
+
 	"adgateway/gateway/authn"
 	"adgateway/gateway/call"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"encoding/base64"
-	"mime"
-	"net/http"
-	"strings"
 )
 
 // What the rows that speak a protocol of others do with HTTP in their own way.

@@ -115,7 +115,7 @@ func (s *Spooler) Start(by identity.ID, write func([]byte) error, idle func()) *
 	return t
 }
 
-// Add appends to the answer. The error is that of the client.
+// Add appends to the answer. An error comes from the client.
 func (t *Stream) Add(content []byte) error {
 	for len(content) > 0 {
 		n := min(len(content), call.Piece)

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"adgateway/gateway/identity"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"adgateway/gateway/identity"
 )
 
 func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {

@@ -1,8 +1,6 @@
 package transport
 
 import (
-	"adgateway/gateway/call"
-	"adgateway/gateway/identity"
 	"bytes"
 	"context"
 	"errors"
@@ -10,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 )
 
 // Answers that are streams of server-sent events (WHATWG HTML, section 9.2): of the

@@ -19,11 +19,11 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/ps/cmdlets"
-	"adgateway/ps/sandbox/proxies"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/cmdlets"
+	"adgateway/ps/sandbox/proxies"
 )
 
 //go:embed recorder.ps1

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/gateway/ops"
-	"adgateway/gateway/ops/opstest"
-	"adgateway/ps/sandbox"
-	"adgateway/test/systemtest"
-
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
 )
 
 // documented checks answers against the document that the server publishes.

@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
 )
 
 // TestTheFirstControllerServesIfTheOthersCannotBeListed: a list of domain

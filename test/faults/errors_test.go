@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const directoryTypes = "Microsoft.ActiveDirectory.Management."

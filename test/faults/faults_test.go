@@ -11,6 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/adcmd"
 	"adgateway/ps/sandbox/directory"
@@ -18,9 +21,6 @@ import (
 	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // faults runs hooks before cmdlets, so that a test can change the world between

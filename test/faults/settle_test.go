@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // write is a change to be cut off at every frame.

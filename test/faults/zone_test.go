@@ -5,13 +5,13 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/sandbox/zones"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // denied returns the error of the DNS server for an account without rights (facts D11).

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/test/systemtest"
-	"adgateway/test/thorough"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // setClock sets the wall clock of the gateway of a host ahead, which may run.

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/keyring"
@@ -22,8 +24,6 @@ import (
 	"adgateway/ps/sandbox/remote"
 	"adgateway/test/freeport"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/require"
 )
 
 const (

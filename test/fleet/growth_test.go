@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
 	"adgateway/test/thorough"
-
-	"github.com/stretchr/testify/require"
 )
 
 // settings returns the settings of a host.

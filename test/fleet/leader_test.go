@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"adgateway/test/histories"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/histories"
+	"adgateway/test/systemtest"
 )
 
 // quick are settings with which what was cut off is settled soon.

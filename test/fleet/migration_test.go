@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/store"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestAnOldClusterMigrates: what gateways of the earlier version have shared starts as a cluster

@@ -3,13 +3,13 @@ package fleet
 import (
 	"testing"
 
-	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/engine/stock"
-	"adgateway/gateway/journal/jetstream"
-
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/engine/stock"
+	"adgateway/gateway/journal/jetstream"
 )
 
 // TestTheNodesMakeTheLog on hosts that have joined, before any gateway runs: each gateway finds

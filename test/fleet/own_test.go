@@ -6,11 +6,11 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/engine/stock"
-
-	"github.com/stretchr/testify/require"
 )
 
 // TestANATSOfTheUsersOwn has the log of three gateways, whose users may do what is printed and

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway/authn"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/authn"
 )
 
 // past is what a gateway has of before: changes with keys, a plan that may be applied, and a job

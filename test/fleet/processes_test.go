@@ -18,6 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/node"
 	"adgateway/gateway/authn"
@@ -29,9 +32,6 @@ import (
 	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
-
-	"github.com/sirupsen/logrus"
-	"github.com/stretchr/testify/require"
 )
 
 // processVariable has the plan of the gateway or the node that the test binary is.

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/test/thorough"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // askState asks the gateway of a host what it knows of the cluster, as another gateway does.

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/store"
-
-	"github.com/stretchr/testify/require"
 )
 
 // restore lets a host that has lost all but its settings have what a backup has of it: the store, and

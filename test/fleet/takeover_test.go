@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/engine/stock"
-	"adgateway/test/systemtest"
-	"adgateway/test/thorough"
-
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/engine/stock"
+	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // leadingNode returns the host whose node leads the log.

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/release/clients"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
@@ -22,8 +24,6 @@ import (
 	"adgateway/ps/session"
 	"adgateway/scripts"
 	"adgateway/test/conformance"
-
-	"github.com/stretchr/testify/require"
 )
 
 // grammarVariable is set by "make grammar".

@@ -1,13 +1,14 @@
 package harness
 
 import (
-	"adgateway/gateway"
-	"adgateway/gateway/audit"
-	"adgateway/ps"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway"
+	"adgateway/gateway/audit"
+	"adgateway/ps"
 )
 
 // Audited returns a server with an audit log, and a function that reads its lines.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway"
 	"adgateway/gateway/store"
-
-	"github.com/stretchr/testify/require"
 )
 
 // Headers of answers.

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
-
-	"github.com/stretchr/testify/require"
 )
 
 // Life is a gateway that dies at one of its steps: before or after a write to the store, or

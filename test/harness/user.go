@@ -1,12 +1,6 @@
 package harness
 
 import (
-	"adgateway/gateway"
-	"adgateway/gateway/identity"
-	"adgateway/gateway/jobs"
-	"adgateway/gateway/schema"
-	"adgateway/gateway/store"
-	"adgateway/ps"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,6 +10,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/ps"
 )
 
 // OpenStore opens the store of keys in a file, until the end of the test.

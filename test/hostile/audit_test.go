@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/audit"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // audited starts a system with an audit, and returns how many bytes that has.

@@ -1,11 +1,11 @@
 package hostile
 
 import (
-	"adgateway/gateway/ops"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
+	"adgateway/test/systemtest"
 )
 
 var storedBin = map[string]storedCheck{

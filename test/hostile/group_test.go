@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"net/url"
 
-	"adgateway/gateway/ops"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
+	"adgateway/test/systemtest"
 )
 
 // storedGroup has the checks of what group operations have stored.

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
@@ -18,9 +21,6 @@ import (
 	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
 	"adgateway/test/thorough"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestHostileValues gives every parameter of every operation every hostile

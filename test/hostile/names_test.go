@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
@@ -22,9 +25,6 @@ import (
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
 	"adgateway/test/thorough"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const (

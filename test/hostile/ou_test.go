@@ -3,11 +3,11 @@ package hostile
 import (
 	"net/http"
 
-	"adgateway/gateway/ops"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
+	"adgateway/test/systemtest"
 )
 
 // orNull returns a text as answers show it: null if empty.

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const setPath = "/api/DnsRecordSet"

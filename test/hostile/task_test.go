@@ -3,11 +3,11 @@ package hostile
 import (
 	"net/http"
 
-	"adgateway/gateway/ops"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
+	"adgateway/test/systemtest"
 )
 
 // storedTasks has the checks of what the everyday tasks have stored.

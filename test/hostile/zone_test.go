@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"net/url"
 
-	"adgateway/gateway/ops"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
+	"adgateway/test/systemtest"
 )
 
 // storedZone has the checks of zones, forwarders and delegations.

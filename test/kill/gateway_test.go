@@ -18,6 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config/configtest"
@@ -27,9 +30,6 @@ import (
 	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
-
-	"github.com/sirupsen/logrus"
-	"github.com/stretchr/testify/require"
 )
 
 // gatewayVariable has the plan of a gateway in whose process the test binary runs.

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/audit"
 	"adgateway/ps"
 	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // list returns a list of mixed changes of which each changes something, and of which none

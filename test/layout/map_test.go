@@ -9,14 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/test/manual"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/manual"
 )
 
 // unmapped are the packages that the map of the manual leaves to their parent.
-var unmapped = regexp.MustCompile(`/internal/|^gateway/(atomicfile|every|filefault|nearest)$|^gateway/schema/|^test/|test$`)
+var unmapped = regexp.MustCompile(
+	`/internal/|^gateway/(atomicfile|every|filefault|nearest)$|^gateway/schema/|^test/|test$`)
 
 // TestManualMapsThePackages holds the tree of packages in the manual against
 // the folders, in both directions.

@@ -39,7 +39,8 @@ func TestNoConflictMarkers(t *testing.T) {
 }
 
 func TestMarkersAreFound(t *testing.T) {
-	ours, base, middle, theirs := strings.Repeat("<", 7), strings.Repeat("|", 7), strings.Repeat("=", 7), strings.Repeat(">", 7)
+	ours, theirs := strings.Repeat("<", 7), strings.Repeat(">", 7)
+	base, middle := strings.Repeat("|", 7), strings.Repeat("=", 7)
 	for text, want := range map[string][]int{
 		"a\n" + ours + " HEAD\nb\n" + middle + "\nc\n" + theirs + " 27fbcda (why)\nd\n": {2, 4, 6},
 		ours + "\r\nb\r\n" + base + " 27fbcda\r\n" + middle + "\r\n" + theirs + "\r\n":  {1, 3, 4, 5},

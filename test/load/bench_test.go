@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/ps/sandbox"
-	"adgateway/test/systemtest"
-
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
 )
 
 // BenchmarkHTTP reads the details of users among 10,000 over HTTP, with 1 and 16

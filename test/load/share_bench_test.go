@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/schema"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/ps/session/sessiontest"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/require"
 )
 
 // BenchmarkShare is the gateway's own share of a read: HTTP, pool, session and

@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/ps/session/sessiontest"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
 // longLists returns a system whose sessions generate lists of *users users of

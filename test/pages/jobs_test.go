@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/systemtest"
 )
 
 // TestJobsPages: who submits lists with a token sees its jobs and what was not done, and

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/ps/sandbox/remote/remotetest"
-	"adgateway/test/systemtest"
-	"adgateway/test/thorough"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"adgateway/ps/sandbox/remote/remotetest"
+	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // faultStatus has the statuses of a read, a write and a list during a fault.

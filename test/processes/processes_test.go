@@ -6,11 +6,11 @@ package processes
 import (
 	"testing"
 
-	"adgateway/gateway/ops/opstest"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
+
+	"adgateway/gateway/ops/opstest"
+	"adgateway/test/systemtest"
 )
 
 func TestMain(m *testing.M) { systemtest.Main(m) }

@@ -4,6 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
@@ -11,10 +15,6 @@ import (
 	"adgateway/ps/session"
 	"adgateway/scripts"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
 // TestEveryFaultOfAStart: a process that fails while it starts is reported in time

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/ps"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"adgateway/ps"
+	"adgateway/test/systemtest"
 )
 
 // TestStoppingWhileARequestRuns: when stopped, the gateway completes the running

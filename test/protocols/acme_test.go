@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/ps/sandbox/zones"
-	"adgateway/test/systemtest"
-
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox/zones"
+	"adgateway/test/systemtest"
 )
 
 // post sends a JSON body as a user.

@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
-	"adgateway/gateway/audit"
-
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/audit"
 )
 
 // audited returns the lines of an audit file that are about operations.

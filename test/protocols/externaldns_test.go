@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/systemtest"
 )
 
 const (

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // limited starts a system with a token that may remove so many objects per hour.

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/schema/tsparams"
 	"adgateway/ps"
 	"adgateway/ps/cmdlets"
@@ -19,9 +22,6 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/scripts"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // codec is a session of the engine with the preludes of the directory lane.

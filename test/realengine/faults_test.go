@@ -8,11 +8,11 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"adgateway/ps"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps"
+	"adgateway/test/systemtest"
 )
 
 // scriptFaults are ways in which a script can harm its session, with the kind of

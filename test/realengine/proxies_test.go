@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
@@ -18,10 +22,6 @@ import (
 	"adgateway/ps/session"
 	"adgateway/scripts"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
 // changeIDs are unique to a gateway, as the ids of requests are.

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/proxies"
@@ -20,9 +23,6 @@ import (
 	"adgateway/scripts"
 	"adgateway/test/conformance"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // powerShellVariable is the environment variable with the path or name of a

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/store"
-	"adgateway/test/histories"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/store"
+	"adgateway/test/histories"
 )
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

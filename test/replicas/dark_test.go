@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/test/thorough"
-
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/thorough"
 )
 
 // TestForHowLongNothingIsAcknowledged shows it for what makes another gateway or node lead,

@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"adgateway/gateway/engine/enginetest"
-
 	"github.com/stretchr/testify/assert"
+
+	"adgateway/gateway/engine/enginetest"
 )
 
 // fault is something that happens for a while.

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/beats"
 	"adgateway/gateway/cluster/replica"
@@ -24,8 +26,6 @@ import (
 	"adgateway/gateway/journal/jetstream"
 	"adgateway/gateway/journal/journaltest"
 	"adgateway/gateway/store"
-
-	"github.com/nats-io/nats.go"
 )
 
 const (

@@ -6,10 +6,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/sirupsen/logrus"
+
 	"adgateway/gateway/engine"
 	"adgateway/gateway/engine/stock"
-
-	"github.com/sirupsen/logrus"
 )
 
 // runNode runs until the process is told to end.

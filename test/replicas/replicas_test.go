@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/engine/enginetest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/engine/enginetest"
 )
 
 func fromEnvironment(t *testing.T, name string, otherwise int) int {

@@ -17,17 +17,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/engine/stock"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/jetstream"
 	"adgateway/gateway/store"
 	"adgateway/test/freeport"
-
-	"github.com/nats-io/nats.go"
-	js "github.com/nats-io/nats.go/jetstream"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const (

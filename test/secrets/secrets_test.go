@@ -23,6 +23,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config/configtest"
@@ -34,10 +38,6 @@ import (
 	"adgateway/ps/session"
 	"adgateway/test/canary"
 	"adgateway/test/systemtest"
-
-	"github.com/sirupsen/logrus"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // guarded is a system that has a secret in every place that takes one and keeps

@@ -17,13 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/ps/sandbox"
-	"adgateway/ps/sandbox/zones"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"adgateway/ps/sandbox"
+	"adgateway/ps/sandbox/zones"
+	"adgateway/test/systemtest"
 )
 
 const (

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/config/configtest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
-
-	"github.com/sirupsen/logrus"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestALostHistoryIsReadBackFromTheAudit: after the loss of the store the changes are those

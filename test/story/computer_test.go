@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
 	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // describe returns a request that sets the description of a computer.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/ps/sandbox"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
 )
 
 // places is an LDIF file with containers of the classes that hold objects, and with a

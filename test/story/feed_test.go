@@ -14,14 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"adgateway/gateway/authn"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // event is an event of a stream, as a client reads it.

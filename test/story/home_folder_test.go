@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"testing"
 
-	"adgateway/ps/sandbox"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
 )
 
 // TestHomeFolders checks that the home folder, which has two names, and its drive are

@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"testing"
 
-	"adgateway/ps/sandbox"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
 )
 
 // TestFormulasOfAnotherCredential: whoever submitted a list gets it back as it was; for others

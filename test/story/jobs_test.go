@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/ps/sandbox"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/nacl/box"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
 )
 
 const (

@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestARestartGivesNothingBack: what a credential has spent of its hourly limit is spent

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // groupsOf lists the groups of a user as "name: direct" or "name: nested", with

@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
 )
 
 // TestKeysOfOtherControllers: the krbtgt accounts of read-only domain controllers and of Microsoft

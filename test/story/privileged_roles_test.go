@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
@@ -14,9 +17,6 @@ import (
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const (

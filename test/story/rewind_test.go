@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/config/configtest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
-
-	"github.com/sirupsen/logrus"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestAStoreFromABackupIsNoticed: the gateway says that changes are missing until they

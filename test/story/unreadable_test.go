@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"adgateway/ps/sandbox"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
 )
 
 // restarts runs a gateway over one domain and one folder several times.

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/scripts"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestAllFieldsAndSomeAreTheSame: a record of all fields is written by other lines of

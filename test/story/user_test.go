@@ -12,13 +12,13 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
 	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // everyInput has a valid value for every input of a user.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/ps/sandbox"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
 )
 
 const (

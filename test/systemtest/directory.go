@@ -4,10 +4,10 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/ps/sandbox/directory"
 	"adgateway/ps/sandbox/sandboxtest"
-
-	"github.com/stretchr/testify/require"
 )
 
 // SwitchDC turns the first domain controller on or off.

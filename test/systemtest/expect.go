@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"strings"
 
-	"adgateway/gateway/ops"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
 )
 
 // GoodCall sends the sample of op, checks the answer against the operation and

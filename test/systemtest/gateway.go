@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"testing"
 
-	"adgateway/cmd/adgateway/app"
-
 	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/adgateway/app"
 )
 
 // Number returns the value of an environment variable, for longer runs by hand.

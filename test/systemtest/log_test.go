@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"testing"
 
-	"adgateway/ps/sandbox"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox"
 )
 
 // recorder is a test that records its log and its cleanup functions.

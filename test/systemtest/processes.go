@@ -18,15 +18,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/sandbox/remote/remotetest"
 	"adgateway/ps/session"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
 // MaxHeapGrowth is what a test of many requests may leave on the heap, in bytes:

@@ -17,6 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
@@ -26,10 +30,6 @@ import (
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/ps/session"
-
-	"github.com/sirupsen/logrus"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // Patience bounds every wait of these tests.

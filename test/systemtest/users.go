@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/zones"
 	"adgateway/ps/session"
-
-	"github.com/stretchr/testify/require"
 )
 
 // Users of a system of NewForDNS. Each sends its name as its password.

@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adgateway/test/freeport"
 	"adgateway/test/systemtest"
-
-	"github.com/stretchr/testify/require"
 )
 
 // patience bounds every wait. What a gateway was changing that lost the store is free again

@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"adgateway/gateway"
 	"adgateway/gateway/config"
 	"adgateway/gateway/tlscert"
 	"adgateway/winsvc/events"
-
-	"github.com/sirupsen/logrus"
 )
 
 func tlsSettings(t config.TLS) tlscert.Settings {

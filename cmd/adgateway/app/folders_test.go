@@ -6,11 +6,11 @@ import (
 	"runtime"
 	"testing"
 
-	"adgateway/cmd/adgateway/internal/program"
-	"adgateway/gateway/config"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/config"
 )
 
 // TestServeRefusesWhatOthersMayWrite covers the files that decide what runs and who is

@@ -4,14 +4,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/store"
-
-	"github.com/sirupsen/logrus"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestASingleGatewayOpensAKeyRing that 'cluster alone' has left, or a 'cluster init' that was cut

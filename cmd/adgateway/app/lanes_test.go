@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/config"
 	"adgateway/ps"
 	"adgateway/ps/pool"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/scripts"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestPoolSettingsReachTheLanes(t *testing.T) {

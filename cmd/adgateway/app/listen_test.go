@@ -18,6 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config/configtest"
@@ -25,10 +29,6 @@ import (
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
-
-	"github.com/sirupsen/logrus"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestUnencryptedOnlyOnLoopback(t *testing.T) {

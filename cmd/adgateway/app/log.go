@@ -4,9 +4,9 @@ import (
 	"maps"
 	"time"
 
-	"adgateway/winsvc/events"
-
 	"github.com/sirupsen/logrus"
+
+	"adgateway/winsvc/events"
 )
 
 // logTo adapts a logger to the plain function that packages without a logging

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auditmirror"
@@ -14,9 +17,6 @@ import (
 	"adgateway/ps/pool"
 	"adgateway/ps/servers"
 	"adgateway/ps/session"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
 // newRegistry returns the registry of all metrics: those of the Go runtime, the

@@ -15,15 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/cmd/adgateway/app"
-	"adgateway/gateway/authn"
-	"adgateway/gateway/config/configtest"
-	"adgateway/gateway/identity"
-	"adgateway/ps"
-	"adgateway/ps/sandbox"
-	"adgateway/ps/session"
-	"adgateway/test/manual"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
@@ -32,6 +23,15 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/config/configtest"
+	"adgateway/gateway/identity"
+	"adgateway/ps"
+	"adgateway/ps/sandbox"
+	"adgateway/ps/session"
+	"adgateway/test/manual"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -3,6 +3,9 @@ package app
 import (
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+
 	"adgateway/gateway"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
@@ -16,9 +19,6 @@ import (
 	"adgateway/ps/servers"
 	"adgateway/ps/session"
 	"adgateway/winsvc/events"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/sirupsen/logrus"
 )
 
 // Options configure a [Stack]. The fields up to and including Session are
@@ -76,7 +76,7 @@ type People struct {
 	Directory signin.Directory
 	Roles     []signin.Role
 	Domains   []string // whose accounts may sign in; none: any
-	// ByName reports that Directory cannot tell whether an account may still log on; the
+	// ByName reports that Directory does not say if an account may still log on; the
 	// API is asked for it by name then.
 	ByName bool
 	Hint   string // how to sign in, shown on the page

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
@@ -15,8 +17,6 @@ import (
 	"adgateway/gateway/ui"
 	"adgateway/ps"
 	"adgateway/ps/servers"
-
-	"github.com/sirupsen/logrus"
 )
 
 // pages returns the pages for people, or nil if nobody could sign in to them.

@@ -67,7 +67,7 @@ func NewRunner(o RunnerOptions) (*Runner, error) {
 }
 
 // Open waits for the first session of a lane and returns how long it took to
-// start. The error is that of the start, or the cause of ctx.
+// start. The error comes from the start, or is the cause of ctx.
 func (r *Runner) Open(ctx context.Context, lane ps.Lane) (session.Ready, time.Duration, error) {
 	first := r.sessions[lane]
 	select {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sirupsen/logrus"
+
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
@@ -12,8 +14,6 @@ import (
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
-
-	"github.com/sirupsen/logrus"
 )
 
 // Sandbox is a gateway over a simulated domain.

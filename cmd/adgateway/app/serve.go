@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway"
 	"adgateway/gateway/authn"
@@ -19,11 +21,8 @@ import (
 	"adgateway/ps/servers"
 	"adgateway/ps/session"
 	"adgateway/scripts"
-	"adgateway/winsvc/host"
-
 	"adgateway/winsvc/events"
-
-	"github.com/sirupsen/logrus"
+	"adgateway/winsvc/host"
 )
 
 // CloseWait is how long sessions may take to end after the last request; then

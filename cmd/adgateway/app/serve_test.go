@@ -16,14 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/remote"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const patience = 3 * time.Minute

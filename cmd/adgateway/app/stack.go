@@ -24,6 +24,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
@@ -38,8 +40,6 @@ import (
 	"adgateway/ps/servers"
 	"adgateway/ps/session"
 	"adgateway/scripts"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Stack is a running gateway without its listener.
@@ -179,7 +179,7 @@ const (
 	settleEvery = time.Minute
 )
 
-// settle finds out what became of the changes that the end of the gateway cut off, until
+// settle finds out how the changes ended that the end of the gateway cut off, until
 // all of them are settled or ctx ends.
 func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
 	first := sync.OnceFunc(func() { close(s.settled) })
@@ -202,7 +202,7 @@ func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
 }
 
 // runJobs runs jobs until ctx ends, from when what was cut off has been tried to be settled:
-// an undo that is called again must find what became of the first one.
+// an undo that is called again must find how the first one ended.
 func (s *Stack) runJobs(ctx context.Context) {
 	select {
 	case <-s.settled:

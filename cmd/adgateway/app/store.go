@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sirupsen/logrus"
+
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway"
 	"adgateway/gateway/authn"
@@ -17,8 +19,6 @@ import (
 	"adgateway/gateway/keyring"
 	"adgateway/winsvc/events"
 	"adgateway/winsvc/host"
-
-	"github.com/sirupsen/logrus"
 )
 
 // noCredentials is logged and reported while there are no accounts.

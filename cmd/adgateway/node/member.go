@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/config"
@@ -14,8 +16,6 @@ import (
 	"adgateway/gateway/engine/stock"
 	"adgateway/gateway/journal/jetstream"
 	"adgateway/gateway/store"
-
-	"github.com/sirupsen/logrus"
 )
 
 // member is a gateway of a cluster, whose host has the node.
@@ -53,7 +53,7 @@ func permitted(list trust.Members) (all []stock.Member) {
 	return all
 }
 
-// options returns those of the node, with the settings of readNode.
+// options returns the options of the node, with the settings of readNode.
 func (m *member) options(s *config.Settings) engine.Options {
 	e, list := s.Engine, m.list.Members()
 	o := stock.Options{

@@ -56,7 +56,7 @@ func (o Options) own(cluster, self string, gateways ...string) own {
 	return own{nodesOf(o.Settings), cluster, self, gateways, o.Settings.Engine.LogBytes()}
 }
 
-// ownOf returns that of the cluster of a folder.
+// ownOf returns what the cluster of a folder uses of its own.
 func (o Options) ownOf(folder trust.Folder) (own, error) {
 	id, err := folder.Identity()
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/cmd/release/clients"
-	"adgateway/gateway/ops"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/release/clients"
+	"adgateway/gateway/ops"
 )
 
 // modules returns the texts of the collection's modules by name.

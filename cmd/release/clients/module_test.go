@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/release/clients"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
 	"adgateway/ps/syntax"
 	"adgateway/scripts"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "writes testdata")

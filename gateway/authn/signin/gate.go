@@ -35,7 +35,7 @@ type Options struct {
 	// name. An error means that it could not be asked: no password is tried then. Nil: nothing
 	// is known of any account.
 	Policy func(ctx context.Context, name string) (Policy, error)
-	// Record records what became of signing in: who, from where, why. Nil: nothing is recorded.
+	// Record records how signing in ended: who, from where, why. Nil: nothing is recorded.
 	Record func(Event)
 	Now    func() time.Time // nil: the time of the store
 

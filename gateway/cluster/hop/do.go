@@ -12,7 +12,7 @@ import (
 // begun. The leader may take the limit until its answer begins; then there is none.
 //
 // Do fails with [ErrHere] if this gateway leads, and with [ErrNoLeader] if nothing was begun.
-// After any other error it is not known what became of the request.
+// After any other error it is not known how the request ended.
 func (f *Forwarder) Do(r *http.Request, limit time.Duration) (*http.Response, error) {
 	out := r.WithContext(r.Context())
 	out.GetBody = nil // the transport must not send anything twice

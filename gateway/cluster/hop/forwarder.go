@@ -35,7 +35,7 @@ type Options struct {
 	NotBegun func(gateway, leader string)
 }
 
-// Outcome is what became of a call, or of a try, as metrics and logs name it.
+// Outcome is how a call, or a try, ended, as metrics and logs name it.
 type Outcome string
 
 // The outcomes.
@@ -43,7 +43,7 @@ const (
 	Forwarded Outcome = "forwarded"  // the leader answered
 	Retried   Outcome = "retried"    // one try failed before anything began, and there is another one
 	NotLeader Outcome = "not_leader" // nothing was begun
-	Unknown   Outcome = "unknown"    // the call was sent, and nobody knows what became of it
+	Unknown   Outcome = "unknown"    // the call was sent, and nobody knows how it ended
 )
 
 // Failure is why a call has no answer of the leader.

@@ -7,7 +7,7 @@
 //
 // A call is sent once. It is sent again only if it is certain that nothing has begun: there
 // was no connection, the header was never written, or the receiver said so. If the hop breaks
-// after that, nobody knows what became of the call. A call that was forwarded is never
+// after that, nobody knows how the call ended. A call that was forwarded is never
 // forwarded again.
 package hop
 

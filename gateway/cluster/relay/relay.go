@@ -7,7 +7,7 @@
 // so that loops of reading and comparing work from everywhere.
 //
 // A change is sent once. It is sent again only if it is certain that nothing has begun. When its
-// answer is lost, nobody knows at first what became of it.
+// answer is lost, nobody knows at first how it ended.
 package relay
 
 import (

@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/copies"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/journaltest"
 	"adgateway/gateway/store"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // patience is how long a test waits for what must come; it is no promise.

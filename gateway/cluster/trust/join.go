@@ -62,7 +62,7 @@ func digestOf(key *ecdsa.PrivateKey) (string, error) {
 
 // Join lets the gateway of this host join a cluster, and writes its files. It can be run
 // again if it was interrupted, and does nothing if the gateway has joined. It fails with a
-// [Refusal] if the cluster refuses it. Of self, the name is that of the invitation; Joined
+// [Refusal] if the cluster refuses it. The name in self is the one in the invitation; Joined
 // and Key are not used.
 func Join(ctx context.Context, i Invitation, self Member, f Folder) (*Identity, error) {
 	i.Authority = strings.ToLower(i.Authority)

@@ -150,7 +150,7 @@ func (s *Stream) Close() { s.conn.Close() }
 // Node returns the address of the node that it is connected to; empty: to none.
 func (s *Stream) Node() string { return s.conn.ConnectedUrl() }
 
-// Options returns those of the log in this stream.
+// Options returns the options of the log in this stream.
 func (s *Stream) Options(c journal.Cipher) journal.Options {
 	return journal.Options{
 		Cluster: s.cluster, Journal: s.identity.Journal, Origin: s.identity.Origin, Cipher: c,

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/store"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/store"
 )
 
 func line(text string, expires time.Time) store.Change {

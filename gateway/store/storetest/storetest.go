@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/store"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/store"
 )
 
 // Clock is a time that tests set. It is safe for concurrent use.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/store"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/store"
 )
 
 var errRefused = errors.New("refused")

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/store"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/store"
 )
 
 func testChangesApplyTogetherOrNotAtAll(t *testing.T, s store.Store, _ *Clock) {

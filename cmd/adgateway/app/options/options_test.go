@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway"
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
 	"adgateway/test/harness"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // others are values of the settings that options are derived from, each other than the default.

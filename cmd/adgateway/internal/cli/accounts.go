@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/nearest"
-
-	"github.com/spf13/pflag"
 )
 
 // storeLocation says where the accounts are: --store names their file, or else the settings

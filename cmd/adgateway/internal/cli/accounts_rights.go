@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
-
-	"github.com/spf13/pflag"
 )
 
 // rightsFlags are the flags that say what an account may do.

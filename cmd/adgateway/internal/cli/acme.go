@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
-
-	"github.com/google/uuid"
-	"github.com/spf13/cobra"
 )
 
 func acmeCommand() *cobra.Command {

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"adgateway/gateway/config"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"adgateway/gateway/config"
 )
 
 // An account is added to the settings, whatever they have already, and what is printed

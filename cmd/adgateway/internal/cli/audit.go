@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
-
-	"github.com/spf13/cobra"
 )
 
 // auditFlags say which audit log a command reads: that of the settings, as serve

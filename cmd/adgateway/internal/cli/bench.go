@@ -23,7 +23,7 @@ type benchRequest struct {
 	Body   func(n int64) string // JSON of the n-th request; nil: none
 }
 
-// measurement is what became of the requests of one kind. Times are in milliseconds.
+// measurement is how the requests of one kind ended. Times are in milliseconds.
 type measurement struct {
 	Request   string      `json:"request"`
 	Sessions  int         `json:"sessions,omitempty"` // 0: unknown

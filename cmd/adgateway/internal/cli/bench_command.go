@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/jobclient"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
-
-	"github.com/spf13/cobra"
 )
 
 // benchFlags are the flags of the benchmark, besides those of the sandbox's settings.

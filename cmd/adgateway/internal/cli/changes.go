@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/output"
-
-	"github.com/spf13/cobra"
 )
 
 func changesCommand() *cobra.Command {

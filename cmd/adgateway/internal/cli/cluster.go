@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway"
 	"adgateway/gateway/config"
-
-	"github.com/spf13/cobra"
 )
 
 func clusterCommand() *cobra.Command {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/auditmirror"
-
-	"github.com/spf13/cobra"
 )
 
 func clusterVerifyCommand() *cobra.Command {

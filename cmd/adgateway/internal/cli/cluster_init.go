@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/trust"
-
-	"github.com/spf13/cobra"
 )
 
 func clusterInitCommand() *cobra.Command {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"adgateway/cmd/adgateway/setup"
-
 	"github.com/spf13/cobra"
+
+	"adgateway/cmd/adgateway/setup"
 )
 
 func clusterLeaveCommand() *cobra.Command {

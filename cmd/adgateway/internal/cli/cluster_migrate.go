@@ -6,13 +6,13 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/migrate"
-
-	"github.com/spf13/cobra"
 )
 
 func clusterMigrateCommand() *cobra.Command {

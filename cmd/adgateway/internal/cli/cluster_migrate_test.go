@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/store"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/store"
 )
 
 // formerGateway returns the folder of a gateway of a cluster of an earlier version, and its

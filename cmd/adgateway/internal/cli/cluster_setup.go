@@ -6,12 +6,12 @@ import (
 	"net"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/cluster/trust"
-
-	"github.com/spf13/cobra"
 )
 
 // ofGateways returns a command that makes gateways those of a cluster, or single ones.

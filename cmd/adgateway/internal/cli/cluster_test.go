@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/gateway/cluster/trust"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/cluster/trust"
 )
 
 // TestAGatewayIsAloneAgain: what it has changed before it was of a cluster, in it and after it is

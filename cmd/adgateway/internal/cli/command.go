@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"adgateway/cmd/adgateway/internal/program"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"adgateway/cmd/adgateway/internal/program"
 )
 
 // version is set by the linker; if empty, the version of the module is used.

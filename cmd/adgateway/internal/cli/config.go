@@ -3,11 +3,11 @@ package cli
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
-
-	"github.com/spf13/cobra"
 )
 
 func configCommand() *cobra.Command {

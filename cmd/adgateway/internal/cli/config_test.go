@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/cmd/adgateway/internal/output"
-	"adgateway/gateway/config"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/gateway/config"
 )
 
 func TestConfigInitWritesWhatCheckAccepts(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/gateway/authn"
-
-	"github.com/spf13/cobra"
 )
 
 // listCommand lists the accounts of a kind.

@@ -9,14 +9,14 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/cmd/adgateway/internal/doctor/live"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/filefault"
-
-	"github.com/spf13/cobra"
 )
 
 // doctorFlags are the flags of the doctor, besides those of the settings.

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/cmd/adgateway/internal/doctor/live"
 	"adgateway/cmd/adgateway/internal/program"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // installation creates a settings file with a credential file next to it.

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/ps/sandbox/remote"
-
-	"github.com/spf13/cobra"
 )
 
 // defaultDomain is where a domain listens unless it is told otherwise.

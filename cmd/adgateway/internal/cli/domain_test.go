@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/ps/sandbox"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox"
 )
 
 // startProcess starts a command in a process of its own until the test ends or stop is

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/ps/sandbox/remote"
-
-	"github.com/spf13/cobra"
 )
 
 // engineCommand is the process of a session: the sandbox's engine, started like

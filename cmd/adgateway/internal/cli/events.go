@@ -3,10 +3,10 @@ package cli
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/winsvc/events"
-
-	"github.com/spf13/cobra"
 )
 
 // listedEvent is an event for programs.

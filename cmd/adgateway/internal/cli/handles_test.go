@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/gateway/audit"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/audit"
 )
 
 // TestFileHandlesThatEnd: while idle connections take every file handle that the

@@ -13,15 +13,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/jobclient"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
-
-	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // The exit codes of commands that wait for a job, besides the general ones.

@@ -15,13 +15,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/internal/jobclient"
 	"adgateway/gateway/atomicfile"
 	"adgateway/gateway/filefault"
 	"adgateway/winsvc/host"
-
-	"github.com/google/uuid"
-	"github.com/spf13/cobra"
 )
 
 // submitFlags are the flags of a submission.

@@ -16,11 +16,11 @@ import (
 	"sync"
 	"testing"
 
-	"adgateway/gateway/config"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/nacl/box"
+
+	"adgateway/gateway/config"
 )
 
 // fakeJobs answers as a gateway does about one job, jb_1.

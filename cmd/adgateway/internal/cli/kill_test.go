@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/gateway/audit"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/audit"
 )
 
 // killedComputers is the number of computers that a killed gateway has removed: their

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/test/manual"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/manual"
 )
 
 // block is a block of a page, and the block behind it that is its answer.

@@ -18,6 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
 	"adgateway/cmd/release/clients"
 	"adgateway/gateway/ops"
 	"adgateway/ps/cmdlets"
@@ -25,10 +29,6 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/test/freeport"
 	"adgateway/test/manual"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.yaml.in/yaml/v3"
 )
 
 // Every example of the manual runs and prints what is shown. Those of a page run in their

@@ -10,16 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/node"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/test/manual"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // span is a text in code font in the prose and tables of a page.

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/release/clients"
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
@@ -22,9 +25,6 @@ import (
 	"adgateway/scripts"
 	"adgateway/test/manual"
 	"adgateway/winsvc/events"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the manual")

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/cmd/adgateway/setup"
@@ -18,9 +21,6 @@ import (
 	"adgateway/winsvc"
 	"adgateway/winsvc/events"
 	"adgateway/winsvc/supervisor"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // childFlag makes a command that serves one of the two processes of a gateway with a node.

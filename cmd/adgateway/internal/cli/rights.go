@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/cmd/adgateway/internal/output"
-
 	"github.com/spf13/cobra"
+
+	"adgateway/cmd/adgateway/internal/output"
 )
 
 func rightsCommand() *cobra.Command {

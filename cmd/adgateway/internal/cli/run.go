@@ -15,9 +15,9 @@ import (
 	"fmt"
 	"io"
 
-	"adgateway/cmd/adgateway/internal/output"
-
 	"github.com/spf13/cobra"
+
+	"adgateway/cmd/adgateway/internal/output"
 )
 
 // Run runs one command and returns its exit code, see [exitTable].

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/test/canary"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/canary"
 )
 
 // outputs collects the output of commands and the files they write.

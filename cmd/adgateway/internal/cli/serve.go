@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
-
-	"github.com/spf13/cobra"
 )
 
 func serveCommand() *cobra.Command {

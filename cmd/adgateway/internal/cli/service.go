@@ -4,10 +4,10 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/winsvc"
-
-	"github.com/spf13/cobra"
 )
 
 func serviceCommand() *cobra.Command {

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/test/canary"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/test/canary"
 )
 
 // A port that is in use must not hide mistakes in the settings: every file they

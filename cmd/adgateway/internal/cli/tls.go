@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/tlscert"
-
-	"github.com/spf13/cobra"
 )
 
 func tlsCommand() *cobra.Command {

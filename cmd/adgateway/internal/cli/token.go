@@ -5,13 +5,13 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
-
-	"github.com/spf13/cobra"
 )
 
 func tokenCommand() *cobra.Command {

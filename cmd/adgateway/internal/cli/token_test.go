@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/program"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/adgateway/internal/program"
 )
 
 // command runs a command that must succeed and returns its standard output, trimmed.

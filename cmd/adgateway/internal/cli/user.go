@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/authn"
-
-	"github.com/spf13/cobra"
 )
 
 func userCommand() *cobra.Command {

@@ -47,17 +47,7 @@ func powerShellChecks() []Check {
 				{"restricted", Failure, "PowerShell runs in the language mode {mode}, in which scripts cannot run.",
 					"Remove what sets it: the variable __PSLockdownPolicy, or the session configuration of the account."},
 			},
-			probe: func(_ context.Context, x *exam) verdict {
-				v := verdict{found: x.survey.LanguageMode}
-				switch x.survey.LanguageMode {
-				case "FullLanguage":
-				case "ConstrainedLanguage":
-					v.hit("constrained", "mode", x.survey.LanguageMode)
-				default:
-					v.hit("restricted", "mode", orUnknown(x.survey.LanguageMode))
-				}
-				return v
-			},
+			probe: probeLanguageMode,
 		},
 		{
 			Name: "execution-policy", About: "no group policy keeps modules from loading", Windows: true,
@@ -106,6 +96,18 @@ func powerShellChecks() []Check {
 			probe: probeSessions,
 		},
 	}
+}
+
+func probeLanguageMode(_ context.Context, x *exam) verdict {
+	v := verdict{found: x.survey.LanguageMode}
+	switch x.survey.LanguageMode {
+	case "FullLanguage":
+	case "ConstrainedLanguage":
+		v.hit("constrained", "mode", x.survey.LanguageMode)
+	default:
+		v.hit("restricted", "mode", orUnknown(x.survey.LanguageMode))
+	}
+	return v
 }
 
 func probePowerShell(ctx context.Context, x *exam) verdict {

@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/gateway/config"
 	"adgateway/ps"
 	"adgateway/winsvc/host"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/doctor"
-
 	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/adgateway/internal/doctor"
 )
 
 // serve serves views with rising process IDs until the test ends.

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/jobclient"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/cmd/adgateway/internal/jobclient"
 )
 
 const token = "adgw_secret"

@@ -64,7 +64,7 @@ type bar struct {
 	job      atomic.Pointer[Job]
 }
 
-// barWidth is that of the bar itself, in characters.
+// barWidth is the width of the bar itself, in characters.
 const barWidth = 30
 
 func newBar(w io.Writer, job *Job) *bar {

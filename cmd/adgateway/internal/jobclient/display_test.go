@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"adgateway/cmd/adgateway/internal/jobclient"
-	"adgateway/test/systemtest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"adgateway/cmd/adgateway/internal/jobclient"
+	"adgateway/test/systemtest"
 )
 
 func seconds(n int) *int { return &n }

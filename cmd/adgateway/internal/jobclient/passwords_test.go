@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/cmd/adgateway/internal/jobclient"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/nacl/box"
+
+	"adgateway/cmd/adgateway/internal/jobclient"
 )
 
 // seal seals as the gateway does.

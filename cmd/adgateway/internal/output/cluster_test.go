@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"adgateway/gateway"
-	"adgateway/gateway/cluster"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway"
+	"adgateway/gateway/cluster"
 )
 
 // TestClusterIsShown with what is wrong, and what is not known.

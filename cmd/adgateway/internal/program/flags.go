@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/spf13/pflag"
+
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
 	"adgateway/winsvc"
 	"adgateway/winsvc/host"
-
-	"github.com/spf13/pflag"
 )
 
 // Spelling is a flag that stands for one setting. Without a placeholder it is a

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	"gopkg.in/natefinch/lumberjack.v2"
+
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
 	"adgateway/winsvc/host"
-
-	"github.com/sirupsen/logrus"
-	"gopkg.in/natefinch/lumberjack.v2"
 )
 
 // NewLog returns a log that writes to w.

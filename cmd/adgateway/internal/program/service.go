@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/winsvc"
 	"adgateway/winsvc/host"
-
-	"github.com/spf13/cobra"
 )
 
 // ServiceOptions say what is installed and controlled.
@@ -126,14 +126,7 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 			if r.Kept, err = keptService(o.keptFile(), o.files(account)); err != nil {
 				return err
 			}
-			done, err := m.Install(r)
-			for _, line := range done {
-				fmt.Fprintln(c.OutOrStdout(), line)
-			}
-			if err != nil {
-				return err
-			}
-			if err := o.afterwards(c.OutOrStdout(), file); err != nil {
+			if err := o.install(c.OutOrStdout(), m, r, file); err != nil {
 				return err
 			}
 			if fromMSI {
@@ -144,12 +137,26 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&r.Account, "account", "", "`ACCOUNT` to run as")
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the account's password from standard input")
-	c.Flags().BoolVar(&r.Reset, "reset", false, "set start type and recovery actions as for a new installation; an update keeps them by default")
+	c.Flags().BoolVar(&r.Reset, "reset", false,
+		"set start type and recovery actions as for a new installation; an update keeps them by default")
 	c.Flags().BoolVar(&r.OnDomainController, "on-domain-controller", false, "install even on a domain controller")
 	c.Flags().BoolVar(&fromMSI, "from-msi", false, "called by the installer")
 	_ = c.Flags().MarkHidden("from-msi") // it exists
-	c.Flags().StringVar(&file, "config", filepath.Join(o.folder(), FileName), "settings `FILE` of the service; an update keeps the previous one by default")
+	c.Flags().StringVar(&file, "config", filepath.Join(o.folder(), FileName),
+		"settings `FILE` of the service; an update keeps the previous one by default")
 	return c
+}
+
+// install registers the service, prints what was done, and does what is left to do after that.
+func (o ServiceOptions) install(out io.Writer, m *winsvc.Manager, r winsvc.Registration, file string) error {
+	done, err := m.Install(r)
+	for _, line := range done {
+		fmt.Fprintln(out, line)
+	}
+	if err != nil {
+		return err
+	}
+	return o.afterwards(out, file)
 }
 
 // afterwards does what is left to do after the service was installed.

@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"adgateway/winsvc"
 	"adgateway/winsvc/host"
-
-	"github.com/spf13/cobra"
 )
 
 // The installer calls these commands: 'service keep' before it stops the service,

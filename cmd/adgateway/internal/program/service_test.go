@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"adgateway/winsvc"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/winsvc"
 )
 
 // gateway are the options of the gateway's service.

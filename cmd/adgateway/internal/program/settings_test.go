@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"adgateway/gateway/config"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/config"
 )
 
 // A service does not run in the folder of its settings.
