@@ -105,8 +105,8 @@ func clusterUnavailable(err error) error {
 			"so that nothing is changed until an administrator has run 'adgateway cluster recover'. "+
 			"GET /readyz tells more; "+call.AskWhy)
 	}
-	return call.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing was changed. "+
-		"Try again later; GET /readyz tells when it can.")
+	return call.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing was "+
+		"changed. Try again later; GET /readyz tells when it can.")
 }
 
 // ownKinds returns what ends with a change of this gateway.

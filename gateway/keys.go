@@ -29,7 +29,8 @@ func (s *Server) claim(r *request) (earlier *call.Answer, err error) {
 	if key == nil || err != nil {
 		return nil, err
 	}
-	fingerprint := s.keys.Fingerprint(r.op.ID, r.checked.Bound.Canonical(), r.checked.Conditions.String(), r.checked.Given.Document)
+	fingerprint := s.keys.Fingerprint(r.op.ID, r.checked.Bound.Canonical(), r.checked.Conditions.String(),
+		r.checked.Given.Document)
 	take := func() { r.key, earlier, err = s.keys.Take(r.ctx, *key, r.id, fingerprint) }
 	take()
 	if errors.Is(err, idempotency.ErrRunning) && s.writer.StoreLate(r.ctx) == nil {
@@ -155,12 +156,15 @@ func (s *Server) resume(r *request, records *call.Collector) (earlier *call.Answ
 
 // report answers with what the script of an earlier call would have reported of its change, which
 // was made, or in part, and with the objects as they are now.
-func (s *Server) report(r *request, records *call.Collector, begun idempotency.Progress) (call.Answer, error) {
+func (s *Server) report(
+	r *request, records *call.Collector, begun idempotency.Progress,
+) (call.Answer, error) {
 	cut := &ps.Error{
 		Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: begun.Intent, Server: begun.Server,
 	}
 	found, unread := s.settler(r.policy).Report(r.ctx, settle.Change{
-		Operation: r.op, Bound: r.checked.Bound, Request: s.runRequest(r, records), StartedAt: begun.StartedAt, Cut: cut,
+		Operation: r.op, Bound: r.checked.Bound, Request: s.runRequest(r, records),
+		StartedAt: begun.StartedAt, Cut: cut,
 	}, settle.Outcome{
 		Outcome: begun.Verdict.Outcome, Idle: begun.Verdict.Idle, Failed: begun.Verdict.Failed,
 	})

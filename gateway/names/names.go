@@ -223,7 +223,8 @@ func (n *Names) pending(name nameOf, by *nameHold, wait func(ctx context.Context
 	}[name.kind]
 	failed := problem.New(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, "+
 		"of which others may not know yet, so that it could be given twice. Nothing was changed. "+
-		"Use another one, or try again once it has replicated; after %s it is free again.", what, by.Server, n.o.Hold)
+		"Use another one, or try again once it has replicated; after %s it is free again.",
+		what, by.Server, n.o.Hold)
 	failed.RetryAfter, failed.Cause = 5*time.Minute, &write.Later{Cause: errPending, Wait: wait}
 	return failed
 }

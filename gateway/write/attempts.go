@@ -17,9 +17,7 @@ import (
 // to, and judges each of them once its gateway has told how it ended, or when its script
 // cannot write any more.
 
-// Attempts returns the open changes of the store, which the member of a cluster judges.
-func (w *Writer) Attempts() cluster.Attempts { return attempts{w} }
-
+// attempts are the open changes of the store.
 type attempts struct{ w *Writer }
 
 // Open implements [cluster.Attempts]. What the gateway knows by heart is read anew: others may
@@ -32,7 +30,8 @@ func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	}
 	var open []cluster.Attempt
 	var wrong error
-	err := w.Store.Store.Range(ctx, dueKind, "", func(e store.Entry) bool { // all open changes have such a note
+	// All open changes have a note that their line is due.
+	err := w.Store.Store.Range(ctx, dueKind, "", func(e store.Entry) bool {
 		c, err := w.History.Get(ctx, e.Key)
 		switch {
 		case errors.Is(err, changes.ErrAbsent):
@@ -127,12 +126,12 @@ func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
 		"change": c.ID, "request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome,
 	}).Error("a change was made after another gateway had judged it, as its host stood still: " +
 		"it may have been made twice")
-	return w.recordRaced(c, v.Outcome, end.Process.Gateway)
+	return a.recordRaced(c, v.Outcome, end.Process.Gateway)
 }
 
 // recordRaced writes the line of a change that was made after it was judged, at a gateway.
-func (w *Writer) recordRaced(c *changes.Record, outcome ps.Outcome, by string) error {
-	if w.Audit == nil {
+func (a attempts) recordRaced(c *changes.Record, outcome ps.Outcome, by string) error {
+	if a.w.Audit == nil {
 		return nil
 	}
 	line := audit.Call{
@@ -140,5 +139,5 @@ func (w *Writer) recordRaced(c *changes.Record, outcome ps.Outcome, by string) e
 		Operation: c.Operation, Parameters: c.Parameters, Change: c.ID,
 	}
 	result := audit.Result{Outcome: string(outcome), Code: changes.RacedCode, Server: c.Server, SettledBy: by}
-	return w.Audit.Settled(line, 0, result)
+	return a.w.Audit.Settled(line, 0, result)
 }

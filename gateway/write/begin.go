@@ -66,7 +66,8 @@ func (r *Run) allow(i *ps.Intent, zone string) error {
 	if r.w.Member != nil {
 		limit = min(limit, mostStoring)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit) // the caller may leave, the change goes on
+	// The caller may leave, the change goes on.
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	r.remember(*i, zone)
 	if err := r.w.StoreLate(ctx); err != nil {

@@ -187,7 +187,8 @@ func (w *Writer) handOverDoubts() {
 // settleDoubts looks once more at the changes that have been in doubt for long enough, and
 // unlocks the objects of those that still cannot be read.
 func (w *Writer) settleDoubts(ctx context.Context) (err error) {
-	for _, id := range w.doubts.which(func(d *doubt) bool { return !d.awaited && !time.Now().Before(d.next) }) {
+	now := time.Now()
+	for _, id := range w.doubts.which(func(d *doubt) bool { return !d.awaited && !now.Before(d.next) }) {
 		c, wrong := w.History.Get(ctx, id)
 		switch {
 		case errors.Is(wrong, changes.ErrAbsent), wrong == nil && !c.Running:

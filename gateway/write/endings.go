@@ -26,8 +26,8 @@ type ending struct {
 const mostTold = 128 << 10
 
 // tell tells the leader how the run of a change has ended.
-func (w *Writer) tell(id string, e ending) {
-	e.Process = w.process()
+func (o *Options) tell(id string, e ending) {
+	e.Process = o.process()
 	for _, shorten := range []func(){
 		func() {},
 		func() {
@@ -42,7 +42,7 @@ func (w *Writer) tell(id string, e ending) {
 	} {
 		shorten()
 		if told, err := json.Marshal(e); err == nil && len(told) <= mostTold {
-			w.Member.Report(cluster.Report{Attempt: id, Result: told})
+			o.Member.Report(cluster.Report{Attempt: id, Result: told})
 			return
 		}
 	}

@@ -149,7 +149,9 @@ func (e *evidence) findLines(ids map[string]*changes.Record) (map[string]*audit.
 
 // writeLines writes the lines about the outcome of a change that are missing. Its record is
 // nil if it was removed.
-func (e *evidence) writeLines(id string, c *changes.Record, outcome ps.Outcome, has *audit.Found, by string) error {
+func (e *evidence) writeLines(
+	id string, c *changes.Record, outcome ps.Outcome, has *audit.Found, by string,
+) error {
 	told := map[uint64]bool{}
 	for _, line := range has.Outcomes {
 		if line.Outcome != string(ps.OutcomeUnknown) || outcome == ps.OutcomeUnknown {

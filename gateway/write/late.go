@@ -1,13 +1,9 @@
 package write
 
 import (
-	"context"
-	"errors"
 	"sync"
 
 	"github.com/sirupsen/logrus"
-
-	"adgateway/gateway/store"
 )
 
 // The end of a call that the store does not take, such as on a full disk, is stored later as
@@ -67,47 +63,4 @@ func (e *lateEnds) stored() {
 		delete(e.left, key)
 		free()
 	}
-}
-
-// Leave calls free once no end of a call with a key waits to be stored, which may be at once. The
-// call has ended. The key can be compared; free returns at once.
-func (w *Writer) Leave(key any, free func()) {
-	e := &w.late
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.holds(key) {
-		free()
-		return
-	}
-	if e.left == nil {
-		e.left = map[any]func(){}
-	}
-	e.left[key] = free
-}
-
-// StoreLate stores the ends of calls that the store has not taken before.
-func (w *Writer) StoreLate(ctx context.Context) error {
-	w.late.storing.Lock()
-	defer w.late.storing.Unlock()
-	for {
-		next := w.late.first()
-		if next == nil {
-			return nil
-		}
-		err := w.storeEnd(ctx, next.parts)
-		if errors.Is(err, ErrClosed) || neverStored(err) {
-			next.log.WithError(err).Error("what became of a call could not be kept")
-			err = nil
-		}
-		if err != nil {
-			return err
-		}
-		w.late.stored()
-	}
-}
-
-// neverStored reports whether trying again would fail again. The change stays open then, until
-// the next start finds out what became of it; the ends behind it must not wait.
-func neverStored(err error) bool {
-	return errors.Is(err, store.ErrTooMany) || errors.Is(err, store.ErrUnreadable)
 }

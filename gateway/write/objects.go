@@ -47,5 +47,7 @@ func memberOf(i *ps.Intent) string {
 
 // changesMember reports whether nothing of an object is changed but one of its members.
 func changesMember(object *ps.Intended) bool {
-	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return c.Name != change.Member })
+	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool {
+		return c.Name != change.Member
+	})
 }

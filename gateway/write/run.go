@@ -91,9 +91,6 @@ type line struct {
 	intent *audit.Entry
 }
 
-// Prepare returns a change that has not begun.
-func (w *Writer) Prepare(c Change) *Run { return &Run{w: w, change: c} }
-
 // Intent returns what was announced; nil: nothing is recorded.
 func (r *Run) Intent() *ps.Intent {
 	if r == nil || r.record == nil {

@@ -113,7 +113,9 @@ func (w *Writer) recordDue(ctx context.Context) error {
 // Settle finds out what became of a change that was cut off, and closes it. If it is not
 // recorded in the history, only its key tells of it. It is not settled if it cannot be read yet.
 // The audit says by whom it was.
-func (w *Writer) Settle(ctx context.Context, recorded bool, c *changes.Record, by string) (done bool, err error) {
+func (w *Writer) Settle(
+	ctx context.Context, recorded bool, c *changes.Record, by string,
+) (done bool, err error) {
 	v, result := &Verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
 	if change, can := settle.Recorded(w.operation(c.Operation), c); can {
 		found := w.Settler().Settle(ctx, change)

@@ -95,6 +95,12 @@ func New(o Options) (*Writer, error) {
 	return w, nil
 }
 
+// Prepare returns a change that has not begun.
+func (w *Writer) Prepare(c Change) *Run { return &Run{w: w, change: c} }
+
+// Attempts returns the open changes of the store, which the member of a cluster judges.
+func (w *Writer) Attempts() cluster.Attempts { return attempts{w} }
+
 // closingEvery is how often what could not be closed at once is tried again.
 const closingEvery = time.Second
 
