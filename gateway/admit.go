@@ -7,6 +7,3 @@ func (s *Server) uncorrected(r *request, err error) {
 			Error("what a call has spent of the hourly limits of its credential could not be corrected")
 	}
 }
-
-// runs reports whether the record of the change of a call is open.
-func (r *request) runs() bool { return r.change != nil && r.change.Running }

@@ -22,7 +22,7 @@ func (s *Server) try(r *request) (call.Answer, error) {
 	r.started = true
 	trial, err := s.calls.DryRun(r.ctx, r.checked, &r.policy.calls, r.spending, also...)
 	r.result, r.runErr = trial.Result, trial.RunErr
-	s.uncorrected(r, r.spending.Settle(r.result, r.runErr, r.runs()))
+	s.uncorrected(r, r.spending.Settle(r.result, r.runErr, r.run.Running()))
 	if err != nil {
 		return call.Answer{}, err
 	}

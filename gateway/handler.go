@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"errors"
-	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -66,7 +65,7 @@ func (s *Server) perform(r *request) (call.Answer, error) {
 	if r.spending, err = s.ledger.Reserve(r.ctx, r.principal, r.checked.Bound, r.policy.BulkLimit); err != nil {
 		return call.Answer{}, err
 	}
-	defer func() { s.uncorrected(r, r.spending.Release(r.runs())) }()
+	defer func() { s.uncorrected(r, r.spending.Release(r.run.Running())) }()
 	if r.dryRun() {
 		return s.try(r)
 	}
@@ -84,57 +83,28 @@ var errNotRun = errors.New("the run ended without a result")
 func (s *Server) run(r *request, c *call.Collector) (result *ps.Result, err error) {
 	err = errNotRun // unless the runner returns
 	defer func() {
-		s.uncorrected(r, r.spending.Settle(result, err, r.runs()))
+		s.uncorrected(r, r.spending.Settle(result, err, r.run.Running()))
 	}()
-	req, startedAt := s.runRequest(r, c), time.Now()
 	r.started = true
-	r.hold, r.limit = s.locks.begin(), req.Limit
-	defer func() { s.release(r, err) }()
-	result, err = s.runLocked(r.ctx, r, req)
-	if cut := settle.Open(req, err); cut != nil {
-		return s.settle(r, c, settle.Change{
-			Operation: r.op, Bound: r.checked.Bound, Request: req, StartedAt: startedAt, Cut: cut,
-		})
+	if r.run == nil {
+		r.run = s.writer.Prepare(s.changeOf(r))
 	}
-	return result, err
+	made, err := r.run.Do(r.ctx, s.runRequest(r, c))
+	if made.Settled {
+		c.Replace(made.Records)
+	}
+	return made.Result, err
 }
 
 // runRequest returns the request to the runner.
 func (s *Server) runRequest(r *request, c *call.Collector) ps.Request {
-	req := s.calls.Request(c, &r.policy.calls, r.spending)
-	req.Announced = s.announced(r)
-	if s.Member != nil {
-		req.WriteLimit = writeLimitOf
-	}
-	return req
+	return s.calls.Request(c, &r.policy.calls, r.spending)
 }
 
 // settler returns what settles changes under a policy.
 func (s *Server) settler(p *policyInForce) *settle.Settler {
 	pause := min(p.SettlePause, p.SettleLimit/2) // leaves time for the second reading
 	return &settle.Settler{Runner: s.Runner, Scripts: s.calls.Scripts, Limit: p.SettleLimit, Pause: pause}
-}
-
-// settle finds out what became of a change that was cut off, whether or not the
-// client is still there.
-func (s *Server) settle(r *request, c *call.Collector, change settle.Change) (*ps.Result, error) {
-	found := s.settler(r.policy).Settle(r.ctx, change)
-	if found.NoCleanUp != nil {
-		s.Log.WithFields(logrus.Fields{"request": r.id, "error": found.NoCleanUp.Error()}).
-			Error("what an unfinished create left behind could not be removed")
-	}
-	fields := logrus.Fields{
-		"request": r.id, "operation": r.op.ID, "cause": change.Cut.Error(), "outcome": found.Outcome,
-	}
-	if found.Unread != nil {
-		fields["error"] = found.Unread.Error()
-	}
-	s.Log.WithFields(fields).Warn("a write that was cut off was settled")
-	if found.Result == nil {
-		return nil, found.Err
-	}
-	c.Replace(found.Records)
-	return found.Result, nil
 }
 
 // answer returns the answer to a change whose script has ended, or the error of the call.
@@ -204,8 +174,8 @@ func (s *Server) unread(r *request, c *call.Collector, cause error) {
 func (s *Server) announcedBy(r *request) *ps.Intent {
 	begun := r.claimed().Progress().Intent
 	switch {
-	case r.change != nil:
-		return &r.change.Intent
+	case r.run.Intent() != nil:
+		return r.run.Intent()
 	case begun != nil:
 		return begun
 	case r.runErr != nil:

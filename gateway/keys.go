@@ -32,7 +32,7 @@ func (s *Server) claim(r *request) (earlier *call.Answer, err error) {
 	fingerprint := s.keys.Fingerprint(r.op.ID, r.checked.Bound.Canonical(), r.checked.Conditions.String(), r.checked.Given.Document)
 	take := func() { r.key, earlier, err = s.keys.Take(r.ctx, *key, r.id, fingerprint) }
 	take()
-	if errors.Is(err, idempotency.ErrRunning) && s.storeEnds(r.ctx) == nil {
+	if errors.Is(err, idempotency.ErrRunning) && s.writer.StoreLate(r.ctx) == nil {
 		take()
 	}
 	if earlier != nil {
@@ -83,10 +83,10 @@ func (s *Server) judge(r *request, c *idempotency.Claim) error {
 	switch {
 	case err != nil:
 		return call.HistoryUnavailable(err)
-	case past.Running && s.doubts.awaits(past.ID):
+	case past.Running && s.writer.Awaits(past.ID):
 		return c.Undecided()
 	case past.Running:
-		settled, err := s.settlePast(ctx, recorded, past, r.id)
+		settled, err := s.writer.Settle(ctx, recorded, past, r.id)
 		if err == nil && !settled {
 			return c.Undecided()
 		}

@@ -1,17 +1,15 @@
 package gateway
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"adgateway/gateway/cluster"
-	"adgateway/gateway/journal"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
-	"adgateway/ps"
 )
 
 // In a cluster of one writer the gateway that leads makes all changes, as one that is alone
@@ -23,81 +21,47 @@ import (
 // clustered reports whether this gateway is in a cluster.
 func (s *Server) clustered() bool { return s.Member != nil }
 
-// How long a script may write from when it was allowed to.
-const (
-	writeLimit    = 15 * time.Second
-	writeLimitFor = 100 * time.Millisecond // more for each object
-)
+// Attempts returns the open changes of the store, which the member of a cluster judges.
+func (s *Server) Attempts() cluster.Attempts { return s.writer.Attempts() }
 
-// writeLimitOf returns how long the script that has announced a change may write.
-func writeLimitOf(i ps.Intent) time.Duration {
-	return writeLimit + time.Duration(len(i.Objects))*writeLimitFor
+// RunMember does what a member of a cluster has to do beside its calls, until ctx ends. In each
+// term of this gateway it also calls what only the leader does, with a context that ends with the
+// term, and waits until all that has returned before the next term.
+func (s *Server) RunMember(ctx context.Context, leading ...func(ctx context.Context)) {
+	s.writer.RunMember(ctx, append([]func(context.Context){s.runJobsOfTerm}, leading...)...)
 }
 
-// mostStoring is how long it is tried to store what a script is about to change. Later it could
-// not begin anyway.
-const mostStoring = 5 * time.Second
-
-// process returns the process that runs the scripts of this gateway; zero for one that is alone.
-func (s *Server) process() journal.Process {
-	if s.Member == nil {
-		return journal.Process{}
+// load reads anew what the gateway knows by heart, which others may have changed while they led.
+func (s *Server) load(ctx context.Context) error {
+	s.keys.Forget()
+	if err := s.plans.Load(ctx); err != nil {
+		return fmt.Errorf("plans: %w", err)
 	}
-	return s.Member.Self()
+	return s.jobs.Load(ctx)
 }
 
-// beginRun begins a run of the script of a change. It ends the run before, which has changed
-// nothing.
-func (s *Server) beginRun(r *request, limit time.Duration) error {
-	if s.Member == nil {
-		return nil
-	}
-	r.endRun()
-	term, _ := s.Member.Leads()
-	most := writeLimit + time.Duration(r.policy.BulkLimit)*writeLimitFor
-	run, err := s.Member.Begin(max(limit, most))
-	if err != nil {
-		return stoppedBy(ps.KindStopped, notLeading(err))
-	}
-	r.run, r.term = run, term
-	return nil
-}
+// judgedFor is how long jobs wait for the open changes of earlier terms.
+const judgedFor = 5 * time.Second
 
-// endRun notes that the script of a change does not write any more, and that what became of the
-// change is stored, or will be by another gateway.
-func (r *request) endRun() {
-	if r.run != nil {
-		r.run.End()
-		r.run = nil
+// runJobsOfTerm runs jobs until the term is over. Most open changes of earlier terms are judged
+// by then, so that items that have made one need not be called twice.
+func (s *Server) runJobsOfTerm(ctx context.Context) {
+	limit := time.NewTimer(judgedFor)
+	defer limit.Stop()
+	for waits := true; waits; {
+		changed := s.Member.Changed()
+		if s.Member.Status().Open == 0 {
+			break
+		}
+		select {
+		case <-changed:
+		case <-limit.C:
+			waits = false
+		case <-ctx.Done():
+			return
+		}
 	}
-}
-
-// stored stores what a script is about to change.
-func (r *request) stored(store func() error) error {
-	if r.run == nil {
-		return store()
-	}
-	return r.run.Store(store)
-}
-
-// mayWrite refuses a change that a member of a cluster must not let begin any more.
-func (s *Server) mayWrite(r *request) error {
-	err := r.run.Go()
-	if err == nil {
-		return nil
-	}
-	s.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.id, "operation": r.op.ID}).
-		Warn("a change was stopped before it began")
-	return notLeading(err)
-}
-
-// deposed reports whether the term is over in which a change was begun.
-func (s *Server) deposed(r *request) bool {
-	if s.Member == nil || r.term == 0 {
-		return false
-	}
-	term, _ := s.Member.Leads()
-	return term != r.term
+	s.RunJobs(ctx)
 }
 
 // notLeading returns the refusal of a change that a member of a cluster could not begin, or not

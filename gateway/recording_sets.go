@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"adgateway/gateway/audit"
@@ -12,18 +11,17 @@ import (
 	"adgateway/ps"
 )
 
-// auditedSet is a record set that a request changes along with others, and its line in
-// the audit.
-type auditedSet struct {
-	name, kind string
-	intent     *audit.Entry
-}
+// Parameters of the audit line of one record set.
+const (
+	setName = "DNS_HostName"
+	setType = "Type"
+)
 
-// recordSets records that record sets are about to be changed, each once, also if the
-// request runs again on another server.
-func (s *Server) recordSets(r *request, i ps.Intent) error {
-	if len(r.sets) > 0 {
-		return nil
+// auditLines returns the lines of the audit about what a call is about to change: one, or in a row
+// that changes record sets along with others one for each set.
+func (r *request) auditLines(i *ps.Intent) (lines []audit.Call) {
+	if p := r.op.Protocol; p == nil || !p.PerSet {
+		return []audit.Call{r.auditCall(r.checked.AuditCall())}
 	}
 	known := map[string]bool{}
 	for _, object := range i.Objects {
@@ -32,44 +30,34 @@ func (s *Server) recordSets(r *request, i ps.Intent) error {
 			continue
 		}
 		known[object.DN+" "+kind] = true
-		about := r.auditCall(r.checked.AuditCall())
-		about.Server, about.PinEpoch = i.Server, i.PinEpoch
-		about.Parameters = map[string]string{"DNS_HostName": object.DN, "Type": kind}
-		intent, err := s.Audit.Intent(about)
-		if err != nil {
-			return call.Unrecorded(err)
-		}
-		r.sets = append(r.sets, auditedSet{object.DN, kind, intent})
+		line := r.auditCall(r.checked.AuditCall())
+		line.Parameters = map[string]string{setName: object.DN, setType: kind}
+		lines = append(lines, line)
 	}
-	return nil
+	return lines
 }
 
-// recordSetOutcomes records what became of each set.
-func (s *Server) recordSetOutcomes(r *request) (err error) {
-	whole := r.auditResult()
-	for _, set := range r.sets {
-		err = errors.Join(err, set.intent.Outcome(r.setOutcome(set, whole)))
+// lineResult returns what became of what one line is about, given that of the whole request.
+func (r *request) lineResult(line audit.Call, whole audit.Result) audit.Result {
+	if p := r.op.Protocol; p == nil || !p.PerSet {
+		return whole
 	}
-	return err
-}
-
-// setOutcome returns what became of one set, given that of the whole request.
-func (r *request) setOutcome(set auditedSet, whole audit.Result) audit.Result {
 	one := whole
 	one.Changes, one.Steps, one.Failed, one.Remains = nil, nil, nil, nil
 	if r.result == nil || r.runErr != nil {
 		return one
 	}
 	one.Code, one.Outcome = "", string(ps.OutcomeNone)
+	name, kind := line.Parameters[setName], line.Parameters[setType]
 	for i := range r.result.Failures {
 		failed := &r.result.Failures[i]
-		if failed.DN == set.name+" "+set.kind {
+		if failed.DN == name+" "+kind {
 			one.Code = string(problem.Of(call.Failure(r.op, r.checked.Bound, &failed.Error)).Code)
 			return one
 		}
 	}
 	for _, change := range r.result.Changes {
-		if change.DN == set.name && typeOf(change) == set.kind {
+		if change.DN == name && typeOf(change) == kind {
 			one.Changes, one.Outcome = []ps.Change{change}, string(ps.OutcomeDone)
 		}
 	}

@@ -7,10 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/audit"
 	"adgateway/gateway/call"
-	"adgateway/gateway/changes"
-	"adgateway/gateway/cluster"
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -18,6 +15,7 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -41,35 +39,20 @@ type request struct {
 	started     bool               // the run was started, or waited for a session
 	fingerprint []byte             // of a dry run whose plan is kept
 	applying    *plan.Application  // nil: the call applies no plan
-	hold        *hold              // what the change has locked; nil before it runs
-	doubted     *hold              // of a change whose run has left it in doubt; nil: of none
-	inDoubt     bool               // the change stays open
+	run         *write.Run         // its change; nil: it makes none
 	key         *idempotency.Claim // nil: without a key
 	replayed    bool               // the answer is that of an earlier call
 	resumed     bool               // the answer is derived from what became of an earlier call
-	change      *changes.Record    // in the history; nil: nothing was announced, or there is none
-	kept        bool               // the change is in the store
-	limit       time.Duration      // of the run of a change
-	run         *cluster.Run       // of the script of a change; nil: none runs, or the gateway is in no cluster of one writer
-	term        uint64             // in which it was begun; 0: none was
-	lost        bool               // what became of the change could not be stored, and another gateway has to find it out
 	notReadBack bool               // the change was made, and could not be read back
-	raced       bool               // another gateway has settled the change before it was made
-	unkept      bool               // the change is not in the history yet, or not as it ended
-	naming      *naming            // what it has of names; nil: nothing
-	intent      *audit.Entry       // nil: nothing was announced, or it is not recorded
-	sets        []auditedSet       // announced, where each has its own line; then intent is nil
 	recorded    bool               // the audit has the outcome
-	due         string             // identity of the change whose line is noted as due; empty: none is
 
 	result *ps.Result // of the run; nil: none, or it failed
 	runErr error      // of the run
 
-	server   string         // that answered; empty unless the run succeeded
-	pinEpoch uint64         // of the announcement that was allowed last
-	failure  *problem.Error // nil: a success
-	shown    string         // identity of the change that the answer tells; empty: none
-	status   int            // of the answer, for the audit
+	server  string         // that answered; empty unless the run succeeded
+	failure *problem.Error // nil: a success
+	shown   string         // identity of the change that the answer tells; empty: none
+	status  int            // of the answer, for the audit
 }
 
 // newRequest returns a call that has not begun.
@@ -139,30 +122,30 @@ func (s *Server) conclude(r *request, answer call.Answer, err error) (call.Answe
 		}
 		r.failure = problem.Of(err)
 	}
-	s.closeChange(r, answer, err)
+	closed := s.closeChange(r, answer, err)
 	switch {
-	case r.lost:
-		answer, err = call.Answer{}, endNotStored()
+	case closed.Lost:
+		answer, err = call.Answer{}, write.NotStored()
 		r.failure = problem.Of(err)
-	case r.raced && err != nil:
+	case closed.Raced && err != nil:
 		err = call.Warned(err, racedWarning)
-	case r.raced:
+	case closed.Raced:
 		answer.Warnings = append(answer.Warnings, racedWarning)
 	}
-	if r.unkept && err == nil {
+	if closed.Unkept && err == nil {
 		answer.Warnings = append(answer.Warnings, notInHistory)
 	}
 	if r.mayBeRepeated(err) {
 		err = fmt.Errorf("%w (%w)", err, call.ErrAgain)
 	}
-	answer.ChangeID, answer.Change = r.shown, r.change
+	answer.ChangeID, answer.Change = r.shown, closed.Record
 	if answer.Audited == "" && r.result != nil && r.result.Outside {
 		answer.Audited = schema.Limit
 	}
 	if r.outer == nil { // else nobody is answered with it
 		r.status = call.Status(r.op, r.call.Classic, answer, err)
 	}
-	s.recordOutcome(r)
+	s.recordOutcome(r, closed.Raced)
 	return answer, err
 }
 
@@ -172,7 +155,7 @@ func (r *request) mayBeRepeated(err error) bool {
 	if r.call.Item == nil || err == nil {
 		return false
 	}
-	return r.key.Again() || errors.Is(err, errOvertaken)
+	return r.key.Again() || errors.Is(err, write.ErrOvertaken)
 }
 
 // encode returns JSON, as [call.JSON] does.

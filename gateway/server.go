@@ -35,6 +35,7 @@ import (
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/names"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
 	"adgateway/gateway/quota"
@@ -179,13 +180,8 @@ type Server struct {
 	streams        *call.Streams // of events
 	cursors        call.Cursors
 	local          call.Local
-	kinds          []write.Kind // of what is stored with the beginning of a change
-	locks          *locks
-	doubts         doubts
-	unstored       lateEnds
-	paid           paid
-	startedAt      time.Time
-	before         map[string]bool // changes whose lines were due when a gateway alone was started
+	writer         *write.Writer
+	names          *names.Names    // nil: the gateway is in no cluster
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
 	history        *history.Service
@@ -207,9 +203,9 @@ func New(options Options) (*Server, error) {
 		return nil, errors.Join(faults...)
 	}
 	s := &Server{
-		Options: options, startedAt: time.Now(), meters: newMeters(),
+		Options: options, meters: newMeters(),
 		parameterNames: call.ParameterNames(options.Operations),
-		locks:          newLocks(), doubts: doubts{all: map[string]*doubt{}}, streams: call.NewStreams(options.Streams),
+		streams:        call.NewStreams(options.Streams),
 	}
 	s.calls = &call.Service{
 		Table:  call.NewTable(options.Operations, options.Scripts),
@@ -240,9 +236,13 @@ func New(options Options) (*Server, error) {
 		}
 	}
 	s.local.Handlers["plan.get"] = s.plans.Show(func() bool { return s.current.Load().PlansOfOthers })
-	s.kinds = s.ownKinds()
-	if err := s.lockLeft(context.Background()); err != nil {
-		return nil, fmt.Errorf("changes that were cut off: %w", err)
+	if s.Member != nil {
+		s.names = names.New(names.Options{
+			Store: s.store(), History: s.History, Operation: s.operationOf, Hold: s.NameHold, Log: s.Log,
+		})
+	}
+	if err := s.openWriter(); err != nil {
+		return nil, err
 	}
 	if err := s.openJobs(); err != nil {
 		return nil, err

@@ -78,6 +78,10 @@ type Record struct {
 	size     int       // in bytes, as it was put last
 }
 
+// RacedCode marks a change in its answer and in the audit that was made after another gateway had
+// closed it.
+const RacedCode = "raced"
+
 // Spent is what a change that is running has reserved of its caller's hourly limits.
 type Spent struct {
 	Account string         `json:"account"` // identity of the credential

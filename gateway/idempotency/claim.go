@@ -138,7 +138,7 @@ func (c *Claim) Begin(tx *store.Tx, a *write.Attempt) error {
 		return err
 	}
 	if c.lost = !own; c.lost {
-		return TakenOver()
+		return write.TakenOver()
 	}
 	c.next = c.call
 	c.next.Intent, c.next.Server = a.Intent, a.Intent.Server

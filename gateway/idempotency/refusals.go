@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
-	"time"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/ops"
@@ -42,14 +41,6 @@ func Invalid(format string, args ...any) error {
 func Unavailable(err error) error {
 	return call.StoreFault(err, "Keys cannot be kept at the moment, so that the call was not run. "+
 		"Try again later, or without %s.", ops.KeyHeader)
-}
-
-// TakenOver refuses a change whose call another gateway has settled.
-func TakenOver() error {
-	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has "+
-		"taken the call over. Nothing was changed here. Send it again, with its %s.", ops.KeyHeader)
-	failed.RetryAfter = time.Second
-	return failed
 }
 
 func reused() error {

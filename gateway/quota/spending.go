@@ -273,8 +273,8 @@ func (s *Spending) Correct() error {
 	return c.reserved.settle(context.Background(), c.done)
 }
 
-// Done returns what was spent, by impact, for the end of the change, which corrects the ledger;
-// nil: there is nothing to correct.
+// Done returns what was spent, by impact, for the end of the change, which corrects the ledger, unless
+// the change stays open; nil: there is nothing to correct.
 func (s *Spending) Done() map[string]int {
 	if s == nil || s.due == nil {
 		return nil
@@ -285,13 +285,6 @@ func (s *Spending) Done() map[string]int {
 	}
 	s.due = nil
 	return by
-}
-
-// Keep leaves what the ledger has of the call as it was reserved, until it is known what it did.
-func (s *Spending) Keep() {
-	if s != nil {
-		s.due = nil
-	}
 }
 
 // End implements [write.Kind]. It corrects what a change has reserved, if it is known what it did.

@@ -1,5 +1,12 @@
-// Package write has how a change begins and ends: before its script may write, all that depends on
-// it is stored in one update, and once it has ended, its outcome is, in another one.
+// Package write has how a change begins, runs, ends and is recovered: before its script may write,
+// all that depends on it is stored in one update, and once it has ended, its outcome is, in another
+// one.
+//
+// A call describes its change as a [Change], and gets a [Run] of it from [Writer.Prepare]. [Run.Do]
+// runs the script: when that announces what it is about to change, the run locks the objects, stores
+// the beginning and writes the audit's intent. [Writer.Close] stores how the call has ended. What is
+// left open, by a dead process or a store that takes nothing, is closed by [Writer.SettleHistory],
+// [Writer.RunClosing] and, in a cluster, the [Writer.Attempts] of the leader.
 package write
 
 import (

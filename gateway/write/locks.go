@@ -1,19 +1,12 @@
-package gateway
+package write
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
-	"time"
-
-	"adgateway/gateway/change"
-	"adgateway/gateway/ops"
-	"adgateway/ps"
 )
 
 // Changes of one object exclude each other, from before its state is read until the change
@@ -31,8 +24,8 @@ import (
 // errContended is why a run is stopped that must wait for another change.
 var errContended = errors.New("another change of the object goes first")
 
-// errOvertaken is in the chain of the error of a change that has waited for others for too long.
-var errOvertaken = errors.New("other changes of the object went first for too long")
+// ErrOvertaken is in the chain of the error of a change that has waited for others for too long.
+var ErrOvertaken = errors.New("other changes of the object went first for too long")
 
 // lock is an object that a change locks: alone, or shared with others that share it.
 type lock struct {
@@ -171,6 +164,13 @@ func eachOnce(all []lock) []lock {
 // has reports whether a lock is held as it is wanted.
 func (h *hold) has(one lock) bool { return slices.Contains(h.had, one) }
 
+// excludes reports whether what the run wants excludes another lock.
+func (h *hold) excludes(one lock) bool {
+	return slices.ContainsFunc(h.wanted, func(other lock) bool {
+		return one.object == other.object && !(one.shared && other.shared)
+	})
+}
+
 // changedSince reports whether a change that excludes a lock has ended since then. The mutex
 // is held.
 func (l *locks) changedSince(then uint64, one lock) bool {
@@ -277,83 +277,4 @@ func (h *hold) end() {
 	defer l.mu.Unlock()
 	h.release()
 	h.stop()
-}
-
-// locksOf returns what an announced change of an operation, in a zone, locks.
-func locksOf(op *ops.Operation, zone string, i *ps.Intent) []lock {
-	var all []lock
-	member := memberOf(i)
-	for n := range i.Objects {
-		object := &i.Objects[n]
-		guid := strings.ToLower(object.GUID)
-		switch {
-		case len(object.Changes) == 0:
-		case op.Lane == ps.DNS: // the name of a record; of a zone in a file only the announcement has it
-			all = append(all, lock{object: "dns " + strings.ToLower(cmp.Or(object.DN, zone))})
-		case guid == "": // of one to be created the directory sees to it that it is made once
-		case member != "" && changesMember(object):
-			pair := []string{guid, member} // either way round: of two groups, neither becomes a member of the other unseen
-			slices.Sort(pair)
-			all = append(all, lock{object: "member " + strings.Join(pair, " ")}, lock{guid, true}, lock{member, true})
-		default:
-			all = append(all, lock{object: guid})
-		}
-	}
-	return all
-}
-
-// memberOf returns the GUID of the member whose memberships are changed: the object that is
-// announced without a change of its own; empty if none is.
-func memberOf(i *ps.Intent) string {
-	at := slices.IndexFunc(i.Objects, func(object ps.Intended) bool { return len(object.Changes) == 0 })
-	if at < 0 {
-		return ""
-	}
-	return strings.ToLower(i.Objects[at].GUID)
-}
-
-// changesMember reports whether nothing of an object is changed but one of its members.
-func changesMember(object *ps.Intended) bool {
-	return !slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return c.Name != change.Member })
-}
-
-// runLocked runs a request, again if it had to wait for another change of its objects.
-// Waiting counts towards the limit of the run, and ends when a quarter of that is left: a
-// run that begins with less is cut off in the middle of its change, and keeps its object
-// from others until it is known what became of it.
-func (s *Server) runLocked(ctx context.Context, r *request, req ps.Request) (*ps.Result, error) {
-	if !req.Write {
-		return s.Runner.Run(ctx, req)
-	}
-	until := time.Now().Add(req.Limit)
-	waiting, cancel := context.WithDeadline(ctx, until.Add(-req.Limit/4))
-	defer cancel()
-	for {
-		if err := s.beginRun(r, req.Limit); err != nil {
-			return nil, err
-		}
-		result, err := s.Runner.Run(ctx, req)
-		switch {
-		case errors.Is(err, errNamePending):
-			if !s.hasReplicated(waiting, r) {
-				return result, err
-			}
-		case !errors.Is(err, errContended):
-			return result, err
-		}
-		r.endRun() // it has changed nothing, and nobody need wait for it
-		if err := r.hold.wait(waiting); err != nil {
-			kind := ps.KindTimeout
-			if ctx.Err() != nil {
-				kind = ps.KindCancelled
-			}
-			return nil, stoppedBy(kind, fmt.Errorf("%w: %w", errOvertaken, err))
-		}
-		req.Limit = max(time.Until(until), time.Nanosecond)
-	}
-}
-
-// stoppedBy returns how a run ended that other changes kept from changing anything.
-func stoppedBy(kind ps.Kind, cause error) error {
-	return &ps.Error{Kind: kind, Outcome: ps.OutcomeNone, Message: "other changes of the object went first", Cause: cause}
 }

@@ -1,4 +1,6 @@
-package gateway
+// Package names keeps a change from giving a name that another one has given at another controller,
+// which its own controller may not know of yet.
+package names
 
 import (
 	"cmp"
@@ -11,12 +13,15 @@ import (
 
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
+
+	"github.com/sirupsen/logrus"
 )
 
 // heldKind is the kind of names in the store, by sums.
@@ -31,31 +36,39 @@ type nameHold struct {
 	Fresh  bool   `json:"fresh,omitempty"`  // nobody held it before the change
 }
 
-// naming is what one request has of the names that its change gives.
-type naming struct {
-	pending    *pendingName              // why the run that has just ended was stopped
-	replicated map[string]store.Revision // holds that no longer matter to the server of the run, by key
+// Options configure [Names]. All are required.
+type Options struct {
+	Store     *store.Sealed
+	History   *changes.History
+	Operation func(id string) *ops.Operation // nil: there is none
+	Hold      time.Duration                  // for which a name is held
+	Log       *logrus.Logger
 }
 
-// names returns what a request has of names.
-func (r *request) names() *naming {
-	if r.naming == nil {
-		r.naming = &naming{replicated: map[string]store.Revision{}}
-	}
-	return r.naming
+// Names holds the names that changes give. It is safe for concurrent use.
+type Names struct{ o Options }
+
+// New returns the names that are held in a store.
+func New(o Options) *Names { return &Names{o} }
+
+// Part are the names that the change of one call gives, which are held for it. One goroutine uses
+// it at a time.
+type Part struct {
+	names     *Names
+	requestID string
+	settler   *settle.Settler
+	// replicated are the holds that no longer matter to the server of the run, by key.
+	replicated map[string]store.Revision
 }
 
-// namesPart are the names that a change gives, which are held for it.
-type namesPart struct {
-	s *Server
-	r *request
+// Part returns what a call has of the names that its change gives. It is the same one for all
+// announcements of the call. The settler finds out whether an earlier change has replicated.
+func (n *Names) Part(requestID string, settler *settle.Settler) *Part {
+	return &Part{names: n, requestID: requestID, settler: settler, replicated: map[string]store.Revision{}}
 }
 
-func (p *namesPart) Begin(tx *store.Tx, a *write.Attempt) error {
-	if p.r.op.Lane != ps.Directory {
-		return nil
-	}
-	p.r.names().pending = nil
+// Begin implements [write.Participant].
+func (p *Part) Begin(tx *store.Tx, a *write.Attempt) error {
 	for i := range a.Intent.Objects {
 		object := &a.Intent.Objects[i]
 		for _, name := range namesOf(object) {
@@ -67,26 +80,34 @@ func (p *namesPart) Begin(tx *store.Tx, a *write.Attempt) error {
 	return nil
 }
 
-func (p *namesPart) Begun() {}
+// Begun implements [write.Participant].
+func (p *Part) Begun() {}
 
 // hold holds a name for an object. It refuses one that another object has got at another
 // controller, which this one may not know of yet.
-func (p *namesPart) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name nameOf) error {
-	s, n, sum := p.s, p.r.names(), p.s.nameKey(name)
+func (p *Part) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name nameOf) error {
+	n, sum := p.names, p.names.key(name)
 	present, revision, err := heldName(tx, sum)
 	if err != nil {
 		return err
 	}
 	absent, own := present == nil, present != nil && present.Change == a.Record.ID
-	rival := !absent && !own && !strings.EqualFold(present.Server, a.Intent.Server) && n.replicated[sum] != revision
-	if rival && !s.namesObject(tx, present, object.GUID) {
-		n.pending = &pendingName{key: sum, revision: revision, hold: *present, server: a.Intent.Server}
-		return s.namePending(name, present)
+	elsewhere := !absent && !strings.EqualFold(present.Server, a.Intent.Server)
+	rival := elsewhere && !own && p.replicated[sum] != revision
+	if rival && !n.areOf(tx, present, object.GUID) {
+		found, server := *present, a.Intent.Server
+		return n.pending(name, present, func(ctx context.Context) bool {
+			seen := p.hasReplicated(ctx, &found, server)
+			if seen {
+				p.replicated[sum] = revision
+			}
+			return seen
+		})
 	}
 	held := nameHold{
 		Server: a.Intent.Server, GUID: object.GUID, Change: a.Record.ID, Fresh: absent || own && present.Fresh,
 	}
-	return store.Save(tx, heldKind, sum, held, tx.Now().Add(s.NameHold))
+	return store.Save(tx, heldKind, sum, held, tx.Now().Add(n.o.Hold))
 }
 
 // heldName returns who holds a name, in an update; nil: nobody.
@@ -102,17 +123,15 @@ func heldName(tx *store.Tx, sum string) (*nameHold, store.Revision, error) {
 	return &held, e.Revision, err
 }
 
-// nameKind frees the names that a change was about to give which was not made. Those of a change
-// of which that is not known end by themselves.
-type nameKind struct{ s *Server }
-
-func (k nameKind) End(tx *store.Tx, c *changes.Record, e *write.End) error {
+// End implements [write.Kind]: it frees the names that a change was about to give which was not
+// made. Those of a change of which that is not known end by themselves.
+func (n *Names) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	if e.Verdict.Outcome != ps.OutcomeNone {
 		return nil
 	}
 	for i := range c.Intent.Objects {
 		for _, name := range namesOf(&c.Intent.Objects[i]) {
-			sum := k.s.nameKey(name)
+			sum := n.key(name)
 			held, _, err := heldName(tx, sum)
 			if err != nil {
 				return err
@@ -177,63 +196,57 @@ func entryOf(leaf, above string) nameOf {
 	return nameOf{"entry", dn}
 }
 
-// pendingName is a hold that kept a run from giving its name.
-type pendingName struct {
-	key      string
-	revision store.Revision
-	hold     nameHold
-	server   string // of the run
-}
-
-// namesObject reports whether a hold is of a name of the object with a GUID: one that gets
-// back a name that it had has no rival. Of one that was created the history has the GUID.
-func (s *Server) namesObject(tx *store.Tx, hold *nameHold, guid string) bool {
+// areOf reports whether a hold is of a name of the object with a GUID: one that gets back a name
+// that it had has no rival. Of one that was created the history has the GUID.
+func (n *Names) areOf(tx *store.Tx, hold *nameHold, guid string) bool {
 	if guid == "" || hold.GUID != "" || hold.Change == "" {
 		return guid != "" && strings.EqualFold(guid, hold.GUID)
 	}
-	c, err := s.History.Find(tx, hold.Change)
-	return err == nil && slices.ContainsFunc(c.Intent.Objects, func(o ps.Intended) bool { return strings.EqualFold(guid, o.GUID) })
+	c, err := n.o.History.Find(tx, hold.Change)
+	return err == nil && slices.ContainsFunc(c.Intent.Objects, func(o ps.Intended) bool {
+		return strings.EqualFold(guid, o.GUID)
+	})
 }
 
-func (s *Server) nameKey(name nameOf) string {
-	return hex.EncodeToString(s.store().Sum([]byte(heldKind), []byte(name.kind), []byte(name.value)))
+func (n *Names) key(name nameOf) string {
+	return hex.EncodeToString(n.o.Store.Sum([]byte(heldKind), []byte(name.kind), []byte(name.value)))
 }
 
-// errNamePending is the cause of the refusal of a change that gives a name twice.
-var errNamePending = errors.New("the name was given at another controller")
+// errPending is the cause of the refusal of a change that gives a name twice.
+var errPending = errors.New("the name was given at another controller")
 
-// namePending refuses a change that gives a name twice. Its cause is errNamePending.
-func (s *Server) namePending(name nameOf, by *nameHold) error {
-	what := map[string]string{"account": "account name", "principal": "logon name", "entry": "name in its OU"}[name.kind]
-	failed := problem.New(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, of which others may not know yet, so that it could be given twice. Nothing was changed. Use another one, or try again once it has replicated; after %s it is free again.", what, by.Server, s.NameHold)
-	failed.RetryAfter, failed.Cause = 5*time.Minute, errNamePending
+// pending refuses a change that gives a name twice, unless wait reports that its server has
+// learnt of the change that has given it.
+func (n *Names) pending(name nameOf, by *nameHold, wait func(ctx context.Context) bool) error {
+	what := map[string]string{
+		"account": "account name", "principal": "logon name", "entry": "name in its OU",
+	}[name.kind]
+	failed := problem.New(schema.NamePending, "The %s was given on the domain controller '%s' not long ago, "+
+		"of which others may not know yet, so that it could be given twice. Nothing was changed. "+
+		"Use another one, or try again once it has replicated; after %s it is free again.", what, by.Server, n.o.Hold)
+	failed.RetryAfter, failed.Cause = 5*time.Minute, &write.Later{Cause: errPending, Wait: wait}
 	return failed
 }
 
 // hasReplicated reports whether the server of a run that was kept from giving a name knows of
 // the change that has given it before: then its own rule decides, and the run can begin again.
-func (s *Server) hasReplicated(ctx context.Context, r *request) bool {
-	p := r.names().pending
-	if p == nil || p.hold.Change == "" {
+func (p *Part) hasReplicated(ctx context.Context, hold *nameHold, server string) bool {
+	if hold.Change == "" {
 		return false
 	}
-	r.naming.pending = nil
-	c, err := s.History.Get(ctx, p.hold.Change)
+	c, err := p.names.o.History.Get(ctx, hold.Change)
 	if err != nil || c.Running {
 		return false
 	}
-	change, can := settle.Recorded(s.operationOf(c.Operation), c)
+	past, can := settle.Recorded(p.names.o.Operation(c.Operation), c)
 	if !can {
 		return false
 	}
-	change.Cut.Server, change.Cut.Intent.Server = p.server, p.server
-	seen, err := s.settler(r.policy).Seen(ctx, change)
+	past.Cut.Server, past.Cut.Intent.Server = server, server
+	seen, err := p.settler.Seen(ctx, past)
 	if err != nil {
-		s.Log.WithError(err).WithField("request_id", r.id).Warn("whether a name has replicated could not be read")
+		p.names.o.Log.WithError(err).WithField("request_id", p.requestID).
+			Warn("whether a name has replicated could not be read")
 	}
-	if !seen {
-		return false
-	}
-	r.naming.replicated[p.key] = p.revision
-	return true
+	return seen
 }

@@ -1,4 +1,4 @@
-package gateway
+package write
 
 import (
 	"cmp"
@@ -8,13 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
-	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -51,7 +48,7 @@ func (d *doubts) add(id string, of []lock, h *hold) {
 	d.all[id] = &doubt{id: id, locks: of, hold: h, next: time.Now().Add(mostLocked), own: true}
 }
 
-// await notes that the run of an open change of an earlier term may still write.
+// await notes that the run of an open change of an earlier term may still
 func (d *doubts) await(id string, of []lock) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,6 +80,10 @@ func (d *doubts) judged(id string) {
 func (d *doubts) awaits(id string) bool {
 	return len(d.which(func(one *doubt) bool { return one.id == id && one.awaited })) > 0
 }
+
+// Awaits reports whether the run of a change may still write that an earlier term has left. Then
+// it must not be settled.
+func (w *Writer) Awaits(id string) bool { return w.doubts.awaits(id) }
 
 // end forgets a change that was closed, and unlocks its objects.
 func (d *doubts) end(id string) {
@@ -120,43 +121,16 @@ func (d *doubts) which(is func(*doubt) bool) (ids []string) {
 	return ids
 }
 
-// staysOpen reports whether a change, whose run has ended with an outcome that is not known,
-// can still be judged.
-func (s *Server) staysOpen(r *request, outcome ps.Outcome) bool {
-	if outcome != ps.OutcomeUnknown || r.change == nil || !r.change.Running {
-		return false
-	}
-	_, can := settle.Recorded(s.operationOf(r.change.Operation), r.change)
-	return can
-}
-
-// leaveOpen notes that the change of a call is in doubt.
-func (s *Server) leaveOpen(r *request) {
-	r.inDoubt = true
-	if !s.deposed(r) {
-		s.doubts.add(r.change.ID, locksOf(r.op, r.change.Zone, &r.change.Intent), r.doubted)
-		return
-	}
-	s.tell(r.change.ID, ending{})
-	if r.doubted != nil {
-		r.doubted.end()
-	}
-}
-
 // lockLeft locks the objects of the changes that an earlier process has left open, before the
-// first call. Changes of earlier versions, which have no note, are locked by [Server.SettleHistory].
-func (s *Server) lockLeft(ctx context.Context) error {
-	s.before = map[string]bool{}
-	if s.History == nil || s.clustered() {
+// first call. Changes of earlier versions, which have no note, are locked by [Writer.SettleHistory].
+func (w *Writer) lockLeft(ctx context.Context) error {
+	if w.History == nil || w.Member != nil {
 		return nil
 	}
-	err := s.store().Store.Range(ctx, dueKind, "", func(e store.Entry) bool {
-		s.before[e.Key] = true
-		return true
-	})
-	for id := range s.before {
-		if c, unread := s.History.Get(ctx, id); unread == nil && c.Running {
-			s.lockOpen(c)
+	err := w.evidence.noteBefore(ctx)
+	for id := range w.evidence.before {
+		if c, unread := w.History.Get(ctx, id); unread == nil && c.Running {
+			w.lockOpen(c)
 		}
 	}
 	return err
@@ -164,35 +138,35 @@ func (s *Server) lockLeft(ctx context.Context) error {
 
 // lockOpen locks the objects of a change that an earlier process has left open, so that it is
 // not judged by what a later change has written.
-func (s *Server) lockOpen(c *changes.Record) {
-	op := s.operationOf(c.Operation)
-	if op == nil || len(s.doubts.which(func(d *doubt) bool { return d.id == c.ID })) > 0 {
+func (w *Writer) lockOpen(c *changes.Record) {
+	op := w.operation(c.Operation)
+	if op == nil || len(w.doubts.which(func(d *doubt) bool { return d.id == c.ID })) > 0 {
 		return
 	}
-	h, wanted := s.locks.begin(), locksOf(op, c.Zone, &c.Intent)
+	h, wanted := w.locks.begin(), locksOf(op, c.Zone, &c.Intent)
 	if h.claim(wanted) != nil { // another one has an object already
 		h.end()
 		h = nil
 	}
-	s.doubts.add(c.ID, wanted, h)
+	w.doubts.add(c.ID, wanted, h)
 }
 
 // lockAwaited locks the objects of an open change of an earlier term until it is judged.
-func (s *Server) lockAwaited(c *changes.Record) {
+func (w *Writer) lockAwaited(c *changes.Record) {
 	var wanted []lock
-	if op := s.operationOf(c.Operation); op != nil {
+	if op := w.operation(c.Operation); op != nil {
 		wanted = locksOf(op, c.Zone, &c.Intent)
 	}
-	s.doubts.await(c.ID, wanted)
-	h := s.locks.begin()
+	w.doubts.await(c.ID, wanted)
+	h := w.locks.begin()
 	if h.claim(wanted) == nil {
-		if !s.doubts.lock(c.ID, h) {
+		if !w.doubts.lock(c.ID, h) {
 			h.end()
 		}
 		return
 	}
 	go func() { // a call of this process still has them, from its earlier term
-		if h.wait(s.stopping) != nil || !s.doubts.lock(c.ID, h) {
+		if h.wait(w.Stopping) != nil || !w.doubts.lock(c.ID, h) {
 			h.end()
 		}
 	}()
@@ -200,38 +174,29 @@ func (s *Server) lockAwaited(c *changes.Record) {
 
 // handOverDoubts leaves the changes that are in doubt to the gateway that leads next, and
 // unlocks their objects.
-func (s *Server) handOverDoubts() {
-	own := s.doubts.which(func(d *doubt) bool { return d.own })
-	for _, id := range s.doubts.which(func(*doubt) bool { return true }) {
+func (w *Writer) handOverDoubts() {
+	own := w.doubts.which(func(d *doubt) bool { return d.own })
+	for _, id := range w.doubts.which(func(*doubt) bool { return true }) {
 		if slices.Contains(own, id) {
-			s.tell(id, ending{})
+			w.tell(id, ending{})
 		}
-		s.doubts.end(id)
+		w.doubts.end(id)
 	}
-}
-
-// release unlocks what a run has locked, unless it has left it in doubt what became of its change.
-func (s *Server) release(r *request, err error) {
-	if r.doubted == nil && s.staysOpen(r, ps.AsError(err).Outcome) {
-		r.doubted = r.hold
-		return
-	}
-	r.hold.end()
 }
 
 // settleDoubts looks once more at the changes that have been in doubt for long enough, and
 // unlocks the objects of those that still cannot be read.
-func (s *Server) settleDoubts(ctx context.Context) (err error) {
-	for _, id := range s.doubts.which(func(d *doubt) bool { return !d.awaited && !time.Now().Before(d.next) }) {
-		c, wrong := s.History.Get(ctx, id)
+func (w *Writer) settleDoubts(ctx context.Context) (err error) {
+	for _, id := range w.doubts.which(func(d *doubt) bool { return !d.awaited && !time.Now().Before(d.next) }) {
+		c, wrong := w.History.Get(ctx, id)
 		switch {
 		case errors.Is(wrong, changes.ErrAbsent), wrong == nil && !c.Running:
-			s.doubts.end(id)
+			w.doubts.end(id)
 			continue
 		case wrong == nil:
-			_, wrong = s.settlePast(ctx, true, c, cmp.Or(s.gatewayName(), "gateway"))
+			_, wrong = w.Settle(ctx, true, c, cmp.Or(w.gateway(), "gateway"))
 		}
-		s.doubts.unlock(id)
+		w.doubts.unlock(id)
 		err = errors.Join(err, wrong)
 	}
 	return err
@@ -239,26 +204,25 @@ func (s *Server) settleDoubts(ctx context.Context) (err error) {
 
 // awaitedBefore refuses a change whose objects one of an earlier term may still write to.
 func awaitedBefore() error {
-	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier change of the object. Nothing was changed. Send it again.")
-	failed.RetryAfter = call.StoreRetry
+	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier change of the "+
+		"object. Nothing was changed. Send it again.")
+	failed.RetryAfter = 5 * time.Second
 	return failed
 }
 
 // doubtsPart are earlier changes in doubt of the objects of a change that begins, which it closes
 // as unknown.
 type doubtsPart struct {
-	s     *Server
+	w     *Writer
 	ids   []string
 	waits bool // the run of one of them may still write
 }
 
 // doubtsAbout returns what is in doubt about the objects of a change that begins; nil: nothing.
-func (s *Server) doubtsAbout(r *request) *doubtsPart {
-	p := &doubtsPart{s: s}
-	p.ids = s.doubts.which(func(d *doubt) bool {
-		meets := d.hold == nil && slices.ContainsFunc(d.locks, func(one lock) bool {
-			return slices.ContainsFunc(r.hold.wanted, func(other lock) bool { return one.object == other.object && !(one.shared && other.shared) })
-		})
+func (w *Writer) doubtsAbout(r *Run) *doubtsPart {
+	p := &doubtsPart{w: w}
+	p.ids = w.doubts.which(func(d *doubt) bool {
+		meets := d.hold == nil && slices.ContainsFunc(d.locks, r.hold.excludes)
 		p.waits = p.waits || meets && d.awaited
 		return meets
 	})
@@ -268,20 +232,20 @@ func (s *Server) doubtsAbout(r *request) *doubtsPart {
 	return p
 }
 
-func (p *doubtsPart) Begin(tx *store.Tx, _ *write.Attempt) error {
+func (p *doubtsPart) Begin(tx *store.Tx, _ *Attempt) error {
 	if p.waits {
 		return awaitedBefore()
 	}
 	for _, id := range p.ids {
-		c, err := p.s.History.Find(tx, id)
+		c, err := p.w.History.Find(tx, id)
 		if errors.Is(err, changes.ErrAbsent) || err == nil && !c.Running {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		e := &write.End{Verdict: write.Verdict{Outcome: ps.OutcomeUnknown}}
-		if err = p.s.endChange(tx, c, e); err != nil {
+		e := &End{Verdict: Verdict{Outcome: ps.OutcomeUnknown}}
+		if err = p.w.endChange(tx, c, e); err != nil {
 			return err
 		}
 	}
@@ -290,6 +254,6 @@ func (p *doubtsPart) Begin(tx *store.Tx, _ *write.Attempt) error {
 
 func (p *doubtsPart) Begun() {
 	for _, id := range p.ids {
-		p.s.doubts.end(id)
+		p.w.doubts.end(id)
 	}
 }

@@ -1,18 +1,15 @@
-package gateway
+package write
 
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/audit"
-	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/store"
-	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -21,26 +18,22 @@ import (
 // cannot write any more.
 
 // Attempts returns the open changes of the store, which the member of a cluster judges.
-func (s *Server) Attempts() cluster.Attempts { return attempts{s} }
+func (w *Writer) Attempts() cluster.Attempts { return attempts{w} }
 
-type attempts struct{ s *Server }
+type attempts struct{ w *Writer }
 
 // Open implements [cluster.Attempts]. What the gateway knows by heart is read anew: others may
 // have changed it since.
 func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
-	s := a.s
-	s.handOverDoubts()
-	s.keys.Forget()
-	if err := s.plans.Load(ctx); err != nil {
-		return nil, fmt.Errorf("plans: %w", err)
-	}
-	if err := s.jobs.Load(ctx); err != nil {
+	w := a.w
+	w.handOverDoubts()
+	if err := w.Load(ctx); err != nil {
 		return nil, err
 	}
 	var open []cluster.Attempt
 	var wrong error
-	err := s.store().Store.Range(ctx, dueKind, "", func(e store.Entry) bool { // all open changes have such a note
-		c, err := s.History.Get(ctx, e.Key)
+	err := w.Store.Store.Range(ctx, dueKind, "", func(e store.Entry) bool { // all open changes have such a note
+		c, err := w.History.Get(ctx, e.Key)
 		switch {
 		case errors.Is(err, changes.ErrAbsent):
 		case err != nil:
@@ -56,13 +49,13 @@ func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
 // Lock implements [cluster.Attempts]. Keys, plans, quotas and names are taken in the store.
 func (a attempts) Lock(open []cluster.Attempt) {
 	for _, one := range open {
-		c, err := a.s.History.Get(context.Background(), one.ID)
+		c, err := a.w.History.Get(context.Background(), one.ID)
 		if err != nil {
-			a.s.Log.WithError(err).WithField("change", one.ID).
+			a.w.Log.WithError(err).WithField("change", one.ID).
 				Error("an open change cannot be read, so that its objects are not locked")
 			c = &changes.Record{ID: one.ID}
 		}
-		a.s.lockAwaited(c)
+		a.w.lockAwaited(c)
 	}
 }
 
@@ -75,11 +68,11 @@ func (a attempts) Judge(ctx context.Context, one cluster.Attempt, report *cluste
 }
 
 func (a attempts) judge(ctx context.Context, id string, report *cluster.Report) error {
-	s, end := a.s, told(report)
-	c, err := s.History.Get(ctx, id)
+	w, end := a.w, told(report)
+	c, err := w.History.Get(ctx, id)
 	switch {
 	case errors.Is(err, changes.ErrAbsent), err == nil && !c.Running:
-		s.doubts.end(id)
+		w.doubts.end(id)
 		if report == nil {
 			return nil
 		}
@@ -87,19 +80,19 @@ func (a attempts) judge(ctx context.Context, id string, report *cluster.Report) 
 	case err != nil:
 		return err
 	case end.Verdict == nil:
-		judged, err := s.settlePast(ctx, true, c, s.gatewayName())
+		judged, err := w.Settle(ctx, true, c, w.gateway())
 		if err == nil && !judged {
-			s.doubts.judged(id)
+			w.doubts.judged(id)
 			err = errUnjudged
 		}
 		return err
 	}
-	err = s.settled(true, c, end.Verdict, end.Result)
-	if errors.Is(err, write.ErrClosed) {
+	err = w.settled(true, c, end.Verdict, end.Result)
+	if errors.Is(err, ErrClosed) {
 		return a.Raced(ctx, *report)
 	}
 	if err == nil {
-		err = s.recordSettled(ctx, s.gatewayName(), map[string]*changes.Record{id: c})
+		err = w.evidence.record(ctx, w.gateway(), map[string]*changes.Record{id: c})
 	}
 	return err
 }
@@ -107,45 +100,45 @@ func (a attempts) judge(ctx context.Context, id string, report *cluster.Report) 
 // Raced implements [cluster.Attempts]. A change of which the verdict is that nothing was changed
 // is added to the history again.
 func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
-	s, end := a.s, told(&report)
+	w, end := a.w, told(&report)
 	v := end.Verdict
 	if v == nil || v.Outcome != ps.OutcomeDone && v.Outcome != ps.OutcomePartial {
 		return nil
 	}
-	c, err := s.History.Get(ctx, report.Attempt)
+	c, err := w.History.Get(ctx, report.Attempt)
 	switch {
 	case err == nil && c.Running && c.Process == end.Process:
 		return a.judge(ctx, report.Attempt, &report)
 	case err == nil && (c.Running || c.Raced != "" || c.Outcome == v.Outcome):
 		return nil
 	case err == nil:
-		err = s.History.Update(ctx, c.ID, func(c *changes.Record) { c.Raced = v.Outcome })
+		err = w.History.Update(ctx, c.ID, func(c *changes.Record) { c.Raced = v.Outcome })
 	case errors.Is(err, changes.ErrAbsent) && end.Record != nil:
 		c = end.Record
 		c.Outcome, c.Raced, c.Failed = v.Outcome, v.Outcome, v.Failed
-		err = s.History.Adopt(ctx, c, s.store().Now())
+		err = w.History.Adopt(ctx, c, w.Store.Now())
 	case errors.Is(err, changes.ErrAbsent): // it was removed, and what was told of it is too long
 		c, err = &changes.Record{ID: report.Attempt}, nil
 	}
 	if err != nil {
 		return err
 	}
-	s.Log.WithFields(logrus.Fields{
+	w.Log.WithFields(logrus.Fields{
 		"change": c.ID, "request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome,
 	}).Error("a change was made after another gateway had judged it, as its host stood still: " +
 		"it may have been made twice")
-	return s.recordRaced(c, v.Outcome, end.Process.Gateway)
+	return w.recordRaced(c, v.Outcome, end.Process.Gateway)
 }
 
 // recordRaced writes the line of a change that was made after it was judged, at a gateway.
-func (s *Server) recordRaced(c *changes.Record, outcome ps.Outcome, by string) error {
-	if s.Audit == nil {
+func (w *Writer) recordRaced(c *changes.Record, outcome ps.Outcome, by string) error {
+	if w.Audit == nil {
 		return nil
 	}
 	line := audit.Call{
 		RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller},
 		Operation: c.Operation, Parameters: c.Parameters, Change: c.ID,
 	}
-	result := audit.Result{Outcome: string(outcome), Code: call.Raced, Server: c.Server, SettledBy: by}
-	return s.Audit.Settled(line, 0, result)
+	result := audit.Result{Outcome: string(outcome), Code: changes.RacedCode, Server: c.Server, SettledBy: by}
+	return w.Audit.Settled(line, 0, result)
 }

@@ -1,4 +1,4 @@
-package gateway
+package write
 
 import (
 	"strconv"
@@ -20,11 +20,11 @@ func TestAnEndThatIsNeverStoredHoldsUpNoOther(t *testing.T) {
 	db, err := store.Seal(store.NewMemory(time.Now), key)
 	require.NoError(t, err)
 	defer db.Close()
-	s := &Server{Options: Options{Kept: db}}
+	w := &Writer{Options: Options{Store: db}}
 	log := logrus.New()
 	log.SetOutput(t.Output())
-	end := func(keys ...string) *unstored {
-		return &unstored{log: logrus.NewEntry(log), parts: []endPart{{put: func(tx *store.Tx) error {
+	end := func(keys ...string) *lateEnd {
+		return &lateEnd{log: logrus.NewEntry(log), parts: []EndPart{{Put: func(tx *store.Tx) error {
 			for _, key := range keys {
 				tx.Put("k", key, []byte("x"), time.Time{})
 			}
@@ -35,10 +35,10 @@ func TestAnEndThatIsNeverStoredHoldsUpNoOther(t *testing.T) {
 	for n := range store.MostChanges + 1 {
 		many = append(many, strconv.Itoa(n))
 	}
-	s.unstored.add(end(many...))
-	s.unstored.add(end("behind"))
-	require.NoError(t, s.storeEnds(t.Context()))
+	w.late.add(end(many...))
+	w.late.add(end("behind"))
+	require.NoError(t, w.StoreLate(t.Context()))
 	_, err = db.Get(t.Context(), "k", "behind")
 	require.NoError(t, err)
-	assert.Nil(t, s.unstored.first())
+	assert.Nil(t, w.late.first())
 }

@@ -1,0 +1,255 @@
+package write
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/ps"
+)
+
+// Before a script may change anything, all that the change depends on is decided in one update of
+// the store: the history gets its record, its key the announcement, the plan is used up, the
+// budgets are charged, earlier changes in doubt of its objects are closed, and in a cluster the
+// names are held that it gives. All of it or nothing: if one part is refused, the script is
+// stopped, and nothing was written.
+
+// announced decides whether the script may do what it announces.
+func (r *Run) announced(i ps.Intent) error {
+	if !i.Changes() {
+		if err := r.change.Holds(&i); err != nil {
+			return err
+		}
+		return r.change.Idle()
+	}
+	zone := r.change.Zone(&i)
+	if err := r.hold.claim(locksOf(r.change.Op, zone, &i)); err != nil {
+		return err
+	}
+	err := r.change.Holds(&i)
+	if err == nil {
+		err = r.begin(&i, zone)
+	}
+	r.hold.made = r.hold.made || err == nil
+	return err
+}
+
+// begin keeps what is about to be changed where it outlives the request: in the store and in the
+// audit. Afterwards the change may begin, if that is at once.
+func (r *Run) begin(i *ps.Intent, zone string) error {
+	if err := r.allow(i, zone); err != nil {
+		return err
+	}
+	r.pinEpoch = i.PinEpoch
+	if err := r.writeIntents(i); err != nil {
+		return err
+	}
+	return r.inTime()
+}
+
+// mostStoring is how long it is tried to store what a script is about to change. Later it could
+// not begin anyway.
+const mostStoring = 5 * time.Second
+
+// allow decides whether the change may begin, and stores that it does.
+func (r *Run) allow(i *ps.Intent, zone string) error {
+	limit := r.limit
+	if r.w.Member != nil {
+		limit = min(limit, mostStoring)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit) // the caller may leave, the change goes on
+	defer cancel()
+	r.remember(*i, zone)
+	if err := r.w.StoreLate(ctx); err != nil {
+		return r.refuse(err)
+	}
+	a := &Attempt{Intent: i, Token: uuid.NewString(), Record: r.record}
+	if a.Record != nil {
+		a.Token = a.Record.Token
+	}
+	all := r.participants(i)
+	if err := r.stored(func() error { return r.store(ctx, a, all) }); err != nil {
+		return r.refuse(err)
+	}
+	for _, one := range all {
+		one.Begun()
+	}
+	return nil
+}
+
+// remember prepares the record of what is about to be changed. Calls that change nothing leave none.
+func (r *Run) remember(i ps.Intent, zone string) {
+	if r.w.History == nil {
+		return
+	}
+	if r.record == nil {
+		c := r.change.Record
+		c.ID, c.Operation, c.Running = changes.NewID(), r.change.Op.ID, true
+		c.Token, c.Process = uuid.NewString(), r.w.process()
+		r.record = &c
+	}
+	c := r.record
+	c.Time, c.Intent, c.Server, c.Zone = time.Now().UTC(), i, i.Server, zone
+	if r.w.Member != nil {
+		c.Limit = writeLimitOf(c.Intent)
+	}
+}
+
+// participants returns what is stored together with the change. Its record is the first.
+func (r *Run) participants(i *ps.Intent) []Participant {
+	all := append([]Participant{&recordPart{r}}, r.change.Parts(i, r.record)...)
+	if doubts := r.w.doubtsAbout(r); doubts != nil {
+		all = append(all, doubts)
+	}
+	return all
+}
+
+// stored stores what a script is about to change.
+func (r *Run) stored(store func() error) error {
+	if r.member == nil {
+		return store()
+	}
+	return r.member.Store(store)
+}
+
+// store stores the beginning of the change in one update.
+func (r *Run) store(ctx context.Context, a *Attempt, all []Participant) error {
+	in := r.w.Store
+	if in == nil {
+		return nil
+	}
+	update := func() error {
+		return in.Update(ctx, func(tx *store.Tx) error {
+			for _, one := range all {
+				err := one.Begin(tx, a)
+				if errors.Is(err, ErrBegun) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err := update()
+	if errors.Is(err, store.ErrUnsure) && r.w.Member == nil && a.Record != nil && !r.kept {
+		if update() == nil { // which finds the record, if it is stored
+			return nil
+		}
+	}
+	return err
+}
+
+// refuse completes why the change is not allowed. If only the history cannot be written, that
+// is no reason for a gateway that is alone: the audit is the evidence.
+func (r *Run) refuse(err error) error {
+	later := (*Later)(nil)
+	switch why := err; {
+	case problem.Is(err), errors.As(err, &later):
+	case errors.Is(err, store.ErrTooMany):
+		err = problem.New(schema.TooMany, "The change affects more objects than a gateway can record at once: "+
+			"%d objects and names. Nothing was changed. Change fewer objects at a time.", store.MostChanges)
+	default:
+		r.doubtful(err)
+		if err = r.change.Refused(err); err == nil {
+			r.unremembered(why)
+			return nil
+		}
+	}
+	if r.record != nil && !r.kept {
+		r.record = nil // the store does not have it
+	}
+	return err
+}
+
+// unremembered reports that a change will not be in the history.
+func (r *Run) unremembered(err error) {
+	r.w.unrecorded()
+	r.change.Log.WithError(err).Error("a change could not be recorded in the history")
+	r.record, r.unkept = nil, true
+}
+
+// recordPart is the record of a change in the history.
+type recordPart struct{ r *Run }
+
+func (p *recordPart) Begin(tx *store.Tx, a *Attempt) error {
+	w, c := p.r.w, a.Record
+	if c == nil {
+		return nil
+	}
+	latest, err := w.History.Find(tx, c.ID)
+	switch {
+	case errors.Is(err, changes.ErrAbsent) && !p.r.kept:
+		err = w.evidence.note(tx, c)
+	case err != nil:
+	case !latest.Running || latest.Token != c.Token:
+		err = TakenOver()
+	case !p.r.kept: // it is put once more, so that it is on the disk afterwards
+		return cmp.Or(w.History.Put(tx, c), ErrBegun)
+	}
+	if err != nil {
+		return err
+	}
+	return w.History.Put(tx, c)
+}
+
+func (p *recordPart) Begun() {
+	r := p.r
+	if r.record == nil {
+		return
+	}
+	if !r.kept {
+		r.due = r.record.ID
+	}
+	r.kept = true
+	r.w.saved(r.record)
+}
+
+// TakenOver refuses a change whose call another gateway has settled.
+func TakenOver() error {
+	failed := problem.New(schema.Unavailable, "This gateway did not answer for so long that another one has "+
+		"taken the call over. Nothing was changed here. Send it again, with its %s.", ops.KeyHeader)
+	failed.RetryAfter = time.Second
+	return failed
+}
+
+// writeIntents records in the audit that the change is about to be made. It does so once, also if
+// the script runs again on another server. So calls that are refused or find nothing to do have
+// no intent.
+func (r *Run) writeIntents(i *ps.Intent) error {
+	if r.w.Audit == nil || len(r.lines) > 0 {
+		return nil
+	}
+	for _, call := range r.change.Lines(i) {
+		call.Change, call.Server, call.PinEpoch = r.ID(), i.Server, i.PinEpoch
+		intent, err := r.w.Audit.Intent(call)
+		if err != nil {
+			return r.change.Refused(fmt.Errorf("%w: %w", ErrUnaudited, err))
+		}
+		r.lines = append(r.lines, line{call, intent})
+	}
+	return nil
+}
+
+// inTime refuses a change that a member of a cluster must not let begin any more.
+func (r *Run) inTime() error {
+	if r.w.Member == nil {
+		return nil
+	}
+	err := r.member.Go()
+	if err == nil {
+		return nil
+	}
+	r.change.Log.WithError(err).Warn("a change was stopped before it began")
+	return r.change.Refused(err)
+}

@@ -1,0 +1,242 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/ps"
+)
+
+// CallEnd is how a call has ended that may have made a change.
+type CallEnd struct {
+	// Verdict is about the change. Its outcome is none if nothing was changed.
+	Verdict  Verdict
+	Failed   bool           // the call was answered with an error
+	Result   *ps.Result     // of the script; nil: it had none
+	Spent    map[string]int // by impact, of what the change has reserved; nil: all of that stays spent
+	Answered bool           // the call keeps its answer in the key itself
+
+	// Key identifies the key of the call for [Writer.Leave]; nil: it has none.
+	Key any
+	// Begun reports whether the store has the announcement in the key.
+	Begun bool
+	// Stored is called once the end is stored. If it fails, the end is stored again later. Nil:
+	// nothing is called.
+	Stored func(ctx context.Context) error
+	Log    *logrus.Entry // of the call
+}
+
+// EndPart is what else is stored with the end of a call, such as the answer that its key keeps.
+type EndPart struct {
+	Put    func(tx *store.Tx) error
+	Stored func() // is called once it is stored; nil: nothing is
+}
+
+// Closed is what a call has to know of the end of its change.
+type Closed struct {
+	Record *changes.Record // of the change; nil: nothing was changed, or the history does not have it
+	Open   bool            // what became of the call is not stored, so that its key stays open
+	Raced  bool            // another gateway has settled the change before it was made
+	Lost   bool            // the end could not be stored, and another gateway has to find it out
+	Unkept bool            // the change is not in the history yet, or not as it ended
+}
+
+// Close stores how a call has ended, in one update: the outcome of its change, and parts. r may be
+// nil. If the store does not take it, it is stored later, provided that the store has what the call
+// was about to change; in a cluster by the gateway that leads then. A change that can still be
+// judged, although its outcome is not known, stays open.
+func (w *Writer) Close(r *Run, how CallEnd, parts ...EndPart) (closed Closed) {
+	if r == nil {
+		r = &Run{w: w}
+	}
+	defer r.endRun()
+	c, begun := r.record, r.Running() || how.Begun
+	if own := r.end(how); own != nil {
+		parts = append([]EndPart{*own}, parts...)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), mostEnding)
+	defer cancel()
+	err := w.storeEnd(ctx, parts)
+	if errors.Is(err, ErrClosed) {
+		err = r.closedByAnother(how.Verdict.Outcome)
+	}
+	if err == nil && how.Stored != nil {
+		err = how.Stored(ctx)
+	}
+	if w.Member != nil && begun {
+		closed.Lost = r.ended(how, c, err)
+	}
+	switch {
+	case err == nil:
+	case w.Member != nil && begun && !errors.Is(err, ErrClosed):
+		closed.Open = true
+	case !begun || errors.Is(err, ErrClosed):
+		how.Log.WithError(err).Error("what became of a call could not be kept")
+	default:
+		closed.Open, r.unkept = true, true
+		w.unrecorded()
+		how.Log.WithError(err).Error("what became of a change could not be stored, and is stored later")
+		w.late.add(&lateEnd{parts, how.Key, how.Log})
+	}
+	closed.Record, closed.Raced, closed.Unkept = r.record, r.raced, r.unkept
+	return closed
+}
+
+// storeEnd stores the end of a call. In a cluster another gateway may lead by now, so that it is
+// tried again until ctx ends: what was stored is found then.
+func (w *Writer) storeEnd(ctx context.Context, parts []EndPart) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	in := w.ending()
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := in.Update(ctx, func(tx *store.Tx) error { return putAll(tx, parts) })
+		if err == nil {
+			for _, one := range parts {
+				if one.Stored != nil {
+					one.Stored()
+				}
+			}
+			return nil
+		}
+		if in == w.Store || errors.Is(err, ErrClosed) || errors.Is(err, store.ErrClosed) || neverStored(err) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// putAll puts the parts of the end of a call. If the first finds that they are stored, there is
+// nothing left to do.
+func putAll(tx *store.Tx, parts []EndPart) error {
+	for _, one := range parts {
+		err := one.Put(tx)
+		if errors.Is(err, ErrEnded) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end returns what closes the record of the change; nil: there is nothing to close, or it stays open.
+func (r *Run) end(how CallEnd) *EndPart {
+	if !r.Running() {
+		return nil
+	}
+	c, outcome := r.record, how.Verdict.Outcome
+	if r.staysOpen(outcome) {
+		r.leaveOpen()
+		return nil
+	}
+	if outcome == ps.OutcomeNone {
+		r.record = nil
+	} else if how.Result != nil {
+		c.Identify(how.Result)
+	}
+	e := Close(c, Verdict{Outcome: outcome, Idle: outcome == ps.OutcomeNone && !how.Failed})
+	e.Answered, e.Spent = how.Answered, how.Spent
+	return &EndPart{
+		Put:    func(tx *store.Tx) error { return r.w.storeEndOf(tx, e) },
+		Stored: func() { r.w.saved(c) },
+	}
+}
+
+// leaveOpen notes that the change is in doubt.
+func (r *Run) leaveOpen() {
+	r.inDoubt = true
+	if !r.deposed() {
+		wanted := locksOf(r.change.Op, r.record.Zone, &r.record.Intent)
+		r.w.doubts.add(r.record.ID, wanted, r.doubted)
+		return
+	}
+	r.w.tell(r.record.ID, ending{})
+	if r.doubted != nil {
+		r.doubted.end()
+	}
+}
+
+// closedByAnother finds out about a change that another gateway has closed after it had taken
+// the call over, which this one has made all the same. That is told: the other one may have
+// made the change a second time, or let it be made.
+func (r *Run) closedByAnother(outcome ps.Outcome) error {
+	c := r.record
+	if c == nil || r.w.Member == nil || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
+		return ErrClosed
+	}
+	r.raced = true
+	r.change.Log.WithField("change", c.ID).Error("a change was made after another gateway had taken the call " +
+		"over, as this host stood still: it may have been made twice")
+	return nil
+}
+
+// ended does what a member of a cluster must after it has tried to store how a call has ended,
+// whose record was c. It reports whether another gateway has to find that out: the caller is told
+// what is stored only.
+func (r *Run) ended(how CallEnd, c *changes.Record, stored error) (lost bool) {
+	if c == nil || r.inDoubt || stored == nil && !r.raced && !r.deposed() {
+		return false
+	}
+	if stored != nil && !errors.Is(stored, ErrClosed) {
+		r.w.unrecorded()
+		lost = how.Verdict.Outcome != ps.OutcomeNone
+		r.change.Log.WithError(stored).WithField("change", c.ID).
+			Error("what became of a change could not be stored, and is told to the gateway that leads")
+	}
+	r.endRun()
+	verdict := how.Verdict
+	r.w.tell(c.ID, ending{Verdict: &verdict, Result: how.Result, Record: c})
+	return lost
+}
+
+// doubtful tells the next leader that the script of a change was stopped, whose announcement may
+// be stored all the same.
+func (r *Run) doubtful(err error) {
+	if r.w.Member == nil || r.record == nil || r.kept || !errors.Is(err, store.ErrUnsure) {
+		return
+	}
+	r.w.tell(r.record.ID, ending{Verdict: &Verdict{Outcome: ps.OutcomeNone}})
+}
+
+// NotStored returns the answer to a call whose change was made, at least in part, and could
+// not be closed.
+func NotStored() error {
+	failed := problem.New(schema.Timeout, "The change was begun, but another gateway leads the cluster by now, "+
+		"and what became of the change could not be stored. That gateway finds it out: look at the change that "+
+		"%s names, or repeat the call with its %s.", ops.ChangeHeader, ops.KeyHeader)
+	failed.Outcome = ps.OutcomeUnknown
+	return failed
+}
+
+// HasLines reports whether the audit has lines of the change that want an outcome.
+func (r *Run) HasLines() bool { return r != nil && len(r.lines) > 0 }
+
+// WriteOutcomes writes the outcome of each line of the audit about the change.
+func (r *Run) WriteOutcomes(result func(line audit.Call) audit.Result) (err error) {
+	for _, one := range r.lines {
+		err = errors.Join(err, one.intent.Outcome(result(one.call)))
+	}
+	return err
+}
+
+// Audited notes that the audit has all lines about the call.
+func (r *Run) Audited() {
+	if r != nil && r.due != "" && !r.inDoubt && !r.unkept {
+		r.w.evidence.pay(r.due)
+	}
+}

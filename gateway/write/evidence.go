@@ -1,0 +1,218 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/settle"
+	"adgateway/gateway/store"
+	"adgateway/ps"
+)
+
+// Every change has a line in the audit about its outcome, whoever closes it. The first batch
+// of a change notes that the line is due. The note is removed some time after the line was
+// written; a gateway that is started again writes the lines that are missing.
+
+// dueKind is the kind of these notes, by identity of the change.
+const dueKind store.Kind = "due"
+
+// due is the note that a line is due.
+type due struct {
+	store.Formatted
+	Gateway string `json:"gateway,omitempty"` // in whose audit; empty: there is only one
+}
+
+// evidence writes the lines of the audit that are due. It is safe for concurrent use.
+type evidence struct {
+	o         *Options
+	startedAt time.Time
+	before    map[string]bool // changes whose lines were due when a gateway alone was started
+
+	writing sync.Mutex // of missing lines, so that each is written once
+
+	mu   sync.Mutex // guards paid
+	paid []string   // changes whose lines were written, and whose notes are still to be removed
+}
+
+// note notes that the line of a change is due, as a part of an update.
+func (e *evidence) note(tx *store.Tx, c *changes.Record) error {
+	return store.Save(tx, dueKind, c.ID, due{Gateway: e.o.gateway()}, tx.Now().Add(e.o.History.Life()))
+}
+
+// noteBefore reads which lines are due when a gateway alone is started.
+func (e *evidence) noteBefore(ctx context.Context) error {
+	return e.o.Store.Store.Range(ctx, dueKind, "", func(found store.Entry) bool {
+		e.before[found.Key] = true
+		return true
+	})
+}
+
+// left reports whether a change that is running was left by an earlier process of this
+// gateway. Earlier versions did not note that its line is due.
+func (e *evidence) left(ctx context.Context, c *changes.Record) bool {
+	_, err := e.o.Store.Get(ctx, dueKind, c.ID)
+	return e.before[c.ID] || errors.Is(err, store.ErrAbsent)
+}
+
+// pay notes that the lines of changes were written.
+func (e *evidence) pay(ids ...string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.paid = append(e.paid, ids...)
+}
+
+// take takes the notes that wait longest.
+func (e *evidence) take() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := min(len(e.paid), store.MostChanges)
+	taken := e.paid[:n:n]
+	e.paid = e.paid[n:]
+	return taken
+}
+
+// removePaid removes the notes of lines that were written.
+func (e *evidence) removePaid(ctx context.Context) error {
+	for {
+		all := e.take()
+		if len(all) == 0 {
+			return nil
+		}
+		err := e.o.ending().Update(ctx, func(tx *store.Tx) error {
+			for _, id := range all {
+				tx.Delete(dueKind, id)
+			}
+			return nil
+		})
+		if err != nil {
+			e.pay(all...)
+			return err
+		}
+	}
+}
+
+// record writes the missing lines of changes that were closed, or of which nothing was
+// changed, and removes their notes. The record of a change that was removed may be given.
+func (e *evidence) record(ctx context.Context, by string, ids map[string]*changes.Record) error {
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	found, err := e.findLines(ids)
+	if err != nil {
+		return err
+	}
+	for id, c := range ids {
+		present, wrong := e.o.History.Get(ctx, id)
+		outcome := ps.OutcomeNone
+		switch {
+		case errors.Is(wrong, changes.ErrAbsent):
+		case wrong != nil:
+			err = errors.Join(err, wrong)
+			continue
+		case present.Running:
+			continue
+		default:
+			c, outcome = present, present.Outcome
+		}
+		of := found[id]
+		if of == nil {
+			of = &audit.Found{}
+		}
+		if wrong := e.writeLines(id, c, outcome, of, by); wrong != nil {
+			err = errors.Join(err, wrong)
+			continue
+		}
+		if _, wrong := e.o.Store.Get(ctx, dueKind, id); wrong == nil {
+			e.pay(id)
+		}
+	}
+	return err
+}
+
+// findLines returns what the audit has of changes.
+func (e *evidence) findLines(ids map[string]*changes.Record) (map[string]*audit.Found, error) {
+	if e.o.Audit == nil || len(ids) == 0 {
+		return nil, nil
+	}
+	wanted, since := map[string]bool{}, time.Now()
+	for id := range ids {
+		wanted[id] = true
+		if made, ok := changes.Time(id); ok && made.Before(since) {
+			since = made
+		}
+	}
+	return e.o.Audit.Find(wanted, since)
+}
+
+// writeLines writes the lines about the outcome of a change that are missing. Its record is
+// nil if it was removed.
+func (e *evidence) writeLines(id string, c *changes.Record, outcome ps.Outcome, has *audit.Found, by string) error {
+	told := map[uint64]bool{}
+	for _, line := range has.Outcomes {
+		if line.Outcome != string(ps.OutcomeUnknown) || outcome == ps.OutcomeUnknown {
+			told[line.Intent] = true
+		}
+	}
+	result := audit.Result{Outcome: string(outcome), SettledBy: by}
+	if c != nil {
+		result.Server = c.Server
+		result.Changes, result.Failed = e.changesOf(c, outcome)
+	}
+	for _, intent := range has.Intents {
+		if told[intent.Seq] {
+			continue
+		}
+		call := audit.Call{
+			RequestID: intent.RequestID, Who: intent.Who, From: intent.From, Operation: intent.Operation,
+			PlanCaller: intent.PlanCaller, Change: id, Degraded: intent.Degraded,
+		}
+		if err := e.o.Audit.Settled(call, intent.Seq, result); err != nil {
+			return err
+		}
+	}
+	if len(has.Intents) > 0 || len(told) > 0 || c == nil || outcome == ps.OutcomeNone {
+		return nil // what has no intent was not begun
+	}
+	call := audit.Call{
+		RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller}, Operation: c.Operation, Parameters: c.Parameters,
+		Change: id, Degraded: c.Degraded,
+	}
+	return e.o.Audit.Settled(call, 0, result)
+}
+
+// changesOf returns what a change has done, as its audit line shows it, and what it has not.
+func (e *evidence) changesOf(c *changes.Record, outcome ps.Outcome) (done []ps.Change, failed []ps.Object) {
+	change, can := settle.Recorded(e.o.operation(c.Operation), c)
+	if !can || outcome != ps.OutcomeDone && outcome != ps.OutcomePartial {
+		return nil, nil
+	}
+	for _, guid := range c.Failed {
+		failed = append(failed, ps.Object{GUID: guid})
+	}
+	if outcome == ps.OutcomePartial && len(failed) == 0 {
+		return nil, nil // which of its values were changed is not known
+	}
+	return settle.Unread(change, c.Failed...).Result.Changes, failed
+}
+
+// due returns the changes whose lines an earlier process of this gateway has left due.
+func (e *evidence) due(ctx context.Context) (map[string]*changes.Record, error) {
+	ids := map[string]*changes.Record{}
+	var wrong error
+	err := e.o.Store.Range(ctx, dueKind, "", func(found store.Entry) bool {
+		var note due
+		if wrong = store.Decode(e.o.Store, found.Value, &note); wrong != nil {
+			return false
+		}
+		made, _ := changes.Time(found.Key)
+		earlier := e.before[found.Key] || e.o.Member != nil && !made.After(e.startedAt)
+		if earlier && note.Gateway == e.o.gateway() {
+			ids[found.Key] = nil
+		}
+		return true
+	})
+	return ids, errors.Join(err, wrong)
+}

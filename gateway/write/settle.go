@@ -1,0 +1,177 @@
+package write
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/settle"
+	"adgateway/gateway/store"
+	"adgateway/ps"
+)
+
+// A change is ended once, in one update: its record in the history, its key, its plan, what it
+// has spent, the names that it was about to give. The record as the store has it says which.
+// Whether the call itself ends it or whoever settles it, it is the same; whoever comes later reads
+// the outcome, and does not look at the directory again.
+
+// mostEnding is how long it is tried to store the end of a change at once.
+const mostEnding = 15 * time.Second
+
+// storeEndOf ends a change, as a part of an update. It fails with [ErrClosed] if that was done
+// before with another outcome, or if another gateway has claimed the record, and with [ErrEnded]
+// if it was done with this one: then the rest was done, too.
+func (w *Writer) storeEndOf(tx *store.Tx, e *End) error {
+	latest, err := w.History.Find(tx, e.Record.ID)
+	absent, outcome := errors.Is(err, changes.ErrAbsent), e.Verdict.Outcome
+	switch {
+	case absent && outcome == ps.OutcomeNone:
+		return ErrEnded
+	case absent:
+		return ErrClosed
+	case err != nil:
+		return err
+	case !latest.Running && latest.Outcome == outcome:
+		return cmp.Or(w.History.Put(tx, latest), ErrEnded) // it may not be on the disk yet
+	case !latest.Running || latest.Token != e.Token:
+		return ErrClosed
+	}
+	return w.endChange(tx, latest, e)
+}
+
+// endChange ends a change that is running, as a part of an update: its record and all that was
+// stored with its beginning.
+func (w *Writer) endChange(tx *store.Tx, c *changes.Record, e *End) error {
+	if err := w.endParts(tx, c, e); err != nil {
+		return err
+	}
+	if e.Verdict.Outcome == ps.OutcomeNone {
+		w.History.Drop(tx, c.ID)
+		return nil
+	}
+	record := e.Record
+	if record == nil {
+		record = c
+		record.End(e.Verdict.Outcome)
+	}
+	return w.History.PutEnded(tx, record)
+}
+
+// endParts ends what was stored with the beginning of a change.
+func (w *Writer) endParts(tx *store.Tx, c *changes.Record, e *End) error {
+	for _, kind := range w.Kinds {
+		if err := kind.End(tx, c, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saved notes that the record of a change was put into the history.
+func (w *Writer) saved(c *changes.Record) {
+	if err := w.History.Saved(context.Background(), c); err != nil {
+		w.Log.WithError(err).Error("the oldest changes could not be removed from the history")
+	}
+}
+
+// startSettled marks lines that were written when the gateway was started again.
+const startSettled = "start"
+
+// SettleHistory finds out what became of the changes that were running when the gateway
+// was ended. Those that cannot be read yet are left, and it is called again. In a cluster it
+// does nothing: there the leader judges them.
+func (w *Writer) SettleHistory(ctx context.Context) (left int, err error) {
+	if w.History == nil || w.Member != nil {
+		return 0, nil
+	}
+	running, err := w.History.Running(ctx)
+	running = slices.DeleteFunc(running, func(c *changes.Record) bool { return !w.evidence.left(ctx, c) })
+	for _, c := range running {
+		w.lockOpen(c)
+	}
+	for _, c := range running {
+		settled, wrong := w.Settle(ctx, true, c, startSettled)
+		err = errors.Join(err, wrong)
+		if !settled {
+			left++
+		}
+	}
+	return left, errors.Join(err, w.recordDue(ctx))
+}
+
+// recordDue writes the lines of the audit that an earlier process of this gateway has left due.
+func (w *Writer) recordDue(ctx context.Context) error {
+	ids, err := w.evidence.due(ctx)
+	return errors.Join(err, w.evidence.record(ctx, startSettled, ids))
+}
+
+// Settle finds out what became of a change that was cut off, and closes it. If it is not
+// recorded in the history, only its key tells of it. It is not settled if it cannot be read yet.
+// The audit says by whom it was.
+func (w *Writer) Settle(ctx context.Context, recorded bool, c *changes.Record, by string) (done bool, err error) {
+	v, result := &Verdict{Outcome: ps.OutcomeUnknown}, (*ps.Result)(nil)
+	if change, can := settle.Recorded(w.operation(c.Operation), c); can {
+		found := w.Settler().Settle(ctx, change)
+		if found.Unread != nil && (passing[ps.AsError(found.Unread).Kind] || ctx.Err() != nil) {
+			return false, nil
+		}
+		v, result = VerdictOf(found), found.Result
+	}
+	if err = w.settled(recorded, c, v, result); errors.Is(err, ErrClosed) {
+		return true, nil // by another one, who was faster
+	}
+	if err != nil {
+		return false, err
+	}
+	w.Log.WithFields(logrus.Fields{
+		"request_id": c.RequestID, "operation": c.Operation, "outcome": v.Outcome,
+	}).Warn("a change that was cut off by the end of a gateway was settled")
+	if recorded {
+		err = w.evidence.record(ctx, by, map[string]*changes.Record{c.ID: c})
+	}
+	return true, err
+}
+
+// settled closes a change that was cut off. It fails with [ErrClosed] if another one was
+// faster. If it is not recorded in the history, only its key is closed.
+func (w *Writer) settled(recorded bool, c *changes.Record, v *Verdict, result *ps.Result) error {
+	ctx, cancel := context.WithTimeout(context.Background(), mostEnding)
+	defer cancel()
+	var spent map[string]int
+	if w.Spent != nil {
+		spent = w.Spent(c, w.operation(c.Operation), v.Outcome, result)
+	}
+	if recorded && result != nil {
+		c.Identify(result)
+	}
+	e := Close(c, *v)
+	e.Spent = spent
+	err := w.Store.Update(ctx, func(tx *store.Tx) error {
+		if !recorded {
+			return w.endParts(tx, c, e)
+		}
+		err := w.storeEndOf(tx, e)
+		if errors.Is(err, ErrEnded) {
+			return nil
+		}
+		return err
+	})
+	if err == nil && recorded {
+		w.saved(c)
+	}
+	if err == nil || errors.Is(err, ErrClosed) {
+		w.doubts.end(c.ID)
+	}
+	return err
+}
+
+// passing are the reasons for which a change cannot be read now, but may be later.
+var passing = map[ps.Kind]bool{
+	ps.KindUnavailable: true, ps.KindOverloaded: true, ps.KindTimeout: true, ps.KindDied: true,
+	ps.KindCancelled: true,
+}
