@@ -102,3 +102,21 @@ func TestPlansOfOneUndoAreOne(t *testing.T) {
 	assert.Equal(t, []identity.Scope{identity.ChangeUndo, "x:y"}, all.Requires)
 	assert.Len(t, one.Objects, 1)
 }
+
+// TestARecordThatLacksObjectsIsShown: a record of a damaged store, or of another version, may name
+// fewer objects than a script announces.
+func TestARecordThatLacksObjectsIsShown(t *testing.T) {
+	one := ps.Intended{GUID: "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11", DN: "CN=a,DC=x", Changes: []ps.IntendedChange{
+		{Name: change.Member, Before: "False", After: "True"}, {Name: "exists", Before: "True", After: "False"},
+	}}
+	for _, op := range ops.Table() {
+		if !op.Effect.Writes() || op.Script == "" {
+			continue
+		}
+		for n := range 3 {
+			intent := &ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{one, one}[:min(n, 2)]}
+			made := change.MadeBy(ops.Table(), ops.Done{Op: op, Intent: intent}, "")
+			assert.NotPanics(t, func() { made.Undoable(nil); made.Objects(change.Bounds{}, true) }, "%s %d", op.ID, n)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -167,7 +168,7 @@ func (a Announcement) memberText(text string) string {
 	if text != "True" {
 		return ""
 	}
-	return a.Intent.Objects[1].DN
+	return ops.MemberOf(a.Intent).DN
 }
 
 // passwordChanges returns what a change of pwdLastSet amounts to.

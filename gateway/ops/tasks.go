@@ -236,7 +236,7 @@ func undoCopy(d Done) []Undoing {
 			if c.Before == "True" {
 				row = "membership.add"
 			}
-			member := d.Intent.Objects[1]
+			member := MemberOf(d.Intent)
 			calls = append(calls, Undoing{Row: row, Given: Given{usernameName: member.GUID, existingGroup.Name: group.GUID},
 				Undone: []ps.Intended{group, member}})
 		}

@@ -200,10 +200,19 @@ func renamed(row, param, newName, attribute string) Undo {
 	return called(row, func(d Done) Given { return Given{param: d.object().GUID, newName: d.before(attribute)} })
 }
 
+// MemberOf returns the object that an announcement names second: the member of the group before it.
+// It is zero if the announcement lacks it, as that of a damaged record may.
+func MemberOf(i *ps.Intent) ps.Intended {
+	if len(i.Objects) < 2 {
+		return ps.Intended{}
+	}
+	return i.Objects[1]
+}
+
 // member is the undo of a change of a membership: the group is announced first.
 func member(row, memberParam, groupParam string) Undo {
 	return called(row, func(d Done) Given {
-		return Given{memberParam: d.Intent.Objects[1].GUID, groupParam: d.object().GUID}
+		return Given{memberParam: MemberOf(d.Intent).GUID, groupParam: d.object().GUID}
 	})
 }
 
