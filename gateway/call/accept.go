@@ -85,3 +85,26 @@ func bind(op *ops.Operation, given ops.Given, problems []schema.FieldError) (*op
 	}
 	return bound, nil
 }
+
+// Audited reports whether the audit has lines about calls of a row.
+func (s *Service) Audited(op *ops.Operation) bool {
+	return s.Audit != nil && op != nil && (op.Effect.Writes() || s.Audit.Reads())
+}
+
+// recordable returns the error of a call that could not be recorded, so that it is not run. It is
+// nil if the row is not audited.
+func (s *Service) recordable(a Accepted) error {
+	if err := s.Kept.Writable(); err != nil && a.Op.Effect.Writes() && !a.DryRun() {
+		failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed "+
+			"without the store. An administrator must restore the key file; GET /readyz tells which one.")
+		failed.RetryAfter, failed.Cause = StoreRetry, err
+		return failed
+	}
+	if !s.Audited(a.Op) {
+		return nil
+	}
+	if err := s.Audit.Check(); err != nil {
+		return Unrecorded(err)
+	}
+	return nil
+}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/http"
-	"time"
 	"unicode/utf8"
 
 	"adgateway/gateway/audit"
@@ -14,29 +12,6 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
-
-// Audited reports whether the audit has lines about calls of a row.
-func (s *Service) Audited(op *ops.Operation) bool {
-	return s.Audit != nil && op != nil && (op.Effect.Writes() || s.Audit.Reads())
-}
-
-// recordable returns the error of a call that could not be recorded, so that it is not run. It is
-// nil if the row is not audited.
-func (s *Service) recordable(a Accepted) error {
-	if err := s.Kept.Writable(); err != nil && a.Op.Effect.Writes() && !a.DryRun() {
-		failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed "+
-			"without the store. An administrator must restore the key file; GET /readyz tells which one.")
-		failed.RetryAfter, failed.Cause = StoreRetry, err
-		return failed
-	}
-	if !s.Audited(a.Op) {
-		return nil
-	}
-	if err := s.Audit.Check(); err != nil {
-		return Unrecorded(err)
-	}
-	return nil
-}
 
 // unwritten is why a call is refused that the audit cannot record, not even as refused.
 type unwritten struct{ error }
@@ -159,43 +134,5 @@ func Waited(op *ops.Operation, err error) bool {
 		return op.Effect.Writes() // a read may have started
 	default:
 		return false
-	}
-}
-
-// readEnd is how a read has ended, for the audit.
-type readEnd struct {
-	started bool         // the script was run, or waited for a session
-	intent  *audit.Entry // that records were about to be sent; nil: none were before the end
-	result  *ps.Result   // nil: there is none
-	runErr  error        // of the run
-	status  int
-	server  string
-	err     error // of the call
-	begun   time.Time
-}
-
-// recordRead records that a read was made, or that it was refused.
-func (s *Service) recordRead(a Accepted, end readEnd) {
-	if !s.Audited(a.Op) {
-		return
-	}
-	shown := AuditRun(end.result, end.runErr)
-	shown.Status, shown.Server, shown.Duration = end.status, end.server, time.Since(end.begun)
-	failure := problem.Of(end.err)
-	if failure != nil {
-		AuditFailure(&shown, failure)
-	}
-	var err error
-	switch {
-	case end.intent != nil:
-		err = end.intent.Outcome(shown)
-	case IsUnrecorded(end.err):
-	case end.started && !Waited(a.Op, end.runErr):
-		err = s.Audit.Done(a.AuditCall(), shown, true)
-	case end.started, failure != nil && failure.Code.Status() < http.StatusInternalServerError:
-		err = s.Audit.Refuse(a.AuditRefused(), shown)
-	}
-	if err != nil {
-		s.Log.WithError(err).WithField("request_id", a.ID).Error("audit line not written")
 	}
 }

@@ -26,7 +26,7 @@ func notChecked(name, why string) change.Check {
 }
 
 // checks checks what a dry run has announced, on the server that announced it.
-func (s *Service) checks(ctx context.Context, p *Policy, t *Trial) []change.Check {
+func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Check {
 	if t.call.Op.Lane == ps.DNS {
 		return []change.Check{
 			notChecked("write_rights", "The DNS server does not say what the gateway may change."),
@@ -34,7 +34,7 @@ func (s *Service) checks(ctx context.Context, p *Policy, t *Trial) []change.Chec
 	}
 	removal := t.Announced.Effect == ps.EffectRemoved && t.call.Op.Reply.Shape != schema.Membership
 	restorable := ops.ImageOf(&t.Announced.Objects[0]).Restorable
-	seen, err := s.forecast(ctx, p, t, removal && restorable == yes)
+	seen, err := t.forecast(ctx, s, p, removal && restorable == yes)
 	if err != nil {
 		s.Log.WithError(err).WithField("request_id", t.call.ID).Warn("what a dry run checks could not be read")
 	}
@@ -82,7 +82,7 @@ type fact struct {
 type forecast []fact
 
 // forecast reads what the checks of a change need. Without the script nothing is known.
-func (s *Service) forecast(ctx context.Context, p *Policy, t *Trial, removal bool) (forecast, error) {
+func (t *Trial) forecast(ctx context.Context, s *Service, p *Policy, removal bool) (forecast, error) {
 	script, known := s.Scripts[ops.ForecastScript]
 	if !known {
 		return nil, nil

@@ -141,11 +141,11 @@ func (a Accepted) Demands(scopes []identity.Scope) identity.Scope {
 
 // stateOf returns how the run of a call with args reads the state that If-Match is about; nil if it
 // need not.
-func (s *Service) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.Value, bool)) *ps.State {
+func (t *Table) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.Value, bool)) *ps.State {
 	if a.Conditions.Match == nil || a.Op.Guard.Reader == "" {
 		return nil
 	}
-	reader := ops.Find(s.Rows, a.Op.Guard.Reader)
+	reader := ops.Find(t.Rows, a.Op.Guard.Reader)
 	state := &ps.State{Script: reader.Script, Identity: a.Op.Guard.Identity, Args: ps.Args{}}
 	for i := range reader.Params {
 		if p := &reader.Params[i]; schema.ChoosesFields(p.Kind) {
@@ -153,7 +153,7 @@ func (s *Service) stateOf(a Accepted, args ps.Args, supply func(name string) (ps
 		}
 	}
 	maps.Copy(state.Args, reader.Fixed)
-	for _, p := range s.Scripts[reader.Script].Params {
+	for _, p := range t.Scripts[reader.Script].Params {
 		if _, set := state.Args[p.Name]; set || p.Name == state.Identity {
 			continue
 		}
@@ -236,7 +236,8 @@ func (c *condition) check(tag, server string) error {
 // Refused implements [Guard]. With If-None-Match, what is in the way is there already.
 func (c *condition) Refused(err error) error {
 	failed, ofRun := problem.Of(err), (*ps.Error)(nil)
-	if c.None == nil || failed.Code != schema.Conflict || !errors.As(failed.Cause, &ofRun) || PartOf(err) != nil {
+	if c.None == nil || failed.Code != schema.Conflict || !errors.As(failed.Cause, &ofRun) ||
+		PartOf(err) != nil {
 		return err
 	}
 	there := *failed

@@ -80,7 +80,7 @@ func (s *Service) DryRun(
 		made := change.MadeBy(s.Rows, done, a.Zone(t.Announced))
 		t.Plan.Effect = t.Announced.Effect
 		t.Plan.Objects, t.Plan.Undo = made.Objects(change.Bounds{}, false), made.Undoable(nil)
-		t.Plan.Checks = s.checks(ctx, p, &t)
+		t.Plan.Checks = t.checks(ctx, s, p)
 	}
 	return t, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/sirupsen/logrus"
-
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -40,35 +38,6 @@ func complete(a Accepted, policy *Policy) error {
 		return problem.Invalid([]schema.FieldError{*wrong})
 	}
 	return nil
-}
-
-// Exchanged returns the answer to a call of a row of a protocol whose script has succeeded, or had
-// nothing to do, and the error if that is a failure for its client.
-func (s *Service) Exchanged(c *Collector, policy *Policy, result *ps.Result) (Answer, error) {
-	a := c.call
-	switch {
-	case len(result.Failures) > 0:
-		return Answer{}, c.partial(result)
-	case a.Op.Protocol.Whole && len(result.Warnings) > 0:
-		first := result.Warnings[0]
-		failed := problem.New(schema.Backend,
-			"Not everything could be read, and a part of it would be taken for all: %s: %s",
-			first.Target, first.Message)
-		failed.Server = result.Server
-		return Answer{}, failed
-	}
-	for _, note := range a.Bound.Notes() {
-		s.Log.WithFields(logrus.Fields{"request": a.ID, "operation": a.Op.ID}).Warn(note)
-	}
-	answer := Answer{Server: result.Server, Effect: result.Effect}
-	if p := a.Op.Protocol; p.Answer != nil {
-		body, err := p.Answer(a.Bound, ops.Context{Caller: a.Principal, Settings: policy.Protocols}, c.batches)
-		if err != nil {
-			return Answer{}, problem.Internal(err)
-		}
-		answer.Foreign = body
-	}
-	return answer, nil
 }
 
 // WasCut reports whether the run of a change was cut off and is known not to have made it.

@@ -5,14 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"time"
 
+	"adgateway/gateway/audit"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
+
+	"github.com/sirupsen/logrus"
 )
 
 // Reads reports whether the calls of a row only read by a script: [Service.Read] makes them.
@@ -149,4 +153,71 @@ func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func
 		}
 	}
 	return NewCollector(a, collecting)
+}
+
+// Exchanged returns the answer to a call of a row of a protocol whose script has succeeded, or had
+// nothing to do, and the error if that is a failure for its client.
+func (s *Service) Exchanged(c *Collector, policy *Policy, result *ps.Result) (Answer, error) {
+	a := c.call
+	switch {
+	case len(result.Failures) > 0:
+		return Answer{}, c.partial(result)
+	case a.Op.Protocol.Whole && len(result.Warnings) > 0:
+		first := result.Warnings[0]
+		failed := problem.New(schema.Backend,
+			"Not everything could be read, and a part of it would be taken for all: %s: %s",
+			first.Target, first.Message)
+		failed.Server = result.Server
+		return Answer{}, failed
+	}
+	for _, note := range a.Bound.Notes() {
+		s.Log.WithFields(logrus.Fields{"request": a.ID, "operation": a.Op.ID}).Warn(note)
+	}
+	answer := Answer{Server: result.Server, Effect: result.Effect}
+	if p := a.Op.Protocol; p.Answer != nil {
+		body, err := p.Answer(a.Bound, ops.Context{Caller: a.Principal, Settings: policy.Protocols}, c.batches)
+		if err != nil {
+			return Answer{}, problem.Internal(err)
+		}
+		answer.Foreign = body
+	}
+	return answer, nil
+}
+
+// readEnd is how a read has ended, for the audit.
+type readEnd struct {
+	started bool         // the script was run, or waited for a session
+	intent  *audit.Entry // that records were about to be sent; nil: none were before the end
+	result  *ps.Result   // nil: there is none
+	runErr  error        // of the run
+	status  int
+	server  string
+	err     error // of the call
+	begun   time.Time
+}
+
+// recordRead records that a read was made, or that it was refused.
+func (s *Service) recordRead(a Accepted, end readEnd) {
+	if !s.Audited(a.Op) {
+		return
+	}
+	shown := AuditRun(end.result, end.runErr)
+	shown.Status, shown.Server, shown.Duration = end.status, end.server, time.Since(end.begun)
+	failure := problem.Of(end.err)
+	if failure != nil {
+		AuditFailure(&shown, failure)
+	}
+	var err error
+	switch {
+	case end.intent != nil:
+		err = end.intent.Outcome(shown)
+	case IsUnrecorded(end.err):
+	case end.started && !Waited(a.Op, end.runErr):
+		err = s.Audit.Done(a.AuditCall(), shown, true)
+	case end.started, failure != nil && failure.Code.Status() < http.StatusInternalServerError:
+		err = s.Audit.Refuse(a.AuditRefused(), shown)
+	}
+	if err != nil {
+		s.Log.WithError(err).WithField("request_id", a.ID).Error("audit line not written")
+	}
 }

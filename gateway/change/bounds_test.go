@@ -106,9 +106,10 @@ func TestPlansOfOneUndoAreOne(t *testing.T) {
 // TestARecordThatLacksObjectsIsShown: a record of a damaged store, or of another version, may name
 // fewer objects than a script announces.
 func TestARecordThatLacksObjectsIsShown(t *testing.T) {
-	one := ps.Intended{GUID: "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11", DN: "CN=a,DC=x", Changes: []ps.IntendedChange{
+	one := ps.Intended{GUID: "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11", DN: "CN=a,DC=x"}
+	one.Changes = []ps.IntendedChange{
 		{Name: change.Member, Before: "False", After: "True"}, {Name: "exists", Before: "True", After: "False"},
-	}}
+	}
 	for _, op := range ops.Table() {
 		if !op.Effect.Writes() || op.Script == "" {
 			continue
