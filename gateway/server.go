@@ -247,6 +247,9 @@ func New(options Options) (*Server, error) {
 	if err := s.openJobs(); err != nil {
 		return nil, err
 	}
+	if faults := s.local.Check(options.Operations); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
 	if err := s.meters.register(s.Metrics, s.streams); err != nil {
 		return nil, err
 	}

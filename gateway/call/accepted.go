@@ -3,6 +3,7 @@ package call
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"time"
 
 	"adgateway/gateway/ops"
@@ -50,6 +51,16 @@ type Streamer func(ctx context.Context, a Accepted, to Events) error
 type Local struct {
 	Handlers  map[string]Handler
 	Streamers map[string]Streamer
+}
+
+// Check returns a fault for each row of a table without a script that nothing answers.
+func (l Local) Check(table []*ops.Operation) (faults []error) {
+	for _, op := range table {
+		if op.Local && l.Handlers[op.ID] == nil && l.Streamers[op.ID] == nil {
+			faults = append(faults, fmt.Errorf("row %s has no script, and nothing answers it", op.ID))
+		}
+	}
+	return faults
 }
 
 // DryRun reports whether the call is to change nothing. One that was not accepted is no dry run.

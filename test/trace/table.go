@@ -15,8 +15,8 @@ var around = []string{"transport", "call", "identity", "authn", "problem", "."}
 
 // writing are the packages below gateway that only changes have a use for.
 var writing = []string{
-	"audit", "change", "changes", "history", "idempotency", "jobs", "ledger", "plan", "plans",
-	"quota", "reconcile", "settle", "store", "write",
+	"audit", "change", "changes", "history", "idempotency", "jobs", "jobs/rows", "names", "plan",
+	"quota", "settle", "store", "write",
 }
 
 // printTable prints what each of [kinds] has entered below gateway: how many functions, and how
