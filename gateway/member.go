@@ -2,14 +2,8 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"adgateway/gateway/cluster"
-	"adgateway/gateway/problem"
-	"adgateway/gateway/schema"
-	"adgateway/gateway/store"
 )
 
 // In a cluster of one writer the gateway that leads makes all changes, as one that is alone
@@ -20,9 +14,6 @@ import (
 
 // clustered reports whether this gateway is in a cluster.
 func (s *Server) clustered() bool { return s.Member != nil }
-
-// Attempts returns the open changes of the store, which the member of a cluster judges.
-func (s *Server) Attempts() cluster.Attempts { return s.writer.Attempts() }
 
 // RunMember does what a member of a cluster has to do beside its calls, until ctx ends. In each
 // term of this gateway it also calls what only the leader does, with a context that ends with the
@@ -62,21 +53,4 @@ func (s *Server) runJobsOfTerm(ctx context.Context) {
 		}
 	}
 	s.RunJobs(ctx)
-}
-
-// notLeading returns the refusal of a change that a member of a cluster could not begin, or not
-// store.
-func notLeading(err error) error {
-	failed := problem.New(schema.NotLeader, "This gateway does not lead the cluster, or not any more, "+
-		"so that nothing was changed. Send it again.")
-	switch {
-	case errors.Is(err, cluster.ErrLate):
-		failed = problem.New(schema.Unavailable, "The host of the gateway stood still while the change was prepared, "+
-			"so that it was not begun. Send it again.")
-	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, store.ErrFollows), errors.Is(err, store.ErrNotSent):
-	default:
-		return clusterUnavailable(err)
-	}
-	failed.RetryAfter, failed.Cause = time.Second, err
-	return failed
 }

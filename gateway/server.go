@@ -1,16 +1,16 @@
-// Package gateway takes calls through their stages: it serves them by running scripts through a
-// [ps.Runner], and puts the parts of the gateway together.
+// Package gateway puts the parts of the gateway together, and takes calls through their stages.
 //
 // Package transport knows HTTP: it finds the operation of a request and who sends it, and makes
-// a [call.Call] of it. [Server.Do] takes every call, whoever makes it, through its stages: it
-// meters and authorises the caller, reads and binds the parameters, runs the script, records
-// what it announces to change before it does, settles a change that was cut off, and records the
-// outcome. The answer is a [call.Answer], which transport writes as an envelope. Errors are a
-// [problem.Error] with one of the API's codes; [call.Failure] maps errors of scripts by number
-// and type, never by message.
+// a [call.Call] of it. [Server.Do] makes every call, whoever asks for it, and returns a
+// [call.Answer], which transport writes as an envelope:
 //
-// The package knows operations only as rows (package ops) and PowerShell only as a
-// Runner.
+//   - A read is made by package call alone.
+//   - A change is accepted by package call, too. Then its key, its plan and what it may spend are
+//     taken (packages idempotency, plan, quota), and package write runs its script, stores all of
+//     them before the script may begin, and closes them once it has ended.
+//   - A row without a script is answered by the package that owns the state: history, jobs/rows.
+//
+// The package knows operations only as rows (package ops) and PowerShell only as a Runner.
 package gateway
 
 import (
@@ -363,3 +363,6 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	}
 	return err
 }
+
+// operationOf returns an operation by its id; nil: there is none.
+func (s *Server) operationOf(id string) *ops.Operation { return ops.Find(s.Operations, id) }

@@ -2,16 +2,19 @@ package gateway
 
 import (
 	"errors"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
+	"adgateway/gateway/cluster"
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/names"
 	"adgateway/gateway/plan"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/quota"
-	"adgateway/gateway/settle"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
@@ -90,14 +93,6 @@ func (s *Server) notBegun(r *request, why error) error {
 	return nil
 }
 
-// store returns the store of what the server keeps; nil if there is none.
-func (s *Server) store() *store.Sealed {
-	if s.Kept == nil && s.History != nil {
-		return s.History.Store()
-	}
-	return s.Kept
-}
-
 // clusterUnavailable returns the refusal of a change that the gateways could not agree on.
 func clusterUnavailable(err error) error {
 	if errors.Is(err, store.ErrRewound) {
@@ -109,31 +104,19 @@ func clusterUnavailable(err error) error {
 		"changed. Try again later; GET /readyz tells when it can.")
 }
 
-// ownKinds returns what ends with a change of this gateway.
-func (s *Server) ownKinds() (all []write.Kind) {
-	if s.plans != nil {
-		all = append(all, s.plans)
+// notLeading returns the refusal of a change that a member of a cluster could not begin, or not
+// store.
+func notLeading(err error) error {
+	failed := problem.New(schema.NotLeader, "This gateway does not lead the cluster, or not any more, "+
+		"so that nothing was changed. Send it again.")
+	switch {
+	case errors.Is(err, cluster.ErrLate):
+		failed = problem.New(schema.Unavailable, "The host of the gateway stood still while the change was prepared, "+
+			"so that it was not begun. Send it again.")
+	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, store.ErrFollows), errors.Is(err, store.ErrNotSent):
+	default:
+		return clusterUnavailable(err)
 	}
-	if s.ledger != nil {
-		all = append(all, s.ledger)
-	}
-	if s.keys != nil {
-		all = append(all, s.keys)
-	}
-	if s.names != nil {
-		all = append(all, s.names)
-	}
-	return all
-}
-
-// openWriter opens what begins, ends and recovers changes.
-func (s *Server) openWriter() (err error) {
-	s.writer, err = write.New(write.Options{
-		Runner: s.Runner, Operations: s.Operations, Log: s.Log,
-		Settler: func() *settle.Settler { return s.settler(s.current.Load()) },
-		Store:   s.store(), History: s.History, Audit: s.Audit, Kinds: s.ownKinds(),
-		Spent: quota.SpentOf, Unrecorded: s.meters.unremembered.Inc,
-		Member: s.Member, Relay: s.Relay, Load: s.load, Stopping: s.stopping,
-	})
-	return err
+	failed.RetryAfter, failed.Cause = time.Second, err
+	return failed
 }
