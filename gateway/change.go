@@ -111,9 +111,10 @@ func notLeading(err error) error {
 		"so that nothing was changed. Send it again.")
 	switch {
 	case errors.Is(err, cluster.ErrLate):
-		failed = problem.New(schema.Unavailable, "The host of the gateway stood still while the change was prepared, "+
-			"so that it was not begun. Send it again.")
-	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, store.ErrFollows), errors.Is(err, store.ErrNotSent):
+		failed = problem.New(schema.Unavailable, "The host of the gateway stood still while the change was "+
+			"prepared, so that it was not begun. Send it again.")
+	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, store.ErrFollows),
+		errors.Is(err, store.ErrNotSent):
 	default:
 		return clusterUnavailable(err)
 	}
