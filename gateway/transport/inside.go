@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -26,43 +25,21 @@ func (s *Server) Inside(ctx context.Context, c call.Call) (call.Answer, error) {
 // noteInside writes the log line of a call that was made inside the gateway, and counts it.
 func (s *Server) noteInside(ctx context.Context, c call.Call, answer call.Answer, err error, startedAt time.Time) {
 	status := call.Status(c.Op, c.Classic, answer, err)
-	f, left := problem.Of(err), err != nil && ctx.Err() != nil
-	level, counted := logrus.InfoLevel, status
+	f, left, counted := problem.Of(err), err != nil && ctx.Err() != nil, status
 	if f != nil {
 		counted = f.Code.Status()
-		if !left && counted >= http.StatusInternalServerError {
-			level = logrus.ErrorLevel
-		}
 	}
 	took := time.Since(startedAt)
 	s.Answered(c.Op, counted, err)
 	s.meters.count(f)
 	s.meters.requests.WithLabelValues(c.Op.ID, ownProtocol, strconv.Itoa(counted/100)+"xx", codeOf(f, left)).Inc()
 	s.meters.duration.WithLabelValues(c.Op.ID).Observe(took.Seconds())
-	if !s.Log.IsLevelEnabled(level) {
+	if !s.Log.IsLevelEnabled(levelOf(f, left)) {
 		return
 	}
 	fields := make(logrus.Fields, maxAccessFields)
 	fields["request_id"], fields["method"], fields["status"] = c.ID, c.Op.Method, status
-	fields["duration_ms"] = float64(took.Microseconds()) / 1000
 	fields["client"], fields["principal"] = c.From.String(), c.Principal.Name
 	fields["route"], fields["operation"], fields["records"] = c.Op.Path, c.Op.ID, answer.Count
-	server := answer.Server
-	if f != nil {
-		server = f.Server
-		logProblem(f, fields)
-	}
-	if server != "" {
-		fields["server"] = server
-	}
-	if answer.Audited != "" {
-		fields["code"] = answer.Audited
-	}
-	if s.Hop != nil {
-		fields["answered_by"] = s.Hop.Gateway
-	}
-	if left {
-		fields["client_left"] = true
-	}
-	(&logrus.Entry{Logger: s.Log, Data: fields}).Log(level, "request")
+	s.writeAccess(fields, answer, f, left, took)
 }

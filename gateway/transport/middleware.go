@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -41,19 +42,15 @@ func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 // logAccess writes the log line of a request: never its query, its body or a
 // header. Nothing is collected for a line that is not written.
 func (s *Server) logAccess(x *exchange) {
-	f, level := problem.Of(x.err), logrus.InfoLevel
+	f := problem.Of(x.err)
 	left := f != nil && x.c.Request.Context().Err() != nil
-	if f != nil && !left && f.Code.Status() >= 500 {
-		level = logrus.ErrorLevel
-	}
-	if !s.Log.IsLevelEnabled(level) {
+	if !s.Log.IsLevelEnabled(levelOf(f, left)) {
 		return
 	}
 	fields := make(logrus.Fields, maxAccessFields)
 	fields["request_id"] = x.id
 	fields["method"] = x.c.Request.Method
 	fields["status"] = x.c.Writer.Status()
-	fields["duration_ms"] = float64(time.Since(x.startedAt).Microseconds()) / 1000
 	fields["bytes"] = max(x.c.Writer.Size(), 0)
 	fields["client"] = ClientOf(x.c.Request).String()
 	if x.principal != nil && x.principal.Name != "" {
@@ -64,7 +61,29 @@ func (s *Server) logAccess(x *exchange) {
 	} else {
 		fields["route"] = x.c.FullPath()
 	}
-	server := x.answer.Server
+	if s.Hop != nil {
+		if gateway, _, came := s.Hop.From(x.c.Request.Context()); came {
+			fields["forwarded_by"] = gateway
+		}
+	}
+	s.writeAccess(fields, x.answer, f, left, time.Since(x.startedAt))
+}
+
+// levelOf returns the level of the log line of a call. f is nil if it succeeded.
+func levelOf(f *problem.Error, left bool) logrus.Level {
+	if f != nil && !left && f.Code.Status() >= http.StatusInternalServerError {
+		return logrus.ErrorLevel
+	}
+	return logrus.InfoLevel
+}
+
+// writeAccess writes the log line of a call, with fields that say who has made it and how. f is nil
+// if it succeeded.
+func (s *Server) writeAccess(
+	fields logrus.Fields, answer call.Answer, f *problem.Error, left bool, took time.Duration,
+) {
+	fields["duration_ms"] = float64(took.Microseconds()) / 1000
+	server := answer.Server
 	if f != nil {
 		server = cmp.Or(f.Server, server)
 	}
@@ -73,21 +92,18 @@ func (s *Server) logAccess(x *exchange) {
 	}
 	if s.Hop != nil {
 		fields["answered_by"] = s.Hop.Gateway
-		if gateway, _, came := s.Hop.From(x.c.Request.Context()); came {
-			fields["forwarded_by"] = gateway
-		}
 	}
 	switch {
 	case f != nil:
 		logProblem(f, fields)
-	case x.answer.Audited != "":
-		fields["code"] = x.answer.Audited
+	case answer.Audited != "":
+		fields["code"] = answer.Audited
 	}
 	if left {
 		fields["client_left"] = true
 	}
 	entry := logrus.Entry{Logger: s.Log, Data: fields} // WithFields would copy them
-	entry.Log(level, "request")
+	entry.Log(levelOf(f, left), "request")
 }
 
 // maxAccessFields is the number of fields that a request can have in the log.
