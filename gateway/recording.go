@@ -19,7 +19,7 @@ func holds(r *request, i *ps.Intent) error {
 	return r.applying.Announced(i)
 }
 
-// recordOutcome records what became of an operation, or that it was refused, before
+// recordOutcome records the outcome of an operation, or that it was refused, before
 // the first byte of its answer is sent. Only a streamed answer, which is never that of
 // a change, is recorded when it is complete.
 func (s *Server) recordOutcome(r *request, raced bool) {
@@ -65,7 +65,7 @@ func (r *request) auditCall(shown audit.Call) audit.Call {
 	return shown
 }
 
-// auditResult returns what became of a call as the audit shows it.
+// auditResult returns the outcome of a call as the audit shows it.
 func (r *request) auditResult(raced bool) audit.Result {
 	record := call.AuditRun(r.result, r.runErr)
 	record.Status, record.Server, record.PinEpoch = r.status, r.server, r.run.PinEpoch()

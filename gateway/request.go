@@ -42,7 +42,7 @@ type request struct {
 	run         *write.Run         // its change; nil: it makes none
 	key         *idempotency.Claim // nil: without a key
 	replayed    bool               // the answer is that of an earlier call
-	resumed     bool               // the answer is derived from what became of an earlier call
+	resumed     bool               // the answer is derived from the outcome of an earlier call
 	notReadBack bool               // the change was made, and could not be read back
 	recorded    bool               // the audit has the outcome
 

@@ -47,7 +47,7 @@ func (s *Server) store() *store.Sealed {
 	return s.Kept
 }
 
-// SettleHistory finds out what became of the changes that were running when the gateway
+// SettleHistory finds the outcome of the changes that were running when the gateway
 // was ended. Those that cannot be read yet are left, and it is called again.
 func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 	return s.writer.SettleHistory(ctx)

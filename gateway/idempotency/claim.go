@@ -174,7 +174,7 @@ type End struct {
 }
 
 // End returns what is kept of the call: its answer, or that it may be tried again. Nil: the key stays
-// as it is, and a repetition finds out what became of the change.
+// as it is, and a repetition finds the outcome of the change.
 func (c *Claim) End(e Ended) *End {
 	if c == nil || c.call.Status != 0 || c.lost {
 		return nil

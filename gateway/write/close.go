@@ -44,7 +44,7 @@ type EndPart struct {
 // Closed is what a call has to know of the end of its change.
 type Closed struct {
 	Record *changes.Record // of the change; nil: nothing was changed, or the history does not have it
-	Open   bool            // what became of the call is not stored, so that its key stays open
+	Open   bool            // the outcome of the call is not stored, so that its key stays open
 	Raced  bool            // another gateway has settled the change before it was made
 	Lost   bool            // the end could not be stored, and another gateway has to find it out
 	Unkept bool            // the change is not in the history yet, or not as it ended

@@ -197,7 +197,7 @@ func stoppedBy(kind ps.Kind, cause error) error {
 	}
 }
 
-// settle finds out what became of a change that was cut off, whether or not the client is still
+// settle finds the outcome of a change that was cut off, whether or not the client is still
 // there.
 func (r *Run) settle(ctx context.Context, change settle.Change) (Made, error) {
 	found := r.change.Settler.Settle(ctx, change)
@@ -264,7 +264,7 @@ func (r *Run) beginRun(limit time.Duration) error {
 	return nil
 }
 
-// endRun notes that the script of a change does not write any more, and that what became of the
+// endRun notes that the script of a change does not write any more, and that the outcome of the
 // change is stored, or will be by another gateway.
 func (r *Run) endRun() {
 	if r.member != nil {

@@ -82,7 +82,7 @@ func (w *Writer) saved(c *changes.Record) {
 // startSettled marks lines that were written when the gateway was started again.
 const startSettled = "start"
 
-// SettleHistory finds out what became of the changes that were running when the gateway
+// SettleHistory finds the outcome of the changes that were running when the gateway
 // was ended. Those that cannot be read yet are left, and it is called again. In a cluster it
 // does nothing: there the leader judges them.
 func (w *Writer) SettleHistory(ctx context.Context) (left int, err error) {
@@ -110,7 +110,7 @@ func (w *Writer) recordDue(ctx context.Context) error {
 	return errors.Join(err, w.evidence.record(ctx, startSettled, ids))
 }
 
-// Settle finds out what became of a change that was cut off, and closes it. If it is not
+// Settle finds the outcome of a change that was cut off, and closes it. If it is not
 // recorded in the history, only its key tells of it. It is not settled if it cannot be read yet.
 // The audit says by whom it was.
 func (w *Writer) Settle(
