@@ -96,12 +96,12 @@ func (s *Server) notBegun(r *request, why error) error {
 // clusterUnavailable returns the refusal of a change that the gateways could not agree on.
 func clusterUnavailable(err error) error {
 	if errors.Is(err, store.ErrRewound) {
-		return call.StoreFault(err, "The nodes of the cluster have lost a part of the log that they had stored, "+
-			"so that nothing is changed until an administrator has run 'adgateway cluster recover'. "+
-			"GET /readyz tells more; "+call.AskWhy)
+		return problem.StoreFault(err, "The nodes of the cluster have lost a part of the log that they "+
+			"had stored, so that nothing is changed until an administrator has run 'adgateway cluster recover'. "+
+			"GET /readyz tells more; "+problem.AskWhy)
 	}
-	return call.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing was "+
-		"changed. Try again later; GET /readyz tells when it can.")
+	return problem.StoreFault(err, "The store of the cluster cannot be written at the moment, so that nothing "+
+		"was changed. Try again later; GET /readyz tells when it can.")
 }
 
 // notLeading returns the refusal of a change that a member of a cluster could not begin, or not

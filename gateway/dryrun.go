@@ -7,6 +7,7 @@ import (
 	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/plan"
+	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
@@ -43,5 +44,5 @@ func (s *Server) try(r *request) (call.Answer, error) {
 		}
 	}
 	p.Hide(change.BoundsOf(r.principal.Limits))
-	return call.Answer{Output: trial.Sentence(), Warnings: warnings, Server: p.Server, Plan: encode(p)}, nil
+	return call.Answer{Output: trial.Sentence(), Warnings: warnings, Server: p.Server, Plan: schema.JSON(p)}, nil
 }

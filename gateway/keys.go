@@ -31,15 +31,25 @@ func (s *Server) claim(r *request) (earlier *call.Answer, err error) {
 	}
 	fingerprint := s.keys.Fingerprint(r.op.ID, r.checked.Bound.Canonical(), r.checked.Conditions.String(),
 		r.checked.Given.Document)
-	take := func() { r.key, earlier, err = s.keys.Take(r.ctx, *key, r.id, fingerprint) }
+	var kept *idempotency.Answer
+	take := func() { r.key, kept, err = s.keys.Take(r.ctx, *key, r.id, fingerprint) }
 	take()
 	if errors.Is(err, idempotency.ErrRunning) && s.writer.StoreLate(r.ctx) == nil {
 		take()
 	}
-	if earlier != nil {
-		r.replayed, r.shown = true, earlier.ChangeID
+	return r.replay(kept), err
+}
+
+// replay answers with what is kept of an earlier call; nil: there is none.
+func (r *request) replay(kept *idempotency.Answer) *call.Answer {
+	if kept == nil {
+		return nil
 	}
-	return earlier, err
+	r.replayed, r.shown = true, kept.Change
+	return &call.Answer{
+		Replayed: kept.RequestID, Server: kept.Server, Tag: kept.Tag, ChangeID: kept.Change,
+		Warnings: kept.Warnings, Kept: &call.Kept{Status: kept.Status, Body: kept.Body},
+	}
 }
 
 // keyOf returns the key of a request; nil: it has none.
@@ -48,7 +58,7 @@ func (s *Server) keyOf(r *request) (*idempotency.Key, error) {
 		if r.dryRun() {
 			return nil, nil
 		}
-		key := s.keys.OfItem(item)
+		key := s.keys.OfItem(item.Key, item.Expires)
 		return &key, nil
 	}
 	given := r.call.Keys
@@ -83,7 +93,7 @@ func (s *Server) judge(r *request, c *idempotency.Claim) error {
 	past, recorded, err := s.pastOfKey(ctx, r, c)
 	switch {
 	case err != nil:
-		return call.HistoryUnavailable(err)
+		return problem.HistoryUnavailable(err)
 	case past.Running && s.writer.Awaits(past.ID):
 		return c.Undecided()
 	case past.Running:
@@ -132,9 +142,8 @@ func (s *Server) resume(r *request, records *call.Collector) (earlier *call.Answ
 		c.LeaveOpen()
 		return nil, failed
 	}
-	if earlier = c.Answer(); earlier != nil { // by another gateway
-		r.replayed, r.shown = true, earlier.ChangeID
-		return earlier, nil
+	if kept := c.Answer(); kept != nil { // by another gateway
+		return r.replay(kept), nil
 	}
 	begun := c.Progress()
 	v := begun.Verdict

@@ -1,10 +1,14 @@
 package gateway
 
 import (
+	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
 	"adgateway/ps"
+	"context"
 )
 
 // keepPlan keeps the plan of a dry run and gives it its id.
@@ -43,4 +47,23 @@ func (s *Server) findPlan(r *request) (err error) {
 	a.Parameters, _ = r.checked.Texts()
 	r.applying, err = s.plans.Apply(r.ctx, a)
 	return err
+}
+
+// showPlan answers with a plan.
+func (s *Server) showPlan(ctx context.Context, a call.Accepted) (call.Answer, error) {
+	found, err := s.plans.Known(ctx, plan.Wanted{
+		ID: a.Bound.Text(ops.PlanID), Caller: a.Principal, OfOthers: s.current.Load().PlansOfOthers,
+	})
+	if err != nil {
+		return call.Answer{}, err
+	}
+	shown, err := s.plans.Shown(found)
+	if err != nil {
+		return call.Answer{}, problem.Internal(err)
+	}
+	shown.Hide(change.BoundsOf(a.Principal.Limits))
+	return a.Answer(a.Op.Sentence("The {subject} was found.", a.Bound, 1, &ps.Result{}), struct {
+		change.Plan
+		Change *string `json:"change"`
+	}{shown, schema.OrNull(found.ChangeID())}), nil
 }

@@ -158,9 +158,6 @@ func (r *request) mayBeRepeated(err error) bool {
 	return r.key.Again() || errors.Is(err, write.ErrOvertaken)
 }
 
-// encode returns JSON, as [call.JSON] does.
-var encode = call.JSON
-
 // streamAbove is the size up to which a result is held back until the script has
 // succeeded.
 const streamAbove = 8 << 20

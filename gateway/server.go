@@ -235,7 +235,7 @@ func New(options Options) (*Server, error) {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
 		}
 	}
-	s.local.Handlers["plan.get"] = s.plans.Show(func() bool { return s.current.Load().PlansOfOthers })
+	s.local.Handlers["plan.get"] = s.showPlan
 	if s.Member != nil {
 		s.names = names.New(names.Options{
 			Store: s.store(), History: s.History, Operation: s.operationOf, Hold: s.NameHold, Log: s.Log,

@@ -65,7 +65,7 @@ func Completed(op *ops.Operation, err error) error {
 // [identity.Principal.Leave] must follow.
 func Meter(p *identity.Principal, gateways int) error {
 	if err := p.Enter(gateways); err != nil {
-		return Exceeded(err)
+		return problem.Exceeded(err)
 	}
 	return nil
 }

@@ -195,10 +195,10 @@ func (a Accepted) known(i *ps.Intent) json.RawMessage {
 		if all := change.Of(a.Announcement(i)); len(all) > 0 {
 			object := all[0]
 			for _, name := range []string{"distinguishedName", "path"} {
-				values[name] = JSON(object.DistinguishedName)
+				values[name] = schema.JSON(object.DistinguishedName)
 			}
 			if object.GUID != nil {
-				values["guid"] = JSON(*object.GUID)
+				values["guid"] = schema.JSON(*object.GUID)
 			}
 			for _, c := range object.Changes {
 				values[c.Field] = c.After
