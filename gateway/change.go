@@ -37,7 +37,6 @@ func (s *Server) changeOf(r *request) write.Change {
 		Op: r.op, Bound: r.checked.Bound, Zone: r.checked.Zone, Record: record,
 		Most: r.policy.BulkLimit, Settler: s.settler(r.policy), Log: s.logOf(r),
 		Holds: func(i *ps.Intent) error { return holds(r, i) },
-		Idle:  func() error { return r.applying.Use() },
 		Parts: func(i *ps.Intent, record *changes.Record) []write.Participant {
 			return s.participants(r, i, record, named)
 		},

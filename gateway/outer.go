@@ -22,8 +22,8 @@ func (r *request) Part(id string, op *ops.Operation, given ops.Given) call.Call 
 }
 
 // Plan implements [call.Outer].
-func (r *request) Plan(_ context.Context, parts int) error {
-	if err := r.gateway.findPlan(r); err != nil {
+func (r *request) Plan(ctx context.Context, parts int) error {
+	if err := r.gateway.findPlan(ctx, r); err != nil {
 		return err
 	}
 	if parts > 1 {

@@ -23,7 +23,7 @@ func (s *Server) keepPlan(r *request, shown *change.Plan, i *ps.Intent) error {
 }
 
 // findPlan finds the plan that a request applies, if it names one, and prepares one that it makes.
-func (s *Server) findPlan(r *request) (err error) {
+func (s *Server) findPlan(ctx context.Context, r *request) (err error) {
 	announcing := plan.Announcing{Shape: r.op.Reply.Shape, Secret: r.checked.SetsSecret()}
 	if r.outer != nil {
 		r.applying, r.outer.applying = r.outer.applying.In(announcing), nil
@@ -45,7 +45,7 @@ func (s *Server) findPlan(r *request) (err error) {
 		a.Earlier = r.key.Progress().RequestID
 	}
 	a.Parameters, _ = r.checked.Texts()
-	r.applying, err = s.plans.Apply(r.ctx, a)
+	r.applying, err = s.plans.Apply(ctx, a)
 	return err
 }
 

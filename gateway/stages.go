@@ -58,7 +58,7 @@ func (s *Server) perform(r *request) (call.Answer, error) {
 	if earlier, err := s.resume(r, c); earlier != nil || err != nil {
 		return answerOr(earlier), err
 	}
-	if err := s.findPlan(r); err != nil {
+	if err := s.findPlan(r.ctx, r); err != nil {
 		return call.Answer{}, err
 	}
 	var err error
@@ -110,7 +110,7 @@ func (s *Server) settler(p *policyInForce) *settle.Settler {
 // answer returns the answer to a change whose script has ended, or the error of the call.
 func (s *Server) answer(r *request, c *call.Collector) (call.Answer, error) {
 	if r.runErr == nil {
-		if err := s.unannounced(r, c); err != nil {
+		if err := s.idle(r, c); err != nil {
 			return call.Answer{}, err
 		}
 	}
@@ -129,16 +129,16 @@ func (s *Server) answer(r *request, c *call.Collector) (call.Answer, error) {
 	return c.Answer(r.result)
 }
 
-// unannounced asks the guards of a change, and the plan that it applies, about a script that had
-// nothing to change.
-func (s *Server) unannounced(r *request, c *call.Collector) error {
+// idle asks the guards of a change, and the plan that it applies, about a script that had nothing to
+// change.
+func (s *Server) idle(r *request, c *call.Collector) error {
 	if err := call.Unannounced(r.checked.Guards, r.result, c.Tag()); err != nil {
 		return err
 	}
 	if r.result.Effect != ps.EffectNone {
 		return nil
 	}
-	return r.applying.Unannounced(r.result, c.Tag())
+	return r.applying.Idle(r.ctx, r.result.Server)
 }
 
 // exchange runs the script of a change by a protocol of others, if there is something to do, and

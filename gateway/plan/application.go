@@ -89,9 +89,9 @@ func (a *Application) Announced(i *ps.Intent) error {
 	return a.drifted(i.Server)
 }
 
-// Unannounced compares the result of a script that had nothing to change with the plan. If that shows
-// that nothing is to be changed, it is used up.
-func (a *Application) Unannounced(result *ps.Result, _ string) error {
+// Idle compares a script that had nothing to change, at a server, with the plan. If that shows that
+// nothing is to be changed, it is used up.
+func (a *Application) Idle(ctx context.Context, server string) error {
 	if a == nil {
 		return nil
 	}
@@ -100,9 +100,9 @@ func (a *Application) Unannounced(result *ps.Result, _ string) error {
 		present[i].Changes = nil
 	}
 	if a.drift = change.Drift(a.plan.Objects, present); a.drift == nil {
-		return a.Use()
+		return a.use(ctx)
 	}
-	return a.Refused(a.drifted(result.Server))
+	return a.Refused(a.drifted(server))
 }
 
 // Refused returns the error of a call that was refused as err says. A plan that another call has
@@ -170,13 +170,13 @@ func (a *Application) Begun() {
 	}
 }
 
-// Use uses up a plan whose application has nothing to change.
-func (a *Application) Use() error {
-	if a == nil || a.used {
+// use uses up a plan whose application has nothing to change.
+func (a *Application) use(ctx context.Context) error {
+	if a.used {
 		return nil
 	}
 	// The caller may leave, the call goes on.
-	err := a.plans.store.Update(context.Background(), func(tx *store.Tx) error { return a.Begin(tx, nil) })
+	err := a.plans.store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error { return a.Begin(tx, nil) })
 	switch {
 	case problem.Is(err):
 		return err
