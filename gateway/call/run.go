@@ -252,3 +252,9 @@ func (a Accepted) Zone(i *ps.Intent) string {
 	}
 	return zone
 }
+
+// Settler returns what settles changes under a policy.
+func (s *Service) Settler(p *Policy) *settle.Settler {
+	pause := min(p.SettlePause, p.SettleLimit/2) // leaves time for the second reading
+	return &settle.Settler{Runner: s.Runner, Scripts: s.Scripts, Limit: p.SettleLimit, Pause: pause}
+}

@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"cmd/release/clients":                {"gateway/ops", "gateway/schema"},
 	"gateway":                            {"gateway/...", "ps"},
 	"gateway/transport":                  {"gateway/authn", "gateway/call", "gateway/identity", "gateway/nearest", "gateway/openapi", "gateway/ops", "gateway/problem", "gateway/schema", "ps"},
-	"gateway/call":                       {"gateway/audit", "gateway/change", "gateway/changes", "gateway/cursor", "gateway/etag", "gateway/filter", "gateway/idempotency", "gateway/identity", "gateway/nearest", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/settle", "gateway/store", "ps"},
+	"gateway/call":                       {"gateway/audit", "gateway/change", "gateway/changes", "gateway/cursor", "gateway/etag", "gateway/filter", "gateway/idempotency", "gateway/identity", "gateway/names", "gateway/nearest", "gateway/ops", "gateway/plan", "gateway/problem", "gateway/quota", "gateway/schema", "gateway/settle", "gateway/store", "gateway/write", "ps"},
 	"gateway/ops":                        {"gateway/schema", "gateway/schema/jobstate", "gateway/identity", "gateway/filter", "ps"},
 	"gateway/change":                     {"gateway/identity", "gateway/ops", "gateway/schema", "ps"},
 	"gateway/filter":                     {"gateway/nearest"},
