@@ -89,6 +89,24 @@ func Find(name string) (Page, bool) {
 	return Page{}, false
 }
 
+// OperationPage returns the name of the page that describes an operation. The heading of its
+// section is the operation's id.
+func OperationPage(id string) string {
+	resource, _, _ := strings.Cut(id, ".")
+	return "reference/operations-" + strings.ToLower(resource)
+}
+
+// SectionOf returns the section of a page that has a heading of the second level, with the heading;
+// empty if there is none.
+func SectionOf(page Page, heading string) string {
+	_, rest, ok := strings.Cut(page.Text, "\n## "+heading+"\n")
+	if !ok {
+		return ""
+	}
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	return "## " + heading + "\n" + strings.TrimRight(rest, "\n") + "\n"
+}
+
 // Nearest returns the name of the page that was probably meant; empty if none is near.
 func Nearest(name string) string { return nearest.Of(path.Base(name), Names()) }
 

@@ -95,6 +95,9 @@ func Search(words []string) []Hit {
 				score += 10
 			}
 		}
+		if strings.HasPrefix(s.page.Name, "reference/operations-") {
+			score = (score + 1) / 2 // they repeat the words of the pages that explain them
+		}
 		if score > 0 {
 			hit := Hit{Page: s.page, Heading: s.heading, Anchor: Anchor(s.heading), Line: lineWith(s.text, words)}
 			found = append(found, scored{hit, score})

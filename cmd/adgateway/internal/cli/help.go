@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/manual"
+	"adgateway/gateway/ops"
 )
 
 // lookups are the pages that 'help KIND NAME' looks a name up on.
@@ -22,6 +24,9 @@ var lookups = map[string]string{
 	"metric":  "reference/metrics",
 	"check":   "reference/checks",
 }
+
+// operationKind is the word that the id of an operation may follow.
+const operationKind = "operation"
 
 // commandGroups sorts the commands by purpose.
 var commandGroups = []struct {
@@ -76,7 +81,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 }
 
 // kinds are the words that a name may follow.
-func kinds() []string { return slices.Sorted(maps.Keys(lookups)) }
+func kinds() []string { return append(slices.Sorted(maps.Keys(lookups)), operationKind) }
 
 // topics are the pages that have a name of their own.
 func topics() []string {
@@ -101,6 +106,9 @@ func helpFor(root *cobra.Command, args []string) (func(io.Writer) error, error) 
 		return func(io.Writer) error { return commandHelp(c) }, nil
 	case c != root && c.HasSubCommands():
 		return nil, knownCommand(c, rest)
+	}
+	if args[0] == operationKind {
+		return operation(args[1:])
 	}
 	if page, ok := lookups[args[0]]; ok {
 		return entry(args[0], page, args[1:])
@@ -152,6 +160,33 @@ func entry(kind, pageName string, names []string) (func(io.Writer) error, error)
 		}
 		return nil
 	}, nil
+}
+
+// operation returns what prints the section of the manual about an operation.
+func operation(ids []string) (func(io.Writer) error, error) {
+	if len(ids) != 1 {
+		return nil, errors.New("'help operation' takes one id, such as user.create; " +
+			"'adgateway help endpoints' lists them")
+	}
+	page, _ := manual.Find(manual.OperationPage(ids[0]))
+	text := manual.SectionOf(page, ids[0])
+	if text == "" {
+		return nil, fmt.Errorf("there is no operation %q%s; 'adgateway help endpoints' lists them",
+			ids[0], program.DidYouMean(ids[0], "", operationIDs()))
+	}
+	return func(to io.Writer) error {
+		_, err := io.WriteString(to, plain(text))
+		return err
+	}, nil
+}
+
+// operationIDs returns the ids of all operations.
+func operationIDs() []string {
+	var ids []string
+	for _, op := range ops.Table() {
+		ids = append(ids, op.ID)
+	}
+	return ids
 }
 
 var (

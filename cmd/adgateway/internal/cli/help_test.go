@@ -30,6 +30,7 @@ func TestHelpShowsCommandsPagesAndNames(t *testing.T) {
 		"scope user:write":           "create and delete `user`",
 		"metric adgateway_store_ok":  "meaning: ",
 		"check dnsServer":            "fails when: ",
+		"operation user.create":      "| Request | `POST /api/ADUser/{UserName}` |",
 	} {
 		code, stdout, stderr := helped(t, args)
 		assert.Zero(t, code, args)
@@ -41,13 +42,15 @@ func TestHelpShowsCommandsPagesAndNames(t *testing.T) {
 
 func TestHelpNamesTheNearest(t *testing.T) {
 	for args, want := range map[string]string{
-		"strat":         "did you mean start?",
-		"tokens-users":  "no command and no topic",
-		"token craete":  "did you mean create?",
-		"error driftet": `there is no error "driftet"; did you mean drifted?`,
-		"error":         "'help error' takes one name; 'adgateway help reference/errors' prints all",
-		"setting a b":   "takes one name",
-		"../tokens":     "no command and no topic",
+		"strat":                 "did you mean start?",
+		"tokens-users":          "no command and no topic",
+		"token craete":          "did you mean create?",
+		"error driftet":         `there is no error "driftet"; did you mean drifted?`,
+		"error":                 "'help error' takes one name; 'adgateway help reference/errors' prints all",
+		"setting a b":           "takes one name",
+		"operation user.craete": "did you mean user.create?",
+		"operation":             "takes one id",
+		"../tokens":             "no command and no topic",
 	} {
 		code, stdout, stderr := helped(t, args)
 		assert.Equal(t, int(codeMisuse), code, args)

@@ -66,7 +66,7 @@ func settingsTable() string {
 
 func endpointsTable() string {
 	var b strings.Builder
-	b.WriteString("\n| call | scope | |\n|---|---|---|\n")
+	b.WriteString("\n| call | scope | | details |\n|---|---|---|---|\n")
 	for _, op := range ops.Table() {
 		scope := "`" + string(op.Scope) + "`"
 		if op.Scope == "" {
@@ -78,7 +78,10 @@ func endpointsTable() string {
 		for _, other := range op.Or {
 			scope += " or `" + string(other) + "`"
 		}
-		fmt.Fprintf(&b, "| `%s %s` | %s | %s |\n", op.Method, op.Path, scope, cell(op.Summary))
+		page := gopath.Base(pages.OperationPage(op.ID)) + ".md"
+		details := fmt.Sprintf("[%s](%s#%s)", op.ID, page, pages.Anchor(op.ID))
+		fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n",
+			op.Method, op.Path, scope, cell(op.Summary), details)
 	}
 	return b.String() + "\n"
 }
