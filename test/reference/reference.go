@@ -33,7 +33,7 @@ func Page(rows []Row) string {
 	var b strings.Builder
 	resource, _, _ := strings.Cut(rows[0].Op.ID, ".")
 	fmt.Fprintf(&b, "# Operations: %s\n\n<!-- generated from the operations: do not edit -->\n\n", resource)
-	fmt.Fprintf(&b, "%s. Answers are recorded in the [sandbox](../sandbox.md); `...` stands for what is left out.\n",
+	fmt.Fprintf(&b, "%s. Answers are recorded in the [sandbox](../sandbox.md); `...` stands for omissions.\n",
 		ops.Resources[resource])
 	for _, row := range rows {
 		row.write(&b)
