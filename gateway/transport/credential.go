@@ -1,13 +1,23 @@
 package transport
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/gin-gonic/gin"
 
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
 )
 
 // authenticate finds the caller.
@@ -64,4 +74,123 @@ func queryTokens(raw string) []string {
 		values = append(values, value)
 	}
 	return values
+}
+
+// adoptToken gives a request without a credential the one of its body, as if the
+// header carried it. Only a body of at most [bodyPiece] is read before the caller is
+// known.
+func adoptToken(req *http.Request) {
+	if carries(req) || req.Body == nil || req.Body == http.NoBody || req.ContentLength > bodyPiece {
+		return
+	}
+	start := make([]byte, bodyPiece+1)
+	n, err := io.ReadFull(req.Body, start)
+	start = start[:n]
+	req.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), req.Body), req.Body}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return // longer, or broken: reading the rest says how
+	}
+	if token, found := tokenOf(req.Header, start); found {
+		req.Header.Set(ops.TokenName, token)
+	}
+}
+
+// tokenOf returns the field Auth-Token of a form or of a JSON object, the first of
+// several.
+func tokenOf(header http.Header, body []byte) (token string, found bool) {
+	switch mediaTypeOf(header) {
+	case mediaForm:
+		for pair := range strings.SplitSeq(string(body), "&") {
+			rawName, rawValue, _ := strings.Cut(pair, "=")
+			name, err := url.QueryUnescape(rawName)
+			if err == nil && isToken(name) {
+				token, err = url.QueryUnescape(rawValue)
+				return token, err == nil
+			}
+		}
+	case mediaJSON:
+		var members map[string]json.RawMessage
+		if json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &members) != nil {
+			return "", false
+		}
+		for name, value := range members {
+			if isToken(name) {
+				return token, json.Unmarshal(value, &token) == nil
+			}
+		}
+	}
+	return "", false
+}
+
+func isToken(name string) bool {
+	return ops.EqualFold(name, ops.TokenName)
+}
+
+// Media types of bodies.
+const (
+	mediaJSON = "application/json"
+	mediaForm = "application/x-www-form-urlencoded"
+)
+
+// mediaTypeOf returns the media type of a body that can be read; empty if it cannot.
+func mediaTypeOf(header http.Header) string {
+	encoding := header.Get("Content-Encoding")
+	mediaType, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
+	inUTF8 := slices.Contains([]string{"", "utf-8", "utf8"}, strings.ToLower(parameters["charset"]))
+	if err != nil || !inUTF8 || len(header.Values("Content-Type")) > 1 || encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return ""
+	}
+	return mediaType
+}
+
+// token compares the credential in the body with that of the request, which has been
+// checked.
+func (c *collector) token(value any) error {
+	switch c.tokens++; {
+	case c.tokens > 1:
+		return problem.New(schema.InvalidRequest, "Auth-Token is given twice in the body. Send one credential.")
+	case value != c.credential:
+		return problem.New(schema.InvalidRequest, "The request carries different credentials. Send one, in Auth-Token or in Authorization.")
+	}
+	return nil
+}
+
+// credentialOf returns what a request carries as a credential; all it carries is equal.
+func credentialOf(req *http.Request) string {
+	for _, name := range []string{ops.TokenName, "Authorization"} {
+		if values := req.Header.Values(name); len(values) > 0 {
+			return values[0]
+		}
+	}
+	return req.URL.Query().Get(ops.TokenName)
+}
+
+// PagesPath is where the pages for people are. They set their own headers.
+const PagesPath = "/ui/"
+
+// addPages adds the pages. gin answers every method there with them, so that a wrong
+// one gets a page, too.
+func (s *Server) addPages(engine *gin.Engine) {
+	if s.Pages == nil {
+		return
+	}
+	show := endpoint(func(x *exchange) {
+		if _, refusal := unledOf(x.c.Request); refusal != nil {
+			x.refusePage(refusal)
+			return
+		}
+		s.Pages.ServeHTTP(x.c.Writer, x.c.Request)
+	})
+	engine.Any(PagesPath+"*page", show)
+	engine.GET(strings.TrimSuffix(PagesPath, "/"), func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, PagesPath) })
+}
+
+// followsLink reports whether a request follows a link to a page, which may stand on any
+// web site. The pages themselves refuse other requests from there.
+func (x *exchange) followsLink() bool {
+	method := x.c.Request.Method
+	return x.server.Pages != nil && strings.HasPrefix(x.c.Request.URL.Path, PagesPath) && (method == http.MethodGet || method == http.MethodHead)
 }

@@ -3,6 +3,7 @@ package transport
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"strconv"
@@ -10,11 +11,13 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"adgateway/gateway/authn"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/manual/site"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
 )
 
 // exchange is one HTTP request and its answer. The first middleware creates it, and log and
@@ -312,4 +315,34 @@ func (x *exchange) stopStream() {
 // IsClassic reports whether a caller speaks the classic dialect, given the one of those who have none.
 func IsClassic(p *identity.Principal, byDefault identity.Dialect) bool {
 	return cmp.Or(p.Dialect, byDefault) == identity.Classic
+}
+
+// refusals are the reasons of the codes that callers are refused with.
+var refusals = map[schema.Code]problem.Reason{
+	schema.InvalidRequest:  problem.ReasonMalformed,
+	schema.Unauthenticated: problem.ReasonUnauthenticated,
+	schema.RateLimited:     problem.ReasonRate,
+	schema.Overloaded:      problem.ReasonBusy,
+	schema.Unavailable:     problem.ReasonStore,
+}
+
+// refusedBy returns the error of a call whose caller is not known, an [*authn.Refusal], or does
+// too much.
+func refusedBy(err error) error {
+	var refused *authn.Refusal
+	if !errors.As(err, &refused) {
+		return problem.Exceeded(err)
+	}
+	failed := problem.New(refused.Code, "%s", refused.Message)
+	failed.Reason = refusals[refused.Code]
+	if refused.Reason != "" {
+		failed.Cause = errors.New(refused.Reason)
+	}
+	switch refused.Code {
+	case schema.Unauthenticated:
+		failed.Challenge = authn.Challenge
+	case schema.RateLimited, schema.Overloaded, schema.Unavailable:
+		failed.RetryAfter = max(refused.RetryAfter, time.Second)
+	}
+	return failed
 }
