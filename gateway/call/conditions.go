@@ -251,3 +251,10 @@ func wasMember(i *ps.Intent) bool {
 		return c.Name == change.Member && c.Before == "True"
 	})
 }
+
+// NotHonoured refuses a header that a call does not honour.
+func NotHonoured(header, why string) error {
+	failed := problem.New(schema.NotSupported, "This call does not honour %s: %s.", header, why)
+	failed.Details = []problem.Detail{{Field: header, Message: why}}
+	return failed
+}
