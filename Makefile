@@ -60,7 +60,7 @@ test: go-version ## what to run before a commit: lint, and the plain tests once
 
 # Tests that start the processes of whole clusters, or of a gateway again and again: `make thorough`
 # runs them. In their packages other tests of the same subject are left.
-LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestNothingExpiresByAJumpOfTheWallClock|TestANATSOfTheUsersOwn|TestForHowLongNothingIsAcknowledged
+LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestForHowLongNothingIsAcknowledged
 
 # Many tests wait for processes, elections and expiries: more of them run at once than there
 # are cores.
