@@ -67,7 +67,8 @@ func TestTestsThatAreNamedExist(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)
 	for _, page := range append(manual.Pages(t), manual.Page{Path: "Makefile", Text: string(makefile)}) {
-		names := regexp.MustCompile(`\b(?:Test|Benchmark)[A-Z][A-Za-z]+`).FindAllString(page.Text, -1)
+		text := strings.ReplaceAll(page.Text, ".TestGoFiles", "") // a field of go list
+		names := regexp.MustCompile(`\b(?:Test|Benchmark)[A-Z][A-Za-z]+`).FindAllString(text, -1)
 		if page.Path == "Makefile" || page.Path == manual.Folder+"/security.md" {
 			require.NotEmpty(t, names, page.Path)
 		}
