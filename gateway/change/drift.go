@@ -104,12 +104,23 @@ func compare(planned, found Object) []Difference {
 	return drift
 }
 
-// like reports whether two are changes of one property, or of one record.
+// like reports whether two are changes of one property, of one record or of one member.
 func (c Change) like(other Change) bool {
 	if c.Kind != other.Kind || c.Field != other.Field || c.Attribute != other.Attribute {
 		return false
 	}
+	if c.Kind == schema.SetsMember {
+		return bytes.Equal(c.value(), other.value())
+	}
 	return c.Field != recordsField || bytes.Equal(c.Before, other.Before) && bytes.Equal(c.After, other.After)
+}
+
+// value returns the value that is set or, if it is cleared, was.
+func (c Change) value() json.RawMessage {
+	if bytes.Equal(c.After, null) {
+		return c.Before
+	}
+	return c.After
 }
 
 // missing returns the differences of a planned object that is not found. A group whose

@@ -164,6 +164,8 @@ function Find-GatewayMember {
         [switch] $Write
     )
     Set-GatewayStep -Label 'find member' -Arg 'MemberName'
+    $account = Get-GatewayAccountOf -Identity $Identity -Server $Server
+    if ($account -ne '') { $Identity = $account }
     if ($Class -eq 'group') {
         return (Find-GatewayGroup -Identity $Identity -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server -Arg 'MemberName' -Write:$Write)
     }

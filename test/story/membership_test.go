@@ -58,7 +58,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	assert.Equal(t, []string{"~ CN=Help Desk," + systemtest.SecurityOU + " member"}, start.Compare(s.Snapshot()))
 
 	// Read back by every kind of name.
-	for _, user := range []string{systemtest.SampleUser, systemtest.SampleUserGUID, systemtest.SampleUserDN, "Anna Schmidt"} {
+	for _, user := range []string{systemtest.SampleUser, `CORP\aschmidt`, `corp.example\aschmidt`, systemtest.SampleUserGUID, systemtest.SampleUserDN, "Anna Schmidt"} {
 		for _, group := range []string{"help desk", added["guid"].(string), "CN=Help Desk," + systemtest.SecurityOU} {
 			assert.Equal(t, added, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.UserInGroupPath(user, group)}, http.StatusOK))
 			assert.Equal(t, true, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.UserInGroupPath(user, group) + "/Exists"}, http.StatusOK)["exists"])
