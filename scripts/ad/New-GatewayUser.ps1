@@ -77,6 +77,8 @@ $rdsText = ConvertTo-GatewayUserParameters -Text '' -Given $PSBoundParameters
 $forceChange = $ChangePasswordNextLogon -and -not $PasswordNeverExpired
 $ignoresChange = $PasswordNeverExpired -and $ChangePasswordNextLogon -and $PSBoundParameters.ContainsKey('ChangePasswordNextLogon')
 
+Add-GatewayOddPrincipal -Principal $principal -Dn ('CN=' + $UserName + ',' + $parent)
+
 # Announce. An account without a password has pwdLastSet 0; setting one changes that.
 $also = @{ sAMAccountName = $UserName; userPrincipalName = $principal }
 foreach ($name in @($attributes.Keys)) { $also[$name] = [string]$attributes[$name] }
