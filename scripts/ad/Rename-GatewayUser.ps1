@@ -25,7 +25,7 @@ $oldDisplay = [string]$user.displayName
 # A UPN with another prefix was given for itself, as a mail address or for Entra, and stays.
 $newUpn = $oldUpn
 $ownUpn = $oldUpn.StartsWith($oldSam + '@', [System.StringComparison]::OrdinalIgnoreCase) -and
-    $oldUpn.LastIndexOf([char]'@') -eq $oldSam.Length
+    [int]$oldUpn.LastIndexOf([char]'@') -eq [int]$oldSam.Length
 if ($ownUpn) { $newUpn = $NewUserName + $oldUpn.Substring($oldSam.Length) }
 $takenUpn = ''
 if (-not $oldUpn.Equals($newUpn, [System.StringComparison]::OrdinalIgnoreCase)) { $takenUpn = $newUpn }

@@ -304,8 +304,7 @@ function Add-GatewayNeverExpires {
 function Add-GatewayOddPrincipal {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Principal, [Parameter(Mandatory)] [string] $Dn)
-    $part = "[A-Za-z0-9'_!#^~-]+"
-    if ($Principal -match ('^' + $part + '(\.' + $part + ')*@[A-Za-z0-9.-]+$')) { return }
+    if ($Principal -cmatch "^[A-Za-z0-9'_!#^~-]+([.][A-Za-z0-9'_!#^~-]+)*@[A-Za-z0-9.-]+`$") { return }
     $message = "The UPN '$Principal' has a blank or another character that Microsoft Entra refuses; nobody can sign in there by it."
     Add-GatewayWarning -Code 'upn_odd' -Target $Dn -Message $message
 }
