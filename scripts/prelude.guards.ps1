@@ -54,6 +54,10 @@ $GatewayGuards = [ordered]@{
     }
     aging      = @{ what = 'DNS: the aging of zones'; why = 'records that are not refreshed in time are removed' }
     forwarder  = @{ what = 'DNS: conditional forwarders'; why = 'a forwarder diverts all names below its own' }
+    foreign    = @{
+        what = 'DNS: new zones with the name of a top-level domain, or with a public name outside the domains and zones of this server'
+        why  = 'the zone takes all names below its own from the Internet'
+    }
     reverse    = @{ what = 'DNS: reverse zones with records of domain controllers'; why = 'it has records of domain controllers' }
 }
 

@@ -305,6 +305,7 @@ func TestFailuresOfRuns(t *testing.T) {
 		"OU gone at a flag":          {"ou.delete", gone("Force"), schema.NotFound, "The OU 'OU=a,DC=b' was not found.", "none", []problem.Detail{{Field: "Force", Message: "The OU 'OU=a,DC=b' was not found."}}, 0},
 		"destination gone":           {"ou.move", gone("OUDestinationPath"), schema.Unprocessable, badReference.sentence, "none", []problem.Detail{{Field: "OUDestinationPath", Message: badReference.sentence}}, 0},
 		"parent of a new OU gone":    {"ou.create", gone("OUName"), schema.Unprocessable, badReference.sentence, "none", []problem.Detail{{Field: "OUName", Message: badReference.sentence}}, 0},
+		"place of a new user gone":   {"user.create", gone("UserName"), schema.Unprocessable, badReference.sentence, "none", []problem.Detail{{Field: "Username", Message: badReference.sentence}}, 0},
 		"base of a list gone":        {"group.list", gone("OUPath"), schema.NotFound, "The object was not found.", "", []problem.Detail{{Field: "OUPath", Message: "The object was not found."}}, 0},
 		"missing reference":          {"user.create", gone("Manager"), schema.Unprocessable, badReference.sentence, "none", []problem.Detail{{Field: "Manager", Message: badReference.sentence}}, 0},
 		"timeout of a read":          {"user.get", &ps.Error{Kind: ps.KindTimeout}, schema.Timeout, "The work was not finished in time.", "", nil, 0},

@@ -111,6 +111,10 @@ var mapping = []row{
 	},
 	{number: 8333, origin: directory, meaning: badReference, source: "facts D.2"},
 	{number: 8240, origin: directory, meaning: badReference, source: "facts D.2"},
+	{
+		number: 8242, origin: directory, source: "facts D18",
+		meaning: meaning{schema.Unprocessable, "A name is not valid in a distinguished name. Give another one."},
+	},
 	{number: 8245, origin: directory, meaning: unwilling, source: "facts D.2"},
 	{number: 8239, origin: directory, meaning: constraint, source: "facts D.2"},
 	{

@@ -327,7 +327,7 @@ func (op *Operation) FieldOf(arg string) string {
 func (op *Operation) IsAbout(p *Param) bool {
 	switch {
 	case p.Path != "":
-		return true
+		return !op.Effect.Creates() || p.Kind == schema.Identity || p.Kind == schema.Reference
 	case op.Effect.Creates():
 		return false
 	default:

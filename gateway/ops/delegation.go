@@ -82,6 +82,9 @@ var delegationFits = Rule{
 	Apply: func(b *Bound) []schema.FieldError {
 		child, server, zone := b.Text(childParam), b.Text(serverParam), b.Text(zoneParam)
 		var problems []schema.FieldError
+		if message := unmeantOwner(child, zone); message != "" && b.Op.Effect.Creates() {
+			problems = append(problems, schema.FieldError{Field: childParam, Code: schema.Unprocessable, Message: message})
+		}
 		if !insideZone(child, zone) && len(child)+1+len(zone) > schema.DomainLimit {
 			problems = append(problems, schema.FieldError{Field: childParam, Code: schema.Unprocessable, Message: tooLong})
 		}

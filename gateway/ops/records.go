@@ -174,7 +174,7 @@ func (r recordType) create() *Operation {
 	}
 	return r.row("create", Operation{
 		Summary: "Creates " + r.article() + ".", Method: http.MethodPost, Scope: identity.DNSWrite, Effect: Create,
-		Params: params, Rules: r.rules(schema.Unprocessable), Script: "New-GatewayRecord",
+		Params: params, Rules: append(r.rules(schema.Unprocessable), ownerIsMeant), Script: "New-GatewayRecord",
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
 		Success: "The {subject} was created{also}.",
 		Sample:  r.newSample(),
@@ -336,7 +336,7 @@ var recordSetRows = []*Operation{
 			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the set, else that of the zone.", Example: "3600"},
 			Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false", Doc: "Also change records that belong to dynamic update; they are static afterwards."},
 		),
-		Rules:     []Rule{namesFit(schema.Unprocessable), valuesFit},
+		Rules:     []Rule{namesFit(schema.Unprocessable), ownerIsMeant, valuesFit},
 		Script:    "Set-GatewayRecordSet",
 		Lane:      ps.DNS,
 		Reply:     Reply{schema.RecordSet, Single},

@@ -154,7 +154,7 @@ var userRows = []*Operation{
 		Scope: identity.UserWrite, Effect: Rename, Disrupts: true,
 		Params: []Param{
 			existingUser,
-			{Name: "NewUsername", Path: "NewUserName", Arg: "NewUserName", Kind: schema.UserName, Required: true, Doc: "The new sAMAccountName; it also becomes the prefix of the UPN."},
+			{Name: "NewUsername", Path: "NewUserName", Arg: "NewUserName", Kind: schema.UserName, Required: true, Doc: "The new sAMAccountName; also the new prefix of the UPN, if that was the old one. Another UPN is kept, and a warning says so."},
 			userFields,
 		},
 		Rules:     []Rule{unmistakable("NewUsername", "NewUserNamePlain")},

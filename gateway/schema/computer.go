@@ -17,6 +17,7 @@ var ComputerName Kind = patternKind{
 	must:    "must be a computer name: letters, digits, hyphens and underscores, no hyphen at either end, and not only digits",
 	refuses: regexp.MustCompile(`^[0-9]+$`),
 	example: "PC042",
+	meant:   []misuse{distinguished, downLevel, accountOfComputer, hostName},
 }
 
 // Wildcard is a pattern for names in which only * is special. A whole number in JSON

@@ -21,8 +21,8 @@ func TestKindsOfComputersAndOUs(t *testing.T) {
 	}{
 		{ComputerName, "PC042", `"PC042"`}, {ComputerName, "pc-042", `"pc-042"`}, {ComputerName, "P", `"P"`}, {ComputerName, "_a1", `"_a1"`}, {ComputerName, "1a", `"1a"`},
 		{ComputerName, "abcdefghijklmno", `"abcdefghijklmno"`}, {ComputerName, "abcdefghijklmnop", "invalid_request: must be at most 15 characters long"},
-		{ComputerName, "4711", notComputer}, {ComputerName, "PC$", notComputer}, {ComputerName, "-PC", notComputer}, {ComputerName, "PC-", notComputer}, {ComputerName, "P C", notComputer},
-		{ComputerName, "PC.1", notComputer}, {ComputerName, "PÄC", notComputer}, {ComputerName, "", notComputer}, {ComputerName, json.Number("7"), "invalid_request: must be text, not a number"},
+		{ComputerName, "4711", notComputer}, {ComputerName, "PC$", `invalid_request: must be the computer's name, "PC", without the "$" of its account`}, {ComputerName, "-PC", notComputer}, {ComputerName, "PC-", notComputer}, {ComputerName, "P C", notComputer},
+		{ComputerName, "PC.1", `invalid_request: must be the computer's name alone, "PC", without a DNS domain`}, {ComputerName, "PÄC", notComputer}, {ComputerName, "", notComputer}, {ComputerName, json.Number("7"), "invalid_request: must be text, not a number"},
 
 		{Wildcard, "PC*", `"PC*"`}, {Wildcard, "**PC***1*", `"*PC*1*"`}, {Wildcard, "***", `"*"`}, {Wildcard, "", `""`}, {Wildcard, `a?[b]\2a`, `"a?[b]\\2a"`},
 		{Wildcard, json.Number("4711"), `"4711"`}, {Wildcard, json.Number("-7"), `"-7"`}, {Wildcard, json.Number("12345678901234567890123"), `"12345678901234567890123"`},

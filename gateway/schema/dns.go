@@ -34,6 +34,11 @@ type forwardZoneKind struct{ Kind }
 
 func (k forwardZoneKind) Decode(raw any) (*Decoded, *FieldError) {
 	decoded, problem := k.Kind.Decode(raw)
+	if problem == nil {
+		if _, err := netip.ParsePrefix(decoded.Text); err == nil || isAddress(decoded.Text) {
+			return nil, invalid("must be the name of a forward lookup zone, not an address: a network has a reverse lookup zone")
+		}
+	}
 	if problem == nil && (strings.EqualFold(decoded.Text, "arpa") || strings.HasSuffix(strings.ToLower(decoded.Text), ".arpa")) {
 		return nil, invalid("must be a forward lookup zone: names under arpa are reverse ones")
 	}
@@ -149,6 +154,12 @@ func ReverseName(address netip.Addr) string {
 		return reverseLabels(address, 4)
 	}
 	return reverseLabels(address, 32)
+}
+
+// isAddress reports whether a name is written as an address of either version.
+func isAddress(name string) bool {
+	_, err := netip.ParseAddr(strings.TrimSuffix(name, "."))
+	return err == nil
 }
 
 // IsReverse reports whether a zone is one of names of addresses.

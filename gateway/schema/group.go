@@ -14,6 +14,7 @@ var GroupName Kind = patternKind{
 	pattern: regexp.MustCompile(UserName.Doc().Pattern),
 	must:    `must be a group name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`,
 	example: "Sales Team",
+	meant:   []misuse{distinguished, downLevel, mailAddress},
 }
 
 // GroupScope is a group's scope in any case. The script receives it as the cmdlets

@@ -20,7 +20,7 @@ func TestGroupKinds(t *testing.T) {
 	}{
 		{GroupName, "Sales Team", `"Sales Team"`}, {GroupName, "O'Reilly & Co. (1) $x #", `"O'Reilly & Co. (1) $x #"`}, {GroupName, "読者", `"読者"`},
 		{GroupName, strings.Repeat("a", 64), `"` + strings.Repeat("a", 64) + `"`}, {GroupName, strings.Repeat("a", 65), "invalid_request: must be at most 64 characters long"},
-		{GroupName, "a,b", notName}, {GroupName, `a\b`, notName}, {GroupName, "a*", notName}, {GroupName, "a.", notName}, {GroupName, "   ", notName}, {GroupName, "a\nb", "invalid_request: must not contain control characters"},
+		{GroupName, "a,b", notName}, {GroupName, `a\b`, `invalid_request: must be the account name alone, "b", without the domain before it`}, {GroupName, "a*", notName}, {GroupName, "a.", notName}, {GroupName, "   ", notName}, {GroupName, "a\nb", "invalid_request: must not contain control characters"},
 
 		{GroupScope, "Global", `"Global"`}, {GroupScope, "GLOBAL", `"Global"`}, {GroupScope, "universal", `"Universal"`},
 		{GroupScope, "Domain_Local", `"DomainLocal"`}, {GroupScope, "DomainLocal", `"DomainLocal"`}, {GroupScope, "domain_local", `"DomainLocal"`}, {GroupScope, "DOMAINLOCAL", `"DomainLocal"`},

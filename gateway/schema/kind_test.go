@@ -92,7 +92,7 @@ func TestKinds(t *testing.T) {
 		{Password, `p$(x)"'`, "***"}, {Password, "a\nb", control}, {Password, strings.Repeat("a", 257), "invalid_request: must be at most 256 characters long"},
 
 		{UserName, "jdoe", `"jdoe"`}, {UserName, "j.o'doe-1 x", `"j.o'doe-1 x"`}, {UserName, "μαρία", `"μαρία"`}, {UserName, "$(x)`;"[:5], "\"$(x)`\""},
-		{UserName, "j;doe", notUser}, {UserName, "j*", notUser}, {UserName, `j\doe`, notUser}, {UserName, "jdoe.", notUser}, {UserName, "..", notUser}, {UserName, "  ", notUser},
+		{UserName, "j;doe", notUser}, {UserName, "j*", notUser}, {UserName, `j\doe`, `invalid_request: must be the account name alone, "doe", without the domain before it`}, {UserName, "j@doe", `unprocessable: must be the account name alone, "j", without "@" and a domain: the domain is added for the UPN`}, {UserName, "jdoe.", notUser}, {UserName, "..", notUser}, {UserName, "  ", notUser},
 		{UserName, strings.Repeat("a", 21), "invalid_request: must be at most 20 characters long"},
 
 		{Identity, `CN=a\,b,DC=x*()`, `"CN=a\\,b,DC=x*()"`}, {Identity, strings.Repeat("a", 3000), "invalid_request: must be at most 2048 characters long"},

@@ -92,10 +92,68 @@ type patternKind struct {
 	example string
 	clears  bool
 	refuses *regexp.Regexp // rejected although pattern matches; nil: nothing
+	meant   []misuse       // what is likely meant by texts that are refused, first of all
 }
 
+// misuse is a form in which another kind of name is given instead of the one that is asked for. Such a
+// text is refused although it may be valid, and the error names the right form.
+type misuse struct {
+	looks *regexp.Regexp
+	must  string // problem; $1 is the first group of looks
+}
+
+// misused returns the problem of a text that is a name of another kind, nil if it is none.
+func (k patternKind) misused(s string) *FieldError {
+	for _, form := range k.meant {
+		found := form.looks.FindStringSubmatchIndex(s)
+		if found == nil {
+			continue
+		}
+		message := string(form.looks.ExpandString(nil, form.must, s, found))
+		if k.pattern.MatchString(s) {
+			return unprocessable("%s", message)
+		}
+		return invalid("%s", message)
+	}
+	return nil
+}
+
+// Forms in which people give the names of accounts, although only the account name is meant.
+var (
+	downLevel = misuse{
+		regexp.MustCompile(`^[^\\/]+[\\/]([^\\/]+)$`),
+		`must be the account name alone, "$1", without the domain before it`,
+	}
+	principal = misuse{
+		regexp.MustCompile(`^([^@]*)@.*$`),
+		`must be the account name alone, "$1", without "@" and a domain: the domain is added for the UPN`,
+	}
+	mailAddress = misuse{
+		regexp.MustCompile(`^([^@]*)@[^@.]+(?:\.[^@.]+)+$`),
+		`must be the account name, such as "$1", not a mail address: GroupEmail takes that`,
+	}
+	distinguished = misuse{
+		regexp.MustCompile(`(?i)^(?:CN|OU)=((?:[^,\\]|\\.)*),.*DC=`),
+		`must be a name alone, "$1", not a distinguished name: OUPath says where the account lies`,
+	}
+	hostName = misuse{
+		regexp.MustCompile(`^([^.@]+)\.[^@]+$`),
+		`must be the computer's name alone, "$1", without a DNS domain`,
+	}
+	accountOfComputer = misuse{
+		regexp.MustCompile(`^(.*)\$$`),
+		`must be the computer's name, "$1", without the "$$" of its account`,
+	}
+)
+
 func (k patternKind) Decode(raw any) (*Decoded, *FieldError) {
-	s, problem := text(raw, k.limit, false)
+	s, problem := text(raw, 0, false)
+	if problem == nil {
+		problem = k.misused(s)
+	}
+	if problem == nil {
+		s, problem = text(raw, k.limit, false)
+	}
 	if problem != nil {
 		return nil, problem
 	}
@@ -124,6 +182,7 @@ var UserName Kind = patternKind{
 	pattern: regexp.MustCompile(`^[^"/\\\[\]:;|=,+*?<>]*[^"/\\\[\]:;|=,+*?<>. ](?:[^"/\\\[\]:;|=,+*?<>]*[^"/\\\[\]:;|=,+*?<>.])?$`),
 	must:    `must be a user name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`,
 	example: "jdoe",
+	meant:   []misuse{distinguished, downLevel, principal},
 }
 
 // Plain returns a name without blanks and invisible characters and in the usual

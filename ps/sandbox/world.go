@@ -51,8 +51,10 @@ type Options struct {
 	// Writes receives all that is written. Nil: nothing is kept.
 	Writes *WriteLog
 
-	// Progress receives load messages and warnings. Nil discards them.
+	// Progress receives load messages. Nil discards them.
 	Progress func(text string)
+	// Warn receives what is odd in the files, one fault at a time. Nil: Progress.
+	Warn func(text string)
 	// OnDNSChange is the OnChange of the world's [zones.Config]. Nil discards the
 	// changes.
 	OnDNSChange func(zones.Change)
@@ -80,6 +82,9 @@ const ServiceAccount = `svc-adgateway$`
 func NewWorld(ctx context.Context, o Options) (*World, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
+	}
+	if o.Warn == nil {
+		o.Warn = o.Progress
 	}
 	w := &World{}
 	layers, err := readLDIF(o.LDIF)
@@ -163,10 +168,10 @@ func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 	warnings := domain.Warnings()
 	for i, warning := range warnings {
 		if i == warningsShown {
-			o.Progress(fmt.Sprintf("%d more warnings of the same kinds", len(warnings)-i))
+			o.Warn(fmt.Sprintf("%d more warnings of the same kinds", len(warnings)-i))
 			break
 		}
-		o.Progress(warning.Error())
+		o.Warn(warning.Error())
 	}
 	if n := domain.Loaded(); len(o.LDIF) > 0 {
 		o.Progress(fmt.Sprintf("the directory has %d entries; %d were skipped, %d were missing and added, %d values are kept as written",

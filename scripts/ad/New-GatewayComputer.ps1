@@ -10,11 +10,8 @@ param(
 )
 
 # Resolve.
-$parent = (Get-GatewayDomain -Server $Server).computers
-if ($OUPath) {
-    Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
-    $parent = [string](Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
-}
+$place = Find-GatewayAccountPlace -OUPath $OUPath -Default 'computers' -AllowedOU $AllowedOU -Server $Server
+$parent = [string]$place.DistinguishedName
 
 # Guard.
 Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'

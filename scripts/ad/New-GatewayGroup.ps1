@@ -15,14 +15,10 @@ param(
 
 # Resolve.
 Assert-GatewayGroupName -Name $GroupName -AllowedGroup $AllowedGroup -Arg 'GroupName'
-$parent = (Get-GatewayDomain -Server $Server).users
-if ($OUPath) {
-    Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
-    $container = Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'unprocessable'
-    $parent = [string]$container.DistinguishedName
-    if ([string]$container.ObjectClass -eq 'builtinDomain') {
-        Stop-Gateway -Code 'unprocessable' -Arg 'OUPath' -Message "'$parent' holds built-in groups only."
-    }
+$place = Find-GatewayAccountPlace -OUPath $OUPath -Default 'users' -AllowedOU $AllowedOU -Server $Server
+$parent = [string]$place.DistinguishedName
+if ([string]$place.ObjectClass -eq 'builtinDomain') {
+    Stop-Gateway -Code 'unprocessable' -Arg 'OUPath' -Message "'$parent' holds built-in groups only."
 }
 
 # Guard.

@@ -49,11 +49,8 @@ param(
 # Resolve.
 $domain = Get-GatewayDomain -Server $Server
 $principal = $UserName + '@' + $domain.dns
-$parent = $domain.users
-if ($OUPath) {
-    Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
-    $parent = [string](Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'unprocessable').DistinguishedName
-}
+$place = Find-GatewayAccountPlace -OUPath $OUPath -Default 'users' -AllowedOU $AllowedOU -Server $Server
+$parent = [string]$place.DistinguishedName
 
 # Guard. What the caller may not see is left out before names are compared.
 Assert-GatewayAllowed -Dn $parent -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
@@ -79,6 +76,8 @@ $rdsText = ConvertTo-GatewayUserParameters -Text '' -Given $PSBoundParameters
 
 $forceChange = $ChangePasswordNextLogon -and -not $PasswordNeverExpired
 $ignoresChange = $PasswordNeverExpired -and $ChangePasswordNextLogon -and $PSBoundParameters.ContainsKey('ChangePasswordNextLogon')
+
+Add-GatewayOddPrincipal -Principal $principal -Dn ('CN=' + $UserName + ',' + $parent)
 
 # Announce. An account without a password has pwdLastSet 0; setting one changes that.
 $also = @{ sAMAccountName = $UserName; userPrincipalName = $principal }

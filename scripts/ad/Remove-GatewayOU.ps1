@@ -19,6 +19,7 @@ $dn = [string]$ou.DistinguishedName
 $record = ConvertTo-GatewayContainer -Container @($ou)
 
 # Guard: the OU itself.
+Assert-GatewayNoDefaultPlace -Dn $dn -Server $Server -Arg 'OUPath'
 if ([bool]$ou.ProtectedFromAccidentalDeletion -and -not $Force) {
     Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message "The OU '$dn' is protected from accidental deletion. Force=true lifts the protection."
 }

@@ -22,8 +22,13 @@ $oldSam = [string]$user.SamAccountName
 $oldUpn = [string]$user.UserPrincipalName
 $oldName = [string]$user.Name
 $oldDisplay = [string]$user.displayName
-$newUpn = ''
-if ($oldUpn -ne '') { $newUpn = $NewUserName + '@' + $oldUpn.Substring($oldUpn.LastIndexOf([char]'@') + 1) }
+# A UPN with another prefix was given for itself, as a mail address or for Entra, and stays.
+$newUpn = $oldUpn
+$ownUpn = $oldUpn.StartsWith($oldSam + '@', [System.StringComparison]::OrdinalIgnoreCase) -and
+    [int]$oldUpn.LastIndexOf([char]'@') -eq [int]$oldSam.Length
+if ($ownUpn) { $newUpn = $NewUserName + $oldUpn.Substring($oldSam.Length) }
+$takenUpn = ''
+if (-not $oldUpn.Equals($newUpn, [System.StringComparison]::OrdinalIgnoreCase)) { $takenUpn = $newUpn }
 # Equals compares code units; without a second argument it is case-sensitive.
 $renameCn = $oldName.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase) -and -not $oldName.Equals($NewUserName)
 $renameDisplay = $oldDisplay.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase) -and -not $oldDisplay.Equals($NewUserName)
@@ -33,10 +38,16 @@ Assert-GatewayPrivilege -Object $user -Privileged $Privileged -GuardedGroup $Gua
 $cn = ''
 if ($renameCn) { $cn = $NewUserName }
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
-Assert-GatewayNameFree -Account $NewUserName -Principal $newUpn -Name $cn -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'NewUserName' @limits
+Assert-GatewayNameFree -Account $NewUserName -Principal $takenUpn -Name $cn -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'NewUserName' @limits
 if (-not $oldSam.Equals($NewUserName, [System.StringComparison]::OrdinalIgnoreCase)) {
     Assert-GatewayUserName -Name $NewUserName -Plain $NewUserNamePlain -GuardedGroup $GuardedGroup -Arg 'NewUserName' @limits
 }
+
+if ($oldUpn -ne '' -and -not $ownUpn -and -not $oldSam.Equals($NewUserName, [System.StringComparison]::OrdinalIgnoreCase)) {
+    $message = "The UPN '$oldUpn' was kept, because its prefix was not the old user name '$oldSam'."
+    Add-GatewayWarning -Code 'upn_kept' -Target $dn -Message $message
+}
+if ($ownUpn -and -not $oldUpn.Equals($newUpn)) { Add-GatewayOddPrincipal -Principal $newUpn -Dn $dn }
 
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn -Of $user

@@ -14,13 +14,66 @@ function Get-GatewayDomain {
             dns       = [string]$domain.DNSRoot
             netBios   = [string]$domain.NetBIOSName
             sid       = [string]$domain.DomainSID
-            users     = [string]$domain.UsersContainer
-            computers = [string]$domain.ComputersContainer
             controllers = [string]$domain.DomainControllersContainer
             deleted = [string]$domain.DeletedObjectsContainer
         }
     }
     $GatewayDomains[$Server]
+}
+
+# The containers in which accounts are created that name none: that of users and groups, and that of computers. They
+# can be renamed, moved and replaced (redirusr, redircmp), so they are read whenever they are needed.
+function Get-GatewayDefaultPlace {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Server)
+    $domain = Get-ADDomain -Server $Server
+    @{ users = [string]$domain.UsersContainer; computers = [string]$domain.ComputersContainer }
+}
+
+# Finds the container in which an account is created: the given one, else the default one of the domain.
+function Find-GatewayAccountPlace {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [AllowEmptyString()] [string] $OUPath,
+        [Parameter(Mandatory)] [ValidateSet('users', 'computers')] [string] $Default,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    Set-GatewayStep -Label 'find parent' -Arg 'OUPath'
+    if ($OUPath) { return (Find-GatewayContainer -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath' -Code 'unprocessable') }
+    $dn = (Get-GatewayDefaultPlace -Server $Server)[$Default]
+    Assert-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+    $place = Find-GatewayContainer -Dn $dn -Server $Server -Arg 'OUPath' -Code 'unprocessable' -Quiet
+    if ($null -ne $place) { return $place }
+    $tool = 'redirusr.exe'
+    if ($Default -eq 'computers') { $tool = 'redircmp.exe' }
+    $message = "The default container of the domain for new $Default, '$dn', does not exist. " +
+        "Give an OUPath, or have an administrator of the domain name another default container with $tool."
+    Stop-Gateway -Code 'unprocessable' -Arg 'OUPath' -Message $message
+}
+
+# Refuses to remove a tree with a default container of the domain: accounts that name no container could not be
+# created any more.
+function Assert-GatewayNoDefaultPlace {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Dn,
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg
+    )
+    Set-GatewayStep -Label 'check default containers' -Arg $Arg
+    $places = Get-GatewayDefaultPlace -Server $Server
+    foreach ($kind in @('users', 'computers')) {
+        $place = $places[$kind]
+        if (-not (Test-GatewayWithin -Dn $place -Base @($Dn))) { continue }
+        $tool = 'redirusr.exe'
+        if ($kind -eq 'computers') { $tool = 'redircmp.exe' }
+        $what = "'$Dn' is"
+        if (-not $place.Equals($Dn, [System.StringComparison]::OrdinalIgnoreCase)) { $what = "'$place' lies below '$Dn' and is" }
+        $message = "$what the default container of the domain for new $kind; it is not removed. " +
+            "An administrator of the domain names another one with $tool first."
+        Stop-Gateway -Code 'protected' -Arg $Arg -Message $message
+    }
 }
 
 # Returns whether an object is one of the containers or below one. All names come from the directory

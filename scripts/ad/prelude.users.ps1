@@ -299,6 +299,16 @@ function Add-GatewayNeverExpires {
     Add-GatewayWarning -Code 'never_expires' -Target $Dn -Message $message
 }
 
+# Warns of a UPN that the directory takes and Microsoft Entra refuses: before its @ may stand letters and digits of
+# ASCII and ' . - _ ! # ^ ~, no dot at either end, and no two of them together.
+function Add-GatewayOddPrincipal {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Principal, [Parameter(Mandatory)] [string] $Dn)
+    if ($Principal -cmatch "^[A-Za-z0-9'_!#^~-]+([.][A-Za-z0-9'_!#^~-]+)*@[A-Za-z0-9.-]+`$") { return }
+    $message = "The UPN '$Principal' has a blank or another character that Microsoft Entra refuses; nobody can sign in there by it."
+    Add-GatewayWarning -Code 'upn_odd' -Target $Dn -Message $message
+}
+
 # Writes attributes of a user in one modification: all or none.
 function Set-GatewayUserText {
     [CmdletBinding()]

@@ -35,6 +35,7 @@ if (-not $DynamicUpdate.Equals($default, [System.StringComparison]::Ordinal)) {
 $zones = @(Get-GatewayServerZone -ComputerName $ComputerName)
 Assert-GatewayZoneFree -ZoneName $ZoneName -Zone $zones
 Assert-GatewayZoneName -ZoneName $ZoneName -Zone $zones
+Assert-GatewayOwnZone -ZoneName $ZoneName -Zone $zones -KnownController $controllers -Privileged $Privileged
 Assert-GatewayNothingHidden -ZoneName $ZoneName -Zone $zones -AllowedZone $AllowedZone -ComputerName $ComputerName
 
 # Announce.

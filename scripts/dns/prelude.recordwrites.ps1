@@ -502,7 +502,7 @@ function Get-GatewaySetPlan {
     foreach ($record in $mine) {
         $key = @(Get-GatewayNodeKey -Fqdn $Place.fqdn -Record @($record))[0]
         if (Test-GatewayListed -Text $key -List $kept) { continue }
-        $touched.Add($record)
+        if ($alone) { $touched.Add($record) } # it is changed into the new value; others are only removed
         $removed.Add($key)
         $changes.Add(@{ name = $key; before = 'True'; after = 'False' })
         if (-not $alone) { $steps.Add(@{ action = 'remove'; record = $record }) }

@@ -106,6 +106,36 @@ function Assert-GatewayZoneName {
     if ($why -ne '') { Stop-Gateway -Code 'protected' -Arg 'ZoneName' -Message "The zone '$ZoneName' $why." }
 }
 
+# Refuses a new zone that would answer for names of others, as a forwarder does: a top-level domain, and a public
+# name that lies in no domain of the controllers and in no zone of the server.
+function Assert-GatewayOwnZone {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [Parameter(Mandatory)] [bool] $Privileged
+    )
+    if ($Privileged) { return }
+    if ($ZoneName.Contains('.')) {
+        # No registry gives these away (RFC 2606, 6762, 8375).
+        $top = $ZoneName.ToLowerInvariant() -replace '^.*\.', ''
+        $private = @('arpa', 'example', 'internal', 'invalid', 'local', 'localhost', 'test', 'home', 'corp', 'mail', 'lan', 'intranet', 'private')
+        if (Test-GatewayListed -Text $top -List $private) { return }
+        foreach ($controller in @($KnownController)) {
+            if (-not $controller -or -not $controller.Contains('.')) { continue }
+            $domain = $controller.TrimEnd([char]'.') -replace '^[^.]*\.', ''
+            if (('.' + $ZoneName).EndsWith('.' + $domain, [System.StringComparison]::OrdinalIgnoreCase)) { return }
+        }
+        foreach ($item in $Zone) {
+            $name = [string]$item.ZoneName
+            if ([string]$item.ZoneType -ne 'Primary' -or -not $name.Contains('.')) { continue }
+            if ($ZoneName.EndsWith('.' + $name, [System.StringComparison]::OrdinalIgnoreCase)) { return }
+        }
+    }
+    Assert-GatewayPrivileged -Target $ZoneName -Guard 'foreign' -Privileged $Privileged -Arg 'ZoneName'
+}
+
 # Refuses a name that is taken by a zone of the list.
 function Assert-GatewayZoneFree {
     [CmdletBinding()]

@@ -182,6 +182,7 @@ func newWorld(ctx context.Context, c config.Sandbox, o sandbox.Options, log *log
 		LDIF: c.LDIF, Zones: c.Zones, Users: c.GeneratedUsers, Empty: c.Empty, Seed: int64(c.Seed),
 		Culture: c.Culture, ReplicationLag: c.ReplicationLag, NoRecycleBin: !c.RecycleBin, SetKeepsPTR: !c.SetRemovesPTR,
 		Progress: func(text string) { log.Info(text) },
+		Warn:     func(text string) { log.Warn(text) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox's data:\n%w", err)

@@ -140,7 +140,7 @@ func (d *Domain) container(guid, otherwise string) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, s := range r.root.get(r.sch.wellKnown) {
-		if dn, ok := strings.CutPrefix(s.val, "B:32:"+guid+":"); ok {
+		if dn, ok := strings.CutPrefix(r.shownRef(s.val), "B:32:"+guid+":"); ok {
 			return dn
 		}
 	}

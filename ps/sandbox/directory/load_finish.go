@@ -172,6 +172,7 @@ func (l *loader) resolveRefs() {
 		if e.node == nil {
 			continue
 		}
+		l.holdRefs(e.node)
 		for _, s := range slices.Clone(e.node.links) {
 			if n := len(s.list); s.def.SingleValued && n > 1 {
 				l.warn(e, "%s is single-valued but has %d values: the first is kept", s.def.Name, n)

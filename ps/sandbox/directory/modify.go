@@ -132,6 +132,9 @@ func (m *modifier) encode(def *Attribute, values []any) ([]string, *Error) {
 			err.DN = m.n.dn()
 			return nil, err
 		}
+		if def.Syntax == SyntaxDNBinary {
+			raw = m.rep.heldRef(raw)
+		}
 		out = append(out, raw)
 	}
 	return out, nil

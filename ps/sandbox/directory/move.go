@@ -147,6 +147,8 @@ func (t *tx) mayDelete(n *node) *Error {
 		return fail(CodeSpecialAccount, KindProtected, n.dn(), "a built-in account or group")
 	case n.first(t.rep.sch.critical) == "TRUE" || n.int(t.rep.sch.systemFlags, 0)&0x80000000 != 0:
 		return fail(CodeCannotDelete, KindProtected, n.dn(), "a critical system object")
+	case t.rep.wellKnown(n):
+		return fail(CodeCannotDelete, KindProtected, n.dn(), "a default container of the domain")
 	case n.isGroup() && t.rep.hasPrimaryMembers(n):
 		return fail(CodeCannotDelete, KindProtected, n.dn(), "it is someone's primary group")
 	}

@@ -31,6 +31,7 @@ const (
 	SyntaxSID                     // []byte, the SID's octets
 	SyntaxGUID                    // []byte, the GUID's 16 octets
 	SyntaxSecurity                // []byte, a security descriptor
+	SyntaxDNBinary                // string: octets and the distinguished name of an object
 )
 
 // Attribute is one attribute of the schema.
@@ -163,6 +164,7 @@ var syntaxNames = map[string]Syntax{
 	"numeric": SyntaxNumeric, "oid": SyntaxOID, "dn": SyntaxDN, "bool": SyntaxBool,
 	"int": SyntaxInteger, "large": SyntaxLarge, "time": SyntaxTime,
 	"octets": SyntaxOctets, "sid": SyntaxSID, "guid": SyntaxGUID, "sd": SyntaxSecurity,
+	"dnbin": SyntaxDNBinary,
 }
 
 func parseAttribute(f []string) (*Attribute, error) {

@@ -80,6 +80,12 @@ func (v *view) snap(n *node) *snapObject {
 		if a.def.NotReplicated || a.def.Syntax == SyntaxDN && a.def.get == nil {
 			continue
 		}
+		if a.def.Syntax == SyntaxDNBinary {
+			for _, s := range n.get(a.def) {
+				o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: s.val}) // whatever its object is called
+			}
+			continue
+		}
 		for _, t := range texts(a.def, a.vals) {
 			o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: t})
 		}

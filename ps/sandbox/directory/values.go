@@ -204,6 +204,10 @@ func (a *Attribute) checkText(s string) (string, *Error) {
 				return "", a.badValue(s)
 			}
 		}
+	case SyntaxDNBinary:
+		if !isRef(s) {
+			return "", a.badValue(s)
+		}
 	case SyntaxNumeric:
 		for i := 0; i < len(s); i++ {
 			if s[i] != ' ' && (s[i] < '0' || s[i] > '9') {
@@ -264,7 +268,7 @@ func (a *Attribute) checkRange(raw string) *Error {
 // matchKey returns the key under which raw values are compared for equality.
 func (a *Attribute) matchKey(raw string) string {
 	switch a.Syntax {
-	case SyntaxUnicode, SyntaxIA5, SyntaxOID, SyntaxNumeric:
+	case SyntaxUnicode, SyntaxIA5, SyntaxOID, SyntaxNumeric, SyntaxDNBinary:
 		return fold(raw)
 	case SyntaxDN:
 		if d, err := ParseDN(raw); err == nil {

@@ -52,6 +52,10 @@ func (v *view) raw(n *node, def *Attribute, buf []string) []string {
 		return buf
 	}
 	for _, s := range n.get(def) {
+		if def.Syntax == SyntaxDNBinary {
+			buf = append(buf, v.rep.shownRef(s.val))
+			continue
+		}
 		buf = append(buf, s.val)
 	}
 	return buf
@@ -128,11 +132,7 @@ func (v *view) stored(n *node) []objectAttr {
 		if def.get != nil || def.hidden() {
 			continue
 		}
-		raw := make([]string, len(vals))
-		for k, s := range vals {
-			raw[k] = s.val
-		}
-		out = append(out, objectAttr{def, raw})
+		out = append(out, objectAttr{def, v.raw(n, def, make([]string, 0, len(vals)))})
 	}
 	for _, s := range n.links {
 		out = append(out, objectAttr{s.def, v.raw(n, s.def, nil)})

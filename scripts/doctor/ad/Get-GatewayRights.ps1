@@ -7,7 +7,10 @@ param(
 )
 
 $domain = Get-GatewayDomain -Server $Server
-if ($null -eq $Container -or $Container.Length -eq 0) { $Container = @([string]$domain.users, [string]$domain.computers) }
+if ($null -eq $Container -or $Container.Length -eq 0) {
+    $places = Get-GatewayDefaultPlace -Server $Server
+    $Container = @([string]$places.users, [string]$places.computers)
+}
 foreach ($dn in $Container) {
     Set-GatewayStep -Label 'read rights' -Arg $dn
     $filter = '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $dn) + ')'

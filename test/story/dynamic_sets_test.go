@@ -1,0 +1,28 @@
+package story
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+)
+
+// TestASetDropsADynamicValue: a value that is only removed is not made static.
+func TestASetDropsADynamicValue(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "dyn.example.dns")
+	text := "@ IN SOA ns.dyn.example. admin.dyn.example. 1 900 600 86400 3600\n@ NS dc1.corp.example.\n" +
+		"host [AGE:3700000] A 10.0.0.1\nhost [AGE:3700000] A 10.0.0.2\n"
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	s := systemtest.New(t, sandbox.Options{Seed: 1, Zones: []string{file}})
+	set := func(values ...any) systemtest.Call {
+		return systemtest.Call{Method: http.MethodPut, Path: "/api/DnsRecordSet", Params: map[string]any{
+			"ZoneName": "dyn.example", "DNS_HostName": "host", "Type": "A", "Data": values}}
+	}
+	left := s.OK(set("10.0.0.1"), http.StatusOK)
+	require.Equal(t, []any{"10.0.0.1"}, left["data"])
+}
