@@ -217,7 +217,7 @@ func signInRows() []Row {
 			zones(func(s *Settings) *[]string { return &s.SignIn.Domains })},
 		{"signIn.tokens", SwitchAuto, "Whether the pages for people under /ui/ can be signed in to with a token, over HTTPS only: on or off; auto is off, and in the sandbox on.",
 			choice(func(s *Settings) *string { return &s.SignIn.Tokens }, SwitchAuto, SwitchOn, SwitchOff)},
-		{"signIn.idle", "15m", "How long a session of the pages lasts without a request.",
+		{"signIn.idle", "15m", "How long a session of the pages lasts without a request of its person; a page that keeps itself up to date does not prolong it.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.SignIn.Idle }, time.Minute, 8*time.Hour)},
 		{"signIn.max", "8h", "How long a session of the pages lasts at most.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.SignIn.Max }, time.Minute, 24*time.Hour)},
