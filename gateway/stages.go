@@ -2,10 +2,14 @@ package gateway
 
 import (
 	"errors"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/call"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
 	"adgateway/ps"
 )
@@ -61,6 +65,10 @@ func (s *Server) perform(r *request) (call.Answer, error) {
 	if err := s.findPlan(r); err != nil {
 		return call.Answer{}, err
 	}
+	if err := s.mayTake(r); err != nil {
+		return call.Answer{}, err
+	}
+	defer func() { s.Bounds.Room.Take(r.principal.Identity().String(), r.run.Bytes()) }()
 	var err error
 	if r.spending, err = s.ledger.Reserve(r.ctx, r.principal, r.checked.Bound, r.policy.BulkLimit); err != nil {
 		return call.Answer{}, err
@@ -100,6 +108,22 @@ func (s *Server) run(r *request, c *call.Collector) (result *ps.Result, err erro
 func (s *Server) runRequest(r *request, c *call.Collector) ps.Request {
 	return s.calls.Request(c, &r.policy.calls, r.spending)
 }
+
+// mayTake refuses a change of a caller that has taken its part of what is left on the disk, so that
+// the others can go on.
+func (s *Server) mayTake(r *request) error {
+	err := s.Bounds.Room.Admit(r.principal.Identity().String())
+	var full *bounds.Full
+	if !errors.As(err, &full) {
+		return err
+	}
+	failed := problem.New(schema.RateLimited, "%s", full.Sentences())
+	failed.RetryAfter, failed.Reason = roomRetry, problem.ReasonRate
+	return failed
+}
+
+// roomRetry is when there may be more room on the disk.
+const roomRetry = time.Minute
 
 // settler returns what settles changes under a policy.
 func (s *Server) settler(p *policyInForce) *settle.Settler {

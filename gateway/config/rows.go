@@ -272,8 +272,14 @@ func recordRows() []Row {
 			boolean(func(s *Settings) *bool { return &s.Audit.Reads })},
 		{"store.file", "\"\"", "File in which the gateway keeps plans, calls with an Idempotency-Key, the history of changes, what credentials have spent of their hourly limits and who is signed in to the pages, encrypted with the key in the file of the same name with .key; if empty, state.db next to the settings file, and in memory for the sandbox; off: none are kept.",
 			text(func(s *Settings) *string { return &s.Store.File })},
+		{"store.minFree", "64", "Space in MiB that is kept free where the store and the audit log are. Of what is left above it, one credential may take a quarter within a day; then it gets 429, and the others go on. 0: all may be taken.",
+			number(func(s *Settings) *int { return &s.Store.MinFree }, 0, 1<<20)},
 		{"idempotency.keep", "24h", "How long a call with an Idempotency-Key is kept, so that its repetition gets the same answer.",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Idempotency.Keep }, time.Minute, 168*time.Hour)},
+		{"idempotency.maxSize", "1024", "Space in MiB for calls with an Idempotency-Key and their answers, of which one credential gets a quarter; beyond it such calls are refused with 429.",
+			number(func(s *Settings) *int { return &s.Idempotency.MaxSize }, 1, 1<<20)},
+		{"plans.maxSize", "256", "Space in MiB for plans, of which one credential gets a quarter; its oldest ones are forgotten for newer ones.",
+			number(func(s *Settings) *int { return &s.Plans.MaxSize }, 1, 1<<20)},
 		{"plans.life", "30m", "How long the plan of a dry run can be applied.",
 			live{shortDuration(func(s *Settings) *time.Duration { return &s.Plans.Life }, time.Minute, 24*time.Hour)}},
 		{"plans.otherCaller", "false", "A credential may apply a plan that another one has made, with its own scopes and limits; the audit names both.",
@@ -281,7 +287,7 @@ func recordRows() []Row {
 
 		{"changes.keep", "2160h", "How long changes are kept in the history, from which they can be undone (2160h are 90 days).",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Changes.Keep }, time.Hour, 87600*time.Hour)},
-		{"changes.maxSize", "1024", "Space in MiB for the history; the oldest changes are removed for newer ones.",
+		{"changes.maxSize", "1024", "Space in MiB for the history; the oldest changes of the credential that has most are removed for newer ones.",
 			number(func(s *Settings) *int { return &s.Changes.MaxSize }, 1, 1<<20)},
 
 		{"jobs.maxItems", "20000", "Maximum number of items of a job.",
@@ -298,6 +304,8 @@ func recordRows() []Row {
 			number(func(s *Settings) *int { return &s.Jobs.Rate }, 0, 1000)},
 		{"jobs.keep", "168h", "How long jobs with their items and results are kept (168h are 7 days).",
 			shortDuration(func(s *Settings) *time.Duration { return &s.Jobs.Keep }, time.Hour, 2160*time.Hour)},
+		{"jobs.maxStored", "2048", "Space in MiB for the lists and results of all jobs, of which one credential gets a quarter; a list takes about twice its size. Beyond it further jobs are refused with 429 until some are removed.",
+			number(func(s *Settings) *int { return &s.Jobs.MaxStored }, 1, 1<<20)},
 		{"jobs.secrets", SecretsRefused, "Whether lists may hold passwords: refuse, or sealed: encrypted with a key of each job, which is destroyed when nothing is left to retry.",
 			choice(func(s *Settings) *string { return &s.Jobs.Secrets }, SecretsRefused, SecretsSealed)},
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/call"
 	"adgateway/gateway/etag"
 	"adgateway/gateway/identity"
@@ -332,6 +333,25 @@ func newJob(a call.Accepted) *jobs.Job {
 	return job
 }
 
+// notAdded returns the refusal of a job that could not be added.
+func notAdded(err error) error {
+	var failed *problem.Error
+	var full *bounds.Full
+	switch {
+	case errors.Is(err, jobs.ErrRemoved):
+		return problem.New(schema.NotFound, "The job that this call has submitted was removed. Submit the list with a new %s.", ops.KeyHeader)
+	case errors.Is(err, jobs.ErrOpen):
+		failed = problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the "+
+			"limit. Start or cancel those that are ready or paused, or wait until others have ended.", bounds.OpenJobs.Own)
+	case errors.As(err, &full):
+		failed = problem.New(schema.RateLimited, "%s", full.Sentences())
+	default:
+		return unavailable(err)
+	}
+	failed.RetryAfter = time.Minute
+	return failed
+}
+
 // add adds a job and answers with it.
 func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Submission) (call.Answer, error) {
 	if s.Now(identityOf(submission.Job.Caller)) == nil {
@@ -340,14 +360,8 @@ func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Subm
 	}
 	submission.Once = a.Once
 	job, err := s.Manager.Submit(ctx, submission)
-	if errors.Is(err, jobs.ErrOpen) {
-		failed := problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the "+
-			"limit. Start or cancel those that are ready or paused, or wait until others have ended.", jobs.MostOpen)
-		failed.RetryAfter = time.Minute
-		return call.Answer{}, failed
-	}
 	if err != nil {
-		return call.Answer{}, unavailable(err)
+		return call.Answer{}, notAdded(err)
 	}
 	output := fmt.Sprintf("The job '%s' was submitted: %d items.", job.ID, job.Total)
 	if job.State == jobstate.Rejected {
