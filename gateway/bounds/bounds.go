@@ -46,7 +46,7 @@ var (
 		Own: 1000, Answer: "the job is `rejected`", Remove: "`DELETE /api/Jobs/{JobId}/Record`",
 	}
 	ListsRead = &Row{
-		Name: "lists that are read", What: "Lists of jobs that are read and checked at the same time.", Own: 1, Total: 2,
+		Name: "lists that are read", What: "Lists of jobs that are received, read and checked at the same time.", All: "one of each caller", Own: 1,
 		Answer: "the others wait; 429 `rate_limited` after 30 seconds", Remove: "It is over when the list is read.",
 	}
 	Jobs = &Row{

@@ -31,9 +31,6 @@ import (
 // lacks a scope, or whose items wait for each other. Everything else that is wrong makes a
 // job that is rejected and says where.
 
-// maxListProblems is the limit on the problems that a job lists.
-const maxListProblems = 1000
-
 // listForms are the forms of lists by media type.
 var listForms = map[string]joblist.Format{
 	ops.MediaCSV: joblist.CSV, ops.MediaNDJSON: joblist.NDJSON, ops.MediaJSON: joblist.JSON,
@@ -53,14 +50,18 @@ type submission struct {
 	columns  map[string]bool // unknown ones that were told, by operation and name
 	more     int             // problems that are not listed
 	rejected bool            // also if items with mistakes are left out
+	cut      bool            // there were so many problems that the list was not read to its end
 }
+
+// skips reports whether items with mistakes are left out.
+func skips(a call.Accepted) bool { return a.Bound.Text(ops.JobSkip) == "true" }
 
 // submit submits a list as a job.
 func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, error) {
 	form := listForms[a.Given.Media]
 	done := a.Parse()
 	list, err := joblist.Read(bytes.NewReader(a.Given.Document), form, joblist.Limits{
-		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes, MaxProblems: maxListProblems,
+		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes, MaxProblems: bounds.Problems.Own, Stop: !skips(a),
 	})
 	done()
 	if err != nil {
@@ -135,13 +136,21 @@ func (sub *submission) bind() error {
 	}
 	sub.more += sub.list.TotalProblems - len(sub.list.Problems)
 	sub.rejected = sub.list.Broken
+	sub.cut = sub.list.Cut
 	for i := range items {
+		if sub.cut = sub.cut || !skips(sub.a) && len(sub.problems) >= bounds.Problems.Own; sub.cut {
+			break // nothing of the list is run
+		}
 		if sub.faulty[i] = items[i].Invalid; !sub.faulty[i] || len(items[i].Parameters) > 0 {
 			sub.bindItem(i)
 		}
 	}
 	if sub.missing != "" {
 		return call.Authorise(sub.a.Principal, sub.missing)
+	}
+	if sub.cut {
+		sub.more = max(sub.more, 1)
+		return nil
 	}
 	units, problems, circles := joblist.Order(items, touches(sub.specs))
 	if len(circles) > 0 {
@@ -267,6 +276,9 @@ func (sub *submission) guard(i int, op *ops.Operation, text string) {
 // keepParameters keeps the values of an item, and its secrets apart.
 func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation) {
 	spec := &sub.specs[i]
+	if sub.faulty[i] {
+		return // it is not run
+	}
 	spec.Parameters = map[string]any{}
 	for name, value := range given {
 		p := op.Param(name)
@@ -308,7 +320,7 @@ func (sub *submission) submission() jobs.Submission {
 	}
 	sub.sortProblems()
 	job.Problems, job.MoreProblems = sub.problems, sub.more
-	if len(sub.problems) > 0 && (sub.rejected || b.Text(ops.JobSkip) != "true") {
+	if len(sub.problems) > 0 && (sub.rejected || !skips(sub.a)) {
 		sub.specs, sub.secrets = nil, nil
 	}
 	for i := range sub.specs {
