@@ -179,8 +179,8 @@ const ExpiryNotice = 14 * 24 * time.Hour
 
 // Store configures what the gateway keeps beyond one request.
 type Store struct {
-	MinFree int // MiB
-	File string // empty means the command's default, [AuditOff] none
+	MinFree int    // MiB
+	File    string // empty means the command's default, [AuditOff] none
 }
 
 // KeyFile returns the file of the key that the store is encrypted with.
