@@ -120,7 +120,7 @@ tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
 
 # Packages in which goroutines meet: in the others, and in the tests of SEQUENTIAL, one
 # request at a time is sent, many thousand of them, and `make test` runs those.
-RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./gateway/authn/... ./gateway/call \
+RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./gateway/authn/... ./gateway/bounds ./gateway/call \
 	./gateway/changes ./gateway/cluster/... ./gateway/config ./gateway/credentials ./gateway/history \
 	./gateway/idempotency ./gateway/identity ./gateway/jobs/... ./gateway/journal ./gateway/keyring ./gateway/names \
 	./gateway/plan ./gateway/quota ./gateway/settle ./gateway/store ./gateway/tlscert ./gateway/transport ./gateway/write \

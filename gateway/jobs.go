@@ -23,6 +23,7 @@ type JobLimits struct {
 	Share     float64       // of a lane's sessions that items may use
 	Rate      int           // items of a job a second; zero: no limit
 	Keep      time.Duration // how long jobs are kept
+	MaxStored int64         // bytes that all jobs may take, of which one caller gets a quarter
 	Secrets   bool          // lists may hold passwords
 }
 
@@ -30,7 +31,7 @@ type JobLimits struct {
 func (l *JobLimits) check() error {
 	faults := positive("option JobLimits.", map[string]int64{
 		"MaxItems": int64(l.MaxItems), "MaxBytes": l.MaxBytes, "Running": int64(l.Running),
-		"PerCaller": int64(l.PerCaller), "Keep": int64(l.Keep),
+		"PerCaller": int64(l.PerCaller), "Keep": int64(l.Keep), "MaxStored": l.MaxStored,
 	})
 	if l.Share <= 0 {
 		wrong := fmt.Errorf("gateway: option JobLimits.Share must be positive, not %g", l.Share)
@@ -77,7 +78,7 @@ func (s *Server) openManager() (err error) {
 	o := jobs.Options{
 		Store: s.Kept, Call: s.Items().Call, Entry: rows.Entry, Ended: s.jobEnded, Log: s.Log, Wall: s.Wall,
 		Sessions: s.Sessions, Ready: s.LaneReady, Share: limits.Share, Running: limits.Running,
-		PerCaller: limits.PerCaller, Rate: limits.Rate, Keep: limits.Keep,
+		PerCaller: limits.PerCaller, Rate: limits.Rate, Keep: limits.Keep, MaxStored: limits.MaxStored, Room: s.Bounds.Room,
 	}
 	if s.Member != nil {
 		s.jobs = jobs.New(o) // the leader loads them

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/call"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/idempotency"
@@ -114,7 +115,7 @@ func registerKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
 		Name: "adgateway_idempotency_keys_max",
 		Help: "Keys that one credential may have.",
 	})
-	limit.Set(idempotency.MostPerCaller)
+	limit.Set(float64(bounds.Keys.Own))
 	if err := errors.Join(with.Register(used), with.Register(limit), with.Register(refused)); err != nil {
 		return fmt.Errorf("gateway: metrics: %w", err)
 	}

@@ -60,6 +60,7 @@ func (o *Options) complete() error {
 func (o *Options) limits() error {
 	return positive("option ", map[string]int64{
 		"BodyMemory": o.BodyMemory, "Streams": int64(o.Streams), "MaxWait": int64(o.MaxWait), "KeyLife": int64(o.KeyLife), "NameHold": int64(o.NameHold),
+		"Bounds.Plans": o.Bounds.Plans, "Bounds.Keys": o.Bounds.Keys,
 		"Sessions[directory]": int64(o.Sessions[ps.Directory]), "Sessions[dns]": int64(o.Sessions[ps.DNS]),
 	})
 }

@@ -23,6 +23,7 @@ import (
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/authn"
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
@@ -101,6 +102,7 @@ type Options struct {
 	// leads; nil: Kept.
 	Relay *store.Sealed
 
+	Bounds    Bounds             // of what is kept for callers
 	JobLimits JobLimits          // jobs need a store and a history
 	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
 	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share
@@ -111,6 +113,13 @@ type Options struct {
 
 	StreamAbove int           // bytes of a list, beyond which it is sent while its script runs; zero: 8 MiB
 	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
+}
+
+// Bounds limit what is kept for callers. The sizes are required.
+type Bounds struct {
+	Plans int64        // bytes of all plans, of which one caller gets a quarter
+	Keys  int64        // bytes of all calls with keys, of which one caller gets a quarter
+	Room  *bounds.Room // what is left on the disk; nil: nothing is refused for that
 }
 
 // Policy is the part of the settings that may change while the server runs, see
@@ -202,7 +211,7 @@ func New(options Options) (*Server, error) {
 		Table:  call.NewTable(options.Operations, options.Scripts),
 		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept, Grants: options.Grants,
 		StreamAbove: options.StreamAbove, Gateways: s.gateways, History: options.History,
-		Clustered: s.clustered(), Policy: func() *call.Policy { return &s.current.Load().calls },
+		Room: options.Bounds.Room, Clustered: s.clustered(), Policy: func() *call.Policy { return &s.current.Load().calls },
 	}
 	if options.History != nil {
 		s.calls.Amend = history.Removals{History: options.History, Log: options.Log}.In
@@ -223,9 +232,12 @@ func New(options Options) (*Server, error) {
 	s.register(s.history.Local())
 	if options.Kept != nil {
 		s.calls.Ledger = quota.NewLedger(options.Kept, s.clustered())
-		s.calls.Keys = idempotency.New(options.Kept, options.KeyLife, options.History)
+		room := options.Bounds.Room
+		keySize := idempotency.Limits{Bytes: options.Bounds.Keys, Room: room}
+		s.calls.Keys = idempotency.New(options.Kept, options.KeyLife, options.History, keySize)
 		var err error
-		if s.calls.Plans, err = plan.Open(context.Background(), options.Kept, s.Operations); err != nil {
+		if s.calls.Plans, err = plan.Open(context.Background(), options.Kept, s.Operations,
+			plan.Limits{Bytes: options.Bounds.Plans, Room: room}); err != nil {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
 		}
 	}

@@ -64,6 +64,13 @@ type Options struct {
 	// old enough to be removed, intents fail. Zero means no limit.
 	MaxTotal int64
 
+	// Reserve is how many bytes beside the log are reserved for it, which it gives up when the disk is
+	// full. Zero reserves none.
+	Reserve int64
+	// Low reports whether little is left on the disk: then calls without effect are only counted, and
+	// nothing is reserved. Nil: it is not known.
+	Low func() bool
+
 	// Anchor is a file, best on another disk, in which the end of the log is recorded
 	// as well, so that a removal of all other files is found. Empty: none.
 	Anchor string
@@ -182,8 +189,8 @@ func Open(o Options) (*Log, error) {
 	} else if !held {
 		return nil, fmt.Errorf("audit.file: %s is in use by another process", o.File)
 	}
-	l := &Log{o: o, lock: lock, out: &chain{o: &o}}
-	l.flood.write, l.flood.now, l.flood.spent = l.append, o.now, l.spent
+	l := &Log{o: o, lock: lock, out: &chain{o: &o, reserve: reserve{o: &o}}}
+	l.flood.write, l.flood.now, l.flood.spent = l.append, o.now, l.short
 	if err := l.out.recover(); err != nil {
 		_ = l.out.close() // err is more important
 		_ = l.lock.Unlock()

@@ -76,6 +76,8 @@ type chain struct {
 	notes   []*Line  // about irregularities; written before anything else
 	expired []string // rotated files to remove, once that is written
 	text    bytes.Buffer
+
+	reserve reserve
 }
 
 // write appends lines and syncs the file. After an error none of them is in the
@@ -89,9 +91,12 @@ func (c *chain) write(lines []*Line) (started bool, err error) {
 		return false, err
 	}
 	text, seq, last := c.encodeAll(slices.Concat(c.notes, c.expirations(), lines))
+	c.reserve.ensure()
 	c.dirty = true
-	if _, err = c.f.Write(text); err == nil {
-		err = c.f.Sync()
+	if err = c.put(text); c.reserve.giveUp(err) {
+		if err = c.f.Truncate(c.size); err == nil {
+			err = c.put(text)
+		}
 	}
 	if err == nil {
 		err = c.writeHead(seq, last)
@@ -111,6 +116,15 @@ func (c *chain) write(lines []*Line) (started bool, err error) {
 	}
 	c.expired = nil
 	return started, nil
+}
+
+// put appends text to the file and syncs it.
+func (c *chain) put(text []byte) error {
+	_, err := c.f.Write(text)
+	if err == nil {
+		err = c.f.Sync()
+	}
+	return err
 }
 
 // close closes the file after removing what a failed write may have left.

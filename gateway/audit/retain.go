@@ -169,6 +169,9 @@ func (l *Log) measure() {
 	}
 }
 
+// short reports whether the space for changes, or that on the disk, is spent or nearly so.
+func (l *Log) short() bool { return l.spent() || l.o.Low != nil && l.o.Low() }
+
 // spent reports whether the log has used the space for changes.
 func (l *Log) spent() bool {
 	l.mu.Lock()

@@ -2,9 +2,13 @@ package call
 
 import (
 	"errors"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/bounds"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
@@ -53,6 +57,10 @@ func (r *request) perform() (Answer, error) {
 	if err := findPlan(r.ctx, r); err != nil {
 		return Answer{}, err
 	}
+	if err := r.mayTake(); err != nil {
+		return Answer{}, err
+	}
+	defer func() { r.service.Room.Take(r.Principal.Identity().String(), r.run.Bytes()) }()
 	var err error
 	if r.spending, err = r.service.Ledger.Reserve(r.ctx, r.Principal, r.Bound, r.policy.BulkLimit); err != nil {
 		return Answer{}, err
@@ -66,6 +74,22 @@ func (r *request) perform() (Answer, error) {
 	}
 	r.result, r.runErr = r.runScript(c)
 	return r.answer(c)
+}
+
+// roomRetry is when there may be more room on the disk.
+const roomRetry = time.Minute
+
+// mayTake refuses a change of a caller that has taken its part of what is left on the disk, so that
+// the others can go on.
+func (r *request) mayTake() error {
+	err := r.service.Room.Admit(r.Principal.Identity().String())
+	var full *bounds.Full
+	if !errors.As(err, &full) {
+		return err
+	}
+	failed := problem.New(schema.RateLimited, "%s", full.Sentences())
+	failed.RetryAfter, failed.Reason = roomRetry, problem.ReasonRate
+	return failed
 }
 
 var errNotRun = errors.New("the run ended without a result")

@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
@@ -83,6 +84,7 @@ type Service struct {
 	Plans       *plan.Plans       // nil: none are kept
 	Ledger      *quota.Ledger     // nil: what was spent is in memory only
 	Names       *names.Names      // nil: the gateway is alone
+	Room        *bounds.Room      // what is left on the disk; nil: nothing is refused for that
 	Clustered   bool              // only the gateway that leads makes changes
 	// Gateways returns how many gateways share the quotas of callers.
 	Gateways func() int

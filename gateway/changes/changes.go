@@ -127,6 +127,9 @@ func NamesIn(record map[string]json.RawMessage) (names []string) {
 	return names
 }
 
+// Bytes returns how large the record is in the store, as it was put last.
+func (r *Record) Bytes() int64 { return int64(r.size) }
+
 // Undoing is a change that took this one back.
 type Undoing struct {
 	ID     string   `json:"id"`
@@ -324,60 +327,6 @@ func (h *History) Find(tx *store.Tx, id string) (*Record, error) {
 // Saved notes that a record was put. It removes the oldest ones if all are too large.
 func (h *History) Saved(ctx context.Context, r *Record) error {
 	return h.grow(ctx, int64(r.size))
-}
-
-// grow counts what was added, and removes the oldest records if all are too large.
-func (h *History) grow(ctx context.Context, more int64) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.size += more
-	if h.size <= h.most {
-		return nil
-	}
-	size, err := h.measure(ctx) // records that were replaced or have expired are gone
-	if err != nil {
-		return err
-	}
-	h.size = size
-	goal := h.most - h.most/20 // so that this is rare
-	var oldest []store.Change
-	if size > h.most {
-		err = h.store.Store.Range(ctx, kind, "", func(e store.Entry) bool {
-			size -= int64(len(e.Value))
-			oldest = append(oldest, store.Change{Kind: kind, Key: e.Key, Expect: e.Revision})
-			return size > goal && len(oldest) < store.MostChanges-1
-		})
-	}
-	if err != nil || len(oldest) == 0 {
-		return err
-	}
-	through, err := h.through(ctx, oldest[len(oldest)-1].Key)
-	if err != nil {
-		return err
-	}
-	if through > 0 {
-		oldest = append(oldest, store.Change{Log: Log, Through: through})
-	}
-	if _, err = h.store.Store.Apply(ctx, oldest...); err == nil {
-		h.size = size
-	}
-	if errors.Is(err, store.ErrConflict) {
-		return nil // one of them was replaced meanwhile; the next record tries again
-	}
-	return err
-}
-
-// through returns the sequence of the last entry at the beginning of the log that is of a
-// change up to one, or 0.
-func (h *History) through(ctx context.Context, id string) (sequence uint64, err error) {
-	err = h.store.Log(ctx, Log, store.Position{}, func(a store.Appended) bool {
-		if string(a.Value) > id {
-			return false
-		}
-		sequence = a.Position.Sequence
-		return true
-	})
-	return sequence, err
 }
 
 // Get returns a record, or [ErrAbsent].

@@ -96,6 +96,7 @@ type Jobs struct {
 	Share     int // of a lane's sessions, in percent
 	Rate      int // items of a job a second; 0: no limit
 	Keep      time.Duration
+	MaxStored int    // MiB
 	Secrets   string // SecretsRefused or SecretsSealed
 }
 
@@ -178,7 +179,8 @@ const ExpiryNotice = 14 * 24 * time.Hour
 
 // Store configures what the gateway keeps beyond one request.
 type Store struct {
-	File string // empty means the command's default, [AuditOff] none
+	MinFree int    // MiB
+	File    string // empty means the command's default, [AuditOff] none
 }
 
 // KeyFile returns the file of the key that the store is encrypted with.
@@ -200,7 +202,8 @@ type Names struct {
 
 // Idempotency configures calls with an Idempotency-Key.
 type Idempotency struct {
-	Keep time.Duration
+	Keep    time.Duration
+	MaxSize int // MiB
 }
 
 // Changes configures the history of changes.
@@ -249,6 +252,7 @@ type Role struct {
 
 // Plans configures plans of changes that dry runs make.
 type Plans struct {
+	MaxSize     int // MiB
 	Life        time.Duration
 	OtherCaller bool
 }

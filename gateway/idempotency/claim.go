@@ -31,6 +31,9 @@ type Claim struct {
 	lost    bool   // another gateway has taken the call over
 
 	next kept // what Begin has put
+
+	size    int64 // bytes of what was put last
+	counted int64 // bytes that count as the caller's
 }
 
 // Name returns what identifies the key in the store; empty: the call has none.
@@ -103,7 +106,13 @@ func (c *Claim) owns(tx *store.Tx) (bool, error) {
 
 // put keeps a call under the key, as a part of an update.
 func (c *Claim) put(tx *store.Tx, next kept) error {
-	return store.Save(tx, kind, c.name, next, later(tx.Now().Add(c.keys.life), c.key.expires))
+	err := store.Save(tx, kind, c.name, next, later(tx.Now().Add(c.keys.life), c.key.expires))
+	if err != nil {
+		return err
+	}
+	put, err := tx.Get(kind, c.name)
+	c.size = int64(len(put.Value))
+	return err
 }
 
 func later(a, b time.Time) time.Time {
@@ -115,17 +124,20 @@ func later(a, b time.Time) time.Time {
 
 // keep notes that the store has a call under the key.
 func (c *Claim) keep(now kept) {
+	more := 0
 	if !c.present {
-		c.keys.count.add(c.key.byID, 1)
+		more = 1
 	}
+	c.keys.count.add(c.key.byID, more, c.size-c.counted)
+	c.counted = c.size
 	c.call, c.present = now, true
 }
 
 // forget notes that the store has nothing under the key any more.
 func (c *Claim) forget() {
 	if c.present {
-		c.keys.count.add(c.key.byID, -1)
-		c.present = false
+		c.keys.count.add(c.key.byID, -1, -c.counted)
+		c.counted, c.present = 0, false
 	}
 }
 

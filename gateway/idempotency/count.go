@@ -3,16 +3,21 @@ package idempotency
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/store"
 )
 
-// MostPerCaller is how many keys one credential may have.
-const MostPerCaller = 10_000
+// Limits bound what is kept of calls with keys.
+type Limits struct {
+	Bytes int64        // of all of them, of which one caller gets a share; 0: no limit
+	Room  *bounds.Room // what is left on the disk; nil: no limit
+}
 
 // recountEvery is how often the keys of a caller at the limit are counted again: each count reads
 // them all.
@@ -22,6 +27,7 @@ const recountEvery = time.Second
 type keyCount struct {
 	store   store.Store
 	now     func() time.Time
+	limits  Limits
 	refused atomic.Int64
 
 	mu   sync.Mutex
@@ -32,20 +38,26 @@ type keyCount struct {
 type keptKeys struct {
 	known     bool      // they were counted
 	number    int       // at most: those that expired since are still counted
+	bytes     int64     // at most, in the same way
 	countedAt time.Time // when the last count began
 	oldest    time.Time // when the first of them expires, by the last count
 }
 
-func newKeyCount(db store.Store) *keyCount {
-	return &keyCount{store: db, now: db.Now, kept: map[string]*keptKeys{}}
+func newKeyCount(db store.Store, limits Limits) *keyCount {
+	if limits.Bytes == 0 {
+		limits.Bytes = math.MaxInt64
+	}
+	return &keyCount{store: db, now: db.Now, limits: limits, kept: map[string]*keptKeys{}}
 }
 
-// add counts keys that were kept for a caller, or -1 for one that was given up.
-func (k *keyCount) add(caller string, more int) {
+// add counts keys that were kept for a caller, or -1 for one that was given up, and the bytes by
+// which what is kept has grown.
+func (k *keyCount) add(caller string, more int, bytes int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if of := k.kept[caller]; of != nil {
 		of.number += more
+		of.bytes += bytes
 	}
 }
 
@@ -56,26 +68,33 @@ func (k *keyCount) forget() {
 	clear(k.kept)
 }
 
-// full returns how long a caller must wait for its next key, 0 if it may have one. The names of its
+// tooMany refuses a new key.
+type tooMany struct {
+	wait time.Duration // until the oldest key ends
+	full *bounds.Full  // nil: they are too many, not too large
+}
+
+// full returns why a caller may not have another key now; nil: it may. The names of its
 // keys begin with caller, or with other, which may be the same. The keys are counted in the store
 // when their number is not known, and again when the limit is reached, as keys expire, but at most
 // once a second.
-func (k *keyCount) full(ctx context.Context, caller, other string) (time.Duration, error) {
+func (k *keyCount) full(ctx context.Context, caller, other string) (*tooMany, error) {
 	now := k.now()
-	if wait, decided := k.decide(caller, now); decided {
-		return wait, nil
+	if refusal, decided := k.decide(caller, now); decided {
+		return refusal, nil
 	}
-	number, oldest := 0, time.Time{}
+	number, bytes, oldest := 0, int64(0), time.Time{}
 	for _, prefix := range slices.Compact([]string{caller, other}) {
 		err := k.store.Range(ctx, kind, prefix, func(e store.Entry) bool {
 			number++
+			bytes += int64(len(e.Value))
 			if oldest.IsZero() || e.Expires.Before(oldest) {
 				oldest = e.Expires
 			}
 			return true
 		})
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	k.mu.Lock()
@@ -84,13 +103,13 @@ func (k *keyCount) full(ctx context.Context, caller, other string) (time.Duratio
 	if of == nil { // forgotten meanwhile
 		of = &keptKeys{countedAt: now}
 	}
-	of.known, of.number, of.oldest = true, number, oldest
-	return k.wait(of, now), nil
+	of.known, of.number, of.bytes, of.oldest = true, number, bytes, oldest
+	return k.refusal(of, now), nil
 }
 
 // decide answers without the store. If it cannot, the caller counts: other calls at the
 // limit are answered by the count before until it has.
-func (k *keyCount) decide(caller string, now time.Time) (wait time.Duration, decided bool) {
+func (k *keyCount) decide(caller string, now time.Time) (refusal *tooMany, decided bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	of := k.kept[caller]
@@ -98,20 +117,42 @@ func (k *keyCount) decide(caller string, now time.Time) (wait time.Duration, dec
 		of = &keptKeys{}
 		k.kept[caller] = of
 	}
-	if of.known && (of.number < MostPerCaller || now.Sub(of.countedAt) < recountEvery) {
-		return k.wait(of, now), true
+	if of.known && (of.number < bounds.Keys.Own && k.sizes(of) == nil || now.Sub(of.countedAt) < recountEvery) {
+		return k.refusal(of, now), true
 	}
 	of.countedAt = now
-	return 0, false
+	return nil, false
 }
 
-// wait returns how long the caller must wait, and counts the refusal if it must.
-func (k *keyCount) wait(of *keptKeys, now time.Time) time.Duration {
-	if of.number < MostPerCaller {
-		return 0
+// refusal returns why a caller may not have another key, and counts it; nil: it may. k.mu is held.
+func (k *keyCount) refusal(of *keptKeys, now time.Time) *tooMany {
+	full := k.sizes(of)
+	if of.number < bounds.Keys.Own && full == nil {
+		return nil
 	}
 	k.refused.Add(1)
-	return max(of.oldest.Sub(now), recountEvery)
+	refused := &tooMany{wait: max(of.oldest.Sub(now), recountEvery)}
+	if of.number < bounds.Keys.Own {
+		refused.full = full
+	}
+	return refused
+}
+
+// sizes returns which bound in bytes is reached; nil: none. In all, the keys count of the callers
+// that used one since the start. k.mu is held.
+func (k *keyCount) sizes(of *keptKeys) *bounds.Full {
+	own, short := k.limits.Room.Share(k.limits.Bytes)
+	if of.bytes >= own {
+		return &bounds.Full{Row: bounds.KeyBytes, Own: true, Used: of.bytes, Most: own, Room: short}
+	}
+	var all int64
+	for other := range maps.Values(k.kept) {
+		all += other.bytes
+	}
+	if all >= k.limits.Bytes {
+		return &bounds.Full{Row: bounds.KeyBytes, Used: all, Most: k.limits.Bytes}
+	}
+	return nil
 }
 
 // most returns the number of keys of the caller that has most.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -21,7 +22,9 @@ type process struct {
 	t *testing.T
 }
 
-func newProcess(t *testing.T, db *store.Sealed) process { return process{New(db, time.Hour, nil), t} }
+func newProcess(t *testing.T, db *store.Sealed) process {
+	return process{New(db, time.Hour, nil, Limits{}), t}
+}
 
 var portal = &identity.Principal{ID: "7", Kind: identity.KindToken, Name: "portal"}
 
@@ -47,7 +50,7 @@ func TestTheKeysOfACallerAreThoseByItsIDAndByItsName(t *testing.T) {
 	p := newProcess(t, db)
 	key := p.Of(portal, "user.disable", "one-of-the-keys")
 	require.NotEqual(t, key.byID, key.byName)
-	for at := range MostPerCaller / 100 {
+	for at := range bounds.Keys.Own / 100 {
 		require.NoError(t, p.update(func(tx *store.Tx) error {
 			for i := range 100 {
 				prefix := key.byName
@@ -65,5 +68,5 @@ func TestTheKeysOfACallerAreThoseByItsIDAndByItsName(t *testing.T) {
 	_, _, err := p.Take(t.Context(), key, "one", []byte("call"))
 	assert.Equal(t, schema.RateLimited, problem.Of(err).Code)
 	assert.EqualValues(t, 1, p.Refused())
-	assert.Equal(t, MostPerCaller, p.Most())
+	assert.Equal(t, bounds.Keys.Own, p.Most())
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -76,9 +77,9 @@ type Keys struct {
 
 // New returns the keys in a store, which are kept for some time. history has the changes of their
 // calls; nil: there is none.
-func New(db *store.Sealed, life time.Duration, history *changes.History) *Keys {
+func New(db *store.Sealed, life time.Duration, history *changes.History, limits Limits) *Keys {
 	return &Keys{
-		store: db, life: life, history: history, count: newKeyCount(db.Store), active: map[string]bool{},
+		store: db, life: life, history: history, count: newKeyCount(db.Store, limits), active: map[string]bool{},
 	}
 }
 
@@ -234,14 +235,17 @@ func (k *Keys) mayHave(ctx context.Context, key Key) error {
 	if !errors.Is(err, store.ErrAbsent) {
 		return err
 	}
-	wait, err := k.count.full(ctx, key.byID, key.byName)
-	if err != nil || wait == 0 {
+	refused, err := k.count.full(ctx, key.byID, key.byName)
+	if err != nil || refused == nil {
 		return err
 	}
 	failed := problem.New(schema.RateLimited,
 		"The credential has %d keys, which is the limit. The oldest ends in %s.",
-		MostPerCaller, wait.Round(time.Second))
-	failed.RetryAfter = wait
+		bounds.Keys.Own, refused.wait.Round(time.Second))
+	if refused.full != nil {
+		failed.Message = refused.full.Sentences()
+	}
+	failed.RetryAfter = refused.wait
 	return failed
 }
 

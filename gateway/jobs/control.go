@@ -136,3 +136,47 @@ func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 		return true
 	})
 }
+
+// Remove removes a job that has ended, with its items and results, and returns it as it was.
+func (m *Manager) Remove(ctx context.Context, id string) (*Job, error) {
+	job, err := m.Get(ctx, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case !m.owns():
+		return job, store.ErrFollows
+	case !job.State.Ended() || m.runOf(id) != nil:
+		return job, &StateError{job.State, "one that has ended: cancel it first"}
+	}
+	err = m.store.change(ctx, id, func(stored *Job) bool { // whoever reads it meanwhile finds no half of a list
+		stored.Listless = true
+		return true
+	})
+	if err == nil {
+		err = m.store.removeItems(ctx, job)
+	}
+	if err == nil {
+		err = m.store.change(ctx, id, func(*Job) bool { return false })
+	}
+	if err != nil {
+		return job, err
+	}
+	if m.shelf.remove(job) {
+		m.seals.forget(job.Root)
+		err = m.store.destroyKey(ctx, job.Root)
+	}
+	return job, err
+}
+
+// dropItems removes the items of a job of which nothing was run. What cannot be removed now expires
+// with the job.
+func (m *Manager) dropItems(ctx context.Context, job *Job) {
+	m.shelf.put(job)
+	err := m.store.removeItems(ctx, job)
+	if err == nil && job.Secrets && job.Root == job.ID {
+		err = m.store.destroyKey(ctx, job.Root)
+	}
+	if err != nil {
+		m.Log.WithError(err).WithField("job", job.ID).Warn("the items of a job that ran nothing are kept until they expire")
+	}
+}

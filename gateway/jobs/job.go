@@ -75,6 +75,9 @@ type Job struct {
 
 	Round int `json:"round,omitempty"` // how often it was started after a dry run
 
+	Bytes    int64 `json:"bytes,omitempty"`    // that it takes in the store with all its items; 0: not known
+	Listless bool  `json:"listless,omitempty"` // its items are not kept any more
+
 	revision store.Revision
 }
 
@@ -166,8 +169,14 @@ func (c Counts) Open() int { return c.Waiting + c.Going }
 // retryable returns how many items can be tried again.
 func (c Counts) retryable() int { return c.Refused + c.Unknown + c.NotRun }
 
-// MostOpen is how many jobs of a caller may be open: their items are counted in memory.
-const MostOpen = 50
+// ranNothing reports whether nothing of a job that has ended was run. A dry run runs nothing.
+func (j *Job) ranNothing() bool {
+	return j.State == jobstate.Rejected ||
+		j.State == jobstate.Cancelled && (j.Started.IsZero() || j.Mode != jobstate.Run || j.Counts == (Counts{Skipped: j.Counts.Skipped, NotRun: j.Counts.NotRun}))
+}
+
+// keepNoList lets the job take no more room than its record.
+func (j *Job) keepNoList() { j.Listless, j.Bytes = true, ofAJob*pageShare }
 
 const prefix = "jb_"
 
@@ -187,4 +196,6 @@ var (
 	ErrAbsent = store.ErrAbsent
 	ErrState  = errors.New("the job is not in a state for it")
 	ErrOpen   = errors.New("the caller has as many jobs that have not ended as it may have")
+	// ErrRemoved means that the job which a call has submitted was removed.
+	ErrRemoved = errors.New("the job was removed")
 )

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/store"
 	"adgateway/ps"
@@ -56,6 +58,8 @@ type Options struct {
 	PerCaller int             // of one caller
 	Rate      int             // items of a job a second, 0: no limit
 	Keep      time.Duration   // how long jobs are kept
+	MaxStored int64           // bytes that all jobs may take, of which one caller gets a share; 0: no limit
+	Room      *bounds.Room    // what is left on the disk; nil: no limit
 
 	Wall func() time.Time // the clock of people, see [Job.NotBefore]; nil: time.Now
 }
@@ -66,6 +70,7 @@ type Manager struct {
 	store db
 	slots map[ps.Lane]chan struct{}
 	seals seals
+	shelf *shelf
 
 	mu      sync.Mutex
 	active  map[string]*run // jobs that have not ended; none while they are not loaded
@@ -81,7 +86,10 @@ func New(o Options) *Manager {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	m := &Manager{Options: o, store: db{o.Store}, slots: map[ps.Lane]chan struct{}{}, active: map[string]*run{}}
+	if o.MaxStored == 0 {
+		o.MaxStored = math.MaxInt64
+	}
+	m := &Manager{Options: o, store: db{o.Store}, shelf: newShelf(&o), slots: map[ps.Lane]chan struct{}{}, active: map[string]*run{}}
 	for lane, sessions := range o.Sessions {
 		m.slots[lane] = make(chan struct{}, max(1, int(float64(sessions)*o.Share)))
 	}
@@ -104,14 +112,27 @@ func (m *Manager) Load(ctx context.Context) error {
 	loads := m.loads
 	m.mu.Unlock()
 	m.unload(loads)
-	var open []*Job
+	m.shelf.clear()
+	var open, unmeasured []*Job
 	if err := m.store.jobs(ctx, "", func(job *Job) bool {
+		if job.Bytes == 0 {
+			unmeasured = append(unmeasured, job)
+		} else {
+			m.shelf.put(job)
+		}
 		if !job.State.Ended() {
 			open = append(open, job)
 		}
 		return true
 	}); err != nil {
 		return fmt.Errorf("jobs that were kept: %w", err)
+	}
+	for _, job := range unmeasured {
+		var err error
+		if job.Bytes, err = m.store.measure(ctx, job); err != nil {
+			return fmt.Errorf("job %s: %w", job.ID, err)
+		}
+		m.shelf.put(job)
 	}
 	active := map[string]*run{}
 	for _, job := range slices.Backward(open) { // the oldest first
@@ -258,19 +279,24 @@ type Submission struct {
 	Once    string // names the call, so that its repetition adds nothing; empty: no such call
 }
 
-// Submit adds a job. If the call has added one before, it returns that one. It fails with
-// [ErrOpen] if its caller has [MostOpen] others that have not ended.
+// Submit adds a job. If the call has added one before, it returns that one, or [ErrRemoved]. It fails
+// with [ErrOpen] if its caller has as many others that have not ended as it may have, and with a
+// [*bounds.Full] if there is no room for it.
 func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 	if s.Once != "" {
 		switch id, err := m.store.submittedBy(ctx, s.Once); {
 		case err == nil:
-			return m.Get(ctx, id)
+			job, err := m.Get(ctx, id)
+			if errors.Is(err, ErrAbsent) {
+				err = ErrRemoved
+			}
+			return job, err
 		case !errors.Is(err, ErrAbsent):
 			return nil, err
 		}
 	}
 	job := s.Job
-	if m.openOf(job.Caller) >= MostOpen {
+	if m.openOf(job.Caller) >= bounds.OpenJobs.Own {
 		return nil, ErrOpen
 	}
 	job.ID, job.Created, job.Total = NewID(), now(), len(s.Specs)
@@ -278,7 +304,57 @@ func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 	if job.Root == "" {
 		job.Root = job.ID
 	}
-	var dataKey []byte
+	dataKey, err := prepareSpecs(&s)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(job.Problems) > 0 && job.Total == 0:
+		job.State, job.Ended = jobstate.Rejected, job.Created
+	case job.Mode == jobstate.Validate:
+		job.State = jobstate.Ready
+	default:
+		job.State = jobstate.Held // until it has a place
+	}
+	items := m.store.items(job, s.Specs)
+	if err := m.shelf.take(job); err != nil {
+		return nil, err
+	}
+	r := m.prepare(job, s.Specs)
+	if err := m.store.add(ctx, &r.job, items, dataKey, s.Once, m.entry(&r.job)...); err != nil {
+		m.giveBack(ctx, &r.job)
+		return nil, err
+	}
+	if r.results, r.revisions, err = m.store.results(ctx, &r.job); err != nil {
+		return nil, err
+	}
+	r.recount()
+	added := r.job
+	if !added.State.Ended() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.activate(r)
+	}
+	return &added, nil
+}
+
+// giveBack takes back the room of a job that was not added. What was stored of it before is removed
+// if the store can be written; else it expires.
+func (m *Manager) giveBack(ctx context.Context, job *Job) {
+	if _, err := m.store.job(ctx, job.ID); !errors.Is(err, ErrAbsent) {
+		return // it may have been added
+	}
+	m.shelf.remove(job)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
+	defer cancel()
+	if err := m.store.removeItems(ctx, job); err != nil {
+		m.Log.WithError(err).WithField("job", job.ID).Warn("items of a job that could not be added are kept until they expire")
+	}
+}
+
+// prepareSpecs completes the items of a job, whose secrets are sealed with the data key.
+func prepareSpecs(s *Submission) (dataKey []byte, err error) {
+	job := s.Job
 	if s.Secrets != nil {
 		dataKey = make([]byte, store.KeyLength)
 		_, _ = rand.Read(dataKey) // never fails
@@ -298,30 +374,7 @@ func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 			spec.Sealed = sealed
 		}
 	}
-	switch {
-	case len(job.Problems) > 0 && job.Total == 0:
-		job.State, job.Ended = jobstate.Rejected, job.Created
-	case job.Mode == jobstate.Validate:
-		job.State = jobstate.Ready
-	default:
-		job.State = jobstate.Held // until it has a place
-	}
-	r := m.prepare(job, s.Specs)
-	if err := m.store.add(ctx, &r.job, s.Specs, dataKey, s.Once, m.entry(&r.job)...); err != nil {
-		return nil, err
-	}
-	var err error
-	if r.results, r.revisions, err = m.store.results(ctx, &r.job); err != nil {
-		return nil, err
-	}
-	r.recount()
-	added := r.job
-	if !added.State.Ended() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.activate(r)
-	}
-	return &added, nil
+	return dataKey, nil
 }
 
 // activate makes a run one of those that are active, unless there is one of its job.
@@ -404,6 +457,9 @@ func (m *Manager) List(ctx context.Context, before string, visit func(*Job) bool
 
 // Items calls visit with the items of a job from a number on, until it returns false.
 func (m *Manager) Items(ctx context.Context, job *Job, from int, visit func(int, *Spec, Result) bool) error {
+	if job.Listless {
+		return nil
+	}
 	results, err := m.results(ctx, job)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/store"
@@ -360,7 +361,7 @@ func TestASubmissionThatIsRepeated(t *testing.T) {
 func TestACallerHasSoManyOpenJobs(t *testing.T) {
 	g := start(t, storeFile(t), newWorld(nil), nil)
 	var ids []string
-	for range jobs.MostOpen {
+	for range bounds.OpenJobs.Own {
 		ids = append(ids, g.submit(t, jobs.Job{Mode: jobstate.Validate}, specs(1, ps.Directory)))
 	}
 	_, err := g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: "token"}}, Specs: specs(1, ps.Directory)})
@@ -372,6 +373,135 @@ func TestACallerHasSoManyOpenJobs(t *testing.T) {
 		_, err := g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: "token"}}, Specs: specs(1, ps.Directory)})
 		return err == nil
 	}, patience, time.Millisecond)
+}
+
+// kindsOf returns how many values of jobs the store has, by kind.
+func kindsOf(t *testing.T, db *store.Sealed) map[store.Kind]int {
+	t.Helper()
+	n := map[store.Kind]int{}
+	for _, kind := range jobs.Kinds {
+		require.NoError(t, db.Store.Range(t.Context(), kind, "", func(store.Entry) bool { n[kind]++; return true }))
+	}
+	return n
+}
+
+func TestAJobThatRanNothingKeepsNoList(t *testing.T) {
+	for name, mode := range map[string]jobstate.Mode{"validated": jobstate.Validate, "dry run": jobstate.DryRun, "held": jobstate.Run} {
+		t.Run(name, func(t *testing.T) {
+			db := storetest.Seal(t, store.NewMemory(nil))
+			g := start(t, storeFile(t), newWorld(nil), func(o *jobs.Options) { o.Store = db })
+			added, err := g.Submit(t.Context(), jobs.Submission{
+				Job:   &jobs.Job{Mode: mode, NotBefore: map[bool]time.Time{true: time.Now().Add(time.Hour)}[mode == jobstate.Run]},
+				Specs: specs(1000, ps.Directory), Secrets: make([]map[string]string, 1000),
+			})
+			require.NoError(t, err)
+			if mode == jobstate.DryRun {
+				g.await(t, added.ID, jobstate.Ready)
+			}
+			_, err = g.Cancel(t.Context(), added.ID)
+			require.NoError(t, err)
+			job := g.await(t, added.ID, jobstate.Cancelled)
+			assert.True(t, job.Listless)
+			assert.Equal(t, 1000, job.Total)
+			require.Eventually(t, func() bool {
+				return assert.ObjectsAreEqual(map[store.Kind]int{"job": 1}, kindsOf(t, db))
+			}, patience, time.Millisecond)
+			require.NoError(t, g.Items(t.Context(), job, 0, func(int, *jobs.Spec, jobs.Result) bool {
+				t.Error("it has no items")
+				return false
+			}))
+		})
+	}
+}
+
+func TestJobsAreRemoved(t *testing.T) {
+	db := storetest.Seal(t, store.NewMemory(nil))
+	g := start(t, storeFile(t), newWorld(func(c jobs.Call, _ int) jobs.Answer {
+		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused}}
+	}), func(o *jobs.Options) { o.Store = db })
+	first, err := g.Submit(t.Context(), jobs.Submission{
+		Job: &jobs.Job{Mode: jobstate.Run}, Specs: specs(2, ps.Directory),
+		Secrets: []map[string]string{{"P": "x"}, nil}, Once: "call",
+	})
+	require.NoError(t, err)
+	ended := func(id string) {
+		require.Eventually(t, func() bool {
+			_, err := g.Cancel(t.Context(), id) // ended, and forgotten by the manager
+			var wrong *jobs.StateError
+			return errors.As(err, &wrong)
+		}, patience, time.Millisecond)
+	}
+	g.await(t, first.ID, jobstate.Done)
+	ended(first.ID)
+	again := g.submit(t, jobs.Job{Root: first.ID, Retries: first.ID, Secrets: true}, specs(1, ps.Directory))
+	g.await(t, again, jobstate.Done)
+	ended(again)
+	removed := func(id string) {
+		require.Eventually(t, func() bool {
+			_, err := g.Remove(t.Context(), id)
+			var wrong *jobs.StateError
+			return !errors.As(err, &wrong) && assert.NoError(t, err)
+		}, patience, time.Millisecond)
+	}
+	removed(first.ID)
+	_, err = g.Get(t.Context(), first.ID)
+	require.ErrorIs(t, err, jobs.ErrAbsent)
+	assert.Equal(t, map[store.Kind]int{"job": 1, "jobspec": 1, "jobitem": 1, "jobkey": 1, "jobonce": 1}, kindsOf(t, db),
+		"the retry has the key still")
+	_, err = g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Run}, Specs: specs(2, ps.Directory), Once: "call"})
+	require.ErrorIs(t, err, jobs.ErrRemoved, "a repetition of the call does not run it again")
+	removed(again)
+	assert.Equal(t, map[store.Kind]int{"jobonce": 1}, kindsOf(t, db))
+
+	open := g.submit(t, jobs.Job{Mode: jobstate.Validate}, specs(1, ps.Directory))
+	_, err = g.Remove(t.Context(), open)
+	require.ErrorIs(t, err, jobs.ErrState)
+}
+
+func TestJobsHaveABudget(t *testing.T) {
+	file := storeFile(t)
+	limit := func(most int64) func(*jobs.Options) { return func(o *jobs.Options) { o.MaxStored = most } }
+	g := start(t, file, newWorld(nil), limit(8<<20))
+	submit := func(caller string) (*jobs.Job, error) {
+		return g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Validate, Caller: jobs.Caller{Name: caller}}, Specs: specs(500, ps.Directory)})
+	}
+	var full *bounds.Full
+	first, err := submit("one")
+	require.NoError(t, err)
+	_, err = submit("one")
+	require.ErrorAs(t, err, &full)
+	assert.True(t, full.Own)
+	assert.Contains(t, full.Sentences(), "jobs.maxStored")
+	assert.Contains(t, full.Sentences(), "DELETE /api/Jobs/{JobId}/Record")
+	_, err = submit("other")
+	require.NoError(t, err, "it leaves room to others")
+
+	g.stop()
+	g = start(t, file, newWorld(nil), limit(8<<20))
+	_, err = submit("one")
+	require.ErrorAs(t, err, &full, "also after a restart")
+	_, err = g.Cancel(t.Context(), first.ID)
+	require.NoError(t, err)
+	g.await(t, first.ID, jobstate.Cancelled)
+	require.Eventually(t, func() bool { _, err = submit("one"); return err == nil }, patience, time.Millisecond)
+
+	for n := 0; err == nil; n++ {
+		require.Less(t, n, 20)
+		_, err = submit(fmt.Sprint("caller ", n))
+	}
+	require.ErrorAs(t, err, &full)
+	assert.False(t, full.Own)
+
+	g.stop()
+	g = start(t, file, newWorld(nil), limit(2<<20))
+	_, err = submit("third")
+	require.ErrorAs(t, err, &full, "what was kept before the bound was lowered stays, and nothing new is added")
+	g.stop()
+	low := bounds.NewRoom(func() (int64, error) { return 100 << 20, nil }, 100<<20, time.Now)
+	g = start(t, file, newWorld(nil), func(o *jobs.Options) { o.MaxStored, o.Room = 1<<30, low })
+	_, err = submit("one")
+	require.ErrorAs(t, err, &full)
+	assert.Contains(t, full.Sentences(), "store.minFree")
 }
 
 func TestReversed(t *testing.T) {

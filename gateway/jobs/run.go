@@ -396,6 +396,10 @@ func (r *run) finish() {
 		} else {
 			r.become(jobstate.Failed, why)
 		}
+		if r.job.ranNothing() {
+			r.job.keepNoList()
+			clear(r.changed)
+		}
 	case counts.Waiting > 0:
 	case r.job.Mode == jobstate.DryRun:
 		if r.job.State == jobstate.Running {
@@ -434,6 +438,9 @@ func (r *run) save(ctx context.Context) {
 // bury does what follows the end of a job. r.mu is held.
 func (r *run) bury(ctx context.Context) {
 	r.m.seals.forget(r.job.Root)
+	if r.job.Listless {
+		r.m.dropItems(ctx, &r.job)
+	}
 	if r.job.Secrets && r.job.Counts.retryable() == 0 && (r.job.Retries == "" || r.job.All) {
 		if err := r.m.store.destroyKey(ctx, r.job.Root); err != nil {
 			r.m.Log.WithError(err).WithField("job", r.id).Error("the key of a job's secrets could not be destroyed; it expires with the job")

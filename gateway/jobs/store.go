@@ -37,18 +37,28 @@ func indexOf(name string) (index int) {
 // store reads and writes jobs.
 type db struct{ *store.Sealed }
 
-// add keeps a new job with its items. The job itself is last: without it the items are
-// those of no job, and expire. once, if it is not empty, names the call that submits
-// it; also is decided together with the job.
-func (s db) add(ctx context.Context, job *Job, specs []Spec, dataKey []byte, once string, also ...store.Change) error {
-	var changes []store.Change
+// items returns the changes that keep the items of a new job, and notes in the job how much all of
+// it will take.
+func (s db) items(job *Job, specs []Spec) (changes []store.Change) {
 	for i := range specs {
 		changes = append(changes, store.Change{Kind: specKind, Key: itemName(job.ID, i), Value: encode(s, storedSpec{Spec: specs[i]}), Expires: job.Expires})
 		if specs[i].Skip != nil {
 			changes = append(changes, store.Change{Kind: resultKind, Key: itemName(job.ID, i), Value: encode(s, storedResult{Result: *specs[i].Skip}), Expires: job.Expires})
 		}
 	}
-	for part := range slices.Chunk(changes, batch) {
+	bytes := int64(ofAJob + len(encode(s, *job)) + job.Total*ofAResult)
+	for i := range changes {
+		bytes += int64(len(changes[i].Key) + len(changes[i].Value) + aroundEach)
+	}
+	job.Bytes = bytes * pageShare
+	return changes
+}
+
+// add keeps a new job with its items. The job itself is last: without it the items are
+// those of no job, and expire. once, if it is not empty, names the call that submits
+// it; also is decided together with the job.
+func (s db) add(ctx context.Context, job *Job, items []store.Change, dataKey []byte, once string, also ...store.Change) error {
+	for part := range slices.Chunk(items, batch) {
 		if _, err := s.Apply(ctx, part...); err != nil {
 			return err
 		}
@@ -212,6 +222,61 @@ func (s db) putSome(ctx context.Context, own *store.Change, also []store.Change,
 func (s db) dataKey(ctx context.Context, root string) ([]byte, error) {
 	e, err := s.Get(ctx, dataKind, root)
 	return e.Value, err
+}
+
+// measure returns how much a job of an earlier version takes.
+func (s db) measure(ctx context.Context, job *Job) (bytes int64, err error) {
+	bytes = ofAJob
+	for _, kind := range []store.Kind{specKind, resultKind} {
+		err = errors.Join(err, s.Store.Range(ctx, kind, job.ID+"/", func(e store.Entry) bool {
+			bytes += int64(len(e.Key) + len(e.Value) + aroundEach)
+			return true
+		}))
+	}
+	return bytes * pageShare, err
+}
+
+// removeItems removes the items of a job and what has become of them.
+func (s db) removeItems(ctx context.Context, job *Job) error {
+	for _, kind := range []store.Kind{specKind, resultKind} {
+		for first := 0; first < job.Total; first += batch {
+			err := s.Update(ctx, func(tx *store.Tx) error {
+				for i := first; i < min(first+batch, job.Total); i++ {
+					key := itemName(job.ID, i)
+					if _, err := tx.Get(kind, key); err == nil || !errors.Is(err, store.ErrAbsent) {
+						tx.Delete(kind, key)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// change changes the record of a job that has ended, or removes it if keep is false.
+func (s db) change(ctx context.Context, id string, change func(*Job) (keep bool)) error {
+	return s.Update(ctx, func(tx *store.Tx) error {
+		e, err := tx.Get(jobKind, id)
+		if errors.Is(err, store.ErrAbsent) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		job, err := s.decodeJob(e)
+		if err != nil {
+			return err
+		}
+		if !change(job) {
+			tx.Delete(jobKind, id)
+			return nil
+		}
+		return store.Save(tx, jobKind, id, *job, job.Expires)
+	})
 }
 
 // destroyKey removes the data key of a root.

@@ -138,6 +138,10 @@ var jobRows = []*Operation{
 		Method: http.MethodDelete, Path: "/api/Jobs/{JobId}", Scope: identity.JobSubmit, Effect: Update, Success: "The job was cancelled.",
 	}),
 	jobRow(Operation{
+		ID: "job.remove", Summary: "Removes a job that has ended, with its list and its results.",
+		Method: http.MethodDelete, Path: "/api/Jobs/{JobId}/Record", Scope: identity.JobSubmit, Effect: Update, Success: "The job was removed.",
+	}),
+	jobRow(Operation{
 		ID: "job.retry", Summary: "Tries items of a job again, as a new job under their first keys, so that what was done is not done again.",
 		Method: http.MethodPost, Path: "/api/Jobs/{JobId}/Retry", Scope: identity.JobSubmit, Effect: Create, Accepted: true,
 		Params: slices.Concat([]Param{

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -127,23 +126,18 @@ var errUsed = errors.New("the plan was applied by another call")
 // afterlife is how long a plan is kept after it has expired, so that it is found then.
 const afterlife = 24 * time.Hour
 
-// perCaller is how many plans of one credential are kept; the oldest make place for new ones.
-const perCaller = 1000
-
 // Plans are those that are kept. Nil Plans keep none. They are safe for concurrent use.
 type Plans struct {
 	store *store.Sealed
 	table []*ops.Operation
 	stats struct{ made, applied, drifted atomic.Int64 }
-
-	mu  sync.Mutex
-	ids map[Caller][]string // by account, the oldest first
+	shelf *shelf
 }
 
 // Open returns the plans in a store, which are of the operations of a table. Those that cannot be
-// read are as good as absent.
-func Open(ctx context.Context, db *store.Sealed, table []*ops.Operation) (*Plans, error) {
-	p := &Plans{store: db, table: table}
+// read are as good as absent. The limits bound what all of them take.
+func Open(ctx context.Context, db *store.Sealed, table []*ops.Operation, limits Limits) (*Plans, error) {
+	p := &Plans{store: db, table: table, shelf: newShelf(limits, db.Now)}
 	return p, p.Load(ctx)
 }
 
@@ -161,21 +155,19 @@ func (p *Plans) Stats() Stats {
 
 // Load counts the plans of each caller anew, as another gateway may have kept some.
 func (p *Plans) Load(ctx context.Context) error {
-	all := map[Caller][]string{}
-	var ids []string
+	all := map[Caller][]shelved{}
+	var found []shelved
 	err := p.store.Store.Range(ctx, kind, "", func(e store.Entry) bool { // keys ascend with time
-		ids = append(ids, e.Key)
+		found = append(found, shelved{id: e.Key, bytes: int64(len(e.Value)), expires: e.Expires})
 		return true
 	})
-	for _, id := range ids {
-		if plan, unread := p.Get(ctx, id); unread == nil {
+	for _, one := range found {
+		if plan, unread := p.Get(ctx, one.id); unread == nil {
 			by := plan.Caller.account()
-			all[by] = append(all[by], id)
+			all[by] = append(all[by], one)
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ids = all
+	p.shelf.load(all)
 	return err
 }
 
@@ -197,25 +189,21 @@ func (p *Plans) decode(found store.Entry) (*Plan, error) {
 	return plan, nil
 }
 
-// add keeps a new plan, and forgets the oldest of a caller that has too many.
+// add keeps a new plan, and forgets the oldest of a caller that has too many, or too large ones.
 func (p *Plans) add(ctx context.Context, plan *Plan) error {
-	if err := p.store.Update(ctx, func(tx *store.Tx) error { return p.put(tx, plan) }); err != nil {
+	one := shelved{id: plan.ID}
+	err := p.store.Update(ctx, func(tx *store.Tx) error {
+		if err := p.put(tx, plan); err != nil {
+			return err
+		}
+		put, err := tx.Get(kind, plan.ID)
+		one.bytes, one.expires = int64(len(put.Value)), put.Expires
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	by, named := plan.Caller.account(), plan.Caller.named()
-	p.mu.Lock()
-	ids := p.ids[by]
-	if named != by { // those of an earlier version are older
-		ids = append(p.ids[named], ids...)
-		delete(p.ids, named)
-	}
-	ids = append(ids, plan.ID)
-	var surplus []string
-	if more := len(ids) - perCaller; more > 0 {
-		surplus, ids = ids[:more], append([]string(nil), ids[more:]...)
-	}
-	p.ids[by] = ids
-	p.mu.Unlock()
+	surplus := p.shelf.put(plan.Caller, one)
 	if len(surplus) == 0 {
 		return nil
 	}

@@ -71,7 +71,7 @@ var Job = &Shape{Name: "Job", Fields: []Field{
 		{Name: "field", Optional: true},
 		{Name: "message"},
 	}},
-	{Name: "moreProblems", Type: NumberField, Doc: "that are not listed"},
+	{Name: "moreProblems", Type: NumberField, Doc: "that are not listed, at least: unless items with mistakes are left out, a list is not read on after its 1,000th problem"},
 }}
 
 // JobItem is what became of an item of a job.

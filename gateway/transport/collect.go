@@ -80,6 +80,9 @@ func (s *Server) collectList(x *exchange) (call.Given, error) {
 	if media := mediaTypeOf(x.c.Request.Header); !slices.Contains(x.op.Takes, media) {
 		return call.Given{}, problem.New(schema.UnsupportedMediaType, "The body must be a list: send it with the Content-Type %s, in UTF-8 and not compressed.", strings.Join(x.op.Takes, ", "))
 	}
+	if err := s.awaitTurn(x); err != nil {
+		return call.Given{}, err
+	}
 	content, failed := s.readBody(x)
 	if failed != nil && problem.Of(failed).Code == schema.TooLarge {
 		failed = problem.New(schema.JobTooLarge, "The list is larger than %d bytes (jobs.maxBytes). Cut it into several.", s.Bodies.List)

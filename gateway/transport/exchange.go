@@ -35,6 +35,7 @@ type exchange struct {
 	principal *identity.Principal // nil: not authenticated
 	classic   bool                // dialect
 	body      int64               // bytes of the memory for bodies that it holds
+	turn      func()              // ends its turn to send a list; nil: it has none
 	stream    *listStream         // nil: the answer is not one of a long list
 	answer    call.Answer
 	err       error // nil: a success
@@ -62,6 +63,7 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 	return func(x *exchange) {
 		x.op = op
 		defer s.freeBody(x)
+		defer x.endTurn()
 		defer x.stopStream()
 		c := s.callOf(x)
 		if err := s.identifyCaller(x, &c); err != nil {

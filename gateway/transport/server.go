@@ -122,6 +122,7 @@ type Server struct {
 	parameterNames []string
 	meters         *meters
 	bodies         *bodies
+	turns          *turns // of lists
 	spooler        *Spooler
 	stopping       context.Context                     // done when the server stops: streams of events end then
 	stop           context.CancelFunc                  // of stopping
@@ -141,7 +142,7 @@ func New(options Options) (*Server, error) {
 	options.KeepAlive = cmp.Or(options.KeepAlive, keepAlive)
 	s := &Server{
 		Options: options, routes: newRoutes(options.Operations), parameterNames: call.ParameterNames(options.Operations),
-		meters: newMeters(), bodies: newBodies(options.Bodies.Memory),
+		meters: newMeters(), bodies: newBodies(options.Bodies.Memory), turns: newTurns(),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.spooler = NewSpooler(options.Spool.Folder, options.Spool.Most, func(err error) {

@@ -218,10 +218,22 @@ func next(text string) string {
 	return (&url.URL{Path: target.Path, RawQuery: target.RawQuery}).String()
 }
 
+// renewHeader is in the requests by which an open page keeps itself up to date.
+const renewHeader = "X-Renew"
+
+// session returns the session of a request. A page that is only open does not use it, so that the
+// session of a person who has left ends.
+func (p *Pages) session(r *http.Request) (*signin.Session, error) {
+	if r.Method == http.MethodGet && r.Header.Get(renewHeader) != "" {
+		return p.Gate.Peek(r.Context(), p.cookie(r))
+	}
+	return p.Gate.Find(r.Context(), p.cookie(r))
+}
+
 // person passes on requests of people who are signed in.
 func (p *Pages) person(next func(*visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		session, err := p.Gate.Find(r.Context(), p.cookie(r))
+		session, err := p.session(r)
 		if err != nil {
 			p.storeLost(w, r, err)
 			return

@@ -114,6 +114,25 @@ func (r *Run) Shown(outcome ps.Outcome) string {
 	return cmp.Or(r.record.Batch, r.record.ID)
 }
 
+// Bytes returns about how much the change has taken on the disk, with its lines of the audit.
+func (r *Run) Bytes() int64 {
+	if r == nil {
+		return 0
+	}
+	bytes := int64(len(r.lines)) * aroundALine
+	if r.record != nil {
+		bytes += lastsTwice * r.record.Bytes()
+	}
+	return bytes
+}
+
+// What a change takes beside its record: around each line of the audit, and, as the record is in the
+// history, in a log and as the values of the lines, its size once more.
+const (
+	aroundALine = 2 << 10
+	lastsTwice  = 2
+)
+
 // Running reports whether the history has the change, and not yet its end.
 func (r *Run) Running() bool { return r != nil && r.record != nil && r.record.Running }
 

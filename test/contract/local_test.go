@@ -85,6 +85,7 @@ func ownAnswersMatch(t *testing.T, path string) {
 	other := list("dryRun")
 	ended(other, "ready")
 	do("job.cancel", other, systemtest.Call{})
+	require.Eventually(t, func() bool { return do("job.remove", other, systemtest.Call{}).Status == http.StatusOK }, systemtest.Patience, time.Millisecond)
 	do("job.submit", nil, systemtest.Call{Path: "?Operation=user.update", Raw: strings.NewReader("UserName,Cty\naschmidt,Bern\n"), Headers: map[string]string{"Content-Type": ops.MediaCSV}})
 	for _, op := range ops.Table() {
 		switch {

@@ -6,15 +6,19 @@ import (
 	"os"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
 	"adgateway/winsvc/events"
 )
 
+// auditReserve is how many bytes are reserved for the audit log.
+const auditReserve = 16 << 20
+
 // openAudit opens the audit log of the settings, or returns nil if it is switched
 // off. Its head and what is wrong with it also go to the system's event log, which
 // somebody who can change the gateway's files cannot change.
-func openAudit(o Options, calls *callEvents) (*audit.Log, error) {
+func openAudit(o Options, calls *callEvents, room *bounds.Room) (*audit.Log, error) {
 	c := o.Settings.Audit
 	if !audited(c) {
 		return nil, nil
@@ -26,8 +30,8 @@ func openAudit(o Options, calls *callEvents) (*audit.Log, error) {
 	options := audit.Options{
 		File: c.File, Key: key, MaxSize: int64(c.MaxSize) << 20, MaxAge: c.MaxAge, Reads: c.Reads,
 		KeepFor: c.KeepFor, MaxTotal: int64(c.MaxTotal) << 20, Anchor: c.Anchor(), Checkpoint: c.Checkpoint,
-		Gateway: GatewayName(o),
-		Notice:  func(message string, fields map[string]any) { auditNotice(o, message, fields) },
+		Gateway: GatewayName(o), Reserve: auditReserve, Low: room.Low,
+		Notice: func(message string, fields map[string]any) { auditNotice(o, message, fields) },
 	}
 	if calls != nil {
 		options.Recorded = calls.record

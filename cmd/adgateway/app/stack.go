@@ -31,6 +31,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/config"
 	"adgateway/gateway/every"
 	"adgateway/gateway/identity"
@@ -52,6 +53,7 @@ type Stack struct {
 
 	certificate *certificate
 	calls       *callEvents            // nil if the event log gets none
+	room        *bounds.Room           // what is left on the disk; nil: nothing is kept there
 	kept        *kept                  // nil if the store is switched off
 	evidence    *evidence              // nil if the gateway is alone
 	webhooks    *webhooks.Webhooks     // nil if there are none
@@ -83,6 +85,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 		cert.close()
 		return nil, err
 	}
+	s.room = roomOf(o)
 	s.kept, err = openKept(ctx, o)
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
@@ -104,7 +107,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	var registry *prometheus.Registry
 	if err == nil {
 		s.calls = newCallEvents(o.Event, o.Settings.Audit.EventLog)
-		s.Audit, err = openAudit(o, s.calls)
+		s.Audit, err = openAudit(o, s.calls, s.room)
 	}
 	if err == nil {
 		s.evidence = newEvidence(o, s.kept.relayed(), s.Audit)
@@ -274,6 +277,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 	g := options.Gateway(o.Settings)
 	g.Runner, g.Scripts, g.Auth, g.Log, g.Audit = s.Servers, described, o.Auth, o.Log, s.Audit
 	g.Engine, g.Version, g.Metrics, g.Pages = o.Engine, o.Version, registry, s.pages(o)
+	g.Bounds.Room = s.room
 	g.Quotas, g.Grants = identity.NewMeters(options.Quota(o.Settings.Auth), s.kept.now()), grants(o)
 	g.Ready, g.LaneReady = func(context.Context) []gateway.Check { return s.checks() }, s.laneReady
 	g.Kept, g.Relay, g.History = s.kept.sealed(), s.kept.relayed(), s.kept.history()

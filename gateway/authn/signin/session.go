@@ -112,26 +112,45 @@ func (s *stored) event(what, reason string) Event {
 
 // Find returns the session with an id, or nil if there is none, or none any more. From
 // time to time it asks whether the person may still log on; it fails with [ErrStore] if
-// that is due while nobody knows whether another gateway has ended the session.
+// that is due while nobody knows whether another gateway has ended the session. The session
+// is used by that.
 func (g *Gate) Find(ctx context.Context, id string) (*Session, error) {
-	s, _ := g.lookUp(ctx, id) // what cannot be looked up is not known here
+	s, checked, err := g.find(ctx, id)
+	if s != nil {
+		g.used(ctx, s, g.o.Now(), checked)
+	}
+	return s, err
+}
+
+// Peek is [Gate.Find] for a request that no person has made, such as one by which an open page
+// keeps itself up to date. It does not prolong the session.
+func (g *Gate) Peek(ctx context.Context, id string) (*Session, error) {
+	s, checked, err := g.find(ctx, id)
+	if s != nil && checked && g.lost() == nil {
+		g.keep(ctx, s)
+	}
+	return s, err
+}
+
+// find returns the session with an id, and whether the directory was asked about its person just now.
+func (g *Gate) find(ctx context.Context, id string) (s *Session, checked bool, err error) {
+	s, _ = g.lookUp(ctx, id) // what cannot be looked up is not known here
 	if s == nil || !s.openToken(id) {
-		return nil, nil
+		return nil, false, nil
 	}
 	now := g.o.Now()
 	due := s.kept.Checked.Before(g.since) || now.Sub(s.kept.Checked) >= g.o.Recheck
 	if due {
 		if err := g.lost(); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if !g.recheck(ctx, s, now) {
-			return nil, g.end(ctx, s)
+			return nil, false, g.end(ctx, s)
 		}
 	} else {
 		s.principals = s.roles()
 	}
-	g.used(ctx, s, now, due && s.kept.Checked.Equal(now))
-	return s, nil
+	return s, due && s.kept.Checked.Equal(now), nil
 }
 
 // roles returns what the person of a session may do.
@@ -157,7 +176,12 @@ func (g *Gate) used(ctx context.Context, s *Session, now time.Time, changed bool
 		return
 	}
 	s.kept.Used = now
-	if err := g.save(ctx, s); err != nil && !errors.Is(err, store.ErrConflict) { // another request has kept it, or ended it
+	g.keep(ctx, s)
+}
+
+// keep keeps what has changed of a session, unless another request has kept or ended it.
+func (g *Gate) keep(ctx context.Context, s *Session) {
+	if err := g.save(ctx, s); err != nil && !errors.Is(err, store.ErrConflict) {
 		g.o.Problem(fmt.Errorf("the use of a session could not be kept: %w", err))
 	}
 }

@@ -97,6 +97,30 @@ func TestSessionsEnd(t *testing.T) {
 	assert.Equal(t, Event{What: "signed out", Name: "anna", Kind: identity.KindPerson, SID: "S-anna", Client: client}, (*events)[len(*events)-1])
 }
 
+// A page that is left open asks for what is new, which is no use of its session.
+func TestPeekingDoesNotKeepASession(t *testing.T) {
+	g, d, now, _ := gate(func(*Options) {})
+	id := in(t, g, "anna")
+	for range 4 {
+		*now = now.Add(3 * time.Minute)
+		s, err := g.Peek(t.Context(), id)
+		require.NoError(t, err)
+		require.NotNil(t, s)
+	}
+	*now = now.Add(3 * time.Minute)
+	s, err := g.Peek(t.Context(), id)
+	require.NoError(t, err)
+	assert.Nil(t, s, "it ends as if nobody had asked")
+	assert.Nil(t, find(t, g, id))
+
+	id = in(t, g, "anna")
+	d.err = ErrRefused
+	*now = now.Add(6 * time.Minute)
+	s, err = g.Peek(t.Context(), id)
+	require.NoError(t, err)
+	assert.Nil(t, s, "it is checked all the same whether the person may still log on")
+}
+
 func TestEachPersonHasFiveSessions(t *testing.T) {
 	g, _, now, _ := gate(func(*Options) {})
 	var ids []string

@@ -14,6 +14,7 @@ package joblist
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -63,6 +64,7 @@ type List struct {
 	Items         []Item
 	Problems      []Problem // the first [Limits.MaxProblems], in the order of the lines
 	TotalProblems int
+	Cut           bool `json:",omitempty"` // there were so many problems that the list was not read to its end
 	Broken        bool // one of the problems is about the header or the list as a whole: leaving out items does not help
 }
 
@@ -72,6 +74,7 @@ type Limits struct {
 	MaxBytes    int64 // zero: no limit
 	MaxLine     int   // bytes of a line of NDJSON, an item of JSON, or a row of CSV; zero: 256 KiB
 	MaxProblems int   // problems that are listed; zero: 1,000
+	Stop        bool  // the list is not read on after so many problems
 }
 
 // Limits of what is repeated in answers.
@@ -85,7 +88,7 @@ const (
 func (l Limits) orDefault() Limits {
 	return Limits{
 		MaxItems: cmp.Or(l.MaxItems, math.MaxInt), MaxBytes: cmp.Or(l.MaxBytes, math.MaxInt64),
-		MaxLine: cmp.Or(l.MaxLine, 256<<10), MaxProblems: cmp.Or(l.MaxProblems, mostProblems),
+		MaxLine: cmp.Or(l.MaxLine, 256<<10), MaxProblems: cmp.Or(l.MaxProblems, mostProblems), Stop: l.Stop,
 	}
 }
 
@@ -120,6 +123,9 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the list is larger than %d bytes; send it in several jobs", e.Limit)
 }
 
+// errEnough ends the reading of a list with as many problems as are listed.
+var errEnough = errors.New("the list has as many problems as are listed")
+
 // Read reads a list to its end. The error is [*Unreadable], [*TooLarge], or that of r.
 func Read(r io.Reader, format Format, limits Limits) (*List, error) {
 	limits = limits.orDefault()
@@ -137,6 +143,9 @@ func Read(r io.Reader, format Format, limits Limits) (*List, error) {
 		err = in.readJSON(src)
 	default:
 		err = &Unreadable{Message: fmt.Sprintf("%q is no format of a list: csv, ndjson or json", string(format))}
+	}
+	if in.Cut = errors.Is(err, errEnough); in.Cut {
+		err = nil
 	}
 	if err != nil {
 		return nil, err
@@ -164,6 +173,9 @@ func (r *reader) add(item Item, problems ...Problem) error {
 	for _, p := range problems {
 		p.Line, p.ID = item.Line, item.ID
 		r.problem(p)
+	}
+	if r.limits.Stop && r.TotalProblems >= r.limits.MaxProblems {
+		return errEnough
 	}
 	return nil
 }

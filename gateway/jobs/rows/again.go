@@ -19,6 +19,9 @@ func (s *Service) retry(ctx context.Context, a call.Accepted, job *jobs.Job) (ca
 	if !job.State.Ended() {
 		return call.Answer{}, wrongState(job, "one that has ended")
 	}
+	if err := withList(job); err != nil {
+		return call.Answer{}, err
+	}
 	states := strings.Split(a.Bound.Text(ops.JobState), ",")
 	next := newJob(a)
 	next.Name, next.Operation, next.List, next.ResultKey = job.Name, job.Operation, job.List, job.ResultKey

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/call"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/jobs/joblist"
@@ -26,7 +27,7 @@ func (sub *submission) problem(i int, field, message string) {
 }
 
 func (sub *submission) note(p jobs.Problem) {
-	if len(sub.problems) == maxListProblems {
+	if len(sub.problems) == bounds.Problems.Own {
 		sub.more++
 		return
 	}
@@ -36,7 +37,7 @@ func (sub *submission) note(p jobs.Problem) {
 // column returns the number of the column that has a field; 0 if none has, or the list has
 // no columns. A parameter may have another name there than in its problem.
 func (sub *submission) column(op *ops.Operation, field string) int {
-	if sub.list.Format != joblist.CSV || len(sub.problems) == maxListProblems {
+	if sub.list.Format != joblist.CSV || len(sub.problems) == bounds.Problems.Own {
 		return 0
 	}
 	at := slices.IndexFunc(sub.list.Header, func(name string) bool { return strings.EqualFold(name, field) })

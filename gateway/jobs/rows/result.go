@@ -18,6 +18,9 @@ import (
 // Secrets of the list are never in it; those that were generated are, sealed to the key of whoever
 // submitted the job, until a result was sent to its end.
 func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
+	if err := withList(job); err != nil {
+		return call.Answer{}, err
+	}
 	format, media := joblist.NDJSON, ops.MediaNDJSON
 	switch wanted := a.Bound.Text(ops.JobFormat); {
 	case wanted == "csv", wanted == "" && job.List.Format == string(joblist.CSV):

@@ -78,6 +78,7 @@ func (s *Service) Local() call.Local {
 			"job.pause":  control((*jobs.Manager).Pause),
 			"job.resume": control((*jobs.Manager).Resume),
 			"job.cancel": control((*jobs.Manager).Cancel),
+			"job.remove": control((*jobs.Manager).Remove),
 		},
 		Streamers: map[string]call.Streamer{"job.stream": s.stream},
 	}
@@ -160,6 +161,15 @@ func callerOf(p *identity.Principal) jobs.Caller {
 // identityOf returns the identity under which the caller of a job is found again.
 func identityOf(c jobs.Caller) identity.ID {
 	return identity.ID{Kind: c.Kind, ID: cmp.Or(c.ID, c.Name)}
+}
+
+// withList refuses what needs the list of a job that keeps none.
+func withList(job *jobs.Job) error {
+	if !job.Listless {
+		return nil
+	}
+	return problem.New(schema.JobState, "The job '%s' has no list any more: it ended before anything of it "+
+		"was run. Submit the list again.", job.ID)
 }
 
 func wrongState(job *jobs.Job, wants string) error {

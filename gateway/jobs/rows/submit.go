@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/bounds"
 	"adgateway/gateway/call"
 	"adgateway/gateway/etag"
 	"adgateway/gateway/identity"
@@ -29,9 +30,6 @@ import (
 // What cannot be read as a list is refused, and so is a list for whose items the caller
 // lacks a scope, or whose items wait for each other. Everything else that is wrong makes a
 // job that is rejected and says where.
-
-// maxListProblems is the limit on the problems that a job lists.
-const maxListProblems = 1000
 
 // listForms are the forms of lists by media type.
 var listForms = map[string]joblist.Format{
@@ -52,14 +50,18 @@ type submission struct {
 	columns  map[string]bool // unknown ones that were told, by operation and name
 	more     int             // problems that are not listed
 	rejected bool            // also if items with mistakes are left out
+	cut      bool            // there were so many problems that the list was not read to its end
 }
+
+// skips reports whether items with mistakes are left out.
+func skips(a call.Accepted) bool { return a.Bound.Text(ops.JobSkip) == "true" }
 
 // submit submits a list as a job.
 func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, error) {
 	form := listForms[a.Given.Media]
 	done := a.Parse()
 	list, err := joblist.Read(bytes.NewReader(a.Given.Document), form, joblist.Limits{
-		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes, MaxProblems: maxListProblems,
+		MaxItems: s.Limits.MaxItems, MaxBytes: s.Limits.MaxBytes, MaxProblems: bounds.Problems.Own, Stop: !skips(a),
 	})
 	done()
 	if err != nil {
@@ -134,13 +136,21 @@ func (sub *submission) bind() error {
 	}
 	sub.more += sub.list.TotalProblems - len(sub.list.Problems)
 	sub.rejected = sub.list.Broken
+	sub.cut = sub.list.Cut
 	for i := range items {
+		if sub.cut = sub.cut || !skips(sub.a) && len(sub.problems) >= bounds.Problems.Own; sub.cut {
+			break // nothing of the list is run
+		}
 		if sub.faulty[i] = items[i].Invalid; !sub.faulty[i] || len(items[i].Parameters) > 0 {
 			sub.bindItem(i)
 		}
 	}
 	if sub.missing != "" {
 		return call.Authorise(sub.a.Principal, sub.missing)
+	}
+	if sub.cut {
+		sub.more = max(sub.more, 1)
+		return nil
 	}
 	units, problems, circles := joblist.Order(items, touches(sub.specs))
 	if len(circles) > 0 {
@@ -266,6 +276,9 @@ func (sub *submission) guard(i int, op *ops.Operation, text string) {
 // keepParameters keeps the values of an item, and its secrets apart.
 func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation) {
 	spec := &sub.specs[i]
+	if sub.faulty[i] {
+		return // it is not run
+	}
 	spec.Parameters = map[string]any{}
 	for name, value := range given {
 		p := op.Param(name)
@@ -307,7 +320,7 @@ func (sub *submission) submission() jobs.Submission {
 	}
 	sub.sortProblems()
 	job.Problems, job.MoreProblems = sub.problems, sub.more
-	if len(sub.problems) > 0 && (sub.rejected || b.Text(ops.JobSkip) != "true") {
+	if len(sub.problems) > 0 && (sub.rejected || !skips(sub.a)) {
 		sub.specs, sub.secrets = nil, nil
 	}
 	for i := range sub.specs {
@@ -332,6 +345,25 @@ func newJob(a call.Accepted) *jobs.Job {
 	return job
 }
 
+// notAdded returns the refusal of a job that could not be added.
+func notAdded(err error) error {
+	var failed *problem.Error
+	var full *bounds.Full
+	switch {
+	case errors.Is(err, jobs.ErrRemoved):
+		return problem.New(schema.NotFound, "The job that this call has submitted was removed. Submit the list with a new %s.", ops.KeyHeader)
+	case errors.Is(err, jobs.ErrOpen):
+		failed = problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the "+
+			"limit. Start or cancel those that are ready or paused, or wait until others have ended.", bounds.OpenJobs.Own)
+	case errors.As(err, &full):
+		failed = problem.New(schema.RateLimited, "%s", full.Sentences())
+	default:
+		return unavailable(err)
+	}
+	failed.RetryAfter = time.Minute
+	return failed
+}
+
 // add adds a job and answers with it.
 func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Submission) (call.Answer, error) {
 	if s.Now(identityOf(submission.Job.Caller)) == nil {
@@ -340,14 +372,8 @@ func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Subm
 	}
 	submission.Once = a.Once
 	job, err := s.Manager.Submit(ctx, submission)
-	if errors.Is(err, jobs.ErrOpen) {
-		failed := problem.New(schema.RateLimited, "The credential has %d jobs that have not ended, which is the "+
-			"limit. Start or cancel those that are ready or paused, or wait until others have ended.", jobs.MostOpen)
-		failed.RetryAfter = time.Minute
-		return call.Answer{}, failed
-	}
 	if err != nil {
-		return call.Answer{}, unavailable(err)
+		return call.Answer{}, notAdded(err)
 	}
 	output := fmt.Sprintf("The job '%s' was submitted: %d items.", job.ID, job.Total)
 	if job.State == jobstate.Rejected {

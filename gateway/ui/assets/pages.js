@@ -23,9 +23,11 @@ for (const form of document.querySelectorAll("form[method=post]")) {
 }
 
 // A part that changes is shown as it is now, again and again, until it does not change any more.
+// X-Renew says that nobody has asked for that, so that the session ends although the page is open.
 const renew = async (part) => {
   try {
-    const answer = await fetch(location.href, { headers: { "Accept": "text/html" } });
+    const answer = await fetch(location.href, { headers: { "Accept": "text/html", "X-Renew": "1" } });
+    if (answer.status === 401) { location.reload(); return; } // the session has ended
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const now = page.getElementById(part.getAttribute("aria-labelledby"))?.parentElement;

@@ -19,6 +19,7 @@ func Gateway(s *config.Settings) gateway.Options {
 		Policy: Policy(s), Connections: connections(s.HTTP),
 		BodyMemory: mebibytes(s.HTTP.MaxBodyMemory), SpoolFolder: s.HTTP.SpoolFolder, SpoolMost: mebibytes(s.HTTP.MaxSpool),
 		Streams: s.Events.Streams, MaxWait: s.Pool.MaxWait, KeyLife: s.Idempotency.Keep, NameHold: s.Names.Hold,
+		Bounds:    gateway.Bounds{Plans: mebibytes(s.Plans.MaxSize), Keys: mebibytes(s.Idempotency.MaxSize)},
 		JobLimits: jobLimits(s.Jobs), Sessions: map[ps.Lane]int{ps.Directory: s.Pool.DirectorySessions, ps.DNS: s.Pool.DNSSessions},
 	}
 }
@@ -73,7 +74,7 @@ func protocols(s *config.Settings) ops.ProtocolSettings {
 func jobLimits(c config.Jobs) gateway.JobLimits {
 	return gateway.JobLimits{
 		MaxItems: c.MaxItems, MaxBytes: mebibytes(c.MaxBytes), Running: c.Running, PerCaller: c.PerCaller,
-		Share: float64(c.Share) / 100, Rate: c.Rate, Keep: c.Keep, Secrets: c.Secrets == config.SecretsSealed,
+		Share: float64(c.Share) / 100, Rate: c.Rate, Keep: c.Keep, MaxStored: mebibytes(c.MaxStored), Secrets: c.Secrets == config.SecretsSealed,
 	}
 }
 

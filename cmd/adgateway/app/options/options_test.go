@@ -32,7 +32,7 @@ var others = map[string]string{
 	"signIn.idle": "1m", "signIn.max": "1m", "signIn.recheck": "1s", "signIn.tries": "1",
 	"pool.maxWait": "1s", "pool.directorySessions": "1", "pool.dnsSessions": "1",
 	"jobs.maxItems": "1", "jobs.maxBytes": "1", "jobs.running": "1", "jobs.perCaller": "1", "jobs.share": "1", "jobs.rate": "0",
-	"jobs.keep": "1h", "jobs.secrets": config.SecretsSealed,
+	"jobs.keep": "1h", "jobs.maxStored": "1", "plans.maxSize": "1", "idempotency.maxSize": "1", "jobs.secrets": config.SecretsSealed,
 	"idempotency.keep": "1m", "names.hold": "1m", "events.sse": "1", "metrics.openOnLoopback": "false", "docs.enabled": "false",
 }
 
@@ -40,7 +40,7 @@ var others = map[string]string{
 var elsewhere = []string{
 	"http.listen", "http.allowUnencrypted", "tls.", "auth.allowQueryToken", "auth.store", "auth.staleMax", "auth.failures",
 	"signIn.mode", "signIn.roles", "signIn.domains", "signIn.tokens", "powershell.", "pool.maxQueue", "pool.maxRequests", "pool.maxAge",
-	"pool.maxMemory", "pool.startTimeout", "pool.maxList", "servers.", "audit.", "store.file", "changes.", "memory.", "log.",
+	"pool.maxMemory", "pool.startTimeout", "pool.maxList", "servers.", "audit.", "store.file", "store.minFree", "changes.", "memory.", "log.",
 	"events.webhooks", "cluster.", "engine.", "sandbox.",
 }
 

@@ -46,6 +46,7 @@ func jobCommand() *cobra.Command {
 		jobActCommand(f, "pause", "Pause a job between two items", jobclient.Pause),
 		jobActCommand(f, "resume", "Let a paused job go on", jobclient.Resume),
 		jobActCommand(f, "cancel", "Cancel a job: what has begun is finished, the rest is not run", jobclient.Cancel),
+		jobActCommand(f, "remove", "Remove a job that has ended, with its list and its results", jobclient.Remove),
 		jobStartCommand(f), jobRetryCommand(f), jobUndoCommand(f), jobResultCommand(f))
 	c.Long = "Runs lists of changes, such as a spreadsheet saved as CSV, as jobs of a running gateway.\n" +
 		"It is named by --url or ADGATEWAY_URL; without them it is the one of the settings, on\n" +

@@ -314,6 +314,7 @@ const (
 	Pause  Action = "Pause"
 	Resume Action = "Resume"
 	Cancel Action = "Cancel"
+	Remove Action = "Remove"
 	Retry  Action = "Retry" // a new job
 	Undo   Action = "Undo"  // a new job
 )
@@ -325,6 +326,8 @@ func (c *Client) Do(ctx context.Context, id string, action Action, query url.Val
 	switch action {
 	case Cancel:
 		method, below = http.MethodDelete, ""
+	case Remove:
+		method, below = http.MethodDelete, "/Record"
 	case Retry, Undo:
 		method = http.MethodPost
 	}

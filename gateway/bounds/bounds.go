@@ -1,0 +1,261 @@
+// Package bounds says how much the gateway keeps, collects or holds of anything that callers can
+// cause, and keeps them within what is left on the disk.
+//
+// [Table] has a row for each of these things: how much one caller may have and how much there may
+// be in all, what the next one is answered, and how to make room. Code that enforces a bound takes
+// it from its row, and the manual's page of bounds is made of the rows. A [Room] is what is left on
+// the disk, of which one caller can take a part and never all.
+package bounds
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Share is the part of what all callers may hold that one of them gets, unless its row says
+// something else: a quarter.
+const Share = 4
+
+// Of returns the share of one caller.
+func Of(all int64) int64 { return max(all/Share, 1) }
+
+// Row is a bound.
+type Row struct {
+	Name  string // "job lists"
+	What  string // what is bounded
+	Each  string // how much one caller may have, for people
+	All   string // how much there may be in all, for people
+	Own   int    // how much one caller may have, where that is fixed; 0: a setting says it, or a share
+	Total int    // how much there may be in all, where that is fixed
+	// Settings say how much it is, the one of the whole first; none: it is fixed.
+	Settings []string
+	Answer   string   // what happens beyond it
+	Remove   string   // how to make room
+	Kinds    []string // of values of the store, which it bounds
+	Logs     []string // of the store
+}
+
+// The rows that code takes its numbers from.
+var (
+	OpenJobs = &Row{
+		Name: "jobs that have not ended", What: "Jobs that run, wait, are held, ready or paused.", Own: 50,
+		Answer: "429 `rate_limited`", Remove: "`DELETE /api/Jobs/{JobId}` cancels one.",
+	}
+	Problems = &Row{
+		Name: "problems of a list", What: "Mistakes that a job lists. The list is not read on after the last one.",
+		Own: 1000, Answer: "the job is `rejected`", Remove: "`DELETE /api/Jobs/{JobId}/Record`",
+	}
+	ListsRead = &Row{
+		Name: "lists that are read", What: "Lists of jobs that are received, read and checked at the same time.", All: "one of each caller", Own: 1,
+		Answer: "the others wait; 429 `rate_limited` after 30 seconds", Remove: "It is over when the list is read.",
+	}
+	Jobs = &Row{
+		Name: "jobs", What: "Lists and results of jobs, about twice the size of what was sent. A job that was " +
+			"cancelled or rejected before anything of it ran keeps no list.",
+		Settings: []string{"jobs.maxStored", "jobs.keep"}, Answer: "429 `rate_limited`",
+		Remove: "`DELETE /api/Jobs/{JobId}/Record` removes one that has ended.",
+		Kinds:  []string{"job", "jobspec", "jobitem", "jobkey", "jobonce"}, Logs: []string{"jobs"},
+	}
+	Plans = &Row{
+		Name: "plans", What: "Plans that dry runs have made.", Own: 1000,
+		Answer: "the oldest of the caller is forgotten", Remove: "They expire a day after `plans.life`.",
+	}
+	PlanBytes = &Row{
+		Name: "size of plans", What: "The same plans, in bytes.", Settings: []string{"plans.maxSize"},
+		Answer: "the oldest of the caller that has most are forgotten", Remove: "They expire a day after `plans.life`.",
+		Kinds: []string{"plan"},
+	}
+	Keys = &Row{
+		Name: "keys", What: "Calls with an Idempotency-Key, and their answers.", Own: 10_000,
+		Answer: "429 `rate_limited`; the call can be sent without a key", Remove: "They expire after `idempotency.keep`.",
+	}
+	KeyBytes = &Row{
+		Name: "size of keys", What: "The same calls and answers, in bytes. Those of the items of a job are kept as " +
+			"long as it is, and there is one for each item.",
+		Settings: []string{"idempotency.maxSize", "idempotency.keep"},
+		Answer:   "429 `rate_limited`; the call can be sent without a key", Remove: "They expire after `idempotency.keep`.",
+		Kinds: []string{"key"},
+	}
+	History = &Row{
+		Name: "history", What: "Changes that can be looked up and undone.", Settings: []string{"changes.maxSize", "changes.keep"},
+		Each: "what the others leave", Answer: "the oldest changes of the caller that has most are removed for newer ones",
+		Remove: "They expire after `changes.keep`.", Kinds: []string{"change"},
+	}
+	Feed = &Row{
+		Name: "feed of changes", What: "The order of the changes, from which streams and receivers go on.",
+		Settings: []string{"changes.maxSize"}, Each: "no part of its own", All: "1,024 entries for each MiB of `changes.maxSize`",
+		Answer: "a reader that is further behind is told so, and begins anew", Remove: "It expires after `changes.keep`.",
+		Logs: []string{"changes"},
+	}
+	Sessions = &Row{
+		Name: "sessions of the pages", What: "Sessions of a person or a token.", Own: 5,
+		Answer: "the oldest one ends", Remove: "Signing out ends one; `signIn.idle` and `signIn.max` end the others.",
+		Settings: []string{"", "signIn.max"}, Kinds: []string{"session", "session-owner"},
+	}
+	Steps = &Row{
+		Name: "steps of the pages", What: "What the pages keep for a session until it is confirmed, for an hour.", Own: 50,
+		Each: "50 for each session", Answer: "the oldest one is forgotten", Remove: "They expire after an hour.",
+		Kinds: []string{"session-step"},
+	}
+	Tries = &Row{
+		Name: "wrong passwords", What: "Wrong passwords of an account of the domain, within its lockout window.",
+		Settings: []string{"", "signIn.tries"}, Each: "`signIn.tries` for each account", All: "one entry for each account of the domain",
+		Answer: "401, without asking the domain", Remove: "They expire after the lockout window.", Kinds: []string{"tries"},
+	}
+	Addresses = &Row{
+		Name: "addresses of sign-ins", What: "Addresses whose wrong passwords are counted, in memory.", Total: 20_000,
+		Each: "20 times for each address", Answer: "the one that was used least recently is forgotten",
+		Remove: "They are forgotten after half an hour.",
+	}
+	AuditCaller = &Row{
+		Name: "audit lines without effect", What: "Lines a minute about calls that had no effect, in full. Beyond that they " +
+			"are counted, and one line sums them up.",
+		Own: 20, Total: 6000, Each: "20 with one error code, or from one address", All: "6,000 of known callers, 600 of strangers",
+		Answer: "they are counted", Remove: "The next minute begins anew.",
+	}
+)
+
+// Table returns all rows, in the order of the manual.
+func Table() []*Row {
+	return []*Row{
+		Jobs, OpenJobs, ListsRead, Problems, Plans, PlanBytes, Keys, KeyBytes, History, Feed,
+		{
+			Name: "audit log", What: "Files of the audit log.", Settings: []string{"audit.maxTotal", "audit.keepFor"},
+			Each: "a quarter of the room that is left on the disk, within a day", All: "`audit.maxTotal`",
+			Answer: "429 `rate_limited` for the caller, 503 `unavailable` when all of it is used",
+			Remove: "Files older than `audit.keepFor` are removed; older ones can be moved away.",
+		},
+		AuditCaller,
+		{
+			Name: "room on the disk", What: "Space that is kept free where the store and the audit log are.",
+			Settings: []string{"store.minFree"}, Each: "a quarter of what is left above it, within a day",
+			All:    "what is left above `store.minFree`",
+			Answer: "429 `rate_limited`", Remove: "Remove jobs, or free space on the disk.",
+		},
+		Sessions, Steps, Tries, Addresses,
+		{
+			Name: "budgets", What: "What a caller has spent of its hourly limits.", Each: "one entry", All: "one for each caller",
+			Answer: "it is replaced", Remove: "It expires after an hour.", Kinds: []string{"budget"},
+		},
+		{
+			Name: "notes of changes that run", What: "Names that a change gives, and audit lines that are due.",
+			Each: "as many as sessions run its changes", All: "as many as there are sessions, and those of the last minutes",
+			Answer: "the change waits for a session", Remove: "They are removed after the change.", Kinds: []string{"name", "due"},
+		},
+		{
+			Name: "receivers", What: "How far each receiver of webhooks has got.", Settings: []string{"", "events.webhooks"},
+			Each: "no part of its own", All: "one entry for each receiver",
+			Answer: "a receiver that is too far behind misses events, which is told", Remove: "Take it out of `events.webhooks`.",
+			Kinds: []string{"webhook"},
+		},
+		{
+			Name: "gateways of a cluster", What: "Keys, formats, choices, credentials and ends of audit logs that gateways share.",
+			Each: "one entry for each token or user", All: "a few entries for each gateway and each credential",
+			Answer: "only an administrator adds any", Remove: "`adgateway token revoke`, `adgateway cluster remove`",
+			Kinds: []string{"cred", "auth", "keyring", "seals", "choice", "reads", "mirror", "head"},
+			Logs:  []string{"auth", "keyring", "audit.heads"},
+		},
+		{
+			Name: "log of a cluster", What: "The log that the gateways of a cluster apply, on its nodes.",
+			Settings: []string{"engine.maxStore"}, Each: "no part of its own", All: "half of `engine.maxStore`",
+			Answer: "the oldest entries are removed", Remove: "It is shortened when all gateways have a copy.",
+		},
+		{
+			Name: "bodies", What: "Bodies of running requests above 16 KiB, in memory.", Settings: []string{"http.maxBodyMemory"},
+			Answer: "429 `rate_limited` for the caller, 503 `overloaded` when all of it is used", Remove: "The end of its requests.",
+		},
+		{
+			Name: "temporary files of lists", What: "What slow clients have not taken of long lists.",
+			Settings: []string{"http.maxSpool"}, Answer: "the list waits for its client", Remove: "The client reads on, or leaves.",
+		},
+		{
+			Name: "streams of events", What: "Streams that are open at the same time.", Settings: []string{"events.sse"},
+			Answer: "429 `rate_limited`", Remove: "Closing one.",
+		},
+		{
+			Name: "log files", What: "Files of the gateway's own log.", Settings: []string{"log.maxFiles", "log.maxSize"},
+			Each: "no part of its own", All: "`log.maxFiles` files of `log.maxSize`", Answer: "the oldest one is removed",
+			Remove: "Delete rotated files.",
+		},
+	}
+}
+
+// OfOne returns how much one caller may have, for people.
+func (r *Row) OfOne() string {
+	switch {
+	case r.Each != "":
+		return r.Each
+	case r.Own > 0:
+		return number(r.Own)
+	}
+	return "a quarter of that"
+}
+
+// OfAll returns how much there may be in all, for people.
+func (r *Row) OfAll() string {
+	switch {
+	case r.All != "":
+		return r.All
+	case r.Total > 0:
+		return number(r.Total)
+	case len(r.Settings) > 0 && r.Settings[0] != "":
+		return "`" + r.Settings[0] + "`"
+	}
+	return "that of each caller"
+}
+
+// number returns a number with separators of thousands.
+func number(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", number(n/1000), n%1000)
+}
+
+// Setting returns the setting that says how much there may be in all; empty: it is fixed.
+func (r *Row) Setting() string {
+	if len(r.Settings) == 0 {
+		return ""
+	}
+	return r.Settings[0]
+}
+
+// Full says that a bound is reached.
+type Full struct {
+	Row  *Row
+	Own  bool  // it is that of the caller; else that of all
+	Used int64 // bytes, without what was refused
+	Most int64 // bytes
+	Room bool  // less is left on the disk than the bound allows
+}
+
+func (f *Full) Error() string {
+	whose := "All callers"
+	if f.Own {
+		whose = "The caller"
+	}
+	return fmt.Sprintf("%s: %s has %d of %d bytes", f.Row.Name, whose, f.Used, f.Most)
+}
+
+// Sentences say what is full, which setting says so and how to make room.
+func (f *Full) Sentences() string {
+	whose, part := "All credentials together have", "in all"
+	if f.Own {
+		whose, part = "The credential has", "which is the quarter that one may have"
+	}
+	why := "(" + f.Row.Setting() + ")"
+	if f.Room {
+		why = "of the space that is left on the disk (store.minFree)"
+	}
+	return fmt.Sprintf("%s %s of %s for %s, %s %s. To make room: %s", whose, size(f.Used), size(f.Most), f.Row.Name, part, why,
+		strings.ReplaceAll(f.Row.Remove, "`", ""))
+}
+
+// size returns bytes for people.
+func size(bytes int64) string {
+	const mebi = 1 << 20
+	if bytes < mebi {
+		return fmt.Sprintf("%d KiB", (bytes+1023)>>10)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/mebi)
+}

@@ -1,0 +1,159 @@
+package bounds
+
+import (
+	"sync"
+	"time"
+)
+
+// Least is what one caller may take within a day, however little is left: some hundred changes.
+const Least = 1 << 20
+
+const (
+	freeFor = time.Second // how long what was found to be free is believed
+	hours   = 24          // for which what a caller has taken counts
+)
+
+// Room is what is left on the disk. Each caller can take a quarter of that within a day, so that it
+// leaves three quarters to the others, whatever it does. A nil Room is without limits. It is safe
+// for concurrent use.
+type Room struct {
+	free func() (int64, error)
+	keep int64
+	now  func() time.Time
+
+	mu       sync.Mutex // guards the fields below
+	askedAt  time.Time
+	left     int64
+	known    bool
+	taken    map[string]*day // by caller
+	forgotAt int64           // hour in which callers were forgotten last
+}
+
+// day is what a caller has taken in each of the last hours.
+type day struct {
+	last int64 // hour of the newest count
+	by   [hours]int64
+}
+
+// NewRoom returns the room where free says how many bytes are free; keep of them are for nobody. An
+// error of free means that it is not known: nothing is refused then.
+func NewRoom(free func() (int64, error), keep int64, now func() time.Time) *Room {
+	return &Room{free: free, keep: keep, now: now, taken: map[string]*day{}}
+}
+
+// Left returns how many bytes are left above what is kept free, and false if that is not known.
+func (r *Room) Left() (int64, bool) {
+	if r == nil {
+		return 0, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.look()
+}
+
+// look is Left. r.mu is held.
+func (r *Room) look() (int64, bool) {
+	if now := r.now(); r.askedAt.IsZero() || now.Sub(r.askedAt).Abs() >= freeFor {
+		free, err := r.free()
+		r.askedAt, r.left, r.known = now, max(free-r.keep, 0), err == nil
+	}
+	return r.left, r.known
+}
+
+// Low reports whether so little is left that what nobody needs is not kept.
+func (r *Room) Low() bool {
+	left, known := r.Left()
+	return known && left < Least*Share
+}
+
+// Share returns how much of a budget one caller may hold: its share, or less if less is left on the
+// disk.
+func (r *Room) Share(all int64) (most int64, short bool) {
+	own := Of(all)
+	if left, known := r.Left(); known && max(Of(left), Least) < own {
+		return max(Of(left), Least), true
+	}
+	return own, false
+}
+
+// Take notes that a caller has taken some bytes for something that lasts.
+func (r *Room) Take(by string, bytes int64) {
+	if r == nil || bytes <= 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	hour := r.hour()
+	r.forget(hour)
+	of := r.taken[by]
+	if of == nil {
+		of = &day{last: hour}
+		r.taken[by] = of
+	}
+	of.advance(hour)
+	of.by[hour%hours] += bytes
+	r.left = max(r.left-bytes, 0)
+}
+
+// Admit returns why a caller must not take more, as a [*Full], or nil.
+func (r *Room) Admit(by string) error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	left, known := r.look()
+	of := r.taken[by]
+	if !known || of == nil {
+		return nil
+	}
+	of.advance(r.hour())
+	used, most := of.sum(), max(Of(left), Least)
+	if used < most {
+		return nil
+	}
+	return &Full{Row: changesOfADay, Own: true, Used: used, Most: most, Room: true}
+}
+
+// changesOfADay is what [Room.Admit] refuses.
+var changesOfADay = &Row{
+	Name: "changes of a day", Settings: []string{"store.minFree"}, Remove: "remove jobs that have ended, free space on the disk, " +
+		"or wait: what was written 24 hours ago does not count any more.",
+}
+
+func (r *Room) hour() int64 { return r.now().Unix() / 3600 }
+
+// forget forgets the callers that have taken nothing for a day, once an hour. r.mu is held.
+func (r *Room) forget(hour int64) {
+	if r.forgotAt == hour {
+		return
+	}
+	r.forgotAt = hour
+	for by, of := range r.taken {
+		if hour-of.last >= hours {
+			delete(r.taken, by)
+		}
+	}
+}
+
+// advance clears the hours since the newest count.
+func (d *day) advance(hour int64) {
+	if hour-d.last >= hours || hour < d.last {
+		if hour != d.last {
+			d.by = [hours]int64{}
+		}
+		d.last = hour
+		return
+	}
+	for d.last < hour {
+		d.last++
+		d.by[d.last%hours] = 0
+	}
+}
+
+func (d *day) sum() (n int64) {
+	for _, bytes := range d.by {
+		n += bytes
+	}
+	return n
+}

@@ -1,0 +1,178 @@
+package changes
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"adgateway/gateway/store"
+)
+
+// When the history is full, the callers that have most of it lose their oldest changes, down to a
+// size that all of them keep. So a caller that makes many changes cannot wash out those of others,
+// which have less.
+
+// sized is a record as it is trimmed.
+type sized struct {
+	key      string
+	revision store.Revision
+	bytes    int64
+}
+
+// grow counts what was added, and removes old records if all are too large.
+func (h *History) grow(ctx context.Context, more int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.size += more
+	if h.size <= h.most {
+		return nil
+	}
+	callers, size, err := h.byCaller(ctx) // records that were replaced or have expired are gone
+	if err != nil {
+		return err
+	}
+	h.size = size
+	if size <= h.most {
+		return nil
+	}
+	goal := h.most - h.most/20 // so that this is rare
+	surplus := tooMuch(callers, size-goal)
+	oldest := ""
+	for _, records := range callers {
+		if len(records) > 0 && (oldest == "" || records[0].key < oldest) {
+			oldest = records[0].key
+		}
+	}
+	for part := range slices.Chunk(surplus, store.MostChanges) {
+		changes := make([]store.Change, len(part))
+		for i, one := range part {
+			changes[i] = store.Change{Kind: kind, Key: one.key, Expect: one.revision}
+			size -= one.bytes
+		}
+		_, err := h.store.Store.Apply(ctx, changes...)
+		if errors.Is(err, store.ErrConflict) {
+			return nil // one of them was replaced meanwhile; the next record tries again
+		}
+		if err != nil {
+			return err
+		}
+		h.size = size
+	}
+	return h.trimLog(ctx, oldest)
+}
+
+// byCaller returns the records of each caller, the oldest first, and the size of all.
+func (h *History) byCaller(ctx context.Context) (callers map[string][]sized, size int64, err error) {
+	callers = map[string][]sized{}
+	err = h.store.Range(ctx, kind, "", func(e store.Entry) bool {
+		one := sized{e.Key, e.Revision, int64(len(e.Value))}
+		size += one.bytes
+		caller := callerIn(e.Value)
+		callers[caller] = append(callers[caller], one)
+		return true
+	})
+	return callers, size, err
+}
+
+// callerIn returns the caller in the text of a record, without reading what follows; empty if there is
+// none.
+func callerIn(text []byte) string {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if _, err := d.Token(); err != nil {
+		return ""
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		if name == "caller" {
+			var caller string
+			_ = d.Decode(&caller) // stays empty unless it is a text
+			return caller
+		}
+		var skipped json.RawMessage
+		if d.Decode(&skipped) != nil {
+			return ""
+		}
+	}
+	return ""
+}
+
+// tooMuch takes records of at least so many bytes from the callers that have most, the oldest of
+// each, and returns them.
+func tooMuch(callers map[string][]sized, bytes int64) (surplus []sized) {
+	has := map[string]int64{}
+	for caller, records := range callers {
+		for _, one := range records {
+			has[caller] += one.bytes
+		}
+	}
+	keeps := level(slices.Collect(maps.Values(has)), bytes)
+	for caller, records := range callers {
+		n := 0
+		for ; n < len(records) && has[caller] > keeps; n++ {
+			has[caller] -= records[n].bytes
+		}
+		surplus, callers[caller] = append(surplus, records[:n]...), records[n:]
+	}
+	slices.SortFunc(surplus, func(a, b sized) int { return cmp.Compare(a.key, b.key) })
+	return surplus
+}
+
+// level returns how much each may keep, so that those who have more give up at least so many bytes
+// together.
+func level(sizes []int64, bytes int64) int64 {
+	slices.SortFunc(sizes, func(a, b int64) int { return cmp.Compare(b, a) })
+	var sum int64
+	for i, size := range sizes {
+		sum += size
+		next := int64(0)
+		if i+1 < len(sizes) {
+			next = sizes[i+1]
+		}
+		n := int64(i + 1)
+		if sum-n*next >= bytes {
+			return (sum - bytes) / n
+		}
+	}
+	return 0
+}
+
+// entriesPerBytes is how many bytes of the history one entry of the log is kept for, at least.
+const entriesPerBytes = 1024
+
+// trimLog removes the entries of changes that were before all that are kept, and the oldest ones
+// beyond their number.
+func (h *History) trimLog(ctx context.Context, oldest string) error {
+	end, err := h.End(ctx)
+	if err != nil {
+		return err
+	}
+	least := uint64(max(h.most/entriesPerBytes, 1))
+	through := uint64(0)
+	if end.Sequence > least {
+		through = end.Sequence - least
+	}
+	entry, found, err := h.next(ctx, store.Position{})
+	if err != nil || !found {
+		return err
+	}
+	first := entry.Position.Sequence
+	err = h.store.Log(ctx, Log, store.Position{}, func(a store.Appended) bool {
+		if oldest != "" && string(a.Value) >= oldest {
+			return false
+		}
+		through = max(through, a.Position.Sequence)
+		return true
+	})
+	if err != nil || through < first {
+		return err
+	}
+	_, err = h.store.Store.Apply(ctx, store.Change{Log: Log, Through: through})
+	return err
+}

@@ -1,0 +1,81 @@
+package changes
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
+	"adgateway/ps"
+)
+
+// made completes a change of a caller whose text has some length.
+func made(t *testing.T, h *History, caller string, length int) *Record {
+	t.Helper()
+	r := &Record{
+		ID: NewID(), Time: time.Now(), Caller: caller, Operation: "user.update", Running: true,
+		Parameters: map[string]string{"Description": strings.Repeat("x", length)},
+	}
+	require.NoError(t, h.Save(t.Context(), r))
+	require.NoError(t, h.Complete(t.Context(), r, ps.OutcomeDone))
+	return r
+}
+
+func TestAFloodOfOneCallerLeavesTheChangesOfOthers(t *testing.T) {
+	h, err := Open(t.Context(), storetest.Seal(t, store.NewMemory(nil)), 24*time.Hour, 64<<10)
+	require.NoError(t, err)
+	quiet := []*Record{made(t, h, "quiet", 10), made(t, h, "another", 10)}
+	var flood []*Record
+	for i := range 300 {
+		flood = append(flood, made(t, h, "flood", 1000))
+		if i == 150 {
+			quiet = append(quiet, made(t, h, "quiet", 10))
+		}
+	}
+	for _, r := range quiet {
+		_, err := h.Get(t.Context(), r.ID)
+		require.NoError(t, err)
+	}
+	_, err = h.Get(t.Context(), flood[0].ID)
+	require.ErrorIs(t, err, ErrAbsent)
+	_, err = h.Get(t.Context(), flood[299].ID)
+	require.NoError(t, err)
+	size, err := h.measure(t.Context())
+	require.NoError(t, err)
+	assert.LessOrEqual(t, size, int64(64<<10)+64*100, "sealed")
+
+	entries := 0
+	require.NoError(t, h.store.Log(t.Context(), Log, store.Position{}, func(store.Appended) bool { entries++; return true }))
+	assert.LessOrEqual(t, entries, 64+300/15, "the order of the changes is bounded as well")
+	_, _, err = h.After(t.Context(), store.Position{}, 1000)
+	require.NoError(t, err, "who begins anew reads what is left")
+}
+
+func TestLevels(t *testing.T) {
+	for _, c := range []struct {
+		sizes []int64
+		bytes int64
+		want  int64
+	}{
+		{[]int64{100}, 30, 70},
+		{[]int64{10, 100}, 30, 70},
+		{[]int64{50, 100}, 70, 40},
+		{[]int64{50, 100, 30}, 180, 0},
+		{[]int64{50, 100, 30}, 500, 0},
+		{nil, 5, 0},
+	} {
+		assert.Equal(t, c.want, level(c.sizes, c.bytes), fmt.Sprint(c))
+	}
+}
+
+func TestTheCallerOfARecordIsReadFromItsBeginning(t *testing.T) {
+	assert.Equal(t, "a", callerIn([]byte(`{"v":3,"id":"x","time":{"caller":"no"},"caller":"a","broken`)))
+	for _, text := range []string{"", "null", "{}", `{"id":`, `{"caller":3}`, `[1]`} {
+		assert.Empty(t, callerIn([]byte(text)), text)
+	}
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"adgateway/gateway/bounds"
+)
+
+// Limits bound what plans take.
+type Limits struct {
+	Bytes int64        // of all plans, of which one caller gets a share; 0: no limit
+	Room  *bounds.Room // what is left on the disk; nil: no limit
+}
+
+// shelf knows how many plans callers have, and how large they are. It is safe for concurrent use.
+type shelf struct {
+	limits Limits
+	now    func() time.Time
+
+	mu    sync.Mutex
+	plans map[Caller][]shelved // by account, the oldest first
+}
+
+// shelved is the room that a plan takes.
+type shelved struct {
+	id      string
+	bytes   int64
+	expires time.Time
+}
+
+func newShelf(limits Limits, now func() time.Time) *shelf {
+	if limits.Bytes == 0 {
+		limits.Bytes = math.MaxInt64
+	}
+	return &shelf{limits: limits, now: now, plans: map[Caller][]shelved{}}
+}
+
+// load replaces what is known.
+func (s *shelf) load(all map[Caller][]shelved) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plans = all
+}
+
+// put adds a plan of a caller, and returns the ids of those that must be forgotten for it.
+func (s *shelf) put(of Caller, one shelved) (surplus []string) {
+	own, _ := s.limits.Room.Share(s.limits.Bytes)
+	by, named := of.account(), of.named()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if named != by { // those of an earlier version are older
+		s.plans[by] = append(s.plans[named], s.plans[by]...)
+		delete(s.plans, named)
+	}
+	s.plans[by] = append(s.plans[by], one)
+	sizes, all := s.measure()
+	forget := func(caller Caller) {
+		oldest := s.plans[caller][0]
+		surplus = append(surplus, oldest.id)
+		s.plans[caller] = s.plans[caller][1:]
+		sizes[caller] -= oldest.bytes
+		all -= oldest.bytes
+	}
+	for n := len(s.plans[by]); n > 1 && (n > bounds.Plans.Own || sizes[by] > own); n = len(s.plans[by]) {
+		forget(by)
+	}
+	for all > s.limits.Bytes {
+		largest := by
+		for caller, size := range sizes {
+			if size > sizes[largest] && len(s.plans[caller]) > 0 {
+				largest = caller
+			}
+		}
+		if len(s.plans[largest]) == 1 && largest == by {
+			break
+		}
+		forget(largest)
+	}
+	return surplus
+}
+
+// measure forgets what has expired, and returns how large the plans of each caller are, and all.
+// s.mu is held.
+func (s *shelf) measure() (sizes map[Caller]int64, all int64) {
+	sizes = map[Caller]int64{}
+	now := s.now()
+	for caller, plans := range s.plans {
+		for len(plans) > 0 && !now.Before(plans[0].expires) {
+			plans = plans[1:]
+		}
+		if len(plans) == 0 {
+			delete(s.plans, caller)
+			continue
+		}
+		s.plans[caller] = plans
+		for i := range plans {
+			sizes[caller] += plans[i].bytes
+		}
+		all += sizes[caller]
+	}
+	return sizes, all
+}
