@@ -42,6 +42,10 @@ func (s *Server) try(r *request) (call.Answer, error) {
 			})
 		}
 	}
-	p.Hide(change.BoundsOf(r.principal.Limits))
+	sight := change.SightOf(r.principal)
+	if p.Hide(sight.Bounds); !sight.Reads(r.op) {
+		p.Withhold()
+		warnings = append(slices.Clip(warnings), call.Unreadable(r.op))
+	}
 	return call.Answer{Output: trial.Sentence(), Warnings: warnings, Server: p.Server, Plan: encode(p)}, nil
 }

@@ -56,6 +56,10 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 	if a.Tagged && !a.Fields.Whole() {
 		a.Fields = a.Fields.ReadingAll()
 	}
+	if a.Fields != nil && !a.Reads() {
+		a.Fields = a.Fields.Keys()
+		a.Unread = append(a.Unread, Unreadable(c.Op))
+	}
 	if c.Op.Effect.Writes() && (a.Conditions != Conditions{}) {
 		own := &condition{Conditions: a.Conditions, bound: a.Bound, reader: ops.Find(s.Rows, c.Op.Guard.Reader)}
 		a.Guards = slices.Insert(slices.Clone(c.Guards), 0, Guard(own))

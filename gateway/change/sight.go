@@ -1,0 +1,137 @@
+package change
+
+import (
+	"encoding/json"
+	"slices"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Sight says what of that which is kept about changes a caller may read now: what it has the reading
+// scope for, within its limits. All that is kept is shown by it: changes, plans, answers, items of
+// jobs, lines of the audit.
+type Sight struct {
+	Bounds
+	caller *identity.Principal
+}
+
+// SightOf returns the sight of a caller with the rights that it has now.
+func SightOf(caller *identity.Principal) Sight { return Sight{BoundsOf(caller.Limits), caller} }
+
+// Reads reports whether the caller may read what a row is about, wherever it lies.
+func (s Sight) Reads(op *ops.Operation) bool {
+	scope := op.ReadScope()
+	return scope == "" || s.caller.Has(scope)
+}
+
+// See reports whether a change may be shown to the caller: it may read what the row is about, and
+// every object of it lies within its limits.
+func (s Sight) See(m Made) bool { return s.Reads(m.Op) && s.Include(m) }
+
+// Answered reports whether the caller may be told again what a call of its own has answered: it may
+// still make such a call, or read what it is about.
+func (s Sight) Answered(op *ops.Operation) bool {
+	return s.Reads(op) || op.Scope == "" || s.caller.Has(op.Scope)
+}
+
+// Undoes reports whether the caller may know of a change because it may make all calls that take
+// the change back.
+func (s Sight) Undoes(m Made) bool {
+	if m.Op.Undo.Never != "" || !s.Include(m) {
+		return false
+	}
+	calls := m.Op.Undo.Calls(m.Done)
+	return len(calls) > 0 && !slices.ContainsFunc(calls, func(c ops.Undoing) bool {
+		row := ops.Find(m.table, c.Row)
+		return row == nil || !s.caller.Has(row.Scope)
+	})
+}
+
+// Images reports whether the caller may see what the objects of a change were as a whole. Their
+// memberships are read with a scope of their own.
+func (s Sight) Images(m Made) bool {
+	if !s.See(m) || !s.None() {
+		return false
+	}
+	return s.Links() || !slices.ContainsFunc(m.Intent.Objects, func(object ps.Intended) bool {
+		image := ops.ImageOf(&object)
+		return len(image.MemberOf)+len(image.Members) > 0
+	})
+}
+
+// Links reports whether the caller may read memberships, wherever their groups and members lie.
+func (s Sight) Links() bool { return s.None() && s.caller.Has(identity.MemberRead) }
+
+// About is what is known of the target of a call that is kept in another form than a change.
+type About struct {
+	Names []string // distinguished names of objects, or full names in DNS
+	Zone  string   // of DNS; empty: it is not known
+}
+
+// Hold reports whether all of what a call of a row was about lies within the limits. known is false
+// if limits apply and it is not known what the call was about.
+func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
+	if op.Lane == ps.DNS {
+		return b.holdNames(about)
+	}
+	switch {
+	case len(b.limits.OUs)+len(b.limits.Groups) == 0:
+		return true, true
+	case len(about.Names) == 0:
+		return false, false
+	case len(b.limits.Groups) > 0 && (op.Reply.Shape == schema.Group || op.Reply.Shape == schema.Membership):
+		if !slices.ContainsFunc(about.Names, b.isGroup) { // limits may name groups by other names, too
+			return false, false
+		}
+	}
+	return !slices.ContainsFunc(about.Names, func(dn string) bool { return !b.Within(dn) }), true
+}
+
+// isGroup reports whether a distinguished name is that of a group that the caller is limited to.
+func (b Bounds) isGroup(dn string) bool {
+	path, isPath := schema.ParsePath(dn)
+	return isPath && slices.ContainsFunc(b.limits.Groups, func(group string) bool {
+		wanted, ok := schema.ParsePath(group)
+		return ok && slices.Equal(wanted, path)
+	})
+}
+
+func (b Bounds) holdNames(about About) (within, known bool) {
+	if len(b.limits.Zones) > 0 {
+		if about.Zone == "" {
+			return false, false
+		}
+		if !b.inZone(about.Zone) {
+			return false, true
+		}
+	}
+	if len(b.limits.Names) == 0 {
+		return true, true
+	}
+	if len(about.Names) == 0 {
+		return false, false
+	}
+	outside := func(name string) bool { return !ops.NameWithin(name, b.limits.Names) }
+	return !slices.ContainsFunc(about.Names, outside), true
+}
+
+// WithheldBefore returns the values of a change without what was there before: a caller that may
+// write and not read learns what it would write only.
+func WithheldBefore(values []ShownValue) []ShownValue {
+	values = slices.Clone(values)
+	for i := range values {
+		values[i].Before, values[i].Now, values[i].State = null, nil, ""
+	}
+	return values
+}
+
+// Withhold leaves out of a plan what was there before; see [WithheldBefore].
+func (p *Plan) Withhold() {
+	p.Objects = slices.Clone(p.Objects)
+	for i := range p.Objects {
+		p.Objects[i].Changes, p.Objects[i].Image = WithheldBefore(p.Objects[i].Changes), json.RawMessage(nil)
+	}
+}
