@@ -5,8 +5,10 @@ import (
 	"errors"
 
 	"adgateway/gateway/call"
+	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/idempotency"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
@@ -37,9 +39,21 @@ func (s *Server) claim(r *request) (earlier *call.Answer, err error) {
 		take()
 	}
 	if earlier != nil {
-		r.replayed, r.shown = true, earlier.ChangeID
+		return s.replay(r, earlier)
 	}
-	return earlier, err
+	return nil, err
+}
+
+// replay returns the answer of an earlier call as the caller may see it now. An item is answered for
+// the job, which is shown by the rights of its reader.
+func (s *Server) replay(r *request, earlier *call.Answer) (shown *call.Answer, err error) {
+	if shown = earlier; r.call.Item == nil {
+		if shown, err = idempotency.Shown(r.ctx, r.checked, earlier, s.history.Made); err != nil {
+			return nil, err
+		}
+	}
+	r.replayed, r.shown = true, shown.ChangeID
+	return shown, nil
 }
 
 // keyOf returns the key of a request; nil: it has none.
@@ -133,14 +147,21 @@ func (s *Server) resume(r *request, records *call.Collector) (earlier *call.Answ
 		return nil, failed
 	}
 	if earlier = c.Answer(); earlier != nil { // by another gateway
-		r.replayed, r.shown = true, earlier.ChangeID
-		return earlier, nil
+		return s.replay(r, earlier)
 	}
 	begun := c.Progress()
 	v := begun.Verdict
 	if v == nil {
 		c.Anew()
 		return nil, nil
+	}
+	if begun.Intent != nil && r.call.Item == nil {
+		made := ops.Done{Op: r.op, Intent: begun.Intent}
+		of := change.MadeBy(s.Operations, made, r.checked.Zone(begun.Intent))
+		if !change.BoundsOf(r.principal.Limits).Include(of) {
+			c.LeaveOpen() // it is answered once it may be seen again
+			return nil, idempotency.Hidden(r.op)
+		}
 	}
 	r.resumed, r.started = true, true
 	r.shown = begun.Change

@@ -151,6 +151,7 @@ type Answer struct {
 type Kept struct {
 	Status int
 	Body   []byte
+	Within string // identifies the limits of the caller that was answered; empty: they are not known
 }
 
 // Document is an answer that is not an envelope.

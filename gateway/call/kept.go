@@ -37,6 +37,43 @@ func WithoutRecords(body []byte) []byte {
 	return JSON(e)
 }
 
+// Records returns the records of an answer that was kept. One that has none, or of another form, has
+// none.
+func (k *Kept) Records() (records []map[string]json.RawMessage) {
+	var e keptEnvelope
+	if json.Unmarshal(k.Body, &e) != nil {
+		return nil
+	}
+	if json.Unmarshal(e.Result, &records) == nil {
+		return records
+	}
+	var single map[string]json.RawMessage
+	if json.Unmarshal(e.Result, &single) != nil {
+		return nil
+	}
+	return []map[string]json.RawMessage{single}
+}
+
+// Reduced returns the answer with other records: what reduce makes of each.
+func (k *Kept) Reduced(reduce func(record map[string]json.RawMessage) json.RawMessage) *Kept {
+	var e keptEnvelope
+	if json.Unmarshal(k.Body, &e) != nil {
+		return &Kept{Status: k.Status, Body: WithoutRecords(k.Body), Within: k.Within}
+	}
+	reduced := []json.RawMessage{}
+	for _, record := range k.Records() {
+		reduced = append(reduced, reduce(record))
+	}
+	isList := bytes.HasPrefix(bytes.TrimSpace(e.Result), []byte("["))
+	switch {
+	case isList || len(reduced) == 0:
+		e.Result = JSON(reduced)
+	default:
+		e.Result = reduced[0]
+	}
+	return &Kept{Status: k.Status, Body: JSON(e), Within: k.Within}
+}
+
 // Settled returns an answer without Kept, and with what was done although there is an error.
 func Settled(answer Answer, err error) (Answer, error) {
 	if part := PartOf(err); part != nil {

@@ -1,8 +1,12 @@
 package change
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -26,6 +30,9 @@ func (s Sight) Reads(op *ops.Operation) bool {
 	scope := op.ReadScope()
 	return scope == "" || s.caller.Has(scope)
 }
+
+// ReadsAll reports whether the caller has every scope.
+func (s Sight) ReadsAll() bool { return s.caller.Has(identity.All) }
 
 // See reports whether a change may be shown to the caller: it may read what the row is about, and
 // every object of it lies within its limits.
@@ -65,6 +72,32 @@ func (s Sight) Images(m Made) bool {
 // Links reports whether the caller may read memberships, wherever their groups and members lie.
 func (s Sight) Links() bool { return s.None() && s.caller.Has(identity.MemberRead) }
 
+// Free reports whether no limit applies to what a lane serves.
+func (b Bounds) Free(lane ps.Lane) bool {
+	if lane == ps.DNS {
+		return len(b.limits.Zones)+len(b.limits.Names) == 0
+	}
+	return len(b.limits.OUs)+len(b.limits.Groups) == 0
+}
+
+// Unlimited is the [Bounds.Digest] of bounds without limits.
+const Unlimited = "-"
+
+// Digest identifies the limits: equal ones have equal digests. It is short text.
+func (b Bounds) Digest() string {
+	if b.None() {
+		return Unlimited
+	}
+	var parts []string
+	for _, names := range [][]string{b.limits.OUs, b.limits.Zones, b.limits.Groups, b.limits.Names} {
+		names = slices.Clone(names)
+		slices.Sort(names)
+		parts = append(append(parts, strconv.Itoa(len(names))), names...)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
 // About is what is known of the target of a call that is kept in another form than a change.
 type About struct {
 	Names []string // distinguished names of objects, or full names in DNS
@@ -74,12 +107,11 @@ type About struct {
 // Hold reports whether all of what a call of a row was about lies within the limits. known is false
 // if limits apply and it is not known what the call was about.
 func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
-	if op.Lane == ps.DNS {
-		return b.holdNames(about)
-	}
 	switch {
-	case len(b.limits.OUs)+len(b.limits.Groups) == 0:
+	case b.Free(op.Lane):
 		return true, true
+	case op.Lane == ps.DNS:
+		return b.holdNames(about)
 	case len(about.Names) == 0:
 		return false, false
 	case len(b.limits.Groups) > 0 && (op.Reply.Shape == schema.Group || op.Reply.Shape == schema.Membership):

@@ -1,6 +1,9 @@
 package schema
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // keyFields are the fields that say which object a record is of. A caller that may change an object
 // and not read it gets these only. Action and reason are those of the change itself.
@@ -27,4 +30,19 @@ func (s *Selection) Keys() *Selection {
 	}
 	keys.complete()
 	return keys.ReadingAll()
+}
+
+// KeysOf returns those members of a record that say which object it is of.
+func KeysOf(record map[string]json.RawMessage) json.RawMessage {
+	keys := []byte{'{'}
+	for _, name := range keyFields {
+		if value, has := record[name]; has {
+			if len(keys) > 1 {
+				keys = append(keys, ',')
+			}
+			keys = append(append(append(keys, '"'), name...), `":`...)
+			keys = append(keys, value...)
+		}
+	}
+	return append(keys, '}')
 }
