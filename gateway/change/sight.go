@@ -131,6 +131,27 @@ func (b Bounds) isGroup(dn string) bool {
 	})
 }
 
+// Call is a call as the audit has it.
+type Call struct {
+	Row   *ops.Operation // nil: it is of no row of the gateway, such as that of a person who signs in
+	Own   bool           // of the reader
+	About About
+}
+
+// SeeCall reports whether a line of the audit may be shown: one about what the caller may read now,
+// and lines of its own also of calls that it may still make. Of its own calls it knows what they were
+// refused with; of those of others it does not, where limits apply.
+func (s Sight) SeeCall(c Call) bool {
+	if c.Row == nil {
+		return c.Own || s.None() && s.caller.Has(identity.UserRead)
+	}
+	within, known := s.Hold(c.Row, c.About)
+	if c.Own {
+		return s.Answered(c.Row) && (within || !known)
+	}
+	return s.Reads(c.Row) && within && known
+}
+
 func (b Bounds) holdNames(about About) (within, known bool) {
 	if len(b.limits.Zones) > 0 {
 		if about.Zone == "" {
