@@ -265,8 +265,8 @@ func listed(s *systemtest.System, callers *credentials, all []leftovers, count m
 }
 
 // raw sends a request by a credential, whose answer is no envelope.
-func raw(s *systemtest.System, name, path string) systemtest.Answer {
-	r := get(s.T, s, path)
+func raw(t *testing.T, s *systemtest.System, name, path string) systemtest.Answer {
+	r := get(t, s, path)
 	r.Header.Set("Auth-Token", "Bearer "+name)
 	return s.Send(r)
 }
@@ -326,13 +326,13 @@ func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
 			}
 			assert.Equal(t, len(c.shown), shownItems)
 			for _, format := range []string{"csv", "ndjson"} {
-				result := raw(s, reader, path+"/Result?Format="+format)
+				result := raw(t, s, reader, path+"/Result?Format="+format)
 				for _, text := range []string{made, failed} {
 					assert.Equal(t, slices.Contains(c.shown, text), strings.Contains(string(result.Body), text), "%s: %s", text, result.Body)
 				}
 				assert.Equal(t, 2-len(c.shown), strings.Count(string(result.Body), "The item is not shown: "), "%s", result.Body)
 			}
-			events := raw(s, reader, path+"/Stream?Items=failed")
+			events := raw(t, s, reader, path+"/Stream?Items=failed")
 			assert.Contains(t, string(events.Body), "event: end")
 			assert.Equal(t, c.named, strings.Contains(string(events.Body), "Moves of Anna"))
 		})
