@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -58,7 +59,7 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 	}
 	if a.Fields != nil && !a.Reads() {
 		a.Fields = a.Fields.Keys()
-		a.Unread = append(a.Unread, Unreadable(c.Op))
+		a.Unread = append(a.Unread, change.Unreadable(c.Op))
 	}
 	if c.Op.Effect.Writes() && (a.Conditions != Conditions{}) {
 		own := &condition{Conditions: a.Conditions, bound: a.Bound, reader: ops.Find(s.Rows, c.Op.Guard.Reader)}
@@ -101,7 +102,7 @@ func (s *Service) recordable(a Accepted) error {
 	if err := s.Kept.Writable(); err != nil && a.Op.Effect.Writes() && !a.DryRun() {
 		failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed "+
 			"without the store. An administrator must restore the key file; GET /readyz tells which one.")
-		failed.RetryAfter, failed.Cause = StoreRetry, err
+		failed.RetryAfter, failed.Cause = problem.StoreRetry, err
 		return failed
 	}
 	if !s.Audited(a.Op) {

@@ -120,7 +120,7 @@ func (c *Collector) takeVariants(batch json.RawMessage) error {
 		if !c.call.Reads() {
 			fields = fields.Keys()
 		}
-		rendered, n, err := fields.Render(to, JSON([]any{record}), style)
+		rendered, n, err := fields.Render(to, schema.JSON([]any{record}), style)
 		if err == nil {
 			err = c.add(rendered, n)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -35,23 +36,12 @@ func readableTypes(p *identity.Principal, b *ops.Bound) (readable []string, unre
 		case asked != "":
 			return nil, nil, refused
 		default:
-			unread = append(unread, ps.Warning{Code: scopeMissing, Target: name, Message: fmt.Sprintf(
+			unread = append(unread, ps.Warning{Code: change.ScopeMissing, Target: name, Message: fmt.Sprintf(
 				"Objects of the type %s were left out: they need the scope '%s', which the credential does not have.",
 				name, readScopes[name])})
 		}
 	}
 	return readable, unread, nil
-}
-
-// scopeMissing is the code of the warning that something is left out which the caller may not read.
-const scopeMissing = "scope_missing"
-
-// Unreadable returns the warning of a change whose caller may not read what the row is about.
-func Unreadable(op *ops.Operation) ps.Warning {
-	scope := op.ReadScope()
-	return ps.Warning{Code: scopeMissing, Target: string(scope), Message: fmt.Sprintf(
-		"What was read is left out but for the names and the GUID: it needs the scope '%s', which the credential "+
-			"does not have.", scope)}
 }
 
 // createScopes are the scopes for creating objects of a type.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,6 +170,17 @@ func (b Bounds) holdNames(about About) (within, known bool) {
 	}
 	outside := func(name string) bool { return !ops.NameWithin(name, b.limits.Names) }
 	return !slices.ContainsFunc(about.Names, outside), true
+}
+
+// ScopeMissing is the code of the warning that something is left out which the caller may not read.
+const ScopeMissing = "scope_missing"
+
+// Unreadable returns the warning of a change whose caller may not read what the row is about.
+func Unreadable(op *ops.Operation) ps.Warning {
+	scope := op.ReadScope()
+	return ps.Warning{Code: ScopeMissing, Target: string(scope), Message: fmt.Sprintf(
+		"What was read is left out but for the names and the GUID: it needs the scope '%s', which the credential "+
+			"does not have.", scope)}
 }
 
 // WithheldBefore returns the values of a change without what was there before: a caller that may

@@ -1,11 +1,11 @@
 package idempotency
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -13,56 +13,88 @@ import (
 	"adgateway/ps"
 )
 
-// Shown returns the answer of an earlier call with the key of a call as its caller may see it now.
-// What it may not read is left out. An answer about what lies outside its limits is refused: the call
-// is not made again. made returns a change of the history, or false if there is none.
-func Shown(
-	ctx context.Context, a call.Accepted, earlier *call.Answer,
+// Shown returns the answer as the caller of a call of a row may see it now. What it may not read is
+// left out. An answer about what lies outside its limits is refused: the call is not made again. made
+// returns a change of the history, or false if there is none.
+func (a *Answer) Shown(
+	ctx context.Context, row *ops.Operation, sight change.Sight,
 	made func(ctx context.Context, id string) (change.Made, bool),
-) (*call.Answer, error) {
-	if earlier == nil || earlier.Kept == nil {
-		return earlier, nil
-	}
-	sight, op := change.SightOf(a.Principal), a.Op
+) (*Answer, error) {
+	op := row
 	of, known := change.Made{}, false
-	if earlier.ChangeID != "" {
-		of, known = made(ctx, earlier.ChangeID)
+	if a.Change != "" {
+		of, known = made(ctx, a.Change)
 	}
 	if known {
 		op = of.Op
 	}
-	switch sameLimits := earlier.Kept.Within == sight.Digest(); {
-	case sameLimits, known && sight.Include(of), a.Op.Local && !known:
+	switch {
+	case a.Within == sight.Digest(), known && sight.Include(of), row.Local && !known:
 	case known:
-		return nil, Hidden(a.Op)
+		return nil, Hidden(row)
 	default:
-		if within, sure := sight.Hold(a.Op, about(earlier.Kept)); !within || !sure {
-			return nil, Hidden(a.Op)
+		if within, sure := sight.Hold(row, a.about()); !within || !sure {
+			return nil, Hidden(row)
 		}
 	}
-	if sight.Reads(op) || a.Op.Local && !known {
-		return earlier, nil
+	if sight.Reads(op) || row.Local && !known {
+		return a, nil
 	}
-	reduced := *earlier
-	reduced.Kept = earlier.Kept.Reduced(schema.KeysOf)
-	if a.Op.Local {
-		reduced.Kept = earlier.Kept.Reduced(withoutValues)
+	reduce := schema.KeysOf
+	if row.Local {
+		reduce = withoutValues
 	}
-	reduced.Warnings = append(slices.Clip(earlier.Warnings), call.Unreadable(op))
-	return &reduced, nil
+	shown := *a
+	shown.Body = a.reduced(reduce)
+	shown.Warnings = append(slices.Clip(a.Warnings), change.Unreadable(op))
+	return &shown, nil
 }
 
-// about returns what the records of a kept answer are about.
-func about(kept *call.Kept) change.About {
+// records returns the records of the answer; none if its body has none, or another form.
+func (a *Answer) records() (records []map[string]json.RawMessage) {
+	var e keptEnvelope
+	if json.Unmarshal(a.Body, &e) != nil {
+		return nil
+	}
+	if json.Unmarshal(e.Result, &records) == nil {
+		return records
+	}
+	var single map[string]json.RawMessage
+	if json.Unmarshal(e.Result, &single) != nil {
+		return nil
+	}
+	return []map[string]json.RawMessage{single}
+}
+
+// reduced returns the body with other records: what reduce makes of each.
+func (a *Answer) reduced(reduce func(record map[string]json.RawMessage) json.RawMessage) []byte {
+	var e keptEnvelope
+	if json.Unmarshal(a.Body, &e) != nil {
+		return withoutRecords(a.Body)
+	}
+	records := []json.RawMessage{}
+	for _, record := range a.records() {
+		records = append(records, reduce(record))
+	}
+	isList := bytes.HasPrefix(bytes.TrimSpace(e.Result), []byte("["))
+	if e.Result = schema.JSON(records); !isList && len(records) == 1 {
+		e.Result = records[0]
+	}
+	return schema.JSON(e)
+}
+
+// about returns what the records of the answer are about.
+func (a *Answer) about() change.About {
 	var of change.About
-	for _, record := range kept.Records() {
-		for _, name := range []string{"distinguishedName", "path", "memberDistinguishedName", "fqdn"} {
-			if text := schema.TextIn(record, name); text != "" {
+	for _, record := range a.records() {
+		for _, name := range []string{"distinguishedName", "path", "fqdn"} {
+			if text := schema.TextIn(record, name); text != "" { // of a computer, path is that of its parent
 				of.Names = append(of.Names, text)
-				if name == "distinguishedName" { // of a computer, path is that of its parent
-					break
-				}
+				break
 			}
+		}
+		if member := schema.TextIn(record, "memberDistinguishedName"); member != "" {
+			of.Names = append(of.Names, member)
 		}
 		for _, name := range []string{"zone", "zoneName"} {
 			if text := schema.TextIn(record, name); text != "" {
@@ -81,8 +113,8 @@ func withoutValues(record map[string]json.RawMessage) json.RawMessage {
 		object["changes"] = json.RawMessage("[]")
 		delete(object, "image")
 	}
-	record["objects"] = call.JSON(objects)
-	return call.JSON(record)
+	record["objects"] = schema.JSON(objects)
+	return schema.JSON(record)
 }
 
 // Hidden returns the refusal of a repeated call whose answer its caller may not see any more: that of

@@ -16,13 +16,11 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 // Fingerprint identifies the operation and the arguments of a call that has not run yet: arguments
@@ -55,7 +53,7 @@ func (p *Plans) Keep(ctx context.Context, of DryRun, life time.Duration, shown *
 	shown.ID, shown.Expires, shown.State = &id, &expires, string(StateOpen)
 	kept := &Plan{
 		ID: id, Caller: callerOf(of.Caller), Fingerprint: of.Fingerprint, Operation: of.Operation,
-		Parameters: of.Parameters, Expires: expires, Shown: call.JSON(shown),
+		Parameters: of.Parameters, Expires: expires, Shown: schema.JSON(shown),
 	}
 	if of.Row != "" {
 		kept.Row, kept.Intent = of.Row, change.WithoutImages(*of.Announced.Intent)
@@ -132,33 +130,21 @@ func (p *Plans) operation(id string) *ops.Operation {
 	return p.table[i]
 }
 
-// Show returns the handler of the row that shows a plan. ofOthers is asked at each call whether a
-// credential may apply what another has planned.
-func (p *Plans) Show(ofOthers func() bool) call.Handler {
-	return func(ctx context.Context, a call.Accepted) (call.Answer, error) {
-		w := Wanted{ID: a.Bound.Text(ops.PlanID), Caller: a.Principal, OfOthers: ofOthers()}
-		found, err := p.Known(ctx, w)
-		if err != nil {
-			return call.Answer{}, err
-		}
-		reads := p.reads(a.Principal, found)
-		if !reads && !found.Caller.is(callerOf(a.Principal)) {
-			return call.Answer{}, absent(w.ID)
-		}
-		var shown change.Plan
-		if err := json.Unmarshal(found.Shown, &shown); err != nil {
-			return call.Answer{}, problem.Internal(err)
-		}
-		shown.State = string(found.StateAt(p.store.Now()))
-		shown.Hide(change.BoundsOf(a.Principal.Limits))
-		if !reads {
-			shown.Withhold()
-		}
-		return a.Answer(a.Op.Sentence("The {subject} was found.", a.Bound, 1, &ps.Result{}), struct {
-			change.Plan
-			Change *string `json:"change"`
-		}{shown, call.OrNull(found.ChangeID())}), nil
+// Shown returns what a plan that a caller may know of shows it, in its state of now. The plan of
+// another one is for callers that may read what it is about.
+func (p *Plans) Shown(of *Plan, to *identity.Principal) (shown change.Plan, err error) {
+	reads := p.reads(to, of)
+	if !reads && !of.Caller.is(callerOf(to)) {
+		return shown, absent(of.ID)
 	}
+	if err = json.Unmarshal(of.Shown, &shown); err != nil {
+		return shown, problem.Internal(err)
+	}
+	shown.State = string(of.StateAt(p.store.Now()))
+	if shown.Hide(change.BoundsOf(to.Limits)); !reads {
+		shown.Withhold()
+	}
+	return shown, nil
 }
 
 // Applying is a call that applies a plan.
@@ -247,6 +233,6 @@ func mismatch(p *Plan, a Applying) error {
 
 // Unavailable returns the refusal of a call whose plan cannot be read or kept.
 func Unavailable(err error) error {
-	return call.StoreFault(err,
+	return problem.StoreFault(err,
 		"Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
 }

@@ -37,10 +37,10 @@ type Options struct {
 	WhyNotUndoable func(ctx context.Context, change string) string
 	// Made returns a change of the history, by its id, or false if there is none.
 	Made    func(ctx context.Context, id string) (change.Made, bool)
-	Cursors        call.Cursors
-	Streams        *call.Streams
-	Log            *logrus.Logger
-	Limits         Limits
+	Cursors call.Cursors
+	Streams *call.Streams
+	Log     *logrus.Logger
+	Limits  Limits
 }
 
 // Limits are the limits of lists.
@@ -173,6 +173,6 @@ func wrongState(job *jobs.Job, wants string) error {
 }
 
 func unavailable(err error) error {
-	return call.StoreFault(err,
+	return problem.StoreFault(err,
 		"Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
 }

@@ -7,6 +7,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
 )
 
 // progressEvery is how often the progress of a job is sent at most.
@@ -78,8 +79,8 @@ func (j *progressStream) send(ctx context.Context, to call.Events) (ended bool, 
 			return false, err
 		}
 		for _, one := range failed {
-			item := reader.item(ctx, one.Spec, one.Result)
-			if err := to.Send(call.Event{Name: "item", Data: call.JSON(item)}); err != nil {
+			shown := schema.JSON(reader.item(ctx, one.Spec, one.Result))
+			if err := to.Send(call.Event{Name: "item", Data: shown}); err != nil {
 				return false, err
 			}
 		}
@@ -89,5 +90,5 @@ func (j *progressStream) send(ctx context.Context, to call.Events) (ended bool, 
 		name = "end"
 	}
 	j.sentAt = time.Now()
-	return ended, to.Send(call.Event{Name: name, Data: call.JSON(reader.job(progress))})
+	return ended, to.Send(call.Event{Name: name, Data: schema.JSON(reader.job(progress))})
 }
