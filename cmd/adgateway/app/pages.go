@@ -157,7 +157,8 @@ func targetsOf(r *audit.Record) (all []string) {
 	return all
 }
 
-// readable reports whether the person who reads lines of the audit may see one of a call.
+// readable reports whether the person who reads lines of the audit may see one of a call. Its own
+// sign-ins it sees without any role.
 func readable(f ui.LogFilter, c change.Call) bool {
-	return slices.ContainsFunc(f.Readers, func(p *identity.Principal) bool { return change.SightOf(p).SeeCall(c) })
+	return c.Own && c.Row == nil || slices.ContainsFunc(f.Readers, func(p *identity.Principal) bool { return change.SightOf(p).SeeCall(c) })
 }
