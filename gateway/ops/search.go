@@ -22,7 +22,7 @@ const (
 func searched(class *filter.Class, params ...Param) []Param {
 	return slices.Concat(params, []Param{
 		{Name: TextName, Kind: schema.SearchText(class), Audited: true, Doc: "What people type to find " + class.Name + "."},
-		{Name: FilterName, Kind: schema.Filter(class), Audited: true, Doc: "Which " + class.Name + ". What it says of memberships needs `member:read`, too."},
+		{Name: FilterName, Kind: schema.Filter(class), Audited: true, Doc: "Which " + class.Name + "."},
 	}, paged)
 }
 

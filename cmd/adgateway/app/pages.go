@@ -160,5 +160,7 @@ func targetsOf(r *audit.Record) (all []string) {
 // readable reports whether the person who reads lines of the audit may see one of a call. Its own
 // sign-ins it sees without any role.
 func readable(f ui.LogFilter, c change.Call) bool {
-	return c.Own && c.Row == nil || slices.ContainsFunc(f.Readers, func(p *identity.Principal) bool { return change.SightOf(p).SeeCall(c) })
+	return c.Own && c.Row == nil || slices.ContainsFunc(f.Readers, func(p *identity.Principal) bool {
+		return change.SightOf(p).SeeCall(c)
+	})
 }
