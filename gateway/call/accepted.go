@@ -68,7 +68,9 @@ func (l Local) Check(table []*ops.Operation) (faults []error) {
 func (a Accepted) DryRun() bool { return a.Bound != nil && a.Bound.Text(ops.DryRun) == "true" }
 
 // Reads reports whether the caller may read what the row of the call is about. One that reads may.
-func (a Accepted) Reads() bool { return !a.Op.Effect.Writes() || change.SightOf(a.Principal).Reads(a.Op) }
+func (a Accepted) Reads() bool {
+	return !a.Op.Effect.Writes() || change.SightOf(a.Principal).Reads(a.Op)
+}
 
 // Parse waits until the document of the call may be parsed. Whoever waits calls done.
 func (a Accepted) Parse() (done func()) {
