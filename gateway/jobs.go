@@ -64,7 +64,7 @@ func (s *Server) openJobs() error {
 	}
 	s.register(rows.New(rows.Options{
 		Manager: s.jobs, Operations: s.Operations, Now: s.callerNow, WhyNotUndoable: s.history.WhyNotUndoable,
-		Cursors: s.cursors, Streams: s.streams, Log: s.Log,
+		Made: s.history.Made, Cursors: s.cursors, Streams: s.streams, Log: s.Log,
 		Limits: rows.Limits{
 			MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, Secrets: s.JobLimits.Secrets,
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -55,6 +56,10 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 	a.Tagged, a.Fields = a.Conditions.tagged(a.Bound), a.Bound.Fields
 	if a.Tagged && !a.Fields.Whole() {
 		a.Fields = a.Fields.ReadingAll()
+	}
+	if a.Fields != nil && !a.Reads() {
+		a.Fields = a.Fields.Keys()
+		a.Unread = append(a.Unread, change.Unreadable(c.Op))
 	}
 	if c.Op.Effect.Writes() && (a.Conditions != Conditions{}) {
 		own := &condition{Conditions: a.Conditions, bound: a.Bound, reader: ops.Find(s.Rows, c.Op.Guard.Reader)}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -21,7 +22,7 @@ type Accepted struct {
 	Tagged     bool              // the answer has entity tags
 	Fields     *schema.Selection // that the script reads; nil: the row has no fields to choose
 	Readable   []string          // types of objects that a search over types may find
-	Unread     []ps.Warning      // about the others
+	Unread     []ps.Warning      // about what the caller may not read
 	// Once names what the call makes, so that its repetition does not make another one; empty: the
 	// call has no key.
 	Once   string
@@ -65,6 +66,11 @@ func (l Local) Check(table []*ops.Operation) (faults []error) {
 
 // DryRun reports whether the call is to change nothing. One that was not accepted is no dry run.
 func (a Accepted) DryRun() bool { return a.Bound != nil && a.Bound.Text(ops.DryRun) == "true" }
+
+// Reads reports whether the caller may read what the row of the call is about. One that reads may.
+func (a Accepted) Reads() bool {
+	return !a.Op.Effect.Writes() || change.SightOf(a.Principal).Reads(a.Op)
+}
 
 // Parse waits until the document of the call may be parsed. Whoever waits calls done.
 func (a Accepted) Parse() (done func()) {

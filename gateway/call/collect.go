@@ -116,8 +116,11 @@ func (c *Collector) takeVariants(batch json.RawMessage) error {
 		if c.records > 0 {
 			to = append(to, ',')
 		}
-		style := schema.Style{Classic: c.call.Classic, Warn: c.warn}
-		rendered, n, err := own.All().Render(to, schema.JSON([]any{record}), style)
+		style, fields := schema.Style{Classic: c.call.Classic, Warn: c.warn}, own.All()
+		if !c.call.Reads() {
+			fields = fields.Keys()
+		}
+		rendered, n, err := fields.Render(to, schema.JSON([]any{record}), style)
 		if err == nil {
 			err = c.add(rendered, n)
 		}

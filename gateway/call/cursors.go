@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -39,11 +40,32 @@ func (c Cursors) Open(a Accepted) (last string, err error) {
 			Field: ops.AfterName, Code: schema.InvalidRequest, Message: "must be the next of an answer",
 		}})
 	}
-	last = string(raw[cursorSumLength:])
-	if !slices.Equal(c.sum(a, last), raw[:cursorSumLength]) {
-		return "", OtherQuestion()
+	sum, rest := raw[:cursorSumLength], raw[cursorSumLength:]
+	for _, last := range []string{string(rest), string(c.cover(sum, rest))} {
+		if slices.Equal(c.sum(a, last), sum) {
+			return last, nil
+		}
 	}
-	return last, nil
+	return "", OtherQuestion()
+}
+
+// SealHidden returns the cursor of the page that follows what last identifies, which the caller must
+// not learn.
+func (c Cursors) SealHidden(a Accepted, last string) string {
+	sum := c.sum(a, last)
+	return base64.RawURLEncoding.EncodeToString(append(sum, c.cover(sum, []byte(last))...))
+}
+
+// cover covers a text of a cursor with the sum, and uncovers it.
+func (c Cursors) cover(sum, text []byte) []byte {
+	covered, over := make([]byte, len(text)), []byte(nil)
+	for i := range text {
+		if len(over) == 0 {
+			over = c.Sum("cover of a cursor", string(sum), strconv.Itoa(i))
+		}
+		covered[i], over = text[i]^over[0], over[1:]
+	}
+	return covered
 }
 
 func (c Cursors) sum(a Accepted, last string) []byte {

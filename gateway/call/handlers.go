@@ -10,7 +10,6 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
-	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -60,11 +59,10 @@ func showPlan(ctx context.Context, s *Service, a Accepted) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	shown, err := s.Plans.Shown(found)
+	shown, err := s.Plans.Shown(found, a.Principal)
 	if err != nil {
-		return Answer{}, problem.Internal(err)
+		return Answer{}, err
 	}
-	shown.Hide(change.BoundsOf(a.Principal.Limits))
 	return a.Answer(a.Op.Sentence("The {subject} was found.", a.Bound, 1, &ps.Result{}), struct {
 		change.Plan
 		Change *string `json:"change"`

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/idempotency"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
@@ -36,19 +38,45 @@ func (r *request) claimKey() (earlier *Answer, err error) {
 	if errors.Is(err, idempotency.ErrRunning) && r.service.Writer.StoreLate(r.ctx) == nil {
 		take()
 	}
-	return r.replay(kept), err
+	if err != nil {
+		return nil, err
+	}
+	return r.replay(kept)
 }
 
-// replay answers with what is kept of an earlier call; nil: there is none.
-func (r *request) replay(kept *idempotency.Answer) *Answer {
+// replay answers with what is kept of an earlier call as the caller may see it now; nil: there is none.
+// An item is answered for its job, which is shown by the rights of the reader.
+func (r *request) replay(kept *idempotency.Answer) (answer *Answer, err error) {
 	if kept == nil {
-		return nil
+		return nil, nil
+	}
+	if r.Item == nil {
+		if kept, err = kept.Shown(r.ctx, r.Op, change.SightOf(r.Principal), r.service.made); err != nil {
+			return nil, err
+		}
 	}
 	r.replayed, r.shown = true, kept.Change
 	return &Answer{
 		Replayed: kept.RequestID, Server: kept.Server, Tag: kept.Tag, ChangeID: kept.Change,
 		Warnings: kept.Warnings, Kept: &Kept{Status: kept.Status, Body: kept.Body},
+	}, nil
+}
+
+// made returns a change of the history, by its id, or false if there is none.
+func (s *Service) made(ctx context.Context, id string) (change.Made, bool) {
+	if s.History == nil {
+		return change.Made{}, false
 	}
+	c, err := s.History.Get(ctx, id)
+	if err != nil {
+		return change.Made{}, false
+	}
+	op := ops.Find(s.Rows, c.Operation)
+	done := ops.Done{Op: op, Texts: c.Parameters, Secret: c.Secret, Intent: &c.Intent}
+	if op == nil {
+		return change.Made{}, false
+	}
+	return change.MadeBy(s.Rows, done, c.Zone), true
 }
 
 // keyOf returns the key of a request; nil: it has none.
@@ -141,13 +169,20 @@ func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 		return nil, failed
 	}
 	if kept := c.Answer(); kept != nil { // by another gateway
-		return r.replay(kept), nil
+		return r.replay(kept)
 	}
 	begun := c.Progress()
 	v := begun.Verdict
 	if v == nil {
 		c.Anew()
 		return nil, nil
+	}
+	if begun.Intent != nil && r.Item == nil {
+		of := change.MadeBy(r.service.Rows, ops.Done{Op: r.Op, Intent: begun.Intent}, r.Zone(begun.Intent))
+		if !change.BoundsOf(r.Principal.Limits).Include(of) {
+			c.LeaveOpen() // it is answered once it may be seen again
+			return nil, idempotency.Hidden(r.Op)
+		}
 	}
 	r.resumed, r.started = true, true
 	r.shown = begun.Change

@@ -78,6 +78,9 @@ func tryOut(r *request) (Answer, error) {
 			})
 		}
 	}
-	p.Hide(change.BoundsOf(r.Principal.Limits))
+	if p.Hide(change.BoundsOf(r.Principal.Limits)); !r.Reads() {
+		p.Withhold()
+		warnings = append(slices.Clip(warnings), change.Unreadable(r.Op))
+	}
 	return Answer{Output: trial.Sentence(), Warnings: warnings, Server: p.Server, Plan: schema.JSON(p)}, nil
 }

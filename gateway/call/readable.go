@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
@@ -35,7 +36,7 @@ func readableTypes(p *identity.Principal, b *ops.Bound) (readable []string, unre
 		case asked != "":
 			return nil, nil, refused
 		default:
-			unread = append(unread, ps.Warning{Code: "scope_missing", Target: name, Message: fmt.Sprintf(
+			unread = append(unread, ps.Warning{Code: change.ScopeMissing, Target: name, Message: fmt.Sprintf(
 				"Objects of the type %s were left out: they need the scope '%s', which the credential does not have.",
 				name, readScopes[name])})
 		}

@@ -42,9 +42,9 @@ func (b Bounds) Within(dn string) bool {
 	return ok && slices.ContainsFunc(b.ous, path.Within)
 }
 
-// See reports whether the caller may see a change: every object of it must lie within the
-// limits, before the change or after it.
-func (b Bounds) See(m Made) bool {
+// Include reports whether the limits include a change: every object of it must lie within them,
+// before the change or after it.
+func (b Bounds) Include(m Made) bool {
 	if b.None() {
 		return true
 	}
@@ -61,8 +61,7 @@ func (b Bounds) See(m Made) bool {
 }
 
 func (b Bounds) seeName(zone string, object *ps.Intended) bool {
-	isZone := func(one string) bool { return strings.EqualFold(one, zone) }
-	if len(b.limits.Zones) > 0 && !slices.ContainsFunc(b.limits.Zones, isZone) {
+	if len(b.limits.Zones) > 0 && !b.inZone(zone) {
 		return false
 	}
 	if len(b.limits.Names) == 0 {
@@ -76,6 +75,11 @@ func (b Bounds) seeName(zone string, object *ps.Intended) bool {
 		}
 	}
 	return !slices.ContainsFunc(names, func(name string) bool { return !ops.NameWithin(name, b.limits.Names) })
+}
+
+// inZone reports whether a zone is one of those that the caller is limited to.
+func (b Bounds) inZone(zone string) bool {
+	return slices.ContainsFunc(b.limits.Zones, func(one string) bool { return strings.EqualFold(one, zone) })
 }
 
 // seeObject reports whether the caller may see the object of a change of which it is the i-th.
@@ -94,15 +98,16 @@ func (b Bounds) seeObject(shape *schema.Shape, i int, object *ps.Intended) bool 
 	if !isGroup || len(b.limits.Groups) == 0 {
 		return inside
 	}
-	return slices.ContainsFunc(b.limits.Groups, func(group string) bool {
-		if strings.EqualFold(group, object.Account) || strings.EqualFold(strings.Trim(group, "{}"), object.GUID) {
-			return true
-		}
-		wanted, ok := schema.ParsePath(group)
-		path, isPath := schema.ParsePath(dn)
-		return ok && isPath && slices.Equal(wanted, path)
+	return b.isGroup(dn) || slices.ContainsFunc(b.limits.Groups, func(group string) bool {
+		return strings.EqualFold(group, object.Account) || strings.EqualFold(strings.Trim(group, "{}"), object.GUID)
 	})
 }
+
+// objectFields are the fields whose values are names of other objects.
+var objectFields = []string{"manager", "managedBy", "ouPath", "path"}
+
+// NamesObject reports whether the values of a field are names of other objects.
+func NamesObject(field string) bool { return slices.Contains(objectFields, field) }
 
 // Hide hides names of objects outside the limits in the values of a change.
 func (b Bounds) Hide(c *Change) {

@@ -50,7 +50,7 @@ func TestWhoMaySeeAChange(t *testing.T) {
 		"a directory name": {identity.Limits{Names: []string{"mail.x"}}, aUser, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, change.BoundsOf(c.limits).See(c.made))
+			assert.Equal(t, c.want, change.BoundsOf(c.limits).Include(c.made))
 		})
 	}
 }

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +53,15 @@ func (s *Search) compile(n *node, at moment) *clause {
 		c.subs = append(c.subs, s.compile(sub, at))
 	}
 	return c
+}
+
+// Links reports whether the filter asks for memberships, which are read with a right of their own.
+func (e *Expr) Links() bool {
+	var asks func(n *node) bool
+	asks = func(n *node) bool {
+		return n.kind == comparison && n.field.links || slices.ContainsFunc(n.subs, asks)
+	}
+	return asks(e.root)
 }
 
 // slow returns the first field of a filter without a condition that has an index and
@@ -350,6 +360,9 @@ func (referenceForm) parse(_ Op, t *token) (value, string) {
 }
 
 func (r referenceForm) compile(n *node, _ moment) (*clause, []string) {
+	if n.op == Present && (r.word == "user" || r.word == "account") { // what lies outside limits does not count
+		return refer("", "", "present:"+n.field.attr), nil
+	}
 	if n.op == Present {
 		return present(n.field.attr), nil
 	}

@@ -57,6 +57,7 @@ type field struct {
 	form    form
 	indexed bool // the base schema has an index on the attribute
 	top     bool // checked after the search
+	links   bool // it tells of memberships
 }
 
 func (f *field) operators() string {
@@ -98,6 +99,12 @@ func state(name string, clause func(at moment) *clause, check string) field {
 	return field{name: name, ops: onlyEqual, form: stateForm{clause, check}, top: true}
 }
 
+// linking marks a field as one that tells of memberships.
+func linking(f field) field {
+	f.links = true
+	return f
+}
+
 // indexed marks fields as indexed.
 func indexed(fields ...field) []field {
 	for i := range fields {
@@ -109,7 +116,7 @@ func indexed(fields ...field) []field {
 var (
 	created  = field{name: "created", attr: "whenCreated", ops: dateOps, form: generalizedForm{}}
 	modified = field{name: "modified", attr: "whenChanged", ops: dateOps, form: generalizedForm{}}
-	members  = reference("memberOf", "memberOf", "member")
+	members  = linking(reference("memberOf", "memberOf", "member"))
 )
 
 // Users are the fields of user accounts.
@@ -128,11 +135,11 @@ var Users = &Class{
 		},
 		indexed(members),
 		[]field{
-			{name: "memberOfNested", attr: "memberOf", ops: onlyEqual, form: referenceForm{"nested"}},
+			linking(field{name: "memberOfNested", attr: "memberOf", ops: onlyEqual, form: referenceForm{"nested"}}),
 			bit("enabled", "2", true), bit("passwordNeverExpired", neverExpires, false), bit("smartcardRequired", smartcard, false),
 			{name: "changePasswordNextLogon", ops: wordOps, form: mustChangeForm{}},
 			state("lockedOut", lockedOut, "locked"), state("passwordExpired", passwordExpired, "expires:1:"),
-			state("accountExpired", accountExpired, ""), state("neverLoggedOn", neverLoggedOn, ""), state("noGroups", noGroups, ""),
+			state("accountExpired", accountExpired, ""), state("neverLoggedOn", neverLoggedOn, ""), linking(state("noGroups", noGroups, "")),
 		},
 		indexed(fileTime("lastLogonApprox", "lastLogonTimestamp")),
 		[]field{
@@ -164,7 +171,7 @@ var Groups = &Class{
 		[]field{
 			{name: "scope", attr: groupType, ops: wordOps, form: wordForm{[]word{{"Domain_Local", "4"}, {"Global", "2"}, {"Universal", "8"}}}},
 			{name: "type", attr: groupType, ops: wordOps, form: wordForm{[]word{{"Security", securityGroup}, {"Distribution", ""}}}},
-			state("empty", empty, "empty"),
+			linking(state("empty", empty, "empty")),
 			created, modified,
 		},
 	),

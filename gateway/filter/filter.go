@@ -97,6 +97,7 @@ type Search struct {
 	//
 	//	user:NAME     the distinguished name of a user
 	//	account:NAME  that of a user or a group
+	//	present:ATTR  a filter for objects whose attribute names one that the caller may know of
 	//	member:NAME   a filter for the members of a group
 	//	nested:NAME   one for its members at any depth
 	//	age:TICKS     a file time earlier by the shortest maximum age of a password

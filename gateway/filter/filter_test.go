@@ -47,7 +47,7 @@ func TestFiltersBecomeLDAP(t *testing.T) {
 		{Users, `changePasswordNextLogon eq true`, `(&(!(userAccountControl:1.2.840.113556.1.4.803:=65536))(!(pwdLastSet>=1)))`, nil, "changePasswordNextLogon"},
 		{Users, `manager eq "jdoe"`, `(manager={user:jdoe})`, nil, "manager"},
 		{Users, `manager ne "jdoe"`, `(!(manager={user:jdoe}))`, nil, "manager"},
-		{Users, `not (manager pr)`, `(!(manager=*))`, nil, "manager"},
+		{Users, `not (manager pr)`, `(!{present:manager})`, nil, "manager"},
 		{Users, `enabled eq false and memberOf eq "VPN Users"`, `(&(userAccountControl:1.2.840.113556.1.4.803:=2){member:VPN Users})`, nil, ""},
 		{Users, `memberOfNested eq "VPN Users"`, `{nested:VPN Users}`, nil, "memberOfNested"},
 		{Users, `lastLogonApprox lt "-P60D"`, `(&(lastLogonTimestamp>=1)(lastLogonTimestamp<=134221103999999999))`, nil, ""},

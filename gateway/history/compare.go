@@ -9,17 +9,17 @@ import (
 	"adgateway/ps"
 )
 
-// compare says for each value of a change that is shown within some bounds what it is now, and
-// whether that is what the change wrote. The states are those of its objects.
-func (p *past) compare(shown *shownChange, bounds change.Bounds, states []settle.State) {
+// compare says for each value of a change that a caller sees what it is now, and whether that is
+// what the change wrote. The states are those of its objects.
+func (p *past) compare(shown *shownChange, sight change.Sight, states []settle.State) {
 	from, at := p.made.Announcement(), 0
 	for i := range p.Intent.Objects {
 		object := &p.Intent.Objects[i]
 		state := states[i]
-		if state.DN != "" && p.made.Op.Lane == ps.Directory && !bounds.Within(state.DN) {
+		if state.DN != "" && p.made.Op.Lane == ps.Directory && !sight.Within(state.DN) {
 			state = settle.State{}
 		}
-		values := p.made.Values(bounds, object, func(value *change.ShownValue, c ps.IntendedChange) {
+		values := p.made.Values(sight.Bounds, object, func(value *change.ShownValue, c ps.IntendedChange) {
 			value.Now, value.State = compareValue(from, object, c, value.Change, state)
 		})
 		if len(values) > 0 && at < len(shown.Objects) {

@@ -177,7 +177,7 @@ func (u *asRecorded) refused(failed *problem.Error) error {
 // compareElsewhere looks for what was created under another name, or in another place.
 func (u *asRecorded) compareElsewhere() {
 	states, err := u.now()
-	if err != nil || len(states) == 0 || states[0].Gone() || !u.bounds.Within(states[0].DN) {
+	if err != nil || len(states) == 0 || states[0].Gone() || !u.sight.Within(states[0].DN) {
 		return
 	}
 	object := &u.record.Intent.Objects[0]

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ type asRecorded struct {
 	created bool                           // it is that of a creation: what was made must be as it was
 	accept  []string                       // fields that may have been changed since
 	from    change.Announcement            // the recorded change, in the form that plans are made from
-	bounds  change.Bounds                  // of the caller
+	sight   change.Sight                   // of the caller
 	now     func() ([]settle.State, error) // reads what the change was about; nil: that cannot be done
 
 	drift   []problem.Detail // what was changed since
@@ -185,11 +186,30 @@ func (u *asRecorded) compareSurplus(now *ps.Intended, i *ps.Intent) {
 	}
 }
 
+// told returns the differences with the values that the caller may read.
+func (u *asRecorded) told() []problem.Detail {
+	told := slices.Clone(u.drift)
+	for i := range told {
+		of := &told[i]
+		links := of.Field == groupsField || of.Field == membersField
+		if !u.sight.Reads(u.row) || links && !u.sight.Links() {
+			of.Message, of.Expected, of.Found = "differs from what the change wrote", nil, nil
+		}
+		if change.NamesObject(of.Field) {
+			expected, found := u.sight.Hidden(of.Expected), u.sight.Hidden(of.Found)
+			if !bytes.Equal(expected, of.Expected) || !bytes.Equal(found, of.Found) {
+				of.Message, of.Expected, of.Found = "differs from what the change wrote", expected, found
+			}
+		}
+	}
+	return told
+}
+
 // refusal returns why an undo was not made.
 func (u *asRecorded) refusal(server string) error {
 	failed := problem.New(schema.Drifted,
 		"Nothing was undone: what the change '%s' wrote has been changed since; see details.", u.record.ID)
-	failed.Details = u.drift
+	failed.Details = u.told()
 	if len(u.drift) == 0 {
 		failed.Code = schema.NotUndoable
 		failed.Message = fmt.Sprintf("Nothing was undone: the change '%s' cannot be taken back exactly.", u.record.ID)

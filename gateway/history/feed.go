@@ -147,7 +147,7 @@ func (s *Service) shownTo(
 	ctx context.Context, filters *ops.Bound, to *identity.Principal, c *changes.Record,
 ) (shown shownChange, passes bool) {
 	p, known := s.pastOf(c)
-	if !known || !change.BoundsOf(to.Limits).See(p.made) || !s.passes(ctx, filters, p) {
+	if !known || !change.SightOf(to).See(p.made) || !s.passes(ctx, filters, p) {
 		return shownChange{}, false
 	}
 	return s.show(ctx, p, to, false), true

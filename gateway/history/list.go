@@ -37,7 +37,8 @@ type shownChange struct {
 	Degraded  bool                 `json:"degraded"`
 }
 
-// show returns the change as answers show it.
+// show returns the change as answers show it. A caller that may not read what it is about, as one
+// that undoes it, learns which objects it has only.
 func (s *Service) show(ctx context.Context, p *past, principal *identity.Principal, whole bool) shownChange {
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller,
@@ -51,7 +52,13 @@ func (s *Service) show(ctx context.Context, p *past, principal *identity.Princip
 	for _, undoing := range p.UndoneBy {
 		shown.UndoneBy = append(shown.UndoneBy, undoing.ID)
 	}
-	shown.Objects = p.made.Objects(change.BoundsOf(principal.Limits), whole)
+	sight := change.SightOf(principal)
+	shown.Objects = p.made.Objects(sight.Bounds, whole && sight.Images(p.made))
+	if !sight.Reads(p.made.Op) {
+		for i := range shown.Objects {
+			shown.Objects[i].Changes = []change.ShownValue{}
+		}
+	}
 	return shown
 }
 
@@ -86,7 +93,7 @@ func (s *Service) compare(
 		copy(states, found)
 		server = p.Server
 	}
-	p.compare(shown, change.BoundsOf(a.Principal.Limits), states)
+	p.compare(shown, change.SightOf(a.Principal), states)
 	return server, nil
 }
 
@@ -99,7 +106,7 @@ func (s *Service) find(ctx context.Context, a call.Accepted) (*past, error) {
 	case err != nil:
 		return nil, problem.HistoryUnavailable(err)
 	default:
-		if p, known := s.pastOf(c); known && change.BoundsOf(a.Principal.Limits).See(p.made) {
+		if p, known := s.pastOf(c); known && mayFind(a, p) {
 			return p, nil
 		}
 	}
@@ -109,6 +116,13 @@ func (s *Service) find(ctx context.Context, a call.Accepted) (*past, error) {
 			id, life)
 	}
 	return nil, problem.New(schema.NotFound, "There is no change '%s', or the credential may not see it.", id)
+}
+
+// mayFind reports whether the caller may know of a change: it may see it, or the call is an undo
+// that it may make.
+func mayFind(a call.Accepted, p *past) bool {
+	sight := change.SightOf(a.Principal)
+	return sight.See(p.made) || a.Op.Effect.Writes() && sight.Undoes(p.made)
 }
 
 // list answers with the changes that pass the filters.
@@ -124,28 +138,38 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 	if err != nil {
 		return call.Answer{}, err
 	}
-	bounds := change.BoundsOf(a.Principal.Limits)
-	records, last, more, seen := []any{}, "", false, 0
+	sight := change.SightOf(a.Principal)
+	records, last, hidden, more, seen := []any{}, "", false, false, 0
 	err = s.History.Newest(ctx, until, before, func(c *changes.Record) bool {
 		if c.Time.Before(since) {
 			return false
 		}
-		if len(records) == limit || seen == maxScan {
-			more = true
+		if more = seen == maxScan; more {
 			return false
 		}
 		seen++
-		last = c.ID
-		if p, known := s.pastOf(c); known && bounds.See(p.made) && s.passes(ctx, b, p) {
+		p, known := s.pastOf(c)
+		passes := known && sight.See(p.made) && s.passes(ctx, b, p)
+		switch full := len(records) == limit; {
+		case full && passes: // another page only for what the caller may see
+			more = true
+			return false
+		case full:
+			return true
+		case passes:
 			records = append(records, s.show(ctx, p, a.Principal, false))
 		}
+		last, hidden = c.ID, !passes
 		return true
 	})
 	if err != nil {
 		return call.Answer{}, problem.HistoryUnavailable(err)
 	}
 	answer := a.Found(records)
-	if more {
+	switch {
+	case more && hidden:
+		answer.Next = s.Cursors.SealHidden(a, last)
+	case more:
 		answer.Next = s.Cursors.Seal(a, last)
 	}
 	return answer, nil

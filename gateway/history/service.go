@@ -88,6 +88,23 @@ func (s *Service) pastOf(c *changes.Record) (*past, bool) {
 	return &past{c, change.MadeBy(s.Operations, done, c.Zone)}, true
 }
 
+// Made returns a change of the history, by its id. It returns false if there is none, none can be
+// read, or its row does not exist any more.
+func (s *Service) Made(ctx context.Context, id string) (change.Made, bool) {
+	if s.History == nil {
+		return change.Made{}, false
+	}
+	record, err := s.History.Get(ctx, id)
+	if err != nil {
+		return change.Made{}, false
+	}
+	p, known := s.pastOf(record)
+	if !known {
+		return change.Made{}, false
+	}
+	return p.made, true
+}
+
 // undoable returns how much of a change can be undone, of what was not undone yet.
 func (s *Service) undoable(ctx context.Context, p *past) schema.Undoable {
 	if p.Running || p.Outcome == ps.OutcomeUnknown {

@@ -362,7 +362,7 @@ func (u *undoing) call(ctx context.Context, of *ops.Undoing, id, batch string) c
 	c.Guards = []call.Guard{&asRecorded{
 		row: c.Op, record: u.p.Record, call: of, from: u.p.made.Announcement(),
 		created: u.p.Intent.Effect == ps.EffectCreated, accept: names(u.a.Bound.Text(ops.AcceptDrift)),
-		bounds: change.BoundsOf(u.a.Principal.Limits), now: func() ([]settle.State, error) { return u.now(ctx) },
+		sight: change.SightOf(u.a.Principal), now: func() ([]settle.State, error) { return u.now(ctx) },
 	}}
 	return c
 }

@@ -212,6 +212,7 @@ func (c *Claim) End(e Ended) *End {
 		}
 	default:
 		next.answered(e)
+		next.Within = c.key.within
 	}
 	return &End{of: c, next: &next}
 }

@@ -12,6 +12,7 @@ type Answer struct {
 	RequestID string // of that call
 	Status    int
 	Body      []byte
+	Within    string       // identifies the limits of the caller that was answered; empty: they are not known
 	Warnings  []ps.Warning // about what is not kept of it, see [WithWarning]
 	Tag       string       // of its record; empty: none
 	Change    string       // that it names; empty: none

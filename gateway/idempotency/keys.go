@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"adgateway/gateway/bounds"
+	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -48,6 +49,9 @@ type kept struct {
 	Body   json.RawMessage `json:"body,omitempty"`
 	Secret string          `json:"secret,omitempty"` // member of the record that is not kept
 	Cut    bool            `json:"cut,omitempty"`    // the answer was too long to keep its records
+	// Within identifies the limits of the caller that was answered. Empty: that of an item, or an
+	// earlier version has kept the answer.
+	Within string `json:"within,omitempty"`
 }
 
 // Progress is how far the call of a key has come.
@@ -90,12 +94,16 @@ type Key struct {
 	// what all versions find. They are the same if it has no id.
 	byID, byName string
 	rest         string
+	within       string    // identifies the limits of the caller; empty: the key is that of an item
 	expires      time.Time // of the key of an item; zero: as long as all keys are kept
 }
 
 // Of returns the key that a caller has given to a call of an operation.
 func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
-	key := Key{byName: k.prefix("caller", caller.Kind, caller.Name), rest: k.sum("key", operation, given)}
+	key := Key{
+		byName: k.prefix("caller", caller.Kind, caller.Name), rest: k.sum("key", operation, given),
+		within: change.BoundsOf(caller.Limits).Digest(),
+	}
 	key.byID = key.byName
 	if caller.ID != "" {
 		key.account = caller.Identity().String()
@@ -294,7 +302,7 @@ func (k *Keys) reopen(tx *store.Tx, of *kept) error {
 func (k *kept) answer() *Answer {
 	answer := Answer{
 		RequestID: k.RequestID, Server: k.Server, Tag: k.Tag, Change: k.Change,
-		Status: k.Status, Body: k.Body,
+		Status: k.Status, Body: k.Body, Within: k.Within,
 	}
 	switch {
 	case k.Secret != "":

@@ -127,6 +127,10 @@ type Result struct {
 	Plan     string        `json:"plan,omitempty"` // that a dry run has made
 	Secret   []byte        `json:"secret,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
+
+	// Within identifies the limits of the caller when the item was called. Empty: it was not called,
+	// or an earlier version has.
+	Within string `json:"within,omitempty"`
 }
 
 // Counts are the numbers of items by state.

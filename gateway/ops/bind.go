@@ -171,6 +171,9 @@ func (b *Bound) accept(p *Param, decoded *schema.Decoded) {
 	if decoded.Fields != nil {
 		b.Fields = decoded.Fields
 	}
+	if decoded.Links {
+		b.Scopes = append(b.Scopes, identity.MemberRead)
+	}
 	if p.Unsent {
 		return
 	}

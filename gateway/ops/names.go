@@ -56,6 +56,16 @@ func (b *Bound) NamesChanged() []string {
 	return names
 }
 
+// ZoneIn returns the zone that the parameters of a call in DNS name; empty: they name none.
+func ZoneIn(parameters map[string]string) string {
+	for _, name := range zoneParams {
+		if text := parameters[name]; text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
 // first returns the value of the first of some parameters that is given.
 func (b *Bound) first(params []string) string {
 	for _, name := range params {

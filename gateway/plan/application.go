@@ -23,7 +23,7 @@ type Application struct {
 	plans      *Plans
 	plan       *Plan
 	requestID  string
-	bounds     change.Bounds // of the caller
+	sight      change.Sight // of the caller
 	announcing Announcing
 
 	drift  []change.Difference // from what the plan shows
@@ -128,15 +128,21 @@ func (a *Application) drifted(server string) error {
 		a.plan.ID, a.fields(), ops.DryRun)
 	failed.Outcome, failed.Server = ps.OutcomeNone, server
 	for _, d := range a.drift {
-		if slices.Contains([]string{"manager", "managedBy", "ouPath", "path"}, d.Field) {
-			d.Expected, d.Found = a.bounds.Hidden(d.Expected), a.bounds.Hidden(d.Found)
-		}
-		message := fmt.Sprintf("of '%s' was expected to be %s, and is %s", d.Object, d.Expected, d.Found)
-		failed.Details = append(failed.Details, problem.Detail{
-			Field: d.Field, Message: message, Expected: d.Expected, Found: d.Found,
-		})
+		failed.Details = append(failed.Details, a.told(d))
 	}
 	return failed
+}
+
+// told returns a difference with the values that the caller may read.
+func (a *Application) told(d change.Difference) problem.Detail {
+	if row := a.plans.operation(a.plan.Row); row == nil || !a.sight.Reads(row) {
+		return problem.Detail{Field: d.Field, Message: fmt.Sprintf("of '%s' differs from what the plan shows", d.Object)}
+	}
+	if change.NamesObject(d.Field) {
+		d.Expected, d.Found = a.sight.Hidden(d.Expected), a.sight.Hidden(d.Found)
+	}
+	message := fmt.Sprintf("of '%s' was expected to be %s, and is %s", d.Object, d.Expected, d.Found)
+	return problem.Detail{Field: d.Field, Message: message, Expected: d.Expected, Found: d.Found}
 }
 
 // fields returns the fields in which the plan has drifted.

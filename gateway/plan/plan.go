@@ -9,6 +9,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,16 +85,20 @@ func (p *Plans) Known(ctx context.Context, w Wanted) (*Plan, error) {
 	case err != nil:
 		return nil, Unavailable(err)
 	case found.Caller.is(callerOf(w.Caller)):
-		if p.mayRun(w.Caller, found) {
+		if p.mayRun(w.Caller, found) && (found.Row == "" || p.includes(w.Caller, found)) {
 			return found, nil
 		}
-	case w.OfOthers && p.mayRun(w.Caller, found), w.Caller.Has(identity.ChangeRead):
-		if p.mayKnow(w.Caller, found) {
+	case w.OfOthers && p.mayRun(w.Caller, found), w.Caller.Has(identity.ChangeRead) && p.reads(w.Caller, found):
+		if p.includes(w.Caller, found) {
 			return found, nil
 		}
 	}
-	return nil, problem.New(schema.NotFound,
-		"There is no plan '%s': it was never made, is no longer kept, or belongs to another credential.", w.ID)
+	return nil, absent(w.ID)
+}
+
+func absent(id string) error {
+	return problem.New(schema.NotFound,
+		"There is no plan '%s': it was never made, is no longer kept, or belongs to another credential.", id)
 }
 
 // mayRun reports whether a caller has the scope of a plan's operation.
@@ -102,11 +107,18 @@ func (p *Plans) mayRun(caller *identity.Principal, of *Plan) bool {
 	return op != nil && caller.Has(op.Scope)
 }
 
-// mayKnow reports whether what another caller has planned lies within the limits of this one.
-func (p *Plans) mayKnow(caller *identity.Principal, of *Plan) bool {
+// reads reports whether a caller may read what a plan is about, wherever it lies.
+func (p *Plans) reads(caller *identity.Principal, of *Plan) bool {
+	op := p.operation(cmp.Or(of.Row, of.Operation))
+	return op != nil && change.SightOf(caller).Reads(op)
+}
+
+// includes reports whether what is planned lies within the limits of a caller. It is not known of a
+// plan that has nothing to change.
+func (p *Plans) includes(caller *identity.Principal, of *Plan) bool {
 	bounds, op := change.BoundsOf(caller.Limits), p.operation(of.Row)
 	planned := ops.Done{Op: op, Intent: &of.Intent}
-	return bounds.None() || op != nil && bounds.See(change.MadeBy(p.table, planned, of.Zone))
+	return bounds.None() || op != nil && bounds.Include(change.MadeBy(p.table, planned, of.Zone))
 }
 
 // operation returns the operation with an id; nil: there is none.
@@ -118,12 +130,20 @@ func (p *Plans) operation(id string) *ops.Operation {
 	return p.table[i]
 }
 
-// Shown returns what a plan shows, in its state of now.
-func (p *Plans) Shown(of *Plan) (shown change.Plan, err error) {
+// Shown returns what a plan that a caller may know of shows it, in its state of now. The plan of
+// another one is for callers that may read what it is about.
+func (p *Plans) Shown(of *Plan, to *identity.Principal) (shown change.Plan, err error) {
+	reads := p.reads(to, of)
+	if !reads && !of.Caller.is(callerOf(to)) {
+		return shown, absent(of.ID)
+	}
 	if err = json.Unmarshal(of.Shown, &shown); err != nil {
-		return shown, err
+		return shown, problem.Internal(err)
 	}
 	shown.State = string(of.StateAt(p.store.Now()))
+	if shown.Hide(change.BoundsOf(to.Limits)); !reads {
+		shown.Withhold()
+	}
 	return shown, nil
 }
 
@@ -162,7 +182,7 @@ func (p *Plans) Apply(ctx context.Context, a Applying) (*Application, error) {
 			"The plan '%s' could be applied until %s. Make a new one with %s.", found.ID, found.Expires.Format(time.RFC3339), ops.DryRun)
 	}
 	return &Application{
-		plans: p, plan: found, requestID: a.RequestID, bounds: change.BoundsOf(a.Caller.Limits),
+		plans: p, plan: found, requestID: a.RequestID, sight: change.SightOf(a.Caller),
 		announcing: a.Announcing,
 	}, nil
 }

@@ -56,6 +56,7 @@ type Decoded struct {
 	Values []ps.Value // one for each part
 	Text   string     // for sentences and rules; empty for a secret
 	Fields *Selection // field lists only
+	Links  bool       // filters only: it asks for memberships
 }
 
 // Composite stands for a JSON object or array where a single value belongs.

@@ -27,7 +27,10 @@ func (k filterKind) Decode(raw any) (*Decoded, *FieldError) {
 		return nil, invalid("%s", err)
 	}
 	search := expr.Compile(time.Now())
-	return &Decoded{Values: []ps.Value{ps.List(search.Filter), ps.List(search.Checks), ps.Text(search.Slow)}, Text: s}, nil
+	return &Decoded{
+		Values: []ps.Value{ps.List(search.Filter), ps.List(search.Checks), ps.Text(search.Slow)},
+		Text:   s, Links: expr.Links(),
+	}, nil
 }
 
 func (filterKind) Parts() []Part {

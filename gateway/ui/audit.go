@@ -17,6 +17,9 @@ type LogFilter struct {
 	Target string    // part of a DN, a GUID or a parameter, or the id of a request
 	Names  []string  // by which the object that Target means is named, too
 	Most   int       // lines, the newest ones
+
+	Reader  Caller                // the person who reads them
+	Readers []*identity.Principal // what the person may read: a line must be visible to one of them
 }
 
 // Caller is a person, or a credential, that called.
@@ -44,7 +47,8 @@ type auditRow struct {
 	Objects []string // some of the targets
 }
 
-// audit shows calls of a day: those of the person, or with ops:read of everybody.
+// audit shows calls of a day: those of the person, or with ops:read of everybody, about what the
+// person may read.
 func (c *visit) audit() {
 	query := c.r.URL.Query()
 	body := auditPage{All: c.may(identity.OpsRead), Day: query.Get("day"), Who: strings.TrimSpace(query.Get("who")), Target: strings.TrimSpace(query.Get("target"))}
@@ -59,11 +63,12 @@ func (c *visit) audit() {
 		status, shown.Alert = http.StatusBadRequest, &alert{Text: "The day has no valid form: write it as 2026-03-01."}
 	} else {
 		filter := LogFilter{Day: day, Who: body.Who, Target: body.Target, Most: mostLines + 1}
+		filter.Reader, filter.Readers = Caller{c.session.Name, c.session.Kind}, c.principals
 		if body.Target != "" {
 			filter.Names = c.namesFor(body.Target)
 		}
 		if !body.All {
-			filter.Only = &Caller{c.session.Name, c.session.Kind}
+			filter.Only = &filter.Reader
 		}
 		lines, err := c.Log(filter)
 		if err != nil {

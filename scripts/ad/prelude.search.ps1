@@ -93,6 +93,34 @@ function Get-GatewayMemberFilter {
     '(|(memberOf' + $rule + $dn + ')' + $terms + ')'
 }
 
+# The filter for objects that refer to another one by an attribute, as far as the caller may know: one outside
+# its OUs is as if there were none.
+function Get-GatewayPresentFilter {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Attribute,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $bases = Get-GatewayAllowedDn -AllowedOU $AllowedOU -Server $Server
+    if ($null -eq $bases) { return '(' + $Attribute + '=*)' }
+    $back = 'directReports'
+    if ($Attribute -eq 'managedBy') { $back = 'managedObjects' }
+    $terms = @(foreach ($base in $bases) {
+        $search = @{ Class = 'any'; Base = $base; Server = $Server }
+        foreach ($one in @(Get-GatewayObject -Filter ('(' + $back + '=*)') @search)) {
+            '(' + $Attribute + '=' + (Get-GatewayLdapEscaped -Value ([string]$one.DistinguishedName)) + ')'
+        }
+    })
+    if ($terms.Length -gt 1000) {
+        $message = "More than 1000 objects in the OUs of the credential are named by others as $Attribute, so that the filter " +
+            'cannot be answered. Compare with one of them by "eq".'
+        Stop-Gateway -Code 'unprocessable' -Arg 'Filter' -Message $message
+    }
+    if ($terms.Length -eq 0) { return '(!(objectClass=*))' }
+    '(|' + ($terms -join '') + ')'
+}
+
 # What a segment of a filter that is no text stands for.
 function Resolve-GatewaySegment {
     [CmdletBinding()]
@@ -112,6 +140,7 @@ function Resolve-GatewaySegment {
         'account' { Get-GatewayLdapEscaped -Value ([string](Find-GatewayReferred -Class @('user', 'group') -Identity $value @limits).DistinguishedName) }
         'member' { Get-GatewayMemberFilter -Group (Find-GatewayReferred -Class @('group') -Identity $value @limits) -Server $Server }
         'nested' { Get-GatewayMemberFilter -Group (Find-GatewayReferred -Class @('group') -Identity $value @limits) -Server $Server -Chain }
+        'present' { Get-GatewayPresentFilter -Attribute $value -AllowedOU $AllowedOU -Server $Server }
         'age' {
             $age = [long](Get-GatewayShortestAge -Server $Server)
             if ($age -lt 0) { '-1' } else { [string]([long]$value - $age) } # -1: no account has one that is earlier

@@ -87,6 +87,37 @@ func TestAuditPage(t *testing.T) {
 	assert.Contains(t, b.page, "signin.end")
 }
 
+// TestAuditLinesOfOthers: ops:read alone names nobody; a line of another needs the reading scope and
+// limits that include its objects.
+func TestAuditLinesOfOthers(t *testing.T) {
+	const sales = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
+	reading := []identity.Scope{identity.OpsRead, identity.UserRead}
+	for name, c := range map[string]struct {
+		scopes []identity.Scope
+		limits identity.Limits
+		shown  bool
+	}{
+		"figures only": {[]identity.Scope{identity.OpsRead}, identity.Limits{}, false},
+		"reads users":  {reading, identity.Limits{}, true},
+		"of her OU":    {reading, identity.Limits{OUs: []string{sales}}, true},
+		"of another":   {reading, identity.Limits{OUs: []string{"OU=IT,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}}, false},
+		"reads DNS":    {[]identity.Scope{identity.OpsRead, identity.DNSRead}, identity.Limits{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startWith(t, func(p *app.People) {
+				p.Roles = []signin.Role{{Group: "group of berlin", Name: "Some", Scopes: c.scopes, Limits: c.limits}}
+			}, "audit.file="+t.TempDir()+"/audit.jsonl")
+			s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Disable"}, 200)
+			b := s.browser(t)
+			b.signIn("berlin")
+			require.Equal(t, 200, b.get("/ui/audit"))
+			assert.Equal(t, c.shown, strings.Contains(b.page, "user.disable"))
+			assert.Equal(t, c.shown, strings.Contains(b.page, "Anna Schmidt"))
+			assert.Contains(t, b.page, "signin.start", "its own")
+		})
+	}
+}
+
 // TestSignInsAreAudited: each sign-in, refusal and end of a session is a line with the
 // person and the address, and none has a password or an id of a session.
 func TestSignInsAreAudited(t *testing.T) {

@@ -13,7 +13,10 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/change"
 	"adgateway/gateway/config"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/ui"
 	"adgateway/ps"
 	"adgateway/ps/servers"
@@ -122,12 +125,12 @@ func (s *Stack) auditLines(c config.Audit) func(ui.LogFilter) ([]ui.LogLine, err
 			if r.Outcome != nil {
 				line.Code = r.Outcome.Code
 			}
-			for _, of := range r.Lines() {
-				for _, object := range of.Targets() {
-					if name := cmp.Or(object.DN, object.GUID); !slices.Contains(line.Targets, name) {
-						line.Targets = append(line.Targets, name)
-					}
-				}
+			line.Targets = targetsOf(r)
+			if !readable(f, change.Call{
+				Row: ops.Find(ops.Table(), call.Operation), Own: caller == f.Reader,
+				About: change.About{Names: line.Targets, Zone: ops.ZoneIn(call.Parameters)},
+			}) {
+				return nil
 			}
 			for _, name := range slices.Sorted(maps.Keys(call.Parameters)) {
 				line.Given = append(line.Given, name+"="+call.Parameters[name])
@@ -140,4 +143,24 @@ func (s *Stack) auditLines(c config.Audit) func(ui.LogFilter) ([]ui.LogLine, err
 		slices.Reverse(lines)
 		return lines, err
 	}
+}
+
+// targetsOf returns the distinguished names of what a call was about, or the GUIDs of what has none.
+func targetsOf(r *audit.Record) (all []string) {
+	for _, of := range r.Lines() {
+		for _, object := range of.Targets() {
+			if name := cmp.Or(object.DN, object.GUID); !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// readable reports whether the person who reads lines of the audit may see one of a call. Its own
+// sign-ins it sees without any role.
+func readable(f ui.LogFilter, c change.Call) bool {
+	return c.Own && c.Row == nil || slices.ContainsFunc(f.Readers, func(p *identity.Principal) bool {
+		return change.SightOf(p).SeeCall(c)
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/nacl/box"
 
 	"adgateway/gateway/call"
+	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
@@ -69,6 +70,7 @@ func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
 	if err != nil {
 		answer = itemRefused(made.ChangeID, err)
 	}
+	answer.Within = change.BoundsOf(principal.Limits).Digest()
 	state := string(answer.State)
 	if answer.Hold != "" || answer.Again {
 		state = string(jobstate.Held)

@@ -31,7 +31,7 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 			return false
 		}
 		last = job.ID
-		records = append(records, show(progress))
+		records = append(records, s.readerOf(a.Principal, job).job(progress))
 		return true
 	})
 	if err != nil {
@@ -49,6 +49,7 @@ func (s *Service) items(ctx context.Context, a call.Accepted, job *jobs.Job) (ca
 		return call.Answer{}, err
 	}
 	from, _ := strconv.Atoi(last) // it was sealed here, or is empty
+	reader := s.readerOf(a.Principal, job)
 	records, next, more := []any{}, 0, false
 	err = s.Manager.Items(ctx, job, from, func(i int, spec *jobs.Spec, result jobs.Result) bool {
 		if b.Has(ops.JobState) && b.Text(ops.JobState) != string(result.State) {
@@ -58,7 +59,7 @@ func (s *Service) items(ctx context.Context, a call.Accepted, job *jobs.Job) (ca
 			return false
 		}
 		next = i + 1
-		records = append(records, showItem(spec, result))
+		records = append(records, reader.item(ctx, spec, result))
 		return true
 	})
 	if err != nil {

@@ -30,15 +30,19 @@ func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (c
 		return call.Answer{}, problem.New(schema.NotAcceptable,
 			"The result is %s: ask for it with Accept, or for another Format.", media)
 	}
-	sealed, own := len(job.ResultKey) > 0, owns(a.Principal, job)
+	sealed, reader, complete := len(job.ResultKey) > 0, s.readerOf(a.Principal, job), false
 	document := call.Document{Media: media, Name: job.ID + "." + string(format)}
-	document.Write = func(to io.Writer) (int, error) {
-		return s.writeResult(ctx, job, joblist.NewResult(to, listOf(job), joblist.ResultOptions{
-			Format: format, Secret: s.isSecret, Sealed: sealed, Foreign: !own,
+	document.Write = func(to io.Writer) (items int, err error) {
+		items, complete, err = reader.writeResult(ctx, job, joblist.NewResult(to, listOf(job), joblist.ResultOptions{
+			Format: format, Secret: s.isSecret, Sealed: sealed, Foreign: !reader.owner,
 		}))
+		return items, err
 	}
-	if sealed && own {
+	if sealed && reader.owner {
 		document.Sent = func() {
+			if !complete { // the secrets of what was left out are not sent yet
+				return
+			}
 			if err := s.Manager.Delivered(ctx, job); err != nil {
 				s.Log.WithError(err).WithField("job", job.ID).
 					Warn("the sealed secrets of a result that was sent could not be removed; they expire with the job")
@@ -48,21 +52,31 @@ func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (c
 	return call.Answer{Document: &document}, nil
 }
 
-// writeResult writes the items of a job, and returns how many they were.
-func (s *Service) writeResult(ctx context.Context, job *jobs.Job, to *joblist.Result) (items int, err error) {
+// writeResult writes the items of a job, and returns how many they were, and whether all were shown.
+func (r reader) writeResult(
+	ctx context.Context, job *jobs.Job, to *joblist.Result,
+) (items int, complete bool, err error) {
 	var unwritten error
-	err = s.Manager.Items(ctx, job, 0, func(_ int, spec *jobs.Spec, outcome jobs.Result) bool {
+	complete = true
+	err = r.Manager.Items(ctx, job, 0, func(_ int, spec *jobs.Spec, result jobs.Result) bool {
 		items++
-		unwritten = to.Write(s.itemAsWritten(job, spec), joblist.Outcome{
-			State: string(outcome.State), Code: outcome.Code, Message: outcome.Message,
-			ChangeID: outcome.ChangeID, GUID: outcome.GUID, Sealed: base64.StdEncoding.EncodeToString(outcome.Secret),
-		})
+		var withheld bool
+		withheld, unwritten = r.write(ctx, job, to, spec, result)
+		complete = complete && !withheld
 		return unwritten == nil
 	})
 	if err = errors.Join(err, unwritten); err == nil {
 		err = to.Flush()
 	}
-	return items, err
+	return items, complete, err
+}
+
+// outcomeOf returns what became of an item, as a result has it.
+func outcomeOf(result jobs.Result) joblist.Outcome {
+	return joblist.Outcome{
+		State: string(result.State), Code: result.Code, Message: result.Message, ChangeID: result.ChangeID,
+		GUID: result.GUID, Sealed: base64.StdEncoding.EncodeToString(result.Secret),
+	}
 }
 
 // listOf returns the form of the list of a job.

@@ -18,6 +18,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/call"
+	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
@@ -34,10 +35,12 @@ type Options struct {
 	Now func(id identity.ID) *identity.Principal
 	// WhyNotUndoable returns why a change cannot be undone, as a sentence; empty: it can.
 	WhyNotUndoable func(ctx context.Context, change string) string
-	Cursors        call.Cursors
-	Streams        *call.Streams
-	Log            *logrus.Logger
-	Limits         Limits
+	// Made returns a change of the history, by its id, or false if there is none.
+	Made    func(ctx context.Context, id string) (change.Made, bool)
+	Cursors call.Cursors
+	Streams *call.Streams
+	Log     *logrus.Logger
+	Limits  Limits
 }
 
 // Limits are the limits of lists.
@@ -127,7 +130,7 @@ func (s *Service) control(
 		return call.Answer{}, unavailable(err)
 	}
 	output := a.Op.Sentence(cmp.Or(a.Op.Success, "The {subject} was found."), a.Bound, 1, &ps.Result{})
-	return a.Answer(output, show(s.Manager.ProgressOf(job))), nil
+	return a.Answer(output, s.readerOf(a.Principal, job).job(s.Manager.ProgressOf(job))), nil
 }
 
 // find returns the job that a call names, if the caller may know of it. Those of others may be read

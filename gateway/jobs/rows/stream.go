@@ -26,7 +26,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 	}
 	defer free()
 	stream := &progressStream{
-		of: s.Manager, id: job.ID, items: a.Bound.Text(ops.JobItems) == "failed", watch: s.Manager.Watch(job.ID),
+		of: s, id: job.ID, items: a.Bound.Text(ops.JobItems) == "failed", watch: s.Manager.Watch(job.ID),
 	}
 	defer stream.watch.Stop()
 	a.Leave() // a caller with few requests at a time would have none left for its other calls
@@ -59,7 +59,7 @@ func after(d time.Duration) <-chan struct{} {
 
 // progressStream is a stream of the progress of one job.
 type progressStream struct {
-	of     *jobs.Manager
+	of     *Service
 	id     string
 	items  bool // those that fail are sent, too
 	watch  *jobs.Watch
@@ -68,17 +68,18 @@ type progressStream struct {
 
 // send sends what is new, and reports whether the job has ended.
 func (j *progressStream) send(ctx context.Context, to call.Events) (ended bool, err error) {
-	progress, err := j.of.Progress(ctx, j.id)
+	progress, err := j.of.Manager.Progress(ctx, j.id)
 	if err != nil {
 		return false, err
 	}
+	reader := j.of.readerOf(to.Principal(), &progress.Job)
 	if j.items {
 		failed, err := j.watch.Failures(ctx)
 		if err != nil {
 			return false, err
 		}
 		for _, one := range failed {
-			shown := schema.JSON(showItem(one.Spec, one.Result))
+			shown := schema.JSON(reader.item(ctx, one.Spec, one.Result))
 			if err := to.Send(call.Event{Name: "item", Data: shown}); err != nil {
 				return false, err
 			}
@@ -89,5 +90,5 @@ func (j *progressStream) send(ctx context.Context, to call.Events) (ended bool, 
 		name = "end"
 	}
 	j.sentAt = time.Now()
-	return ended, to.Send(call.Event{Name: name, Data: schema.JSON(show(progress))})
+	return ended, to.Send(call.Event{Name: name, Data: schema.JSON(reader.job(progress))})
 }

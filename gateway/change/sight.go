@@ -1,0 +1,202 @@
+package change
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Sight says what of that which is kept about changes a caller may read now: what it has the reading
+// scope for, within its limits. All that is kept is shown by it: changes, plans, answers, items of
+// jobs, lines of the audit.
+type Sight struct {
+	Bounds
+	caller *identity.Principal
+}
+
+// SightOf returns the sight of a caller with the rights that it has now.
+func SightOf(caller *identity.Principal) Sight { return Sight{BoundsOf(caller.Limits), caller} }
+
+// Reads reports whether the caller may read what a row is about, wherever it lies.
+func (s Sight) Reads(op *ops.Operation) bool {
+	scope := op.ReadScope()
+	return scope == "" || s.caller.Has(scope)
+}
+
+// ReadsAll reports whether the caller has every scope.
+func (s Sight) ReadsAll() bool { return s.caller.Has(identity.All) }
+
+// See reports whether a change may be shown to the caller: it may read what the row is about, and
+// every object of it lies within its limits.
+func (s Sight) See(m Made) bool { return s.Reads(m.Op) && s.Include(m) }
+
+// Answered reports whether the caller may be told again what a call of its own has answered: it may
+// still make such a call, or read what it is about.
+func (s Sight) Answered(op *ops.Operation) bool {
+	return s.Reads(op) || op.Scope == "" || s.caller.Has(op.Scope)
+}
+
+// Undoes reports whether the caller may know of a change because it may make all calls that take
+// the change back.
+func (s Sight) Undoes(m Made) bool {
+	if m.Op.Undo.Never != "" || !s.Include(m) {
+		return false
+	}
+	calls := m.Op.Undo.Calls(m.Done)
+	return len(calls) > 0 && !slices.ContainsFunc(calls, func(c ops.Undoing) bool {
+		row := ops.Find(m.table, c.Row)
+		return row == nil || !s.caller.Has(row.Scope)
+	})
+}
+
+// Images reports whether the caller may see what the objects of a change were as a whole. Their
+// memberships are read with a scope of their own.
+func (s Sight) Images(m Made) bool {
+	if !s.See(m) || !s.None() {
+		return false
+	}
+	return s.Links() || !slices.ContainsFunc(m.Intent.Objects, func(object ps.Intended) bool {
+		image := ops.ImageOf(&object)
+		return len(image.MemberOf)+len(image.Members) > 0
+	})
+}
+
+// Links reports whether the caller may read memberships, wherever their groups and members lie.
+func (s Sight) Links() bool { return s.None() && s.caller.Has(identity.MemberRead) }
+
+// Free reports whether no limit applies to what a lane serves.
+func (b Bounds) Free(lane ps.Lane) bool {
+	if lane == ps.DNS {
+		return len(b.limits.Zones)+len(b.limits.Names) == 0
+	}
+	return len(b.limits.OUs)+len(b.limits.Groups) == 0
+}
+
+// Unlimited is the [Bounds.Digest] of bounds without limits.
+const Unlimited = "-"
+
+// Digest identifies the limits: equal ones have equal digests. It is short text.
+func (b Bounds) Digest() string {
+	if b.None() {
+		return Unlimited
+	}
+	var parts []string
+	for _, names := range [][]string{b.limits.OUs, b.limits.Zones, b.limits.Groups, b.limits.Names} {
+		names = slices.Clone(names)
+		slices.Sort(names)
+		parts = append(append(parts, strconv.Itoa(len(names))), names...)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// About is what is known of the target of a call that is kept in another form than a change.
+type About struct {
+	Names []string // distinguished names of objects, or full names in DNS
+	Zone  string   // of DNS; empty: it is not known
+}
+
+// Hold reports whether all of what a call of a row was about lies within the limits. known is false
+// if limits apply and it is not known what the call was about.
+func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
+	switch {
+	case b.Free(op.Lane):
+		return true, true
+	case op.Lane == ps.DNS:
+		return b.holdNames(about)
+	case len(about.Names) == 0:
+		return false, false
+	case len(b.limits.Groups) > 0 && (op.Reply.Shape == schema.Group || op.Reply.Shape == schema.Membership):
+		if !slices.ContainsFunc(about.Names, b.isGroup) { // limits may name groups by other names, too
+			return false, false
+		}
+	}
+	return !slices.ContainsFunc(about.Names, func(dn string) bool { return !b.Within(dn) }), true
+}
+
+// isGroup reports whether a distinguished name is that of a group that the caller is limited to.
+func (b Bounds) isGroup(dn string) bool {
+	path, isPath := schema.ParsePath(dn)
+	return isPath && slices.ContainsFunc(b.limits.Groups, func(group string) bool {
+		wanted, ok := schema.ParsePath(group)
+		return ok && slices.Equal(wanted, path)
+	})
+}
+
+// Call is a call as the audit has it.
+type Call struct {
+	Row   *ops.Operation // nil: it is of no row of the gateway, such as that of a person who signs in
+	Own   bool           // of the reader
+	About About
+}
+
+// SeeCall reports whether a line of the audit may be shown: one about what the caller may read now,
+// and lines of its own also of calls that it may still make. Of its own calls it knows what they were
+// refused with; of those of others it does not, where limits apply.
+func (s Sight) SeeCall(c Call) bool {
+	if c.Row == nil {
+		return c.Own || s.None() && s.caller.Has(identity.UserRead)
+	}
+	within, known := s.Hold(c.Row, c.About)
+	if c.Own {
+		return s.Answered(c.Row) && (within || !known)
+	}
+	return s.Reads(c.Row) && within && known
+}
+
+func (b Bounds) holdNames(about About) (within, known bool) {
+	if len(b.limits.Zones) > 0 {
+		if about.Zone == "" {
+			return false, false
+		}
+		if !b.inZone(about.Zone) {
+			return false, true
+		}
+	}
+	if len(b.limits.Names) == 0 {
+		return true, true
+	}
+	if len(about.Names) == 0 {
+		return false, false
+	}
+	outside := func(name string) bool { return !ops.NameWithin(name, b.limits.Names) }
+	return !slices.ContainsFunc(about.Names, outside), true
+}
+
+// ScopeMissing is the code of the warning that something is left out which the caller may not read.
+const ScopeMissing = "scope_missing"
+
+// Unreadable returns the warning of a change whose caller may not read what the row is about.
+func Unreadable(op *ops.Operation) ps.Warning {
+	scope := op.ReadScope()
+	return ps.Warning{Code: ScopeMissing, Target: string(scope), Message: fmt.Sprintf(
+		"What was read is left out but for the names and the GUID: it needs the scope '%s', which the credential "+
+			"does not have.", scope)}
+}
+
+// WithheldBefore returns the values of a change without what was there before: a caller that may
+// write and not read learns what it would write only.
+func WithheldBefore(values []ShownValue) []ShownValue {
+	values = slices.Clone(values)
+	for i := range values {
+		values[i].Before, values[i].Now, values[i].State = null, nil, ""
+	}
+	return values
+}
+
+// Withhold leaves out of a plan what was there before; see [WithheldBefore].
+func (p *Plan) Withhold() {
+	p.Objects = slices.Clone(p.Objects)
+	for i := range p.Objects {
+		p.Objects[i].Changes, p.Objects[i].Image = WithheldBefore(p.Objects[i].Changes), json.RawMessage(nil)
+	}
+}

@@ -1,0 +1,129 @@
+package idempotency
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"adgateway/gateway/change"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// Shown returns the answer as the caller of a call of a row may see it now. What it may not read is
+// left out. An answer about what lies outside its limits is refused: the call is not made again. made
+// returns a change of the history, or false if there is none.
+func (a *Answer) Shown(
+	ctx context.Context, row *ops.Operation, sight change.Sight,
+	made func(ctx context.Context, id string) (change.Made, bool),
+) (*Answer, error) {
+	op := row
+	of, known := change.Made{}, false
+	if a.Change != "" {
+		of, known = made(ctx, a.Change)
+	}
+	if known {
+		op = of.Op
+	}
+	switch {
+	case a.Within == sight.Digest(), known && sight.Include(of), row.Local && !known:
+	case known:
+		return nil, Hidden(row)
+	default:
+		if within, sure := sight.Hold(row, a.about()); !within || !sure {
+			return nil, Hidden(row)
+		}
+	}
+	if sight.Reads(op) || row.Local && !known {
+		return a, nil
+	}
+	reduce := schema.KeysOf
+	if row.Local {
+		reduce = withoutValues
+	}
+	shown := *a
+	shown.Body = a.reduced(reduce)
+	shown.Warnings = append(slices.Clip(a.Warnings), change.Unreadable(op))
+	return &shown, nil
+}
+
+// records returns the records of the answer; none if its body has none, or another form.
+func (a *Answer) records() (records []map[string]json.RawMessage) {
+	var e keptEnvelope
+	if json.Unmarshal(a.Body, &e) != nil {
+		return nil
+	}
+	if json.Unmarshal(e.Result, &records) == nil {
+		return records
+	}
+	var single map[string]json.RawMessage
+	if json.Unmarshal(e.Result, &single) != nil {
+		return nil
+	}
+	return []map[string]json.RawMessage{single}
+}
+
+// reduced returns the body with other records: what reduce makes of each.
+func (a *Answer) reduced(reduce func(record map[string]json.RawMessage) json.RawMessage) []byte {
+	var e keptEnvelope
+	if json.Unmarshal(a.Body, &e) != nil {
+		return withoutRecords(a.Body)
+	}
+	records := []json.RawMessage{}
+	for _, record := range a.records() {
+		records = append(records, reduce(record))
+	}
+	isList := bytes.HasPrefix(bytes.TrimSpace(e.Result), []byte("["))
+	if e.Result = schema.JSON(records); !isList && len(records) == 1 {
+		e.Result = records[0]
+	}
+	return schema.JSON(e)
+}
+
+// about returns what the records of the answer are about.
+func (a *Answer) about() change.About {
+	var of change.About
+	for _, record := range a.records() {
+		for _, name := range []string{"distinguishedName", "path", "fqdn"} {
+			if text := schema.TextIn(record, name); text != "" { // of a computer, path is that of its parent
+				of.Names = append(of.Names, text)
+				break
+			}
+		}
+		if member := schema.TextIn(record, "memberDistinguishedName"); member != "" {
+			of.Names = append(of.Names, member)
+		}
+		for _, name := range []string{"zone", "zoneName"} {
+			if text := schema.TextIn(record, name); text != "" {
+				of.Zone = text
+			}
+		}
+	}
+	return of
+}
+
+// withoutValues returns the record of a change without the values of its objects.
+func withoutValues(record map[string]json.RawMessage) json.RawMessage {
+	var objects []map[string]json.RawMessage
+	_ = json.Unmarshal(record["objects"], &objects) // stays empty if it has none
+	for _, object := range objects {
+		object["changes"] = json.RawMessage("[]")
+		delete(object, "image")
+	}
+	record["objects"] = schema.JSON(objects)
+	return schema.JSON(record)
+}
+
+// Hidden returns the refusal of a repeated call whose answer its caller may not see any more: that of
+// an object outside its limits.
+func Hidden(op *ops.Operation) error {
+	code := schema.NotFound
+	if op.Lane == ps.DNS {
+		code = schema.Limit
+	}
+	return problem.New(code, "The first call with this %s was answered, and the answer is about what lies outside "+
+		"the limits of the credential now, or may. Nothing was run again.", ops.KeyHeader)
+}

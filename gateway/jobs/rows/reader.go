@@ -1,0 +1,122 @@
+package rows
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"adgateway/gateway/change"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/jobs/joblist"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema/jobstate"
+)
+
+// A job is shown to the caller that has submitted it, and its figures to those with ops:read. What an
+// item is about is shown as the reader may read it now; otherwise the item has its number and its
+// state, and a sentence that says why.
+
+// reader is a caller that reads a job, with the rights that it has now.
+type reader struct {
+	*Service
+	sight change.Sight
+	owner bool // of the job
+}
+
+func (s *Service) readerOf(p *identity.Principal, job *jobs.Job) reader {
+	return reader{s, change.SightOf(p), owns(p, job)}
+}
+
+// withheld returns why an item is not shown, as a sentence; empty: it is shown.
+func (r reader) withheld(ctx context.Context, spec *jobs.Spec, result jobs.Result) string {
+	op := ops.Find(r.Operations, spec.Operation)
+	switch {
+	case op == nil && !r.owner:
+		return "This gateway does not have the operation of the item any more, so that nobody else is shown it."
+	case op == nil:
+		return ""
+	case r.owner && !r.sight.Answered(op), !r.owner && !r.sight.Reads(op):
+		return lacks(op)
+	}
+	made, known := r.made(ctx, spec, result)
+	switch {
+	case known && !r.owner && !r.sight.Reads(made.Op):
+		return lacks(made.Op)
+	case known && r.sight.Include(made), !known && r.sight.Free(spec.Lane):
+		return ""
+	case !known && r.owner && r.unlearned(result):
+		return ""
+	}
+	return "The item is not shown: it is about an object outside the limits of the credential, or may be."
+}
+
+// made returns the change of an item, or that which it takes back.
+func (r reader) made(ctx context.Context, spec *jobs.Spec, result jobs.Result) (change.Made, bool) {
+	undone, _ := spec.Parameters[ops.ChangeIDParam].(string)
+	id := cmp.Or(result.ChangeID, undone)
+	if id == "" || undone == "" && r.sight.Free(spec.Lane) {
+		return change.Made{}, false
+	}
+	return r.Made(ctx, id)
+}
+
+// unlearned reports whether what an item of the reader's own job tells was found within the limits
+// that the reader has now, or nothing was looked up at all.
+func (r reader) unlearned(result jobs.Result) bool {
+	switch result.State {
+	case jobstate.Waiting, jobstate.Going, jobstate.Skipped, jobstate.NotRun:
+		return true
+	}
+	return result.Within == "" || result.Within == r.sight.Digest()
+}
+
+func lacks(op *ops.Operation) string {
+	return fmt.Sprintf("The item is not shown: it needs the scope '%s', which the credential does not have.",
+		op.ReadScope())
+}
+
+// item returns an item as the reader is shown it.
+func (r reader) item(ctx context.Context, spec *jobs.Spec, result jobs.Result) shownItem {
+	if why := r.withheld(ctx, spec, result); why != "" {
+		return shownItem{
+			Line: spec.Line, Operation: spec.Operation, State: result.State, Message: &why,
+		}
+	}
+	return showItem(spec, result)
+}
+
+// write writes an item into a result as the reader is shown it, and reports whether it is withheld.
+func (r reader) write(
+	ctx context.Context, job *jobs.Job, to *joblist.Result, spec *jobs.Spec, result jobs.Result,
+) (withheld bool, err error) {
+	if why := r.withheld(ctx, spec, result); why != "" {
+		outcome := joblist.Outcome{State: string(result.State), Message: fmt.Sprintf("Line %d: %s", spec.Line, why)}
+		return true, to.Write(joblist.Item{Line: spec.Line}, outcome)
+	}
+	return false, to.Write(r.itemAsWritten(job, spec), outcomeOf(result))
+}
+
+// job returns a job as the reader is shown it. Others than its owner see the words of the list only
+// if they may read all that it may be about.
+func (r reader) job(p *jobs.Progress) shownJob {
+	shown := show(p)
+	if r.owner || r.readsAll(p.Operation) {
+		return shown
+	}
+	shown.Name = nil
+	for i := range shown.Problems {
+		shown.Problems[i].ID, shown.Problems[i].Field, shown.Problems[i].Column = "", "", 0
+		shown.Problems[i].Message = "is not shown to other credentials that may not read what the list is about"
+	}
+	return shown
+}
+
+// readsAll reports whether the reader may read whatever items of an operation are about; empty: of
+// several operations.
+func (r reader) readsAll(operation string) bool {
+	if op := ops.Find(r.Operations, operation); op != nil && op.ReadScope() != identity.ChangeRead {
+		return r.sight.Free(op.Lane) && r.sight.Reads(op)
+	}
+	return r.sight.None() && r.sight.ReadsAll()
+}

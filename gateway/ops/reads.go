@@ -1,0 +1,17 @@
+package ops
+
+import (
+	"strings"
+
+	"adgateway/gateway/identity"
+)
+
+// ReadScope returns the scope that is required to read what the row is about: that of a read is its
+// own, and a change is about what its resource can be read by. It is empty if any caller may.
+func (op *Operation) ReadScope() identity.Scope {
+	resource, _, found := strings.Cut(string(op.Scope), ":")
+	if !op.Effect.Writes() || !found {
+		return op.Scope
+	}
+	return identity.Scope(resource + ":read")
+}

@@ -1,0 +1,48 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// keyFields are the fields that say which object a record is of. A caller that may change an object
+// and not read it gets these only. Action and reason are those of the change itself.
+var keyFields = []string{
+	"guid", "name", "username", "samUsername", "samName", "computerName", "account", "distinguishedName", "path",
+	"zone", "zoneName", "fqdn", "childName", "memberName", "memberDistinguishedName",
+	"group", "action", "reason",
+}
+
+// IsKey reports whether a field says which object a record is of.
+func IsKey(name string) bool { return slices.Contains(keyFields, name) }
+
+// Keys returns the selection that shows those fields of this one that say which object a record is
+// of, and all such fields of the shape if this one has none. It reads every field.
+func (s *Selection) Keys() *Selection {
+	keys := &Selection{Shape: s.Shape, index: map[string]int{}}
+	for i := range s.Shape.Fields {
+		if field := &s.Shape.Fields[i]; IsKey(field.Name) && slices.Contains(s.fields[:len(s.fields)-s.hidden], field) {
+			keys.add(i)
+		}
+	}
+	if len(keys.fields) == 0 && s != s.Shape.All() {
+		return s.Shape.All().Keys()
+	}
+	keys.complete()
+	return keys.ReadingAll()
+}
+
+// KeysOf returns those members of a record that say which object it is of.
+func KeysOf(record map[string]json.RawMessage) json.RawMessage {
+	keys := []byte{'{'}
+	for _, name := range keyFields {
+		if value, has := record[name]; has {
+			if len(keys) > 1 {
+				keys = append(keys, ',')
+			}
+			keys = append(append(append(keys, '"'), name...), `":`...)
+			keys = append(keys, value...)
+		}
+	}
+	return append(keys, '}')
+}
