@@ -39,6 +39,7 @@ func Exceeded(err error) error {
 		return problem.Internal(err)
 	}
 	failed := problem.New(schema.RateLimited, "%s", exceeded.Message)
+	failed.Details = []problem.Detail{{Field: exceeded.Limit, Message: "is the limit that was reached"}}
 	failed.Reason, failed.RetryAfter = problem.ReasonRate, max(exceeded.RetryAfter, time.Second)
 	return failed
 }
