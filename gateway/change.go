@@ -24,7 +24,7 @@ import (
 func (s *Server) changeOf(r *request) write.Change {
 	undoes := &r.call.Undoes
 	record := changes.Record{
-		RequestID: r.id, Caller: r.principal.Name,
+		RequestID: r.id, Author: changes.AuthorOf(r.principal.Who()),
 		Undoes: undoes.Change, Fields: undoes.Fields, Batch: undoes.Batch,
 	}
 	record.Parameters, record.Secret = r.checked.Texts()

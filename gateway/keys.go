@@ -118,7 +118,7 @@ func (s *Server) pastOfKey(
 		}
 	}
 	parameters, _ := r.checked.Texts()
-	return c.Record(r.op.ID, r.principal.Name, parameters), false, nil
+	return c.Record(r.op.ID, r.principal.Who(), parameters), false, nil
 }
 
 // resume answers a call whose change an earlier one with the key has begun. It returns nothing if

@@ -56,18 +56,21 @@ func (k *keyCount) forget() {
 	clear(k.kept)
 }
 
-// full returns how long a caller must wait for its next key, 0 if it may have one. The names of its
-// keys begin with caller, or with other, which may be the same. The keys are counted in the store
-// when their number is not known, and again when the limit is reached, as keys expire, but at most
-// once a second.
-func (k *keyCount) full(ctx context.Context, caller, other string) (time.Duration, error) {
-	now := k.now()
+// full returns how long the caller of a key must wait for its next one, 0 if it may have one. Names
+// of its keys begin with key.byID, and those that it owns with key.byName. The keys are counted in
+// the store when their number is not known, and again when the limit is reached, as keys expire, but
+// at most once a second.
+func (k *keyCount) full(ctx context.Context, key Key, owns func(store.Entry) bool) (time.Duration, error) {
+	now, caller := k.now(), key.byID
 	if wait, decided := k.decide(caller, now); decided {
 		return wait, nil
 	}
 	number, oldest := 0, time.Time{}
-	for _, prefix := range slices.Compact([]string{caller, other}) {
+	for _, prefix := range slices.Compact([]string{key.byID, key.byName}) {
 		err := k.store.Range(ctx, kind, prefix, func(e store.Entry) bool {
+			if prefix == key.byName && !owns(e) {
+				return true
+			}
 			number++
 			if oldest.IsZero() || e.Expires.Before(oldest) {
 				oldest = e.Expires

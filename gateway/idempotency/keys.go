@@ -85,9 +85,9 @@ func New(db *store.Sealed, life time.Duration, history *changes.History) *Keys {
 
 // Key names a call.
 type Key struct {
-	account string // of the caller; empty: it has no id, or the key is that of an item
+	account string // of the caller; empty: the key is that of an item
 	// Prefixes of the names of its caller's keys: by its id, and by its name. Those by the name are
-	// what all versions find. They are the same if it has no id.
+	// what all versions find. They are the same of an item.
 	byID, byName string
 	rest         string
 	expires      time.Time // of the key of an item; zero: as long as all keys are kept
@@ -95,13 +95,11 @@ type Key struct {
 
 // Of returns the key that a caller has given to a call of an operation.
 func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
-	key := Key{byName: k.prefix("caller", caller.Kind, caller.Name), rest: k.sum("key", operation, given)}
-	key.byID = key.byName
-	if caller.ID != "" {
-		key.account = caller.Identity().String()
-		key.byID = k.prefix("account", caller.Kind, caller.ID)
+	id := caller.Identity()
+	return Key{
+		account: id.String(), rest: k.sum("key", operation, given),
+		byID: k.prefix("account", id.Kind, id.ID), byName: k.prefix("caller", caller.Kind, caller.Name),
 	}
-	return key
 }
 
 // OfItem returns the key of an item of a job. The keys of items are those of the job, so that they
@@ -119,11 +117,15 @@ func (k Key) find(load func(name string) (kept, error)) (name string, found kept
 		return name, found, err
 	}
 	found, err = load(k.byName + k.rest)
-	if err == nil && found.Account != "" && found.Account != k.account {
+	if err == nil && !k.mayOwn(found) {
 		return name, kept{}, store.ErrAbsent
 	}
 	return k.byName + k.rest, found, err
 }
+
+// mayOwn reports whether a key that is kept by the name of the caller is the caller's. An earlier
+// version has kept the name only.
+func (k Key) mayOwn(found kept) bool { return found.Account == "" || found.Account == k.account }
 
 // prefix returns the prefix of the names of some keys.
 func (k *Keys) prefix(parts ...string) string { return k.sum(parts...)[:32] + "/" }
@@ -235,7 +237,10 @@ func (k *Keys) mayHave(ctx context.Context, key Key) error {
 	if !errors.Is(err, store.ErrAbsent) {
 		return err
 	}
-	wait, err := k.count.full(ctx, key.byID, key.byName)
+	wait, err := k.count.full(ctx, key, func(e store.Entry) bool {
+		var of kept
+		return store.Decode(k.store, e.Value, &of) == nil && key.mayOwn(of)
+	})
 	if err != nil || wait == 0 {
 		return err
 	}

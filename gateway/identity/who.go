@@ -10,13 +10,13 @@ import (
 // Who is a caller in what is kept of it: its ID, and the name that people know it by. Names may
 // be used again, so that they only are for people: [Who.Identity] tells callers apart.
 type Who struct {
-	Kind string `json:"kind"`
-	ID   string `json:"id,omitempty"` // of the account; empty: it has none, or an earlier version has kept it
 	Name string `json:"name"`
+	Kind string `json:"kind"`         // empty: an earlier version has kept it
+	ID   string `json:"id,omitempty"` // of the account; empty: it has none, or an earlier version has kept it
 }
 
 // Who returns the caller as it is kept.
-func (p *Principal) Who() Who { return Who{Kind: p.Kind, ID: p.ID, Name: p.Name} }
+func (p *Principal) Who() Who { return Who{Name: p.Name, Kind: p.Kind, ID: p.ID} }
 
 // Identity returns the ID of the caller. An account of the sandbox has no id and goes by its name.
 func (w Who) Identity() ID { return ID{Kind: w.Kind, ID: cmp.Or(w.ID, w.Name)} }
