@@ -2,6 +2,7 @@ package idempotency
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -20,7 +21,7 @@ const recountEvery = time.Second
 
 // keyCount counts the keys that callers have.
 type keyCount struct {
-	store   store.Store
+	store   *store.Sealed
 	now     func() time.Time
 	refused atomic.Int64
 
@@ -36,7 +37,7 @@ type keptKeys struct {
 	oldest    time.Time // when the first of them expires, by the last count
 }
 
-func newKeyCount(db store.Store) *keyCount {
+func newKeyCount(db *store.Sealed) *keyCount {
 	return &keyCount{store: db, now: db.Now, kept: map[string]*keptKeys{}}
 }
 
@@ -60,26 +61,28 @@ func (k *keyCount) forget() {
 // of its keys begin with key.byID, and those that it owns with key.byName. The keys are counted in
 // the store when their number is not known, and again when the limit is reached, as keys expire, but
 // at most once a second.
-func (k *keyCount) full(ctx context.Context, key Key, owns func(store.Entry) bool) (time.Duration, error) {
+func (k *keyCount) full(ctx context.Context, key Key) (time.Duration, error) {
 	now, caller := k.now(), key.byID
 	if wait, decided := k.decide(caller, now); decided {
 		return wait, nil
 	}
 	number, oldest := 0, time.Time{}
-	for _, prefix := range slices.Compact([]string{key.byID, key.byName}) {
-		err := k.store.Range(ctx, kind, prefix, func(e store.Entry) bool {
-			if prefix == key.byName && !owns(e) {
-				return true
-			}
-			number++
-			if oldest.IsZero() || e.Expires.Before(oldest) {
-				oldest = e.Expires
-			}
-			return true
-		})
-		if err != nil {
-			return 0, err
+	add := func(e store.Entry) bool {
+		number++
+		if oldest.IsZero() || e.Expires.Before(oldest) {
+			oldest = e.Expires
 		}
+		return true
+	}
+	if err := k.store.Store.Range(ctx, kind, key.byID, add); err != nil { // the values are not needed
+		return 0, err
+	}
+	err := k.store.Range(ctx, kind, key.byName, func(e store.Entry) bool {
+		var of kept
+		return store.Decode(k.store, e.Value, &of) != nil || !key.mayOwn(of) || add(e)
+	})
+	if err != nil && !errors.Is(err, store.ErrUnreadable) { // nobody gets the answer of such a key
+		return 0, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -79,7 +79,7 @@ type Keys struct {
 // calls; nil: there is none.
 func New(db *store.Sealed, life time.Duration, history *changes.History) *Keys {
 	return &Keys{
-		store: db, life: life, history: history, count: newKeyCount(db.Store), active: map[string]bool{},
+		store: db, life: life, history: history, count: newKeyCount(db), active: map[string]bool{},
 	}
 }
 
@@ -237,10 +237,7 @@ func (k *Keys) mayHave(ctx context.Context, key Key) error {
 	if !errors.Is(err, store.ErrAbsent) {
 		return err
 	}
-	wait, err := k.count.full(ctx, key, func(e store.Entry) bool {
-		var of kept
-		return store.Decode(k.store, e.Value, &of) == nil && key.mayOwn(of)
-	})
+	wait, err := k.count.full(ctx, key)
 	if err != nil || wait == 0 {
 		return err
 	}
