@@ -61,7 +61,8 @@ type bucket struct {
 // mostBuckets limits the rates of a caller that are remembered.
 const mostBuckets = 64
 
-// bucket returns the bucket of a rate.
+// bucket returns the bucket of a rate. From a new one is taken what is missing in the others, as the
+// caller has sent these requests.
 func (m *meter) bucket(full allowance) *bucket {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +70,11 @@ func (m *meter) bucket(full allowance) *bucket {
 	if i := slices.IndexFunc(all, func(b *bucket) bool { return b.allowance == full }); i >= 0 {
 		return all[i]
 	}
-	b := &bucket{full, rate.NewLimiter(full.among(m.gateways.Load()))}
+	b, now, sent := &bucket{full, rate.NewLimiter(full.among(m.gateways.Load()))}, m.now(), 0.0
+	for _, other := range all {
+		sent = max(sent, float64(other.Burst())-other.TokensAt(now))
+	}
+	b.AllowN(now, min(b.Burst(), int(math.Round(sent))))
 	all = append(slices.Clone(all[max(0, len(all)-mostBuckets+1):]), b)
 	m.buckets.Store(&all)
 	return b

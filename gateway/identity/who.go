@@ -27,12 +27,13 @@ func Kinds() []string { return []string{KindToken, KindUser, KindCertificate, Ki
 // Reference says which callers are meant: those of a name, the one with an id, or these of one
 // kind.
 type Reference struct {
-	kind string // empty: any
-	text string // a name or an id
+	kind  string // empty: any
+	text  string // a name or an id
+	exact bool   // it is an id
 }
 
-// ParseReference parses "portal", "token:portal", "4f0c" or "token:4f0c". Names and ids have no
-// colons.
+// ParseReference parses "portal", "token:portal", "4f0c" or "token:4f0c", and "token::4f0c", which is
+// no name. Names and ids have no colons.
 func ParseReference(text string) (Reference, error) {
 	kind, rest, qualified := strings.Cut(text, ":")
 	if !qualified {
@@ -42,17 +43,21 @@ func ParseReference(text string) (Reference, error) {
 		return Reference{}, fmt.Errorf("names the kind '%s', which no caller has: write a name, an id, or one of %s "+
 			"and a colon before it", kind, strings.Join(Kinds(), ", "))
 	}
+	rest, exact := strings.CutPrefix(rest, ":")
 	if rest == "" {
 		return Reference{}, fmt.Errorf("has no name or id after '%s:'", kind)
 	}
-	return Reference{kind: kind, text: rest}, nil
+	return Reference{kind: kind, text: rest, exact: exact}, nil
 }
 
 // ReferenceTo returns the reference to one caller and nobody else.
-func ReferenceTo(id ID) string { return id.Kind + ":" + id.ID }
+func ReferenceTo(id ID) string { return id.Kind + "::" + id.ID }
 
 // Means reports whether a caller is meant. Without an id, a caller is known by its name alone.
 func (r Reference) Means(w Who) bool {
+	if r.exact {
+		return ID{Kind: r.kind, ID: r.text} == w.Identity()
+	}
 	return (r.kind == "" || r.kind == w.Kind) && (strings.EqualFold(r.text, w.Name) || w.ID != "" && r.text == w.ID)
 }
 

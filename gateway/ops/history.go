@@ -93,7 +93,7 @@ var (
 	byCaller    = Param{
 		Name: CallerName, Kind: schema.Word, Unsent: true, Example: "token:portal",
 		Doc: "Changes by this caller: a name, or the id of an account or a SID, alone or as kind:name and kind:id, " +
-			"where the kind is token, user, certificate, person or gateway. A name means every caller that has or had it.",
+			"where the kind is token, user, certificate, person or gateway; kind::id is no name. A name means every caller that has or had it.",
 	}
 	ofOutcome = Param{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"), Unsent: true, Doc: "Changes that ended so."}
 )
