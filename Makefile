@@ -51,10 +51,10 @@ plain: ## all tests once
 	$(GO) test $(HANG) -vet=off -ldflags=-w ./...
 
 # Tests that hold what is derived against its source, and rewrite it with -update.
-DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestEveryOperationSaysWhereItRuns)$$' \
-	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops
+DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestEveryOperationSaysWhereItRuns|TestPagesOfOperationsAreUpToDate)$$' \
+	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops ./test/reference
 
-generate: ## what is derived and committed: OpenAPI document, tables of the manual, clients, members of .NET
+generate: ## what is derived and committed: OpenAPI document, tables and pages of the manual, clients, members of .NET
 	$(GO) test -vet=off -count=1 $(DERIVED) -update > /dev/null
 
 deep: vet-windows thorough race fuzz bench-once ## what takes longer: all of vet for Windows, all cases of every test, race detector, fuzzing, benchmarks once

@@ -44,6 +44,10 @@ $GatewayGuards = [ordered]@{
     wpad       = @{ what = 'DNS: names that begin with `wpad`'; why = 'browsers take their proxy from this name' }
     isatap     = @{ what = 'DNS: names that begin with `isatap`'; why = 'hosts send their traffic through a router of this name' }
     host       = @{ what = 'DNS: names of domain controllers'; why = 'it is the name of a domain controller' }
+    speaks     = @{
+        what = 'DNS: names with a label that begins with `_`, such as `_acme-challenge`, `_dmarc`, `_domainkey`, if the name behind it is guarded'
+        why  = 'it speaks for the name behind it'
+    }
     update     = @{
         what = 'DNS: the dynamic updates and the replication scope of zones, other updates than the default of a new one'
         why  = 'it decides who may write the names of the zone'

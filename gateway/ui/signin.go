@@ -2,7 +2,11 @@ package ui
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"net/http"
+	"strconv"
+	"time"
 
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
@@ -58,6 +62,7 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 		id, err = p.Gate.Password(r.Context(), r.PostForm.Get("username"), []byte(r.PostForm.Get("password")), client)
 	}
 	var refused *authn.Refusal
+	var tooMany *signin.TooMany
 	switch {
 	case err == nil:
 		p.enter(w, r, id, where)
@@ -65,7 +70,10 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 		p.askSignIn(w, r, http.StatusUnauthorized, "Your password must be changed first. Do that where you log on to Windows.", where)
 	case errors.Is(err, signin.ErrExpired):
 		p.askSignIn(w, r, http.StatusUnauthorized, "Your password has expired. Change it where you log on to Windows.", where)
-	case errors.Is(err, signin.ErrRefused), errors.Is(err, signin.ErrTooMany), errors.Is(err, signin.ErrUnsupported):
+	case errors.As(err, &tooMany):
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(tooMany.Wait.Seconds()))))
+		p.askSignIn(w, r, http.StatusTooManyRequests, waitFor(tooMany.Wait), where)
+	case errors.Is(err, signin.ErrRefused), errors.Is(err, signin.ErrUnsupported):
 		p.askSignIn(w, r, http.StatusUnauthorized, notRight, where)
 	case errors.Is(err, signin.ErrStore):
 		p.cannotSignIn(w, r, err, where)
@@ -79,6 +87,18 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", retryAfter)
 		p.askSignIn(w, r, http.StatusServiceUnavailable, "The directory does not answer, so nobody can sign in. Try again in a moment.", where)
 	}
+}
+
+// waitFor says after how many minutes a password is tried again. It is the same for names that have
+// no account.
+func waitFor(wait time.Duration) string {
+	minutes, unit := int(math.Ceil(wait.Minutes())), "minutes"
+	if minutes <= 1 {
+		minutes, unit = 1, "minute"
+	}
+	const text = "Too many wrong passwords were tried for this name or from this address, so none is tried for now. " +
+		"Wait %d %s, then sign in again."
+	return fmt.Sprintf(text, minutes, unit)
 }
 
 func (p *Pages) cannotSignIn(w http.ResponseWriter, r *http.Request, err error, where string) {

@@ -47,6 +47,21 @@ function Assert-GatewayAllowedZone {
     }
 }
 
+# The name that a name speaks for: what is behind its last label that begins with an underscore, such as
+# _acme-challenge, _dmarc or _domainkey, because certificate authorities and mail servers take the records there as said
+# by that name (RFC 8552). It is the name itself if it has no such label. The name has no dot at its end.
+function Get-GatewaySpokenName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Name)
+    $spoken = $Name
+    $end = 0
+    foreach ($label in $Name.Split([char]'.')) {
+        $end += $label.Length + 1
+        if ($end -lt $Name.Length -and $label.StartsWith('_', [System.StringComparison]::Ordinal)) { $spoken = $Name.Substring($end) }
+    }
+    $spoken
+}
+
 # Returns why only privileged callers may change the records of a name; '' if others may. The name is given in
 # full, with any dot at its end. KnownController are the names of the domain controllers.
 function Get-GatewayNameReason {
@@ -56,7 +71,23 @@ function Get-GatewayNameReason {
         [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController
     )
     $bare = $Name.TrimEnd([char]'.').ToLowerInvariant()
-    $labels = $bare.Split([char]'.')
+    $why = Get-GatewayPlainNameReason -Name $bare -KnownController $KnownController
+    if ($why -ne '') { return $why }
+    $spoken = Get-GatewaySpokenName -Name $bare
+    if ($spoken.Equals($bare)) { return '' }
+    $why = Get-GatewayPlainNameReason -Name $spoken -KnownController $KnownController
+    if ($why -ne '') { return "$($GatewayGuards.speaks.why), '$spoken', and $why" }
+    ''
+}
+
+# Returns why a name in lower case without a dot at its end is guarded, whatever it speaks for.
+function Get-GatewayPlainNameReason {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController
+    )
+    $labels = $Name.Split([char]'.')
     foreach ($label in $labels) {
         if ($label -eq '_msdcs') { return $GatewayGuards.msdcs.why }
         if (@('_ldap', '_kerberos', '_kpasswd', '_gc', 'domaindnszones', 'forestdnszones') -contains $label) { return $GatewayGuards.locator.why }
@@ -67,12 +98,12 @@ function Get-GatewayNameReason {
     foreach ($controller in @($KnownController)) {
         if (-not $controller) { continue }
         $known = $controller.TrimEnd([char]'.').ToLowerInvariant()
-        if ($bare.Equals($known)) { return $GatewayGuards.host.why }
+        if ($Name.Equals($known)) { return $GatewayGuards.host.why }
         $dot = $known.IndexOf([char]'.')
         if ($dot -lt 0) { continue }
         $domain = $known.Substring($dot + 1)
         # A name is guarded with the name of the domain behind it as well, which some servers cut off (facts E52).
-        $once = $bare
+        $once = $Name
         while (('.' + $once).EndsWith('.' + $domain + '.' + $domain, [System.StringComparison]::Ordinal)) {
             $once = $once.Substring(0, $once.Length - $domain.Length - 1)
         }

@@ -136,13 +136,13 @@ func TestLegoObtainsCertificates(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	resolver := nameServer(t, s)
 	for _, mode := range []string{"", "RAW"} {
-		chain := obtain(t, s, resolver, mode, "corp.example", "*.corp.example")
+		chain := obtain(t, s, resolver, mode, "site.corp.example", "*.site.corp.example")
 		require.GreaterOrEqual(t, len(chain), 2)
-		assert.ElementsMatch(t, []string{"corp.example", "*.corp.example"}, chain[0].DNSNames)
+		assert.ElementsMatch(t, []string{"site.corp.example", "*.site.corp.example"}, chain[0].DNSNames)
 		for i := 1; i < len(chain); i++ {
 			require.NoError(t, chain[i-1].CheckSignatureFrom(chain[i]))
 		}
-		assert.Empty(t, s.Texts("_acme-challenge.corp.example.", "corp.example"))
+		assert.Empty(t, s.Texts("_acme-challenge.site.corp.example.", "corp.example"))
 	}
 }
 

@@ -49,7 +49,7 @@ func (d domain) person(a *sandbox.Account, err error) (*signin.Person, error) {
 
 // startDomain starts a gateway with the people of the sandbox, whose roles are those of a help
 // desk and of operators without the scope privileged.
-func startDomain(t *testing.T, overrides ...string) *system {
+func startDomain(t testing.TB, overrides ...string) *system {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
@@ -195,7 +195,7 @@ func TestStrangersRunFewScripts(t *testing.T) {
 			before := s.runs(t)
 			for i := range 1000 {
 				form.Set("username", name(i))
-				require.Equal(t, 401, b.post("/ui/signin", form), b.page)
+				require.Contains(t, []int{401, 429}, b.post("/ui/signin", form), b.page)
 			}
 			assert.LessOrEqual(t, s.runs(t)-before, 20)
 		})

@@ -2,6 +2,11 @@ package pages
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,11 +27,80 @@ func TestEveryNameOfAnAccountCountsTowardsItsTries(t *testing.T) {
 	modify(t, s, "aschmidt", "userPrincipalName", "anna@corp.example")
 	b := s.browser(t)
 	names := []string{"aschmidt", "anna@corp.example", "ASchmidt@Corp.Example", `CORP\aschmidt`, "aschmidt@CORP", `CORP\ aschmidt`, "aschmidt@corp.example", "aschmidt"}
-	for _, name := range names {
+	for i, name := range names {
 		require.Equal(t, 200, b.get("/ui/signin"))
-		require.Equal(t, 401, b.submit("/ui/signin", "username", name, "password", "wrong"))
+		status := b.submit("/ui/signin", "username", name, "password", "wrong")
+		require.Equal(t, i >= 3, status == 429, "%s: %d", name, status)
 	}
 	assert.Equal(t, 3, s.people.asked)
+}
+
+// A name that has no account is answered as one that has: the same pages, after as many scripts.
+func TestNamesWithoutAnAccountAreAnsweredAlike(t *testing.T) {
+	type answer struct {
+		runs, status int
+		text, retry  string
+	}
+	answers := func(s *system, name string) (all []answer) {
+		b := s.browser(t)
+		require.Equal(t, 200, b.get("/ui/signin"))
+		for range 5 {
+			form, before := b.form("/ui/signin", "username", name, "password", "wrong"), s.runs(t)
+			status := b.post("/ui/signin", form)
+			all = append(all, answer{s.runs(t) - before, status, alertOf(b.page), b.answer.Header.Get("Retry-After")})
+		}
+		return all
+	}
+	for unknown, known := range map[string]string{
+		"nobody": "clopez", "nobody.at.all@corp.example": "ckelly@corp.example", `CORP\nobody2`: `CORP\ejones`,
+	} {
+		s := startDomain(t)
+		s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/alee/Details", nil) // the controllers are known
+		want, got := answers(s, known), answers(s, unknown)
+		for i := range want { // seconds may pass
+			assert.Regexp(t, "^(|1[78][0-9]{2})$", want[i].retry)
+			assert.Equal(t, want[i].retry == "", got[i].retry == "")
+			want[i].retry, got[i].retry = "", ""
+		}
+		assert.Equal(t, want, got, unknown)
+		assert.Equal(t, 2, want[0].runs, "the account, and its policy")
+		assert.Equal(t, 429, want[4].status)
+	}
+}
+
+// alertOf returns the sentence of a page on what went wrong.
+func alertOf(page string) string {
+	return regexp.MustCompile(`(?s)class="alert[^>]*>.*?</`).FindString(page)
+}
+
+// BenchmarkNames compares how long wrong passwords take under names with and without an account,
+// each from an address of its own.
+func BenchmarkNames(b *testing.B) {
+	s := startDomain(b)
+	found, err := s.DC1().Search(b.Context(), directory.SearchRequest{
+		Scope: directory.ScopeSubtree, Filter: "(&(objectCategory=person)(userPrincipalName=*))", Attributes: []string{"userPrincipalName"}})
+	require.NoError(b, err)
+	require.Greater(b, len(found), 200)
+	from := netip.MustParseAddr("10.0.0.1")
+	for _, one := range found[200:] { // what is slow at first is so for neither
+		from = from.Next()
+		_, _ = s.Stack.Gate.Password(b.Context(), one.String("userPrincipalName"), []byte("wrong"), from)
+	}
+	names := map[string][]string{}
+	for i := range 200 {
+		names["known"] = append(names["known"], found[i].String("userPrincipalName"))
+		names["unknown"] = append(names["unknown"], fmt.Sprintf("nobody%d@corp.example", i))
+	}
+	for _, kind := range []string{"known", "unknown", "known again", "unknown again"} {
+		b.Run(kind, func(b *testing.B) {
+			for b.Loop() {
+				for _, name := range names[strings.TrimSuffix(kind, " again")] {
+					from = from.Next()
+					_, _ = s.Stack.Gate.Password(b.Context(), name, []byte("wrong"), from)
+				}
+			}
+		})
+	}
 }
 
 // modify replaces a value of an account in the directory, past the API.

@@ -76,7 +76,7 @@ func TestRawChallenges(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	key := "DGyRejmCefe7v4NfDGDKfA." + digest("thumbprint")
 	for domain, name := range map[string]string{
-		"raw.corp.example": "_acme-challenge.raw.corp.example", "*.star.corp.example": "_acme-challenge.star.corp.example", "corp.example.": "_acme-challenge.corp.example",
+		"raw.corp.example": "_acme-challenge.raw.corp.example", "*.star.corp.example": "_acme-challenge.star.corp.example", "apps.corp.example.": "_acme-challenge.apps.corp.example",
 	} {
 		body := fmt.Sprintf(`{"domain":%q,"token":"DGyRejmCefe7v4NfDGDKfA","keyAuth":%q}`, domain, key)
 		a := post(s, systemtest.AcmeUser, present, body)
@@ -157,7 +157,7 @@ func TestChallengesStayWithinTheirBounds(t *testing.T) {
 		"in any case":      {systemtest.AcmeUser, "_ACME-Challenge.WWW.corp.example."},
 		"a host's own":     {systemtest.HostUser, "_acme-challenge.host.corp.example."},
 		"below a host":     {systemtest.HostUser, "_acme-challenge.a.host.corp.example"},
-		"the apex, a zone": {systemtest.AcmeUser, "_acme-challenge.corp.example"},
+		"the apex, a zone": {systemtest.AcmeUser, "_acme-challenge.branch.corp.example"},
 	} {
 		a := post(s, c[0], present, challenge(c[1], good))
 		assert.Equal(t, http.StatusOK, a.Status, "%s: %s", name, a.Body)

@@ -178,6 +178,40 @@ func TestGuardedNamesInDNS(t *testing.T) {
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/" + url.PathEscape("192.168.1.0/24"), Token: systemtest.PlainToken}, http.StatusOK)
 }
 
+// TestNamesThatSpeakForGuardedNames are guarded as those, whatever their records are for and however they are written.
+func TestNamesThatSpeakForGuardedNames(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "jobs.rate=0")
+	const zone = "corp.example"
+	text := func(name string) systemtest.Call {
+		return withParams(http.MethodPost, "/api/DnsTxtRecord", []string{"DNS_HostName", name, "Text", "x", "ZoneName", zone})
+	}
+	const controller, domain = "'dc1.corp.example', and it is the name of a domain controller", "'corp.example', and it is the name of the domain"
+	for name, why := range map[string]string{
+		"_acme-challenge.dc1": controller, "_ACME-Challenge.DC1": controller, "_acme-challenge.dc1.corp.example.": controller,
+		"_acme-challenge.dc1.corp.example.corp.example.": "it is the name of a domain controller",
+		"_key._acme-challenge.dc1":                       controller, "a.b._dnsauth.dc1": controller, "_validation-contactemail.dc1": controller,
+		"_acme-challenge": domain, "_dmarc": domain, "s1._domainkey": domain, "_mta-sts": domain, "_smtp._tls": domain,
+		"_acme-challenge.wpad": "browsers take their proxy", "_acme-challenge.isatap.sub": "router of this name",
+	} {
+		needsPrivilege(s, text(name), why)
+	}
+	for _, name := range []string{"_acme-challenge.www", "s1._domainkey.mail", "_sip._tcp.voice", "acme-challenge.dc1", "under_score"} {
+		s.OK(text(name).As(systemtest.PlainToken), http.StatusCreated)
+	}
+	cname := []string{"DNS_HostName", "_acme-challenge.dc2", "DNS_HostName_Alias", "x.acme.example.net.", "ZoneName", zone}
+	needsPrivilege(s, withParams(http.MethodPost, "/api/DnsCNameRecord", cname), "it speaks for the name behind it")
+	needsPrivilege(s, post("/api/DnsLookupZone/_acme-challenge.dc1.corp.example"), "it speaks for the name behind it")
+	needsPrivilege(s, post("/api/DnsDelegation", "ZoneName", zone, "ChildName", "_mta-sts.dc2", "NameServer", "ns.example.net", "IP_Address", "10.0.0.9"), "it speaks for the name behind it")
+
+	// An undo and an item of a job are made with the rights of their caller.
+	made := s.Do(text("_dnsauth.dc2"))
+	require.Equal(t, http.StatusCreated, made.Status, "%s", made.Body)
+	needsPrivilege(s, undoChange(made.Header.Get("X-Change-Id"), nil), "'dc2.corp.example', and it is the name of a domain controller")
+	c := submit(jsonLines, `{"parameters":{"DNS_HostName":"_dnsauth.dc2","Text":"x","ZoneName":"corp.example"}}`, "Operation", "txt.create")
+	job := submitted(s, c.As(systemtest.PlainToken))
+	assert.Equal(t, "credential", reached(s, job, "held")["why"], "it waits for the scope")
+}
+
 // TestNamesThatLookLikeOthers are refused to everybody.
 func TestNamesThatLookLikeOthers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})

@@ -57,8 +57,7 @@ type Event struct {
 	Reason string
 }
 
-// ErrTooMany is the error after too many wrong passwords. People see the same text as
-// for a wrong one.
+// ErrTooMany is the error after too many wrong passwords; a [*TooMany] says how long to wait.
 var ErrTooMany = errors.New("signin: too many tries")
 
 // ErrStore is joined with why the store that several gates share cannot be used: nobody
@@ -162,7 +161,7 @@ func (g *Gate) FormValid(cookie, token string) bool {
 }
 
 // Password signs a person in and returns the id of the new session. It wipes the
-// password. The error is ErrRefused, ErrTooMany, ErrMustChange, ErrExpired, [ErrStore],
+// password. The error is ErrRefused, a [*TooMany], ErrMustChange, ErrExpired, [ErrStore],
 // [ErrUnread], [ErrBusy], or why the directory could not answer.
 func (g *Gate) Password(ctx context.Context, name string, password []byte, client netip.Addr) (string, error) {
 	defer clear(password)
@@ -179,8 +178,8 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 	if err := g.lost(); err != nil {
 		return "", a.refused(err.Error(), err)
 	}
-	if !g.addresses.take(client, 1) { // before anything is asked
-		return "", a.refused("too many tries from this address; the directory was not asked", ErrTooMany)
+	if err := g.addresses.take(client, 1); err != nil { // before anything is asked
+		return "", a.refused("too many tries from this address; the directory was not asked", err)
 	}
 	end, err := g.turns.take(ctx)
 	if err != nil {
@@ -219,9 +218,11 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 		g.addresses.shorten(a.client, 1)
 		return "", a.refused(err.Error(), err)
 	}
-	key, most, window := a.policy.counted(a.name, g.o.Tries)
-	t := &try{gate: g, account: key, at: g.o.Now()}
-	switch err := t.take(ctx, most, window); {
+	key, allowed := a.policy.counted(a.name, g.o.Tries)
+	t := &try{gate: g, account: key, host: authn.Host(a.client), at: g.o.Now()}
+	switch err := t.take(ctx, allowed); {
+	case allowed.most == 0:
+		return "", a.refused("the domain locks the account out at the first wrong password, so that none is tried", err)
 	case errors.Is(err, ErrTooMany):
 		return "", a.refused("too many tries; the directory was not asked", err)
 	case err != nil:

@@ -217,7 +217,7 @@ func TestSessionsStartedTogetherKeepTheLimit(t *testing.T) {
 func TestTriesCountForAllGates(t *testing.T) {
 	n := newThree(t)
 	wrong := func(i int) error {
-		_, err := n.gates[i%3].Password(context.Background(), "anna", []byte("wrong"), netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+		_, err := n.gates[i%3].Password(context.Background(), "anna", []byte("wrong"), netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}))
 		return err
 	}
 	require.ErrorIs(t, wrong(0), ErrRefused)

@@ -19,7 +19,7 @@ import (
 // Policy is what the domain knows of the account whose password is tried under a name.
 type Policy struct {
 	Account   string        // its sAMAccountName; empty: the domain has none of this name
-	Threshold int           // at how many wrong passwords the domain locks it out; 0: never
+	Threshold int           // at how many wrong passwords the domain locks it out, or others if it has none; 0: never
 	Window    time.Duration // for which each wrong password counts
 }
 
@@ -30,12 +30,13 @@ var (
 )
 
 const (
-	lookupRuns   = 2           // scripts that finding an account and its policy may run
-	forgetNobody = time.Minute // after which a name without an account is looked up again
+	lookupRuns = 2           // scripts that finding an account and its policy may run
+	lookupLife = time.Minute // after which a name is looked up again, whether it has an account or not
 )
 
-// lookups find the accounts of names that strangers type. What is found is remembered for as
-// long as wrong passwords count, and each address may have only so many names looked up.
+// lookups find the accounts of names that strangers type. What is found is remembered for a while,
+// and each address may have only so many names looked up. Names with and without an account cost
+// the same, so that the time of an answer does not tell which accounts there are.
 type lookups struct {
 	now    func() time.Time
 	find   func(context.Context, string) (Policy, error) // nil: nothing is known of any account
@@ -65,8 +66,8 @@ func (l *lookups) of(ctx context.Context, name string, client netip.Addr) (Polic
 	if found, ok := l.remembered(name); ok {
 		return found, nil
 	}
-	if !l.runs.take(client, lookupRuns) {
-		return Policy{}, ErrTooMany
+	if err := l.runs.take(client, lookupRuns); err != nil {
+		return Policy{}, err
 	}
 	ran := false
 	value, err, _ := l.flight.Do(fold(name), func() (any, error) {
@@ -83,8 +84,6 @@ func (l *lookups) of(ctx context.Context, name string, client netip.Addr) (Polic
 		l.runs.giveBack(client, lookupRuns)
 	case err != nil:
 		l.runs.shorten(client, lookupRuns)
-	case found.Account == "":
-		l.runs.giveBack(client, 1) // the policy was not read
 	}
 	if err != nil {
 		return Policy{}, fmt.Errorf("%w: %w", ErrUnread, err)
@@ -100,25 +99,23 @@ func (l *lookups) remembered(name string) (Policy, bool) {
 }
 
 func (l *lookups) remember(name string, found Policy) {
-	until := l.now().Add(max(found.Window, StandardWindow))
-	if found.Account == "" {
-		until = l.now().Add(forgetNobody)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known.Add(fold(name), looked{found, until})
+	l.known.Add(fold(name), looked{found, l.now().Add(lookupLife)})
 }
 
 // counted returns the name under which wrong passwords of an account are counted, and how many
 // of them are passed on within which time. Typed is the name that is tried: names that the
 // domain does not know count as one if they differ only by case, width, diacritics or what
 // follows an @, which a directory may not tell apart.
-func (p Policy) counted(typed string, tries int) (account string, most int, window time.Duration) {
+func (p Policy) counted(typed string, tries int) (account string, a allowance) {
+	a.most, a.trusted = allowed(tries, p.Threshold)
+	a.window = max(p.Window, StandardWindow)
 	if p.Account != "" {
-		return fold(p.Account), allowed(tries, p.Threshold), max(p.Window, StandardWindow)
+		return fold(p.Account), a
 	}
 	account, _, _ = strings.Cut(typed, "@")
-	return plain(account), tries, StandardWindow
+	return plain(account), a
 }
 
 // plain returns a name without case, width and diacritics.

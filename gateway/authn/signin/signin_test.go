@@ -250,7 +250,7 @@ func TestLookups(t *testing.T) {
 	}
 	assert.Equal(t, 1, runs["u1"], "it is known")
 	assert.Equal(t, 1, runs["x"], "so is that there is none")
-	*now = now.Add(forgetNobody)
+	*now = now.Add(lookupLife)
 	third := netip.MustParseAddr("192.0.2.3")
 	for range 3 {
 		_, _ = g.Password(t.Context(), "x", []byte("wrong"), third)

@@ -42,17 +42,19 @@ func newAddresses(now func() time.Time) *addresses {
 	return a
 }
 
-// take counts n tries as wrong ones, or reports that there were too many.
-func (a *addresses) take(client netip.Addr, n int) bool {
+// take counts n tries as wrong ones. It fails with a [*TooMany] that says when so many are free.
+func (a *addresses) take(client netip.Addr, n int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now, host := a.now(), authn.Host(client)
 	times, _ := a.tries.Get(host)
-	if times = since(times, now.Add(-StandardWindow)); len(times)+n > addressTries {
-		return false
+	times = since(times, now.Add(-StandardWindow))
+	if surplus := len(times) + n - addressTries; surplus > 0 {
+		slices.SortFunc(times, time.Time.Compare)
+		return &TooMany{Wait: times[surplus-1].Add(StandardWindow).Sub(now)}
 	}
 	a.tries.Add(host, append(times, slices.Repeat([]time.Time{now}, n)...))
-	return true
+	return nil
 }
 
 // giveBack takes back n tries that [addresses.take] counted.
@@ -73,17 +75,45 @@ func (a *addresses) replace(client netip.Addr, n int, by ...time.Time) {
 	}
 }
 
-// tried are the wrong passwords of an account in the store.
+// tried are the wrong passwords of an account in the store, and where the right one was typed.
 type tried struct {
 	store.Formatted
 	Times   []time.Time `json:"times"`
 	Expires time.Time   `json:"expires"` // when none of them counts any more
+	Places  []place     `json:"places,omitempty"`
+}
+
+// place is an address from which the account signed in. It has tries to spare there, which those
+// of strangers elsewhere do not use up.
+type place struct {
+	Host netip.Prefix `json:"host"`
+	At   time.Time    `json:"at"` // when it signed in last
+}
+
+const (
+	trustPlace = 7 * 24 * time.Hour // after the last sign-in there
+	placesEach = 8                  // of an account; the oldest is forgotten
+)
+
+// trusted reports whether the account signed in from an address lately.
+func (t *tried) trusted(host netip.Prefix, now time.Time) bool {
+	return slices.ContainsFunc(t.Places, func(p place) bool { return p.Host == host && now.Sub(p.At) < trustPlace })
+}
+
+// counting returns the wrong passwords that count. Each new one makes all before it count for the
+// window again, as the domain counts them.
+func (t *tried) counting(now time.Time, window time.Duration) []time.Time {
+	if len(t.Times) == 0 || !slices.MaxFunc(t.Times, time.Time.Compare).Add(window).After(now) {
+		return nil
+	}
+	return t.Times
 }
 
 // try is one of the account that a password is tried of, whose name is folded.
 type try struct {
 	gate    *Gate
 	account string
+	host    netip.Prefix
 	at      time.Time
 }
 
@@ -91,18 +121,22 @@ func (t *try) key(in *store.Sealed) string {
 	return hex.EncodeToString(in.Sum([]byte("tries"), []byte(t.account)))
 }
 
-// take counts the try as a wrong one. It fails with ErrTooMany, or with [ErrStore].
-func (t *try) take(ctx context.Context, most int, window time.Duration) error {
+// take counts the try as a wrong one. It fails with a [*TooMany], or with [ErrStore].
+func (t *try) take(ctx context.Context, allowed allowance) error {
 	return t.gate.decide(ctx, func(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 		before, revision, err := read[tried](ctx, in, triesKind, t.key(in))
 		if err != nil {
 			return nil, err
 		}
-		times := since(before.Times, t.at.Add(-window))
-		if len(times) >= most {
-			return nil, ErrTooMany
+		most, times := allowed.most, before.counting(t.at, allowed.window)
+		if before.trusted(t.host, t.at) {
+			most = allowed.trusted
 		}
-		return t.set(in, revision, tried{Times: append(times, t.at), Expires: t.at.Add(window)})
+		if len(times) >= most {
+			return nil, tooMany(times, t.at, allowed.window)
+		}
+		before.Times, before.Expires = append(slices.Clone(times), t.at), t.at.Add(allowed.window)
+		return t.set(in, revision, before)
 	})
 }
 
@@ -110,9 +144,14 @@ func (t *try) take(ctx context.Context, most int, window time.Duration) error {
 func (t *try) set(in *store.Sealed, at store.Revision, left tried) ([]store.Change, error) {
 	change := store.Change{Kind: triesKind, Key: t.key(in), Expect: at}
 	switch {
-	case len(left.Times) > 0:
+	case len(left.Times)+len(left.Places) > 0:
 		value, err := store.Encode(in, left)
 		change.Value, change.Expires = value, left.Expires
+		for _, p := range left.Places {
+			if until := p.At.Add(trustPlace); until.After(change.Expires) {
+				change.Expires = until
+			}
+		}
 		return []store.Change{change}, err
 	case at == store.Absent:
 		return nil, nil
@@ -121,13 +160,15 @@ func (t *try) set(in *store.Sealed, at store.Revision, left tried) ([]store.Chan
 }
 
 // forgiven returns the change that forgets the wrong passwords of the account, as the right
-// one is known.
+// one is known, and keeps where it was typed.
 func (t *try) forgiven(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
-	_, at, err := read[tried](ctx, in, triesKind, t.key(in))
+	before, at, err := read[tried](ctx, in, triesKind, t.key(in))
 	if err != nil {
 		return nil, err
 	}
-	return t.set(in, at, tried{})
+	places := slices.DeleteFunc(before.Places, func(p place) bool { return p.Host == t.host || t.at.Sub(p.At) >= trustPlace })
+	places = append(places, place{Host: t.host, At: t.at})
+	return t.set(in, at, tried{Places: places[max(len(places)-placesEach, 0):]})
 }
 
 // withdrawn returns the change that takes the try back, which the directory was not able to
@@ -160,12 +201,44 @@ func since(times []time.Time, start time.Time) []time.Time {
 	return later
 }
 
-// allowed returns how many wrong passwords are passed on to a domain that locks out at
-// the threshold: two fewer, so that one try elsewhere does not lock the account. Zero is
-// a domain that never does.
-func allowed(tries, threshold int) int {
+// allowance says how many wrong passwords of an account are passed on to the domain within which
+// time.
+type allowance struct {
+	most    int // from anywhere
+	trusted int // with those from an address where the account signed in lately
+	window  time.Duration
+}
+
+// allowed returns how many wrong passwords are passed on to a domain that locks out at the
+// threshold: two fewer, so that one try elsewhere does not lock the account. An address where
+// the account signed in lately has as many to spare, but together they are fewer than the
+// threshold in any case. Zero is a domain that never locks out.
+func allowed(tries, threshold int) (most, trusted int) {
 	if threshold <= 0 {
-		return tries
+		return tries, 2 * tries
 	}
-	return max(min(tries, threshold-2), 1)
+	below := threshold - 1
+	most = min(tries, max(threshold-2, 1), below)
+	return most, min(2*tries, below)
+}
+
+// TooMany is the error after too many wrong passwords, of an account that there is or not. It is
+// [ErrTooMany] for errors.Is.
+type TooMany struct {
+	Wait time.Duration // until one more is tried
+}
+
+func (e *TooMany) Error() string { return ErrTooMany.Error() }
+
+// Is makes the error ErrTooMany.
+func (e *TooMany) Is(target error) bool { return target == ErrTooMany }
+
+// tooMany returns the error for an account with these wrong passwords. There are none if the domain
+// locks out at the first one, which no password is passed on to.
+func tooMany(times []time.Time, now time.Time, window time.Duration) error {
+	wait := window
+	if len(times) > 0 {
+		wait = slices.MaxFunc(times, time.Time.Compare).Add(window).Sub(now)
+	}
+	return &TooMany{Wait: wait}
 }

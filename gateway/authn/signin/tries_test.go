@@ -1,0 +1,141 @@
+package signin
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	home     = netip.MustParseAddr("192.0.2.10")
+	stranger = netip.MustParseAddr("198.51.100.1")
+)
+
+// withThreshold returns a gate of a domain that locks accounts out at so many wrong passwords.
+func withThreshold(threshold int) (g *Gate, d *directory, now *time.Time) {
+	g, d, now, _ = gate(func(o *Options) {
+		o.Policy = func(_ context.Context, name string) (Policy, error) {
+			return Policy{Account: name, Threshold: threshold, Window: StandardWindow}, nil
+		}
+	})
+	return g, d, now
+}
+
+func tryAt(t *testing.T, g *Gate, from netip.Addr, password string) error {
+	t.Helper()
+	_, err := g.Password(t.Context(), "anna", []byte(password), from)
+	return err
+}
+
+// Wrong passwords of strangers do not keep a person out of an address where they signed in lately.
+func TestStrangersKeepNobodyOut(t *testing.T) {
+	g, d, now := withThreshold(5)
+	require.NoError(t, tryAt(t, g, home, "right"))
+	*now = now.Add(24 * time.Hour)
+	attack := func() {
+		d.asked = nil
+		for range 10 {
+			require.Error(t, tryAt(t, g, stranger, "wrong"))
+		}
+		require.Len(t, d.asked, 3)
+	}
+	attack()
+	var tooMany *TooMany
+	require.ErrorAs(t, tryAt(t, g, netip.MustParseAddr("203.0.113.7"), "right"), &tooMany, "elsewhere nobody is known")
+	assert.Equal(t, StandardWindow, tooMany.Wait)
+	require.NoError(t, tryAt(t, g, home, "right"))
+	*now = now.Add(StandardWindow)
+	attack()
+	require.ErrorIs(t, tryAt(t, g, home, "wrong"), ErrRefused)
+	require.ErrorIs(t, tryAt(t, g, home, "right"), ErrTooMany, "one more would lock the account out")
+	assert.Len(t, d.asked, 4)
+
+	*now = now.Add(trustPlace)
+	attack()
+	require.ErrorIs(t, tryAt(t, g, home, "right"), ErrTooMany, "it is too long ago")
+}
+
+// The address where an account signed in is known to the gateways of a cluster, and after a restart.
+func TestPlacesAreThoseOfAllGates(t *testing.T) {
+	n := newThree(t)
+	_, err := n.gates[0].Password(t.Context(), "anna", []byte("right"), home)
+	require.NoError(t, err)
+	for range 10 {
+		require.Error(t, tryAt(t, n.gates[1], stranger, "wrong"))
+	}
+	require.ErrorIs(t, tryAt(t, n.gates[2], stranger, "right"), ErrTooMany)
+	require.NoError(t, tryAt(t, n.gates[2], home, "right"))
+}
+
+// Only so many addresses of an account are kept.
+func TestPlacesAreFew(t *testing.T) {
+	g, _, _ := withThreshold(5)
+	for i := range placesEach + 1 {
+		require.NoError(t, tryAt(t, g, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), "right"))
+	}
+	for range 3 {
+		require.ErrorIs(t, tryAt(t, g, stranger, "wrong"), ErrRefused)
+	}
+	assert.ErrorIs(t, tryAt(t, g, netip.AddrFrom4([4]byte{192, 0, 2, 0}), "right"), ErrTooMany, "the oldest is forgotten")
+	assert.NoError(t, tryAt(t, g, netip.AddrFrom4([4]byte{192, 0, 2, 1}), "right"))
+}
+
+// Whatever the threshold of the domain is, fewer wrong passwords are passed on than it.
+func TestTriesStayBelowEveryThreshold(t *testing.T) {
+	for threshold := 1; threshold <= 12; threshold++ {
+		g, d, _ := withThreshold(threshold)
+		if threshold > 1 {
+			require.NoError(t, tryAt(t, g, home, "right"), threshold)
+			d.asked = nil
+		}
+		for i := range 20 {
+			require.Error(t, tryAt(t, g, []netip.Addr{stranger, home}[i%2], "wrong"))
+		}
+		assert.Less(t, len(d.asked), threshold, "threshold %d", threshold)
+		for tries := 1; tries <= 10; tries++ {
+			most, trusted := allowed(tries, threshold)
+			assert.LessOrEqual(t, most, trusted)
+			assert.Less(t, trusted, threshold)
+		}
+	}
+	g, d, _ := withThreshold(1)
+	require.ErrorIs(t, tryAt(t, g, home, "right"), ErrTooMany)
+	assert.Empty(t, d.asked, "the first wrong one would lock the account out")
+}
+
+// A domain forgets wrong passwords once none came for the window. So do the tries, or a few now
+// and a few at the end of the window would add up there.
+func TestEachTryBeginsTheWindowAnew(t *testing.T) {
+	g, d, now := withThreshold(5)
+	wrong := func() error { return tryAt(t, g, stranger, "wrong") }
+	require.ErrorIs(t, wrong(), ErrRefused)
+	require.ErrorIs(t, wrong(), ErrRefused)
+	*now = now.Add(StandardWindow - time.Minute)
+	require.ErrorIs(t, wrong(), ErrRefused)
+	*now = now.Add(2 * time.Minute)
+	var tooMany *TooMany
+	require.ErrorAs(t, wrong(), &tooMany)
+	assert.Equal(t, StandardWindow-2*time.Minute, tooMany.Wait)
+	assert.Len(t, d.asked, 3)
+	*now = now.Add(tooMany.Wait)
+	require.ErrorIs(t, wrong(), ErrRefused)
+}
+
+// An address waits until its oldest try does not count any more.
+func TestAnAddressIsToldHowLongToWait(t *testing.T) {
+	g, _, now, _ := gate(func(*Options) {})
+	for i := range addressTries {
+		_, err := g.Password(t.Context(), "nobody"+string(rune('a'+i)), []byte("wrong"), stranger)
+		require.ErrorIs(t, err, ErrRefused)
+		*now = now.Add(time.Minute)
+	}
+	var tooMany *TooMany
+	require.ErrorAs(t, tryAt(t, g, stranger, "right"), &tooMany)
+	require.Equal(t, StandardWindow-addressTries*time.Minute, tooMany.Wait)
+	*now = now.Add(tooMany.Wait)
+	require.NoError(t, tryAt(t, g, stranger, "right"))
+}

@@ -1,0 +1,73 @@
+package call
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"adgateway/gateway/change"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/plan"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+)
+
+// shownCaller is what a credential may know of itself.
+type shownCaller struct {
+	Name    string           `json:"name"`
+	Kind    string           `json:"kind"`
+	ID      *string          `json:"id"`
+	Scopes  []identity.Scope `json:"scopes"`
+	Limits  callerLimits     `json:"limits"`
+	Expires *string          `json:"expires"`
+}
+
+// callerLimits are the limits of a credential; an empty list stands for none.
+type callerLimits struct {
+	OUs    []string `json:"ous"`
+	Groups []string `json:"groups"`
+	Zones  []string `json:"zones"`
+	Names  []string `json:"names"`
+}
+
+// WhoAmI answers with the caller's own name, scopes and limits.
+func WhoAmI(_ context.Context, a Accepted) (Answer, error) {
+	p := a.Principal
+	list := func(items []string) []string { return append([]string{}, items...) }
+	shown := shownCaller{
+		Name: p.Name, Kind: cmp.Or(p.Kind, identity.KindToken), ID: schema.OrNull(p.ID), Scopes: slices.Clone(p.Scopes),
+		Limits: callerLimits{list(p.Limits.OUs), list(p.Limits.Groups), list(p.Limits.Zones), list(p.Limits.Names)},
+	}
+	slices.Sort(shown.Scopes)
+	if !p.Expires.IsZero() {
+		text := p.Expires.UTC().Format(time.RFC3339)
+		shown.Expires = &text
+	}
+	return a.Answer("The credential is the "+p.String()+".", shown), nil
+}
+
+// ShowPlan returns what answers with a plan of a service.
+func ShowPlan(s *Service) Handler {
+	return func(ctx context.Context, a Accepted) (Answer, error) { return showPlan(ctx, s, a) }
+}
+
+func showPlan(ctx context.Context, s *Service, a Accepted) (Answer, error) {
+	found, err := s.Plans.Known(ctx, plan.Wanted{
+		ID: a.Bound.Text(ops.PlanID), Caller: a.Principal, OfOthers: s.Policy().PlansOfOthers,
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	shown, err := s.Plans.Shown(found)
+	if err != nil {
+		return Answer{}, problem.Internal(err)
+	}
+	shown.Hide(change.BoundsOf(a.Principal.Limits))
+	return a.Answer(a.Op.Sentence("The {subject} was found.", a.Bound, 1, &ps.Result{}), struct {
+		change.Plan
+		Change *string `json:"change"`
+	}{shown, schema.OrNull(found.ChangeID())}), nil
+}
