@@ -17,6 +17,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/ps"
 	"adgateway/test/harness"
 )
 
@@ -78,4 +79,97 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 			assert.Equal(t, want, c.remove(), "%s: removal %d", name, i+1)
 		}
 	}
+}
+
+// everyCaller are callers of each kind, made anew by each call, as the sessions of a person are.
+var everyCaller = map[string]func(own *identity.Quota) *identity.Principal{
+	"token": func(own *identity.Quota) *identity.Principal {
+		return &identity.Principal{ID: "4f0c", Name: "same", Kind: identity.KindToken, Quota: own}
+	},
+	"user": func(own *identity.Quota) *identity.Principal {
+		return &identity.Principal{ID: "77aa", Name: "same", Kind: identity.KindUser, Quota: own}
+	},
+	"certificate": func(own *identity.Quota) *identity.Principal {
+		return &identity.Principal{ID: "c3c3", Name: "same", Kind: identity.KindCertificate, Quota: own}
+	},
+	"token of the sandbox": func(own *identity.Quota) *identity.Principal {
+		return &identity.Principal{Name: "same", Kind: identity.KindToken, Quota: own}
+	},
+	"person": func(own *identity.Quota) *identity.Principal {
+		return &identity.Principal{ID: "S-1-5-21-1", Name: "same", Kind: identity.KindPerson, Quota: own}
+	},
+	"person of another domain": func(own *identity.Quota) *identity.Principal {
+		return &identity.Principal{ID: "S-1-5-21-2", Name: "same", Kind: identity.KindPerson, Quota: own}
+	},
+}
+
+// TestEveryCallerReachesTheSameLimits makes the same calls as each kind of caller, with the limit as
+// the default and as one of its own. What one of them has spent, a namesake has not.
+func TestEveryCallerReachesTheSameLimits(t *testing.T) {
+	q := newQuotas(t)
+	changed := ps.Result{Effect: ps.EffectChanged, Changes: []ps.Change{{}}}
+	for limit, c := range map[string]struct {
+		quota     identity.Quota
+		result    ps.Result
+		operation string
+		input     call.Values
+		passing   int
+	}{
+		"rate":                  {identity.Quota{Rate: "2/m"}, harness.OK, "user.get", call.Values{"Username": "a"}, 2},
+		"concurrency":           {identity.Quota{Concurrency: number(0)}, harness.OK, "user.get", call.Values{"Username": "a"}, 0},
+		"deletionsPerHour":      {identity.Quota{DeletionsPerHour: number(2)}, removedUser, "user.delete", call.Values{"Username": "a"}, 2},
+		"passwordResetsPerHour": {identity.Quota{PasswordResetsPerHour: number(2)}, changed, "user.resetPassword", call.Values{"Username": "a"}, 2},
+		"changesPerHour":        {identity.Quota{ChangesPerHour: number(2)}, changed, "user.disable", call.Values{"Username": "a"}, 2},
+	} {
+		for _, isDefault := range []bool{true, false} {
+			defaults, own := identity.Quota{}, &c.quota
+			if isDefault {
+				defaults, own = c.quota, nil
+			}
+			runner := harness.Answering(c.result, "["+harness.Sample(schema.User)+"]")
+			s := harness.New(t, runner, func(o *gateway.Options) { o.Quotas = identity.NewMeters(defaults, q.clock) })
+			for kind, callerOf := range everyCaller {
+				for i := range c.passing + 1 {
+					caller := callerOf(own)
+					caller.Scopes = []identity.Scope{identity.All}
+					_, err := s.Call(t.Context(), c.operation, call.Call{Principal: caller, Input: c.input})
+					if i < c.passing {
+						assert.NoError(t, err, "%s of a %s: call %d", limit, kind, i)
+						continue
+					}
+					failed := problem.Of(err)
+					require.NotNil(t, failed, "%s of a %s", limit, kind)
+					assert.Equal(t, schema.RateLimited, failed.Code, "%s of a %s: %s", limit, kind, failed.Message)
+					assert.Positive(t, failed.RetryAfter)
+					require.Len(t, failed.Details, 1)
+					assert.Equal(t, limit, failed.Details[0].Field)
+				}
+			}
+		}
+	}
+}
+
+// TestRolesHaveOneCount: what a person does in one role counts in all, and each has its own limits.
+func TestRolesHaveOneCount(t *testing.T) {
+	q := newQuotas(t)
+	meters := identity.NewMeters(identity.Quota{}, q.clock)
+	role := func(rate identity.Rate, resets int) *identity.Principal {
+		quota := &identity.Quota{Rate: rate, PasswordResetsPerHour: number(resets)}
+		return meters.Of(&identity.Principal{ID: "S-1", Name: "p", Kind: identity.KindPerson, Quota: quota})
+	}
+	for range 2 {
+		require.NoError(t, role("2/m", 1).Enter(1))
+	}
+	require.Error(t, role("2/m", 1).Enter(1))
+	require.NoError(t, role("3/m", 2).Enter(1), "the other role allows one more")
+	require.Error(t, role("3/m", 2).Enter(1))
+	for range 2 {
+		spent, err := role("3/m", 2).Spend(identity.PasswordReset, 1)
+		require.NoError(t, err)
+		spent.Settle(1)
+	}
+	_, err := role("2/m", 1).Spend(identity.PasswordReset, 1)
+	assert.Error(t, err)
+	_, err = role("2/m", 3).Spend(identity.PasswordReset, 1)
+	assert.NoError(t, err)
 }

@@ -39,7 +39,7 @@ func openHistory(t *testing.T) *changes.History {
 // changeCity adds a change that has ended.
 func changeCity(t *testing.T, h *changes.History, to string) string {
 	t.Helper()
-	c := &changes.Record{ID: changes.NewID(), Time: time.Now().UTC(), Caller: "portal", Operation: "user.update", Intent: ps.Intent{
+	c := &changes.Record{ID: changes.NewID(), Time: time.Now().UTC(), Author: changes.Author{Caller: "portal"}, Operation: "user.update", Intent: ps.Intent{
 		Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", After: to}}}},
 	}}
 	require.NoError(t, h.Complete(t.Context(), c, ps.OutcomeDone))

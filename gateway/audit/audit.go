@@ -46,6 +46,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"adgateway/gateway/filefault"
+	"adgateway/gateway/identity"
 	"adgateway/ps"
 )
 
@@ -94,10 +95,7 @@ type Options struct {
 }
 
 // Who identifies a caller.
-type Who struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"` // "token", "user", ...; empty if unknown
-}
+type Who = identity.Who
 
 // Call is a call as it was received.
 type Call struct {

@@ -35,7 +35,7 @@ func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "log", "au
 
 func callFor(user string) Call {
 	return Call{
-		RequestID: "r-" + user, Who: &Who{"desk", "token"}, From: "192.0.2.1",
+		RequestID: "r-" + user, Who: &Who{Name: "desk", Kind: "token"}, From: "192.0.2.1",
 		Operation: "user.update", Parameters: map[string]string{"Username": user, "Password": "***"},
 	}
 }

@@ -99,7 +99,7 @@ func TestFloodsOfCallsWithoutEffectAreCounted(t *testing.T) {
 	counted, total := counts(t, file, "none")
 	assert.Equal(t, uint64(5001), total, "no call is lost")
 	require.Len(t, counted, 1)
-	assert.Equal(t, &Who{"desk", "token"}, counted[0].Who)
+	assert.Equal(t, &Who{Name: "desk", Kind: "token"}, counted[0].Who)
 	assert.Empty(t, counted[0].From)
 	assert.Equal(t, map[string]uint64{"not_found": 1647, "conflict": 1647, "unchanged": 1646}, counted[0].Codes)
 	info, err := os.Stat(file)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/identity"
 	"adgateway/ps"
 )
 
@@ -49,7 +50,7 @@ func (r *Record) Lines() []*Line {
 // regardless of case.
 type Filter struct {
 	Since, Until time.Time
-	Who          string // part of the caller's name
+	Who          string // part of the caller's name, or its id, or an [identity.Reference] with a kind
 	Target       string // part of a DN, a GUID or the value of a parameter, or the id of the request or the change
 	Outcome      string // exactly
 	Operation    string // a pattern such as "user.*"
@@ -176,7 +177,11 @@ func (f Filter) Check() error {
 	if _, err := path.Match(f.Operation, ""); err != nil {
 		operation = fmt.Errorf("%q is not a pattern of operations: write for example user.delete or user.*", f.Operation)
 	}
-	return errors.Join(outcome, operation)
+	_, err := identity.ParseReference(f.Who)
+	if err != nil {
+		err = fmt.Errorf("the caller %q %w", f.Who, err)
+	}
+	return errors.Join(outcome, operation, err)
 }
 
 func (f Filter) takes(r *Record) bool {
@@ -186,16 +191,26 @@ func (f Filter) takes(r *Record) bool {
 			return false
 		}
 	}
-	who := ""
-	if call.Who != nil {
-		who = call.Who.Name
-	}
 	operation, _ := path.Match(strings.ToLower(f.Operation), strings.ToLower(call.Operation))
-	return holds(who, f.Who) &&
+	return f.by(call.Who) &&
 		(f.Outcome == "" || strings.EqualFold(f.Outcome, r.outcome)) &&
 		(f.Operation == "" || operation) &&
 		(f.Target == "" || strings.EqualFold(call.RequestID, f.Target) || strings.EqualFold(call.Change, f.Target) ||
 			slices.ContainsFunc(r.about(), f.concerns))
+}
+
+// by reports whether the filter takes the calls of a caller; nil is a stranger.
+func (f Filter) by(who *Who) bool {
+	switch ref, err := identity.ParseReference(f.Who); {
+	case f.Who == "":
+		return true
+	case who == nil:
+		return false
+	case err == nil && !ref.Unqualified():
+		return ref.Means(*who)
+	default:
+		return holds(who.Name, f.Who) || f.Who == who.ID
+	}
 }
 
 // concerns reports whether a text of a call is about the target.

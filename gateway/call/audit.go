@@ -61,7 +61,8 @@ func (a Accepted) auditCall(value func(p *ops.Param) (string, bool)) audit.Call 
 		RequestID: a.ID, From: a.From.String(), Operation: a.Op.ID, Parameters: map[string]string{},
 	}
 	if a.Principal != nil {
-		shown.Who = &audit.Who{Name: a.Principal.Name, Kind: a.Principal.Kind}
+		who := a.Principal.Who()
+		shown.Who = &who
 	}
 	for i := range a.Op.Params {
 		p := &a.Op.Params[i]

@@ -19,7 +19,7 @@ import (
 func changeOf(r *request) write.Change {
 	undoes := &r.Undoes
 	record := changes.Record{
-		RequestID: r.ID, Caller: r.Principal.Name,
+		RequestID: r.ID, Author: changes.AuthorOf(r.Principal.Who()),
 		Undoes: undoes.Change, Fields: undoes.Fields, Batch: undoes.Batch,
 	}
 	record.Parameters, record.Secret = r.Texts()

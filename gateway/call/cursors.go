@@ -69,7 +69,8 @@ func (c Cursors) cover(sum, text []byte) []byte {
 }
 
 func (c Cursors) sum(a Accepted, last string) []byte {
-	parts := []string{"cursor", a.Principal.Kind, a.Principal.Name, last}
+	caller := a.Principal.Identity()
+	parts := []string{"cursor", caller.Kind, caller.ID, last}
 	for i := range a.Op.Params {
 		if name := a.Op.Params[i].Name; name != ops.AfterName && name != ops.LimitName && name != ops.WaitName {
 			parts = append(parts, a.Bound.Text(name))

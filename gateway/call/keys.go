@@ -154,7 +154,7 @@ func (r *request) pastOfKey(ctx context.Context, c *idempotency.Claim,
 		}
 	}
 	parameters, _ := r.Texts()
-	return c.Record(r.Op.ID, r.Principal.Name, parameters), false, nil
+	return c.Record(r.Op.ID, r.Principal.Who(), parameters), false, nil
 }
 
 // resume answers a call whose change an earlier one with the key has begun. It returns nothing if

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adgateway/gateway/identity"
 	"adgateway/gateway/journal"
 	"adgateway/gateway/store"
 	"adgateway/ps"
@@ -33,13 +34,29 @@ const kind store.Kind = "change"
 // changes; one that was changed again, such as by being undone, is not appended again.
 const Log store.Log = "changes"
 
+// Author is the caller that made a change.
+type Author struct {
+	Caller string      `json:"caller"`      // its name
+	By     identity.ID `json:"by,omitzero"` // its kind and the id of its account; zero: an earlier version has kept it
+}
+
+// AuthorOf returns the author of the changes of a caller.
+func AuthorOf(w identity.Who) Author {
+	return Author{Caller: w.Name, By: identity.ID{Kind: w.Kind, ID: w.ID}}
+}
+
+// Who returns the caller.
+func (a Author) Who() identity.Who {
+	return identity.Who{Name: a.Caller, Kind: a.By.Kind, ID: a.By.ID}
+}
+
 // Record is a change that was made, or is being made.
 type Record struct {
 	store.Formatted
-	ID         string            `json:"id"`
-	RequestID  string            `json:"requestId"`
-	Time       time.Time         `json:"time"` // of its announcement
-	Caller     string            `json:"caller"`
+	ID        string    `json:"id"`
+	RequestID string    `json:"requestId"`
+	Time      time.Time `json:"time"` // of its announcement
+	Author
 	Operation  string            `json:"operation"`
 	Parameters map[string]string `json:"parameters,omitempty"` // as accepted, without secrets
 	Intent     ps.Intent         `json:"intent"`               // with the identities of what was created

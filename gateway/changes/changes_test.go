@@ -32,7 +32,7 @@ func open(t *testing.T, most int64) *History {
 func add(t *testing.T, h *History, n int, text string) (ids []string) {
 	t.Helper()
 	for i := range n {
-		r := &Record{ID: NewID(), Time: time.Now(), Caller: text, Running: i == 0, Intent: ps.Intent{Effect: ps.EffectCreated, Objects: []ps.Intended{{}}}}
+		r := &Record{ID: NewID(), Time: time.Now(), Author: Author{Caller: text}, Running: i == 0, Intent: ps.Intent{Effect: ps.EffectCreated, Objects: []ps.Intended{{}}}}
 		require.NoError(t, h.Save(t.Context(), r))
 		ids = append([]string{r.ID}, ids...)
 	}
@@ -173,7 +173,7 @@ func TestCompletedChangesAreLoggedOnce(t *testing.T) {
 func TestTheLogEndsWithItsChanges(t *testing.T) {
 	h := open(t, 64<<10)
 	for range 40 {
-		r := &Record{ID: NewID(), Time: time.Now(), Caller: strings.Repeat("x", 4<<10)}
+		r := &Record{ID: NewID(), Time: time.Now(), Author: Author{Caller: strings.Repeat("x", 4<<10)}}
 		require.NoError(t, h.Complete(t.Context(), r, ps.OutcomeDone))
 	}
 	ids, kept := logged(t, h), newest(t, h, time.Time{}, "")

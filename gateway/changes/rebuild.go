@@ -69,7 +69,7 @@ func fromAudit(line *audit.Record) *Record {
 		Server: outcome.Server, Outcome: ps.Outcome(outcome.Outcome), Rebuilt: true,
 	}
 	if call.Who != nil {
-		r.Caller = call.Who.Name
+		r.Author = AuthorOf(*call.Who)
 	}
 	if !pattern.MatchString(r.ID) {
 		r.ID = idOf(at, call.Seq)

@@ -165,7 +165,7 @@ type ACME struct {
 // acme-dns do.
 type ACMEAccount struct {
 	Subdomain  string // what the client sends
-	Credential string // name of the token or user
+	Credential string // an [identity.Reference] to a token or user
 	Name       string // of the record, in full
 }
 
@@ -248,6 +248,16 @@ type Role struct {
 	Name   string // shown to people; empty: the group
 	Scopes []string
 	Limits TokenLimits
+	Quota  Quota
+}
+
+// Quota is how much each member of a role may do. What is absent is as for everybody ([Auth]).
+type Quota struct {
+	Rate                  string // empty: absent
+	Concurrency           *int
+	DeletionsPerHour      *int
+	PasswordResetsPerHour *int
+	ChangesPerHour        *int
 }
 
 // Plans configures plans of changes that dry runs make.

@@ -442,17 +442,6 @@ func intoLimits(limits *TokenLimits) part {
 	}, "ous, zones, groups and names, each a list")
 }
 
-func signInRoles(field func(*Settings) *[]Role) value {
-	return records[Role]{field, func(r *Role) map[string]part {
-		return map[string]part{
-			"group":  intoText(&r.Group),
-			"name":   intoText(&r.Name),
-			"scopes": intoList(&r.Scopes),
-			"limits": intoLimits(&r.Limits),
-		}
-	}, []string{"group", "scopes"}, "a list of roles with group, scopes, and perhaps name and limits"}
-}
-
 func webhooks(field func(*Settings) *[]Webhook) value {
 	return records[Webhook]{field, func(w *Webhook) map[string]part {
 		return map[string]part{
@@ -492,14 +481,4 @@ func intoWords(field *[]string, words ...string) part {
 		return nil
 	}
 	return list
-}
-
-func acmeAccounts(field func(*Settings) *[]ACMEAccount) value {
-	return records[ACMEAccount]{field, func(a *ACMEAccount) map[string]part {
-		return map[string]part{
-			"subdomain":  intoText(&a.Subdomain),
-			"credential": intoText(&a.Credential),
-			"name":       intoName(&a.Name),
-		}
-	}, []string{"subdomain", "credential", "name"}, "a list of accounts with subdomain, credential and name"}
 }

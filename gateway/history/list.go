@@ -24,6 +24,8 @@ type shownChange struct {
 	RequestID string               `json:"requestId"`
 	Time      string               `json:"time"`
 	Caller    string               `json:"caller"`
+	Kind      *string              `json:"callerKind"`
+	Account   *string              `json:"callerId"`
 	Operation string               `json:"operation"`
 	Effect    ps.Effect            `json:"effect"`
 	Outcome   ps.Outcome           `json:"outcome"`
@@ -42,6 +44,7 @@ type shownChange struct {
 func (s *Service) show(ctx context.Context, p *past, principal *identity.Principal, whole bool) shownChange {
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller,
+		Kind: schema.OrNull(p.By.Kind), Account: schema.OrNull(p.By.ID),
 		Operation: p.Operation, Effect: p.Intent.Effect, Outcome: p.Outcome, Server: p.Server,
 		Undo: s.undoable(ctx, p), Undoes: schema.OrNull(p.Undoes), UndoneBy: []string{},
 		Plan: schema.OrNull(p.Plan), Batch: schema.OrNull(p.Batch), Degraded: p.Degraded,
@@ -128,6 +131,9 @@ func mayFind(a call.Accepted, p *past) bool {
 // list answers with the changes that pass the filters.
 func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error) {
 	b := a.Bound
+	if err := checkCaller(b); err != nil {
+		return call.Answer{}, err
+	}
 	if b.Has(ops.WaitName) {
 		return s.await(ctx, a)
 	}
@@ -175,6 +181,14 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 	return answer, nil
 }
 
+// checkCaller refuses a call that asks for the changes of a caller that cannot be meant.
+func checkCaller(b *ops.Bound) error {
+	if _, err := identity.ParseReference(b.Text(ops.CallerName)); err != nil {
+		return invalid(ops.CallerName, err.Error())
+	}
+	return nil
+}
+
 // maxScan is the limit on the changes that one call reads.
 const maxScan = 20_000
 
@@ -189,7 +203,10 @@ func (s *Service) passes(ctx context.Context, b *ops.Bound, p *past) bool {
 		"Operation": func(want string) bool {
 			return strings.EqualFold(want, p.Operation) || strings.EqualFold(want, resource)
 		},
-		"Caller":  func(want string) bool { return strings.EqualFold(want, p.Caller) },
+		ops.CallerName: func(want string) bool {
+			by, err := identity.ParseReference(want)
+			return err == nil && by.Means(p.Who())
+		},
 		"Outcome": func(want string) bool { return want == string(outcome) },
 		"Undo":    func(want string) bool { return want == string(s.undoable(ctx, p)) },
 		"Object":  p.isAbout,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -271,10 +272,10 @@ func (e *End) Stored() {
 
 // Record returns a record of the change that an earlier call of an operation has begun, by a caller
 // and with parameters, if the history has none.
-func (c *Claim) Record(operation, caller string, parameters map[string]string) *changes.Record {
+func (c *Claim) Record(operation string, caller identity.Who, parameters map[string]string) *changes.Record {
 	return &changes.Record{
 		ID: c.call.Change, RequestID: c.call.RequestID, Time: c.call.StartedAt, Operation: operation,
-		Caller: caller, Parameters: parameters, Intent: *c.call.Intent, Server: c.call.Server,
+		Author: changes.AuthorOf(caller), Parameters: parameters, Intent: *c.call.Intent, Server: c.call.Server,
 		Key: c.name, Running: true,
 	}
 }

@@ -2,6 +2,7 @@ package idempotency
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -25,7 +26,7 @@ const recountEvery = time.Second
 
 // keyCount counts the keys that callers have.
 type keyCount struct {
-	store   store.Store
+	store   *store.Sealed
 	now     func() time.Time
 	limits  Limits
 	refused atomic.Int64
@@ -43,7 +44,7 @@ type keptKeys struct {
 	oldest    time.Time // when the first of them expires, by the last count
 }
 
-func newKeyCount(db store.Store, limits Limits) *keyCount {
+func newKeyCount(db *store.Sealed, limits Limits) *keyCount {
 	if limits.Bytes == 0 {
 		limits.Bytes = math.MaxInt64
 	}
@@ -74,28 +75,33 @@ type tooMany struct {
 	full *bounds.Full  // nil: they are too many, not too large
 }
 
-// full returns why a caller may not have another key now; nil: it may. The names of its
-// keys begin with caller, or with other, which may be the same. The keys are counted in the store
-// when their number is not known, and again when the limit is reached, as keys expire, but at most
-// once a second.
-func (k *keyCount) full(ctx context.Context, caller, other string) (*tooMany, error) {
-	now := k.now()
+// full returns why the caller of a key may not have another one now; nil: it may. Names of its keys
+// begin with key.byID, and those that it owns with key.byName. The keys are counted in the store when
+// their number is not known, and again when the limit is reached, as keys expire, but at most once a
+// second.
+func (k *keyCount) full(ctx context.Context, key Key) (*tooMany, error) {
+	now, caller := k.now(), key.byID
 	if refusal, decided := k.decide(caller, now); decided {
 		return refusal, nil
 	}
 	number, bytes, oldest := 0, int64(0), time.Time{}
-	for _, prefix := range slices.Compact([]string{caller, other}) {
-		err := k.store.Range(ctx, kind, prefix, func(e store.Entry) bool {
-			number++
-			bytes += int64(len(e.Value))
-			if oldest.IsZero() || e.Expires.Before(oldest) {
-				oldest = e.Expires
-			}
-			return true
-		})
-		if err != nil {
-			return nil, err
+	add := func(e store.Entry) bool {
+		number++
+		bytes += int64(len(e.Value))
+		if oldest.IsZero() || e.Expires.Before(oldest) {
+			oldest = e.Expires
 		}
+		return true
+	}
+	if err := k.store.Store.Range(ctx, kind, key.byID, add); err != nil { // sealed values will do
+		return nil, err
+	}
+	err := k.store.Range(ctx, kind, key.byName, func(e store.Entry) bool {
+		var of kept
+		return store.Decode(k.store, e.Value, &of) != nil || !key.mayOwn(of) || add(e)
+	})
+	if err != nil && !errors.Is(err, store.ErrUnreadable) { // nobody gets the answer of such a key
+		return nil, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

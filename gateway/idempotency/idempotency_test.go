@@ -70,3 +70,23 @@ func TestTheKeysOfACallerAreThoseByItsIDAndByItsName(t *testing.T) {
 	assert.EqualValues(t, 1, p.Refused())
 	assert.Equal(t, bounds.Keys.Own, p.Most())
 }
+
+// TestTheKeysOfANamesakeDoNotCount: the ones that are kept by the name they share.
+func TestTheKeysOfANamesakeDoNotCount(t *testing.T) {
+	db := storetest.Seal(t, store.NewMemory(nil))
+	p := newProcess(t, db)
+	key := p.Of(portal, "user.disable", "one-of-the-keys")
+	require.NoError(t, p.update(func(tx *store.Tx) error {
+		for i := range 10 {
+			of := kept{Account: "token of a namesake"}
+			name := fmt.Sprintf("%s%d", key.byName, i)
+			if err := store.Save(tx, kind, name, of, tx.Now().Add(time.Hour)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	_, _, err := p.Take(t.Context(), key, "one", []byte("call"))
+	require.NoError(t, err)
+	assert.Equal(t, 1, p.Most())
+}

@@ -83,15 +83,15 @@ type Keys struct {
 // calls; nil: there is none.
 func New(db *store.Sealed, life time.Duration, history *changes.History, limits Limits) *Keys {
 	return &Keys{
-		store: db, life: life, history: history, count: newKeyCount(db.Store, limits), active: map[string]bool{},
+		store: db, life: life, history: history, count: newKeyCount(db, limits), active: map[string]bool{},
 	}
 }
 
 // Key names a call.
 type Key struct {
-	account string // of the caller; empty: it has no id, or the key is that of an item
+	account string // of the caller; empty: the key is that of an item
 	// Prefixes of the names of its caller's keys: by its id, and by its name. Those by the name are
-	// what all versions find. They are the same if it has no id.
+	// what all versions find. They are the same of an item.
 	byID, byName string
 	rest         string
 	within       string    // identifies the limits of the caller; empty: the key is that of an item
@@ -100,16 +100,11 @@ type Key struct {
 
 // Of returns the key that a caller has given to a call of an operation.
 func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
-	key := Key{
-		byName: k.prefix("caller", caller.Kind, caller.Name), rest: k.sum("key", operation, given),
-		within: change.BoundsOf(caller.Limits).Digest(),
+	id := caller.Identity()
+	return Key{
+		account: id.String(), rest: k.sum("key", operation, given), within: change.BoundsOf(caller.Limits).Digest(),
+		byID: k.prefix("account", id.Kind, id.ID), byName: k.prefix("caller", caller.Kind, caller.Name),
 	}
-	key.byID = key.byName
-	if caller.ID != "" {
-		key.account = caller.Identity().String()
-		key.byID = k.prefix("account", caller.Kind, caller.ID)
-	}
-	return key
 }
 
 // OfItem returns the key of an item of a job, from the key that the job gives it, and until when it is
@@ -127,11 +122,15 @@ func (k Key) find(load func(name string) (kept, error)) (name string, found kept
 		return name, found, err
 	}
 	found, err = load(k.byName + k.rest)
-	if err == nil && found.Account != "" && found.Account != k.account {
+	if err == nil && !k.mayOwn(found) {
 		return name, kept{}, store.ErrAbsent
 	}
 	return k.byName + k.rest, found, err
 }
+
+// mayOwn reports whether a key that is kept by the name of the caller is the caller's. An earlier
+// version has kept the name only.
+func (k Key) mayOwn(found kept) bool { return found.Account == "" || found.Account == k.account }
 
 // prefix returns the prefix of the names of some keys.
 func (k *Keys) prefix(parts ...string) string { return k.sum(parts...)[:32] + "/" }
@@ -243,7 +242,7 @@ func (k *Keys) mayHave(ctx context.Context, key Key) error {
 	if !errors.Is(err, store.ErrAbsent) {
 		return err
 	}
-	refused, err := k.count.full(ctx, key.byID, key.byName)
+	refused, err := k.count.full(ctx, key)
 	if err != nil || refused == nil {
 		return err
 	}

@@ -20,8 +20,8 @@ const (
 
 // ID identifies a caller in what is kept or counted for it. It is comparable.
 type ID struct {
-	Kind string // KindToken or another kind
-	ID   string // of the account, or the SID of a person
+	Kind string `json:"kind"` // KindToken or another kind
+	ID   string `json:"id"`   // of the account, or the SID of a person
 }
 
 // String returns the ID as text: "token 4f0c".
@@ -46,7 +46,7 @@ type Principal struct {
 	Quota     *Quota // of its own; nil: the default of everything
 	Uncounted bool   // no quota applies, not even the default
 
-	meter *meter // see [Meters.Of]; nil: nothing is counted
+	gauge *gauge // see [Meters.Of]; nil: nothing is counted
 }
 
 // Identity returns the ID of the caller. An account of the sandbox has no id and goes by

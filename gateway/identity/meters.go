@@ -18,6 +18,7 @@ type Meters struct {
 
 // counted is a caller that is counted.
 type counted struct {
+	meter   *meter
 	as      *Principal // the caller as last given
 	metered *Principal // the same with its meter
 	last    time.Time  // when it was last asked for
@@ -35,10 +36,11 @@ func NewMeters(defaults Quota, now func() time.Time) *Meters {
 	return &Meters{defaults: defaults, now: now, byID: map[ID]*counted{}, sweep: sweepFrom}
 }
 
-// Of returns the caller with its meter. Counters are kept by the caller's ID, so reloading
-// credentials does not reset them.
+// Of returns the caller with its meter. Counters are kept by the caller's ID: reloading
+// credentials does not reset them, and the sessions and roles of a person share them. The limits
+// are those of the principal, so that each role has its own.
 func (m *Meters) Of(p *Principal) *Principal {
-	if p.Uncounted || p.meter != nil {
+	if p.Uncounted || p.gauge != nil {
 		return p
 	}
 	m.mu.Lock()
@@ -47,13 +49,12 @@ func (m *Meters) Of(p *Principal) *Principal {
 	c := m.byID[p.Identity()]
 	if c == nil {
 		m.forget(now)
-		c = &counted{metered: &Principal{meter: newMeter(m.now)}}
+		c = &counted{meter: newMeter(m.now)}
 		m.byID[p.Identity()] = c
 	}
 	if c.last = now; c.as != p {
 		metered := *p
-		metered.meter = c.metered.meter
-		metered.meter.set(p.Quota.over(m.defaults))
+		metered.gauge = c.meter.with(p.Quota.over(m.defaults))
 		c.as, c.metered = p, &metered
 	}
 	return c.metered
@@ -66,7 +67,7 @@ func (m *Meters) forget(now time.Time) {
 		return
 	}
 	for id, c := range m.byID {
-		if c.metered.meter.running.Load() == 0 && now.Sub(c.last) >= 2*hour {
+		if c.meter.running.Load() == 0 && now.Sub(c.last) >= 2*hour {
 			delete(m.byID, id)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/store"
 	"adgateway/ps"
@@ -31,12 +32,8 @@ import (
 // [Options.Entry].
 const Log store.Log = "jobs"
 
-// Caller identifies the credential that submitted a job.
-type Caller struct {
-	ID   string `json:"id,omitempty"` // of the account, never reused; empty for static ones
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-}
+// Caller identifies the credential, or the person, that submitted a job.
+type Caller = identity.Who
 
 // Job is a list of calls and how far it has come.
 type Job struct {

@@ -176,11 +176,17 @@ func (b *Bound) challenge(c Context, name, value string, presents bool) *schema.
 // completeAccount finds the account of acme-dns, which must be one of the caller's.
 func completeAccount(b *Bound, c Context) *schema.FieldError {
 	for _, account := range c.Settings.Accounts {
-		if account.Subdomain == b.Text("subdomain") && strings.EqualFold(account.Credential, c.Caller.Name) {
+		if account.Subdomain == b.Text("subdomain") && meansCaller(account.Credential, c.Caller) {
 			return b.challenge(c, account.Name, b.Text("txt"), true)
 		}
 	}
 	return &schema.FieldError{Field: "subdomain", Code: schema.Limit, Message: "is no account of this credential (acme.accounts)"}
+}
+
+// meansCaller reports whether the credential of an account is the caller.
+func meansCaller(credential string, caller *identity.Principal) bool {
+	by, err := identity.ParseReference(credential)
+	return err == nil && by.Means(caller.Who())
 }
 
 // refuseUpdate returns the refusals of acme-dns.

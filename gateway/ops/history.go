@@ -12,6 +12,7 @@ import (
 const (
 	ChangeIDParam = "ChangeId"
 	AcceptDrift   = "AcceptDrift"
+	CallerName    = "Caller"
 	WaitName      = "Wait"
 	SinceName     = "Since"
 	UndoFields    = "Fields"
@@ -89,8 +90,12 @@ var historyRows = []*Operation{
 var (
 	aboutObject = Param{Name: "Object", Kind: schema.Identity, Unsent: true, Doc: "Changes of this object, by a name that it had before or has after: its GUID, SID, distinguished name, account, UPN or name; of DNS a zone, or the name of a record."}
 	byOperation = Param{Name: "Operation", Kind: schema.Word, Unsent: true, Example: "user.update", Doc: "Changes by this operation, or by all of a resource."}
-	byCaller    = Param{Name: "Caller", Kind: schema.Word, Unsent: true, Doc: "Changes by this credential."}
-	ofOutcome   = Param{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"), Unsent: true, Doc: "Changes that ended so."}
+	byCaller    = Param{
+		Name: CallerName, Kind: schema.Word, Unsent: true, Example: "token:portal",
+		Doc: "Changes by this caller: a name, or the id of an account or a SID, alone or as kind:name and kind:id, " +
+			"where the kind is token, user, certificate, person or gateway; kind::id is no name. A name means every caller that has or had it.",
+	}
+	ofOutcome = Param{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"), Unsent: true, Doc: "Changes that ended so."}
 )
 
 // waitsForward refuses what only a list of the past can have.

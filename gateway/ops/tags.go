@@ -113,12 +113,12 @@ var guards = map[string]Guard{
 	"membership.removeMembers": {Never: "it is about several memberships"},
 	"membership.setMembers":    {Never: "it is about several memberships"},
 
-	"recordSet.put":          {Never: "sets of records have no tags"},
-	"recordSet.delete":       {Never: "sets of records have no tags"},
-	"zone.setAging":          {Never: "the aging of a zone has no tag"},
-	"delegation.delete":      {Never: "delegations have no tags"},
-	binRow:                   {Never: "it makes something new of what was deleted"},
-	"change.undo":            {Reader: "change.get"}, // of the object that the change was about, by the row that takes it back
+	"recordSet.put":     {Never: "sets of records have no tags"},
+	"recordSet.delete":  {Never: "sets of records have no tags"},
+	"zone.setAging":     {Never: "the aging of a zone has no tag"},
+	"delegation.delete": {Never: "delegations have no tags"},
+	binRow:              {Never: "it makes something new of what was deleted"},
+	"change.undo":       {Reader: "change.get"}, // of the object that the change was about, by the row that takes it back
 }
 
 // guards checks that each row says which guards it honours, and that it can.

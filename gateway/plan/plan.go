@@ -52,7 +52,7 @@ func (p *Plans) Keep(ctx context.Context, of DryRun, life time.Duration, shown *
 	id, expires := newID(), p.store.Now().Add(life).UTC().Truncate(time.Second)
 	shown.ID, shown.Expires, shown.State = &id, &expires, string(StateOpen)
 	kept := &Plan{
-		ID: id, Caller: callerOf(of.Caller), Fingerprint: of.Fingerprint, Operation: of.Operation,
+		ID: id, Caller: makerOf(of.Caller), Fingerprint: of.Fingerprint, Operation: of.Operation,
 		Parameters: of.Parameters, Expires: expires, Shown: schema.JSON(shown),
 	}
 	if of.Row != "" {
@@ -84,7 +84,7 @@ func (p *Plans) Known(ctx context.Context, w Wanted) (*Plan, error) {
 	case errors.Is(err, ErrAbsent):
 	case err != nil:
 		return nil, Unavailable(err)
-	case found.Caller.is(callerOf(w.Caller)):
+	case found.madeBy(w.Caller):
 		if p.mayRun(w.Caller, found) && (found.Row == "" || p.includes(w.Caller, found)) {
 			return found, nil
 		}
@@ -134,7 +134,7 @@ func (p *Plans) operation(id string) *ops.Operation {
 // another one is for callers that may read what it is about.
 func (p *Plans) Shown(of *Plan, to *identity.Principal) (shown change.Plan, err error) {
 	reads := p.reads(to, of)
-	if !reads && !of.Caller.is(callerOf(to)) {
+	if !reads && !of.madeBy(to) {
 		return shown, absent(of.ID)
 	}
 	if err = json.Unmarshal(of.Shown, &shown); err != nil {
@@ -165,7 +165,7 @@ func (p *Plans) Apply(ctx context.Context, a Applying) (*Application, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !found.Caller.is(callerOf(a.Caller)) && !a.OfOthers:
+	case !found.madeBy(a.Caller) && !a.OfOthers:
 		return nil, problem.New(schema.Forbidden, "Another credential has made the plan '%s', and this gateway "+
 			"lets a plan be applied by the one that made it only (plans.otherCaller).", found.ID)
 	case !bytes.Equal(found.Fingerprint, p.Fingerprint(a.Bound)):

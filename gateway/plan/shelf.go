@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"adgateway/gateway/bounds"
+	"adgateway/gateway/identity"
 )
 
 // Limits bound what plans take.
@@ -20,7 +21,7 @@ type shelf struct {
 	now    func() time.Time
 
 	mu    sync.Mutex
-	plans map[Caller][]shelved // by account, the oldest first
+	plans map[identity.ID][]shelved // by account, the oldest first
 }
 
 // shelved is the room that a plan takes.
@@ -34,20 +35,20 @@ func newShelf(limits Limits, now func() time.Time) *shelf {
 	if limits.Bytes == 0 {
 		limits.Bytes = math.MaxInt64
 	}
-	return &shelf{limits: limits, now: now, plans: map[Caller][]shelved{}}
+	return &shelf{limits: limits, now: now, plans: map[identity.ID][]shelved{}}
 }
 
 // load replaces what is known.
-func (s *shelf) load(all map[Caller][]shelved) {
+func (s *shelf) load(all map[identity.ID][]shelved) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.plans = all
 }
 
 // put adds a plan of a caller, and returns the ids of those that must be forgotten for it.
-func (s *shelf) put(of Caller, one shelved) (surplus []string) {
+func (s *shelf) put(of identity.Who, one shelved) (surplus []string) {
 	own, _ := s.limits.Room.Share(s.limits.Bytes)
-	by, named := of.account(), of.named()
+	by, named := of.Identity(), identity.ID{Kind: of.Kind, ID: of.Name}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if named != by { // those of an earlier version are older
@@ -56,7 +57,7 @@ func (s *shelf) put(of Caller, one shelved) (surplus []string) {
 	}
 	s.plans[by] = append(s.plans[by], one)
 	sizes, all := s.measure()
-	forget := func(caller Caller) {
+	forget := func(caller identity.ID) {
 		oldest := s.plans[caller][0]
 		surplus = append(surplus, oldest.id)
 		s.plans[caller] = s.plans[caller][1:]
@@ -83,8 +84,8 @@ func (s *shelf) put(of Caller, one shelved) (surplus []string) {
 
 // measure forgets what has expired, and returns how large the plans of each caller are, and all.
 // s.mu is held.
-func (s *shelf) measure() (sizes map[Caller]int64, all int64) {
-	sizes = map[Caller]int64{}
+func (s *shelf) measure() (sizes map[identity.ID]int64, all int64) {
+	sizes = map[identity.ID]int64{}
 	now := s.now()
 	for caller, plans := range s.plans {
 		for len(plans) > 0 && !now.Before(plans[0].expires) {

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"adgateway/gateway/bounds"
+	"adgateway/gateway/identity"
 )
 
 func TestPlansHaveABudget(t *testing.T) {
 	now := time.Now()
 	s := newShelf(Limits{Bytes: 400}, func() time.Time { return now })
-	one, other := Caller{Kind: "token", Name: "one", ID: "1"}, Caller{Kind: "token", Name: "other", ID: "2"}
-	put := func(by Caller, id string, bytes int64) []string {
+	one, other := identity.Who{Kind: "token", Name: "one", ID: "1"}, identity.Who{Kind: "token", Name: "other", ID: "2"}
+	put := func(by identity.Who, id string, bytes int64) []string {
 		return s.put(by, shelved{id: id, bytes: bytes, expires: now.Add(time.Hour)})
 	}
 	assert.Empty(t, put(one, "a", 60))
@@ -23,7 +24,7 @@ func TestPlansHaveABudget(t *testing.T) {
 	assert.Equal(t, []string{"b"}, put(one, "c", 500)[:1], "the newest one stays")
 	assert.Equal(t, []string{"c"}, put(one, "d", 10))
 	for i := range 4 {
-		put(Caller{Kind: "token", ID: fmt.Sprint("caller ", i)}, fmt.Sprint(i), 60)
+		put(identity.Who{Kind: "token", ID: fmt.Sprint("caller ", i)}, fmt.Sprint(i), 60)
 	}
 	assert.Equal(t, []string{"x"}, put(one, "e", 90)[1:], "all of them take from the one that has most")
 

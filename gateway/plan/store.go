@@ -22,39 +22,25 @@ import (
 // kind is the kind of plans in the store.
 const kind store.Kind = "plan"
 
-// Caller is the credential that made a plan.
-type Caller struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-	ID   string `json:"id,omitempty"` // empty: it has none, or an earlier version has kept the plan
+// makerOf returns a caller as the maker of a plan. It always has an id, so that nobody else is known
+// by its name: only plans of an earlier version have none.
+func makerOf(p *identity.Principal) identity.Who {
+	return identity.Who{Name: p.Name, Kind: p.Kind, ID: p.Identity().ID}
 }
 
-func callerOf(p *identity.Principal) Caller { return Caller{Kind: p.Kind, Name: p.Name, ID: p.ID} }
-
-// is reports whether two are one credential. Where one has no id, the names count.
-func (c Caller) is(other Caller) bool {
-	if c.ID == "" || other.ID == "" {
-		return c.Kind == other.Kind && c.Name == other.Name
+// madeBy reports whether a caller has made the plan. An earlier version has kept the name only.
+func (p *Plan) madeBy(caller *identity.Principal) bool {
+	if p.Caller.ID == "" {
+		return p.Caller.Kind == caller.Kind && p.Caller.Name == caller.Name
 	}
-	return c.Kind == other.Kind && c.ID == other.ID
-}
-
-// named returns the credential as an earlier version has kept it.
-func (c Caller) named() Caller { return Caller{Kind: c.Kind, Name: c.Name} }
-
-// account returns what the plans of the credential are counted under.
-func (c Caller) account() Caller {
-	if c.ID == "" {
-		return c
-	}
-	return Caller{Kind: c.Kind, ID: c.ID}
+	return p.Caller.Identity() == caller.Identity()
 }
 
 // Plan is what a dry run has shown.
 type Plan struct {
 	store.Formatted
 	ID          string          `json:"id"`
-	Caller      Caller          `json:"caller"`
+	Caller      identity.Who    `json:"caller"`
 	Fingerprint []byte          `json:"fingerprint"` // of the operation and its arguments
 	Operation   string          `json:"operation"`
 	Expires     time.Time       `json:"expires"`
@@ -155,7 +141,7 @@ func (p *Plans) Stats() Stats {
 
 // Load counts the plans of each caller anew, as another gateway may have kept some.
 func (p *Plans) Load(ctx context.Context) error {
-	all := map[Caller][]shelved{}
+	all := map[identity.ID][]shelved{}
 	var found []shelved
 	err := p.store.Store.Range(ctx, kind, "", func(e store.Entry) bool { // keys ascend with time
 		found = append(found, shelved{id: e.Key, bytes: int64(len(e.Value)), expires: e.Expires})
@@ -163,7 +149,7 @@ func (p *Plans) Load(ctx context.Context) error {
 	})
 	for _, one := range found {
 		if plan, unread := p.Get(ctx, one.id); unread == nil {
-			by := plan.Caller.account()
+			by := plan.Caller.Identity()
 			all[by] = append(all[by], one)
 		}
 	}

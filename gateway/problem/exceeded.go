@@ -15,6 +15,7 @@ func Exceeded(err error) error {
 		return Internal(err)
 	}
 	failed := New(schema.RateLimited, "%s", exceeded.Message)
+	failed.Details = []Detail{{Field: exceeded.Limit, Message: "is the limit that was reached"}}
 	failed.Reason, failed.RetryAfter = ReasonRate, max(exceeded.RetryAfter, time.Second)
 	return failed
 }

@@ -188,6 +188,7 @@ var (
 	Caller = &Shape{Name: "Caller", Fields: []Field{
 		{Name: "name"},
 		{Name: "kind", Doc: "token, user or certificate"},
+		{Name: "id", Null: true, Doc: "of the account; null: it has none"},
 		{Name: "scopes", Type: TextListField},
 		{Name: "limits", Type: ObjectField, Doc: "an empty list stands for no limit", Of: []Field{
 			{Name: "ous", Type: TextListField}, {Name: "groups", Type: TextListField}, {Name: "zones", Type: TextListField}, {Name: "names", Type: TextListField},

@@ -6,29 +6,46 @@ import (
 	"strings"
 	"time"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 )
 
 // LogFilter selects lines of the audit log. Empty texts match everything.
 type LogFilter struct {
-	Day    time.Time // from its midnight in UTC to the next one
-	Who    string    // part of the caller's name
-	Only   *Caller   // nil: of everybody
-	Target string    // part of a DN, a GUID or a parameter, or the id of a request
-	Names  []string  // by which the object that Target means is named, too
-	Most   int       // lines, the newest ones
+	Day    time.Time    // from its midnight in UTC to the next one
+	Who    string       // part of the caller's name, or what [identity.ParseReference] takes
+	Only   *identity.ID // nil: of everybody
+	Target string       // part of a DN, a GUID or a parameter, or the id of a request
+	Names  []string     // by which the object that Target means is named, too
+	Most   int          // lines, the newest ones
 
-	Reader  Caller                // the person who reads them
+	Reader  identity.ID           // the person who reads them
 	Readers []*identity.Principal // what the person may read: a line must be visible to one of them
 }
 
-// Caller is a person, or a credential, that called.
-type Caller struct{ Name, Kind string }
+// callerKinds say what a name is that is not of a person.
+var callerKinds = map[string]string{
+	identity.KindToken: "token", identity.KindUser: "API user", identity.KindCertificate: "certificate",
+	identity.KindGateway: "the gateway",
+}
+
+// callerText is how pages call a person or a credential, of which several kinds may have one name.
+func callerText(name, kind string) string {
+	if of := callerKinds[kind]; of != "" && name != "" {
+		return name + " (" + of + ")"
+	}
+	return name
+}
+
+// callerIn is how pages call the caller in a record.
+func callerIn(r record) string { return callerText(r.Text("caller"), r.Text("callerKind")) }
 
 // LogLine is a call in the audit log.
 type LogLine struct {
-	Time, Who, From, Operation, Outcome, Code, RequestID string
-	Targets, Given                                       []string
+	Time, From, Operation, Outcome, Code, RequestID string
+
+	Who, Kind      string // who called, and which kind of caller that is
+	Targets, Given []string
 }
 
 // mostLines limits the lines on a page.
@@ -63,7 +80,7 @@ func (c *visit) audit() {
 		status, shown.Alert = http.StatusBadRequest, &alert{Text: "The day has no valid form: write it as 2026-03-01."}
 	} else {
 		filter := LogFilter{Day: day, Who: body.Who, Target: body.Target, Most: mostLines + 1}
-		filter.Reader, filter.Readers = Caller{c.session.Name, c.session.Kind}, c.principals
+		filter.Reader, filter.Readers = c.identity(), c.principals
 		if body.Target != "" {
 			filter.Names = c.namesFor(body.Target)
 		}
@@ -77,6 +94,7 @@ func (c *visit) audit() {
 		body.Full = len(lines) > mostLines
 		for _, line := range lines[:min(len(lines), mostLines)] {
 			row := auditRow{LogLine: line}
+			row.Who = callerText(line.Who, line.Kind)
 			for _, target := range line.Targets[:min(len(line.Targets), mostNamed)] {
 				row.Objects = append(row.Objects, rdn(target))
 			}
@@ -120,7 +138,9 @@ func (c *visit) namesFor(text string) []string {
 			}
 		}
 	}
-	hits := records[record](c.get("search.find", "Text", text, "Limit", mostNames))
+	hits := records[record](c.listed(list{
+		operation: "search.find", key: "guid", before: bestFor(text), values: call.Values{"Text": text, "Limit": mostNames},
+	}))
 	var same []record
 	for _, hit := range hits {
 		called := func(field string) bool { return strings.EqualFold(hit.Text(field), text) }

@@ -91,18 +91,24 @@ func records[T any](a *answer) []T {
 
 func (a *answer) ok() bool { return a.Status >= 200 && a.Status < 300 }
 
+// identity returns who is signed in.
+func (c *visit) identity() identity.ID {
+	if len(c.principals) > 0 {
+		return c.principals[0].Identity()
+	}
+	return c.session.Identity
+}
+
 // call makes a call as the person. Of several roles, which are never merged, the first one counts
-// that may do this.
+// that may do this. Lists are read by [visit.listed].
 func (c *visit) call(operation string, values call.Values) *answer {
 	var first *answer
 	for _, principal := range c.principals {
 		a := c.callAs(principal, operation, values)
-		if a.Status != http.StatusForbidden && a.Status != http.StatusNotFound {
+		if !passedOn(a.Status) {
 			return a
 		}
-		if first == nil {
-			first = a
-		}
+		first = outranking(first, a)
 	}
 	if first == nil {
 		first = &answer{Status: http.StatusForbidden, Error: &failure{Code: "forbidden", Message: "No role gives you a right here."}}

@@ -133,7 +133,7 @@ func (c *visit) plan(s *step) *answer {
 			}
 			return nil
 		}
-		if first == nil || first.Status == http.StatusForbidden {
+		if first == nil || first.Status == http.StatusForbidden || a.Status == http.StatusTooManyRequests {
 			first = a
 		}
 	}

@@ -8,13 +8,15 @@ import (
 	"strconv"
 	"strings"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
 )
 
 // job is a job of the API.
 type job struct {
-	ID, Caller, State, Mode, Created          string
+	ID, Caller, CallerKind, CallerID          string
+	State, Mode, Created                      string
 	Name, Operation, Why, Started, Ended      string
 	Total, Waiting, Running, Done, Noop       int
 	Failed, Unknown, Skipped, NotRun, Percent int
@@ -38,6 +40,14 @@ type jobItem struct {
 
 // title is how people call the job.
 func (j job) title() string { return cmp.Or(j.Name, j.Operation, "Several operations") }
+
+// owner returns who has submitted the job, and alone may control it.
+func (j job) owner() identity.ID {
+	return identity.Who{Name: j.Caller, Kind: j.CallerKind, ID: j.CallerID}.Identity()
+}
+
+// who is how people call the owner.
+func (j job) who() string { return callerText(j.Caller, j.CallerKind) }
 
 // over returns how many items have ended.
 func (j job) over() int { return j.Total - j.Waiting - j.Running }
@@ -101,7 +111,7 @@ func (j job) facts() []fact {
 	}
 	all := []fact{
 		{Label: "State", Words: []word{wordOf("job.state", j.State)}, Text: j.Why},
-		{Label: "Submitted", Time: j.Created, Text: "by " + j.Caller},
+		{Label: "Submitted", Time: j.Created, Text: "by " + j.who()},
 		{Label: "Started", Time: j.Started}, {Label: "Ended", Time: j.Ended},
 	}
 	if j.Rate > 0 {
@@ -127,7 +137,7 @@ type jobRow struct {
 
 func (j job) row() jobRow {
 	row := jobRow{
-		ID: j.ID, Created: j.Created, Title: j.title(), Caller: j.Caller, Why: j.Why,
+		ID: j.ID, Created: j.Created, Title: j.title(), Caller: j.who(), Why: j.Why,
 		Progress: j.progress().Text, State: wordOf("job.state", j.State),
 	}
 	if j.Failed+j.Unknown > 0 {
@@ -168,7 +178,7 @@ func (j job) controls() []jobControl {
 const jobID = "JobId"
 
 // mostItems limits the items on a page.
-const mostItems = "50"
+const mostItems = 50
 
 // notDone are the states of items that people look at first.
 var notDone = []string{"failed", "unknown", "not_run", "skipped"}
@@ -177,7 +187,10 @@ var notDone = []string{"failed", "unknown", "not_run", "skipped"}
 func (c *visit) jobs() {
 	shown := page{Title: "Jobs", Section: "jobs"}
 	status := http.StatusOK
-	a := c.get("job.list", "Limit", "50", "After", c.r.URL.Query().Get("after"))
+	a := c.listed(list{
+		operation: "job.list", key: "id", before: newest, most: 50,
+		values: call.Values{"After": c.r.URL.Query().Get("after")},
+	})
 	if shown.Alert = alertOf(a); shown.Alert != nil {
 		status = a.Status
 	}
@@ -227,11 +240,14 @@ func (c *visit) job(failed *answer) {
 		ID: j.ID, Open: j.open(), Progress: j.progress(), Facts: j.facts(),
 		Problems: j.Problems, MoreProblems: j.MoreProblems,
 	}
-	if c.may(identity.JobSubmit) && j.Caller == c.session.Name {
+	if c.may(identity.JobSubmit) && j.owner() == c.identity() {
 		body.Controls = j.controls()
 	}
 	for _, state := range notDone {
-		items := c.get("job.items", jobID, id, "State", state, "Limit", mostItems)
+		items := c.listed(list{
+			operation: "job.items", key: "line", before: byLine, most: mostItems,
+			values: call.Values{jobID: id, "State": state},
+		})
 		body.Items = append(body.Items, records[jobItem](items)...)
 		body.More = body.More || items.Next != ""
 	}

@@ -57,7 +57,10 @@ func (c *visit) search(k *kind) {
 	case body.Query == "":
 		shown.Empty = examples
 	default:
-		found := c.get("search.find", "Text", body.Query, "Type", k.hitType, "Limit", "50")
+		found := c.listed(list{
+			operation: "search.find", key: "guid", before: bestFor(body.Query),
+			values: call.Values{"Text": body.Query, "Type": k.hitType, "Limit": "50"},
+		})
 		if shown.Alert = alertOf(found); shown.Alert != nil {
 			status = found.Status
 			break
@@ -153,7 +156,7 @@ func madeRows(all []record) []madeRow {
 	var rows []madeRow
 	for _, r := range all {
 		row := madeRow{
-			Time: r.Text("time"), Caller: r.Text("caller"), Operation: r.Text("operation"), Outcome: r.Text("outcome"),
+			Time: r.Text("time"), Caller: callerIn(r), Operation: r.Text("operation"), Outcome: r.Text("outcome"),
 		}
 		objects, _ := r["objects"].([]any)
 		for _, one := range objects[:min(len(objects), mostNamed)] {
@@ -268,7 +271,11 @@ func (c *visit) reaches(k *kind, guid string, scope identity.Scope) bool {
 
 // part reads a part of a page, or notes why it could not be read.
 func part[T any](c *visit, o *object, what, operation string, pairs ...string) ([]T, *answer) {
-	a := c.get(operation, pairs...)
+	return noted[T](o, what, c.get(operation, pairs...))
+}
+
+// noted returns the records of a part of a page, or notes why it could not be read.
+func noted[T any](o *object, what string, a *answer) ([]T, *answer) {
 	if !a.ok() {
 		text := a.Output
 		if a.Error != nil {
@@ -306,7 +313,9 @@ func (c *visit) fillUser(o *object) {
 	}
 	o.Leaves = o.inline["leave"] != nil
 	if c.may(identity.MemberRead) {
-		groups, _ := part[record](c, o, "Groups", "membership.list", o.Kind.object, o.GUID)
+		groups, _ := noted[record](o, "Groups", c.listed(list{
+			operation: "membership.list", key: "guid", before: byName, values: call.Values{o.Kind.object: o.GUID},
+		}))
 		for _, r := range groups {
 			o.Groups = append(o.Groups, o.related(r, "leave", "Group"))
 		}
@@ -349,8 +358,10 @@ func (c *visit) fillGroup(o *object) {
 	if !c.may(identity.MemberRead) {
 		return
 	}
-	after := c.r.URL.Query().Get("after")
-	members, a := part[record](c, o, "Members", "group.members", o.Kind.object, o.GUID, "Limit", "50", "After", after)
+	members, a := noted[record](o, "Members", c.listed(list{
+		operation: "group.members", key: "guid", before: byGUID, most: 50,
+		values: call.Values{o.Kind.object: o.GUID, "After": c.r.URL.Query().Get("after")},
+	}))
 	if !a.ok() {
 		return
 	}
@@ -368,11 +379,13 @@ const passwordReset = "user.resetPassword"
 
 func (c *visit) readChanges(o *object) {
 	if c.may(identity.ChangeRead) {
-		made, _ := part[record](c, o, "Changes", "change.list", "Object", o.GUID, "Limit", "10")
+		made, _ := noted[record](o, "Changes", c.listed(list{
+			operation: "change.list", key: "id", before: newest, most: 10, values: call.Values{"Object": o.GUID},
+		}))
 		o.Changes = madeRows(made)
 		for _, r := range made {
 			if r["operation"] == passwordReset && r["outcome"] == "done" {
-				o.record["lastReset"], o.record["lastResetBy"] = r["time"], r["caller"]
+				o.record["lastReset"], o.record["lastResetBy"] = r["time"], callerIn(r)
 				break
 			}
 		}
@@ -464,7 +477,7 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 		body.Roles = p.Gate.Roles()
 	}
 	if c.may(identity.ChangeRead) {
-		body.Changes = madeRows(records[record](c.get("change.list", "Caller", session.Name, "Limit", "10")))
+		body.Changes = madeRows(records[record](c.listed(c.own("", 10))))
 	}
 	if c.may(identity.OpsRead) && p.Figures != nil {
 		figures := p.Figures()
@@ -474,11 +487,19 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 	c.page(http.StatusOK, "status", shown)
 }
 
+// own is the list of what the person has changed.
+func (c *visit) own(after string, most int) list {
+	return list{
+		operation: "change.list", key: "id", before: newest, most: most,
+		values: call.Values{"Caller": identity.ReferenceTo(c.identity()), "After": after},
+	}
+}
+
 // changes shows what the person has changed.
 func (c *visit) changes() {
 	shown := page{Title: "My changes", Section: "changes"}
 	status := http.StatusOK
-	a := c.get("change.list", "Caller", c.session.Name, "Limit", "50", "After", c.r.URL.Query().Get("after"))
+	a := c.listed(c.own(c.r.URL.Query().Get("after"), 50))
 	if shown.Alert = alertOf(a); shown.Alert != nil {
 		status = a.Status
 	}

@@ -42,6 +42,8 @@ type changeData struct {
 	RequestID string    `json:"requestId"`
 	Time      time.Time `json:"time"`
 	Caller    string    `json:"caller"`
+	Kind      *string   `json:"callerKind"`
+	Account   *string   `json:"callerId"`
 	Operation string    `json:"operation"`
 	Effect    string    `json:"effect"`
 	Outcome   string    `json:"outcome"`
@@ -58,10 +60,18 @@ const (
 	bodyLimit = 256 << 10
 )
 
+// orNull returns a text, or null for an empty one.
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
 // ofChange returns the message about a change.
 func ofChange(c *changes.Record, position store.Position) (*message, error) {
 	data := changeData{
-		ChangeID: c.ID, RequestID: c.RequestID, Time: c.Time.UTC(), Caller: c.Caller, Operation: c.Operation, Effect: string(c.Intent.Effect),
+		ChangeID: c.ID, RequestID: c.RequestID, Time: c.Time.UTC(), Caller: c.Caller, Kind: orNull(c.By.Kind), Account: orNull(c.By.ID), Operation: c.Operation, Effect: string(c.Intent.Effect),
 		Outcome: string(c.Outcome), Server: c.Server, Objects: []string{}, Undoes: c.Undoes,
 	}
 	for i := range c.Intent.Objects {

@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/store"
 	"adgateway/ps"
@@ -74,7 +75,7 @@ func (p *place) change(guids ...string) string {
 	if p.at = p.at.Add(time.Millisecond); p.at.Before(time.Now()) {
 		p.at = time.Now()
 	}
-	c := &changes.Record{ID: changes.NewID(), RequestID: "r1", Time: p.at.UTC(), Caller: "portal", Operation: "user.update", Server: "dc1"}
+	c := &changes.Record{ID: changes.NewID(), RequestID: "r1", Time: p.at.UTC(), Author: changes.AuthorOf(identity.Who{Name: "portal", Kind: identity.KindToken, ID: "4f0c"}), Operation: "user.update", Server: "dc1"}
 	c.Intent.Effect = ps.EffectChanged
 	for _, guid := range guids {
 		c.Intent.Objects = append(c.Intent.Objects, ps.Intended{GUID: guid, DN: "CN=" + guid, Changes: []ps.IntendedChange{{Name: "l", Before: "Bonn", After: "Rome"}}})
@@ -176,7 +177,7 @@ func TestMessagesComeSignedAndInOrder(t *testing.T) {
 		assert.Equal(t, "change", body.Type)
 		delete(body.Data, "time")
 		assert.Equal(t, map[string]any{
-			"changeId": one, "requestId": "r1", "caller": "portal", "operation": "user.update", "effect": "changed", "outcome": "done", "server": "dc1",
+			"changeId": one, "requestId": "r1", "caller": "portal", "callerKind": "token", "callerId": "4f0c", "operation": "user.update", "effect": "changed", "outcome": "done", "server": "dc1",
 			"objects": []any{"g-1", "g-2"},
 		}, body.Data)
 		assert.NotContains(t, string(r.bodies[0]), "Rome", "values are not told")

@@ -134,8 +134,9 @@ func (a attempts) recordRaced(c *changes.Record, outcome ps.Outcome, by string) 
 	if a.w.Audit == nil {
 		return nil
 	}
+	who := c.Who()
 	line := audit.Call{
-		RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller},
+		RequestID: c.RequestID, Who: &who,
 		Operation: c.Operation, Parameters: c.Parameters, Change: c.ID,
 	}
 	result := audit.Result{Outcome: string(outcome), Code: changes.RacedCode, Server: c.Server, SettledBy: by}

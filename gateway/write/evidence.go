@@ -178,8 +178,9 @@ func (e *evidence) writeLines(
 	if len(has.Intents) > 0 || len(told) > 0 || c == nil || outcome == ps.OutcomeNone {
 		return nil // what has no intent was not begun
 	}
+	who := c.Who()
 	call := audit.Call{
-		RequestID: c.RequestID, Who: &audit.Who{Name: c.Caller}, Operation: c.Operation, Parameters: c.Parameters,
+		RequestID: c.RequestID, Who: &who, Operation: c.Operation, Parameters: c.Parameters,
 		Change: id, Degraded: c.Degraded,
 	}
 	return e.o.Audit.Settled(call, 0, result)

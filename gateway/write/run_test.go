@@ -57,7 +57,7 @@ func writing(t *testing.T) (*Writer, *script) {
 func changing(w *Writer, with Participant) Change {
 	return Change{
 		Op: &ops.Operation{ID: "user.set"}, Bound: &ops.Bound{}, Log: logrus.NewEntry(w.Log),
-		Record: changes.Record{RequestID: "r", Caller: "c"},
+		Record: changes.Record{RequestID: "r", Author: changes.Author{Caller: "c"}},
 		Zone:   func(*ps.Intent) string { return "" },
 		Holds:  func(*ps.Intent) error { return nil },
 		Parts: func(*ps.Intent, *changes.Record) []Participant {

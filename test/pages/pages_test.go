@@ -78,6 +78,12 @@ func start(t testing.TB, overrides ...string) *system {
 // startWith is start, where adjust may change who signs in.
 func startWith(t testing.TB, adjust func(*app.People), overrides ...string) *system {
 	t.Helper()
+	return startOptions(t, func(o *app.Options) { adjust(o.People) }, overrides...)
+}
+
+// startOptions is start, where adjust may change the options.
+func startOptions(t testing.TB, adjust func(*app.Options), overrides ...string) *system {
+	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{})
 	require.NoError(t, err)
 	s := &system{people: &people{off: map[string]bool{}}}
@@ -89,7 +95,7 @@ func startWith(t testing.TB, adjust func(*app.People), overrides ...string) *sys
 			{Group: "group of operator", Name: "Operators", Scopes: []identity.Scope{identity.All}},
 			{Group: "group of berlin", Name: "Berlin", Scopes: desk, Limits: identity.Limits{OUs: []string{systemtest.LimitedOU}}},
 		}}
-		adjust(o.People)
+		adjust(o)
 	}, append([]string{"store.file=" + t.TempDir() + "/store"}, overrides...)...)
 	return s
 }

@@ -65,7 +65,7 @@ func (s *Stack) recordSignIn(log *logrus.Logger) func(signin.Event) {
 		call := audit.Call{Operation: "signin." + map[string]string{"signed in": "start", "refused": "refuse", "signed out": "end", "ended": "revoke"}[e.What],
 			From: e.Client.String(), Parameters: map[string]string{}}
 		if e.Name != "" {
-			call.Who = &audit.Who{Name: e.Name, Kind: e.Kind}
+			call.Who = &audit.Who{Name: e.Name, Kind: e.Kind, ID: e.ID}
 		}
 		for name, value := range map[string]string{"sid": e.SID, "reason": e.Reason} {
 			if value != "" {
@@ -114,12 +114,10 @@ func (s *Stack) auditLines(c config.Audit) func(ui.LogFilter) ([]ui.LogLine, err
 		err = audit.Read(c.File, nil, filter, func(r *audit.Record) error {
 			call := r.Call()
 			line := ui.LogLine{Time: call.Time, From: call.From, Operation: call.Operation, Outcome: r.State(), RequestID: call.RequestID}
-			var caller ui.Caller
 			if call.Who != nil {
-				line.Who = call.Who.Name
-				caller = ui.Caller{Name: call.Who.Name, Kind: call.Who.Kind}
+				line.Who, line.Kind = call.Who.Name, call.Who.Kind
 			}
-			if f.Only != nil && caller != *f.Only {
+			if f.Only != nil && (call.Who == nil || call.Who.Identity() != *f.Only) {
 				return nil
 			}
 			if r.Outcome != nil {
@@ -127,7 +125,7 @@ func (s *Stack) auditLines(c config.Audit) func(ui.LogFilter) ([]ui.LogLine, err
 			}
 			line.Targets = targetsOf(r)
 			if !readable(f, change.Call{
-				Row: ops.Find(ops.Table(), call.Operation), Own: caller == f.Reader,
+				Row: ops.Find(ops.Table(), call.Operation), Own: call.Who != nil && call.Who.Identity() == f.Reader,
 				About: change.About{Names: line.Targets, Zone: ops.ZoneIn(call.Parameters)},
 			}) {
 				return nil

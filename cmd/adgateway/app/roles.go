@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/config"
@@ -109,13 +110,14 @@ func rolesOf(roles []config.Role, sid func(group string) (string, error)) ([]sig
 				faults = append(faults, fmt.Errorf("signIn.roles: the role of %s: %w", r.Group, err))
 			}
 		}
-		role := signin.Role{Name: cmp.Or(r.Name, r.Group), Limits: identity.Limits(r.Limits)}
+		role := signin.Role{Name: cmp.Or(r.Name, r.Group), Limits: identity.Limits(r.Limits), Quota: options.RoleQuota(r.Quota)}
 		var err error
 		role.Group, err = sid(r.Group)
 		fault(err)
 		role.Scopes, err = authn.ParseScopes(r.Scopes)
 		fault(err)
 		fault(errors.Join(authn.CheckLimits(&role.Limits)...))
+		fault(role.Quota.Check())
 		all = append(all, role)
 	}
 	return all, errors.Join(faults...)

@@ -51,7 +51,8 @@ type Event struct {
 	What   string // "signed in", "refused", "signed out" or "ended"
 	Name   string
 	Kind   string // identity.KindPerson, or that of a credential
-	SID    string
+	SID    string // of a person; empty: not known, or it is a token
+	ID     string // of the token, or the SID; empty: not known
 	Client netip.Addr
 	Reason string
 }
@@ -263,7 +264,7 @@ func (g *Gate) Token(ctx context.Context, token string, client netip.Addr) (stri
 		g.o.Record(Event{What: "refused", Client: client, Reason: "the token is not valid"})
 		return "", err
 	}
-	return g.start(ctx, &stored{Name: p.Name, Kind: p.Kind, Client: client}, token, nil)
+	return g.start(ctx, &stored{Name: p.Name, Kind: p.Kind, Account: p.ID, Client: client}, token, nil)
 }
 
 // byToken returns the principal of a token as it is now, in the dialect of the pages.

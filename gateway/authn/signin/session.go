@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ func account(typed string, domains []string) (name, before string, err error) {
 type Session struct {
 	Name string
 	Kind string // identity.KindPerson, or that of a credential
+
+	Identity identity.ID // of the person or the token
 
 	gate       *Gate
 	key        sum
@@ -107,6 +110,7 @@ func (s *stored) event(what, reason string) Event {
 	if s.Person != nil {
 		e.SID = s.Person.SID
 	}
+	e.ID = cmp.Or(e.SID, s.Account)
 	return e
 }
 

@@ -57,6 +57,7 @@ type Role struct {
 	Name   string // shown to people
 	Scopes []identity.Scope
 	Limits identity.Limits
+	Quota  *identity.Quota // of each member; nil: the default of everything
 }
 
 // principals returns one principal for each role that the groups of a person give.
@@ -66,7 +67,8 @@ func principals(p *Person, roles []Role) []*identity.Principal {
 		for _, sid := range p.Groups {
 			if sid == role.Group {
 				all = append(all, &identity.Principal{
-					ID: p.SID, Name: p.Name, Kind: identity.KindPerson, Scopes: role.Scopes, Limits: role.Limits, Dialect: identity.Standard, Uncounted: true,
+					ID: p.SID, Name: p.Name, Kind: identity.KindPerson, Dialect: identity.Standard,
+					Scopes: role.Scopes, Limits: role.Limits, Quota: role.Quota,
 				})
 				break
 			}

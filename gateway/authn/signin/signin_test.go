@@ -94,7 +94,7 @@ func TestSessionsEnd(t *testing.T) {
 	assert.Nil(t, find(t, g, ""))
 	assert.Nil(t, find(t, g, "made up"))
 	assert.NotEqual(t, idle, busy, "each sign-in has an id of its own")
-	assert.Equal(t, Event{What: "signed out", Name: "anna", Kind: identity.KindPerson, SID: "S-anna", Client: client}, (*events)[len(*events)-1])
+	assert.Equal(t, Event{What: "signed out", Name: "anna", Kind: identity.KindPerson, SID: "S-anna", ID: "S-anna", Client: client}, (*events)[len(*events)-1])
 }
 
 // A page that is left open asks for what is new, which is no use of its session.

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"time"
 
+	"adgateway/gateway/identity"
 	"adgateway/gateway/store"
 )
 
@@ -39,6 +41,7 @@ type stored struct {
 	store.Formatted
 	Name    string     `json:"name"`
 	Kind    string     `json:"kind"`
+	Account string     `json:"account,omitempty"` // of the token; empty: it has no id
 	Person  *Person    `json:"person,omitempty"`
 	Token   []byte     `json:"token,omitempty"` // sealed
 	Client  netip.Addr `json:"client"`
@@ -185,7 +188,7 @@ func (g *Gate) known(ctx context.Context, key sum) *Session {
 			continue
 		}
 		if revision != store.Absent {
-			return &Session{Name: kept.Name, Kind: kept.Kind, gate: g, key: key, in: in, revision: revision, kept: kept}
+			return &Session{Name: kept.Name, Kind: kept.Kind, Identity: kept.identity(), gate: g, key: key, in: in, revision: revision, kept: kept}
 		}
 	}
 	return nil
@@ -249,13 +252,18 @@ func (g *Gate) save(ctx context.Context, s *Session) error {
 	return err
 }
 
+// identity returns whose session it is.
+func (s *stored) identity() identity.ID {
+	if s.Person != nil {
+		return identity.ID{Kind: s.Kind, ID: s.Person.SID}
+	}
+	return identity.ID{Kind: s.Kind, ID: cmp.Or(s.Account, s.Name)}
+}
+
 // ownerKey is the key of the sessions of the person or the token that a session is of.
 func ownerKey(in *store.Sealed, kept *stored) string {
-	who := fold(kept.Name)
-	if kept.Person != nil {
-		who = kept.Person.SID
-	}
-	return hex.EncodeToString(in.Sum([]byte("owner of sessions"), []byte(kept.Kind), []byte(who)))
+	who := kept.identity()
+	return hex.EncodeToString(in.Sum([]byte("owner of sessions"), []byte(who.Kind), []byte(who.ID)))
 }
 
 // joinOthers returns the changes that add a session to those of its owner, and end the

@@ -45,7 +45,7 @@ const (
 
 // Call makes the call of an item, as [jobs.Options] want it.
 func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
-	principal := s.Now(identityOf(item.Job.Caller))
+	principal := s.Now(item.Job.Caller.Identity())
 	if principal == nil || !principal.Expires.IsZero() && !s.Clock().Before(principal.Expires) {
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
 	}

@@ -155,16 +155,7 @@ func (s *Service) find(ctx context.Context, a call.Accepted) (*jobs.Job, error) 
 }
 
 // owns reports whether a job is the caller's.
-func owns(p *identity.Principal, job *jobs.Job) bool { return job.Caller == callerOf(p) }
-
-func callerOf(p *identity.Principal) jobs.Caller {
-	return jobs.Caller{ID: p.ID, Kind: p.Kind, Name: p.Name}
-}
-
-// identityOf returns the identity under which the caller of a job is found again.
-func identityOf(c jobs.Caller) identity.ID {
-	return identity.ID{Kind: c.Kind, ID: cmp.Or(c.ID, c.Name)}
-}
+func owns(p *identity.Principal, job *jobs.Job) bool { return job.Caller.Identity() == p.Identity() }
 
 // withList refuses what needs the list of a job that keeps none.
 func withList(job *jobs.Job) error {

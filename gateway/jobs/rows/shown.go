@@ -17,6 +17,8 @@ type shownJob struct {
 	Operation    *string        `json:"operation"`
 	Mode         jobstate.Mode  `json:"mode"`
 	Caller       string         `json:"caller"`
+	CallerKind   string         `json:"callerKind"`
+	CallerID     *string        `json:"callerId"`
 	State        jobstate.Job   `json:"state"`
 	Why          *string        `json:"why"`
 	Created      string         `json:"created"`
@@ -53,7 +55,8 @@ func show(p *jobs.Progress) shownJob {
 	c := p.Counts
 	shown := shownJob{
 		ID: p.ID, Kind: "list", Name: schema.OrNull(p.Name), Operation: schema.OrNull(p.Operation),
-		Mode: p.Mode, Caller: p.Caller.Name, State: p.State, Why: schema.OrNull(string(p.Why)),
+		Mode: p.Mode, Caller: p.Caller.Name, CallerKind: p.Caller.Kind, CallerID: schema.OrNull(p.Caller.ID),
+		State: p.State, Why: schema.OrNull(string(p.Why)),
 		Created: *stamp(p.Created), Started: stamp(p.Started), Ended: stamp(p.Ended), Expires: *stamp(p.Expires),
 		Total: p.Total, Waiting: c.Waiting, Running: c.Going, Done: c.Made, Noop: c.Noop,
 		Failed: c.Refused, Unknown: c.Unknown, Skipped: c.Skipped, NotRun: c.NotRun,

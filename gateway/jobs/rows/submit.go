@@ -339,7 +339,7 @@ func (sub *submission) submission() jobs.Submission {
 
 // newJob returns a job of the caller.
 func newJob(a call.Accepted) *jobs.Job {
-	job := &jobs.Job{Mode: jobstate.Run, Caller: callerOf(a.Principal), From: a.From.String()}
+	job := &jobs.Job{Mode: jobstate.Run, Caller: a.Principal.Who(), From: a.From.String()}
 	job.StopAfter, _ = strconv.Atoi(a.Bound.Text(ops.JobStopAfter)) // its kind has tried it
 	job.StopOnUnknown = a.Bound.Text(ops.JobOnUnknown) == ops.StopOnUnknown
 	return job
@@ -366,7 +366,7 @@ func notAdded(err error) error {
 
 // add adds a job and answers with it.
 func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Submission) (call.Answer, error) {
-	if s.Now(identityOf(submission.Job.Caller)) == nil {
+	if s.Now(submission.Job.Caller.Identity()) == nil {
 		return call.Answer{}, problem.New(schema.Forbidden, "Jobs are submitted with a token or a user of the "+
 			"gateway, because their rights are checked again for each item.")
 	}

@@ -48,6 +48,15 @@ func Quota(c config.Auth) identity.Quota {
 	}
 }
 
+// RoleQuota returns how much each member of a role may do.
+func RoleQuota(q config.Quota) *identity.Quota {
+	return &identity.Quota{
+		Rate: identity.Rate(q.Rate), Concurrency: q.Concurrency,
+		DeletionsPerHour: q.DeletionsPerHour, PasswordResetsPerHour: q.PasswordResetsPerHour,
+		ChangesPerHour: q.ChangesPerHour,
+	}
+}
+
 // SignIn returns what the settings say of signing in to the pages for people.
 func SignIn(c config.SignIn) signin.Options {
 	return signin.Options{Idle: c.Idle, Max: c.Max, Recheck: c.Recheck, Tries: c.Tries}

@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
+	"adgateway/gateway/identity"
 )
 
 func acmeCommand() *cobra.Command {
@@ -65,11 +66,13 @@ func addAccount(f *program.Flags, account *config.ACMEAccount) error {
 		return err
 	}
 	account.Name = strings.TrimSuffix(account.Name, ".")
-	if err := knownCredential(f, cfg, account.Credential); err != nil {
+	kept := *account
+	if kept.Credential, account.Credential, err = knownCredential(f, cfg, account.Credential); err != nil {
 		return err
 	}
 	account.Subdomain = uuid.NewString()
-	if src.Text, err = config.AppendAccount(src.Text, *account); err != nil {
+	kept.Name, kept.Subdomain = account.Name, account.Subdomain
+	if src.Text, err = config.AppendAccount(src.Text, kept); err != nil {
 		return err
 	}
 	if _, _, err := src.Load(); err != nil {
@@ -78,25 +81,40 @@ func addAccount(f *program.Flags, account *config.ACMEAccount) error {
 	return filefault.Explain("--config", os.WriteFile(f.Path(), src.Text, 0o600))
 }
 
-// knownCredential reports an error unless there is a token or user of a name.
-func knownCredential(f *program.Flags, cfg *config.Settings, name string) error {
-	if slices.ContainsFunc(cfg.Sandbox.Users, func(u config.User) bool { return strings.EqualFold(u.Name, name) }) {
-		return nil
+// knownCredential finds the token or user that --credential means. It returns how the settings name
+// it, so that a later one of its name is not meant, and its name.
+func knownCredential(f *program.Flags, cfg *config.Settings, given string) (kept, name string, err error) {
+	if slices.ContainsFunc(cfg.Sandbox.Users, func(u config.User) bool { return strings.EqualFold(u.Name, given) }) {
+		return given, given, nil // it has no id
+	}
+	meant, err := identity.ParseReference(given)
+	if err != nil {
+		return "", "", fmt.Errorf("--credential %s %w", given, err)
 	}
 	store, err := (&storeLocation{Config: f.File, Cluster: location().Cluster}).Open()
 	if err != nil {
-		return err
+		return "", "", err
 	}
+	var found []*authn.Account
 	for _, kind := range []accountKind{tokenKind, userKind} {
 		all, _, err := store.List(kind)
 		if err != nil {
-			return err
+			return "", "", err
 		}
-		if slices.ContainsFunc(all, func(a *authn.Account) bool { return strings.EqualFold(a.Name, name) }) {
-			return nil
+		for _, a := range all {
+			if meant.Means(identity.Who{Name: a.Name, Kind: a.Kind(), ID: a.ID}) {
+				found = append(found, a)
+			}
 		}
 	}
-	return fmt.Errorf("--credential %s: there is no token or user of this name; 'adgateway token create' makes one", name)
+	switch len(found) {
+	case 0:
+		return "", "", fmt.Errorf(
+			"--credential %s: there is no token or user of this name; 'adgateway token create' makes one", given)
+	case 1:
+		return found[0].Kind() + ":" + found[0].ID, found[0].Name, nil
+	}
+	return "", "", fmt.Errorf("--credential %s means several: write token:%[1]s or user:%[1]s, or the id", given)
 }
 
 // printClientAccount prints what clients store, by the name of the certificate.

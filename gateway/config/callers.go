@@ -1,0 +1,71 @@
+package config
+
+import (
+	"errors"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"adgateway/gateway/identity"
+)
+
+func signInRoles(field func(*Settings) *[]Role) value {
+	return records[Role]{field, func(r *Role) map[string]part {
+		return map[string]part{
+			"group":  intoText(&r.Group),
+			"name":   intoText(&r.Name),
+			"scopes": intoList(&r.Scopes),
+			"limits": intoLimits(&r.Limits),
+
+			"rate":                  intoRate(&r.Quota.Rate),
+			"concurrency":           intoNumber(&r.Quota.Concurrency),
+			"deletionsPerHour":      intoNumber(&r.Quota.DeletionsPerHour),
+			"passwordResetsPerHour": intoNumber(&r.Quota.PasswordResetsPerHour),
+			"changesPerHour":        intoNumber(&r.Quota.ChangesPerHour),
+		}
+	}, []string{"group", "scopes"}, "a list of roles with group, scopes, and perhaps name, limits, rate, concurrency, " +
+		"deletionsPerHour, passwordResetsPerHour and changesPerHour"}
+}
+
+// intoRate is a number of requests per second, minute or hour.
+func intoRate(field *string) part {
+	return intoFitting(field, func(text string) error { return identity.Rate(text).Check() })
+}
+
+// mostPerHour is the limit on numbers that callers are limited to.
+const mostPerHour = 1_000_000
+
+// intoNumber is a number that callers are limited to; nil: it is not given.
+func intoNumber(field **int) part {
+	set := func(node *yaml.Node) error {
+		n, err := strconv.Atoi(node.Value)
+		if node.Kind != yaml.ScalarNode || err != nil || n < 0 || n > mostPerHour {
+			return errors.New("takes a whole number from 0 to 1000000")
+		}
+		*field = &n
+		return nil
+	}
+	get := func(bool) any {
+		if *field == nil {
+			return nil
+		}
+		return **field
+	}
+	return part{set: set, get: get}
+}
+
+func acmeAccounts(field func(*Settings) *[]ACMEAccount) value {
+	return records[ACMEAccount]{field, func(a *ACMEAccount) map[string]part {
+		return map[string]part{
+			"subdomain":  intoText(&a.Subdomain),
+			"credential": intoFitting(&a.Credential, checkReference),
+			"name":       intoName(&a.Name),
+		}
+	}, []string{"subdomain", "credential", "name"}, "a list of accounts with subdomain, credential and name"}
+}
+
+// checkReference returns what is wrong with the text that says which credential is meant.
+func checkReference(text string) error {
+	_, err := identity.ParseReference(text)
+	return err
+}

@@ -1,0 +1,391 @@
+package identity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// meter counts what a caller does; see [Meters].
+type meter struct {
+	now      func() time.Time
+	running  atomic.Int64
+	buckets  atomic.Pointer[[]*bucket]
+	gateways atomic.Int64 // that share the rates and the concurrency; zero: not known yet
+
+	recalling sync.Mutex // held while a ledger is read
+
+	mu    sync.Mutex // held while buckets are replaced, and guards the field below
+	spent [impacts]window
+}
+
+func newMeter(now func() time.Time) *meter {
+	m := &meter{now: now}
+	m.buckets.Store(&[]*bucket{})
+	return m
+}
+
+// gauge is a meter and the limits that hold for its caller, of whose roles each may have others.
+type gauge struct {
+	*meter
+	rate    *bucket
+	most    int64 // maximum of concurrent requests
+	perHour [impacts]*int
+}
+
+// with returns the meter with the limits of a quota. What was counted stays.
+func (m *meter) with(q Quota) *gauge {
+	limit, burst, err := q.Rate.parse()
+	if err != nil {
+		limit, burst = 0, 0 // cannot happen in a checked quota: admit nothing
+	}
+	g := &gauge{meter: m, rate: m.bucket(allowance{limit, burst}), most: int64(numberOr(q.Concurrency, math.MaxInt))}
+	g.perHour[Deletion] = q.DeletionsPerHour
+	g.perHour[PasswordReset] = q.PasswordResetsPerHour
+	g.perHour[Change] = q.ChangesPerHour
+	return g
+}
+
+// bucket is a rate that the caller has, or has had, in one of its roles. All requests of the
+// caller are taken from each bucket, so that no role adds to what another one allows.
+type bucket struct {
+	allowance
+	*rate.Limiter
+}
+
+// mostBuckets limits the rates of a caller that are remembered.
+const mostBuckets = 64
+
+// bucket returns the bucket of a rate. From a new one is taken what is missing in the others, as the
+// caller has sent these requests.
+func (m *meter) bucket(full allowance) *bucket {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := *m.buckets.Load()
+	if i := slices.IndexFunc(all, func(b *bucket) bool { return b.allowance == full }); i >= 0 {
+		return all[i]
+	}
+	b, now, sent := &bucket{full, rate.NewLimiter(full.among(m.gateways.Load()))}, m.now(), 0.0
+	for _, other := range all {
+		sent = max(sent, float64(other.Burst())-other.TokensAt(now))
+	}
+	b.AllowN(now, min(b.Burst(), int(math.Round(sent))))
+	all = append(slices.Clone(all[max(0, len(all)-mostBuckets+1):]), b)
+	m.buckets.Store(&all)
+	return b
+}
+
+// allowance is a rate and how much of it may come at once.
+type allowance struct {
+	limit rate.Limit
+	burst int
+}
+
+// among returns the part of one of some gateways, which is something if the whole is.
+func (a allowance) among(gateways int64) (rate.Limit, int) {
+	if gateways <= 1 || a.limit == rate.Inf {
+		return a.limit, a.burst
+	}
+	return a.limit / rate.Limit(gateways), min(a.burst, (a.burst+int(gateways)-1)/int(gateways))
+}
+
+// divide makes the counters those of one of some gateways that share what an account may
+// do. What was counted stays.
+func (m *meter) divide(gateways int64) {
+	if m.gateways.Swap(gateways) == gateways {
+		return
+	}
+	now := m.now()
+	for _, b := range *m.buckets.Load() {
+		limit, burst := b.among(gateways)
+		b.SetLimitAt(now, limit)
+		b.SetBurstAt(now, burst)
+	}
+}
+
+func numberOr(n *int, standard int) int {
+	if n == nil {
+		return standard
+	}
+	return *n
+}
+
+// Enter counts a request against the principal's rate and concurrency, of which this is one
+// of some gateways. Unless it returns an [*Exceeded], Leave must be called.
+func (p *Principal) Enter(gateways int) error {
+	g := p.gauge
+	if g == nil {
+		return nil
+	}
+	g.divide(int64(gateways))
+	most := g.most
+	if most > 0 {
+		most = max(1, most/int64(gateways))
+	}
+	if g.running.Add(1) > most {
+		g.running.Add(-1)
+		return tooMany("concurrency", time.Second, "The %s may run %s at once. Try again when one has ended.",
+			p, amount(int(most), "request", "requests"))
+	}
+	now := g.now()
+	taken := g.rate.ReserveN(now, 1)
+	if !taken.OK() {
+		g.running.Add(-1)
+		return tooMany("rate", time.Hour, "The %s may send no requests.", p)
+	}
+	const rounding = time.Millisecond // the limiter computes in floating point
+	if wait := taken.DelayFrom(now); wait > rounding {
+		taken.CancelAt(now)
+		g.running.Add(-1)
+		return tooMany("rate", wait, "The %s sends more requests than it may: %d at once and %s on average.",
+			p, g.rate.Burst(), perTime(g.rate.Limit()))
+	}
+	for _, other := range *g.buckets.Load() {
+		if other != g.rate {
+			other.AllowN(now, 1) // it may be empty, which refuses requests of its own role only
+		}
+	}
+	return nil
+}
+
+// Leave ends a request that Enter admitted.
+func (p *Principal) Leave() {
+	if p.gauge != nil {
+		p.gauge.running.Add(-1)
+	}
+}
+
+func perTime(limit rate.Limit) string {
+	if limit >= 1 {
+		return fmt.Sprintf("%.4g a second", float64(limit))
+	}
+	return fmt.Sprintf("one every %s", time.Duration(float64(time.Second)/float64(limit)).Round(time.Second))
+}
+
+// Exceeded is the error of a caller that does more than its quota allows.
+type Exceeded struct {
+	Limit      string        // its name in a [Quota]
+	Message    string        // for the caller
+	RetryAfter time.Duration // at least a second
+}
+
+func (e *Exceeded) Error() string { return e.Message }
+
+func tooMany(limit string, wait time.Duration, format string, args ...any) *Exceeded {
+	return &Exceeded{Limit: limit, Message: fmt.Sprintf(format, args...), RetryAfter: max(wait, time.Second)}
+}
+
+// Recall adds what was spent of an impact before the gateway was started, which spent
+// returns as numbers by time. It is called once, if the principal has such a limit; an
+// error is returned, and the next Recall calls it again. If the impact is shared with other
+// gateways, it is called each time, and what it returns is all that counts: what runs
+// of this gateway have reserved is among it.
+func (p *Principal) Recall(kind Impact, shared bool, spent func() (map[time.Time]int, error)) error {
+	m := p.gauge
+	if m == nil {
+		return nil
+	}
+	m.recalling.Lock()
+	defer m.recalling.Unlock()
+	m.mu.Lock()
+	due := m.perHour[kind] != nil && (shared || !m.spent[kind].recalled)
+	m.mu.Unlock()
+	if !due {
+		return nil
+	}
+	before, err := spent()
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := &m.spent[kind]
+	w.recalled, w.shared = true, shared
+	if shared {
+		w.events = nil
+	}
+	for at, n := range before {
+		w.events = append(w.events, event{at, n})
+	}
+	slices.SortFunc(w.events, func(a, b event) int { return a.at.Compare(b.at) })
+	return nil
+}
+
+// Spend reserves up to most of an impact before a run, so that concurrent runs do
+// not spend the same. If nothing is left, it returns an [*Exceeded] that says when there
+// will be. Unless it does, Settle must be called.
+func (p *Principal) Spend(kind Impact, most int) (*Spending, error) {
+	s := &Spending{principal: p, kind: kind, held: most}
+	m := p.gauge
+	if m == nil {
+		return s, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, now := &m.spent[kind], m.now()
+	if limit := m.perHour[kind]; limit != nil {
+		if s.held = min(most, w.left(*limit, now)); s.held == 0 {
+			return nil, p.overspent(kind, 1, now)
+		}
+	}
+	if !w.shared {
+		w.held += s.held
+	}
+	return s, nil
+}
+
+// overspent returns why n more of an impact are too many. m.mu is held.
+func (p *Principal) overspent(kind Impact, n int, now time.Time) *Exceeded {
+	w, limit, verb := &p.gauge.spent[kind], *p.gauge.perHour[kind], verbs[kind]
+	text := fmt.Sprintf("The %s may %s %s an hour and has %d left.",
+		p, verb.may, amount(limit, verb.one, verb.many), w.left(limit, now))
+	if n > limit {
+		return tooMany(verb.limit, hour, "%s So many are never allowed at once.", text)
+	}
+	at := w.enough(n, limit, now)
+	return tooMany(verb.limit, at.Sub(now), "%s It may %s more from %s.", text, verb.may,
+		at.UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339))
+}
+
+func amount(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Spending is what a run has reserved and not settled yet.
+type Spending struct {
+	principal *Principal
+	kind      Impact
+	held      int
+	settled   bool
+}
+
+// Held returns how many the run may spend at most.
+func (s *Spending) Held() int { return s.held }
+
+// Limit returns how many an hour the principal may spend, and whether there is such a
+// limit, so that it must be known later what it has spent.
+func (s *Spending) Limit() (limit int, limited bool) {
+	m := s.principal.gauge
+	if m == nil {
+		return 0, false
+	}
+	if of := m.perHour[s.kind]; of != nil {
+		return *of, true
+	}
+	return 0, false
+}
+
+// Impact returns what it is.
+func (s *Spending) Impact() Impact { return s.kind }
+
+// Settle counts what the run actually did and releases the rest. Only the first
+// call has an effect.
+func (s *Spending) Settle(n int) {
+	m := s.principal.gauge
+	if m == nil || s.settled {
+		return
+	}
+	s.settled = true
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := &m.spent[s.kind]
+	if w.shared {
+		return // the ledger has it
+	}
+	w.held -= s.held
+	w.add(n, m.now())
+}
+
+// Exceeded returns the [*Exceeded] of a run that would have spent more than it had
+// reserved, or nil if the principal has no such limit.
+func (s *Spending) Exceeded() error {
+	m := s.principal.gauge
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.perHour[s.kind] == nil {
+		return nil
+	}
+	return s.principal.overspent(s.kind, s.held+1, m.now())
+}
+
+const hour = time.Hour
+
+// window counts events of the last hour.
+type window struct {
+	held     int // reserved by runs
+	events   []event
+	recalled bool // those from before the start are among them
+	shared   bool // events are those of all gateways, and reservations are among them
+}
+
+// event is a number of events in one second.
+type event struct {
+	at time.Time
+	n  int
+}
+
+func (w *window) add(n int, now time.Time) {
+	if n <= 0 {
+		return
+	}
+	w.forget(now)
+	if last := len(w.events) - 1; last >= 0 && now.Sub(w.events[last].at) < time.Second {
+		w.events[last].n += n
+		return
+	}
+	w.events = append(w.events, event{now, n})
+}
+
+// forget drops events that are older than an hour, or in the future because the
+// clock was set back.
+func (w *window) forget(now time.Time) {
+	kept := w.events[:0]
+	for _, e := range w.events {
+		if e.at.After(now) {
+			e.at = now
+		}
+		if now.Sub(e.at) < hour {
+			kept = append(kept, e)
+		}
+	}
+	w.events = kept
+}
+
+// left returns how much of a limit is left.
+func (w *window) left(limit int, now time.Time) int {
+	w.forget(now)
+	left := limit - w.held
+	for _, e := range w.events {
+		left -= e.n
+	}
+	return max(left, 0)
+}
+
+// enough returns when n will be left of a limit if nothing more is spent, assuming that
+// reservations are released at once.
+func (w *window) enough(n, limit int, now time.Time) time.Time {
+	missing := n - limit
+	for _, e := range w.events {
+		missing += e.n
+	}
+	for _, e := range w.events {
+		if missing <= 0 {
+			break
+		}
+		if missing -= e.n; missing <= 0 {
+			return e.at.Add(hour)
+		}
+	}
+	return now.Add(time.Second)
+}

@@ -1,0 +1,66 @@
+package identity
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Who is a caller in what is kept of it: its ID, and the name that people know it by. Names may
+// be used again, so that they only are for people: [Who.Identity] tells callers apart.
+type Who struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`         // empty: an earlier version has kept it
+	ID   string `json:"id,omitempty"` // of the account; empty: it has none, or an earlier version has kept it
+}
+
+// Who returns the caller as it is kept.
+func (p *Principal) Who() Who { return Who{Name: p.Name, Kind: p.Kind, ID: p.ID} }
+
+// Identity returns the ID of the caller. An account of the sandbox has no id and goes by its name.
+func (w Who) Identity() ID { return ID{Kind: w.Kind, ID: cmp.Or(w.ID, w.Name)} }
+
+// Kinds returns the kinds of callers.
+func Kinds() []string { return []string{KindToken, KindUser, KindCertificate, KindPerson, KindGateway} }
+
+// Reference says which callers are meant: those of a name, the one with an id, or these of one
+// kind.
+type Reference struct {
+	kind  string // empty: any
+	text  string // a name or an id
+	exact bool   // it is an id
+}
+
+// ParseReference parses "portal", "token:portal", "4f0c" or "token:4f0c", and "token::4f0c", which is
+// no name. Names and ids have no colons.
+func ParseReference(text string) (Reference, error) {
+	kind, rest, qualified := strings.Cut(text, ":")
+	if !qualified {
+		return Reference{text: text}, nil
+	}
+	if kind = strings.ToLower(kind); !slices.Contains(Kinds(), kind) {
+		return Reference{}, fmt.Errorf("names the kind '%s', which no caller has: write a name, an id, or one of %s "+
+			"and a colon before it", kind, strings.Join(Kinds(), ", "))
+	}
+	rest, exact := strings.CutPrefix(rest, ":")
+	if rest == "" {
+		return Reference{}, fmt.Errorf("has no name or id after '%s:'", kind)
+	}
+	return Reference{kind: kind, text: rest, exact: exact}, nil
+}
+
+// ReferenceTo returns the reference to one caller and nobody else.
+func ReferenceTo(id ID) string { return id.Kind + "::" + id.ID }
+
+// Means reports whether a caller is meant. Without an id, a caller is known by its name alone.
+func (r Reference) Means(w Who) bool {
+	if r.exact {
+		return ID{Kind: r.kind, ID: r.text} == w.Identity()
+	}
+	return (r.kind == "" || r.kind == w.Kind) && (strings.EqualFold(r.text, w.Name) || w.ID != "" && r.text == w.ID)
+}
+
+// Unqualified reports whether the reference is a text without a kind, which may be the name of
+// several callers.
+func (r Reference) Unqualified() bool { return r.kind == "" }

@@ -1,0 +1,165 @@
+package gateway_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway"
+	"adgateway/gateway/call"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
+	"adgateway/ps"
+	"adgateway/test/harness"
+)
+
+// reused is a server that two callers of one name use.
+type reused struct {
+	*gateway.Server
+	t       *testing.T
+	history *changes.History
+}
+
+// made keeps a change of a caller.
+func (r reused) made(p *identity.Principal) {
+	r.t.Helper()
+	c := &changes.Record{
+		ID: changes.NewID(), Time: time.Now().UTC(), Author: changes.AuthorOf(p.Who()), Operation: "user.update",
+		Intent: ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{
+			{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", After: "Rome"}}},
+		}},
+	}
+	require.NoError(r.t, r.history.Complete(r.t.Context(), c, ps.OutcomeDone))
+}
+
+// as makes a call and returns its answer and the code of its refusal; empty: it was made.
+func (r reused) as(p *identity.Principal, operation string, c call.Call) (call.Answer, schema.Code) {
+	r.t.Helper()
+	own := *p
+	c.Principal = &own
+	answer, err := r.Call(r.t.Context(), operation, c)
+	if err != nil {
+		return answer, problem.Of(err).Code
+	}
+	return answer, ""
+}
+
+var (
+	aUser = call.Values{"Username": "jdoe"}
+
+	// namesakes are pairs of callers of one name, of which the second comes after the first is gone,
+	// or is of another kind or another domain.
+	namesakes = map[string][2]identity.Principal{
+		"a token that is made again":      {{ID: "1", Kind: identity.KindToken}, {ID: "2", Kind: identity.KindToken}},
+		"an API user that is added again": {{ID: "1", Kind: identity.KindUser}, {ID: "2", Kind: identity.KindUser}},
+		"a certificate":                   {{ID: "1", Kind: identity.KindCertificate}, {ID: "2", Kind: identity.KindCertificate}},
+		"a person of another domain":      {{ID: "S-1-5-1", Kind: identity.KindPerson}, {ID: "S-1-5-2", Kind: identity.KindPerson}},
+		"a person and an API user":        {{ID: "S-1-5-1", Kind: identity.KindPerson}, {ID: "1", Kind: identity.KindUser}},
+		"an API user and a token":         {{ID: "1", Kind: identity.KindUser}, {ID: "2", Kind: identity.KindToken}},
+		"one of the sandbox and a token":  {{Kind: identity.KindToken}, {ID: "2", Kind: identity.KindToken}},
+		"a token and one of the sandbox":  {{ID: "1", Kind: identity.KindToken}, {Kind: identity.KindToken}},
+	}
+
+	// keptThings are what is kept for a caller. Each leaves something behind as the first caller, and
+	// reports what a caller then finds of it: "" is nothing.
+	keptThings = map[string]func(r reused, first *identity.Principal) (found func(p *identity.Principal) string){
+		"plan": func(r reused, first *identity.Principal) func(*identity.Principal) string {
+			planned, refused := r.as(first, "user.disable", call.Call{Input: call.Values{"Username": "jdoe", "DryRun": true}})
+			require.Empty(r.t, refused)
+			id := planID(r.t, append(append([]byte(`{"plan":`), planned.Plan...), '}'))
+			return func(p *identity.Principal) string {
+				_, refused := r.as(p, "user.disable", call.Call{Input: call.Values{"Username": "jdoe", "PlanId": id}})
+				if refused == schema.Forbidden {
+					return ""
+				}
+				return "the plan"
+			}
+		},
+		"key": func(r reused, first *identity.Principal) func(*identity.Principal) string {
+			c := call.Call{Input: aUser, Keys: []string{"a-key-of-the-first"}}
+			_, refused := r.as(first, "user.disable", c)
+			require.Empty(r.t, refused)
+			return func(p *identity.Principal) string {
+				answer, refused := r.as(p, "user.disable", c)
+				require.Empty(r.t, refused)
+				return answer.Replayed
+			}
+		},
+		"changes": func(r reused, first *identity.Principal) func(*identity.Principal) string {
+			r.made(first)
+			return func(p *identity.Principal) string {
+				mine := identity.ReferenceTo(p.Identity())
+				made, refused := r.as(p, "change.list", call.Call{Input: call.Values{"Caller": mine}})
+				require.Empty(r.t, refused)
+				return string(made.Records)
+			}
+		},
+		"cursor": func(r reused, first *identity.Principal) func(*identity.Principal) string {
+			r.made(first)
+			r.made(first)
+			made, refused := r.as(first, "change.list", call.Call{Input: call.Values{"Limit": "1"}})
+			require.Empty(r.t, refused)
+			require.NotEmpty(r.t, made.Next)
+			return func(p *identity.Principal) string {
+				_, refused := r.as(p, "change.list", call.Call{Input: call.Values{"Limit": "1", "After": made.Next}})
+				if refused == schema.TokenMismatch {
+					return ""
+				}
+				return "the page"
+			}
+		},
+		"hourly limit": func(r reused, first *identity.Principal) func(*identity.Principal) string {
+			for range 3 {
+				_, refused := r.as(first, "user.resetPassword", call.Call{Input: aUser})
+				require.Empty(r.t, refused)
+			}
+			return func(p *identity.Principal) string {
+				_, refused := r.as(p, "user.resetPassword", call.Call{Input: aUser})
+				return string(refused)
+			}
+		},
+		"rate": func(r reused, first *identity.Principal) func(*identity.Principal) string {
+			for {
+				if _, refused := r.as(first, "user.get", call.Call{Input: aUser}); refused == schema.RateLimited {
+					break
+				}
+			}
+			return func(p *identity.Principal) string {
+				_, refused := r.as(p, "user.get", call.Call{Input: aUser})
+				return string(refused)
+			}
+		},
+	}
+)
+
+// TestANameThatIsUsedAgainInheritsNothing: what is kept for a caller is found by that caller, and by
+// no other one of its name.
+func TestANameThatIsUsedAgainInheritsNothing(t *testing.T) {
+	for thing, leave := range keptThings {
+		for which, pair := range namesakes {
+			t.Run(thing+" of "+which, func(t *testing.T) {
+				q := newQuotas(t)
+				kept := storetest.Seal(t, store.NewMemory(nil))
+				runner := harness.Answering(ps.Result{Effect: ps.EffectChanged, Changes: []ps.Change{{}}}, "["+harness.Sample(schema.User)+"]")
+				history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
+				require.NoError(t, err)
+				s := harness.New(t, runner, func(o *gateway.Options) {
+					o.Kept, o.History = kept, history
+					o.Quotas = identity.NewMeters(identity.Quota{Rate: "20/h", PasswordResetsPerHour: number(3)}, q.clock)
+				})
+				for i := range pair {
+					pair[i].Name, pair[i].Scopes = "all", []identity.Scope{identity.All}
+				}
+				found := leave(reused{s, t, history}, &pair[0])
+				assert.NotContains(t, []string{"", "forbidden"}, found(&pair[0]), "its own")
+				assert.Empty(t, found(&pair[1]), "a namesake's")
+			})
+		}
+	}
+}
