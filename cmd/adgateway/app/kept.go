@@ -111,6 +111,9 @@ func (s *kept) inFile(ctx context.Context, o Options) error {
 	if err != nil {
 		return filefault.Explain(storeKey, err)
 	}
+	if path := o.Settings.Store.KeyFile(); store.Unprotected(path) {
+		o.Log.WithField("file", path).Warn("the key of the store could not be protected for this computer: let the service's account write the file, and restart")
+	}
 	file, aside, err := store.Open(store.Options{Path: o.Settings.Store.File, Clock: s.clock, Erase: jobs.SecretKinds})
 	if err != nil {
 		return err
