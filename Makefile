@@ -21,7 +21,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: run run-three build test plain generate deep lint vet-windows deadcode tidy thorough race fuzz cover trace bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test wine-test sign-check clean
+.PHONY: help run run-three build test plain generate deep lint vet-windows deadcode tidy thorough race fuzz cover trace bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test wine-test sign-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -37,44 +37,76 @@ go-version:
 	@have=$$($(GO) version 2>&1) || have="not there, or stops: $$have"; \
 	number=$$(echo "$$have" | sed -n 's/^go version \(devel \)*go\([0-9.]*\).*/\2/p'); \
 	if [ "$$(printf '%s\n' "$(NEEDED)" "$${number:-0}" | sort -V | head -n 1)" != "$(NEEDED)" ]; then \
-		echo "Go $(NEEDED) or later is needed (https://go.dev/dl/); make GO=... names another one. '$(GO)' is $${number:-$$have}"; exit 1; fi
+		echo "Go $(NEEDED) or later is needed (https://go.dev/dl/); make GO=... names another one. '$(GO)' is $${number:-$$have}"; exit 1; fi; \
+	$(GO) mod download
 
-build: go-version
+help: ## the targets by purpose
+	@list() { echo "$$1:"; shift; for target; do \
+		sed -n "s/^$$target:.*## /$$target	/p" Makefile | awk -F '\t' '{printf "  %-18s %s\n", $$1, $$2}'; done; }; \
+	list 'To try it' help build run run-three clean; \
+	list 'Before a commit' test plain lint tidy deadcode generate; \
+	list 'What takes longer' deep thorough race fuzz vet-windows soak upgrade-test cover; \
+	list 'Figures' bench bench-once trace; \
+	list 'Other programs against the sandbox' clients clients-dns terraform-test ansible-test pages monitoring grammar conformance; \
+	list 'Releases' release release-check sign-check wine-test
+
+build: go-version ## both programs, in bin
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)-engine ./cmd/adgateway-engine
 
-test: go-version ## what to run before a commit: lint, and all tests once
-	@$(MAKE) --no-print-directory -j2 -Oline lint plain
+# The tests that lint has of its own are among the plain ones.
+test: go-version ## what to run before a commit: lint, and the plain tests once
+	@$(MAKE) --no-print-directory -j3 checks plain
+
+# Tests that start the processes of whole clusters, or of a gateway again and again: `make thorough`
+# runs them. In their packages other tests of the same subject are left.
+LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestForHowLongNothingIsAcknowledged
+
+# Many tests wait for processes, elections and expiries: more of them run at once than there
+# are cores.
+OVERLAP := -p 4 -parallel 4
 
 # Without the tables of debuggers the hundred test binaries take a quarter less time to link.
-plain: ## all tests once
-	$(GO) test $(HANG) -vet=off -ldflags=-w ./...
+# Packages without tests are left out.
+plain: go-version ## the tests but for those that only `make thorough` runs
+	@echo "testing; each package says so when it has passed"; \
+	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
+	$(GO) test $(HANG) -vet=off -ldflags=-w $(OVERLAP) -skip '^($(LONG))$$' $$packages
 
 # Tests that hold what is derived against its source, and rewrite it with -update.
-DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestEveryOperationSaysWhereItRuns)$$' \
-	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops
+DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestEveryOperationSaysWhereItRuns|TestPagesOfOperationsAreUpToDate)$$' \
+	./gateway/openapi ./cmd/release/clients ./cmd/adgateway/internal/cli ./ps/sandbox/engine/dotnet ./gateway/ops ./test/reference
 
-generate: ## what is derived and committed: OpenAPI document, tables of the manual, clients, members of .NET
+generate: ## what is derived and committed: OpenAPI document, tables and pages of the manual, clients, members of .NET
 	$(GO) test -vet=off -count=1 $(DERIVED) -update > /dev/null
 
 deep: vet-windows thorough race fuzz bench-once ## what takes longer: all of vet for Windows, all cases of every test, race detector, fuzzing, benchmarks once
 
 # Linters and tests live for seconds: they collect garbage less often.
-lint plain: export GOGC ?= 400
+test lint plain: export GOGC ?= 400
 
 # Tests of what is written: no tracked file has markers of a merge, and every citation of a
 # fact resolves.
 TEXTS := ^(TestNoConflictMarkers|TestFactsResolve|TestNoOtherPageIsCited)$$
 
-# What is built for Windows is type-checked here by deadcode, and vetted by vet-windows.
-lint: tidy
-	@unformatted=$$(gofmt -l cmd gateway ps scripts test winsvc); \
-	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
-	$(GO) tool staticcheck -checks '$(LINTS)' ./...
-	./test/deadcode.sh
+lint: checks ## formatting, vet, staticcheck, code that nothing reaches, and whether what is derived is up to date
 	$(GO) test $(HANG) -vet=off -ldflags=-w -run '$(TEXTS)' ./test/layout ./scripts
 	@$(GO) test $(HANG) -vet=off -ldflags=-w $(DERIVED) || { echo "what is derived is not up to date: run make generate"; exit 1; }
+
+# What is built for Windows is type-checked here by deadcode, and vetted by vet-windows.
+.PHONY: checks format vet staticcheck
+checks: format tidy vet staticcheck deadcode
+
+format:
+	@unformatted=$$(gofmt -l cmd gateway ps scripts test winsvc); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+# It reads what vet has compiled.
+staticcheck: vet
+	$(GO) tool staticcheck -checks '$(LINTS)' ./...
 
 vet-windows: ## vet on every system that a release is built for
 	GOOS=windows $(GO) vet ./...
@@ -84,7 +116,7 @@ deadcode: ## functions that no command reaches on Linux or Windows
 	./test/deadcode.sh
 
 tidy: ## go.mod and go.sum are as `go mod tidy` leaves them
-	$(GO) mod tidy -diff
+	@out=$$($(GO) mod tidy -diff 2>&1) || { echo "$$out"; exit 1; }
 
 # Packages in which goroutines meet: in the others, and in the tests of SEQUENTIAL, one
 # request at a time is sent, many thousand of them, and `make test` runs those.
@@ -103,8 +135,8 @@ race: ## the race detector where goroutines meet
 # Packages with tests that try a share of their cases in `make test`.
 SHARES := ./gateway ./test/fleet ./test/hostile ./test/processes ./test/replicas
 
-thorough: ## all cases of tests that try a share of them in `make test`: values, faults, takeovers
-	THOROUGH=1 $(GO) test $(HANG) -vet=off $(SHARES)
+thorough: ## the long tests, and all cases of tests that try a share of them in `make test`: values, faults, takeovers
+	THOROUGH=1 $(GO) test $(HANG) -vet=off $(OVERLAP) $(SHARES)
 
 fuzz: ## every fuzz target for FUZZTIME, runs (1000x) or a time (10m)
 	./test/fuzz.sh $(FUZZTIME)
@@ -192,5 +224,5 @@ soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeat
 upgrade-test: ## a gateway and a cluster of OLD (a commit or tag; else the last tag, or the 50th commit before HEAD) are upgraded under load, and taken back
 	OLD='$(OLD)' GO='$(GO)' ./test/upgrade.sh
 
-clean:
+clean: ## removes bin and dist
 	rm -rf bin dist

@@ -36,6 +36,7 @@ require (
 	github.com/tc-hib/winres v0.2.1
 	github.com/vbauerster/mpb/v8 v8.16.2
 	github.com/vearutop/statigz v1.4.0
+	github.com/yuin/goldmark v1.8.7
 	go.etcd.io/bbolt v1.5.0
 	go.uber.org/goleak v1.3.0
 	go.yaml.in/yaml/v3 v3.0.6

@@ -160,6 +160,7 @@ func (r *replicated) ends() map[string]int {
 // these changes once their scripts cannot write any more, and lets them be made again. What the
 // first one writes then is kept beside the verdicts.
 func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
+	t.Parallel()
 	d := newTown()
 	folder := t.TempDir()
 	file := func(n int) string { return filepath.Join(folder, fmt.Sprintf("audit%d.jsonl", n)) }
@@ -267,8 +268,10 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 // TestAChangeOfALeaderThatIsKilledIsJudgedOnce: whenever that is, and the call with its key is
 // answered by any other gateway then, without making it twice.
 func TestAChangeOfALeaderThatIsKilledIsJudgedOnce(t *testing.T) {
+	t.Parallel()
 	for _, point := range []string{"read", "stored", "allowed", "written"} {
 		t.Run(point, func(t *testing.T) {
+			t.Parallel()
 			d := newTown()
 			rs := newReplicas(t, 3, d.runner, nil)
 			a := rs.leader()
@@ -329,6 +332,7 @@ func (rs *replicas) leaderBut(former *replicated) (leads *replicated) {
 // TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore: its change ends at the new leader, its
 // caller gets the usual answer, and the new leader unlocks the object at once.
 func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
+	t.Parallel()
 	d := newTown()
 	rs := newReplicas(t, 3, d.runner, nil)
 	a := rs.leader()
@@ -372,6 +376,7 @@ func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 // TestAnEndThatNoLeaderTakesIsUnknown: to the caller, until the gateway can tell how the run has
 // ended: that is the verdict then.
 func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
+	t.Parallel()
 	d := newTown()
 	rs := newReplicas(t, 3, d.runner, nil)
 	a := rs.leader()
@@ -411,6 +416,7 @@ func (c current) Now(id identity.ID) *identity.Principal {
 
 // TestAJobGoesOnAtTheNextLeader: and no item is made twice.
 func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
+	t.Parallel()
 	const items = 12
 	d := newTown()
 	rs := newReplicas(t, 3, d.runner, func(_ int, o *gateway.Options) { o.Auth = current{harness.Auth(t)} })
@@ -461,6 +467,7 @@ func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
 
 // TestWhatIsSpentCountsAtTheNextLeader: the hourly limits of a caller, and plans.
 func TestWhatIsSpentCountsAtTheNextLeader(t *testing.T) {
+	t.Parallel()
 	d := newTown()
 	q := newQuotas(t)
 	q.now = time.Now()
@@ -502,6 +509,7 @@ func TestWhatIsSpentCountsAtTheNextLeader(t *testing.T) {
 // TestANameStaysWithItsControllerOverATakeover: as the next leader may use one that does not
 // know of it yet.
 func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
+	t.Parallel()
 	fails := map[string]bool{"failing": true}
 	rs := newReplicas(t, 3, func(n int) ps.Runner {
 		return &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -553,6 +561,7 @@ func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
 
 // TestAGatewayThatDoesNotLeadBeginsNothing: whatever its handlers are asked.
 func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
+	t.Parallel()
 	d := newTown()
 	rs := newReplicas(t, 3, d.runner, nil)
 	f := rs.others(rs.leader())[0]

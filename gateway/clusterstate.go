@@ -59,15 +59,15 @@ func (s *Server) memberState() ClusterState {
 	state := ClusterState{
 		Name: s.ClusterName, Gateway: s.Hop.Gateway,
 		KeyVersion: int(version), Format: s.Member.Format(),
-		Role: &status.Role, Term: status.Term, Leader: call.OrNull(status.Leader),
+		Role: &status.Role, Term: status.Term, Leader: schema.OrNull(status.Leader),
 		Leaderless: int(status.Leaderless.Seconds()), Position: positionIn(status.Position),
 		OpenAttempts: status.Open, Strangers: append([]string{}, status.Strangers...),
 	}
 	if wrong := wrongIn(status); len(wrong) > 0 {
-		state.Degraded, state.Reason = true, call.OrNull(strings.Join(wrong, "; "))
+		state.Degraded, state.Reason = true, schema.OrNull(strings.Join(wrong, "; "))
 	}
 	if status.Fault != nil {
-		state.Fault = call.OrNull(status.Fault.Error())
+		state.Fault = schema.OrNull(status.Fault.Error())
 	}
 	state.Gateways = append(state.Gateways, ClusterGateway{
 		Name: s.Hop.Gateway, State: "lives", Role: &status.Role, Position: state.Position,

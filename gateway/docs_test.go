@@ -66,6 +66,12 @@ func TestTheDocumentCanBeHidden(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, harness.Call(s, http.MethodGet, path, "").Code, path)
 	}
 	assert.Equal(t, "There is no such route.", harness.Read(t, harness.Call(s, http.MethodGet, "/", "")).Output, "no hint at what is hidden")
+	assert.Equal(t, http.StatusNotFound, harness.Call(s, http.MethodGet, "/", "", "Accept: text/html").Code)
+	for _, path := range []string{"/manual", "/manual/", "/manual/start"} {
+		w := harness.Call(s, http.MethodGet, path, "")
+		assert.Equal(t, http.StatusNotFound, w.Code, path)
+		assert.Empty(t, w.Header().Get("Link"), "no page explains the error")
+	}
 }
 
 // TestEveryDocumentIsServed: OpenAPI 3.1 and 3.0, each in both dialects.

@@ -1,37 +1,23 @@
 package gateway
 
 import (
+	"fmt"
 	"maps"
 
+	"adgateway/gateway/audit"
 	"adgateway/gateway/call"
 )
 
 // register adds rows without a script.
 func (s *Server) register(local call.Local) {
-	maps.Copy(s.local.Handlers, local.Handlers)
-	maps.Copy(s.local.Streamers, local.Streamers)
+	maps.Copy(s.calls.Local.Handlers, local.Handlers)
+	maps.Copy(s.calls.Local.Streamers, local.Streamers)
 }
 
-// answerLocally answers a call of a row that has no script.
-func (s *Server) answerLocally(r *request) (call.Answer, error) {
-	r.started = true
-	answer, err := s.local.Handlers[r.op.ID](r.ctx, r.accepted())
-	r.shown, r.server = answer.ChangeID, answer.Server
-	if err != nil {
-		answer = call.Answer{}
+func auditCheck(log *audit.Log) Check {
+	if err := log.Check(); err != nil {
+		return Check{Name: "audit", Reason: fmt.Sprintf("the audit log cannot be written: %v", err)}
 	}
-	return answer, err
-}
-
-// accepted returns the call for those that answer it without a script.
-func (r *request) accepted() call.Accepted {
-	a := r.checked
-	a.Once, a.As, a.Leave = r.key.Name(), r, r.leave
-	return a
-}
-
-// follow sends the events of a call of a row that has no script.
-func (s *Server) follow(r *request, to call.Events) error {
-	r.started = true
-	return s.local.Streamers[r.op.ID](r.ctx, r.accepted(), to)
+	warning := log.Warning()
+	return Check{Name: "audit", OK: true, Degraded: warning != "", Reason: warning}
 }

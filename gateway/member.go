@@ -19,13 +19,13 @@ func (s *Server) clustered() bool { return s.Member != nil }
 // term of this gateway it also calls what only the leader does, with a context that ends with the
 // term, and waits until all that has returned before the next term.
 func (s *Server) RunMember(ctx context.Context, leading ...func(ctx context.Context)) {
-	s.writer.RunMember(ctx, append([]func(context.Context){s.runJobsOfTerm}, leading...)...)
+	s.calls.Writer.RunMember(ctx, append([]func(context.Context){s.runJobsOfTerm}, leading...)...)
 }
 
 // load reads anew what the gateway knows by heart, which others may have changed while they led.
 func (s *Server) load(ctx context.Context) error {
-	s.keys.Forget()
-	if err := s.plans.Load(ctx); err != nil {
+	s.calls.Keys.Forget()
+	if err := s.calls.Plans.Load(ctx); err != nil {
 		return fmt.Errorf("plans: %w", err)
 	}
 	return s.jobs.Load(ctx)

@@ -82,6 +82,30 @@ func TestAPlanSurvivesWhatChangedNothing(t *testing.T) {
 	assert.Equal(t, schema.PlanUsed, got.Error.Code)
 }
 
+// TestAPlanOfNothingIsUsedUpAfterItsRun: a script that announces that it has nothing to change goes on
+// without a wait for the store.
+func TestAPlanOfNothingIsUsedUpAfterItsRun(t *testing.T) {
+	runner := harness.Answering(ps.Result{Effect: ps.EffectNone}, "["+harness.Sample(schema.User)+"]")
+	var s *gateway.Server
+	answers, id, state := runner.Do, "", ""
+	runner.Do = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		if err := req.Announced(ps.Intent{Objects: []ps.Intended{{GUID: "g"}}}); err != nil {
+			return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+		}
+		state = harness.Call(s, http.MethodGet, "/api/Plans/"+id, "").Body.String()
+		return answers(ctx, req)
+	}
+	s = harness.New(t, runner, func(o *gateway.Options) {
+		o.Kept = harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
+	})
+	id = planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Disable?DryRun=true", "").Body.Bytes())
+	apply := "/api/ADUser/jdoe/Disable?PlanId=" + id
+	w := harness.Call(s, http.MethodPut, apply, "")
+	assert.Equal(t, http.StatusOK, w.Code, w.Body)
+	assert.Contains(t, state, `"state":"open"`)
+	assert.Equal(t, schema.PlanUsed, harness.Read(t, harness.Call(s, http.MethodPut, apply, "")).Error.Code)
+}
+
 func TestPlansEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {

@@ -95,3 +95,7 @@ func (p *Policy) check() error {
 	}
 	return errors.Join(faults...)
 }
+
+// streamAbove is the size up to which a result is held back until the script has
+// succeeded.
+const streamAbove = 8 << 20

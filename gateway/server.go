@@ -1,14 +1,10 @@
-// Package gateway puts the parts of the gateway together, and takes calls through their stages.
+// Package gateway puts the parts of the gateway together: store, writer, history, jobs, calls, and the
+// server that shows them to clients.
 //
 // Package transport knows HTTP: it finds the operation of a request and who sends it, and makes
-// a [call.Call] of it. [Server.Do] makes every call, whoever asks for it, and returns a
-// [call.Answer], which transport writes as an envelope:
-//
-//   - A read is made by package call alone.
-//   - A change is accepted by package call, too. Then its key, its plan and what it may spend are
-//     taken (packages idempotency, plan, quota), and package write runs its script, stores all of
-//     them before the script may begin, and closes them once it has ended.
-//   - A row without a script is answered by the package that owns the state: history, jobs/rows.
+// a [call.Call] of it. [call.Service.Do] makes every call, whoever asks for it, and returns a
+// [call.Answer], which transport writes as an envelope. A row without a script is answered by the
+// package that owns the state: history, jobs/rows.
 //
 // The package knows operations only as rows (package ops) and PowerShell only as a Runner.
 package gateway
@@ -42,7 +38,6 @@ import (
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
-	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -156,9 +151,11 @@ type policyInForce struct {
 // inForce returns the policy as it is used.
 func (p Policy) inForce() *policyInForce {
 	return &policyInForce{p, call.Policy{
-		RequireGuard: p.RequireGuard, ReadLimit: p.ReadLimit, ListLimit: p.ListLimit, WriteLimit: p.WriteLimit,
-		SettleLimit: p.SettleLimit,
-		BulkLimit:   p.BulkLimit, StaleDays: p.StaleDays, GuardedGroups: p.GuardedGroups, Protocols: p.Protocols,
+		RequireGuard: p.RequireGuard, RequireKey: p.RequireKey,
+		ReadLimit: p.ReadLimit, ListLimit: p.ListLimit, WriteLimit: p.WriteLimit,
+		SettleLimit: p.SettleLimit, SettlePause: p.SettlePause,
+		PlanLife: p.PlanLife, PlansOfOthers: p.PlansOfOthers,
+		BulkLimit: p.BulkLimit, StaleDays: p.StaleDays, GuardedGroups: p.GuardedGroups, Protocols: p.Protocols,
 	}}
 }
 
@@ -174,21 +171,15 @@ type Server struct {
 	Options
 	web            *transport.Server
 	parameterNames []string      // of every operation
-	calls          *call.Service // makes reads, and what all calls begin and end with
+	calls          *call.Service // makes all calls
 	meters         *meters
 	hour           hour
 	streams        *call.Streams // of events
 	cursors        call.Cursors
-	local          call.Local
-	writer         *write.Writer
-	names          *names.Names    // nil: the gateway is in no cluster
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
 	history        *history.Service
 	forwarder      *hop.Forwarder                // nil: the gateway is in no cluster
-	keys           *idempotency.Keys             // nil: none are kept
-	plans          *plan.Plans                   // nil: none are kept
-	ledger         *quota.Ledger                 // nil: the end of the gateway gives back what was spent
 	jobs           *jobs.Manager                 // nil: there are none
 	current        atomic.Pointer[policyInForce] // immutable; a call uses the same one throughout
 }
@@ -210,34 +201,36 @@ func New(options Options) (*Server, error) {
 	s.calls = &call.Service{
 		Table:  call.NewTable(options.Operations, options.Scripts),
 		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept, Grants: options.Grants,
-		StreamAbove: options.StreamAbove, Gateways: s.gateways,
+		StreamAbove: options.StreamAbove, Gateways: s.gateways, History: options.History,
+		Clustered: s.clustered(), Policy: func() *call.Policy { return &s.current.Load().calls },
 	}
 	if options.History != nil {
 		s.calls.Amend = history.Removals{History: options.History, Log: options.Log}.In
 		s.cursors.Sum = options.History.Sum
 	}
-	s.local = call.Local{
-		Handlers:  map[string]call.Handler{"caller.show": whoAmI, "cluster.show": s.showCluster},
+	s.calls.Local = call.Local{
+		Handlers: map[string]call.Handler{
+			"caller.show": call.WhoAmI, "plan.get": call.ShowPlan(s.calls), "cluster.show": s.showCluster,
+		},
 		Streamers: map[string]call.Streamer{},
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.history = history.New(history.Options{
 		History: options.History, Operations: options.Operations, Cursors: s.cursors, Streams: s.streams,
 		Settler: settle.Settler{Runner: options.Runner, Scripts: s.calls.Scripts},
-		Do:      s.Do, Stopping: s.stopping.Done(),
+		Do:      s.calls.Do, Stopping: s.stopping.Done(),
 	})
 	s.register(s.history.Local())
 	if options.Kept != nil {
-		s.ledger = quota.NewLedger(options.Kept, s.clustered())
-		s.keys = idempotency.New(options.Kept, options.KeyLife, options.History)
+		s.calls.Ledger = quota.NewLedger(options.Kept, s.clustered())
+		s.calls.Keys = idempotency.New(options.Kept, options.KeyLife, options.History)
 		var err error
-		if s.plans, err = plan.Open(context.Background(), options.Kept, s.Operations); err != nil {
+		if s.calls.Plans, err = plan.Open(context.Background(), options.Kept, s.Operations); err != nil {
 			return nil, fmt.Errorf("plans that were kept: %w", err)
 		}
 	}
-	s.local.Handlers["plan.get"] = s.plans.Show(func() bool { return s.current.Load().PlansOfOthers })
 	if s.Member != nil {
-		s.names = names.New(names.Options{
+		s.calls.Names = names.New(names.Options{
 			Store: s.store(), History: s.History, Operation: s.operationOf, Hold: s.NameHold, Log: s.Log,
 		})
 	}
@@ -247,17 +240,17 @@ func New(options Options) (*Server, error) {
 	if err := s.openJobs(); err != nil {
 		return nil, err
 	}
-	if faults := s.local.Check(options.Operations); len(faults) > 0 {
+	if faults := s.calls.Local.Check(options.Operations); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
 	if err := s.meters.register(s.Metrics, s.streams); err != nil {
 		return nil, err
 	}
-	if err := registerPlans(s.Metrics, s.plans); err != nil {
+	if err := registerPlans(s.Metrics, s.calls.Plans); err != nil {
 		return nil, err
 	}
-	if s.keys != nil {
-		if err := registerKeys(s.Metrics, s.keys); err != nil {
+	if keys := s.calls.Keys; keys != nil {
+		if err := registerKeys(s.Metrics, keys); err != nil {
 			return nil, err
 		}
 	}
@@ -280,7 +273,7 @@ func (s *Server) Apply(policy Policy) error {
 	if err := policy.check(); err != nil {
 		return err
 	}
-	if len(policy.RequireKey) > 0 && s.keys == nil {
+	if len(policy.RequireKey) > 0 && s.calls.Keys == nil {
 		return errors.New("http.requireKey: without a store (store.file) no call can have a key")
 	}
 	web := transport.Policy{
@@ -297,7 +290,7 @@ func (s *Server) Apply(policy Policy) error {
 // overHTTP returns how the calls of the server are served over HTTP.
 func (s *Server) overHTTP() transport.Options {
 	options := transport.Options{
-		Calls: s, Operations: s.Operations, Auth: s.Auth, Quotas: s.Quotas, Log: s.Log,
+		Calls: s.calls, Operations: s.Operations, Auth: s.Auth, Quotas: s.Quotas, Log: s.Log,
 		HideDocs: s.HideDocs, Engine: s.Engine, Version: s.Version, Features: s.features(),
 		Ready: s.checks, Metrics: s.Metrics, OpenMetrics: s.OpenMetrics,
 		Bodies: transport.Bodies{Limit: s.BodyLimit, List: s.JobLimits.MaxBytes, Memory: s.BodyMemory},

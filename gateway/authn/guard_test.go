@@ -327,6 +327,8 @@ func TestInvalidHashes(t *testing.T) {
 func TestUnknownUsersCostAsMuchWork(t *testing.T) {
 	s := withUsers(t, "anna")
 	assert.Equal(t, cheap, s.verifier.dummy.cost)
+	assert.Len(t, s.verifier.dummy.sum, hashLength)
+	assert.False(t, s.verifier.dummy.matches(""), "no password is that of the dummy")
 	right, err := s.verifier.verify(t.Context(), nil, "")
 	require.NoError(t, err)
 	assert.False(t, right, "the dummy password is never right")

@@ -77,6 +77,15 @@ func HashPassword(password string, cost Cost) string {
 		text.EncodeToString(h.salt), text.EncodeToString(h.sum))
 }
 
+// noPassword returns a hash that no password has, and that takes as long to check as others of
+// the cost. It costs nothing to make.
+func noPassword(cost Cost) *passwordHash {
+	h := &passwordHash{cost: cost, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
+	_, _ = rand.Read(h.salt) // never fails
+	_, _ = rand.Read(h.sum)
+	return h
+}
+
 func (h *passwordHash) of(password string, length int) []byte {
 	return argon2.IDKey([]byte(password), h.salt, h.cost.Time, h.cost.Memory, h.cost.Threads, uint32(length))
 }
@@ -144,7 +153,7 @@ const (
 func newVerifier(now func() time.Time, cost Cost) *verifier {
 	v := &verifier{now: now, gate: semaphore.NewWeighted(atOnce), queue: semaphore.NewWeighted(waiting)}
 	_, _ = rand.Read(v.key[:]) // never fails
-	v.dummy, _ = parseHash(HashPassword("", cost))
+	v.dummy = noPassword(cost)
 	v.known, _ = simplelru.NewLRU[digest, verified](rememberMax, nil) // fails only for size < 1
 	return v
 }

@@ -97,7 +97,7 @@ func (s *Service) recordable(a Accepted) error {
 	if err := s.Kept.Writable(); err != nil && a.Op.Effect.Writes() && !a.DryRun() {
 		failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed "+
 			"without the store. An administrator must restore the key file; GET /readyz tells which one.")
-		failed.RetryAfter, failed.Cause = StoreRetry, err
+		failed.RetryAfter, failed.Cause = problem.StoreRetry, err
 		return failed
 	}
 	if !s.Audited(a.Op) {

@@ -86,7 +86,7 @@ func (a Accepted) Answer(output string, records ...any) Answer {
 	answer := Answer{Output: output, Count: len(records)}
 	encoded := make([][]byte, len(records))
 	for i, record := range records {
-		encoded[i] = JSON(record)
+		encoded[i] = schema.JSON(record)
 	}
 	answer.Records = bytes.Join(encoded, []byte(","))
 	if a.Behind {

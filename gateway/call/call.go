@@ -1,5 +1,11 @@
-// Package call has what every call of an operation begins and ends with, whoever makes it: a
-// client over HTTP, a page, an item of a job, or an undo.
+// Package call makes the calls of operations, whoever asks for them: a client over HTTP, a page, an
+// item of a job, or an undo.
+//
+// [Service.Do] takes a [Call] and returns an [Answer]. It accepts the call first: the caller has the
+// right to it, its parameters are bound, and nothing stands against it (an [Accepted]). A read then
+// runs its script. A change takes its key, its plan and what it may spend (packages idempotency, plan,
+// quota); package write runs its script, stores all of them before the script may begin, and closes
+// them once it has ended. A row without a script is answered by its [Handler].
 package call
 
 import (

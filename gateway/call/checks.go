@@ -32,7 +32,7 @@ func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Chec
 			notChecked("write_rights", "The DNS server does not say what the gateway may change."),
 		}
 	}
-	removal := t.Announced.Effect == ps.EffectRemoved && t.call.Op.Reply.Shape != schema.Membership
+	removal := t.Announced.Effect == ps.EffectRemoved && !schema.ShowsMembers(t.call.Op.Reply.Shape)
 	restorable := ops.ImageOf(&t.Announced.Objects[0]).Restorable
 	seen, err := t.forecast(ctx, s, p, removal && restorable == yes)
 	if err != nil {

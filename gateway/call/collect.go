@@ -117,7 +117,7 @@ func (c *Collector) takeVariants(batch json.RawMessage) error {
 			to = append(to, ',')
 		}
 		style := schema.Style{Classic: c.call.Classic, Warn: c.warn}
-		rendered, n, err := own.All().Render(to, JSON([]any{record}), style)
+		rendered, n, err := own.All().Render(to, schema.JSON([]any{record}), style)
 		if err == nil {
 			err = c.add(rendered, n)
 		}

@@ -2,9 +2,9 @@ package call
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -36,27 +36,8 @@ func Encode(op *ops.Operation, classic bool, answer Answer, err error, id string
 // EncodeTail returns what follows the array of records in the envelope of a list whose records a
 // [Sink] has taken.
 func EncodeTail(answer Answer) []byte {
-	tail := append([]byte(`,"output":`), JSON(answer.Output)...)
+	tail := append([]byte(`,"output":`), schema.JSON(answer.Output)...)
 	return append(append(tail, membersOf(answer)...), '}')
-}
-
-// JSON returns a value as JSON without the escapes that only HTML needs. The value must be encodable.
-func JSON(value any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(err) // values are strings, numbers and lists of them
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// OrNull returns a text as a record has it whose member is null if there is none.
-func OrNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 func statusOfAnswer(op *ops.Operation, classic bool, answer Answer) int {
@@ -83,7 +64,7 @@ func encodeAnswer(op *ops.Operation, classic bool, answer Answer) []byte {
 	case answer.Kept != nil:
 		body := answer.Kept.Body
 		for _, warning := range answer.Warnings {
-			body = withWarning(body, warning)
+			body = idempotency.WithWarning(body, warning)
 		}
 		return body
 	case answer.Same:
@@ -91,11 +72,11 @@ func encodeAnswer(op *ops.Operation, classic bool, answer Answer) []byte {
 	case op.Protocol != nil && answer.Foreign == nil:
 		return nil
 	case op.Protocol != nil:
-		return JSON(answer.Foreign)
+		return schema.JSON(answer.Foreign)
 	case op.Local:
 		return encodeLocal(op, classic, answer)
 	}
-	output, tail := JSON(answer.Output), membersOf(answer)
+	output, tail := schema.JSON(answer.Output), membersOf(answer)
 	answer.Records = WithSecret(answer.Records, answer.Secret)
 	var body bytes.Buffer
 	body.Grow(len(answer.Records) + len(output) + len(tail) + 32)
@@ -114,11 +95,11 @@ func encodeLocal(op *ops.Operation, classic bool, answer Answer) []byte {
 	body.WriteByte('{')
 	if answer.Next != "" {
 		body.WriteString(`"next":`)
-		body.Write(JSON(answer.Next))
+		body.Write(schema.JSON(answer.Next))
 		body.WriteByte(',')
 	}
 	body.WriteString(`"output":`)
-	body.Write(JSON(answer.Output))
+	body.Write(schema.JSON(answer.Output))
 	if answer.Plan != nil {
 		body.WriteString(`,"plan":`)
 		body.Write(answer.Plan)
@@ -131,7 +112,7 @@ func encodeLocal(op *ops.Operation, classic bool, answer Answer) []byte {
 	}
 	if len(answer.Warnings) > 0 {
 		body.WriteString(`,"warnings":`)
-		body.Write(JSON(answer.Warnings))
+		body.Write(schema.JSON(answer.Warnings))
 	}
 	body.WriteByte('}')
 	return body.Bytes()
@@ -141,13 +122,13 @@ func encodeLocal(op *ops.Operation, classic bool, answer Answer) []byte {
 func membersOf(answer Answer) []byte {
 	tail := []byte{}
 	if len(answer.Warnings) > 0 {
-		tail = append(append(tail, `,"warnings":`...), JSON(answer.Warnings)...)
+		tail = append(append(tail, `,"warnings":`...), schema.JSON(answer.Warnings)...)
 	}
 	if answer.Next != "" {
-		tail = append(append(tail, `,"next":`...), JSON(answer.Next)...)
+		tail = append(append(tail, `,"next":`...), schema.JSON(answer.Next)...)
 	}
 	if answer.Total != nil {
-		tail = append(append(tail, `,"total":`...), JSON(*answer.Total)...)
+		tail = append(append(tail, `,"total":`...), schema.JSON(*answer.Total)...)
 	}
 	if answer.Plan != nil {
 		tail = append(append(tail, `,"plan":`...), answer.Plan...)
@@ -186,7 +167,7 @@ func writeList(body *bytes.Buffer, records []byte) {
 func encodeRefusal(op *ops.Operation, err error, requestID string) (status int, body []byte) {
 	status, form := refusalOf(op, err)
 	if form != nil {
-		return status, JSON(form)
+		return status, schema.JSON(form)
 	}
 	return status, encodeError(err, requestID)
 }

@@ -68,7 +68,7 @@ const maxRefusal = 64 << 10
 // encodeError returns the body of the answer to a request that failed with err. That to a refused
 // request, of which nothing was done, is cut to maxRefusal.
 func encodeError(err error, requestID string) []byte {
-	answer := JSON(envelopeOf(err, requestID))
+	answer := schema.JSON(envelopeOf(err, requestID))
 	part, e := PartOf(err), problem.Of(err)
 	refused := (part == nil || part.Records == nil) && e.Code.Status() < http.StatusInternalServerError
 	if len(answer) <= maxRefusal || !refused {
@@ -78,7 +78,7 @@ func encodeError(err error, requestID string) []byte {
 	const longest = maxRefusal / 32 // the message is in the answer twice, and any character may be escaped
 	cut.Message = problem.Printable(cut.Message, longest)
 	for {
-		answer = JSON(envelopeOf(part.With(&cut), requestID))
+		answer = schema.JSON(envelopeOf(part.With(&cut), requestID))
 		if len(answer) <= maxRefusal || len(cut.Details) == 0 {
 			return answer
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -20,9 +19,6 @@ var scriptCodes = []schema.Code{
 	schema.Conflict, schema.Protected, schema.NotEmpty, schema.Ambiguous, schema.TooMany,
 	schema.ParentDeleted, schema.NotUndoable, schema.Policy, schema.Unprocessable,
 }
-
-// AskWhy completes a sentence that refers to /readyz.
-const AskWhy = "with the scope " + string(identity.OpsRead) + " also why."
 
 // Failure returns the error of a call whose run failed with err. Its code and message follow from
 // numbers and types, never from messages, which are localised.
@@ -42,7 +38,7 @@ func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	case ps.KindUnavailable, ps.KindStopped:
 		f.Code = schema.Unavailable
 		f.Message = "No PowerShell session can be started, or no server that could answer be reached. " +
-			"Try again later. GET /readyz tells which; " + AskWhy
+			"Try again later. GET /readyz tells which; " + problem.AskWhy
 		if errors.Is(e, ps.ErrClosing) {
 			f.Message = "The gateway is shutting down. Try again later."
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
 )
 
 // WithSecret returns a record with the secret that was generated for the call, whatever fields were
@@ -16,6 +17,6 @@ func WithSecret(record []byte, secret *ops.Generated) []byte {
 	if len(extended) > 1 {
 		extended = append(extended, ',')
 	}
-	extended = append(append(extended, JSON(secret.Member)...), ':')
-	return append(append(extended, JSON(secret.Reveal())...), '}')
+	extended = append(append(extended, schema.JSON(secret.Member)...), ':')
+	return append(append(extended, schema.JSON(secret.Reveal())...), '}')
 }

@@ -57,8 +57,9 @@ func (t Table) checkLimits(p *identity.Principal, b *ops.Bound) error {
 	var f *problem.Error
 	for i := range b.Op.Params {
 		param := &b.Op.Params[i]
-		path, ok := schema.NamesPath(param.Kind, b.Text(param.Name))
-		if !ok || param.Group && len(p.Limits.Groups) > 0 || slices.ContainsFunc(bases, path.Within) {
+		outside := func(path schema.Path) bool { return !slices.ContainsFunc(bases, path.Within) }
+		paths := schema.NamesPaths(param.Kind, b.Text(param.Name))
+		if param.Group && len(p.Limits.Groups) > 0 || !slices.ContainsFunc(paths, outside) {
 			continue
 		}
 		if f == nil {

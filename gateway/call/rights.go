@@ -1,9 +1,7 @@
 package call
 
 import (
-	"errors"
 	"slices"
-	"time"
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -29,16 +27,4 @@ func AuthoriseRow(p *identity.Principal, op *ops.Operation) error {
 		return nil
 	}
 	return Authorise(p, op.Scope)
-}
-
-// Exceeded returns the error of a call whose caller does too much, an [*identity.Exceeded], or
-// whose caller could not be counted.
-func Exceeded(err error) error {
-	var exceeded *identity.Exceeded
-	if !errors.As(err, &exceeded) {
-		return problem.Internal(err)
-	}
-	failed := problem.New(schema.RateLimited, "%s", exceeded.Message)
-	failed.Reason, failed.RetryAfter = problem.ReasonRate, max(exceeded.RetryAfter, time.Second)
-	return failed
 }

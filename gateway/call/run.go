@@ -195,10 +195,10 @@ func (a Accepted) known(i *ps.Intent) json.RawMessage {
 		if all := change.Of(a.Announcement(i)); len(all) > 0 {
 			object := all[0]
 			for _, name := range []string{"distinguishedName", "path"} {
-				values[name] = JSON(object.DistinguishedName)
+				values[name] = schema.JSON(object.DistinguishedName)
 			}
 			if object.GUID != nil {
-				values["guid"] = JSON(*object.GUID)
+				values["guid"] = schema.JSON(*object.GUID)
 			}
 			for _, c := range object.Changes {
 				values[c.Field] = c.After
@@ -251,4 +251,10 @@ func (a Accepted) Zone(i *ps.Intent) string {
 		zone = i.Objects[0].Parent
 	}
 	return zone
+}
+
+// Settler returns what settles changes under a policy.
+func (s *Service) Settler(p *Policy) *settle.Settler {
+	pause := min(p.SettlePause, p.SettleLimit/2) // leaves time for the second reading
+	return &settle.Settler{Runner: s.Runner, Scripts: s.Scripts, Limit: p.SettleLimit, Pause: pause}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // maxList is the limit on the bytes of an array in a body.
-const maxList = 128 << 10
+const maxList = 256 << 10
 
 // Scalar converts the value of a member to the types that a kind decodes, some of which
 // take an array of texts. Without a kind it is that of the token.
@@ -22,7 +22,7 @@ func Scalar(member json.RawMessage, kind schema.Kind) (any, error) {
 		switch {
 		case loneSurrogate(member):
 			return nil, errors.New("must be valid Unicode: it holds half of a surrogate pair")
-		case schema.Repeats(kind):
+		case schema.Repeats(kind), kind != nil && schema.NamesMembers(kind): // whose items may have commas
 			return schema.TextsOf(texts), nil
 		case schema.TakesList(kind):
 			return schema.ListOf(texts), nil

@@ -8,10 +8,16 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/names"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/plan"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -40,16 +46,21 @@ func (t Table) takes(script, name string) bool {
 // runs; a call has the same one throughout.
 type Policy struct {
 	RequireGuard []identity.Scope // whose changes must have a guard
+	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
 
 	ReadLimit  time.Duration // for one run of a read
 	ListLimit  time.Duration // for one run of a list
 	WriteLimit time.Duration // for one run of a change
 	// SettleLimit is for finding out what a change has done.
 	SettleLimit time.Duration
-	BulkLimit   int // objects that one bulk removal may remove
-	StaleDays   int // without a logon after which a computer is stale
+	SettlePause time.Duration // between the two readings that must agree
+	BulkLimit   int           // objects that one bulk removal may remove
+	StaleDays   int           // without a logon after which a computer is stale
 
 	GuardedGroups []string // the groups of the gateway's rights and hosts
+
+	PlanLife      time.Duration // for which a plan can be applied
+	PlansOfOthers bool          // a credential may apply what another has planned
 
 	Protocols ops.ProtocolSettings // of the rows that speak protocols of others
 }
@@ -64,6 +75,15 @@ type Service struct {
 	Kept        *store.Sealed          // what changes are recorded in; nil: nothing is kept
 	Grants      func() identity.Grants // which groups give rights now; nil: none do
 	StreamAbove int                    // bytes of a list, beyond which a Sink takes it while its script runs
+	Policy      func() *Policy         // in force
+	Local       Local                  // the rows without a script
+	Writer      *write.Writer
+	History     *changes.History  // of what was changed; nil: none is kept
+	Keys        *idempotency.Keys // nil: none are kept
+	Plans       *plan.Plans       // nil: none are kept
+	Ledger      *quota.Ledger     // nil: what was spent is in memory only
+	Names       *names.Names      // nil: the gateway is alone
+	Clustered   bool              // only the gateway that leads makes changes
 	// Gateways returns how many gateways share the quotas of callers.
 	Gateways func() int
 	// Amend adds what only the gateway knows to a batch of records of a shape. Nil: it knows nothing.

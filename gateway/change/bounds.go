@@ -90,7 +90,7 @@ func (b Bounds) seeObject(shape *schema.Shape, i int, object *ps.Intended) bool 
 			inside = inside || b.Within(c.After)
 		}
 	}
-	isGroup := shape == schema.Group || shape == schema.Membership && i == 0
+	isGroup := shape == schema.Group || schema.ShowsMembers(shape) && i == 0
 	if !isGroup || len(b.limits.Groups) == 0 {
 		return inside
 	}

@@ -5,6 +5,7 @@
 package change
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -39,6 +40,10 @@ const (
 	Parent        = "parent"
 	PasswordStamp = "pwdLastSet" // changes with the password, and says when it must be changed
 	Member        = "member"
+
+	// MemberPrefix comes before the GUID of a member where a change is about several of them,
+	// each of which is announced as an object of its own after the group.
+	MemberPrefix = ops.MemberChange
 )
 
 // recordsField stands for the records of DNS names.
@@ -108,6 +113,9 @@ func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change
 	case c.Name == Parent && a.Shape == schema.OU && strings.HasSuffix(object.DN, c.Before):
 		// The field that shows where an OU is is its own distinguished name.
 		c.Before, c.After = object.DN, strings.TrimSuffix(object.DN, c.Before)+c.After
+	case strings.HasPrefix(c.Name, MemberPrefix):
+		dn := a.nameOf(strings.TrimPrefix(c.Name, MemberPrefix))
+		c = ps.IntendedChange{Name: Member, Before: present(c.Before, dn), After: present(c.After, dn)}
 	case c.Name == Member && len(a.Intent.Objects) > 1:
 		c.Before, c.After = a.memberText(c.Before), a.memberText(c.After)
 	case c.Renewed:
@@ -132,6 +140,9 @@ var attributes = map[string]string{
 func AttributeOf(announced string) string {
 	if name, other := attributes[announced]; other {
 		return name
+	}
+	if strings.HasPrefix(announced, MemberPrefix) {
+		return Member
 	}
 	return announced
 }
@@ -163,12 +174,27 @@ func seconds(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// memberText returns the member's name in place of the announced text of a membership.
-func (a Announcement) memberText(text string) string {
-	if text != "True" {
+// nameOf returns the distinguished name of an announced object; its GUID if it has none.
+func (a Announcement) nameOf(guid string) string {
+	for i := range a.Intent.Objects {
+		if object := &a.Intent.Objects[i]; strings.EqualFold(object.GUID, guid) {
+			return cmp.Or(object.DN, guid)
+		}
+	}
+	return guid
+}
+
+// present returns the name of a member that is there, empty for one that is not.
+func present(is, name string) string {
+	if is != "True" {
 		return ""
 	}
-	return ops.MemberOf(a.Intent).DN
+	return name
+}
+
+// memberText returns the member's name in place of the announced text of a membership.
+func (a Announcement) memberText(text string) string {
+	return present(text, ops.MemberOf(a.Intent).DN)
 }
 
 // passwordChanges returns what a change of pwdLastSet amounts to.

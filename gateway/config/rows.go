@@ -314,7 +314,7 @@ func ownRows() []Row {
 		{"memory.limit", "2048", "Memory in MiB near which the gateway tidies more often than that; not a limit on what it uses. 0: none. The environment variable GOMEMLIMIT takes precedence.",
 			number(func(s *Settings) *int { return &s.Memory.Limit }, 0, 1<<20)},
 
-		{"docs.enabled", "true", "Serve the description of the API at /openapi.json and the page /docs, to everyone who can connect.",
+		{"docs.enabled", "true", "Serve the manual at /manual, the description of the API at /openapi.json and the page /docs, to everyone who can connect.",
 			boolean(func(s *Settings) *bool { return &s.Docs.Enabled })},
 
 		{"log.format", "text", "Format of the log.",

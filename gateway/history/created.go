@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -87,7 +86,7 @@ func (u *asRecorded) compareLinks(field string, made, found []ops.ImageMember, k
 			continue
 		}
 		if more++; more <= most {
-			u.differs(field, fmt.Sprintf("did not have '%s'", one.DN), nil, call.JSON(one.DN))
+			u.differs(field, fmt.Sprintf("did not have '%s'", one.DN), nil, schema.JSON(one.DN))
 		}
 	}
 	if more > most {
@@ -95,7 +94,7 @@ func (u *asRecorded) compareLinks(field string, made, found []ops.ImageMember, k
 	}
 	for _, one := range made {
 		if !has(found, one) {
-			u.differs(field, fmt.Sprintf("had '%s'", one.DN), call.JSON(one.DN), nil)
+			u.differs(field, fmt.Sprintf("had '%s'", one.DN), schema.JSON(one.DN), nil)
 		}
 	}
 }
@@ -114,9 +113,9 @@ func (u *asRecorded) compareRecords(was *ps.Intended, made, found []ops.ImageRec
 			u.differs(recordsField, there, nil, nil)
 		case at < 0:
 		case made[at].TTL != record.TTL:
-			u.changed(lifeField, call.JSON(made[at].TTL), call.JSON(record.TTL))
+			u.changed(lifeField, schema.JSON(made[at].TTL), schema.JSON(record.TTL))
 		case made[at].Timestamp != record.Timestamp:
-			u.changed("timestamp", call.JSON(made[at].Timestamp), call.JSON(record.Timestamp))
+			u.changed("timestamp", schema.JSON(made[at].Timestamp), schema.JSON(record.Timestamp))
 		}
 	}
 }

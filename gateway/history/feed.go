@@ -107,7 +107,7 @@ func feedFailure(err error) error {
 		failed.Cause = err
 		return failed
 	}
-	return call.HistoryUnavailable(err)
+	return problem.HistoryUnavailable(err)
 }
 
 // send sends what ended after a position and passes the filters, and returns the position
@@ -128,7 +128,7 @@ func (s *Service) send(
 			if !passes {
 				continue
 			}
-			event := call.Event{ID: s.History.Cursor(c.Position), Name: "change", Data: call.JSON(shown)}
+			event := call.Event{ID: s.History.Cursor(c.Position), Name: "change", Data: schema.JSON(shown)}
 			if err := to.Send(event); err != nil {
 				return position, err
 			}

@@ -42,8 +42,8 @@ func (s *Service) show(ctx context.Context, p *past, principal *identity.Princip
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller,
 		Operation: p.Operation, Effect: p.Intent.Effect, Outcome: p.Outcome, Server: p.Server,
-		Undo: s.undoable(ctx, p), Undoes: call.OrNull(p.Undoes), UndoneBy: []string{},
-		Plan: call.OrNull(p.Plan), Batch: call.OrNull(p.Batch), Degraded: p.Degraded,
+		Undo: s.undoable(ctx, p), Undoes: schema.OrNull(p.Undoes), UndoneBy: []string{},
+		Plan: schema.OrNull(p.Plan), Batch: schema.OrNull(p.Batch), Degraded: p.Degraded,
 	}
 	if p.Running {
 		shown.Outcome = ps.OutcomeUnknown
@@ -97,7 +97,7 @@ func (s *Service) find(ctx context.Context, a call.Accepted) (*past, error) {
 	switch {
 	case errors.Is(err, changes.ErrAbsent):
 	case err != nil:
-		return nil, call.HistoryUnavailable(err)
+		return nil, problem.HistoryUnavailable(err)
 	default:
 		if p, known := s.pastOf(c); known && change.BoundsOf(a.Principal.Limits).See(p.made) {
 			return p, nil
@@ -142,7 +142,7 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 		return true
 	})
 	if err != nil {
-		return call.Answer{}, call.HistoryUnavailable(err)
+		return call.Answer{}, problem.HistoryUnavailable(err)
 	}
 	answer := a.Found(records)
 	if more {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -51,9 +50,9 @@ func (m Removals) In(ctx context.Context, shape *schema.Shape, batch json.RawMes
 	}
 	m.find(ctx, wanted, oldest.Add(-clockSkew))
 	for _, record := range records {
-		record[removalField] = call.JSON(wanted[strings.ToLower(schema.TextIn(record, "guid"))])
+		record[removalField] = schema.JSON(wanted[strings.ToLower(schema.TextIn(record, "guid"))])
 	}
-	return call.JSON(records)
+	return schema.JSON(records)
 }
 
 // find finds the latest changes that have removed objects, by their GUIDs in lower

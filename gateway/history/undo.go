@@ -114,7 +114,7 @@ func (u *undoing) takeBefore(ctx context.Context, first string) (before []*chang
 	for _, by := range u.p.UndoneBy {
 		made, err := u.History.Get(ctx, by.ID)
 		if err != nil && !errors.Is(err, changes.ErrAbsent) {
-			return nil, call.HistoryUnavailable(err)
+			return nil, problem.HistoryUnavailable(err)
 		}
 		if err != nil || made.ID != first && made.Batch != first {
 			others = append(others, by)
@@ -393,7 +393,7 @@ func (u *undoing) answer(t *tally) (call.Answer, error) {
 	case t.first != nil:
 		failed := problem.New(schema.Partial, "A part of the change '%s' was undone; see details.", u.p.ID)
 		failed.Details, failed.Outcome, failed.Server = t.details, ps.OutcomePartial, t.server
-		return call.Answer{}, &call.Partly{Problem: failed, Records: call.JSON(t.records), Warnings: t.shown()}
+		return call.Answer{}, &call.Partly{Problem: failed, Records: schema.JSON(t.records), Warnings: t.shown()}
 	case u.a.DryRun():
 		return u.answerPlans(t.plans)
 	}
@@ -414,6 +414,6 @@ func (u *undoing) answerPlans(plans []json.RawMessage) (call.Answer, error) {
 			return call.Answer{}, problem.Internal(err)
 		}
 	}
-	answer.Plan = call.JSON(all[0].And(all[1:]...))
+	answer.Plan = schema.JSON(all[0].And(all[1:]...))
 	return answer, nil
 }

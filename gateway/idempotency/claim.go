@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -67,7 +66,7 @@ func (c *Claim) LeaveOpen() { c.open = true }
 
 // Answer returns the answer of an earlier call, which another gateway has kept since the key was
 // taken; nil: there is none.
-func (c *Claim) Answer() *call.Answer {
+func (c *Claim) Answer() *Answer {
 	if c.call.Status == 0 {
 		return nil
 	}
@@ -224,12 +223,12 @@ func (k *kept) answered(e Ended) {
 		k.Tag = e.Failure.Tag
 	}
 	if secret := e.Secret; secret != nil {
-		name := string(call.JSON(secret.Member)) + ":"
-		shown, hidden := name+string(call.JSON(secret.Reveal())), name+"null"
+		name := string(schema.JSON(secret.Member)) + ":"
+		shown, hidden := name+string(schema.JSON(secret.Reveal())), name+"null"
 		k.Body, k.Secret = bytes.Replace(e.Body, []byte(shown), []byte(hidden), 1), secret.Member
 	}
 	if len(k.Body) > maxKeptBody {
-		k.Body, k.Cut = call.WithoutRecords(k.Body), true
+		k.Body, k.Cut = withoutRecords(k.Body), true
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -31,14 +30,14 @@ func (p process) update(f func(tx *store.Tx) error) error { return p.store.Updat
 // TestTheCallOfAnItemIsCutOffOnlySoOften: its attempts are counted before it runs.
 func TestTheCallOfAnItemIsCutOffOnlySoOften(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
-	item := &call.Item{Key: "item-1", Expires: time.Now().Add(time.Hour)}
+	expires := time.Now().Add(time.Hour)
 	for range mostAttempts + 1 {
 		p := newProcess(t, db)
-		_, _, err := p.Take(t.Context(), p.OfItem(item), "one", []byte("call"))
+		_, _, err := p.Take(t.Context(), p.OfItem("item-1", expires), "one", []byte("call"))
 		require.NoError(t, err)
 	}
 	p := newProcess(t, db)
-	_, _, err := p.Take(t.Context(), p.OfItem(item), "one", []byte("call"))
+	_, _, err := p.Take(t.Context(), p.OfItem("item-1", expires), "one", []byte("call"))
 	assert.Equal(t, schema.Poison, problem.Of(err).Code)
 }
 

@@ -20,7 +20,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -104,11 +103,11 @@ func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
 	return key
 }
 
-// OfItem returns the key of an item of a job. The keys of items are those of the job, so that they
-// do not count among the caller's, and are kept as long as it is.
-func (k *Keys) OfItem(item *call.Item) Key {
+// OfItem returns the key of an item of a job, from the key that the job gives it, and until when it is
+// kept. Keys of items are kept with the job, and do not count among the caller's.
+func (k *Keys) OfItem(given string, expires time.Time) Key {
 	prefix := k.prefix("job")
-	return Key{byID: prefix, byName: prefix, rest: k.sum("item", item.Key), expires: item.Expires}
+	return Key{byID: prefix, byName: prefix, rest: k.sum("item", given), expires: expires}
 }
 
 // find returns what is kept under the key, and the name that it is kept under, or is to be. It is
@@ -150,7 +149,7 @@ var ErrRunning = errors.New("a call with the key is running")
 // was answered, there is its answer, and no claim. [Claim.Release] must follow, if there is a claim.
 func (k *Keys) Take(
 	ctx context.Context, key Key, requestID string, fingerprint []byte,
-) (c *Claim, earlier *call.Answer, err error) {
+) (c *Claim, earlier *Answer, err error) {
 	entered := key.byName + key.rest
 	if !k.enter(entered) {
 		failed := problem.New(schema.InProgress,
@@ -176,7 +175,7 @@ const mostAttempts = 3
 // decide keeps the key for a call, or returns what is kept, in one update.
 func (k *Keys) decide(
 	ctx context.Context, c *Claim, requestID string, fingerprint []byte,
-) (earlier *call.Answer, err error) {
+) (earlier *Answer, err error) {
 	if err = k.mayHave(ctx, c.key); err != nil {
 		return nil, err
 	}
@@ -261,7 +260,12 @@ func (k *Keys) reopen(tx *store.Tx, of *kept) error {
 	if !asksAgain(of.Status) {
 		return nil
 	}
-	var answer struct{ Error call.ErrorBody }
+	var answer struct {
+		Error struct {
+			Outcome ps.Outcome
+			Details []problem.Detail
+		}
+	}
 	if err := json.Unmarshal(of.Body, &answer); err != nil || answer.Error.Outcome == "" {
 		answer.Error.Outcome = ps.OutcomeUnknown
 	}
@@ -283,10 +287,10 @@ func (k *Keys) reopen(tx *store.Tx, of *kept) error {
 }
 
 // answer returns the answer of an earlier call.
-func (k *kept) answer() *call.Answer {
-	answer := call.Answer{
-		Replayed: k.RequestID, Server: k.Server, Tag: k.Tag, ChangeID: k.Change,
-		Kept: &call.Kept{Status: k.Status, Body: k.Body},
+func (k *kept) answer() *Answer {
+	answer := Answer{
+		RequestID: k.RequestID, Server: k.Server, Tag: k.Tag, Change: k.Change,
+		Status: k.Status, Body: k.Body,
 	}
 	switch {
 	case k.Secret != "":

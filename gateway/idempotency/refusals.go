@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -39,7 +38,7 @@ func Invalid(format string, args ...any) error {
 
 // Unavailable returns the refusal of a call whose key cannot be kept.
 func Unavailable(err error) error {
-	return call.StoreFault(err, "Keys cannot be kept at the moment, so that the call was not run. "+
+	return problem.StoreFault(err, "Keys cannot be kept at the moment, so that the call was not run. "+
 		"Try again later, or without %s.", ops.KeyHeader)
 }
 
@@ -57,7 +56,7 @@ func poison(attempts int) error {
 func (c *Claim) Undecided() error {
 	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier call with "+
 		"this %s. Repeat it later to get its answer.", ops.KeyHeader)
-	failed.RetryAfter, failed.Outcome, failed.Server = call.StoreRetry, ps.OutcomeUnknown, c.call.Server
+	failed.RetryAfter, failed.Outcome, failed.Server = problem.StoreRetry, ps.OutcomeUnknown, c.call.Server
 	return failed
 }
 

@@ -449,11 +449,12 @@ const (
 	location        = "Location"
 	replayed        = "Idempotency-Replayed"
 	replayedCall    = "Idempotency-Request"
+	helpLink        = "Link"
 )
 
 // headersOf returns the headers of failures with a status, of which some say when to try again.
 func headersOf(status int, waits bool) []string {
-	var names []string
+	names := []string{helpLink}
 	switch status {
 	case http.StatusUnauthorized:
 		names = append(names, challenge)
@@ -499,6 +500,7 @@ func headers() openapi3.Headers {
 		location:        "Where to look for what has become of it.",
 		replayed:        "true if an earlier call with the same Idempotency-Key has had this answer, and the call was not run again.",
 		replayedCall:    "The id of that earlier request.",
+		helpLink:        "rel=\"help\": where the manual of the gateway explains the error.",
 		entityTag:       "Identifies the state of the record, for If-Match and If-None-Match.",
 	} {
 		value := openapi3.NewStringSchema()

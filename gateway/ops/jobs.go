@@ -192,6 +192,8 @@ func (b *Bound) Touches() (changes, uses []string) {
 		text := strings.ToLower(b.Text(p.Name))
 		switch {
 		case text == "":
+		case schema.NamesMembers(p.Kind):
+			uses = append(uses, schema.Texts(text).List()...)
 		case p.Path != "":
 			changes = append(changes, text)
 		case p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.GUIDOrSID && p.Kind != schema.Reference && p.Kind != schema.Identity:

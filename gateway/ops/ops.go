@@ -221,7 +221,7 @@ func Find(table []*Operation, id string) *Operation {
 }
 
 var table = tagged(undoable(slices.Concat(
-	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, userRows, ouRows, groupRows, computerRows, taskRows, binRows)),
+	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, membersRows, userRows, ouRows, groupRows, computerRows, taskRows, binRows)),
 	acmeRows, externalDNSRows, planRows, historyRows, jobRows, clusterRows,
 )))
 

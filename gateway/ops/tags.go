@@ -108,6 +108,11 @@ var guards = map[string]Guard{
 	"forwarder.delete":       {Reader: "forwarder.get"},
 	"computer.deleteMany":    {Never: "it is about several computers"},
 	"membership.copy":        {Never: "it is about several memberships"},
+
+	"membership.addMembers":    {Never: "it is about several memberships"},
+	"membership.removeMembers": {Never: "it is about several memberships"},
+	"membership.setMembers":    {Never: "it is about several memberships"},
+
 	"recordSet.put":          {Never: "sets of records have no tags"},
 	"recordSet.delete":       {Never: "sets of records have no tags"},
 	"zone.setAging":          {Never: "the aging of a zone has no tag"},

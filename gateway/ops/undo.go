@@ -107,6 +107,10 @@ var undos = map[string]Undo{
 	"membership.addGroup":    member("membership.removeGroup", childGroup.Name, parentGroup.Name),
 	"membership.removeGroup": member("membership.addGroup", childGroup.Name, parentGroup.Name),
 
+	"membership.addMembers":    {Rows: []string{"membership.removeMembers"}, Calls: undoMembers},
+	"membership.removeMembers": {Rows: []string{"membership.addMembers"}, Calls: undoMembers},
+	"membership.setMembers":    {Rows: []string{"membership.removeMembers", "membership.addMembers"}, Calls: undoMembers},
+
 	"group.createDistribution": removed("group.delete", "GroupName"),
 	"group.createSecurity":     removed("group.delete", "GroupName"),
 	"group.rename":             renamed("group.rename", "GroupName", "NewGroupName", "sAMAccountName"),

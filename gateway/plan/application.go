@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
@@ -18,8 +17,8 @@ import (
 	"adgateway/ps"
 )
 
-// Application is a plan that a call applies. Nil: it applies none. It is a [call.Guard] and a
-// [write.Participant]. One goroutine at a time uses it.
+// Application is a plan that a call applies. Nil: it applies none. It is a [write.Participant], and
+// compares what is announced as a guard does. One goroutine at a time uses it.
 type Application struct {
 	plans      *Plans
 	plan       *Plan
@@ -38,10 +37,7 @@ type Announcing struct {
 	Secret bool          // the call sets a password
 }
 
-var (
-	_ call.Guard        = (*Application)(nil)
-	_ write.Participant = (*Application)(nil)
-)
+var _ write.Participant = (*Application)(nil)
 
 // In returns the application by a call that is a part of the one that names the plan.
 func (a *Application) In(part Announcing) *Application {
@@ -69,7 +65,7 @@ func (a *Application) Maker() string {
 	return a.plan.Caller.Name
 }
 
-// Announced implements [call.Guard]. It compares what is announced with the plan.
+// Announced compares what is announced with the plan.
 func (a *Application) Announced(i *ps.Intent) error {
 	if a == nil {
 		return nil
@@ -82,7 +78,7 @@ func (a *Application) Announced(i *ps.Intent) error {
 			if was.Counts[name] != i.Counts[name] {
 				a.drift = append(a.drift, change.Difference{
 					Object: was.Objects[0].DN, Field: name,
-					Expected: call.JSON(was.Counts[name]), Found: call.JSON(i.Counts[name]),
+					Expected: schema.JSON(was.Counts[name]), Found: schema.JSON(i.Counts[name]),
 				})
 			}
 		}
@@ -93,9 +89,9 @@ func (a *Application) Announced(i *ps.Intent) error {
 	return a.drifted(i.Server)
 }
 
-// Unannounced implements [call.Guard]. If the plan shows that nothing is to be changed, it is used
-// up.
-func (a *Application) Unannounced(result *ps.Result, _ string) error {
+// Idle compares a script that had nothing to change, at a server, with the plan. If that shows that
+// nothing is to be changed, it is used up.
+func (a *Application) Idle(ctx context.Context, server string) error {
 	if a == nil {
 		return nil
 	}
@@ -104,13 +100,13 @@ func (a *Application) Unannounced(result *ps.Result, _ string) error {
 		present[i].Changes = nil
 	}
 	if a.drift = change.Drift(a.plan.Objects, present); a.drift == nil {
-		return a.Use()
+		return a.use(ctx)
 	}
-	return a.Refused(a.drifted(result.Server))
+	return a.Refused(a.drifted(server))
 }
 
-// Refused implements [call.Guard]. A plan that another call has applied meanwhile does not hold any
-// more for that reason.
+// Refused returns the error of a call that was refused as err says. A plan that another call has
+// applied meanwhile does not hold any more for that reason.
 func (a *Application) Refused(err error) error {
 	if a == nil || a.drift == nil {
 		return err
@@ -174,13 +170,13 @@ func (a *Application) Begun() {
 	}
 }
 
-// Use uses up a plan whose application has nothing to change.
-func (a *Application) Use() error {
-	if a == nil || a.used {
+// use uses up a plan whose application has nothing to change.
+func (a *Application) use(ctx context.Context) error {
+	if a.used {
 		return nil
 	}
 	// The caller may leave, the call goes on.
-	err := a.plans.store.Update(context.Background(), func(tx *store.Tx) error { return a.Begin(tx, nil) })
+	err := a.plans.store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error { return a.Begin(tx, nil) })
 	switch {
 	case problem.Is(err):
 		return err

@@ -15,13 +15,11 @@ import (
 	"slices"
 	"time"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"adgateway/ps"
 )
 
 // Fingerprint identifies the operation and the arguments of a call that has not run yet: arguments
@@ -54,7 +52,7 @@ func (p *Plans) Keep(ctx context.Context, of DryRun, life time.Duration, shown *
 	shown.ID, shown.Expires, shown.State = &id, &expires, string(StateOpen)
 	kept := &Plan{
 		ID: id, Caller: callerOf(of.Caller), Fingerprint: of.Fingerprint, Operation: of.Operation,
-		Parameters: of.Parameters, Expires: expires, Shown: call.JSON(shown),
+		Parameters: of.Parameters, Expires: expires, Shown: schema.JSON(shown),
 	}
 	if of.Row != "" {
 		kept.Row, kept.Intent = of.Row, change.WithoutImages(*of.Announced.Intent)
@@ -120,26 +118,13 @@ func (p *Plans) operation(id string) *ops.Operation {
 	return p.table[i]
 }
 
-// Show returns the handler of the row that shows a plan. ofOthers is asked at each call whether a
-// credential may apply what another has planned.
-func (p *Plans) Show(ofOthers func() bool) call.Handler {
-	return func(ctx context.Context, a call.Accepted) (call.Answer, error) {
-		w := Wanted{ID: a.Bound.Text(ops.PlanID), Caller: a.Principal, OfOthers: ofOthers()}
-		found, err := p.Known(ctx, w)
-		if err != nil {
-			return call.Answer{}, err
-		}
-		var shown change.Plan
-		if err := json.Unmarshal(found.Shown, &shown); err != nil {
-			return call.Answer{}, problem.Internal(err)
-		}
-		shown.State = string(found.StateAt(p.store.Now()))
-		shown.Hide(change.BoundsOf(a.Principal.Limits))
-		return a.Answer(a.Op.Sentence("The {subject} was found.", a.Bound, 1, &ps.Result{}), struct {
-			change.Plan
-			Change *string `json:"change"`
-		}{shown, call.OrNull(found.ChangeID())}), nil
+// Shown returns what a plan shows, in its state of now.
+func (p *Plans) Shown(of *Plan) (shown change.Plan, err error) {
+	if err = json.Unmarshal(of.Shown, &shown); err != nil {
+		return shown, err
 	}
+	shown.State = string(of.StateAt(p.store.Now()))
+	return shown, nil
 }
 
 // Applying is a call that applies a plan.
@@ -228,6 +213,6 @@ func mismatch(p *Plan, a Applying) error {
 
 // Unavailable returns the refusal of a call whose plan cannot be read or kept.
 func Unavailable(err error) error {
-	return call.StoreFault(err,
+	return problem.StoreFault(err,
 		"Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
 }

@@ -11,10 +11,10 @@ import (
 	"math"
 	"time"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/store"
 	"adgateway/gateway/write"
 	"adgateway/ps"
@@ -63,7 +63,7 @@ func (l *Ledger) Reserve(
 		one, err := caller.Spend(impact.Kind, most)
 		if err != nil {
 			s.settle(none)
-			return nil, call.Exceeded(err)
+			return nil, problem.Exceeded(err)
 		}
 		s.reserved = append(s.reserved, one)
 	}
@@ -95,7 +95,7 @@ func accountOf(p *identity.Principal) string {
 
 // Unavailable returns the refusal of a call whose spending cannot be kept.
 func Unavailable(err error) error {
-	return call.StoreFault(err, "What the credential has spent of its hourly limits cannot be kept at the "+
+	return problem.StoreFault(err, "What the credential has spent of its hourly limits cannot be kept at the "+
 		"moment, so that nothing was changed. Try again later.")
 }
 
@@ -139,7 +139,7 @@ func (s *Spending) Overspent(ctx context.Context) error {
 			return Unavailable(err)
 		}
 		if err := one.Exceeded(); err != nil {
-			return call.Exceeded(err)
+			return problem.Exceeded(err)
 		}
 	}
 	return Unavailable(ErrSpent) // it was given back meanwhile

@@ -67,7 +67,7 @@ func (addressesKind) Doc() Doc {
 // TakesList reports whether a JSON array of texts is a value of the kind.
 func TakesList(k Kind) bool {
 	switch k.(type) {
-	case fieldListKind, addressesKind, wordListKind, namesKind:
+	case fieldListKind, addressesKind, wordListKind, namesKind, membersKind:
 		return true
 	default:
 		return false

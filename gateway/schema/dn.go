@@ -99,6 +99,23 @@ func NamesPath(kind Kind, text string) (Path, bool) {
 	return nil, false
 }
 
+// NamesPaths returns the paths that a value of the kind gives by its text, see [NamesPath].
+func NamesPaths(kind Kind, text string) (paths []Path) {
+	if !NamesMembers(kind) {
+		if path, ok := NamesPath(kind, text); ok {
+			paths = append(paths, path)
+		}
+		return paths
+	}
+	names, _ := memberNames(text) // an accepted text is a list
+	for _, name := range names {
+		if path, ok := NamesPath(Identity, name); ok {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // EscapeRDN returns a name as it is written in a distinguished name (RFC 4514 2.4).
 func EscapeRDN(name string) string {
 	var b strings.Builder

@@ -165,6 +165,7 @@ var (
 		{Name: "ouPath", Doc: "distinguished name of the parent"},
 		{Name: "enabled", Type: BoolField, Null: true, Doc: "null for what cannot log on"},
 		{Name: "sid", Null: true},
+		{Name: "domain", Null: true, Doc: "DNS name of its domain; null for a foreign principal"},
 		{Name: "direct", Type: BoolField},
 		{Name: "via", Null: true, Doc: "sAMAccountName of the direct member through which it belongs to the group; null for a direct one"},
 		{Name: "primary", Type: BoolField, Doc: "by its primary group"},
@@ -218,6 +219,11 @@ var (
 		{Name: "strangers", Type: TextListField, Doc: "gateways that send messages and do not belong to the cluster"},
 		{Name: "fault", Null: true, Doc: "why the log cannot be used; null: it can"},
 	}}
+
+	MemberChange = &Shape{Name: "MemberChange", Fields: append(groupFields[:len(groupFields):len(groupFields)],
+		Field{Name: "added", Type: ObjectListField, Of: changedMember, Doc: "members that were added"},
+		Field{Name: "removed", Type: ObjectListField, Of: changedMember, Doc: "members that were removed"},
+	)}
 
 	CopiedGroup = &Shape{Name: "CopiedGroup", Fields: []Field{
 		{Name: "group", Doc: "sAMAccountName"},
@@ -285,6 +291,21 @@ var (
 	ZoneTypes      = []string{"Primary", "Secondary", "Stub", "Forwarder"}
 	DynamicUpdates = []string{"None", "Secure", "NonsecureAndSecure"}
 )
+
+// changedMember are the fields of a member that was added or removed.
+var changedMember = []Field{
+	{Name: "type", Enum: MemberTypes},
+	{Name: "guid", Type: GUIDField},
+	{Name: "name", Doc: "CN"},
+	{Name: "username", Null: true, Doc: "sAMAccountName"},
+	{Name: "distinguishedName"},
+	{Name: "sid", Null: true},
+	{Name: "domain", Null: true, Doc: "DNS name of its domain; null for a foreign principal"},
+}
+
+// ShowsMembers reports whether records of the shape are about a group and members of it. Then the
+// group is announced first.
+func ShowsMembers(s *Shape) bool { return s == Membership || s == MemberChange }
 
 var groupFields = []Field{
 	{Name: "guid", Type: GUIDField},

@@ -6,12 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"adgateway/gateway/identity"
+	"adgateway/gateway/manual/site"
 	"adgateway/gateway/openapi"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -59,6 +61,41 @@ func (s *Server) addDocs(engine *gin.Engine) {
 			page.ServeHTTP(x.c.Writer, x.c.Request)
 		}))
 	}
+	addManual(engine, manualOf(s))
+}
+
+// addManual adds the manual, which is public for the same reason.
+func addManual(engine *gin.Engine, pages *site.Site) {
+	show := endpoint(func(x *exchange) {
+		x.limitSend()
+		pages.ServeHTTP(x.c.Writer, x.c.Request)
+	})
+	engine.GET(site.Path+"*page", show)
+	engine.HEAD(site.Path+"*page", show)
+	engine.GET(strings.TrimSuffix(site.Path, "/"), func(c *gin.Context) {
+		c.Redirect(http.StatusMovedPermanently, site.Path)
+	})
+}
+
+func manualOf(s *Server) *site.Site {
+	return &site.Site{Version: s.Version.Version, Console: s.Pages != nil, Sandbox: s.Engine == sandboxEngine}
+}
+
+// wantsHome reports whether a browser asks for the root of the gateway.
+func wantsHome(x *exchange, path string) bool {
+	return path == "/" && x.c.Request.Method == http.MethodGet &&
+		strings.Contains(x.c.GetHeader("Accept"), "text/html")
+}
+
+// serveHome answers a browser with links to what is here: without the public pages that is the
+// console alone.
+func serveHome(x *exchange) {
+	if x.server.HideDocs {
+		x.c.Redirect(http.StatusSeeOther, PagesPath)
+		return
+	}
+	x.limitSend()
+	manualOf(x.server).ServeHome(x.c.Writer)
 }
 
 // document returns a function that generates a description of the API on its first

@@ -12,6 +12,7 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/manual/site"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 )
@@ -201,6 +202,9 @@ func (x *exchange) fail(err error) {
 	setHeader(header, serverHeader, f.Server)
 	setHeader(header, "WWW-Authenticate", f.Challenge)
 	setHeader(header, "ETag", f.Tag)
+	if !x.server.HideDocs {
+		header.Set("Link", "<"+site.HelpOf(string(f.Code))+`>; rel="help"`)
+	}
 	if f.RetryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -120,7 +119,7 @@ func (s *Server) version(x *exchange) {
 }
 
 func (x *exchange) sendRecords(status int, output string, records []any) {
-	x.send(status, call.JSON(struct {
+	x.send(status, schema.JSON(struct {
 		Output string `json:"output"`
 		Result []any  `json:"result"`
 	}{output, records}))

@@ -173,8 +173,8 @@ func secure(x *exchange) {
 func (s *Server) noRoute(x *exchange) {
 	found := routeOf(x.c.Request)
 	switch {
-	case s.wantsPages(x, found.path):
-		x.c.Redirect(http.StatusSeeOther, PagesPath)
+	case (s.Pages != nil || !s.HideDocs) && wantsHome(x, found.path):
+		serveHome(x)
 	case found.problem != "":
 		x.fail(problem.New(schema.InvalidRequest, "%s", found.problem))
 	case len(found.allowed) > 0:

@@ -33,8 +33,3 @@ func (x *exchange) followsLink() bool {
 	method := x.c.Request.Method
 	return x.server.Pages != nil && strings.HasPrefix(x.c.Request.URL.Path, PagesPath) && (method == http.MethodGet || method == http.MethodHead)
 }
-
-// wantsPages reports whether a browser asks for the root of the gateway.
-func (s *Server) wantsPages(x *exchange, path string) bool {
-	return s.Pages != nil && path == "/" && x.c.Request.Method == http.MethodGet && strings.Contains(x.c.GetHeader("Accept"), "text/html")
-}

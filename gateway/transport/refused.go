@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"adgateway/gateway/authn"
-	"adgateway/gateway/call"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 )
@@ -24,7 +23,7 @@ var refusals = map[schema.Code]problem.Reason{
 func refusedBy(err error) error {
 	var refused *authn.Refusal
 	if !errors.As(err, &refused) {
-		return call.Exceeded(err)
+		return problem.Exceeded(err)
 	}
 	failed := problem.New(refused.Code, "%s", refused.Message)
 	failed.Reason = refusals[refused.Code]

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/look"
 )
 
 //go:embed templates assets
@@ -25,6 +26,7 @@ var assetsVersion = hashOf("assets/pages.css", "assets/pages.js")
 
 func hashOf(names ...string) string {
 	sum := sha256.New()
+	sum.Write([]byte(look.Colors))
 	for _, name := range names {
 		text, _ := files.ReadFile(name) // embedded
 		sum.Write(text)
@@ -41,6 +43,9 @@ func asset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	if path.Ext(name) == ".css" {
+		text = append([]byte(look.Colors), text...)
+	}
 	_, _ = w.Write(text) // fails only if the browser has left
 }
 

@@ -26,10 +26,7 @@ import (
 // announced decides whether the script may do what it announces.
 func (r *Run) announced(i ps.Intent) error {
 	if !i.Changes() {
-		if err := r.change.Holds(&i); err != nil {
-			return err
-		}
-		return r.change.Idle()
+		return r.change.Holds(&i)
 	}
 	zone := r.change.Zone(&i)
 	if err := r.hold.claim(locksOf(r.change.Op, zone, &i)); err != nil {

@@ -30,6 +30,11 @@ func locksOf(op *ops.Operation, zone string, i *ps.Intent) []lock {
 				lock{object: "member " + strings.Join(pair, " ")}, lock{guid, true}, lock{member, true})
 		default:
 			all = append(all, lock{object: guid})
+			for _, c := range object.Changes { // of two groups, neither becomes a member of the other unseen
+				if added, is := strings.CutPrefix(c.Name, change.MemberPrefix); is {
+					all = append(all, lock{strings.ToLower(added), true})
+				}
+			}
 		}
 	}
 	return all

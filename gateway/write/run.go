@@ -33,8 +33,6 @@ type Change struct {
 	// Holds compares what is announced with what the call depends on. An error stops the script,
 	// which has changed nothing.
 	Holds func(i *ps.Intent) error
-	// Idle is called after Holds with an announcement that changes nothing.
-	Idle func() error
 	// Parts returns what is stored together with the change. It may complete the record, which is
 	// nil if there is no history. An announcement may come again, from another server.
 	Parts func(i *ps.Intent, record *changes.Record) []Participant

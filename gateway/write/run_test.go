@@ -60,7 +60,6 @@ func changing(w *Writer, with Participant) Change {
 		Record: changes.Record{RequestID: "r", Caller: "c"},
 		Zone:   func(*ps.Intent) string { return "" },
 		Holds:  func(*ps.Intent) error { return nil },
-		Idle:   func() error { return nil },
 		Parts: func(*ps.Intent, *changes.Record) []Participant {
 			if with == nil {
 				return nil

@@ -7,12 +7,16 @@ $GatewayMemberProperties = @('sAMAccountName', 'objectSid', 'userAccountControl'
 # answers from the link table, in pages, however many there are.
 function Get-GatewayMember {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [string] $Server)
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [string[]] $Property = $GatewayMemberProperties,
+        [Parameter(Mandatory)] [string] $Server
+    )
     $sid = [string]$Group.SID
     if ($sid -eq '') { $sid = [string]$Group.objectSid } # of objects read without their class
     $rid = [long]($sid -replace '^.*-', '')
     $filter = '(|(memberOf=' + (Get-GatewayLdapEscaped -Value ([string]$Group.DistinguishedName)) + ')(primaryGroupID=' + $rid + '))'
-    $search = @{ Class = 'any'; Property = $GatewayMemberProperties; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+    $search = @{ Class = 'any'; Property = $Property; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
     Get-GatewayObject -Filter $filter @search
 }
 
@@ -73,6 +77,7 @@ function ConvertTo-GatewayMember {
             ouPath            = [string](Get-GatewayParentDn -Dn $dn)
             enabled           = $enabled
             sid               = [string]$item.objectSid
+            domain            = [string](Get-GatewayDomainOf -Object $item)
             direct            = [bool]$Direct
             via               = [string]$Via
             primary           = [bool]($Direct -and $rid.Equals([string]$item.primaryGroupID, [System.StringComparison]::Ordinal))

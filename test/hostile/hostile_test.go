@@ -56,12 +56,12 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 			g.base = s.Snapshot()
 		}()
 	}
-	share := 3
+	share := 6
 	switch {
 	case hasTwin(op, p):
-		share = 24
+		share = 48
 	case hasAlike(op, p):
-		share = 9
+		share = 18
 	}
 	for name, value := range systemtest.HostileValues {
 		if !thorough.OneOf(share, op.ID, p.Name, name) {

@@ -27,8 +27,8 @@ func Pages(t testing.TB) []Page {
 	t.Helper()
 	root := Root(t)
 	pages := []Page{read(t, root, Front)}
-	require.NoError(t, fs.WalkDir(os.DirFS(root), Folder, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
+	require.NoError(t, fs.WalkDir(os.DirFS(root), Folder, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".md") {
 			pages = append(pages, read(t, root, path))
 		}
 		return err

@@ -170,6 +170,6 @@ func wrongState(job *jobs.Job, wants string) error {
 }
 
 func unavailable(err error) error {
-	return call.StoreFault(err,
+	return problem.StoreFault(err,
 		"Jobs cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")
 }

@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 )
 
@@ -52,13 +52,13 @@ func show(p *jobs.Progress) shownJob {
 	}
 	c := p.Counts
 	shown := shownJob{
-		ID: p.ID, Kind: "list", Name: call.OrNull(p.Name), Operation: call.OrNull(p.Operation),
-		Mode: p.Mode, Caller: p.Caller.Name, State: p.State, Why: call.OrNull(string(p.Why)),
+		ID: p.ID, Kind: "list", Name: schema.OrNull(p.Name), Operation: schema.OrNull(p.Operation),
+		Mode: p.Mode, Caller: p.Caller.Name, State: p.State, Why: schema.OrNull(string(p.Why)),
 		Created: *stamp(p.Created), Started: stamp(p.Started), Ended: stamp(p.Ended), Expires: *stamp(p.Expires),
 		Total: p.Total, Waiting: c.Waiting, Running: c.Going, Done: c.Made, Noop: c.Noop,
 		Failed: c.Refused, Unknown: c.Unknown, Skipped: c.Skipped, NotRun: c.NotRun,
-		Percent: p.Percent(), Separator: call.OrNull(p.List.Separator),
-		Retries: call.OrNull(p.Retries), Undoes: call.OrNull(p.Undoes),
+		Percent: p.Percent(), Separator: schema.OrNull(p.List.Separator),
+		Retries: schema.OrNull(p.Retries), Undoes: schema.OrNull(p.Undoes),
 		Problems: append([]jobs.Problem{}, p.Problems...), MoreProblems: p.MoreProblems,
 	}
 	if p.State == jobstate.Running {
@@ -74,7 +74,7 @@ func show(p *jobs.Progress) shownJob {
 
 // Entry returns what webhooks are told of a job that has ended, as [jobs.Options] want it.
 func Entry(job *jobs.Job) []byte {
-	return call.JSON(map[string]any{"type": "job", "data": show(&jobs.Progress{Job: *job})})
+	return schema.JSON(map[string]any{"type": "job", "data": show(&jobs.Progress{Job: *job})})
 }
 
 // shownItem is an item as answers show it.
@@ -93,9 +93,9 @@ type shownItem struct {
 
 func showItem(spec *jobs.Spec, result jobs.Result) shownItem {
 	return shownItem{
-		Line: spec.Line, ID: call.OrNull(spec.ID), Operation: spec.Operation, State: result.State,
-		Code: call.OrNull(result.Code), Message: call.OrNull(result.Message),
-		ChangeID: call.OrNull(result.ChangeID), GUID: call.OrNull(result.GUID), Plan: call.OrNull(result.Plan),
-		Attempts: result.Attempts,
+		Line: spec.Line, ID: schema.OrNull(spec.ID), Operation: spec.Operation, State: result.State,
+		Code: schema.OrNull(result.Code), Message: schema.OrNull(result.Message),
+		ChangeID: schema.OrNull(result.ChangeID), GUID: schema.OrNull(result.GUID),
+		Plan: schema.OrNull(result.Plan), Attempts: result.Attempts,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
 )
 
 // progressEvery is how often the progress of a job is sent at most.
@@ -77,7 +78,8 @@ func (j *progressStream) send(ctx context.Context, to call.Events) (ended bool, 
 			return false, err
 		}
 		for _, one := range failed {
-			if err := to.Send(call.Event{Name: "item", Data: call.JSON(showItem(one.Spec, one.Result))}); err != nil {
+			shown := schema.JSON(showItem(one.Spec, one.Result))
+			if err := to.Send(call.Event{Name: "item", Data: shown}); err != nil {
 				return false, err
 			}
 		}
@@ -87,5 +89,5 @@ func (j *progressStream) send(ctx context.Context, to call.Events) (ended bool, 
 		name = "end"
 	}
 	j.sentAt = time.Now()
-	return ended, to.Send(call.Event{Name: name, Data: call.JSON(show(progress))})
+	return ended, to.Send(call.Event{Name: name, Data: schema.JSON(show(progress))})
 }

@@ -33,7 +33,7 @@ func leaves() map[string]*cobra.Command {
 // silent are the commands that do something and have nothing to answer, the one whose
 // answer is JSON in any case, and the one whose answer is a file.
 var silent = []string{
-	"serve", "sandbox", "sandbox domain", "sandbox order", "service install", "service uninstall", "service start", "service stop", "service restart", "service run",
+	"help", "serve", "sandbox", "sandbox domain", "sandbox order", "service install", "service uninstall", "service start", "service stop", "service restart", "service run",
 	"config init", "token revoke", "user remove", "user passwd", "acme account add", "job result",
 	"cluster init", "cluster invite", "cluster join", "cluster alone", "cluster leave", "cluster pin", "cluster recover", "cluster rotate-key", "token move",
 }

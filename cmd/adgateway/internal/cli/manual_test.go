@@ -17,6 +17,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/identity"
+	pages "adgateway/gateway/manual"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -65,7 +66,7 @@ func settingsTable() string {
 
 func endpointsTable() string {
 	var b strings.Builder
-	b.WriteString("\n| call | scope | |\n|---|---|---|\n")
+	b.WriteString("\n| call | scope | | details |\n|---|---|---|---|\n")
 	for _, op := range ops.Table() {
 		scope := "`" + string(op.Scope) + "`"
 		if op.Scope == "" {
@@ -77,7 +78,10 @@ func endpointsTable() string {
 		for _, other := range op.Or {
 			scope += " or `" + string(other) + "`"
 		}
-		fmt.Fprintf(&b, "| `%s %s` | %s | %s |\n", op.Method, op.Path, scope, cell(op.Summary))
+		page := gopath.Base(pages.OperationPage(op.ID)) + ".md"
+		details := fmt.Sprintf("[%s](%s#%s)", op.ID, page, pages.Anchor(op.ID))
+		fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n",
+			op.Method, op.Path, scope, cell(op.Summary), details)
 	}
 	return b.String() + "\n"
 }
@@ -189,8 +193,8 @@ func TestManualLinksLeadSomewhere(t *testing.T) {
 		texts[page.Path] = fences.ReplaceAllString(page.Text, "")
 		anchors[page.Path] = map[string]bool{"": true}
 		for _, match := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(texts[page.Path], -1) {
-			assert.False(t, anchors[page.Path][anchor(match[1])], "%s: two headings %q", page.Path, match[1])
-			anchors[page.Path][anchor(match[1])] = true
+			assert.False(t, anchors[page.Path][pages.Anchor(match[1])], "%s: two headings %q", page.Path, match[1])
+			anchors[page.Path][pages.Anchor(match[1])] = true
 		}
 	}
 	linked := map[string]bool{manual.Front: true}
@@ -226,10 +230,19 @@ func TestTheFrontPageIsShort(t *testing.T) {
 
 var fences = regexp.MustCompile("(?ms)^```.*?^```$")
 
-// anchor returns the anchor that GitHub generates for a heading.
-func anchor(heading string) string {
-	kept := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(heading), "")
-	return strings.ReplaceAll(kept, " ", "-")
+// The front page lists the pages by reader, as the contents of the manual do.
+func TestTheFrontPageListsTheContents(t *testing.T) {
+	_, table, _ := strings.Cut(manual.Pages(t)[0].Text, "\n## The manual\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var listed []pages.Section
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \| (\[.*) \|$`).FindAllStringSubmatch(table, -1) {
+		section := pages.Section{Reader: row[1]}
+		for _, link := range regexp.MustCompile(`\(gateway/manual/([^)]+)\.md\)`).FindAllStringSubmatch(row[2], -1) {
+			section.Pages = append(section.Pages, link[1])
+		}
+		listed = append(listed, section)
+	}
+	assert.Equal(t, pages.Contents, listed)
 }
 
 // Every PowerShell block passes the check of scripts.

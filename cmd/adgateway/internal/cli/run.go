@@ -64,6 +64,7 @@ func rootCommand() (root *cobra.Command, started *bool) {
 		auditCommand(), doctorCommand(), benchCommand(), jobCommand(), eventsCommand(), rightsCommand(), backupCommand(), restoreCommand(), versionCommand(), engineCommand())
 	addUsage(root)
 	addExits(root)
+	addHelp(root)
 	return root, started
 }
 

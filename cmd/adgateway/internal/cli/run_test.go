@@ -160,7 +160,7 @@ func startSandbox(t *testing.T, args ...string) *runningSandbox {
 	address, found := strings.CutPrefix(s.try[0], "listening on ")
 	require.True(t, found, s.try[0])
 	require.GreaterOrEqual(t, len(s.try), 4, "%q", s.try)
-	assert.Equal(t, []string{"in a browser: " + address + "/docs", ""}, s.try[1:3])
+	assert.Equal(t, []string{"in a browser, with the API and the manual: " + address + "/", ""}, s.try[1:3])
 	s.url, s.try = address, s.try[3:]
 	var once sync.Once
 	code := -1

@@ -138,7 +138,7 @@ func printCalls(c *cobra.Command, s *app.Sandbox, given *sandboxFlags) {
 		fmt.Fprintf(w, "scripts run in %s\n", s.PowerShell)
 	}
 	url, example := s.URL(), s.Example(c.Context())
-	fmt.Fprintf(w, "listening on %s\nin a browser: %s/docs\n\n", url, url)
+	fmt.Fprintf(w, "listening on %s\nin a browser, with the API and the manual: %s/\n\n", url, url)
 	credential := "Bearer " + s.Token
 	if s.Token == "" {
 		credential = given.credential()

@@ -1,10 +1,9 @@
-package gateway
+package call
 
 import (
 	"context"
 	"errors"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/problem"
@@ -24,44 +23,54 @@ func (r *request) claimed() *idempotency.Claim { return r.whole().key }
 
 // claim takes the key of a request for it. earlier is the answer of an earlier call with the key;
 // nil: there is none.
-func (s *Server) claim(r *request) (earlier *call.Answer, err error) {
-	key, err := s.keyOf(r)
+func (r *request) claimKey() (earlier *Answer, err error) {
+	key, err := r.keyOf()
 	if key == nil || err != nil {
 		return nil, err
 	}
-	fingerprint := s.keys.Fingerprint(r.op.ID, r.checked.Bound.Canonical(), r.checked.Conditions.String(),
-		r.checked.Given.Document)
-	take := func() { r.key, earlier, err = s.keys.Take(r.ctx, *key, r.id, fingerprint) }
+	fingerprint := r.service.Keys.Fingerprint(r.Op.ID, r.Bound.Canonical(), r.Conditions.String(),
+		r.Given.Document)
+	var kept *idempotency.Answer
+	take := func() { r.key, kept, err = r.service.Keys.Take(r.ctx, *key, r.ID, fingerprint) }
 	take()
-	if errors.Is(err, idempotency.ErrRunning) && s.writer.StoreLate(r.ctx) == nil {
+	if errors.Is(err, idempotency.ErrRunning) && r.service.Writer.StoreLate(r.ctx) == nil {
 		take()
 	}
-	if earlier != nil {
-		r.replayed, r.shown = true, earlier.ChangeID
+	return r.replay(kept), err
+}
+
+// replay answers with what is kept of an earlier call; nil: there is none.
+func (r *request) replay(kept *idempotency.Answer) *Answer {
+	if kept == nil {
+		return nil
 	}
-	return earlier, err
+	r.replayed, r.shown = true, kept.Change
+	return &Answer{
+		Replayed: kept.RequestID, Server: kept.Server, Tag: kept.Tag, ChangeID: kept.Change,
+		Warnings: kept.Warnings, Kept: &Kept{Status: kept.Status, Body: kept.Body},
+	}
 }
 
 // keyOf returns the key of a request; nil: it has none.
-func (s *Server) keyOf(r *request) (*idempotency.Key, error) {
-	if item := r.call.Item; item != nil {
-		if r.dryRun() {
+func (r *request) keyOf() (*idempotency.Key, error) {
+	if item := r.Item; item != nil {
+		if r.DryRun() {
 			return nil, nil
 		}
-		key := s.keys.OfItem(item)
+		key := r.service.Keys.OfItem(item.Key, item.Expires)
 		return &key, nil
 	}
-	given := r.call.Keys
-	if scope := r.checked.Demands(r.policy.RequireKey); scope != "" && len(given) == 0 {
+	given := r.Keys
+	if scope := r.Demands(r.policy.RequireKey); scope != "" && len(given) == 0 {
 		return nil, idempotency.Invalid("is required for changes with the scope '%s'", scope)
 	}
-	if len(given) == 0 || r.op.Protocol != nil { // protocols of others have no such header
+	if len(given) == 0 || r.Op.Protocol != nil { // protocols of others have no such header
 		return nil, nil
 	}
-	if err := call.NoKey(&r.call); err != nil {
+	if err := NoKey(&r.Call); err != nil {
 		return nil, err
 	}
-	if s.keys == nil {
+	if r.service.Keys == nil {
 		return nil, problem.New(schema.NotSupported,
 			"This gateway keeps no keys (store.file is off), so that it cannot promise to run a call once.")
 	}
@@ -69,25 +78,25 @@ func (s *Server) keyOf(r *request) (*idempotency.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := s.keys.Of(r.principal, r.op.ID, text)
+	key := r.service.Keys.Of(r.Principal, r.Op.ID, text)
 	return &key, nil
 }
 
 // judge closes the change of an earlier call with a key that was cut off, unless that was done
 // before. It fails while the outcome cannot be found out.
-func (s *Server) judge(r *request, c *idempotency.Claim) error {
+func (r *request) judge(c *idempotency.Claim) error {
 	if begun := c.Progress(); begun.Verdict != nil || begun.Intent == nil {
 		return nil
 	}
 	ctx := r.ctx
-	past, recorded, err := s.pastOfKey(ctx, r, c)
+	past, recorded, err := r.pastOfKey(ctx, c)
 	switch {
 	case err != nil:
-		return call.HistoryUnavailable(err)
-	case past.Running && s.writer.Awaits(past.ID):
+		return problem.HistoryUnavailable(err)
+	case past.Running && r.service.Writer.Awaits(past.ID):
 		return c.Undecided()
 	case past.Running:
-		settled, err := s.writer.Settle(ctx, recorded, past, r.id)
+		settled, err := r.service.Writer.Settle(ctx, recorded, past, r.ID)
 		if err == nil && !settled {
 			return c.Undecided()
 		}
@@ -108,33 +117,31 @@ func (s *Server) judge(r *request, c *idempotency.Claim) error {
 
 // pastOfKey returns the record of the change of an earlier call with a key, or one that is
 // made from the key, if the history has none.
-func (s *Server) pastOfKey(
-	ctx context.Context, r *request, c *idempotency.Claim,
+func (r *request) pastOfKey(ctx context.Context, c *idempotency.Claim,
 ) (past *changes.Record, recorded bool, err error) {
-	if change := c.Progress().Change; s.History != nil && change != "" {
-		past, err = s.History.Get(ctx, change)
+	if change := c.Progress().Change; r.service.History != nil && change != "" {
+		past, err = r.service.History.Get(ctx, change)
 		if !errors.Is(err, changes.ErrAbsent) {
 			return past, true, err
 		}
 	}
-	parameters, _ := r.checked.Texts()
-	return c.Record(r.op.ID, r.principal.Name, parameters), false, nil
+	parameters, _ := r.Texts()
+	return c.Record(r.Op.ID, r.Principal.Name, parameters), false, nil
 }
 
 // resume answers a call whose change an earlier one with the key has begun. It returns nothing if
 // that changed nothing: then the call runs.
-func (s *Server) resume(r *request, records *call.Collector) (earlier *call.Answer, failed error) {
+func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 	c := r.key
 	if !c.Unsure() {
 		return nil, nil
 	}
-	if failed = s.judge(r, c); failed != nil {
+	if failed = r.judge(c); failed != nil {
 		c.LeaveOpen()
 		return nil, failed
 	}
-	if earlier = c.Answer(); earlier != nil { // by another gateway
-		r.replayed, r.shown = true, earlier.ChangeID
-		return earlier, nil
+	if kept := c.Answer(); kept != nil { // by another gateway
+		return r.replay(kept), nil
 	}
 	begun := c.Progress()
 	v := begun.Verdict
@@ -150,32 +157,31 @@ func (s *Server) resume(r *request, records *call.Collector) (earlier *call.Answ
 	case v.Outcome == ps.OutcomeUnknown, begun.Intent == nil:
 		return nil, c.Unknown()
 	}
-	answer, failed := s.report(r, records, begun)
+	answer, failed := r.report(records, begun)
 	return &answer, failed
 }
 
 // report answers with what the script of an earlier call would have reported of its change, which
 // was made, or in part, and with the objects as they are now.
-func (s *Server) report(
-	r *request, records *call.Collector, begun idempotency.Progress,
-) (call.Answer, error) {
+func (r *request) report(records *Collector, begun idempotency.Progress,
+) (Answer, error) {
 	cut := &ps.Error{
 		Kind: ps.KindDied, Outcome: ps.OutcomeUnknown, Intent: begun.Intent, Server: begun.Server,
 	}
-	found, unread := s.settler(r.policy).Report(r.ctx, settle.Change{
-		Operation: r.op, Bound: r.checked.Bound, Request: s.runRequest(r, records),
+	found, unread := r.service.Settler(r.policy).Report(r.ctx, settle.Change{
+		Operation: r.Op, Bound: r.Bound, Request: r.runRequest(records),
 		StartedAt: begun.StartedAt, Cut: cut,
 	}, settle.Outcome{
 		Outcome: begun.Verdict.Outcome, Idle: begun.Verdict.Idle, Failed: begun.Verdict.Failed,
 	})
 	r.result, r.runErr = found.Result, nil
 	records.Replace(found.Records)
-	if secret := r.checked.Bound.Generated; secret != nil { // another one was set then
+	if secret := r.Bound.Generated; secret != nil { // another one was set then
 		r.result.Warnings = append(r.result.Warnings, idempotency.SecretNotReplayed(secret.Member))
-		r.checked.Bound.Generated = nil
+		r.Bound.Generated = nil
 	}
 	if unread != nil {
-		s.unread(r, records, unread)
+		r.unread(records, unread)
 	}
-	return s.answer(r, records)
+	return r.answer(records)
 }

@@ -1,11 +1,10 @@
-package gateway
+package call
 
 import (
 	"cmp"
 	"context"
 	"errors"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
@@ -13,17 +12,17 @@ import (
 
 // The call of an undo makes others as its parts, which have its policy, its key and its plan.
 
-// Part implements [call.Outer].
-func (r *request) Part(id string, op *ops.Operation, given ops.Given) call.Call {
-	return call.Call{
-		ID: id, Op: op, Principal: r.principal, From: r.call.From, Input: call.Values(given),
-		Classic: r.call.Classic, Match: r.call.Match, For: r,
+// Part implements [Outer].
+func (r *request) Part(id string, op *ops.Operation, given ops.Given) Call {
+	return Call{
+		ID: id, Op: op, Principal: r.Principal, From: r.From, Input: Values(given),
+		Classic: r.Classic, Match: r.Match, For: r,
 	}
 }
 
-// Plan implements [call.Outer].
-func (r *request) Plan(_ context.Context, parts int) error {
-	if err := r.gateway.findPlan(r); err != nil {
+// Plan implements [Outer].
+func (r *request) Plan(ctx context.Context, parts int) error {
+	if err := findPlan(ctx, r); err != nil {
 		return err
 	}
 	if parts > 1 {
@@ -32,17 +31,17 @@ func (r *request) Plan(_ context.Context, parts int) error {
 	return nil
 }
 
-// Resumed implements [call.Outer]. The key stays as it is while the outcome is not known: whoever
+// Resumed implements [Outer]. The key stays as it is while the outcome is not known: whoever
 // is asked next, here or at another gateway, goes on from there.
 func (r *request) Resumed(ctx context.Context) (first string, err error) {
 	if !r.key.Unsure() {
 		return "", nil
 	}
 	earlier := r.key.Progress()
-	_, err = r.gateway.History.Get(ctx, earlier.Change)
+	_, err = r.service.History.Get(ctx, earlier.Change)
 	begun := earlier.Intent != nil && !errors.Is(err, changes.ErrAbsent)
 	if begun && earlier.Verdict == nil {
-		if err = r.gateway.judge(r, r.key); err != nil {
+		if err = r.judge(r.key); err != nil {
 			r.key.LeaveOpen()
 			return "", err
 		}

@@ -1,10 +1,9 @@
-package gateway
+package call
 
 import (
 	"cmp"
 	"errors"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/write"
@@ -12,19 +11,19 @@ import (
 )
 
 // closeChange ends the change of a call that has ended, and keeps the answer.
-func (s *Server) closeChange(r *request, answer call.Answer, failed error) write.Closed {
+func closeChange(r *request, answer Answer, failed error) write.Closed {
 	verdict := verdictOf(r)
 	how := write.CallEnd{
 		Verdict: verdict, Failed: r.failure != nil, Result: r.result,
 		// The key of an outer call is that of the whole request, and takes note of each of its changes.
 		Answered: r.outer == nil,
 		Begun:    r.key.Progress().Intent != nil,
-		Log:      s.logOf(r),
+		Log:      logOf(r),
 	}
 	if r.run.Running() {
 		how.Spent = r.spending.Done() // if the change stays open, all stays spent
 	} else {
-		s.uncorrected(r, r.spending.Correct())
+		r.uncorrected(r.spending.Correct())
 	}
 	r.shown = cmp.Or(r.run.Shown(verdict.Outcome), r.shown)
 	key := r.claimed()
@@ -35,7 +34,7 @@ func (s *Server) closeChange(r *request, answer call.Answer, failed error) write
 		how.Stored = key.Refresh
 	}
 	var parts []write.EndPart
-	for _, one := range []*write.EndPart{s.endOfPlan(r), s.endOfKey(r, answer, failed)} {
+	for _, one := range []*write.EndPart{endOfPlan(r), endOfKey(r, answer, failed)} {
 		if one != nil {
 			parts = append(parts, *one)
 		}
@@ -43,7 +42,7 @@ func (s *Server) closeChange(r *request, answer call.Answer, failed error) write
 	if r.run == nil && len(parts) == 0 {
 		return write.Closed{}
 	}
-	closed := s.writer.Close(r.run, how, parts...)
+	closed := r.service.Writer.Close(r.run, how, parts...)
 	if closed.Open && r.outer != nil && key != nil {
 		key.LeaveOpen()
 	}
@@ -53,12 +52,12 @@ func (s *Server) closeChange(r *request, answer call.Answer, failed error) write
 // Warnings in the answer to a call whose change was made.
 var (
 	racedWarning = ps.Warning{
-		Code: call.Raced,
+		Code: Raced,
 		Message: "The host of the gateway stood still for so long that another gateway has taken the call over, " +
 			"which may have made the change once more. Compare the object with what you asked for.",
 	}
 	notInHistory = ps.Warning{
-		Code: call.NotInHistory,
+		Code: NotInHistory,
 		Message: "The change was made, but the history cannot be written at the moment, so that it is not there, " +
 			"or not as it ended.",
 	}
@@ -91,7 +90,7 @@ func outcomeOfChange(r *request) ps.Outcome {
 }
 
 // endOfPlan returns how the plan that a request applies has ended, unless its change says so.
-func (s *Server) endOfPlan(r *request) *write.EndPart {
+func endOfPlan(r *request) *write.EndPart {
 	if put := r.applying.End(r.outcome()); put != nil {
 		return &write.EndPart{Put: put}
 	}
@@ -99,33 +98,18 @@ func (s *Server) endOfPlan(r *request) *write.EndPart {
 }
 
 // endOfKey returns what is kept of a call with a key.
-func (s *Server) endOfKey(r *request, answer call.Answer, failed error) *write.EndPart {
+func endOfKey(r *request, answer Answer, failed error) *write.EndPart {
 	if r.key == nil {
 		return nil
 	}
 	e := idempotency.Ended{
-		Outcome: r.outcome(), Failure: r.failure, DryRun: r.dryRun(),
+		Outcome: r.outcome(), Failure: r.failure, DryRun: r.DryRun(),
 		Overtaken: r.failure != nil && errors.Is(r.failure, write.ErrOvertaken),
-		Tag:       answer.Tag, Change: r.shown, Secret: r.checked.Bound.Generated,
+		Tag:       answer.Tag, Change: r.shown, Secret: r.Bound.Generated,
 	}
-	e.Status, e.Body = call.Encode(r.op, r.call.Classic, answer, failed, r.id)
+	e.Status, e.Body = Encode(r.Op, r.Classic, answer, failed, r.ID)
 	if end := r.key.End(e); end != nil {
 		return &write.EndPart{Put: end.Put, Stored: end.Stored}
 	}
 	return nil
-}
-
-// outcome returns what the request left behind; done if it succeeded.
-func (r *request) outcome() ps.Outcome {
-	if r.failure == nil {
-		return ps.OutcomeDone
-	}
-	return cmp.Or(r.failure.Outcome, ps.OutcomeNone)
-}
-
-// release ends the claim of a request.
-func (r *request) release() {
-	if r.key != nil {
-		r.gateway.writer.Leave(r.key, r.key.Release)
-	}
 }

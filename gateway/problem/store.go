@@ -1,10 +1,10 @@
-package call
+package problem
 
 import (
 	"errors"
 	"time"
 
-	"adgateway/gateway/problem"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 )
@@ -13,17 +13,20 @@ import (
 // could not read what it keeps.
 const StoreRetry = 5 * time.Second
 
+// AskWhy completes a sentence that refers to /readyz.
+const AskWhy = "with the scope " + string(identity.OpsRead) + " also why."
+
 // StoreFault returns the error of a call that was refused because of a fault of the store, with a
 // message for people.
 func StoreFault(err error, format string, args ...any) error {
-	failed := problem.New(storeCode(err), format, args...)
+	failed := New(storeCode(err), format, args...)
 	failed.Cause, failed.RetryAfter = err, StoreRetry
 	return failed
 }
 
 // HistoryUnavailable returns the error of a call for which the history cannot be read.
 func HistoryUnavailable(err error) error {
-	failed := problem.New(schema.Unavailable, "The history cannot be read at the moment. Try again later.")
+	failed := New(schema.Unavailable, "The history cannot be read at the moment. Try again later.")
 	failed.Cause, failed.RetryAfter = err, StoreRetry
 	return failed
 }

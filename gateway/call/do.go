@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"adgateway/gateway/audit"
@@ -18,6 +19,45 @@ import (
 
 	"github.com/sirupsen/logrus"
 )
+
+// Do makes a call. Its error is a [problem.Error] at heart. Also with an error the answer names the
+// change that the call has made, if there is one. If to has taken records, and there is an error,
+// what it was sent is not complete. A nil to takes none.
+func (s *Service) Do(ctx context.Context, c Call, to Sink) (answer Answer, err error) {
+	if Reads(c.Op) {
+		return s.Read(ctx, c, s.Policy(), to)
+	}
+	r := newRequest(ctx, s, c)
+	defer r.release()
+	answer, err = Guarded(func() (Answer, error) { return r.operate() })
+	return r.conclude(answer, err)
+}
+
+// Subscribe sends the events of a call to who has asked for them, until they end or the caller
+// leaves. An error means that none was sent.
+func (s *Service) Subscribe(ctx context.Context, c Call, to Events) error {
+	r := newRequest(ctx, s, c)
+	_, err := Guarded(func() (Answer, error) {
+		if err := Meter(r.Principal, s.Gateways()); err != nil {
+			return Answer{}, err
+		}
+		leave := sync.OnceFunc(r.Principal.Leave)
+		defer leave()
+		if err := r.accept(); err != nil {
+			return Answer{}, err
+		}
+		r.started = true
+		return Answer{}, s.Local.Streamers[c.Op.ID](ctx, r.local(leave), to)
+	})
+	_, err = r.conclude(Answer{}, err)
+	return err
+}
+
+// Refuse records that a call was refused before it could be made, and returns the error.
+func (s *Service) Refuse(c Call, err error) error {
+	_, err = newRequest(context.Background(), s, c).conclude(Answer{}, err)
+	return err
+}
 
 // Reads reports whether the calls of a row only read by a script: [Service.Read] makes them.
 func Reads(op *ops.Operation) bool { return !op.Local && !op.Effect.Writes() }
@@ -65,7 +105,7 @@ func Completed(op *ops.Operation, err error) error {
 // [identity.Principal.Leave] must follow.
 func Meter(p *identity.Principal, gateways int) error {
 	if err := p.Enter(gateways); err != nil {
-		return Exceeded(err)
+		return problem.Exceeded(err)
 	}
 	return nil
 }

@@ -1,13 +1,18 @@
-package gateway
+package call
 
 import (
-	"adgateway/gateway/call"
 	"cmp"
 	"context"
 	"slices"
 	"time"
 
+	"adgateway/gateway/change"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/plan"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
 )
 
 // shownCaller is what a credential may know of itself.
@@ -27,8 +32,8 @@ type callerLimits struct {
 	Names  []string `json:"names"`
 }
 
-// whoAmI answers with the caller's own name, scopes and limits.
-func whoAmI(_ context.Context, a call.Accepted) (call.Answer, error) {
+// WhoAmI answers with the caller's own name, scopes and limits.
+func WhoAmI(_ context.Context, a Accepted) (Answer, error) {
 	p := a.Principal
 	list := func(items []string) []string { return append([]string{}, items...) }
 	shown := shownCaller{
@@ -41,4 +46,27 @@ func whoAmI(_ context.Context, a call.Accepted) (call.Answer, error) {
 		shown.Expires = &text
 	}
 	return a.Answer("The credential is the "+p.String()+".", shown), nil
+}
+
+// ShowPlan returns what answers with a plan of a service.
+func ShowPlan(s *Service) Handler {
+	return func(ctx context.Context, a Accepted) (Answer, error) { return showPlan(ctx, s, a) }
+}
+
+func showPlan(ctx context.Context, s *Service, a Accepted) (Answer, error) {
+	found, err := s.Plans.Known(ctx, plan.Wanted{
+		ID: a.Bound.Text(ops.PlanID), Caller: a.Principal, OfOthers: s.Policy().PlansOfOthers,
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	shown, err := s.Plans.Shown(found)
+	if err != nil {
+		return Answer{}, problem.Internal(err)
+	}
+	shown.Hide(change.BoundsOf(a.Principal.Limits))
+	return a.Answer(a.Op.Sentence("The {subject} was found.", a.Bound, 1, &ps.Result{}), struct {
+		change.Plan
+		Change *string `json:"change"`
+	}{shown, schema.OrNull(found.ChangeID())}), nil
 }

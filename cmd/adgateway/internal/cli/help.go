@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/manual"
+	"adgateway/gateway/ops"
+)
+
+// lookups are the pages that 'help KIND NAME' looks a name up on.
+var lookups = map[string]string{
+	"error":   "reference/errors",
+	"setting": "reference/settings",
+	"scope":   "reference/scopes",
+	"metric":  "reference/metrics",
+	"check":   "reference/checks",
+}
+
+// operationKind is the word that the id of an operation may follow.
+const operationKind = "operation"
+
+// commandGroups sorts the commands by purpose.
+var commandGroups = []struct {
+	id, title string
+	commands  []string
+}{
+	{"begin", "Begin here:", []string{"sandbox", "help"}},
+	{"run", "Install and run a gateway:", []string{"config", "serve", "service", "tls", "rights", "cluster", "engine"}},
+	{"admit", "Decide who may call:", []string{"token", "user", "acme"}},
+	{"watch", "Watch it:", []string{"doctor", "audit", "changes", "events", "bench", "version"}},
+	{"keep", "Keep what it stores:", []string{"backup", "restore"}},
+	{"use", "Use a running gateway:", []string{"job"}},
+}
+
+// addHelp sorts the commands below root into groups, and makes 'help' print pages of the manual,
+// too.
+func addHelp(root *cobra.Command) {
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultHelpCmd()
+	for _, group := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, name := range group.commands {
+			if c, _, err := root.Find([]string{name}); err == nil && c != root {
+				c.GroupID = group.id
+			}
+		}
+	}
+	root.Long += "\n\nNew here? 'adgateway sandbox' serves everything over a simulated domain, and " +
+		"'adgateway help start' shows the first calls."
+}
+
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND | TOPIC | KIND NAME]",
+		Short: "Help about a command, a page of the manual, an error code or a setting",
+		Long: "Prints the help of a command, or a page of the manual. KIND NAME looks one name up: " +
+			strings.Join(kinds(), ", ") + ".\n\nTopics: " + strings.Join(topics(), ", ") + ".",
+		Example: "  adgateway help token create\n  adgateway help start\n  adgateway help error drifted\n" +
+			"  adgateway help setting http.listen",
+		Args: func(_ *cobra.Command, args []string) error {
+			_, err := helpFor(root, args)
+			return err
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			show, err := helpFor(root, args)
+			if err != nil {
+				return err
+			}
+			return show(c.OutOrStdout())
+		},
+	}
+}
+
+// kinds are the words that a name may follow.
+func kinds() []string { return append(slices.Sorted(maps.Keys(lookups)), operationKind) }
+
+// topics are the pages that have a name of their own.
+func topics() []string {
+	var names []string
+	for _, section := range manual.Contents {
+		names = append(names, section.Pages...)
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(name, "/README")
+	}
+	return names
+}
+
+// helpFor returns what prints the help that args ask for: no words, the words of a command, a topic,
+// or a kind and a name. The error names the nearest words.
+func helpFor(root *cobra.Command, args []string) (func(io.Writer) error, error) {
+	c, rest, err := root.Find(args)
+	switch {
+	case err != nil:
+	case len(rest) == 0:
+		return func(io.Writer) error { return commandHelp(c) }, nil
+	case c != root && c.HasSubCommands():
+		return nil, knownCommand(c, rest)
+	}
+	if args[0] == operationKind {
+		return operation(args[1:])
+	}
+	if page, ok := lookups[args[0]]; ok {
+		return entry(args[0], page, args[1:])
+	}
+	page, ok := manual.Find(strings.Join(args, " "))
+	if !ok {
+		return nil, fmt.Errorf("there is no command and no topic %q%s; 'adgateway help help' lists the topics",
+			strings.Join(args, " "), program.DidYouMean(args[0], "", append(commandNames(root), topics()...)))
+	}
+	return func(to io.Writer) error {
+		_, err := io.WriteString(to, plain(page.Text))
+		return err
+	}, nil
+}
+
+func commandHelp(c *cobra.Command) error {
+	c.InitDefaultHelpFlag()
+	c.InitDefaultVersionFlag()
+	return c.Help()
+}
+
+func commandNames(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	return names
+}
+
+// entry returns what prints the row of a page for a name, with the headings of its columns.
+func entry(kind, pageName string, names []string) (func(io.Writer) error, error) {
+	page, _ := manual.Find(pageName)
+	if len(names) != 1 {
+		return nil, fmt.Errorf("'help %s' takes one name; 'adgateway help %s' prints all", kind, pageName)
+	}
+	row := manual.Row(page, names[0])
+	if row == nil {
+		return nil, fmt.Errorf("there is no %s %q%s; 'adgateway help %s' prints all", kind, names[0],
+			program.DidYouMean(names[0], "", manual.Keys(page)), pageName)
+	}
+	return func(to io.Writer) error {
+		for _, cell := range row {
+			if cell.Text == "" {
+				continue
+			}
+			if _, err := fmt.Fprintf(to, "%s: %s\n", cell.Heading, plain(cell.Text)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// operation returns what prints the section of the manual about an operation.
+func operation(ids []string) (func(io.Writer) error, error) {
+	if len(ids) != 1 {
+		return nil, errors.New("'help operation' takes one id, such as user.create; " +
+			"'adgateway help endpoints' lists them")
+	}
+	page, _ := manual.Find(manual.OperationPage(ids[0]))
+	text := manual.SectionOf(page, ids[0])
+	if text == "" {
+		return nil, fmt.Errorf("there is no operation %q%s; 'adgateway help endpoints' lists them",
+			ids[0], program.DidYouMean(ids[0], "", operationIDs()))
+	}
+	return func(to io.Writer) error {
+		_, err := io.WriteString(to, plain(text))
+		return err
+	}, nil
+}
+
+// operationIDs returns the ids of all operations.
+func operationIDs() []string {
+	var ids []string
+	for _, op := range ops.Table() {
+		ids = append(ids, op.ID)
+	}
+	return ids
+}
+
+var (
+	comments = regexp.MustCompile(`(?m)^<!--.*?-->\n`)
+	mdLinks  = regexp.MustCompile(`\[([^\]]+)\]\(([^)]*)\)`)
+)
+
+// plain returns Markdown as a console shows it: without comments, and with the addresses of links
+// to other sites only.
+func plain(text string) string {
+	text = strings.ReplaceAll(comments.ReplaceAllString(text, ""), "<br>", ", ")
+	return mdLinks.ReplaceAllStringFunc(text, func(link string) string {
+		parts := mdLinks.FindStringSubmatch(link)
+		if strings.Contains(parts[2], "://") {
+			return parts[1] + " (" + parts[2] + ")"
+		}
+		return parts[1]
+	})
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func helped(t *testing.T, args string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = Run(t.Context(), append([]string{"help"}, strings.Fields(args)...), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestHelpShowsCommandsPagesAndNames(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                           "Begin here:",
+		"token create":               "Creates a token",
+		"help":                       "Topics: account, alerts",
+		"start":                      "# Start\n",
+		"reference":                  "# Reference\n",
+		"errors":                     "# Errors and what to do\n",
+		"reference/errors":           "# Errors and what to do\n",
+		"error drifted":              "HTTP: 412\n",
+		"setting http.listen":        "default: `127.0.0.1:8080`\n",
+		"setting ADGATEWAY_LOG_FILE": "`log.file`",
+		"scope user:write":           "create and delete `user`",
+		"metric adgateway_store_ok":  "meaning: ",
+		"check dnsServer":            "fails when: ",
+		"operation user.create":      "| Request | `POST /api/ADUser/{UserName}` |",
+	} {
+		code, stdout, stderr := helped(t, args)
+		assert.Zero(t, code, args)
+		assert.Empty(t, stderr, args)
+		assert.Contains(t, stdout, want, args)
+		assert.NotContains(t, stdout, "<!--", args)
+	}
+}
+
+func TestHelpNamesTheNearest(t *testing.T) {
+	for args, want := range map[string]string{
+		"strat":                 "did you mean start?",
+		"tokens-users":          "no command and no topic",
+		"token craete":          "did you mean create?",
+		"error driftet":         `there is no error "driftet"; did you mean drifted?`,
+		"error":                 "'help error' takes one name; 'adgateway help reference/errors' prints all",
+		"setting a b":           "takes one name",
+		"operation user.craete": "did you mean user.create?",
+		"operation":             "takes one id",
+		"../tokens":             "no command and no topic",
+	} {
+		code, stdout, stderr := helped(t, args)
+		assert.Equal(t, int(codeMisuse), code, args)
+		assert.Empty(t, stdout, args)
+		assert.Contains(t, stderr, want, args)
+	}
+}
+
+func TestEveryCommandHasAGroup(t *testing.T) {
+	root, _ := rootCommand()
+	for _, c := range root.Commands() {
+		assert.True(t, c.Hidden || c.GroupID != "", c.Name())
+	}
+}

@@ -1,0 +1,87 @@
+package call
+
+import (
+	"errors"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/idempotency"
+	"adgateway/gateway/names"
+	"adgateway/gateway/plan"
+	"adgateway/gateway/quota"
+	"adgateway/gateway/write"
+	"adgateway/ps"
+)
+
+// changeOf returns what a call is about to change, before its script runs.
+func changeOf(r *request) write.Change {
+	undoes := &r.Undoes
+	record := changes.Record{
+		RequestID: r.ID, Caller: r.Principal.Name,
+		Undoes: undoes.Change, Fields: undoes.Fields, Batch: undoes.Batch,
+	}
+	record.Parameters, record.Secret = r.Texts()
+	record.Plan, record.Key = r.applying.ID(), r.claimed().Name()
+	var named *names.Part
+	if r.service.Names != nil && r.Op.Lane == ps.Directory {
+		named = r.service.Names.Part(r.ID, r.service.Settler(r.policy))
+	}
+	return write.Change{
+		Op: r.Op, Bound: r.Bound, Zone: r.Zone, Record: record,
+		Most: r.policy.BulkLimit, Settler: r.service.Settler(r.policy), Log: logOf(r),
+		Holds: func(i *ps.Intent) error { return holds(r, i) },
+		Parts: func(i *ps.Intent, record *changes.Record) []write.Participant {
+			return participants(r, i, record, named)
+		},
+		Lines:   func(i *ps.Intent) []audit.Call { return auditLines(r, i) },
+		Refused: func(why error) error { return notBegun(r, why) },
+	}
+}
+
+// logOf returns the log with what identifies a call.
+func logOf(r *request) *logrus.Entry {
+	return r.service.Log.WithFields(logrus.Fields{"request_id": r.ID, "operation": r.Op.ID})
+}
+
+// participants returns what is stored together with the record of a change.
+func participants(r *request, i *ps.Intent, record *changes.Record, named *names.Part,
+) (all []write.Participant) {
+	if r.applying != nil {
+		all = append(all, r.applying)
+	}
+	if spends := r.spending.Part(i); spends != nil {
+		if record != nil {
+			record.Spent = spends.Spent()
+		}
+		all = append(all, spends)
+	}
+	if c := r.claimed(); c != nil {
+		all = append(all, c)
+	}
+	if named != nil {
+		all = append(all, named)
+	}
+	return all
+}
+
+// notBegun returns the error of a call whose change could not begin. If only the history cannot be
+// written, that is no reason for a gateway that is alone, and it is nil.
+func notBegun(r *request, why error) error {
+	switch {
+	case errors.Is(why, write.ErrUnaudited):
+		return Unrecorded(why)
+	case errors.Is(why, quota.ErrSpent):
+		return r.spending.Overspent(r.ctx)
+	case r.service.Clustered:
+		return write.NotLeading(why)
+	case r.claimed() != nil:
+		return idempotency.Unavailable(why)
+	case r.applying != nil:
+		return plan.Unavailable(why)
+	case r.spending.Kept():
+		return quota.Unavailable(why)
+	}
+	return nil
+}

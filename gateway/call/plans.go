@@ -1,0 +1,83 @@
+package call
+
+import (
+	"adgateway/gateway/change"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/plan"
+	"adgateway/gateway/schema"
+	"adgateway/ps"
+	"context"
+	"slices"
+)
+
+// keepPlan keeps the plan of a dry run and gives it its id.
+func keepPlan(r *request, shown *change.Plan, i *ps.Intent) error {
+	of := r.whole() // which is applied
+	made := plan.DryRun{Caller: of.Principal, Fingerprint: of.fingerprint, Operation: of.Op.ID}
+	made.Parameters, _ = of.Texts()
+	if i != nil && i.Changes() {
+		made.Row, made.Announced, made.Zone = r.Op.ID, r.Announcement(i), r.Zone(i)
+	}
+	return r.service.Plans.Keep(r.ctx, made, r.policy.PlanLife, shown)
+}
+
+// findPlan finds the plan that a request applies, if it names one, and prepares one that it makes.
+func findPlan(ctx context.Context, r *request) (err error) {
+	announcing := plan.Announcing{Shape: r.Op.Reply.Shape, Secret: r.SetsSecret()}
+	if r.outer != nil {
+		r.applying, r.outer.applying = r.outer.applying.In(announcing), nil
+		return nil
+	}
+	if r.DryRun() {
+		r.fingerprint = r.service.Plans.Fingerprint(r.Bound)
+	}
+	if !r.Bound.Has(ops.PlanID) {
+		return nil
+	}
+	a := plan.Applying{
+		Wanted: plan.Wanted{
+			ID: r.Bound.Text(ops.PlanID), Caller: r.Principal, OfOthers: r.policy.PlansOfOthers,
+		},
+		RequestID: r.ID, Bound: r.Bound, Announcing: announcing,
+	}
+	if r.key.Unsure() {
+		a.Earlier = r.key.Progress().RequestID
+	}
+	a.Parameters, _ = r.Texts()
+	r.applying, err = r.service.Plans.Apply(ctx, a)
+	return err
+}
+
+// tryOut makes a dry run, keeps its plan, and answers with it.
+func tryOut(r *request) (Answer, error) {
+	var also []identity.Scope
+	if r.outer != nil {
+		also = append(also, r.outer.Op.Scope)
+	}
+	r.started = true
+	trial, err := r.service.DryRun(r.ctx, r.Accepted, r.policy, r.spending, also...)
+	r.result, r.runErr = trial.Result, trial.RunErr
+	r.uncorrected(r.spending.Settle(r.result, r.runErr, r.run.Running()))
+	if err != nil {
+		return Answer{}, err
+	}
+	r.runErr = nil // it was stopped, as it should be
+	p, warnings := trial.Plan, trial.Warnings
+	if r.outer == nil { // the line of a part does not tell it
+		r.server = p.Server
+	}
+	if r.whole().fingerprint != nil {
+		if err := keepPlan(r, &p, trial.Announced); err != nil {
+			if r.outer != nil {
+				return Answer{}, plan.Unavailable(err)
+			}
+			r.service.Log.WithError(err).WithField("request_id", r.ID).Error("a plan could not be kept")
+			warnings = append(slices.Clip(warnings), ps.Warning{
+				Code: "plan_not_kept", Message: "The plan could not be kept, so that it cannot be applied by its id.",
+			})
+		}
+	}
+	p.Hide(change.BoundsOf(r.Principal.Limits))
+	return Answer{Output: trial.Sentence(), Warnings: warnings, Server: p.Server, Plan: schema.JSON(p)}, nil
+}

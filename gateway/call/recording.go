@@ -1,0 +1,145 @@
+package call
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/problem"
+	"adgateway/ps"
+)
+
+// holds compares what is announced with what the call depends on: its guards, and the plan to be
+// applied.
+func holds(r *request, i *ps.Intent) error {
+	if err := Announced(r.Guards, i); err != nil {
+		return err
+	}
+	return r.applying.Announced(i)
+}
+
+// recordOutcome records the outcome of an operation, or that it was refused, before
+// the first byte of its answer is sent. Only a streamed answer, which is never that of
+// a change, is recorded when it is complete.
+func recordOutcome(r *request, status int, raced bool) {
+	var err error
+	switch {
+	case !r.service.Audited(r.Op):
+	case r.run.HasLines():
+		whole := auditResult(r, status, raced)
+		err = r.run.WriteOutcomes(func(line audit.Call) audit.Result { return lineResult(r, line, whole) })
+	default:
+		err = writeOutcome(r, status)
+	}
+	if err != nil {
+		r.service.Log.WithError(err).WithField("request_id", r.ID).Error("audit line not written")
+		return
+	}
+	r.run.Audited()
+}
+
+// writeOutcome writes the line about the outcome of an operation, if it has one.
+func writeOutcome(r *request, status int) (err error) {
+	result := auditResult(r, status, false)
+	switch {
+	case r.failure != nil && IsUnrecorded(r.failure):
+	case r.replayed, r.resumed: // the change has its own line
+		result.Outcome = string(ps.OutcomeNone)
+		err = r.service.Audit.Done(auditCall(r, r.AuditCall()), result, false)
+	case r.started && !Waited(r.Op, r.runErr):
+		err = r.service.Audit.Done(auditCall(r, r.AuditCall()), result, !r.Op.Effect.Writes())
+	case r.started, r.failure != nil && r.failure.Code.Status() < http.StatusInternalServerError:
+		err = r.service.Audit.Refuse(auditCall(r, r.AuditRefused()), result)
+	}
+	return err
+}
+
+// auditCall completes a call as the audit shows it.
+func auditCall(r *request, shown audit.Call) audit.Call {
+	shown.Change, shown.PlanCaller = r.run.ID(), r.applying.Maker()
+	return shown
+}
+
+// auditResult returns the outcome of a call as the audit shows it.
+func auditResult(r *request, status int, raced bool) audit.Result {
+	record := AuditRun(r.result, r.runErr)
+	record.Status, record.Server, record.PinEpoch = status, r.server, r.run.PinEpoch()
+	record.Duration = time.Since(r.begun)
+	if r.DryRun() {
+		record.Outcome = string(ps.OutcomeNone)
+	}
+	switch {
+	case raced:
+		record.Code = Raced
+	case r.notReadBack:
+		record.Code = NotReadBack
+	}
+	if r.failure != nil {
+		AuditFailure(&record, r.failure)
+	}
+	return record
+}
+
+// Parameters of the audit line of one record set.
+const (
+	setName = "DNS_HostName"
+	setType = "Type"
+)
+
+// auditLines returns the lines of the audit about what a call is about to change: one, or in a row
+// that changes record sets along with others one for each set.
+func auditLines(r *request, i *ps.Intent) (lines []audit.Call) {
+	if p := r.Op.Protocol; p == nil || !p.PerSet {
+		return []audit.Call{auditCall(r, r.AuditCall())}
+	}
+	known := map[string]bool{}
+	for _, object := range i.Objects {
+		kind, _, _ := strings.Cut(object.Name, " ")
+		if known[object.DN+" "+kind] {
+			continue
+		}
+		known[object.DN+" "+kind] = true
+		line := auditCall(r, r.AuditCall())
+		line.Parameters = map[string]string{setName: object.DN, setType: kind}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// lineResult returns what became of what one line is about, given that of the whole request.
+func lineResult(r *request, line audit.Call, whole audit.Result) audit.Result {
+	if p := r.Op.Protocol; p == nil || !p.PerSet {
+		return whole
+	}
+	one := whole
+	one.Changes, one.Steps, one.Failed, one.Remains = nil, nil, nil, nil
+	if r.result == nil || r.runErr != nil {
+		return one
+	}
+	one.Code, one.Outcome = "", string(ps.OutcomeNone)
+	name, kind := line.Parameters[setName], line.Parameters[setType]
+	for i := range r.result.Failures {
+		failed := &r.result.Failures[i]
+		if failed.DN == name+" "+kind {
+			one.Code = string(problem.Of(Failure(r.Op, r.Bound, &failed.Error)).Code)
+			return one
+		}
+	}
+	for _, change := range r.result.Changes {
+		if change.DN == name && typeOf(change) == kind {
+			one.Changes, one.Outcome = []ps.Change{change}, string(ps.OutcomeDone)
+		}
+	}
+	return one
+}
+
+// typeOf returns the type of the records that a change is about.
+func typeOf(change ps.Change) string {
+	var kind string
+	of := cmp.Or(string(change.After["type"]), string(change.Before["type"]))
+	_ = json.Unmarshal([]byte(of), &kind) // empty if it has none
+	return kind
+}

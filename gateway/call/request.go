@@ -1,0 +1,140 @@
+package call
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"adgateway/gateway/idempotency"
+	"adgateway/gateway/plan"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/quota"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/write"
+	"adgateway/ps"
+)
+
+// request is the state of one call that may make a change, in the order in which it becomes known.
+// One goroutine uses it at a time.
+type request struct {
+	service *Service
+	ctx     context.Context // of who makes the call, who may leave
+	policy  *Policy
+	outer   *request // that the call is a part of; nil: of none
+	begun   time.Time
+
+	Accepted            // as it was stated, until it is accepted
+	taken               // before the script runs
+	run      *write.Run // its change; nil: it makes none
+	ending
+}
+
+// taken is what a call takes before its script runs.
+type taken struct {
+	key         *idempotency.Claim // nil: without a key
+	applying    *plan.Application  // nil: the call applies no plan
+	fingerprint []byte             // of a dry run whose plan is kept
+	spending    *quota.Spending    // nil: nothing that is counted
+}
+
+// ending is how a call has ended, as far as it has.
+type ending struct {
+	started     bool       // the run was started, or waited for a session
+	replayed    bool       // the answer is that of an earlier call
+	resumed     bool       // the answer is derived from the outcome of an earlier call
+	notReadBack bool       // the change was made, and could not be read back
+	result      *ps.Result // of the run; nil: none, or it failed
+	runErr      error      // of the run
+
+	server  string         // that answered; empty unless the run succeeded
+	failure *problem.Error // nil: a success
+	shown   string         // identity of the change that the answer tells; empty: none
+}
+
+// newRequest returns a call that has not begun.
+func newRequest(ctx context.Context, s *Service, c Call) *request {
+	r := &request{
+		service: s, ctx: ctx, policy: s.Policy(), begun: time.Now(), Accepted: Accepted{Call: c},
+	}
+	if outer, is := c.For.(*request); is {
+		r.outer, r.policy = outer, outer.policy
+	}
+	return r
+}
+
+// accept reads the parameters of the call, and refuses what its caller must not do.
+func (r *request) accept() (err error) {
+	r.Accepted, err = r.service.Accept(r.ctx, r.Call, r.policy)
+	return err
+}
+
+// whole returns the call that a request is a part of, or the request itself if it is no part.
+func (r *request) whole() *request {
+	if r.outer != nil {
+		return r.outer
+	}
+	return r
+}
+
+// conclude closes what a call has begun, records how it has ended, and completes its answer.
+func (r *request) conclude(answer Answer, err error) (Answer, error) {
+	if err != nil {
+		err = Completed(r.Op, err)
+		for _, g := range r.Guards {
+			err = g.Refused(err)
+		}
+		r.failure = problem.Of(err)
+	}
+	closed := closeChange(r, answer, err)
+	switch {
+	case closed.Lost:
+		answer, err = Answer{}, write.NotStored()
+		r.failure = problem.Of(err)
+	case closed.Raced && err != nil:
+		err = Warned(err, racedWarning)
+	case closed.Raced:
+		answer.Warnings = append(answer.Warnings, racedWarning)
+	}
+	if closed.Unkept && err == nil {
+		answer.Warnings = append(answer.Warnings, notInHistory)
+	}
+	if r.mayBeRepeated(err) {
+		err = fmt.Errorf("%w (%w)", err, ErrAgain)
+	}
+	answer.ChangeID, answer.Change = r.shown, closed.Record
+	if answer.Audited == "" && r.result != nil && r.result.Outside {
+		answer.Audited = schema.Limit
+	}
+	status := 0
+	if r.outer == nil { // else nobody is answered with it
+		status = Status(r.Op, r.Classic, answer, err)
+	}
+	recordOutcome(r, status, closed.Raced)
+	return answer, err
+}
+
+// mayBeRepeated reports whether a call is that of an item and failed with an error after which it
+// is to be made again.
+func (r *request) mayBeRepeated(err error) bool {
+	if r.Item == nil || err == nil {
+		return false
+	}
+	return r.key.Again() || errors.Is(err, write.ErrOvertaken)
+}
+
+// outcome returns what the request left behind; done if it succeeded.
+func (r *request) outcome() ps.Outcome {
+	if r.failure == nil {
+		return ps.OutcomeDone
+	}
+	return cmp.Or(r.failure.Outcome, ps.OutcomeNone)
+}
+
+// release ends the claim of a request.
+func (r *request) release() {
+	if r.key != nil {
+		r.service.Writer.Leave(r.key, r.key.Release)
+	}
+}

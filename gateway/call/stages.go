@@ -1,0 +1,198 @@
+package call
+
+import (
+	"errors"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/ps"
+)
+
+// operate takes a call through its stages, from top to bottom. Each stage returns what it adds to
+// the call, or the error that ends it.
+func (r *request) operate() (Answer, error) {
+	if r.outer != nil { // it counts with that one, which has the key
+		if err := r.accept(); err != nil {
+			return Answer{}, err
+		}
+		return r.perform()
+	}
+	if err := Meter(r.Principal, r.service.Gateways()); err != nil {
+		return Answer{}, err
+	}
+	defer r.Principal.Leave()
+	if err := r.accept(); err != nil {
+		return Answer{}, err
+	}
+	if earlier, err := r.claimKey(); earlier != nil || err != nil {
+		return answerOr(earlier), err
+	}
+	if r.Op.Local {
+		return r.answerLocally()
+	}
+	return r.perform()
+}
+
+// answerOr returns an answer; nil: there is none.
+func answerOr(answer *Answer) Answer {
+	if answer == nil {
+		return Answer{}
+	}
+	return *answer
+}
+
+// perform runs the script of a change that nothing stands against, unless an earlier call
+// with its key has, and answers.
+func (r *request) perform() (Answer, error) {
+	c := r.service.Collector(r.ctx, r.Accepted, nil, nil)
+	// What an earlier call with the key has done is answered whatever has become of its plan,
+	// and of what the caller may still spend.
+	if earlier, err := r.resume(c); earlier != nil || err != nil {
+		return answerOr(earlier), err
+	}
+	if err := findPlan(r.ctx, r); err != nil {
+		return Answer{}, err
+	}
+	var err error
+	if r.spending, err = r.service.Ledger.Reserve(r.ctx, r.Principal, r.Bound, r.policy.BulkLimit); err != nil {
+		return Answer{}, err
+	}
+	defer func() { r.uncorrected(r.spending.Release(r.run.Running())) }()
+	if r.DryRun() {
+		return tryOut(r)
+	}
+	if r.Op.Protocol != nil {
+		return r.exchange(c)
+	}
+	r.result, r.runErr = r.runScript(c)
+	return r.answer(c)
+}
+
+var errNotRun = errors.New("the run ended without a result")
+
+// run runs the script of a change, settles it if it was cut off, and counts what was destroyed. The
+// records go to c.
+func (r *request) runScript(c *Collector) (result *ps.Result, err error) {
+	err = errNotRun // unless the runner returns
+	defer func() {
+		r.uncorrected(r.spending.Settle(result, err, r.run.Running()))
+	}()
+	r.started = true
+	if r.run == nil {
+		r.run = r.service.Writer.Prepare(changeOf(r))
+	}
+	made, err := r.run.Do(r.ctx, r.runRequest(c))
+	if made.Settled {
+		c.Replace(made.Records)
+	}
+	return made.Result, err
+}
+
+// runRequest returns the request to the runner.
+func (r *request) runRequest(c *Collector) ps.Request {
+	return r.service.Request(c, r.policy, r.spending)
+}
+
+// answer returns the answer to a change whose script has ended, or the error of the call.
+func (r *request) answer(c *Collector) (Answer, error) {
+	if r.runErr == nil {
+		if err := r.idle(c); err != nil {
+			return Answer{}, err
+		}
+	}
+	err := r.runErr
+	if err == nil {
+		err = c.Finish(r.result)
+	}
+	if c.WasMade(r.result, r.runErr, err) {
+		r.unread(c, err)
+		err = nil
+	}
+	if err != nil {
+		return Answer{}, r.applying.Refused(r.service.Failed(c, r.policy, r.spending, err))
+	}
+	r.server = r.result.Server
+	return c.Answer(r.result)
+}
+
+// idle asks the guards of a change, and the plan that it applies, about a script that had nothing to
+// change.
+func (r *request) idle(c *Collector) error {
+	if err := Unannounced(r.Guards, r.result, c.Tag()); err != nil {
+		return err
+	}
+	if r.result.Effect != ps.EffectNone {
+		return nil
+	}
+	return r.applying.Idle(r.ctx, r.result.Server)
+}
+
+// exchange runs the script of a change by a protocol of others, if there is something to do, and
+// answers.
+func (r *request) exchange(c *Collector) (Answer, error) {
+	r.result = &ps.Result{Effect: ps.EffectNone}
+	if !r.Bound.Idle() {
+		r.result, r.runErr = r.runScript(c)
+		if r.runErr != nil && r.Op.Protocol.Repeats && WasCut(r.runErr) {
+			r.result, r.runErr = r.runScript(c)
+		}
+	}
+	if c.WasMade(r.result, r.runErr, r.runErr) {
+		r.unread(c, r.runErr)
+	}
+	if r.runErr != nil {
+		return Answer{}, r.service.Failed(c, r.policy, r.spending, r.runErr)
+	}
+	answer, err := r.service.Exchanged(c, r.policy, r.result)
+	r.server = answer.Server
+	return answer, err
+}
+
+// unread lets a call succeed whose change was made, and whose result could not be read back.
+func (r *request) unread(c *Collector, cause error) {
+	r.service.Log.WithError(cause).WithFields(logrus.Fields{"request_id": r.ID, "operation": r.Op.ID}).
+		Warn("a change was made, but its result could not be read back")
+	r.result = c.Unread(r.result, r.announcedBy(), cause)
+	r.runErr, r.notReadBack = nil, true
+}
+
+// announcedBy returns what a call has announced before its change; nil: it is not known.
+func (r *request) announcedBy() *ps.Intent {
+	begun := r.claimed().Progress().Intent
+	switch {
+	case r.run.Intent() != nil:
+		return r.run.Intent()
+	case begun != nil:
+		return begun
+	case r.runErr != nil:
+		return ps.AsError(r.runErr).Intent
+	}
+	return nil
+}
+
+// uncorrected logs that what a call has spent could not be corrected.
+func (r *request) uncorrected(err error) {
+	if err != nil {
+		r.service.Log.WithError(err).WithField("request_id", r.ID).
+			Error("what a call has spent of the hourly limits of its credential could not be corrected")
+	}
+}
+
+// answerLocally answers a call of a row that has no script.
+func (r *request) answerLocally() (Answer, error) {
+	r.started = true
+	answer, err := r.service.Local.Handlers[r.Op.ID](r.ctx, r.local(nil))
+	r.shown, r.server = answer.ChangeID, answer.Server
+	if err != nil {
+		answer = Answer{}
+	}
+	return answer, err
+}
+
+// local returns the call for those that answer it without a script. leave ends what counts against the
+// caller's requests; nil: nothing does.
+func (r *request) local(leave func()) Accepted {
+	a := r.Accepted
+	a.Once, a.As, a.Leave = r.key.Name(), r, leave
+	return a
+}

@@ -1,0 +1,134 @@
+package manual
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Limits of a search.
+const (
+	ShortestTerm = 2   // letters of a word
+	LongestQuery = 100 // letters of all words
+	mostHits     = 20
+)
+
+// Hit is a section of a page that a search has found.
+type Hit struct {
+	Page    Page
+	Heading string // of the section; empty: the page before its first section
+	Anchor  string // of the heading
+	Line    string // the first line of the section with one of the words
+}
+
+// section is a part of a page as it is searched.
+type section struct {
+	page    Page
+	heading string
+	text    string
+	folded  string // text in lower case
+}
+
+// sections are the parts of all pages in the order of their names.
+var sections = sync.OnceValue(func() []section {
+	var all []section
+	for _, name := range Names() {
+		page := pages()[name]
+		current := section{page: page}
+		inCode := false
+		add := func() {
+			current.folded = strings.ToLower(current.heading + "\n" + current.text)
+			all = append(all, current)
+		}
+		for line := range strings.Lines(page.Text) {
+			inCode = inCode != strings.HasPrefix(line, "```")
+			if heading, ok := strings.CutPrefix(line, "## "); ok && !inCode {
+				add()
+				current = section{page: page, heading: strings.TrimSpace(heading)}
+				continue
+			}
+			current.text += line
+		}
+		add()
+	}
+	return all
+})
+
+// Words returns the words of a query that a search looks for, in lower case. problem says in words
+// why a query cannot be searched for; it is empty if the query can, or if it is empty.
+func Words(query string) (words []string, problem string) {
+	words = strings.Fields(strings.ToLower(strings.ToValidUTF8(query, " ")))
+	short := func(word string) bool { return utf8.RuneCountInString(word) < ShortestTerm }
+	switch {
+	case utf8.RuneCountInString(query) > LongestQuery:
+		return nil, "A search may have at most 100 letters."
+	case slices.ContainsFunc(words, short):
+		return nil, "Each word must have at least two letters."
+	}
+	return words, ""
+}
+
+// Search returns the sections that contain all words, which are in lower case: the best first, and
+// at most 20.
+func Search(words []string) []Hit {
+	type scored struct {
+		hit   Hit
+		score int
+	}
+	var found []scored
+	for _, s := range sections() {
+		score := 0
+		for _, word := range words {
+			n := strings.Count(s.folded, word)
+			if n == 0 {
+				score = 0
+				break
+			}
+			score += min(n, 5)
+			if strings.Contains(strings.ToLower(s.heading), word) {
+				score += 10
+			}
+			if strings.Contains(strings.ToLower(s.page.Title), word) {
+				score += 10
+			}
+		}
+		if strings.HasPrefix(s.page.Name, "reference/operations-") {
+			score = (score + 1) / 2 // they repeat the words of the pages that explain them
+		}
+		if score > 0 {
+			hit := Hit{Page: s.page, Heading: s.heading, Anchor: Anchor(s.heading), Line: lineWith(s.text, words)}
+			found = append(found, scored{hit, score})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	var hits []Hit
+	for _, f := range found[:min(len(found), mostHits)] {
+		hits = append(hits, f.hit)
+	}
+	return hits
+}
+
+var marks = regexp.MustCompile("<[^>]*>|[`*|]|\\]\\([^)]*\\)|\\[")
+
+// lineWith returns the first line with one of the words, without the marks of Markdown.
+func lineWith(text string, words []string) string {
+	for line := range strings.Lines(text) {
+		folded := strings.ToLower(line)
+		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(folded, word) }) {
+			return cut(strings.Join(strings.Fields(marks.ReplaceAllString(line, " ")), " "))
+		}
+	}
+	return ""
+}
+
+// cut shortens a line to what fits below a hit.
+func cut(line string) string {
+	const most = 200
+	if runes := []rune(line); len(runes) > most {
+		return string(runes[:most]) + "..."
+	}
+	return line
+}

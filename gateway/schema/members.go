@@ -1,0 +1,123 @@
+package schema
+
+import (
+	"encoding/json"
+	"strings"
+
+	"adgateway/ps"
+)
+
+// maxMembers is the most members that one call may name.
+const maxMembers = 1000
+
+// MemberList is a list of up to 1,000 members of a group, each named as [Identity] or as
+// DOMAIN\name. Text of [Decoded] is the list as a JSON array, which Decode takes, too.
+var MemberList Kind = membersKind{base: base{"string[]"}}
+
+// WholeMemberList is the same, or an empty list, which only a JSON array gives.
+var WholeMemberList Kind = membersKind{base: base{"string[]"}, empty: true}
+
+type membersKind struct {
+	base
+	empty bool
+}
+
+func (k membersKind) Decode(raw any) (*Decoded, *FieldError) {
+	names, problem := memberNames(raw)
+	switch {
+	case problem != nil:
+		return nil, problem
+	case len(names) == 0 && !k.empty:
+		return nil, invalid("must name at least one member")
+	case len(names) > maxMembers:
+		return nil, invalid("must name at most %d members", maxMembers)
+	}
+	known := map[string]bool{}
+	kept := []string{}
+	for _, name := range names {
+		name, problem := text(strings.Trim(name, " "), identityLimit, false)
+		switch {
+		case problem != nil:
+			return nil, problem
+		case name == "":
+			return nil, invalid("must not have an empty name")
+		case !known[strings.ToLower(name)]:
+			known[strings.ToLower(name)] = true
+			kept = append(kept, name)
+		}
+	}
+	return &Decoded{Values: []ps.Value{ps.List(kept)}, Text: string(TextsOf(kept))}, nil
+}
+
+// memberNames returns the names of a list.
+func memberNames(raw any) ([]string, *FieldError) {
+	switch raw := raw.(type) {
+	case Texts:
+		return raw.List(), nil
+	case List:
+		return splitMembers(string(raw)), nil
+	case string:
+		var names []string
+		if strings.HasPrefix(raw, "[") { // no name begins with it
+			if json.Unmarshal([]byte(raw), &names) != nil {
+				return nil, invalid("must be names separated by commas, or an array of names")
+			}
+			return names, nil
+		}
+		return splitMembers(raw), nil
+	default:
+		return nil, invalid("must be text or an array of texts, not %s", jsonType(raw))
+	}
+}
+
+// splitMembers splits a list at commas, but not within a distinguished name, which ends
+// after the last of its domain components. Neither account names nor GUIDs nor SIDs have
+// commas or equals signs.
+func splitMembers(list string) []string {
+	var names []string
+	open, inDomain := false, false // the last name is a distinguished one; it has come to its domain
+	for _, part := range splitEscaped(list) {
+		kind, _, isPair := strings.Cut(part, "=")
+		isDomain := isPair && strings.EqualFold(strings.Trim(kind, " "), "DC")
+		if open && isPair && (isDomain || !inDomain) {
+			names[len(names)-1] += listSeparator + part
+		} else {
+			names = append(names, part)
+		}
+		open, inDomain = isPair, isDomain
+	}
+	return names
+}
+
+// splitEscaped splits a text at commas without a backslash before them.
+func splitEscaped(list string) []string {
+	var parts []string
+	start := 0
+	for i := 0; i < len(list); i++ {
+		switch list[i] {
+		case '\\':
+			if i+1 < len(list) && list[i+1] == ',' {
+				i++
+			}
+		case ',':
+			parts = append(parts, list[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, list[start:])
+}
+
+func (k membersKind) Doc() Doc {
+	about := "Up to 1,000 members, separated by commas; in JSON also an array. Each is named by GUID, SID, distinguished name, " +
+		`sAMAccountName or DOMAIN\name.`
+	if k.empty {
+		about += " The array [] stands for no members."
+	}
+	return Doc{Type: "string", Text: about, Example: "aschmidt,lweber"}
+}
+
+// NamesMembers reports whether values of the kind are lists of members.
+func NamesMembers(k Kind) bool {
+	_, is := k.(membersKind)
+	return is
+}

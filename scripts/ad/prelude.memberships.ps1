@@ -1,0 +1,276 @@
+# Functions shared by the scripts that change several members of a group at once.
+
+# The properties by which members are checked and shown.
+$GatewayMemberChecked = $GatewayGuardProperties + @('objectSid', 'userAccountControl', 'groupType')
+
+# Finds objects by names of members: GUID, SID, distinguished name, account name with or without the $ of computers,
+# or DOMAIN\name. Returns a table with the objects of each name.
+function Find-GatewayNamed {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Identity,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $search = @{ Class = 'any'; Property = $GatewayMemberChecked; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+    $found = @{}
+    $names = [System.Collections.Generic.List[string]]::new()
+    $terms = [System.Collections.Generic.List[string]]::new()
+    $left = $Identity.Length
+    foreach ($name in $Identity) {
+        $left--
+        $names.Add($name)
+        $escaped = Get-GatewayLdapEscaped -Value $name
+        if (($name -replace '^\{(.*)\}$', '$1') -match '^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$') {
+            $terms.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$name)) + ')')
+        } elseif (Test-GatewaySid -Text $name) {
+            $terms.Add('(objectSid=' + $escaped + ')')
+        } elseif ($name.Contains('=')) {
+            $terms.Add('(distinguishedName=' + $escaped + ')')
+        } else {
+            $account = Get-GatewayLdapEscaped -Value (Get-GatewayAccountOf -Identity $name -Server $Server)
+            if ($account -ne '') { $terms.Add('(sAMAccountName=' + $account + ')(sAMAccountName=' + $account + '$)') }
+        }
+        if ($names.Count -lt 50 -and $left -gt 0) { continue }
+        $objects = @()
+        if ($terms.Count -gt 0) { $objects = @(Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search) }
+        foreach ($one in $names) { $found[$one] = @(Select-GatewayNamed -Object $objects -Identity $one -Server $Server) }
+        $names.Clear()
+        $terms.Clear()
+    }
+    $found
+}
+
+# The account name that a name of a member gives; '' if it is that of another domain.
+function Get-GatewayAccountOf {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Identity, [Parameter(Mandatory)] [string] $Server)
+    if (-not $Identity.Contains('\')) { return $Identity }
+    $domain = Get-GatewayDomain -Server $Server
+    $prefix = $Identity -replace '\\.*$', ''
+    foreach ($name in @($domain.netBios, $domain.dns)) {
+        if ($prefix.Equals($name, [System.StringComparison]::OrdinalIgnoreCase)) { return $Identity.Substring($prefix.Length + 1) }
+    }
+    ''
+}
+
+# Those of some objects that have a name. The directory ignores diacritics (KB 938447), so an account is named
+# exactly, except for case; one that has the name itself goes before one that has it with a $.
+function Select-GatewayNamed {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Object,
+        [Parameter(Mandatory)] [string] $Identity,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $any = [System.StringComparison]::OrdinalIgnoreCase
+    $bare = $Identity -replace '^\{(.*)\}$', '$1'
+    $account = Get-GatewayAccountOf -Identity $Identity -Server $Server
+    $short = @()
+    $exact = @()
+    foreach ($item in $Object) {
+        $sam = [string]$item.sAMAccountName
+        if ($bare.Equals([string]$item.ObjectGUID, $any) -or $Identity.Equals([string]$item.objectSid, $any)) { return $item }
+        if ($Identity.Equals([string]$item.DistinguishedName, $any)) { return $item }
+        if ($sam -eq '' -or $account -eq '') { continue }
+        if ($sam.Equals($account, $any)) { $exact += $item }
+        if ($sam.Equals($account + '$', $any)) { $short += $item }
+    }
+    if ($exact.Length -gt 0) { return $exact }
+    if ($short.Length -gt 0) { return $short }
+    if (-not $Identity.Contains('=')) { return }
+    # There are several ways to write a distinguished name (facts C22).
+    $search = @{ Class = 'any'; Property = $GatewayMemberChecked; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+    Get-GatewayObject -Filter ('(distinguishedName=' + (Get-GatewayLdapEscaped -Value $Identity) + ')') @search
+}
+
+# Finds the members that a request names, each once, within the caller's limits. Ends the request with all names that
+# mean nothing, or more than one object, or something that no group holds.
+function Find-GatewayMembers {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Identity,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    Set-GatewayStep -Label 'find members' -Arg 'Members'
+    $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
+    $within = Get-GatewayScopeText -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU
+    $problems = [System.Collections.Generic.List[string]]::new()
+    $known = @{}
+    $named = Find-GatewayNamed -Identity $Identity -Server $Server
+    $members = [System.Collections.Generic.List[object]]::new()
+    foreach ($name in $Identity) {
+        $all = @($named[$name])
+        $seen = @(Select-GatewaySeen -Found $all @limits)
+        if ($seen.Length -lt $all.Length) { $script:GatewayOutside = $true }
+        if ($seen.Length -eq 0) {
+            $problems.Add("The member '$name' was not found" + $within + '.')
+            continue
+        }
+        if ($seen.Length -gt 1) {
+            $choice = @(foreach ($item in $seen) { [string]$item.DistinguishedName }) -join "', '"
+            $problems.Add("The member '$name' may be several objects. Use one of the distinguished names: '$choice'.")
+            continue
+        }
+        if ((Get-GatewayObjectType -Class ([string]$seen[0].ObjectClass)) -eq 'other') {
+            $problems.Add("'$name' is of the class $([string]$seen[0].ObjectClass), which no group holds.")
+            continue
+        }
+        $guid = [string]$seen[0].ObjectGUID
+        if (-not $known.ContainsKey($guid)) { $members.Add($seen[0]) }
+        $known[$guid] = $true
+    }
+    Stop-GatewayProblem -Code 'unprocessable' -Problem $problems.ToArray()
+    $members.ToArray()
+}
+
+# Ends the request if there are problems with members, with all of them.
+function Stop-GatewayProblem {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Code,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Problem
+    )
+    if ($Problem.Length -eq 0) { return }
+    if ($Problem.Length -eq 1) { Stop-Gateway -Code $Code -Arg 'Members' -Message $Problem[0] }
+    $message = "Nothing was changed, because of $($Problem.Length) members; see details."
+    Stop-Gateway -Code $Code -Arg 'Members' -Message $message -Detail $Problem
+}
+
+# Those of some objects that are members of a group, by its links or because it is their primary group (facts E18).
+function Select-GatewayPresent {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Guid,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $rid = [long]((Get-GatewaySid -Object $Group) -replace '^.*-', '')
+    $belongs = '(|(memberOf=' + (Get-GatewayLdapEscaped -Value ([string]$Group.DistinguishedName)) + ')(primaryGroupID=' + $rid + '))'
+    $terms = [System.Collections.Generic.List[string]]::new()
+    $left = $Guid.Length
+    foreach ($one in $Guid) {
+        $terms.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$one)) + ')')
+        $left--
+        if ($terms.Count -lt 100 -and $left -gt 0) { continue }
+        $search = @{ Filter = ('(&' + $belongs + '(|' + ($terms -join '') + '))'); Property = $GatewayMemberChecked; Server = $Server }
+        Get-GatewayObject -Class 'any' -Base (Get-GatewayDomain -Server $Server).dn @search
+        $terms.Clear()
+    }
+}
+
+# Bits of groupType (facts E34).
+$GatewayGroupLocal = 4
+$GatewayGroupUniversal = 8
+$GatewayGroupBuiltIn = 1
+
+# Returns which rule of scopes keeps an object out of a group (facts E.2); '' if none does.
+function Get-GatewayNestingBar {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [object] $Member)
+    $scope = [string]$Group.GroupScope
+    $class = [string]$Member.ObjectClass
+    if ($class -eq 'foreignSecurityPrincipal') {
+        if ($scope -eq 'Global') { return 'A global group cannot have a member of another domain.' }
+        if ($scope -eq 'Universal') { return 'A universal group cannot have a foreign security principal as a member.' }
+        return ''
+    }
+    if ($class -ne 'group') { return '' }
+    $type = [long]$Member.groupType
+    $local = ($type -band $GatewayGroupLocal) -ne 0
+    if ($scope -eq 'Global' -and $local) { return 'A global group cannot have a domain local group as a member.' }
+    if ($scope -eq 'Global' -and ($type -band $GatewayGroupUniversal) -ne 0) { return 'A global group cannot have a universal group as a member.' }
+    if ($scope -eq 'Universal' -and $local) { return 'A universal group cannot have a domain local group as a member.' }
+    if ($scope -eq 'DomainLocal' -and ($type -band $GatewayGroupBuiltIn) -ne 0) { return 'A built-in group cannot be a member of another group.' }
+    ''
+}
+
+# Refuses members that a group cannot get: by the rules of scopes, or because it would contain itself. The directory
+# allows cycles (facts E29), which would give every group in one the members of all the others.
+function Assert-GatewayNesting {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Member,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    Set-GatewayStep -Label 'check members' -Arg 'Members'
+    $groupDn = [string]$Group.DistinguishedName
+    $problems = [System.Collections.Generic.List[string]]::new()
+    foreach ($item in $Member) {
+        $dn = [string]$item.DistinguishedName
+        $bar = Get-GatewayNestingBar -Group $Group -Member $item
+        if ($bar -ne '') {
+            $problems.Add("'$dn' cannot be a member of '$groupDn': " + $bar)
+            continue
+        }
+        if ([string]$item.ObjectClass -ne 'group') { continue }
+        if ([string]$item.ObjectGUID -eq [string]$Group.ObjectGUID) {
+            $problems.Add("The group '$groupDn' cannot be a member of itself.")
+        } elseif (Test-GatewayMemberOf -MemberDn $groupDn -GroupDn $dn -Server $Server -Chain) {
+            $problems.Add("The group '$groupDn' is nested in '$dn' already: adding it the other way round would form a ring.")
+        }
+    }
+    Stop-GatewayProblem -Code 'unprocessable' -Problem $problems.ToArray()
+}
+
+# Refuses to add or to remove guarded members unless the caller is privileged.
+function Assert-GatewayMembersPrivilege {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Member,
+        [Parameter(Mandatory)] [bool] $Privileged,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    if ($Privileged) { return }
+    Set-GatewayStep -Label 'check privilege' -Arg 'Members'
+    $problems = [System.Collections.Generic.List[string]]::new()
+    foreach ($item in $Member) {
+        $why = Get-GatewayGuardReason -Object $item -GuardedGroup $GuardedGroup -Server $Server
+        if ($why -ne '') { $problems.Add("Changing '$([string]$item.DistinguishedName)' needs the scope 'privileged': $why.") }
+    }
+    Stop-GatewayProblem -Code 'forbidden' -Problem $problems.ToArray()
+}
+
+# The DNS name of the domain of an object; '' for a foreign principal, whose domain only its SID tells.
+function Get-GatewayDomainOf {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Object)
+    if ([string]$Object.ObjectClass -eq 'foreignSecurityPrincipal') { return '' }
+    (([string]$Object.DistinguishedName) -replace '^.*?[^\\],DC=', '') -replace ',DC=', '.'
+}
+
+# Writes the records of members that were added or removed.
+function ConvertTo-GatewayChangedMember {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Member)
+    foreach ($item in $Member) {
+        [ordered]@{
+            type              = [string](Get-GatewayObjectType -Class ([string]$item.ObjectClass))
+            guid              = [string]$item.ObjectGUID
+            name              = [string]$item.Name
+            username          = [string]$item.sAMAccountName
+            distinguishedName = [string]$item.DistinguishedName
+            sid               = [string]$item.objectSid
+            domain            = [string](Get-GatewayDomainOf -Object $item)
+        }
+    }
+}
+
+# Writes the record of a change of members.
+function ConvertTo-GatewayMemberChange {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Added,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Removed,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [string] $Server
+    )
+    $record = ConvertTo-GatewayGroup -Group @($Group) -AllowedOU $AllowedOU -Server $Server
+    $record['added'] = @(ConvertTo-GatewayChangedMember -Member $Added)
+    $record['removed'] = @(ConvertTo-GatewayChangedMember -Member $Removed)
+    $record
+}
