@@ -23,6 +23,10 @@ const (
 	onceKind   store.Kind = "jobonce"
 )
 
+// SecretKinds are the kinds whose values must not be readable in the file of a store once they are
+// removed: the keys of secrets in lists.
+var SecretKinds = []store.Kind{dataKind}
+
 // batch is how many values are written at a time, beside those of the job itself.
 const batch = store.MostChanges - 100
 

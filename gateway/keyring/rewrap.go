@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"adgateway/gateway/store"
 )
@@ -38,15 +36,10 @@ func Rewrap(ctx context.Context, db store.Store, from, to Wrapper) error {
 // StoreKey returns a wrapper with the secret in the key file of the store of one gateway, which
 // has [store.KeyLength] bytes and is made if there is none.
 func StoreKey(path string) (Wrapper, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if _, err := store.ReadKey(path); err != nil {
-			return nil, err
-		}
+	if _, err := store.ReadKey(path); err != nil {
+		return nil, err
 	}
-	bits, err := os.ReadFile(path)
-	if err == nil && len(bits) != store.KeyLength {
-		err = fmt.Errorf("%s is not the key file of a store", path)
-	}
+	bits, err := store.ReadSecret(path)
 	if err != nil {
 		return nil, err
 	}

@@ -65,5 +65,5 @@ func TestAStoreBecomesThatOfACluster(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(other, bytes.Repeat([]byte{1}, 31), 0o600))
 	_, err = keyring.StoreKey(other)
-	require.ErrorContains(t, err, "is not the key file of a store")
+	require.ErrorContains(t, err, "the key has 31 bytes, not 32")
 }

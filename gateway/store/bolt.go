@@ -32,6 +32,7 @@ type File struct {
 
 	head   head // of who writes; its creation is empty if the file has none
 	headAt time.Time
+	eraser eraser
 	unsaid error // why the head could not be written when the file was opened; nil: it was
 	save   func(path string, text []byte) error
 
@@ -57,6 +58,10 @@ type Options struct {
 	// has not lost anything, and the clock is not behind the last entry that was applied.
 	Follows bool
 
+	// Erase has the kinds whose values are overwritten in the file when they are removed, a moment
+	// later. When the file is opened, all that is left of removed values is.
+	Erase []Kind
+
 	write func(path string, text []byte) error // replaces a file; nil: atomicfile.Write
 }
 
@@ -80,6 +85,7 @@ func Open(o Options) (file *File, aside string, err error) {
 	if f.save == nil {
 		f.save = func(path string, text []byte) error { return atomicfile.Write(path, text, nil) }
 	}
+	f.eraser.kinds = o.Erase
 	f.db, err = open(o.Path)
 	if err != nil && damaged(o.Path, err) {
 		aside = o.Path + ".damaged-" + f.now().UTC().Format("20060102T150405Z")
@@ -95,6 +101,9 @@ func Open(o Options) (file *File, aside string, err error) {
 	}
 	if err = f.begin(aside != ""); err != nil {
 		return nil, aside, errors.Join(fmt.Errorf("store %s: %w", o.Path, err), f.db.Close())
+	}
+	if len(o.Erase) > 0 {
+		f.eraseFree()
 	}
 	return f, aside, nil
 }
@@ -304,7 +313,7 @@ func (f *File) view(ctx context.Context, kind Kind, read func(*bbolt.Bucket) err
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return closed(f.db.View(func(tx *bbolt.Tx) error { return read(tx.Bucket([]byte(kind))) }))
+	return closed(f.viewAll(func(tx *bbolt.Tx) error { return read(tx.Bucket([]byte(kind))) }))
 }
 
 func closed(err error) error {
@@ -333,6 +342,7 @@ func (f *File) Close() error {
 	writer := f.writer
 	f.mu.Unlock()
 	waitFor(writer)
+	f.eraser.stop()
 	var err error
 	if opened && f.head.Creation != "" {
 		err = f.writeHead()

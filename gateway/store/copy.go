@@ -27,7 +27,7 @@ var ErrCopy = errors.New("this is not the copy of a store")
 // entries, from the same copy on, have the same.
 func (f *File) Digest(ctx context.Context) (at Point, digest Hash, err error) {
 	sum := sha256.New()
-	err = f.db.View(func(tx *bbolt.Tx) error {
+	err = f.viewAll(func(tx *bbolt.Tx) error {
 		if at, _, err = readPoint(tx); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (f *File) CopyTo(ctx context.Context, w io.Writer) (at Point, err error) {
 		return at, err
 	}
 	defer func() { err = errors.Join(err, beside.Close(), os.Remove(beside.Name())) }()
-	err = f.db.View(func(tx *bbolt.Tx) error {
+	err = f.viewAll(func(tx *bbolt.Tx) error {
 		if at, _, err = readPoint(tx); err != nil {
 			return err
 		}

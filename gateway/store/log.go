@@ -178,7 +178,7 @@ func (f *File) viewLog(ctx context.Context, log Log, read func(*bbolt.Bucket) er
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return closed(f.db.View(func(tx *bbolt.Tx) error {
+	return closed(f.viewAll(func(tx *bbolt.Tx) error {
 		all := tx.Bucket(logsBucket)
 		if all == nil {
 			return read(nil)

@@ -161,6 +161,7 @@ func (f *File) ApplyBatch(ctx context.Context, batch []byte, at Point, time time
 		f.clock.Raise(time)
 	}
 	f.bells.ring(decoded.changes())
+	f.erase(decoded.changes())
 	return nil
 }
 
@@ -186,7 +187,7 @@ var pointKey = []byte("point")
 // Point returns the place that was applied last. It is zero in a file that has applied
 // nothing since there are places.
 func (f *File) Point() (at Point, err error) {
-	err = f.db.View(func(tx *bbolt.Tx) error {
+	err = f.viewAll(func(tx *bbolt.Tx) error {
 		at, _, err = readPoint(tx)
 		return err
 	})

@@ -6,12 +6,9 @@ import (
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 )
 
 // KeyLength is the length of a key in bytes.
@@ -31,45 +28,6 @@ func NewKey(secret []byte) (*Key, error) {
 	}
 	sum, err := hkdf.Key(sha256.New, secret, nil, "sums", KeyLength)
 	return &Key{seal, sum}, err
-}
-
-// ReadKey returns the key in a file, which it creates with a new one if there is none.
-func ReadKey(path string) (*Key, error) {
-	secret := make([]byte, KeyLength)
-	_, _ = rand.Read(secret) // never fails
-	created, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return existingKey(path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	_, err = created.Write(secret)
-	if err = errors.Join(err, created.Sync(), created.Close()); err != nil {
-		return nil, errors.Join(err, os.Remove(path))
-	}
-	return NewKey(secret)
-}
-
-// CheckKey returns why the file is not that of a key. A file that does not exist is fine.
-func CheckKey(path string) error {
-	_, err := existingKey(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-func existingKey(path string) (*Key, error) {
-	secret, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	key, err := NewKey(secret)
-	if err != nil {
-		return nil, fmt.Errorf("key file %s: %w: restore it from a backup, or remove it together with the store, whose values are lost without it", path, err)
-	}
-	return key, nil
 }
 
 // Sum returns the HMAC-SHA-256 of several parts. Other parts have another sum, however

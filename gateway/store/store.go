@@ -203,6 +203,7 @@ type State struct {
 	Swept    uint64 // expired values that were removed
 	Failed   error  // why the last write failed; nil: it did not
 	Rewound  error  // [ErrRewound], until it is accepted; nil: nothing is missing
+	Unerased error  // why removed secrets may still be in the file; nil: they are erased
 }
 
 // failed notes why a write failed.

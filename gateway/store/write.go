@@ -45,7 +45,7 @@ func (f *File) Sweep(ctx context.Context) (removed int, err error) {
 		return 0, context.Cause(ctx)
 	}
 	var old []Change
-	err = f.db.View(func(tx *bbolt.Tx) error {
+	err = f.viewAll(func(tx *bbolt.Tx) error {
 		old, err = allOld(tx, f.now())
 		return err
 	})
@@ -262,6 +262,7 @@ func (f *File) write(all []*write, by role) (n int) {
 		f.mu.Unlock()
 	}
 	f.bells.ring(made)
+	f.erase(made)
 	for _, w := range all[:n] {
 		switch {
 		case err != nil && w.updates != nil && len(w.changes) > 0 && (doubtful || unsynced):
@@ -377,7 +378,7 @@ func check(tx *bbolt.Tx, changes []Change, now time.Time) error {
 
 // Revision returns the revision of the last call that was applied.
 func (f *File) Revision() (r Revision, err error) {
-	err = f.db.View(func(tx *bbolt.Tx) error {
+	err = f.viewAll(func(tx *bbolt.Tx) error {
 		r = revisionOf(tx)
 		return nil
 	})

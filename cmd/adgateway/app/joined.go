@@ -16,6 +16,7 @@ import (
 	"adgateway/gateway/cluster/peer"
 	"adgateway/gateway/cluster/relay"
 	"adgateway/gateway/cluster/trust"
+	"adgateway/gateway/jobs"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/store"
 )
@@ -28,6 +29,7 @@ func (s *kept) join(ctx context.Context, o Options) error {
 	}
 	c := o.Settings.Cluster
 	s.joined, err = peer.Open(ctx, peer.Options{
+		Erase:  jobs.SecretKinds,
 		Folder: o.Folder, Identity: o.Identity, File: o.Settings.Store.File, Listen: c.Listen,
 		Wrapper: wrapper, Format: cmp.Or(o.Format, store.Newest), Waiting: o.Settings.Pool.MaxQueue,
 		Nodes:       peer.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile},

@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/every"
 	"adgateway/gateway/filefault"
+	"adgateway/gateway/jobs"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/store"
 )
@@ -110,7 +111,10 @@ func (s *kept) inFile(ctx context.Context, o Options) error {
 	if err != nil {
 		return filefault.Explain(storeKey, err)
 	}
-	file, aside, err := store.Open(store.Options{Path: o.Settings.Store.File, Clock: s.clock})
+	if path := o.Settings.Store.KeyFile(); store.Unprotected(path) {
+		o.Log.WithField("file", path).Warn("the key of the store could not be protected for this computer: let the service's account write the file, and restart")
+	}
+	file, aside, err := store.Open(store.Options{Path: o.Settings.Store.File, Clock: s.clock, Erase: jobs.SecretKinds})
 	if err != nil {
 		return err
 	}
@@ -204,6 +208,8 @@ func (s *kept) checks() []gateway.Check {
 		check.Degraded, check.Reason = true, "The store cannot be written, so that calls with an Idempotency-Key and plans are refused, and changes are not recorded in the history: "+failed.Error()
 	case s.aside != "":
 		check.Degraded, check.Reason = true, "The store was damaged when the gateway started, and was renamed to "+s.aside+". Calls from before with an Idempotency-Key and the history of changes are not known any more."
+	case s.store.State().Unerased != nil:
+		check.Degraded, check.Reason = true, "Secrets of jobs that have ended may still be in the file, as its free pages cannot be overwritten: "+s.store.State().Unerased.Error()
 	case s.store.State().Rewound != nil:
 		check.Degraded, check.Reason = true, s.store.State().Rewound.Error()+". "+store.AfterRewind
 	case unreadable > 0:

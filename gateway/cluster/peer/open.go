@@ -41,6 +41,7 @@ type Options struct {
 	Listen   string          // address for the other gateways
 	Wrapper  keyring.Wrapper // of the key ring in the store
 	Format   int             // the newest that the gateway reads
+	Erase    []store.Kind    // see [store.Options]
 	Nodes    Nodes
 
 	Waiting     int                             // calls that wait for a leader at a time
@@ -162,7 +163,7 @@ func (g *Gateway) others() (all []copies.Source) {
 }
 
 func (g *Gateway) open() (*store.File, error) {
-	file, aside, err := store.Open(store.Options{Path: g.o.File, Clock: g.clock, Follows: !g.alone})
+	file, aside, err := store.Open(store.Options{Path: g.o.File, Clock: g.clock, Follows: !g.alone, Erase: g.o.Erase})
 	if aside != "" {
 		g.o.Note("the copy of the store was damaged, and is replaced by that of another gateway", errors.New("it is now "+aside))
 	}

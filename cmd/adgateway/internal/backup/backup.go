@@ -56,6 +56,7 @@ const (
 	auditFile   = "audit.file"
 	anchorFile  = "audit.anchorFile"
 	storeFile   = "store.file"
+	storeKey    = "store.file (its key)"
 	clusterKey  = "cluster" // of the files by which a gateway is one of a cluster
 )
 

@@ -139,6 +139,8 @@ func (w *writer) add(n named) error {
 		parts, err = w.openStore(n.path)
 	case auditFile:
 		parts, err = openAudit(n.path)
+	case storeKey:
+		parts, err = openKey(n.path)
 	default:
 		c := content{base: filepath.Base(n.path)}
 		err = c.ofFile(n.path)
@@ -163,6 +165,22 @@ func (w *writer) add(n named) error {
 		}
 	}
 	return nil
+}
+
+// openKey opens the key of the store without the protection of this computer, since the backup may
+// be restored on another one. One that cannot be read is copied as it is.
+func openKey(path string) ([]content, error) {
+	c := content{base: filepath.Base(path)}
+	secret, err := store.ReadSecret(path)
+	if err != nil {
+		err = c.ofFile(path)
+		return []content{c}, err
+	}
+	c.write = func(w io.Writer) error {
+		_, err := w.Write(secret)
+		return err
+	}
+	return []content{c}, nil
 }
 
 // openStore opens a copy of the store, which is that of a gateway if one has it open.
