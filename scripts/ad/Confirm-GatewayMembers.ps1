@@ -14,6 +14,7 @@ $members = @{}
 foreach ($item in @(Select-GatewayPresent -Group $group -Guid $others -Server $Server)) { $members[[string]$item.ObjectGUID] = $item }
 $state = [ordered]@{ exists = 'True' }
 $left = @()
+$there = @(foreach ($guid in @($members.Keys)) { $members[$guid] })
 if ($others.Length -gt 0) {
     $known = Find-GatewayNamed -Identity $others -Server $Server
     foreach ($guid in $others) {
@@ -21,7 +22,7 @@ if ($others.Length -gt 0) {
         if (-not $members.ContainsKey($guid)) { $left += @($known[$guid]) }
     }
 }
-$record = ConvertTo-GatewayMemberChange -Group $group -Added @($members.Values) -Removed $left -AllowedOU $AllowedOU -Server $Server
+$record = ConvertTo-GatewayMemberChange -Group $group -Added $there -Removed $left -AllowedOU $AllowedOU -Server $Server
 [ordered]@{ guid = [string]$group.ObjectGUID; dn = [string]$group.DistinguishedName; age = [int]0; state = $state; record = $record }
 foreach ($guid in $others) {
     [ordered]@{ guid = [string]$guid; dn = ''; age = [int]0; state = [ordered]@{ exists = 'True' }; record = $null }
