@@ -18,7 +18,7 @@ import (
 func made(t *testing.T, h *History, caller string, length int) *Record {
 	t.Helper()
 	r := &Record{
-		ID: NewID(), Time: time.Now(), Caller: caller, Operation: "user.update", Running: true,
+		ID: NewID(), Time: time.Now(), Author: Author{Caller: caller}, Operation: "user.update", Running: true,
 		Parameters: map[string]string{"Description": strings.Repeat("x", length)},
 	}
 	require.NoError(t, h.Save(t.Context(), r))
