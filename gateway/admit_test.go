@@ -306,6 +306,7 @@ func TestRowsThatCountAgainstTheLimits(t *testing.T) {
 		"user.disable":       "change", "user.rename": "change", "group.rename": "change", "computer.rename": "change",
 		"computer.disable": "change", "computer.move": "change", "user.expiry": "change", "membership.copy": "change",
 		"ou.rename": "change", "ou.move": "change", "membership.remove": "change", "membership.removeGroup": "change",
+		"membership.removeMembers": "change", "membership.setMembers": "change",
 		"lookupZone.update": "change", "zone.setAging": "change", "forwarder.create": "change", "forwarder.update": "change",
 	}, counted)
 }

@@ -230,16 +230,8 @@ func New(options Options) (*Server, error) {
 		Do:      s.calls.Do, Stopping: s.stopping.Done(),
 	})
 	s.register(s.history.Local())
-	if options.Kept != nil {
-		s.calls.Ledger = quota.NewLedger(options.Kept, s.clustered())
-		room := options.Bounds.Room
-		keySize := idempotency.Limits{Bytes: options.Bounds.Keys, Room: room}
-		s.calls.Keys = idempotency.New(options.Kept, options.KeyLife, options.History, keySize)
-		var err error
-		if s.calls.Plans, err = plan.Open(context.Background(), options.Kept, s.Operations,
-			plan.Limits{Bytes: options.Bounds.Plans, Room: room}); err != nil {
-			return nil, fmt.Errorf("plans that were kept: %w", err)
-		}
+	if err := s.openKept(); err != nil {
+		return nil, err
 	}
 	if s.Member != nil {
 		s.calls.Names = names.New(names.Options{
@@ -277,6 +269,21 @@ func New(options Options) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// openKept opens what is kept for callers, if there is a store.
+func (s *Server) openKept() (err error) {
+	if s.Kept == nil {
+		return nil
+	}
+	s.calls.Ledger = quota.NewLedger(s.Kept, s.clustered())
+	keys := idempotency.Limits{Bytes: s.Bounds.Keys, Room: s.Bounds.Room}
+	s.calls.Keys = idempotency.New(s.Kept, s.KeyLife, s.History, keys)
+	plans := plan.Limits{Bytes: s.Bounds.Plans, Room: s.Bounds.Room}
+	if s.calls.Plans, err = plan.Open(context.Background(), s.Kept, s.Operations, plans); err != nil {
+		return fmt.Errorf("plans that were kept: %w", err)
+	}
+	return nil
 }
 
 // Apply changes the policy for requests from now on. If it fails, the policy stays

@@ -151,7 +151,7 @@ func Table() []*Row {
 		{
 			Name: "gateways of a cluster", What: "Keys, formats, choices, credentials and ends of audit logs that gateways share.",
 			Each: "one entry for each token or user", All: "a few entries for each gateway and each credential",
-			Answer: "only an administrator adds any", Remove: "`adgateway token revoke`, `adgateway cluster remove`",
+			Answer: "only an administrator adds any", Remove: "`adgateway token revoke`, `adgateway cluster leave`",
 			Kinds: []string{"cred", "auth", "keyring", "seals", "choice", "reads", "mirror", "head"},
 			Logs:  []string{"auth", "keyring", "audit.heads"},
 		},

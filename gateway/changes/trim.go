@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"adgateway/gateway/identity"
 	"adgateway/gateway/store"
 )
 
@@ -66,8 +67,8 @@ func (h *History) grow(ctx context.Context, more int64) error {
 }
 
 // byCaller returns the records of each caller, the oldest first, and the size of all.
-func (h *History) byCaller(ctx context.Context) (callers map[string][]sized, size int64, err error) {
-	callers = map[string][]sized{}
+func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized, size int64, err error) {
+	callers = map[identity.ID][]sized{}
 	err = h.store.Range(ctx, kind, "", func(e store.Entry) bool {
 		one := sized{e.Key, e.Revision, int64(len(e.Value))}
 		size += one.bytes
@@ -78,35 +79,40 @@ func (h *History) byCaller(ctx context.Context) (callers map[string][]sized, siz
 	return callers, size, err
 }
 
-// callerIn returns the caller in the text of a record, without reading what follows; empty if there is
-// none.
-func callerIn(text []byte) string {
+// callerIn returns the caller in the text of a record, without reading what follows; zero if there is
+// none. A record of an earlier version has the name only.
+func callerIn(text []byte) identity.ID {
+	var of Author
 	d := json.NewDecoder(bytes.NewReader(text))
 	if _, err := d.Token(); err != nil {
-		return ""
+		return identity.ID{}
 	}
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
-			return ""
+			break
 		}
-		if name == "caller" {
-			var caller string
-			_ = d.Decode(&caller) // stays empty unless it is a text
-			return caller
+		switch {
+		case name == "caller":
+			_ = d.Decode(&of.Caller) // stays empty unless it is a text
+			continue
+		case name == "by":
+			_ = d.Decode(&of.By)
+		case of.Caller == "": // what is in front of the author
+			var skipped json.RawMessage
+			if d.Decode(&skipped) == nil {
+				continue
+			}
 		}
-		var skipped json.RawMessage
-		if d.Decode(&skipped) != nil {
-			return ""
-		}
+		return of.Who().Identity()
 	}
-	return ""
+	return of.Who().Identity()
 }
 
 // tooMuch takes records of at least so many bytes from the callers that have most, the oldest of
 // each, and returns them.
-func tooMuch(callers map[string][]sized, bytes int64) (surplus []sized) {
-	has := map[string]int64{}
+func tooMuch(callers map[identity.ID][]sized, bytes int64) (surplus []sized) {
+	has := map[identity.ID]int64{}
 	for caller, records := range callers {
 		for _, one := range records {
 			has[caller] += one.bytes

@@ -196,7 +196,7 @@ var membersRows = []*Operation{
 		ID: "membership.setMembers", Summary: "Makes a group have exactly these members.",
 		Method: http.MethodPut, Path: "/api/ADGroups/{GroupName}/Members",
 		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
-		Params: []Param{existingGroup, namedMembers(schema.WholeMemberList,
+		Params: []Param{smallGroup, namedMembers(schema.WholeMemberList,
 			"All members that the group will have; others are removed, except those outside the limits of the credential.")},
 		Script:    "Set-GatewayMembers",
 		Fixed:     ps.Args{"Mode": ps.Text("Set")},
@@ -210,6 +210,13 @@ var membersRows = []*Operation{
 		Sample:    Given{"GroupName": "Help Desk", membersName: "aschmidt"},
 	},
 }
+
+// smallGroup has few members in the sandbox, so that all of them can be replaced.
+var smallGroup = func() Param {
+	group := existingGroup
+	group.Example = "Help Desk"
+	return group
+}()
 
 var (
 	settleMembers = Settle{Script: "Confirm-GatewayMembers"}

@@ -204,6 +204,7 @@ func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 		"PUT /api/Jobs/{JobId}/Pause 1 job:submit",
 		"PUT /api/Jobs/{JobId}/Resume 1 job:submit",
 		"DELETE /api/Jobs/{JobId} 1 job:submit",
+		"DELETE /api/Jobs/{JobId}/Record 1 job:submit",
 		"POST /api/Jobs/{JobId}/Retry 1 job:submit",
 		"POST /api/Jobs/{JobId}/Undo 1 change:undo",
 		"GET /api/Cluster 1 ops:read",

@@ -296,7 +296,7 @@ func TestJSONOfTheWrongTypeIsRejected(t *testing.T) {
 				continue
 			}
 			for name, value := range map[string]any{"a number": 1, "an object": map[string]any{"a": 1}, "a list": []any{"a"}} {
-				if name == "a number" && p.Kind.Doc().Type == "integer" {
+				if name == "a number" && p.Kind.Doc().Type == "integer" || name == "a list" && opstest.TakesNames(p) {
 					continue
 				}
 				t.Run(op.ID+"/"+p.Name+"/"+name, func(t *testing.T) {

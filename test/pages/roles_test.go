@@ -148,8 +148,13 @@ func TestANamesakeAtTheAPIIsAnother(t *testing.T) {
 	job := "/ui/jobs/" + list.Envelope.Result[0]["id"].(string)
 	for _, action := range []string{"", "/Start", "/Pause", "/Cancel"} {
 		call := systemtest.Call{Method: http.MethodPost, Path: "/api/Jobs/" + strings.TrimPrefix(job, "/ui/jobs/") + action, Token: "again"}
-		if action == "" {
+		switch action {
+		case "":
 			call.Method = http.MethodGet
+		case "/Cancel":
+			call.Method, call.Path = http.MethodDelete, strings.TrimSuffix(call.Path, action)
+		default:
+			call.Method = http.MethodPut
 		}
 		assert.Equal(t, http.StatusNotFound, s.Do(call).Status, "a token of the name: %s", action)
 	}

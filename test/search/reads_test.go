@@ -238,7 +238,8 @@ func TestACredentialShowsItself(t *testing.T) {
 		return a.Envelope.Result[0]
 	}
 	none := map[string]any{"ous": []any{}, "groups": []any{}, "zones": []any{}, "names": []any{}}
-	assert.Equal(t, map[string]any{"name": systemtest.ReadToken, "kind": "token", "scopes": []any{"user:read"}, "limits": none, "expires": nil}, who(systemtest.ReadToken))
+	assert.Equal(t, map[string]any{"name": systemtest.ReadToken, "kind": "token", "id": nil,
+		"scopes": []any{"user:read"}, "limits": none, "expires": nil}, who(systemtest.ReadToken))
 	assert.Equal(t, []any{systemtest.LimitedOU}, who(systemtest.LimitedToken)["limits"].(map[string]any)["ous"])
 	refused(s, http.StatusUnauthorized, "unauthenticated", systemtest.Call{Method: http.MethodGet, Path: "/api/WhoAmI", Token: "none"})
 	refused(s, http.StatusBadRequest, "invalid_request", systemtest.Call{Method: http.MethodGet, Path: "/api/WhoAmI", Params: map[string]any{"Username": "x"}})

@@ -68,8 +68,8 @@ func TestRolesOfTheSettings(t *testing.T) {
 	}, sid)
 	require.NoError(t, err)
 	assert.Equal(t, []signin.Role{
-		{Group: `S-1-5-21-CORP\desk`, Name: `CORP\desk`, Scopes: []identity.Scope{identity.UserRead}, Limits: identity.Limits{OUs: []string{"OU=Staff,DC=corp,DC=example"}}},
-		{Group: `S-1-5-21-CORP\ops`, Name: "Operators", Scopes: []identity.Scope{identity.All}},
+		{Group: `S-1-5-21-CORP\desk`, Name: `CORP\desk`, Scopes: []identity.Scope{identity.UserRead}, Limits: identity.Limits{OUs: []string{"OU=Staff,DC=corp,DC=example"}}, Quota: &identity.Quota{}},
+		{Group: `S-1-5-21-CORP\ops`, Name: "Operators", Scopes: []identity.Scope{identity.All}, Quota: &identity.Quota{}},
 	}, roles)
 
 	_, err = rolesOf([]config.Role{

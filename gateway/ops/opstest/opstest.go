@@ -1,7 +1,10 @@
 // Package opstest looks up operations for tests.
 package opstest
 
-import "adgateway/gateway/ops"
+import (
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
 
 // Find returns the operation with the id, or nil.
 func Find(id string) *ops.Operation { return ops.Find(ops.Table(), id) }
@@ -17,4 +20,9 @@ func Own() []*ops.Operation {
 		}
 	}
 	return own
+}
+
+// TakesNames reports whether a JSON array of any names is a value of a parameter.
+func TakesNames(p *ops.Param) bool {
+	return p.Kind == schema.MemberList || p.Kind == schema.WholeMemberList
 }

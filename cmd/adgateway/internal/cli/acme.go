@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -35,7 +36,7 @@ func acmeAddCommand() *cobra.Command {
 		Example: "  adgateway acme account add --credential site --name _acme-challenge.www.corp.example > acmedns.json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			key := "<the secret of " + account.Credential + ">"
+			key := ""
 			if secret {
 				var err error
 				if key, err = program.PipedPassword(c.InOrStdin()); err != nil {
@@ -45,7 +46,7 @@ func acmeAddCommand() *cobra.Command {
 			if err := addAccount(&f, &account); err != nil {
 				return fmt.Errorf("no account was added:\n%w", err)
 			}
-			return printClientAccount(c, account, key)
+			return printClientAccount(c, account, cmp.Or(key, "<the secret of "+account.Credential+">"))
 		},
 	}
 	f.AddTo(c.Flags())
