@@ -22,8 +22,8 @@ var pictures = regexp.MustCompile(`!\[[^\]]*\]\(([^)]+)\)`)
 // those in the module, so that the links between them work.
 func addManual(all map[string]file, newline string) error {
 	pages := map[string]string{front: front}
-	err := filepath.WalkDir(filepath.FromSlash(manualFolder), func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
+	err := filepath.WalkDir(filepath.FromSlash(manualFolder), func(name string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(name, ".md") {
 			pages[filepath.ToSlash(name)] = filepath.ToSlash(name)
 		}
 		return err
