@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/identity"
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
 	"adgateway/ps"
@@ -74,7 +75,10 @@ func TestLevels(t *testing.T) {
 }
 
 func TestTheCallerOfARecordIsReadFromItsBeginning(t *testing.T) {
-	assert.Equal(t, "a", callerIn([]byte(`{"v":3,"id":"x","time":{"caller":"no"},"caller":"a","broken`)))
+	text := `{"v":3,"id":"x","time":{"caller":"no"},"caller":"a","broken`
+	assert.Equal(t, identity.ID{ID: "a"}, callerIn([]byte(text)), "an earlier version has kept the name only")
+	text = `{"id":"x","caller":"a","by":{"kind":"token","id":"88"},"broken`
+	assert.Equal(t, identity.ID{Kind: "token", ID: "88"}, callerIn([]byte(text)))
 	for _, text := range []string{"", "null", "{}", `{"id":`, `{"caller":3}`, `[1]`} {
 		assert.Empty(t, callerIn([]byte(text)), text)
 	}
