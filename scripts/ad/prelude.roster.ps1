@@ -1,7 +1,7 @@
 # Functions shared by the scripts that change several members of a group at once.
 
 # The properties by which members are checked and shown.
-$GatewayMemberChecked = $GatewayGuardProperties + @('objectSid', 'userAccountControl', 'groupType')
+$GatewayMemberChecked = $GatewayGuardProperties + @('objectSid', 'userAccountControl', 'groupType', 'userPrincipalName')
 
 # Finds objects by names of members: GUID, SID, distinguished name, account name with or without the $ of computers,
 # or DOMAIN\name. Returns a table with the objects of each name.
