@@ -223,7 +223,7 @@ func (r *Row) Setting() string {
 // Full says that a bound is reached.
 type Full struct {
 	Row  *Row
-	Own  bool  // it is that of the caller; else that of all
+	Own  bool  // the bound is of one caller; else of all
 	Used int64 // bytes, without what was refused
 	Most int64 // bytes
 	Room bool  // less is left on the disk than the bound allows

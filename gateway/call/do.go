@@ -33,7 +33,7 @@ func (s *Service) Do(ctx context.Context, c Call, to Sink) (answer Answer, err e
 	return r.conclude(answer, err)
 }
 
-// Subscribe sends the events of a call to who has asked for them, until they end or the caller
+// Subscribe sends the events of a call to the caller, until they end or the caller
 // leaves. An error means that none was sent.
 func (s *Service) Subscribe(ctx context.Context, c Call, to Events) error {
 	r := newRequest(ctx, s, c)

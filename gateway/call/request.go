@@ -22,7 +22,7 @@ import (
 // One goroutine uses it at a time.
 type request struct {
 	service *Service
-	ctx     context.Context // of who makes the call, who may leave
+	ctx     context.Context // of the caller, which may leave
 	policy  *Policy
 	outer   *request // that the call is a part of; nil: of none
 	begun   time.Time

@@ -50,7 +50,7 @@ type Event struct {
 	Data []byte // lines of UTF-8
 }
 
-// Events take the events of a stream to who has asked for it. One goroutine uses them at a time.
+// Events take the events of a stream to the caller. One goroutine uses them at a time.
 type Events interface {
 	// Begin begins the answer, after which no other one can be given any more. Its error is that of
 	// the client.

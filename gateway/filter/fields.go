@@ -57,7 +57,7 @@ type field struct {
 	form    form
 	indexed bool // the base schema has an index on the attribute
 	top     bool // checked after the search
-	links   bool // it tells of memberships
+	links   bool // it shows memberships
 }
 
 func (f *field) operators() string {
@@ -99,7 +99,7 @@ func state(name string, clause func(at moment) *clause, check string) field {
 	return field{name: name, ops: onlyEqual, form: stateForm{clause, check}, top: true}
 }
 
-// linking marks a field as one that tells of memberships.
+// linking marks a field as one that shows memberships.
 func linking(f field) field {
 	f.links = true
 	return f

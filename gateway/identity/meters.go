@@ -38,7 +38,7 @@ func NewMeters(defaults Quota, now func() time.Time) *Meters {
 
 // Of returns the caller with its meter. Counters are kept by the caller's ID: reloading
 // credentials does not reset them, and the sessions and roles of a person share them. The limits
-// are those of the principal, so that each role has its own.
+// belong to the principal, so that each role has its own.
 func (m *Meters) Of(p *Principal) *Principal {
 	if p.Uncounted || p.gauge != nil {
 		return p

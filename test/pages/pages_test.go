@@ -577,20 +577,6 @@ func TestCookieOverHTTPS(t *testing.T) {
 	require.Equal(t, 200, b.get("/ui/people"))
 }
 
-func TestOldestSessionEnds(t *testing.T) {
-	s := start(t)
-	var all []*browser
-	for range 6 {
-		b := s.browser(t)
-		b.signIn("helpdesk")
-		all = append(all, b)
-	}
-	assert.Equal(t, 401, all[0].get("/ui/people"))
-	assert.Equal(t, 200, all[1].get("/ui/people"))
-	assert.Equal(t, 200, all[5].get("/ui/people"))
-}
-
-// change sets the description of a person through the API.
 func change(t *testing.T, at, text string) int {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodPut, at+"/api/ADUser/lweber", strings.NewReader(url.Values{"Description": {text}}.Encode()))

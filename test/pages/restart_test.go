@@ -49,3 +49,18 @@ func TestWhoIsSignedInStaysSignedIn(t *testing.T) {
 		assert.Equal(t, 200, token.get("/ui/people/"+lea))
 	})
 }
+
+func TestOldestSessionEnds(t *testing.T) {
+	s := start(t)
+	var all []*browser
+	for range 6 {
+		b := s.browser(t)
+		b.signIn("helpdesk")
+		all = append(all, b)
+	}
+	assert.Equal(t, 401, all[0].get("/ui/people"))
+	assert.Equal(t, 200, all[1].get("/ui/people"))
+	assert.Equal(t, 200, all[5].get("/ui/people"))
+}
+
+// change sets the description of a person through the API.

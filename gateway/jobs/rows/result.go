@@ -71,7 +71,7 @@ func (r reader) writeResult(
 	return items, complete, err
 }
 
-// outcomeOf returns what became of an item, as a result has it.
+// outcomeOf returns the outcome of an item, as a result has it.
 func outcomeOf(result jobs.Result) joblist.Outcome {
 	return joblist.Outcome{
 		State: string(result.State), Code: result.Code, Message: result.Message, ChangeID: result.ChangeID,
