@@ -15,11 +15,11 @@ import (
 	"adgateway/ps"
 )
 
-// What became of a change that was cut off is judged once. The verdict is kept in its key, in
+// The outcome of a change that was cut off is judged once. The verdict is kept in its key, in
 // the batch that closes its record, and a repetition of the call is answered from it: what the
 // directory holds by then may be the work of others.
 
-// claimed returns the key that the change of a request is made under, which is that of the whole
+// claimed returns the key that the change of a request is made under, which is the key of the whole
 // call; nil: there is none.
 func (r *request) claimed() *idempotency.Claim { return r.whole().key }
 

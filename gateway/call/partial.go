@@ -67,7 +67,7 @@ func objects(n int) string {
 // Partly is the error of a change that failed for some of its objects, and what was done.
 type Partly struct {
 	Problem   *problem.Error
-	Records   json.RawMessage // array of those of the part that was done; nil: none
+	Records   json.RawMessage // array of the records that were done; nil: none
 	Warnings  []ps.Warning
 	PerSet    bool // each set that was refused is in the details
 	AsSuccess bool // is answered as a success, which only clients of the classic dialect need

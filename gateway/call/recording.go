@@ -109,7 +109,7 @@ func auditLines(r *request, i *ps.Intent) (lines []audit.Call) {
 	return lines
 }
 
-// lineResult returns what became of what one line is about, given that of the whole request.
+// lineResult returns the outcome of the object of one line, given the outcome of the whole request.
 func lineResult(r *request, line audit.Call, whole audit.Result) audit.Result {
 	if p := r.Op.Protocol; p == nil || !p.PerSet {
 		return whole

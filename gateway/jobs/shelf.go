@@ -89,6 +89,6 @@ func (s *shelf) clear() {
 const (
 	pageShare  = 2
 	aroundEach = 64
-	ofAResult  = 1024 // what becomes of an item, and the call with its key
+	ofAResult  = 1024 // the outcome of an item, and the call with its key
 	ofAJob     = 4 << 10
 )
