@@ -106,11 +106,10 @@ func makeStream(ctx context.Context, t *testing.T, n *engine.Node, replicas int)
 	defer admin.Close()
 	js, err := jetstream.New(admin)
 	require.NoError(t, err)
-	_, err = js.CreateStream(ctx, jetstream.StreamConfig{
+	enginetest.MakeStream(ctx, t, js, jetstream.StreamConfig{
 		Name: stock.LogStream("test"), Subjects: []string{stock.LogSubject("test")},
 		Replicas: replicas, DenyDelete: true, DenyPurge: true,
 	})
-	require.NoError(t, err)
 }
 
 // TestWhatAGatewayMayDo runs three nodes. A gateway writes and reads what is its own, and

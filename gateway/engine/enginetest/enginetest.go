@@ -5,6 +5,7 @@ package enginetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/engine"
@@ -21,6 +23,9 @@ import (
 
 // startLimit is how long a cluster may take until it is ready.
 const startLimit = 60 * time.Second
+
+// streamLimit is how long one request for a stream may take until it is repeated.
+const streamLimit = 5 * time.Second
 
 // Cluster is a running cluster. Its methods may be called concurrently, except Start
 // and Stop of the same node.
@@ -157,6 +162,22 @@ func (c *Cluster) Connect(options ...nats.Option) *nats.Conn {
 	require.NoError(c.t, err)
 	c.t.Cleanup(connection.Close)
 	return connection
+}
+
+// MakeStream makes a stream, as often as it takes: nodes do not answer a request that reaches
+// them while they elect a leader, and making the same stream again changes nothing.
+func MakeStream(ctx context.Context, t testing.TB, js jetstream.JetStream, config jetstream.StreamConfig) {
+	t.Helper()
+	for {
+		once, cancel := context.WithTimeout(ctx, streamLimit)
+		_, err := js.CreateStream(once, config)
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			continue
+		}
+		require.NoError(t, err)
+		return
+	}
 }
 
 // Leader is the node that leads the stream, or -1 while none does.

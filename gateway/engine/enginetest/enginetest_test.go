@@ -22,8 +22,7 @@ func stream(ctx context.Context, t *testing.T, connection *nats.Conn, replicas i
 	t.Helper()
 	js, err := jetstream.New(connection)
 	require.NoError(t, err)
-	_, err = js.CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Replicas: replicas})
-	require.NoError(t, err)
+	enginetest.MakeStream(ctx, t, js, jetstream.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Replicas: replicas})
 	return js
 }
 
