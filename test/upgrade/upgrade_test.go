@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -64,11 +65,18 @@ func (f *fleet) ask(ctx context.Context, g *member, token, key, method, path, me
 
 // forbidden returns what must never be answered while versions run side by side; empty:
 // nothing of it.
-func (a *answer) forbidden() string {
-	if a.status == http.StatusInternalServerError || a.Error.Code == "newer_peer" || a.Error.Outcome == "unknown" {
+func (f *fleet) forbidden(a *answer) string {
+	unknown := a.Error.Outcome == "unknown" && !(f.runs("old") && a.header.Get("Retry-After") != "")
+	if a.status == http.StatusInternalServerError || a.Error.Code == "newer_peer" || unknown {
 		return fmt.Sprintf("%d %s", a.status, a.body)
 	}
 	return ""
+}
+
+// runs reports whether a gateway of a version is there. The older one closed connections, when
+// it stopped, on which calls could be on their way; a client repeats those with their key.
+func (f *fleet) runs(version string) bool {
+	return slices.ContainsFunc(f.gateways, func(g *member) bool { return g.version.Load().name == version })
 }
 
 // must sends a call that is answered with a status, as soon as the gateway has heard of what
@@ -154,7 +162,7 @@ func (c *crowd) settle(ctx context.Context, user, key, value string, not *member
 		}
 		a, err := c.f.ask(ctx, g, c.token, key, http.MethodPut, "/api/ADUser/"+user, "application/json", fmt.Appendf(nil, `{"City":%q}`, value))
 		if err == nil {
-			if wrong := a.forbidden(); wrong != "" {
+			if wrong := c.f.forbidden(a); wrong != "" {
 				c.fault("%s at %s (%s): %s", key, g.name, g.version.Load().name, wrong)
 				return nil, nil
 			}

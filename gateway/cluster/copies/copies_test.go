@@ -292,7 +292,7 @@ func TestCopiesTravelOnTheHop(t *testing.T) {
 	}, id.Server(list))
 	require.NoError(t, err)
 	s := httptest.NewUnstartedServer(nil)
-	s.Config, s.TLS = server, server.TLSConfig
+	s.Config, s.TLS = server.Server, server.TLSConfig
 	s.StartTLS()
 	defer s.Close()
 

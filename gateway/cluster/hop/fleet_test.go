@@ -215,11 +215,11 @@ func members(s tls.ConnectionState) (string, bool) {
 }
 
 // gateway starts the listener of a gateway for hops.
-func (f *fleet) gateway(name string, next http.HandlerFunc) *http.Server {
+func (f *fleet) gateway(name string, next http.HandlerFunc) *Server {
 	return f.serve(&Receiver{Gateway: name, Leader: f.leader, Peer: members, Next: next}, f.ca.settings(name))
 }
 
-func (f *fleet) serve(receiver *Receiver, settings *tls.Config) *http.Server {
+func (f *fleet) serve(receiver *Receiver, settings *tls.Config) *Server {
 	f.t.Helper()
 	server, err := NewServer(receiver, settings)
 	require.NoError(f.t, err)

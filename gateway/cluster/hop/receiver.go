@@ -3,12 +3,10 @@ package hop
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"strconv"
-	"time"
 )
 
 // Receiver takes the calls that other gateways forward. To Next a request looks as if its
@@ -116,28 +114,6 @@ func refusal(res *http.Response) error {
 		return nil
 	}
 	return &refusedError{reason, res.Header.Get(leaderHeader), res.Header.Get(termHeader)}
-}
-
-// The limits of the listener. A body has none: the gateway that forwards it knows how fast a
-// client must be. Its idle connections are closed before this side closes them.
-const (
-	headerTimeout = 10 * time.Second
-	headerLimit   = 256 << 10 // the header of the client and the chains of its certificate
-	serverIdle    = 4 * clientIdle
-)
-
-// NewServer returns a server for the listener of the hop; call its ServeTLS without files.
-// The settings show the certificate of this gateway, demand those of others, and verify them;
-// the receiver only asks for their names.
-func NewServer(receiver *Receiver, settings *tls.Config) (*http.Server, error) {
-	if settings.ClientAuth != tls.RequireAndVerifyClientCert && settings.VerifyConnection == nil {
-		return nil, errors.New("hop: nothing verifies the certificates of others")
-	}
-	return &http.Server{
-		Handler: receiver, TLSConfig: settings, Protocols: onlyHTTP1(),
-		ReadHeaderTimeout: headerTimeout, IdleTimeout: serverIdle, MaxHeaderBytes: headerLimit,
-		DisableGeneralOptionsHandler: true,
-	}, nil
 }
 
 // onlyHTTP1 is what a hop speaks: HTTP/2 repeats requests after GOAWAY, and its streams share

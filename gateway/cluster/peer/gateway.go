@@ -138,28 +138,47 @@ func (g *Gateway) AnswerCopies(ctx context.Context, problem func(error)) {
 	}
 }
 
-// handOverFor is how long a gateway that stops waits until another one leads.
-const handOverFor = 5 * time.Second
+// A gateway that stops waits until another one leads, then until the others have heard of that
+// and closed their connections, and for the calls that it still answers.
+const (
+	handOverFor = 5 * time.Second
+	drainFor    = 500 * time.Millisecond
+	answerFor   = 2 * time.Second
+)
 
-// HandOver lets another gateway lead, if this one does and there is another one.
+// HandOver lets another gateway lead, if this one does and there is another one. Then the others
+// have a moment to send their calls there.
 func (g *Gateway) HandOver(ctx context.Context) {
 	m := g.Member()
 	if m == nil || m.Status().Role != cluster.Leader {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, handOverFor)
+	handing, cancel := context.WithTimeout(ctx, handOverFor)
 	defer cancel()
-	if err := m.HandOver(ctx); err != nil && !errors.Is(err, cluster.ErrNoSuccessor) {
+	switch err := m.HandOver(handing); {
+	case errors.Is(err, cluster.ErrNoSuccessor):
+		return
+	case err != nil:
 		g.o.Note("no other gateway has taken over", err)
+	}
+	if g.server != nil {
+		draining, cancel := context.WithTimeout(ctx, drainFor)
+		defer cancel()
+		g.server.Drain(draining)
 	}
 }
 
-// Close closes what is open, after Run has returned.
+// Close closes what is open, after Run has returned. The other gateways get the answers of the
+// calls that they have sent here, if those end soon.
 func (g *Gateway) Close() (err error) {
-	g.stop()
 	if g.server != nil {
-		err = g.server.Close()
+		answering, cancel := context.WithTimeout(context.Background(), answerFor)
+		defer cancel()
+		if g.server.Shutdown(answering) != nil {
+			err = g.server.Close()
+		}
 	}
+	g.stop()
 	g.running.Wait()
 	if g.relay != nil {
 		err = errors.Join(err, g.relay.Close())

@@ -54,7 +54,7 @@ func (g *Gateway) Serve(calls, state http.Handler) error {
 		return err
 	}
 	admission := trust.Admission{Register: trust.NewRegister(g.Relay(), g.clock.Now), Secret: secret}
-	admission.Admit(ctx, server, func(gateway string, err error) {
+	admission.Admit(ctx, server.Server, func(gateway string, err error) {
 		if err != nil {
 			g.o.Note("a gateway could not join the cluster", err)
 			return

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -24,6 +23,7 @@ import (
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/beats"
 	"adgateway/gateway/cluster/copies"
+	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/relay"
 	"adgateway/gateway/cluster/replica"
 	"adgateway/gateway/cluster/trust"
@@ -66,7 +66,7 @@ type Gateway struct {
 	first   *store.File // until there is a replica
 
 	listener net.Listener
-	server   *http.Server
+	server   *hop.Server
 	running  sync.WaitGroup
 	stop     context.CancelFunc
 }

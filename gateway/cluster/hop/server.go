@@ -1,0 +1,87 @@
+package hop
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The limits of the listener. A body has none: the gateway that forwards it knows how fast a
+// client must be. Its idle connections are closed before this side closes them.
+const (
+	headerTimeout = 10 * time.Second
+	headerLimit   = 256 << 10 // the header of the client and the chains of its certificate
+	serverIdle    = 4 * clientIdle
+)
+
+// Server serves the listener of the hop. Call its ServeTLS without files.
+type Server struct {
+	*http.Server
+
+	leaving atomic.Bool
+	mutex   sync.Mutex
+	open    map[net.Conn]struct{}
+	none    chan struct{} // closed when the last connection is; nil: nobody waits for that
+}
+
+// NewServer returns a server for the listener of the hop. The settings show the certificate of
+// this gateway, demand those of others, and verify them; the receiver only asks for their names.
+func NewServer(receiver *Receiver, settings *tls.Config) (*Server, error) {
+	if settings.ClientAuth != tls.RequireAndVerifyClientCert && settings.VerifyConnection == nil {
+		return nil, errors.New("hop: nothing verifies the certificates of others")
+	}
+	s := &Server{open: map[net.Conn]struct{}{}}
+	s.Server = &http.Server{
+		TLSConfig: settings, Protocols: onlyHTTP1(),
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: serverIdle, MaxHeaderBytes: headerLimit,
+		DisableGeneralOptionsHandler: true, ConnState: s.count,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if s.leaving.Load() {
+				w.Header().Set("Connection", "close")
+			}
+			receiver.ServeHTTP(w, r)
+		}),
+	}
+	return s, nil
+}
+
+// count keeps the set of open connections.
+func (s *Server) count(conn net.Conn, state http.ConnState) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	switch state {
+	case http.StateNew:
+		s.open[conn] = struct{}{}
+	case http.StateClosed, http.StateHijacked:
+		delete(s.open, conn)
+		if len(s.open) == 0 && s.none != nil {
+			close(s.none)
+			s.none = nil
+		}
+	}
+}
+
+// Drain lets the other gateways close their connections, until there is none or ctx ends. It is
+// for a gateway that does not lead any more and stops: a call that is sent on a connection in the
+// moment in which this side closes it ends as [Unknown]. Calls are answered meanwhile, the last
+// of each connection. It is called once.
+func (s *Server) Drain(ctx context.Context) {
+	s.leaving.Store(true)
+	s.mutex.Lock()
+	none := make(chan struct{})
+	if len(s.open) == 0 {
+		close(none)
+	} else {
+		s.none = none
+	}
+	s.mutex.Unlock()
+	select {
+	case <-none:
+	case <-ctx.Done():
+	}
+}
