@@ -302,7 +302,8 @@ func TestManualNamesWhatExists(t *testing.T) {
 	for _, scope := range identity.Scopes() {
 		scopes[string(scope)] = true
 	}
-	former := []string{manual.Folder + "/cluster-migrate.md", manual.Folder + "/changes.md"} // name settings of an earlier version
+	// former pages name settings of an earlier version.
+	former := []string{manual.Folder + "/cluster-migrate.md", manual.Folder + "/changes.md"}
 	files := []string{"audit.jsonl", "audit.jsonl.head", "cluster.key"}
 	found := map[string]int{}
 	check := func(kind string, ok bool, place, name string) {
