@@ -130,3 +130,19 @@ func TestQueriesThatCannotBeSearchedFor(t *testing.T) {
 	assert.Equal(t, []string{"to", "ken"}, words)
 	assert.Empty(t, problem)
 }
+
+// Sentences are short enough to be read once. Tables, code and the pages for developers are not
+// counted.
+func TestSentencesAreShort(t *testing.T) {
+	block := regexp.MustCompile("(?ms)^ *```.*?^ *```$|<!--.*?-->|^ *\\|.*?$")
+	part := regexp.MustCompile(`\n\s*\n|\n *- |\n *\d+\. |[.:;!?]\s`)
+	for _, name := range manual.Names() {
+		if name == "security" || strings.HasPrefix(name, "develop") || strings.HasPrefix(name, "reference/") {
+			continue
+		}
+		page, _ := manual.Find(name)
+		for _, sentence := range part.Split(block.ReplaceAllString(page.Text, ""), -1) {
+			assert.LessOrEqual(t, len(strings.Fields(sentence)), 25, "%s: %s", name, sentence)
+		}
+	}
+}
