@@ -26,7 +26,7 @@ type Section struct {
 
 // Contents lists the pages by reader, as the front page of the project does.
 var Contents = []Section{
-	{"decide whether to use it", []string{"start", "security", "capacity", "how-it-works"}},
+	{"decide whether to use it", []string{"fit", "start", "security", "capacity", "how-it-works"}},
 	{"install and run it", []string{"install", "account", "certificate", "network", "first-week",
 		"tokens", "limits", "sign-in", "monitoring", "backup", "upgrade", "changes"}},
 	{"are on call", []string{"troubleshooting", "alerts", "audit"}},
