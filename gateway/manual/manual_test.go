@@ -146,3 +146,17 @@ func TestSentencesAreShort(t *testing.T) {
 		}
 	}
 }
+
+// Words that hide who does what, or that praise, are not in the prose of pages for users.
+func TestPagesUsePlainWords(t *testing.T) {
+	hidden := regexp.MustCompile("(?ms)^ *```.*?^ *```$|<!--.*?-->|^ *\\|.*?$|`[^`]*`")
+	banned := regexp.MustCompile(`(?i)\b(what became of|whoever|whatever|meanwhile|by itself|for good|` +
+		`goes on|poison|ledger|simply|easily|powerful|seamless|please|note that|in order to|etc)\b|e\.g\.`)
+	for _, name := range manual.Names() {
+		if name == "security" || strings.HasPrefix(name, "develop") || strings.HasPrefix(name, "reference/") {
+			continue
+		}
+		page, _ := manual.Find(name)
+		assert.Empty(t, banned.FindAllString(hidden.ReplaceAllString(page.Text, ""), -1), name)
+	}
+}
