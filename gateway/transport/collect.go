@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
@@ -131,7 +129,7 @@ func (c *collector) pairs(raw []byte, query bool) error {
 			}
 			continue
 		}
-		p := c.Param(name)
+		p := c.Pair(name)
 		switch {
 		case p == nil:
 		case err != nil:
@@ -154,9 +152,12 @@ func (c *collector) body(header http.Header, content []byte) error {
 	case mediaJSON:
 		return c.json(content)
 	case mediaForm:
+		if failed := notForm(content); failed != nil {
+			return failed
+		}
 		return c.pairs(content, false)
 	default:
-		return problem.New(schema.UnsupportedMediaType, "A body must be application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.")
+		return unreadable(header, content)
 	}
 }
 
@@ -170,13 +171,8 @@ func (*ignored) UnmarshalJSON([]byte) error { return nil }
 // to UTF-8 files.
 func (c *collector) json(content []byte) error {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
-	// Only the position: the character may be part of a password.
-	var mistake *json.SyntaxError
-	if utf8.Valid(content) && errors.As(json.Unmarshal(content, new(ignored)), &mistake) {
-		return problem.New(schema.InvalidRequest, "The body is not one JSON object in UTF-8: it is no JSON from byte %d of %d on.", mistake.Offset, len(content))
-	}
-	if !utf8.Valid(content) || !bytes.HasPrefix(bytes.TrimLeft(content, " \t\r\n"), []byte("{")) {
-		return problem.New(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
+	if failed := notJSON(content); failed != nil {
+		return failed
 	}
 	for name, member := range schema.Members(content) {
 		if failed := c.another(); failed != nil {

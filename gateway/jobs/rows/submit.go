@@ -219,7 +219,7 @@ func (sub *submission) bindItem(i int) {
 // take reads one value of an item.
 func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
 	found := len(c.Problems)
-	p := c.Param(name)
+	p := c.Pair(name) // a list without a line of headings has values there
 	switch {
 	case p == nil:
 		c.Problems = sub.unknown(i, c, name, found)
