@@ -20,6 +20,7 @@ type Parameters struct {
 	Names    []string // of the parameters of every operation, see [ParameterNames]
 	Given    ops.Given
 	Problems []schema.FieldError
+	Sent     map[string]string // other names under which parameters were sent, by their own; may be nil
 }
 
 // ParameterNames returns the names of all parameters, each once.
@@ -56,9 +57,13 @@ func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
 		}
 		if field := c.field(name); field != nil && c.Op.Effect.Writes() {
 			if p := c.Op.Param(field.Input); p != nil {
+				if c.Sent == nil {
+					c.Sent = map[string]string{}
+				}
+				c.Sent[p.Name] = name
 				return p
 			}
-			c.Wrong(field.Name, readOnly(field))
+			c.Wrong(name, c.readOnly(field))
 			return nil
 		}
 	}
@@ -96,10 +101,14 @@ func (c *Parameters) field(name string) *schema.Field {
 	return &shape.Fields[at]
 }
 
-func readOnly(field *schema.Field) string {
-	text := "is a field of the record that this operation does not set"
+// readOnly says that the operation does not set a field of the record, and what does.
+func (c *Parameters) readOnly(field *schema.Field) string {
+	const text = "is a field of the record that this operation does not set"
 	if field.SetBy != "" {
-		text += "; " + field.SetBy + " does"
+		return text + "; " + field.SetBy + " does"
+	}
+	if other := c.Op.Setter(field.Name); other != nil {
+		return fmt.Sprintf("%s; %s %s does", text, other.Method, other.Path)
 	}
 	return text
 }

@@ -151,3 +151,14 @@ func (op *Operation) subject() *Param {
 	}
 	return nil
 }
+
+// Setter returns another change of the same record that takes a field as a parameter; nil if none does.
+func (op *Operation) Setter(field string) *Operation {
+	at := slices.IndexFunc(table, func(other *Operation) bool {
+		return other != op && other.Effect == Update && other.Reply.Shape == op.Reply.Shape && other.Param(field) != nil
+	})
+	if at < 0 {
+		return nil
+	}
+	return table[at]
+}

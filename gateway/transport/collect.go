@@ -66,7 +66,7 @@ func (s *Server) collect(x *exchange) (call.Given, error) {
 	if failed != nil {
 		return call.Given{}, failed
 	}
-	return call.Given{Values: c.Given, Problems: c.Problems}, nil
+	return call.Given{Values: c.Given, Problems: c.Problems, Sent: c.Sent}, nil
 }
 
 // collectList reads the body of a row that takes a list, and its parameters from the query.
@@ -103,6 +103,7 @@ func (c *collector) another() error {
 // pairs reads name=value&name=value. A semicolon is data. The token in the query is
 // skipped; authentication has handled it.
 func (c *collector) pairs(raw []byte, query bool) error {
+	secret := false // one came before, whose ampersand may not have been encoded
 	for pair := range bytes.SplitSeq(raw, []byte("&")) {
 		if len(pair) == 0 {
 			continue
@@ -110,7 +111,7 @@ func (c *collector) pairs(raw []byte, query bool) error {
 		if failed := c.another(); failed != nil {
 			return failed
 		}
-		rawName, rawValue, _ := bytes.Cut(pair, []byte("="))
+		rawName, rawValue, named := bytes.Cut(pair, []byte("="))
 		if len(rawName) > 3*call.NameLimit {
 			rawName = []byte(strings.Repeat("x", call.NameLimit+1)) // no parameter has such a long name
 		}
@@ -129,7 +130,12 @@ func (c *collector) pairs(raw []byte, query bool) error {
 			}
 			continue
 		}
-		p := c.Pair(name)
+		find := c.Param
+		if secret || !named {
+			find = c.Pair
+		}
+		p := find(name)
+		secret = secret || p != nil && p.Kind.Secret()
 		switch {
 		case p == nil:
 		case err != nil:
