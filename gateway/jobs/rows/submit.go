@@ -119,7 +119,7 @@ func (s *Service) listable(name string) (*ops.Operation, string) {
 			known = append(known, op.ID)
 		}
 	}
-	wrong := "is not the operationId of a change; /openapi.json has them all"
+	wrong := "is not the operationId of a change; 'adgateway help endpoints' and /openapi.json list them"
 	if near := nearest.Of(name, known); near != "" {
 		wrong += ": did you mean " + near + "?"
 	}
