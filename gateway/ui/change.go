@@ -80,7 +80,7 @@ type keptStep struct {
 }
 
 // Back returns the page of the object.
-func (s *step) Back() string { return s.Kind.Path() + "/" + segment(s.GUID) }
+func (s *step) Back() string { return s.Kind.at(s.GUID) }
 
 // keep keeps a step as it is now.
 func (c *visit) keep(s *step) error {
@@ -213,7 +213,7 @@ func (c *visit) confirm() {
 		return
 	}
 	if s.Result != nil {
-		c.goTo(base + "done/" + s.ID)
+		c.goTo(address("done", s.ID))
 		return
 	}
 	principal := c.current(s.role)
@@ -236,7 +236,7 @@ func (c *visit) confirm() {
 	}
 	s.Result = a
 	if err := c.keep(s); generated == "" && err == nil {
-		c.goTo(base + "done/" + s.ID)
+		c.goTo(address("done", s.ID))
 		return
 	}
 	// No redirect: the password is in this answer only, and so is what could not be kept.
@@ -254,7 +254,7 @@ func (c *visit) confirmedBefore(s *step) {
 	defer again.Stop()
 	for {
 		if now := c.step(s.ID); now != nil && now.Result != nil {
-			c.goTo(base + "done/" + s.ID)
+			c.goTo(address("done", s.ID))
 			return
 		}
 		select {

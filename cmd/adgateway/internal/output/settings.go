@@ -41,7 +41,7 @@ func Settings(w io.Writer, all []Setting) error {
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", s.Key, s.Source, value) // Flush reports the error
+		table.row(s.Key, s.Source, string(value))
 	}
 	return table.Flush()
 }
