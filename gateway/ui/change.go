@@ -271,7 +271,7 @@ func (c *visit) goTo(path string) { http.Redirect(c.w, c.r, path, http.StatusSee
 // current returns the principal of a role as the person has it now; nil: none.
 func (c *visit) current(was role) *identity.Principal {
 	for _, p := range c.principals {
-		if slices.Equal(p.Scopes, was.Scopes) && slices.Equal(p.Limits.OUs, was.Limits.OUs) && slices.Equal(p.Limits.Groups, was.Limits.Groups) {
+		if slices.Equal(p.Scopes, was.Scopes) && p.Limits.Equal(was.Limits) {
 			return p
 		}
 	}
