@@ -56,6 +56,7 @@ func gatewayChecks() []Check {
 			How: "reads the free space of their disks",
 			Faults: []Fault{
 				{"full", Failure, "Only {free} are free at {path}: changes are rejected when the audit log cannot be written.", "Free some space, or set audit.file and log.file to another disk."},
+				{"kept", Failure, "{free} are free at {path}, and store.minFree keeps {kept} of them free: callers get 429 for all that would be kept of their calls.", "Free some space, or lower store.minFree."},
 				{"low", Warning, "Only {free} are free at {path}.", "Free some space, lower audit.maxTotal or audit.keepFor, or set audit.file and log.file to another disk."},
 			},
 			probe: probeDisk,
@@ -236,6 +237,8 @@ func probeDisk(_ context.Context, x *exam) verdict {
 		switch {
 		case free < fullDisk:
 			v.hit("full", "free", amount, "path", folder)
+		case f.use != "log.file" && free <= x.settings.Store.KeptFree():
+			v.hit("kept", "free", amount, "path", folder, "kept", mebibytes(x.settings.Store.KeptFree()))
 		case free < lowDisk:
 			v.hit("low", "free", amount, "path", folder)
 		}
