@@ -51,7 +51,7 @@ func configCheckCommand() *cobra.Command {
 			}
 			var advice []string
 			if cfg != nil {
-				advice = app.Advice(cfg, from)
+				advice = app.Advice(cfg, f.Path(), from)
 			}
 			result := output.NewConfigCheck(f.Path(), src.Text != nil, from, advice, err)
 			if !asJSON {
