@@ -123,7 +123,7 @@ func (f forecast) about(what string) []fact {
 
 // unreadable are announced changes that need a right of another kind than to write an
 // attribute, which cannot be read.
-var unreadable = []string{change.Existence, change.Parent, "protected", "dNSHostName", "servicePrincipalName"}
+var unreadable = []string{change.Existence, change.Parent, change.Protection, "dNSHostName", "servicePrincipalName"}
 
 // attributeOf returns the attribute that an announced change writes, or "" if that says
 // nothing about rights.
