@@ -233,7 +233,7 @@ var userRows = []*Operation{
 		Subject:   userSubject,
 		Success:   "The {subject} has the primary group '{GroupName}' now.",
 		Unchanged: "The {subject} has the primary group '{GroupName}' already; nothing was changed.",
-		Sample:    Given{"Username": "aschmidt", "GroupName": "VPN Users"},
+		Sample:    Given{"Username": "locked.out", "GroupName": "VPN Users"},
 	},
 	{
 		ID: "user.delete", Summary: "Removes a user.",

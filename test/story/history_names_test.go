@@ -48,7 +48,7 @@ func changedBySamples() map[string]subjects {
 		"user.resetPassword":       {before: []string{sample}},
 		"user.unlock":              {before: []string{userNamed(systemtest.LockedUser)}},
 		"user.protect":             {before: []string{sample}},
-		"user.primaryGroup":        {before: []string{sample}},
+		"user.primaryGroup":        {before: []string{userNamed(systemtest.LockedUser)}},
 		"user.delete":              {before: []string{userNamed("sample.gone")}},
 		"user.deleteByGuid":        {before: []string{userNamed("never.set")}},
 		"membership.add":           {before: []string{sample, deskGroup}},

@@ -29,6 +29,8 @@ const sampleUserText = "Head of Sales, Berlin" // her description
 // what they restore, by ID of the operation.
 var Setup = map[string]Call{
 	"user.delete": call("user.create", "Username", "sample.gone"),
+	"user.primaryGroup": call("membership.addMembers",
+		"GroupName", SampleGroup, "Members", LockedUser),
 	"computer.primaryGroup": call("membership.addMembers",
 		"GroupName", SampleGroup, "Members", "FS1$"),
 	"group.delete":       call("group.createSecurity", "GroupName", "Sample Gone"),
@@ -53,7 +55,7 @@ var undosOfAccounts = map[string]Call{
 	"user.disable":      call("user.enable", "Username", SampleUser),
 	"user.enable":       call("user.disable", "Username", LeftUser),
 	"user.expiry":       call("user.expiry", "Username", SampleUser, "AccountExpires", ""),
-	"user.primaryGroup": call("user.primaryGroup", "Username", SampleUser, "GroupName", "Domain Users"),
+	"user.primaryGroup": call("user.primaryGroup", "Username", LockedUser, "GroupName", "Domain Users"),
 	"user.protect":      call("user.protect", "Username", SampleUser, "IsProtected", "false"),
 	"user.rename":       call("user.rename", "Username", "a.schmidt", "NewUsername", SampleUser),
 	"user.updateByGuid": call("user.updateByGuid",
