@@ -118,6 +118,7 @@ type Input interface {
 type Given struct {
 	Values   ops.Given
 	Problems []schema.FieldError  // with names and duplicates
+	Sent     map[string]string    // other names under which parameters were sent, by their own
 	Document []byte               // body that the operation takes as a whole; nil: none
 	Media    string               // type of the document
 	Parsing  func() (done func()) // waits until the document may be parsed, which takes memory; nil: it may

@@ -304,7 +304,7 @@ func TestLimitsToNamedGroups(t *testing.T) {
 		{Method: http.MethodPut, Path: systemtest.GroupPath(systemtest.SampleGroup, "/Rename/Other")},
 		{Method: http.MethodPost, Path: systemtest.GroupPath("Other", "/Security"), Params: map[string]any{"OUPath": systemtest.ITOU}},
 		{Method: http.MethodPost, Path: systemtest.GroupPath("Team", "/Security"), Params: map[string]any{"OUPath": systemtest.GroupsOU}},
-		{Method: http.MethodPost, Path: systemtest.GroupPath("Te\u00adam", "/Security"), Params: map[string]any{"OUPath": systemtest.ITOU}},
+		{Method: http.MethodPost, Path: systemtest.GroupPath("Tèam", "/Security"), Params: map[string]any{"OUPath": systemtest.ITOU}},
 	} {
 		c.Token = systemtest.DeskToken
 		s.Rejects(c, http.StatusForbidden, "limit")
