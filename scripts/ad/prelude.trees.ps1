@@ -6,7 +6,7 @@ $GatewayProtectionCalls = @{
     inetOrgPerson      = 'PUT /api/ADUser/{UserName}/Protection with IsProtected=false'
     group              = 'PUT /api/ADGroups/{GroupName}/Protection with IsProtected=false'
     computer           = 'PUT /api/Computers/{ADComputerName}/Protection with IsProtected=false'
-    organizationalUnit = 'PUT /api/OU/Update with IsProtected=false'
+    organizationalUnit = 'PUT /api/OU with IsProtected=false'
 }
 
 # Returns whether the module itself refused an account that may not read or change access lists: its error

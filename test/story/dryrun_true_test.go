@@ -34,7 +34,10 @@ type verdict struct {
 }
 
 // codes are those of runs that fail where a check has.
-var codes = map[string]string{"write_rights": "directory_denied", "delete_rights": "directory_denied", "other_rights": "directory_denied", "password_policy": "policy"}
+var codes = map[string]string{
+	"write_rights": "directory_denied", "delete_rights": "directory_denied", "other_rights": "directory_denied",
+	"password_policy": "policy",
+}
 
 func verdictOf(t *testing.T, a systemtest.Answer) (v verdict) {
 	if a.Envelope.Error != nil {
@@ -54,9 +57,10 @@ func verdictOf(t *testing.T, a systemtest.Answer) (v verdict) {
 	return v
 }
 
-// TestWhatADryRunSaysComesTrue: every operation that changes something, with the rights of the gateway's account and
-// without some of them. What a dry run calls possible succeeds, what it refuses fails with the same code, and where a
-// run is refused the dry run was, or said that the right is not known.
+// TestWhatADryRunSaysComesTrue: every operation that changes something, with the rights of the
+// gateway's account and without some of them. What a dry run calls possible succeeds, what it refuses
+// fails with the same code, and where a run is refused the dry run was, or said that the right is not
+// known.
 func TestWhatADryRunSaysComesTrue(t *testing.T) {
 	counts := map[string]int{}
 	for name, rights := range withoutRights {

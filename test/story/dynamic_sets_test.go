@@ -17,7 +17,8 @@ func TestASetDropsADynamicValue(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dyn.example.dns")
 	text := "@ IN SOA ns.dyn.example. admin.dyn.example. 1 900 600 86400 3600\n@ NS dc1.corp.example.\n" +
 		"host [AGE:3700000] A 10.0.0.1\nhost [AGE:3700000] A 10.0.0.2\n" +
-		"times [AGE:3700000] 300 A 10.1.0.1\ntimes [AGE:3700000] 600 A 10.1.0.2\ntimes [AGE:3700000] 900 A 10.1.0.3\n"
+		"times [AGE:3700000] 300 A 10.1.0.1\ntimes [AGE:3700000] 600 A 10.1.0.2\n" +
+		"times [AGE:3700000] 900 A 10.1.0.3\n"
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Zones: []string{file}})
 	set := func(host string, values ...any) systemtest.Call {

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -47,8 +48,6 @@ func changedBySamples() map[string]subjects {
 		"user.rename":              {before: []string{sample}, after: []string{userNamed("a.schmidt")}},
 		"user.resetPassword":       {before: []string{sample}},
 		"user.unlock":              {before: []string{userNamed(systemtest.LockedUser)}},
-		"user.protect":             {before: []string{sample}},
-		"user.primaryGroup":        {before: []string{userNamed(systemtest.LockedUser)}},
 		"user.delete":              {before: []string{userNamed("sample.gone")}},
 		"user.deleteByGuid":        {before: []string{userNamed("never.set")}},
 		"membership.add":           {before: []string{sample, deskGroup}},
@@ -63,7 +62,6 @@ func changedBySamples() map[string]subjects {
 		"group.createSecurity":     {after: []string{groupNamed("Sample Group")}},
 		"group.update":             {before: []string{group}},
 		"group.rename":             {before: []string{group}, after: []string{groupNamed("Dial In")}},
-		"group.protect":            {before: []string{group}},
 		"group.delete":             {before: []string{groupNamed("Sample Gone")}},
 		"ou.create":                {after: []string{ouAt("OU=Sample," + systemtest.EmptyOU)}},
 		"ou.update":                {before: []string{ouAt(systemtest.EmptyOU)}},
@@ -73,8 +71,6 @@ func changedBySamples() map[string]subjects {
 		"computer.register":        {after: []string{computerNamed("SAMPLE")}},
 		"computer.rename":          {before: []string{computerNamed("WEB1")}, after: []string{computerNamed("SAMPLE")}},
 		"computer.update":          {before: []string{computerNamed("FS1")}},
-		"computer.protect":         {before: []string{computerNamed("FS1")}},
-		"computer.primaryGroup":    {before: []string{computerNamed("FS1")}},
 		"computer.enable":          {before: []string{computerNamed("OLD-PC1")}},
 		"computer.disable":         {before: []string{computerNamed("WEB1")}},
 		"computer.move":            {before: []string{computerNamed("WEB1")}, after: []string{computerNamed("WEB1")}},
@@ -96,6 +92,7 @@ func changedBySamples() map[string]subjects {
 		"recordSet.put":      {names: []string{"web1.corp.example", "corp.example", "WEB1.corp.example.", "web1"}},
 		"recordSet.delete":   {names: []string{"web1.corp.example", "corp.example"}},
 	}
+	maps.Copy(all, changedByProtection)
 	for _, t := range schema.RecordTypes {
 		if t.Resource == "" {
 			continue
@@ -115,6 +112,15 @@ func changedBySamples() map[string]subjects {
 		all[t.Resource+".delete"] = subjects{names: []string{full, zone}}
 	}
 	return all
+}
+
+// changedByProtection are those of the rows about protections and primary groups.
+var changedByProtection = map[string]subjects{
+	"user.protect":          {before: []string{userNamed(systemtest.SampleUser)}},
+	"group.protect":         {before: []string{groupNamed(systemtest.SampleGroup)}},
+	"computer.protect":      {before: []string{computerNamed("FS1")}},
+	"user.primaryGroup":     {before: []string{userNamed(systemtest.LockedUser)}},
+	"computer.primaryGroup": {before: []string{computerNamed("FS1")}},
 }
 
 // namesAt returns the names in the record that is read at a path.

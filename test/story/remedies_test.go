@@ -66,6 +66,11 @@ func withAlso(c systemtest.Call, more map[string]any) systemtest.Call {
 	return c
 }
 
+// record returns a call about an address of a name.
+func record(method, zone, host string) systemtest.Call {
+	return ask(method, "/api/DnsARecord", "ZoneName", zone, "DNS_HostName", host, "IP_Address", "10.9.8.7")
+}
+
 // dns returns a call about records of corp.example.
 func dns(method, path string, pairs ...string) systemtest.Call {
 	return withParams(method, path, append([]string{"ZoneName", "corp.example"}, pairs...))
@@ -158,11 +163,11 @@ var remedies = []remedy{
 	{
 		says: "have $some that a delegation would hide. Move them first.",
 		prepare: func(s *systemtest.System) {
-			s.OK(dns(http.MethodPost, "/api/DnsARecord", "DNS_HostName", "www.branch", "IP_Address", "10.9.8.7"), http.StatusCreated)
+			s.OK(record(http.MethodPost, "corp.example", "www.branch"), http.StatusCreated)
 		},
 		call:   dns(http.MethodPost, "/api/DnsDelegation", "ChildName", "branch", "NameServer", "ns1.branch.corp.example", "IP_Address", "10.9.1.1"),
 		code:   "not_empty",
-		remedy: []systemtest.Call{dns(http.MethodDelete, "/api/DnsARecord", "DNS_HostName", "www.branch", "IP_Address", "10.9.8.7")},
+		remedy: []systemtest.Call{record(http.MethodDelete, "corp.example", "www.branch")},
 	},
 	{
 		says: "Give an OUPath, or have an administrator of the domain name another default container with $tool.",
@@ -219,16 +224,16 @@ var remedies = []remedy{
 	{
 		says: "would hide $some that $where has at and below this name. Move them first.",
 		prepare: func(s *systemtest.System) {
-			s.OK(dns(http.MethodPost, "/api/DnsARecord", "DNS_HostName", "hidden", "IP_Address", "10.9.8.7"), http.StatusCreated)
+			s.OK(record(http.MethodPost, "corp.example", "hidden"), http.StatusCreated)
 		},
 		call: ask(http.MethodPost, lookupPath+"hidden.corp.example"), code: "not_empty",
-		remedy: []systemtest.Call{dns(http.MethodDelete, "/api/DnsARecord", "DNS_HostName", "hidden", "IP_Address", "10.9.8.7")},
+		remedy: []systemtest.Call{record(http.MethodDelete, "corp.example", "hidden")},
 	},
 	{
 		says: "besides its SOA and name servers. Force=true removes it all the same.",
 		prepare: func(s *systemtest.System) {
 			s.OK(ask(http.MethodPost, lookupPath+"filled.example"), http.StatusCreated)
-			s.OK(post("/api/DnsARecord", "ZoneName", "filled.example", "DNS_HostName", "a", "IP_Address", "10.1.1.1"), http.StatusCreated)
+			s.OK(record(http.MethodPost, "filled.example", "a"), http.StatusCreated)
 		},
 		call: ask(http.MethodDelete, lookupPath+"filled.example"), code: "not_empty", then: map[string]any{"Force": "true"},
 	},
@@ -293,7 +298,9 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 // TestEveryAdviceIsTried: a text of a script that says what to do has a case above, or a reason why not.
 func TestEveryAdviceIsTried(t *testing.T) {
 	for _, text := range adviceOf(t) {
-		tried := slices.ContainsFunc(remedies, func(r remedy) bool { return strings.Contains(text, r.says) || strings.Contains(r.says, text) })
+		tried := slices.ContainsFunc(remedies, func(r remedy) bool {
+			return strings.Contains(text, r.says) || strings.Contains(r.says, text)
+		})
 		_, told := notTried[text]
 		assert.True(t, tried != told, "%s", text)
 	}

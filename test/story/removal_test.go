@@ -42,8 +42,8 @@ func protect(t testing.TB, s *systemtest.System, dn string) {
 	require.NoError(t, s.DC1().SetProtected(context.Background(), dn, true))
 }
 
-// TestAUserIsRemovedWithWhatIsBelow: devices that Exchange keeps below a user do not stop the removal, which is one
-// change that the Recycle Bin takes back as a whole.
+// TestAUserIsRemovedWithWhatIsBelow: devices that Exchange keeps below a user do not stop the removal,
+// which is one change that the Recycle Bin takes back as a whole.
 func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=4")
 	withDevices(s)
@@ -56,7 +56,8 @@ func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 	assert.Contains(t, a.Envelope.Output, "Force=true lifts the protection.")
 	a = s.Rejects(removeUser(user, "Force", "true"), http.StatusConflict, "not_empty")
 	assert.Contains(t, a.Envelope.Output, "Recursive=true removes what is below it, too.")
-	a = s.Rejects(removeUser(user, "Force", "true", "Recursive", "true").As(systemtest.NoTreeToken), http.StatusForbidden, "forbidden")
+	whole := removeUser(user, "Force", "true", "Recursive", "true")
+	a = s.Rejects(whole.As(systemtest.NoTreeToken), http.StatusForbidden, "forbidden")
 	assert.Contains(t, a.Envelope.Output, "user:delete-tree")
 	require.NoError(t, s.DC1().SetProtected(context.Background(), systemtest.SampleUserDN, false))
 	a = s.Rejects(removeUser(user, "Recursive", "true"), http.StatusConflict, "protected")
@@ -72,7 +73,7 @@ func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 	}
 	assert.Empty(t, start.Compare(s.Snapshot()))
 
-	a = s.Do(removeUser(user, "Force", "true", "Recursive", "true"))
+	a = s.Do(whole)
 	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	assert.Contains(t, a.Envelope.Output, "The user 'aschmidt' was removed together with '"+devicesOfAnna+"'")
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: userNamed(user)}, http.StatusNotFound, "not_found")
@@ -91,16 +92,17 @@ func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 
 	// One more is too many.
 	s.AddObject("CN=Watch,"+devicesOfAnna, "msExchActiveSyncDevice")
-	a = s.Rejects(removeUser(user, "Force", "true", "Recursive", "true"), http.StatusConflict, "too_many")
+	a = s.Rejects(whole, http.StatusConflict, "too_many")
 	assert.Contains(t, a.Envelope.Output, "would remove 5 objects; one request removes at most 4.")
 }
 
-// TestNothingGuardedGoesWithAUser: what is guarded below an account is removed by privileged callers only, and a
-// critical object by nobody.
+// TestNothingGuardedGoesWithAUser: what is guarded below an account is removed by privileged callers
+// only, and a critical object by nobody.
 func TestNothingGuardedGoesWithAUser(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "critical.ldif")
-	require.NoError(t, os.WriteFile(file, []byte("dn: "+devicesOfAnna+"\nobjectClass: msExchActiveSyncDevices\n\n"+
-		"dn: CN=Phone,"+devicesOfAnna+"\nobjectClass: msExchActiveSyncDevice\nisCriticalSystemObject: TRUE\n"), 0o600))
+	text := "dn: " + devicesOfAnna + "\nobjectClass: msExchActiveSyncDevices\n\ndn: CN=Phone," + devicesOfAnna +
+		"\nobjectClass: msExchActiveSyncDevice\nisCriticalSystemObject: TRUE\n"
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{file}})
 	whole := removeUser(systemtest.SampleUser, "Recursive", "true")
 	a := s.Rejects(whole.As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
@@ -113,20 +115,22 @@ func TestNothingGuardedGoesWithAUser(t *testing.T) {
 func TestAComputerIsRemovedWithItsRecoveryKey(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	dn := "CN=WEB2," + systemtest.ServersOU
-	key, print := "CN=Key,"+dn, "CN=Laser,"+dn
+	key, queue := "CN=Key,"+dn, "CN=Laser,"+dn
 	s.AddObject(key, "msFVE-RecoveryInformation", systemtest.RecoveryKey...)
-	s.AddObject(print, "printQueue", "printerName", "Laser", "serverName", "WEB2", "shortServerName", "WEB2", "uNCName", `\\WEB2\Laser`, "versionNumber", "4")
+	s.AddObject(queue, "printQueue", "printerName", "Laser", "serverName", "WEB2", "shortServerName", "WEB2",
+		"uNCName", `\\WEB2\Laser`, "versionNumber", "4")
 	protect(t, s, key)
-	protect(t, s, print)
+	protect(t, s, queue)
 	a := s.Rejects(removeComputer("WEB2"), http.StatusConflict, "not_empty")
 	assert.Contains(t, a.Envelope.Output, "'"+key+"'. Recursive=true removes them, too.")
 	a = s.Rejects(removeComputer("WEB2", "Recursive", "true"), http.StatusConflict, "protected")
 	assert.Contains(t, a.Envelope.Output, "Force=true lifts")
-	s.Rejects(removeComputer("WEB2", "Recursive", "true").As(systemtest.NoTreeToken), http.StatusForbidden, "forbidden")
+	all := removeComputer("WEB2", "Recursive", "true")
+	s.Rejects(all.As(systemtest.NoTreeToken), http.StatusForbidden, "forbidden")
 	a = s.Do(removeComputer("WEB2", "Recursive", "true", "Force", "true"))
 	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	s.OK(post("/api/Changes/"+a.Header.Get("X-Change-Id")+"/Undo"), http.StatusOK)
-	for _, back := range []string{key, print} {
+	for _, back := range []string{key, queue} {
 		on, err := s.DC1().Protected(context.Background(), back)
 		require.NoError(t, err)
 		assert.True(t, on, back)
@@ -183,8 +187,8 @@ func TestARemovalThatTheDirectoryDeniesKeepsProtections(t *testing.T) {
 func TestAConflictObjectComesBack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "twins.ldif")
 	twin := func(name, account string) string {
-		return "dn: CN=" + name + "\\0ACNF:4b98b030-c66a-4474-a63a-a26f4cebc7" + account + "," + systemtest.EmptyOU +
-			"\nobjectClass: user\nsAMAccountName: twin" + account + "\n\n"
+		return "dn: CN=" + name + "\\0ACNF:4b98b030-c66a-4474-a63a-a26f4cebc7" + account +
+			"," + systemtest.EmptyOU + "\nobjectClass: user\nsAMAccountName: twin" + account + "\n\n"
 	}
 	other := "dn: CN=other," + systemtest.EmptyOU + "\nobjectClass: user\nsAMAccountName: other\n\n"
 	require.NoError(t, os.WriteFile(file, []byte(twin("alone", "aa")+twin("other", "ab")+other), 0o600))

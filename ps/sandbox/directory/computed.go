@@ -68,8 +68,8 @@ func init() {
 	}
 }
 
-// descriptorRights returns which parts of its security descriptor the caller may write: owner 1, group 2, the access
-// list 4, auditing 8.
+// descriptorRights returns which parts of its security descriptor the caller may write: owner 1,
+// group 2, the access list 4, auditing 8.
 func descriptorRights(_ *view, n *node, b []string) []string {
 	if n.denied(RightWriteDacl) {
 		return append(b, "11")

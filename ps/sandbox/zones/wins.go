@@ -24,8 +24,8 @@ const (
 //	@  WINSR       L2 C900 ( corp.example. )
 var winsLine = regexp.MustCompile(`(?i)^(\S+)?\s+((?:\d+\s+)?(?:IN\s+)?)(WINS|WINSR|WINS-R|NBSTAT)\s+([^;"]*)(;.*)?$`)
 
-// takeWins writes a record for WINS in the form for unknown types (RFC 3597), the only one that the parser knows.
-// The record may take several lines, up to a closing parenthesis.
+// takeWins writes a record for WINS in the form for unknown types (RFC 3597), the only one that the
+// parser knows. The record may take several lines, up to a closing parenthesis.
 func (r *reader) takeWins(at int) {
 	m := winsLine.FindStringSubmatch(r.lines[at])
 	if m == nil || strings.HasPrefix(m[1], ";") {
@@ -52,8 +52,8 @@ func (r *reader) takeWins(at int) {
 	}
 }
 
-// winsData encodes a record (MS-DNSP 2.2.2.2.4): flags, the time for a look-up and that for the cache, then the
-// servers, or the domain that is added to NetBIOS names.
+// winsData encodes a record (MS-DNSP 2.2.2.2.4): flags, the times for a look-up and for the cache,
+// then the servers, or the domain that is added to NetBIOS names.
 func winsData(kind int, words []string) (data []byte, bad string) {
 	const local = 0x00010000 // not given to other servers
 	fields, rest := [3]uint32{0, 2, 900}, []string{}

@@ -60,6 +60,8 @@ var grants = []grant{
 	{forScopes("group:delete"), onOU, "/I:S", forScopes("SD;;group")},
 	{forScopes("group:write", "group:delete"), onOU, "/I:S", forScopes("RCWD;;group")},
 	{forScopes("member:write"), onOU, "/I:S", writing("group", "member")},
+	{forScopes("member:write"), onOU, "/I:S", writing("user", "primaryGroupID")},
+	{forScopes("member:write"), onOU, "/I:S", writing("computer", "primaryGroupID")},
 
 	{forScopes("computer:write", "computer:delete", "computer:bulk-delete"), onOU, "/I:T", forScopes("CCDC;computer")},
 	{forScopes("computer:write"), onOU, "/I:S", writing("computer", "name", "cn", "sAMAccountName", "dNSHostName", "servicePrincipalName", "description", "userAccountControl")},
