@@ -372,7 +372,7 @@ var recordSetRows = []*Operation{
 		Scope: identity.DNSWrite, Effect: Update, Makes: true,
 		Params: append(recordSetParams(),
 			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: identity.DNSDelete, Doc: "The values, as the answer's data shows them."},
-			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the set, else that of the zone.", Example: "3600"},
+			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the values that stay, else that of the zone.", Example: "3600"},
 			Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false", Doc: "Also change records that belong to dynamic update; they are static afterwards."},
 		),
 		Rules:     []Rule{namesFit(schema.Unprocessable), valuesFit},

@@ -523,6 +523,30 @@ function Get-GatewayRecordsOfType {
     $records
 }
 
+# The time to live of a set: the one that is asked for, else the least of the values that stay, or of all if none does.
+# Without any it is -1, the default of the zone.
+function Get-GatewaySetTime {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Fqdn,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Kept,
+        [Parameter(Mandatory)] [int] $TimeToLive
+    )
+    if ($TimeToLive -ge 0) { return $TimeToLive }
+    $stays = -1
+    $all = -1
+    foreach ($item in $Record) {
+        $seconds = [int]$item.TimeToLive.TotalSeconds
+        if ($all -lt 0 -or $seconds -lt $all) { $all = $seconds }
+        $key = @(Get-GatewayNodeKey -Fqdn $Fqdn -Record @($item))[0]
+        if (-not (Test-GatewayListed -Text $key -List $Kept)) { continue }
+        if ($stays -lt 0 -or $seconds -lt $stays) { $stays = $seconds }
+    }
+    if ($stays -ge 0) { return $stays }
+    $all
+}
+
 # What makes the set of a place and type exactly the data of the place: steps in order (add, set, remove), the changes
 # to announce, the values that are new, the records that are changed or removed, those that are in the set now and
 # those that stay beside what is new.
@@ -538,11 +562,6 @@ function Get-GatewaySetPlan {
     $size = $GatewayRecordTypes[$Type].fields.Length
     $alone = [bool]$GatewayRecordTypes[$Type].alone
     $mine = @(Select-GatewayRecord -Record $Present -Type $Type)
-    $ttl = $TimeToLive
-    foreach ($record in $mine) {
-        $seconds = [int]$record.TimeToLive.TotalSeconds
-        if ($TimeToLive -lt 0 -and ($ttl -lt 0 -or $seconds -lt $ttl)) { $ttl = $seconds }
-    }
     $steps = [System.Collections.Generic.List[object]]::new()
     $later = [System.Collections.Generic.List[object]]::new()
     $changes = [System.Collections.Generic.List[object]]::new()
@@ -552,8 +571,12 @@ function Get-GatewaySetPlan {
     $kept = [System.Collections.Generic.List[string]]::new()
     for ($i = 0; $i -lt $Place.data.Length; $i += $size) {
         $value = [string[]]@(for ($j = $i; $j -lt $i + $size; $j++) { $Place.data[$j] })
+        $kept.Add((Get-GatewayRecordKey -Fqdn $Place.fqdn -Type $Type -Data $value))
+    }
+    $ttl = Get-GatewaySetTime -Fqdn $Place.fqdn -Record $mine -Kept $kept.ToArray() -TimeToLive $TimeToLive
+    for ($i = 0; $i -lt $Place.data.Length; $i += $size) {
+        $value = [string[]]@(for ($j = $i; $j -lt $i + $size; $j++) { $Place.data[$j] })
         $key = Get-GatewayRecordKey -Fqdn $Place.fqdn -Type $Type -Data $value
-        $kept.Add($key)
         $there = @(Select-GatewayRecord -Record $mine -Type $Type -Data $value)
         if ($there.Length -eq 0) {
             $added.Add($value)
@@ -566,7 +589,10 @@ function Get-GatewaySetPlan {
             continue
         }
         $seconds = [int]$there[0].TimeToLive.TotalSeconds
-        if ($seconds -ne $ttl -or ($MakeStatic -and $null -ne $there[0].Timestamp)) {
+        # A dynamic value that is not asked to have another time keeps its own: a change would make it static.
+        $dynamic = $null -ne $there[0].Timestamp
+        $differs = $seconds -ne $ttl -and ($TimeToLive -ge 0 -or $MakeStatic -or -not $dynamic)
+        if ($differs -or ($MakeStatic -and $dynamic)) {
             $touched.Add($there[0])
             $later.Add(@{ action = 'set'; record = $there[0]; data = @(); ttl = $ttl })
             $changes.Add(@{ name = 'ttl ' + $key; before = [string]$seconds; after = [string]$ttl })
