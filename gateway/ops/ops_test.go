@@ -178,6 +178,8 @@ func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 		"POST /api/ADUser/{UserName}/CopyGroups L member:write", "PUT /api/ADGroups/{GroupName} 1 group:write", "PUT /api/Computers/{ADComputerName}/Enable 1 computer:write",
 		"PUT /api/Computers/{ADComputerName}/Disable 1 computer:write", "PUT /api/Computers/{ADComputerName}/Move 1 computer:write",
 		"PUT /api/ADUser/{UserName}/Expiry 1 user:write", "GET /api/WhoAmI 1 ",
+		"GET /api/Computers/Stale L computer:read",
+		"GET /api/ADUser/ListUsers/Stale L user:read",
 		"GET /api/RecycleBin/Status 1 bin:read",
 		"GET /api/RecycleBin L bin:read",
 		"GET /api/RecycleBin/{Guid} 1 bin:read",

@@ -24,7 +24,7 @@ const ownerDoc = "The owner name: relative to the zone, or a full name inside it
 
 // recordRows returns the operations of every type of records.
 func recordRows() []*Operation {
-	rows := []*Operation{recordList}
+	rows := []*Operation{recordList, hostList}
 	for _, t := range schema.RecordTypes {
 		if t.Resource == "" {
 			continue
@@ -48,6 +48,7 @@ var recordList = &Operation{
 		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
 		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."},
 		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Doc: "Only records of this owner name."},
+		stampedBefore,
 	},
 	Fixed:   ps.Args{"Mixed": ps.Bool(true)},
 	Script:  "Get-GatewayRecordList",
@@ -56,6 +57,44 @@ var recordList = &Operation{
 	Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 	Subject: "zone '{ZoneName}'",
 	Sample:  Given{"ZoneName": "corp.example"},
+}
+
+// hostList lists what names a host, in all zones.
+var hostList = &Operation{
+	ID: "record.listHost", Summary: "Lists all that names a host, in all zones and of all types: the records of its name, and those that lead to it.",
+	Method: http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}",
+	Scope: identity.DNSRead, Effect: Read,
+	Params: []Param{
+		{Name: hostParam, Path: hostParam, Arg: "Named", Kind: schema.Owner, Required: true, Example: "web1.corp.example", Doc: "The name of the host in full. A name of one label has a dot at its end."},
+		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."},
+		stampedBefore,
+	},
+	Rules:   []Rule{hostIsFull},
+	Fixed:   ps.Args{"Mixed": ps.Bool(true)},
+	Script:  "Get-GatewayRecordList",
+	Lane:    ps.DNS,
+	Reply:   Reply{schema.Record, List},
+	Subject: "host '{HostName}'",
+	Sample:  Given{hostParam: "web1.corp.example"},
+}
+
+const hostParam = "HostName"
+
+// stampedBefore chooses what dynamic update has not renewed for long.
+var stampedBefore = Param{
+	Name: "StampedBefore", Kind: schema.Moment, Example: "2026-10-01T00:00:00Z",
+	Doc: "Only records whose time stamp is older. Static records have none, and are left out.",
+}
+
+// hostIsFull refuses a name that could be one of any zone.
+var hostIsFull = Rule{
+	Doc: "HostName is a name in full: it has a dot",
+	Apply: func(b *Bound) []schema.FieldError {
+		if strings.Contains(b.Text(hostParam), ".") {
+			return nil
+		}
+		return []schema.FieldError{{Field: hostParam, Code: schema.InvalidRequest, Message: "must be a name in full, such as web1.corp.example: all zones are searched"}}
+	},
 }
 
 // recordType builds the operations of one type.

@@ -242,7 +242,7 @@ var RecordTypes = []*RecordType{
 	},
 	{
 		Name: "DNAME", Shape: &Shape{Name: "DNameRecord"}, Resource: "dname", Path: "DnsDNameRecord", Search: "TargetName", Found: "listTarget", Example: "old", Another: "handbook", Zone: "shop.example",
-		Tree: true,
+		Alone: true, Tree: true,
 		Fields: []RecordField{{
 			Name: "DNS_TargetName", Property: "DomainNameAlias", Form: NameForm, Kind: Target, NewKind: NewTarget,
 			Doc:     "The name that all names below the owner lead below. Without any dot it is a name in the zone.",

@@ -392,6 +392,22 @@ function ConvertTo-GatewayRecordSet {
     }
 }
 
+# Returns whether a record in the common form is one of a name in full, or leads to it.
+function Test-GatewayNaming {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Report, [Parameter(Mandatory)] [string] $Name)
+    if ([string]::Equals($Report.fqdn, $Name, [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
+    $words = $Report.data.Split([char]' ')
+    $i = 0
+    foreach ($field in $GatewayRecordTypes[[string]$Report.type].fields) {
+        if (@('name', 'dotted') -contains $field.form -and $i -lt $words.Length) {
+            if ([string]::Equals($words[$i].TrimEnd([char]'.'), $Name, [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
+        }
+        $i++
+    }
+    $false
+}
+
 # The records of one zone, or of all zones that the server holds itself: with Type those of this type in its own form,
 # without it all in the common one; with Name or Data only those with exactly that owner name or these data.
 function Get-GatewayRecordReport {

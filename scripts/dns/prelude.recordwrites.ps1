@@ -93,10 +93,6 @@ function Assert-GatewayFree {
             $message = "The name '$owner' already has records ($there) in the zone '$($Place.name)'; a $Type must be alone."
             Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
         }
-        if ($GatewayRecordTypes[$Type].tree -and $there.Equals($Type)) {
-            $message = "The name '$owner' already has a $Type record in the zone '$($Place.name)', and can have one only."
-            Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
-        }
         if ($null -ne $GatewayRecordTypes[$there] -and $GatewayRecordTypes[$there].alone) {
             Stop-Gateway -Code 'conflict' -Arg 'Name' -Message "The name '$owner' has a $there record in the zone '$($Place.name)', which must be alone."
         }

@@ -74,7 +74,7 @@ $GatewayRecordTypes = @{
         )
     }
     'DNAME' = @{
-        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false; tree = $true; apart = $false; number = 0
+        writable = $true; alone = $true; brief = $false; address = $false; reverse = $false; tree = $true; apart = $false; number = 0
         fields = @(
             @{ form = 'name'; member = '' }
         )
@@ -324,6 +324,10 @@ function Set-GatewayTypedData {
         'CNAME' {
             $values = $Record.RecordData
             $values.HostNameAlias = (Get-GatewayFullTarget -Target $Data[0])
+        }
+        'DNAME' {
+            $values = $Record.RecordData
+            $values.DomainNameAlias = (Get-GatewayFullTarget -Target $Data[0])
         }
     }
 }

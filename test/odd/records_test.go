@@ -235,3 +235,5 @@ func TestANewRecordMustBeMeant(t *testing.T) {
 	}
 	assert.Equal(t, before, s.Snapshot())
 }
+
+func escaped(name string) string { return url.PathEscape(name) }
