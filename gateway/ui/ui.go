@@ -53,9 +53,6 @@ const (
 	plainCookie  = "adgateway"
 )
 
-// base is where the pages are.
-const base = "/ui/"
-
 // headers of every page.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

@@ -24,13 +24,6 @@ func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
 	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(program.CredentialFile(cfg.Auth, file)))
 }
 
-// withStore returns the settings with the credential file that they mean.
-func withStore(cfg *config.Settings, file string) *config.Settings {
-	whole := *cfg
-	whole.Auth.Store = program.CredentialFile(cfg.Auth, file).Path
-	return &whole
-}
-
 // checkFiles checks the files that a gateway and a sandbox have in common.
 func checkFiles(ctx context.Context, cfg *config.Settings) error {
 	faults := []error{Check(ctx, cfg, host.Certificates())}

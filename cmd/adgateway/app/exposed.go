@@ -76,3 +76,10 @@ func pathsOf(f config.File) (all []string) {
 	}
 	return all
 }
+
+// withStore returns the settings with the credential file that they mean.
+func withStore(cfg *config.Settings, file string) *config.Settings {
+	whole := *cfg
+	whole.Auth.Store = program.CredentialFile(cfg.Auth, file).Path
+	return &whole
+}
