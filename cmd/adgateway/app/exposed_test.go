@@ -61,7 +61,7 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 		require.NoError(t, os.Chmod(at(name), 0o644))
 		refused, warned = exposed(s, file)
 		require.NoError(t, refused)
-		require.NotEmpty(t, warned, name)
+		require.Len(t, warned, 1, name)
 		assert.Contains(t, warned[0], at(name)+" can be read by everybody, and it is secret")
 		require.NoError(t, os.Chmod(at(name), 0o600))
 	}
