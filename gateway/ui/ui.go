@@ -164,7 +164,7 @@ func (p *Pages) markOf(r *http.Request) string {
 	return found.Value
 }
 
-func (p *Pages) mark(w http.ResponseWriter, r *http.Request, value string) {
+func (p *Pages) setMark(w http.ResponseWriter, r *http.Request, value string) {
 	http.SetCookie(w, &http.Cookie{
 		Name: p.cookieName(r) + markSuffix, Value: value, Path: "/", MaxAge: int(signin.MarkLife.Seconds()),
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
