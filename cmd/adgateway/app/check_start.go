@@ -24,6 +24,14 @@ func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
 	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(program.CredentialFile(cfg.Auth, file)))
 }
 
+// CheckSandbox is [CheckStart] for a gateway over a simulated domain, which needs no PowerShell.
+func CheckSandbox(ctx context.Context, cfg *config.Settings) error {
+	_, _, err := staticCredentials(cfg)
+	_, engineErr := NewEngine(cfg.Sandbox)
+	rights, _ := exposed(cfg, "")
+	return errors.Join(err, engineErr, rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg))
+}
+
 // checkFiles checks the files that a gateway and a sandbox have in common.
 func checkFiles(ctx context.Context, cfg *config.Settings) error {
 	faults := []error{Check(ctx, cfg, host.Certificates())}

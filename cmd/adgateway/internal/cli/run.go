@@ -40,6 +40,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "See '%s --help'.\n", called.CommandPath())
 			return int(codeMisuse)
 		}
+		fmt.Fprintf(stderr, "See 'adgateway help %s'.\n", topicOf(called, err))
 		return int(codeFailed)
 	}
 	return int(codeDone)

@@ -153,7 +153,7 @@ func expiry(at *time.Time, now time.Time) string {
 
 func lastUse(at *time.Time) string {
 	if at == nil {
-		return "never"
+		return "never, or within the last minute"
 	}
 	return at.Format(time.RFC3339)
 }
