@@ -238,8 +238,8 @@ func TestNoRequestIsHiddenInAnother(t *testing.T) {
 			require.NoError(t, err)
 			defer c.Close()
 			require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
-			_, err = io.WriteString(c, "POST /healthz HTTP/1.1\r\nHost: gw\r\n"+length+"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"+
-				"GET /version HTTP/1.1\r\nHost: gw\r\n\r\n")
+			_, err = io.WriteString(c, "POST /healthz HTTP/1.1\r\nHost: gw\r\n"+length+
+				"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /version HTTP/1.1\r\nHost: gw\r\n\r\n")
 			require.NoError(t, err)
 			read, err := io.ReadAll(c)
 			require.NoError(t, err)

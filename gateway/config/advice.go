@@ -51,8 +51,9 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 func (a ACME) advice() (out []string) {
 	for _, one := range a.Accounts {
 		if !strings.Contains(one.Credential, ":") {
-			out = append(out, fmt.Sprintf("acme.accounts: the credential '%s' of %s is a name, which a later token or user of the same name inherits: "+
-				"write token:ID or user:ID; 'adgateway token show' says the id", one.Credential, one.Name))
+			const text = "acme.accounts: the credential '%s' of %s is a name, which a later token or user inherits: " +
+				"write token:ID or user:ID; 'adgateway token show' says the id"
+			out = append(out, fmt.Sprintf(text, one.Credential, one.Name))
 		}
 	}
 	return out

@@ -30,7 +30,9 @@ func TestEveryFileOfTheSettingsIsKnown(t *testing.T) {
 			require.NoError(t, row.setText(s, "[/there/one]"), row.Key)
 		}
 		found++
-		known := slices.ContainsFunc(s.Uses(""), func(f File) bool { return f.Path == "/there/one" && f.Use == row.Key })
+		known := slices.ContainsFunc(s.Uses(""), func(f File) bool {
+			return f.Path == "/there/one" && f.Use == row.Key
+		})
 		assert.Equal(t, notUsed[row.Key] == "", known, row.Key)
 	}
 	assert.Greater(t, found, 18)

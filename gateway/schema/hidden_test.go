@@ -11,7 +11,8 @@ import (
 // letters or breaks words, and a reference may be anything that an object is called already.
 func TestWhatMayBeHiddenInAValue(t *testing.T) {
 	const hidden = "must not contain hidden characters, or blanks other than the space: character 2 is "
-	const directs = "must not contain characters that change the direction of text or begin a line unseen: character 2 is "
+	const directs = "must not contain characters that change the direction of text or begin a line unseen: " +
+		"character 2 is "
 	kinds := map[string]Kind{
 		"a user's name": UserName, "a group's name": GroupName, "an OU's name": OUName,
 		"a text": Text("displayName"), "a description": Text("description"),

@@ -48,7 +48,8 @@ type textKind struct {
 func (k textKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, k.limit, k.lines)
 	if problem == nil {
-		problem = without(s, visible.Directs, "must not contain characters that change the direction of text or begin a line unseen")
+		problem = without(s, visible.Directs,
+			"must not contain characters that change the direction of text or begin a line unseen")
 	}
 	if problem != nil {
 		return nil, problem

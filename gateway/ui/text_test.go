@@ -41,49 +41,65 @@ func oddRecord(fields map[string]any) map[string]any {
 // oddPages are all pages with odd texts, by name.
 func oddPages(t *testing.T) map[string]string {
 	t.Helper()
-	api := given{"search.find": nil, "change.list": {oddRecord(map[string]any{})}, "job.items": {oddRecord(map[string]any{"line": 1})}}
+	api := given{
+		"search.find": nil, "change.list": {oddRecord(map[string]any{})},
+		"job.items": {oddRecord(map[string]any{"line": 1})},
+	}
 	for _, k := range kinds {
 		api[k.reader] = []map[string]any{oddRecord(map[string]any{})}
 		api["search.find"] = append(api["search.find"], oddRecord(map[string]any{"type": k.hitType}))
 	}
-	api["group.members"] = []map[string]any{oddRecord(map[string]any{"type": "user"}), oddRecord(map[string]any{})}
+	member := oddRecord(map[string]any{"type": "user"})
+	api["group.members"] = []map[string]any{member, oddRecord(map[string]any{})}
 	api["membership.list"] = []map[string]any{oddRecord(map[string]any{"type": "Security"})}
-	job := oddRecord(map[string]any{"state": "ready", "callerId": odd, "problems": []any{map[string]any{"field": odd, "message": odd, "id": odd}}})
+	problems := []any{map[string]any{"field": odd, "message": odd, "id": odd}}
+	job := oddRecord(map[string]any{"state": "ready", "callerId": odd, "problems": problems})
 	api["job.list"], api["job.get"] = []map[string]any{job}, []map[string]any{job}
 
 	pages := map[string]string{}
 	query := "?q=" + url.QueryEscape(odd) + "&after=" + url.QueryEscape(odd)
 	for _, k := range kinds {
 		pages["search of "+k.path] = shownAt(t, api, k.Path()+query, func(c *visit) { c.search(k) })
-		pages["a page of "+k.path] = shownAt(t, api, k.at(odd)+query, func(c *visit) { c.show(k, http.StatusOK, nil) })
-		pages["nothing in "+k.path] = shownAt(t, given{"search.find": nil}, k.Path()+query, func(c *visit) { c.search(k) })
+		shown := func(c *visit) { c.show(k, http.StatusOK, nil) }
+		pages["a page of "+k.path] = shownAt(t, api, k.at(odd)+query, shown)
+		none := given{"search.find": nil}
+		pages["nothing in "+k.path] = shownAt(t, none, k.Path()+query, func(c *visit) { c.search(k) })
 		pages["refused in "+k.path] = shownAt(t, api, k.at(odd), func(c *visit) {
 			c.show(k, http.StatusOK, &object{Given: url.Values{}, Failed: odd}, &alert{Text: odd, RequestID: odd})
 		})
 		for i := range k.actions {
-			s := &step{ID: odd, Kind: k, Action: &k.actions[i], GUID: odd, Name: odd, Says: k.actions[i].sentence(odd, map[string]string{"Group": odd})}
+			s := &step{ID: odd, Kind: k, Action: &k.actions[i], GUID: odd, Name: odd}
+			s.Says = s.Action.sentence(odd, map[string]string{"Group": odd})
 			text, err := json.Marshal(odd)
 			require.NoError(t, err)
-			s.Plan = &plan{Server: odd, Undo: odd, Objects: []planned{{GUID: odd, DistinguishedName: odd, Changes: []plannedChange{
+			changes := []plannedChange{
 				{Field: odd, Before: text, After: text}, {Field: odd, Kind: memberChange, Before: text, After: text},
-			}}}, Checks: []planCheck{{odd, odd, odd}}}
+			}
+			s.Plan = &plan{Server: odd, Undo: odd, Checks: []planCheck{{odd, odd, odd}}}
+			s.Plan.Objects = []planned{{GUID: odd, DistinguishedName: odd, Changes: changes}}
 			s.Warned, s.Result = []warning{{Message: odd}}, &answer{Status: http.StatusOK, Output: odd}
 			name := k.path + " " + k.actions[i].ID
-			pages["preview of "+name] = shownAt(t, api, base, func(c *visit) { c.showPreview(http.StatusOK, s, &alert{Text: odd}) })
+			pages["preview of "+name] = shownAt(t, api, base, func(c *visit) {
+				c.showPreview(http.StatusOK, s, &alert{Text: odd})
+			})
 			pages["result of "+name] = shownAt(t, api, base, func(c *visit) { c.showDone(s, odd) })
 		}
 	}
 	pages["changes"] = shownAt(t, api, "/ui/changes"+query, (*visit).changes)
 	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, (*visit).jobs)
 	pages["a job"] = shownAt(t, api, address("jobs", odd), func(c *visit) { c.job(nil) })
-	pages["audit"] = shownAt(t, api, "/ui/audit?who="+url.QueryEscape(odd)+"&target="+url.QueryEscape(odd), func(c *visit) {
+	log := "/ui/audit?who=" + url.QueryEscape(odd) + "&target=" + url.QueryEscape(odd)
+	pages["audit"] = shownAt(t, api, log, func(c *visit) {
 		c.Log = func(LogFilter) ([]LogLine, error) {
-			return []LogLine{{Time: odd, From: odd, Operation: odd, Outcome: odd, Code: odd, Who: odd, Kind: odd, Targets: []string{odd}, Given: []string{odd}}}, nil
+			line := LogLine{Time: odd, From: odd, Operation: odd, Outcome: odd, Code: odd, Who: odd, Kind: odd}
+			line.Targets, line.Given = []string{odd}, []string{odd}
+			return []LogLine{line}, nil
 		}
 		c.audit()
 	})
-	pages["a link"] = shownAt(t, api, base, func(c *visit) { c.write(c.w, c.r, http.StatusOK, "link", page{Title: odd, Body: odd}) })
-	pages["a message"] = shownAt(t, api, base, func(c *visit) { c.page(http.StatusOK, "message", page{Title: odd, Body: odd}) })
+	both := page{Title: odd, Body: odd}
+	pages["a link"] = shownAt(t, api, base, func(c *visit) { c.write(c.w, c.r, http.StatusOK, "link", both) })
+	pages["a message"] = shownAt(t, api, base, func(c *visit) { c.page(http.StatusOK, "message", both) })
 	return pages
 }
 
@@ -135,13 +151,14 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 
 // TestAddressesAreMadeInOnePlace: templates put none together.
 func TestAddressesAreMadeInOnePlace(t *testing.T) {
+	written := regexp.MustCompile(`(?:href|action|src)="((?:\{\{[^}]*\}\}|[^"{])*)"`)
 	whole := regexp.MustCompile(`^(?:[^{}]*|\{\{[^{}]*\}\})$`)
 	all, err := files.ReadDir("templates")
 	require.NoError(t, err)
 	for _, one := range all {
 		text, err := files.ReadFile("templates/" + one.Name())
 		require.NoError(t, err)
-		for _, m := range regexp.MustCompile(`(?:href|action|src)="((?:\{\{[^}]*\}\}|[^"{])*)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range written.FindAllStringSubmatch(string(text), -1) {
 			assert.Regexp(t, whole, m[1], one.Name())
 		}
 	}
@@ -152,7 +169,8 @@ func TestAddressesAreMadeInOnePlace(t *testing.T) {
 func TestNothingOnAPageIsHidden(t *testing.T) {
 	for name, text := range oddPages(t) {
 		read := values.ReplaceAllString(text, "") // of inputs, which are sent as they are
-		i := strings.IndexFunc(read, func(r rune) bool { return r != '\n' && (visible.Hidden(r) || visible.Blank(r)) })
+		hidden := func(r rune) bool { return r != '\n' && (visible.Hidden(r) || visible.Blank(r)) }
+		i := strings.IndexFunc(read, hidden)
 		if i >= 0 {
 			assert.Fail(t, name, "%q", read[max(i-80, 0):min(i+20, len(read))])
 		}

@@ -53,9 +53,6 @@ const (
 	plainCookie  = "adgateway"
 )
 
-// base is where the pages are.
-const base = "/ui/"
-
 // headers of every page.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -167,7 +164,7 @@ func (p *Pages) markOf(r *http.Request) string {
 	return found.Value
 }
 
-func (p *Pages) mark(w http.ResponseWriter, r *http.Request, value string) {
+func (p *Pages) setMark(w http.ResponseWriter, r *http.Request, value string) {
 	http.SetCookie(w, &http.Cookie{
 		Name: p.cookieName(r) + markSuffix, Value: value, Path: "/", MaxAge: int(signin.MarkLife.Seconds()),
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,

@@ -45,7 +45,8 @@ func TestALimitOfOneRoleIsSaid(t *testing.T) {
 	} {
 		for _, role := range []string{"Berlin", "All"} { // whichever is the first
 			t.Run(name+" of "+role, func(t *testing.T) {
-				api := ofRoles{given{"search.find": {{"type": "user", "guid": "g", "name": "Lea"}}}, map[string]*problem.Error{role: c.refusal}}
+				found := given{"search.find": {{"type": "user", "guid": "g", "name": "Lea"}}}
+				api := ofRoles{found, map[string]*problem.Error{role: c.refusal}}
 				w := httptest.NewRecorder()
 				v := &visit{
 					Pages: New(Options{API: api, Gate: signin.NewGate(signin.Options{}), Client: somewhere}),

@@ -18,7 +18,9 @@ import (
 )
 
 // fillers are characters without a form that Unicode counts as letters, marks or symbols.
-var fillers = []rune{'\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u180b', '\u180c', '\u180d', '\u180f', '\u2800', '\u3164', '\uffa0'}
+var fillers = []rune{
+	'\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u180b', '\u180c', '\u180d', '\u180f', '\u2800', '\u3164', '\uffa0',
+}
 
 // Hidden reports whether a character is not shown, but controls what is, or only takes the place of
 // nothing: control characters of both ranges, what joins or changes the direction, separators of
@@ -27,8 +29,8 @@ func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Noncharacter_Code_Point) ||
-		slices.Contains(fillers, r)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) ||
+		unicode.In(r, unicode.Variation_Selector, unicode.Noncharacter_Code_Point) || slices.Contains(fillers, r)
 }
 
 // Blank reports whether a character looks like a space and is none.
@@ -105,7 +107,8 @@ func Raw(w io.Writer) io.Writer {
 func (v *writer) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.rest) == 0 && !slices.ContainsFunc(p, func(c byte) bool { return c < ' ' && c != '\n' && c != '\t' || c >= 0x7f }) {
+	plain := func(c byte) bool { return c >= ' ' && c < 0x7f || c == '\n' || c == '\t' }
+	if len(v.rest) == 0 && !slices.ContainsFunc(p, func(c byte) bool { return !plain(c) }) {
 		return v.w.Write(p)
 	}
 	text := append(v.rest, p...)

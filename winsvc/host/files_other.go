@@ -42,19 +42,6 @@ func ownerOf(info os.FileInfo) (uid int, known bool) {
 	return int(stat.Uid), true
 }
 
-// Users of services, see systemd(1) on users and groups.
-const (
-	firstPerson               = 1000
-	firstDynamic, lastDynamic = 61184, 65519
-)
-
-// trusted reports whether a process may rely on what belongs to a user: root or itself. For root it may
-// be the user of a service, which a command is about.
-func trusted(owner, process int) bool {
-	service := owner < firstPerson || owner >= firstDynamic && owner <= lastDynamic
-	return owner == 0 || owner == process || process == 0 && service
-}
-
 // Exposed returns who besides its owner may read the file, or look into the folder, or "".
 // If others may write it, that is an error.
 func (Files) Exposed(path string) (readers string, err error) {
@@ -64,8 +51,9 @@ func (Files) Exposed(path string) (readers string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if owner, known := ownerOf(info); known && !trusted(owner, os.Geteuid()) {
-		return "", fmt.Errorf("it belongs to the user %d, who can change it at any time; check its content, then run 'chown %d %s'", owner, os.Geteuid(), path)
+	if owner, known := ownerOf(info); known && !trustedUser(owner, os.Geteuid()) {
+		return "", fmt.Errorf("it belongs to the user %d, who can change it at any time; check its content, "+
+			"then run 'chown %d %s'", owner, os.Geteuid(), path)
 	}
 	what, own := "the file", "600"
 	if info.IsDir() {

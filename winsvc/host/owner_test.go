@@ -1,5 +1,3 @@
-//go:build !windows
-
 package host
 
 import (
@@ -17,6 +15,6 @@ func TestWhoseFilesAreTrusted(t *testing.T) {
 		{1001, 1000, false}, {990, 1000, false}, {1000, 990, false},
 		{990, 0, true}, {62000, 0, true}, {1000, 0, false}, {65534, 0, false},
 	} {
-		assert.Equal(t, c.trusted, trusted(c.owner, c.process), "%+v", c)
+		assert.Equal(t, c.trusted, trustedUser(c.owner, c.process), "%+v", c)
 	}
 }

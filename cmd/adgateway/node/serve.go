@@ -53,7 +53,8 @@ func (p *commands) runChild(c *cobra.Command) error {
 	prepare := func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
 		return p.prepare(ctx, &p.flags, write)
 	}
-	if code := supervisor.RunChild(c.Context(), c.InOrStdin(), visible.Raw(c.OutOrStdout()), prepare, os.Exit); code != 0 {
+	to := visible.Raw(c.OutOrStdout())
+	if code := supervisor.RunChild(c.Context(), c.InOrStdin(), to, prepare, os.Exit); code != 0 {
 		return exitCode(code)
 	}
 	return nil

@@ -165,9 +165,11 @@ func (g *Gate) FormValid(cookie, token string) bool {
 }
 
 // Password signs a person in and returns the id of the new session. mark is what the browser has of
-// [Gate.Mark]; empty: nothing. It wipes the password. The error is ErrRefused, a [*TooMany], ErrMustChange, ErrExpired, [ErrStore],
-// [ErrUnread], [ErrBusy], or why the directory could not answer.
-func (g *Gate) Password(ctx context.Context, name string, password []byte, client netip.Addr, mark string) (string, error) {
+// [Gate.Mark]; empty: nothing. It wipes the password. The error is ErrRefused, a [*TooMany],
+// ErrMustChange, ErrExpired, [ErrStore], [ErrUnread], [ErrBusy], or why the directory could not answer.
+func (g *Gate) Password(
+	ctx context.Context, name string, password []byte, client netip.Addr, mark string,
+) (string, error) {
 	defer clear(password)
 	if g.o.Directory == nil {
 		return "", ErrUnsupported

@@ -165,7 +165,8 @@ func TestOthersBehindAnAddressKeepNobodyOut(t *testing.T) {
 	flood()
 	before := asked
 	for name, c := range map[string][2]string{
-		"no mark": {"anna", ""}, "of another": {"berta", mark}, "changed": {"anna", "A" + mark[1:]}, "cut": {"anna", mark[:40]}, "none": {"anna", "x"},
+		"no mark": {"anna", ""}, "of another": {"berta", mark}, "twice": {"anna", mark + mark},
+		"cut": {"anna", mark[:40]}, "none": {"anna", "x"}, "turned": {"anna", mark[37:] + mark[:37]},
 	} {
 		require.ErrorIs(t, try(c[0], "right", c[1]), ErrTooMany, name)
 	}
