@@ -3,6 +3,7 @@
 param(
     [Parameter(Mandatory)] [string] $UserName,
     [Parameter(Mandatory)] [string[]] $Field,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Kept,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
@@ -11,7 +12,7 @@ param(
 
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$properties = (Get-GatewayUserProperty -Field $Field) + $GatewayGuardProperties + $GatewayUserImaged
+$properties = (Get-GatewayUserProperty -Field ($Field + @($Kept))) + $GatewayGuardProperties + $GatewayUserImaged
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
@@ -29,7 +30,7 @@ if (Test-GatewayChild -Dn $dn -Server $Server) {
 }
 $record = ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $AllowedOU -Server $Server
 $restorable = Get-GatewayRestorable -Server $Server
-$image = Get-GatewayImage -Class 'user' -Object $user -Restorable $restorable -Server $Server
+$image = Get-GatewayImage -Class 'user' -Object $user -Attribute $Kept -Restorable $restorable -Server $Server
 
 # Announce.
 New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$user.SamAccountName) -Record $record -Image $image -Of $user
