@@ -26,7 +26,7 @@ func (f numberForm) compile(n *node, _ moment) (*clause, []string) {
 		return present(attr), nil
 	case NotEqual:
 		return negation(compare(attr, "=", s)), nil
-	case Greater: // LDAP has no > and no < (facts S15)
+	case Greater: // LDAP has no > and no <
 		return compare(attr, ">=", strconv.FormatInt(number+1, 10)), nil
 	case GreaterEqual:
 		return compare(attr, ">=", s), nil

@@ -95,7 +95,7 @@ $rdsText = ConvertTo-GatewayUserParameters -Text '' -Given $PSBoundParameters
 $forceChange = $ChangePasswordNextLogon -and -not $PasswordNeverExpired
 $ignoresChange = $PasswordNeverExpired -and $ChangePasswordNextLogon -and $PSBoundParameters.ContainsKey('ChangePasswordNextLogon')
 
-Add-GatewayOddPrincipal -Principal $principal -Dn ('CN=' + (Get-GatewayRdnEscaped -Name $common) + ',' + $parent)
+Add-GatewayOddPrincipal -Principal $principal -Dn ('CN=' + (Get-GatewayRdnEscaped -Value $common) + ',' + $parent)
 
 # Announce. An account without a password has pwdLastSet 0; setting one changes that.
 New-GatewayIntent -Creates -Account $UserName -Name $common -Parent $parent -Also $also

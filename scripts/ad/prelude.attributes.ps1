@@ -61,7 +61,7 @@ function Assert-GatewayAttribute {
         if (-not $one.unique) { continue }
         Set-GatewayStep -Label 'check values' -Arg $one.field
         foreach ($value in $one.values) {
-            $filter = '(' + $one.name + '=' + (Get-GatewayLdapEscaped -Value $value) + ')'
+            $filter = '(' + (Get-GatewayLdapEscaped -Value $one.name) + '=' + (Get-GatewayLdapEscaped -Value $value) + ')'
             foreach ($holder in @(Get-GatewayObject -Class 'any' -Filter $filter -Base $root -Server $Server)) {
                 if ([string]$holder.ObjectGUID -eq $Except) { continue }
                 $dn = [string]$holder.DistinguishedName
@@ -133,10 +133,10 @@ function Assert-GatewayPrincipal {
     $at = $Principal.LastIndexOf([char]'@')
     $prefix = $Principal.Substring(0, $at)
     $suffix = $Principal.Substring($at + 1)
-    $known = [System.Collections.Generic.List[string]]::new()
-    foreach ($name in @(Get-GatewaySuffix -Server $Server)) { if ($known -notcontains $name) { $known.Add($name) } }
-    if ($known -notcontains $suffix) {
-        $message = "The forest has no UPN suffix '$suffix'. It has: " + ($known -join ', ') + '.'
+    $known = @{}
+    foreach ($name in @(Get-GatewaySuffix -Server $Server)) { $known[$name.ToLowerInvariant()] = $true }
+    if (-not $known.ContainsKey($suffix.ToLowerInvariant())) {
+        $message = "The forest has no UPN suffix '$suffix'. It has: " + (Get-GatewayNameList -Name @($known.Keys)).Replace(',', ', ') + '.'
         Stop-Gateway -Code 'unprocessable' -Arg 'UserPrincipalName' -Message $message
     }
     $domain = Get-GatewayDomain -Server $Server
