@@ -96,11 +96,8 @@ if (-not $oldUpn.Equals($newUpn)) {
 Assert-GatewayAttribute -Attribute $further @free
 if ($moves) {
     Assert-GatewayPlace -Dn $target -Privileged $Privileged -Server $Server -Arg 'OUPath'
-    if ([bool]$user.ProtectedFromAccidentalDeletion) {
-        $message = "The user '$dn' is protected from accidental deletion and cannot be moved. Lift the protection $GatewayElsewhere first."
-        Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message $message
-    }
-    Assert-GatewayNameFree -Name $newName -Parent $target -Except $guid -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+    Assert-GatewayMovable -Object $user -Target $target -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+    if ($renames) { Assert-GatewayNameFree -Name $newName -Parent $target -Arg 'CommonName' @free }
 }
 $neverExpires = ([int]$user.userAccountControl -band 0x10000) -ne 0
 $willNeverExpire = $neverExpires
