@@ -6,7 +6,6 @@ package attributes
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -78,8 +77,9 @@ var Users = append([]*Attribute{
 func extensionAttributes() []*Attribute {
 	var all []*Attribute
 	for n := 1; n <= 15; n++ {
+		name := fmt.Sprint("extensionAttribute", n)
 		a := &Attribute{
-			LDAP: fmt.Sprint("extensionAttribute", n), Field: fmt.Sprint("extensionAttribute", n), Input: fmt.Sprint("ExtensionAttribute", n),
+			LDAP: name, Field: name, Input: fmt.Sprint("ExtensionAttribute", n),
 			Form: Unicode, Limit: 1024, Added: true,
 		}
 		if n > 10 {
@@ -98,8 +98,7 @@ func (a *Attribute) ShownAs() string {
 	return a.Field
 }
 
-// Script sends the parts of a line about an attribute with this between them; values have no
-// control characters.
+// separator stands between the parts of a line about an attribute; values have no control characters.
 const separator = "\x1d"
 
 // ValueSeparator stands between the values of an attribute in announcements.
@@ -118,7 +117,8 @@ func (a *Attribute) Line(values ...string) string {
 	if a.Guarded {
 		rules = append(rules, "guarded")
 	}
-	return strings.Join(slices.Concat([]string{a.LDAP, string(a.Form), strings.Join(rules, " "), a.Field}, values), separator)
+	head := []string{a.LDAP, string(a.Form), strings.Join(rules, " "), a.Field}
+	return strings.Join(append(head, values...), separator)
 }
 
 // Base returns the lines of the attributes that every forest has, for scripts that read them all.

@@ -363,7 +363,8 @@ var kept = ps.Args{"Kept": ps.List(attributes.Base(attributes.Users))}
 func attributeInputs(table []*attributes.Attribute) []Param {
 	inputs := make([]Param, len(table))
 	for i, a := range table {
-		inputs[i] = Param{Name: a.Input, Arg: "Attribute", Kind: schema.AttributeKind(a), Doc: a.Doc, Example: a.Example}
+		kind := schema.AttributeKind(a)
+		inputs[i] = Param{Name: a.Input, Arg: "Attribute", Kind: kind, Doc: a.Doc, Example: a.Example}
 		if a.Guarded {
 			inputs[i].Scope = identity.Privileged
 		}

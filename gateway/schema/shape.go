@@ -154,7 +154,8 @@ func (s *Selection) Classic() *Selection {
 	wanted := make([]bool, len(s.Shape.Fields))
 	for i := range s.Shape.Fields {
 		field := &s.Shape.Fields[i]
-		wanted[i] = (field.Type == BoolField || field.Type == GUIDField) && field.Extra == nil || slices.Contains(s.fields, field)
+		always := (field.Type == BoolField || field.Type == GUIDField) && field.Extra == nil
+		wanted[i] = always || slices.Contains(s.fields, field)
 	}
 	classic := &Selection{Shape: s.Shape, index: map[string]int{}}
 	for i := range wanted {

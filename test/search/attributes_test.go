@@ -31,10 +31,26 @@ func exampleOf(a *attributes.Attribute) (given string, shown any) {
 	return given, given
 }
 
+// changeUser changes a user and must succeed.
+func changeUser(s *systemtest.System, path string, params map[string]any) systemtest.Answer {
+	s.T.Helper()
+	a := s.Do(putCall("", path, params))
+	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
+	return a
+}
+
+// takeBack undoes the change of an answer.
+func takeBack(s *systemtest.System, of systemtest.Answer) systemtest.Answer {
+	s.T.Helper()
+	path := "/api/Changes/" + of.Header.Get("X-Change-Id") + "/Undo"
+	return s.Do(systemtest.Call{Method: http.MethodPost, Path: path})
+}
+
 // detailsOf returns a user with some fields.
 func detailsOf(s *systemtest.System, path, fields string) map[string]any {
 	s.T.Helper()
-	a := s.Do(systemtest.Call{Method: http.MethodGet, Path: path + "/Details", Params: map[string]any{"ShowFields": fields}})
+	params := map[string]any{"ShowFields": fields}
+	a := s.Do(systemtest.Call{Method: http.MethodGet, Path: path + "/Details", Params: params})
 	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
 	return a.Envelope.Result[0]
 }
@@ -51,19 +67,18 @@ func TestEveryAttributeIsWrittenReadAndFiltered(t *testing.T) {
 				given, literal = "10000", "10000"
 				value = 10000
 			}
-			written := s.Do(putCall("", aschmidt, map[string]any{a.Input: value, "ShowFields": "*," + a.Field}))
-			require.Equal(t, http.StatusOK, written.Status, "%s", written.Body)
+			written := changeUser(s, aschmidt, map[string]any{a.Input: value, "ShowFields": "*," + a.Field})
 			assert.Equal(t, shown, written.Envelope.Result[0][a.Field])
-			assert.NotContains(t, s.Get(aschmidt+"/Details").Envelope.Result[0], a.Field)
-			assert.Equal(t, map[string]any{"username": "aschmidt", a.Field: shown}, detailsOf(s, aschmidt, "username,"+a.Field))
-			assert.Equal(t, []string{"aschmidt"}, names(list(s, users, map[string]any{"Filter": a.ShownAs() + " eq " + literal})))
+			assert.NotContains(t, s.Get(aschmidt + "/Details").Envelope.Result[0], a.Field)
+			assert.Equal(t, shown, detailsOf(s, aschmidt, "username,"+a.Field)[a.Field])
+			filter := map[string]any{"Filter": a.ShownAs() + " eq " + literal}
+			assert.Equal(t, []string{"aschmidt"}, names(list(s, users, filter)))
 			again := s.Do(putCall("", aschmidt, map[string]any{a.Input: value}))
 			assert.Contains(t, again.Envelope.Output, "nothing was changed")
 
-			cleared := s.Do(putCall("", aschmidt, map[string]any{a.Input: ""}))
-			require.Equal(t, http.StatusOK, cleared.Status, "%s", cleared.Body)
+			cleared := changeUser(s, aschmidt, map[string]any{a.Input: ""})
 			assert.Empty(t, detailsOf(s, aschmidt, a.Field)[a.Field])
-			undone := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Changes/" + cleared.Header.Get("X-Change-Id") + "/Undo"})
+			undone := takeBack(s, cleared)
 			require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
 			assert.Equal(t, shown, detailsOf(s, aschmidt, a.Field)[a.Field])
 		})
@@ -73,10 +88,11 @@ func TestEveryAttributeIsWrittenReadAndFiltered(t *testing.T) {
 // TestWrongAttributesAreRefused names the limit, or the object that has the value.
 func TestWrongAttributesAreRefused(t *testing.T) {
 	s := newSystem(t, 0)
-	given := map[string]any{"ProxyAddresses": []string{"SMTP:anna@corp.example", "X500:/o=Corp, Ltd/cn=anna"}, "UidNumber": 4711}
-	require.Equal(t, http.StatusOK, s.Do(putCall("", aschmidt, given)).Status)
-	assert.Equal(t, []any{"SMTP:anna@corp.example", "X500:/o=Corp, Ltd/cn=anna"}, detailsOf(s, aschmidt, "ProxyAddresses")["proxyAddresses"])
-	require.Equal(t, http.StatusOK, s.Do(putCall("", aschmidt, map[string]any{"ServicePrincipalNames": "HTTP/a.corp.example"})).Status)
+	given := []string{"SMTP:anna@corp.example", "X500:/o=Corp, Ltd/cn=anna"}
+	changeUser(s, aschmidt, map[string]any{"ProxyAddresses": given, "UidNumber": 4711})
+	shown := detailsOf(s, aschmidt, "ProxyAddresses")["proxyAddresses"]
+	assert.Equal(t, []any{given[0], given[1]}, shown)
+	changeUser(s, aschmidt, map[string]any{"ServicePrincipalNames": "HTTP/a.corp.example"})
 
 	for name, c := range map[string]struct {
 		input   string
@@ -109,30 +125,37 @@ func TestWrongAttributesAreRefused(t *testing.T) {
 			assert.Contains(t, string(a.Body), `"field":"`+c.input+`"`)
 		})
 	}
-	refused(s, http.StatusForbidden, "forbidden", putCall(systemtest.PlainToken, lweber, map[string]any{"ServicePrincipalNames": "HTTP/b.corp.example"}))
-	refused(s, http.StatusForbidden, "forbidden", putCall(systemtest.PlainToken, lweber, map[string]any{"ServicePrincipalNames": ""}))
+	for _, value := range []string{"HTTP/b.corp.example", ""} {
+		call := putCall(systemtest.PlainToken, lweber, map[string]any{"ServicePrincipalNames": value})
+		refused(s, http.StatusForbidden, "forbidden", call)
+	}
 }
 
 // TestUsersHaveNamesOfTheirOwn creates and changes the full name and the UPN, and takes that back.
 func TestUsersHaveNamesOfTheirOwn(t *testing.T) {
 	s := newSystem(t, 0)
-	created := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/jdoe", Params: map[string]any{
-		"Name": "Doe, Jane", "UserPrincipalName": "jane.doe@corp.example", "EmployeeId": "7", "ShowFields": "name,distinguishedName,userPrincipalName,employeeId",
+	const jdoe, fields = "/api/ADUser/jdoe", "name,userPrincipalName"
+	created := s.Do(systemtest.Call{Method: http.MethodPost, Path: jdoe, Params: map[string]any{
+		"Name": "Doe, Jane", "UserPrincipalName": "jane.doe@corp.example", "EmployeeId": "7",
+		"ShowFields": fields + ",distinguishedName,employeeId",
 	}})
 	require.Equal(t, http.StatusCreated, created.Status, "%s", created.Body)
 	assert.Equal(t, map[string]any{
-		"name": "Doe, Jane", "distinguishedName": `CN=Doe\, Jane,CN=Users,DC=corp,DC=example`, "userPrincipalName": "jane.doe@corp.example", "employeeId": "7",
+		"name": "Doe, Jane", "distinguishedName": `CN=Doe\, Jane,CN=Users,DC=corp,DC=example`,
+		"userPrincipalName": "jane.doe@corp.example", "employeeId": "7",
 	}, created.Envelope.Result[0])
 
-	changed := s.Do(putCall("", "/api/ADUser/jdoe", map[string]any{"Name": "Jane Roe", "UserPrincipalName": "jane.roe@corp.example", "ShowFields": "name,userPrincipalName"}))
-	require.Equal(t, http.StatusOK, changed.Status, "%s", changed.Body)
-	assert.Equal(t, map[string]any{"name": "Jane Roe", "userPrincipalName": "jane.roe@corp.example"}, changed.Envelope.Result[0])
-	undone := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Changes/" + changed.Header.Get("X-Change-Id") + "/Undo"})
+	wanted := map[string]any{"Name": "Jane Roe", "UserPrincipalName": "jane.roe@corp.example", "ShowFields": fields}
+	changed := changeUser(s, jdoe, wanted)
+	is := map[string]any{"name": "Jane Roe", "userPrincipalName": "jane.roe@corp.example"}
+	assert.Equal(t, is, changed.Envelope.Result[0])
+	undone := takeBack(s, changed)
 	require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
-	assert.Equal(t, map[string]any{"name": "Doe, Jane", "userPrincipalName": "jane.doe@corp.example"}, detailsOf(s, "/api/ADUser/jdoe", "name,userPrincipalName"))
+	was := map[string]any{"name": "Doe, Jane", "userPrincipalName": "jane.doe@corp.example"}
+	assert.Equal(t, was, detailsOf(s, jdoe, fields))
 
-	require.Equal(t, http.StatusOK, s.Do(putCall("", "/api/ADUser/jdoe", map[string]any{"EmployeeId": "8"})).Status)
-	drifted := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Changes/" + created.Header.Get("X-Change-Id") + "/Undo"})
+	changeUser(s, jdoe, map[string]any{"EmployeeId": "8"})
+	drifted := takeBack(s, created)
 	assert.Equal(t, http.StatusPreconditionFailed, drifted.Status, "%s", drifted.Body)
 	assert.Contains(t, string(drifted.Body), "employeeId")
 }
