@@ -61,6 +61,9 @@ func List(items []string) Value {
 // Secret is a string that arrives as a SecureString and never appears in a log.
 func Secret(s string) Value { return Value{kind: kindSecret, text: s} }
 
+// Items returns the items of a list; nil for any other value.
+func (v Value) Items() []string { return append([]string(nil), v.list...) }
+
 // IsSecret reports whether v is a secret.
 func (v Value) IsSecret() bool { return v.kind == kindSecret }
 

@@ -22,7 +22,7 @@ func Scalar(member json.RawMessage, kind schema.Kind) (any, error) {
 		switch {
 		case loneSurrogate(member):
 			return nil, errors.New("must be valid Unicode: it holds half of a surrogate pair")
-		case schema.Repeats(kind), kind != nil && schema.NamesMembers(kind): // whose items may have commas
+		case schema.TakesTexts(kind):
 			return schema.TextsOf(texts), nil
 		case schema.TakesList(kind):
 			return schema.ListOf(texts), nil

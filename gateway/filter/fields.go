@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"adgateway/gateway/attributes"
 )
 
 // Class is a class of objects and the fields that they can be filtered by.
@@ -74,6 +76,7 @@ var (
 	wordOps      = []Op{Equal, NotEqual}
 	referenceOps = []Op{Equal, NotEqual, Present}
 	dateOps      = []Op{Greater, GreaterEqual, Less, LessEqual, Present}
+	numberOps    = []Op{Equal, NotEqual, Greater, GreaterEqual, Less, LessEqual, Present}
 	onlyEqual    = []Op{Equal}
 	expiryOps    = []Op{Greater, Less}
 )
@@ -113,6 +116,19 @@ func indexed(fields ...field) []field {
 	return fields
 }
 
+// further are the fields of the table of attributes.
+func further(table []*attributes.Attribute) []field {
+	fields := make([]field, len(table))
+	for i, a := range table {
+		fields[i] = text(a.ShownAs(), a.LDAP)
+		if a.Form == attributes.Integer {
+			fields[i] = field{name: a.ShownAs(), attr: a.LDAP, ops: numberOps, form: numberForm{a.Limit}}
+		}
+		fields[i].indexed = a.Indexed
+	}
+	return fields
+}
+
 var (
 	created  = field{name: "created", attr: "whenCreated", ops: dateOps, form: generalizedForm{}}
 	modified = field{name: "modified", attr: "whenChanged", ops: dateOps, form: generalizedForm{}}
@@ -125,12 +141,12 @@ var Users = &Class{
 	fields: slices.Concat(
 		indexed(
 			text("username", "sAMAccountName"), text("samUsername", "sAMAccountName"), text("name", "name"), text("displayName", "displayName"),
-			text("firstName", "givenName"), text("lastName", "sn"), text("emailAddress", "mail"), text("proxyAddress", "proxyAddresses"),
+			text("firstName", "givenName"), text("lastName", "sn"), text("emailAddress", "mail"),
 			text("userPrincipalName", "userPrincipalName"), text("office", "physicalDeliveryOfficeName"), text("city", "l"),
 		),
 		[]field{
 			text("department", "department"), text("company", "company"), text("jobTitle", "title"), text("description", "description"),
-			text("officePhone", "telephoneNumber"), text("mobilePhone", "mobile"), text("employeeId", "employeeID"),
+			text("officePhone", "telephoneNumber"), text("mobilePhone", "mobile"),
 			reference("manager", "manager", "user"),
 		},
 		indexed(members),
@@ -148,6 +164,7 @@ var Users = &Class{
 			{name: "accountExpires", attr: "accountExpires", ops: dateOps, form: fileTimeForm{never: true}},
 			created, modified,
 		},
+		further(attributes.Users),
 	),
 	refused: merged(places, map[string]string{
 		"lastLogon":          "each domain controller has a time of its own; use lastLogonApprox, which is 9 to 14 days late",

@@ -44,7 +44,7 @@ func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 			f := &shape.Fields[i]
 			s.WithProperty(f.Name, b.output(f))
 			always := f.Type == schema.GUIDField || f.Type == schema.BoolField
-			if !b.partial[shape] || b.Classic && always {
+			if f.Extra == nil && (!b.partial[shape] || b.Classic && always) {
 				s.Required = append(s.Required, f.Name)
 			}
 		}

@@ -22,6 +22,7 @@ type Bound struct {
 	Scopes    []identity.Scope  // required in addition to the operation's
 	Generated *Generated        // secret generated for this request; nil: none
 	texts     map[string]string
+	lines     map[string][]string // lists that parameters append to, by argument
 	absent    []*Param            // with a default
 	items     map[string][]string // lists that several parameters fill, by argument
 	document  document            // of a foreign protocol
@@ -136,6 +137,9 @@ func (b *Bound) bind(p *Param, given Given) *schema.FieldError {
 		case Absent:
 			present = false
 		case Cleared:
+			if p.Scope != "" {
+				b.Scopes = append(b.Scopes, p.Scope)
+			}
 			b.accept(p, &schema.Decoded{Values: p.Kind.Clear()})
 			return nil
 		case Refused:
@@ -181,9 +185,22 @@ func (b *Bound) accept(p *Param, decoded *schema.Decoded) {
 		b.fill(p, decoded.Text)
 		return
 	}
+	if schema.AttributeOf(p.Kind) != nil {
+		b.appendLine(p.arg(), decoded.Values[0].Items())
+		return
+	}
 	for i, part := range p.Kind.Parts() {
 		b.Args[p.arg()+part.Suffix] = decoded.Values[i]
 	}
+}
+
+// appendLine adds to a list that several parameters append to.
+func (b *Bound) appendLine(name string, lines []string) {
+	if b.lines == nil {
+		b.lines = map[string][]string{}
+	}
+	b.lines[name] = append(b.lines[name], lines...)
+	b.Args[name] = ps.List(b.lines[name])
 }
 
 // fill sets an item of the list that several parameters fill. Those that are absent are

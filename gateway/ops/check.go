@@ -284,7 +284,7 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 			}
 			if _, fixed := op.Fixed[name]; fixed {
 				fault("parameter %s feeds %s, which is fixed", p.Name, name)
-			} else if fed[name] && p.Item == 0 {
+			} else if fed[name] && !p.shares() {
 				fault("several parameters feed %s", name)
 			}
 			fed[name] = true
@@ -314,6 +314,9 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 // empty if none does.
 func (op *Operation) FieldOf(arg string) string {
 	for _, p := range op.Params {
+		if a := schema.AttributeOf(p.Kind); a != nil && EqualFold(a.Field, arg) {
+			return p.Name
+		}
 		for _, part := range p.Parts() {
 			if arg != "" && strings.EqualFold(p.arg()+part.Suffix, arg) || arg != "" && strings.EqualFold(p.arg(), arg) {
 				return p.Name

@@ -151,6 +151,9 @@ type Param struct {
 	Generated string
 }
 
+// shares reports whether several parameters may feed the argument.
+func (p *Param) shares() bool { return p.Item > 0 || schema.AttributeOf(p.Kind) != nil }
+
 // arg returns the parameter of the script, without the kind's suffix.
 func (p *Param) arg() string {
 	if p.Arg != "" {

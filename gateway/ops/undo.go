@@ -302,6 +302,9 @@ func wire(value json.RawMessage) any {
 		for _, item := range v {
 			texts = append(texts, fmt.Sprint(item))
 		}
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, ",") }) {
+			return schema.TextsOf(texts)
+		}
 		return schema.ListOf(texts)
 	case string:
 		return v

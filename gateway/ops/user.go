@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"adgateway/gateway/attributes"
 	"adgateway/gateway/filter"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
@@ -92,6 +93,7 @@ var userRows = []*Operation{
 			newUserInputs, []Param{userFields}),
 		Rules:   []Rule{homeFolder, unmistakable(usernameName, "UserNamePlain")},
 		Script:  "New-GatewayUser",
+		Fixed:   kept,
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.User, Single},
 		Settle:  settleUser.cleanedUp(),
@@ -241,6 +243,7 @@ var userRows = []*Operation{
 		Scope: identity.UserDelete, Effect: Delete,
 		Params:  []Param{existingUser, forced, wholeTree(identity.UserDeleteTree), userFields},
 		Script:  "Remove-GatewayUser",
+		Fixed:   kept,
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.User, Single},
 		Settle:  settleRemoval,
@@ -284,6 +287,7 @@ var userRows = []*Operation{
 		Scope: identity.UserDelete, Effect: Delete,
 		Params:  []Param{userGuid, forced, wholeTree(identity.UserDeleteTree), userFields},
 		Script:  "Remove-GatewayUser",
+		Fixed:   kept,
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.User, Single},
 		Settle:  settleRemoval,
@@ -313,8 +317,10 @@ var userFields = Param{
 }
 
 // userInputs are the inputs for creating and updating a user.
-var userInputs = []Param{
+var userInputs = slices.Concat([]Param{
 	{Name: "Password", Kind: schema.Password, Scope: identity.UserPassword, Doc: "The password. An account that is created without one is disabled."},
+	{Name: "Name", Arg: "CommonName", Kind: schema.CommonName, Doc: "The full name, which is the CN. Without it a new user has the username as its CN."},
+	{Name: "UserPrincipalName", Kind: schema.PrincipalName, Doc: "The UPN, with a suffix of the forest. Without it a new user has the username and the DNS name of the domain."},
 	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},
 	{Name: "Initials", Kind: schema.Text("initials")},
 	{Name: "LastName", Kind: schema.Text("sn"), Example: "Doe"},
@@ -348,6 +354,22 @@ var userInputs = []Param{
 	{Name: "RdsHomeFolderDrive", Kind: schema.Drive, Doc: "The drive that it is connected as."},
 	{Name: "RdsConnectDrive", Kind: schema.Bool, Doc: "Connect the client's drives in Remote Desktop sessions."},
 	{Name: "RdsAllowLogon", Kind: schema.Bool, Doc: "Allow Remote Desktop sessions."},
+}, attributeInputs(attributes.Users))
+
+// kept are the attributes that a record of a removal, or of a creation, has besides those of records.
+var kept = ps.Args{"Kept": ps.List(attributes.Base(attributes.Users))}
+
+// attributeInputs are the inputs of further attributes. They feed one argument of the script.
+func attributeInputs(table []*attributes.Attribute) []Param {
+	inputs := make([]Param, len(table))
+	for i, a := range table {
+		kind := schema.AttributeKind(a)
+		inputs[i] = Param{Name: a.Input, Arg: "Attribute", Kind: kind, Doc: a.Doc, Example: a.Example}
+		if a.Guarded {
+			inputs[i].Scope = identity.Privileged
+		}
+	}
+	return inputs
 }
 
 // newUserInputs are userInputs with what an absent one amounts to in a new user.

@@ -66,6 +66,9 @@ func (addressesKind) Doc() Doc {
 
 // TakesList reports whether a JSON array of texts is a value of the kind.
 func TakesList(k Kind) bool {
+	if a := AttributeOf(k); a != nil {
+		return a.Most > 0
+	}
 	switch k.(type) {
 	case fieldListKind, addressesKind, wordListKind, namesKind, membersKind:
 		return true

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"adgateway/gateway/attributes"
 )
 
 // Announced is one change of a property as scripts announce it. The values are text,
@@ -77,7 +79,11 @@ func (f *Field) announced(text string) json.RawMessage {
 	case f.Type == NumberField:
 		return json.RawMessage(text)
 	case f.Type == TextListField:
-		value, _ := json.Marshal(strings.Split(text, listSeparator))
+		separator := listSeparator
+		if f.Extra != nil {
+			separator = attributes.ValueSeparator
+		}
+		value, _ := json.Marshal(strings.Split(text, separator))
 		return value
 	default:
 		value, _ := json.Marshal(text)

@@ -56,6 +56,12 @@ func (k fieldListKind) choose(list string) (*Selection, *FieldError) {
 	var unknown []string
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.Trim(name, " ")
+		if name == "*" || strings.EqualFold(name, "all") {
+			for i := range k.shape.Fields {
+				wanted[i] = wanted[i] || k.shape.Fields[i].Extra == nil
+			}
+			continue
+		}
 		if place, known := k.index[strings.ToLower(name)]; known {
 			wanted[place] = true
 		} else {
@@ -89,7 +95,20 @@ func shortened(name string) string {
 	return name
 }
 
+// extras says which fields have to be named.
+func (k fieldListKind) extras() string {
+	for i := range k.shape.Fields {
+		if k.shape.Fields[i].Extra != nil {
+			return " but those of further attributes, which have to be named: *," + k.shape.Fields[i].Name
+		}
+	}
+	return ""
+}
+
 func (k fieldListKind) Doc() Doc {
-	return Doc{Type: "string", Text: "Names of fields of the answer, separated by commas, in any case; in JSON also an array. Empty, * or All: all of them.",
+	about := "Names of fields of the answer, separated by commas, in any case; " +
+		"in JSON also an array. Empty, * or All: all of them" +
+		k.extras() + "."
+	return Doc{Type: "string", Text: about,
 		Example: strings.Join(k.names[:min(2, len(k.names))], ",")}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"adgateway/gateway/attributes"
 	"adgateway/ps"
 )
 
@@ -47,6 +48,10 @@ type Field struct {
 	// Attribute is the name under which scripts announce a change of the field, the
 	// directory's unless it is the field's own. Empty: its name, or that of Packed.
 	Attribute string
+
+	// Extra is the attribute of a field that is shown only where a field list names it. Nil: the field is always
+	// there.
+	Extra *attributes.Attribute
 
 	Optional bool // the gateway leaves it out where it does not apply; scripts never do
 
@@ -91,12 +96,14 @@ type Shape struct {
 	covered []string // by tags
 }
 
-// All returns the selection of every field.
+// All returns the selection of every field that is always there.
 func (s *Shape) All() *Selection {
 	s.once.Do(func() {
 		s.all = &Selection{Shape: s, index: map[string]int{}}
 		for i := range s.Fields {
-			s.all.add(i)
+			if s.Fields[i].Extra == nil {
+				s.all.add(i)
+			}
 		}
 		s.all.complete()
 		s.covered = s.cover()
@@ -147,7 +154,8 @@ func (s *Selection) Classic() *Selection {
 	wanted := make([]bool, len(s.Shape.Fields))
 	for i := range s.Shape.Fields {
 		field := &s.Shape.Fields[i]
-		wanted[i] = field.Type == BoolField || field.Type == GUIDField || slices.Contains(s.fields, field)
+		always := (field.Type == BoolField || field.Type == GUIDField) && field.Extra == nil
+		wanted[i] = always || slices.Contains(s.fields, field)
 	}
 	classic := &Selection{Shape: s.Shape, index: map[string]int{}}
 	for i := range wanted {
@@ -170,11 +178,15 @@ func (s *Selection) Classic() *Selection {
 	return classic
 }
 
-// Names returns the names of the fields that are read.
+// Names returns the names of the fields that are read. For one of the table of attributes it is the line
+// of its attribute.
 func (s *Selection) Names() []string {
 	names := make([]string, len(s.fields))
 	for i, field := range s.fields {
 		names[i] = field.Name
+		if field.Extra != nil {
+			names[i] = field.Extra.Line()
+		}
 	}
 	return names
 }

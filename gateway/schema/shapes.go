@@ -1,10 +1,12 @@
 package schema
 
+import "adgateway/gateway/attributes"
+
 // The records, with their fields in the order of answers.
 var (
 	User = &Shape{Name: "User", Tag: &Tagging{
 		Kind: "u1", Except: []string{"lockedOut", "changePasswordNextLogon", "passwordLastSet", "modified"},
-	}, Fields: []Field{
+	}, Fields: append([]Field{
 		{Name: "guid", Type: GUIDField},
 		{Name: "username", Attribute: "sAMAccountName", Doc: "sAMAccountName"},
 		{Name: "samUsername", Doc: "sAMAccountName", SetBy: "Rename"},
@@ -51,7 +53,7 @@ var (
 		{Name: "accountExpires", Type: TimeField, Null: true},
 		{Name: "created", Type: TimeField, Null: true},
 		{Name: "modified", Type: TimeField, Null: true},
-	}}
+	}, attributeFields(attributes.Users)...)}
 
 	Group = &Shape{Name: "Group", Tag: &Tagging{Kind: "g1", Except: []string{"modified"}}, Fields: groupFields}
 

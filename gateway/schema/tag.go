@@ -27,7 +27,7 @@ func (t *Tagging) covers(field *Field) bool {
 	if len(t.Only) > 0 {
 		return slices.Contains(t.Only, field.Name)
 	}
-	return field.Packed == nil && !slices.Contains(t.Except, field.Name)
+	return field.Packed == nil && field.Extra == nil && !slices.Contains(t.Except, field.Name)
 }
 
 // Covered returns the members that the tags of a shape cover, in order; none if it has no
@@ -55,10 +55,18 @@ func (s *Shape) cover() []string {
 	return append(names, s.Tag.Beside...)
 }
 
-// Whole reports whether the selection reads every field.
-func (s *Selection) Whole() bool { return len(s.fields) == len(s.Shape.Fields) }
+// Whole reports whether the selection reads every field that is always there.
+func (s *Selection) Whole() bool {
+	read := 0
+	for _, field := range s.fields {
+		if field.Extra == nil {
+			read++
+		}
+	}
+	return read == len(s.Shape.All().fields)
+}
 
-// ReadingAll returns the selection that reads every field and shows the same ones.
+// ReadingAll returns the selection that reads every field that is always there, too, and shows the same ones.
 func (s *Selection) ReadingAll() *Selection {
 	if s.Whole() {
 		return s
@@ -68,7 +76,7 @@ func (s *Selection) ReadingAll() *Selection {
 		all.add(s.Shape.place(field))
 	}
 	for i := range s.Shape.Fields {
-		if !slices.Contains(s.fields, &s.Shape.Fields[i]) {
+		if s.Shape.Fields[i].Extra == nil && !slices.Contains(s.fields, &s.Shape.Fields[i]) {
 			all.add(i)
 		}
 	}

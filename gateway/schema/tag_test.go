@@ -37,6 +37,7 @@ func recordOf(s *schema.Shape) map[string]any {
 	record := map[string]any{}
 	for _, f := range s.Fields {
 		switch {
+		case f.Extra != nil: // is shown only where it is named
 		case f.Packed != nil:
 			record[f.Packed.Member] = ""
 		case f.Type == schema.BoolField:

@@ -216,6 +216,22 @@ var UserName Kind = patternKind{
 	plain:   true,
 }
 
+// CommonName is the CN of an account.
+var CommonName Kind = patternKind{
+	base: base{"string"}, limit: Range("cn"),
+	pattern: regexp.MustCompile(`^[^ ](?:.*[^ ])?$`),
+	must:    "must be a name without blanks at its ends",
+	example: "Jane Doe",
+}
+
+// PrincipalName is a UPN.
+var PrincipalName Kind = patternKind{
+	base: base{"string"}, limit: 1024,
+	pattern: regexp.MustCompile(`^[^@"/\\\[\]:;|=,+*?<> ]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$`),
+	must:    "must be a UPN such as jane.doe@corp.example: a name, @, and a suffix of the forest",
+	example: "jane.doe@corp.example",
+}
+
 // Plain returns a name without blanks and invisible characters and in the usual
 // width; empty if that is the name itself.
 func Plain(name string) string {

@@ -9,6 +9,8 @@ param(
     [AllowNull()] [string] $Parent,
     [bool] $UserParameters = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Field,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Attribute,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Kept,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [Parameter(Mandatory)] [string] $Server
 )
@@ -20,7 +22,7 @@ if ($Class -eq 'ou') { $kind = 'container' }
 if ($Class -eq 'group') { $properties = $GatewayGroupProperties + @('displayName') }
 if ($Class -eq 'computer') { $properties = $GatewayComputerProperties }
 if ($Class -eq 'user') {
-    $properties = $GatewayUserWritten + (Get-GatewayUserProperty -Field $Field)
+    $properties = $GatewayUserWritten + (Get-GatewayUserProperty -Field (@($Field) + @($Kept) + @($Attribute)))
     $properties += @('userAccountControl', 'pwdLastSet', 'accountExpires', 'LockedOut', 'whenCreated')
 }
 $properties += @('ProtectedFromAccidentalDeletion', 'primaryGroupID')
@@ -42,7 +44,7 @@ if ($null -eq $found) {
     [ordered]@{ guid = $Guid; dn = ''; age = 0; state = [ordered]@{ exists = 'False' }; record = $null }
     return
 }
-$state = ConvertTo-GatewayState -Class $Class -Object $found
+$state = ConvertTo-GatewayState -Class $Class -Object $found -Attribute (@($Kept) + @($Attribute))
 if ($Class -eq 'user' -or $Class -eq 'computer') { $state['primaryGroupID'] = [string]$found.primaryGroupID }
 if ($UserParameters) {
     $packed = [string](Get-GatewayUserParameters -Guid ([string]$found.ObjectGUID) -Server $Server)

@@ -4,6 +4,8 @@ param(
     [Parameter(Mandatory)] [string] $UserName,
     [AllowNull()] [string] $UserNamePlain,
     [AllowNull()] [securestring] $Password,
+    [AllowNull()] [string] $CommonName,
+    [AllowNull()] [string] $UserPrincipalName,
     [AllowNull()] [string] $FirstName,
     [AllowNull()] [string] $Initials,
     [AllowNull()] [string] $LastName,
@@ -39,6 +41,8 @@ param(
     [AllowNull()] [string] $RdsHomeFolderDrive,
     [bool] $RdsConnectDrive,
     [bool] $RdsAllowLogon,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Attribute,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Kept,
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
@@ -49,6 +53,10 @@ param(
 # Resolve.
 $domain = Get-GatewayDomain -Server $Server
 $principal = $UserName + '@' + $domain.dns
+if ($UserPrincipalName) { $principal = $UserPrincipalName }
+$common = $UserName
+if ($CommonName) { $common = $CommonName }
+$further = @(ConvertFrom-GatewayAttribute -Line $Attribute)
 $place = Find-GatewayAccountPlace -OUPath $OUPath -Default 'users' -AllowedOU $AllowedOU -Server $Server
 $parent = [string]$place.DistinguishedName
 
@@ -58,7 +66,9 @@ Assert-GatewayPlace -Dn $parent -Privileged $Privileged -Server $Server -Arg 'OU
 $managerDn = ''
 if ($Manager) { $managerDn = [string](Find-GatewayManager -Manager $Manager -AllowedOU $AllowedOU -Server $Server) }
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
-Assert-GatewayNameFree -Account $UserName -Principal $principal -Name $UserName -Parent $parent -Arg 'UserName' @limits
+Assert-GatewayNameFree -Account $UserName -Principal $principal -Name $common -Parent $parent -Arg 'UserName' @limits
+if ($UserPrincipalName) { Assert-GatewayPrincipal -Principal $principal @limits }
+Assert-GatewayAttribute -Attribute $further @limits
 Assert-GatewayUserName -Name $UserName -Plain $UserNamePlain -GuardedGroup $GuardedGroup -Arg 'UserName' @limits
 
 $texts = @{ manager = $managerDn }
@@ -70,6 +80,14 @@ foreach ($name in @($texts.Keys)) {
     if ($texts[$name]) { $attributes[$name] = $texts[$name] }
 }
 if ($CountryCode2) { $attributes['countryCode'] = $CountryNumber }
+$also = @{ sAMAccountName = $UserName; userPrincipalName = $principal }
+foreach ($name in @($attributes.Keys)) { $also[$name] = [string]$attributes[$name] }
+foreach ($one in $further) {
+    if ($one.values.Length -gt 0) {
+        $attributes[$one.name] = ConvertTo-GatewayAttributeValue -Form $one.form -Value $one.values
+        $also[$one.name] = [string](Get-GatewayAttributeText -Value $one.values)
+    }
+}
 
 $rdsArg = Get-GatewayRdsGiven -Given $PSBoundParameters
 $rdsText = ConvertTo-GatewayUserParameters -Text '' -Given $PSBoundParameters
@@ -77,12 +95,10 @@ $rdsText = ConvertTo-GatewayUserParameters -Text '' -Given $PSBoundParameters
 $forceChange = $ChangePasswordNextLogon -and -not $PasswordNeverExpired
 $ignoresChange = $PasswordNeverExpired -and $ChangePasswordNextLogon -and $PSBoundParameters.ContainsKey('ChangePasswordNextLogon')
 
-Add-GatewayOddPrincipal -Principal $principal -Dn ('CN=' + $UserName + ',' + $parent)
+Add-GatewayOddPrincipal -Principal $principal -Dn ('CN=' + (Get-GatewayRdnEscaped -Value $common) + ',' + $parent)
 
 # Announce. An account without a password has pwdLastSet 0; setting one changes that.
-$also = @{ sAMAccountName = $UserName; userPrincipalName = $principal }
-foreach ($name in @($attributes.Keys)) { $also[$name] = [string]$attributes[$name] }
-New-GatewayIntent -Creates -Account $UserName -Name $UserName -Parent $parent -Also $also
+New-GatewayIntent -Creates -Account $UserName -Name $common -Parent $parent -Also $also
 if ($rdsText.Length -gt 0) {
     Add-GatewayIntent -Name 'userParameters' -Before '' -After ([Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($rdsText)))
 }
@@ -98,7 +114,7 @@ Write-GatewayIntent -Effect 'created'
 # Act.
 Set-GatewayStep -Label 'create user' -Arg 'UserName'
 $create = @{
-    Name = $UserName; SamAccountName = $UserName; UserPrincipalName = $principal; Path = $parent
+    Name = $common; SamAccountName = $UserName; UserPrincipalName = $principal; Path = $parent
     Enabled = $false; Server = $Server; PassThru = $true; Confirm = $false
 }
 if ($attributes.Count -gt 0) { $create['OtherAttributes'] = $attributes }
@@ -142,9 +158,9 @@ if ($ignoresChange) { Add-GatewayNeverExpires -Dn $dn }
 Complete-GatewayChange -Effect 'created'
 
 # Report.
-$properties = (Get-GatewayUserProperty -Field $Field) + $GatewayUserImaged
+$properties = (Get-GatewayUserProperty -Field ($Field + @($Kept))) + $GatewayUserImaged
 $created = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $record = ConvertTo-GatewayUser -User @($created) -Field $Field -AllowedOU $AllowedOU -Server $Server
 Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record
-Add-GatewayCreated -Guid $guid -Of $created -Image (Get-GatewayImage -Class 'user' -Object $created -New -Server $Server)
+Add-GatewayCreated -Guid $guid -Of $created -Image (Get-GatewayImage -Class 'user' -Object $created -Attribute $Kept -New -Server $Server)
 $record

@@ -6,6 +6,7 @@ param(
     [bool] $Recursive = $false,
     [Parameter(Mandatory)] [int] $BulkLimit,
     [Parameter(Mandatory)] [string[]] $Field,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Kept,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [bool] $Privileged = $false,
@@ -15,7 +16,7 @@ param(
 
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$properties = (Get-GatewayUserProperty -Field $Field) + $GatewayGuardProperties + $GatewayUserImaged
+$properties = (Get-GatewayUserProperty -Field ($Field + @($Kept))) + $GatewayGuardProperties + $GatewayUserImaged
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
@@ -39,7 +40,7 @@ if (-not $empty) {
 }
 $record = ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $AllowedOU -Server $Server
 $restorable = Get-GatewayRestorable -Server $Server
-$image = Get-GatewayImage -Class 'user' -Object $user -Restorable $restorable -Server $Server
+$image = Get-GatewayImage -Class 'user' -Object $user -Attribute $Kept -Restorable $restorable -Server $Server
 
 # Announce.
 New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$user.SamAccountName) -Record $record -Image $image -Of $user

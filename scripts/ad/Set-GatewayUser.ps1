@@ -5,6 +5,8 @@
 param(
     [Parameter(Mandatory)] [string] $UserName,
     [AllowNull()] [securestring] $Password,
+    [AllowNull()] [string] $CommonName,
+    [AllowNull()] [string] $UserPrincipalName,
     [AllowNull()] [string] $FirstName,
     [AllowNull()] [string] $Initials,
     [AllowNull()] [string] $LastName,
@@ -40,6 +42,7 @@ param(
     [AllowNull()] [string] $RdsHomeFolderDrive,
     [bool] $RdsConnectDrive,
     [bool] $RdsAllowLogon,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Attribute,
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
@@ -50,6 +53,8 @@ param(
 # Resolve, and guard the user itself.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
 $needed = $GatewayUserWritten + $GatewayGuardProperties + @('userAccountControl', 'pwdLastSet', 'ProtectedFromAccidentalDeletion')
+$further = @(ConvertFrom-GatewayAttribute -Line $Attribute)
+foreach ($one in $further) { $needed += $one.name }
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $needed -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
@@ -72,10 +77,27 @@ if ($PSBoundParameters.ContainsKey('Manager')) {
 }
 $moves = -not $target.Equals($parent, [System.StringComparison]::OrdinalIgnoreCase)
 
+$oldName = [string]$user.Name
+$newName = $oldName
+if ($CommonName) { $newName = $CommonName }
+$renames = -not $oldName.Equals($newName)
+$oldUpn = [string]$user.UserPrincipalName
+$newUpn = $oldUpn
+if ($UserPrincipalName) { $newUpn = $UserPrincipalName }
+
 # Guard.
+$free = @{ Except = $guid; AllowedOU = $AllowedOU; Server = $Server }
+if ($renames) { Assert-GatewayNameFree -Name $newName -Parent $parent -Arg 'CommonName' @free }
+if (-not $oldUpn.Equals($newUpn)) {
+    Assert-GatewayPrincipal -Principal $newUpn @free
+    Assert-GatewayNameFree -Principal $newUpn -Arg 'UserPrincipalName' @free
+    Add-GatewayOddPrincipal -Principal $newUpn -Dn $dn
+}
+Assert-GatewayAttribute -Attribute $further @free
 if ($moves) {
     Assert-GatewayPlace -Dn $target -Privileged $Privileged -Server $Server -Arg 'OUPath'
     Assert-GatewayMovable -Object $user -Target $target -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+    if ($renames) { Assert-GatewayNameFree -Name $newName -Parent $target -Arg 'CommonName' @free }
 }
 $neverExpires = ([int]$user.userAccountControl -band 0x10000) -ne 0
 $willNeverExpire = $neverExpires
@@ -93,6 +115,14 @@ if ($rdsArg -ne '') {
 }
 $rdsChanges = -not [string]::Equals($rdsOld, $rdsNew, [System.StringComparison]::Ordinal)
 $change = Compare-GatewayUserText -Stored $stored -Wanted $wanted
+Compare-GatewayAttribute -Change $change -User $user -Attribute $further
+if (-not $oldUpn.Equals($newUpn)) {
+    $change.number++
+    $change.before['userPrincipalName'] = $oldUpn
+    $change.after['userPrincipalName'] = $newUpn
+    $change.replace['userPrincipalName'] = [string]$newUpn
+    if ($oldUpn -eq '') { $change.oldClear.Add('userPrincipalName') } else { $change.oldReplace['userPrincipalName'] = $oldUpn }
+}
 $before = $change.before
 $after = $change.after
 # Setting a password counts as a change, whatever the state before.
@@ -113,6 +143,7 @@ if ($rdsChanges) {
 if ($willNeverExpire -ne $neverExpires) {
     Add-GatewayIntent -Name 'passwordNeverExpired' -Before ([string]$neverExpires) -After ([string]$willNeverExpire)
 }
+if ($renames) { Add-GatewayIntent -Name 'name' -Before $oldName -After $newName }
 if ($moves) { Add-GatewayIntent -Name 'parent' -Before $parent -After $target }
 if ($null -ne $Password -or $setsChange) {
     $lastSet = ''
@@ -152,6 +183,15 @@ if ($willNeverExpire -ne $neverExpires) {
     Complete-GatewayStep -Label 'set flags' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Flag = $neverExpires; Server = $Server }
     $before['passwordNeverExpired'] = $neverExpires
     $after['passwordNeverExpired'] = $willNeverExpire
+    $steps++
+}
+if ($renames) {
+    Set-GatewayStep -Label 'rename' -Arg 'CommonName'
+    Rename-ADObject -Identity $guid -NewName $newName -Server $Server -Confirm:$false
+    $back = { param($Guid, $Name, $Server) Rename-ADObject -Identity $Guid -NewName $Name -Server $Server -Confirm:$false }
+    Complete-GatewayStep -Label 'rename' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Name = $oldName; Server = $Server }
+    $before['name'] = $oldName
+    $after['name'] = $newName
     $steps++
 }
 if ($moves) {

@@ -25,7 +25,8 @@ function ConvertTo-GatewayState {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [ValidateSet('user', 'group', 'computer', 'ou')] [string] $Class,
-        [Parameter(Mandatory)] [object] $Object
+        [Parameter(Mandatory)] [object] $Object,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $Attribute
     )
     $state = [ordered]@{
         exists         = 'True'
@@ -55,6 +56,10 @@ function ConvertTo-GatewayState {
     $state['pwdLastSet'] = [string][long]$Object.pwdLastSet
     $stored = Get-GatewayUserStored -User $Object
     foreach ($name in $GatewayUserWritten) { $state[$name] = [string]($stored[$name] -join ', ') }
+    foreach ($one in @(ConvertFrom-GatewayAttribute -Line $Attribute)) {
+        $values = [string[]]@(Get-GatewayAttributeValue -Object $Object -Name $one.name)
+        $state[$one.name] = [string](Get-GatewayAttributeText -Value $values)
+    }
     $state
 }
 
@@ -81,11 +86,12 @@ function Get-GatewayImage {
         [Parameter(Mandatory)] [ValidateSet('user', 'group', 'computer', 'ou')] [string] $Class,
         [Parameter(Mandatory)] [object] $Object,
         [AllowNull()] [System.Collections.IDictionary] $Record,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $Attribute,
         [switch] $New,
         [string] $Restorable,
         [Parameter(Mandatory)] [string] $Server
     )
-    $attributes = ConvertTo-GatewayState -Class $Class -Object $Object
+    $attributes = ConvertTo-GatewayState -Class $Class -Object $Object -Attribute $Attribute
     if ($null -ne $Record) {
         foreach ($name in @('type', 'enabled', 'operatingSystem', 'operatingSystemVersion', 'lastLogon')) {
             if ($null -ne $Record[$name]) { $attributes[$name] = [string]$Record[$name] }

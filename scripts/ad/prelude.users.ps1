@@ -50,6 +50,7 @@ function Get-GatewayUserProperty {
     foreach ($name in $Field) {
         foreach ($property in $GatewayUserProperties[$name]) { $needed[$property] = $true } # none for $null
     }
+    foreach ($one in @(ConvertFrom-GatewayAttribute -Line $Field)) { $needed[$one.name] = $true }
     , [string[]]@($needed.Keys)
 }
 
@@ -69,7 +70,8 @@ function ConvertTo-GatewayUser {
     # The five Remote Desktop fields are sent as one member, which the gateway decodes: decoding it
     # here would cost milliseconds per user.
     $wantPacked = @($Field -like 'rds*').Length -gt 0
-    $wantAll = $Field.Length -eq 46 # every field of a user's record
+    $further = @(ConvertFrom-GatewayAttribute -Line $Field)
+    $wantAll = $Field.Length -eq 46 -and $further.Length -eq 0 # every field that is always there
     foreach ($item in $User) {
         $dn = [string]$item.DistinguishedName
         $manager = [string]$item.manager
@@ -186,6 +188,13 @@ function ConvertTo-GatewayUser {
         if ($want['created']) { $record['created'] = [string]$created }
         if ($want['modified']) { $record['modified'] = [string]$modified }
         if ($wantPacked) { $record['userParameters'] = [string]$packed }
+        foreach ($one in $further) {
+            $values = @(foreach ($value in @($item.PSObject.Properties[$one.name].Value)) { if ($null -ne $value) { [string]$value } })
+            if ($one.many) { $record[$one.field] = [string[]]$values }
+            elseif ($one.form -ne 'number') { $record[$one.field] = [string]$values[0] }
+            elseif ($values.Length -gt 0) { $record[$one.field] = [long]$values[0] }
+            else { $record[$one.field] = $null }
+        }
         $record
     }
 }

@@ -1,0 +1,133 @@
+// Package attributes is the table of the further attributes of accounts: those that records show
+// where they are asked for. What the API, the filters, the scripts and the pages do with an attribute
+// follows from its row.
+package attributes
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Attribute is an attribute of users beyond those that every record shows. Its row makes a field of
+// the record, which is shown where ShowFields names it, an input of create and update, and a
+// field of filters.
+type Attribute struct {
+	LDAP   string // its name in the directory: "employeeID"
+	Field  string // of records: "employeeId"
+	Input  string // of create and update: "EmployeeId"
+	Filter string // of filters, if it is not Field
+	Form   Form   // of its values
+	Limit  int    // the longest text, in UTF-16 code units; the largest number
+	Most   int    // the most values; zero: it has a single value
+
+	Indexed bool // the base schema has an index on it
+	Unique  bool // no two objects of the domain may have one value
+	Guarded bool // writing it needs the scope privileged: a value gives rights
+	Added   bool // not of the base schema: Exchange adds it
+
+	Pattern *regexp.Regexp // of a value; nil: any text
+	Must    string         // "must be ...", where Pattern does not match
+	Example string
+	Doc     string
+}
+
+// Form is the form of an attribute's values.
+type Form string
+
+// The forms. Scripts know them by these words.
+const (
+	Unicode Form = "text"
+	ASCII   Form = "ascii"
+	Integer Form = "number"
+)
+
+const maxUnixID = 1<<31 - 1
+
+var (
+	proxyPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*:[^ ].*$`)
+	spnPattern   = regexp.MustCompile(`^[^/ ]+/[^/ ]+(?:/[^/ ]+)?$`)
+)
+
+// Users is the table. What the gateway does with an attribute follows from its row.
+var Users = append([]*Attribute{
+	{LDAP: "employeeID", Field: "employeeId", Input: "EmployeeId", Form: Unicode, Limit: 16, Example: "10442"},
+	{LDAP: "employeeNumber", Field: "employeeNumber", Input: "EmployeeNumber", Form: Unicode, Limit: 512},
+	{LDAP: "employeeType", Field: "employeeType", Input: "EmployeeType", Form: Unicode, Limit: 256, Example: "contractor"},
+	{LDAP: "division", Field: "division", Input: "Division", Form: Unicode, Limit: 256},
+	{LDAP: "uidNumber", Field: "uidNumber", Input: "UidNumber", Form: Integer, Limit: maxUnixID, Unique: true, Example: "10442", Doc: "The number of the user on UNIX."},
+	{LDAP: "gidNumber", Field: "gidNumber", Input: "GidNumber", Form: Integer, Limit: maxUnixID, Example: "10000", Doc: "The number of the group on UNIX."},
+	{LDAP: "loginShell", Field: "loginShell", Input: "LoginShell", Form: ASCII, Limit: 1024, Example: "/bin/bash"},
+	{LDAP: "unixHomeDirectory", Field: "unixHomeDirectory", Input: "UnixHomeDirectory", Form: ASCII, Limit: 10240, Example: "/home/jdoe"},
+	{
+		LDAP: "proxyAddresses", Field: "proxyAddresses", Input: "ProxyAddresses", Filter: "proxyAddress", Form: Unicode, Limit: 1123, Most: 500,
+		Indexed: true, Unique: true, Example: "SMTP:jane.doe@corp.example",
+		Pattern: proxyPattern, Must: "must be addresses with their type, such as SMTP:jane@corp.example (the primary one) or smtp:j.doe@corp.example",
+		Doc: "The addresses of the mailbox, with their types. These become all of them.",
+	},
+	{
+		LDAP: "servicePrincipalName", Field: "servicePrincipalNames", Input: "ServicePrincipalNames", Filter: "servicePrincipalName", Form: Unicode, Limit: 1024, Most: 500,
+		Indexed: true, Unique: true, Guarded: true, Example: "HTTP/intranet.corp.example",
+		Pattern: spnPattern, Must: "must be service principal names, such as HTTP/intranet.corp.example",
+		Doc: "The services that the account runs. These become all of them. Whoever may ask for tickets can guess the account's password from one.",
+	},
+}, extensionAttributes()...)
+
+// extensionAttributes are the fifteen attributes that Exchange leaves to the customer.
+func extensionAttributes() []*Attribute {
+	var all []*Attribute
+	for n := 1; n <= 15; n++ {
+		name := fmt.Sprint("extensionAttribute", n)
+		a := &Attribute{
+			LDAP: name, Field: name, Input: fmt.Sprint("ExtensionAttribute", n),
+			Form: Unicode, Limit: 1024, Added: true,
+		}
+		if n > 10 {
+			a.Limit = 2048
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// ShownAs returns the name by which filters know the attribute.
+func (a *Attribute) ShownAs() string {
+	if a.Filter != "" {
+		return a.Filter
+	}
+	return a.Field
+}
+
+// separator stands between the parts of a line about an attribute; values have no control characters.
+const separator = "\x1d"
+
+// ValueSeparator stands between the values of an attribute in announcements.
+const ValueSeparator = "\n"
+
+// Line returns what scripts are told of the attribute: its name, form and rules, then the values
+// to write.
+func (a *Attribute) Line(values ...string) string {
+	var rules []string
+	if a.Most > 0 {
+		rules = append(rules, "many")
+	}
+	if a.Unique {
+		rules = append(rules, "unique")
+	}
+	if a.Guarded {
+		rules = append(rules, "guarded")
+	}
+	head := []string{a.LDAP, string(a.Form), strings.Join(rules, " "), a.Field}
+	return strings.Join(append(head, values...), separator)
+}
+
+// Base returns the lines of the attributes that every forest has, for scripts that read them all.
+func Base(table []*Attribute) []string {
+	var lines []string
+	for _, a := range table {
+		if !a.Added {
+			lines = append(lines, a.Line())
+		}
+	}
+	return lines
+}

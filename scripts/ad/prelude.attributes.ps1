@@ -1,0 +1,156 @@
+# The further attributes of users. The gateway has a table of them; a script gets a line for each that it is to
+# read or write: its name, form, rules, field and values, with a control character between them.
+
+$GatewayAttributeMark = [string][char]29
+
+# The parts of the lines. What is no such line is left out.
+function ConvertFrom-GatewayAttribute {
+    [CmdletBinding()]
+    param([AllowNull()] [AllowEmptyCollection()] [string[]] $Line)
+    foreach ($text in $Line) {
+        if (-not $text.Contains($GatewayAttributeMark)) { continue }
+        $part = $text.Split([char]29)
+        $values = [System.Collections.Generic.List[string]]::new()
+        for ($i = 4; $i -lt $part.Length; $i++) { $values.Add([string]$part[$i]) }
+        @{
+            name = [string]$part[0]; form = [string]$part[1]; field = [string]$part[3]; values = $values.ToArray()
+            many = $part[2].Contains('many'); unique = $part[2].Contains('unique')
+        }
+    }
+}
+
+# Texts in an order that does not depend on the domain controller, as one text with a line for each.
+function Get-GatewayAttributeText {
+    [CmdletBinding()]
+    param([AllowNull()] [AllowEmptyCollection()] [string[]] $Value)
+    $sorted = [string[]]@(foreach ($item in $Value) { $item })
+    $order = [string[]]@(foreach ($item in $Value) { $item })
+    [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+    $sorted -join $GatewayLineFeed
+}
+
+# The stored values of an attribute, as texts.
+function Get-GatewayAttributeValue {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Object, [Parameter(Mandatory)] [string] $Name)
+    foreach ($value in @($Object.PSObject.Properties[$Name].Value)) {
+        if ($null -ne $value) { [string]$value }
+    }
+}
+
+# Values in the type to write: numbers as numbers.
+function ConvertTo-GatewayAttributeValue {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Form, [Parameter(Mandatory)] [string[]] $Value)
+    if ($Form -eq 'number') { return [int]$Value[0] }
+    , $Value
+}
+
+# Refuses a value that only one object may have and another one has. Except is the GUID of the object that may
+# have it.
+function Assert-GatewayAttribute {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Attribute,
+        [string] $Except,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $root = (Get-GatewayDomain -Server $Server).dn
+    foreach ($one in $Attribute) {
+        if (-not $one.unique) { continue }
+        Set-GatewayStep -Label 'check values' -Arg $one.field
+        foreach ($value in $one.values) {
+            $filter = '(' + (Get-GatewayLdapEscaped -Value $one.name) + '=' + (Get-GatewayLdapEscaped -Value $value) + ')'
+            foreach ($holder in @(Get-GatewayObject -Class 'any' -Filter $filter -Base $root -Server $Server)) {
+                if ([string]$holder.ObjectGUID -eq $Except) { continue }
+                $dn = [string]$holder.DistinguishedName
+                $by = " by '$dn'"
+                if (-not (Test-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server)) {
+                    $script:GatewayOutside = $true
+                    $by = ''
+                }
+                Stop-Gateway -Code 'conflict' -Arg $one.field -Message "The value '$value' of $($one.name) is taken$by."
+            }
+        }
+    }
+}
+
+# Adds what differs to the changes that Compare-GatewayUserText found.
+function Compare-GatewayAttribute {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Change,
+        [Parameter(Mandatory)] [object] $User,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Attribute
+    )
+    foreach ($one in $Attribute) {
+        $name = $one.name
+        $old = [string[]]@(Get-GatewayAttributeValue -Object $User -Name $name)
+        $before = [string](Get-GatewayAttributeText -Value $old)
+        $after = [string](Get-GatewayAttributeText -Value $one.values)
+        if ($before.Equals($after)) { continue }
+        $Change.number++
+        $Change.before[$name] = $before
+        $Change.after[$name] = $after
+        if ($one.values.Length -eq 0) { $Change.clear.Add($name) }
+        else { $Change.replace[$name] = ConvertTo-GatewayAttributeValue -Form $one.form -Value $one.values }
+        if ($old.Length -eq 0) { $Change.oldClear.Add($name) }
+        else { $Change.oldReplace[$name] = ConvertTo-GatewayAttributeValue -Form $one.form -Value $old }
+    }
+}
+
+# The UPN suffixes of the forest: the DNS names of its domains, and those that an administrator added.
+function Get-GatewaySuffix {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Server)
+    [string](Get-GatewayDomain -Server $Server).dns
+    $partitions = 'CN=Partitions,' + [string](Get-ADRootDSE -Server $Server).configurationNamingContext
+    try {
+        $container = Get-ADObject -Identity $partitions -Properties @('uPNSuffixes') -Server $Server
+    } catch {
+        if ($_.Exception.GetType().Name -ne 'ADIdentityNotFoundException') { throw }
+        return
+    }
+    foreach ($suffix in @($container.uPNSuffixes)) { if ($null -ne $suffix) { [string]$suffix } }
+    $search = @{ Filter = '(nETBIOSName=*)'; Property = @('dnsRoot'); Base = $partitions; Scope = 'OneLevel'; Server = $Server }
+    foreach ($domain in @(Get-GatewayObject -Class 'any' @search)) {
+        foreach ($name in @($domain.dnsRoot)) { if ($null -ne $name) { [string]$name } }
+    }
+}
+
+# Refuses a UPN whose suffix the forest lacks, and one that is the implicit UPN of another account: its account name,
+# with or without a final $, and the DNS name of the domain. Certificates are mapped by it.
+function Assert-GatewayPrincipal {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Principal,
+        [string] $Except,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    Set-GatewayStep -Label 'check UPN' -Arg 'UserPrincipalName'
+    $at = $Principal.LastIndexOf([char]'@')
+    $prefix = $Principal.Substring(0, $at)
+    $suffix = $Principal.Substring($at + 1)
+    $known = @{}
+    foreach ($name in @(Get-GatewaySuffix -Server $Server)) { $known[$name.ToLowerInvariant()] = $true }
+    if (-not $known.ContainsKey($suffix.ToLowerInvariant())) {
+        $message = "The forest has no UPN suffix '$suffix'. It has: " + (Get-GatewayNameList -Name @($known.Keys)).Replace(',', ', ') + '.'
+        Stop-Gateway -Code 'unprocessable' -Arg 'UserPrincipalName' -Message $message
+    }
+    $domain = Get-GatewayDomain -Server $Server
+    if (-not $suffix.Equals($domain.dns, [System.StringComparison]::OrdinalIgnoreCase)) { return }
+    $escaped = Get-GatewayLdapEscaped -Value $prefix
+    $filter = '(|(sAMAccountName=' + $escaped + ')(sAMAccountName=' + $escaped + '$))'
+    foreach ($holder in @(Get-GatewayObject -Class 'any' -Filter $filter -Base $domain.dn -Server $Server)) {
+        if ([string]$holder.ObjectGUID -eq $Except) { continue }
+        $dn = [string]$holder.DistinguishedName
+        $message = "The UPN '$Principal' is that of '$dn', whose account name it begins with."
+        if (-not (Test-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server)) {
+            $script:GatewayOutside = $true
+            $message = "The UPN '$Principal' is taken."
+        }
+        Stop-Gateway -Code 'conflict' -Arg 'UserPrincipalName' -Message $message
+    }
+}
