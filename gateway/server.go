@@ -58,6 +58,9 @@ type Options struct {
 	// Pages returns the pages under /ui/ for people, which make their calls at the server once it is made.
 	// Nil: there are none.
 	Pages func(api *Server) http.Handler
+	// People returns what a person with a SID may do now, signed in or not: one principal for each role,
+	// none if the account may not log on any more. Nil: nobody signs in with an account of the domain.
+	People func(ctx context.Context, sid string) ([]*identity.Principal, error)
 
 	Engine  string  // "sandbox" or "powershell" (default)
 	Version Version // for /version

@@ -76,6 +76,7 @@ type Gate struct {
 
 	addresses *addresses
 	lookups   *lookups
+	rights    *rights
 	turns     turns
 	asking    asking
 
@@ -114,7 +115,7 @@ func NewGate(o Options) *Gate {
 	}
 	g := &Gate{
 		o: o, own: own, since: o.Now(),
-		addresses: newAddresses(o.Now), lookups: newLookups(o), turns: newTurns(),
+		addresses: newAddresses(o.Now), lookups: newLookups(o), rights: newRights(), turns: newTurns(),
 		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
 	}
 	g.asking <- time.Time{}
