@@ -50,10 +50,10 @@ type Current interface {
 // none if the caller is not known any more. An error means that it cannot be found out at the moment.
 func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Principal, error) {
 	if id.Kind == identity.KindPerson {
-		if s.People == nil {
+		if s.pages == nil {
 			return nil, nil
 		}
-		return s.People(ctx, id.ID)
+		return s.pages.Rights(ctx, id.ID)
 	}
 	current, ok := s.Auth.(Current)
 	if !ok {
@@ -74,7 +74,8 @@ func (s *Server) openJobs() error {
 	}
 	s.register(rows.New(rows.Options{
 		Manager: s.jobs, Operations: s.Operations, Rights: s.rights,
-		WhyNotUndoable: s.history.WhyNotUndoable, Made: s.history.Made, Cursors: s.cursors, Streams: s.streams, Log: s.Log,
+		WhyNotUndoable: s.history.WhyNotUndoable, Made: s.history.Made,
+		Cursors: s.cursors, Streams: s.streams, Log: s.Log,
 		Limits: rows.Limits{
 			MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, Secrets: s.JobLimits.Secrets,
 		},

@@ -278,9 +278,6 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 	g.Runner, g.Scripts, g.Auth, g.Log, g.Audit = s.Servers, described, o.Auth, o.Log, s.Audit
 	g.Engine, g.Version, g.Metrics, g.Pages = o.Engine, o.Version, registry, s.pages(o)
 	g.Bounds.Room = s.room
-	if o.People != nil {
-		g.People = func(ctx context.Context, sid string) ([]*identity.Principal, error) { return s.Gate.Rights(ctx, sid) }
-	}
 	g.Quotas, g.Grants = identity.NewMeters(options.Quota(o.Settings.Auth), s.kept.now()), grants(o)
 	g.Ready, g.LaneReady = func(context.Context) []gateway.Check { return s.checks() }, s.laneReady
 	g.Kept, g.Relay, g.History = s.kept.sealed(), s.kept.relayed(), s.kept.history()

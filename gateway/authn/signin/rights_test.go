@@ -34,7 +34,8 @@ func TestWhatAPersonMayDoWithoutASession(t *testing.T) {
 	d := &changing{groups: []string{"desk", "readers", "nobody's"}}
 	g, _, now, _ := gate(func(o *Options) {
 		o.Directory = d
-		o.Roles = append(o.Roles, Role{Group: "readers", Name: "Readers", Scopes: []identity.Scope{identity.GroupRead}})
+		readers := Role{Group: "readers", Name: "Readers", Scopes: []identity.Scope{identity.GroupRead}}
+		o.Roles = append(o.Roles, readers)
 	})
 	may := func() (scopes [][]identity.Scope) {
 		t.Helper()
@@ -47,7 +48,8 @@ func TestWhatAPersonMayDoWithoutASession(t *testing.T) {
 		}
 		return scopes
 	}
-	desk, readers := []identity.Scope{identity.UserRead, identity.UserPassword}, []identity.Scope{identity.GroupRead}
+	desk := []identity.Scope{identity.UserRead, identity.UserPassword}
+	readers := []identity.Scope{identity.GroupRead}
 	assert.Equal(t, [][]identity.Scope{desk, readers}, may())
 	for _, c := range []struct {
 		groups []string

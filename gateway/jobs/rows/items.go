@@ -238,7 +238,7 @@ func itemRefused(changeID string, err error) jobs.Answer {
 		return jobs.Answer{Hold: jobstate.Engine, For: wait}
 	case e.Code == schema.Overloaded, e.Code == schema.Unavailable:
 		return jobs.Answer{Hold: jobstate.Lane, For: wait}
-	case e.Reason == problem.ReasonScope, e.Code == schema.Unauthenticated: // what is forbidden besides is the item's
+	case e.Reason == problem.ReasonScope, e.Code == schema.Unauthenticated: // else only the item is forbidden
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
 	}
 	return jobs.Answer{Result: result}
