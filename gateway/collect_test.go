@@ -53,15 +53,15 @@ func TestBinding(t *testing.T) {
 		"twice in one object":        {contentType: js, body: `{"city":"a","City":"b"}`, code: schema.InvalidRequest, want: "City is given twice with different values"},
 		"twice, of which one empty":  {query: "City=&City=b", code: schema.InvalidRequest, want: "City is given twice with different values"},
 		"near miss":                  {query: "Cty=a", code: schema.InvalidRequest, want: "Cty is not a parameter of this operation; did you mean City?"},
-		"a cmdlet's name":            {query: "Surname=a", code: schema.InvalidRequest, want: "Surname is not a parameter of this operation; did you mean LastName?"},
-		"the directory's name":       {query: "telephoneNumber=1", code: schema.InvalidRequest, want: "telephoneNumber is not a parameter of this operation; did you mean OfficePhone?"},
-		"a short name of it":         {query: "l=a", code: schema.InvalidRequest, want: "l is not a parameter of this operation; did you mean City?"},
+		"a cmdlet's name":            {query: "Surname=a", code: schema.InvalidRequest, want: "Surname is what the PowerShell cmdlets call LastName: send LastName"},
+		"the directory's name":       {query: "telephoneNumber=1", code: schema.InvalidRequest, want: "telephoneNumber is the LDAP name of OfficePhone: send OfficePhone"},
+		"a short name of it":         {query: "l=a", code: schema.InvalidRequest, want: "l is the LDAP name of City: send City"},
 		"part of a name":             {query: "Drive=a", code: schema.InvalidRequest, want: "Drive is not a parameter of this operation; did you mean HomeFolderDrive?"},
 		"name of the record's field": {query: "postalCode=1", want: `ZipCode:"1"`},
 		"no name":                    {query: "=a", code: schema.InvalidRequest, want: " A parameter has no name."},
 		"no name in JSON":            {contentType: js, body: `{"":"a"}`, code: schema.InvalidRequest, want: " A parameter has no name."},
 		"script's name":              {query: "UserName=jdoe", want: ``},
-		"no near one":                {query: "Quxquxquxqux=a", code: schema.InvalidRequest, want: "Qu… is not a parameter of this operation, which has Username, Password, FirstName, Initials, LastName, DisplayName, Description, EmailAddress, Department, Office and 29 more; see /docs"},
+		"no near one":                {query: "Quxquxquxqux=a", code: schema.InvalidRequest, want: "Quxquxquxqux is not a parameter of this operation, which has Username, Password, FirstName, Initials, LastName, DisplayName, Description, EmailAddress, Department, Office and 29 more; see /docs"},
 		"field, two names":           {query: "postalCode=1&ZipCode=2", code: schema.InvalidRequest, want: "ZipCode is given twice with different values"},
 		"field that is no input":     {contentType: js, body: `{"enabled":true}`, code: schema.InvalidRequest, want: "enabled is a field of the record that this operation does not set; Enable or Disable does"},
 		"list in JSON":               {contentType: js, body: `{"ShowFields":["all"]}`, want: ``},
@@ -77,7 +77,7 @@ func TestBinding(t *testing.T) {
 		"escaped backslash":          {contentType: js, body: `{"City":"\\ud800"}`, want: `City:"\\ud800"`},
 		"replacement character":      {contentType: js, body: `{"City":"\ufffd"}`, want: `City:"�"`},
 		"escaped NUL":                {contentType: js, body: `{"City":"\u0000"}`, code: schema.InvalidRequest, want: "City must not contain a NUL character"},
-		"several problems":           {query: "Cty=1&Initials=1234567", contentType: js, body: `{"PasswordNeverExpired":1,"Country":"x"}`, code: schema.InvalidRequest, want: "Cty is not a parameter of this operation; did you mean City?|Initials must be at most 6 characters long|PasswordNeverExpired must be true or false|Country must be a country: its ISO 3166-1 code such as GR or GRC, or its name in English such as Greece"},
+		"several problems":           {query: "Cty=1&Initials=1234567", contentType: js, body: `{"PasswordNeverExpired":1,"Country":"x"}`, code: schema.InvalidRequest, want: "Cty is not a parameter of this operation; did you mean City?|Initials must be at most 6 characters long; '1234567' was sent|PasswordNeverExpired must be true or false; 1 was sent|Country must be a country: its ISO 3166-1 code such as GR or GRC, or its name in English such as Greece; 'x' was sent"},
 		"not JSON":                   {contentType: js, body: `{"City":"a"`, code: schema.InvalidRequest},
 		"JSON array":                 {contentType: js, body: `["City"]`, code: schema.InvalidRequest},
 		"JSON text":                  {contentType: js, body: `"City"`, code: schema.InvalidRequest},
@@ -152,7 +152,7 @@ func TestAProblemIsReportedOnce(t *testing.T) {
 		"null, required":   {"PUT", "/api/OU/Rename", `{"OUPath":"OU=a,DC=b","OUNewName":null}`, "OUNewName must be text, not null"},
 		"required":         {"PUT", "/api/OU/Rename?OUPath=%zz", `{"OUNewName":"a"}`, "OUPath holds a percent sign that does not start an escape"},
 		"required, twice":  {"GET", "/api/ADUserGuid?UserGuid=a&UserGuid=b", "", "UserGuid is given twice with different values"},
-		"rule, and other":  {"PUT", "/api/ADUser/jdoe", `{"Cty":"a","Initials":"1234567"}`, "Cty is not a parameter of this operation; did you mean City?|Initials must be at most 6 characters long"},
+		"rule, and other":  {"PUT", "/api/ADUser/jdoe", `{"Cty":"a","Initials":"1234567"}`, "Cty is not a parameter of this operation; did you mean City?|Initials must be at most 6 characters long; '1234567' was sent"},
 		"required, absent": {"PUT", "/api/OU/Rename", `{"OldName":"a"}`, "OldName is not a parameter of this operation, which has OUPath, OUNewName, DryRun, PlanId, WithETag|OUPath is required|OUNewName is required"},
 	} {
 		s := harness.New(t, harness.Answering(harness.OK), nil)
@@ -172,7 +172,7 @@ func TestInvalidJSONIsReportedByPosition(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	got := harness.Read(t, harness.Call(s, "POST", "/api/ADUser/jdoe", `{"Password":"a"#}`, "Content-Type: "+js))
 	require.NotNil(t, got.Error)
-	assert.Equal(t, "The body is not one JSON object in UTF-8: it is no JSON from byte 16 of 17 on.", got.Error.Message)
+	assert.Equal(t, "The body is not JSON from byte 16 of 17 on: JSON has no comments.", got.Error.Message)
 }
 
 func TestCompressedBodiesAreRefused(t *testing.T) {

@@ -395,7 +395,11 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			values["\x01onsense'\"<"] = "x"
 			before := runner.Count()
 			got := ask(t, s, op, target(op, "", ""), in, values)
-			onlyField(t, got, "\ufffdo…", op.ID)
+			shown := "\ufffdonsense'\"<"
+			if len(op.Secrets()) > 0 {
+				shown = "\ufffdo…" // it may be part of one
+			}
+			onlyField(t, got, shown, op.ID)
 			assert.Equal(t, before, runner.Count())
 		}
 	}

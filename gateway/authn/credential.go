@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type Credential struct {
 	AuthToken     []string // values of the header Auth-Token
 	Authorization []string // values of the header Authorization
 	Query         []string // values of Auth-Token in the query
+	Other         string   // name of a header that other APIs take credentials in; empty: none is there
 
 	Chains [][]*x509.Certificate // of the client's certificate, verified
 	Client netip.Addr            // the client's address, which behind a proxy is not that of the connection
@@ -48,7 +50,7 @@ type Refusal struct {
 	// Code is InvalidRequest, Unauthenticated, RateLimited, Overloaded if too many are checked
 	// at once, or Unavailable if credentials cannot be checked at all.
 	Code       schema.Code
-	Message    string // for the caller; always the same with Unauthenticated
+	Message    string // for the caller; the same for every credential that is well formed and not valid
 	RetryAfter time.Duration
 	Reason     string // for the log only, not for the caller
 }
@@ -59,14 +61,24 @@ func (r *Refusal) Error() string { return r.Message }
 // browsers neither ask for a password nor store one.
 const Challenge = `Bearer realm="adgateway"`
 
-// needed is the message for every credential that is missing, malformed, unknown,
-// expired or revoked.
-const needed = "A valid credential is required: send the header 'Auth-Token: Bearer <token>' or 'Auth-Token: Basic <base64 user:password>'."
+// needed is the message for every credential that is well formed and unknown, expired, revoked or
+// used from elsewhere. It does not say which, as that would help who guesses.
+const needed = "The credential is not valid here: it is wrong, expired, revoked, or not accepted from this address. " +
+	"The gateway's log says why, under the request id."
+
+// send is how a credential is sent.
+const send = "Send the header 'Auth-Token: Bearer <token>' or 'Auth-Token: Basic <base64 user:password>'."
 
 // unauthenticated returns a refusal with the reason for the log, which must not contain
 // anything of the credential.
 func unauthenticated(reason string) *Refusal {
 	return &Refusal{Code: schema.Unauthenticated, Message: needed, Reason: reason}
+}
+
+// malformed returns the refusal of a credential that cannot be any, with a message for the caller
+// about its form alone.
+func malformed(message, reason string) *Refusal {
+	return &Refusal{Code: schema.Unauthenticated, Message: message, Reason: reason}
 }
 
 const wrongPassword = "the user is unknown or the password is wrong"
@@ -124,8 +136,10 @@ func (h Header) read(c Credential) (proof, error) {
 	switch {
 	case different:
 		return proof{}, invalid("The request carries different credentials. Send one, in Auth-Token or in Authorization.")
+	case count == 0 && c.Other != "":
+		return proof{}, malformed("A credential in the header "+c.Other+" is not read. "+send, "the credential is in "+c.Other)
 	case count == 0:
-		return proof{}, unauthenticated("the request carries no credential")
+		return proof{}, malformed("No credential was sent. "+send, "the request carries no credential")
 	}
 	return parse(found)
 }
@@ -136,24 +150,45 @@ func invalid(message string) *Refusal {
 
 // parse parses "Bearer <token>" or "Basic <base64>" (RFC 6750, RFC 7617).
 func parse(value string) (proof, error) {
-	scheme, rest, _ := strings.Cut(value, " ")
+	scheme, rest, spaced := strings.Cut(value, " ")
 	rest = strings.TrimSpace(rest)
 	bearer, basic := strings.EqualFold(scheme, "Bearer"), strings.EqualFold(scheme, "Basic")
 	switch {
 	case !bearer && !basic:
-		return proof{}, unauthenticated("the credential's scheme is neither Bearer nor Basic")
+		return proof{}, malformed(wrongScheme(scheme, spaced), "the credential's scheme is neither Bearer nor Basic")
 	case rest == "":
-		return proof{}, unauthenticated("nothing follows the credential's scheme")
+		return proof{}, malformed("Nothing follows '"+scheme+"': the credential is empty, as from a variable that is not set.",
+			"nothing follows the credential's scheme")
+	case strings.HasPrefix(rest, "<") && strings.HasSuffix(rest, ">"):
+		return proof{}, malformed("<token> stands for your token. Put the token there, without < and >.", "the credential is a placeholder")
+	case strings.ContainsAny(rest[:1], "\"'"):
+		return proof{}, malformed("There is a quote before the credential. Send it without quotes.", "the credential is in quotes")
 	case bearer:
 		return proof{token: rest}, nil
 	}
 	decoded, err := base64.StdEncoding.DecodeString(rest)
 	if err != nil {
-		return proof{}, unauthenticated("the Basic credential is not base64")
+		return proof{}, malformed("What follows 'Basic' is not base64. Send the base64 of user:password.", "the Basic credential is not base64")
 	}
 	user, password, ok := strings.Cut(string(decoded), ":")
 	if !ok || user == "" {
-		return proof{}, unauthenticated("the Basic credential has no name and colon before the password")
+		return proof{}, malformed("What follows 'Basic' has no name and colon before the password. Send the base64 of user:password.",
+			"the Basic credential has no name and colon before the password")
 	}
 	return proof{user: user, password: password, basic: true}, nil
+}
+
+// schemes are those of other servers. No other word is repeated, as it may be the token.
+var schemes = []string{"Token", "Digest", "Negotiate", "NTLM", "ApiKey", "Api-Key", "JWT", "OAuth", "Key", "Bearer:", "Basic:"}
+
+// wrongScheme says what is wrong with the first word of a credential.
+func wrongScheme(scheme string, spaced bool) string {
+	at := slices.IndexFunc(schemes, func(s string) bool { return strings.EqualFold(s, scheme) })
+	switch {
+	case at >= 0:
+		return "The scheme '" + schemes[at] + "' is not known here. " + send
+	case !spaced:
+		return "The header has no 'Bearer ' before the token. " + send
+	}
+	return "The header begins with neither 'Bearer ' nor 'Basic '. " + send
 }

@@ -2,7 +2,10 @@ package call
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"adgateway/gateway/change"
 	"adgateway/gateway/ops"
@@ -17,7 +20,7 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 	if a.Given, err = read(ctx, &c); err != nil {
 		return a, err
 	}
-	if a.Bound, err = bind(c.Op, a.Given.Values, a.Given.Problems); err != nil {
+	if a.Bound, err = bind(c.Op, a.Given); err != nil {
 		if c.Undoes.Change != "" { // the values are those that were recorded
 			problem.Of(err).Code = schema.NotUndoable
 		}
@@ -83,12 +86,43 @@ func read(ctx context.Context, c *Call) (given Given, err error) {
 }
 
 // bind checks the values of a call, after the problems met while they were read.
-func bind(op *ops.Operation, given ops.Given, problems []schema.FieldError) (*ops.Bound, error) {
-	bound, problems := op.Bind(given, problems...)
+func bind(op *ops.Operation, given Given) (*ops.Bound, error) {
+	bound, problems := op.Bind(given.Values, given.Problems...)
 	if len(problems) > 0 {
+		for i := range problems {
+			given.say(op, &problems[i])
+		}
 		return nil, problem.Invalid(problems)
 	}
 	return bound, nil
+}
+
+// say completes the problem of a parameter with what was sent: its value, unless it is a secret, and
+// the name that it was sent under.
+func (g Given) say(op *ops.Operation, p *schema.FieldError) {
+	param := op.Param(p.Field)
+	if param == nil {
+		return
+	}
+	if value := shownValue(g.Values[param.Name]); value != "" && !param.Kind.Secret() &&
+		strings.HasPrefix(p.Message, "must ") && !strings.Contains(p.Message, value) {
+		p.Message += "; " + value + " was sent"
+	}
+	if sent := g.Sent[param.Name]; sent != "" {
+		p.Field, p.Message = sent, p.Message+"; here its name is "+param.Name
+	}
+}
+
+// shownValue returns a value as an answer repeats it; empty: it is none, or not one value.
+func shownValue(value any) string {
+	const most = 100
+	switch value := value.(type) {
+	case string:
+		return "'" + problem.Printable(value, most) + "'"
+	case bool, json.Number:
+		return problem.Printable(fmt.Sprint(value), most)
+	}
+	return ""
 }
 
 // Audited reports whether the audit has lines about calls of a row.

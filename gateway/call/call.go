@@ -76,6 +76,7 @@ type Undoing struct {
 	Fields  []string // of it; none: all
 	Batch   string   // the first of the changes that the outer call has made; empty: this is the first
 	Objects []string // GUIDs of what the change was about
+	Guarded []string // those of them that were protected from accidental deletion
 }
 
 // Guard compares what a script announces with what the call depends on. One goroutine at a time
@@ -117,6 +118,7 @@ type Input interface {
 type Given struct {
 	Values   ops.Given
 	Problems []schema.FieldError  // with names and duplicates
+	Sent     map[string]string    // other names under which parameters were sent, by their own
 	Document []byte               // body that the operation takes as a whole; nil: none
 	Media    string               // type of the document
 	Parsing  func() (done func()) // waits until the document may be parsed, which takes memory; nil: it may

@@ -250,6 +250,8 @@ func (c *Collector) sentence(result *ps.Result) string {
 	op, b := c.call.Op, c.call.Bound
 	text := op.Success
 	switch {
+	case result.Effect == ps.EffectNone && b.Bare():
+		text = "No values were given for the {subject}; nothing was changed."
 	case text != "" && op.Unchanged != "" && result.Effect == ps.EffectNone:
 		text = op.Unchanged
 	case len(result.Failures) > 0 && op.Partly != "":

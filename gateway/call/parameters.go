@@ -20,6 +20,7 @@ type Parameters struct {
 	Names    []string // of the parameters of every operation, see [ParameterNames]
 	Given    ops.Given
 	Problems []schema.FieldError
+	Sent     map[string]string // other names under which parameters were sent, by their own; may be nil
 }
 
 // ParameterNames returns the names of all parameters, each once.
@@ -43,16 +44,26 @@ func (c *Parameters) Wrong(field, message string) {
 const NameLimit = 128
 
 // Param returns the parameter with a name on the wire. An unknown name is a problem.
-func (c *Parameters) Param(name string) *ops.Param {
+func (c *Parameters) Param(name string) *ops.Param { return c.param(name, !isWord(name)) }
+
+// Pair is [Parameters.Param] for a name that may be a value: what follows an ampersand that was not
+// encoded, in a form or a query.
+func (c *Parameters) Pair(name string) *ops.Param { return c.param(name, true) }
+
+func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
 	if len(name) <= NameLimit {
 		if p := c.Op.Param(name); p != nil {
 			return p
 		}
 		if field := c.field(name); field != nil && c.Op.Effect.Writes() {
 			if p := c.Op.Param(field.Input); p != nil {
+				if c.Sent == nil {
+					c.Sent = map[string]string{}
+				}
+				c.Sent[p.Name] = name
 				return p
 			}
-			c.Wrong(field.Name, readOnly(field))
+			c.Wrong(name, c.readOnly(field))
 			return nil
 		}
 	}
@@ -68,7 +79,12 @@ func (c *Parameters) Param(name string) *ops.Param {
 		c.Wrong(ops.ShowFields, "is not a parameter of this operation, whose records always have all their fields")
 		return nil
 	}
-	c.Wrong(c.shown(name), "is not a parameter of this operation"+c.suggest(name))
+	shown := c.shown(name, mayBeValue)
+	if known := c.elsewhere(name); known != "" {
+		c.Wrong(shown, known)
+		return nil
+	}
+	c.Wrong(shown, "is not a parameter of this operation"+c.suggest(name))
 	return nil
 }
 
@@ -85,35 +101,39 @@ func (c *Parameters) field(name string) *schema.Field {
 	return &shape.Fields[at]
 }
 
-func readOnly(field *schema.Field) string {
-	text := "is a field of the record that this operation does not set"
+// readOnly says that the operation does not set a field of the record, and what does.
+func (c *Parameters) readOnly(field *schema.Field) string {
+	const text = "is a field of the record that this operation does not set"
 	if field.SetBy != "" {
-		text += "; " + field.SetBy + " does"
+		return text + "; " + field.SetBy + " does"
+	}
+	if other := c.Op.Setter(field.Name); other != nil {
+		return fmt.Sprintf("%s; %s %s does", text, other.Method, other.Path)
 	}
 	return text
 }
 
-// shown returns an unknown name as it is repeated in an answer: whole if it is close
-// to a known name, otherwise only its beginning, because it may be a value that was
-// sent in the wrong place, such as a password.
-func (c *Parameters) shown(name string) string {
-	const beginning = 2
-	if c.mistyped(name) {
-		return problem.Printable(name, NameLimit)
+// shown returns an unknown name as it is repeated in the answer: whole, unless it may be a secret that
+// was sent in the wrong place. Then it is whole only if it is close to a known name.
+func (c *Parameters) shown(name string, mayBeValue bool) string {
+	const beginning, most = 2, 100
+	if mayBeValue && c.secret() && !c.mistyped(name) {
+		return problem.Printable(name, beginning)
 	}
-	return problem.Printable(name, beginning)
+	return problem.Printable(name, most)
 }
+
+// secret reports whether the operation takes a secret.
+func (c *Parameters) secret() bool { return len(c.Op.Secrets()) > 0 }
 
 // mistyped reports whether an unknown name looks like a known one, of this or another
 // operation or of a field of the record. A name with other characters than letters
 // does not, because many passwords are a word with digits.
 func (c *Parameters) mistyped(name string) bool {
-	if len(name) > NameLimit || strings.ContainsFunc(name, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
-	}) {
+	if len(name) > NameLimit || !isWord(name) {
 		return false
 	}
-	if c.elsewhere(name) != "" {
+	if c.Op.Elsewhere(name).Param != nil {
 		return true
 	}
 	folded := ops.Fold(name)
@@ -133,9 +153,6 @@ func (c *Parameters) suggest(name string) string {
 	if field := c.field(name); field != nil && c.Op.Param(field.Input) != nil {
 		return "; did you mean " + field.Input + "?"
 	}
-	if meant := c.elsewhere(name); meant != "" {
-		return "; did you mean " + meant + "?"
-	}
 	known := make([]string, len(c.Op.Params))
 	for i, p := range c.Op.Params {
 		known[i] = p.Name
@@ -154,16 +171,23 @@ func (c *Parameters) suggest(name string) string {
 	}
 }
 
-// elsewhere returns the parameter that has a name in the directory or in its cmdlets; empty:
-// none.
+// isWord reports whether a name has letters, hyphens and underscores only.
+func isWord(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
+	})
+}
+
+// elsewhere returns what is wrong with the name that a parameter has in other tools; empty: none has.
 func (c *Parameters) elsewhere(name string) string {
-	same := func(other string) bool { return strings.EqualFold(other, name) }
-	for i := range c.Op.Params {
-		if slices.ContainsFunc(schema.Elsewhere(c.Op.Params[i].Kind), same) {
-			return c.Op.Params[i].Name
-		}
+	alias := c.Op.Elsewhere(name)
+	switch {
+	case alias.Param == nil:
+		return ""
+	case alias.Param.Path != "":
+		return fmt.Sprintf("is %s%s, which is in the path: %s %s", alias.Where, alias.Param.Name, c.Op.Method, c.Op.Path)
 	}
-	return ""
+	return fmt.Sprintf("is %s%s: send %s", alias.Where, alias.Param.Name, alias.Param.Name)
 }
 
 // Add adds a value of a parameter. Only some may be given several times.

@@ -90,46 +90,22 @@ func (s *Settings) uselessAccounts() []string {
 	return faults
 }
 
-// namedFile is a file that a setting names.
-type namedFile struct {
-	key, path string
-	written   bool // by the gateway
-}
-
-// files returns the files that the settings name.
-func (s *Settings) files() []namedFile {
-	all := []namedFile{
-		{"auth.store", s.Auth.Store, true}, {"audit.file", s.Audit.File, true}, {"audit.anchorFile", s.Audit.Anchor(), true},
-		{"store.file", s.Store.File, true}, {"log.file", s.Log.File, true},
-		{"audit.keyFile", s.Audit.KeyFile, false}, {"tls.certificateFile", s.TLS.CertificateFile, false}, {"tls.keyFile", s.TLS.KeyFile, false},
-		{"tls.pfxFile", s.TLS.PFXFile, false}, {"sandbox.ticketFile", s.Sandbox.TicketFile, false}, {"tls.pfxPasswordFile", s.TLS.PFXPasswordFile, false}, {"tls.clientCAFile", s.TLS.ClientCAFile, false},
-	}
-	if s.Store.File != "" && s.Store.File != AuditOff {
-		all = append(all, namedFile{"store.file (its key)", s.Store.KeyFile(), true})
-	}
-	for _, w := range s.Events.Webhooks {
-		all = append(all, namedFile{"events.webhooks (secretFile of " + w.Name + ")", w.SecretFile, false}, namedFile{"events.webhooks (caFile of " + w.Name + ")", w.CAFile, false})
-	}
-	all = append(all, s.clusterFiles()...)
-	for key, paths := range map[string][]string{"tls.clientCRLFiles": s.TLS.ClientCRLFiles, "sandbox.ldif": s.Sandbox.LDIF, "sandbox.zones": s.Sandbox.Zones} {
-		for _, path := range paths {
-			all = append(all, namedFile{key, path, false})
-		}
-	}
-	all = slices.DeleteFunc(all, func(f namedFile) bool { return f.path == "" || f.path == AuditOff })
-	slices.SortStableFunc(all, func(a, b namedFile) int { return cmp.Compare(a.key, b.key) })
-	return all
-}
-
 // NamedFile is a file that a setting names.
 type NamedFile struct{ Setting, Path string }
 
 // Files returns the files that the settings name, ordered by setting.
 func (s *Settings) Files() []NamedFile {
 	var all []NamedFile
-	for _, f := range s.files() {
-		all = append(all, NamedFile{f.key, f.path})
+	for _, f := range s.named() {
+		all = append(all, NamedFile{f.Use, f.Path})
 	}
+	return all
+}
+
+// named returns the files that the settings name, ordered by setting.
+func (s *Settings) named() []File {
+	all := slices.DeleteFunc(s.Uses(""), func(f File) bool { return f.Folder })
+	slices.SortStableFunc(all, func(a, b File) int { return cmp.Compare(a.Use, b.Use) })
 	return all
 }
 
@@ -137,17 +113,17 @@ func (s *Settings) Files() []NamedFile {
 // that another setting names too.
 func (s *Settings) sharedFiles() [][3]string {
 	var shared [][3]string
-	by := map[string]namedFile{}
-	for _, file := range s.files() {
-		path, err := filepath.Abs(file.path)
+	by := map[string]File{}
+	for _, file := range s.named() {
+		path, err := filepath.Abs(file.Path)
 		if err != nil {
-			path = filepath.Clean(file.path)
+			path = filepath.Clean(file.Path)
 		}
 		if runtime.GOOS == "windows" {
 			path = strings.ToLower(path)
 		}
-		if other, taken := by[path]; taken && (other.written || file.written) {
-			shared = append(shared, [3]string{other.key, file.key, file.path})
+		if other, taken := by[path]; taken && (other.Written || file.Written) {
+			shared = append(shared, [3]string{other.Use, file.Use, file.Path})
 		}
 		by[path] = file
 	}

@@ -205,7 +205,7 @@ func TestWatchReloadsTheFile(t *testing.T) {
 	write("log:\n  level: debug\n")
 	assert.Equal(t, report{change: config.Change{Applied: []string{"log.level"}}}, next())
 	write("log: [\n")
-	assert.ErrorContains(t, next().err, "f:1: not valid YAML")
+	assert.ErrorContains(t, next().err, "f:1: this line or the one before is not YAML")
 	require.NoError(t, os.Remove(file))
 	assert.ErrorIs(t, next().err, os.ErrNotExist)
 	write("log:\n  level: warn\n")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -93,7 +92,7 @@ func (r *reader) file(text []byte) {
 		return
 	}
 	if err != nil {
-		r.faults = append(r.faults, unreadable(r.name, err))
+		r.faults = append(r.faults, unreadable(r.name, text, err))
 		return
 	}
 	if !errors.Is(decoder.Decode(&second), io.EOF) {
@@ -104,21 +103,11 @@ func (r *reader) file(text []byte) {
 	}
 }
 
-// unreadable converts an error of the parser, which has its own format for lines.
-func unreadable(name string, err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if match := placedText.FindStringSubmatch(text); match != nil {
-		name, text = name+":"+match[1], match[2]
-	}
-	return fmt.Errorf("%s: not valid YAML: %s. Write 'key: value' lines, indented with spaces, not tabs", name, text)
-}
-
-var placedText = regexp.MustCompile(`^line (\d+): (.*)$`)
-
 // mapping reads all keys below a prefix. Every key must be a row or lead to one.
 func (r *reader) mapping(prefix string, node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
-		r.fault(node.Line, "%s must contain settings, each as 'key: value'", cmp.Or(strings.TrimSuffix(prefix, "."), "the file"))
+		r.fault(node.Line, "%s must contain settings, each as 'key: value' on a line of its own, with a blank behind the colon",
+			cmp.Or(strings.TrimSuffix(prefix, "."), "the file"))
 		return
 	}
 	seen := map[string]int{}

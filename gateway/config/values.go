@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -76,6 +77,10 @@ func (v scalar[T]) take(to, from *Settings) { *v.field(to) = *v.field(from) }
 func (v scalar[T]) set(s *Settings, node *yaml.Node) error {
 	if node.Kind != yaml.ScalarNode || node.Tag == "!!null" {
 		return errors.New("takes " + v.words)
+	}
+	if node.Style == yaml.DoubleQuotedStyle && strings.ContainsFunc(node.Value, unicode.IsControl) {
+		return errors.New(`contains a control character: in double quotes, YAML reads \t as a tab and \n as a line break. ` +
+			"Write a path of Windows in single quotes")
 	}
 	parsed, err := v.parse(node.Value)
 	if err != nil {

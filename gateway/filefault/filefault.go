@@ -49,7 +49,7 @@ func Explain(name string, err error) error {
 	case statErr == nil && found.IsDir():
 		text = " is a folder: set the path of a file"
 	case errors.Is(err, fs.ErrNotExist):
-		text = " does not exist" + where(path) + ": create it, or correct the path"
+		text = " does not exist" + where(path)
 	case runtime.GOOS == "windows" && errors.Is(err, sharingViolation):
 		text = " is open in another program: close it there, or set another path"
 	default:
@@ -81,16 +81,16 @@ func Usable(name, path string) error {
 	return err
 }
 
-// where returns what the path alone does not say about a missing file.
+// where returns what the path alone does not say about a missing file, and what to do.
 func where(path string) string {
-	text := ""
+	text, remedy := "", ": correct the path"
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		text = ", nor does its folder"
+		text, remedy = ", nor does its folder", ": correct the path, or create the folder"
 	}
 	if folder, err := os.Getwd(); err == nil && !filepath.IsAbs(path) {
 		text += " (relative to " + folder + ")"
 	}
-	return text
+	return text + remedy
 }
 
 // fileAbove returns the file that stands where the path needs a folder, or "".

@@ -91,7 +91,7 @@ func (r recordType) subject() string {
 	if r.Reverse {
 		subject += "[ of '{IP_Address}']"
 	}
-	what := "the " + map[schema.RecordForm]string{schema.NameForm: "target", schema.AddressForm: "address", schema.TextForm: "text"}[r.target().Form]
+	what := "the " + map[schema.RecordForm]string{schema.NameForm: "target", schema.AddressForm: "address", schema.TextForm: "text", schema.HexForm: "data"}[r.target().Form]
 	return fmt.Sprintf("%s with %s '{%s}'[ in zone '{ZoneName}']", subject, what, r.target().Name)
 }
 
@@ -101,7 +101,7 @@ func (r recordType) target() *schema.RecordField { return &r.Fields[len(r.Fields
 // article returns "an MX record".
 func (r recordType) article() string {
 	switch r.Name[0] {
-	case 'A', 'M', 'S':
+	case 'A', 'M', 'S': // of letters that are spoken one by one
 		return "an " + r.Name + " record"
 	default:
 		return "a " + r.Name + " record"
@@ -318,7 +318,7 @@ var recordSetRows = []*Operation{
 		ID: "recordSet.get", Summary: "Reads a set of records: all of one name and type.",
 		Method: http.MethodGet, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSRead, Effect: Read,
-		Params:  recordSetParams(schema.Owner),
+		Params:  recordSetParams(),
 		Rules:   []Rule{namesFit(schema.NotFound)},
 		Script:  "Get-GatewayRecordSet",
 		Lane:    ps.DNS,
@@ -331,12 +331,13 @@ var recordSetRows = []*Operation{
 		ID: "recordSet.put", Summary: "Makes a set of records exactly what is given; creates it if there is none.",
 		Method: http.MethodPut, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSWrite, Effect: Update, Makes: true,
-		Params: append(recordSetParams(schema.NewOwner),
+		Params: append(recordSetParams(),
 			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: identity.DNSDelete, Doc: "The values, as the answer's data shows them."},
-			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the set, else that of the zone.", Example: "3600"},
+			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the values that stay, else that of the zone.", Example: "3600"},
 			Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false", Doc: "Also change records that belong to dynamic update; they are static afterwards."},
 		),
-		Rules:     []Rule{namesFit(schema.Unprocessable), ownerIsMeant, valuesFit},
+		Rules:     []Rule{namesFit(schema.Unprocessable), valuesFit},
+		Fixed:     ps.Args{doubtArg: ps.List(nil), ownerDoubtArg: ps.Text("")},
 		Script:    "Set-GatewayRecordSet",
 		Lane:      ps.DNS,
 		Reply:     Reply{schema.RecordSet, Single},
@@ -354,7 +355,7 @@ var recordSetRows = []*Operation{
 		ID: "recordSet.delete", Summary: "Removes a set of records: all of one name and type.",
 		Method: http.MethodDelete, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSDelete, Effect: Delete,
-		Params:  recordSetParams(schema.Owner),
+		Params:  recordSetParams(),
 		Rules:   []Rule{namesFit(schema.NotFound)},
 		Script:  "Remove-GatewayRecordSet",
 		Lane:    ps.DNS,
@@ -371,10 +372,10 @@ var recordSetRows = []*Operation{
 const recordSetSubject = "set of {Type} records '{DNS_HostName}' in zone '{ZoneName}'"
 
 // recordSetParams returns the parameters that identify a set.
-func recordSetParams(owner schema.Kind) []Param {
+func recordSetParams() []Param {
 	return []Param{
 		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
-		{Name: ownerParam, Arg: "Name", Kind: owner, Required: true, Example: "web1", Doc: ownerDoc},
-		{Name: "Type", Kind: schema.WritableType, Required: true, Example: "A", Doc: "The type of the records."},
+		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true, Example: "web1", Doc: ownerDoc},
+		{Name: "Type", Kind: schema.RecordTypeName, Required: true, Example: "A", Doc: "The type of the records."},
 	}
 }

@@ -85,6 +85,22 @@ func (b *Bound) Without() string {
 	return sentences.String()
 }
 
+// Bare reports whether the request says which object to update, and none of the values that it may get.
+func (b *Bound) Bare() bool {
+	values := 0
+	for i := range b.Op.Params {
+		p := &b.Op.Params[i]
+		switch {
+		case p.Path != "", len(p.Parts()) == 0, p.Default != "":
+		case p.Required || b.Has(p.Name):
+			return false
+		default:
+			values++
+		}
+	}
+	return b.Op.Effect == Update && values > 0
+}
+
 // allCounts lists the script's counts: "2 computers, 1 group".
 func allCounts(counts map[string]int) string {
 	var parts []string

@@ -1,19 +1,17 @@
 package schema
 
-// cmdletNames are the names of attributes in the cmdlets of the directory, where they are
-// neither those of the directory nor ours.
-var cmdletNames = map[string]string{"sn": "Surname"}
-
-// Elsewhere returns what administrators call a value of a kind in other tools: the name of
-// its attribute, and that in the cmdlets; nil if the kind has no attribute.
-func Elsewhere(k Kind) []string {
-	of, ok := k.(textKind)
-	if !ok {
-		return nil
+// Attribute returns the LDAP name of the attribute that a value of a kind is for; empty: it is
+// for none, or for one that other kinds hold, too.
+func Attribute(k Kind) string {
+	switch k := k.(type) {
+	case textKind:
+		return k.attribute
+	case expiryKind:
+		return "accountExpires"
+	case countryKind:
+		return "c"
+	case passwordKind:
+		return "unicodePwd"
 	}
-	names := []string{of.attribute}
-	if name := cmdletNames[of.attribute]; name != "" {
-		names = append(names, name)
-	}
-	return names
+	return ""
 }

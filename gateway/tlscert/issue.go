@@ -199,6 +199,13 @@ func bmpString(text string) ([]byte, error) {
 	return asn1.Marshal(asn1.RawValue{Tag: asn1.TagBMPString, Bytes: value})
 }
 
+// Readable returns an error unless a file has certificates in any of the formats that authorities use.
+// It completes the file's name.
+func Readable(content []byte) error {
+	_, err := anyCertificates(content)
+	return err
+}
+
 // anyCertificates returns the certificates of a text in any of the formats that
 // authorities use.
 func anyCertificates(content []byte) ([]*x509.Certificate, error) {
@@ -216,7 +223,7 @@ func anyCertificates(content []byte) ([]*x509.Certificate, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("contains a damaged certificate; copy it again, with the lines that begin with -----: %w", err)
 		}
 		all, found = append(all, some...), true
 	}

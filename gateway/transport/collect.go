@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
@@ -68,7 +66,7 @@ func (s *Server) collect(x *exchange) (call.Given, error) {
 	if failed != nil {
 		return call.Given{}, failed
 	}
-	return call.Given{Values: c.Given, Problems: c.Problems}, nil
+	return call.Given{Values: c.Given, Problems: c.Problems, Sent: c.Sent}, nil
 }
 
 // collectList reads the body of a row that takes a list, and its parameters from the query.
@@ -105,6 +103,7 @@ func (c *collector) another() error {
 // pairs reads name=value&name=value. A semicolon is data. The token in the query is
 // skipped; authentication has handled it.
 func (c *collector) pairs(raw []byte, query bool) error {
+	secret := false // one came before, whose ampersand may not have been encoded
 	for pair := range bytes.SplitSeq(raw, []byte("&")) {
 		if len(pair) == 0 {
 			continue
@@ -112,7 +111,7 @@ func (c *collector) pairs(raw []byte, query bool) error {
 		if failed := c.another(); failed != nil {
 			return failed
 		}
-		rawName, rawValue, _ := bytes.Cut(pair, []byte("="))
+		rawName, rawValue, named := bytes.Cut(pair, []byte("="))
 		if len(rawName) > 3*call.NameLimit {
 			rawName = []byte(strings.Repeat("x", call.NameLimit+1)) // no parameter has such a long name
 		}
@@ -131,7 +130,12 @@ func (c *collector) pairs(raw []byte, query bool) error {
 			}
 			continue
 		}
-		p := c.Param(name)
+		find := c.Param
+		if secret || !named {
+			find = c.Pair
+		}
+		p := find(name)
+		secret = secret || p != nil && p.Kind.Secret()
 		switch {
 		case p == nil:
 		case err != nil:
@@ -154,9 +158,12 @@ func (c *collector) body(header http.Header, content []byte) error {
 	case mediaJSON:
 		return c.json(content)
 	case mediaForm:
+		if failed := notForm(content); failed != nil {
+			return failed
+		}
 		return c.pairs(content, false)
 	default:
-		return problem.New(schema.UnsupportedMediaType, "A body must be application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.")
+		return unreadable(header, content)
 	}
 }
 
@@ -170,13 +177,8 @@ func (*ignored) UnmarshalJSON([]byte) error { return nil }
 // to UTF-8 files.
 func (c *collector) json(content []byte) error {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
-	// Only the position: the character may be part of a password.
-	var mistake *json.SyntaxError
-	if utf8.Valid(content) && errors.As(json.Unmarshal(content, new(ignored)), &mistake) {
-		return problem.New(schema.InvalidRequest, "The body is not one JSON object in UTF-8: it is no JSON from byte %d of %d on.", mistake.Offset, len(content))
-	}
-	if !utf8.Valid(content) || !bytes.HasPrefix(bytes.TrimLeft(content, " \t\r\n"), []byte("{")) {
-		return problem.New(schema.InvalidRequest, "The body is not one JSON object in UTF-8.")
+	if failed := notJSON(content); failed != nil {
+		return failed
 	}
 	for name, member := range schema.Members(content) {
 		if failed := c.another(); failed != nil {

@@ -52,8 +52,16 @@ func credentialIn(r *http.Request) authn.Credential {
 	if r.TLS != nil {
 		c.Chains = r.TLS.VerifiedChains
 	}
+	for _, name := range otherHeaders {
+		if r.Header.Get(name) != "" {
+			c.Other = name
+		}
+	}
 	return c
 }
+
+// otherHeaders are where other APIs take a credential.
+var otherHeaders = []string{"X-Api-Key", "Api-Key", "X-Auth-Token", "Token", "Access-Token"}
 
 // queryTokens returns the values of every pair with the name, even of pairs that
 // the binder could not parse, so that no possible token is missed.

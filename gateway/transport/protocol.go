@@ -72,7 +72,7 @@ func (s *Server) collectForeign(x *exchange) (call.Given, error) {
 	case len(content) > 0:
 		failed = c.json(content)
 	}
-	return call.Given{Values: c.Given, Problems: c.Problems}, failed
+	return call.Given{Values: c.Given, Problems: c.Problems, Sent: c.Sent}, failed
 }
 
 // documentOf returns the parameters of a request whose body is taken as a whole.

@@ -292,10 +292,10 @@ func (c *visit) control() {
 		return
 	}
 	if action == removeJob {
-		http.Redirect(c.w, c.r, base+"jobs", http.StatusSeeOther)
+		c.goTo(base + "jobs")
 		return
 	}
-	http.Redirect(c.w, c.r, base+"jobs/"+c.r.PathValue("id"), http.StatusSeeOther)
+	c.goTo(address("jobs", c.r.PathValue("id")))
 }
 
 // listFormOf returns the form of a list, with what was sent before if that was not accepted. Nil: the
@@ -361,5 +361,5 @@ func submitList(c *visit) {
 		c.jobs(form, a)
 		return
 	}
-	http.Redirect(c.w, c.r, base+"jobs/"+submitted[0].ID, http.StatusSeeOther)
+	c.goTo(address("jobs", submitted[0].ID))
 }

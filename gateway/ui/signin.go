@@ -59,7 +59,10 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 	if token := r.PostForm.Get("token"); token != "" {
 		id, err = p.Gate.Token(r.Context(), token, client)
 	} else {
-		id, err = p.Gate.Password(r.Context(), r.PostForm.Get("username"), []byte(r.PostForm.Get("password")), client)
+		id, err = p.Gate.Password(r.Context(), r.PostForm.Get("username"), []byte(r.PostForm.Get("password")), client, p.markOf(r))
+		if err == nil {
+			p.mark(w, r, p.Gate.Mark(r.PostForm.Get("username")))
+		}
 	}
 	var refused *authn.Refusal
 	var tooMany *signin.TooMany

@@ -170,6 +170,24 @@ func (p *Pages) setCookie(w http.ResponseWriter, r *http.Request, value string) 
 	http.SetCookie(w, cookie)
 }
 
+// The mark of a browser is in a cookie of its own, which sign-out leaves.
+const markSuffix = "-mark"
+
+func (p *Pages) markOf(r *http.Request) string {
+	found, err := r.Cookie(p.cookieName(r) + markSuffix)
+	if err != nil {
+		return ""
+	}
+	return found.Value
+}
+
+func (p *Pages) mark(w http.ResponseWriter, r *http.Request, value string) {
+	http.SetCookie(w, &http.Cookie{
+		Name: p.cookieName(r) + markSuffix, Value: value, Path: "/", MaxAge: int(signin.MarkLife.Seconds()),
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+	})
+}
+
 // form requires the token of a form that was shown to the same browser.
 func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

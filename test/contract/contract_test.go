@@ -137,7 +137,7 @@ func TestContract(t *testing.T) {
 				c := systemtest.Sample(op)
 				c.Params["Nonsense"] = "x"
 				a := s.In(t).Rejects(c, http.StatusBadRequest, "invalid_request")
-				assert.Equal(t, "No…", a.Envelope.Error.Details[0].Field) // it is near no known name
+				assert.Equal(t, "Nonsense", a.Envelope.Error.Details[0].Field)
 			})
 			for _, p := range op.Params {
 				if p.Required && p.Path == "" {

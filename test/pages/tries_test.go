@@ -84,7 +84,7 @@ func BenchmarkNames(b *testing.B) {
 	from := netip.MustParseAddr("10.0.0.1")
 	for _, one := range found[200:] { // what is slow at first is so for neither
 		from = from.Next()
-		_, _ = s.Stack.Gate.Password(b.Context(), one.String("userPrincipalName"), []byte("wrong"), from)
+		_, _ = s.Stack.Gate.Password(b.Context(), one.String("userPrincipalName"), []byte("wrong"), from, "")
 	}
 	names := map[string][]string{}
 	for i := range 200 {
@@ -96,7 +96,7 @@ func BenchmarkNames(b *testing.B) {
 			for b.Loop() {
 				for _, name := range names[strings.TrimSuffix(kind, " again")] {
 					from = from.Next()
-					_, _ = s.Stack.Gate.Password(b.Context(), name, []byte("wrong"), from)
+					_, _ = s.Stack.Gate.Password(b.Context(), name, []byte("wrong"), from, "")
 				}
 			}
 		})

@@ -178,7 +178,7 @@ func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, versio
 	}
 	domain, err := remote.NewDomain(secrets)
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return fmt.Errorf("--listen: %w", explainListen(ctx, files.Listen, err))
 	}
 	defer func() { err = errors.Join(err, domain.Close()) }()
 	for _, f := range []struct{ flag, path, secret string }{{"--ticket-file", files.Ticket, secrets.Ticket}, {"--orders-file", files.Orders, secrets.Orders}} {

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"adgateway/gateway/bounds"
@@ -12,18 +14,38 @@ import (
 // roomOf returns what is left where the store and the audit log of the settings are; nil if the gateway
 // keeps nothing on a disk.
 func roomOf(o Options) *bounds.Room {
-	var folders []string
-	if path := o.Settings.Store.File; path != "" && path != config.AuditOff {
-		folders = append(folders, filepath.Dir(path))
-	}
-	if audited(o.Settings.Audit) {
-		folders = append(folders, filepath.Dir(o.Settings.Audit.File))
-	}
+	folders := keptIn(o.Settings)
 	if len(folders) == 0 {
 		return nil
 	}
 	free := func() (int64, error) { return leastFree(folders, host.FreeSpace) }
-	return bounds.NewRoom(free, int64(o.Settings.Store.MinFree)<<20, time.Now)
+	return bounds.NewRoom(free, int64(o.Settings.Store.KeptFree()), time.Now)
+}
+
+// keptIn returns the folders of the store and the audit log.
+func keptIn(s *config.Settings) (folders []string) {
+	if path := s.Store.File; path != "" && path != config.AuditOff {
+		folders = append(folders, filepath.Dir(path))
+	}
+	if audited(s.Audit) {
+		folders = append(folders, filepath.Dir(s.Audit.File))
+	}
+	return folders
+}
+
+// Advice returns sentences about settings that are allowed, but do not work well, here and now. from is
+// the origin of each setting, and file that of the settings.
+func Advice(s *config.Settings, file string, from map[string]config.Origin) []string {
+	_, warned := exposed(withStore(s, file), file)
+	all := append(s.Advice(from), warned...)
+	for _, folder := range slices.Compact(keptIn(s)) {
+		free, err := host.FreeSpace(folder)
+		if err == nil && free <= s.Store.KeptFree() {
+			all = append(all, fmt.Sprintf("store.minFree is %d MiB, and %d MiB are free at %s: "+
+				"callers get 429 for all that would be kept of their calls", s.Store.MinFree, free>>20, folder))
+		}
+	}
+	return all
 }
 
 // leastFree returns what is free in the folder that has least.

@@ -23,7 +23,7 @@ func TestSessionsOfANamesakeAreAnothers(t *testing.T) {
 	var all []string
 	for range sessionsEach {
 		for _, name := range []string{`ONE\anna`, `TWO\anna`} {
-			id, err := g.Password(t.Context(), name, []byte("right"), client)
+			id, err := g.Password(t.Context(), name, []byte("right"), client, "")
 			require.NoError(t, err)
 			all = append(all, id)
 		}

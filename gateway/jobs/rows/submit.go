@@ -119,7 +119,7 @@ func (s *Service) listable(name string) (*ops.Operation, string) {
 			known = append(known, op.ID)
 		}
 	}
-	wrong := "is not the operationId of a change; /openapi.json has them all"
+	wrong := "is not the operationId of a change; 'adgateway help endpoints' and /openapi.json list them"
 	if near := nearest.Of(name, known); near != "" {
 		wrong += ": did you mean " + near + "?"
 	}
@@ -219,7 +219,7 @@ func (sub *submission) bindItem(i int) {
 // take reads one value of an item.
 func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
 	found := len(c.Problems)
-	p := c.Param(name)
+	p := c.Pair(name) // a list without a line of headings has values there
 	switch {
 	case p == nil:
 		c.Problems = sub.unknown(i, c, name, found)

@@ -13,6 +13,7 @@ import (
 
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/filefault"
 	"adgateway/gateway/tlscert"
 	"adgateway/winsvc/host"
 )
@@ -102,7 +103,10 @@ func (f certificateFolder) Import(answers []string, names []string, now time.Tim
 	for _, answer := range answers {
 		content, err := os.ReadFile(answer)
 		if err != nil {
-			return certificateFiles{}, err
+			return certificateFiles{}, filefault.Explain("FILE", err)
+		}
+		if err := tlscert.Readable(content); err != nil {
+			return certificateFiles{}, fmt.Errorf("%s %w", answer, err)
 		}
 		contents = append(contents, content)
 	}

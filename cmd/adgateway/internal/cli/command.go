@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,7 +44,40 @@ func knownCommand(c *cobra.Command, args []string) error {
 			names = append(names, command.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), program.DidYouMean(args[0], "", names))
+	hint := program.DidYouMean(args[0], "", names)
+	if meant := commandMeant(c, args[0]); meant != "" {
+		hint = "; did you mean '" + meant + "'?"
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), hint)
+}
+
+// otherWords are what other programs call commands.
+var otherWords = map[string][]string{
+	"list": {"ls", "dir", "get", "all"}, "create": {"new", "add", "make"}, "add": {"new", "create"},
+	"revoke": {"delete", "remove", "rm", "del"}, "remove": {"delete", "rm", "del", "revoke"}, "show": {"get", "cat", "info", "view", "describe"},
+	"check": {"validate", "test", "lint", "verify"}, "init": {"create", "new", "template"}, "verify": {"check"},
+	"serve": {"run", "server", "listen"}, "watch": {"follow", "tail", "wait"}, "submit": {"create", "run", "send", "add", "new"},
+	"uninstall": {"remove", "delete"}, "set": {"edit", "update", "change", "modify"}, "import": {"install", "load"}, "rotate": {"renew"},
+	"doctor": {"diagnose", "health", "check"}, "version": {"about"}, "sandbox": {"demo", "try", "simulate"},
+}
+
+// commandMeant returns the command below c that has a name of one elsewhere: a command of its own groups, or
+// one under the name that other programs give it; empty: there is none.
+func commandMeant(c *cobra.Command, word string) string {
+	word = strings.ToLower(word)
+	for _, command := range c.Commands() {
+		if !command.Hidden && slices.Contains(otherWords[command.Name()], word) {
+			return command.CommandPath()
+		}
+	}
+	for _, group := range c.Commands() {
+		for _, command := range group.Commands() {
+			if !group.Hidden && !command.Hidden && command.Name() == word && (group.Name() == "service" || len(group.Commands()) == 1) {
+				return command.CommandPath()
+			}
+		}
+	}
+	return ""
 }
 
 // addUsage makes every command below c answer wrong arguments with its usage line.

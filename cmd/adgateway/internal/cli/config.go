@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -8,6 +9,7 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/config"
 )
 
 func configCommand() *cobra.Command {
@@ -45,11 +47,15 @@ func configCheckCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			src, cfg, from, err := f.Read()
 			if err == nil {
-				if err = app.CheckStart(c.Context(), cfg, f.Path()); err != nil {
+				if err = checkSettings(c.Context(), cfg, &f); err != nil {
 					err = fmt.Errorf("settings:\n%w", src.Place(err, from))
 				}
 			}
-			result := output.NewConfigCheck(f.Path(), src.Text != nil, cfg, from, err)
+			var advice []string
+			if cfg != nil {
+				advice = app.Advice(cfg, f.Path(), from)
+			}
+			result := output.NewConfigCheck(f.Path(), src.Text != nil, from, advice, err)
 			if !asJSON {
 				if err != nil {
 					return err
@@ -63,8 +69,17 @@ func configCheckCommand() *cobra.Command {
 		},
 	}
 	f.AddTo(c.Flags())
+	c.Flags().BoolVar(&f.Sandbox, "sandbox", false, "check the settings for 'adgateway sandbox', which needs no PowerShell")
 	jsonFlag(c, &asJSON)
 	return c
+}
+
+// checkSettings checks what a gateway, or a sandbox, checks when it starts.
+func checkSettings(ctx context.Context, cfg *config.Settings, f *program.Flags) error {
+	if f.Sandbox {
+		return app.CheckSandbox(ctx, cfg)
+	}
+	return app.CheckStart(ctx, cfg, f.Path())
 }
 
 func configShowCommand() *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/config"
 	"adgateway/gateway/manual"
 	"adgateway/gateway/ops"
 )
@@ -39,6 +40,33 @@ var commandGroups = []struct {
 	{"watch", "Watch it:", []string{"doctor", "audit", "changes", "events", "bench", "version"}},
 	{"keep", "Keep what it stores:", []string{"backup", "restore"}},
 	{"use", "Use a running gateway:", []string{"job"}},
+}
+
+// commandTopics are the pages of the manual that explain the commands.
+var commandTopics = map[string]string{
+	"sandbox": "sandbox", "help": "start", "config": "settings", "serve": "install", "service": "install", "tls": "certificate",
+	"rights": "account", "cluster": "cluster", "engine": "cluster", "token": "tokens", "user": "tokens", "acme": "certificates-dns01",
+	"doctor": "troubleshooting", "audit": "audit", "changes": "follow", "events": "events", "bench": "capacity", "version": "upgrade",
+	"backup": "upgrade", "restore": "upgrade", "job": "jobs",
+}
+
+// settingName matches what may be the key of a setting.
+var settingName = regexp.MustCompile(`[a-zA-Z]+\.[A-Za-z.]*[A-Za-z]`)
+
+// topicOf returns the words behind 'adgateway help' that explain an error: of the setting that it names, or
+// else of the command that failed.
+func topicOf(c *cobra.Command, err error) string {
+	for _, word := range settingName.FindAllString(err.Error(), -1) {
+		if slices.ContainsFunc(config.Rows(), func(row config.Row) bool { return row.Key == word }) {
+			return "setting " + word
+		}
+	}
+	for ; c.HasParent(); c = c.Parent() {
+		if topic := commandTopics[c.Name()]; topic != "" && !c.Parent().HasParent() {
+			return topic
+		}
+	}
+	return "troubleshooting"
 }
 
 // addHelp sorts the commands below root into groups, and makes 'help' print pages of the manual,

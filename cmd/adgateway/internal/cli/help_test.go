@@ -20,7 +20,7 @@ func TestHelpShowsCommandsPagesAndNames(t *testing.T) {
 		"":                           "Begin here:",
 		"token create":               "Creates a token",
 		"help":                       "Topics: account, alerts",
-		"start":                      "# Start\n",
+		"start":                      "# First five minutes in the sandbox\n",
 		"reference":                  "# Reference\n",
 		"errors":                     "# Errors and what to do\n",
 		"reference/errors":           "# Errors and what to do\n",

@@ -1,0 +1,164 @@
+package ops
+
+import (
+	"slices"
+	"strings"
+
+	"adgateway/gateway/schema"
+)
+
+// Where a parameter has another name.
+const (
+	inLDAP    = "the LDAP name of "
+	inCmdlets = "what the PowerShell cmdlets call "
+)
+
+// Alias is a parameter that has another name elsewhere.
+type Alias struct {
+	Param *Param
+	Where string // the beginning of a phrase that the parameter's name completes
+}
+
+// others are names that no table of attributes or records has: parameters of the cmdlets, and
+// second names of attributes. The first parameter that an operation has is meant.
+var others = []struct {
+	name, where string
+	params      []string
+}{
+	{"Surname", inCmdlets, []string{"LastName"}},
+	{"AccountPassword", inCmdlets, []string{"Password", "newPassword"}},
+	{"NewPassword", inCmdlets, []string{"Password"}},
+	{"userPassword", inLDAP, []string{"Password", "newPassword"}},
+	{"ChangePasswordAtLogon", inCmdlets, []string{"ChangePasswordNextLogon", "ChangePassword"}},
+	{"pwdLastSet", inLDAP, []string{"ChangePasswordNextLogon", "ChangePassword"}},
+	{"PasswordNeverExpires", inCmdlets, []string{"PasswordNeverExpired"}},
+	{"AccountExpirationDate", inCmdlets, []string{"AccountExpires"}},
+	{"co", inLDAP, []string{"Country"}},
+	{"countryCode", inLDAP, []string{"Country"}},
+	{"HomeDrive", inCmdlets, []string{"HomeFolderDrive"}},
+	{"Path", inCmdlets, []string{"OUPath", "OUDestinationPath"}},
+	{"TargetPath", inCmdlets, []string{"OUDestinationPath", "OUPath"}},
+	{"SearchBase", inCmdlets, []string{"OUPath"}},
+	{"SearchScope", inCmdlets, []string{"Recursive"}},
+	{"ResultSetSize", inCmdlets, []string{"Limit"}},
+	{"ResultPageSize", inCmdlets, []string{"Limit"}},
+	{"Properties", inCmdlets, []string{ShowFields}},
+	{"LDAPFilter", inCmdlets, []string{"Filter"}},
+	{"ProtectedFromAccidentalDeletion", inCmdlets, []string{"IsProtected", "Protect"}},
+	{"NewName", inCmdlets, []string{"NewUsername", "NewGroupName", "NewADComputerName", "OUNewName"}},
+	{"Member", inCmdlets, []string{"Members", "Object", "ChildGroupName"}},
+	{"MemberOf", inCmdlets, []string{"GroupName", "ParentGroupName"}},
+	{"WhatIf", inCmdlets, []string{DryRun}},
+	{"DNSHostName", inCmdlets, []string{"ADComputerName"}},
+	{"NetworkId", inCmdlets, []string{"NetworkID", "NetworkIDOrZoneName"}},
+	{"RRType", inCmdlets, []string{"Type"}},
+}
+
+// subjects are the names of the attributes and parameters of cmdlets that say which object is meant.
+var subjects = []struct{ name, where string }{
+	{"Identity", inCmdlets}, {"sAMAccountName", inLDAP}, {"distinguishedName", inLDAP}, {"objectGUID", inLDAP},
+	{"objectSid", inLDAP}, {"cn", inLDAP}, {"Name", inCmdlets}, {"userPrincipalName", inLDAP},
+}
+
+// Elsewhere returns the parameter that has a name in the directory or in the cmdlets; its Param is
+// nil if none has. A hyphen before the name, as PowerShell writes it, does not count.
+func (op *Operation) Elsewhere(name string) Alias {
+	if name = strings.TrimPrefix(name, "-"); name == "" {
+		return Alias{}
+	}
+	for i := range op.Params {
+		if strings.EqualFold(schema.Attribute(op.Params[i].Kind), name) {
+			return Alias{&op.Params[i], inLDAP}
+		}
+	}
+	if p := op.param(op.fieldInput(name)); p != nil {
+		return Alias{p, inLDAP}
+	}
+	if p := op.param(op.recordInput(name)); p != nil {
+		return Alias{p, inCmdlets}
+	}
+	for _, other := range others {
+		if !strings.EqualFold(other.name, name) {
+			continue
+		}
+		if p := op.param(other.params...); p != nil {
+			return Alias{p, other.where}
+		}
+	}
+	for _, subject := range subjects {
+		if strings.EqualFold(subject.name, name) {
+			return Alias{op.subject(), subject.where}
+		}
+	}
+	return Alias{}
+}
+
+// param returns the first parameter with one of some names; nil if there is none.
+func (op *Operation) param(names ...string) *Param {
+	for _, name := range names {
+		if p := op.Param(name); p != nil && name != "" {
+			return p
+		}
+	}
+	return nil
+}
+
+// fieldInput returns the input of the field of the record that holds an attribute; empty: none does.
+func (op *Operation) fieldInput(attribute string) string {
+	if op.Reply.Shape == nil || !op.Effect.Writes() {
+		return ""
+	}
+	for _, field := range op.Reply.Shape.Fields {
+		if field.Attribute == "" || field.Attribute == "parent" || !strings.EqualFold(field.Attribute, attribute) {
+			continue
+		}
+		if field.Input != "" {
+			return field.Input
+		}
+		return field.Name
+	}
+	return ""
+}
+
+// recordInput returns the parameter for a property of a record's data, as the cmdlets of DNS call it;
+// empty: there is none.
+func (op *Operation) recordInput(property string) string {
+	resource, _, _ := strings.Cut(op.ID, ".")
+	for _, kind := range schema.RecordTypes {
+		if kind.Resource == "" || kind.Resource != resource {
+			continue
+		}
+		at := slices.IndexFunc(kind.Fields, func(f schema.RecordField) bool { return strings.EqualFold(f.Property, property) })
+		if at >= 0 {
+			return kind.Fields[at].Name
+		}
+	}
+	return ""
+}
+
+// subject returns the parameter that names the object of the operation: the first in its path, or
+// else the first that is required.
+func (op *Operation) subject() *Param {
+	for i := range op.Params {
+		if op.Params[i].Path != "" {
+			return &op.Params[i]
+		}
+	}
+	for i := range op.Params {
+		if op.Params[i].Required {
+			return &op.Params[i]
+		}
+	}
+	return nil
+}
+
+// Setter returns another change of the same record that takes a field as a parameter; nil if none does.
+func (op *Operation) Setter(field string) *Operation {
+	at := slices.IndexFunc(table, func(other *Operation) bool {
+		return other != op && other.Effect == Update && other.Reply.Shape == op.Reply.Shape && other.Param(field) != nil
+	})
+	if at < 0 {
+		return nil
+	}
+	return table[at]
+}
