@@ -116,7 +116,8 @@ func NewGate(o Options) *Gate {
 	}
 	g := &Gate{
 		o: o, own: own, since: o.Now(),
-		addresses: newAddresses(o.Now), lookups: newLookups(o), rights: newRights(), turns: newTurns(),
+		addresses: newAddresses(o.Now), lookups: newLookups(o), turns: newTurns(),
+		rights: newRights(),
 		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
 	}
 	g.asking <- time.Time{}
