@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/ps"
@@ -52,8 +54,8 @@ func newServed(t *testing.T, n int) *served {
 		t.Cleanup(func() { assert.NoError(t, lines.Close()) })
 		o.Log, o.Audit = log, lines
 		o.Policy.TrustedProxies = []string{"10.9.9.9"}
-		o.Pages = func(*gateway.Server) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o.Pages = func(*gateway.Server) gateway.Pages {
+			return nobodysPages(func(w http.ResponseWriter, r *http.Request) {
 				http.SetCookie(w, &http.Cookie{Name: "at", Value: o.Hop.Gateway})
 				_, _ = io.WriteString(w, gateway.ClientOf(r).String())
 			})
@@ -61,6 +63,13 @@ func newServed(t *testing.T, n int) *served {
 	})
 	return s
 }
+
+// nobodysPages are pages at which nobody signs in with an account of the domain.
+type nobodysPages http.HandlerFunc
+
+func (p nobodysPages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p(w, r) }
+
+func (nobodysPages) Rights(context.Context, string) ([]*identity.Principal, error) { return nil, nil }
 
 // ran returns how many scripts a gateway has run.
 func (s *served) ran(r *replicated) int { return s.runners[r.n].Count() }

@@ -46,13 +46,23 @@ type Current interface {
 	Now(id identity.ID) *identity.Principal
 }
 
-// callerNow returns a caller with its rights of now; nil if there is none any more.
-func (s *Server) callerNow(id identity.ID) *identity.Principal {
+// rights returns what a caller may do now: one principal, or of a person one for each role. There is
+// none if the caller is not known any more. An error means that it cannot be found out at the moment.
+func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Principal, error) {
+	if id.Kind == identity.KindPerson {
+		if s.pages == nil {
+			return nil, nil
+		}
+		return s.pages.Rights(ctx, id.ID)
+	}
 	current, ok := s.Auth.(Current)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	return current.Now(id)
+	if p := current.Now(id); p != nil {
+		return []*identity.Principal{p}, nil
+	}
+	return nil, nil
 }
 
 // openJobs opens the jobs of the store, and registers what answers calls about them.
@@ -63,8 +73,9 @@ func (s *Server) openJobs() error {
 		}
 	}
 	s.register(rows.New(rows.Options{
-		Manager: s.jobs, Operations: s.Operations, Now: s.callerNow, WhyNotUndoable: s.history.WhyNotUndoable,
-		Made: s.history.Made, Cursors: s.cursors, Streams: s.streams, Log: s.Log,
+		Manager: s.jobs, Operations: s.Operations, Rights: s.rights,
+		WhyNotUndoable: s.history.WhyNotUndoable, Made: s.history.Made,
+		Cursors: s.cursors, Streams: s.streams, Log: s.Log,
 		Limits: rows.Limits{
 			MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, Secrets: s.JobLimits.Secrets,
 		},
@@ -91,7 +102,7 @@ func (s *Server) openManager() (err error) {
 // Items returns what makes the calls of the items of jobs.
 func (s *Server) Items() rows.Items {
 	return rows.Items{
-		Operations: s.Operations, Make: s.Call, Now: s.callerNow,
+		Operations: s.Operations, Make: s.Call, Rights: s.rights, Log: s.Log,
 		Clock: func() time.Time { return s.store().Now() },
 		Count: func(state string) { s.meters.jobItems.WithLabelValues(state).Inc() },
 	}

@@ -1,6 +1,9 @@
 package gateway_test
 
 import (
+	"context"
+	"encoding/json"
+	"net/http"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
@@ -49,6 +53,16 @@ func (r reused) as(p *identity.Principal, operation string, c call.Call) (call.A
 	}
 	return answer, ""
 }
+
+// everybodysPages are pages at which every person may do all.
+type everybodysPages struct{ http.Handler }
+
+func (everybodysPages) Rights(_ context.Context, sid string) ([]*identity.Principal, error) {
+	p := &identity.Principal{ID: sid, Kind: identity.KindPerson, Scopes: []identity.Scope{identity.All}}
+	return []*identity.Principal{p}, nil
+}
+
+const aSubdomain = "8e5700ea-a4bf-41c7-8a77-e990661dcc6a"
 
 var (
 	aUser = call.Values{"Username": "jdoe"}
@@ -114,6 +128,37 @@ var (
 				return "the page"
 			}
 		},
+		"job": func(r reused, first *identity.Principal) func(*identity.Principal) string {
+			list := aList{call.Values{"Operation": "user.disable", "Mode": "validate"}, "UserName\njdoe\n"}
+			submitted, refused := r.as(first, "job.submit", call.Call{Input: list})
+			require.Empty(r.t, refused)
+			var job shownJob
+			require.NoError(r.t, json.Unmarshal(submitted.Records, &job))
+			return func(p *identity.Principal) string {
+				_, refused := r.as(p, "job.cancel", call.Call{Input: call.Values{"JobId": job.ID}})
+				if refused == schema.Forbidden {
+					return ""
+				}
+				return "the job"
+			}
+		},
+		"ACME account": func(r reused, first *identity.Principal) func(*identity.Principal) string {
+			policy := harness.Policy()
+			policy.Protocols.Accounts = []ops.AcmeAccount{{
+				Subdomain: aSubdomain, Credential: identity.ReferenceTo(first.Identity()),
+				Name: "_acme-challenge.www.corp.example",
+			}}
+			require.NoError(r.t, r.Apply(policy))
+			return func(p *identity.Principal) string {
+				_, refused := r.as(p, "acme.update", call.Call{Input: call.Values{
+					"subdomain": aSubdomain, "txt": "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo",
+				}})
+				if refused == schema.Limit {
+					return ""
+				}
+				return "the account, " + string(refused)
+			}
+		},
 		"hourly limit": func(r reused, first *identity.Principal) func(*identity.Principal) string {
 			for range 3 {
 				_, refused := r.as(first, "user.resetPassword", call.Call{Input: aUser})
@@ -150,7 +195,8 @@ func TestANameThatIsUsedAgainInheritsNothing(t *testing.T) {
 				history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
 				require.NoError(t, err)
 				s := harness.New(t, runner, func(o *gateway.Options) {
-					o.Kept, o.History = kept, history
+					o.Kept, o.History, o.Auth = kept, history, current{harness.Auth(t)}
+					o.Pages = func(*gateway.Server) gateway.Pages { return everybodysPages{} }
 					o.Quotas = identity.NewMeters(identity.Quota{Rate: "20/h", PasswordResetsPerHour: number(3)}, q.clock)
 				})
 				for i := range pair {

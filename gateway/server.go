@@ -57,7 +57,7 @@ type Options struct {
 
 	// Pages returns the pages under /ui/ for people, which make their calls at the server once it is made.
 	// Nil: there are none.
-	Pages func(api *Server) http.Handler
+	Pages func(api *Server) Pages
 
 	Engine  string  // "sandbox" or "powershell" (default)
 	Version Version // for /version
@@ -113,6 +113,14 @@ type Options struct {
 
 	StreamAbove int           // bytes of a list, beyond which it is sent while its script runs; zero: 8 MiB
 	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
+}
+
+// Pages are the pages for people, and know who may use them.
+type Pages interface {
+	http.Handler
+	// Rights returns what a person with a SID may do now, signed in or not: one principal for each role,
+	// none if the account may not log on any more. An error means that the directory could not answer.
+	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
 }
 
 // Bounds limit what is kept for callers. The sizes are required.
@@ -188,6 +196,7 @@ type Server struct {
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
 	history        *history.Service
+	pages          Pages                         // nil: there are none
 	forwarder      *hop.Forwarder                // nil: the gateway is in no cluster
 	jobs           *jobs.Manager                 // nil: there are none
 	current        atomic.Pointer[policyInForce] // immutable; a call uses the same one throughout
@@ -324,7 +333,8 @@ func (s *Server) overHTTP() transport.Options {
 		},
 	}
 	if s.Pages != nil {
-		options.Pages = s.Pages(s)
+		s.pages = s.Pages(s)
+		options.Pages = s.pages
 	}
 	if s.forwarder != nil {
 		options.Hop = s.hop()

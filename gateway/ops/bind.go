@@ -163,7 +163,8 @@ func (b *Bound) bind(p *Param, given Given) *schema.FieldError {
 		problem.Message += b.Op.nullHint(raw, p)
 		return problem
 	}
-	if present && p.Scope != "" && decoded.Text != "false" {
+	unset := p.Kind == schema.Bool && decoded.Text == "false"
+	if present && p.Scope != "" && !unset {
 		b.Scopes = append(b.Scopes, p.Scope)
 	}
 	b.accept(p, decoded)

@@ -54,6 +54,25 @@ func TestAFlagRequiresItsScopeOnlyIfTrue(t *testing.T) {
 	assert.Empty(t, bound.Scopes)
 }
 
+// Only of a flag the word false means that it is not set: an account or a password may be called so.
+func TestWhatIsNoFlagRequiresItsScopeWhateverItSays(t *testing.T) {
+	for _, c := range []struct {
+		id    string
+		given Given
+		want  identity.Scope
+	}{
+		{"membership.copy", Given{"Username": "a", "From": "b"}, identity.MemberRead},
+		{"membership.copy", Given{"Username": "a", "From": "false"}, identity.MemberRead},
+		{
+			"user.create",
+			Given{"Username": "a", "FirstName": "A", "LastName": "B", "Password": "false"}, identity.UserPassword,
+		},
+	} {
+		bound, _ := Find(Table(), c.id).Bind(c.given)
+		assert.Contains(t, bound.Scopes, c.want, "%s", c.given)
+	}
+}
+
 func TestRulesOfOUsAndComputers(t *testing.T) {
 	for _, c := range []struct {
 		id    string

@@ -75,7 +75,7 @@ var taskRows = []*Operation{
 		Scope: identity.MemberWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
 			existingUser,
-			{Name: "From", Kind: schema.Reference, Required: true, Example: "lweber", Doc: "The user whose groups are copied."},
+			{Name: "From", Kind: schema.Reference, Required: true, Example: "lweber", Scope: identity.MemberRead, Doc: "The user whose groups are copied. As the answer names them, this asks for the scope `member:read`, too."},
 			{Name: "Remove", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Take the user out of the groups that the other one lacks, too."},
 			{Name: "IncludePrivileged", Kind: schema.Bool, Default: "false", Audited: true, Scope: identity.Privileged, Doc: "Do not skip guarded groups."},
 		},

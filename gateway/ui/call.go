@@ -102,9 +102,14 @@ func (c *visit) identity() identity.ID {
 // call makes a call as the person. Of several roles, which are never merged, the first one counts
 // that may do this. Lists are read by [visit.listed].
 func (c *visit) call(operation string, values call.Values) *answer {
+	return send(c, operation, call.Call{Input: values})
+}
+
+// send is [visit.call] with all that a call may have.
+func send(c *visit, operation string, sent call.Call) *answer {
 	var first *answer
 	for _, principal := range c.principals {
-		a := c.callAs(principal, operation, values)
+		a := sendAs(c, principal, operation, sent)
 		if !passedOn(a.Status) {
 			return a
 		}
@@ -132,10 +137,14 @@ func (c *visit) read(k *kind, identity string) *answer { return c.get(k.reader, 
 
 // callAs makes a call in one of the roles of the person.
 func (c *visit) callAs(principal *identity.Principal, operation string, values call.Values) *answer {
+	return sendAs(c, principal, operation, call.Call{Input: values})
+}
+
+// sendAs is [visit.callAs] with all that a call may have.
+func sendAs(c *visit, principal *identity.Principal, operation string, sent call.Call) *answer {
 	id := call.NewID()
-	made, err := c.API.Call(c.r.Context(), operation, call.Call{
-		ID: id, Principal: principal, From: c.Client(c.r), Input: values, // from where the person asks
-	})
+	sent.ID, sent.Principal, sent.From = id, principal, c.Client(c.r) // from where the person asks
+	made, err := c.API.Call(c.r.Context(), operation, sent)
 	a := &answer{Status: http.StatusOK, Output: made.Output, Next: made.Next, Result: slices.Concat([]byte("["), made.Records, []byte("]"))}
 	if made.Secret != nil {
 		a.generated = made.Secret.Reveal()

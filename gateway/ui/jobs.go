@@ -3,11 +3,13 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
@@ -48,6 +50,9 @@ func (j job) owner() identity.ID {
 
 // who is how people call the owner.
 func (j job) who() string { return callerText(j.Caller, j.CallerKind) }
+
+// why says why the job is held or was stopped; empty: it is not.
+func (j job) why() string { return wordOf("job.why", j.Why).Text }
 
 // over returns how many items have ended.
 func (j job) over() int { return j.Total - j.Waiting - j.Running }
@@ -110,7 +115,7 @@ func (j job) facts() []fact {
 		return said
 	}
 	all := []fact{
-		{Label: "State", Words: []word{wordOf("job.state", j.State)}, Text: j.Why},
+		{Label: "State", Words: []word{wordOf("job.state", j.State)}, Text: j.why()},
 		{Label: "Submitted", Time: j.Created, Text: "by " + j.who()},
 		{Label: "Started", Time: j.Started}, {Label: "Ended", Time: j.Ended},
 	}
@@ -137,7 +142,7 @@ type jobRow struct {
 
 func (j job) row() jobRow {
 	row := jobRow{
-		ID: j.ID, Created: j.Created, Title: j.title(), Caller: j.who(), Why: j.Why,
+		ID: j.ID, Created: j.Created, Title: j.title(), Caller: j.who(), Why: j.why(),
 		Progress: j.progress().Text, State: wordOf("job.state", j.State),
 	}
 	if j.Failed+j.Unknown > 0 {
@@ -152,22 +157,36 @@ func (j job) row() jobRow {
 type jobControl struct {
 	ID, Label string
 	Main      bool
-	in        []jobstate.Job // the states in which it is offered; none: until the job has ended
+	Asks      string         // what it does for good, which is shown before the button; empty: nothing
+	in        []jobstate.Job // the states in which it is offered
 	operation string
 }
 
-var jobControls = []jobControl{
-	{"start", "Start", true, []jobstate.Job{jobstate.Ready}, "job.start"},
-	{"pause", "Pause", false, []jobstate.Job{jobstate.Running, jobstate.Held}, "job.pause"},
-	{"resume", "Go on", true, []jobstate.Job{jobstate.Paused}, "job.resume"},
-	{"cancel", "Cancel what was not begun", false, nil, "job.cancel"},
-}
+var (
+	openStates = []jobstate.Job{
+		jobstate.Ready, jobstate.Held, jobstate.Running, jobstate.Paused, jobstate.Stopping,
+	}
+	endStates = []jobstate.Job{jobstate.Done, jobstate.Failed, jobstate.Cancelled, jobstate.Rejected}
+
+	jobControls = []jobControl{
+		{"start", "Start", true, "", []jobstate.Job{jobstate.Ready}, "job.start"},
+		{"pause", "Pause", false, "", []jobstate.Job{jobstate.Running, jobstate.Held}, "job.pause"},
+		{"resume", "Go on", true, "", []jobstate.Job{jobstate.Paused}, "job.resume"},
+		{"cancel", "Cancel what was not begun", false, "", openStates, "job.cancel"},
+		{
+			removeJob, "Remove this job", false,
+			"The job is removed with its list and its results. What it has changed stays as it is.", endStates, "job.remove",
+		},
+	}
+)
+
+const removeJob = "remove"
 
 // controls returns what can be done with the job in its state.
 func (j job) controls() []jobControl {
 	var all []jobControl
 	for _, c := range jobControls {
-		if j.open() && (len(c.in) == 0 || slices.Contains(c.in, jobstate.Job(j.State))) {
+		if slices.Contains(c.in, jobstate.Job(j.State)) {
 			all = append(all, c)
 		}
 	}
@@ -183,8 +202,9 @@ const mostItems = 50
 // notDone are the states of items that people look at first.
 var notDone = []string{"failed", "unknown", "not_run", "skipped"}
 
-// jobs shows the jobs that the person may see.
-func (c *visit) jobs() {
+// jobs shows the jobs that the person may see, and the form of a list that was not accepted, with the
+// refusal; nil: none was sent.
+func (c *visit) jobs(failed *listForm, refused *answer) {
 	shown := page{Title: "Jobs", Section: "jobs"}
 	status := http.StatusOK
 	a := c.listed(list{
@@ -201,10 +221,14 @@ func (c *visit) jobs() {
 	if len(rows) == 0 {
 		shown.Empty = &empty{Text: "There are no jobs that you may see."}
 	}
+	if failed != nil {
+		shown.Alert, status = alertOf(refused), refused.Status
+	}
 	shown.Body = struct {
-		Jobs []jobRow
-		Next string
-	}{rows, a.Next}
+		Jobs   []jobRow
+		Next   string
+		Submit *listForm
+	}{rows, a.Next, listFormOf(c, failed)}
 	c.page(status, "jobs", shown)
 }
 
@@ -267,5 +291,75 @@ func (c *visit) control() {
 		c.job(a)
 		return
 	}
+	if action == removeJob {
+		c.goTo(base + "jobs")
+		return
+	}
 	c.goTo(address("jobs", c.r.PathValue("id")))
+}
+
+// listFormOf returns the form of a list, with what was sent before if that was not accepted. Nil: the
+// person may not submit one.
+func listFormOf(c *visit, failed *listForm) *listForm {
+	if !c.may(identity.JobSubmit) {
+		return nil
+	}
+	form := &listForm{}
+	if failed != nil {
+		form = failed
+		form.Open = true
+	}
+	for _, change := range c.Changes {
+		if c.may(change.Scope) {
+			form.Changes = append(form.Changes, choice{ID: change.ID, Label: change.ID + ": " + change.Summary})
+		}
+	}
+	form.Once = signin.NewID()
+	form.Changes, form.Modes = chosen(form.Changes, form.Operation), chosen(listModes, form.Mode)
+	return form
+}
+
+// givenList returns the list of the form: the file, or else the text.
+func givenList(c *visit) (name string, document []byte, err error) {
+	file, header, err := c.r.FormFile("file")
+	if err == nil {
+		defer file.Close()
+		document, err = io.ReadAll(file)
+		if err != nil || len(document) > 0 {
+			return header.Filename, document, err
+		}
+	}
+	return "", []byte(c.r.PostForm.Get("list")), nil
+}
+
+// submitList submits a list as a job of the person.
+func submitList(c *visit) {
+	given := c.r.PostForm
+	form := &listForm{
+		Name: given.Get("name"), Operation: given.Get("operation"),
+		Mode: given.Get("mode"), List: given.Get("list"),
+	}
+	file, document, err := givenList(c)
+	if err != nil || len(document) == 0 {
+		refused := &answer{Status: http.StatusBadRequest, Error: &failure{
+			Message: "There is no list: choose a file, or paste the list into the box.",
+		}}
+		c.jobs(form, refused)
+		return
+	}
+	values := call.Values{"Mode": cmp.Or(form.Mode, string(jobstate.DryRun))}
+	for name, value := range map[string]string{"Operation": form.Operation, "Name": cmp.Or(form.Name, file)} {
+		if value != "" {
+			values[name] = value
+		}
+	}
+	a := send(c, "job.submit", call.Call{
+		Input: uploaded{values, document, mediaOf(file, document)}, Keys: []string{given.Get("once")},
+	})
+	submitted := records[job](a)
+	if !a.ok() || len(submitted) != 1 {
+		c.jobs(form, a)
+		return
+	}
+	c.goTo(address("jobs", submitted[0].ID))
 }

@@ -86,7 +86,7 @@ func oddPages(t *testing.T) map[string]string {
 		}
 	}
 	pages["changes"] = shownAt(t, api, "/ui/changes"+query, (*visit).changes)
-	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, (*visit).jobs)
+	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *visit) { c.jobs(nil, nil) })
 	pages["a job"] = shownAt(t, api, address("jobs", odd), func(c *visit) { c.job(nil) })
 	log := "/ui/audit?who=" + url.QueryEscape(odd) + "&target=" + url.QueryEscape(odd)
 	pages["audit"] = shownAt(t, api, log, func(c *visit) {

@@ -9,6 +9,7 @@ package ui
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
 )
 
 // Options configure the pages. API, Gate and Client are required.
@@ -31,6 +33,9 @@ type Options struct {
 	Unencrypted bool
 	Version     string
 	Hint        string // how to sign in to the sandbox; empty: nothing
+
+	// Changes are the operations that a list may have.
+	Changes []Change
 
 	// Figures returns how the gateway works at this moment. Nil: it is not shown.
 	Figures func() Figures
@@ -68,6 +73,9 @@ var headers = map[string]string{
 
 const formLimit = 64 << 10 // bytes
 
+const notAccepted = "This form is not one that was shown to you, or it is too old. Nothing was changed. " +
+	"Open the page again and repeat what you did."
+
 // New returns the pages.
 func New(o Options) *Pages {
 	p := &Pages{Options: o, routes: http.NewServeMux(), sites: http.NewCrossOriginProtection()}
@@ -87,7 +95,8 @@ func New(o Options) *Pages {
 	p.routes.HandleFunc("POST /ui/confirm", p.form(p.person((*visit).confirm)))
 	p.routes.HandleFunc("GET /ui/done/{step}", p.person((*visit).done))
 	p.routes.HandleFunc("GET /ui/changes", p.person((*visit).changes))
-	p.routes.HandleFunc("GET /ui/jobs", p.person((*visit).jobs))
+	p.routes.HandleFunc("GET /ui/jobs", p.person(func(c *visit) { c.jobs(nil, nil) }))
+	p.routes.HandleFunc("POST /ui/jobs", p.upload(submitList))
 	p.routes.HandleFunc("GET /ui/jobs/{id}", p.person(func(c *visit) { c.job(nil) }))
 	p.routes.HandleFunc("POST /ui/jobs/{id}/{action}", p.form(p.person((*visit).control)))
 	if p.Log != nil {
@@ -95,6 +104,11 @@ func New(o Options) *Pages {
 	}
 	p.routes.HandleFunc("/ui/", p.notFound)
 	return p
+}
+
+// Rights returns what a person may do now, whether at a page or not: one principal for each role.
+func (p *Pages) Rights(ctx context.Context, sid string) ([]*identity.Principal, error) {
+	return p.Gate.Rights(ctx, sid)
 }
 
 // ServeHTTP implements [http.Handler].
@@ -193,7 +207,7 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 			p.askSignIn(w, r, http.StatusUnauthorized, "Your session has ended, and nothing was changed. Sign in again.", pageOf(r))
 			return
 		}
-		p.plain(w, r, http.StatusForbidden, "Form not accepted", "This form is not one that was shown to you, or it is too old. Nothing was changed. Open the page again and repeat what you did.")
+		p.plain(w, r, http.StatusForbidden, "Form not accepted", notAccepted)
 	}
 }
 
@@ -269,4 +283,25 @@ func (p *Pages) person(next func(*visit)) http.HandlerFunc {
 		}
 		next(c)
 	}
+}
+
+// upload passes on requests with a form that has a file. It reads no more of one than the limit, and
+// nothing of somebody who is not signed in.
+func (p *Pages) upload(next func(*visit)) http.HandlerFunc {
+	return p.person(func(c *visit) {
+		c.r.Body = http.MaxBytesReader(c.w, c.r.Body, listLimit)
+		var tooLarge *http.MaxBytesError
+		err := c.r.ParseMultipartForm(listLimit)
+		switch {
+		case errors.As(err, &tooLarge):
+			c.plain(c.w, c.r, http.StatusRequestEntityTooLarge, "Too large",
+				"A list of these pages has at most 1 MiB. Submit a larger one with the command: adgateway job submit.")
+		case err != nil:
+			c.plain(c.w, c.r, http.StatusBadRequest, "Not readable", "The form could not be read.")
+		case !c.Gate.FormValid(c.cookie(c.r), c.r.PostForm.Get("form")):
+			c.plain(c.w, c.r, http.StatusForbidden, "Form not accepted", notAccepted)
+		default:
+			next(c)
+		}
+	})
 }

@@ -54,6 +54,16 @@ var words = map[string]map[any]word{
 		"done": {"done", good}, "failed": {"failed", bad},
 		"cancelled": {"cancelled", bad}, "rejected": {"rejected", bad},
 	},
+	"job.why": {
+		"notBefore":  {"It begins at its time.", plain},
+		"caller":     {"Other jobs run first.", plain},
+		"budget":     {"An hourly limit of its submitter is reached. It goes on by itself.", plain},
+		"credential": {"Its submitter may not do this any more: the account is disabled, or has no role with this right.", plain},
+		"engine":     {"The store of the cluster cannot be written at the moment. It goes on by itself.", plain},
+		"lane":       {"The directory cannot be asked at the moment. It goes on by itself.", plain},
+		"errors":     {"Too many items failed.", plain},
+		"unknown":    {"It is not known whether an item was done.", plain},
+	},
 }
 
 // wordOf returns the word for the value of a field. A text that the table does not have,

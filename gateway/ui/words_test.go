@@ -362,7 +362,7 @@ func TestReadinessHasAWordForEachState(t *testing.T) {
 // empty.
 func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 	for name, show := range map[string]func(*visit){
-		"changes": (*visit).changes, "jobs": (*visit).jobs, "search": func(c *visit) { c.search(kindOf("user")) }, "audit": (*visit).audit,
+		"changes": (*visit).changes, "jobs": func(c *visit) { c.jobs(nil, nil) }, "search": func(c *visit) { c.search(kindOf("user")) }, "audit": (*visit).audit,
 	} {
 		for _, refused := range []bool{false, true} {
 			w := httptest.NewRecorder()

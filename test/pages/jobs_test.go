@@ -1,6 +1,9 @@
 package pages
 
 import (
+	"bytes"
+	"html"
+	"mime/multipart"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/identity"
 	"adgateway/test/systemtest"
 )
 
@@ -58,4 +63,135 @@ func TestJobsPages(t *testing.T) {
 	assert.Contains(t, b.page, "cancelled")
 	require.Equal(t, 409, b.post("/ui/jobs/"+again+"/resume", b.form("/ui/signout")))
 	assert.Contains(t, b.page, "it must be paused")
+}
+
+// upload sends the form of a list on the page, with a file unless its name is empty.
+func upload(b *browser, file, list string, pairs ...string) int {
+	b.t.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for name, values := range b.form("/ui/jobs", pairs...) {
+		require.NoError(b.t, w.WriteField(name, values[0]))
+	}
+	if file != "" {
+		part, err := w.CreateFormFile("file", file)
+		require.NoError(b.t, err)
+		_, err = part.Write([]byte(list))
+		require.NoError(b.t, err)
+	}
+	require.NoError(b.t, w.Close())
+	r, err := http.NewRequest(http.MethodPost, b.url+"/ui/jobs", &body)
+	require.NoError(b.t, err)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	r.Header.Set("Origin", b.url)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	return b.do(r)
+}
+
+// shows waits until a page has a text.
+func shows(b *browser, page, text string) {
+	b.t.Helper()
+	require.Eventually(b.t, func() bool { return b.get(page) == 200 && strings.Contains(b.page, text) },
+		systemtest.Patience, 20*time.Millisecond, "%s", text)
+}
+
+// TestAPersonSubmitsAList: as a file or as text. The job belongs to the person, who starts it, signs
+// out, and finds it done later, and removes it. Nobody else may.
+func TestAPersonSubmitsAList(t *testing.T) {
+	s := start(t, "jobs.rate=0")
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	assert.Contains(t, b.page, `<option value="user.update">`)
+	list := "UserName,City\naschmidt,Rome\nahoffmann,Oslo\n"
+	require.Equal(t, 303, upload(b, "cities.csv", list, "operation", "user.update", "mode", "dryRun"), b.page)
+	job := b.answer.Header.Get("Location")
+	require.Contains(t, job, "/ui/jobs/jb_")
+	shows(b, job, "/start")
+	assert.Contains(t, b.page, "cities.csv")
+	assert.Contains(t, b.page, "2 of 2 items checked, none is changed")
+	assert.NotContains(t, b.page, job+"/remove", "it has not ended")
+	require.Equal(t, 303, b.submit(job+"/start"))
+	require.Equal(t, 200, b.get(job))
+	require.Equal(t, 303, b.submit("/ui/signout"))
+	require.Equal(t, 401, b.get(job), "the session has ended")
+	other := s.browser(t)
+	other.signIn("helpdesk")
+	assert.Equal(t, 403, other.get("/ui/jobs"))
+	admin := s.browser(t)
+	require.Equal(t, 303, admin.submitFrom("/ui/signin", "/ui/signin", "token", systemtest.AllToken))
+	shows(admin, job, `<span class="badge good">done</span>`)
+	assert.NotContains(t, admin.page, job+"/remove", "it belongs to somebody else")
+	require.Equal(t, 403, admin.post(job+"/remove", admin.form("/ui/signout")))
+	for user, city := range map[string]string{"aschmidt": "Rome", "ahoffmann": "Oslo"} {
+		assert.Equal(t, city, s.Get("/api/ADUser/" + user + "/Details").Envelope.Result[0]["city"])
+	}
+
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/changes"))
+	assert.Equal(t, 2, strings.Count(b.page, "<code>user.update</code>"), "they are changes of the person")
+	require.Equal(t, 200, b.get(job))
+	require.Equal(t, 303, b.submit(job+"/remove"))
+	assert.Equal(t, "/ui/jobs", b.answer.Header.Get("Location"))
+	assert.Equal(t, 404, b.get(job))
+
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	text := []string{
+		"operation", "", "mode", "validate", "name", "<i>as text",
+		"list", "Operation,UserName,City\r\nuser.update,aschmidt,Bonn\r\n",
+	}
+	form := b.page
+	require.Equal(t, 303, upload(b, "", "", text...), b.page)
+	job = b.answer.Header.Get("Location")
+	b.page = form
+	require.Equal(t, 303, upload(b, "", "", text...), "pressed twice")
+	assert.Equal(t, job, b.answer.Header.Get("Location"))
+	require.Equal(t, 200, b.get(job))
+	assert.Contains(t, b.page, "&lt;i&gt;as text")
+	require.Equal(t, 303, b.submit(job+"/cancel"))
+}
+
+// TestAListOfAPersonThatIsNotAccepted: the page says why, and keeps what was typed.
+func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
+	s := startWith(t, func(p *app.People) {
+		p.Roles[0].Scopes = append(p.Roles[0].Scopes, identity.JobRead, identity.JobSubmit)
+	}, "jobs.rate=0")
+	b := s.browser(t)
+	b.signIn("helpdesk")
+	for name, c := range map[string]struct {
+		status int
+		says   string
+		pairs  []string
+	}{
+		"nothing":          {400, "There is no list", []string{"operation", "user.update"}},
+		"no operation":     {400, "unlock", []string{"operation", "user.unlok", "list", "UserName\naschmidt\n"}},
+		"of another role":  {403, "Ask whoever runs the gateway", []string{"operation", "user.delete", "list", "UserName\naschmidt\n"}},
+		"no list of items": {400, "This is no list that can be run", []string{"operation", "user.unlock", "list", "{"}},
+	} {
+		require.Equal(t, 200, b.get("/ui/jobs"), name)
+		assert.NotContains(t, b.page, `<option value="user.delete"`)
+		require.Equal(t, c.status, upload(b, "", "", c.pairs...), "%s: %s", name, b.page)
+		assert.Contains(t, html.UnescapeString(b.page), c.says, name)
+		assert.Contains(t, b.page, "<details open>", name)
+	}
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	wrong := "UserName,Town\naschmidt,Rome\n"
+	require.Equal(t, 303, upload(b, "", "", "operation", "user.unlock", "mode", "run", "list", wrong))
+	require.Equal(t, 200, b.get(b.answer.Header.Get("Location")))
+	assert.Contains(t, b.page, "Nothing was run")
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	require.Equal(t, 413, upload(b, "large.csv", strings.Repeat("x", 1<<20)))
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	assert.Equal(t, 403, upload(b, "", "", "form", "made up", "list", "UserName\naschmidt\n"))
+	b.get("/ui/jobs")
+	b.client.Jar = nil
+	assert.Equal(t, 401, upload(b, "", "", "list", "UserName\naschmidt\n"))
+	none := s.browser(t)
+	none.signIn("operator")
+	s.people.mu.Lock()
+	s.people.off["operator"] = true
+	s.people.mu.Unlock()
+	require.Equal(t, 200, none.get("/ui/jobs"), "the session goes on for a while")
+	list := []string{"operation", "user.unlock", "mode", "run", "list", "UserName\naschmidt\n"}
+	require.Equal(t, 403, upload(none, "", "", list...), "a job asks at once")
 }

@@ -23,12 +23,12 @@ import (
 )
 
 // pages returns the pages for people, or nil if nobody could sign in to them.
-func (s *Stack) pages(o Options) func(*gateway.Server) http.Handler {
+func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 	tokens := o.Settings.SignIn.Tokens == config.SwitchOn || o.Settings.SignIn.Tokens == config.SwitchAuto && o.Sandbox
 	if o.People == nil && !tokens {
 		return nil
 	}
-	return func(api *gateway.Server) http.Handler {
+	return func(api *gateway.Server) gateway.Pages {
 		gate := options.SignIn(o.Settings.SignIn)
 		gate.Record, gate.Policy = s.recordSignIn(o.Log), accounts{api}.lockoutPolicy
 		pages := ui.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
@@ -44,9 +44,19 @@ func (s *Stack) pages(o Options) func(*gateway.Server) http.Handler {
 		gate.Now, gate.Store, gate.Problem = s.kept.now(), s.kept.lasting(), func(err error) { o.Log.WithError(err).Error("sessions of the pages") }
 		s.Gate = signin.NewGate(gate)
 		pages.Figures, pages.Log = s.figures, s.auditLines(o.Settings.Audit)
-		pages.Gate = s.Gate
+		pages.Gate, pages.Changes = s.Gate, listable()
 		return ui.New(pages)
 	}
+}
+
+// listable returns the operations that lists may have, for the pages.
+func listable() (all []ui.Change) {
+	for _, op := range ops.Table() {
+		if op.Listable() {
+			all = append(all, ui.Change{ID: op.ID, Summary: op.Summary, Scope: op.Scope})
+		}
+	}
+	return all
 }
 
 // tidyEvery is how often sessions of the pages are ended everywhere that could not be before.

@@ -76,6 +76,7 @@ type Gate struct {
 
 	addresses *addresses
 	lookups   *lookups
+	rights    *rights
 	marks     *marks
 	turns     turns
 	asking    asking
@@ -116,6 +117,7 @@ func NewGate(o Options) *Gate {
 	g := &Gate{
 		o: o, own: own, since: o.Now(),
 		addresses: newAddresses(o.Now), lookups: newLookups(o), turns: newTurns(),
+		rights: newRights(),
 		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
 	}
 	g.asking <- time.Time{}

@@ -282,3 +282,35 @@ func (s *Session) Principals(ctx context.Context, client netip.Addr) ([]*identit
 	}
 	return []*identity.Principal{p}, nil
 }
+
+// Rights returns what a person may do now, whether signed in or not: one principal for each role.
+// There is none if the account may not log on any more, or is in no group of a role. An error
+// means that the directory could not answer.
+func (g *Gate) Rights(ctx context.Context, sid string) ([]*identity.Principal, error) {
+	if g.o.Directory == nil {
+		return nil, nil
+	}
+	if known, fresh := g.rights.of(sid, g.o.Now()); fresh {
+		return slices.Clone(known), nil
+	}
+	asked := g.rights.flight.DoChan(sid, func() (any, error) {
+		at := g.o.Now() // what changes while the directory answers is asked for again
+		person, err := g.o.Directory.Groups(context.WithoutCancel(ctx), sid)
+		var now []*identity.Principal
+		switch {
+		case err == nil:
+			now = principals(person, g.o.Roles)
+		case !errors.Is(err, ErrRefused):
+			return nil, err
+		}
+		g.rights.keep(sid, now, at)
+		return now, nil
+	})
+	select {
+	case answer := <-asked:
+		now, _ := answer.Val.([]*identity.Principal)
+		return slices.Clone(now), answer.Err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	"golang.org/x/crypto/nacl/box"
 
 	"adgateway/gateway/call"
@@ -28,14 +31,19 @@ import (
 type Items struct {
 	Operations []*ops.Operation
 	// Make makes a call of an operation.
-	Make func(ctx context.Context, operation string, c call.Call) (call.Answer, error)
-	// Now returns a caller with its rights of now; nil if there is none any more.
-	Now func(id identity.ID) *identity.Principal
+	Make   func(ctx context.Context, operation string, c call.Call) (call.Answer, error)
+	Rights Rights
+	Log    *logrus.Logger
 	// Clock returns the time of the store, in which the rights of callers end.
 	Clock func() time.Time
 	// Count is called with the state of each item that was called; one that is called again is held.
 	Count func(state string)
 }
+
+// Rights returns what a caller may do now: one principal, or of a person one for each role, which are
+// not merged. There is none if the caller is not known any more, or may do nothing. An error means
+// that it cannot be found out at the moment.
+type Rights func(ctx context.Context, id identity.ID) ([]*identity.Principal, error)
 
 // How long a job is held when its item could not be run.
 const (
@@ -43,10 +51,16 @@ const (
 	holdLane       = 2 * time.Second
 )
 
-// Call makes the call of an item, as [jobs.Options] want it.
+// Call makes the call of an item, as [jobs.Options] want it. Of several roles the first one counts that
+// may do this, as on the pages.
 func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
-	principal := s.Now(item.Job.Caller.Identity())
-	if principal == nil || !principal.Expires.IsZero() && !s.Clock().Before(principal.Expires) {
+	all, err := s.Rights(ctx, item.Job.Caller.Identity())
+	if err != nil {
+		s.Log.WithError(err).WithField("job", item.Job.ID).Warn("what the submitter of a job may do is not known")
+		return jobs.Answer{Hold: jobstate.Lane, For: holdLane}
+	}
+	all = slices.DeleteFunc(all, s.expired)
+	if len(all) == 0 {
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
 	}
 	op := ops.Find(s.Operations, item.Spec.Operation)
@@ -57,6 +71,40 @@ func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
 	if err != nil {
 		return refusedItem(schema.InvalidRequest, err.Error())
 	}
+	if able := slices.DeleteFunc(slices.Clone(all), func(p *identity.Principal) bool {
+		return call.AuthoriseRow(p, op) != nil
+	}); len(able) > 0 {
+		all = able
+	} else {
+		all = all[:1] // whose refusal is recorded
+	}
+	var answer jobs.Answer
+	var refused error
+	for _, principal := range all {
+		one, err := s.callAs(ctx, principal, op, values, item)
+		if refused == nil || outranks(err, refused) {
+			answer, refused = one, err
+		}
+		if !passedOn(err) {
+			break
+		}
+	}
+	state := string(answer.State)
+	if answer.Hold != "" || answer.Again {
+		state = string(jobstate.Held)
+	}
+	s.Count(state)
+	return answer
+}
+
+func (s Items) expired(p *identity.Principal) bool {
+	return !p.Expires.IsZero() && !s.Clock().Before(p.Expires)
+}
+
+// callAs makes the call of an item in one role of its caller. The error is why it was refused.
+func (s Items) callAs(
+	ctx context.Context, principal *identity.Principal, op *ops.Operation, values call.Values, item jobs.Call,
+) (jobs.Answer, error) {
 	c := call.Call{
 		ID: item.Spec.RequestID, Principal: principal, Input: values,
 		Item: &call.Item{Key: item.Spec.Key, Expires: item.Job.Expires},
@@ -71,12 +119,37 @@ func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
 		answer = itemRefused(made.ChangeID, err)
 	}
 	answer.Within = change.BoundsOf(principal.Limits).Digest()
-	state := string(answer.State)
-	if answer.Hold != "" || answer.Again {
-		state = string(jobstate.Held)
+	return answer, err
+}
+
+// passedOn reports whether another role of the caller may do what was refused. Nothing was done then.
+func passedOn(err error) bool {
+	if err == nil || errors.Is(err, call.ErrAgain) {
+		return false
 	}
-	s.Count(state)
-	return answer
+	e := problem.Of(err)
+	switch e.Code.Status() {
+	case http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
+		return cmp.Or(e.Outcome, ps.OutcomeNone) == ps.OutcomeNone
+	}
+	return false
+}
+
+// outranks reports whether the outcome in one role counts for more than the refusal in an earlier one:
+// what was not passed on, then a limit, which passes, then what is wrong with the item.
+func outranks(err, earlier error) bool {
+	rank := func(err error) int {
+		switch e := problem.Of(err); {
+		case !passedOn(err):
+			return 3
+		case e.Code == schema.RateLimited:
+			return 2
+		case e.Reason != problem.ReasonScope:
+			return 1
+		}
+		return 0
+	}
+	return rank(err) > rank(earlier)
 }
 
 // refusedItem returns the answer of an item that cannot be called.
@@ -165,7 +238,7 @@ func itemRefused(changeID string, err error) jobs.Answer {
 		return jobs.Answer{Hold: jobstate.Engine, For: wait}
 	case e.Code == schema.Overloaded, e.Code == schema.Unavailable:
 		return jobs.Answer{Hold: jobstate.Lane, For: wait}
-	case e.Code == schema.Forbidden, e.Code == schema.Unauthenticated:
+	case e.Reason == problem.ReasonScope, e.Code == schema.Unauthenticated: // else only the item is forbidden
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
 	}
 	return jobs.Answer{Result: result}

@@ -31,8 +31,8 @@ import (
 type Options struct {
 	Manager    *jobs.Manager // nil: the gateway keeps no jobs, and calls about them are refused
 	Operations []*ops.Operation
-	// Now returns a caller with its rights of now; nil if there is none any more.
-	Now func(id identity.ID) *identity.Principal
+	// Rights returns what a caller may do now, as [Items] has it.
+	Rights Rights
 	// WhyNotUndoable returns why a change cannot be undone, as a sentence; empty: it can.
 	WhyNotUndoable func(ctx context.Context, change string) string
 	// Made returns a change of the history, by its id, or false if there is none.

@@ -366,9 +366,15 @@ func notAdded(err error) error {
 
 // add adds a job and answers with it.
 func (s *Service) add(ctx context.Context, a call.Accepted, submission jobs.Submission) (call.Answer, error) {
-	if s.Now(submission.Job.Caller.Identity()) == nil {
+	switch now, err := s.Rights(ctx, submission.Job.Caller.Identity()); {
+	case err != nil:
+		failed := problem.New(schema.Unavailable, "The directory does not say at the moment what you may do, "+
+			"which a job asks before each item. Submit the list again later.")
+		failed.Cause = err
+		return call.Answer{}, failed
+	case len(now) == 0:
 		return call.Answer{}, problem.New(schema.Forbidden, "Jobs are submitted with a token or a user of the "+
-			"gateway, because their rights are checked again for each item.")
+			"gateway, or by a person with a role, because their rights are checked again for each item.")
 	}
 	submission.Once = a.Once
 	job, err := s.Manager.Submit(ctx, submission)

@@ -1,0 +1,78 @@
+package ui
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/schema/jobstate"
+)
+
+// A list is submitted as a file or as text. It runs as a job that belongs to the person, also after
+// the session has ended.
+
+// Change is an operation that the items of a list may be calls of.
+type Change struct {
+	ID, Summary string
+	Scope       identity.Scope
+}
+
+// listLimit is how large a list may be here, with the rest of its form. Larger ones are sent to the API.
+const listLimit = 1 << 20 // bytes
+
+// listForm is the form of a list.
+type listForm struct {
+	Once                        string // the key under which the list is submitted, so that it is only once
+	Name, Operation, Mode, List string
+	Changes, Modes              []choice
+	Open                        bool // it was not accepted
+}
+
+// choice is one of several values of an input.
+type choice struct {
+	ID, Label string
+	Chosen    bool
+}
+
+// listModes are what is done with a list at first.
+var listModes = []choice{
+	{ID: string(jobstate.DryRun), Label: "Show what each item would change, and change nothing yet"},
+	{ID: string(jobstate.Validate), Label: "Check the list, and change nothing yet"},
+	{ID: string(jobstate.Run), Label: "Change it now"},
+}
+
+// chosen returns choices of which one was made before.
+func chosen(all []choice, id string) []choice {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Chosen = all[i].ID == id
+	}
+	return all
+}
+
+// uploaded are the parameters of a list and the list.
+type uploaded struct {
+	values   call.Values
+	document []byte
+	media    string
+}
+
+// Read implements [call.Input].
+func (u uploaded) Read(context.Context) (call.Given, error) {
+	return call.Given{Values: map[string]any(u.values), Document: u.document, Media: u.media}, nil
+}
+
+// mediaOf returns what a list is by the name of its file, or by how it begins.
+func mediaOf(name string, document []byte) string {
+	text := strings.TrimSpace(string(document))
+	switch ending := strings.ToLower(filepath.Ext(name)); {
+	case ending == ".ndjson", ending == ".jsonl":
+		return "application/x-ndjson"
+	case ending == ".json", ending != ".csv" && strings.HasPrefix(text, "{"):
+		return "application/json" // it may have an item on each line all the same
+	}
+	return "text/csv"
+}
