@@ -45,12 +45,13 @@ func TestANeighbourAtTheSameAddressKeepsNobodyOut(t *testing.T) {
 	require.Equal(t, 303, mine.submit("/ui/signout"))
 	neighbour := s.browser(t)
 	require.Equal(t, 200, neighbour.get("/ui/signin"))
-	for i := 0; neighbour.submit("/ui/signin", "username", fmt.Sprint("nobody", i), "password", "wrong") != 429; i++ {
+	for i, status := 0, 0; status != 429; i++ {
+		status = neighbour.submit("/ui/signin", "username", fmt.Sprint("nobody", i), "password", "wrong")
 		require.Less(t, i, 30)
 	}
 	require.Equal(t, 429, neighbour.submit("/ui/signin", "username", "operator", "password", password))
 	require.Equal(t, 200, mine.get("/ui/signin"))
-	require.Equal(t, 429, mine.submit("/ui/signin", "username", "operator", "password", password), "of another name")
+	require.Equal(t, 429, mine.submit("/ui/signin", "username", "operator", "password", password))
 	require.Equal(t, 303, mine.submit("/ui/signin", "username", "helpdesk", "password", password), mine.page)
 }
 

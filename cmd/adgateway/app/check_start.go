@@ -29,7 +29,8 @@ func CheckSandbox(ctx context.Context, cfg *config.Settings) error {
 	_, _, err := staticCredentials(cfg)
 	_, engineErr := NewEngine(cfg.Sandbox)
 	rights, _ := exposed(cfg, "")
-	return errors.Join(err, engineErr, rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg))
+	return errors.Join(err, engineErr, rights, checkFiles(ctx, cfg), checkListen(ctx, cfg),
+		checkData(cfg.Sandbox), checkDomain(cfg))
 }
 
 // checkFiles checks the files that a gateway and a sandbox have in common.

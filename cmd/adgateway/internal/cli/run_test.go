@@ -42,6 +42,7 @@ func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) 
 func TestCommandsPrintNothingHidden(t *testing.T) {
 	const hostile = "a\x1b[2J\u009b1m\u202eb\rc"
 	const shown = `\u202eb`
+	hidden := func(r rune) bool { return r != '\n' && r != '\t' && visible.Hidden(r) }
 	file := filepath.Join(t.TempDir(), "adgateway.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("log:\n  file: \"a\\u202eb\"\n"), 0o600))
 	for _, args := range [][]string{
@@ -51,13 +52,13 @@ func TestCommandsPrintNothingHidden(t *testing.T) {
 		_, stdout, stderr := runCommand(t, args...)
 		all := stdout + stderr
 		assert.Contains(t, all, shown, args)
-		assert.False(t, strings.ContainsFunc(all, func(r rune) bool { return r != '\n' && r != '\t' && visible.Hidden(r) }), "%q", all)
+		assert.False(t, strings.ContainsFunc(all, hidden), "%q", all)
 	}
 	for _, format := range []string{"text", "json"} {
 		var out strings.Builder
 		program.NewLog(config.Log{Level: "info", Format: format}, &out).WithField("name", hostile).Info(hostile)
 		assert.Contains(t, out.String(), shown, format)
-		assert.False(t, strings.ContainsFunc(out.String(), func(r rune) bool { return r != '\n' && visible.Hidden(r) }), format)
+		assert.False(t, strings.ContainsFunc(out.String(), hidden), format)
 	}
 }
 
