@@ -63,7 +63,11 @@ func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
 				c.Sent[p.Name] = name
 				return p
 			}
-			c.Wrong(name, c.readOnly(field))
+			if known := c.elsewhere(name); known != "" && field.SetBy == "" && c.Op.Setter(field.Name) == nil {
+				c.Wrong(name, known)
+			} else {
+				c.Wrong(name, c.readOnly(field))
+			}
 			return nil
 		}
 	}
