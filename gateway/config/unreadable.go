@@ -17,7 +17,7 @@ var (
 	// quotedPath is a text in double quotes with a backslash.
 	quotedPath = regexp.MustCompile(`"([^"\\]*(?:\\[^"]*)+)"?`)
 	// badStart is a value that begins with a character that YAML gives a meaning.
-	badStart   = regexp.MustCompile("^\\s*(?:-\\s+)?(?:[A-Za-z.]+:\\s+)?(?:\\[\\s*)?([*@%`&!|>{},\\]])")
+	badStart   = regexp.MustCompile("^\\s*(?:-\\s+)?(?:[A-Za-z.]+:\\s+)?(?:\\[\\s*)?([*@%`&!|>])")
 	openText   = regexp.MustCompile(`:\s+(["'])[^"']*$`)
 	noSpace    = regexp.MustCompile(`^\s*[A-Za-z]+:[^\s/\\]`)
 	equals     = regexp.MustCompile(`^\s*[A-Za-z.]+\s*=`)
@@ -81,7 +81,7 @@ func adviceOn(line string) string {
 		return "the line begins with a tab. Indent with spaces"
 	}
 	if match := quotedPath.FindStringSubmatch(line); match != nil {
-		if clean, _, bad := strings.Cut(match[1], "\n"); !bad && !strings.Contains(clean, `\\`) && isWindowsName(clean) {
+		if clean, _, bad := strings.Cut(match[1], "\n"); !bad && !strings.Contains(strings.TrimPrefix(clean, `\\`), `\\`) && isWindowsName(clean) {
 			return fmt.Sprintf(`in double quotes, YAML reads \ as the begin of an escape. Write '%s' in single quotes`, clean)
 		}
 	}

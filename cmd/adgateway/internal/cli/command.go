@@ -119,5 +119,15 @@ func knownFlag(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return fmt.Errorf("%w%s", err, program.DidYouMean(unknown.GetSpecifiedName(), "--", names))
+	hint := program.DidYouMean(unknown.GetSpecifiedName(), "--", names)
+	if meant := otherFlags[unknown.GetSpecifiedName()]; hint == "" && slices.Contains(names, meant) {
+		hint = "; did you mean --" + meant + "?"
+	}
+	return fmt.Errorf("%w%s", err, hint)
+}
+
+// otherFlags are flags of other programs, and what they are here.
+var otherFlags = map[string]string{
+	"port": "listen", "p": "listen", "bind": "listen", "address": "listen", "addr": "listen", "host": "listen", "file": "config",
+	"f": "config", "c": "config", "conf": "config", "settings": "config", "scopes": "scope", "role": "scope", "o": "out", "output": "out",
 }
