@@ -27,7 +27,8 @@ func inOurs(class *Class, text string, wrong *Error) {
 		}
 		example := class.Example
 		if f := class.known(match[1]); f != nil {
-			if value := strings.Trim(match[2], " *"); value != "" && len(value) <= 40 && f.form == form(textForm{}) {
+			if value := strings.Trim(match[2], " *"); value != "" &&
+				len(value) <= 40 && f.form == form(textForm{}) {
 				example = fmt.Sprintf("%s %s %q", f.name, Equal, value)
 			}
 		}

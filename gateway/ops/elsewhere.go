@@ -129,7 +129,9 @@ func (op *Operation) recordInput(property string) string {
 		if kind.Resource == "" || kind.Resource != resource {
 			continue
 		}
-		at := slices.IndexFunc(kind.Fields, func(f schema.RecordField) bool { return strings.EqualFold(f.Property, property) })
+		at := slices.IndexFunc(kind.Fields, func(f schema.RecordField) bool {
+			return strings.EqualFold(f.Property, property)
+		})
 		if at >= 0 {
 			return kind.Fields[at].Name
 		}
