@@ -54,8 +54,9 @@ build: go-version ## both programs, in bin
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)-engine ./cmd/adgateway-engine
 
-# The tests that lint has of its own are among the plain ones.
-test: go-version ## what to run before a commit: lint, and the plain tests once
+# The tests that lint has of its own are among the plain ones. Dead code takes as long to find as all
+# other checks together; lint and deep look for it.
+test: go-version ## what to run before a commit: what lint does but for dead code, and the plain tests once
 	@$(MAKE) --no-print-directory -j3 checks plain
 
 # Tests that start the processes of whole clusters, or of a gateway again and again: `make thorough`
@@ -80,7 +81,7 @@ DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsSho
 generate: ## what is derived and committed: OpenAPI document, tables and pages of the manual, clients, members of .NET
 	$(GO) test -vet=off -count=1 $(DERIVED) -update > /dev/null
 
-deep: vet-windows thorough race fuzz bench-once ## what takes longer: all of vet for Windows, all cases of every test, race detector, fuzzing, benchmarks once
+deep: vet-windows deadcode thorough race fuzz bench-once ## what takes longer: all of vet for Windows, dead code, all cases of every test, race detector, fuzzing, benchmarks once
 
 # Linters and tests live for seconds: they collect garbage less often.
 test lint plain: export GOGC ?= 400
@@ -89,13 +90,13 @@ test lint plain: export GOGC ?= 400
 # fact resolves.
 TEXTS := ^(TestNoConflictMarkers|TestFactsResolve|TestNoOtherPageIsCited)$$
 
-lint: checks ## formatting, vet, staticcheck, code that nothing reaches, and whether what is derived is up to date
+lint: checks deadcode ## formatting, vet, staticcheck, code that nothing reaches, and whether what is derived is up to date
 	$(GO) test $(HANG) -vet=off -ldflags=-w -run '$(TEXTS)' ./test/layout ./scripts
 	@$(GO) test $(HANG) -vet=off -ldflags=-w $(DERIVED) || { echo "what is derived is not up to date: run make generate"; exit 1; }
 
-# What is built for Windows is type-checked here by deadcode, and vetted by vet-windows.
+# What is built for Windows is type-checked by deadcode, and vetted by vet-windows.
 .PHONY: checks format vet staticcheck
-checks: format tidy vet staticcheck deadcode
+checks: format tidy vet staticcheck
 
 format:
 	@unformatted=$$(gofmt -l cmd gateway ps scripts test winsvc); \

@@ -228,6 +228,27 @@ func isServed(connection net.Conn) bool {
 	return err == nil && answer.StatusCode == http.StatusOK
 }
 
+// TestNoRequestIsHiddenInAnother: what a proxy takes for the rest of a body, because it goes by the
+// Content-Length, is not taken for another request of its connection.
+func TestNoRequestIsHiddenInAnother(t *testing.T) {
+	for name, length := range map[string]string{"with both": "Content-Length: 4\r\n", "chunked only": ""} {
+		t.Run(name, func(t *testing.T) {
+			address := running(t, harness.Answering(harness.OK), nil)
+			c, err := net.Dial("tcp", address)
+			require.NoError(t, err)
+			defer c.Close()
+			require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+			_, err = io.WriteString(c, "POST /healthz HTTP/1.1\r\nHost: gw\r\n"+length+
+				"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /version HTTP/1.1\r\nHost: gw\r\n\r\n")
+			require.NoError(t, err)
+			read, err := io.ReadAll(c)
+			require.NoError(t, err)
+			assert.Equal(t, 1, strings.Count(string(read), "HTTP/1.1 "), "%s", read)
+			assert.Contains(t, string(read), "Connection: close\r\n")
+		})
+	}
+}
+
 func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	log := make(signal, 100)

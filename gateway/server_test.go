@@ -393,6 +393,10 @@ func TestVersion(t *testing.T) {
 	})
 	got := harness.Read(t, harness.Call(s, "GET", "/version", "", "Auth-Token: "))
 	assert.Equal(t, "This is adgateway 1.2.3.", got.Output)
+	assert.JSONEq(t, `{"version":"1.2.3","engine":"sandbox","features":["dryRun","etag","bin"]}`, string(got.Result[0]), "strangers")
+	assert.Equal(t, 401, harness.Call(s, "GET", "/version", "", "Auth-Token: Bearer wrong").Code)
+	got = harness.Read(t, harness.Call(s, "GET", "/version", ""))
+	assert.Equal(t, "This is adgateway 1.2.3.", got.Output)
 	assert.Contains(t, string(got.Result[0]), `"version":"1.2.3","commit":"abc","built":"2026-01-02","go":"go`)
 	assert.Contains(t, string(got.Result[0]), `"engine":"sandbox"`)
 }

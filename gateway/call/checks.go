@@ -43,7 +43,7 @@ func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Chec
 		all = append(all, notChecked("delete_rights", "The directory does not say what the gateway may remove."),
 			seen.recycleBin(restorable))
 	} else {
-		all = append(all, seen.writeRights(t))
+		all = append(all, seen.writeRights(t)...)
 	}
 	if t.call.SetsSecret() {
 		all = append(all, seen.passwordPolicy(t))
@@ -87,9 +87,10 @@ func (t *Trial) forecast(ctx context.Context, s *Service, p *Policy, removal boo
 	if !known {
 		return nil, nil
 	}
-	written, containers := t.needs()
+	needs := t.needs()
 	args := ps.Args{
-		"Written": ps.List(written), "Container": ps.List(containers), "Removal": ps.Bool(removal),
+		"Written": ps.List(needs.written), "Container": ps.List(needs.containers), "Listed": ps.List(needs.listed),
+		"Removal":  ps.Bool(removal),
 		"Password": ps.Bool(t.call.SetsSecret()), "Guid": ps.Text(t.Announced.Objects[0].GUID),
 	}
 	for _, server := range ops.ServerArgs {
@@ -123,86 +124,153 @@ func (f forecast) about(what string) []fact {
 
 // unreadable are announced changes that need a right of another kind than to write an
 // attribute, which cannot be read.
-var unreadable = []string{change.Existence, change.Parent, "protected", "dNSHostName", "servicePrincipalName"}
+var unreadable = []string{
+	change.Existence, change.Parent, change.Protection, "dNSHostName", "servicePrincipalName",
+}
 
-// attributeOf returns the attribute that an announced change writes, or "" if that says
-// nothing about rights.
-func (t *Trial) attributeOf(c ps.IntendedChange) string {
+// attributeOf returns the attribute that an announced change of an object writes, or "" if that
+// says nothing about rights. A new name is written into the attribute that names objects of the
+// class; the attribute name itself follows it, and the directory does not list it.
+func (t *Trial) attributeOf(object *ps.Intended, c ps.IntendedChange) string {
 	same := c.Before == c.After && !c.Renewed
-	if same || c.Name == change.PasswordStamp && t.call.SetsSecret() || slices.Contains(unreadable, c.Name) {
+	switch {
+	case same || c.Name == change.PasswordStamp && t.call.SetsSecret() || slices.Contains(unreadable, c.Name):
 		return ""
+	case c.Name == "name" && strings.HasPrefix(strings.ToUpper(object.DN), "OU="):
+		return "ou"
+	case c.Name == "name":
+		return "cn"
 	}
 	return change.AttributeOf(c.Name)
 }
 
-// needs returns the GUIDs of objects that attributes of are written, and the containers
-// that objects are created in.
-func (t *Trial) needs() (written, containers []string) {
+// needed is what the rights are read of.
+type needed struct {
+	written    []string // GUIDs of objects that attributes of are written
+	containers []string // where objects are created, or moved to
+	listed     []string // GUIDs of objects whose access lists are written
+}
+
+func (t *Trial) needs() (n needed) {
 	for i := range t.Announced.Objects {
 		object := &t.Announced.Objects[i]
 		if object.GUID == "" && object.Parent != "" {
-			containers = append(containers, object.Parent)
+			n.containers = append(n.containers, object.Parent)
 			continue
 		}
-		if slices.ContainsFunc(object.Changes, func(c ps.IntendedChange) bool { return t.attributeOf(c) != "" }) {
-			written = append(written, object.GUID)
+		writes := func(c ps.IntendedChange) bool { return t.attributeOf(object, c) != "" }
+		if slices.ContainsFunc(object.Changes, writes) {
+			n.written = append(n.written, object.GUID)
+		}
+		for _, c := range object.Changes {
+			switch {
+			case c.Before == c.After:
+			case c.Name == change.Parent:
+				n.containers = append(n.containers, c.After)
+			case c.Name == change.Protection:
+				n.listed = append(n.listed, object.GUID)
+			}
 		}
 	}
-	slices.Sort(containers)
-	return written, slices.Compact(containers)
+	slices.Sort(n.containers)
+	n.containers = slices.Compact(n.containers)
+	return n
 }
 
-// classes are the classes of objects that are created, by the records that show them.
+// classes are the classes of objects that are created or moved, by the records that show them.
 var classes = map[*schema.Shape]string{
 	schema.User: "user", schema.Group: "group", schema.Computer: "computer", schema.OU: "organizationalUnit",
 }
 
+// rights are what is found out about the rights to make a change.
+type rights struct {
+	forecast
+	class  string // of the objects; "": not known
+	looked int    // rights that are there
+	partly bool   // there are others, which are not known
+	lacks  string // the first one that is not there, as a sentence
+}
+
+// known returns the fact about one thing; nil: it could not be read.
+func (r *rights) known(about, name string) *fact {
+	at := slices.IndexFunc(r.forecast, func(f fact) bool {
+		return f.About == about && strings.EqualFold(f.Name, name)
+	})
+	if at < 0 {
+		r.partly = true
+		return nil
+	}
+	return &r.forecast[at]
+}
+
+// needs adds whether a right is there.
+func (r *rights) needs(there bool, lacks string, args ...any) {
+	if r.looked++; !there && r.lacks == "" {
+		r.lacks = fmt.Sprintf(lacks, args...)
+	}
+}
+
+// in adds the right to create an object in a container, which moving it there needs, too.
+func (r *rights) in(container string) {
+	if f := r.known("container", container); f != nil {
+		there := r.class == "" || slices.Contains(f.Allowed, r.class)
+		r.needs(there, "The gateway may not create a %s in '%s'.", r.class, container)
+	}
+}
+
+// change adds the rights that one change of an object needs.
+func (r *rights) change(t *Trial, object *ps.Intended, c ps.IntendedChange) {
+	attribute := t.attributeOf(object, c)
+	switch {
+	case attribute != "":
+		if f := r.known("object", object.GUID); f != nil {
+			allowed := func(a string) bool { return strings.EqualFold(a, attribute) }
+			r.needs(slices.ContainsFunc(f.Allowed, allowed),
+				"The gateway may not write the attribute '%s' of '%s'.", attribute, object.DN)
+		}
+	case c.Before == c.After:
+	case c.Name == change.Protection:
+		if f := r.known("list", object.GUID); f != nil {
+			there := slices.Contains(f.Allowed, "object") && (c.After != yes || slices.Contains(f.Allowed, "parent"))
+			r.needs(there, "The gateway may not change the access lists of '%s' and its parent, "+
+				"which the protection is made of.", object.DN)
+		}
+	case c.Name == change.Parent:
+		r.in(c.After)
+		r.partly = true
+	default:
+		r.partly = true
+	}
+}
+
 // writeRights checks that the gateway's account may write and create what was announced.
-// Rights to move and to protect objects and to reset passwords cannot be read.
-func (f forecast) writeRights(t *Trial) change.Check {
+// Rights to remove objects, to write what a new one gets after its creation, and to reset
+// passwords cannot be read.
+func (f forecast) writeRights(t *Trial) []change.Check {
 	const name = "write_rights"
-	looked, partly := 0, false
+	r := rights{forecast: f, class: classes[t.call.Op.Reply.Shape]}
 	for i := range t.Announced.Objects {
 		object := &t.Announced.Objects[i]
-		about, place := "object", object.GUID
 		if object.GUID == "" {
-			about, place = "container", object.Parent
-		}
-		at := slices.IndexFunc(f, func(known fact) bool {
-			return known.About == about && strings.EqualFold(known.Name, place)
-		})
-		if at < 0 {
-			partly = true
-			continue
-		}
-		if object.GUID == "" {
-			class := classes[t.call.Op.Reply.Shape]
-			if looked++; class != "" && !slices.Contains(f[at].Allowed, class) {
-				return checkFailed(name, fmt.Sprintf("The gateway may not create a %s in '%s'.", class, place))
-			}
+			r.in(object.Parent)
+			r.partly = true
 			continue
 		}
 		for _, c := range object.Changes {
-			attribute := t.attributeOf(c)
-			if attribute == "" {
-				partly = partly || c.Before != c.After
-				continue
-			}
-			allowed := func(a string) bool { return strings.EqualFold(a, attribute) }
-			if looked++; !slices.ContainsFunc(f[at].Allowed, allowed) {
-				return checkFailed(name,
-					fmt.Sprintf("The gateway may not write the attribute '%s' of '%s'.", attribute, object.DN))
-			}
+			r.change(t, object, c)
 		}
 	}
+	others := notChecked("other_rights",
+		"The directory does not say whether the gateway has the other rights that the change needs.")
 	switch {
-	case looked == 0:
-		return notChecked(name, "The directory does not say whether the gateway may do this.")
-	case partly:
-		return checkPassed(name, "The gateway may write the attributes; whether it has the other rights, "+
-			"the directory does not say.")
+	case r.lacks != "":
+		return []change.Check{checkFailed(name, r.lacks)}
+	case r.looked == 0:
+		return []change.Check{notChecked(name, "The directory does not say whether the gateway may do this.")}
+	case r.partly:
+		return []change.Check{checkPassed(name, "The gateway may write the attributes."), others}
 	}
-	return checkPassed(name, "The gateway may write what would change.")
+	return []change.Check{checkPassed(name, "The gateway may write what would change.")}
 }
 
 // recycleBin checks that what is removed can be restored, as was announced.

@@ -83,6 +83,9 @@ var contextArgs = map[string]func(of circumstances) ps.Value{
 	"RemovedTogether": func(of circumstances) ps.Value {
 		return ps.List(append([]string{}, of.call.Undoes.Objects...))
 	},
+	"ProtectedTogether": func(of circumstances) ps.Value {
+		return ps.List(append([]string{}, of.call.Undoes.Guarded...))
+	},
 	"CreatableType": func(of circumstances) ps.Value { return ps.List(creatable(of.call.Principal)) },
 }
 

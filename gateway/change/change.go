@@ -37,6 +37,7 @@ type Change struct {
 // and the member.
 const (
 	Existence     = "exists"
+	Protection    = "protected" // from accidental deletion
 	Parent        = "parent"
 	PasswordStamp = "pwdLastSet" // changes with the password, and says when it must be changed
 	Member        = "member"

@@ -28,6 +28,7 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 		out = append(out, "tls.pfxPasswordFile has no effect without tls.pfxFile")
 	}
 	out = append(out, s.Former.Advice()...)
+	out = append(out, s.ACME.advice()...)
 	for _, off := range []struct {
 		file, key, section string
 	}{
@@ -40,6 +41,19 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 			if strings.HasPrefix(row.Key, off.section) && row.Key != off.key && from[row.Key] != FromDefault {
 				out = append(out, fmt.Sprintf("%s has no effect, because %s is off", row.Key, off.key))
 			}
+		}
+	}
+	return out
+}
+
+// advice names accounts whose credential goes by a name. One that is removed leaves the name to
+// whoever gets it next.
+func (a ACME) advice() (out []string) {
+	for _, one := range a.Accounts {
+		if !strings.Contains(one.Credential, ":") {
+			const text = "acme.accounts: the credential '%s' of %s is a name, which a later token or user inherits: " +
+				"write token:ID or user:ID; 'adgateway token show' says the id"
+			out = append(out, fmt.Sprintf(text, one.Credential, one.Name))
 		}
 	}
 	return out

@@ -159,12 +159,3 @@ func (c Cluster) checkAccess() error {
 	}
 	return nil
 }
-
-// clusterFiles are the files that the settings of the cluster name.
-func (s *Settings) clusterFiles() []namedFile {
-	c := s.Cluster
-	return []namedFile{
-		{"cluster.ca", c.CA, false}, {"cluster.nkeyFile", c.NKeyFile, false},
-		{"cluster.credsFile", c.CredsFile, false},
-	}
-}

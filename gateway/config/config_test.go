@@ -229,11 +229,12 @@ func TestZeroTimes(t *testing.T) {
 
 func TestAdvice(t *testing.T) {
 	for text, want := range map[string]string{
-		"tls:\n  pfxPasswordFile: p.txt\n":                              "tls.pfxPasswordFile has no effect without tls.pfxFile",
-		"http:\n  maxConnections: 100\n":                                "one address can take every connection",
-		"audit:\n  maxTotal: 50\n":                                      "the space is spent before the first file is rotated",
-		"audit:\n  file: off\n  reads: true\n":                          "audit.reads has no effect, because audit.file is off",
-		"store:\n  file: off\nplans:\n  life: 1h\n":                     "plans.life has no effect, because store.file is off",
+		"tls:\n  pfxPasswordFile: p.txt\n":          "tls.pfxPasswordFile has no effect without tls.pfxFile",
+		"http:\n  maxConnections: 100\n":            "one address can take every connection",
+		"audit:\n  maxTotal: 50\n":                  "the space is spent before the first file is rotated",
+		"audit:\n  file: off\n  reads: true\n":      "audit.reads has no effect, because audit.file is off",
+		"store:\n  file: off\nplans:\n  life: 1h\n": "plans.life has no effect, because store.file is off",
+		"acme:\n  accounts:\n  - {subdomain: 7b5c3d2e-0f1a-4b6c-8d9e-1f2a3b4c5d6e, credential: site, name: _acme-challenge.www.corp.example}\n": "the credential 'site' of _acme-challenge.www.corp.example is a name",
 		"pool:\n  directorySessions: 6\n":                               "MaxConnectionsPerUser",
 		"audit:\n  file: off\n  maxTotal: 50\nstore:\n  file: off.db\n": "audit.maxTotal has no effect",
 	} {

@@ -90,35 +90,59 @@ func (s *Settings) uselessAccounts() []string {
 	return faults
 }
 
-// namedFile is a file that a setting names.
-type namedFile struct {
-	key, path string
-	written   bool // by the gateway
+// File is a file or a folder that a gateway opens or makes.
+type File struct {
+	Path, Use string // Use is the setting that names it, or says whose it is
+	Written   bool   // by the gateway; otherwise it only reads it
+	Secret    bool   // whoever reads it can do what the gateway can
+	Required  bool   // it must be there
+	Folder    bool   // all in it is the gateway's alone
+	Told      bool   // nothing is decided by it: others may write it, which is worth a warning
 }
 
-// files returns the files that the settings name.
-func (s *Settings) files() []namedFile {
-	all := []namedFile{
-		{"auth.store", s.Auth.Store, true}, {"audit.file", s.Audit.File, true}, {"audit.anchorFile", s.Audit.Anchor(), true},
-		{"store.file", s.Store.File, true}, {"log.file", s.Log.File, true},
-		{"audit.keyFile", s.Audit.KeyFile, false}, {"tls.certificateFile", s.TLS.CertificateFile, false}, {"tls.keyFile", s.TLS.KeyFile, false},
-		{"tls.pfxFile", s.TLS.PFXFile, false}, {"sandbox.ticketFile", s.Sandbox.TicketFile, false}, {"tls.pfxPasswordFile", s.TLS.PFXPasswordFile, false}, {"tls.clientCAFile", s.TLS.ClientCAFile, false},
+// Uses returns every file that a gateway with these settings uses, but for what runs: its program, and
+// PowerShell. What it keeps beside one of them, under a name that begins with that of the file, is
+// not named again. file is that of the settings.
+func (s *Settings) Uses(file string) []File {
+	all := []File{
+		{Path: file, Use: "settings", Secret: true},
+		{Path: s.Auth.Store, Use: "auth.store", Written: true, Secret: true},
+		{Path: s.Log.File, Use: "log.file", Written: true, Told: true},
+		{Path: s.Audit.KeyFile, Use: "audit.keyFile", Secret: true, Required: true},
+		{Path: s.Audit.File, Use: "audit.file", Written: true},
+		{Path: s.TLS.CertificateFile, Use: "tls.certificateFile", Required: true},
+		{Path: s.TLS.KeyFile, Use: "tls.keyFile", Secret: true, Required: true},
+		{Path: s.TLS.PFXFile, Use: "tls.pfxFile", Secret: true, Required: true},
+		{Path: s.TLS.PFXPasswordFile, Use: "tls.pfxPasswordFile", Secret: true, Required: true},
+		{Path: s.TLS.ClientCAFile, Use: "tls.clientCAFile", Required: true},
+		{Path: s.Cluster.CA, Use: "cluster.ca", Required: true},
+		{Path: s.Cluster.NKeyFile, Use: "cluster.nkeyFile", Secret: true, Required: true},
+		{Path: s.Cluster.CredsFile, Use: "cluster.credsFile", Secret: true, Required: true},
+		{Path: s.Store.ClusterFolder(), Use: "the folder of the cluster", Written: true, Secret: true, Folder: true},
 	}
-	if s.Store.File != "" && s.Store.File != AuditOff {
-		all = append(all, namedFile{"store.file (its key)", s.Store.KeyFile(), true})
+	for _, list := range s.TLS.ClientCRLFiles {
+		all = append(all, File{Path: list, Use: "tls.clientCRLFiles", Required: true})
+	}
+	if s.Audit.File != AuditOff {
+		all = append(all, File{Path: s.Audit.Anchor(), Use: "audit.anchorFile", Written: true})
+	}
+	all = append(all, File{Path: s.Store.File, Use: "store.file", Written: true, Secret: true})
+	if path := s.Store.File; path != "" && path != AuditOff {
+		key := File{Path: s.Store.KeyFile(), Use: "store.file (its key)", Written: true, Secret: true}
+		all = append(all, key)
 	}
 	for _, w := range s.Events.Webhooks {
-		all = append(all, namedFile{"events.webhooks (secretFile of " + w.Name + ")", w.SecretFile, false}, namedFile{"events.webhooks (caFile of " + w.Name + ")", w.CAFile, false})
+		of := " of " + w.Name + ")"
+		all = append(all, File{Path: w.SecretFile, Use: "events.webhooks (secretFile" + of, Secret: true, Required: true},
+			File{Path: w.CAFile, Use: "events.webhooks (caFile" + of, Required: true})
 	}
-	all = append(all, s.clusterFiles()...)
-	for key, paths := range map[string][]string{"tls.clientCRLFiles": s.TLS.ClientCRLFiles, "sandbox.ldif": s.Sandbox.LDIF, "sandbox.zones": s.Sandbox.Zones} {
+	all = append(all, File{Path: s.Sandbox.TicketFile, Use: "sandbox.ticketFile", Secret: true})
+	for use, paths := range map[string][]string{"sandbox.ldif": s.Sandbox.LDIF, "sandbox.zones": s.Sandbox.Zones} {
 		for _, path := range paths {
-			all = append(all, namedFile{key, path, false})
+			all = append(all, File{Path: path, Use: use, Told: true})
 		}
 	}
-	all = slices.DeleteFunc(all, func(f namedFile) bool { return f.path == "" || f.path == AuditOff })
-	slices.SortStableFunc(all, func(a, b namedFile) int { return cmp.Compare(a.key, b.key) })
-	return all
+	return slices.DeleteFunc(all, func(f File) bool { return f.Path == "" || f.Path == AuditOff })
 }
 
 // NamedFile is a file that a setting names.
@@ -127,9 +151,16 @@ type NamedFile struct{ Setting, Path string }
 // Files returns the files that the settings name, ordered by setting.
 func (s *Settings) Files() []NamedFile {
 	var all []NamedFile
-	for _, f := range s.files() {
-		all = append(all, NamedFile{f.key, f.path})
+	for _, f := range s.named() {
+		all = append(all, NamedFile{f.Use, f.Path})
 	}
+	return all
+}
+
+// named returns the files that the settings name, ordered by setting.
+func (s *Settings) named() []File {
+	all := slices.DeleteFunc(s.Uses(""), func(f File) bool { return f.Folder })
+	slices.SortStableFunc(all, func(a, b File) int { return cmp.Compare(a.Use, b.Use) })
 	return all
 }
 
@@ -137,17 +168,17 @@ func (s *Settings) Files() []NamedFile {
 // that another setting names too.
 func (s *Settings) sharedFiles() [][3]string {
 	var shared [][3]string
-	by := map[string]namedFile{}
-	for _, file := range s.files() {
-		path, err := filepath.Abs(file.path)
+	by := map[string]File{}
+	for _, file := range s.named() {
+		path, err := filepath.Abs(file.Path)
 		if err != nil {
-			path = filepath.Clean(file.path)
+			path = filepath.Clean(file.Path)
 		}
 		if runtime.GOOS == "windows" {
 			path = strings.ToLower(path)
 		}
-		if other, taken := by[path]; taken && (other.written || file.written) {
-			shared = append(shared, [3]string{other.key, file.key, file.path})
+		if other, taken := by[path]; taken && (other.Written || file.Written) {
+			shared = append(shared, [3]string{other.Use, file.Use, file.Path})
 		}
 		by[path] = file
 	}

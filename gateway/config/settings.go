@@ -186,6 +186,9 @@ type Store struct {
 // KeyFile returns the file of the key that the store is encrypted with.
 func (s Store) KeyFile() string { return s.File + ".key" }
 
+// KeptFree returns how many bytes are kept free where the store and the audit log are.
+func (s Store) KeptFree() uint64 { return uint64(s.MinFree) << 20 }
+
 // ClusterFolder returns the folder with what a gateway has of its cluster; empty: there is no
 // store, so that the gateway is alone.
 func (s Store) ClusterFolder() string {

@@ -357,7 +357,11 @@ func (u *undoing) call(ctx context.Context, of *ops.Undoing, id, batch string) c
 	c := u.a.As.Part(id, ops.Find(u.Operations, of.Row), given)
 	c.Undoes = call.Undoing{Change: u.p.ID, Fields: u.fields, Batch: batch}
 	for i := range u.p.Intent.Objects {
-		c.Undoes.Objects = append(c.Undoes.Objects, u.p.Intent.Objects[i].GUID)
+		object := &u.p.Intent.Objects[i]
+		c.Undoes.Objects = append(c.Undoes.Objects, object.GUID)
+		if slices.ContainsFunc(object.Changes, wasProtected) {
+			c.Undoes.Guarded = append(c.Undoes.Guarded, object.GUID)
+		}
 	}
 	c.Guards = []call.Guard{&asRecorded{
 		row: c.Op, record: u.p.Record, call: of, from: u.p.made.Announcement(),
@@ -366,6 +370,9 @@ func (u *undoing) call(ctx context.Context, of *ops.Undoing, id, batch string) c
 	}}
 	return c
 }
+
+// wasProtected reports whether an object was protected from accidental deletion before a change.
+func wasProtected(c ps.IntendedChange) bool { return c.Name == change.Protection && c.Before == "True" }
 
 // now reads what the change was about; nil: that cannot be done.
 func (u *undoing) now(ctx context.Context) ([]settle.State, error) {

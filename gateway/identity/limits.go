@@ -10,6 +10,12 @@ type Limits struct {
 	Names  []string `json:"names,omitempty"`  // DNS names whose records, and those below, may be changed
 }
 
+// Equal reports whether the limits are the same, in the same order.
+func (l Limits) Equal(other Limits) bool {
+	return slices.Equal(l.OUs, other.OUs) && slices.Equal(l.Zones, other.Zones) &&
+		slices.Equal(l.Groups, other.Groups) && slices.Equal(l.Names, other.Names)
+}
+
 // Dialect is the shape of the responses that a client expects.
 type Dialect string
 

@@ -15,6 +15,7 @@ const (
 	UserWrite          Scope = "user:write"
 	UserPassword       Scope = "user:password"
 	UserDelete         Scope = "user:delete"
+	UserDeleteTree     Scope = "user:delete-tree"
 	GroupRead          Scope = "group:read"
 	GroupWrite         Scope = "group:write"
 	GroupDelete        Scope = "group:delete"
@@ -27,6 +28,7 @@ const (
 	ComputerRead       Scope = "computer:read"
 	ComputerWrite      Scope = "computer:write"
 	ComputerDelete     Scope = "computer:delete"
+	ComputerDeleteTree Scope = "computer:delete-tree"
 	ComputerBulkDelete Scope = "computer:bulk-delete"
 	BinRead            Scope = "bin:read"
 	BinRestore         Scope = "bin:restore"
@@ -47,11 +49,11 @@ const (
 func Scopes() []Scope {
 	return []Scope{
 		DNSRead, DNSWrite, DNSDelete, DNSAcme,
-		UserRead, UserWrite, UserPassword, UserDelete,
+		UserRead, UserWrite, UserPassword, UserDelete, UserDeleteTree,
 		GroupRead, GroupWrite, GroupDelete,
 		MemberRead, MemberWrite,
 		OURead, OUWrite, OUDelete, OUDeleteTree,
-		ComputerRead, ComputerWrite, ComputerDelete, ComputerBulkDelete,
+		ComputerRead, ComputerWrite, ComputerDelete, ComputerDeleteTree, ComputerBulkDelete,
 		BinRead, BinRestore, ChangeRead, ChangeUndo, JobRead, JobSubmit, OpsRead, Privileged, All,
 	}
 }

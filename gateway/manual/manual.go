@@ -26,18 +26,22 @@ type Section struct {
 
 // Contents lists the pages by reader, as the front page of the project does.
 var Contents = []Section{
-	{"decide whether to use it", []string{"start", "security", "capacity", "how-it-works"}},
-	{"install and run it", []string{"install", "account", "certificate", "network", "first-week", "tokens",
-		"sign-in", "monitoring", "upgrade"}},
+	{"decide whether to use it", []string{"fit", "start", "security", "capacity", "how-it-works"}},
+	{"install and run it", []string{"install", "account", "certificate", "network", "first-week",
+		"tokens", "limits", "sign-in", "monitoring", "backup", "upgrade", "changes"}},
 	{"are on call", []string{"troubleshooting", "alerts", "audit"}},
-	{"write scripts against it", []string{"calling", "find", "safe-changes", "recipes", "jobs", "follow"}},
+	{"write scripts against it", []string{"calling", "find", "safe-changes", "undo", "jobs",
+		"job-lists", "follow", "webhooks"}},
+	{"copy a whole task", []string{"recipes", "recipe-join", "recipe-move", "recipe-leave",
+		"recipe-service-account", "recipe-group-list", "recipe-stale-computers", "recipe-reset",
+		"recipe-dns-cleanup", "recipe-undo-day"}},
 	{"use a tool", []string{"powershell", "ansible", "terraform", "languages", "classic"}},
 	{"manage DNS", []string{"dns", "certificates-dns01", "externaldns"}},
 	{"look something up", []string{"reference/README", "glossary"}},
 	{"work at a help desk", []string{"helpdesk"}},
-	{"run several gateways", []string{"cluster", "cluster-operate", "cluster-restore", "cluster-failures",
-		"cluster-migrate", "load-balancer"}},
-	{"test, or work on it", []string{"sandbox", "develop"}},
+	{"run several gateways", []string{"cluster", "cluster-operate", "cluster-restore",
+		"cluster-failures", "cluster-migrate", "cluster-nats", "load-balancer"}},
+	{"test, or work on it", []string{"sandbox", "develop", "develop-add", "develop-make"}},
 }
 
 // Entries returns the pages of the section.

@@ -1,6 +1,7 @@
 package manual_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,6 +35,26 @@ func TestEveryPageIsInTheContents(t *testing.T) {
 			continue
 		}
 		assert.True(t, listed[name], "%s is not in the contents", name)
+	}
+}
+
+// A page is short enough to be read, and its first line says for whom, for what and how long.
+// The reference is looked up, not read.
+func TestEveryPageIsShort(t *testing.T) {
+	first := regexp.MustCompile(`^For .+\. Result: .+\. Time: .+\.$`)
+	for _, name := range manual.Names() {
+		if strings.HasPrefix(name, "reference/") {
+			continue
+		}
+		page, _ := manual.Find(name)
+		assert.LessOrEqual(t, strings.Count(page.Text, "\n"), 150, "%s: lines", name)
+		assert.LessOrEqual(t, len(strings.Fields(page.Text)), 1200, "%s: words", name)
+		if name == "security" { // its first line does not name them yet
+			continue
+		}
+		_, rest, _ := strings.Cut(page.Text, "\n\n")
+		paragraph, _, _ := strings.Cut(rest, "\n\n")
+		assert.Regexp(t, first, strings.ReplaceAll(paragraph, "\n", " "), "%s: its first line", name)
 	}
 }
 
@@ -76,7 +97,7 @@ func TestRow(t *testing.T) {
 func TestSearch(t *testing.T) {
 	for query, first := range map[string]string{
 		"idempotency-key": "safe-changes", "load balancer": "load-balancer",
-		"EXTERNALDNS": "externaldns", "drifted": "safe-changes",
+		"EXTERNALDNS": "externaldns", "drifted": "undo",
 	} {
 		words, problem := manual.Words(query)
 		require.Empty(t, problem, query)
@@ -108,4 +129,34 @@ func TestQueriesThatCannotBeSearchedFor(t *testing.T) {
 	words, problem := manual.Words("to\xffken")
 	assert.Equal(t, []string{"to", "ken"}, words)
 	assert.Empty(t, problem)
+}
+
+// Sentences are short enough to be read once. Tables, code and the pages for developers are not
+// counted.
+func TestSentencesAreShort(t *testing.T) {
+	block := regexp.MustCompile("(?ms)^ *```.*?^ *```$|<!--.*?-->|^ *\\|.*?$")
+	part := regexp.MustCompile(`\n\s*\n|\n *- |\n *\d+\. |[.:;!?]\s`)
+	for _, name := range manual.Names() {
+		if name == "security" || strings.HasPrefix(name, "develop") || strings.HasPrefix(name, "reference/") {
+			continue
+		}
+		page, _ := manual.Find(name)
+		for _, sentence := range part.Split(block.ReplaceAllString(page.Text, ""), -1) {
+			assert.LessOrEqual(t, len(strings.Fields(sentence)), 25, "%s: %s", name, sentence)
+		}
+	}
+}
+
+// Words that hide who does what, or that praise, are not in the prose of pages for users.
+func TestPagesUsePlainWords(t *testing.T) {
+	hidden := regexp.MustCompile("(?ms)^ *```.*?^ *```$|<!--.*?-->|^ *\\|.*?$|`[^`]*`")
+	banned := regexp.MustCompile(`(?i)\b(what became of|whoever|whatever|meanwhile|by itself|for good|` +
+		`goes on|poison|ledger|simply|easily|powerful|seamless|please|note that|in order to|etc)\b|e\.g\.`)
+	for _, name := range manual.Names() {
+		if name == "security" || strings.HasPrefix(name, "develop") || strings.HasPrefix(name, "reference/") {
+			continue
+		}
+		page, _ := manual.Find(name)
+		assert.Empty(t, banned.FindAllString(hidden.ReplaceAllString(page.Text, ""), -1), name)
+	}
 }

@@ -21,7 +21,7 @@ func (b *builder) operational(document *openapi3.T) {
 	checks := b.plainList("Check", check)
 	version := texts("version", "commit", "built", "go", "engine")
 	version.WithProperty("features", described(openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()), "What an older gateway would not honour"))
-	version.Required = append(version.Required, "features")
+	version.Required = []string{"version", "engine", "features"} // strangers get no more
 	for _, e := range []struct {
 		path, id, summary string
 		answers           map[int]*openapi3.SchemaRef
@@ -31,7 +31,7 @@ func (b *builder) operational(document *openapi3.T) {
 		{"/healthz", "health", "Reports that the process runs.", map[int]*openapi3.SchemaRef{http.StatusOK: b.plainList("Health", texts("status"))}, "", true},
 		{"/readyz", "ready", "Reports whether requests would be served, check by check.",
 			map[int]*openapi3.SchemaRef{http.StatusOK: checks, http.StatusServiceUnavailable: checks}, "", true},
-		{"/version", "version", "Tells the version of the program.",
+		{"/version", "version", "Tells the version of the program, and callers with a credential of what it was built.",
 			map[int]*openapi3.SchemaRef{http.StatusOK: b.plainList("Version", version)}, "", true},
 		{"/metrics", "metrics", "Figures for Prometheus.", map[int]*openapi3.SchemaRef{http.StatusOK: openapi3.NewStringSchema().NewRef()}, "text/plain", false},
 	} {

@@ -19,19 +19,20 @@ const TokenName = "Auth-Token"
 // contextArgs are the types of the script parameters that no row feeds: the
 // gateway supplies the caller's limits, the runner the server to ask.
 var contextArgs = map[string]string{
-	"AllowedOU":       "string[]",
-	"AllowedZone":     "string[]",
-	"AllowedGroup":    "string[]",
-	"GuardedGroup":    "string[]",
-	"Privileged":      "bool",
-	"BulkLimit":       "int",
-	"ImpactLimit":     "int",
-	"Readable":        "string[]", // types of objects that the caller may read
-	"CreatableType":   "string[]", // types of objects that the caller may create
-	"RemovedTogether": "string[]", // objects that the change removed which is undone
-	"StaleSince":      "string[]", // as a file time and as a generalized time
-	"Server":          "string",
-	"ComputerName":    "string",
+	"AllowedOU":         "string[]",
+	"AllowedZone":       "string[]",
+	"AllowedGroup":      "string[]",
+	"GuardedGroup":      "string[]",
+	"Privileged":        "bool",
+	"BulkLimit":         "int",
+	"ImpactLimit":       "int",
+	"Readable":          "string[]", // types of objects that the caller may read
+	"CreatableType":     "string[]", // types of objects that the caller may create
+	"RemovedTogether":   "string[]", // objects that the change removed which is undone
+	"ProtectedTogether": "string[]", // those of them that were protected
+	"StaleSince":        "string[]", // as a file time and as a generalized time
+	"Server":            "string",
+	"ComputerName":      "string",
 
 	"DomainController": "string[]", // all reachable ones
 	"Unreached":        "string[]", // the others

@@ -96,7 +96,7 @@ func targetFields(kind, target string) ([]string, *schema.FieldError) {
 	}
 	for i, field := range schema.RecordTypeNamed(kind).Fields {
 		if field.Form == schema.NameForm {
-			fields[i] = strings.TrimSuffix(strings.ToLower(fields[i]), ".")
+			fields[i] = bare(strings.ToLower(fields[i]))
 		}
 	}
 	return fields, nil
@@ -105,7 +105,7 @@ func targetFields(kind, target string) ([]string, *schema.FieldError) {
 // targetOf writes canonical data as ExternalDNS expects it: the host of an SRV record
 // ends in a dot.
 func targetOf(kind, data string) string {
-	if kind == "SRV" {
+	if kind == "SRV" && !strings.HasSuffix(data, ".") {
 		return data + "."
 	}
 	return data

@@ -29,7 +29,7 @@ var forwarderRows = []*Operation{
 		ID: "forwarder.get", Summary: "Finds a conditional forwarder.",
 		Method: http.MethodGet, Path: forwarderPath,
 		Scope: identity.DNSRead, Effect: Read,
-		Params: []Param{forwarded("partner.example")},
+		Params: []Param{forwarded("partner.example", schema.Zone)},
 		Script: "Get-GatewayZone", Fixed: inForm("Forwarder"),
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.ConditionalForwarder, Single},
@@ -42,7 +42,7 @@ var forwarderRows = []*Operation{
 		Method: http.MethodPost, Path: forwarderPath,
 		Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
 		Params: []Param{
-			forwarded("ally.example"),
+			forwarded("ally.example", schema.NewZone),
 			{Name: "MasterServers", Kind: schema.Addresses, Required: true, Doc: "The servers that are asked for these names."},
 			{Name: "ForwarderTimeout", Kind: forwarderTimeout, Default: "5", Doc: "For how long one of them is waited for."},
 			{Name: "UseRecursion", Kind: schema.Bool, Default: "false", Doc: "Whether the server asks others if they do not answer."},
@@ -62,7 +62,7 @@ var forwarderRows = []*Operation{
 		Method: http.MethodPut, Path: forwarderPath,
 		Scope: identity.DNSWrite, Effect: Update, Disrupts: true,
 		Params: []Param{
-			forwarded("partner.example"),
+			forwarded("partner.example", schema.Zone),
 			{Name: "MasterServers", Kind: schema.Addresses, Doc: "The servers that are asked for these names."},
 			{Name: "ForwarderTimeout", Kind: forwarderTimeout, Example: "10", Doc: "For how long one of them is waited for."},
 			{Name: "UseRecursion", Kind: schema.Bool, Doc: "Whether the server asks others if they do not answer."},
@@ -82,7 +82,7 @@ var forwarderRows = []*Operation{
 		ID: "forwarder.delete", Summary: "Removes a conditional forwarder. Asks for the scope `privileged`, too.",
 		Method: http.MethodDelete, Path: forwarderPath,
 		Scope: identity.DNSDelete, Effect: Delete,
-		Params: []Param{forwarded("partner.example")},
+		Params: []Param{forwarded("partner.example", schema.Zone)},
 		Script: "Remove-GatewayZone", Fixed: inForm("Forwarder"),
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.ConditionalForwarder, Single},
@@ -100,6 +100,6 @@ var (
 )
 
 // forwarded returns the parameter for the names that are forwarded.
-func forwarded(example string) Param {
-	return Param{Name: zoneParam, Path: "ZoneName", Kind: schema.Zone, Required: true, Example: example, Doc: "The domain whose names are forwarded."}
+func forwarded(example string, kind schema.Kind) Param {
+	return Param{Name: zoneParam, Path: "ZoneName", Kind: kind, Required: true, Example: example, Doc: "The domain whose names are forwarded."}
 }

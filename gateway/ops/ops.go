@@ -221,7 +221,7 @@ func Find(table []*Operation, id string) *Operation {
 }
 
 var table = tagged(undoable(slices.Concat(
-	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, membersRows, userRows, ouRows, groupRows, computerRows, taskRows, binRows)),
+	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, membersRows, userRows, ouRows, groupRows, computerRows, taskRows, staleRows, binRows)),
 	acmeRows, externalDNSRows, planRows, historyRows, jobRows, clusterRows,
 )))
 
@@ -247,6 +247,10 @@ var Resources = map[string]string{
 	"txt":         "TXT records of the DNS server",
 	"srv":         "SRV records of the DNS server",
 	"mx":          "MX records of the DNS server",
+	"caa":         "CAA records of the DNS server",
+	"tlsa":        "TLSA records of the DNS server",
+	"sshfp":       "SSHFP records of the DNS server",
+	"dname":       "DNAME records of the DNS server",
 	"record":      "Records of all types of the DNS server",
 	"recordSet":   "Sets of records: all of one name and type",
 	"reverseZone": "Reverse lookup zones of the DNS server",

@@ -145,9 +145,7 @@ var ouRows = []*Operation{
 		Method: http.MethodDelete, Path: "/api/OU/Path/Remove",
 		Scope: identity.OUDelete, Effect: Delete,
 		Params: []Param{
-			ouPath,
-			{Name: "Force", Kind: schema.Bool, Default: "false", Audited: true, Doc: "Lift protection from accidental deletion first."},
-			{Name: "Recursive", Kind: schema.Bool, Default: "false", Audited: true, Scope: identity.OUDeleteTree, Doc: "Remove all that is below it, too."},
+			ouPath, forced, wholeTree(identity.OUDeleteTree),
 		},
 		Script:  "Remove-GatewayOU",
 		Lane:    ps.Directory,

@@ -130,50 +130,89 @@ func somethingNew(r recordType) Rule {
 	}
 }
 
+// Arguments of the script that makes a set: what is wrong with values and with the owner,
+// should they be new. What the set has already stays, whatever it is.
+const (
+	doubtArg      = "Doubt"
+	ownerDoubtArg = "OwnerDoubt"
+)
+
 // valuesFit reads the values of a set by its type, and hands their fields to the script
 // one after another.
 var valuesFit = Rule{
-	Doc: "values have the form of the type, and differ",
+	Doc: "values have the form of the type, and differ; what is new has a name and a value that can be meant",
 	Apply: func(b *Bound) []schema.FieldError {
 		t, zone := schema.RecordTypeNamed(b.Text("Type")), b.Text(zoneParam)
-		wrong := func(code schema.Code, message string) []schema.FieldError {
-			return []schema.FieldError{{Field: "Data", Code: code, Message: message}}
-		}
-		if t.Reverse && !schema.IsReverse(zone) {
-			return []schema.FieldError{{Field: zoneParam, Code: schema.Unprocessable, Message: "must be a reverse zone: PTR records are found by the names of addresses"}}
-		}
 		values := schema.Texts(b.Text("Data")).List()
-		if t.Alone && len(values) > 1 {
-			return wrong(schema.InvalidRequest, "must be one value for the type "+t.Name)
+		if t == nil || t.Resource == "" { // the script compares them with what is there
+			b.Args["Data"] = ps.List(values)
+			b.Args[ownerDoubtArg] = ps.Text("records of the type " + b.Text("Type") + " are not written here: " + schema.HowToWrite(b.Text("Type")))
+			return nil
 		}
-		var all []string
+		if t.Alone && len(values) > 1 {
+			return []schema.FieldError{{Field: "Data", Code: schema.InvalidRequest, Message: "must be one value for the type " + t.Name}}
+		}
+		b.Args[ownerDoubtArg] = ps.Text(newOwnerDoubt(t, b.Text(ownerParam), zone))
+		var all, doubts []string
 		known := map[string]bool{}
 		for _, value := range values {
-			fields, problem := t.Parse(value)
+			fields, doubt, problem := readValue(t, value, zone)
 			if problem != nil {
-				return wrong(problem.Code, problem.Message)
-			}
-			for i, f := range t.Fields {
-				if f.Form != schema.NameForm {
-					continue
-				}
-				if t.Reverse && !strings.Contains(fields[i], ".") {
-					return wrong(schema.Unprocessable, "must be full names such as web1.corp.example")
-				}
-				if fields[i] = strings.TrimSuffix(completed(fields[i], zone), "."); len(fields[i]) > schema.DomainLimit {
-					return wrong(schema.Unprocessable, tooLong)
-				}
+				problem.Field = "Data"
+				return []schema.FieldError{*problem}
 			}
 			if key := t.Key(fields); known[key] {
-				return wrong(schema.InvalidRequest, "must not have a value twice")
+				return []schema.FieldError{{Field: "Data", Code: schema.InvalidRequest, Message: "must not have a value twice"}}
 			} else {
 				known[key] = true
 			}
-			all = append(all, fields...)
+			all, doubts = append(all, fields...), append(doubts, doubt)
 		}
-		b.Args["Data"] = ps.List(all)
+		b.Args["Data"], b.Args[doubtArg] = ps.List(all), ps.List(doubts)
 		return nil
 	},
+}
+
+// newOwnerDoubt returns what is wrong with the owner of a set, should there be none yet.
+func newOwnerDoubt(t *schema.RecordType, owner, zone string) string {
+	if t.Reverse && !schema.IsReverse(zone) {
+		return "must be in a reverse zone: PTR records are found by the names of addresses"
+	}
+	if _, problem := schema.NewOwner.Decode(owner); problem != nil {
+		return problem.Message
+	}
+	return unmeantOwner(owner, zone)
+}
+
+// readValue returns the fields of a value, and what is wrong with it, should it be new.
+func readValue(t *schema.RecordType, value, zone string) (fields []string, doubt string, problem *schema.FieldError) {
+	if _, problem := t.Parse(value); problem != nil {
+		doubt = problem.Message
+	}
+	fields, problem = t.Listed(value)
+	if problem != nil {
+		return nil, "", problem
+	}
+	for i, f := range t.Fields {
+		if f.Form != schema.NameForm {
+			continue
+		}
+		if t.Reverse && !strings.Contains(fields[i], ".") {
+			return nil, "", &schema.FieldError{Code: schema.Unprocessable, Message: "must be full names such as web1.corp.example"}
+		}
+		if fields[i] = bare(completed(fields[i], zone)); len(fields[i]) > schema.DomainLimit {
+			return nil, "", &schema.FieldError{Code: schema.Unprocessable, Message: tooLong}
+		}
+	}
+	return fields, doubt, nil
+}
+
+// bare returns a name without a dot at its end, unless it has no other.
+func bare(name string) string {
+	if short := strings.TrimSuffix(name, "."); strings.Contains(short, ".") {
+		return short
+	}
+	return name
 }
 
 // completed returns a target as the scripts store it: without any dot it is a name in

@@ -24,7 +24,7 @@ const ownerDoc = "The owner name: relative to the zone, or a full name inside it
 
 // recordRows returns the operations of every type of records.
 func recordRows() []*Operation {
-	rows := []*Operation{recordList}
+	rows := []*Operation{recordList, hostList}
 	for _, t := range schema.RecordTypes {
 		if t.Resource == "" {
 			continue
@@ -48,6 +48,7 @@ var recordList = &Operation{
 		{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
 		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."},
 		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Doc: "Only records of this owner name."},
+		stampedBefore,
 	},
 	Fixed:   ps.Args{"Mixed": ps.Bool(true)},
 	Script:  "Get-GatewayRecordList",
@@ -56,6 +57,44 @@ var recordList = &Operation{
 	Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 	Subject: "zone '{ZoneName}'",
 	Sample:  Given{"ZoneName": "corp.example"},
+}
+
+// hostList lists what names a host, in all zones.
+var hostList = &Operation{
+	ID: "record.listHost", Summary: "Lists all that names a host, in all zones and of all types: the records of its name, and those that lead to it.",
+	Method: http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}",
+	Scope: identity.DNSRead, Effect: Read,
+	Params: []Param{
+		{Name: hostParam, Path: hostParam, Arg: "Named", Kind: schema.Owner, Required: true, Example: "web1.corp.example", Doc: "The name of the host in full. A name of one label has a dot at its end."},
+		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."},
+		stampedBefore,
+	},
+	Rules:   []Rule{hostIsFull},
+	Fixed:   ps.Args{"Mixed": ps.Bool(true)},
+	Script:  "Get-GatewayRecordList",
+	Lane:    ps.DNS,
+	Reply:   Reply{schema.Record, List},
+	Subject: "host '{HostName}'",
+	Sample:  Given{hostParam: "web1.corp.example"},
+}
+
+const hostParam = "HostName"
+
+// stampedBefore chooses what dynamic update has not renewed for long.
+var stampedBefore = Param{
+	Name: "StampedBefore", Kind: schema.Moment, Example: "2026-10-01T00:00:00Z",
+	Doc: "Only records whose time stamp is older. Static records have none, and are left out.",
+}
+
+// hostIsFull refuses a name that could be one of any zone.
+var hostIsFull = Rule{
+	Doc: "HostName is a name in full: it has a dot",
+	Apply: func(b *Bound) []schema.FieldError {
+		if strings.Contains(b.Text(hostParam), ".") {
+			return nil
+		}
+		return []schema.FieldError{{Field: hostParam, Code: schema.InvalidRequest, Message: "must be a name in full, such as web1.corp.example: all zones are searched"}}
+	},
 }
 
 // recordType builds the operations of one type.
@@ -91,7 +130,7 @@ func (r recordType) subject() string {
 	if r.Reverse {
 		subject += "[ of '{IP_Address}']"
 	}
-	what := "the " + map[schema.RecordForm]string{schema.NameForm: "target", schema.AddressForm: "address", schema.TextForm: "text"}[r.target().Form]
+	what := "the " + map[schema.RecordForm]string{schema.NameForm: "target", schema.AddressForm: "address", schema.TextForm: "text", schema.HexForm: "data"}[r.target().Form]
 	return fmt.Sprintf("%s with %s '{%s}'[ in zone '{ZoneName}']", subject, what, r.target().Name)
 }
 
@@ -101,7 +140,7 @@ func (r recordType) target() *schema.RecordField { return &r.Fields[len(r.Fields
 // article returns "an MX record".
 func (r recordType) article() string {
 	switch r.Name[0] {
-	case 'A', 'M', 'S':
+	case 'A', 'M', 'S': // of letters that are spoken one by one
 		return "an " + r.Name + " record"
 	default:
 		return "a " + r.Name + " record"
@@ -318,7 +357,7 @@ var recordSetRows = []*Operation{
 		ID: "recordSet.get", Summary: "Reads a set of records: all of one name and type.",
 		Method: http.MethodGet, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSRead, Effect: Read,
-		Params:  recordSetParams(schema.Owner),
+		Params:  recordSetParams(),
 		Rules:   []Rule{namesFit(schema.NotFound)},
 		Script:  "Get-GatewayRecordSet",
 		Lane:    ps.DNS,
@@ -331,12 +370,13 @@ var recordSetRows = []*Operation{
 		ID: "recordSet.put", Summary: "Makes a set of records exactly what is given; creates it if there is none.",
 		Method: http.MethodPut, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSWrite, Effect: Update, Makes: true,
-		Params: append(recordSetParams(schema.NewOwner),
+		Params: append(recordSetParams(),
 			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: identity.DNSDelete, Doc: "The values, as the answer's data shows them."},
-			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the set, else that of the zone.", Example: "3600"},
+			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the values that stay, else that of the zone.", Example: "3600"},
 			Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false", Doc: "Also change records that belong to dynamic update; they are static afterwards."},
 		),
-		Rules:     []Rule{namesFit(schema.Unprocessable), ownerIsMeant, valuesFit},
+		Rules:     []Rule{namesFit(schema.Unprocessable), valuesFit},
+		Fixed:     ps.Args{doubtArg: ps.List(nil), ownerDoubtArg: ps.Text("")},
 		Script:    "Set-GatewayRecordSet",
 		Lane:      ps.DNS,
 		Reply:     Reply{schema.RecordSet, Single},
@@ -354,7 +394,7 @@ var recordSetRows = []*Operation{
 		ID: "recordSet.delete", Summary: "Removes a set of records: all of one name and type.",
 		Method: http.MethodDelete, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSDelete, Effect: Delete,
-		Params:  recordSetParams(schema.Owner),
+		Params:  recordSetParams(),
 		Rules:   []Rule{namesFit(schema.NotFound)},
 		Script:  "Remove-GatewayRecordSet",
 		Lane:    ps.DNS,
@@ -371,10 +411,10 @@ var recordSetRows = []*Operation{
 const recordSetSubject = "set of {Type} records '{DNS_HostName}' in zone '{ZoneName}'"
 
 // recordSetParams returns the parameters that identify a set.
-func recordSetParams(owner schema.Kind) []Param {
+func recordSetParams() []Param {
 	return []Param{
 		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
-		{Name: ownerParam, Arg: "Name", Kind: owner, Required: true, Example: "web1", Doc: ownerDoc},
-		{Name: "Type", Kind: schema.WritableType, Required: true, Example: "A", Doc: "The type of the records."},
+		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true, Example: "web1", Doc: ownerDoc},
+		{Name: "Type", Kind: schema.RecordTypeName, Required: true, Example: "A", Doc: "The type of the records."},
 	}
 }

@@ -90,17 +90,22 @@ func undoOf(op *Operation) Undo {
 
 // undos are those of the rows that are not about records of one type.
 var undos = map[string]Undo{
-	binRow:               {Never: "what was restored is removed by its own row"},
-	"user.create":        removed("user.deleteByGuid", "UserGuid"),
-	"user.update":        undoOfUser,
-	"user.updateByGuid":  undoOfUser,
-	"user.disable":       called("user.enable", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
-	"user.enable":        called("user.disable", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
-	"user.rename":        renamed("user.rename", usernameName, "NewUsername", "sAMAccountName"),
-	"user.resetPassword": {Never: "a password that was replaced is not known"},
-	"user.unlock":        {Never: "an account cannot be locked"},
-	"user.delete":        fromBin,
-	"user.deleteByGuid":  fromBin,
+	binRow:                  {Never: "what was restored is removed by its own row"},
+	"user.create":           removed("user.deleteByGuid", "UserGuid"),
+	"user.update":           undoOfUser,
+	"user.updateByGuid":     undoOfUser,
+	"user.disable":          called("user.enable", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
+	"user.enable":           called("user.disable", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
+	"user.rename":           renamed("user.rename", usernameName, "NewUsername", "sAMAccountName"),
+	"user.resetPassword":    {Never: "a password that was replaced is not known"},
+	"user.unlock":           {Never: "an account cannot be locked"},
+	"user.protect":          protectedBack("user.protect", usernameName),
+	"group.protect":         protectedBack("group.protect", existingGroup.Name),
+	"computer.protect":      protectedBack("computer.protect", computerName),
+	"user.primaryGroup":     primaryBack("user.primaryGroup", usernameName),
+	"computer.primaryGroup": primaryBack("computer.primaryGroup", computerName),
+	"user.delete":           fromBin,
+	"user.deleteByGuid":     fromBin,
 
 	"membership.add":         member("membership.remove", usernameName, "GroupName"),
 	"membership.remove":      member("membership.add", usernameName, "GroupName"),
@@ -202,6 +207,27 @@ func removed(row, param string) Undo {
 // that is given.
 func renamed(row, param, newName, attribute string) Undo {
 	return called(row, func(d Done) Given { return Given{param: d.object().GUID, newName: d.before(attribute)} })
+}
+
+// protectedBack is the undo of a row that sets or lifts a protection, by the row itself.
+func protectedBack(row, param string) Undo {
+	return called(row, func(d Done) Given {
+		return Given{param: d.object().GUID, protectionName: strings.ToLower(d.before("protected"))}
+	})
+}
+
+// primaryBack is the undo of a row that sets a primary group, by the row itself. The domain is that of the
+// account's own SID.
+func primaryBack(row, param string) Undo {
+	return called(row, func(d Done) Given {
+		sid := ""
+		for _, name := range d.object().Names {
+			if end := strings.LastIndex(name, "-"); strings.HasPrefix(name, "S-1-5-21-") {
+				sid = name[:end+1] + d.before("primaryGroupID")
+			}
+		}
+		return Given{param: d.object().GUID, "GroupName": sid}
+	})
 }
 
 // MemberOf returns the object that an announcement names second: the member of the group before it.

@@ -109,7 +109,7 @@ func recordGiven(record ImageRecord) Given {
 	if t == nil || t.Resource == "" {
 		return nil
 	}
-	data, problem := t.Parse(record.Data)
+	data, problem := t.Listed(record.Data)
 	if problem != nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func undoRecordChange(t *schema.RecordType, d Done) []Undoing {
 	if len(images) == 0 {
 		return nil
 	}
-	old, problem := t.Parse(images[0].Data)
+	old, problem := t.Listed(images[0].Data)
 	if problem != nil {
 		return nil
 	}
@@ -162,6 +162,9 @@ func undoSet(d Done) []Undoing {
 	}
 	if len(data) == 0 {
 		return d.all("recordSet.delete", given)
+	}
+	if rowOfType(d.Texts["Type"]) == "" { // it cannot be written
+		return nil
 	}
 	given["Data"], given[ttlParam] = schema.TextsOf(data), strconv.FormatInt(lowest, 10)
 	return d.all("recordSet.put", given)

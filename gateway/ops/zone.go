@@ -168,7 +168,7 @@ var zoneRows = []*Operation{
 
 var (
 	anyZone     = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.Zone, Required: true, Doc: "The zone."}
-	forwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true, Example: "lab2.example", Doc: "The zone."}
+	forwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.NewForwardZone, Required: true, Example: "lab2.example", Doc: "The zone."}
 	// The example is a zone that the sandbox has.
 	existingForwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true, Example: "shop.example", Doc: "The zone."}
 

@@ -12,22 +12,33 @@ const DomainLimit = 253
 
 const labelLimit = 63
 
-// Slashes occur in the names of RFC 2317, which delegate part of a network.
+// Slashes occur in the names of RFC 2317, which delegate part of a network. A name that
+// exists may have any other character as well: the server takes letters outside ASCII, and
+// files of zones and other programs write more. There a backslash is before a character that
+// a name in text cannot have as it is; no other character may be written in a second way.
 var (
+	listedPattern = regexp.MustCompile(`^` + listedLabel + `(?:\.` + listedLabel + `)*$`)
+	servedPattern = regexp.MustCompile(`^[A-Za-z0-9_/\x{a0}-\x{10ffff}-]+(?:\.[A-Za-z0-9_/\x{a0}-\x{10ffff}-]+)*$`)
 	zonePattern   = regexp.MustCompile(`^[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)*$`)
 	ownerPattern  = regexp.MustCompile(`^(?:@|\*|(?:\*\.)?[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)*)$`)
 	targetPattern = zonePattern
 )
 
-// Zone is the name of a DNS zone (facts C26-C29). The script receives it without a
-// trailing dot.
-var Zone Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "zone name", example: "corp.example"}
+const listedLabel = `(?:[^\x00-\x1f\x7f.\\]|\\[.\\"();@$]|\\(?:0[0-2][0-9]|03[0-2]|12[7-9]|1[3-9][0-9]|2[0-4][0-9]|25[0-5]))+`
 
-// ForwardZone is the name of a forward lookup zone, as [Zone]. ChildZone is a name that a
+// Zone is the name of a DNS zone (facts C26-C29), NewZone that of one to be created. The
+// script receives it without a trailing dot.
+var (
+	Zone    Kind = domainKind{base: base{"string"}, pattern: servedPattern, what: "zone name", example: "corp.example"}
+	NewZone Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "zone name", example: "corp.example"}
+)
+
+// ForwardZone and NewForwardZone are the names of forward lookup zones, as [Zone]. ChildZone is a name that a
 // zone delegates, relative to the zone or fully qualified; a trailing dot is kept.
 var (
-	ForwardZone Kind = forwardZoneKind{Zone}
-	ChildZone   Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "name", example: "branch", dot: true}
+	ForwardZone    Kind = forwardZoneKind{Zone}
+	NewForwardZone Kind = forwardZoneKind{NewZone}
+	ChildZone      Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "name", example: "branch", dot: true}
 )
 
 type forwardZoneKind struct{ Kind }
@@ -48,8 +59,8 @@ func (k forwardZoneKind) Decode(raw any) (*Decoded, *FieldError) {
 // Owner and Target are the two names of a record: relative to the zone or
 // fully qualified. A trailing dot is kept because it marks an absolute name.
 var (
-	Owner  Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name", example: "www", dot: true}
-	Target Kind = domainKind{base: base{"string"}, pattern: targetPattern, what: "host name", example: "web1.corp.example", dot: true}
+	Owner  Kind = domainKind{base: base{"string"}, pattern: listedPattern, what: "record name", example: "www", dot: true}
+	Target Kind = domainKind{base: base{"string"}, pattern: listedPattern, what: "host name", example: "web1.corp.example", dot: true, root: true}
 )
 
 // NewOwner and NewTarget are the same for a new record: a bad character or length
@@ -66,6 +77,7 @@ type domainKind struct {
 	example string
 	dot     bool // keep a trailing dot
 	host    bool // the name of a host that a new record leads to
+	root    bool // may be a dot: records of services that are not offered lead there
 	code    Code // for a bad name; empty: InvalidRequest
 }
 
@@ -74,7 +86,13 @@ func (k domainKind) Decode(raw any) (*Decoded, *FieldError) {
 	if problem != nil {
 		return nil, problem
 	}
+	if k.root && s == "." {
+		return textValue(s), nil
+	}
 	name := strings.TrimSuffix(s, ".")
+	if strings.HasSuffix(name, `\`) { // the dot is part of the last label
+		name = s
+	}
 	if problem := k.check(name); problem != nil {
 		if k.code != "" {
 			problem.Code = k.code
@@ -92,17 +110,40 @@ func (k domainKind) Decode(raw any) (*Decoded, *FieldError) {
 
 func (k domainKind) check(name string) *FieldError {
 	if !k.pattern.MatchString(name) {
+		if k.pattern == listedPattern {
+			return invalid("must be a DNS %s: labels with dots between them, as lists show it", k.what)
+		}
 		return invalid("must be a DNS %s of letters, digits, hyphens, underscores and slashes (other letters as punycode)", k.what)
 	}
-	if len(name) > DomainLimit {
+	if octets(name) > DomainLimit {
 		return invalid("must be at most %d characters long", DomainLimit)
 	}
-	for label := range strings.SplitSeq(name, ".") {
-		if len(label) > labelLimit {
+	for label := range strings.SplitSeq(strings.ReplaceAll(name, `\.`, `\046`), ".") {
+		if octets(label) > labelLimit {
 			return invalid("must not have a label of more than %d characters", labelLimit)
 		}
 	}
 	return nil
+}
+
+// octets is the length of a name on the wire, without the lengths of its labels: an escape is
+// one octet.
+func octets(name string) int {
+	n := len(name)
+	for i := 0; i < len(name); i++ {
+		if name[i] != '\\' {
+			continue
+		}
+		width := 2
+		if i+3 < len(name) {
+			if _, err := strconv.ParseUint(name[i+1:i+4], 10, 8); err == nil {
+				width = 4
+			}
+		}
+		n -= width - 1
+		i += width - 1
+	}
+	return n
 }
 
 func (k domainKind) Doc() Doc {

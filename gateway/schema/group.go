@@ -15,6 +15,7 @@ var GroupName Kind = patternKind{
 	must:    `must be a group name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`,
 	example: "Sales Team",
 	meant:   []misuse{distinguished, downLevel, mailAddress},
+	plain:   true,
 }
 
 // GroupScope is a group's scope in any case. The script receives it as the cmdlets

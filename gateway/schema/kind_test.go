@@ -40,8 +40,9 @@ func TestKinds(t *testing.T) {
 		notUNC     = `invalid_request: must be a UNC path such as \\server\share\folder`
 		hasServer  = "invalid_request: must not name a server: write LDAP://OU=Sales,DC=corp,DC=example, or the name alone"
 		notCountry = "invalid_request: must be a country: its ISO 3166-1 code such as GR or GRC, or its name in English such as Greece"
+		notListed  = "invalid_request: must be a DNS record name: labels with dots between them, as lists show it"
 		notZone    = "invalid_request: must be a DNS zone name of letters, digits, hyphens, underscores and slashes (other letters as punycode)"
-		notOwner   = "invalid_request: must be a DNS record name of letters, digits, hyphens, underscores and slashes (other letters as punycode)"
+		notNew     = "unprocessable: must be a DNS record name of letters, digits, hyphens, underscores and slashes (other letters as punycode)"
 		notTarget  = "unprocessable: must be a DNS host name of letters, digits, hyphens, underscores and slashes (other letters as punycode)"
 		notCIDR    = "invalid_request: must be a network in CIDR form such as 10.0.0.0/8 or 2001:db8::/32"
 		notReverse = "invalid_request: must be a network in CIDR form such as 10.0.0.0/8, or a reverse zone such as 10.in-addr.arpa"
@@ -118,12 +119,15 @@ func TestKinds(t *testing.T) {
 		{Country, "Korea", notCountry}, {Country, "England", notCountry}, {Country, "AN", notCountry}, {Country, "276", notCountry}, {Country, "XX", notCountry}, {Country, "XK", notCountry}, {Country, "Scotland", notCountry}, {Country, "Deutschland", notCountry}, {Country, " GR", notCountry}, {Country, "", notCountry},
 
 		{Zone, "corp.example", `"corp.example"`}, {Zone, "corp.example.", `"corp.example"`}, {Zone, "_msdcs.Corp.Example", `"_msdcs.Corp.Example"`}, {Zone, "64-26.100.168.192.in-addr.arpa", `"64-26.100.168.192.in-addr.arpa"`},
-		{Zone, ".", notZone}, {Zone, "..cache", notZone}, {Zone, "a..b", notZone}, {Zone, "*.b", notZone}, {Zone, "a b", notZone}, {Zone, "bücher.example", notZone}, {Zone, "a'b", notZone}, {Zone, "a..", notZone},
+		{Zone, ".", notZone}, {Zone, "..cache", notZone}, {Zone, "a..b", notZone}, {Zone, "*.b", notZone}, {Zone, "a b", notZone}, {Zone, "bücher.example", `"bücher.example"`}, {NewZone, "bücher.example", notZone}, {Zone, "a'b", notZone}, {Zone, "a..", notZone},
 		{Zone, label64 + ".x", "invalid_request: must not have a label of more than 63 characters"},
 		{Zone, strings.Repeat("a.", 127), `"` + strings.Repeat("a.", 126) + `a"`}, {Zone, strings.Repeat("a.", 128), "invalid_request: must be at most 253 characters long"},
 		{ForwardZone, "corp.example.", `"corp.example"`}, {ForwardZone, "single", `"single"`}, {ForwardZone, "carpa", `"carpa"`}, {ForwardZone, "10.in-addr.ARPA", notForward}, {ForwardZone, "ip6.arpa.", notForward}, {ForwardZone, "arpa", notForward}, {ForwardZone, "*.b", notZone}, {ForwardZone, ".", notZone}, {ForwardZone, true, "invalid_request: must be text, not a boolean"},
 		{ChildZone, "branch", `"branch"`}, {ChildZone, "a.b.corp.example.", `"a.b.corp.example."`}, {ChildZone, "@", notChild}, {ChildZone, "*", notChild}, {ChildZone, "a b", notChild},
-		{Owner, "@", `"@"`}, {Owner, "*", `"*"`}, {Owner, "*.a", `"*.a"`}, {Owner, "www.corp.example.", `"www.corp.example."`}, {Owner, "a.*", notOwner}, {Owner, "a*", notOwner}, {Owner, "@.a", notOwner}, {Owner, "$(x)", notOwner},
+		{Owner, "@", `"@"`}, {Owner, "*", `"*"`}, {Owner, "*.a", `"*.a"`}, {Owner, "www.corp.example.", `"www.corp.example."`}, {Owner, "a.*", `"a.*"`}, {Owner, "a*", `"a*"`}, {Owner, "@.a", `"@.a"`}, {Owner, "$(x)", `"$(x)"`}, {Owner, "münchen", `"münchen"`},
+		{Owner, `a\.b`, `"a\\.b"`}, {Owner, `a\032b.`, `"a\\032b."`}, {Owner, `a\\b`, `"a\\\\b"`}, {Owner, `\100c1`, notListed}, {Owner, `\d`, notListed}, {Owner, `a\046b`, notListed},
+		{Owner, "a..b", notListed}, {Owner, `a\`, notListed}, {Owner, ".a", notListed}, {Owner, `a\.`, `"a\\."`}, {Target, ".", `"."`},
+		{NewOwner, "a.*", notNew}, {NewOwner, "a*", notNew}, {NewOwner, "@.a", notNew}, {NewOwner, "$(x)", notNew}, {NewOwner, "münchen", notNew}, {NewOwner, `a\.b`, notNew},
 		{NewTarget, "web1", `"web1"`}, {NewTarget, "a@b", notTarget}, {NewTarget, "*", notTarget}, {NewTarget, "a\x00", nul},
 
 		{Network, "10.0.0.0/8", `"10.in-addr.arpa"`}, {Network, "172.16.0.0/16", `"16.172.in-addr.arpa"`}, {Network, "192.168.1.0/24", `"1.168.192.in-addr.arpa"`}, {Network, "10.1.0.0/24", `"0.1.10.in-addr.arpa"`},

@@ -48,6 +48,8 @@ type wordListKind struct {
 	base
 	one   oneOfKind
 	about string
+
+	numbered bool // types of records without a name are words, too
 }
 
 func (k wordListKind) Decode(raw any) (*Decoded, *FieldError) {
@@ -60,7 +62,11 @@ func (k wordListKind) Decode(raw any) (*Decoded, *FieldError) {
 	}
 	var words []string
 	for item := range strings.SplitSeq(s, listSeparator) {
-		decoded, problem := k.one.Decode(strings.Trim(item, " "))
+		one := Kind(k.one)
+		if k.numbered {
+			one = numberedTypeKind{k.one}
+		}
+		decoded, problem := one.Decode(strings.Trim(item, " "))
 		if problem != nil {
 			return nil, problem
 		}

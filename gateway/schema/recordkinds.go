@@ -1,8 +1,13 @@
 package schema
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
 	"adgateway/ps"
 )
@@ -12,6 +17,8 @@ import (
 var (
 	IPv4 Kind = addressKind{base: base{"string"}, four: true}
 	IPv6 Kind = addressKind{base: base{"string"}, six: true}
+	// anyIPv6 is the address of an AAAA record that exists.
+	anyIPv6 Kind = addressKind{base: base{"string"}, six: true, mapped: true}
 	// Address is an address of either family.
 	Address Kind = addressKind{base: base{"string"}, four: true, six: true}
 )
@@ -19,6 +26,7 @@ var (
 type addressKind struct {
 	base
 	four, six bool
+	mapped    bool // may be an IPv4 address written as IPv6
 }
 
 func (k addressKind) Decode(raw any) (*Decoded, *FieldError) {
@@ -32,7 +40,7 @@ func (k addressKind) Decode(raw any) (*Decoded, *FieldError) {
 		return nil, invalid("must be %s", k.what())
 	case address.Zone() != "":
 		return nil, invalid("must not have a zone index")
-	case address.Is4In6():
+	case address.Is4In6() && !k.mapped:
 		return nil, invalid("must not be an IPv4 address written as IPv6")
 	}
 	return textValue(address.String()), nil
@@ -87,6 +95,118 @@ func (recordTextKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: textLimit, Text: "1 to 254 octets of UTF-8, compared exactly.", Example: "v=spf1 -all"}
 }
 
+// anyText is the text of a TXT record that exists.
+var anyText Kind = listedTextKind{base{"string"}}
+
+type listedTextKind struct{ base }
+
+func (listedTextKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, 0, true)
+	if problem != nil {
+		return nil, problem
+	}
+	return textValue(s), nil
+}
+
+func (listedTextKind) Doc() Doc { return Doc{Type: "string", Text: "Compared exactly."} }
+
+// hexKind are octets in hexadecimal. The script receives them in lower case.
+type hexKind struct{ base }
+
+func (hexKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, 0, false)
+	if problem != nil {
+		return nil, problem
+	}
+	octets, err := hex.DecodeString(s)
+	if err != nil || len(octets) == 0 {
+		return nil, invalid("must be octets in hexadecimal: an even number of the digits 0 to 9 and a to f")
+	}
+	if len(octets) > maxOctets {
+		return nil, unprocessable("must be at most %d octets", maxOctets)
+	}
+	return textValue(hex.EncodeToString(octets)), nil
+}
+
+func (hexKind) Doc() Doc {
+	return Doc{Type: "string", MaxLength: 2 * maxOctets, Pattern: "^(?:[0-9A-Fa-f]{2})+$", Text: "Octets in hexadecimal.", Example: "0123456789abcdef"}
+}
+
+// maxOctets bounds the data of a record, which has a certificate at most.
+const maxOctets = 4096
+
+// caaTag and caaValue are the property of a CAA record and its value (RFC 8659).
+var (
+	caaTag   Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[0-9A-Za-z]{1,15}$`), what: "a property of letters and digits such as issue, issuewild or iodef", example: "issue"}
+	caaValue Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[ -~]{1,255}$`), what: "1 to 255 characters of ASCII, such as letsencrypt.org, or ; for none", example: "letsencrypt.org", quoted: true}
+)
+
+type caaKind struct {
+	base
+	pattern       *regexp.Regexp
+	what, example string
+	quoted        bool // may have quotes around it, as in files of zones
+}
+
+func (k caaKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, 0, false)
+	if problem != nil {
+		return nil, problem
+	}
+	if inside, quoted := strings.CutPrefix(s, `"`); k.quoted && quoted {
+		s = strings.TrimSuffix(inside, `"`)
+	}
+	if !k.pattern.MatchString(s) {
+		return nil, invalid("must be %s", k.what)
+	}
+	if !k.quoted {
+		s = strings.ToLower(s)
+	}
+	return textValue(s), nil
+}
+
+func (k caaKind) Doc() Doc {
+	return Doc{Type: "string", Pattern: k.pattern.String(), Text: "Must be " + k.what + ".", Example: k.example}
+}
+
+// numberedTypeKind is the name of a type of records, or TYPE with its number.
+type numberedTypeKind struct{ oneOfKind }
+
+var numberedType = regexp.MustCompile(`^(?i:TYPE)([1-9][0-9]{0,4})$`)
+
+func (k numberedTypeKind) Decode(raw any) (*Decoded, *FieldError) {
+	if s, isText := raw.(string); isText {
+		if m := numberedType.FindStringSubmatch(s); m != nil {
+			if n, _ := strconv.Atoi(m[1]); n <= 0xFFFF && !namedNumber(n) {
+				return textValue("TYPE" + m[1]), nil
+			}
+		}
+	}
+	if s, isText := raw.(string); isText && slices.Contains(plainTypes, strings.ToUpper(s)) {
+		return textValue(strings.ToUpper(s)), nil
+	}
+	return k.oneOfKind.Decode(raw)
+}
+
+// plainTypes are the types that the module has a name for and that are not in the table.
+var plainTypes = strings.Fields("ATMA DNSKEY GPOS KEY LOC MB MD MF MG MINFO MR NSEC NSEC3 NSEC3PARAM NXT RRSIG SIG WINS WINSR WKS")
+
+// namedNumber reports whether a type with a number has a name here.
+func namedNumber(n int) bool {
+	for _, t := range RecordTypes {
+		if int(t.Number) == n {
+			return n != 0
+		}
+	}
+	return false
+}
+
+func (k numberedTypeKind) Doc() Doc {
+	doc := k.oneOfKind.Doc()
+	doc.Text, doc.Enum = "A type of records, by its name, or as TYPE with its number.", nil
+	return doc
+}
+
 // Texts stands for a parameter that is repeated, or for a JSON array of texts, in which
 // commas do not separate. It is the array as JSON, so that values can be compared.
 type Texts string
@@ -127,7 +247,7 @@ func (recordValuesKind) Decode(raw any) (*Decoded, *FieldError) {
 		return nil, invalid("must be 1 to %d values", maxValues)
 	}
 	for _, value := range values {
-		if _, problem := text(value, 0, false); problem != nil {
+		if _, problem := anyText.Decode(value); problem != nil {
 			return nil, problem
 		}
 	}

@@ -10,12 +10,25 @@ type RecordForm string
 
 // The forms. Scripts know them by these words.
 const (
-	NameForm    RecordForm = "name"    // a domain name: shown without its trailing dot, case does not count
+	NameForm    RecordForm = "name"    // a domain name: case does not count; shown without its trailing dot if it has another
 	AddressForm RecordForm = "address" // compared by value
 	NumberForm  RecordForm = "number"
 	TextForm    RecordForm = "text"    // compared exactly
 	DottedForm  RecordForm = "dotted"  // a domain name that keeps its dot; only read
 	SecondsForm RecordForm = "seconds" // a time span; only read
+	WordForm    RecordForm = "word"    // case does not count
+	HexForm     RecordForm = "hex"     // octets in hexadecimal, in lower case
+)
+
+// RecordWire says how a field stands in the data of a type that Windows has no class for.
+type RecordWire string
+
+// The ways. Scripts know them by these words.
+const (
+	OctetWire   RecordWire = "octet"   // a number of 8 bits
+	CountedWire RecordWire = "counted" // text, with its length in the octet before
+	TextWire    RecordWire = "text"    // text up to the end
+	HexWire     RecordWire = "hex"     // all octets up to the end
 )
 
 // RecordField is one field of a record's data.
@@ -31,6 +44,9 @@ type RecordField struct {
 	Example  string // of a record that the sandbox has
 	Another  string // example of a new value
 	Changed  string // of that record, after a change that succeeds; empty: as it is
+
+	Words []string   // of the property, by the numbers that texts show: Windows has an enumeration
+	Wire  RecordWire // of a type with a number
 }
 
 // RecordType is a type of DNS records: the only place where it is described. Its
@@ -50,7 +66,15 @@ type RecordType struct {
 	Alone   bool // no other record may be at the name, and a new one replaces it (facts NA22)
 	Brief   bool // its own records have neither ttl, fqdn nor members of their own
 	Address bool // a PTR record can go with it, and its zone need not be given to find it
+	Apart   bool // the members of its own records are not in mixed lists
+	Tree    bool // no name below its owner may have records
 	Reverse bool // its owner is the reverse name of an address, and its target is a full name
+
+	// Number is that of a type that Windows has no class for, and keeps as octets (RFC 3597).
+	Number uint16
+	// Refused says how records of a type are written that this server's cmdlets cannot write,
+	// or that are written elsewhere.
+	Refused string
 }
 
 // RecordTypes are all types, in the order of the documentation. Those without a
@@ -78,7 +102,7 @@ var RecordTypes = []*RecordType{
 		Name: "AAAA", Shape: &Shape{Name: "AAAARecord"}, Resource: "aaaa", Path: "DnsAAAARecord", Search: "IPv6Address", Found: "listAddress", Example: "web1", Another: "handbook", Zone: "corp.example",
 		Address: true,
 		Fields: []RecordField{{
-			Name: "IPv6_Address", Property: "IPv6Address", Form: AddressForm, Kind: IPv6, NewKind: IPv6,
+			Name: "IPv6_Address", Property: "IPv6Address", Form: AddressForm, Kind: anyIPv6, NewKind: IPv6,
 			Doc:     "The IPv6 address.",
 			Example: "2001:db8:10:1::30", Another: "2001:db8:10:1::150", Changed: "2001:db8:10:1::130",
 		}},
@@ -95,7 +119,7 @@ var RecordTypes = []*RecordType{
 	{
 		Name: "TXT", Shape: &Shape{Name: "TxtRecord"}, Resource: "txt", Path: "DnsTxtRecord", Example: "@", Another: "handbook", Zone: "corp.example",
 		Fields: []RecordField{{
-			Name: "Text", Property: "DescriptiveText", Form: TextForm, Kind: RecordText, NewKind: RecordText,
+			Name: "Text", Property: "DescriptiveText", Form: TextForm, Kind: anyText, NewKind: RecordText,
 			Doc:     "The text.",
 			Example: "v=spf1 mx ip4:10.0.1.0/24 -all", Another: "site-verification=4711", Changed: "v=spf1 mx -all",
 		}},
@@ -145,12 +169,120 @@ var RecordTypes = []*RecordType{
 			},
 		},
 	},
-	{Name: "NS", Fields: []RecordField{{Property: "NameServer", Form: NameForm}}},
-	{Name: "SOA", Fields: []RecordField{
+	{
+		Name: "CAA", Shape: &Shape{Name: "CaaRecord"}, Resource: "caa", Path: "DnsCaaRecord", Example: "@", Another: "handbook", Zone: "shop.example",
+		Number: 257, Apart: true,
+		Fields: []RecordField{
+			{
+				Name: "Flags", Form: NumberForm, Wire: OctetWire, Member: "flags", Kind: octetKind, NewKind: octetKind, Default: "0",
+				Doc:     "The flags; 128 is critical.",
+				Example: "0", Another: "128",
+			},
+			{
+				Name: "Tag", Form: WordForm, Wire: CountedWire, Member: "tag", Kind: caaTag, NewKind: caaTag,
+				Doc:     "The property, such as issue, issuewild or iodef.",
+				Example: "issue", Another: "issuewild",
+			},
+			{
+				Name: "Value", Form: TextForm, Wire: TextWire, Member: "value", Kind: caaValue, NewKind: caaValue,
+				Doc:     "The value: an authority's domain, or ; for none.",
+				Example: "letsencrypt.org", Another: ";", Changed: "pki.example",
+			},
+		},
+	},
+	{
+		Name: "TLSA", Shape: &Shape{Name: "TlsaRecord"}, Resource: "tlsa", Path: "DnsTlsaRecord", Example: "_443._tcp.pay", Another: "_443._tcp.handbook", Zone: "shop.example",
+		Apart: true,
+		Fields: []RecordField{
+			{
+				Name: "CertificateUsage", Property: "CertificateUsage", Form: NumberForm, Member: "certificateUsage", Kind: octetKind, NewKind: Number("A number.", 0, 3), Default: "3",
+				Words:   []string{"CAConstraint", "ServiceCertificateConstraint", "TrustAnchorAssertion", "DomainIssuedCertificate"},
+				Doc:     "The usage of the certificate (RFC 6698); 3 is the server's own.",
+				Example: "3", Another: "2",
+			},
+			{
+				Name: "Selector", Property: "Selector", Form: NumberForm, Member: "selector", Kind: octetKind, NewKind: Number("A number.", 0, 1), Default: "1",
+				Words:   []string{"FullCertificate", "SubjectPublicKeyInfo"},
+				Doc:     "What of the certificate is compared: 0 all, 1 its public key.",
+				Example: "1", Another: "0",
+			},
+			{
+				Name: "MatchingType", Property: "MatchingType", Form: NumberForm, Member: "matchingType", Kind: octetKind, NewKind: Number("A number.", 0, 2), Default: "1",
+				Words:   []string{"ExactMatch", "Sha256Hash", "Sha512Hash"},
+				Doc:     "How it is compared: 0 exactly, 1 by SHA-256, 2 by SHA-512.",
+				Example: "1", Another: "0",
+			},
+			{
+				Name: "CertificateAssociationData", Property: "CertificateAssociationData", Form: HexForm, Member: "certificateAssociationData", Kind: hexKind{base{"string"}}, NewKind: hexKind{base{"string"}},
+				Doc:     "What it is compared with, in hexadecimal.",
+				Example: exampleHash, Another: anotherHash, Changed: anotherHash,
+			},
+		},
+	},
+	{
+		Name: "SSHFP", Shape: &Shape{Name: "SshfpRecord"}, Resource: "sshfp", Path: "DnsSshfpRecord", Example: "pay", Another: "handbook", Zone: "shop.example",
+		Number: 44, Apart: true,
+		Fields: []RecordField{
+			{
+				Name: "Algorithm", Form: NumberForm, Wire: OctetWire, Member: "algorithm", Kind: octetKind, NewKind: octetKind,
+				Doc:     "The algorithm of the key: 1 RSA, 3 ECDSA, 4 Ed25519.",
+				Example: "4", Another: "3",
+			},
+			{
+				Name: "FingerprintType", Form: NumberForm, Wire: OctetWire, Member: "fingerprintType", Kind: octetKind, NewKind: octetKind, Default: "2",
+				Doc:     "The hash of the fingerprint: 1 SHA-1, 2 SHA-256.",
+				Example: "2", Another: "2",
+			},
+			{
+				Name: "Fingerprint", Form: HexForm, Wire: HexWire, Member: "fingerprint", Kind: hexKind{base{"string"}}, NewKind: hexKind{base{"string"}},
+				Doc:     "The fingerprint, in hexadecimal.",
+				Example: exampleHash, Another: anotherHash, Changed: anotherHash,
+			},
+		},
+	},
+	{
+		Name: "DNAME", Shape: &Shape{Name: "DNameRecord"}, Resource: "dname", Path: "DnsDNameRecord", Search: "TargetName", Found: "listTarget", Example: "old", Another: "handbook", Zone: "shop.example",
+		Alone: true, Tree: true,
+		Fields: []RecordField{{
+			Name: "DNS_TargetName", Property: "DomainNameAlias", Form: NameForm, Kind: Target, NewKind: NewTarget,
+			Doc:     "The name that all names below the owner lead below. Without any dot it is a name in the zone.",
+			Example: "shop2.example", Another: "web1.corp.example", Changed: "shop3.example",
+		}},
+	},
+	{Name: "NS", Fields: []RecordField{{Property: "NameServer", Form: NameForm}}, Refused: "use DnsDelegation for the name servers of a name below the zone; those of the zone itself are made by its servers"},
+	{Name: "HINFO", Fields: readOnly(TextForm, "Cpu", "OperatingSystem"), Refused: byCmdlet},
+	{Name: "RP", Fields: readOnly(NameForm, "ResponsiblePerson", "Description"), Refused: byCmdlet},
+	{Name: "AFSDB", Fields: []RecordField{{Property: "SubType", Form: NumberForm}, {Property: "ServerName", Form: NameForm}}, Refused: byCmdlet},
+	{Name: "RT", Fields: []RecordField{{Property: "Preference", Form: NumberForm}, {Property: "IntermediateHost", Form: NameForm}}, Refused: byCmdlet},
+	{Name: "X25", Fields: readOnly(TextForm, "PsdnAddress"), Refused: byCmdlet},
+	{Name: "ISDN", Fields: readOnly(TextForm, "IsdnNumber", "IsdnSubAddress"), Refused: byCmdlet},
+	{Name: "DHCID", Fields: readOnly(TextForm, "DhcpIdentifier"), Refused: "DHCP servers write it"},
+	{Name: "DS", Fields: readOnly(TextForm, "KeyTag", "CryptoAlgorithm", "DigestType", "Digest"), Refused: "use Add-DnsServerResourceRecordDS on the server, or let it sign the zone"},
+	{Name: "NAPTR", Refused: "no cmdlet of Windows adds one; use dnscmd /RecordAdd on the server"},
+	{Name: "SOA", Refused: "the server writes it when the zone is made", Fields: []RecordField{
 		{Property: "PrimaryServer", Form: DottedForm}, {Property: "ResponsiblePerson", Form: DottedForm}, {Property: "SerialNumber", Form: NumberForm},
 		{Property: "RefreshInterval", Form: SecondsForm}, {Property: "RetryDelay", Form: SecondsForm}, {Property: "ExpireLimit", Form: SecondsForm}, {Property: "MinimumTimeToLive", Form: SecondsForm},
 	}},
 }
+
+// byCmdlet is the way out where a cmdlet writes what is not offered here.
+const byCmdlet = "use Add-DnsServerResourceRecord on the server"
+
+const (
+	exampleHash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	anotherHash = "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+)
+
+// readOnly returns the fields of a type that is only read.
+func readOnly(form RecordForm, properties ...string) []RecordField {
+	var fields []RecordField
+	for _, name := range properties {
+		fields = append(fields, RecordField{Property: name, Form: form})
+	}
+	return fields
+}
+
+var octetKind = Number("A whole number of 8 bits.", 0, 255)
 
 var uint16Kind = Number("A whole number of 16 bits.", 0, 65535)
 
@@ -189,6 +321,14 @@ func recordTypes() []string {
 	return names
 }
 
+// HowToWrite says how records of a type are written that is not written here.
+func HowToWrite(name string) string {
+	if t := RecordTypeNamed(name); t != nil && t.Refused != "" {
+		return t.Refused
+	}
+	return "use Add-DnsServerResourceRecord with -Type and -RecordData on the server"
+}
+
 // RecordTypeNamed returns the type with a name as the table spells it, or nil.
 func RecordTypeNamed(name string) *RecordType {
 	for _, t := range RecordTypes {
@@ -218,7 +358,7 @@ func init() {
 		for _, f := range t.members() {
 			own = append(own, f)
 			f.Null = true
-			if !known[f.Name] {
+			if !known[f.Name] && !t.Apart {
 				Record.Fields, known[f.Name] = append(Record.Fields, f), true
 			}
 		}
@@ -232,7 +372,7 @@ func init() {
 		}
 		t.Shape.Fields[1].Enum = []string{t.Name}
 		if len(t.Fields) == 1 && t.Fields[0].Form == NameForm {
-			t.Shape.Fields[2].Doc = "the target, without its trailing dot"
+			t.Shape.Fields[2].Doc = "the target, without its trailing dot unless it has no other"
 		}
 	}
 }
@@ -247,25 +387,52 @@ func (t *RecordType) members() []Field {
 		case f.Form == NumberForm:
 			numbers = append(numbers, Field{Name: f.Member, Type: NumberField})
 		default:
-			target = append(target, Field{Name: f.Member, Doc: "without its trailing dot"})
+			doc := ""
+			if f.Form == NameForm {
+				doc = "without its trailing dot, unless it has no other"
+			}
+			target = append(target, Field{Name: f.Member, Doc: doc})
 		}
 	}
 	return append(target, numbers...)
 }
 
-// Parse returns the fields of a value that is given as one text, such as
+// Parse returns the fields of a new value that is given as one text, such as
 // "10 mail.corp.example"; names are as given, numbers and addresses in their shortest
 // form.
 func (t *RecordType) Parse(text string) ([]string, *FieldError) {
+	return t.fields(text, func(f *RecordField) Kind { return f.NewKind })
+}
+
+// Listed is [RecordType.Parse] of a value that exists, which may be one that no new record
+// can have.
+func (t *RecordType) Listed(text string) ([]string, *FieldError) {
+	return t.fields(text, func(f *RecordField) Kind { return f.Kind })
+}
+
+func (t *RecordType) fields(text string, kind func(*RecordField) Kind) ([]string, *FieldError) {
 	parts := []string{text}
-	if len(t.Fields) > 1 {
-		parts = strings.Fields(text)
+	if last := len(t.Fields) - 1; last > 0 {
+		parts = parts[:0]
+		for range last { // the last field may have blanks
+			var part string
+			part, text, _ = strings.Cut(strings.TrimLeft(text, " \t"), " ")
+			parts = append(parts, part)
+		}
+		text = strings.TrimLeft(text, " \t")
+		if t.Fields[last].Form == HexForm {
+			text = strings.ReplaceAll(text, " ", "") // RFC 6698 and 4255 allow them
+		}
+		if t.Fields[last].Form != TextForm {
+			text = strings.TrimRight(text, " \t")
+		}
+		parts = append(parts, text)
 	}
-	if len(parts) != len(t.Fields) {
+	if len(t.Fields) > 1 && slices.Contains(parts, "") || len(t.Fields) == 0 {
 		return nil, invalid("must be %s for the type %s, separated by blanks", t.form(), t.Name)
 	}
 	for i := range parts {
-		decoded, problem := t.Fields[i].NewKind.Decode(parts[i])
+		decoded, problem := kind(&t.Fields[i]).Decode(parts[i])
 		if problem != nil {
 			return nil, problem
 		}
@@ -281,8 +448,8 @@ func (t *RecordType) form() string {
 		names = append(names, f.Name)
 	}
 	last := len(names) - 1
-	if last == 0 {
-		return names[0]
+	if last <= 0 {
+		return strings.Join(names, "")
 	}
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
@@ -291,15 +458,25 @@ func (t *RecordType) form() string {
 func (t *RecordType) Key(fields []string) string {
 	key := slices.Clone(fields)
 	for i, f := range t.Fields {
-		if f.Form == NameForm {
+		switch f.Form {
+		case NameForm:
 			key[i] = strings.ToLower(strings.TrimSuffix(key[i], "."))
+		case WordForm:
+			key[i] = strings.ToLower(key[i])
 		}
 	}
 	return strings.Join(key, " ")
 }
 
-// WritableType is the type of a set of records.
-var WritableType = OneOf("A type of records.", writableTypes()...)
+// WritableType is the type of a set of records that is written, RecordTypeName that of any
+// set; a type without a name is TYPE with its number (RFC 3597).
+var (
+	WritableType   = OneOf("A type of records.", writableTypes()...)
+	RecordTypeName = numberedTypeKind{OneOf("A type of records.", recordTypes()...).(oneOfKind)}
+)
 
 // RecordTypeList is a list of types, as mixed lists show them.
-var RecordTypeList = WordList("Types of records, separated by commas; in JSON also an array.", recordTypes()...)
+var RecordTypeList Kind = wordListKind{
+	base: base{"string[]"}, one: oneOfKind{base: base{"string"}, words: recordTypes()}, numbered: true,
+	about: "Types of records, separated by commas; in JSON also an array.",
+}

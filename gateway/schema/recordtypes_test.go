@@ -16,14 +16,31 @@ var update = flag.Bool("update", false, "rewrite what is generated from the tabl
 
 // reading are the expressions that read a property of RecordData.
 var reading = map[RecordForm]string{
-	NameForm: "([string]$data.%s).TrimEnd([char]'.')", AddressForm: "[string]$data.%s", NumberForm: "[string]$data.%s", TextForm: "[string]$data.%s",
+	NameForm:    "$name = ([string]$data.%s).TrimEnd([char]'.')\n            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone\n            $name",
+	AddressForm: "[string]$data.%s", NumberForm: "[string]$data.%s", TextForm: "[string]$data.%s",
 	DottedForm: "[string]$data.%s", SecondsForm: "[string][long]$data.%s.TotalSeconds",
+	WordForm: "[string]$data.%s", HexForm: "([string]$data.%s).ToLowerInvariant()",
+}
+
+// words is a list of words for scripts.
+func words(list []string) string { return "@('" + strings.Join(list, "', '") + "')" }
+
+// wires are the ways of the fields of a type that Windows has no class for.
+func wires(t *RecordType) string {
+	var list []string
+	for _, f := range t.Fields {
+		list = append(list, string(f.Wire))
+	}
+	return words(list)
 }
 
 // writing is the expression of a field's value for a cmdlet.
 func writing(f RecordField, i int) string {
-	if f.Form == NameForm {
-		return fmt.Sprintf("($Data[%d] + '.')", i)
+	switch {
+	case f.Form == NameForm:
+		return fmt.Sprintf("(Get-GatewayFullTarget -Target $Data[%d])", i)
+	case f.Words != nil:
+		return fmt.Sprintf("(Get-GatewayNumberWord -Number $Data[%d] -Word $GatewayRecordWords.%s)", i, f.Property)
 	}
 	return fmt.Sprintf("$Data[%d]", i)
 }
@@ -36,7 +53,8 @@ func scriptTypes() string {
 	b.WriteString("#     go test ./gateway/schema -run TestScriptsKnowTheTypes -update\n\n$GatewayRecordTypes = @{\n")
 	for _, t := range RecordTypes {
 		fmt.Fprintf(&b, "    %s = @{\n", quoted(t.Name))
-		fmt.Fprintf(&b, "        writable = $%t; alone = $%t; brief = $%t; address = $%t; reverse = $%t\n        fields = @(\n", t.Resource != "", t.Alone, t.Brief, t.Address, t.Reverse)
+		fmt.Fprintf(&b, "        writable = $%t; alone = $%t; brief = $%t; address = $%t; reverse = $%t; tree = $%t; apart = $%t; number = %d\n        fields = @(\n",
+			t.Resource != "", t.Alone, t.Brief, t.Address, t.Reverse, t.Tree, t.Apart, t.Number)
 		for _, f := range t.Fields {
 			fmt.Fprintf(&b, "            @{ form = %s; member = %s }\n", quoted(string(f.Form)), quoted(f.Member))
 		}
@@ -49,18 +67,47 @@ func scriptTypes() string {
 		}
 	}
 	fmt.Fprintf(&b, "}\n\n# The members of records that only some types have.\n$GatewayRecordMembers = @(%s)\n", strings.Join(members, ", "))
-	b.WriteString(`
-# The fields of a record's data as texts, in the order of its type. A type that is not in the table has one field,
-# in the form of RFC 3597.
+	b.WriteString("\n# The types that the module has no name for, by their numbers.\n$GatewayNumberedTypes = @{\n")
+	for _, t := range RecordTypes {
+		if t.Number != 0 {
+			fmt.Fprintf(&b, "    '%d' = %s\n", t.Number, quoted(t.Name))
+		}
+	}
+	b.WriteString("}\n\n# The words of properties, by the numbers that stand for them in texts.\n$GatewayRecordWords = @{\n")
+	for _, t := range RecordTypes {
+		for _, f := range t.Fields {
+			if f.Words != nil {
+				fmt.Fprintf(&b, "    %s = %s\n", f.Property, words(f.Words))
+			}
+		}
+	}
+	b.WriteString(`}
+
+# The fields of a record's data as texts, in the order of its type. Data of a type that is not in the table, or that are
+# not those of their type, are one field in the form of RFC 3597.
 function Get-GatewayRecordField {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
     $data = $Record.RecordData
-    switch ([string]$Record.RecordType) {
+    $kind = ([string]$Record.RecordType).ToUpperInvariant()
+    if ($null -eq $GatewayRecordTypes[$kind]) { $kind = Get-GatewayRecordKind -Record $Record }
+    switch ($kind) {
 `)
 	for _, t := range RecordTypes {
+		if len(t.Fields) == 0 {
+			continue
+		}
 		fmt.Fprintf(&b, "        %s {\n", quoted(t.Name))
+		if t.Number != 0 {
+			fmt.Fprintf(&b, "            $fields = @(Get-GatewayWiredField -Hex ([string]$data.Data) -Wire %s)\n", wires(t))
+			b.WriteString("            if ($fields.Length -gt 0) { return $fields }\n        }\n")
+			continue
+		}
 		for _, f := range t.Fields {
+			if f.Words != nil {
+				fmt.Fprintf(&b, "            Get-GatewayWordNumber -Text ([string]$data.%s) -Word $GatewayRecordWords.%s\n", f.Property, f.Property)
+				continue
+			}
 			fmt.Fprintf(&b, "            "+reading[f.Form]+"\n", f.Property)
 		}
 		b.WriteString("            return\n        }\n")
@@ -114,7 +161,20 @@ function Add-GatewayTypedRecord {
 		if t.Resource == "" {
 			continue
 		}
-		fmt.Fprintf(&b, "        %s { Add-DnsServerResourceRecord -%s", quoted(t.Name), t.Name)
+		if t.Number != 0 {
+			fmt.Fprintf(&b, "        %s { Add-DnsServerResourceRecord -Type %d -RecordData (ConvertTo-GatewayWire -Data $Data -Wire %s) @create }\n",
+				quoted(t.Name), t.Number, wires(t))
+			continue
+		}
+		fmt.Fprintf(&b, "        %s {", quoted(t.Name))
+		if line := "\n            "; len(t.Fields) > 3 {
+			for i, f := range t.Fields {
+				b.WriteString(line + "$create[" + quoted(f.Property) + "] = " + writing(f, i))
+			}
+			fmt.Fprintf(&b, "%sAdd-DnsServerResourceRecord -%s @create\n        }\n", line, t.Name)
+			continue
+		}
+		fmt.Fprintf(&b, " Add-DnsServerResourceRecord -%s", t.Name)
 		for i, f := range t.Fields {
 			fmt.Fprintf(&b, " -%s %s", f.Property, writing(f, i))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"adgateway/gateway/visible"
 	"adgateway/ps"
 )
 
@@ -46,6 +47,10 @@ type textKind struct {
 
 func (k textKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, k.limit, k.lines)
+	if problem == nil {
+		problem = without(s, visible.Directs,
+			"must not contain characters that change the direction of text or begin a line unseen")
+	}
 	if problem != nil {
 		return nil, problem
 	}
@@ -93,7 +98,22 @@ type patternKind struct {
 	clears  bool
 	refuses *regexp.Regexp // rejected although pattern matches; nil: nothing
 	meant   []misuse       // what is likely meant by texts that are refused, first of all
+	plain   bool           // nothing in it is hidden, and its blanks are spaces: a name that is given
 }
+
+// without refuses a text with a character of some kind, and names the first one.
+func without(s string, kind func(rune) bool, must string) *FieldError {
+	at := 0
+	for _, r := range s {
+		if at++; kind(r) {
+			return invalid("%s: character %d is U+%04X", must, at, r)
+		}
+	}
+	return nil
+}
+
+// deceptive reports whether a character makes names look alike that are not.
+func deceptive(r rune) bool { return visible.Hidden(r) || visible.Blank(r) }
 
 // misuse is a form in which another kind of name is given instead of the one that is asked for. Such a
 // text is refused although it may be valid, and the error names the right form.
@@ -154,6 +174,9 @@ func (k patternKind) Decode(raw any) (*Decoded, *FieldError) {
 	if problem == nil {
 		s, problem = text(raw, k.limit, false)
 	}
+	if problem == nil && k.plain {
+		problem = without(s, deceptive, "must not contain hidden characters, or blanks other than the space")
+	}
 	if problem != nil {
 		return nil, problem
 	}
@@ -173,7 +196,14 @@ func (k patternKind) Clear() []ps.Value {
 func (k patternKind) Doc() Doc {
 	sentence := strings.TrimPrefix(k.must, "must be ")
 	return Doc{Type: "string", MaxLength: k.limit, Pattern: k.pattern.String(), Example: k.example,
-		Text: strings.ToUpper(sentence[:1]) + sentence[1:] + "."}
+		Text: strings.ToUpper(sentence[:1]) + sentence[1:] + k.seen() + "."}
+}
+
+func (k patternKind) seen() string {
+	if !k.plain {
+		return ""
+	}
+	return "; no hidden characters, and no blanks but the space"
 }
 
 // UserName is a new user's sAMAccountName (facts C24). It also becomes the CN.
@@ -183,6 +213,7 @@ var UserName Kind = patternKind{
 	must:    `must be a user name: without any of " / \ [ ] : ; | = , + * ? < >, not only of blanks, and no dot at the end`,
 	example: "jdoe",
 	meant:   []misuse{distinguished, downLevel, principal},
+	plain:   true,
 }
 
 // Plain returns a name without blanks and invisible characters and in the usual
@@ -214,4 +245,5 @@ var OUName Kind = patternKind{
 	pattern: regexp.MustCompile(`[^ ]`),
 	must:    "must be a name, not only blanks",
 	example: "Sales",
+	plain:   true,
 }

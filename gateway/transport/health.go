@@ -105,17 +105,34 @@ const (
 
 var readyLanes = []string{string(ps.Directory), string(ps.DNS), changesLane, leaderLane}
 
-// version reports the build and the engine.
+// version reports the version and the engine. Of what exactly the program was built is nothing that
+// strangers need.
 func (s *Server) version(x *exchange) {
-	x.sendRecords(http.StatusOK, "This is adgateway "+cmp.Or(s.Version.Version, "(development)")+".", []any{struct {
+	type build struct {
+		Commit string `json:"commit"`
+		Built  string `json:"built"`
+		Go     string `json:"go"`
+	}
+	shown := struct {
 		Version string `json:"version"`
-		Commit  string `json:"commit"`
-		Built   string `json:"built"`
-		Go      string `json:"go"`
-		Engine  string `json:"engine"`
+		*build
+		Engine string `json:"engine"`
 		// Features are what an older gateway would not honour.
 		Features []string `json:"features"`
-	}{s.Version.Version, s.Version.Commit, s.Version.Built, runtime.Version(), s.Engine, s.Features}})
+	}{Version: s.Version.Version, Engine: s.Engine, Features: s.Features}
+	if carries(x.c.Request) {
+		var failed error
+		x.principal, failed = s.authenticate(x.c.Request)
+		switch {
+		case failed == nil:
+			shown.build = &build{s.Version.Commit, s.Version.Built, runtime.Version()}
+		case problem.Of(failed).Code == schema.Unavailable: // nobody is known at the moment
+		default:
+			x.fail(failed)
+			return
+		}
+	}
+	x.sendRecords(http.StatusOK, "This is adgateway "+cmp.Or(s.Version.Version, "(development)")+".", []any{shown})
 }
 
 func (x *exchange) sendRecords(status int, output string, records []any) {

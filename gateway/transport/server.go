@@ -199,11 +199,15 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 
 // Handler returns the server as a handler of what clients send.
 func (s *Server) Handler() http.Handler {
-	if s.Hop == nil {
-		return s.Forwarded()
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.Hop.Clean(r.Header)
+		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
+			// net/http does not say whether there was a Content-Length, too, by which a proxy may have
+			// seen another end of the request (RFC 9112, 6.1).
+			w.Header().Set("Connection", "close")
+		}
+		if s.Hop != nil {
+			s.Hop.Clean(r.Header)
+		}
 		s.current.Load().handler.ServeHTTP(w, r)
 	})
 }

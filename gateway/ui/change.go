@@ -80,7 +80,7 @@ type keptStep struct {
 }
 
 // Back returns the page of the object.
-func (s *step) Back() string { return s.Kind.Path() + "/" + segment(s.GUID) }
+func (s *step) Back() string { return s.Kind.at(s.GUID) }
 
 // keep keeps a step as it is now.
 func (c *visit) keep(s *step) error {
@@ -213,7 +213,7 @@ func (c *visit) confirm() {
 		return
 	}
 	if s.Result != nil {
-		c.goTo(base + "done/" + s.ID)
+		c.goTo(address("done", s.ID))
 		return
 	}
 	principal := c.current(s.role)
@@ -236,7 +236,7 @@ func (c *visit) confirm() {
 	}
 	s.Result = a
 	if err := c.keep(s); generated == "" && err == nil {
-		c.goTo(base + "done/" + s.ID)
+		c.goTo(address("done", s.ID))
 		return
 	}
 	// No redirect: the password is in this answer only, and so is what could not be kept.
@@ -254,7 +254,7 @@ func (c *visit) confirmedBefore(s *step) {
 	defer again.Stop()
 	for {
 		if now := c.step(s.ID); now != nil && now.Result != nil {
-			c.goTo(base + "done/" + s.ID)
+			c.goTo(address("done", s.ID))
 			return
 		}
 		select {
@@ -271,7 +271,7 @@ func (c *visit) goTo(path string) { http.Redirect(c.w, c.r, path, http.StatusSee
 // current returns the principal of a role as the person has it now; nil: none.
 func (c *visit) current(was role) *identity.Principal {
 	for _, p := range c.principals {
-		if slices.Equal(p.Scopes, was.Scopes) && slices.Equal(p.Limits.OUs, was.Limits.OUs) && slices.Equal(p.Limits.Groups, was.Limits.Groups) {
+		if slices.Equal(p.Scopes, was.Scopes) && p.Limits.Equal(was.Limits) {
 			return p
 		}
 	}

@@ -93,7 +93,7 @@ func other(field string) func(record) fact {
 		if dn == "" {
 			return fact{}
 		}
-		return fact{Text: rdn(dn), Link: base + "objects/" + segment(dn)}
+		return fact{Text: rdn(dn), Link: address("objects", dn)}
 	}
 }
 

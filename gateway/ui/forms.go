@@ -29,7 +29,7 @@ type input struct {
 func (o *object) form(a *action) actionForm {
 	shown := actionForm{
 		ID: a.ID, Label: a.Label, Help: a.Help, Says: a.Label,
-		Address: o.Kind.Path() + "/" + segment(o.GUID) + "/" + a.ID, Open: o.Failed == a.ID,
+		Address: o.Kind.at(o.GUID, a.ID), Open: o.Failed == a.ID,
 	}
 	for _, f := range a.Fields {
 		in := input{

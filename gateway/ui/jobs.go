@@ -267,5 +267,5 @@ func (c *visit) control() {
 		c.job(a)
 		return
 	}
-	http.Redirect(c.w, c.r, base+"jobs/"+c.r.PathValue("id"), http.StatusSeeOther)
+	c.goTo(address("jobs", c.r.PathValue("id")))
 }

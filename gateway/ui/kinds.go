@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"net/url"
 	"slices"
 
 	"adgateway/gateway/identity"
@@ -21,7 +20,14 @@ type kind struct {
 	actions []action
 }
 
-func (k *kind) Path() string    { return base + k.path }
+// Path is the address of the search.
+func (k *kind) Path() string { return address(k.path) }
+
+// at returns the page of an object of the kind, or one below it.
+func (k *kind) at(guid string, below ...string) string {
+	return address(append([]string{k.path, guid}, below...)...)
+}
+
 func (k *kind) Section() string { return k.path }
 func (k *kind) Type() string    { return k.hitType }
 
@@ -60,8 +66,6 @@ const (
 
 // Secondary reports whether the action takes inputs, so that it stands folded.
 func (a action) Secondary() bool { return len(a.Fields) > 0 }
-
-func segment(text string) string { return url.PathEscape(text) }
 
 func is(name string, value any) func(record) bool {
 	return func(r record) bool { return r[name] == value }

@@ -31,7 +31,7 @@ func hitOf(r record) hitRow {
 		Words: said(r, "enabled", "locked"),
 	}
 	if k := kindOf(row.Kind); k != nil {
-		row.Kind, row.Link = k.One, k.Path()+"/"+segment(r.Text("guid"))
+		row.Kind, row.Link = k.One, k.at(r.Text("guid"))
 	}
 	var facts []string
 	for _, text := range []string{r.Text("emailAddress"), r.Text("description"), rdn(r.Text("ouPath"))} {
@@ -90,7 +90,7 @@ func (c *visit) nothingFound(k *kind, query string) *empty {
 		Text: "Searched are the beginnings of names, mail addresses, logon names and the office."}
 	for _, other := range kinds {
 		if other != k && c.may(other.scope) {
-			address := other.Path() + "?q=" + url.QueryEscape(query)
+			address := asking(other.Path(), "q", query)
 			nothing.Links = append(nothing.Links, link{address, "Search " + strings.ToLower(other.Title)})
 		}
 	}
@@ -236,7 +236,7 @@ func (o *object) related(r record, remove, input string) relatedRow {
 		k = kindOf("group")
 	}
 	if k != nil {
-		row.Link = k.Path() + "/" + segment(r.Text("guid"))
+		row.Link = k.at(r.Text("guid"))
 	}
 	if a := o.inline[remove]; a != nil && a.fits(r) {
 		row.Remove = o.inlineForm(a, input, r)
@@ -370,7 +370,7 @@ func (c *visit) fillGroup(o *object) {
 		o.Members.Rows = append(o.Members.Rows, o.related(r, "remove", "Member"))
 	}
 	if a.Next != "" {
-		o.Members.Next = o.Kind.Path() + "/" + segment(o.GUID) + "?after=" + url.QueryEscape(a.Next)
+		o.Members.Next = asking(o.Kind.at(o.GUID), "after", a.Next)
 	}
 }
 
@@ -400,7 +400,7 @@ func (c *visit) find() {
 			continue
 		}
 		for _, r := range records[record](last) {
-			c.goTo(k.Path() + "/" + segment(r.Text("guid")))
+			c.goTo(k.at(r.Text("guid")))
 			return
 		}
 	}

@@ -56,13 +56,19 @@ func parse(names ...string) map[string]*template.Template {
 	common := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html"))
 	all := map[string]*template.Template{}
 	for _, name := range names {
-		all[name] = template.Must(template.Must(common.Clone()).ParseFS(files, "templates/"+name+".html"))
+		all[name] = showing(template.Must(template.Must(common.Clone()).ParseFS(files, "templates/"+name+".html")))
 	}
 	return all
 }
 
 var functions = template.FuncMap{
 	"ago": ago, "moment": moment, "shown": shown, "label": label, "rdn": rdn, "spell": spell,
+	"at": address, "asking": asking, "inText": inText, "inLine": func(v any) any {
+		if text, is := v.(string); is {
+			return inLine(text)
+		}
+		return v
+	},
 	"both": func(a string, b *actionForm) []any { return []any{a, b} },
 }
 
@@ -73,7 +79,7 @@ type page struct {
 	Name    string // of who is signed in; empty: nobody
 	Role    string
 	Form    string // token
-	Assets  string
+	Assets  string // their version
 	Sandbox bool
 	Version string
 	Alert   *alert
@@ -126,7 +132,7 @@ func alertOf(a *answer) *alert {
 
 // write renders a page.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, name string, shown page) {
-	shown.Assets, shown.Sandbox = base+"assets/"+assetsVersion+"/", p.Sandbox
+	shown.Assets, shown.Sandbox = assetsVersion, p.Sandbox
 	if shown.Alert != nil {
 		shown.Empty = nil
 	}
@@ -155,7 +161,7 @@ func (c *visit) tabs(section string) []tab {
 	all := []tab{{Path: base, Title: "Status", Current: section == "status"}}
 	add := func(allowed bool, path, title string) {
 		if allowed {
-			all = append(all, tab{base + path, title, section == path})
+			all = append(all, tab{address(path), title, section == path})
 		}
 	}
 	for _, k := range kinds {

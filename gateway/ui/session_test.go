@@ -35,7 +35,7 @@ func TestOpenPagesDoNotKeepASession(t *testing.T) {
 	gate := signin.NewGate(signin.Options{
 		Directory: everybody{}, Roles: []signin.Role{{}}, Record: func(signin.Event) {}, Now: func() time.Time { return now },
 	})
-	id, err := gate.Password(t.Context(), "anna", []byte("right"), netip.MustParseAddr("192.0.2.1"))
+	id, err := gate.Password(t.Context(), "anna", []byte("right"), netip.MustParseAddr("192.0.2.1"), "")
 	require.NoError(t, err)
 	p := &Pages{Options: Options{Gate: gate}}
 	ask := func(renews bool) *signin.Session {

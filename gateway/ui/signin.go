@@ -53,19 +53,20 @@ func (p *Pages) newForm(w http.ResponseWriter, r *http.Request) string {
 const notRight = "The name or password is not right, or sign-in is not allowed."
 
 func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
-	var id string
+	var id, mark string
 	var err error
 	client, where := p.Client(r), r.PostForm.Get("next")
 	if token := r.PostForm.Get("token"); token != "" {
 		id, err = p.Gate.Token(r.Context(), token, client)
 	} else {
-		id, err = p.Gate.Password(r.Context(), r.PostForm.Get("username"), []byte(r.PostForm.Get("password")), client)
+		id, err = p.Gate.Password(r.Context(), r.PostForm.Get("username"), []byte(r.PostForm.Get("password")), client, p.markOf(r))
+		mark = p.Gate.Mark(r.PostForm.Get("username"))
 	}
 	var refused *authn.Refusal
 	var tooMany *signin.TooMany
 	switch {
 	case err == nil:
-		p.enter(w, r, id, where)
+		p.enter(w, r, id, mark, where)
 	case errors.Is(err, signin.ErrMustChange):
 		p.askSignIn(w, r, http.StatusUnauthorized, "Your password must be changed first. Do that where you log on to Windows.", where)
 	case errors.Is(err, signin.ErrExpired):
@@ -106,10 +107,14 @@ func (p *Pages) cannotSignIn(w http.ResponseWriter, r *http.Request, err error, 
 	p.askSignIn(w, r, http.StatusServiceUnavailable, withoutStore(err)+" Nobody can sign in until it is back. Try again in a moment.", where)
 }
 
-// enter starts a session under a new id and goes to a page.
-func (p *Pages) enter(w http.ResponseWriter, r *http.Request, id, where string) {
+// enter starts a session under a new id, in a browser that gets a mark unless that is empty, and goes to a
+// page.
+func (p *Pages) enter(w http.ResponseWriter, r *http.Request, id, mark, where string) {
 	_ = p.Gate.End(r.Context(), p.cookie(r)) // the gate tries it again; the new session is another one
 	p.setCookie(w, r, id)
+	if mark != "" {
+		p.setMark(w, r, mark)
+	}
 	http.Redirect(w, r, next(where), http.StatusSeeOther)
 }
 
@@ -139,5 +144,5 @@ func (p *Pages) useLink(w http.ResponseWriter, r *http.Request) {
 		p.askSignIn(w, r, http.StatusUnauthorized, "This link was used already or has expired.", base)
 		return
 	}
-	p.enter(w, r, id, base)
+	p.enter(w, r, id, "", base)
 }

@@ -53,9 +53,6 @@ const (
 	plainCookie  = "adgateway"
 )
 
-// base is where the pages are.
-const base = "/ui/"
-
 // headers of every page.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -154,6 +151,24 @@ func (p *Pages) setCookie(w http.ResponseWriter, r *http.Request, value string) 
 		cookie.MaxAge = -1
 	}
 	http.SetCookie(w, cookie)
+}
+
+// The mark of a browser is in a cookie of its own, which sign-out leaves.
+const markSuffix = "-mark"
+
+func (p *Pages) markOf(r *http.Request) string {
+	found, err := r.Cookie(p.cookieName(r) + markSuffix)
+	if err != nil {
+		return ""
+	}
+	return found.Value
+}
+
+func (p *Pages) setMark(w http.ResponseWriter, r *http.Request, value string) {
+	http.SetCookie(w, &http.Cookie{
+		Name: p.cookieName(r) + markSuffix, Value: value, Path: "/", MaxAge: int(signin.MarkLife.Seconds()),
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+	})
 }
 
 // form requires the token of a form that was shown to the same browser.

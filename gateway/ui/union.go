@@ -72,7 +72,8 @@ func bestFor(text string) func(a, b record) bool {
 }
 
 // listed returns a page of a list as all roles show it together. A role without the right counts
-// for nothing, unless no role has it. Any other refusal is the answer: a part is not the list.
+// for nothing, unless no role has it. Any other refusal is the answer, also that a limit of one role is
+// reached: a part is not the list.
 func (c *visit) listed(l list) *answer {
 	after := c.text(l.values["After"])
 	if len(c.principals) < 2 {
@@ -91,7 +92,7 @@ func (c *visit) listed(l list) *answer {
 		switch failed := s.fetch(); {
 		case failed == nil:
 			all = append(all, s)
-		case passedOn(failed.Status):
+		case lacksRight(failed.Status):
 			refused = outranking(refused, failed)
 			all = append(all, &source{done: true})
 		default:
@@ -277,10 +278,15 @@ func (at place) from(first *source, all []*source) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
+// lacksRight reports whether a role that refuses with a status shows nothing of a list.
+func lacksRight(status int) bool {
+	return status == http.StatusForbidden || status == http.StatusNotFound
+}
+
 // passedOn reports whether another role may do what one of them refuses with a status. Nothing was
 // done then.
 func passedOn(status int) bool {
-	return status == http.StatusForbidden || status == http.StatusNotFound || status == http.StatusTooManyRequests
+	return lacksRight(status) || status == http.StatusTooManyRequests
 }
 
 // outranking returns the refusal to show of two: a limit that was reached passes, and the others do

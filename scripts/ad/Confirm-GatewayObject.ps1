@@ -23,6 +23,7 @@ if ($Class -eq 'user') {
     $properties = $GatewayUserWritten + (Get-GatewayUserProperty -Field $Field)
     $properties += @('userAccountControl', 'pwdLastSet', 'accountExpires', 'LockedOut', 'whenCreated')
 }
+$properties += @('ProtectedFromAccidentalDeletion', 'primaryGroupID')
 $search = @{ Base = (Get-GatewayDomain -Server $Server).dn; Scope = 'Subtree'; Class = $kind; Property = $properties; Server = $Server }
 $filter = '(name=' + (Get-GatewayLdapEscaped -Value ([string]$ObjectName)) + ')'
 if ($Account) { $filter = '(sAMAccountName=' + (Get-GatewayLdapEscaped -Value $Account) + ')' }
@@ -42,6 +43,7 @@ if ($null -eq $found) {
     return
 }
 $state = ConvertTo-GatewayState -Class $Class -Object $found
+if ($Class -eq 'user' -or $Class -eq 'computer') { $state['primaryGroupID'] = [string]$found.primaryGroupID }
 if ($UserParameters) {
     $packed = [string](Get-GatewayUserParameters -Guid ([string]$found.ObjectGUID) -Server $Server)
     $state['userParameters'] = [string][Convert]::ToBase64String([System.Text.Encoding]::Unicode.GetBytes($packed))

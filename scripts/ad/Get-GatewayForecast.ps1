@@ -4,6 +4,7 @@
 param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Written, # GUIDs
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Container, # distinguished names
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $Listed, # GUIDs; whose access lists are written
     [bool] $Removal = $false,
     [bool] $Password = $false,
     [AllowNull()] [string] $Guid, # whose password is set; none for a new user
@@ -17,6 +18,18 @@ if ($null -ne $Written -and $Written.Length -gt 0) {
         # The attribute is absent without any right (facts P12).
         $allowed = @(foreach ($attribute in @($object.allowedAttributesEffective)) { if ($null -ne $attribute) { [string]$attribute } })
         [ordered]@{ about = 'object'; name = [string]$object.ObjectGUID; allowed = [string[]]$allowed }
+    }
+}
+if ($null -ne $Listed -and $Listed.Length -gt 0) {
+    foreach ($object in @(Get-GatewayObjectAgain -Guid $Listed -Property @('sDRightsEffective') -Base $root -Server $Server)) {
+        # A protection is an entry of the object's access list and one of its parent's (facts E37).
+        $parent = Get-GatewayParentDn -Dn ([string]$object.DistinguishedName)
+        $search = @{ Class = 'any'; Filter = '(objectClass=*)'; Scope = 'Base'; Property = @('sDRightsEffective'); Server = $Server }
+        $above = @(Get-GatewayObject -Base $parent @search)[0]
+        $allowed = [System.Collections.Generic.List[string]]::new()
+        if (([long]$object.sDRightsEffective -band 4) -ne 0) { $allowed.Add('object') }
+        if (([long]$above.sDRightsEffective -band 4) -ne 0) { $allowed.Add('parent') }
+        [ordered]@{ about = 'list'; name = [string]$object.ObjectGUID; allowed = $allowed.ToArray() }
     }
 }
 foreach ($dn in @($Container)) {

@@ -46,6 +46,7 @@ if ($matching.Length -gt $BulkLimit) {
 }
 Set-GatewayStep -Label 'read computers' -Arg 'WildCard'
 $restorable = Get-GatewayRestorable -Server $Server
+$one = ' of DELETE /api/Computers/{ADComputerName}/Remove'
 $removable = [System.Collections.Generic.List[object]]::new()
 foreach ($match in $matching) {
     $guid = [string]$match.ObjectGUID
@@ -53,7 +54,7 @@ foreach ($match in $matching) {
     $computer = Find-GatewayAccount -Quiet -Write @ask
     if ($null -eq $computer) { continue }
     $children = Get-GatewayComputerChild -Dn ([string]$computer.DistinguishedName) -Guid $guid -Server $Server
-    $bar = Get-GatewayComputerBar -Computer $computer -Children $children
+    $bar = Get-GatewayComputerBar -Computer $computer -Children $children -By $one
     if ($bar.code -eq '' -and -not $Privileged) {
         $why = Get-GatewayGuardReason -Object $computer -GuardedGroup $GuardedGroup -Server $Server
         if ($why -ne '') {
@@ -83,7 +84,9 @@ foreach ($item in $removable) {
     if ($null -eq $down) {
         Set-GatewayStep -Label 'remove computer' -Arg 'WildCard'
         try {
-            Remove-GatewayComputerObject -Computer $item.computer -Record $item.record -Going $item.going -Server $Server
+            $each = @{ Object = $item.computer; Below = $item.going; Class = 'computer'; Arg = 'WildCard'; Server = $Server }
+            Remove-GatewayTree -Label 'remove computer' -Force $false @each
+            Add-GatewayRemoval -Object $item.computer -Record $item.record -Below $item.going
         } catch {
             $failed = $_
             if ($failed.Exception.GetType().Name -eq 'ADServerDownException') {

@@ -1,8 +1,9 @@
-# Removes a group and returns its last record.
+# Removes a group and returns its last record. Force lifts its protection first.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $GroupName,
     [AllowNull()] [string] $OUPath,
+    [bool] $Force = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
@@ -29,14 +30,11 @@ Set-GatewayStep -Label 'check group' -Arg 'GroupName'
 if (Test-GatewayBuiltInGroup -Group $group) {
     Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is built in and cannot be removed."
 }
-if ([bool]$group.ProtectedFromAccidentalDeletion) {
-    $message = "The group '$dn' is protected from accidental deletion. Lift the protection $GatewayElsewhere first."
-    Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message $message
-}
+Assert-GatewayUnprotected -What "The group '$dn'" -Object $group -Force $Force -Arg 'GroupName'
 $domain = Get-GatewayDomain -Server $Server
 $primary = '(primaryGroupID=' + [long]([string]$group.SID -replace '^.*-', '') + ')'
 if (@(Get-GatewayObject -Class 'any' -Filter $primary -Base $domain.dn -Server $Server).Length -gt 0) {
-    $message = "The group '$dn' is the primary group of accounts. Set another one for those $GatewayElsewhere first."
+    $message = "The group '$dn' is the primary group of accounts. Set another one for those first: $GatewayPrimaryCall."
     Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message $message
 }
 $record = ConvertTo-GatewayGroup -Group @($group) -AllowedOU $AllowedOU -Server $Server
@@ -45,14 +43,13 @@ $image = Get-GatewayImage -Class 'group' -Object $group -Record $record -Restora
 
 # Announce.
 New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$group.SamAccountName) -Record $record -Image $image -Of $group
+Add-GatewayProtectionIntent -Object $group
 Write-GatewayIntent -Effect 'removed'
 
 # Act.
-Set-GatewayStep -Label 'remove group' -Arg 'GroupName'
-Remove-ADGroup -Identity $guid -Server $Server -Confirm:$false
-Complete-GatewayStep -Label 'remove group' -Guid $guid -Dn $dn
+Remove-GatewayTree -Object $group -Below @() -Class 'group' -Force $Force -Label 'remove group' -Server $Server -Arg 'GroupName'
 Complete-GatewayChange -Effect 'removed'
 
 # Report.
-Add-GatewayChange -Guid $guid -Dn $dn -Before $record -After $null
+Add-GatewayRemoval -Object $group -Record $record -Below @()
 $record

@@ -25,7 +25,7 @@ Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $Gu
 Set-GatewayStep -Label 'read membership' -Arg 'GroupName'
 $kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
 if ($kind.primary) {
-    $message = "'$groupDn' is the primary group of '$memberDn'. Nobody leaves a primary group: set another one $GatewayElsewhere first."
+    $message = "'$groupDn' is the primary group of '$memberDn'. Nobody leaves a primary group. Set another one first: $GatewayPrimaryCall."
     Stop-Gateway -Code 'conflict' -Arg 'GroupName' -Message $message
 }
 

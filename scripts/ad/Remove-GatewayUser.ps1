@@ -1,9 +1,13 @@
-# Removes a user and returns its last record.
+# Removes a user and returns its last record: with Recursive also what is below it. Force lifts protections first.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
+    [bool] $Force = $false,
+    [bool] $Recursive = $false,
+    [Parameter(Mandatory)] [int] $BulkLimit,
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedGroup,
     [Parameter(Mandatory)] [string] $Server
@@ -15,17 +19,23 @@ $properties = (Get-GatewayUserProperty -Field $Field) + $GatewayGuardProperties 
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
+$what = "The user '$dn'"
 
 # Guard.
-Assert-GatewayPrivilege -Object $user -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'UserName'
+$guards = @{ Privileged = $Privileged; GuardedGroup = $GuardedGroup; Server = $Server; Arg = 'UserName' }
+Assert-GatewayPrivilege -Object $user @guards
 if ([string]$user.isCriticalSystemObject -eq 'True') {
-    Stop-Gateway -Code 'protected' -Arg 'UserName' -Message "The user '$dn' is a critical system object and cannot be removed."
+    Stop-Gateway -Code 'protected' -Arg 'UserName' -Message "$what is a critical system object and cannot be removed."
 }
-if ([bool]$user.ProtectedFromAccidentalDeletion) {
-    Stop-Gateway -Code 'protected' -Arg 'UserName' -Message "The user '$dn' is protected from accidental deletion. Lift the protection $GatewayElsewhere first."
-}
-if (Test-GatewayChild -Dn $dn -Server $Server) {
-    Stop-Gateway -Code 'not_empty' -Arg 'UserName' -Message "The user '$dn' has objects below it. Remove those first."
+Assert-GatewayUnprotected -What $what -Object $user -Force $Force -Arg 'UserName'
+Set-GatewayStep -Label 'read children' -Arg 'UserName'
+$empty = -not (Test-GatewayChild -Dn $dn -Server $Server)
+Assert-GatewayEmpty -What $what -Empty $empty -Recursive $Recursive -Arg 'UserName'
+$below = @()
+if (-not $empty) {
+    Assert-GatewayTree -Dn $dn @guards
+    $limits = @{ BulkLimit = $BulkLimit; AllowedOU = $AllowedOU; AllowedGroup = $AllowedGroup; Server = $Server; Arg = 'UserName' }
+    $below = @(Get-GatewayBelow -Object $user -What "the user '$dn'" -Noun 'user' -Force $Force @limits)
 }
 $record = ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $AllowedOU -Server $Server
 $restorable = Get-GatewayRestorable -Server $Server
@@ -33,14 +43,14 @@ $image = Get-GatewayImage -Class 'user' -Object $user -Restorable $restorable -S
 
 # Announce.
 New-GatewayIntent -Removes -Guid $guid -Dn $dn -Account ([string]$user.SamAccountName) -Record $record -Image $image -Of $user
+Add-GatewayProtectionIntent -Object $user
+New-GatewayBelowIntent -Below $below
 Write-GatewayIntent -Effect 'removed'
 
 # Act.
-Set-GatewayStep -Label 'remove user' -Arg 'UserName'
-Remove-ADUser -Identity $guid -Server $Server -Confirm:$false
-Complete-GatewayStep -Label 'remove user' -Guid $guid -Dn $dn
+Remove-GatewayTree -Object $user -Below $below -Class 'user' -Force $Force -Label 'remove user' -Server $Server -Arg 'UserName'
 Complete-GatewayChange -Effect 'removed'
 
 # Report.
-Add-GatewayChange -Guid $guid -Dn $dn -Before $record -After $null
+Add-GatewayRemoval -Object $user -Record $record -Below $below
 $record

@@ -8,6 +8,7 @@ param(
     [bool] $Disabled = $true,
     [bool] $Protect = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $RemovedTogether, # GUIDs; none: what was deleted at about the same time
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $ProtectedTogether, # GUIDs; those that are protected again
     [Parameter(Mandatory)] [int] $BulkLimit,
     [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $CreatableType,
     [Parameter(Mandatory)] [string[]] $UserField,
@@ -30,10 +31,12 @@ if (-not (Test-GatewayBin -Server $Server) -or [string]$object.isRecycled -eq 'T
     Stop-Gateway -Code 'not_undoable' -Arg 'Guid' -Message $message
 }
 $place = Find-GatewayRestorePlace -Object $object -OUPath $OUPath -AllowedOU $AllowedOU -Privileged $Privileged -Server $Server
-$name = $former
+$name = Get-GatewayReturnName -Object $object
 if ($NewName) { $name = $NewName }
 $dn = Get-GatewayRestoredDn -Object $object -Name $name -Parent $place
 $below = @()
+$protects = @(foreach ($protected in $ProtectedTogether) { $protected })
+if ($Protect) { $protects += @($guid) }
 if ($Recursive) { $below = @(Get-GatewayDeletedBelow -Object $object -Among $RemovedTogether -Most $BulkLimit -Server $Server) }
 
 # Guard.
@@ -49,20 +52,21 @@ Assert-GatewayNameFree -Name $name -Parent $place -Arg $argument @names
 
 # Announce.
 New-GatewayRestoreIntent -Object $object -Dn $dn -Name $name -Parent $place -Disabled $Disabled
-if ($Protect) { Add-GatewayIntent -Name 'protected' -Before '' -After 'True' }
+if (Test-GatewayListed -Value $guid -List $protects) { Add-GatewayIntent -Name 'protected' -Before '' -After 'True' }
 $restoredDns = @{ $guid = $dn }
 foreach ($item in $below) {
     $parent = [string]$restoredDns[(Get-GatewayDeletedGuid -Dn ([string]$item.lastKnownParent))]
-    $itemName = Get-GatewayFormerName -Object $item
+    $itemName = Get-GatewayReturnName -Object $item
     $restoredDns[[string]$item.ObjectGUID] = Get-GatewayRestoredDn -Object $item -Name $itemName -Parent $parent
     New-GatewayRestoreIntent -Object $item -Dn ([string]$item.DistinguishedName) -Name $itemName -Parent $parent -Disabled $Disabled
+    if (Test-GatewayListed -Value ([string]$item.ObjectGUID) -List $protects) { Add-GatewayIntent -Name 'protected' -Before '' -After 'True' }
 }
 $script:GatewayCounts['objects'] = [int](1 + $below.Length)
 Write-GatewayIntent -Effect 'changed'
 
 # Act: the object itself. It has its old state until the step after (facts R4).
 $renamed = @{}
-if ($NewName) { $renamed['NewName'] = $NewName }
+if (-not $name.Equals($former, [System.StringComparison]::Ordinal)) { $renamed['NewName'] = $name }
 Set-GatewayStep -Label 'restore object' -Arg 'Guid'
 Restore-ADObject -Identity $guid -TargetPath $place -Server $Server -Confirm:$false @renamed
 Complete-GatewayStep -Label 'restore object' -Guid $guid -Dn $dn
@@ -71,7 +75,9 @@ if (Test-GatewayDisabling -Object $object -Disabled $Disabled) {
     Disable-ADAccount -Identity $guid -Server $Server -Confirm:$false
     Complete-GatewayStep -Label 'disable account' -Guid $guid -Dn $dn
 }
-if ($Protect) { Set-GatewayProtection -Guid $guid -Protected $true -Label 'set protection' -Dn $dn -Arg 'Protect' -ForGood -Server $Server }
+if (Test-GatewayListed -Value $guid -List $protects) {
+    Set-GatewayProtection -Guid $guid -Protected $true -Label 'set protection' -Dn $dn -Arg 'Protect' -ForGood -Server $Server
+}
 Complete-GatewayChange -Effect 'changed'
 
 # Act: what lay below it, parents first. One that cannot come back is reported; the others go on.
@@ -85,13 +91,19 @@ foreach ($item in $below) {
     try {
         $parent = Get-GatewayDeletedGuid -Dn ([string]$item.lastKnownParent)
         if (-not $places.ContainsKey($parent)) { $places[$parent] = [string](Get-ADObject -Identity $parent -Server $Server).DistinguishedName }
-        Restore-ADObject -Identity $child -TargetPath $places[$parent] -Server $Server -Confirm:$false
+        $renamed = @{}
+        $itemName = Get-GatewayReturnName -Object $item
+        if (-not $itemName.Equals((Get-GatewayFormerName -Object $item), [System.StringComparison]::Ordinal)) { $renamed['NewName'] = $itemName }
+        Restore-ADObject -Identity $child -TargetPath $places[$parent] -Server $Server -Confirm:$false @renamed
         Complete-GatewayStep -Label 'restore below' -Guid $child -Dn $childDn
         $restored.Add($child)
         if (Test-GatewayDisabling -Object $item -Disabled $Disabled) {
             Set-GatewayStep -Label 'disable below' -Arg 'Disabled'
             Disable-ADAccount -Identity $child -Server $Server -Confirm:$false
             Complete-GatewayStep -Label 'disable below' -Guid $child -Dn $childDn
+        }
+        if (Test-GatewayListed -Value $child -List $protects) {
+            Set-GatewayProtection -Guid $child -Protected $true -Label 'protect below' -Dn $childDn -Arg 'Protect' -ForGood -Server $Server
         }
     } catch {
         Add-GatewayFailure -Record $_ -Guid $child -Dn $childDn

@@ -45,7 +45,7 @@ Assert-GatewayNesting -Group $group -Member $added -Server $Server
 $rid = (Get-GatewaySid -Object $group) -replace '^.*-', ''
 $primary = @(foreach ($item in $removed) {
         if (-not $rid.Equals([string]$item.primaryGroupID, [System.StringComparison]::Ordinal)) { continue }
-        "'$groupDn' is the primary group of '$([string]$item.DistinguishedName)'. Nobody leaves a primary group: set another one $GatewayElsewhere first."
+        "'$groupDn' is the primary group of '$([string]$item.DistinguishedName)'. Nobody leaves a primary group. Set another one first: $GatewayPrimaryCall."
     })
 Stop-GatewayProblem -Code 'conflict' -Problem $primary
 $counted = @(foreach ($item in $removed) { if (@($RemovedTogether) -notcontains [string]$item.ObjectGUID) { $item } })

@@ -75,11 +75,7 @@ $moves = -not $target.Equals($parent, [System.StringComparison]::OrdinalIgnoreCa
 # Guard.
 if ($moves) {
     Assert-GatewayPlace -Dn $target -Privileged $Privileged -Server $Server -Arg 'OUPath'
-    if ([bool]$user.ProtectedFromAccidentalDeletion) {
-        $message = "The user '$dn' is protected from accidental deletion and cannot be moved. Lift the protection $GatewayElsewhere first."
-        Stop-Gateway -Code 'protected' -Arg 'OUPath' -Message $message
-    }
-    Assert-GatewayNameFree -Name ([string]$user.Name) -Parent $target -Except $guid -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
+    Assert-GatewayMovable -Object $user -Target $target -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
 $neverExpires = ([int]$user.userAccountControl -band 0x10000) -ne 0
 $willNeverExpire = $neverExpires

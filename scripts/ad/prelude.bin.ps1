@@ -80,6 +80,14 @@ function Get-GatewayFormerName {
     ([string]$Object.Name).Split([char]10)[0]
 }
 
+# The name that a deleted object can come back with: that of a conflict object without what the directory added to it,
+# because no request may give a name with a line feed (facts C23).
+function Get-GatewayReturnName {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Object)
+    (Get-GatewayFormerName -Object $Object).Split([char]10)[0]
+}
+
 # Returns whether a name is that of a deleted object.
 function Test-GatewayDeletedDn {
     [CmdletBinding()]
@@ -200,7 +208,7 @@ function Get-GatewayTaken {
     $search = @{ Class = 'any'; Property = @('sAMAccountName'); Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
     $terms = [System.Collections.Generic.List[string]]::new()
     for ($i = 0; $i -lt $Object.Length; $i++) {
-        $terms.Add('(name=' + (Get-GatewayLdapEscaped -Value (Get-GatewayFormerName -Object $Object[$i])) + ')')
+        $terms.Add('(name=' + (Get-GatewayLdapEscaped -Value (Get-GatewayReturnName -Object $Object[$i])) + ')')
         $account = [string]$Object[$i].sAMAccountName
         if ($account -ne '') { $terms.Add('(sAMAccountName=' + (Get-GatewayLdapEscaped -Value $account) + ')') }
         if ($terms.Count -lt 100 -and $i -lt $Object.Length - 1) { continue }
@@ -232,7 +240,7 @@ function ConvertTo-GatewayDeleted {
         $orphan = $parent -eq '' -or (Test-GatewayDeletedDn -Dn $parent -Server $Server)
         $account = [string]$item.sAMAccountName
         $why = ''
-        if ($taken.ContainsKey(($name + $zero + $parent).ToUpperInvariant())) { $why = 'name_taken' }
+        if ($taken.ContainsKey(((Get-GatewayReturnName -Object $item) + $zero + $parent).ToUpperInvariant())) { $why = 'name_taken' }
         if ($account -ne '' -and $taken.ContainsKey($account.ToUpperInvariant())) { $why = 'account_taken' }
         if ($orphan) { $why = 'parent_deleted' }
         if ([string]$item.isRecycled -eq 'True') { $why = 'recycled' }

@@ -95,7 +95,7 @@ function Get-GatewayComputerChild {
     param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Guid, [Parameter(Mandatory)] [string] $Server)
     $going = [System.Collections.Generic.List[object]]::new()
     $blocking = [System.Collections.Generic.List[string]]::new()
-    $guarded = [System.Collections.Generic.List[string]]::new()
+    $guarded = [System.Collections.Generic.List[object]]::new()
     $found = @(Get-GatewayObject -Class 'any' -Filter '(objectClass=*)' -Base $Dn -Server $Server)
     $guids = @(foreach ($child in $found) { [string]$child.ObjectGUID })
     foreach ($child in @(Get-GatewayObjectAgain -Guid $guids -Property 'ProtectedFromAccidentalDeletion' -Base $Dn -Server $Server)) {
@@ -103,7 +103,7 @@ function Get-GatewayComputerChild {
         if (@('serviceConnectionPoint', 'printQueue') -notcontains [string]$child.ObjectClass) {
             $blocking.Add([string]$child.DistinguishedName)
         } elseif ([bool]$child.ProtectedFromAccidentalDeletion) {
-            $guarded.Add([string]$child.DistinguishedName)
+            $guarded.Add($child)
         } else {
             $going.Add($child)
         }
@@ -116,7 +116,10 @@ function Get-GatewayComputerBar {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [object] $Computer,
-        [Parameter(Mandatory)] [hashtable] $Children
+        [Parameter(Mandatory)] [hashtable] $Children,
+        [bool] $Force = $false,
+        [bool] $Recursive = $false,
+        [string] $By = ''
     )
     $dn = [string]$Computer.DistinguishedName
     if (Test-GatewayController -Computer $Computer) {
@@ -125,16 +128,17 @@ function Get-GatewayComputerBar {
     if ([string]$Computer.isCriticalSystemObject -eq 'True') {
         return @{ code = 'protected'; message = "'$dn' is a critical system object and cannot be removed." }
     }
-    if ([bool]$Computer.ProtectedFromAccidentalDeletion) {
-        return @{ code = 'protected'; message = "The computer '$dn' is protected from accidental deletion. Lift the protection $GatewayElsewhere first." }
+    if ([bool]$Computer.ProtectedFromAccidentalDeletion -and -not $Force) {
+        return @{ code = 'protected'; message = "The computer '$dn' is protected from accidental deletion. Force=true$By lifts the protection." }
     }
-    if ($Children.blocking.Length -gt 0) {
+    if ($Children.blocking.Length -gt 0 -and -not $Recursive) {
         $names = @(foreach ($name in $Children.blocking) { "'" + $name + "'" }) -join ', '
-        return @{ code = 'not_empty'; message = "The computer '$dn' has objects below it that would be lost: $names." }
+        return @{ code = 'not_empty'; message = "The computer '$dn' has objects below it that would be lost: $names. Recursive=true$By removes them, too." }
     }
-    if ($Children.guarded.Length -gt 0) {
-        $names = @(foreach ($name in $Children.guarded) { "'" + $name + "'" }) -join ', '
-        return @{ code = 'protected'; message = "The computer '$dn' has objects below it that are protected from accidental deletion: $names." }
+    if ($Children.guarded.Length -gt 0 -and -not $Force) {
+        $names = @(foreach ($child in $Children.guarded) { "'" + [string]$child.DistinguishedName + "'" }) -join ', '
+        $message = "The computer '$dn' has objects below it that are protected from accidental deletion: $names. Force=true$By lifts the protections."
+        return @{ code = 'protected'; message = $message }
     }
     @{ code = ''; message = '' }
 }
@@ -166,31 +170,6 @@ function New-GatewayRemovalIntent {
     )
     $names = @{ Dn = [string]$Computer.DistinguishedName; Account = [string]$Computer.SamAccountName }
     New-GatewayIntent -Removes -Guid ([string]$Computer.ObjectGUID) -Record $Record -Image $Image -Of $Computer @names
-    foreach ($child in $Going) {
-        New-GatewayIntent -Removes -Guid ([string]$child.ObjectGUID) -Dn ([string]$child.DistinguishedName) -Of $child
-    }
-}
-
-# Removes a computer and the objects below it, and records them for the audit, the computer first.
-function Remove-GatewayComputerObject {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [object] $Computer,
-        [Parameter(Mandatory)] [System.Collections.IDictionary] $Record,
-        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Going,
-        [Parameter(Mandatory)] [string] $Server
-    )
-    $guid = [string]$Computer.ObjectGUID
-    $dn = [string]$Computer.DistinguishedName
-    if ($Going.Length -gt 0) {
-        Remove-ADObject -Identity $guid -Recursive -Server $Server -Confirm:$false
-    } else {
-        Remove-ADComputer -Identity $guid -Server $Server -Confirm:$false
-    }
-    Complete-GatewayStep -Label 'remove computer' -Guid $guid -Dn $dn
-    Add-GatewayChange -Guid $guid -Dn $dn -Before $Record -After $null
-    foreach ($child in $Going) {
-        $lost = @{ name = [string]$child.Name; class = [string]$child.ObjectClass }
-        Add-GatewayChange -Guid ([string]$child.ObjectGUID) -Dn ([string]$child.DistinguishedName) -Before $lost -After $null
-    }
+    Add-GatewayProtectionIntent -Object $Computer
+    New-GatewayBelowIntent -Below $Going
 }

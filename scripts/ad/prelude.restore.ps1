@@ -23,7 +23,7 @@ function Find-GatewayRestorePlace {
     Set-GatewayStep -Label 'find last parent' -Arg 'Guid'
     $parent = [string]$Object.lastKnownParent
     if ($parent -eq '' -or (Test-GatewayDeletedDn -Dn $parent -Server $Server)) {
-        $message = 'Where the object lay is deleted, too. Restore that first, or say with OUPath where it shall come back.'
+        $message = 'Where the object lay is not known any more. Say with OUPath where it shall come back.'
         $guid = ''
         if ($parent -ne '') { $guid = Get-GatewayDeletedGuid -Dn $parent }
         if ($guid -ne '') {

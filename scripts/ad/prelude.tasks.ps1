@@ -1,8 +1,7 @@
 # Functions shared by the scripts of everyday tasks: moves, scopes of groups, managers of groups.
 
-# Where administrators do what no script does: lift the protection of a user, a group or a
-# computer, and set a primary group.
-$GatewayElsewhere = 'in Active Directory Users and Computers'
+# How an account gets another primary group.
+$GatewayPrimaryCall = 'PUT /api/ADUser/{UserName}/PrimaryGroup, or the same of /api/Computers/{ADComputerName}'
 
 # Refuses to move an object that is protected, or to where its name is taken.
 function Assert-GatewayMovable {
@@ -17,7 +16,8 @@ function Assert-GatewayMovable {
     )
     $dn = [string]$Object.DistinguishedName
     if ([bool]$Object.ProtectedFromAccidentalDeletion) {
-        $message = "'$dn' is protected from accidental deletion and cannot be moved. Lift the protection $GatewayElsewhere first."
+        $how = $GatewayProtectionCalls[[string]$Object.ObjectClass]
+        $message = "'$dn' is protected from accidental deletion and cannot be moved. Lift the protection first: $how."
         Stop-Gateway -Code 'protected' -Arg $Arg -Message $message
     }
     if (Test-GatewayWithin -Dn $Target -Base @($dn)) {

@@ -25,6 +25,7 @@ Assert-GatewayRecordZone -Zone $place.zone
 $pointer = $null
 if ($CreatePtr) { $pointer = Resolve-GatewayNewPointer -Address $value[0] -Fqdn $place.fqdn -AllowedZone $AllowedZone -ComputerName $ComputerName }
 Assert-GatewayUndelegated -Place $place -ComputerName $ComputerName
+Assert-GatewayNoTree -Place $place -Type $Type -ComputerName $ComputerName
 Set-GatewayStep -Label 'check name' -Arg 'Name'
 $before = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
 Assert-GatewayFree -Place $place -Type $Type -Data $value -Present $before

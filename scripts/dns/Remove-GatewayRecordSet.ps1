@@ -20,6 +20,13 @@ $records = @(Get-GatewayRecordsOfType -Place $place -Type $Type -ComputerName $C
 
 # Guard.
 Assert-GatewayRecordZone -Zone $place.zone
+if ($Type -eq 'SOA' -or ($Type -eq 'NS' -and $place.owner -eq '@')) {
+    Stop-Gateway -Code 'protected' -Arg 'Type' -Message "The $Type records of the zone '$($place.name)' itself belong to its servers."
+}
+if ($Type -eq 'NS') {
+    $message = "The NS records of '$($place.fqdn)' are a delegation, whose addresses go with it: remove it with DELETE /api/DnsDelegation."
+    Stop-Gateway -Code 'protected' -Arg 'Type' -Message $message
+}
 foreach ($record in $records) {
     if ($GatewayRecordTypes[$Type].reverse) { Assert-GatewayReverseTarget -Data @(Get-GatewayRecordField -Record $record) @guards }
 }
@@ -34,7 +41,7 @@ foreach ($record in $records) {
 Write-GatewayIntent -Effect 'removed'
 
 # Act.
-foreach ($record in $records) { Remove-GatewayRecordValue -ZoneName $place.name -Record $record -ComputerName $ComputerName }
+foreach ($record in $records) { Remove-GatewayRecordValue -ZoneName $place.name -Record $record -Whole $true -ComputerName $ComputerName }
 Complete-GatewayChange -Effect 'removed'
 
 # Report.

@@ -5,9 +5,11 @@ param(
     [Parameter(Mandatory)] [string] $Type,
     [Parameter(Mandatory)] [string] $ZoneName,
     [Parameter(Mandatory)] [string] $Name,
-    [Parameter(Mandatory)] [string[]] $Data,
+    [Parameter(Mandatory)] [AllowEmptyString()] [string[]] $Data,
     [int] $TimeToLive = -1,
     [bool] $MakeStatic = $false,
+    [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Doubt,
+    [AllowNull()] [string] $OwnerDoubt,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
@@ -20,12 +22,34 @@ $ask = @{ Type = $Type; ZoneName = $ZoneName; Name = $Name; Data = $Data; Allowe
 $place = Resolve-GatewayRecord -Guards $guards @ask
 Set-GatewayStep -Label 'check name' -Arg 'Name'
 $before = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
+if (-not $GatewayRecordTypes[$Type].writable) { # the same records are no change; any other is not made here
+    $present = @(Select-GatewayRecord -Record $before -Type $Type)
+    if ($present.Length -gt 0) {
+        $set = ConvertTo-GatewayRecordSet -Record $present -ZoneName $place.name
+        $wanted = [string[]]@(foreach ($text in $Data) { $text })
+        $keys = [string[]]@(foreach ($text in $Data) { $text })
+        [System.Array]::Sort([System.Array]$keys, [System.Array]$wanted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+        if ((Test-GatewaySameText -One $wanted -Other $set.data) -and ($TimeToLive -lt 0 -or [long]$TimeToLive -eq [long]$set.ttl)) { return $set }
+    }
+    Stop-Gateway -Code 'unprocessable' -Arg 'Type' -Message $OwnerDoubt
+}
 $plan = Get-GatewaySetPlan -Place $place -Type $Type -Present $before -TimeToLive $TimeToLive -MakeStatic $MakeStatic
 
 # Guard.
 Assert-GatewayRecordZone -Zone $place.zone
 if ($plan.steps.Count -eq 0) { return ConvertTo-GatewayRecordSet -Record $plan.present -ZoneName $place.name }
+if ($plan.present.Length -eq 0 -and $OwnerDoubt) { Stop-Gateway -Code 'unprocessable' -Arg 'Name' -Message $OwnerDoubt }
+$size = $GatewayRecordTypes[$Type].fields.Length
+foreach ($value in $plan.added) {
+    for ($i = 0; $i -lt @($Doubt).Length; $i++) {
+        $text = [string[]]@(for ($j = $i * $size; $j -lt ($i + 1) * $size; $j++) { $place.data[$j] })
+        if (@($Doubt)[$i] -and (Test-GatewaySameText -One $text -Other $value)) {
+            Stop-Gateway -Code 'unprocessable' -Arg 'Data' -Message @($Doubt)[$i]
+        }
+    }
+}
 Assert-GatewayUndelegated -Place $place -ComputerName $ComputerName
+if ($plan.present.Length -eq 0) { Assert-GatewayNoTree -Place $place -Type $Type -ComputerName $ComputerName }
 Assert-GatewayStatic -Record $plan.touched -MakeStatic $MakeStatic
 foreach ($value in $plan.added) { Assert-GatewayFree -Place $place -Type $Type -Data $value -Present $plan.beside }
 $kept = @()

@@ -73,6 +73,11 @@ function Get-GatewayNameReason {
     $bare = $Name.TrimEnd([char]'.').ToLowerInvariant()
     $why = Get-GatewayPlainNameReason -Name $bare -KnownController $KnownController
     if ($why -ne '') { return $why }
+    if ($bare.Contains('\')) { # and as a server reads it that knows no escapes
+        $bare = $bare.Replace('\', '')
+        $why = Get-GatewayPlainNameReason -Name $bare -KnownController $KnownController
+        if ($why -ne '') { return $why }
+    }
     $spoken = Get-GatewaySpokenName -Name $bare
     if ($spoken.Equals($bare)) { return '' }
     $why = Get-GatewayPlainNameReason -Name $spoken -KnownController $KnownController
@@ -162,12 +167,15 @@ function Get-GatewayClearName {
     $Owner
 }
 
-# A target as stored, without the trailing dot; one without any dot is relative to the zone.
+# A target as records show it: without the trailing dot unless it has no other; one without any dot is relative to the
+# zone.
 function Get-GatewayTargetName {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Target, [Parameter(Mandatory)] [string] $ZoneName)
     if (-not $Target.Contains('.')) { return $Target + '.' + $ZoneName }
-    return $Target.TrimEnd([char]'.')
+    $bare = $Target.TrimEnd([char]'.')
+    if (-not $bare.Contains('.')) { return $bare + '.' }
+    return $bare
 }
 
 # What the gateway runs some forty times before a session is ready: the projections, on made-up objects,

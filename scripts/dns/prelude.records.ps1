@@ -58,7 +58,8 @@ function Get-GatewayRecordData {
         [Parameter(Mandatory)] [string] $ZoneName
     )
     if ($null -eq $Data) { return }
-    $fields = $GatewayRecordTypes[$Type].fields
+    $fields = @($GatewayRecordTypes[$Type].fields)
+    if ($fields.Length -eq 0 -or -not $GatewayRecordTypes[$Type].writable) { return $Data }
     for ($i = 0; $i -lt $Data.Length; $i++) {
         $text = $Data[$i]
         $form = [string]$fields[$i % $fields.Length].form
@@ -79,7 +80,7 @@ function Select-GatewayRecord {
     $fields = $GatewayRecordTypes[$Type].fields
     if ($null -eq $Data) { $Data = @() }
     foreach ($item in $Record) {
-        if ($null -eq $item -or -not ([string]$item.RecordType).Equals($Type, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+        if ($null -eq $item -or -not (Get-GatewayRecordKind -Record $item).Equals($Type, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
         $have = @(Get-GatewayRecordField -Record $item)
         $same = $true
         for ($i = 0; $i -lt $Data.Length; $i++) {
@@ -100,10 +101,103 @@ function Get-GatewayRecordOwner {
     $dn = [string]$Record.DistinguishedName
     if ($dn.StartsWith('DC=', [System.StringComparison]::OrdinalIgnoreCase)) {
         $parent = Get-GatewayParentDn -Dn $dn
-        $owner = $dn.Substring(3, $dn.Length - $parent.Length - 4).Replace('\', '')
+        $owner = $dn.Substring(3, $dn.Length - $parent.Length - 4)
+        if ($owner.Contains('\')) { # the character behind each backslash is meant
+            $rest = $owner
+            $owner = ''
+            while ($rest.Contains('\')) {
+                $at = $rest.IndexOf([char]'\')
+                $owner += $rest.Substring(0, $at) + $rest.Substring($at + 1, 1)
+                $rest = $rest.Substring($at + 2)
+            }
+            $owner += $rest
+        }
     }
     if ($owner.EndsWith('.', [System.StringComparison]::Ordinal)) { return Get-GatewayRelativeName -Name $owner -ZoneName $ZoneName }
     $owner
+}
+
+# The type of a record. One that the module has no name for is that of its number, or TYPE with the number (RFC 3597).
+function Get-GatewayRecordKind {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Record)
+    $kind = ([string]$Record.RecordType).ToUpperInvariant()
+    if ($null -ne $GatewayRecordTypes[$kind]) { return $kind }
+    $number = [string]$Record.Type
+    if ($null -ne $GatewayNumberedTypes[$number]) { return $GatewayNumberedTypes[$number] }
+    if ($kind -eq '' -or $kind -eq 'UNKNOWN') { return 'TYPE' + $number }
+    $kind
+}
+
+# The number of a word that Windows shows for it.
+function Get-GatewayWordNumber {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [string[]] $Word)
+    for ($i = 0; $i -lt $Word.Length; $i++) {
+        if ($Text.Equals($Word[$i], [System.StringComparison]::OrdinalIgnoreCase)) { return [string]$i }
+    }
+    $Text
+}
+
+# The word of a number that Windows takes for it.
+function Get-GatewayNumberWord {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Number, [Parameter(Mandatory)] [string[]] $Word)
+    $Word[[int]$Number]
+}
+
+# A target as the cmdlets take it: in full, with a dot at its end.
+function Get-GatewayFullTarget {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Target)
+    if ($Target.EndsWith('.', [System.StringComparison]::Ordinal)) { return $Target }
+    $Target + '.'
+}
+
+# The fields of data that the module shows as octets in hexadecimal; nothing if the octets do not have this form.
+function Get-GatewayWiredField {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Hex, [Parameter(Mandatory)] [string[]] $Wire)
+    $octets = [byte[]]@(for ($i = 0; $i + 1 -lt $Hex.Length; $i += 2) { [Convert]::ToInt32($Hex.Substring($i, 2), 16) })
+    $at = 0
+    $fields = @()
+    foreach ($way in $Wire) {
+        $size = $octets.Length - $at
+        if ($way -eq 'octet') { $size = 1 }
+        if ($way -eq 'counted' -and $size -gt 0) {
+            $size = [int]$octets[$at]
+            $at++
+        }
+        if ($size -lt 1 -or $at + $size -gt $octets.Length) { return }
+        if ($way -eq 'octet') {
+            $fields += [string][int]$octets[$at]
+        } elseif ($way -eq 'hex') {
+            $fields += $Hex.Substring(2 * $at).ToLowerInvariant()
+        } else {
+            $fields += $GatewayUtf8.GetString([byte[]]@(for ($i = $at; $i -lt $at + $size; $i++) { $octets[$i] }))
+        }
+        $at += $size
+    }
+    $fields
+}
+
+# The octets of fields in hexadecimal.
+function ConvertTo-GatewayWire {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string[]] $Data, [Parameter(Mandatory)] [string[]] $Wire)
+    $hex = ''
+    for ($i = 0; $i -lt $Wire.Length; $i++) {
+        if ($Wire[$i] -eq 'hex') {
+            $hex += $Data[$i].ToUpperInvariant()
+        } elseif ($Wire[$i] -eq 'octet') {
+            $hex += [System.BitConverter]::ToString([byte[]]@([int]$Data[$i]))
+        } else {
+            $octets = $GatewayUtf8.GetBytes($Data[$i])
+            if ($Wire[$i] -eq 'counted') { $hex += [System.BitConverter]::ToString([byte[]]@([int]$octets.Length)) }
+            $hex += [System.BitConverter]::ToString($octets).Replace('-', '')
+        }
+    }
+    $hex
 }
 
 # Returns whether a record belongs to a name relative to the zone.
@@ -247,6 +341,7 @@ function ConvertTo-GatewayRecord {
             $stamp = ([datetime]$item.Timestamp).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
         }
         $kind = ([string]$item.RecordType).ToUpperInvariant()
+        if ($null -eq $GatewayRecordTypes[$kind]) { $kind = Get-GatewayRecordKind -Record $item }
         $fields = @(Get-GatewayRecordField -Record $item)
         $report = [ordered]@{
             name      = [string]$name
@@ -259,8 +354,11 @@ function ConvertTo-GatewayRecord {
         if (-not $brief) {
             $report['fqdn'] = [string](Get-GatewayFullName -Owner $owner -ZoneName $ZoneName)
             if (-not $Type) { foreach ($member in $GatewayRecordMembers) { $report[$member] = $null } }
+            $known = $GatewayRecordTypes[$kind]
+            if ($known.apart -and -not $Type) { $known = $null }
+            if (-not ([int]$fields.Length -eq [int]$known.fields.Length)) { $known = $null } # not of the form of its type
             $i = 0
-            foreach ($field in $GatewayRecordTypes[$kind].fields) {
+            foreach ($field in $known.fields) {
                 $member = [string]$field.member
                 if ($member -ne '' -and $field.form -eq 'number') { $report[$member] = [int]$fields[$i] }
                 if ($member -ne '' -and $field.form -ne 'number') { $report[$member] = [string]$fields[$i] }
@@ -292,6 +390,22 @@ function ConvertTo-GatewayRecordSet {
         ttl  = [long]$lowest
         data = [string[]]$sorted
     }
+}
+
+# Returns whether a record in the common form is one of a name in full, or leads to it.
+function Test-GatewayNaming {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Report, [Parameter(Mandatory)] [string] $Name)
+    if ([string]::Equals($Report.fqdn, $Name, [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
+    $words = $Report.data.Split([char]' ')
+    $i = 0
+    foreach ($field in $GatewayRecordTypes[[string]$Report.type].fields) {
+        if (@('name', 'dotted') -contains $field.form -and $i -lt $words.Length) {
+            if ([string]::Equals($words[$i].TrimEnd([char]'.'), $Name, [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
+        }
+        $i++
+    }
+    $false
 }
 
 # The records of one zone, or of all zones that the server holds itself: with Type those of this type in its own form,
@@ -328,6 +442,9 @@ function Get-GatewayRecordReport {
             if ($Name) {
                 $owner = Get-GatewayRelativeName -Name $Name -ZoneName $zoneText
                 $records = @(Get-GatewayNode -ZoneName $zoneText -Owner $owner -ComputerName $ComputerName)
+            } elseif ($Type -and $GatewayRecordTypes[$Type].number -gt 0) {
+                $number = [int]$GatewayRecordTypes[$Type].number
+                $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -Type $number -ComputerName $ComputerName)
             } elseif ($Type) {
                 $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -RRType $Type -ComputerName $ComputerName)
             } else {

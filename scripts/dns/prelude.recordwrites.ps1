@@ -32,7 +32,7 @@ function Assert-GatewayReverseTarget {
     }
 }
 
-# Refuses names at and below a delegation.
+# Refuses names at and below a delegation, and below a DNAME.
 function Assert-GatewayUndelegated {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Place, [Parameter(Mandatory)] [string] $ComputerName)
@@ -44,6 +44,28 @@ function Assert-GatewayUndelegated {
             $message = "The name '$($Place.owner)' lies at or below the delegation of '$cut' in the zone '$($Place.name)'; other servers have its records."
             Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
         }
+    }
+    foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $Place.name -RRType 'DName' -ComputerName $ComputerName)) {
+        $tree = Get-GatewayRecordOwner -Record $record -ZoneName $Place.name
+        if ($tree -eq '@') { $tree = $Place.name } else { $tree = $tree + '.' + $Place.name }
+        if ($Place.fqdn.EndsWith('.' + $tree, [System.StringComparison]::OrdinalIgnoreCase)) {
+            $message = "The name '$($Place.owner)' lies below '$tree', whose DNAME record leads all names below it to another place."
+            Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
+        }
+    }
+}
+
+# Refuses a record that leads all names below a name elsewhere, if there are any.
+function Assert-GatewayNoTree {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Place, [Parameter(Mandatory)] [string] $Type, [Parameter(Mandatory)] [string] $ComputerName)
+    if (-not $GatewayRecordTypes[$Type].tree) { return }
+    Set-GatewayStep -Label 'check names below' -Arg 'Name'
+    foreach ($record in @(Get-DnsServerResourceRecord -ZoneName $Place.name -ComputerName $ComputerName)) {
+        $owner = Get-GatewayRecordOwner -Record $record -ZoneName $Place.name
+        if ($owner -eq '@' -or -not ($Place.owner -eq '@' -or $owner.EndsWith('.' + $Place.owner, [System.StringComparison]::OrdinalIgnoreCase))) { continue }
+        $message = "The zone '$($Place.name)' has records below '$($Place.owner)', at '$owner': a $Type leads all names below it elsewhere."
+        Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
     }
 }
 
@@ -66,7 +88,7 @@ function Assert-GatewayFree {
         }
     }
     foreach ($record in $Present) {
-        $there = ([string]$record.RecordType).ToUpperInvariant()
+        $there = Get-GatewayRecordKind -Record $record
         if ($GatewayRecordTypes[$Type].alone) {
             $message = "The name '$owner' already has records ($there) in the zone '$($Place.name)'; a $Type must be alone."
             Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
@@ -110,6 +132,18 @@ function Get-GatewayRecordKey {
     $key
 }
 
+# Returns whether two lists have the same texts in the same order, exactly.
+function Test-GatewaySameText {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $One,
+        [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Other
+    )
+    if (-not ([int]@($One).Length -eq [int]@($Other).Length)) { return $false }
+    for ($i = 0; $i -lt @($One).Length; $i++) { if (-not @($One)[$i].Equals(@($Other)[$i])) { return $false } }
+    $true
+}
+
 # Returns whether a text is one of several, exactly.
 function Test-GatewayListed {
     [CmdletBinding()]
@@ -124,7 +158,7 @@ function Get-GatewayNodeKey {
     param([Parameter(Mandatory)] [string] $Fqdn, [AllowNull()] [AllowEmptyCollection()] [object[]] $Record)
     foreach ($item in $Record) {
         if ($null -eq $item) { continue }
-        Get-GatewayRecordKey -Fqdn $Fqdn -Type ([string]$item.RecordType).ToUpperInvariant() -Data @(Get-GatewayRecordField -Record $item)
+        Get-GatewayRecordKey -Fqdn $Fqdn -Type (Get-GatewayRecordKind -Record $item) -Data @(Get-GatewayRecordField -Record $item)
     }
 }
 
@@ -134,7 +168,7 @@ function Add-GatewayValueIntent {
     param(
         [Parameter(Mandatory)] [string] $Fqdn,
         [Parameter(Mandatory)] [string] $Type,
-        [Parameter(Mandatory)] [string[]] $Data,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string[]] $Data,
         [Parameter(Mandatory)] [bool] $Before,
         [Parameter(Mandatory)] [bool] $After
     )
@@ -191,7 +225,7 @@ function Restore-GatewayRecord {
     foreach ($item in $Record) {
         $again = @{
             ZoneName = $ZoneName; Owner = (Get-GatewayRecordOwner -Record $item -ZoneName $ZoneName); ComputerName = $ComputerName
-            Type = ([string]$item.RecordType).ToUpperInvariant(); Data = @(Get-GatewayRecordField -Record $item)
+            Type = (Get-GatewayRecordKind -Record $item); Data = @(Get-GatewayRecordField -Record $item)
             TimeToLive = [int]$item.TimeToLive.TotalSeconds; Age = $null -ne $item.Timestamp
         }
         Add-GatewayTypedRecord @again
@@ -227,25 +261,54 @@ function Get-GatewayLostRecord {
         $keys = @(Get-GatewayNodeKey -Fqdn $fqdn -Record $present)
         foreach ($record in $item.records) {
             $key = @(Get-GatewayNodeKey -Fqdn $fqdn -Record @($record))[0]
-            if ($GatewayRecordTypes[[string]$record.RecordType].writable -and -not (Test-GatewayListed -Text $key -List $keys)) { $record }
+            if ($GatewayRecordTypes[(Get-GatewayRecordKind -Record $record)].writable -and -not (Test-GatewayListed -Text $key -List $keys)) { $record }
         }
     }
 }
 
+# Removes a text of which the module shows the first string only, or which it cannot write, so that it does not find the
+# record by its object (facts NA10). It is removed by its name and type, with which all texts of the name go.
+function Remove-GatewayPartlyShown {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $Owner,
+        [Parameter(Mandatory)] [bool] $Whole,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $texts = @(Select-GatewayRecord -Record @(Get-GatewayNode -ZoneName $ZoneName -Owner $Owner -ComputerName $ComputerName) -Type 'TXT')
+    if ($texts.Length -eq 0) { return } # gone with another one
+    if ($texts.Length -gt 1 -and -not $Whole) {
+        $message = 'Windows shows the first string of this text only, and so does not find it beside others. Remove the whole set of the name.'
+        Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
+    }
+    $name = Get-GatewayClearName -Owner $Owner -ZoneName $ZoneName
+    Remove-DnsServerResourceRecord -ZoneName $ZoneName -Name $name -RRType 'Txt' -ComputerName $ComputerName -Force -Confirm:$false
+    $message = 'The record had more strings than the one that Windows shows, which is all that an undo brings back.'
+    Add-GatewayWarning -Code 'text_partly_shown' -Target (Get-GatewayFullName -Owner $Owner -ZoneName $ZoneName) -Message $message
+}
+
 # Removes exactly one record object, never its siblings (facts E60). A name that a server could read in another way has
-# what is there looked at before and afterwards: should that go instead, it comes back and the request ends.
+# what is there looked at before and afterwards: should that go instead, it comes back and the request ends. Whole says
+# that all records of its type go.
 function Remove-GatewayRecordObject {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $ZoneName,
         [Parameter(Mandatory)] [object] $Record,
         [string] $Arg = 'Name',
+        [bool] $Whole = $false,
         [Parameter(Mandatory)] [string] $ComputerName
     )
     $owner = Get-GatewayRecordOwner -Record $Record -ZoneName $ZoneName
     $others = @(Get-GatewayOtherNode -Owner $owner -ZoneName $ZoneName -ComputerName $ComputerName)
     $clear = Get-GatewayClearRecord -Record $Record -ZoneName $ZoneName
-    Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $clear -ComputerName $ComputerName -Force -Confirm:$false
+    try {
+        Remove-DnsServerResourceRecord -ZoneName $ZoneName -InputObject $clear -ComputerName $ComputerName -Force -Confirm:$false
+    } catch {
+        if (@('9701', '9714', '87') -notcontains (Get-GatewayErrorCode -Record $_) -or (Get-GatewayRecordKind -Record $Record) -ne 'TXT') { throw }
+        Remove-GatewayPartlyShown -ZoneName $ZoneName -Owner $owner -Whole $Whole -ComputerName $ComputerName
+    }
     $lost = @(Get-GatewayLostRecord -ZoneName $ZoneName -Node $others -ComputerName $ComputerName)
     if ($lost.Length -eq 0) { return }
     $there = Get-GatewayRecordOwner -Record $lost[0] -ZoneName $ZoneName
@@ -290,10 +353,11 @@ function Remove-GatewayRecordValue {
     param(
         [Parameter(Mandatory)] [string] $ZoneName,
         [Parameter(Mandatory)] [object] $Record,
+        [bool] $Whole = $false,
         [Parameter(Mandatory)] [string] $ComputerName
     )
     Set-GatewayStep -Label 'remove record' -Arg 'Name'
-    Remove-GatewayRecordObject -ZoneName $ZoneName -Record $Record -ComputerName $ComputerName
+    Remove-GatewayRecordObject -ZoneName $ZoneName -Record $Record -Whole $Whole -ComputerName $ComputerName
     $restore = {
         param($ZoneName, $Record, $ComputerName)
         Restore-GatewayRecord -ZoneName $ZoneName -Record @($Record) -ComputerName $ComputerName
@@ -322,7 +386,13 @@ function Set-GatewayRecordValue {
     if ($TimeToLive -ge 0) { $new.TimeToLive = [timespan]::new([long]$TimeToLive * 10000000) }
     if (@($Data).Length -gt 0 -and $null -ne $Data) { Set-GatewayTypedData -Record $new -Data $Data }
     $change = @{ ZoneName = $ZoneName; OldInputObject = $old; NewInputObject = $new; ComputerName = $ComputerName; PassThru = $true; Confirm = $false }
-    $changed = @(Set-DnsServerResourceRecord @change)[0]
+    try {
+        $changed = @(Set-DnsServerResourceRecord @change)[0]
+    } catch {
+        if (@('9701', '87') -notcontains (Get-GatewayErrorCode -Record $_) -or (Get-GatewayRecordKind -Record $Record) -ne 'TXT') { throw }
+        $message = 'Windows shows the first string of this text only, and so does not find it to change it. Remove it, and create it again.'
+        Stop-Gateway -Code 'conflict' -Arg 'Name' -Message $message
+    }
     $restore = {
         param($ZoneName, $Old, $New, $Others, $ComputerName)
         $from = Get-GatewayClearRecord -Record $New -ZoneName $ZoneName
@@ -330,7 +400,7 @@ function Set-GatewayRecordValue {
         foreach ($item in $Others) {
             if (-not (Test-GatewayOwner -Record $New -Owner $item.owner -ZoneName $ZoneName)) { continue }
             $data = @(Get-GatewayRecordField -Record $Old)
-            foreach ($record in @(Select-GatewayRecord -Record $item.records -Type ([string]$Old.RecordType) -Data $data)) { $back = $record }
+            foreach ($record in @(Select-GatewayRecord -Record $item.records -Type (Get-GatewayRecordKind -Record $Old) -Data $data)) { $back = $record }
         }
         Set-DnsServerResourceRecord -ZoneName $ZoneName -OldInputObject $from -NewInputObject $back -ComputerName $ComputerName -Confirm:$false
     }
@@ -387,7 +457,7 @@ function Resolve-GatewayNewPointer {
     }
     if ($null -ne $pointer.record) { return }
     foreach ($record in $pointer.present) {
-        $there = ([string]$record.RecordType).ToUpperInvariant()
+        $there = Get-GatewayRecordKind -Record $record
         $text = @(Get-GatewayRecordField -Record $record) -join ' '
         $message = "The address $Address already has the $there record '$text' in the zone '$($pointer.name)'."
         Stop-Gateway -Code 'conflict' -Arg 'CreatePtr' -Message $message
@@ -426,7 +496,7 @@ function Add-GatewayLoss {
         [AllowNull()] [AllowEmptyCollection()] [string[]] $Removed
     )
     $accounted = @($Removed) + @(Get-GatewayNodeKey -Fqdn $Fqdn -Record $After)
-    $ours = @(foreach ($record in $Before) { if ($record -and $GatewayRecordTypes[[string]$record.RecordType].writable) { $record } })
+    $ours = @(foreach ($record in $Before) { if ($record -and $GatewayRecordTypes[(Get-GatewayRecordKind -Record $record)].writable) { $record } })
     foreach ($key in @(Get-GatewayNodeKey -Fqdn $Fqdn -Record $ours)) {
         if (Test-GatewayListed -Text $key -List $accounted) { continue }
         try {
@@ -449,6 +519,30 @@ function Get-GatewayRecordsOfType {
     $records
 }
 
+# The time to live of a set: the one that is asked for, else the least of the values that stay, or of all if none does.
+# Without any it is -1, the default of the zone.
+function Get-GatewaySetTime {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Fqdn,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Kept,
+        [Parameter(Mandatory)] [int] $TimeToLive
+    )
+    if ($TimeToLive -ge 0) { return $TimeToLive }
+    $stays = -1
+    $all = -1
+    foreach ($item in $Record) {
+        $seconds = [int]$item.TimeToLive.TotalSeconds
+        if ($all -lt 0 -or $seconds -lt $all) { $all = $seconds }
+        $key = @(Get-GatewayNodeKey -Fqdn $Fqdn -Record @($item))[0]
+        if (-not (Test-GatewayListed -Text $key -List $Kept)) { continue }
+        if ($stays -lt 0 -or $seconds -lt $stays) { $stays = $seconds }
+    }
+    if ($stays -ge 0) { return $stays }
+    $all
+}
+
 # What makes the set of a place and type exactly the data of the place: steps in order (add, set, remove), the changes
 # to announce, the values that are new, the records that are changed or removed, those that are in the set now and
 # those that stay beside what is new.
@@ -464,11 +558,6 @@ function Get-GatewaySetPlan {
     $size = $GatewayRecordTypes[$Type].fields.Length
     $alone = [bool]$GatewayRecordTypes[$Type].alone
     $mine = @(Select-GatewayRecord -Record $Present -Type $Type)
-    $ttl = $TimeToLive
-    foreach ($record in $mine) {
-        $seconds = [int]$record.TimeToLive.TotalSeconds
-        if ($TimeToLive -lt 0 -and ($ttl -lt 0 -or $seconds -lt $ttl)) { $ttl = $seconds }
-    }
     $steps = [System.Collections.Generic.List[object]]::new()
     $later = [System.Collections.Generic.List[object]]::new()
     $changes = [System.Collections.Generic.List[object]]::new()
@@ -478,8 +567,12 @@ function Get-GatewaySetPlan {
     $kept = [System.Collections.Generic.List[string]]::new()
     for ($i = 0; $i -lt $Place.data.Length; $i += $size) {
         $value = [string[]]@(for ($j = $i; $j -lt $i + $size; $j++) { $Place.data[$j] })
+        $kept.Add((Get-GatewayRecordKey -Fqdn $Place.fqdn -Type $Type -Data $value))
+    }
+    $ttl = Get-GatewaySetTime -Fqdn $Place.fqdn -Record $mine -Kept $kept.ToArray() -TimeToLive $TimeToLive
+    for ($i = 0; $i -lt $Place.data.Length; $i += $size) {
+        $value = [string[]]@(for ($j = $i; $j -lt $i + $size; $j++) { $Place.data[$j] })
         $key = Get-GatewayRecordKey -Fqdn $Place.fqdn -Type $Type -Data $value
-        $kept.Add($key)
         $there = @(Select-GatewayRecord -Record $mine -Type $Type -Data $value)
         if ($there.Length -eq 0) {
             $added.Add($value)
@@ -492,7 +585,10 @@ function Get-GatewaySetPlan {
             continue
         }
         $seconds = [int]$there[0].TimeToLive.TotalSeconds
-        if ($seconds -ne $ttl -or ($MakeStatic -and $null -ne $there[0].Timestamp)) {
+        # A dynamic value that is not asked to have another time keeps its own: a change would make it static.
+        $dynamic = $null -ne $there[0].Timestamp
+        $differs = $seconds -ne $ttl -and ($TimeToLive -ge 0 -or $MakeStatic -or -not $dynamic)
+        if ($differs -or ($MakeStatic -and $dynamic)) {
             $touched.Add($there[0])
             $later.Add(@{ action = 'set'; record = $there[0]; data = @(); ttl = $ttl })
             $changes.Add(@{ name = 'ttl ' + $key; before = [string]$seconds; after = [string]$ttl })

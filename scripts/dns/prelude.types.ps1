@@ -3,37 +3,37 @@
 
 $GatewayRecordTypes = @{
     'CNAME' = @{
-        writable = $true; alone = $true; brief = $true; address = $false; reverse = $false
+        writable = $true; alone = $true; brief = $true; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
         fields = @(
             @{ form = 'name'; member = '' }
         )
     }
     'A' = @{
-        writable = $true; alone = $false; brief = $false; address = $true; reverse = $false
+        writable = $true; alone = $false; brief = $false; address = $true; reverse = $false; tree = $false; apart = $false; number = 0
         fields = @(
             @{ form = 'address'; member = '' }
         )
     }
     'AAAA' = @{
-        writable = $true; alone = $false; brief = $false; address = $true; reverse = $false
+        writable = $true; alone = $false; brief = $false; address = $true; reverse = $false; tree = $false; apart = $false; number = 0
         fields = @(
             @{ form = 'address'; member = '' }
         )
     }
     'PTR' = @{
-        writable = $true; alone = $false; brief = $false; address = $false; reverse = $true
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $true; tree = $false; apart = $false; number = 0
         fields = @(
             @{ form = 'name'; member = '' }
         )
     }
     'TXT' = @{
-        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
         fields = @(
             @{ form = 'text'; member = '' }
         )
     }
     'SRV' = @{
-        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
         fields = @(
             @{ form = 'number'; member = 'priority' }
             @{ form = 'number'; member = 'weight' }
@@ -42,20 +42,112 @@ $GatewayRecordTypes = @{
         )
     }
     'MX' = @{
-        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
         fields = @(
             @{ form = 'number'; member = 'preference' }
             @{ form = 'name'; member = 'target' }
         )
     }
-    'NS' = @{
-        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false
+    'CAA' = @{
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $true; number = 257
+        fields = @(
+            @{ form = 'number'; member = 'flags' }
+            @{ form = 'word'; member = 'tag' }
+            @{ form = 'text'; member = 'value' }
+        )
+    }
+    'TLSA' = @{
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $true; number = 0
+        fields = @(
+            @{ form = 'number'; member = 'certificateUsage' }
+            @{ form = 'number'; member = 'selector' }
+            @{ form = 'number'; member = 'matchingType' }
+            @{ form = 'hex'; member = 'certificateAssociationData' }
+        )
+    }
+    'SSHFP' = @{
+        writable = $true; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $true; number = 44
+        fields = @(
+            @{ form = 'number'; member = 'algorithm' }
+            @{ form = 'number'; member = 'fingerprintType' }
+            @{ form = 'hex'; member = 'fingerprint' }
+        )
+    }
+    'DNAME' = @{
+        writable = $true; alone = $true; brief = $false; address = $false; reverse = $false; tree = $true; apart = $false; number = 0
         fields = @(
             @{ form = 'name'; member = '' }
         )
     }
+    'NS' = @{
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
+        fields = @(
+            @{ form = 'name'; member = '' }
+        )
+    }
+    'HINFO' = @{
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
+        fields = @(
+            @{ form = 'text'; member = '' }
+            @{ form = 'text'; member = '' }
+        )
+    }
+    'RP' = @{
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
+        fields = @(
+            @{ form = 'name'; member = '' }
+            @{ form = 'name'; member = '' }
+        )
+    }
+    'AFSDB' = @{
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
+        fields = @(
+            @{ form = 'number'; member = '' }
+            @{ form = 'name'; member = '' }
+        )
+    }
+    'RT' = @{
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
+        fields = @(
+            @{ form = 'number'; member = '' }
+            @{ form = 'name'; member = '' }
+        )
+    }
+    'X25' = @{
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
+        fields = @(
+            @{ form = 'text'; member = '' }
+        )
+    }
+    'ISDN' = @{
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
+        fields = @(
+            @{ form = 'text'; member = '' }
+            @{ form = 'text'; member = '' }
+        )
+    }
+    'DHCID' = @{
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
+        fields = @(
+            @{ form = 'text'; member = '' }
+        )
+    }
+    'DS' = @{
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
+        fields = @(
+            @{ form = 'text'; member = '' }
+            @{ form = 'text'; member = '' }
+            @{ form = 'text'; member = '' }
+            @{ form = 'text'; member = '' }
+        )
+    }
+    'NAPTR' = @{
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
+        fields = @(
+        )
+    }
     'SOA' = @{
-        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false
+        writable = $false; alone = $false; brief = $false; address = $false; reverse = $false; tree = $false; apart = $false; number = 0
         fields = @(
             @{ form = 'dotted'; member = '' }
             @{ form = 'dotted'; member = '' }
@@ -71,15 +163,32 @@ $GatewayRecordTypes = @{
 # The members of records that only some types have.
 $GatewayRecordMembers = @('target', 'priority', 'weight', 'port', 'preference')
 
-# The fields of a record's data as texts, in the order of its type. A type that is not in the table has one field,
-# in the form of RFC 3597.
+# The types that the module has no name for, by their numbers.
+$GatewayNumberedTypes = @{
+    '257' = 'CAA'
+    '44' = 'SSHFP'
+}
+
+# The words of properties, by the numbers that stand for them in texts.
+$GatewayRecordWords = @{
+    CertificateUsage = @('CAConstraint', 'ServiceCertificateConstraint', 'TrustAnchorAssertion', 'DomainIssuedCertificate')
+    Selector = @('FullCertificate', 'SubjectPublicKeyInfo')
+    MatchingType = @('ExactMatch', 'Sha256Hash', 'Sha512Hash')
+}
+
+# The fields of a record's data as texts, in the order of its type. Data of a type that is not in the table, or that are
+# not those of their type, are one field in the form of RFC 3597.
 function Get-GatewayRecordField {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record)
     $data = $Record.RecordData
-    switch ([string]$Record.RecordType) {
+    $kind = ([string]$Record.RecordType).ToUpperInvariant()
+    if ($null -eq $GatewayRecordTypes[$kind]) { $kind = Get-GatewayRecordKind -Record $Record }
+    switch ($kind) {
         'CNAME' {
-            ([string]$data.HostNameAlias).TrimEnd([char]'.')
+            $name = ([string]$data.HostNameAlias).TrimEnd([char]'.')
+            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone
+            $name
             return
         }
         'A' {
@@ -91,7 +200,9 @@ function Get-GatewayRecordField {
             return
         }
         'PTR' {
-            ([string]$data.PtrDomainName).TrimEnd([char]'.')
+            $name = ([string]$data.PtrDomainName).TrimEnd([char]'.')
+            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone
+            $name
             return
         }
         'TXT' {
@@ -102,16 +213,91 @@ function Get-GatewayRecordField {
             [string]$data.Priority
             [string]$data.Weight
             [string]$data.Port
-            ([string]$data.DomainName).TrimEnd([char]'.')
+            $name = ([string]$data.DomainName).TrimEnd([char]'.')
+            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone
+            $name
             return
         }
         'MX' {
             [string]$data.Preference
-            ([string]$data.MailExchange).TrimEnd([char]'.')
+            $name = ([string]$data.MailExchange).TrimEnd([char]'.')
+            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone
+            $name
+            return
+        }
+        'CAA' {
+            $fields = @(Get-GatewayWiredField -Hex ([string]$data.Data) -Wire @('octet', 'counted', 'text'))
+            if ($fields.Length -gt 0) { return $fields }
+        }
+        'TLSA' {
+            Get-GatewayWordNumber -Text ([string]$data.CertificateUsage) -Word $GatewayRecordWords.CertificateUsage
+            Get-GatewayWordNumber -Text ([string]$data.Selector) -Word $GatewayRecordWords.Selector
+            Get-GatewayWordNumber -Text ([string]$data.MatchingType) -Word $GatewayRecordWords.MatchingType
+            ([string]$data.CertificateAssociationData).ToLowerInvariant()
+            return
+        }
+        'SSHFP' {
+            $fields = @(Get-GatewayWiredField -Hex ([string]$data.Data) -Wire @('octet', 'octet', 'hex'))
+            if ($fields.Length -gt 0) { return $fields }
+        }
+        'DNAME' {
+            $name = ([string]$data.DomainNameAlias).TrimEnd([char]'.')
+            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone
+            $name
             return
         }
         'NS' {
-            ([string]$data.NameServer).TrimEnd([char]'.')
+            $name = ([string]$data.NameServer).TrimEnd([char]'.')
+            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone
+            $name
+            return
+        }
+        'HINFO' {
+            [string]$data.Cpu
+            [string]$data.OperatingSystem
+            return
+        }
+        'RP' {
+            $name = ([string]$data.ResponsiblePerson).TrimEnd([char]'.')
+            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone
+            $name
+            $name = ([string]$data.Description).TrimEnd([char]'.')
+            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone
+            $name
+            return
+        }
+        'AFSDB' {
+            [string]$data.SubType
+            $name = ([string]$data.ServerName).TrimEnd([char]'.')
+            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone
+            $name
+            return
+        }
+        'RT' {
+            [string]$data.Preference
+            $name = ([string]$data.IntermediateHost).TrimEnd([char]'.')
+            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone
+            $name
+            return
+        }
+        'X25' {
+            [string]$data.PsdnAddress
+            return
+        }
+        'ISDN' {
+            [string]$data.IsdnNumber
+            [string]$data.IsdnSubAddress
+            return
+        }
+        'DHCID' {
+            [string]$data.DhcpIdentifier
+            return
+        }
+        'DS' {
+            [string]$data.KeyTag
+            [string]$data.CryptoAlgorithm
+            [string]$data.DigestType
+            [string]$data.Digest
             return
         }
         'SOA' {
@@ -137,7 +323,11 @@ function Set-GatewayTypedData {
     switch ([string]$Record.RecordType) {
         'CNAME' {
             $values = $Record.RecordData
-            $values.HostNameAlias = ($Data[0] + '.')
+            $values.HostNameAlias = (Get-GatewayFullTarget -Target $Data[0])
+        }
+        'DNAME' {
+            $values = $Record.RecordData
+            $values.DomainNameAlias = (Get-GatewayFullTarget -Target $Data[0])
         }
     }
 }
@@ -161,12 +351,28 @@ function Add-GatewayTypedRecord {
     }
     if ($TimeToLive -ge 0) { $create['TimeToLive'] = [timespan]::new([long]$TimeToLive * 10000000) }
     switch ($Type) {
-        'CNAME' { Add-DnsServerResourceRecord -CNAME -HostNameAlias ($Data[0] + '.') @create }
+        'CNAME' { Add-DnsServerResourceRecord -CNAME -HostNameAlias (Get-GatewayFullTarget -Target $Data[0]) @create }
         'A' { Add-DnsServerResourceRecord -A -IPv4Address $Data[0] @create }
         'AAAA' { Add-DnsServerResourceRecord -AAAA -IPv6Address $Data[0] @create }
-        'PTR' { Add-DnsServerResourceRecord -PTR -PtrDomainName ($Data[0] + '.') @create }
+        'PTR' { Add-DnsServerResourceRecord -PTR -PtrDomainName (Get-GatewayFullTarget -Target $Data[0]) @create }
         'TXT' { Add-DnsServerResourceRecord -TXT -DescriptiveText $Data[0] @create }
-        'SRV' { Add-DnsServerResourceRecord -SRV -Priority $Data[0] -Weight $Data[1] -Port $Data[2] -DomainName ($Data[3] + '.') @create }
-        'MX' { Add-DnsServerResourceRecord -MX -Preference $Data[0] -MailExchange ($Data[1] + '.') @create }
+        'SRV' {
+            $create['Priority'] = $Data[0]
+            $create['Weight'] = $Data[1]
+            $create['Port'] = $Data[2]
+            $create['DomainName'] = (Get-GatewayFullTarget -Target $Data[3])
+            Add-DnsServerResourceRecord -SRV @create
+        }
+        'MX' { Add-DnsServerResourceRecord -MX -Preference $Data[0] -MailExchange (Get-GatewayFullTarget -Target $Data[1]) @create }
+        'CAA' { Add-DnsServerResourceRecord -Type 257 -RecordData (ConvertTo-GatewayWire -Data $Data -Wire @('octet', 'counted', 'text')) @create }
+        'TLSA' {
+            $create['CertificateUsage'] = (Get-GatewayNumberWord -Number $Data[0] -Word $GatewayRecordWords.CertificateUsage)
+            $create['Selector'] = (Get-GatewayNumberWord -Number $Data[1] -Word $GatewayRecordWords.Selector)
+            $create['MatchingType'] = (Get-GatewayNumberWord -Number $Data[2] -Word $GatewayRecordWords.MatchingType)
+            $create['CertificateAssociationData'] = $Data[3]
+            Add-DnsServerResourceRecord -TLSA @create
+        }
+        'SSHFP' { Add-DnsServerResourceRecord -Type 44 -RecordData (ConvertTo-GatewayWire -Data $Data -Wire @('octet', 'octet', 'hex')) @create }
+        'DNAME' { Add-DnsServerResourceRecord -DNAME -DomainNameAlias (Get-GatewayFullTarget -Target $Data[0]) @create }
     }
 }

@@ -78,6 +78,28 @@ func TestTestsThatAreNamedExist(t *testing.T) {
 	}
 }
 
+// TestEveryPromiseHasATest: each line of what the manual promises names the tests that try it.
+func TestEveryPromiseHasATest(t *testing.T) {
+	promises := 0
+	for _, page := range manual.Pages(t) {
+		if page.Path != manual.Folder+"/security.md" {
+			continue
+		}
+		_, table, found := strings.Cut(page.Text, "| test |\n")
+		require.True(t, found)
+		for line := range strings.Lines(table) {
+			if !strings.HasPrefix(line, "|") {
+				break
+			}
+			if !strings.HasPrefix(line, "|---") {
+				promises++
+				assert.Regexp(t, "\\| `Test[A-Za-z]+`(?:, `Test[A-Za-z]+`)* \\|\n$", line)
+			}
+		}
+	}
+	assert.Greater(t, promises, 40)
+}
+
 // TestEachShareIsTriedWhole: `make thorough` runs exactly the packages whose tests try a share of
 // their cases in `make test`, and the tests that `make test` leaves out are in them.
 func TestEachShareIsTriedWhole(t *testing.T) {

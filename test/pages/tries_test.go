@@ -35,6 +35,25 @@ func TestEveryNameOfAnAccountCountsTowardsItsTries(t *testing.T) {
 	assert.Equal(t, 3, s.people.asked)
 }
 
+// TestANeighbourAtTheSameAddressKeepsNobodyOut: whoever signed in with a browser goes on with it, and
+// others are told to wait.
+func TestANeighbourAtTheSameAddressKeepsNobodyOut(t *testing.T) {
+	s := start(t)
+	mine := s.browser(t)
+	mine.signIn("helpdesk")
+	require.Equal(t, 200, mine.get("/ui/"))
+	require.Equal(t, 303, mine.submit("/ui/signout"))
+	neighbour := s.browser(t)
+	require.Equal(t, 200, neighbour.get("/ui/signin"))
+	for i := 0; neighbour.submit("/ui/signin", "username", fmt.Sprint("nobody", i), "password", "wrong") != 429; i++ {
+		require.Less(t, i, 30)
+	}
+	require.Equal(t, 429, neighbour.submit("/ui/signin", "username", "operator", "password", password))
+	require.Equal(t, 200, mine.get("/ui/signin"))
+	require.Equal(t, 429, mine.submit("/ui/signin", "username", "operator", "password", password), "of another name")
+	require.Equal(t, 303, mine.submit("/ui/signin", "username", "helpdesk", "password", password), mine.page)
+}
+
 // A name that has no account is answered as one that has: the same pages, after as many scripts.
 func TestNamesWithoutAnAccountAreAnsweredAlike(t *testing.T) {
 	type answer struct {
@@ -84,7 +103,7 @@ func BenchmarkNames(b *testing.B) {
 	from := netip.MustParseAddr("10.0.0.1")
 	for _, one := range found[200:] { // what is slow at first is so for neither
 		from = from.Next()
-		_, _ = s.Stack.Gate.Password(b.Context(), one.String("userPrincipalName"), []byte("wrong"), from)
+		_, _ = s.Stack.Gate.Password(b.Context(), one.String("userPrincipalName"), []byte("wrong"), from, "")
 	}
 	names := map[string][]string{}
 	for i := range 200 {
@@ -96,7 +115,7 @@ func BenchmarkNames(b *testing.B) {
 			for b.Loop() {
 				for _, name := range names[strings.TrimSuffix(kind, " again")] {
 					from = from.Next()
-					_, _ = s.Stack.Gate.Password(b.Context(), name, []byte("wrong"), from)
+					_, _ = s.Stack.Gate.Password(b.Context(), name, []byte("wrong"), from, "")
 				}
 			}
 		})

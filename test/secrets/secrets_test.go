@@ -337,14 +337,15 @@ func (g *guarded) badProcesses() {
 	changed := func(mark string) int {
 		return g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"Description": mark, "Password": canary.Secret("fault")}}, g.stored)
 	}
-	g.apply("http.settlePause=100ms", "http.settleTimeout=30s")
+	patient := []string{"http.settlePause=100ms", "http.settleTimeout=5m", "http.writeTimeout=10m"}
+	g.apply(patient...)
 	for _, mark := range []string{"ECHO", "NOISE", "FLOOD", "AFTER"} {
 		assert.Equal(g.T, http.StatusOK, changed(mark), mark)
 	}
 	// Only what cannot be settled has a short time for it, and only what hangs a short limit.
 	g.apply("http.settlePause=100ms", "http.settleTimeout=2s")
 	assert.Equal(g.T, http.StatusGatewayTimeout, changed("STEP"))
-	g.apply("http.settlePause=100ms")
+	g.apply(patient...)
 	require.Equal(g.T, http.StatusOK, changed("a session is idle afterwards"))
 	g.apply("http.settlePause=100ms", "http.settleTimeout=2s", "http.writeTimeout=1s")
 	assert.Equal(g.T, http.StatusGatewayTimeout, changed("HANG"))

@@ -52,8 +52,14 @@ func listChanges(params map[string]any) systemtest.Call {
 }
 
 // notBack is what an undo leaves different: a protection that was lifted for a move is set
-// anew, so that the entries of the access list have another order.
-var notBack = map[string][]string{"ou.move": {"~ OU=Empty,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"}}
+// anew, so that the entries of the access list have another order; the part of a protection that
+// the parent has stays when it is lifted (facts E38).
+var notBack = map[string][]string{
+	"ou.move":          {"~ OU=Empty,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"},
+	"user.protect":     {"~ OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"},
+	"group.protect":    {"~ " + systemtest.SecurityOU + " nTSecurityDescriptor"},
+	"computer.protect": {"~ " + systemtest.ServersOU + " nTSecurityDescriptor"},
+}
 
 // TestEveryChangeIsRecordedAndUndone: every operation that changes something is in the
 // history, and its undo leaves nothing of it, or says why there is none.

@@ -16,13 +16,23 @@ import (
 func TestASetDropsADynamicValue(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dyn.example.dns")
 	text := "@ IN SOA ns.dyn.example. admin.dyn.example. 1 900 600 86400 3600\n@ NS dc1.corp.example.\n" +
-		"host [AGE:3700000] A 10.0.0.1\nhost [AGE:3700000] A 10.0.0.2\n"
+		"host [AGE:3700000] A 10.0.0.1\nhost [AGE:3700000] A 10.0.0.2\n" +
+		"times [AGE:3700000] 300 A 10.1.0.1\ntimes [AGE:3700000] 600 A 10.1.0.2\n" +
+		"times [AGE:3700000] 900 A 10.1.0.3\n"
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Zones: []string{file}})
-	set := func(values ...any) systemtest.Call {
+	set := func(host string, values ...any) systemtest.Call {
 		return systemtest.Call{Method: http.MethodPut, Path: "/api/DnsRecordSet", Params: map[string]any{
-			"ZoneName": "dyn.example", "DNS_HostName": "host", "Type": "A", "Data": values}}
+			"ZoneName": "dyn.example", "DNS_HostName": host, "Type": "A", "Data": values}}
 	}
-	left := s.OK(set("10.0.0.1"), http.StatusOK)
+	left := s.OK(set("host", "10.0.0.1"), http.StatusOK)
 	require.Equal(t, []any{"10.0.0.1"}, left["data"])
+
+	// Nor is one whose time to live is another than those of the others, or of what is removed.
+	left = s.OK(set("times", "10.1.0.2", "10.1.0.3"), http.StatusOK)
+	require.Equal(t, []any{"10.1.0.2", "10.1.0.3"}, left["data"])
+	asked := set("times", "10.1.0.2", "10.1.0.3")
+	asked.Params["TimeToLive"] = 700
+	s.Rejects(asked, http.StatusConflict, "conflict")
+	s.OK(set("times", "10.1.0.3"), http.StatusOK)
 }

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -91,6 +92,7 @@ func changedBySamples() map[string]subjects {
 		"recordSet.put":      {names: []string{"web1.corp.example", "corp.example", "WEB1.corp.example.", "web1"}},
 		"recordSet.delete":   {names: []string{"web1.corp.example", "corp.example"}},
 	}
+	maps.Copy(all, changedByProtection)
 	for _, t := range schema.RecordTypes {
 		if t.Resource == "" {
 			continue
@@ -110,6 +112,15 @@ func changedBySamples() map[string]subjects {
 		all[t.Resource+".delete"] = subjects{names: []string{full, zone}}
 	}
 	return all
+}
+
+// changedByProtection are those of the rows about protections and primary groups.
+var changedByProtection = map[string]subjects{
+	"user.protect":          {before: []string{userNamed(systemtest.SampleUser)}},
+	"group.protect":         {before: []string{groupNamed(systemtest.SampleGroup)}},
+	"computer.protect":      {before: []string{computerNamed("FS1")}},
+	"user.primaryGroup":     {before: []string{userNamed(systemtest.LockedUser)}},
+	"computer.primaryGroup": {before: []string{computerNamed("FS1")}},
 }
 
 // namesAt returns the names in the record that is read at a path.

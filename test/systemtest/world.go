@@ -28,7 +28,11 @@ const sampleUserText = "Head of Sales, Berlin" // her description
 // Setup has the calls that create what the samples of some operations remove, or remove
 // what they restore, by ID of the operation.
 var Setup = map[string]Call{
-	"user.delete":        call("user.create", "Username", "sample.gone"),
+	"user.delete": call("user.create", "Username", "sample.gone"),
+	"user.primaryGroup": call("membership.addMembers",
+		"GroupName", SampleGroup, "Members", LockedUser),
+	"computer.primaryGroup": call("membership.addMembers",
+		"GroupName", SampleGroup, "Members", "FS1$"),
 	"group.delete":       call("group.createSecurity", "GroupName", "Sample Gone"),
 	"bin.list":           call("group.delete", "GroupName", "Local List"),
 	"bin.get":            call("group.delete", "GroupName", "Berlin Announcements"),
@@ -46,29 +50,34 @@ var Setup = map[string]Call{
 var Undos = Merge(undosOfAccounts, undosOfGroupsAndOUs, undosOfZones, undosOfRecords())
 
 var undosOfAccounts = map[string]Call{
-	"user.create":  call("user.delete", "Username", "sample"),
-	"user.update":  call("user.update", "Username", SampleUser, "Description", sampleUserText),
-	"user.disable": call("user.enable", "Username", SampleUser),
-	"user.enable":  call("user.disable", "Username", LeftUser),
-	"user.expiry":  call("user.expiry", "Username", SampleUser, "AccountExpires", ""),
-	"user.rename":  call("user.rename", "Username", "a.schmidt", "NewUsername", SampleUser),
+	"user.create":       call("user.delete", "Username", "sample"),
+	"user.update":       call("user.update", "Username", SampleUser, "Description", sampleUserText),
+	"user.disable":      call("user.enable", "Username", SampleUser),
+	"user.enable":       call("user.disable", "Username", LeftUser),
+	"user.expiry":       call("user.expiry", "Username", SampleUser, "AccountExpires", ""),
+	"user.primaryGroup": call("user.primaryGroup", "Username", LockedUser, "GroupName", "Domain Users"),
+	"user.protect":      call("user.protect", "Username", SampleUser, "IsProtected", "false"),
+	"user.rename":       call("user.rename", "Username", "a.schmidt", "NewUsername", SampleUser),
 	"user.updateByGuid": call("user.updateByGuid",
 		"UserGuid", SampleUserGUID, "Description", sampleUserText),
 
-	"computer.register":   call("computer.delete", "ADComputerName", "SAMPLE"),
-	"computer.rename":     call("computer.rename", "ADComputerName", "SAMPLE", "NewADComputerName", "WEB1"),
-	"computer.update":     call("computer.update", "ADComputerName", "FS1", "ComputerDescription", "File server"),
-	"computer.enable":     call("computer.disable", "ADComputerName", "OLD-PC1"),
-	"computer.disable":    call("computer.enable", "ADComputerName", "WEB1"),
-	"computer.move":       call("computer.move", "ADComputerName", "WEB1", "OUPath", ServersOU),
-	"computer.delete":     call("computer.register", "ADComputerName", "WEB2"),
-	"computer.deleteMany": call("computer.register", "ADComputerName", "WEB3"),
+	"computer.register":     call("computer.delete", "ADComputerName", "SAMPLE"),
+	"computer.rename":       call("computer.rename", "ADComputerName", "SAMPLE", "NewADComputerName", "WEB1"),
+	"computer.update":       call("computer.update", "ADComputerName", "FS1", "ComputerDescription", "File server"),
+	"computer.protect":      call("computer.protect", "ADComputerName", "FS1", "IsProtected", "false"),
+	"computer.primaryGroup": call("computer.primaryGroup", "ADComputerName", "FS1", "GroupName", "Domain Computers"),
+	"computer.enable":       call("computer.disable", "ADComputerName", "OLD-PC1"),
+	"computer.disable":      call("computer.enable", "ADComputerName", "WEB1"),
+	"computer.move":         call("computer.move", "ADComputerName", "WEB1", "OUPath", ServersOU),
+	"computer.delete":       call("computer.register", "ADComputerName", "WEB2"),
+	"computer.deleteMany":   call("computer.register", "ADComputerName", "WEB3"),
 }
 
 var undosOfGroupsAndOUs = map[string]Call{
 	"group.createDistribution": call("group.delete", "GroupName", "Sample List"),
 	"group.createSecurity":     call("group.delete", "GroupName", "Sample Group"),
 	"group.rename":             call("group.rename", "GroupName", "Dial In", "NewGroupName", SampleGroup),
+	"group.protect":            call("group.protect", "GroupName", SampleGroup, "IsProtected", "false"),
 	"group.update": call("group.update",
 		"GroupName", SampleGroup, "GroupDescription", "May dial in"),
 

@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 )
 
-// This file decides who may use a file on Windows, with SIDs in text form, so that it
+// This file decides who may use a file, on Windows with SIDs in text form, so that it
 // can be tested on every system; files_windows.go reads and writes the access lists.
 
 const (
@@ -240,4 +240,17 @@ func (a accounts) exposed(path, owner string, grants []grant, name func(sid stri
 		reading = append(reading, fmt.Sprintf("an unknown account (%s), perhaps the service's", unknown))
 	}
 	return strings.Join(reading, ", "), nil
+}
+
+// Users of services, see systemd(1) on users and groups.
+const (
+	firstPerson               = 1000
+	firstDynamic, lastDynamic = 61184, 65519
+)
+
+// trustedUser reports whether a process may rely on what belongs to a user: root or itself. For root it may
+// be the user of a service, which a command is about.
+func trustedUser(owner, process int) bool {
+	service := owner < firstPerson || owner >= firstDynamic && owner <= lastDynamic
+	return owner == 0 || owner == process || process == 0 && service
 }

@@ -5,6 +5,7 @@ package host
 import (
 	"fmt"
 	"os"
+	"syscall"
 )
 
 // Restrict restricts access to a file to its owner.
@@ -32,6 +33,15 @@ func (Files) ExposedFolder(path string) error {
 	return nil
 }
 
+// ownerOf returns the user that a file belongs to.
+func ownerOf(info os.FileInfo) (uid int, known bool) {
+	stat, known := info.Sys().(*syscall.Stat_t)
+	if !known {
+		return 0, false
+	}
+	return int(stat.Uid), true
+}
+
 // Exposed returns who besides its owner may read the file, or look into the folder, or "".
 // If others may write it, that is an error.
 func (Files) Exposed(path string) (readers string, err error) {
@@ -40,6 +50,10 @@ func (Files) Exposed(path string) (readers string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
+	}
+	if owner, known := ownerOf(info); known && !trustedUser(owner, os.Geteuid()) {
+		return "", fmt.Errorf("it belongs to the user %d, who can change it at any time; check its content, "+
+			"then run 'chown %d %s'", owner, os.Geteuid(), path)
 	}
 	what, own := "the file", "600"
 	if info.IsDir() {

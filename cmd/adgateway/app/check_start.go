@@ -20,14 +20,16 @@ import (
 func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
 	_, err := PowerShell(cfg.PowerShell, "")
 	_, peopleErr := domainPeople(cfg.SignIn)
-	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(program.CredentialFile(cfg.Auth, file)))
+	rights, _ := exposed(withStore(cfg, file), "") // the settings were trusted when they were read
+	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(program.CredentialFile(cfg.Auth, file)))
 }
 
 // CheckSandbox is [CheckStart] for a gateway over a simulated domain, which needs no PowerShell.
 func CheckSandbox(ctx context.Context, cfg *config.Settings) error {
 	_, _, err := staticCredentials(cfg)
 	_, engineErr := NewEngine(cfg.Sandbox)
-	return errors.Join(err, engineErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg))
+	rights, _ := exposed(cfg, "")
+	return errors.Join(err, engineErr, rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg))
 }
 
 // checkFiles checks the files that a gateway and a sandbox have in common.

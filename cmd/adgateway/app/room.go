@@ -12,18 +12,23 @@ import (
 // roomOf returns what is left where the store and the audit log of the settings are; nil if the gateway
 // keeps nothing on a disk.
 func roomOf(o Options) *bounds.Room {
-	var folders []string
-	if path := o.Settings.Store.File; path != "" && path != config.AuditOff {
-		folders = append(folders, filepath.Dir(path))
-	}
-	if audited(o.Settings.Audit) {
-		folders = append(folders, filepath.Dir(o.Settings.Audit.File))
-	}
+	folders := keptIn(o.Settings)
 	if len(folders) == 0 {
 		return nil
 	}
 	free := func() (int64, error) { return leastFree(folders, host.FreeSpace) }
-	return bounds.NewRoom(free, int64(o.Settings.Store.MinFree)<<20, time.Now)
+	return bounds.NewRoom(free, int64(o.Settings.Store.KeptFree()), time.Now)
+}
+
+// keptIn returns the folders of the store and the audit log.
+func keptIn(s *config.Settings) (folders []string) {
+	if path := s.Store.File; path != "" && path != config.AuditOff {
+		folders = append(folders, filepath.Dir(path))
+	}
+	if audited(s.Audit) {
+		folders = append(folders, filepath.Dir(s.Audit.File))
+	}
+	return folders
 }
 
 // leastFree returns what is free in the folder that has least.

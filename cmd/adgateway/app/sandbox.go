@@ -43,7 +43,8 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 		err = fmt.Errorf("credentials:\n%w", err)
 	}
 	engine, engineErr := NewEngine(cfg.Sandbox)
-	faults := []error{err, engineErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
+	rights, _ := exposed(cfg, "")
+	faults := []error{err, engineErr, rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
 	store := program.CredentialFile(cfg.Auth, o.Flags.Path())
 	if s.shared() && cfg.Auth.Store == "" {
 		store.Path = cfg.Store.File + ".credentials" // the copy, beside what the gateway keeps

@@ -20,6 +20,7 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
+	"adgateway/gateway/visible"
 	"adgateway/winsvc"
 )
 
@@ -33,6 +34,7 @@ type commands struct {
 // Run runs one command and returns its exit code: 0 done, 1 not done, 2 the command line
 // is wrong. That of doctor is 1 with warnings, 2 with failures.
 func Run(ctx context.Context, version string, args []string, stdout, stderr io.Writer) int {
+	stdout, stderr = visible.Writer(stdout), visible.Writer(stderr)
 	p := &commands{version: version, stderr: stderr}
 	p.flags = program.Flags{
 		Fallback: program.DefaultFile(), Service: winsvc.Gateway.Name, Beside: true, Amend: separateLog,

@@ -15,6 +15,7 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/engine"
 	"adgateway/gateway/engine/stock"
+	"adgateway/gateway/visible"
 	"adgateway/winsvc"
 	"adgateway/winsvc/events"
 	"adgateway/winsvc/host"
@@ -52,7 +53,8 @@ func (p *commands) runChild(c *cobra.Command) error {
 	prepare := func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
 		return p.prepare(ctx, &p.flags, write)
 	}
-	if code := supervisor.RunChild(c.Context(), c.InOrStdin(), c.OutOrStdout(), prepare, os.Exit); code != 0 {
+	to := visible.Raw(c.OutOrStdout())
+	if code := supervisor.RunChild(c.Context(), c.InOrStdin(), to, prepare, os.Exit); code != 0 {
 		return exitCode(code)
 	}
 	return nil

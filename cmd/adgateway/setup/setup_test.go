@@ -111,7 +111,8 @@ func serve(t *testing.T, o Options) (stop func()) {
 		}},
 	}, id.AllowJoins(id.Server(list)))
 	require.NoError(t, err)
-	(&trust.Admission{Register: register, Secret: secret}).Admit(t.Context(), server.Server, func(string, error) {})
+	admission := trust.Admission{Register: register, Secret: secret}
+	admission.Admit(t.Context(), server.Server, func(string, error) {})
 	ended := make(chan error, 1)
 	go func() { ended <- server.ServeTLS(listener, "", "") }()
 	return func() {

@@ -50,6 +50,7 @@ func Functions(table []*ops.Operation) ([]*Function, error) {
 // nouns are the nouns of the resources.
 var nouns = map[string]string{
 	"cname": "CNameRecord", "a": "ARecord", "aaaa": "AAAARecord", "ptr": "PtrRecord", "txt": "TxtRecord", "srv": "SrvRecord", "mx": "MxRecord",
+	"caa": "CaaRecord", "tlsa": "TlsaRecord", "sshfp": "SshfpRecord", "dname": "DNameRecord",
 	"record": "DnsRecord", "recordSet": "DnsRecordSet", "reverseZone": "DnsReverseZone", "zone": "DnsZone", "lookupZone": "DnsLookupZone",
 	"forwarder": "DnsForwarder", "delegation": "DnsDelegation", "membership": "Membership", "user": "User", "ou": "OU", "caller": "Caller",
 	"search": "Object", "group": "Group", "computer": "Computer", "plan": "Plan", "bin": "RecycleBin", "change": "Change", "job": "Job", "cluster": "Cluster",

@@ -76,6 +76,7 @@ type Gate struct {
 
 	addresses *addresses
 	lookups   *lookups
+	marks     *marks
 	turns     turns
 	asking    asking
 
@@ -122,7 +123,10 @@ func NewGate(o Options) *Gate {
 		g.o.Store = g.own
 	}
 	g.uses, _ = simplelru.NewLRU[sum, use](remembered, nil) // fails only for size < 1
-	copy(g.key[:], g.o.Store.Sum([]byte("forms")))          // those that are open in a browser can be sent to every gateway
+	var marked [32]byte
+	copy(marked[:], g.o.Store.Sum([]byte("marks")))
+	g.marks = newMarks(marked, o.Now)
+	copy(g.key[:], g.o.Store.Sum([]byte("forms"))) // those that are open in a browser can be sent to every gateway
 	return g
 }
 
@@ -160,10 +164,12 @@ func (g *Gate) FormValid(cookie, token string) bool {
 	return cookie != "" && hmac.Equal([]byte(g.FormToken(cookie)), []byte(token))
 }
 
-// Password signs a person in and returns the id of the new session. It wipes the
-// password. The error is ErrRefused, a [*TooMany], ErrMustChange, ErrExpired, [ErrStore],
-// [ErrUnread], [ErrBusy], or why the directory could not answer.
-func (g *Gate) Password(ctx context.Context, name string, password []byte, client netip.Addr) (string, error) {
+// Password signs a person in and returns the id of the new session. mark is what the browser has of
+// [Gate.Mark]; empty: nothing. It wipes the password. The error is ErrRefused, a [*TooMany],
+// ErrMustChange, ErrExpired, [ErrStore], [ErrUnread], [ErrBusy], or why the directory could not answer.
+func (g *Gate) Password(
+	ctx context.Context, name string, password []byte, client netip.Addr, mark string,
+) (string, error) {
 	defer clear(password)
 	if g.o.Directory == nil {
 		return "", ErrUnsupported
@@ -178,24 +184,52 @@ func (g *Gate) Password(ctx context.Context, name string, password []byte, clien
 	if err := g.lost(); err != nil {
 		return "", a.refused(err.Error(), err)
 	}
-	if err := g.addresses.take(client, 1); err != nil { // before anything is asked
+	if err := a.count(mark); err != nil { // before anything is asked
 		return "", a.refused("too many tries from this address; the directory was not asked", err)
 	}
 	end, err := g.turns.take(ctx)
 	if err != nil {
-		g.addresses.giveBack(client, 1)
+		a.giveBack()
 		return "", a.refused(err.Error(), err)
 	}
 	defer end()
 	return a.make(ctx, password)
 }
 
-// attempt is one to sign in with a password, which is counted for its address.
+// attempt is one to sign in with a password, which is counted for its address, or for the mark of the
+// browser.
 type attempt struct {
 	gate         *Gate
 	client       netip.Addr
 	name, domain string // as typed, which may be a password in the wrong box
 	policy       Policy // of the account; empty: not known
+
+	marked bool // it is counted for a mark
+	mark   [markIDs]byte
+}
+
+// count counts the attempt as one with a wrong password.
+func (a *attempt) count(mark string) error {
+	if a.mark, a.marked = a.gate.marks.take(mark, a.domain, a.name); a.marked {
+		return nil
+	}
+	return a.gate.addresses.take(a.client, 1)
+}
+
+// giveBack takes back what [attempt.count] counted.
+func (a *attempt) giveBack() {
+	if a.marked {
+		a.gate.marks.giveBack(a.mark)
+		return
+	}
+	a.gate.addresses.giveBack(a.client, 1)
+}
+
+// shorten lets the attempt count for a minute only, as it was not the client who failed.
+func (a *attempt) shorten() {
+	if !a.marked { // a mark has few tries; what fails on our side takes one of them
+		a.gate.addresses.shorten(a.client, 1)
+	}
 }
 
 // refused records why the attempt is refused, and returns err. The record has the name of an
@@ -210,12 +244,12 @@ func (a *attempt) refused(reason string, err error) error {
 func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 	g := a.gate
 	var err error
-	a.policy, err = g.lookups.of(ctx, a.name, a.client)
+	a.policy, err = g.lookups.of(ctx, a.name, a.client, a.marked)
 	switch {
 	case errors.Is(err, ErrTooMany):
 		return "", a.refused("too many names were tried from this address; the directory was not asked", err)
 	case err != nil:
-		g.addresses.shorten(a.client, 1)
+		a.shorten()
 		return "", a.refused(err.Error(), err)
 	}
 	key, allowed := a.policy.counted(a.name, g.o.Tries)
@@ -226,7 +260,7 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 	case errors.Is(err, ErrTooMany):
 		return "", a.refused("too many tries; the directory was not asked", err)
 	case err != nil:
-		g.addresses.giveBack(a.client, 1)
+		a.giveBack()
 		return "", a.refused(err.Error(), err)
 	}
 	person, err := g.o.Directory.Check(ctx, a.domain, a.name, password)
@@ -239,7 +273,7 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 		a.policy.Account = cmp.Or(a.policy.Account, a.name) // there is one
 		t.change(ctx, t.forgiven)
 	case !errors.Is(err, ErrRefused):
-		g.addresses.shorten(a.client, 1)
+		a.shorten()
 		t.change(ctx, t.withdrawn)
 	case a.policy.Account == "" && g.o.Policy != nil:
 		return "", a.refused("there is no such account in the domain; "+err.Error(), err)
@@ -249,8 +283,10 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 
 // right takes back what was counted for the address, as the password was right.
 func (a *attempt) right() {
-	a.gate.addresses.giveBack(a.client, 1)
-	a.gate.lookups.runs.giveBack(a.client, lookupRuns)
+	a.giveBack()
+	if !a.marked {
+		a.gate.lookups.runs.giveBack(a.client, lookupRuns)
+	}
 }
 
 // Token signs the holder of a token in and returns the id of the new session. The error

@@ -194,7 +194,7 @@ func TestSessionsStartedTogetherKeepTheLimit(t *testing.T) {
 	for i := range ids {
 		group.Go(func() {
 			var err error
-			ids[i], err = n.gates[i%3].Password(context.Background(), "anna", []byte("right"), netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+			ids[i], err = n.gates[i%3].Password(context.Background(), "anna", []byte("right"), netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), "")
 			if !errors.Is(err, ErrTooMany) { // as many at once as wrong ones are passed on
 				assert.NoError(t, err)
 			}
@@ -217,7 +217,7 @@ func TestSessionsStartedTogetherKeepTheLimit(t *testing.T) {
 func TestTriesCountForAllGates(t *testing.T) {
 	n := newThree(t)
 	wrong := func(i int) error {
-		_, err := n.gates[i%3].Password(context.Background(), "anna", []byte("wrong"), netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}))
+		_, err := n.gates[i%3].Password(context.Background(), "anna", []byte("wrong"), netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), "")
 		return err
 	}
 	require.ErrorIs(t, wrong(0), ErrRefused)
@@ -246,7 +246,7 @@ func TestWhileTheStoreIsLost(t *testing.T) {
 	asked := len(n.d.asked)
 
 	require.NotNil(t, find(t, g, id), "who is known reads on")
-	_, err := g.Password(t.Context(), "bert", []byte("right"), client)
+	_, err := g.Password(t.Context(), "bert", []byte("right"), client, "")
 	require.ErrorIs(t, err, ErrStore)
 	require.ErrorIs(t, err, errAway)
 	_, err = g.Token(t.Context(), goodToken, client)

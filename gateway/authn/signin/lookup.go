@@ -58,16 +58,19 @@ func newLookups(o Options) *lookups {
 	return l
 }
 
-// of returns what is known of the account of a name. It fails with ErrTooMany or ErrUnread.
-func (l *lookups) of(ctx context.Context, name string, client netip.Addr) (Policy, error) {
+// of returns what is known of the account of a name. What it runs is not counted for the address of a
+// try that is marked. It fails with ErrTooMany or ErrUnread.
+func (l *lookups) of(ctx context.Context, name string, client netip.Addr, marked bool) (Policy, error) {
 	if l.find == nil {
 		return Policy{}, nil
 	}
 	if found, ok := l.remembered(name); ok {
 		return found, nil
 	}
-	if err := l.runs.take(client, lookupRuns); err != nil {
-		return Policy{}, err
+	if !marked {
+		if err := l.runs.take(client, lookupRuns); err != nil {
+			return Policy{}, err
+		}
 	}
 	ran := false
 	value, err, _ := l.flight.Do(fold(name), func() (any, error) {
@@ -80,6 +83,7 @@ func (l *lookups) of(ctx context.Context, name string, client netip.Addr) (Polic
 	})
 	found, _ := value.(Policy)
 	switch {
+	case marked:
 	case !ran:
 		l.runs.giveBack(client, lookupRuns)
 	case err != nil:

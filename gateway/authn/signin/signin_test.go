@@ -64,7 +64,7 @@ func find(t *testing.T, g *Gate, id string) *Session {
 
 func in(t *testing.T, g *Gate, name string) string {
 	t.Helper()
-	id, err := g.Password(t.Context(), name, []byte("right"), client)
+	id, err := g.Password(t.Context(), name, []byte("right"), client, "")
 	require.NoError(t, err)
 	return id
 }
@@ -187,15 +187,15 @@ func TestRecheck(t *testing.T) {
 func TestPasswords(t *testing.T) {
 	g, d, _, events := gate(func(o *Options) { o.Domains = []string{"CORP", "corp.example"} })
 	password := []byte("right")
-	_, err := g.Password(t.Context(), `corp\anna`, password, client)
+	_, err := g.Password(t.Context(), `corp\anna`, password, client, "")
 	require.NoError(t, err)
 	assert.Equal(t, make([]byte, 5), password, "it is wiped")
 	assert.Equal(t, []string{"corp/anna"}, d.asked)
 	for _, name := range []string{"", " ", `\`, `other\anna`, "anna@other.example", "a*", "a\x00b", "(a)=b", string(make([]byte, 300))} {
-		_, err := g.Password(t.Context(), name, []byte("right"), client)
+		_, err := g.Password(t.Context(), name, []byte("right"), client, "")
 		assert.ErrorIs(t, err, ErrRefused, "%q", name)
 	}
-	_, err = g.Password(t.Context(), "anna", nil, client)
+	_, err = g.Password(t.Context(), "anna", nil, client, "")
 	assert.ErrorIs(t, err, ErrRefused)
 	assert.Len(t, d.asked, 1, "nobody was asked")
 	for _, e := range *events {
@@ -213,7 +213,7 @@ func TestTriesWithoutAnAccount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, d, now, events := gate(func(o *Options) { o.Policy = policy })
 			for _, name := range []string{"anna", "anna@corp.example", "ANNA@CORP", "ánna@other", `CORP\ anna`, "ａnna", "anna"} {
-				_, err := g.Password(t.Context(), name, []byte("wrong"), client)
+				_, err := g.Password(t.Context(), name, []byte("wrong"), client, "")
 				require.Error(t, err)
 			}
 			assert.Len(t, d.asked, standardTries)
@@ -234,7 +234,7 @@ func TestNoTriesWhileAccountsCannotBeRead(t *testing.T) {
 		o.Policy = func(context.Context, string) (Policy, error) { return Policy{Account: "anna", Threshold: 9}, away }
 	})
 	for i := range 2 * addressTries {
-		_, err := g.Password(t.Context(), "anna", []byte("right"), client)
+		_, err := g.Password(t.Context(), "anna", []byte("right"), client, "")
 		if i < addressTries/lookupRuns {
 			require.ErrorIs(t, err, ErrUnread)
 		} else {
@@ -260,16 +260,16 @@ func TestLookups(t *testing.T) {
 		}
 	})
 	for i := range 100 {
-		_, err := g.Password(t.Context(), fmt.Sprint("u", i), []byte("wrong"), client)
+		_, err := g.Password(t.Context(), fmt.Sprint("u", i), []byte("wrong"), client, "")
 		require.Error(t, err)
 	}
 	assert.Len(t, runs, addressTries/lookupRuns)
 	assert.Len(t, d.asked, addressTries/lookupRuns)
 	other := netip.MustParseAddr("192.0.2.2")
 	for range 10 {
-		_, err := g.Password(t.Context(), "U1", []byte("wrong"), other)
+		_, err := g.Password(t.Context(), "U1", []byte("wrong"), other, "")
 		require.Error(t, err)
-		_, err = g.Password(t.Context(), "x", []byte("wrong"), other)
+		_, err = g.Password(t.Context(), "x", []byte("wrong"), other, "")
 		require.Error(t, err)
 	}
 	assert.Equal(t, 1, runs["u1"], "it is known")
@@ -277,8 +277,8 @@ func TestLookups(t *testing.T) {
 	*now = now.Add(lookupLife)
 	third := netip.MustParseAddr("192.0.2.3")
 	for range 3 {
-		_, _ = g.Password(t.Context(), "x", []byte("wrong"), third)
-		_, err := g.Password(t.Context(), "anna", []byte("right"), third)
+		_, _ = g.Password(t.Context(), "x", []byte("wrong"), third, "")
+		_, err := g.Password(t.Context(), "anna", []byte("right"), third, "")
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 2, runs["x"], "an account may be made")
@@ -315,14 +315,14 @@ func TestTurns(t *testing.T) {
 	ended := make(chan error)
 	for i := range signInsAtOnce {
 		go func() {
-			_, err := g.Password(t.Context(), fmt.Sprint("person", i), []byte("right"), client)
+			_, err := g.Password(t.Context(), fmt.Sprint("person", i), []byte("right"), client, "")
 			ended <- err
 		}()
 		<-d.entered
 	}
 	hasty, leave := context.WithCancel(t.Context())
 	leave()
-	_, err := g.Password(hasty, "anna", []byte("right"), client)
+	_, err := g.Password(hasty, "anna", []byte("right"), client, "")
 	require.ErrorIs(t, err, ErrBusy)
 	close(d.answer)
 	for range signInsAtOnce {

@@ -225,7 +225,7 @@ func TestSessionsThatCannotBeKept(t *testing.T) {
 		assert.ErrorContains(t, fault, "the disk is full")
 	}
 	for range standardTries + 1 {
-		_, err := g.Password(t.Context(), "bert", []byte("wrong"), client)
+		_, err := g.Password(t.Context(), "bert", []byte("wrong"), client, "")
 		require.Error(t, err)
 	}
 	assert.Len(t, r.d.asked, 1+standardTries, "tries count, too")

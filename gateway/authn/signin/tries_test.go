@@ -27,7 +27,7 @@ func withThreshold(threshold int) (g *Gate, d *directory, now *time.Time) {
 
 func tryAt(t *testing.T, g *Gate, from netip.Addr, password string) error {
 	t.Helper()
-	_, err := g.Password(t.Context(), "anna", []byte(password), from)
+	_, err := g.Password(t.Context(), "anna", []byte(password), from, "")
 	return err
 }
 
@@ -62,7 +62,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 // The address where an account signed in is known to the gateways of a cluster, and after a restart.
 func TestPlacesAreThoseOfAllGates(t *testing.T) {
 	n := newThree(t)
-	_, err := n.gates[0].Password(t.Context(), "anna", []byte("right"), home)
+	_, err := n.gates[0].Password(t.Context(), "anna", []byte("right"), home, "")
 	require.NoError(t, err)
 	for range 10 {
 		require.Error(t, tryAt(t, n.gates[1], stranger, "wrong"))
@@ -129,7 +129,7 @@ func TestEachTryBeginsTheWindowAnew(t *testing.T) {
 func TestAnAddressIsToldHowLongToWait(t *testing.T) {
 	g, _, now, _ := gate(func(*Options) {})
 	for i := range addressTries {
-		_, err := g.Password(t.Context(), "nobody"+string(rune('a'+i)), []byte("wrong"), stranger)
+		_, err := g.Password(t.Context(), "nobody"+string(rune('a'+i)), []byte("wrong"), stranger, "")
 		require.ErrorIs(t, err, ErrRefused)
 		*now = now.Add(time.Minute)
 	}
@@ -138,4 +138,82 @@ func TestAnAddressIsToldHowLongToWait(t *testing.T) {
 	require.Equal(t, StandardWindow-addressTries*time.Minute, tooMany.Wait)
 	*now = now.Add(tooMany.Wait)
 	require.NoError(t, tryAt(t, g, stranger, "right"))
+}
+
+// Whoever signed in with a browser lately is not kept out by others behind the same address, and the
+// mark is of use for nothing else.
+func TestOthersBehindAnAddressKeepNobodyOut(t *testing.T) {
+	asked := 0
+	g, d, now, _ := gate(func(o *Options) {
+		o.Policy = func(_ context.Context, name string) (Policy, error) {
+			asked++
+			return Policy{Account: name, Threshold: 10, Window: StandardWindow}, nil
+		}
+	})
+	try := func(name, password, mark string) error {
+		_, err := g.Password(t.Context(), name, []byte(password), home, mark)
+		return err
+	}
+	require.NoError(t, try("anna", "right", ""))
+	mark := g.Mark("anna")
+	flood := func() {
+		for i := range 3 * addressTries {
+			_ = try("nobody"+string(rune('a'+i)), "wrong", "")
+		}
+		require.ErrorIs(t, try("berta", "right", ""), ErrTooMany)
+	}
+	flood()
+	before := asked
+	for name, c := range map[string][2]string{
+		"no mark": {"anna", ""}, "of another": {"berta", mark}, "twice": {"anna", mark + mark},
+		"cut": {"anna", mark[:40]}, "none": {"anna", "x"}, "turned": {"anna", mark[37:] + mark[:37]},
+	} {
+		require.ErrorIs(t, try(c[0], "right", c[1]), ErrTooMany, name)
+	}
+	assert.Equal(t, before, asked, "nothing is asked for them")
+	require.NoError(t, try("Anna", "right", mark), "the case of a name does not matter")
+	require.NoError(t, try("anna", "right", mark), "right ones do not count")
+
+	d.asked = nil
+	for range 10 {
+		require.Error(t, try("anna", "wrong", mark))
+	}
+	assert.Len(t, d.asked, markTries, "then it is as without a mark")
+	require.ErrorIs(t, try("anna", "right", mark), ErrTooMany)
+	*now = now.Add(StandardWindow)
+	flood()
+	require.NoError(t, try("anna", "right", mark))
+	*now = now.Add(MarkLife)
+	flood()
+	require.ErrorIs(t, try("anna", "right", mark), ErrTooMany, "it is too old")
+	assert.Empty(t, g.Mark(""))
+}
+
+// Wrong passwords with marks count for the account like all others.
+func TestMarkedTriesStayBelowEveryThreshold(t *testing.T) {
+	for threshold := 2; threshold <= 12; threshold++ {
+		g, d, _ := withThreshold(threshold)
+		require.NoError(t, tryAt(t, g, home, "right"))
+		d.asked = nil
+		for range 5 {
+			mark := g.Mark("anna")
+			for range markTries + 1 {
+				_, err := g.Password(t.Context(), "anna", []byte("wrong"), home, mark)
+				require.Error(t, err)
+			}
+		}
+		assert.Less(t, len(d.asked), threshold, "threshold %d", threshold)
+	}
+}
+
+// A mark is taken by all gateways of a cluster.
+func TestMarksAreThoseOfAllGates(t *testing.T) {
+	n := newThree(t)
+	mark := n.gates[0].Mark("anna")
+	for i := range 2 * addressTries {
+		_, _ = n.gates[1].Password(t.Context(), "nobody"+string(rune('a'+i)), []byte("wrong"), home, "")
+	}
+	require.ErrorIs(t, tryAt(t, n.gates[1], home, "right"), ErrTooMany)
+	_, err := n.gates[1].Password(t.Context(), "anna", []byte("right"), home, mark)
+	require.NoError(t, err)
 }

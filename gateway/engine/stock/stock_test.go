@@ -84,7 +84,7 @@ func TestWithoutACertificate(t *testing.T) {
 
 // TestTheManualHasTheAccount that a NATS of the user's own needs.
 func TestTheManualHasTheAccount(t *testing.T) {
-	manual, err := os.ReadFile("../../manual/cluster.md")
+	manual, err := os.ReadFile("../../manual/cluster-nats.md")
 	require.NoError(t, err)
 	assert.Contains(t, string(manual), stock.OwnAccount("corp", []stock.Member{{Gateway: "gw1"}}))
 }

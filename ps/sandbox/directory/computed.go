@@ -48,7 +48,7 @@ func init() {
 			return append(b, "CN=Aggregate,CN=Schema,"+v.rep.dom.configNC)
 		},
 		"fromentry":                           func(_ *view, n *node, b []string) []string { return append(b, "TRUE") },
-		"sdrightseffective":                   func(_ *view, n *node, b []string) []string { return append(b, "15") },
+		"sdrightseffective":                   descriptorRights,
 		"primarygrouptoken":                   getToken,
 		"msds-approx-immed-subordinates":      getSubordinates,
 		"msds-user-account-control-computed":  getUACComputed,
@@ -66,6 +66,15 @@ func init() {
 		"allowedchildclasseseffective":        creatableChildren,
 		"possibleinferiors":                   allowedChildren,
 	}
+}
+
+// descriptorRights returns which parts of its security descriptor the caller may write: owner 1,
+// group 2, the access list 4, auditing 8.
+func descriptorRights(_ *view, n *node, b []string) []string {
+	if n.denied(RightWriteDacl) {
+		return append(b, "11")
+	}
+	return append(b, "15")
 }
 
 // namedBy reads a naming attribute: the RDN and stored values.

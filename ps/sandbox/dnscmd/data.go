@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -42,7 +43,57 @@ var dataRows = []dataRow{
 	{dns.TypeCNAME, "CName", "DnsServerResourceRecordCName",
 		func(rr dns.RR) []any { return []any{"HostNameAlias", rr.(*dns.CNAME).Target} },
 		func(get func(string) any) dns.RR { return &dns.CNAME{Target: dotnet.ToText(get("HostNameAlias"))} }},
-	{dns.TypeDNAME, "", "DnsServerResourceRecordDName",
+	{dns.TypeTLSA, "TLSA", "DnsServerResourceRecordTLSA",
+		func(rr dns.RR) []any {
+			tlsa := rr.(*dns.TLSA)
+			return []any{"CertificateAssociationData", tlsa.Certificate, "CertificateUsage", wordOf(tlsaUsages, tlsa.Usage),
+				"MatchingType", wordOf(tlsaMatches, tlsa.MatchingType), "Selector", wordOf(tlsaSelectors, tlsa.Selector)}
+		},
+		func(get func(string) any) dns.RR {
+			data := strings.ToLower(dotnet.ToText(get("CertificateAssociationData")))
+			if raw, err := hex.DecodeString(data); err != nil || len(raw) == 0 {
+				return nil
+			}
+			return &dns.TLSA{Usage: numberOf(tlsaUsages, get("CertificateUsage")), Selector: numberOf(tlsaSelectors, get("Selector")),
+				MatchingType: numberOf(tlsaMatches, get("MatchingType")), Certificate: data}
+		}},
+	{dns.TypeHINFO, "", "DnsServerResourceRecordHInfo",
+		func(rr dns.RR) []any { return []any{"Cpu", rr.(*dns.HINFO).Cpu, "OperatingSystem", rr.(*dns.HINFO).Os} },
+		func(get func(string) any) dns.RR {
+			return &dns.HINFO{Cpu: dotnet.ToText(get("Cpu")), Os: dotnet.ToText(get("OperatingSystem"))}
+		}},
+	{dns.TypeRP, "", "DnsServerResourceRecordRP",
+		func(rr dns.RR) []any {
+			return []any{"Description", rr.(*dns.RP).Txt, "ResponsiblePerson", rr.(*dns.RP).Mbox}
+		},
+		func(get func(string) any) dns.RR {
+			return &dns.RP{Mbox: dotnet.ToText(get("ResponsiblePerson")), Txt: dotnet.ToText(get("Description"))}
+		}},
+	{dns.TypeAFSDB, "", "DnsServerResourceRecordAfsdb",
+		func(rr dns.RR) []any {
+			return []any{"ServerName", rr.(*dns.AFSDB).Hostname, "SubType", rr.(*dns.AFSDB).Subtype}
+		},
+		func(get func(string) any) dns.RR {
+			return &dns.AFSDB{Hostname: dotnet.ToText(get("ServerName")), Subtype: uint16(number(get("SubType")))}
+		}},
+	{dns.TypeRT, "", "DnsServerResourceRecordRT",
+		func(rr dns.RR) []any {
+			return []any{"IntermediateHost", rr.(*dns.RT).Host, "Preference", rr.(*dns.RT).Preference}
+		},
+		func(get func(string) any) dns.RR {
+			return &dns.RT{Host: dotnet.ToText(get("IntermediateHost")), Preference: uint16(number(get("Preference")))}
+		}},
+	{dns.TypeDS, "", "DnsServerResourceRecordDS",
+		func(rr dns.RR) []any {
+			ds := rr.(*dns.DS)
+			return []any{"CryptoAlgorithm", wordOf(dsAlgorithms, ds.Algorithm), "Digest", strings.ToUpper(ds.Digest),
+				"DigestType", wordOf(dsDigests, ds.DigestType), "KeyTag", ds.KeyTag}
+		},
+		func(get func(string) any) dns.RR {
+			return &dns.DS{Algorithm: numberOf(dsAlgorithms, get("CryptoAlgorithm")), Digest: strings.ToLower(dotnet.ToText(get("Digest"))),
+				DigestType: numberOf(dsDigests, get("DigestType")), KeyTag: uint16(number(get("KeyTag")))}
+		}},
+	{dns.TypeDNAME, "DName", "DnsServerResourceRecordDName",
 		func(rr dns.RR) []any { return []any{"DomainNameAlias", rr.(*dns.DNAME).Target} },
 		func(get func(string) any) dns.RR { return &dns.DNAME{Target: dotnet.ToText(get("DomainNameAlias"))} }},
 	{dns.TypeNS, "NS", "DnsServerResourceRecordNS",
@@ -99,6 +150,32 @@ var dataRows = []dataRow{
 		}},
 }
 
+// The words of enumerations by their numbers; a number without a word is shown itself.
+var (
+	tlsaUsages    = []string{"CAConstraint", "ServiceCertificateConstraint", "TrustAnchorAssertion", "DomainIssuedCertificate"}
+	tlsaSelectors = []string{"FullCertificate", "SubjectPublicKeyInfo"}
+	tlsaMatches   = []string{"ExactMatch", "Sha256Hash", "Sha512Hash"}
+	dsAlgorithms  = []string{5: "RsaSha1", 7: "RsaSha1NSec3", 8: "RsaSha256", 10: "RsaSha512", 13: "ECDsaP256Sha256", 14: "ECDsaP384Sha384"}
+	dsDigests     = []string{1: "Sha1", 2: "Sha256", 4: "Sha384"}
+)
+
+func wordOf(words []string, n uint8) any {
+	if int(n) < len(words) && words[n] != "" {
+		return words[n]
+	}
+	return strconv.Itoa(int(n))
+}
+
+func numberOf(words []string, v any) uint8 {
+	text := dotnet.ToText(v)
+	for n, word := range words {
+		if word != "" && strings.EqualFold(word, text) {
+			return uint8(n)
+		}
+	}
+	return uint8(number(v))
+}
+
 // rowOf returns the row of a record type; the last row is for all other types.
 func rowOf(kind uint16) *dataRow {
 	for i := range dataRows {
@@ -124,12 +201,21 @@ func typeOf(rrType string) uint16 {
 	return dns.StringToType[strings.ToUpper(rrType)]
 }
 
+// nameOfServer are the types that the server knows by name, as -RRType lists them; it keeps
+// others as octets.
+var nameOfServer = map[string]bool{
+	"A": true, "NS": true, "MD": true, "MF": true, "CNAME": true, "SOA": true, "MB": true, "MG": true, "MR": true, "PTR": true, "HINFO": true,
+	"MINFO": true, "MX": true, "TXT": true, "RP": true, "AFSDB": true, "X25": true, "ISDN": true, "RT": true, "KEY": true, "AAAA": true, "LOC": true,
+	"NXT": true, "SRV": true, "ATMA": true, "NAPTR": true, "DNAME": true, "DS": true, "RRSIG": true, "NSEC": true, "DNSKEY": true, "DHCID": true,
+	"NSEC3": true, "NSEC3PARAM": true, "TLSA": true, "GPOS": true,
+}
+
 // typeName returns the RecordType of a record.
 func typeName(kind uint16) string {
 	if kind == 0xFF01 || kind == 0xFF02 {
 		return map[uint16]string{0xFF01: "WINS", 0xFF02: "WINSR"}[kind]
 	}
-	if name, ok := dns.TypeToString[kind]; ok {
+	if name := dns.TypeToString[kind]; nameOfServer[name] {
 		return name
 	}
 	return "UNKNOWN"

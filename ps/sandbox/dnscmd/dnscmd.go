@@ -92,9 +92,10 @@ var commands = []command{
 	{"Set-DnsServerZoneAging", "DnsServerZoneAging", "Name Aging RefreshInterval NoRefreshInterval ScavengeServers PassThru", setAging},
 	{"Get-DnsServerStatistics", "DnsServerStatistics", "ZoneName", getStatistics},
 	{"Get-DnsServerScavenging", "DnsServerScavenging", "", getScavenging},
-	{"Get-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name Node RRType", getRecord},
+	{"Get-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name Node RRType Type", getRecord},
 	{"Add-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name A IPv4Address AAAA IPv6Address CName HostNameAlias Ptr PtrDomainName Txt DescriptiveText " +
-		"Srv DomainName Priority Weight Port MX MailExchange Preference NS NameServer Force PassThru TimeToLive AgeRecord AllowUpdateAny", addRecord},
+		"Srv DomainName Priority Weight Port MX MailExchange Preference NS NameServer DName DomainNameAlias " +
+		"TLSA CertificateUsage Selector MatchingType CertificateAssociationData Type RecordData Force PassThru TimeToLive AgeRecord AllowUpdateAny", addRecord},
 	{"Set-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName OldInputObject NewInputObject PassThru", setRecord},
 	{"Add-DnsServerResourceRecordCName", "DnsServerResourceRecordCName", "ZoneName Name HostNameAlias PassThru TimeToLive AgeRecord AllowUpdateAny", addCName},
 	{"Remove-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name RRType InputObject Force PassThru", removeRecord},

@@ -332,13 +332,36 @@ func TestSettings(t *testing.T) {
 	assert.Equal(t, []string{"True", "False", "dc1.corp.example"}, r.out)
 }
 
+// Types that the server has no name for are kept as octets; no cmdlet adds others that way.
+func TestNumberedTypes(t *testing.T) {
+	l := newLab(t, "")
+	r := l.run(`Add-DnsServerResourceRecord -ZoneName corp.example -Name numbered -Type 257 -RecordData '00056973737565612E62' -Confirm:$false
+		$record = @(Get-DnsServerResourceRecord -ZoneName corp.example -Name numbered -Type 257)[0]
+		$record.RecordType; $record.Type; $record.RecordData.Data
+		Add-DnsServerResourceRecord -ZoneName corp.example -Name _443._tcp.numbered -TLSA -CertificateUsage DomainIssuedCertificate -Selector SubjectPublicKeyInfo -MatchingType Sha256Hash -CertificateAssociationData 'AB' -Confirm:$false
+		@(Get-DnsServerResourceRecord -ZoneName corp.example -Name _443._tcp.numbered -RRType Tlsa)[0].RecordData.CertificateUsage
+		Remove-DnsServerResourceRecord -ZoneName corp.example -InputObject $record -Force -Confirm:$false
+		@(Get-DnsServerResourceRecord -ZoneName corp.example -Type 257).Length`)
+	require.Empty(t, r.errs)
+	assert.Equal(t, []string{"UNKNOWN", "257", "00056973737565612E62", "DomainIssuedCertificate", "0"}, r.out)
+	for script, code := range map[string]string{
+		`Add-DnsServerResourceRecord -ZoneName corp.example -Name x -Type 1 -RecordData '0A000001' -Confirm:$false`: "WIN32 9551",
+		`Add-DnsServerResourceRecord -ZoneName corp.example -Name x -Type 35 -RecordData '00' -Confirm:$false`:      "WIN32 9551",
+		`Add-DnsServerResourceRecord -ZoneName corp.example -Name x -Type 257 -RecordData 'xyz' -Confirm:$false`:    "WIN32 87",
+		`Add-DnsServerResourceRecord -ZoneName corp.example -Name x -Type 257 -RecordData '' -Confirm:$false`:       "",
+	} {
+		r := l.run(script)
+		require.Len(t, r.errs, 1, script)
+		assert.Contains(t, r.errs[0].ErrorID, code, script)
+	}
+}
+
 // A parameter that is not simulated is rejected by name, and nothing changes.
 func TestUnsupportedParametersAreRejected(t *testing.T) {
 	for script, name := range map[string]string{
 		`Get-DnsServerZone -VirtualizationInstance x`:                                                      "VirtualizationInstance",
-		`Get-DnsServerResourceRecord corp.example -Type 5`:                                                 "Type",
 		`Get-DnsServerResourceRecord corp.example -ZoneScope other`:                                        "ZoneScope",
-		`Add-DnsServerResourceRecord -DName -ZoneName corp.example -Name x -DomainNameAlias y.`:            "DName",
+		`Add-DnsServerResourceRecord -HInfo -ZoneName corp.example -Name x -Cpu a -OperatingSystem b`:      "Cpu",
 		`Add-DnsServerResourceRecord -A -ZoneName corp.example -Name x -IPv4Address 10.0.0.1 -CreatePtr`:   "CreatePtr",
 		`Remove-DnsServerResourceRecord corp.example -Name '@' -RRType Mx -RecordData '10', 'x' -Force`:    "RecordData",
 		`Add-DnsServerPrimaryZone -Name n.example -ZoneFile n.dns -LoadExisting`:                           "LoadExisting",

@@ -60,14 +60,20 @@ func recordOf(v any, zone string) (r zones.Record, ok bool) {
 	if rr == nil {
 		return r, false
 	}
-	if raw, isRaw := rr.(*dns.RFC3597); isRaw { // package dns may know the type
-		raw.Hdr = dns.RR_Header{Name: ".", Rrtype: kind, Class: dns.ClassINET}
-		if typed, err := dns.NewRR(raw.String()); err == nil {
-			rr = typed
-		}
+	if raw, isRaw := rr.(*dns.RFC3597); isRaw {
+		rr = typed(raw, kind)
 	}
 	*rr.Header() = dns.RR_Header{Rrtype: kind, Class: dns.ClassINET}
 	return zones.Record{Zone: zone, Name: dotnet.ToText(get(o, "HostName")), RR: rr}, true
+}
+
+// typed returns a record given in hexadecimal as that of its type, if package dns knows it.
+func typed(raw *dns.RFC3597, kind uint16) dns.RR {
+	raw.Hdr = dns.RR_Header{Name: ".", Rrtype: kind, Class: dns.ClassINET}
+	if rr, err := dns.NewRR(raw.String()); err == nil {
+		return rr
+	}
+	return raw
 }
 
 func get(o *dotnet.Instance, name string) any {
@@ -80,6 +86,9 @@ func getRecord(c *call) error {
 	q := zones.Query{Name: c.String("Name"), Node: c.Bool("Node")}
 	if c.Has("RRType") {
 		q.Type = typeOf(c.String("RRType"))
+	}
+	if c.Has("Type") {
+		q.Type = uint16(number(c.value("Type")))
 	}
 	found, err := c.server.Records(c.String("ZoneName"), q)
 	if err != nil {
@@ -108,6 +117,9 @@ func addCName(c *call) error {
 // addRecord is the body of Add-DnsServerResourceRecord, for the types that have a switch
 // in the table of data.
 func addRecord(c *call) error {
+	if c.Has("Type") {
+		return addNumbered(c)
+	}
 	for i := range dataRows {
 		row := &dataRows[i]
 		if row.param == "" || !c.Bool(row.param) {
@@ -124,6 +136,21 @@ func addRecord(c *call) error {
 		return c.add(rr, row.kind)
 	}
 	return c.failCode(zones.CodeInvalidType, zones.OpCreateRecord, c.String("ZoneName"), c.String("Name"))
+}
+
+// addNumbered adds a record of a type that the server has no name for. Whether it takes
+// octets for other types, too, is not known.
+func addNumbered(c *call) error {
+	kind := uint16(number(c.value("Type")))
+	rr := rowOf(0).read(func(string) any { return c.value("RecordData") })
+	if typeName(kind) != "UNKNOWN" || rr == nil {
+		code := zones.CodeInvalidParameter
+		if rr != nil {
+			code = zones.CodeInvalidType
+		}
+		return c.failCode(code, zones.OpCreateRecord, c.String("ZoneName"), c.String("Name"))
+	}
+	return c.add(typed(rr.(*dns.RFC3597), kind), kind)
 }
 
 // setRecord is the body of Set-DnsServerResourceRecord (facts NA19-NA21).

@@ -14,6 +14,7 @@ const (
 	CodeInvalidIPAddress     = 9552
 	CodeInvalidNameChar      = 9560
 	CodeUnderDelegation      = 9563
+	CodeUnderDName           = 9570
 	CodeValueTooLarge        = 9567
 	CodeNotOnRODC            = 9569
 	CodeZoneDoesNotExist     = 9601
@@ -33,6 +34,7 @@ const (
 	CodeCNameLoop            = 9707
 	CodeNodeIsCName          = 9708
 	CodeCNameCollision       = 9709
+	CodeDNameCollision       = 9721
 	CodeRecordOnlyAtRoot     = 9710
 	CodeRecordAlreadyExists  = 9711
 	CodeNameDoesNotExist     = 9714

@@ -98,6 +98,7 @@ func newReader(src Source) *reader {
 			r.ttlLine = i + 1
 		}
 		r.lines[i] = r.takeAge(line, i+1)
+		r.takeWins(i)
 	}
 	if r.text = strings.Join(r.lines, "\n"); !strings.HasSuffix(r.text, "\n") {
 		r.text += "\n"

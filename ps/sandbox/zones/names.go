@@ -61,7 +61,7 @@ func (z *zone) owner(name string, way Reading) (string, int) {
 
 // accept returns a relative name that can be stored in the zone.
 func (z *zone) accept(rel string) (string, int) {
-	if code := checkName(rel); code != 0 {
+	if code := checkName(rel); code != 0 && !z.odd[fold(rel)] {
 		return "", code
 	}
 	if len(rel)+len(z.Name)+3 > maxName { // plus two dots and the root label
@@ -115,9 +115,12 @@ func nameByte(c byte) bool {
 	}
 }
 
-// plain replaces the escapes \DDD of non-ASCII octets by these octets, as the
-// server shows names, if the result is valid UTF-8. Otherwise it escapes all
-// non-ASCII octets.
+// specials are the characters that have a backslash before them in the text of a name.
+const specials = `.\"();@$`
+
+// plain replaces the escapes \DDD of non-ASCII octets, and those of characters that need none,
+// by these octets, as the server shows names, if the result is valid UTF-8. Otherwise it
+// escapes all non-ASCII octets.
 func plain(name string) string {
 	if !strings.Contains(name, `\`) && utf8.ValidString(name) {
 		return name
@@ -133,7 +136,19 @@ func plain(name string) string {
 				}
 			}
 		}
+		if escape && width == 2 {
+			c = name[i+1]
+		}
 		switch {
+		case escape && c > ' ' && c < 0x7F && !strings.ContainsRune(specials, rune(c)):
+			raw.WriteByte(c)
+			escaped.WriteByte(c)
+		case escape && width == 4 && strings.ContainsRune(specials, rune(c)):
+			raw.WriteString(`\` + string(rune(c)))
+			escaped.WriteString(`\` + string(rune(c)))
+		case escape && width == 2 && c == ' ':
+			raw.WriteString(`\032`)
+			escaped.WriteString(`\032`)
 		case escape || c < utf8.RuneSelf:
 			raw.WriteString(name[i : i+width])
 			escaped.WriteString(name[i : i+width])

@@ -211,9 +211,23 @@ func (st *Store) dropPointers(s *Server, r Record) {
 	}
 }
 
-// prepare returns a copy with absolute, unescaped names in its data.
+// prepare returns a copy with absolute, unescaped names in its data, and octets in one form.
 func prepare(rr dns.RR) dns.RR {
 	rr = dns.Copy(rr)
+	switch rr := rr.(type) {
+	case *dns.TXT:
+		for i, text := range Strings(rr) {
+			rr.Txt[i] = NewText(text).Txt[0]
+		}
+	case *dns.DS:
+		rr.Digest = strings.ToLower(rr.Digest)
+	case *dns.TLSA:
+		rr.Certificate = strings.ToLower(rr.Certificate)
+	case *dns.SSHFP:
+		rr.FingerPrint = strings.ToLower(rr.FingerPrint)
+	case *dns.RFC3597:
+		rr.Rdata = strings.ToLower(rr.Rdata)
+	}
 	h := rr.Header()
 	h.Class = dns.ClassINET
 	for _, name := range targets(rr) {
@@ -277,6 +291,12 @@ func (z *zone) conflict(rel string, rr dns.RR) int {
 	if d := z.delegation(key); d != nil && !belongsToDelegation(d.key == key, rrtype) {
 		return CodeUnderDelegation
 	}
+	if z.redirected(key) {
+		return CodeUnderDName
+	}
+	if rrtype == dns.TypeDNAME && len(z.below(key)) > 0 && (rel == "@" || z.below(key)[len(z.below(key))-1].key != key) {
+		return CodeDNameCollision
+	}
 	n := z.nodes[key]
 	if n == nil {
 		return 0
@@ -285,6 +305,8 @@ func (z *zone) conflict(rel string, rr dns.RR) int {
 		switch {
 		case same(old.RR, rr):
 			return CodeRecordAlreadyExists
+		case rrtype == dns.TypeDNAME && old.Type() == dns.TypeDNAME:
+			return CodeDNameCollision
 		case rrtype == dns.TypeCNAME && old.Type() == dns.TypeCNAME: // is replaced
 		case rrtype == dns.TypeCNAME && !allowedWithCName(old.Type()):
 			return CodeCNameCollision
@@ -295,6 +317,20 @@ func (z *zone) conflict(rel string, rr dns.RR) int {
 		}
 	}
 	return 0
+}
+
+// redirected reports whether a name above has a DNAME, below which no name can be.
+func (z *zone) redirected(key string) bool {
+	for {
+		_, above, inside := strings.Cut(key, ".")
+		if !inside {
+			return false
+		}
+		if n := z.nodes[above]; n != nil && n.has(dns.TypeDNAME) {
+			return true
+		}
+		key = above
+	}
 }
 
 // belongsToDelegation reports whether a delegation allows the record: name servers

@@ -16,6 +16,10 @@ type zone struct {
 	nodes  map[string]*node
 	order  []*node // by node.sort: a node is directly followed by those below it
 	count  int     // of records
+
+	// odd are the folded names that have or had records although no record can be created there
+	// otherwise: the node stays in the directory, and comes back when a record is added to it.
+	odd map[string]bool
 }
 
 // node is an owner name with at least one record.
@@ -33,7 +37,7 @@ const (
 )
 
 func newZone(props Zone) *zone {
-	z := &zone{Zone: props, nodes: map[string]*node{}}
+	z := &zone{Zone: props, nodes: map[string]*node{}, odd: map[string]bool{}}
 	z.Name = strings.TrimSuffix(z.Name, ".")
 	z.origin = fold(z.Name) + "."
 	z.Reverse = isReverse(z.Name)
@@ -114,6 +118,9 @@ func (z *zone) put(r Record) Record {
 	if n == nil {
 		n = &node{key: key, sort: sortName(key), name: r.Name}
 		z.nodes[key] = n
+		if checkName(key) != 0 {
+			z.odd[key] = true
+		}
 		at := sort.Search(len(z.order), func(i int) bool { return z.order[i].sort >= n.sort })
 		z.order = slices.Insert(z.order, at, n)
 	}

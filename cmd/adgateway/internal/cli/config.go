@@ -51,7 +51,11 @@ func configCheckCommand() *cobra.Command {
 					err = fmt.Errorf("settings:\n%w", src.Place(err, from))
 				}
 			}
-			result := output.NewConfigCheck(f.Path(), src.Text != nil, cfg, from, err)
+			var advice []string
+			if cfg != nil {
+				advice = app.Advice(cfg, f.Path(), from)
+			}
+			result := output.NewConfigCheck(f.Path(), src.Text != nil, from, advice, err)
 			if !asJSON {
 				if err != nil {
 					return err

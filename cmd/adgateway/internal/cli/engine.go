@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/visible"
 	"adgateway/ps/sandbox/remote"
 )
 
@@ -16,7 +17,8 @@ func engineCommand() *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true, // the arguments are PowerShell's
 		RunE: func(c *cobra.Command, args []string) error {
-			if code := remote.Engine(c.Context(), args, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()); code != 0 {
+			to := visible.Raw(c.OutOrStdout())
+			if code := remote.Engine(c.Context(), args, c.InOrStdin(), to, c.ErrOrStderr()); code != 0 {
 				return exitCode(code)
 			}
 			return nil

@@ -52,19 +52,27 @@ var grants = []grant{
 	{forScopes("user:write", "user:password"), onOU, "/I:S", writing("user", "userAccountControl", "pwdLastSet", "lockoutTime")},
 	{forScopes("user:write", "user:password"), onOU, "/I:S", forScopes("CA;Reset Password;user")},
 
+	{forScopes("user:delete", "user:delete-tree"), onOU, "/I:S", forScopes("SDDT;;user")},
+	{forScopes("user:write", "user:delete"), onOU, "/I:S", forScopes("RCWD;;user")}, // the protection from accidental deletion
+
 	{forScopes("group:write", "group:delete"), onOU, "/I:T", forScopes("CCDC;group")},
 	{forScopes("group:write"), onOU, "/I:S", writing("group", "name", "cn", "sAMAccountName", "description", "mail", "displayName", "managedBy", "groupType")},
+	{forScopes("group:delete"), onOU, "/I:S", forScopes("SD;;group")},
+	{forScopes("group:write", "group:delete"), onOU, "/I:S", forScopes("RCWD;;group")},
 	{forScopes("member:write"), onOU, "/I:S", writing("group", "member")},
+	{forScopes("member:write"), onOU, "/I:S", writing("user", "primaryGroupID")},
+	{forScopes("member:write"), onOU, "/I:S", writing("computer", "primaryGroupID")},
 
 	{forScopes("computer:write", "computer:delete", "computer:bulk-delete"), onOU, "/I:T", forScopes("CCDC;computer")},
 	{forScopes("computer:write"), onOU, "/I:S", writing("computer", "name", "cn", "sAMAccountName", "dNSHostName", "servicePrincipalName", "description", "userAccountControl")},
 	{forScopes("computer:write"), onOU, "/I:S", forScopes("CA;Reset Password;computer")},
-	{forScopes("computer:delete", "computer:bulk-delete"), onOU, "/I:S", forScopes("SDDT;;computer")},
+	{forScopes("computer:delete", "computer:delete-tree", "computer:bulk-delete"), onOU, "/I:S", forScopes("SDDT;;computer")},
+	{forScopes("computer:write", "computer:delete"), onOU, "/I:S", forScopes("RCWD;;computer")},
 
 	{forScopes("ou:write", "ou:delete"), onOU, "/I:T", forScopes("CCDC;organizationalUnit")},
 	{forScopes("ou:write"), onOU, "/I:S", writing("organizationalUnit", "name", "ou", "description")},
 	{forScopes("ou:delete", "ou:delete-tree"), onOU, "/I:S", forScopes("SDDT;;organizationalUnit")},
-	{forScopes("ou:write", "ou:delete"), onOU, "/I:T", forScopes("RCWD;;organizationalUnit")}, // the protection from accidental deletion
+	{forScopes("ou:write", "ou:delete", "user:write", "group:write", "computer:write"), onOU, "/I:T", forScopes("RCWD;;organizationalUnit")}, // the protection from accidental deletion
 
 	{forScopes("dns:read", "dns:write", "dns:delete", "dns:acme"), onDNS, "", forScopes("GR")},
 	{forScopes("dns:write", "dns:delete", "dns:acme"), onZone, "/I:T", forScopes("GRGW", "CCDC;dnsNode")},

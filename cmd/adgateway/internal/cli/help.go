@@ -29,6 +29,9 @@ var lookups = map[string]string{
 // operationKind is the word that the id of an operation may follow.
 const operationKind = "operation"
 
+// pageKind is the word that the name of a page may follow: a command may have that name, too.
+const pageKind = "page"
+
 // commandGroups sorts the commands by purpose.
 var commandGroups = []struct {
 	id, title string
@@ -112,7 +115,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 }
 
 // kinds are the words that a name may follow.
-func kinds() []string { return append(slices.Sorted(maps.Keys(lookups)), operationKind) }
+func kinds() []string { return append(slices.Sorted(maps.Keys(lookups)), operationKind, pageKind) }
 
 // topics are the pages that have a name of their own.
 func topics() []string {
@@ -134,7 +137,7 @@ func helpFor(root *cobra.Command, args []string) (func(io.Writer) error, error) 
 	switch {
 	case err != nil:
 	case len(rest) == 0:
-		return func(io.Writer) error { return commandHelp(c) }, nil
+		return func(to io.Writer) error { return commandHelp(to, c) }, nil
 	case c != root && c.HasSubCommands():
 		return nil, knownCommand(c, rest)
 	}
@@ -144,21 +147,45 @@ func helpFor(root *cobra.Command, args []string) (func(io.Writer) error, error) 
 	if page, ok := lookups[args[0]]; ok {
 		return entry(args[0], page, args[1:])
 	}
+	if args[0] == pageKind {
+		return topic(args[1:])
+	}
 	page, ok := manual.Find(strings.Join(args, " "))
 	if !ok {
 		return nil, fmt.Errorf("there is no command and no topic %q%s; 'adgateway help help' lists the topics",
 			strings.Join(args, " "), program.DidYouMean(args[0], "", append(commandNames(root), topics()...)))
 	}
+	return printed(page), nil
+}
+
+// topic returns what prints a page of the manual.
+func topic(names []string) (func(io.Writer) error, error) {
+	if len(names) != 1 {
+		return nil, errors.New("'help page' takes one name; 'adgateway help help' lists the topics")
+	}
+	page, ok := manual.Find(names[0])
+	if !ok {
+		return nil, fmt.Errorf("there is no page %q%s; 'adgateway help help' lists the topics", names[0],
+			program.DidYouMean(names[0], "", topics()))
+	}
+	return printed(page), nil
+}
+
+func printed(page manual.Page) func(io.Writer) error {
 	return func(to io.Writer) error {
 		_, err := io.WriteString(to, plain(page.Text))
 		return err
-	}, nil
+	}
 }
 
-func commandHelp(c *cobra.Command) error {
+func commandHelp(to io.Writer, c *cobra.Command) error {
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
-	return c.Help()
+	err := c.Help()
+	if _, ok := manual.Find(c.Name()); ok && err == nil && !c.Parent().HasParent() {
+		_, err = fmt.Fprintf(to, "\nThe manual has a page of this name: adgateway help page %s\n", c.Name())
+	}
+	return err
 }
 
 func commandNames(root *cobra.Command) []string {
@@ -221,7 +248,7 @@ func operationIDs() []string {
 }
 
 var (
-	comments = regexp.MustCompile(`(?m)^<!--.*?-->\n`)
+	comments = regexp.MustCompile(`(?m)^ *<!--.*?-->\n`)
 	mdLinks  = regexp.MustCompile(`\[([^\]]+)\]\(([^)]*)\)`)
 )
 

@@ -20,7 +20,7 @@ func TestHelpShowsCommandsPagesAndNames(t *testing.T) {
 		"":                           "Begin here:",
 		"token create":               "Creates a token",
 		"help":                       "Topics: account, alerts",
-		"start":                      "# Start\n",
+		"start":                      "# First five minutes in the sandbox\n",
 		"reference":                  "# Reference\n",
 		"errors":                     "# Errors and what to do\n",
 		"reference/errors":           "# Errors and what to do\n",
@@ -31,12 +31,25 @@ func TestHelpShowsCommandsPagesAndNames(t *testing.T) {
 		"metric adgateway_store_ok":  "meaning: ",
 		"check dnsServer":            "fails when: ",
 		"operation user.create":      "| Request | `POST /api/ADUser/{UserName}` |",
+		"page audit":                 "# Audit\n",
+		"audit":                      "\nThe manual has a page of this name: adgateway help page audit\n",
 	} {
 		code, stdout, stderr := helped(t, args)
 		assert.Zero(t, code, args)
 		assert.Empty(t, stderr, args)
 		assert.Contains(t, stdout, want, args)
 		assert.NotContains(t, stdout, "<!--", args)
+	}
+}
+
+// A page is printed also if a command has its name.
+func TestEveryTopicCanBePrinted(t *testing.T) {
+	for _, name := range topics() {
+		code, stdout, stderr := helped(t, "page "+name)
+		assert.Zero(t, code, name)
+		assert.Empty(t, stderr, name)
+		assert.True(t, strings.HasPrefix(stdout, "# "), name)
+		assert.NotContains(t, stdout, "<!--", name)
 	}
 }
 
@@ -51,6 +64,8 @@ func TestHelpNamesTheNearest(t *testing.T) {
 		"operation user.craete": "did you mean user.create?",
 		"operation":             "takes one id",
 		"../tokens":             "no command and no topic",
+		"page audits":           `there is no page "audits"; did you mean audit?`,
+		"page":                  "takes one name",
 	} {
 		code, stdout, stderr := helped(t, args)
 		assert.Equal(t, int(codeMisuse), code, args)

@@ -22,6 +22,7 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
+	"adgateway/gateway/visible"
 )
 
 // The exit codes of commands that wait for a job, besides the general ones.
@@ -105,9 +106,13 @@ func interrupted(c *cobra.Command, id string, err error) error {
 // follow shows the progress of a job until it rests, on the error stream, and returns it.
 func (f *jobFlags) follow(c *cobra.Command, client *jobclient.Client, id string) (*jobclient.Job, error) {
 	w := c.ErrOrStderr()
+	bar := isTerminal(visible.Raw(w))
+	if bar {
+		w = visible.Raw(w) // of numbers, and the words for states
+	}
 	show := func(*jobclient.Job) {}
 	if !f.json {
-		display := jobclient.NewDisplay(w, isTerminal(w), time.Now)
+		display := jobclient.NewDisplay(w, bar, time.Now)
 		defer display.Close()
 		show = display.Show
 	}

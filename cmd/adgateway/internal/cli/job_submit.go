@@ -21,6 +21,7 @@ import (
 	"adgateway/cmd/adgateway/internal/jobclient"
 	"adgateway/gateway/atomicfile"
 	"adgateway/gateway/filefault"
+	"adgateway/gateway/visible"
 	"adgateway/winsvc/host"
 )
 
@@ -316,7 +317,11 @@ func jobResultCommand(f *jobFlags) *cobra.Command {
 			}
 			defer result.Close()
 			if out == "" {
-				_, err = io.Copy(c.OutOrStdout(), result)
+				to := c.OutOrStdout()
+				if raw := visible.Raw(to); !isTerminal(raw) {
+					to = raw
+				}
+				_, err = io.Copy(to, result)
 				return err
 			}
 			text, err := io.ReadAll(result)

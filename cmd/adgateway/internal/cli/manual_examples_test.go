@@ -32,7 +32,7 @@ import (
 )
 
 // Every example of the manual runs and prints what is shown. Those of a page run in their
-// order, against one sandbox, and those in sh in one shell.
+// order, against one sandbox; those in sh in one shell, and those in PowerShell in one console.
 func TestManualExamplesRun(t *testing.T) {
 	languages := map[string]int{}
 	for _, page := range manual.Pages(t) {
@@ -59,6 +59,7 @@ const pageToken = "manual-token"
 type pageRun struct {
 	dir       string
 	shell     *shell
+	console   *console          // started by the first block that needs it
 	addresses map[string]string // where the program listens instead
 }
 
@@ -97,7 +98,10 @@ func (p *pageRun) run(t *testing.T, b *block) {
 	case "python":
 		stdout = runProgram(t, "python3", []string{"-"}, text, pageToken)
 	case "powershell":
-		stdout = runPowerShell(t, text, pageToken)
+		if p.console == nil {
+			p.console = startConsole(t, pageToken)
+		}
+		stdout = p.console.run(t, text)
 	case "yaml":
 		stdout = runPlay(t, text, pageToken)
 	default:
@@ -260,12 +264,12 @@ const invokeRestMethod = `function Invoke-RestMethod {
 }
 `
 
-// runPowerShell runs a script on the sandbox's engine, with the Invoke-RestMethod
-// above.
-func runPowerShell(t *testing.T, text, token string) string {
+// console runs one block of PowerShell after another on the sandbox's engine, with the
+// Invoke-RestMethod above.
+type console struct{ session *engine.Session }
+
+func startConsole(t *testing.T, token string) *console {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	set := func(name, kind string) *cmdlets.Param {
 		return &cmdlets.Param{Name: name, Type: kind, PerSet: []cmdlets.InSet{{Set: cmdlets.AllSets, Position: -1}}}
 	}
@@ -279,17 +283,24 @@ func runPowerShell(t *testing.T, text, token string) string {
 		Modules:  []*engine.Module{{Name: "Web", Version: "1.0", Commands: []*engine.Command{send}}},
 		AutoLoad: true, Env: map[string]string{"ADGATEWAY_TOKEN": token},
 	})
-	session := eng.NewSession(engine.Console{})
-	var printed []any
-	streams := engine.Streams{
-		Output: func(v any) error { printed = append(printed, v); return nil },
-		Error:  func(rec *dotnet.ErrorRecord) { t.Errorf("%v", rec) },
-	}
-	require.NoError(t, session.Run(ctx, "prelude", invokeRestMethod+startSleep, streams))
+	c := &console{eng.NewSession(engine.Console{})}
+	c.run(t, invokeRestMethod+startSleep)
+	return c
+}
+
+// run runs a block and returns what it prints.
+func (c *console) run(t *testing.T, text string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	if imported := "Import-Module -Name " + clients.ModuleName + "\n"; strings.HasPrefix(text, imported) {
 		text = clientModule(t) + strings.Replace(strings.TrimPrefix(text, imported), "Read-Host -AsSecureString -Prompt 'Token'", "[System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePassword", 1)
 	}
-	require.NoError(t, session.Run(ctx, "manual", text, streams))
+	var printed []any
+	require.NoError(t, c.session.Run(ctx, "manual", text, engine.Streams{
+		Output: func(v any) error { printed = append(printed, v); return nil },
+		Error:  func(rec *dotnet.ErrorRecord) { t.Errorf("%v", rec) },
+	}))
 	return formatOutput(printed)
 }
 

@@ -282,10 +282,13 @@ func TestManualPowerShellIsValid(t *testing.T) {
 		"Install-WindowsFeature", "Get-FileHash", "Expand-Archive", "Set-Location", "Copy-Item", "Add-KdsRootKey",
 		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", "certreq", `.\adgateway`, "adgateway", "msiexec", "choco", "winget", "scoop", `.\adgateway-engine`, `.\Set-AdgatewayAccess.ps1`, "Set-Content",
 	}}
-	options.Prelude = []ps.Source{{Name: clients.ModuleName, Text: clientModule(t)}}
+	module := ps.Source{Name: clients.ModuleName, Text: clientModule(t)}
+	earlier := map[string]string{} // of the page, whose blocks run in one console
 	checked := 0
 	for _, b := range allBlocks(t) {
 		if b.language == "powershell" {
+			options.Prelude = []ps.Source{module, {Name: b.page, Text: earlier[b.page]}}
+			earlier[b.page] += b.text
 			assert.Empty(t, scripts.Check(ps.Source{Name: "manual", Text: b.text}, options), "%s: %s", b, b.text)
 			checked++
 		}

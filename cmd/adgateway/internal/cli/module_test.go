@@ -37,7 +37,7 @@ func TestTheModuleWaitsForABusyGateway(t *testing.T) {
 		fmt.Fprintf(w, `{"output":"Done.","result":[{"exists":true,"kind":"user"}]%s}`, failure)
 	}))
 	t.Cleanup(gateway.Close)
-	said := runPowerShell(t, `Import-Module -Name AdGateway
+	said := startConsole(t, "p:w").run(t, `Import-Module -Name AdGateway
 $secret = [System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePassword
 $credential = [System.Management.Automation.PSCredential]::new('oper', $secret)
 (Connect-AdGateway -Uri '`+gateway.URL+`' -Credential $credential -RetrySec 10).kind
@@ -45,7 +45,7 @@ Test-AdgUser -Username 'anna'
 @(Enable-AdgUser -Username 'anna')[-1].kind
 try { Disable-AdgUser -Username 'anna' -ErrorAction Stop } catch { $_.TargetObject.code }
 try { Unlock-AdgUser -Username 'anna' -ErrorAction Stop } catch { $_.TargetObject.code }
-`, "p:w")
+`)
 	assert.Equal(t, "user\nwaits 1 s\nwaits 2 s\nwaits 4 s\nTrue\nuser\nunavailable\nwaits 1 s\nwaits 2 s\nwaits 4 s\nrate_limited\n", said)
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("oper:p:w"))
 	assert.Equal(t, map[string][]string{

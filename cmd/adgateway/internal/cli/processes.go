@@ -18,6 +18,7 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 	"adgateway/cmd/adgateway/setup"
 	"adgateway/gateway/config"
+	"adgateway/gateway/visible"
 	"adgateway/winsvc"
 	"adgateway/winsvc/events"
 	"adgateway/winsvc/supervisor"
@@ -74,7 +75,8 @@ func prepareGateway(c *cobra.Command, f *program.Flags) winsvc.Prepare {
 
 // serveChild serves as one of two processes.
 func serveChild(c *cobra.Command, f *program.Flags) error {
-	code := supervisor.RunChild(c.Context(), c.InOrStdin(), c.OutOrStdout(), gatewayAlone(c, f), os.Exit)
+	to := visible.Raw(c.OutOrStdout())
+	code := supervisor.RunChild(c.Context(), c.InOrStdin(), to, gatewayAlone(c, f), os.Exit)
 	if code != 0 {
 		return exitCode(code)
 	}

@@ -18,10 +18,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/gateway/visible"
 )
 
-// Run runs one command and returns its exit code, see [exitTable].
+// Run runs one command and returns its exit code, see [exitTable]. All that commands print goes
+// through [visible.Writer], but for files that they pass on and what their processes say to each
+// other.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	stdout, stderr = visible.Writer(stdout), visible.Writer(stderr)
 	root, started := rootCommand()
 	root.SetArgs(args)
 	root.SetOut(stdout)

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/config"
+	"adgateway/gateway/visible"
 	"bufio"
 	"context"
 	"fmt"
@@ -33,6 +36,29 @@ func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) 
 	var out, err strings.Builder
 	code = Run(ctx, args, &out, &err)
 	return code, out.String(), err.String()
+}
+
+// TestCommandsPrintNothingHidden: whatever a command prints, and the log beside it, controls no terminal.
+func TestCommandsPrintNothingHidden(t *testing.T) {
+	const hostile = "a\x1b[2J\u009b1m\u202eb\rc"
+	const shown = `\u202eb`
+	file := filepath.Join(t.TempDir(), "adgateway.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("log:\n  file: \"a\\u202eb\"\n"), 0o600))
+	for _, args := range [][]string{
+		{hostile}, {"config", "check", "--set", hostile},
+		{"config", "show", "--config", file}, {"config", "show", "--config", file, "--json"}, {"help", hostile},
+	} {
+		_, stdout, stderr := runCommand(t, args...)
+		all := stdout + stderr
+		assert.Contains(t, all, shown, args)
+		assert.False(t, strings.ContainsFunc(all, func(r rune) bool { return r != '\n' && r != '\t' && visible.Hidden(r) }), "%q", all)
+	}
+	for _, format := range []string{"text", "json"} {
+		var out strings.Builder
+		program.NewLog(config.Log{Level: "info", Format: format}, &out).WithField("name", hostile).Info(hostile)
+		assert.Contains(t, out.String(), shown, format)
+		assert.False(t, strings.ContainsFunc(out.String(), func(r rune) bool { return r != '\n' && visible.Hidden(r) }), format)
+	}
 }
 
 func TestCommandsThatEnd(t *testing.T) {

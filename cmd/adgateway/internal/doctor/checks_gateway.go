@@ -56,6 +56,7 @@ func gatewayChecks() []Check {
 			How: "reads the free space of their disks",
 			Faults: []Fault{
 				{"full", Failure, "Only {free} are free at {path}: changes are rejected when the audit log cannot be written.", "Free some space, or set audit.file and log.file to another disk."},
+				{"kept", Failure, "{free} are free at {path}, and store.minFree keeps {kept} of them free: callers get 429 for all that would be kept of their calls.", "Free some space, or lower store.minFree."},
 				{"low", Warning, "Only {free} are free at {path}.", "Free some space, lower audit.maxTotal or audit.keepFor, or set audit.file and log.file to another disk."},
 			},
 			probe: probeDisk,
@@ -154,57 +155,27 @@ func probePort(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// keptFile is a file of the gateway with its requirements.
-type keptFile struct {
-	path, use     string
-	written       bool // written by the gateway, otherwise only read
-	secret, there bool // contains secrets; must exist
-}
-
-func (x *exam) keptFiles() []keptFile {
-	s := x.settings
-	all := []keptFile{
-		{path: x.file, use: "settings", secret: true},
-		{path: s.Auth.Store, use: "auth.store", written: true, secret: true},
-		{path: s.Log.File, use: "log.file", written: true},
-		{path: s.Audit.KeyFile, use: "audit.keyFile", secret: true, there: true},
-		{path: s.TLS.KeyFile, use: "tls.keyFile", secret: true, there: true},
-		{path: s.TLS.PFXFile, use: "tls.pfxFile", secret: true, there: true},
-		{path: s.TLS.PFXPasswordFile, use: "tls.pfxPasswordFile", secret: true, there: true},
-	}
-	if s.Audit.File != config.AuditOff {
-		all = append(all, keptFile{path: s.Audit.File, use: "audit.file", written: true})
-		if anchor := s.Audit.Anchor(); anchor != "" {
-			all = append(all, keptFile{path: anchor, use: "audit.anchorFile", written: true})
-		}
-	}
-	if file := s.Store.File; file != "" && file != config.AuditOff {
-		all = append(all, keptFile{path: file, use: "store.file", written: true, secret: true}, keptFile{path: s.Store.KeyFile(), use: "the key of store.file", secret: true})
-	}
-	for _, w := range s.Events.Webhooks {
-		all = append(all, keptFile{path: w.SecretFile, use: "events.webhooks (secretFile of " + w.Name + ")", secret: true, there: true})
-	}
-	return slices.DeleteFunc(all, func(f keptFile) bool { return f.path == "" })
-}
+// keptFiles returns the files of the gateway.
+func (x *exam) keptFiles() []config.File { return x.settings.Uses(x.file) }
 
 func probeFiles(_ context.Context, x *exam) verdict {
 	files := x.keptFiles()
 	v := verdict{found: fmt.Sprintf("%d files checked", len(files))}
 	for _, f := range files {
-		values := []string{"path", f.path, "use", f.use, "folder", filepath.Dir(f.path)}
-		readers, err := x.Exposed(f.path)
+		values := []string{"path", f.Path, "use", f.Use, "folder", filepath.Dir(f.Path)}
+		readers, err := x.Exposed(f.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			if f.there {
+			if f.Required {
 				v.hit("not-there", values...)
 			}
 		case err != nil:
 			v.hit("others-write", append(values, "error", oneLine(err))...)
-		case readers != "" && f.secret:
+		case readers != "" && f.Secret:
 			v.hit("others-read", append(values, "readers", readers)...)
 		}
-		if f.written {
-			if err := x.Writable(f.path); err != nil {
+		if f.Written && !f.Folder {
+			if err := x.Writable(f.Path); err != nil {
 				v.hit("not-writable", append(values, "error", oneLine(err))...)
 			}
 		}
@@ -222,8 +193,8 @@ func probeDisk(_ context.Context, x *exam) verdict {
 	var v verdict
 	var found, seen []string
 	for _, f := range x.keptFiles() {
-		folder := filepath.Dir(f.path)
-		if !f.written || slices.Contains(seen, folder) {
+		folder := filepath.Dir(f.Path)
+		if !f.Written || slices.Contains(seen, folder) {
 			continue
 		}
 		seen = append(seen, folder)
@@ -236,6 +207,8 @@ func probeDisk(_ context.Context, x *exam) verdict {
 		switch {
 		case free < fullDisk:
 			v.hit("full", "free", amount, "path", folder)
+		case f.Use != "log.file" && free <= x.settings.Store.KeptFree():
+			v.hit("kept", "free", amount, "path", folder, "kept", mebibytes(x.settings.Store.KeptFree()))
 		case free < lowDisk:
 			v.hit("low", "free", amount, "path", folder)
 		}

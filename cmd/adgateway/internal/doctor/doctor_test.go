@@ -285,6 +285,7 @@ var broken = []struct {
 		c.settings.TLS.KeyFile, c.writers["k.pem"] = "data/k.pem", fs.ErrNotExist
 	}, "files/not-there", "tls.keyFile", 2},
 	{"disk full", func(c *computer) { c.free = 10 << 20 }, "disk/full disk/full", "audit.file", 2},
+	{"disk kept free", func(c *computer) { c.free, c.settings.Store.MinFree = 500<<20, 600 }, "disk/kept disk/low", "store.minFree", 2},
 	{"disk low", func(c *computer) { c.free = 500 << 20 }, "disk/low disk/low", "audit.maxTotal", 1},
 	{"disk unknown", func(c *computer) { c.probes.Free = func(string) (uint64, error) { return 0, fs.ErrPermission } }, "disk/unknown", "again", 2},
 	{"credentials broken", func(c *computer) {

@@ -67,13 +67,13 @@ func accepted(yes bool) string {
 // Accounts writes a table of accounts.
 func Accounts(w io.Writer, all []Account, now time.Time) error {
 	table := newTable(w)
-	fmt.Fprintln(table, "NAME\tSCOPES\tLIMITS\tEXPIRES\tLAST USE")
+	table.row("NAME", "SCOPES", "LIMITS", "EXPIRES", "LAST USE")
 	for _, a := range all {
 		limits := []string{}
 		for _, line := range a.limits() {
 			limits = append(limits, line[1])
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", a.Name, shorten(strings.Join(a.Scopes, ",")), shorten(dash(strings.Join(limits, "; "))),
+		table.row(a.Name, shorten(strings.Join(a.Scopes, ",")), shorten(dash(strings.Join(limits, "; "))),
 			expiry(a.Expires, now), lastUse(a.LastUse))
 	}
 	return table.Flush()
@@ -96,7 +96,7 @@ func (a Account) Text(w io.Writer, now time.Time) error {
 	}
 	for _, line := range append(lines, [2]string{"last use", lastUse(a.LastUse)}) {
 		if line[1] != "" {
-			fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+			table.row(line[0], line[1])
 		}
 	}
 	return table.Flush()

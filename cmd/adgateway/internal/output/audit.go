@@ -8,11 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"unicode"
-	"unicode/utf16"
 
 	"adgateway/gateway/audit"
+	"adgateway/gateway/visible"
 )
 
 // Verification writes the result of verifying an audit log.
@@ -115,7 +113,7 @@ func count[N int | uint64](n N, noun string) string {
 }
 
 func describe(line *audit.Line) string {
-	return printable(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", line.Time, caller(line), line.Operation, parameters(line))))
+	return visible.Text(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", line.Time, caller(line), line.Operation, parameters(line))))
 }
 
 func caller(line *audit.Line) string {
@@ -138,7 +136,7 @@ func parameters(line *audit.Line) string {
 // characters escaped.
 func Lines(w io.Writer, r *audit.Record) error {
 	for _, line := range r.Lines() {
-		if _, err := fmt.Fprintln(w, escaped(line.Raw())); err != nil {
+		if _, err := fmt.Fprintln(visible.Writer(w), string(line.Raw())); err != nil {
 			return err
 		}
 	}
@@ -148,8 +146,8 @@ func Lines(w io.Writer, r *audit.Record) error {
 // Calls writes a table of the records that read passes to its argument, one line
 // for each call.
 func Calls(w io.Writer, read func(func(*audit.Record) error) error) error {
-	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "TIME\tWHO\tFROM\tOPERATION\tOUTCOME\tSTATUS\tTARGET")
+	table := newTable(w)
+	table.row("TIME", "WHO", "FROM", "OPERATION", "OUTCOME", "STATUS", "TARGET")
 	err := read(func(r *audit.Record) error {
 		call := r.Call()
 		status, target := "", parameters(call)
@@ -159,9 +157,8 @@ func Calls(w io.Writer, read func(func(*audit.Record) error) error) error {
 			}
 			target = targets(r.Outcome, target)
 		}
-		_, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			call.Time, printable(caller(call)), call.From, call.Operation, r.State(), status, printable(target))
-		return err
+		table.row(call.Time, caller(call), call.From, call.Operation, r.State(), status, target)
+		return nil
 	})
 	return errors.Join(err, table.Flush())
 }
@@ -191,35 +188,3 @@ func codes(counts map[string]uint64) string {
 	}
 	return strings.Join(all, ", ")
 }
-
-// printable replaces what controls a terminal, so that text from callers cannot.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if controls(r) {
-			return '\ufffd'
-		}
-		return r
-	}, text)
-}
-
-// escaped returns a line of JSON in which what controls a terminal is escaped. It
-// means the same: such characters stand in texts only.
-func escaped(line []byte) string {
-	var b strings.Builder
-	for _, r := range string(line) {
-		switch {
-		case !controls(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
-
-// controls reports whether a character is not shown but controls what is: control
-// characters of both ranges, invisible ones, and those that change the direction.
-func controls(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"adgateway/gateway"
 	"adgateway/gateway/auditmirror"
@@ -34,8 +33,9 @@ func Cluster(w io.Writer, s gateway.ClusterState) error {
 			fmt.Fprintf(w, "%s: %s\n", line.name, line.text)
 		}
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\nGATEWAY\tSTATE\tROLE\tPOSITION\tCLOCK AHEAD\tFORMAT\tKEY\tLANES")
+	fmt.Fprintln(w)
+	t := newTable(w)
+	t.row("GATEWAY", "STATE", "ROLE", "POSITION", "CLOCK AHEAD", "FORMAT", "KEY", "LANES")
 	for _, g := range s.Gateways {
 		role, position := "", ""
 		if g.Role != nil {
@@ -44,8 +44,8 @@ func Cluster(w io.Writer, s gateway.ClusterState) error {
 		if g.Position != nil {
 			position = strconv.FormatUint(g.Position.Sequence, 10)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.3f s\t%d\t%d\t%s\n", g.Name, g.State, cmp.Or(role, "-"), cmp.Or(position, "-"),
-			g.ClockAhead, g.Format, g.KeyVersion, cmp.Or(strings.Join(g.Lanes, ", "), "-"))
+		t.row(g.Name, g.State, cmp.Or(role, "-"), cmp.Or(position, "-"), fmt.Sprintf("%.3f s", g.ClockAhead),
+			g.Format, g.KeyVersion, cmp.Or(strings.Join(g.Lanes, ", "), "-"))
 	}
 	return t.Flush()
 }

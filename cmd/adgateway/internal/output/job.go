@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adgateway/cmd/adgateway/internal/jobclient"
+	"adgateway/gateway/visible"
 )
 
 // shownProblems is how many problems of a list are shown.
@@ -18,11 +19,11 @@ func Job(w io.Writer, job *jobclient.Job) error {
 	var b strings.Builder
 	title := job.ID
 	if job.Name != "" {
-		title += " (" + job.Name + ")"
+		title += " (" + visible.Text(job.Name) + ")"
 	}
 	fmt.Fprintf(&b, "job %s: %s\n", title, job.Sentence())
 	for _, p := range job.Problems[:min(len(job.Problems), shownProblems)] {
-		fmt.Fprintf(&b, "  %s\n", p)
+		fmt.Fprintf(&b, "  %s\n", visible.Text(p.String()))
 	}
 	if more := job.MoreProblems + max(len(job.Problems)-shownProblems, 0); more > 0 {
 		fmt.Fprintf(&b, "  and %d more\n", more)
@@ -70,10 +71,10 @@ func nextSteps(job *jobclient.Job) []string {
 // Jobs writes a table of jobs.
 func Jobs(w io.Writer, jobs []jobclient.Job, more bool) error {
 	table := newTable(w)
-	fmt.Fprintln(table, "ID\tNAME\tBY\tCREATED\tSTATE\tITEMS")
+	table.row("ID", "NAME", "BY", "CREATED", "STATE", "ITEMS")
 	for i := range jobs {
 		j := &jobs[i]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", j.ID, shorten(dash(j.Name)), dash(j.Caller), j.Created.Local().Format(time.DateTime),
+		table.row(j.ID, shorten(dash(j.Name)), dash(j.Caller), j.Created.Local().Format(time.DateTime),
 			cmp.Or(j.State, "-"), j.Items())
 	}
 	if err := table.Flush(); err != nil || !more {

@@ -4,8 +4,11 @@ package output
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"adgateway/gateway/visible"
 )
 
 // JSON writes a value as indented JSON.
@@ -16,5 +19,20 @@ func JSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// newTable returns a writer that aligns columns separated by tabs.
-func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+// table aligns columns.
+type table struct{ w *tabwriter.Writer }
+
+func newTable(w io.Writer) table { return table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
+
+// row adds a row. A value stays in its cell, whatever is in it; Flush reports errors.
+func (t table) row(cells ...any) {
+	for i, cell := range cells {
+		if i > 0 {
+			fmt.Fprint(t.w, "\t")
+		}
+		fmt.Fprint(t.w, visible.Text(fmt.Sprint(cell)))
+	}
+	fmt.Fprintln(t.w)
+}
+
+func (t table) Flush() error { return t.w.Flush() }

@@ -41,7 +41,7 @@ func Settings(w io.Writer, all []Setting) error {
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", s.Key, s.Source, value) // Flush reports the error
+		table.row(s.Key, s.Source, string(value))
 	}
 	return table.Flush()
 }
@@ -57,10 +57,10 @@ type ConfigCheck struct {
 	All      int      `json:"settings"`
 }
 
-// NewConfigCheck returns the result for a file of settings. They and their origins are
-// nil if they cannot be loaded; fault joins what is wrong.
-func NewConfigCheck(file string, exists bool, settings *config.Settings, from map[string]config.Origin, fault error) *ConfigCheck {
-	r := &ConfigCheck{File: file, Exists: exists, OK: fault == nil, Faults: []string{}, Warnings: []string{}, All: len(config.Rows())}
+// NewConfigCheck returns the result for a file of settings. Their origins are
+// nil if they cannot be loaded; advice are sentences about them, and fault joins what is wrong.
+func NewConfigCheck(file string, exists bool, from map[string]config.Origin, advice []string, fault error) *ConfigCheck {
+	r := &ConfigCheck{File: file, Exists: exists, OK: fault == nil, Faults: []string{}, Warnings: append([]string{}, advice...), All: len(config.Rows())}
 	if fault != nil {
 		for line := range strings.SplitSeq(fault.Error(), "\n") {
 			if line != "" && !strings.HasSuffix(line, ":") { // a heading
@@ -72,9 +72,6 @@ func NewConfigCheck(file string, exists bool, settings *config.Settings, from ma
 		if origin := from[row.Key]; origin != config.FromDefault && origin != "" {
 			r.Set++
 		}
-	}
-	if settings != nil {
-		r.Warnings = append(r.Warnings, settings.Advice(from)...)
 	}
 	return r
 }

@@ -14,14 +14,15 @@ import (
 
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
+	"adgateway/gateway/visible"
 	"adgateway/winsvc/host"
 )
 
-// NewLog returns a log that writes to w.
+// NewLog returns a log that writes to w what people can see.
 func NewLog(c config.Log, w io.Writer) *logrus.Logger {
 	log := logrus.New()
 	TuneLog(log, c)
-	log.SetOutput(w)
+	log.SetOutput(visible.Writer(w)) // the formatter of JSON leaves hidden characters as they are
 	return log
 }
 

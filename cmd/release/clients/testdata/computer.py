@@ -31,6 +31,10 @@ options:
     description:
       - "Whether the account is enabled."
     type: bool
+  force:
+    description:
+      - "Lift protection from accidental deletion first."
+    type: bool
   name:
     description:
       - "The computer's NetBIOS name."
@@ -40,6 +44,10 @@ options:
     description:
       - "The OU or container that will hold it; the domain's Computers container when absent."
     type: str
+  recursive:
+    description:
+      - "Remove all that is below it, too."
+    type: bool
   state:
     description:
       - "Whether the computer is to be there."
@@ -148,7 +156,7 @@ SPEC = {
     'delete': {
         'id': 'computer.delete',
         'method': 'DELETE',
-        'parameters': {'ADComputerName': 'name'},
+        'parameters': {'ADComputerName': 'name', 'Force': 'force', 'Recursive': 'recursive'},
         'path': '/api/Computers/{ADComputerName}/Remove',
         'places': {'ADComputerName': 'ADComputerName'},
     },
@@ -156,8 +164,10 @@ SPEC = {
     'options': {
         'description': {'type': 'str'},
         'enabled': {'type': 'bool'},
+        'force': {'type': 'bool'},
         'name': {'required': True, 'type': 'str'},
         'ou_path': {'type': 'str'},
+        'recursive': {'type': 'bool'},
         'state': {'choices': ['present', 'absent'], 'default': 'present', 'type': 'str'},
     },
     'read': {

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"adgateway/cmd/adgateway/internal/program"
+	"adgateway/gateway/config"
+)
+
+// exposed returns what other accounts may do with the files of a gateway. That they may write one keeps
+// the gateway from starting; that they may read a secret, or replace a file, is a warning.
+// [config.Settings.Uses] says which files there are, and package host who the others are.
+func exposed(cfg *config.Settings, file string) (refused error, warned []string) {
+	var faults []error
+	var folders []string
+	for _, f := range whole(cfg.Uses(file)) {
+		readers, err := program.Files.Exposed(f.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil && f.Told:
+			warned = append(warned, fmt.Sprintf("%s: %s: %v", f.Use, f.Path, err))
+		case err != nil:
+			faults = append(faults, fmt.Errorf("%s: %s is not trusted: %w", f.Use, f.Path, err))
+		case readers != "" && f.Secret:
+			warned = append(warned, fmt.Sprintf("%s: %s can be read by %s, and it is secret", f.Use, f.Path, readers))
+		}
+		if folder := filepath.Dir(f.Path); !f.Told && !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+			if err := program.Files.ExposedFolder(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				warned = append(warned, fmt.Sprintf("%s: %v", f.Use, err))
+			}
+		}
+	}
+	return errors.Join(faults...), warned
+}
+
+// whole returns files, each once and by the path to which links lead, and then what the gateway keeps
+// beside them, and in its folders. What is not there is left out.
+func whole(named []config.File) (all []config.File) {
+	add := func(f config.File, path string) {
+		resolved, err := filepath.EvalSymlinks(path)
+		if err != nil || slices.ContainsFunc(all, func(other config.File) bool { return other.Path == resolved }) {
+			return
+		}
+		if info, err := os.Stat(resolved); err == nil && (info.Mode().IsRegular() || info.IsDir() && f.Folder) {
+			f.Path = resolved
+			all = append(all, f)
+		}
+	}
+	for _, f := range named {
+		add(f, f.Path)
+	}
+	for _, f := range named {
+		within, begins := filepath.Dir(f.Path), filepath.Base(f.Path)
+		begins = strings.TrimSuffix(begins, filepath.Ext(begins)) // rotated files have the time before it
+		if f.Folder {
+			within, begins = f.Path, ""
+		}
+		entries, err := os.ReadDir(within)
+		if err != nil || !f.Written {
+			continue
+		}
+		for _, entry := range entries {
+			if strings.HasPrefix(entry.Name(), begins) && entry.Type().IsRegular() {
+				add(f, filepath.Join(within, entry.Name()))
+			}
+		}
+	}
+	return all
+}
+
+// withStore returns the settings with the credential file that they mean.
+func withStore(cfg *config.Settings, file string) *config.Settings {
+	meant := *cfg
+	meant.Auth.Store = program.CredentialFile(cfg.Auth, file).Path
+	return &meant
+}

@@ -1,0 +1,94 @@
+package signin
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// A browser in which somebody signed in keeps a mark, which is not secret to that person and lets
+// nobody in. With it, wrong passwords of others behind the same address, such as a NAT, do not keep the
+// person out: a few tries of that name are not counted for the address, but for the mark. Without one
+// nothing differs, so that nobody learns who signs in from an address.
+
+const (
+	// MarkLife is how long after a sign-in its mark is taken.
+	MarkLife  = trustPlace
+	markTries = 3 // wrong passwords with one mark within the window
+	markIDs   = 16
+)
+
+// marks makes marks and counts wrong passwords by them.
+type marks struct {
+	key [32]byte
+	now func() time.Time
+
+	mu    sync.Mutex
+	tries *simplelru.LRU[[markIDs]byte, []time.Time]
+}
+
+func newMarks(key [32]byte, now func() time.Time) *marks {
+	m := &marks{key: key, now: now}
+	m.tries, _ = simplelru.NewLRU[[markIDs]byte, []time.Time](remembered, nil) // fails only for size < 1
+	return m
+}
+
+// Mark returns the mark of a browser in which somebody has signed in under a name; empty: it is the name of
+// no account.
+func (g *Gate) Mark(typed string) string {
+	name, domain, err := account(typed, g.o.Domains)
+	if err != nil {
+		return ""
+	}
+	var id [markIDs]byte
+	_, _ = rand.Read(id[:]) // never fails
+	head := binary.BigEndian.AppendUint64(id[:], uint64(g.o.Now().Unix()))
+	return base64.RawURLEncoding.EncodeToString(append(head, g.marks.sum(head, domain, name)...))
+}
+
+func (m *marks) sum(head []byte, domain, name string) []byte {
+	mac := hmac.New(sha256.New, m.key[:])
+	mac.Write(head)
+	mac.Write([]byte(fold(domain) + "\\" + fold(name)))
+	return mac.Sum(nil)
+}
+
+// take counts a try under a name as a wrong one of the mark. It fails if the mark is not one of
+// the name, is too old, or has no tries left.
+func (m *marks) take(mark, domain, name string) (id [markIDs]byte, ok bool) {
+	const head = markIDs + 8
+	raw, err := base64.RawURLEncoding.DecodeString(mark)
+	if err != nil || len(raw) != head+sha256.Size || !hmac.Equal(raw[head:], m.sum(raw[:head], domain, name)) {
+		return id, false
+	}
+	made, now := time.Unix(int64(binary.BigEndian.Uint64(raw[markIDs:head])), 0), m.now()
+	if age := now.Sub(made); age >= MarkLife || age < -time.Minute {
+		return id, false
+	}
+	copy(id[:], raw)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	times, _ := m.tries.Get(id)
+	times = since(times, now.Add(-StandardWindow))
+	if len(times) >= markTries {
+		return id, false
+	}
+	m.tries.Add(id, append(times, now))
+	return id, true
+}
+
+// giveBack takes back the last try of a mark, as the password was right or was not tried.
+func (m *marks) giveBack(id [markIDs]byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if times, ok := m.tries.Get(id); ok && len(times) > 0 {
+		m.tries.Add(id, slices.Clone(times[:len(times)-1]))
+	}
+}

@@ -1,0 +1,42 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// notUsed are the settings that name a file or a folder of which something else decides who may write it.
+var notUsed = map[string]string{
+	"powershell.path":  "it is run: its folder is checked with that of the program",
+	"http.spoolFolder": "each file in it is made for this account alone, and is encrypted",
+	"engine.store":     "it is of the node, whose doctor checks it",
+}
+
+// TestEveryFileOfTheSettingsIsKnown: a setting that names a file is among those whose rights are checked.
+func TestEveryFileOfTheSettingsIsKnown(t *testing.T) {
+	names := regexp.MustCompile(`(?i)(file|files|folder|store|ca|path|ldif|sandbox\.zones)$`)
+	found := 0
+	for _, row := range Rows() {
+		if !names.MatchString(row.Key) || strings.Contains(row.Key, ".max") {
+			continue
+		}
+		s := Default()
+		if row.setText(s, "/there/one") != nil {
+			require.NoError(t, row.setText(s, "[/there/one]"), row.Key)
+		}
+		found++
+		known := slices.ContainsFunc(s.Uses(""), func(f File) bool {
+			return f.Path == "/there/one" && f.Use == row.Key
+		})
+		assert.Equal(t, notUsed[row.Key] == "", known, row.Key)
+	}
+	assert.Greater(t, found, 18)
+	s := Default()
+	s.Store.File, s.Audit.File = AuditOff, AuditOff
+	assert.Len(t, s.Uses("x.yaml"), 1)
+}

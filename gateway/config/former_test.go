@@ -1,0 +1,17 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"adgateway/test/manual"
+)
+
+// The page about migration names every setting of an earlier version, with what takes its place.
+func TestTheManualNamesFormerSettings(t *testing.T) {
+	page := manual.Text(t, "cluster-migrate")
+	for _, s := range formerSettings {
+		assert.Contains(t, page, "`"+s.key+"`")
+	}
+}

@@ -1,0 +1,31 @@
+package schema
+
+// StaleDays are the days for which an account was not used. The time that the directory
+// keeps may be 14 days old, so that fewer say nothing.
+var StaleDays Kind = staleDaysKind{Number("Days.", 15, 3650)}
+
+type staleDaysKind struct{ Kind }
+
+func (k staleDaysKind) Decode(raw any) (*Decoded, *FieldError) {
+	decoded, problem := k.Kind.Decode(raw)
+	if problem == nil {
+		return decoded, nil
+	}
+	if _, few := Number("Days.", 0, 14).Decode(raw); few == nil {
+		return nil, invalid("must be at least 15: the directory renews the time of the last logon after up to 14 days. GET /api/ADUser/{UserName}/LastLogon asks every domain controller for the exact time")
+	}
+	return nil, problem
+}
+
+// StaleAccount is an account that has not been used for long.
+var StaleAccount = &Shape{Name: "StaleAccount", Fields: []Field{
+	{Name: "guid", Type: GUIDField},
+	{Name: "class", Doc: "as in the directory"},
+	{Name: "name"},
+	{Name: "samName", Attribute: "sAMAccountName"},
+	{Name: "distinguishedName"},
+	{Name: "enabled", Type: BoolField},
+	{Name: "reason", Doc: "unused: the last logon is long ago; neverUsed: there was none since the creation", Enum: []string{"unused", "neverUsed"}},
+	{Name: "since", Type: TimeField, Doc: "of the last logon, else of the creation; the last logon may be up to 14 days later"},
+	{Name: "created", Type: TimeField, Null: true},
+}}

@@ -1,0 +1,183 @@
+package ui
+
+import (
+	"encoding/json"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/visible"
+)
+
+// odd is a text that leaves its place: in addresses, in HTML, and on the screen.
+const odd = "a/../b?c=d#e%2F\"'<b>&;\u202ex\u200by\x1b\u00a0 שלום ü"
+
+// oddRecord is a record in which all texts are odd.
+func oddRecord(fields map[string]any) map[string]any {
+	for _, name := range []string{
+		"guid", "id", "name", "username", "displayName", "emailAddress", "description", "type", "matched", "caller", "operation",
+		"distinguishedName", "office", "company", "computerName", "operatingSystem", "why", "code", "message", "state", "created", "time",
+		"outcome", "manager", "managedBy", "reason", "jobTitle", "department", "dnsHostName", "callerKind", "groupName",
+	} {
+		if _, has := fields[name]; !has {
+			fields[name] = odd
+		}
+	}
+	fields["objects"] = []any{map[string]any{"distinguishedName": odd, "guid": odd}}
+	for _, name := range []string{"manager", "managedBy"} {
+		fields[name] = "CN=" + odd + ",DC=corp,DC=example"
+	}
+	return fields
+}
+
+// oddPages are all pages with odd texts, by name.
+func oddPages(t *testing.T) map[string]string {
+	t.Helper()
+	api := given{
+		"search.find": nil, "change.list": {oddRecord(map[string]any{})},
+		"job.items": {oddRecord(map[string]any{"line": 1})},
+	}
+	for _, k := range kinds {
+		api[k.reader] = []map[string]any{oddRecord(map[string]any{})}
+		api["search.find"] = append(api["search.find"], oddRecord(map[string]any{"type": k.hitType}))
+	}
+	member := oddRecord(map[string]any{"type": "user"})
+	api["group.members"] = []map[string]any{member, oddRecord(map[string]any{})}
+	api["membership.list"] = []map[string]any{oddRecord(map[string]any{"type": "Security"})}
+	problems := []any{map[string]any{"field": odd, "message": odd, "id": odd}}
+	job := oddRecord(map[string]any{"state": "ready", "callerId": odd, "problems": problems})
+	api["job.list"], api["job.get"] = []map[string]any{job}, []map[string]any{job}
+
+	pages := map[string]string{}
+	query := "?q=" + url.QueryEscape(odd) + "&after=" + url.QueryEscape(odd)
+	for _, k := range kinds {
+		pages["search of "+k.path] = shownAt(t, api, k.Path()+query, func(c *visit) { c.search(k) })
+		shown := func(c *visit) { c.show(k, http.StatusOK, nil) }
+		pages["a page of "+k.path] = shownAt(t, api, k.at(odd)+query, shown)
+		none := given{"search.find": nil}
+		pages["nothing in "+k.path] = shownAt(t, none, k.Path()+query, func(c *visit) { c.search(k) })
+		pages["refused in "+k.path] = shownAt(t, api, k.at(odd), func(c *visit) {
+			c.show(k, http.StatusOK, &object{Given: url.Values{}, Failed: odd}, &alert{Text: odd, RequestID: odd})
+		})
+		for i := range k.actions {
+			s := &step{ID: odd, Kind: k, Action: &k.actions[i], GUID: odd, Name: odd}
+			s.Says = s.Action.sentence(odd, map[string]string{"Group": odd})
+			text, err := json.Marshal(odd)
+			require.NoError(t, err)
+			changes := []plannedChange{
+				{Field: odd, Before: text, After: text}, {Field: odd, Kind: memberChange, Before: text, After: text},
+			}
+			s.Plan = &plan{Server: odd, Undo: odd, Checks: []planCheck{{odd, odd, odd}}}
+			s.Plan.Objects = []planned{{GUID: odd, DistinguishedName: odd, Changes: changes}}
+			s.Warned, s.Result = []warning{{Message: odd}}, &answer{Status: http.StatusOK, Output: odd}
+			name := k.path + " " + k.actions[i].ID
+			pages["preview of "+name] = shownAt(t, api, base, func(c *visit) {
+				c.showPreview(http.StatusOK, s, &alert{Text: odd})
+			})
+			pages["result of "+name] = shownAt(t, api, base, func(c *visit) { c.showDone(s, odd) })
+		}
+	}
+	pages["changes"] = shownAt(t, api, "/ui/changes"+query, (*visit).changes)
+	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, (*visit).jobs)
+	pages["a job"] = shownAt(t, api, address("jobs", odd), func(c *visit) { c.job(nil) })
+	log := "/ui/audit?who=" + url.QueryEscape(odd) + "&target=" + url.QueryEscape(odd)
+	pages["audit"] = shownAt(t, api, log, func(c *visit) {
+		c.Log = func(LogFilter) ([]LogLine, error) {
+			line := LogLine{Time: odd, From: odd, Operation: odd, Outcome: odd, Code: odd, Who: odd, Kind: odd}
+			line.Targets, line.Given = []string{odd}, []string{odd}
+			return []LogLine{line}, nil
+		}
+		c.audit()
+	})
+	both := page{Title: odd, Body: odd}
+	pages["a link"] = shownAt(t, api, base, func(c *visit) { c.write(c.w, c.r, http.StatusOK, "link", both) })
+	pages["a message"] = shownAt(t, api, base, func(c *visit) { c.page(http.StatusOK, "message", both) })
+	return pages
+}
+
+var (
+	addresses = regexp.MustCompile(`(?:href|action|src)="([^"]*)"`)
+	values    = regexp.MustCompile(` value="[^"]*"`)
+	isolated  = regexp.MustCompile(`<bdi>[^<]*</bdi>|<title>[^<]*</title>|="[^"]*"`)
+)
+
+// TestEveryAddressOfAPageIsOne: whatever an id is, an address leads to a page of these, and what
+// was an id is one segment of its path, or one value of its query.
+func TestEveryAddressOfAPageIsOne(t *testing.T) {
+	routes := New(Options{Log: func(LogFilter) ([]LogLine, error) { return nil, nil }}).routes
+	odds := 0
+	for name, text := range oddPages(t) {
+		for _, m := range addresses.FindAllStringSubmatch(text, -1) {
+			to := html.UnescapeString(m[1])
+			if to == "#content" || to == "/docs/" || strings.HasPrefix(to, "mailto:") {
+				continue
+			}
+			target, err := url.Parse(to)
+			require.NoError(t, err, "%s: %s", name, to)
+			method := http.MethodGet
+			if strings.HasPrefix(m[0], "action") && !strings.Contains(text, `method="get" action="`+m[1]) {
+				method = http.MethodPost
+			}
+			_, pattern := routes.Handler(httptest.NewRequest(method, to, nil))
+			assert.NotContains(t, []string{"", "/ui/"}, pattern, "%s: %s leads nowhere", name, to)
+			for part := range strings.SplitSeq(strings.Trim(target.EscapedPath(), "/"), "/") {
+				if part, err = url.PathUnescape(part); part == odd || strings.HasPrefix(part, "CN="+odd) {
+					odds++
+					continue
+				}
+				assert.NoError(t, err)
+				assert.Regexp(t, `^[A-Za-z0-9.-]+$`, part, "%s: %s", name, to)
+			}
+			for key, all := range target.Query() {
+				assert.Contains(t, []string{"q", "after"}, key, "%s: %s", name, to)
+				assert.Len(t, all, 1)
+			}
+			assert.Empty(t, target.Fragment, "%s: %s", name, to)
+		}
+	}
+	assert.Greater(t, odds, 50)
+	for _, part := range []string{"", ".", ".."} {
+		assert.Equal(t, base, address("jobs", part), "browsers take it for a step upwards")
+	}
+}
+
+// TestAddressesAreMadeInOnePlace: templates put none together.
+func TestAddressesAreMadeInOnePlace(t *testing.T) {
+	written := regexp.MustCompile(`(?:href|action|src)="((?:\{\{[^}]*\}\}|[^"{])*)"`)
+	whole := regexp.MustCompile(`^(?:[^{}]*|\{\{[^{}]*\}\})$`)
+	all, err := files.ReadDir("templates")
+	require.NoError(t, err)
+	for _, one := range all {
+		text, err := files.ReadFile("templates/" + one.Name())
+		require.NoError(t, err)
+		for _, m := range written.FindAllStringSubmatch(string(text), -1) {
+			assert.Regexp(t, whole, m[1], one.Name())
+		}
+	}
+}
+
+// TestNothingOnAPageIsHidden: characters that are not seen are written out, and what is written from
+// right to left is isolated.
+func TestNothingOnAPageIsHidden(t *testing.T) {
+	for name, text := range oddPages(t) {
+		read := values.ReplaceAllString(text, "") // of inputs, which are sent as they are
+		hidden := func(r rune) bool { return r != '\n' && (visible.Hidden(r) || visible.Blank(r)) }
+		i := strings.IndexFunc(read, hidden)
+		if i >= 0 {
+			assert.Fail(t, name, "%q", read[max(i-80, 0):min(i+20, len(read))])
+		}
+		if !slices.Contains([]string{"a link"}, name) && !strings.HasPrefix(name, "nothing") {
+			assert.Contains(t, read, `\u202ex\u200by\u001b\u00a0`, name)
+		}
+		assert.NotContains(t, isolated.ReplaceAllString(read, ""), "ש", name)
+		assert.NotContains(t, read, "<b>", name)
+	}
+}

@@ -1,0 +1,87 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+)
+
+// ofRoles is an API that refuses calls of some roles, by their names.
+type ofRoles struct {
+	given
+	refuses map[string]*problem.Error
+}
+
+func (o ofRoles) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
+	if failed := o.refuses[c.Principal.Name]; failed != nil {
+		return call.Answer{}, failed
+	}
+	return o.given.Call(ctx, operation, c)
+}
+
+// TestALimitOfOneRoleIsSaid: a list lacks what a role does not show, but not what it shows and would
+// only show later.
+func TestALimitOfOneRoleIsSaid(t *testing.T) {
+	limit := problem.New(schema.RateLimited, "The role 'Berlin' may make 20 calls a minute (rate).")
+	for name, c := range map[string]struct {
+		refusal *problem.Error
+		status  int
+	}{
+		"a limit":    {limit, http.StatusTooManyRequests},
+		"no right":   {problem.New(schema.Forbidden, "No."), http.StatusOK},
+		"not there":  {problem.New(schema.NotFound, "No."), http.StatusOK},
+		"no session": {problem.New(schema.Overloaded, "Busy."), http.StatusServiceUnavailable},
+	} {
+		for _, role := range []string{"Berlin", "All"} { // whichever is the first
+			t.Run(name+" of "+role, func(t *testing.T) {
+				found := given{"search.find": {{"type": "user", "guid": "g", "name": "Lea"}}}
+				api := ofRoles{found, map[string]*problem.Error{role: c.refusal}}
+				w := httptest.NewRecorder()
+				v := &visit{
+					Pages: New(Options{API: api, Gate: signin.NewGate(signin.Options{}), Client: somewhere}),
+					w:     w, r: httptest.NewRequest(http.MethodGet, "/ui/people?q=lea", nil), session: &signin.Session{},
+					principals: []*identity.Principal{
+						{Name: "Berlin", Scopes: []identity.Scope{identity.All}}, {Name: "All", Scopes: []identity.Scope{identity.All}},
+					},
+				}
+				v.search(kindOf("user"))
+				assert.Equal(t, c.status, w.Code)
+				if c.status == http.StatusTooManyRequests {
+					assert.Contains(t, w.Body.String(), "may make 20 calls a minute (rate)")
+				}
+			})
+		}
+	}
+}
+
+// TestAPlanIsAppliedInItsRole: of two roles with the same scopes, the one with the same limits of every
+// kind.
+func TestAPlanIsAppliedInItsRole(t *testing.T) {
+	kinds := reflect.TypeFor[identity.Limits]()
+	for i := range kinds.NumField() {
+		var narrow identity.Limits
+		reflect.ValueOf(&narrow).Elem().Field(i).Set(reflect.ValueOf([]string{"one"}))
+		one := &identity.Principal{Name: "narrow", Scopes: []identity.Scope{identity.All}, Limits: narrow}
+		two := &identity.Principal{Name: "wide", Scopes: []identity.Scope{identity.All}}
+		for _, all := range [][]*identity.Principal{{one, two}, {two, one}} {
+			v := &visit{principals: all}
+			for _, p := range all {
+				found := v.current(roleOf(p))
+				require.NotNil(t, found)
+				assert.Equal(t, p.Name, found.Name, kinds.Field(i).Name)
+			}
+		}
+		assert.Nil(t, (&visit{principals: []*identity.Principal{two}}).current(roleOf(one)), kinds.Field(i).Name)
+	}
+}

@@ -1,0 +1,131 @@
+// Package visible shows people texts that others have stored. [Hidden] says which characters
+// control a terminal or the direction of text, or are not seen at all; [Text] is a value in
+// which each of them is written out, and [Writer] does so with all that is written.
+package visible
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/bidi"
+)
+
+// fillers are characters without a form that Unicode counts as letters, marks or symbols.
+var fillers = []rune{
+	'\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u180b', '\u180c', '\u180d', '\u180f', '\u2800', '\u3164', '\uffa0',
+}
+
+// Hidden reports whether a character is not shown, but controls what is, or only takes the place of
+// nothing: control characters of both ranges, what joins or changes the direction, separators of
+// lines, fillers, and what is no character.
+func Hidden(r rune) bool {
+	if r < 0x7f {
+		return r < ' '
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) ||
+		unicode.In(r, unicode.Variation_Selector, unicode.Noncharacter_Code_Point) || slices.Contains(fillers, r)
+}
+
+// Blank reports whether a character looks like a space and is none.
+func Blank(r rune) bool { return r != ' ' && unicode.Is(unicode.Zs, r) }
+
+// Directs reports whether a character changes the direction of what follows, or begins another line
+// in it, so that a text reads as another one.
+func Directs(r rune) bool {
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
+}
+
+// Text returns a value on one line, with what is hidden in it, and blanks that are no spaces, written
+// as in JSON: "\u202e".
+func Text(value string) string {
+	return written(value, func(r rune) bool { return Hidden(r) || Blank(r) })
+}
+
+// Mirrored reports whether a text has characters that are written from right to left, which would
+// reorder what stands beside it.
+func Mirrored(value string) bool {
+	for _, r := range value {
+		if r < 0x590 {
+			continue
+		}
+		properties, _ := bidi.LookupRune(r)
+		switch properties.Class() {
+		case bidi.R, bidi.AL, bidi.AN:
+			return true
+		}
+	}
+	return false
+}
+
+// written returns a text with characters written out.
+func written(value string, out func(rune) bool) string {
+	if !strings.ContainsFunc(value, func(r rune) bool { return out(r) || r == utf8.RuneError }) {
+		return value
+	}
+	var b strings.Builder
+	for _, r := range value { // an octet that is no text becomes U+FFFD
+		switch {
+		case !out(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// Writer writes out what is hidden in all that is written to w, but for tabs and the ends of lines.
+// JSON means the same then, because such characters stand in its texts only. The writer is safe for
+// concurrent use.
+func Writer(w io.Writer) io.Writer { return &writer{w: w} }
+
+type writer struct {
+	w    io.Writer
+	mu   sync.Mutex
+	rest []byte // the beginning of a character, or of an end of line
+}
+
+// Raw returns what a [Writer] writes to, for what is no text, or is not for people. Any other writer
+// is returned as it is.
+func Raw(w io.Writer) io.Writer {
+	if v, ok := w.(*writer); ok {
+		return v.w
+	}
+	return w
+}
+
+func (v *writer) Write(p []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	plain := func(c byte) bool { return c >= ' ' && c < 0x7f || c == '\n' || c == '\t' }
+	if len(v.rest) == 0 && !slices.ContainsFunc(p, func(c byte) bool { return !plain(c) }) {
+		return v.w.Write(p)
+	}
+	text := append(v.rest, p...)
+	end := len(text)
+	for i := 1; i < min(utf8.UTFMax, len(text)+1); i++ {
+		if c := text[len(text)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(text[len(text)-i:]) || c == '\r' && i == 1 {
+				end -= i
+			}
+			break
+		}
+	}
+	v.rest = bytes.Clone(text[end:])
+	shown := strings.ReplaceAll(string(text[:end]), "\r\n", "\n")
+	shown = written(shown, func(r rune) bool { return Hidden(r) && r != '\n' && r != '\t' })
+	if _, err := io.WriteString(v.w, shown); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
