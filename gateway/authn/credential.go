@@ -63,7 +63,8 @@ const Challenge = `Bearer realm="adgateway"`
 
 // needed is the message for every credential that is well formed and unknown, expired, revoked or
 // used from elsewhere. It does not say which, as that would help who guesses.
-const needed = "The credential is not valid here: it is wrong, expired, revoked, or not accepted from this address. " +
+const needed = "The credential is not valid here: it is wrong, expired, revoked, or not accepted " +
+	"from this address. " +
 	"The gateway's log says why, under the request id."
 
 // send is how a credential is sent.
@@ -137,7 +138,8 @@ func (h Header) read(c Credential) (proof, error) {
 	case different:
 		return proof{}, invalid("The request carries different credentials. Send one, in Auth-Token or in Authorization.")
 	case count == 0 && c.Other != "":
-		return proof{}, malformed("A credential in the header "+c.Other+" is not read. "+send, "the credential is in "+c.Other)
+		return proof{}, malformed("A credential in the header "+c.Other+" is not read. "+send, "the "+
+			"credential is in "+c.Other)
 	case count == 0:
 		return proof{}, malformed("No credential was sent. "+send, "the request carries no credential")
 	}
@@ -155,31 +157,38 @@ func parse(value string) (proof, error) {
 	bearer, basic := strings.EqualFold(scheme, "Bearer"), strings.EqualFold(scheme, "Basic")
 	switch {
 	case !bearer && !basic:
-		return proof{}, malformed(wrongScheme(scheme, spaced), "the credential's scheme is neither Bearer nor Basic")
+		return proof{}, malformed(wrongScheme(scheme, spaced), "the credential's scheme is neither "+
+			"Bearer nor Basic")
 	case rest == "":
-		return proof{}, malformed("Nothing follows '"+scheme+"': the credential is empty, as from a variable that is not set.",
+		return proof{}, malformed("Nothing follows '"+scheme+"': the credential is empty, as from a "+
+			"variable that is not set.",
 			"nothing follows the credential's scheme")
 	case strings.HasPrefix(rest, "<") && strings.HasSuffix(rest, ">"):
-		return proof{}, malformed("<token> stands for your token. Put the token there, without < and >.", "the credential is a placeholder")
+		return proof{}, malformed("<token> stands for your token. Put the token there, without < "+
+			"and >.", "the credential is a placeholder")
 	case strings.ContainsAny(rest[:1], "\"'"):
-		return proof{}, malformed("There is a quote before the credential. Send it without quotes.", "the credential is in quotes")
+		return proof{}, malformed("There is a quote before the credential. Send it without "+
+			"quotes.", "the credential is in quotes")
 	case bearer:
 		return proof{token: rest}, nil
 	}
 	decoded, err := base64.StdEncoding.DecodeString(rest)
 	if err != nil {
-		return proof{}, malformed("What follows 'Basic' is not base64. Send the base64 of user:password.", "the Basic credential is not base64")
+		return proof{}, malformed("What follows 'Basic' is not base64. Send the base64 of "+
+			"user:password.", "the Basic credential is not base64")
 	}
 	user, password, ok := strings.Cut(string(decoded), ":")
 	if !ok || user == "" {
-		return proof{}, malformed("What follows 'Basic' has no name and colon before the password. Send the base64 of user:password.",
+		return proof{}, malformed("What follows 'Basic' has no name and colon before the password. "+
+			"Send the base64 of user:password.",
 			"the Basic credential has no name and colon before the password")
 	}
 	return proof{user: user, password: password, basic: true}, nil
 }
 
 // schemes are those of other servers. No other word is repeated, as it may be the token.
-var schemes = []string{"Token", "Digest", "Negotiate", "NTLM", "ApiKey", "Api-Key", "JWT", "OAuth", "Key", "Bearer:", "Basic:"}
+var schemes = []string{"Token", "Digest", "Negotiate", "NTLM",
+	"ApiKey", "Api-Key", "JWT", "OAuth", "Key", "Bearer:", "Basic:"}
 
 // wrongScheme says what is wrong with the first word of a credential.
 func wrongScheme(scheme string, spaced bool) string {

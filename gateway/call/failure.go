@@ -111,6 +111,10 @@ func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error)
 		if !slices.Contains(scriptCodes, f.Code) || e.Message == "" {
 			f.Code, f.Message = ourFault.code, ourFault.sentence
 		}
+		if p := op.Param(field); p != nil && p.Kind == schema.DN &&
+			b != nil && !schema.NamesDomain(b.Text(p.Name)) {
+			f.Message += " A distinguished name ends with the domain: OU=Sales,DC=corp,DC=example."
+		}
 	} else {
 		var found meaning
 		found, f.DirectoryCode = meaningOf(e)

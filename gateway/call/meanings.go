@@ -16,7 +16,8 @@ var (
 	badReference = meaning{schema.Unprocessable, "A referenced object does not exist."}
 	badPassword  = meaning{
 		schema.Policy,
-		"The password does not meet the length, complexity or history requirements of the domain.",
+		"The password does not meet the length, complexity or history requirements of the domain. " +
+			"GET /api/ADUser/{UserName}/PasswordPolicy shows those of a user.",
 	}
 	unwilling  = meaning{schema.Unprocessable, "The directory is unwilling to do this."}
 	constraint = meaning{schema.Unprocessable, "A value violates a constraint of the directory."}

@@ -63,7 +63,12 @@ func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
 				c.Sent[p.Name] = name
 				return p
 			}
-			c.Wrong(name, c.readOnly(field))
+			if known := c.elsewhere(name); known != "" &&
+				field.SetBy == "" && c.Op.Setter(field.Name) == nil {
+				c.Wrong(name, known)
+			} else {
+				c.Wrong(name, c.readOnly(field))
+			}
 			return nil
 		}
 	}
@@ -185,7 +190,8 @@ func (c *Parameters) elsewhere(name string) string {
 	case alias.Param == nil:
 		return ""
 	case alias.Param.Path != "":
-		return fmt.Sprintf("is %s%s, which is in the path: %s %s", alias.Where, alias.Param.Name, c.Op.Method, c.Op.Path)
+		return fmt.Sprintf("is %s%s, which is in the path: %s "+
+			"%s", alias.Where, alias.Param.Name, c.Op.Method, c.Op.Path)
 	}
 	return fmt.Sprintf("is %s%s: send %s", alias.Where, alias.Param.Name, alias.Param.Name)
 }

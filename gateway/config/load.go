@@ -106,7 +106,8 @@ func (r *reader) file(text []byte) {
 // mapping reads all keys below a prefix. Every key must be a row or lead to one.
 func (r *reader) mapping(prefix string, node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
-		r.fault(node.Line, "%s must contain settings, each as 'key: value' on a line of its own, with a blank behind the colon",
+		r.fault(node.Line, "%s must contain settings, each as 'key: value' on a line of its own, "+
+			"with a blank behind the colon",
 			cmp.Or(strings.TrimSuffix(prefix, "."), "the file"))
 		return
 	}

@@ -17,7 +17,7 @@ var (
 	// quotedPath is a text in double quotes with a backslash.
 	quotedPath = regexp.MustCompile(`"([^"\\]*(?:\\[^"]*)+)"?`)
 	// badStart is a value that begins with a character that YAML gives a meaning.
-	badStart   = regexp.MustCompile("^\\s*(?:-\\s+)?(?:[A-Za-z.]+:\\s+)?(?:\\[\\s*)?([*@%`&!|>{},\\]])")
+	badStart   = regexp.MustCompile("^\\s*(?:-\\s+)?(?:[A-Za-z.]+:\\s+)?(?:\\[\\s*)?([*@%`&!|>])")
 	openText   = regexp.MustCompile(`:\s+(["'])[^"']*$`)
 	noSpace    = regexp.MustCompile(`^\s*[A-Za-z]+:[^\s/\\]`)
 	equals     = regexp.MustCompile(`^\s*[A-Za-z.]+\s*=`)
@@ -28,7 +28,8 @@ var (
 // unreadable returns the error of a file that is not YAML.
 func unreadable(name string, text []byte, err error) error {
 	if line := notUTF8(text); line > 0 {
-		return fmt.Errorf("%s:%d: a character is not UTF-8, as in a file saved as Windows-1252 or ANSI. Save the file as UTF-8", name, line)
+		return fmt.Errorf("%s:%d: a character is not UTF-8, as in a file saved as Windows-1252 or "+
+			"ANSI. Save the file as UTF-8", name, line)
 	}
 	lines := strings.Split(string(bytes.TrimPrefix(text, []byte("\ufeff"))), "\n")
 	at := 0
@@ -38,7 +39,8 @@ func unreadable(name string, text []byte, err error) error {
 	if line, advice := advise(lines, at); advice != "" {
 		return fmt.Errorf("%s:%d: %s", name, line, advice)
 	}
-	return fmt.Errorf("%s:%d: this line or the one before is not YAML. Write 'key: value', and indent the settings "+
+	return fmt.Errorf("%s:%d: this line or the one before is not YAML. Write 'key: value', and "+
+		"indent the settings "+
 		"of a section by the same number of spaces", name, max(at, 1))
 }
 
@@ -81,7 +83,8 @@ func adviceOn(line string) string {
 		return "the line begins with a tab. Indent with spaces"
 	}
 	if match := quotedPath.FindStringSubmatch(line); match != nil {
-		if clean, _, bad := strings.Cut(match[1], "\n"); !bad && !strings.Contains(clean, `\\`) && isWindowsName(clean) {
+		if clean, _, bad := strings.Cut(match[1], "\n"); !bad &&
+			!strings.Contains(strings.TrimPrefix(clean, `\\`), `\\`) && isWindowsName(clean) {
 			return fmt.Sprintf(`in double quotes, YAML reads \ as the begin of an escape. Write '%s' in single quotes`, clean)
 		}
 	}

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,9 @@ func Parse(class *Class, text string) (*Expr, error) {
 	}
 	p := &parser{class: class, lexer: lexer{text: []rune(text)}}
 	root, err := p.whole()
+	if wrong := (*Error)(nil); errors.As(err, &wrong) {
+		inOurs(class, text, wrong)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -170,6 +174,9 @@ func (c *Class) find(t *token) (*field, *Error) {
 		if strings.EqualFold(name, t.raw) {
 			return nil, t.wrong(why)
 		}
+	}
+	if f := c.known(t.raw); f != nil {
+		return nil, t.wrong("here this field is " + f.name)
 	}
 	names := c.Names()
 	if near := nearest.Of(t.raw, names); near != "" {

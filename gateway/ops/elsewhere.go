@@ -52,12 +52,13 @@ var others = []struct {
 	{"DNSHostName", inCmdlets, []string{"ADComputerName"}},
 	{"NetworkId", inCmdlets, []string{"NetworkID", "NetworkIDOrZoneName"}},
 	{"RRType", inCmdlets, []string{"Type"}},
+	{"TTL", "short for ", []string{"TimeToLive"}},
 }
 
 // subjects are the names of the attributes and parameters of cmdlets that say which object is meant.
 var subjects = []struct{ name, where string }{
 	{"Identity", inCmdlets}, {"sAMAccountName", inLDAP}, {"distinguishedName", inLDAP}, {"objectGUID", inLDAP},
-	{"objectSid", inLDAP}, {"cn", inLDAP}, {"Name", inCmdlets}, {"userPrincipalName", inLDAP},
+	{"objectSid", inLDAP}, {"cn", inLDAP}, {"Name", inCmdlets},
 }
 
 // Elsewhere returns the parameter that has a name in the directory or in the cmdlets; its Param is
@@ -128,7 +129,9 @@ func (op *Operation) recordInput(property string) string {
 		if kind.Resource == "" || kind.Resource != resource {
 			continue
 		}
-		at := slices.IndexFunc(kind.Fields, func(f schema.RecordField) bool { return strings.EqualFold(f.Property, property) })
+		at := slices.IndexFunc(kind.Fields, func(f schema.RecordField) bool {
+			return strings.EqualFold(f.Property, property)
+		})
 		if at >= 0 {
 			return kind.Fields[at].Name
 		}

@@ -65,7 +65,7 @@ func (k fieldListKind) choose(list string) (*Selection, *FieldError) {
 		if place, known := k.index[strings.ToLower(name)]; known {
 			wanted[place] = true
 		} else {
-			unknown = append(unknown, "'"+shortened(name)+"'")
+			unknown = append(unknown, "'"+shortened(name)+"'"+k.here(name))
 		}
 	}
 	const shown = 5
@@ -84,6 +84,16 @@ func (k fieldListKind) choose(list string) (*Selection, *FieldError) {
 	}
 	selection.complete()
 	return selection, nil
+}
+
+// here says which field holds an attribute; empty: none does, or it has the same name.
+func (k fieldListKind) here(attribute string) string {
+	for _, field := range k.shape.Fields {
+		if field.Attribute != "" && strings.EqualFold(field.Attribute, attribute) {
+			return " (here " + field.Name + ")"
+		}
+	}
+	return ""
 }
 
 // shortened limits how much of a name an answer repeats.

@@ -80,6 +80,12 @@ func (dnKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name; LDAP:// before it is ignored.", Example: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}
 }
 
+// domainPart is in the name of every object of a domain.
+var domainPart = regexp.MustCompile(`(?i)(?:^|,) *DC *=`)
+
+// NamesDomain reports whether a DN has a part of a domain's name.
+func NamesDomain(dn string) bool { return domainPart.MatchString(dn) }
+
 // cutADsPath removes LDAP:// before a DN and reports whether a server follows it.
 func cutADsPath(path string) (dn string, hasServer bool) {
 	const scheme = "LDAP://"

@@ -223,7 +223,8 @@ func anyCertificates(content []byte) ([]*x509.Certificate, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("contains a damaged certificate; copy it again, with the lines that begin with -----: %w", err)
+			return nil, fmt.Errorf("contains a damaged certificate; copy it again, with the lines "+
+				"that begin with -----: %w", err)
 		}
 		all, found = append(all, some...), true
 	}

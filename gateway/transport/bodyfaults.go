@@ -30,17 +30,21 @@ func unreadable(header http.Header, content []byte) error {
 	text := ""
 	switch encoding := header.Get("Content-Encoding"); {
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
-		text = fmt.Sprintf("The body is compressed (Content-Encoding: %s). Send it uncompressed.", problem.Printable(encoding, 100))
+		text = fmt.Sprintf("The body is compressed (Content-Encoding: %s). Send it "+
+			"uncompressed.", problem.Printable(encoding, 100))
 	case len(given) > 1:
 		text = "The header Content-Type is given twice. Send one."
 	case len(given) == 0 || given[0] == "":
 		text = "The request has a body and no Content-Type. " + sendAs(content)
 	case err != nil:
-		text = fmt.Sprintf("Content-Type '%s' is not a media type. %s", problem.Printable(given[0], 100), sendAs(content))
+		text = fmt.Sprintf("Content-Type '%s' is not a media type. "+
+			"%s", problem.Printable(given[0], 100), sendAs(content))
 	case (media == mediaJSON || media == mediaForm) && charset != "":
-		text = fmt.Sprintf("Content-Type says charset=%s. Send the body in UTF-8: Content-Type: %s; charset=utf-8.", problem.Printable(charset, 100), media)
+		text = fmt.Sprintf("Content-Type says charset=%s. Send the body in UTF-8: Content-Type: %s; "+
+			"charset=utf-8.", problem.Printable(charset, 100), media)
 	case media == "multipart/form-data":
-		text = "Content-Type is multipart/form-data, which is for files. Send JSON or name=value pairs, with curl -d instead of -F."
+		text = "Content-Type is multipart/form-data, which is for files. Send JSON or name=value " +
+			"pairs, with curl -d instead of -F."
 	default:
 		text = fmt.Sprintf("Content-Type is '%s'. %s", problem.Printable(given[0], 100), sendAs(content))
 	}
@@ -55,7 +59,8 @@ func sendAs(content []byte) string {
 	case looksLikeForm(content):
 		return "The body looks like name=value pairs. Send the header Content-Type: " + mediaForm + "."
 	}
-	return "Send one JSON object with Content-Type: application/json, or name=value pairs with Content-Type: " + mediaForm + "."
+	return "Send one JSON object with Content-Type: application/json, or name=value pairs with " +
+		"Content-Type: " + mediaForm + "."
 }
 
 func looksLikeJSON(content []byte) bool {
@@ -74,7 +79,8 @@ func notForm(content []byte) error {
 	if !looksLikeJSON(content) {
 		return nil
 	}
-	return problem.New(schema.InvalidRequest, "The body looks like JSON, but Content-Type says %s, as curl -d does by itself. %s", mediaForm, sendJSON)
+	return problem.New(schema.InvalidRequest, "The body looks like JSON, but Content-Type says %s, "+
+		"as curl -d does by itself. %s", mediaForm, sendJSON)
 }
 
 // notJSON returns the error of a body that is not one JSON object; nil if it is one.
@@ -87,7 +93,8 @@ func notJSON(content []byte) error {
 	// A blank behind it sets an early end apart from a fault in the last byte.
 	if text == "" && errors.As(json.Unmarshal(append(content[:len(content):len(content)], ' '), new(ignored)), &mistake) {
 		at := int(mistake.Offset)
-		text = fmt.Sprintf("The body is not JSON from byte %d of %d on%s", min(at, len(content)), len(content), broken(content, at))
+		text = fmt.Sprintf("The body is not JSON from byte %d of %d "+
+			"on%s", min(at, len(content)), len(content), broken(content, at))
 	}
 	if text == "" {
 		return nil
@@ -99,7 +106,8 @@ func notJSON(content []byte) error {
 func notUTF8(content []byte) string {
 	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) ||
 		len(content) > 3 && (content[0] == 0) != (content[1] == 0) {
-		return "The body is UTF-16. Send UTF-8. A file that Windows PowerShell 5.1 writes is UTF-16: add -Encoding utf8 to Out-File or Set-Content."
+		return "The body is UTF-16. Send UTF-8. A file that Windows PowerShell 5.1 writes is " +
+			"UTF-16: add -Encoding utf8 to Out-File or Set-Content."
 	}
 	if utf8.Valid(content) {
 		return ""
@@ -112,7 +120,8 @@ func notUTF8(content []byte) string {
 		}
 		at += size
 	}
-	return fmt.Sprintf("Byte %d of the body is not UTF-8; it is probably Latin-1 or Windows-1252. %s", at+1, inPowerShell)
+	return fmt.Sprintf("Byte %d of the body is not UTF-8; it is probably Latin-1 or Windows-1252. "+
+		"%s", at+1, inPowerShell)
 }
 
 // otherForm recognises what is sent instead of a JSON object; empty: nothing else is.
@@ -127,15 +136,18 @@ func otherForm(content []byte) string {
 	case begins("["):
 		return "The body is a JSON array. Send one object. Many changes at once are a job: POST /api/Jobs."
 	case begins("@{"), begins("System.Collections.Hashtable"):
-		return "The body is a hashtable of PowerShell. Send the text that ConvertTo-Json makes of it: -Body ($table | ConvertTo-Json)."
+		return "The body is a hashtable of PowerShell. Send the text that ConvertTo-Json makes of " +
+			"it: -Body ($table | ConvertTo-Json)."
 	case begins("'"):
-		return "The body begins with a single quote. In cmd.exe use double quotes around it, and \\\" in it: -d \"{\\\"City\\\": \\\"Berlin\\\"}\"."
+		return "The body begins with a single quote. In cmd.exe use double quotes around it, and " +
+			"\\\" in it: -d \"{\\\"City\\\": \\\"Berlin\\\"}\"."
 	case begins("<"):
 		return "The body looks like XML or HTML. Send one JSON object."
 	case begins(`"{`):
 		return "The body is a text that holds JSON: it was converted twice. Send the object itself."
 	case looksLikeForm(text):
-		return "The body looks like name=value pairs, but Content-Type says application/json. Send one JSON object, or the header Content-Type: " + mediaForm + "."
+		return "The body looks like name=value pairs, but Content-Type says application/json. Send " +
+			"one JSON object, or the header Content-Type: " + mediaForm + "."
 	}
 	return "The body is not one JSON object. It begins with { and ends with }."
 }
@@ -157,7 +169,8 @@ func broken(content []byte, offset int) string {
 	case (fault == '}' || fault == ']') && before == ',':
 		return ": the comma before the closing brace or bracket is one too many."
 	case fault == '\\':
-		return ": there is a backslash outside of a text. The shell has passed on one that was to escape a quote."
+		return ": there is a backslash outside of a text. The shell has passed on one that was to " +
+			"escape a quote."
 	case before == '\\':
 		return ": in a text, a backslash is written \\\\, such as in \"\\\\\\\\server\\\\share\"."
 	case fault < ' ':
@@ -169,7 +182,8 @@ func broken(content []byte, offset int) string {
 	case fault == '"' && before != ',' && before != '{':
 		return ": a comma is missing before this quote, or a quote in a text is not written \\\"."
 	case before == '{' || before == ',':
-		return ": names need double quotes. Windows PowerShell 5.1 removes them from arguments of curl.exe: use Invoke-RestMethod."
+		return ": names need double quotes. Windows PowerShell 5.1 removes them from arguments of " +
+			"curl.exe: use Invoke-RestMethod."
 	case before == ':' || before == '[':
 		return ": a text needs double quotes."
 	case before == '}':

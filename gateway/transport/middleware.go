@@ -191,6 +191,9 @@ func (s *Server) noRoute(x *exchange) {
 		switch near := s.routes.nearest(x.c.Request.Method, found.path); {
 		case near != "":
 			failed.Message += " Did you mean " + near + "?"
+		case s.routes.below(x.c.Request.Method, found.path) != "":
+			failed.Message += " Did you mean " + s.routes.below(x.c.Request.Method, found.path) +
+				"? All paths begin with /api/, without a version."
 		case !s.HideDocs:
 			failed.Message += " All are described at " + docsPath + ", and for programs at " + documentPath + "."
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -208,6 +209,18 @@ func (rt *routes) nearest(method, escaped string) string {
 		}
 	}
 	return best
+}
+
+var version = regexp.MustCompile(`^/(?:api/)?v[0-9]+/`)
+
+// below suggests the route that was probably meant by a path that does not begin with /api/, or has a
+// version behind it; empty if none is near.
+func (rt *routes) below(method, escaped string) string {
+	path := version.ReplaceAllString(escaped, "/")
+	if path == escaped && isAPI(escaped) || strings.Count(path, "/") < 2 {
+		return ""
+	}
+	return rt.nearest(method, "/api"+path)
 }
 
 const far = 1000

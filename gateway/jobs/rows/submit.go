@@ -187,7 +187,7 @@ func (sub *submission) bindItem(i int) {
 	}
 	if op == nil {
 		sub.problem(i, "Operation",
-			"is missing: name it for each item, or for all with the parameter Operation of the call")
+			"is missing: name it for each item, or for all with the parameter Operation (--operation)")
 		return
 	}
 	spec.Operation, spec.Lane = op.ID, op.Lane

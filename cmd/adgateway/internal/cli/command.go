@@ -54,15 +54,19 @@ func knownCommand(c *cobra.Command, args []string) error {
 // otherWords are what other programs call commands.
 var otherWords = map[string][]string{
 	"list": {"ls", "dir", "get", "all"}, "create": {"new", "add", "make"}, "add": {"new", "create"},
-	"revoke": {"delete", "remove", "rm", "del"}, "remove": {"delete", "rm", "del", "revoke"}, "show": {"get", "cat", "info", "view", "describe"},
-	"check": {"validate", "test", "lint", "verify"}, "init": {"create", "new", "template"}, "verify": {"check"},
-	"serve": {"run", "server", "listen"}, "watch": {"follow", "tail", "wait"}, "submit": {"create", "run", "send", "add", "new"},
-	"uninstall": {"remove", "delete"}, "set": {"edit", "update", "change", "modify"}, "import": {"install", "load"}, "rotate": {"renew"},
+	"revoke": {"delete", "remove", "rm", "del"}, "remove": {"delete",
+		"rm", "del", "revoke"}, "show": {"get", "cat", "info", "view", "describe"},
+	"check": {"validate", "test", "lint", "verify"}, "init": {"create",
+		"new", "template"}, "verify": {"check"},
+	"serve": {"run", "server", "listen"}, "watch": {"follow",
+		"tail", "wait"}, "submit": {"create", "run", "send", "add", "new"},
+	"uninstall": {"remove", "delete"}, "set": {"edit", "update",
+		"change", "modify"}, "import": {"install", "load"}, "rotate": {"renew"},
 	"doctor": {"diagnose", "health", "check"}, "version": {"about"}, "sandbox": {"demo", "try", "simulate"},
 }
 
-// commandMeant returns the command below c that has a name of one elsewhere: a command of its own groups, or
-// one under the name that other programs give it; empty: there is none.
+// commandMeant returns the command below c that a word means: one that other programs call so, or
+// one of a group; empty: there is none.
 func commandMeant(c *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	for _, command := range c.Commands() {
@@ -72,7 +76,8 @@ func commandMeant(c *cobra.Command, word string) string {
 	}
 	for _, group := range c.Commands() {
 		for _, command := range group.Commands() {
-			if !group.Hidden && !command.Hidden && command.Name() == word && (group.Name() == "service" || len(group.Commands()) == 1) {
+			if !group.Hidden && !command.Hidden && command.Name() == word &&
+				(group.Name() == "service" || len(group.Commands()) == 1) {
 				return command.CommandPath()
 			}
 		}
@@ -119,5 +124,17 @@ func knownFlag(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return fmt.Errorf("%w%s", err, program.DidYouMean(unknown.GetSpecifiedName(), "--", names))
+	hint := program.DidYouMean(unknown.GetSpecifiedName(), "--", names)
+	if meant := otherFlags[unknown.GetSpecifiedName()]; hint == "" && slices.Contains(names, meant) {
+		hint = "; did you mean --" + meant + "?"
+	}
+	return fmt.Errorf("%w%s", err, hint)
+}
+
+// otherFlags are flags of other programs, and what they are here.
+var otherFlags = map[string]string{
+	"port": "listen", "p": "listen", "bind": "listen", "address": "listen",
+	"addr": "listen", "host": "listen", "file": "config",
+	"f": "config", "c": "config", "conf": "config", "settings": "config",
+	"scopes": "scope", "role": "scope", "o": "out", "output": "out",
 }

@@ -69,7 +69,8 @@ func configCheckCommand() *cobra.Command {
 		},
 	}
 	f.AddTo(c.Flags())
-	c.Flags().BoolVar(&f.Sandbox, "sandbox", false, "check the settings for 'adgateway sandbox', which needs no PowerShell")
+	c.Flags().BoolVar(&f.Sandbox, "sandbox", false, "check the settings for 'adgateway sandbox', "+
+		"which needs no PowerShell")
 	jsonFlag(c, &asJSON)
 	return c
 }

@@ -47,9 +47,12 @@ var commandGroups = []struct {
 
 // commandTopics are the pages of the manual that explain the commands.
 var commandTopics = map[string]string{
-	"sandbox": "sandbox", "help": "start", "config": "settings", "serve": "install", "service": "install", "tls": "certificate",
-	"rights": "account", "cluster": "cluster", "engine": "cluster", "token": "tokens", "user": "tokens", "acme": "certificates-dns01",
-	"doctor": "troubleshooting", "audit": "audit", "changes": "follow", "events": "events", "bench": "capacity", "version": "upgrade",
+	"sandbox": "sandbox", "help": "start", "config": "settings",
+	"serve": "install", "service": "install", "tls": "certificate",
+	"rights": "account", "cluster": "cluster", "engine": "cluster",
+	"token": "tokens", "user": "tokens", "acme": "certificates-dns01",
+	"doctor": "troubleshooting", "audit": "audit", "changes": "follow",
+	"events": "events", "bench": "capacity", "version": "upgrade",
 	"backup": "upgrade", "restore": "upgrade", "job": "jobs",
 }
 

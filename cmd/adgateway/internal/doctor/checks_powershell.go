@@ -32,7 +32,8 @@ func powerShellChecks() []Check {
 			Name: "powershell", About: "PowerShell starts and has a supported version",
 			How: "finds powershell.path and runs a few lines in it", Limit: surveyWait,
 			Faults: []Fault{
-				{"not-found", Failure, "PowerShell cannot be started: {error}", "Install PowerShell 7, or set powershell.path to an existing powershell.exe or pwsh."},
+				{"not-found", Failure, "PowerShell cannot be started: {error}", "Install PowerShell " +
+					"7, or set powershell.path to an existing powershell.exe or pwsh."},
 				{"broken", Failure, "{path} does not respond: {error}", "Start it by hand as the service's account; the logs of antivirus software and AppLocker show what stops it."},
 				{"old", Failure, "PowerShell {version} is too old.", "Install Windows PowerShell 5.1 (Windows Management Framework 5.1) or PowerShell 7.2 or later."},
 				{"unsupported", Warning, "PowerShell {version} is no longer supported by Microsoft.", "Install PowerShell 7.2 or later, or leave powershell.path empty for Windows PowerShell 5.1."},

@@ -27,7 +27,8 @@ func ParseExpiry(text string, now time.Time) (*time.Time, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%q is not a valid expiry: write 90d, 12h, 2027-01-31 or never", text)
 	case !at.After(now):
-		return nil, fmt.Errorf("the expiry %s is in the past: write a later one, such as 90d", at.Format(time.RFC3339))
+		return nil, fmt.Errorf("the expiry %s is in the past: write a later one, such as "+
+			"90d", at.Format(time.RFC3339))
 	}
 	return &at, nil
 }
