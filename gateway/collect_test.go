@@ -32,15 +32,14 @@ func TestBinding(t *testing.T) {
 		code                     schema.Code // empty: accepted
 		want                     string      // arguments, or details
 	}{
-		"nothing":                   {want: ``},
-		"query":                     {query: "firstname=a+b%2Bc", want: `FirstName:"a b+c"`},
-		"form":                      {contentType: form, body: "FirstName=a&LASTNAME=b", want: `FirstName:"a" LastName:"b"`},
-		"JSON":                      {contentType: js, body: ` {"FirstName":"a\u00e4\ud83d\ude00","passwordneverexpired":true} `, want: `FirstName:"aä😀" PasswordNeverExpired:true`},
-		"all three":                 {query: "city=x", contentType: js, body: `{"State":"y"}`, want: `City:"x" State:"y"`},
-		"semicolon is data":         {query: "City=a;b", want: `City:"a;b"`},
-		"equals sign is data":       {query: "City=a=b", want: `City:"a=b"`},
-		"empty pairs":               {query: "&&City=a&", want: `City:"a"`},
-		"no value":                  {query: "City", want: ``},
+		"nothing":             {want: ``},
+		"query":               {query: "firstname=a+b%2Bc", want: `FirstName:"a b+c"`},
+		"form":                {contentType: form, body: "FirstName=a&LASTNAME=b", want: `FirstName:"a" LastName:"b"`},
+		"JSON":                {contentType: js, body: ` {"FirstName":"a\u00e4\ud83d\ude00","passwordneverexpired":true} `, want: `FirstName:"aä😀" PasswordNeverExpired:true`},
+		"all three":           {query: "city=x", contentType: js, body: `{"State":"y"}`, want: `City:"x" State:"y"`},
+		"semicolon is data":   {query: "City=a;b", want: `City:"a;b"`},
+		"equals sign is data": {query: "City=a=b", want: `City:"a=b"`},
+		"empty pairs":         {query: "&&City=a&", want: `City:"a"`}, "no value": {query: "City", want: ``},
 		"twice alike in two places": {query: "City=a", contentType: js, body: `{"city":"a"}`, want: `City:"a"`},
 		"twice, boolean and text":   {query: "PasswordNeverExpired=false", contentType: js, body: `{"PasswordNeverExpired":false}`, want: ``},
 		"twice, in another case":    {query: "PasswordNeverExpired=false&PasswordNeverExpired=False", contentType: js, body: `{"PasswordNeverExpired":false}`, want: ``},

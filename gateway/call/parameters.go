@@ -64,7 +64,7 @@ func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
 				return p
 			}
 			if known := c.elsewhere(name); known != "" &&
-				field.SetBy == "" && c.Op.Setter(field.Name) == nil {
+				field.SetBy == "" && ops.Setter(c.Op, field.Name) == nil {
 				c.Wrong(name, known)
 			} else {
 				c.Wrong(name, c.readOnly(field))
@@ -112,7 +112,7 @@ func (c *Parameters) readOnly(field *schema.Field) string {
 	if field.SetBy != "" {
 		return text + "; " + field.SetBy + " does"
 	}
-	if other := c.Op.Setter(field.Name); other != nil {
+	if other := ops.Setter(c.Op, field.Name); other != nil {
 		return fmt.Sprintf("%s; %s %s does", text, other.Method, other.Path)
 	}
 	return text
@@ -138,7 +138,7 @@ func (c *Parameters) mistyped(name string) bool {
 	if len(name) > NameLimit || !isWord(name) {
 		return false
 	}
-	if c.Op.Elsewhere(name).Param != nil {
+	if ops.Elsewhere(c.Op, name).Param != nil {
 		return true
 	}
 	folded := ops.Fold(name)
@@ -185,7 +185,7 @@ func isWord(name string) bool {
 
 // elsewhere returns what is wrong with the name that a parameter has in other tools; empty: none has.
 func (c *Parameters) elsewhere(name string) string {
-	alias := c.Op.Elsewhere(name)
+	alias := ops.Elsewhere(c.Op, name)
 	switch {
 	case alias.Param == nil:
 		return ""

@@ -63,7 +63,7 @@ var subjects = []struct{ name, where string }{
 
 // Elsewhere returns the parameter that has a name in the directory or in the cmdlets; its Param is
 // nil if none has. A hyphen before the name, as PowerShell writes it, does not count.
-func (op *Operation) Elsewhere(name string) Alias {
+func Elsewhere(op *Operation, name string) Alias {
 	if name = strings.TrimPrefix(name, "-"); name == "" {
 		return Alias{}
 	}
@@ -72,30 +72,30 @@ func (op *Operation) Elsewhere(name string) Alias {
 			return Alias{&op.Params[i], inLDAP}
 		}
 	}
-	if p := op.param(op.fieldInput(name)); p != nil {
+	if p := paramOf(op, fieldInput(op, name)); p != nil {
 		return Alias{p, inLDAP}
 	}
-	if p := op.param(op.recordInput(name)); p != nil {
+	if p := paramOf(op, recordInput(op, name)); p != nil {
 		return Alias{p, inCmdlets}
 	}
 	for _, other := range others {
 		if !strings.EqualFold(other.name, name) {
 			continue
 		}
-		if p := op.param(other.params...); p != nil {
+		if p := paramOf(op, other.params...); p != nil {
 			return Alias{p, other.where}
 		}
 	}
 	for _, subject := range subjects {
 		if strings.EqualFold(subject.name, name) {
-			return Alias{op.subject(), subject.where}
+			return Alias{subjectOf(op), subject.where}
 		}
 	}
 	return Alias{}
 }
 
-// param returns the first parameter with one of some names; nil if there is none.
-func (op *Operation) param(names ...string) *Param {
+// paramOf returns the first parameter with one of some names; nil if there is none.
+func paramOf(op *Operation, names ...string) *Param {
 	for _, name := range names {
 		if p := op.Param(name); p != nil && name != "" {
 			return p
@@ -105,7 +105,7 @@ func (op *Operation) param(names ...string) *Param {
 }
 
 // fieldInput returns the input of the field of the record that holds an attribute; empty: none does.
-func (op *Operation) fieldInput(attribute string) string {
+func fieldInput(op *Operation, attribute string) string {
 	if op.Reply.Shape == nil || !op.Effect.Writes() {
 		return ""
 	}
@@ -123,7 +123,7 @@ func (op *Operation) fieldInput(attribute string) string {
 
 // recordInput returns the parameter for a property of a record's data, as the cmdlets of DNS call it;
 // empty: there is none.
-func (op *Operation) recordInput(property string) string {
+func recordInput(op *Operation, property string) string {
 	resource, _, _ := strings.Cut(op.ID, ".")
 	for _, kind := range schema.RecordTypes {
 		if kind.Resource == "" || kind.Resource != resource {
@@ -139,9 +139,9 @@ func (op *Operation) recordInput(property string) string {
 	return ""
 }
 
-// subject returns the parameter that names the object of the operation: the first in its path, or
+// subjectOf returns the parameter that names the object of the operation: the first in its path, or
 // else the first that is required.
-func (op *Operation) subject() *Param {
+func subjectOf(op *Operation) *Param {
 	for i := range op.Params {
 		if op.Params[i].Path != "" {
 			return &op.Params[i]
@@ -156,9 +156,10 @@ func (op *Operation) subject() *Param {
 }
 
 // Setter returns another change of the same record that takes a field as a parameter; nil if none does.
-func (op *Operation) Setter(field string) *Operation {
+func Setter(op *Operation, field string) *Operation {
 	at := slices.IndexFunc(table, func(other *Operation) bool {
-		return other != op && other.Effect == Update && other.Reply.Shape == op.Reply.Shape && other.Param(field) != nil
+		alike := other != op && other.Effect == Update && other.Reply.Shape == op.Reply.Shape
+		return alike && other.Param(field) != nil
 	})
 	if at < 0 {
 		return nil

@@ -61,11 +61,13 @@ var recordList = &Operation{
 
 // hostList lists what names a host, in all zones.
 var hostList = &Operation{
-	ID: "record.listHost", Summary: "Lists all that names a host, in all zones and of all types: the records of its name, and those that lead to it.",
-	Method: http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}",
+	ID:      "record.listHost",
+	Summary: "Lists all that names a host, in all zones and of all types: the records of its name, and those that lead to it.",
+	Method:  http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}",
 	Scope: identity.DNSRead, Effect: Read,
 	Params: []Param{
-		{Name: hostParam, Path: hostParam, Arg: "Named", Kind: schema.Owner, Required: true, Example: "web1.corp.example", Doc: "The name of the host in full. A name of one label has a dot at its end."},
+		{Name: hostParam, Path: hostParam, Arg: "Named", Kind: schema.Owner, Required: true, Example: "web1.corp.example",
+			Doc: "The name of the host in full. A name of one label has a dot at its end."},
 		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."},
 		stampedBefore,
 	},
@@ -93,7 +95,8 @@ var hostIsFull = Rule{
 		if strings.Contains(b.Text(hostParam), ".") {
 			return nil
 		}
-		return []schema.FieldError{{Field: hostParam, Code: schema.InvalidRequest, Message: "must be a name in full, such as web1.corp.example: all zones are searched"}}
+		return []schema.FieldError{{Field: hostParam, Code: schema.InvalidRequest,
+			Message: "must be a name in full, such as web1.corp.example: all zones are searched"}}
 	},
 }
 
@@ -162,7 +165,8 @@ func (r recordType) get() *Operation {
 func (r recordType) listZone() *Operation {
 	return r.row("listZone", Operation{
 		Summary: "Lists the " + r.Name + " records of a zone.", Effect: Read, Path: "{ZoneName}",
-		Params:  []Param{{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."}},
+		Params: []Param{{Name: zoneParam, Path: zoneParam, Kind: schema.Zone, Required: true,
+			Doc: "The zone."}},
 		Reply:   Reply{Mark: List},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict},
 		Subject: "zone '{ZoneName}'",
@@ -181,7 +185,8 @@ func (r recordType) listAll() *Operation {
 
 func (r recordType) listHostName() *Operation {
 	return r.row("listHostName", Operation{
-		Summary: "Lists the " + r.Name + " records of an owner name in all zones.", Effect: Read, Path: "HostName/{DNS_HostName}",
+		Summary: "Lists the " + r.Name + " records of an owner name in all zones.",
+		Effect:  Read, Path: "HostName/{DNS_HostName}",
 		Params:  []Param{{Name: ownerParam, Path: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true, Example: r.Example, Doc: "The owner name, relative to its zone or in full."}},
 		Reply:   Reply{Mark: List},
 		Subject: "name '{DNS_HostName}'",
@@ -198,7 +203,8 @@ func (r recordType) listData() *Operation {
 		p.Doc, subject, with = "The target; without any dot it is a name in each record's own zone.", "target", "a target"
 	}
 	return r.row(r.Found, Operation{
-		Summary: "Lists the " + r.Name + " records with " + with + " in all zones.", Effect: Read, Path: r.Search + "/{" + f.Name + "}",
+		Summary: "Lists the " + r.Name + " records with " + with + " in all zones.",
+		Effect:  Read, Path: r.Search + "/{" + f.Name + "}",
 		Params:  []Param{p},
 		Reply:   Reply{Mark: List},
 		Subject: subject + " '{" + f.Name + "}'",
@@ -207,14 +213,18 @@ func (r recordType) listData() *Operation {
 }
 
 func (r recordType) create() *Operation {
-	params := append(r.identity(true), Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live in seconds; absent: that of the zone.", Example: "3600"})
+	params := append(r.identity(true), Param{Name: ttlParam, Kind: schema.TimeToLive,
+		Doc: "The time to live in seconds; absent: that of the zone.", Example: "3600"})
 	if r.Address {
 		params = append(params, createPtr)
 	}
 	return r.row("create", Operation{
-		Summary: "Creates " + r.article() + ".", Method: http.MethodPost, Scope: identity.DNSWrite, Effect: Create,
-		Params: params, Rules: append(r.rules(schema.Unprocessable), ownerIsMeant), Script: "New-GatewayRecord",
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
+		Summary: "Creates " + r.article() + ".", Method: http.MethodPost, Scope: identity.DNSWrite,
+		Effect: Create,
+		Params: params, Rules: append(r.rules(schema.Unprocessable), ownerIsMeant),
+		Script: "New-GatewayRecord",
+		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,
+			schema.Protected, schema.Unprocessable, schema.Partial},
 		Success: "The {subject} was created{also}.",
 		Sample:  r.newSample(),
 	})
@@ -226,9 +236,12 @@ func (r recordType) remove() *Operation {
 		params = append(params, removePtr)
 	}
 	return r.row("delete", Operation{
-		Summary: "Removes one " + r.Name + " record.", Method: http.MethodDelete, Scope: identity.DNSDelete, Effect: Delete,
-		Params: zoneRequired(params, r.Reverse), Rules: r.rules(schema.NotFound), Script: "Remove-GatewayRecord",
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
+		Summary: "Removes one " + r.Name + " record.", Method: http.MethodDelete, Scope: identity.DNSDelete,
+		Effect: Delete,
+		Params: zoneRequired(params, r.Reverse), Rules: r.rules(schema.NotFound),
+		Script: "Remove-GatewayRecord",
+		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,
+			schema.Protected, schema.Unprocessable, schema.Partial},
 		Success: "The {subject} was removed{also}.",
 		Sample:  r.sample(),
 	})
@@ -238,19 +251,25 @@ func (r recordType) change() *Operation {
 	params := zoneRequired(r.identity(false), r.Reverse)
 	for i := range r.Fields {
 		f := &r.Fields[i]
-		params = append(params, Param{Name: "New" + f.Name, Arg: "NewData", Item: i + 1, Kind: f.NewKind, Doc: "The new value. " + f.Doc})
+		params = append(params, Param{Name: "New" + f.Name, Arg: "NewData", Item: i + 1, Kind: f.NewKind,
+			Doc: "The new value. " + f.Doc})
 	}
 	params = append(params,
-		Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The new time to live in seconds.", Example: "3600"},
-		Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false", Doc: "Also change a record that belongs to dynamic update; it is static afterwards."},
+		Param{Name: ttlParam, Kind: schema.TimeToLive,
+			Doc: "The new time to live in seconds.", Example: "3600"},
+		Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false",
+			Doc: "Also change a record that belongs to dynamic update; it is static afterwards."},
 	)
 	if r.Address {
 		params = append(params, createPtr)
 	}
 	return r.row("change", Operation{
-		Summary: "Changes one " + r.Name + " record.", Method: http.MethodPut, Scope: identity.DNSWrite, Effect: Update,
-		Params: params, Rules: append(r.rules(schema.Unprocessable), somethingNew(r)), Script: "Set-GatewayRecord",
-		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
+		Summary: "Changes one " + r.Name + " record.", Method: http.MethodPut, Scope: identity.DNSWrite,
+		Effect: Update,
+		Params: params, Rules: append(r.rules(schema.Unprocessable), somethingNew(r)),
+		Script: "Set-GatewayRecord",
+		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,
+			schema.Protected, schema.Unprocessable, schema.Partial},
 		Success:   "The {subject} was changed.",
 		Unchanged: "The {subject} is so already; nothing was changed.",
 		Sample:    r.changedSample(),
@@ -371,17 +390,21 @@ var recordSetRows = []*Operation{
 		Method: http.MethodPut, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSWrite, Effect: Update, Makes: true,
 		Params: append(recordSetParams(),
-			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: identity.DNSDelete, Doc: "The values, as the answer's data shows them."},
-			Param{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live of all values in seconds; absent: the lowest of the values that stay, else that of the zone.", Example: "3600"},
-			Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false", Doc: "Also change records that belong to dynamic update; they are static afterwards."},
+			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: identity.DNSDelete,
+				Doc: "The values, as the answer's data shows them."},
+			Param{Name: ttlParam, Kind: schema.TimeToLive,
+				Doc: "The time to live of all values in seconds; absent: the lowest of the values that stay, else that of the zone.", Example: "3600"},
+			Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false",
+				Doc: "Also change records that belong to dynamic update; they are static afterwards."},
 		),
-		Rules:     []Rule{namesFit(schema.Unprocessable), valuesFit},
-		Fixed:     ps.Args{doubtArg: ps.List(nil), ownerDoubtArg: ps.Text("")},
-		Script:    "Set-GatewayRecordSet",
-		Lane:      ps.DNS,
-		Reply:     Reply{schema.RecordSet, Single},
-		Settle:    settleSet,
-		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
+		Rules:  []Rule{namesFit(schema.Unprocessable), valuesFit},
+		Fixed:  ps.Args{doubtArg: ps.List(nil), ownerDoubtArg: ps.Text("")},
+		Script: "Set-GatewayRecordSet",
+		Lane:   ps.DNS,
+		Reply:  Reply{schema.RecordSet, Single},
+		Settle: settleSet,
+		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,
+			schema.Protected, schema.Unprocessable, schema.Partial},
 		Subject:   recordSetSubject,
 		Success:   "The {subject} is as given now.",
 		Partly:    "The {subject} is not yet as given.",
@@ -394,13 +417,14 @@ var recordSetRows = []*Operation{
 		ID: "recordSet.delete", Summary: "Removes a set of records: all of one name and type.",
 		Method: http.MethodDelete, Path: "/api/DnsRecordSet",
 		Scope: identity.DNSDelete, Effect: Delete,
-		Params:  recordSetParams(),
-		Rules:   []Rule{namesFit(schema.NotFound)},
-		Script:  "Remove-GatewayRecordSet",
-		Lane:    ps.DNS,
-		Reply:   Reply{schema.RecordSet, Single},
-		Settle:  settleSet,
-		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable, schema.Partial},
+		Params: recordSetParams(),
+		Rules:  []Rule{namesFit(schema.NotFound)},
+		Script: "Remove-GatewayRecordSet",
+		Lane:   ps.DNS,
+		Reply:  Reply{schema.RecordSet, Single},
+		Settle: settleSet,
+		Fails: []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous,
+			schema.Protected, schema.Unprocessable, schema.Partial},
 		Subject: recordSetSubject,
 		Success: "The {subject} was removed.",
 		Partly:  "A part of the {subject} was removed.",
@@ -415,6 +439,7 @@ func recordSetParams() []Param {
 	return []Param{
 		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
 		{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: true, Example: "web1", Doc: ownerDoc},
-		{Name: "Type", Kind: schema.RecordTypeName, Required: true, Example: "A", Doc: "The type of the records."},
+		{Name: "Type", Kind: schema.RecordTypeName, Required: true, Example: "A",
+			Doc: "The type of the records."},
 	}
 }

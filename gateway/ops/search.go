@@ -1,10 +1,15 @@
 package ops
 
 import (
+	"net/http"
 	"slices"
+	"strconv"
+	"time"
 
 	"adgateway/gateway/filter"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
+	"adgateway/ps"
 )
 
 // Names of the parameters of lists.
@@ -41,5 +46,60 @@ var afterLimit = Rule{
 			return nil
 		}
 		return []schema.FieldError{{Field: AfterName, Code: schema.InvalidRequest, Message: "needs Limit: a list without it is whole"}}
+	},
+}
+
+var staleRows = []*Operation{
+	stale(Operation{
+		ID: "computer.listStale", Summary: "Lists the computers that have not been used for a number of days, with reason and date.",
+		Path: "/api/Computers/Stale", Scope: identity.ComputerRead,
+		Fixed:   ps.Args{"Class": ps.List([]string{"computer"})},
+		Subject: "computers unused for {Days} days",
+	}),
+	stale(Operation{
+		ID: "user.listStale", Summary: "Lists the users, or managed service accounts, that have not been used for a number of days, with reason and date.",
+		Path: "/api/ADUser/ListUsers/Stale", Scope: identity.UserRead,
+		Params: []Param{{
+			Name: "Class", Kind: schema.WordList("Classes, separated by commas; in JSON also an array.", "user", "serviceAccount"), Default: "user",
+			Doc: "Users, managed service accounts, or both.",
+		}},
+		Subject: "accounts unused for {Days} days",
+	}),
+}
+
+// stale completes a row that lists unused accounts.
+func stale(op Operation) *Operation {
+	op.Method, op.Effect = http.MethodGet, Read
+	op.Params = append([]Param{
+		{Name: daysParam, Kind: schema.StaleDays, Required: true, Unsent: true, Example: "90", Doc: "Not used for so many days. An account that never logged on counts from its creation."},
+		{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
+		{Name: "ExcludeOU", Kind: schema.MemberList, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OUs and containers whose objects are left out, with all below them."},
+		{Name: "ExcludeGroup", Kind: schema.MemberList, Example: "VPN Users", Doc: "Groups whose members are left out, with those of the groups in them."},
+		{Name: "ExcludeName", Kind: schema.MemberList, Example: "SRV*", Doc: "Names that are left out; * stands for any characters."},
+	}, op.Params...)
+	op.Rules = []Rule{unusedSince}
+	if op.Fixed == nil {
+		op.Fixed = ps.Args{}
+	}
+	op.Fixed[sinceArg] = ps.List(nil)
+	op.Script, op.Lane = "Get-GatewayStaleList", ps.Directory
+	op.Reply = Reply{schema.StaleAccount, List}
+	op.Fails = []schema.Code{schema.NotFound, schema.Unprocessable, schema.Ambiguous}
+	op.Sample = Given{daysParam: "90"}
+	return &op
+}
+
+const (
+	daysParam = "Days"
+	sinceArg  = "Since"
+)
+
+// unusedSince turns the days into the time that the directory compares with.
+var unusedSince = Rule{
+	Doc: "Days are at least 15",
+	Apply: func(b *Bound) []schema.FieldError {
+		days, _ := strconv.Atoi(b.Text(daysParam)) // its kind has read it
+		b.Args[sinceArg] = ps.List(filter.Moment(time.Now().AddDate(0, 0, -days)))
+		return nil
 	},
 }

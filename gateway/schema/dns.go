@@ -29,8 +29,10 @@ const listedLabel = `(?:[^\x00-\x1f\x7f.\\]|\\[.\\"();@$]|\\(?:0[0-2][0-9]|03[0-
 // Zone is the name of a DNS zone (facts C26-C29), NewZone that of one to be created. The
 // script receives it without a trailing dot.
 var (
-	Zone    Kind = domainKind{base: base{"string"}, pattern: servedPattern, what: "zone name", example: "corp.example"}
-	NewZone Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "zone name", example: "corp.example"}
+	Zone Kind = domainKind{base: base{"string"}, pattern: servedPattern, what: "zone name",
+		example: "corp.example"}
+	NewZone Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "zone name",
+		example: "corp.example"}
 )
 
 // ForwardZone and NewForwardZone are the names of forward lookup zones, as [Zone]. ChildZone is a name that a
@@ -38,7 +40,8 @@ var (
 var (
 	ForwardZone    Kind = forwardZoneKind{Zone}
 	NewForwardZone Kind = forwardZoneKind{NewZone}
-	ChildZone      Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "name", example: "branch", dot: true}
+	ChildZone      Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "name",
+		example: "branch", dot: true}
 )
 
 type forwardZoneKind struct{ Kind }
@@ -59,15 +62,20 @@ func (k forwardZoneKind) Decode(raw any) (*Decoded, *FieldError) {
 // Owner and Target are the two names of a record: relative to the zone or
 // fully qualified. A trailing dot is kept because it marks an absolute name.
 var (
-	Owner  Kind = domainKind{base: base{"string"}, pattern: listedPattern, what: "record name", example: "www", dot: true}
-	Target Kind = domainKind{base: base{"string"}, pattern: listedPattern, what: "host name", example: "web1.corp.example", dot: true, root: true}
+	Owner Kind = domainKind{base: base{"string"}, pattern: listedPattern, what: "record name",
+		example: "www", dot: true}
+	Target Kind = domainKind{base: base{"string"}, pattern: listedPattern, what: "host name",
+		example: "web1.corp.example", dot: true, root: true}
 )
 
 // NewOwner and NewTarget are the same for a new record: a bad character or length
 // is then something that DNS rejects, not a malformed request.
 var (
-	NewOwner  Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name", example: "handbook", dot: true, code: Unprocessable}
-	NewTarget Kind = domainKind{base: base{"string"}, pattern: targetPattern, what: "host name", example: "web1.corp.example", dot: true, host: true, code: Unprocessable}
+	NewOwner Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name",
+		example: "handbook", dot: true, code: Unprocessable}
+	NewTarget Kind = domainKind{base: base{"string"}, pattern: targetPattern,
+		what: "host name", dot: true, host: true,
+		example: "web1.corp.example", code: Unprocessable}
 )
 
 type domainKind struct {
@@ -254,7 +262,8 @@ func reverseLabels(addr netip.Addr, size int) string {
 }
 
 func (k networkKind) Doc() Doc {
-	doc := Doc{Type: "string", MaxLength: DomainLimit + 1, Text: "A network in CIDR form: IPv4 /8, /16 or /24, IPv6 /16 to /128 in steps of 4.", Example: "10.0.0.0/8"}
+	doc := Doc{Type: "string", MaxLength: DomainLimit + 1,
+		Text: "A network in CIDR form: IPv4 /8, /16 or /24, IPv6 /16 to /128 in steps of 4.", Example: "10.0.0.0/8"}
 	if k.orZone {
 		doc.Text = "A network in CIDR form, or the name of its reverse zone."
 	}

@@ -150,13 +150,6 @@ func TestKinds(t *testing.T) {
 		{Addresses, "10.9.0.53,10.9.0.53", "invalid_request: must not have an address twice"}, {Addresses, "2001:db8::1,2001:db8:0::1", "invalid_request: must not have an address twice"},
 		{Addresses, "fe80::1%eth0", "invalid_request: must not have an address with a zone index"}, {Addresses, "::ffff:10.0.0.1", "invalid_request: must not have an IPv4 address written as IPv6"},
 		{Addresses, "0.0.0.0", notHost}, {Addresses, "127.0.0.1", notHost}, {Addresses, "::1", notHost}, {Addresses, "224.0.0.1", notHost}, {Addresses, "255.255.255.255", notHost}, {Addresses, "ff02::1", notHost}, {Addresses, "::", notHost},
-
-		{FieldList(Existence), "guid, EXISTS ,guid", `["exists" "guid"]`}, {FieldList(Existence), "*", `["exists" "guid" "distinguishedName"]`}, {FieldList(Existence), "all", `["exists" "guid" "distinguishedName"]`},
-		{FieldList(Existence), "", `["exists" "guid" "distinguishedName"]`}, {FieldList(User), "ZipCode,street,pobox", `["streetAddress" "streetPoBox" "postalCode"]`},
-		{FieldList(Existence), "guid,", "invalid_request: must be names of fields separated by commas; unknown: ''; known: exists, guid, distinguishedName"},
-		{FieldList(Existence), "password", "invalid_request: must be names of fields separated by commas; unknown: 'password'; known: exists, guid, distinguishedName"},
-		{FieldList(Existence), "a,b,c,d,e,f,g", "invalid_request: must be names of fields separated by commas; unknown: 'a', 'b', 'c', 'd', 'e', 2 more; known: exists, guid, distinguishedName"},
-		{FieldList(Existence), "a, guid," + strings.Repeat("ä", 70), "invalid_request: must be names of fields separated by commas; unknown: 'a', '" + strings.Repeat("ä", 64) + "…'; known: exists, guid, distinguishedName"},
 	} {
 		assert.Equal(t, c.want, show(t, c.kind, c.raw), "%T %q", c.kind, c.raw)
 	}
@@ -252,4 +245,21 @@ func FuzzKinds(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestFieldLists(t *testing.T) {
+	for _, c := range []struct {
+		kind Kind
+		raw  any
+		want string
+	}{
+		{FieldList(Existence), "guid, EXISTS ,guid", `["exists" "guid"]`}, {FieldList(Existence), "*", `["exists" "guid" "distinguishedName"]`}, {FieldList(Existence), "all", `["exists" "guid" "distinguishedName"]`},
+		{FieldList(Existence), "", `["exists" "guid" "distinguishedName"]`}, {FieldList(User), "ZipCode,street,pobox", `["streetAddress" "streetPoBox" "postalCode"]`},
+		{FieldList(Existence), "guid,", "invalid_request: must be names of fields separated by commas; unknown: ''; known: exists, guid, distinguishedName"},
+		{FieldList(Existence), "password", "invalid_request: must be names of fields separated by commas; unknown: 'password'; known: exists, guid, distinguishedName"},
+		{FieldList(Existence), "a,b,c,d,e,f,g", "invalid_request: must be names of fields separated by commas; unknown: 'a', 'b', 'c', 'd', 'e', 2 more; known: exists, guid, distinguishedName"},
+		{FieldList(Existence), "a, guid," + strings.Repeat("ä", 70), "invalid_request: must be names of fields separated by commas; unknown: 'a', '" + strings.Repeat("ä", 64) + "…'; known: exists, guid, distinguishedName"},
+	} {
+		assert.Equal(t, c.want, show(t, c.kind, c.raw), "%T %q", c.kind, c.raw)
+	}
 }

@@ -92,7 +92,8 @@ func (recordTextKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (recordTextKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: textLimit, Text: "1 to 254 octets of UTF-8, compared exactly.", Example: "v=spf1 -all"}
+	return Doc{Type: "string", MaxLength: textLimit,
+		Text: "1 to 254 octets of UTF-8, compared exactly.", Example: "v=spf1 -all"}
 }
 
 // anyText is the text of a TXT record that exists.
@@ -129,7 +130,8 @@ func (hexKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (hexKind) Doc() Doc {
-	return Doc{Type: "string", MaxLength: 2 * maxOctets, Pattern: "^(?:[0-9A-Fa-f]{2})+$", Text: "Octets in hexadecimal.", Example: "0123456789abcdef"}
+	return Doc{Type: "string", MaxLength: 2 * maxOctets, Pattern: "^(?:[0-9A-Fa-f]{2})+$",
+		Text: "Octets in hexadecimal.", Example: "0123456789abcdef"}
 }
 
 // maxOctets bounds the data of a record, which has a certificate at most.
@@ -137,8 +139,11 @@ const maxOctets = 4096
 
 // caaTag and caaValue are the property of a CAA record and its value (RFC 8659).
 var (
-	caaTag   Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[0-9A-Za-z]{1,15}$`), what: "a property of letters and digits such as issue, issuewild or iodef", example: "issue"}
-	caaValue Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[ -~]{1,255}$`), what: "1 to 255 characters of ASCII, such as letsencrypt.org, or ; for none", example: "letsencrypt.org", quoted: true}
+	caaTag Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[0-9A-Za-z]{1,15}$`),
+		what: "a property of letters and digits such as issue, issuewild or iodef", example: "issue"}
+	caaValue Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[ -~]{1,255}$`),
+		what:    "1 to 255 characters of ASCII, such as letsencrypt.org, or ; for none",
+		example: "letsencrypt.org", quoted: true}
 )
 
 type caaKind struct {
@@ -166,7 +171,8 @@ func (k caaKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (k caaKind) Doc() Doc {
-	return Doc{Type: "string", Pattern: k.pattern.String(), Text: "Must be " + k.what + ".", Example: k.example}
+	return Doc{Type: "string", Pattern: k.pattern.String(),
+		Text: "Must be " + k.what + ".", Example: k.example}
 }
 
 // numberedTypeKind is the name of a type of records, or TYPE with its number.
@@ -189,7 +195,8 @@ func (k numberedTypeKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 // plainTypes are the types that the module has a name for and that are not in the table.
-var plainTypes = strings.Fields("ATMA DNSKEY GPOS KEY LOC MB MD MF MG MINFO MR NSEC NSEC3 NSEC3PARAM NXT RRSIG SIG WINS WINSR WKS")
+var plainTypes = strings.Fields("ATMA DNSKEY GPOS KEY LOC MB MD MF MG MINFO MR NSEC NSEC3 " +
+	"NSEC3PARAM NXT RRSIG SIG WINS WINSR WKS")
 
 // namedNumber reports whether a type with a number has a name here.
 func namedNumber(n int) bool {
@@ -255,7 +262,8 @@ func (recordValuesKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (recordValuesKind) Doc() Doc {
-	return Doc{Type: "string", Text: "One value, or up to 100 of them: repeated, or in JSON an array.", Example: "10.0.1.11"}
+	return Doc{Type: "string",
+		Text: "One value, or up to 100 of them: repeated, or in JSON an array.", Example: "10.0.1.11"}
 }
 
 // Repeats reports whether a parameter of the kind may be repeated with different values.

@@ -45,18 +45,30 @@ func writing(f RecordField, i int) string {
 	return fmt.Sprintf("$Data[%d]", i)
 }
 
+// quoted returns a text as PowerShell has it in single quotes.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
 // scriptTypes is what scripts know about the types.
 func scriptTypes() string {
 	var b strings.Builder
-	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+	writeTables(&b)
+	writeReading(&b)
+	writeSetting(&b)
+	writeAdding(&b)
+	return b.String()
+}
+
+// writeTables writes the tables of the types.
+func writeTables(b *strings.Builder) {
 	b.WriteString("# The types of records, generated from the table RecordTypes of gateway/schema: do not edit.\n")
 	b.WriteString("#     go test ./gateway/schema -run TestScriptsKnowTheTypes -update\n\n$GatewayRecordTypes = @{\n")
 	for _, t := range RecordTypes {
-		fmt.Fprintf(&b, "    %s = @{\n", quoted(t.Name))
-		fmt.Fprintf(&b, "        writable = $%t; alone = $%t; brief = $%t; address = $%t; reverse = $%t; tree = $%t; apart = $%t; number = %d\n        fields = @(\n",
+		fmt.Fprintf(b, "    %s = @{\n", quoted(t.Name))
+		fmt.Fprintf(b, "        writable = $%t; alone = $%t; brief = $%t; address = $%t; reverse = $%t; "+
+			"tree = $%t; apart = $%t; number = %d\n        fields = @(\n",
 			t.Resource != "", t.Alone, t.Brief, t.Address, t.Reverse, t.Tree, t.Apart, t.Number)
 		for _, f := range t.Fields {
-			fmt.Fprintf(&b, "            @{ form = %s; member = %s }\n", quoted(string(f.Form)), quoted(f.Member))
+			fmt.Fprintf(b, "            @{ form = %s; member = %s }\n", quoted(string(f.Form)), quoted(f.Member))
 		}
 		b.WriteString("        )\n    }\n")
 	}
@@ -66,21 +78,27 @@ func scriptTypes() string {
 			members = append(members, quoted(f.Name))
 		}
 	}
-	fmt.Fprintf(&b, "}\n\n# The members of records that only some types have.\n$GatewayRecordMembers = @(%s)\n", strings.Join(members, ", "))
+	b.WriteString("}\n\n# The members of records that only some types have.\n")
+	fmt.Fprintf(b, "$GatewayRecordMembers = @(%s)\n", strings.Join(members, ", "))
 	b.WriteString("\n# The types that the module has no name for, by their numbers.\n$GatewayNumberedTypes = @{\n")
 	for _, t := range RecordTypes {
 		if t.Number != 0 {
-			fmt.Fprintf(&b, "    '%d' = %s\n", t.Number, quoted(t.Name))
+			fmt.Fprintf(b, "    '%d' = %s\n", t.Number, quoted(t.Name))
 		}
 	}
-	b.WriteString("}\n\n# The words of properties, by the numbers that stand for them in texts.\n$GatewayRecordWords = @{\n")
+	b.WriteString("}\n\n# The words of properties, by the numbers that stand for them in texts.\n")
+	b.WriteString("$GatewayRecordWords = @{\n")
 	for _, t := range RecordTypes {
 		for _, f := range t.Fields {
 			if f.Words != nil {
-				fmt.Fprintf(&b, "    %s = %s\n", f.Property, words(f.Words))
+				fmt.Fprintf(b, "    %s = %s\n", f.Property, words(f.Words))
 			}
 		}
 	}
+}
+
+// writeReading writes the function that reads the fields of a record.
+func writeReading(b *strings.Builder) {
 	b.WriteString(`}
 
 # The fields of a record's data as texts, in the order of its type. Data of a type that is not in the table, or that are
@@ -97,21 +115,26 @@ function Get-GatewayRecordField {
 		if len(t.Fields) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "        %s {\n", quoted(t.Name))
+		fmt.Fprintf(b, "        %s {\n", quoted(t.Name))
 		if t.Number != 0 {
-			fmt.Fprintf(&b, "            $fields = @(Get-GatewayWiredField -Hex ([string]$data.Data) -Wire %s)\n", wires(t))
+			fmt.Fprintf(b, "            $fields = @(Get-GatewayWiredField -Hex ([string]$data.Data) -Wire %s)\n", wires(t))
 			b.WriteString("            if ($fields.Length -gt 0) { return $fields }\n        }\n")
 			continue
 		}
 		for _, f := range t.Fields {
 			if f.Words != nil {
-				fmt.Fprintf(&b, "            Get-GatewayWordNumber -Text ([string]$data.%s) -Word $GatewayRecordWords.%s\n", f.Property, f.Property)
+				fmt.Fprintf(b, "            Get-GatewayWordNumber -Text ([string]$data.%[1]s) "+
+					"-Word $GatewayRecordWords.%[1]s\n", f.Property)
 				continue
 			}
-			fmt.Fprintf(&b, "            "+reading[f.Form]+"\n", f.Property)
+			fmt.Fprintf(b, "            "+reading[f.Form]+"\n", f.Property)
 		}
 		b.WriteString("            return\n        }\n")
 	}
+}
+
+// writeSetting writes the function that changes the data of a record.
+func writeSetting(b *strings.Builder) {
 	b.WriteString(`    }
     $hex = [string]$data.Data
     if ($hex -eq '') { return '' }
@@ -128,12 +151,16 @@ function Set-GatewayTypedData {
 		if !t.Alone {
 			continue
 		}
-		fmt.Fprintf(&b, "        %s {\n            $values = $Record.RecordData\n", quoted(t.Name))
+		fmt.Fprintf(b, "        %s {\n            $values = $Record.RecordData\n", quoted(t.Name))
 		for i, f := range t.Fields {
-			fmt.Fprintf(&b, "            $values.%s = %s\n", f.Property, writing(f, i))
+			fmt.Fprintf(b, "            $values.%s = %s\n", f.Property, writing(f, i))
 		}
 		b.WriteString("        }\n")
 	}
+}
+
+// writeAdding writes the function that adds a record.
+func writeAdding(b *strings.Builder) {
 	b.WriteString(`    }
 }
 
@@ -162,26 +189,26 @@ function Add-GatewayTypedRecord {
 			continue
 		}
 		if t.Number != 0 {
-			fmt.Fprintf(&b, "        %s { Add-DnsServerResourceRecord -Type %d -RecordData (ConvertTo-GatewayWire -Data $Data -Wire %s) @create }\n",
+			fmt.Fprintf(b, "        %s { Add-DnsServerResourceRecord -Type %d "+
+				"-RecordData (ConvertTo-GatewayWire -Data $Data -Wire %s) @create }\n",
 				quoted(t.Name), t.Number, wires(t))
 			continue
 		}
-		fmt.Fprintf(&b, "        %s {", quoted(t.Name))
+		fmt.Fprintf(b, "        %s {", quoted(t.Name))
 		if line := "\n            "; len(t.Fields) > 3 {
 			for i, f := range t.Fields {
 				b.WriteString(line + "$create[" + quoted(f.Property) + "] = " + writing(f, i))
 			}
-			fmt.Fprintf(&b, "%sAdd-DnsServerResourceRecord -%s @create\n        }\n", line, t.Name)
+			fmt.Fprintf(b, "%sAdd-DnsServerResourceRecord -%s @create\n        }\n", line, t.Name)
 			continue
 		}
-		fmt.Fprintf(&b, " Add-DnsServerResourceRecord -%s", t.Name)
+		fmt.Fprintf(b, " Add-DnsServerResourceRecord -%s", t.Name)
 		for i, f := range t.Fields {
-			fmt.Fprintf(&b, " -%s %s", f.Property, writing(f, i))
+			fmt.Fprintf(b, " -%s %s", f.Property, writing(f, i))
 		}
 		b.WriteString(" @create }\n")
 	}
 	b.WriteString("    }\n}\n")
-	return b.String()
 }
 
 // TestScriptsKnowTheTypes holds prelude.types.ps1 against the table.

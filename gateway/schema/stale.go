@@ -12,7 +12,8 @@ func (k staleDaysKind) Decode(raw any) (*Decoded, *FieldError) {
 		return decoded, nil
 	}
 	if _, few := Number("Days.", 0, 14).Decode(raw); few == nil {
-		return nil, invalid("must be at least 15: the directory renews the time of the last logon after up to 14 days. GET /api/ADUser/{UserName}/LastLogon asks every domain controller for the exact time")
+		return nil, invalid("must be at least 15: the directory renews the time of the last logon after up to 14 days. " +
+			"14 days. GET /api/ADUser/{UserName}/LastLogon asks every domain controller for the exact time")
 	}
 	return nil, problem
 }
@@ -25,7 +26,9 @@ var StaleAccount = &Shape{Name: "StaleAccount", Fields: []Field{
 	{Name: "samName", Attribute: "sAMAccountName"},
 	{Name: "distinguishedName"},
 	{Name: "enabled", Type: BoolField},
-	{Name: "reason", Doc: "unused: the last logon is long ago; neverUsed: there was none since the creation", Enum: []string{"unused", "neverUsed"}},
-	{Name: "since", Type: TimeField, Doc: "of the last logon, else of the creation; the last logon may be up to 14 days later"},
+	{Name: "reason",
+		Doc: "unused: the last logon is long ago; neverUsed: there was none since the creation", Enum: []string{"unused", "neverUsed"}},
+	{Name: "since", Type: TimeField,
+		Doc: "of the last logon, else of the creation; the last logon may be up to 14 days later"},
 	{Name: "created", Type: TimeField, Null: true},
 }}

@@ -14,6 +14,12 @@ import (
 	"adgateway/gateway/schema"
 )
 
+// Media types of bodies.
+const (
+	mediaJSON = "application/json"
+	mediaForm = "application/x-www-form-urlencoded"
+)
+
 // What is wrong with a body as a whole. Nothing of it is repeated, because it may hold a password.
 
 const (
@@ -91,7 +97,8 @@ func notJSON(content []byte) error {
 	}
 	var mistake *json.SyntaxError
 	// A blank behind it sets an early end apart from a fault in the last byte.
-	if text == "" && errors.As(json.Unmarshal(append(content[:len(content):len(content)], ' '), new(ignored)), &mistake) {
+	whole := append(content[:len(content):len(content)], ' ')
+	if text == "" && errors.As(json.Unmarshal(whole, new(ignored)), &mistake) {
 		at := int(mistake.Offset)
 		text = fmt.Sprintf("The body is not JSON from byte %d of %d "+
 			"on%s", min(at, len(content)), len(content), broken(content, at))
@@ -191,3 +198,8 @@ func broken(content []byte, offset int) string {
 	}
 	return "."
 }
+
+// ignored decodes any JSON without keeping it.
+type ignored struct{}
+
+func (*ignored) UnmarshalJSON([]byte) error { return nil }

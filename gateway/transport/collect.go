@@ -167,11 +167,6 @@ func (c *collector) body(header http.Header, content []byte) error {
 	}
 }
 
-// ignored decodes any JSON without keeping it.
-type ignored struct{}
-
-func (*ignored) UnmarshalJSON([]byte) error { return nil }
-
 // json reads the members of one JSON object in order, so that duplicates are noticed.
 // A byte order mark is skipped (RFC 8259, 8.1), because Windows PowerShell writes one
 // to UTF-8 files.

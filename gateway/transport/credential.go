@@ -137,12 +137,6 @@ func isToken(name string) bool {
 	return ops.EqualFold(name, ops.TokenName)
 }
 
-// Media types of bodies.
-const (
-	mediaJSON = "application/json"
-	mediaForm = "application/x-www-form-urlencoded"
-)
-
 // mediaTypeOf returns the media type of a body that can be read; empty if it cannot.
 func mediaTypeOf(header http.Header) string {
 	encoding := header.Get("Content-Encoding")

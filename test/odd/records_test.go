@@ -59,7 +59,9 @@ func oddRecords(s *systemtest.System) []shown {
 }
 
 func odd(zone string) bool {
-	for _, name := range []string{"odd.example", "intranet", "münchen.example", "8.10.in-addr.arpa", "8.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
+	for _, name := range []string{
+		"odd.example", "intranet", "münchen.example", "8.10.in-addr.arpa", "8.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa",
+	} {
 		if zone == name {
 			return true
 		}
@@ -109,7 +111,9 @@ func TestEveryListedRecordIsReadByItsName(t *testing.T) {
 		if assert.Equal(t, http.StatusOK, a.Status, "%s: %s", first, a.Body) {
 			assert.Contains(t, a.Envelope.Output, "nothing was changed", "%s", first)
 		}
-		a = s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecord/" + url.PathEscape(first.text("zone")), Params: map[string]any{"DNS_HostName": first["name"], "Type": first["type"]}})
+		zone := url.PathEscape(first.text("zone"))
+		a = s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecord/" + zone,
+			Params: map[string]any{"DNS_HostName": first["name"], "Type": first["type"]}})
 		if assert.Equal(t, http.StatusOK, a.Status, "%s: %s", first, a.Body) {
 			assert.Len(t, a.Envelope.Result, len(data), "%s", first)
 		}
@@ -230,7 +234,8 @@ func TestANewRecordMustBeMeant(t *testing.T) {
 	} {
 		a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/DnsRecordSet", Params: map[string]any{
 			"ZoneName": c.zone, "DNS_HostName": c.name, "Type": c.kind, "Data": []any{c.data}}})
-		assert.Contains(t, []int{http.StatusUnprocessableEntity, http.StatusConflict}, a.Status, "%v: %s", c, a.Body)
+		refused := []int{http.StatusUnprocessableEntity, http.StatusConflict}
+		assert.Contains(t, refused, a.Status, "%v: %s", c, a.Body)
 		assert.Contains(t, a.Envelope.Output, c.says, "%v", c)
 	}
 	assert.Equal(t, before, s.Snapshot())

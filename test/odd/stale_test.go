@@ -27,7 +27,9 @@ func TestStaleAccounts(t *testing.T) {
 	}
 	const days = 60
 	since := time.Now().AddDate(0, 0, -days)
-	for path, all := range map[string]string{"/api/Computers/Stale": "/api/Computers/All", "/api/ADUser/ListUsers/Stale": ""} {
+	for path, all := range map[string]string{
+		"/api/Computers/Stale": "/api/Computers/All", "/api/ADUser/ListUsers/Stale": "",
+	} {
 		stale := list(path, map[string]any{"Days": days})
 		require.NotEmpty(t, stale, path)
 		reasons := map[any]int{}
@@ -51,7 +53,8 @@ func TestStaleAccounts(t *testing.T) {
 			at, err := time.Parse(time.RFC3339, text)
 			require.NoError(t, err, dn)
 			if !at.After(since) && stale[dn] == nil {
-				assert.Contains(t, systemtest.Text(record["distinguishedName"]), "Domain Controllers", "%s is missing", dn)
+				assert.Contains(t, systemtest.Text(record["distinguishedName"]),
+					"Domain Controllers", "%s is missing", dn)
 			}
 			if stale[dn] != nil {
 				expected++
@@ -63,12 +66,14 @@ func TestStaleAccounts(t *testing.T) {
 	inOU := list("/api/Computers/Stale", map[string]any{"Days": 15, "OUPath": systemtest.ServersOU})
 	without := list("/api/Computers/Stale", map[string]any{"Days": 15, "ExcludeOU": systemtest.ServersOU})
 	assert.Len(t, without, len(whole)-len(inOU), "by OU")
-	assert.Empty(t, list("/api/Computers/Stale", map[string]any{"Days": 15, "ExcludeGroup": "Domain Computers"}), "by primary group")
+	members := list("/api/Computers/Stale", map[string]any{"Days": 15, "ExcludeGroup": "Domain Computers"})
+	assert.Empty(t, members, "by primary group")
 	for _, record := range list("/api/Computers/Stale", map[string]any{"Days": 15, "ExcludeName": "*1,*2"}) {
 		assert.NotRegexp(t, "[12]$", record["name"])
 	}
 	for _, few := range []int{0, 14} {
-		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Computers/Stale", Params: map[string]any{"Days": few}})
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Computers/Stale",
+			Params: map[string]any{"Days": few}})
 		assert.Equal(t, http.StatusBadRequest, a.Status)
 		assert.Contains(t, a.Envelope.Output, "LastLogon")
 	}
@@ -98,7 +103,8 @@ func TestAllThatNamesAHost(t *testing.T) {
 	a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecord/Host/web1"})
 	assert.Equal(t, http.StatusBadRequest, a.Status)
 	for before, want := range map[string]int{"2026-10-05T14:00:00Z": 0, "2026-10-05T14:00:01Z": 1} {
-		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecord/odd.example", Params: map[string]any{"StampedBefore": before}})
+		a := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/DnsRecord/odd.example",
+			Params: map[string]any{"StampedBefore": before}})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		assert.Len(t, a.Envelope.Result, want, before)
 	}

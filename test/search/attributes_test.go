@@ -55,8 +55,8 @@ func detailsOf(s *systemtest.System, path, fields string) map[string]any {
 	return a.Envelope.Result[0]
 }
 
-// TestEveryAttributeIsWrittenReadAndFiltered goes through the table: what is written is read where it is named
-// and nowhere else, found by a filter, cleared, and written again by an undo.
+// TestEveryAttributeIsWrittenReadAndFiltered goes through the table: what is written is read where
+// it is named and nowhere else, found by a filter, cleared, and written again by an undo.
 func TestEveryAttributeIsWrittenReadAndFiltered(t *testing.T) {
 	s := newSystem(t, 0)
 	for _, a := range attributes.Users {
@@ -145,7 +145,9 @@ func TestUsersHaveNamesOfTheirOwn(t *testing.T) {
 		"userPrincipalName": "jane.doe@corp.example", "employeeId": "7",
 	}, created.Envelope.Result[0])
 
-	wanted := map[string]any{"Name": "Jane Roe", "UserPrincipalName": "jane.roe@corp.example", "ShowFields": fields}
+	wanted := map[string]any{
+		"Name": "Jane Roe", "UserPrincipalName": "jane.roe@corp.example", "ShowFields": fields,
+	}
 	changed := changeUser(s, jdoe, wanted)
 	is := map[string]any{"name": "Jane Roe", "userPrincipalName": "jane.roe@corp.example"}
 	assert.Equal(t, is, changed.Envelope.Result[0])

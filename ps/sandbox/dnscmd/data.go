@@ -46,7 +46,8 @@ var dataRows = []dataRow{
 	{dns.TypeTLSA, "TLSA", "DnsServerResourceRecordTLSA",
 		func(rr dns.RR) []any {
 			tlsa := rr.(*dns.TLSA)
-			return []any{"CertificateAssociationData", tlsa.Certificate, "CertificateUsage", wordOf(tlsaUsages, tlsa.Usage),
+			return []any{"CertificateAssociationData", tlsa.Certificate,
+				"CertificateUsage", wordOf(tlsaUsages, tlsa.Usage),
 				"MatchingType", wordOf(tlsaMatches, tlsa.MatchingType), "Selector", wordOf(tlsaSelectors, tlsa.Selector)}
 		},
 		func(get func(string) any) dns.RR {
@@ -54,7 +55,8 @@ var dataRows = []dataRow{
 			if raw, err := hex.DecodeString(data); err != nil || len(raw) == 0 {
 				return nil
 			}
-			return &dns.TLSA{Usage: numberOf(tlsaUsages, get("CertificateUsage")), Selector: numberOf(tlsaSelectors, get("Selector")),
+			return &dns.TLSA{Usage: numberOf(tlsaUsages, get("CertificateUsage")),
+				Selector:     numberOf(tlsaSelectors, get("Selector")),
 				MatchingType: numberOf(tlsaMatches, get("MatchingType")), Certificate: data}
 		}},
 	{dns.TypeHINFO, "", "DnsServerResourceRecordHInfo",
@@ -90,7 +92,8 @@ var dataRows = []dataRow{
 				"DigestType", wordOf(dsDigests, ds.DigestType), "KeyTag", ds.KeyTag}
 		},
 		func(get func(string) any) dns.RR {
-			return &dns.DS{Algorithm: numberOf(dsAlgorithms, get("CryptoAlgorithm")), Digest: strings.ToLower(dotnet.ToText(get("Digest"))),
+			return &dns.DS{Algorithm: numberOf(dsAlgorithms, get("CryptoAlgorithm")),
+				Digest:     strings.ToLower(dotnet.ToText(get("Digest"))),
 				DigestType: numberOf(dsDigests, get("DigestType")), KeyTag: uint16(number(get("KeyTag")))}
 		}},
 	{dns.TypeDNAME, "DName", "DnsServerResourceRecordDName",
@@ -127,7 +130,8 @@ var dataRows = []dataRow{
 			return []any{"DomainName", srv.Target, "Port", srv.Port, "Priority", srv.Priority, "Weight", srv.Weight}
 		},
 		func(get func(string) any) dns.RR {
-			return &dns.SRV{Target: dotnet.ToText(get("DomainName")), Port: uint16(number(get("Port"))), Priority: uint16(number(get("Priority"))), Weight: uint16(number(get("Weight")))}
+			return &dns.SRV{Target: dotnet.ToText(get("DomainName")), Port: uint16(number(get("Port"))),
+				Priority: uint16(number(get("Priority"))), Weight: uint16(number(get("Weight")))}
 		}},
 	{dns.TypeSOA, "", "DnsServerResourceRecordSoa",
 		func(rr dns.RR) []any {
@@ -136,7 +140,8 @@ var dataRows = []dataRow{
 				"RefreshInterval", seconds(soa.Refresh), "ResponsiblePerson", soa.Mbox, "RetryDelay", seconds(soa.Retry), "SerialNumber", soa.Serial}
 		},
 		func(get func(string) any) dns.RR {
-			return &dns.SOA{Expire: inSeconds(get("ExpireLimit")), Minttl: inSeconds(get("MinimumTimeToLive")), Ns: dotnet.ToText(get("PrimaryServer")),
+			return &dns.SOA{Expire: inSeconds(get("ExpireLimit")),
+				Minttl: inSeconds(get("MinimumTimeToLive")), Ns: dotnet.ToText(get("PrimaryServer")),
 				Refresh: inSeconds(get("RefreshInterval")), Mbox: dotnet.ToText(get("ResponsiblePerson")), Retry: inSeconds(get("RetryDelay")), Serial: uint32(number(get("SerialNumber")))}
 		}},
 	{0, "", "DnsServerResourceRecordUnknown", // any other type, in hexadecimal
@@ -155,8 +160,9 @@ var (
 	tlsaUsages    = []string{"CAConstraint", "ServiceCertificateConstraint", "TrustAnchorAssertion", "DomainIssuedCertificate"}
 	tlsaSelectors = []string{"FullCertificate", "SubjectPublicKeyInfo"}
 	tlsaMatches   = []string{"ExactMatch", "Sha256Hash", "Sha512Hash"}
-	dsAlgorithms  = []string{5: "RsaSha1", 7: "RsaSha1NSec3", 8: "RsaSha256", 10: "RsaSha512", 13: "ECDsaP256Sha256", 14: "ECDsaP384Sha384"}
-	dsDigests     = []string{1: "Sha1", 2: "Sha256", 4: "Sha384"}
+	dsAlgorithms  = []string{5: "RsaSha1", 7: "RsaSha1NSec3", 8: "RsaSha256",
+		10: "RsaSha512", 13: "ECDsaP256Sha256", 14: "ECDsaP384Sha384"}
+	dsDigests = []string{1: "Sha1", 2: "Sha256", 4: "Sha384"}
 )
 
 func wordOf(words []string, n uint8) any {

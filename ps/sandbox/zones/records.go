@@ -294,7 +294,8 @@ func (z *zone) conflict(rel string, rr dns.RR) int {
 	if z.redirected(key) {
 		return CodeUnderDName
 	}
-	if rrtype == dns.TypeDNAME && len(z.below(key)) > 0 && (rel == "@" || z.below(key)[len(z.below(key))-1].key != key) {
+	below := z.below(key)
+	if rrtype == dns.TypeDNAME && len(below) > 0 && (rel == "@" || below[len(below)-1].key != key) {
 		return CodeDNameCollision
 	}
 	n := z.nodes[key]
