@@ -22,7 +22,8 @@ if ($Class -eq 'ou') { $kind = 'container' }
 if ($Class -eq 'group') { $properties = $GatewayGroupProperties + @('displayName') }
 if ($Class -eq 'computer') { $properties = $GatewayComputerProperties }
 if ($Class -eq 'user') {
-    $properties = $GatewayUserWritten + (Get-GatewayUserProperty -Field (@($Field) + @($Kept) + @($Attribute)))
+    $names = @(foreach ($name in (@($Field) + @($Kept) + @($Attribute))) { if ($name) { $name } }) # none for $null
+    $properties = $GatewayUserWritten + (Get-GatewayUserProperty -Field $names)
     $properties += @('userAccountControl', 'pwdLastSet', 'accountExpires', 'LockedOut', 'whenCreated')
 }
 $properties += @('ProtectedFromAccidentalDeletion', 'primaryGroupID')

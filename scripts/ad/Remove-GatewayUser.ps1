@@ -16,7 +16,8 @@ param(
 
 # Resolve.
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$properties = (Get-GatewayUserProperty -Field ($Field + @($Kept))) + $GatewayGuardProperties + $GatewayUserImaged
+$names = @(foreach ($name in ($Field + @($Kept))) { if ($name) { $name } }) # none for $null
+$properties = (Get-GatewayUserProperty -Field $names) + $GatewayGuardProperties + $GatewayUserImaged
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $guid = [string]$user.ObjectGUID
 $dn = [string]$user.DistinguishedName
