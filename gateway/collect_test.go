@@ -61,11 +61,11 @@ func TestBinding(t *testing.T) {
 		"no name":                    {query: "=a", code: schema.InvalidRequest, want: " A parameter has no name."},
 		"no name in JSON":            {contentType: js, body: `{"":"a"}`, code: schema.InvalidRequest, want: " A parameter has no name."},
 		"script's name":              {query: "UserName=jdoe", want: ``},
-		"no near one":                {query: "Quxquxquxqux=a", code: schema.InvalidRequest, want: "Quxquxquxqux is not a parameter of this operation, which has Username, Password, FirstName, Initials, LastName, DisplayName, Description, EmailAddress, Department, Office and 29 more; see /docs"},
-		"field, two names":           {query: "postalCode=1&ZipCode=2", code: schema.InvalidRequest, want: "ZipCode is given twice with different values"},
+		"no near one":                {query: "Quxquxquxqux=a", code: schema.InvalidRequest, want: "Quxquxquxqux is not a parameter of this operation, which has Username, Password, Name, UserPrincipalName, FirstName, Initials, LastName, DisplayName, Description, EmailAddress and 56 more; see /docs"},
+		"field, two names":           {query: "postalCode=1&ZipCode=2", code: schema.InvalidRequest, want: "postalCode is given twice with different values; here its name is ZipCode"},
 		"field that is no input":     {contentType: js, body: `{"enabled":true}`, code: schema.InvalidRequest, want: "enabled is a field of the record that this operation does not set; Enable or Disable does"},
 		"list in JSON":               {contentType: js, body: `{"ShowFields":["all"]}`, want: ``},
-		"context argument":           {query: "Privileged=true", code: schema.InvalidRequest, want: "Privileged is not a parameter of this operation, which has Username, Password, FirstName, Initials, LastName, DisplayName, Description, EmailAddress, Department, Office and 29 more; see /docs"},
+		"context argument":           {query: "Privileged=true", code: schema.InvalidRequest, want: "Privileged is not a parameter of this operation, which has Username, Password, Name, UserPrincipalName, FirstName, Initials, LastName, DisplayName, Description, EmailAddress and 56 more; see /docs"},
 		"secret in query":            {query: "password=geheim", code: schema.InvalidRequest, want: "Password is a secret and not accepted in the query; send it in the body. For a client that cannot, there are the setting http.allowSecretsInQuery and adgateway token set --secrets-in-query"},
 		"secret in query and body":   {query: "password=geheim", contentType: js, body: `{"password":"geheim"}`, code: schema.InvalidRequest, want: "Password is a secret and not accepted in the query; send it in the body. For a client that cannot, there are the setting http.allowSecretsInQuery and adgateway token set --secrets-in-query"},
 		"two passwords":              {contentType: form, body: "password=geheim&password=geheim2", code: schema.InvalidRequest, want: "Password is given twice with different values"},
@@ -76,7 +76,7 @@ func TestBinding(t *testing.T) {
 		"high surrogate and text":    {contentType: js, body: `{"City":"\ud800\u0041"}`, code: schema.InvalidRequest, want: "City must be valid Unicode: it holds half of a surrogate pair"},
 		"escaped backslash":          {contentType: js, body: `{"City":"\\ud800"}`, want: `City:"\\ud800"`},
 		"replacement character":      {contentType: js, body: `{"City":"\ufffd"}`, want: `City:"�"`},
-		"escaped NUL":                {contentType: js, body: `{"City":"\u0000"}`, code: schema.InvalidRequest, want: "City must not contain a NUL character"},
+		"escaped NUL":                {contentType: js, body: `{"City":"\u0000"}`, code: schema.InvalidRequest, want: "City must not contain a NUL character; '\ufffd' was sent"},
 		"several problems":           {query: "Cty=1&Initials=1234567", contentType: js, body: `{"PasswordNeverExpired":1,"Country":"x"}`, code: schema.InvalidRequest, want: "Cty is not a parameter of this operation; did you mean City?|Initials must be at most 6 characters long; '1234567' was sent|PasswordNeverExpired must be true or false; 1 was sent|Country must be a country: its ISO 3166-1 code such as GR or GRC, or its name in English such as Greece; 'x' was sent"},
 		"not JSON":                   {contentType: js, body: `{"City":"a"`, code: schema.InvalidRequest},
 		"JSON array":                 {contentType: js, body: `["City"]`, code: schema.InvalidRequest},
@@ -127,7 +127,7 @@ func TestBinding(t *testing.T) {
 
 // arguments returns the arguments of a create that differ from their defaults.
 func arguments(req ps.Request) string {
-	skip := map[string]string{"UserName": `"jdoe"`, "ChangePasswordNextLogon": "", "PasswordNeverExpired": "false", "Field": "", "AllowedOU": "null", "AllowedZone": "null", "Privileged": "true"}
+	skip := map[string]string{"UserName": `"jdoe"`, "ChangePasswordNextLogon": "", "PasswordNeverExpired": "false", "Field": "", "Kept": "", "AllowedOU": "null", "AllowedZone": "null", "Privileged": "true"}
 	var shown []string
 	for _, name := range slices.Sorted(maps.Keys(req.Args)) {
 		value := req.Args[name].String()

@@ -131,6 +131,9 @@ func (c *Parameters) shown(name string, mayBeValue bool) string {
 // secret reports whether the operation takes a secret.
 func (c *Parameters) secret() bool { return len(c.Op.Secrets()) > 0 }
 
+// part is the length from which a name may be part of a known one.
+const part = 4
+
 // mistyped reports whether an unknown name looks like a known one, of this or another
 // operation or of a field of the record. A name with other characters than letters
 // does not, because many passwords are a word with digits.
@@ -144,7 +147,7 @@ func (c *Parameters) mistyped(name string) bool {
 	folded := ops.Fold(name)
 	alike := func(known string) bool {
 		known = ops.Fold(known)
-		return strings.Contains(known, folded) || levenshtein.ComputeDistance(known, folded) <= min(3, len(folded)/3)
+		return len(folded) >= part && strings.Contains(known, folded) || levenshtein.ComputeDistance(known, folded) <= min(3, len(folded)/3)
 	}
 	if shape := c.Op.Reply.Shape; shape != nil && slices.ContainsFunc(shape.Fields, func(f schema.Field) bool { return alike(f.Name) }) {
 		return true

@@ -26,9 +26,9 @@ func TestExplainNamesTheFileAndTheRemedy(t *testing.T) {
 		err  error
 		want string
 	}{
-		"missing":             {opened(file + "b"), "tls.keyFile: " + file + "b does not exist: create it, or correct the path"},
-		"missing, relative":   {opened("b"), "tls.keyFile: b does not exist (relative to " + dir + "): create it, or correct the path"},
-		"missing folder":      {opened(absent), "tls.keyFile: " + absent + " does not exist, nor does its folder: create it, or correct the path"},
+		"missing":             {opened(file + "b"), "tls.keyFile: " + file + "b does not exist: correct the path"},
+		"missing, relative":   {opened("b"), "tls.keyFile: b does not exist (relative to " + dir + "): correct the path"},
+		"missing folder":      {opened(absent), "tls.keyFile: " + absent + " does not exist, nor does its folder: correct the path, or create the folder"},
 		"a folder":            {opened(dir), "tls.keyFile: " + dir + " is a folder: set the path of a file"},
 		"below a file":        {opened(filepath.Join(file, "x")), "tls.keyFile: " + file + " is a file, not a folder: set another path"},
 		"folder below a file": {os.MkdirAll(filepath.Join(file, "x"), 0o700), "tls.keyFile: " + file + " is a file, not a folder: set another path"},

@@ -123,10 +123,10 @@ func alike(a, b string) bool {
 	return min(len(a), len(b)) > shortest && distance([]rune(a), []rune(b)) <= 1
 }
 
-// part reports whether a name is a part of another one, without regard to words.
+// part reports whether a name is a part of another one, at least a quarter, without regard to words.
 func part(name, known string) (steps int, near bool) {
 	rest := len(known) - len(name)
-	return 1 + rest/4, len(name) >= shortest && strings.Contains(known, name)
+	return 1 + rest/4, len(name) >= shortest && 4*len(name) >= len(known) && strings.Contains(known, name)
 }
 
 // distance is how many letters must be added, removed, replaced or swapped with their

@@ -71,7 +71,7 @@ var staleRows = []*Operation{
 func stale(op Operation) *Operation {
 	op.Method, op.Effect = http.MethodGet, Read
 	op.Params = append([]Param{
-		{Name: daysParam, Kind: schema.StaleDays, Required: true, Unsent: true, Example: "90", Doc: "Not used for so many days. An account that never logged on counts from its creation."},
+		{Name: daysParam, Kind: schema.StaleDays, Required: true, Unsent: true, Example: "60", Doc: "Not used for so many days. An account that never logged on counts from its creation."},
 		{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
 		{Name: "ExcludeOU", Kind: schema.MemberList, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OUs and containers whose objects are left out, with all below them."},
 		{Name: "ExcludeGroup", Kind: schema.MemberList, Example: "VPN Users", Doc: "Groups whose members are left out, with those of the groups in them."},
@@ -85,7 +85,7 @@ func stale(op Operation) *Operation {
 	op.Script, op.Lane = "Get-GatewayStaleList", ps.Directory
 	op.Reply = Reply{schema.StaleAccount, List}
 	op.Fails = []schema.Code{schema.NotFound, schema.Unprocessable, schema.Ambiguous}
-	op.Sample = Given{daysParam: "90"}
+	op.Sample = Given{daysParam: "60"}
 	return &op
 }
 

@@ -45,7 +45,9 @@ var Plan = &Shape{Name: "Plan", Fields: []Field{
 	{Name: "undo", Enum: Undoables, Doc: "how much can be undone once it is made"},
 	{Name: "objects", Type: ObjectListField, Of: ObjectChanges, Doc: "what would be changed, in order"},
 	{Name: "checks", Type: ObjectListField, Doc: "what may still keep it from being made", Of: []Field{
-		{Name: "name", Enum: []string{"write_rights", "delete_rights", "password_policy", "forest_uniqueness", "recycle_bin", "replication"}},
+		{Name: "name", Enum: []string{
+			"write_rights", "delete_rights", "other_rights", "password_policy", "forest_uniqueness", "recycle_bin", "replication",
+		}},
 		{Name: "state", Enum: []string{CheckPassed, CheckFailed, NotChecked}},
 		{Name: "message"},
 	}},

@@ -12,7 +12,7 @@ func (k staleDaysKind) Decode(raw any) (*Decoded, *FieldError) {
 		return decoded, nil
 	}
 	if _, few := Number("Days.", 0, 14).Decode(raw); few == nil {
-		return nil, invalid("must be at least 15: the directory renews the time of the last logon after up to 14 days. " +
+		return nil, invalid("must be at least 15: the directory renews the time of the last logon after up to " +
 			"14 days. GET /api/ADUser/{UserName}/LastLogon asks every domain controller for the exact time")
 	}
 	return nil, problem

@@ -85,6 +85,9 @@ func sampleOf(fields []schema.Field) string {
 			packed = `,"` + field.Packed.Member + `":""`
 			continue
 		}
+		if field.Extra != nil {
+			continue // only a list of fields names it
+		}
 		if i > 0 {
 			b.WriteByte(',')
 		}

@@ -182,10 +182,13 @@ func (r ownerRow) fill(s *systemtest.System, there bool) {
 			for _, name := range slices.Clone(owners) {
 				owners = append(owners, name+"."+zone, name+"."+zone+"."+zone)
 			}
-			if r.kind != "CNAME" && r.kind != "NS" {
+			if r.kind != "CNAME" && r.kind != "NS" && r.kind != "DNAME" {
 				owners = append(owners, "@")
 			}
-			for _, owner := range append(owners, zone) {
+			if r.kind != "DNAME" { // nothing may be below one
+				owners = append(owners, zone)
+			}
+			for _, owner := range owners {
 				text += owner + " 3600 IN " + r.kind + " " + r.data + "\n"
 			}
 		}
@@ -290,7 +293,9 @@ func TestEveryRowOfDNSNamesWhatItChanges(t *testing.T) {
 			continue
 		}
 		about := slices.ContainsFunc(op.Params, func(p ops.Param) bool {
-			return slices.Contains([]schema.Kind{schema.Zone, schema.ForwardZone, schema.Network, schema.NetworkOrZone}, p.Kind)
+			return slices.Contains([]schema.Kind{
+				schema.Zone, schema.NewZone, schema.ForwardZone, schema.NewForwardZone, schema.Network, schema.NetworkOrZone,
+			}, p.Kind)
 		})
 		assert.True(t, about, "%s changes DNS, and neither a name nor a zone says where", op.ID)
 	}

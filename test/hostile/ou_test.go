@@ -87,6 +87,15 @@ var storedComputer = map[string]storedCheck{
 		}
 		s.Expect(http.StatusOK, http.MethodDelete, path+"/Remove", nil)
 	},
+	"computer.delete": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
+		require.Contains(s.T, removing, p.Name, "%s: %s", name, a.Body)
+		undo := systemtest.Undos["computer.delete"]
+		require.Equal(s.T, http.StatusOK, s.Do(undo).Status, name)
+		g.base = s.Snapshot()
+	},
+	"computer.primaryGroup": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
+		require.Equal(s.T, "ShowFields", p.Name, "%s: %s", name, a.Body)
+	},
 	"computer.rename": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		require.Equal(s.T, "NewADComputerName", p.Name, "%s: %s", name, a.Body)
 		assert.Equal(s.T, value, s.Record(a)["computerName"], name)

@@ -35,10 +35,17 @@ func TestEveryScopeHasItsRights(t *testing.T) {
 func TestLines(t *testing.T) {
 	lines, err := grantLines([]string{"member:write"}, target)
 	require.NoError(t, err)
-	assert.Equal(t, []grantLine{
-		{[]string{"member:write"}, "OU=A,DC=corp,DC=example", "RPWP;member;group", `dsacls "OU=A,DC=corp,DC=example" /I:S /G "CORP\adgateway-rights:RPWP;member;group"`, `dsacls "OU=A,DC=corp,DC=example" /R "CORP\adgateway-rights"`},
-		{[]string{"member:write"}, "OU=B,DC=corp,DC=example", "RPWP;member;group", `dsacls "OU=B,DC=corp,DC=example" /I:S /G "CORP\adgateway-rights:RPWP;member;group"`, `dsacls "OU=B,DC=corp,DC=example" /R "CORP\adgateway-rights"`},
-	}, lines)
+	var want []grantLine
+	for _, right := range []string{"RPWP;member;group", "RPWP;primaryGroupID;user", "RPWP;primaryGroupID;computer"} {
+		for _, ou := range target.OUs {
+			want = append(want, grantLine{
+				[]string{"member:write"}, ou, right,
+				`dsacls "` + ou + `" /I:S /G "CORP\adgateway-rights:` + right + `"`,
+				`dsacls "` + ou + `" /R "CORP\adgateway-rights"`,
+			})
+		}
+	}
+	assert.Equal(t, want, lines)
 	lines, err = grantLines([]string{"user:password"}, target)
 	require.NoError(t, err)
 	for _, line := range lines {

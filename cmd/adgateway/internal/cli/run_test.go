@@ -136,7 +136,7 @@ func TestServiceCommandsOutsideWindowsNameAnAlternative(t *testing.T) {
 		code, _, stderr := runCommand(t, "service", command)
 		assert.Equal(t, 1, code, command)
 		assert.Equal(t, "adgateway: the service is only available on Windows. Here run 'adgateway serve' under this system's own service manager, "+
-			"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config /etc/adgateway/adgateway.yaml\n", stderr, command)
+			"such as a systemd unit with ExecStart=/usr/local/bin/adgateway serve --config /etc/adgateway/adgateway.yaml\nSee 'adgateway help install'.\n", stderr, command)
 	}
 }
 

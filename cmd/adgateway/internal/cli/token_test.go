@@ -205,11 +205,11 @@ func TestListAndRemoveAccounts(t *testing.T) {
 	require.NoError(t, typed(t, "Corr3ct:Horse", "add", "anna", store, "--scope", "*"))
 
 	table := command(t, "token", "list", store)
-	assert.Regexp(t, `(?m)^a +\* +corp\.example; 10/s +2099-12-3\S+ +never$`, table)
+	assert.Regexp(t, `(?m)^a +\* +corp\.example; 10/s +2099-12-3\S+ +never, or within the last minute$`, table)
 	assert.NotContains(t, table, "anna")
 	assert.NotContains(t, table, "(soon)")
 	command(t, "token", "set", "a", store, "--expires", "13d")
-	assert.Regexp(t, `(?m)^a .* \(soon\) +never$`, command(t, "token", "list", store))
+	assert.Regexp(t, `(?m)^a .* \(soon\) +never, or within the last minute$`, command(t, "token", "list", store))
 	assert.Contains(t, command(t, "user", "list", store), "anna")
 	assert.Contains(t, command(t, "token", "show", "B", store), "CN=b,O=Example")
 	var list []map[string]any
