@@ -7,11 +7,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/test/systemtest"
 )
 
 // storedTasks has the checks of what the everyday tasks have stored.
 var storedTasks = map[string]storedCheck{
+	"user.primaryGroup": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
+		require.Equal(s.T, "ShowFields", p.Name, "%s: %s", name, a.Body)
+		s.Undo(opstest.Find("user.primaryGroup"))
+		s.Prepare(opstest.Find("user.primaryGroup"))
+		g.base = s.Snapshot()
+	},
+	"user.deleteByGuid": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
+		require.Contains(s.T, removing, p.Name, "%s: %s", name, a.Body)
+		g.base = s.Snapshot()
+	},
+	"user.delete": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
+		require.Contains(s.T, removing, p.Name, "%s: %s", name, a.Body)
+		s.Prepare(opstest.Find("user.delete"))
+		g.base = s.Snapshot()
+	},
 	"group.update": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		record := s.Record(a)
 		assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(systemtest.SampleGroup, "")}, http.StatusOK), name)

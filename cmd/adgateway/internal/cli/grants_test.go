@@ -36,7 +36,8 @@ func TestLines(t *testing.T) {
 	lines, err := grantLines([]string{"member:write"}, target)
 	require.NoError(t, err)
 	var want []grantLine
-	for _, right := range []string{"RPWP;member;group", "RPWP;primaryGroupID;user", "RPWP;primaryGroupID;computer"} {
+	rights := []string{"RPWP;member;group", "RPWP;primaryGroupID;user", "RPWP;primaryGroupID;computer"}
+	for _, right := range rights {
 		for _, ou := range target.OUs {
 			want = append(want, grantLine{
 				[]string{"member:write"}, ou, right,
