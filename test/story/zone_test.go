@@ -166,7 +166,7 @@ func TestWhatForwardZonesRefuse(t *testing.T) {
 		{zone("DELETE", "partner.example", "Force", "true"), "", 409, "conflict", "is a conditional forwarder"},
 		{zone("DELETE", "lab.example", "Force", "true"), "", 409, "conflict", "a stub zone"},
 		{zone("DELETE", "supplier.example", "Force", "true"), "", 409, "conflict", "a secondary zone"},
-		{zone("DELETE", "shop.example"), "", 409, "not_empty", "has 9 records besides"},
+		{zone("DELETE", "shop.example"), "", 409, "not_empty", "has 13 records besides"},
 		{zone("DELETE", "shop.example", "Force", "true"), plain, 403, "forbidden", "wildcard"},
 		{zone("DELETE", "legacy.example"), "", 409, "conflict", "paused"},
 		{zone("DELETE", "legacy.example", "Force", "true"), plain, 403, "forbidden", "could not be read"},

@@ -20,7 +20,7 @@ import (
 func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
 	_, err := PowerShell(cfg.PowerShell, "")
 	_, peopleErr := domainPeople(cfg.SignIn)
-	rights, _ := exposed(withStore(cfg, file), "") // the settings were trusted when they were read
+	_, rights := exposed(withStore(cfg, file), "") // the settings were trusted when they were read
 	return errors.Join(err, peopleErr, checkFolders(cfg.PowerShell), rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkStore(program.CredentialFile(cfg.Auth, file)))
 }
 
@@ -28,7 +28,7 @@ func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
 func CheckSandbox(ctx context.Context, cfg *config.Settings) error {
 	_, _, err := staticCredentials(cfg)
 	_, engineErr := NewEngine(cfg.Sandbox)
-	rights, _ := exposed(cfg, "")
+	_, rights := exposed(cfg, "")
 	return errors.Join(err, engineErr, rights, checkFiles(ctx, cfg), checkListen(ctx, cfg),
 		checkData(cfg.Sandbox), checkDomain(cfg))
 }

@@ -16,7 +16,7 @@ import (
 // exposed returns what other accounts may do with the files of a gateway. That they may write one keeps
 // the gateway from starting; that they may read a secret, or replace a file, is a warning.
 // [config.Settings.Uses] says which files there are, and package host who the others are.
-func exposed(cfg *config.Settings, file string) (refused error, warned []string) {
+func exposed(cfg *config.Settings, file string) (warned []string, refused error) {
 	var faults []error
 	var folders []string
 	for _, f := range whole(cfg.Uses(file)) {
@@ -38,7 +38,7 @@ func exposed(cfg *config.Settings, file string) (refused error, warned []string)
 			}
 		}
 	}
-	return errors.Join(faults...), warned
+	return warned, errors.Join(faults...)
 }
 
 // whole returns files, each once and by the path to which links lead, and then what the gateway keeps

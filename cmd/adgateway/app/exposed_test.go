@@ -41,13 +41,13 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 		require.NoError(t, os.WriteFile(at(name), nil, 0o600))
 	}
 	file := at("adgateway.yaml")
-	refused, warned := exposed(s, file)
+	warned, refused := exposed(s, file)
 	require.NoError(t, refused)
 	assert.Empty(t, warned)
 	for name, use := range all {
 		for _, mode := range []os.FileMode{0o666, 0o660, 0o602} {
 			require.NoError(t, os.Chmod(at(name), mode))
-			refused, _ = exposed(s, file)
+			_, refused = exposed(s, file)
 			require.ErrorContains(t, refused, at(name)+" is not trusted", "%s %o", name, mode)
 			assert.ErrorContains(t, refused, use, name)
 			assert.ErrorContains(t, refused, "chmod 600 "+at(name))
@@ -59,7 +59,7 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	}
 	for _, name := range secret {
 		require.NoError(t, os.Chmod(at(name), 0o644))
-		refused, warned = exposed(s, file)
+		warned, refused = exposed(s, file)
 		require.NoError(t, refused)
 		require.Len(t, warned, 1, name)
 		assert.Contains(t, warned[0], at(name)+" can be read by everybody, and it is secret")
@@ -67,14 +67,14 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(at("gw.log"), nil, 0o600))
 	require.NoError(t, os.Chmod(at("gw.log"), 0o666))
-	refused, warned = exposed(s, file)
+	warned, refused = exposed(s, file)
 	require.NoError(t, refused, "nothing is decided by the log")
 	require.Len(t, warned, 1)
 	assert.Contains(t, warned[0], "log.file: "+at("gw.log"))
 	require.NoError(t, os.Chmod(at("gw.log"), 0o600))
 
 	require.NoError(t, os.Chmod(dir, 0o777))
-	refused, warned = exposed(s, file)
+	warned, refused = exposed(s, file)
 	require.NoError(t, refused)
 	require.Len(t, warned, 1, "the folder once")
 	assert.Contains(t, warned[0], "others than its owner may replace what is in "+dir)
@@ -84,6 +84,6 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	require.NoError(t, os.Symlink(at("gw.key"), link))
 	require.NoError(t, os.Chmod(at("gw.key"), 0o666))
 	s.TLS.KeyFile = link
-	refused, _ = exposed(s, file)
+	_, refused = exposed(s, file)
 	require.ErrorContains(t, refused, at("gw.key"), "where the link leads")
 }

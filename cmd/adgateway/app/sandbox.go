@@ -43,7 +43,7 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 		err = fmt.Errorf("credentials:\n%w", err)
 	}
 	engine, engineErr := NewEngine(cfg.Sandbox)
-	rights, _ := exposed(cfg, "")
+	_, rights := exposed(cfg, "")
 	faults := []error{err, engineErr, rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
 	store := program.CredentialFile(cfg.Auth, o.Flags.Path())
 	if s.shared() && cfg.Auth.Store == "" {

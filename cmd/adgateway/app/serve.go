@@ -135,7 +135,7 @@ func (s *Server) openLog() (err error) {
 	s.entries = &entries{to: s.log.Out}
 	s.log.SetOutput(s.entries)
 	program.WarnFormer(s.log, s.live.Now())
-	_, warned := exposed(s.live.Now(), s.options.Flags.Path())
+	warned, _ := exposed(s.live.Now(), s.options.Flags.Path())
 	for _, sentence := range warned {
 		s.log.Warn(sentence)
 	}
