@@ -17,14 +17,14 @@ const labelLimit = 63
 // files of zones and other programs write more. There a backslash is before a character that
 // a name in text cannot have as it is; no other character may be written in a second way.
 var (
-	listedPattern = regexp.MustCompile(`^` + listedLabel + `(?:\.` + listedLabel + `)*$`)
+	listedPattern = regexp.MustCompile(`^(?:@|` + listedLabel + `(?:\.` + listedLabel + `)*)$`)
 	servedPattern = regexp.MustCompile(`^[A-Za-z0-9_/\x{a0}-\x{10ffff}-]+(?:\.[A-Za-z0-9_/\x{a0}-\x{10ffff}-]+)*$`)
 	zonePattern   = regexp.MustCompile(`^[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)*$`)
 	ownerPattern  = regexp.MustCompile(`^(?:@|\*|(?:\*\.)?[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)*)$`)
 	targetPattern = zonePattern
 )
 
-const listedLabel = `(?:[^\x00-\x1f\x7f.\\]|\\[.\\"();@$]|\\(?:0[0-2][0-9]|03[0-2]|12[7-9]|1[3-9][0-9]|2[0-4][0-9]|25[0-5]))+`
+const listedLabel = `(?:[^\x00-\x1f\x7f.\\@]|\\[.\\"();@$]|\\(?:0[0-2][0-9]|03[0-2]|12[7-9]|1[3-9][0-9]|2[0-4][0-9]|25[0-5]))+`
 
 // Zone is the name of a DNS zone (facts C26-C29), NewZone that of one to be created. The
 // script receives it without a trailing dot.

@@ -124,7 +124,7 @@ func TestKinds(t *testing.T) {
 		{Zone, strings.Repeat("a.", 127), `"` + strings.Repeat("a.", 126) + `a"`}, {Zone, strings.Repeat("a.", 128), "invalid_request: must be at most 253 characters long"},
 		{ForwardZone, "corp.example.", `"corp.example"`}, {ForwardZone, "single", `"single"`}, {ForwardZone, "carpa", `"carpa"`}, {ForwardZone, "10.in-addr.ARPA", notForward}, {ForwardZone, "ip6.arpa.", notForward}, {ForwardZone, "arpa", notForward}, {ForwardZone, "*.b", notZone}, {ForwardZone, ".", notZone}, {ForwardZone, true, "invalid_request: must be text, not a boolean"},
 		{ChildZone, "branch", `"branch"`}, {ChildZone, "a.b.corp.example.", `"a.b.corp.example."`}, {ChildZone, "@", notChild}, {ChildZone, "*", notChild}, {ChildZone, "a b", notChild},
-		{Owner, "@", `"@"`}, {Owner, "*", `"*"`}, {Owner, "*.a", `"*.a"`}, {Owner, "www.corp.example.", `"www.corp.example."`}, {Owner, "a.*", `"a.*"`}, {Owner, "a*", `"a*"`}, {Owner, "@.a", `"@.a"`}, {Owner, "$(x)", `"$(x)"`}, {Owner, "münchen", `"münchen"`},
+		{Owner, "@", `"@"`}, {Owner, "*", `"*"`}, {Owner, "*.a", `"*.a"`}, {Owner, "www.corp.example.", `"www.corp.example."`}, {Owner, "a.*", `"a.*"`}, {Owner, "a*", `"a*"`}, {Owner, "@.a", notListed}, {Owner, "$(x)", `"$(x)"`}, {Owner, "münchen", `"münchen"`},
 		{Owner, `a\.b`, `"a\\.b"`}, {Owner, `a\032b.`, `"a\\032b."`}, {Owner, `a\\b`, `"a\\\\b"`}, {Owner, `\100c1`, notListed}, {Owner, `\d`, notListed}, {Owner, `a\046b`, notListed},
 		{Owner, "a..b", notListed}, {Owner, `a\`, notListed}, {Owner, ".a", notListed}, {Owner, `a\.`, `"a\\."`}, {Target, ".", `"."`},
 		{NewOwner, "a.*", notNew}, {NewOwner, "a*", notNew}, {NewOwner, "@.a", notNew}, {NewOwner, "$(x)", notNew}, {NewOwner, "münchen", notNew}, {NewOwner, `a\.b`, notNew},

@@ -141,8 +141,9 @@ const maxOctets = 4096
 var (
 	caaTag Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[0-9A-Za-z]{1,15}$`),
 		what: "a property of letters and digits such as issue, issuewild or iodef", example: "issue"}
-	caaValue Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[ -~]{1,255}$`),
-		what:    "1 to 255 characters of ASCII, such as letsencrypt.org, or ; for none",
+	caaValue Kind = caaKind{base: base{"string"},
+		pattern: regexp.MustCompile(`^[!#-\[\]-~](?:[ !#-\[\]-~]{0,253}[!#-\[\]-~])?$`),
+		what:    "1 to 255 characters of ASCII, no quotes or backslashes, such as letsencrypt.org, or ; for none",
 		example: "letsencrypt.org", quoted: true}
 )
 

@@ -92,7 +92,9 @@ func but(without ...identity.Scope) []identity.Scope {
 
 // demandsReading reports whether the sample of a row needs the scope for reading, too.
 func demandsReading(op *ops.Operation) bool {
-	return slices.ContainsFunc(op.Params, func(p ops.Param) bool { return p.Scope == op.ReadScope() && op.Sample[p.Name] != nil })
+	return slices.ContainsFunc(op.Params, func(p ops.Param) bool {
+		return p.Scope == op.ReadScope() && op.Sample[p.Name] != nil
+	})
 }
 
 // leftovers are what calls of a row have left.
