@@ -104,7 +104,7 @@ const separator = "\x1d"
 // ValueSeparator stands between the values of an attribute in announcements.
 const ValueSeparator = "\n"
 
-// Line returns what scripts are told of the attribute: its name, form and rules, then the values
+// Line returns the attribute as scripts take it: its name, form and rules, then the values
 // to write.
 func (a *Attribute) Line(values ...string) string {
 	var rules []string

@@ -76,7 +76,7 @@ type Undoing struct {
 	Fields  []string // of it; none: all
 	Batch   string   // the first of the changes that the outer call has made; empty: this is the first
 	Objects []string // GUIDs of what the change was about
-	Guarded []string // those of them that were protected from accidental deletion
+	Guarded []string // the protected ones among them
 }
 
 // Guard compares what a script announces with what the call depends on. One goroutine at a time

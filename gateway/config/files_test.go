@@ -12,7 +12,7 @@ import (
 
 // notUsed are the settings that name a file or a folder of which something else decides who may write it.
 var notUsed = map[string]string{
-	"powershell.path":  "it is run: its folder is checked with that of the program",
+	"powershell.path":  "it is run: its folder is checked with the program's",
 	"http.spoolFolder": "each file in it is made for this account alone, and is encrypted",
 	"engine.store":     "it is of the node, whose doctor checks it",
 }

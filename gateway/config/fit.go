@@ -101,8 +101,8 @@ type File struct {
 }
 
 // Uses returns every file that a gateway with these settings uses, but for what runs: its program, and
-// PowerShell. What it keeps beside one of them, under a name that begins with that of the file, is
-// not named again. file is that of the settings.
+// PowerShell. What it keeps beside one of them, under a name that begins with the file's, is
+// not named again. file is the path of the settings.
 func (s *Settings) Uses(file string) []File {
 	all := []File{
 		{Path: file, Use: "settings", Secret: true},

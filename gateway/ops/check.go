@@ -29,7 +29,7 @@ var contextArgs = map[string]string{
 	"Readable":          "string[]", // types of objects that the caller may read
 	"CreatableType":     "string[]", // types of objects that the caller may create
 	"RemovedTogether":   "string[]", // objects that the change removed which is undone
-	"ProtectedTogether": "string[]", // those of them that were protected
+	"ProtectedTogether": "string[]", // the protected ones among them
 	"StaleSince":        "string[]", // as a file time and as a generalized time
 	"Server":            "string",
 	"ComputerName":      "string",

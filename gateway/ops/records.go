@@ -214,7 +214,7 @@ func (r recordType) listData() *Operation {
 
 func (r recordType) create() *Operation {
 	params := append(r.identity(true), Param{Name: ttlParam, Kind: schema.TimeToLive,
-		Doc: "The time to live in seconds; absent: that of the zone.", Example: "3600"})
+		Doc: "The time to live in seconds; absent: the zone's.", Example: "3600"})
 	if r.Address {
 		params = append(params, createPtr)
 	}
@@ -393,7 +393,7 @@ var recordSetRows = []*Operation{
 			Param{Name: "Data", Kind: schema.RecordValues, Required: true, Scope: identity.DNSDelete,
 				Doc: "The values, as the answer's data shows them."},
 			Param{Name: ttlParam, Kind: schema.TimeToLive,
-				Doc: "The time to live of all values in seconds; absent: the lowest of the values that stay, else that of the zone.", Example: "3600"},
+				Doc: "The time to live of all values in seconds; absent: the lowest of the values that stay, else the zone's.", Example: "3600"},
 			Param{Name: "MakeStatic", Kind: schema.Bool, Default: "false",
 				Doc: "Also change records that belong to dynamic update; they are static afterwards."},
 		),

@@ -74,7 +74,7 @@ func stale(op Operation) *Operation {
 		{Name: daysParam, Kind: schema.StaleDays, Required: true, Unsent: true, Example: "60", Doc: "Not used for so many days. An account that never logged on counts from its creation."},
 		{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
 		{Name: "ExcludeOU", Kind: schema.MemberList, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OUs and containers whose objects are left out, with all below them."},
-		{Name: "ExcludeGroup", Kind: schema.MemberList, Example: "VPN Users", Doc: "Groups whose members are left out, with those of the groups in them."},
+		{Name: "ExcludeGroup", Kind: schema.MemberList, Example: "VPN Users", Doc: "Groups whose members are left out, nested ones included."},
 		{Name: "ExcludeName", Kind: schema.MemberList, Example: "SRV*", Doc: "Names that are left out; * stands for any characters."},
 	}, op.Params...)
 	op.Rules = []Rule{unusedSince}

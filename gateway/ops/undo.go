@@ -216,7 +216,7 @@ func protectedBack(row, param string) Undo {
 	})
 }
 
-// primaryBack is the undo of a row that sets a primary group, by the row itself. The domain is that of the
+// primaryBack is the undo of a row that sets a primary group, by the row itself. The domain comes from the
 // account's own SID.
 func primaryBack(row, param string) Undo {
 	return called(row, func(d Done) Given {

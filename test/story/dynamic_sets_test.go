@@ -28,7 +28,7 @@ func TestASetDropsADynamicValue(t *testing.T) {
 	left := s.OK(set("host", "10.0.0.1"), http.StatusOK)
 	require.Equal(t, []any{"10.0.0.1"}, left["data"])
 
-	// Nor is one whose time to live is another than those of the others, or of what is removed.
+	// Nor is one whose time to live differs from the others' and from the removed one's.
 	left = s.OK(set("times", "10.1.0.2", "10.1.0.3"), http.StatusOK)
 	require.Equal(t, []any{"10.1.0.2", "10.1.0.3"}, left["data"])
 	asked := set("times", "10.1.0.2", "10.1.0.3")

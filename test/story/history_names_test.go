@@ -114,7 +114,7 @@ func changedBySamples() map[string]subjects {
 	return all
 }
 
-// changedByProtection are those of the rows about protections and primary groups.
+// changedByProtection are the subjects of rows about protections and primary groups.
 var changedByProtection = map[string]subjects{
 	"user.protect":          {before: []string{userNamed(systemtest.SampleUser)}},
 	"group.protect":         {before: []string{groupNamed(systemtest.SampleGroup)}},

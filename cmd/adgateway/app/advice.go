@@ -8,7 +8,7 @@ import (
 )
 
 // Advice returns sentences about settings that are allowed, but do not work well, here and now. from is
-// the origin of each setting, and file that of the settings.
+// the origin of each setting, and file the path of the settings.
 func Advice(s *config.Settings, file string, from map[string]config.Origin) []string {
 	warned, _ := exposed(withStore(s, file), file)
 	all := append(s.Advice(from), warned...)

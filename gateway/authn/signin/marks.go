@@ -16,7 +16,7 @@ import (
 // A browser in which somebody signed in keeps a mark, which is not secret to that person and lets
 // nobody in. With it, wrong passwords of others behind the same address, such as a NAT, do not keep the
 // person out: a few tries of that name are not counted for the address, but for the mark. Without one
-// nothing differs, so that nobody learns who signs in from an address.
+// nothing differs, so an address does not show who signs in from it.
 
 const (
 	// MarkLife is how long after a sign-in its mark is taken.
