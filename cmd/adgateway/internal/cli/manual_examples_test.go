@@ -71,6 +71,7 @@ func runPage(t *testing.T, all []*block) {
 	}
 	if !slices.ContainsFunc(all, func(b *block) bool { return b.mark == secondConsole }) {
 		s := startSandbox(t, "--token", pageToken)
+		s.eventually("/readyz", "Bearer "+pageToken, http.StatusOK) // some blocks show that it is ready
 		p.addresses[ports[0]] = strings.TrimPrefix(s.url, "http://")
 	}
 	if slices.ContainsFunc(all, func(b *block) bool { return b.example() && b.language == "sh" }) {
