@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"adgateway/test/failing"
 	"adgateway/test/histories"
 )
 
@@ -21,12 +22,14 @@ type asked struct {
 	acks  []time.Time       // when something was acknowledged
 	added []string          // keys of values that certainly are there
 	told  map[string]string // the outcomes of changes, by their IDs
-	count counts
+	count failing.Counts
 
 	stopped time.Time // when nobody asked any more, and nothing failed
 }
 
-func newAsked(w *world) *asked { return &asked{w: w, told: map[string]string{}, count: counts{}} }
+func newAsked(w *world) *asked {
+	return &asked{w: w, told: map[string]string{}, count: failing.Counts{}}
+}
 
 func (a *asked) note(what string) {
 	a.mu.Lock()
@@ -95,7 +98,7 @@ func (a *asked) registers(ctx context.Context, client int, rnd *rand.Rand) {
 			a.note("values in doubt")
 		}
 		at.heed(status)
-		pause(ctx, time.Duration(5+rnd.IntN(30))*time.Millisecond)
+		failing.Pause(ctx, time.Duration(5+rnd.IntN(30))*time.Millisecond)
 	}
 }
 
@@ -117,7 +120,7 @@ func (a *asked) adds(ctx context.Context) {
 					a.mu.Unlock()
 					a.note("values added")
 				}
-				pause(ctx, 10*time.Millisecond)
+				failing.Pause(ctx, 10*time.Millisecond)
 			}
 		})
 	}
@@ -142,7 +145,7 @@ func (a *asked) changes(ctx context.Context, client int, rnd *rand.Rand) {
 				a.note("changes in doubt")
 			}
 			at.heed(status)
-			pause(ctx, time.Duration(20+rnd.IntN(100))*time.Millisecond)
+			failing.Pause(ctx, time.Duration(20+rnd.IntN(100))*time.Millisecond)
 		}
 	}
 }

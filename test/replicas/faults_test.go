@@ -1,9 +1,6 @@
 package replicas
 
 import (
-	"context"
-	"fmt"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -13,21 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"adgateway/gateway/engine/enginetest"
+	"adgateway/test/failing"
 )
-
-// fault is something that happens for a while.
-type fault struct {
-	kind     string
-	of       string
-	from, to time.Duration // how long it lasts
-	begin    func()
-	end      func()
-}
-
-// anyTime returns a duration between two, of which short ones are more frequent.
-func anyTime(rnd *rand.Rand, from, to time.Duration) time.Duration {
-	return time.Duration(float64(from) * math.Pow(float64(to)/float64(from), rnd.Float64()))
-}
 
 // each holds some wires by a way of holding, or lets them go.
 func each(wires []*enginetest.Wire, hold func(*enginetest.Wire, bool), on bool) func() {
@@ -38,8 +22,7 @@ func each(wires []*enginetest.Wire, hold func(*enginetest.Wire, bool), on bool) 
 	}
 }
 
-// soon is the shortest time for which a process is away.
-const soon = 200 * time.Millisecond
+const soon = failing.Soon
 
 func (p *process) kill()   { p.end(syscall.SIGKILL) }
 func (p *process) stop()   { p.end(syscall.SIGTERM) }
@@ -47,23 +30,23 @@ func (p *process) pause()  { p.freeze(true) }
 func (p *process) resume() { p.freeze(false) }
 
 // gatewayFaults are what can happen to a gateway.
-func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []fault {
+func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []failing.Fault {
 	all := append(append([]*enginetest.Wire{}, g.log...), g.beats...)
-	cut := func(kind string, wires []*enginetest.Wire, hold func(*enginetest.Wire, bool)) fault {
-		return fault{kind, g.name, time.Second, 15 * time.Second, each(wires, hold, true), each(wires, hold, false)}
+	cut := func(kind string, wires []*enginetest.Wire, hold func(*enginetest.Wire, bool)) failing.Fault {
+		return failing.New(kind, g.name, time.Second, 15*time.Second, each(wires, hold, true), each(wires, hold, false))
 	}
 	one := rnd.IntN(size)
 	offsets := []time.Duration{time.Second, 30 * time.Second, time.Hour, 400 * 24 * time.Hour}
 	offset := offsets[rnd.IntN(len(offsets))] * time.Duration(1-2*rnd.IntN(2))
-	return []fault{
-		{"kill a gateway", g.name, soon, 8 * time.Second, g.kill, g.run},
-		{"kill all gateways", "all", soon, 2 * time.Second, w.killGateways, w.runGateways},
-		{"kill a gateway that has another clock then", g.name, soon, 8 * time.Second, func() {
+	return []failing.Fault{
+		failing.New("kill a gateway", g.name, soon, 8*time.Second, g.kill, g.run),
+		failing.New("kill all gateways", "all", soon, 2*time.Second, w.killGateways, w.runGateways),
+		failing.New("kill a gateway that has another clock then", g.name, soon, 8*time.Second, func() {
 			g.kill()
 			w.setClock(g, offset)
-		}, g.run},
-		{"end a gateway", g.name, soon, 2 * time.Second, g.stop, g.run},
-		{"freeze a gateway", g.name, time.Second / 2, 20 * time.Second, g.pause, g.resume},
+		}, g.run),
+		failing.New("end a gateway", g.name, soon, 2*time.Second, g.stop, g.run),
+		failing.New("freeze a gateway", g.name, time.Second/2, 20*time.Second, g.pause, g.resume),
 		cut("cut a gateway off", all, (*enginetest.Wire).Hold),
 		cut("cut a gateway off from one node", []*enginetest.Wire{g.log[one], g.beats[one]},
 			(*enginetest.Wire).Hold),
@@ -71,14 +54,14 @@ func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []fault {
 		cut("cut the log of a gateway", g.log, (*enginetest.Wire).Hold),
 		cut("a gateway hears nothing", all, (*enginetest.Wire).HoldAnswers),
 		cut("nobody hears a gateway", all, (*enginetest.Wire).HoldCalls),
-		{"set a clock", g.name, time.Second, 15 * time.Second, func() { w.setClock(g, offset) }, func() {
+		failing.New("set a clock", g.name, time.Second, 15*time.Second, func() { w.setClock(g, offset) }, func() {
 			if rnd.IntN(2) == 0 {
 				w.setClock(g, 0)
 			}
-		}},
-		{"hand over", g.name, soon, time.Second, func() {
+		}),
+		failing.New("hand over", g.name, soon, time.Second, func() {
 			w.call(g, http.MethodPost, "/handover", 5*time.Second)
-		}, func() {}},
+		}, func() {}),
 	}
 }
 
@@ -107,14 +90,14 @@ func (w *world) setClock(g *member, offset time.Duration) {
 }
 
 // nodeFaults are what can happen to a node.
-func (w *world) nodeFaults(i int) []fault {
+func (w *world) nodeFaults(i int) []failing.Fault {
 	n := w.nodes[i]
-	cut := func(kind string, hold func(on bool)) fault {
-		return fault{kind, n.name, time.Second, 15 * time.Second, func() { hold(true) }, func() { hold(false) }}
+	cut := func(kind string, hold func(on bool)) failing.Fault {
+		return failing.New(kind, n.name, time.Second, 15*time.Second, func() { hold(true) }, func() { hold(false) })
 	}
-	return []fault{
-		{"kill a node", n.name, soon, 8 * time.Second, n.kill, n.run},
-		{"kill all nodes", "all", soon, 2 * time.Second, func() {
+	return []failing.Fault{
+		failing.New("kill a node", n.name, soon, 8*time.Second, n.kill, n.run),
+		failing.New("kill all nodes", "all", soon, 2*time.Second, func() {
 			for _, n := range w.nodes {
 				n.kill()
 			}
@@ -122,9 +105,9 @@ func (w *world) nodeFaults(i int) []fault {
 			for _, n := range w.nodes {
 				n.run()
 			}
-		}},
-		{"end a node", n.name, soon, 2 * time.Second, n.stop, n.run},
-		{"freeze a node", n.name, time.Second / 2, 20 * time.Second, n.pause, n.resume},
+		}),
+		failing.New("end a node", n.name, soon, 2*time.Second, n.stop, n.run),
+		failing.New("freeze a node", n.name, time.Second/2, 20*time.Second, n.pause, n.resume),
 		cut("cut a node off from the others", func(on bool) { w.between.Cut(i, on) }),
 		cut("cut a node off from all", func(on bool) {
 			w.between.Cut(i, on)
@@ -139,24 +122,6 @@ func (w *world) nodeFaults(i int) []fault {
 		cut("a node sends nothing to the others it asks", func(on bool) {
 			w.between.From(i, func(wire *enginetest.Wire) { wire.HoldCalls(on) })
 		}),
-	}
-}
-
-// oneFault lets a fault last for a while, or until ctx ends.
-func (w *world) oneFault(ctx context.Context, number int, f fault, lasts time.Duration) {
-	w.t.Logf("%s fault %d: %s: %s for %s", clock(), number, f.kind, f.of, lasts.Round(time.Millisecond))
-	f.begin()
-	pause(ctx, lasts)
-	f.end()
-}
-
-// clock is the time of day as the processes' logs show it.
-func clock() string { return time.Now().Format("15:04:05.000") }
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
 	}
 }
 
@@ -180,14 +145,4 @@ func (w *world) aNode(rnd *rand.Rand) int {
 		}
 	}
 	return rnd.IntN(size)
-}
-
-// counts are how often something happened.
-type counts map[string]int
-
-func (c counts) String() (text string) {
-	for _, kind := range sorted(c) {
-		text += fmt.Sprintf("\n%6d %s", c[kind], kind)
-	}
-	return text
 }

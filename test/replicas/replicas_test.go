@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/engine/enginetest"
+	"adgateway/test/failing"
 )
 
 func fromEnvironment(t *testing.T, name string, otherwise int) int {
@@ -56,7 +57,9 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	asking, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { asked.run(asking, seed) })
-	kinds := w.fail(t.Context(), seed, faults, longest)
+	kinds := failing.Series{Seed: seed, Faults: faults, Longest: longest, Log: t.Logf}.Happen(t.Context(),
+		func(rnd *rand.Rand) []failing.Fault { return w.gatewayFaults(w.aGateway(rnd), rnd) },
+		func(rnd *rand.Rand) []failing.Fault { return w.nodeFaults(w.aNode(rnd)) })
 	w.setClock(nil, 0)
 	w.whole()
 	stop()
@@ -131,39 +134,4 @@ func (w *world) putToken(key string, seconds int) {
 		}
 		return false
 	})
-}
-
-// fail has some faults happen to gateways and to nodes, of each at most one at a time, for at
-// most a time, and returns how many of each kind there were.
-func (w *world) fail(ctx context.Context, seed uint64, faults int, longest time.Duration) counts {
-	var mu sync.Mutex
-	kinds, number := counts{}, 0
-	next := func(kind string) int {
-		mu.Lock()
-		defer mu.Unlock()
-		if number == faults {
-			return 0
-		}
-		number++
-		kinds[kind]++
-		return number
-	}
-	several := func(stream uint64, draw func(*rand.Rand) []fault) {
-		rnd := rand.New(rand.NewPCG(seed, stream))
-		for ctx.Err() == nil {
-			pause(ctx, min(longest, anyTime(rnd, 200*time.Millisecond, 8*time.Second)))
-			all := draw(rnd)
-			f := all[rnd.IntN(len(all))]
-			n := next(f.kind)
-			if n == 0 {
-				return
-			}
-			w.oneFault(ctx, n, f, min(longest, anyTime(rnd, f.from, f.to)))
-		}
-	}
-	var both sync.WaitGroup
-	both.Go(func() { several(1, func(rnd *rand.Rand) []fault { return w.gatewayFaults(w.aGateway(rnd), rnd) }) })
-	both.Go(func() { several(2, func(rnd *rand.Rand) []fault { return w.nodeFaults(w.aNode(rnd)) }) })
-	both.Wait()
-	return kinds
 }
