@@ -219,7 +219,7 @@ soak: ## clients at random on processes that fail, for SOAK (10m); SEED=n repeat
 	KILLS=100 $(GO) test -count=1 $(HANG) -run '^TestKilledAtTheAnswer$$' ./cmd/adgateway/internal/cli
 	JOB_ITEMS=10000 KILL_EVERY_MS=5000 $(GO) test -count=1 -timeout 120m -v -run '^TestKilledInAJob$$' ./test/kill
 	THOROUGH=1 FAULTS=200 ROUNDS=20 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 90m -v ./test/replicas
-	THOROUGH=1 TAKEOVERS=20 LOOKS=5 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 60m -v ./test/fleet
+	THOROUGH=1 FAULTS=150 TAKEOVERS=20 LOOKS=5 SEED=$(or $(SEED),1) $(GO) test -count=1 -timeout 90m -v ./test/fleet
 	SOAK=$(SOAK) SEED=$(SEED) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak
 
 upgrade-test: ## a gateway and a cluster of OLD (a commit or tag; else the last tag, or the 50th commit before HEAD) are upgraded under load, and taken back

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -25,8 +26,24 @@ func (a answer) code() string {
 	return body.Error.Code
 }
 
+// didNothing reports whether it certainly says that nothing was done.
+func (a answer) didNothing() bool {
+	var body struct{ Error struct{ Outcome string } }
+	return json.Unmarshal([]byte(a.text), &body) == nil && body.Error.Outcome == "none"
+}
+
 // call asks a gateway once. A key may be empty.
-func (f *fleet) call(h *host, method, path, body, key string) (a answer) {
+func (f *fleet) call(h *host, method, path, body, key string) answer {
+	f.t.Helper()
+	headers := http.Header{}
+	if key != "" {
+		headers.Set("Idempotency-Key", key)
+	}
+	return f.callWith(h, method, path, body, headers)
+}
+
+// callWith asks a gateway once, with headers.
+func (f *fleet) callWith(h *host, method, path, body string, headers http.Header) answer {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), 30*time.Second)
 	defer cancel()
@@ -37,9 +54,7 @@ func (f *fleet) call(h *host, method, path, body, key string) (a answer) {
 	if strings.HasPrefix(path, "/api/Jobs") {
 		request.Header.Set("Content-Type", "application/x-ndjson")
 	}
-	if key != "" {
-		request.Header.Set("Idempotency-Key", key)
-	}
+	maps.Copy(request.Header, headers)
 	response, err := f.client.Do(request)
 	if err != nil {
 		return answer{}

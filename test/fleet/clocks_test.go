@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/test/failing"
 	"adgateway/test/systemtest"
 	"adgateway/test/thorough"
 )
@@ -21,6 +22,13 @@ func (f *fleet) setClock(h *host, ahead time.Duration) {
 	path := h.gateway.plan.Clock
 	require.NoError(f.t, os.WriteFile(path+".new", []byte(ahead.String()), 0o600))
 	require.NoError(f.t, os.Rename(path+".new", path))
+}
+
+// rightClocks sets all wall clocks right.
+func (f *fleet) rightClocks() {
+	for _, h := range f.hosts {
+		f.setClock(h, 0)
+	}
 }
 
 // TestAWallClockIsWrong at one gateway, while it runs and when it starts: nothing expires, calls
@@ -55,7 +63,7 @@ func TestAWallClockIsWrong(t *testing.T) {
 				a := f.must(h, http.MethodPut, "/api/ADUser/shared02", body, "fleet-key-"+value, nil)
 				assert.NotEmpty(t, a.header.Get("X-Change-Id"))
 			}
-			pause(t.Context(), 100*time.Millisecond) // heartbeats tell the others
+			failing.Pause(t.Context(), 100*time.Millisecond) // heartbeats tell the others
 		}
 	}
 	leader := f.leader()

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/cluster/trust"
-	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/store"
 	"adgateway/ps/sandbox"
@@ -38,8 +39,8 @@ type host struct {
 	gateway *process
 	node    *process
 
-	// The ways of others to it: to the gateway, to the node as gateways, and as other nodes.
-	hop, clients, routes *enginetest.Wire
+	// Where others reach it: the gateway, the node as gateways do, and as other nodes do.
+	hop, clients, routes string
 }
 
 func (h *host) store() string       { return filepath.Join(h.folder, "state.db") }
@@ -47,9 +48,10 @@ func (h *host) trust() trust.Folder { return trust.Folder{Path: filepath.Join(h.
 
 // member is what the others know of the host.
 func (h *host) member() trust.Member {
+	ip, _, _ := net.SplitHostPort(h.hop) // newHost has joined it
 	return trust.Member{
-		Name: h.name, Hosts: []string{"127.0.0.1"},
-		HopAddress: h.hop.Address(), ClientAddress: h.clients.Address(), NodeAddress: h.routes.Address(),
+		Name: h.name, Hosts: []string{ip},
+		HopAddress: h.hop, ClientAddress: h.clients, NodeAddress: h.routes,
 	}
 }
 
@@ -64,6 +66,8 @@ type fleet struct {
 	hosts  []*host
 	client *http.Client
 	token  string
+
+	network *network
 }
 
 // newFleet starts a cluster that ends with the test. Settings are lines of the settings files.
@@ -90,8 +94,14 @@ func newHosts(t testing.TB, settings ...string) *fleet {
 // run yet.
 func newDomain(t testing.TB, settings ...string) *fleet {
 	t.Helper()
+	return newDomainIn(t, &network{ips: slices.Repeat([]string{"127.0.0.1"}, size)}, settings...)
+}
+
+// newDomainIn returns what newDomain does, in a network.
+func newDomainIn(t testing.TB, n *network, settings ...string) *fleet {
+	t.Helper()
 	f := &fleet{
-		t: t, token: token, writes: &sandbox.WriteLog{},
+		t: t, token: token, writes: &sandbox.WriteLog{}, network: n,
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	var err error
@@ -102,7 +112,7 @@ func newDomain(t testing.TB, settings ...string) *fleet {
 	t.Cleanup(func() { require.NoError(t, domain.Close()) })
 	folder := t.TempDir()
 	for i := range size {
-		f.hosts = append(f.hosts, newHost(t, folder, i, domain.Address(), settings))
+		f.hosts = append(f.hosts, newHost(t, folder, i, n, n.domain(t, domain.Address()), settings))
 	}
 	t.Cleanup(func() {
 		for _, h := range f.hosts {
@@ -117,25 +127,25 @@ func newDomain(t testing.TB, settings ...string) *fleet {
 }
 
 // newHost returns a host whose processes do not run yet.
-func newHost(t testing.TB, folder string, i int, domain string, settings []string) *host {
+func newHost(t testing.TB, folder string, i int, n *network, domain string, settings []string) *host {
 	t.Helper()
 	name := fmt.Sprint("gw", i+1)
 	h := &host{name: name, folder: filepath.Join(folder, name)}
 	require.NoError(t, os.Mkdir(h.folder, 0o700))
-	at := freeport.Addresses(t, 4)
-	for place, to := range map[**enginetest.Wire]string{&h.hop: at[0], &h.clients: at[1], &h.routes: at[2]} {
-		wire, err := enginetest.NewWire(to)
-		require.NoError(t, err)
-		t.Cleanup(wire.Close)
-		*place = wire
+	var at []string
+	for _, port := range freeport.Ports(t, 4) {
+		at = append(at, net.JoinHostPort(n.ips[i], strconv.Itoa(port)))
 	}
+	h.hop, h.clients, h.routes = at[0], at[1], at[2]
 	file := filepath.Join(h.folder, "adgateway.yaml")
 	lines := append([]string{
-		fmt.Sprintf("store.file: %q", h.store()), "audit.file: off", fmt.Sprintf("cluster.listen: %q", at[0]),
-		fmt.Sprintf("engine.listen: %q", at[1]), fmt.Sprintf("engine.cluster: %q", at[2]), "engine.maxStore: 4GiB",
+		fmt.Sprintf("store.file: %q", h.store()), "audit.file: off", fmt.Sprintf("cluster.listen: %q", h.hop),
+		fmt.Sprintf("engine.listen: %q", h.clients), fmt.Sprintf("engine.cluster: %q", h.routes), "engine.maxStore: 4GiB",
 	}, settings...)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
-	newProcess := func(p plan) *process { return &process{t: t, log: &systemtest.LogBuffer{}, plan: p} }
+	newProcess := func(p plan) *process {
+		return &process{t: t, log: &systemtest.LogBuffer{}, plan: p, namespace: n.namespace(i)}
+	}
 	h.gateway = newProcess(plan{Name: name, Settings: file, Listen: at[3], Domain: domain})
 	h.node = newProcess(plan{Name: "node of " + name, Settings: file})
 	return h

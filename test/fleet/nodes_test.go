@@ -32,7 +32,7 @@ func TestTheNodesMakeTheLog(t *testing.T) {
 		connect := func(options ...nats.Option) (*nats.Conn, error) {
 			options = append(options, nats.Secure(identity.Client(members, h.name)),
 				nats.CustomInboxPrefix(stock.InboxPrefix(cluster, h.name)))
-			return nats.Connect("tls://"+h.clients.Address(), options...)
+			return nats.Connect("tls://"+h.clients, options...)
 		}
 		await(t, h.name+" finds no log", func() bool {
 			s, err := jetstream.Open(t.Context(), jetstream.Options{Cluster: cluster, Connect: connect})

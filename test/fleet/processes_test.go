@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,7 @@ import (
 	"adgateway/ps"
 	"adgateway/ps/sandbox/remote"
 	"adgateway/ps/session"
+	"adgateway/test/failing"
 	"adgateway/test/systemtest"
 )
 
@@ -39,7 +41,8 @@ const processVariable = "TEST_FLEET"
 
 const (
 	token  = "fleet-token"
-	secret = "fleet-ticket" // of the domain
+	frugal = "fleet-frugal-token" // of a caller that may disable few accounts
+	secret = "fleet-ticket"       // of the domain
 )
 
 // plan is what a process is told by its environment.
@@ -85,10 +88,7 @@ func TestMain(m *testing.M) {
 func runGateway(ctx context.Context, p *plan) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
-	link, err := remote.Connect(ctx, remote.LinkOptions{
-		Address: p.Domain, Secret: func() (string, error) { return secret, nil },
-		Gateway: p.Name, Account: "gmsa-" + p.Name + "$",
-	})
+	link, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -101,6 +101,29 @@ func runGateway(ctx context.Context, p *plan) error {
 	unlink()
 	running.Wait()
 	return errors.Join(err, link.Close())
+}
+
+// connect connects to the domain, which may be out of reach for a while.
+func (p *plan) connect(ctx context.Context) (link *remote.Link, err error) {
+	address := p.Domain
+	if !strings.HasPrefix(address, "127.") {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		go forward(listener, address) // until the process ends
+		address = listener.Addr().String()
+	}
+	options := remote.LinkOptions{
+		Address: address, Secret: func() (string, error) { return secret, nil },
+		Gateway: p.Name, Account: "gmsa-" + p.Name + "$",
+	}
+	for {
+		if link, err = remote.Connect(ctx, options); err == nil || ctx.Err() != nil {
+			return link, err
+		}
+		failing.Pause(ctx, 100*time.Millisecond)
+	}
 }
 
 // serveOnce runs a gateway until ctx ends, or it is to be made again.
@@ -163,7 +186,13 @@ func (p *plan) letIn(ctx context.Context, o *app.Options, running *sync.WaitGrou
 	if p.Accounts == "" {
 		static := authn.NewStatic(authn.Header{})
 		o.Auth = static
-		return static.AddToken(token, &identity.Principal{Name: "fleet", Scopes: []identity.Scope{identity.All}})
+		all := []identity.Scope{identity.All}
+		limit := budget
+		return errors.Join(
+			static.AddToken(token, &identity.Principal{Name: "fleet", Scopes: all}),
+			static.AddToken(frugal, &identity.Principal{
+				Name: "frugal", Scopes: all, Quota: &identity.Quota{ChangesPerHour: &limit},
+			}))
 	}
 	options := authn.StoreOptions{File: authn.File{Path: p.Accounts}}
 	if o.Identity != nil {
@@ -196,16 +225,21 @@ func (p *plan) wall() time.Time {
 
 // process is a gateway or a node that can be killed and started again.
 type process struct {
-	t    testing.TB
-	plan plan
-	log  *systemtest.LogBuffer
+	t         testing.TB
+	plan      plan
+	log       *systemtest.LogBuffer
+	namespace string // of the network; empty: that of the test
 
 	mu      sync.Mutex
 	command *exec.Cmd // nil: it does not run
 	ended   chan struct{}
 	wanted  bool // to run
 	ends    bool // by itself, as it should
+	frozen  []span
 }
+
+// span is a time; without an end it goes on.
+type span struct{ from, to time.Time }
 
 // start starts the process.
 func (p *process) start() {
@@ -215,6 +249,9 @@ func (p *process) start() {
 	self, err := os.Executable()
 	require.NoError(p.t, err)
 	command := exec.Command(self)
+	if p.namespace != "" {
+		command = exec.Command("ip", "netns", "exec", p.namespace, self) // which becomes the process
+	}
 	command.Env = append(os.Environ(), processVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
 	command.Stdout, command.Stderr = p.log, p.log
 	_, err = command.StdinPipe() // which ends with this process
@@ -262,6 +299,33 @@ func (p *process) stop() {
 	if command != nil {
 		<-ended
 	}
+}
+
+// freeze stops the process where it is, or lets it go on. One that does not run is left alone.
+func (p *process) freeze(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.command == nil {
+		return
+	}
+	if on {
+		p.frozen = append(p.frozen, span{from: time.Now()})
+		_ = p.command.Process.Signal(syscall.SIGSTOP) // it may have ended
+		return
+	}
+	_ = p.command.Process.Signal(syscall.SIGCONT) // it may have ended
+	if n := len(p.frozen); n > 0 && p.frozen[n-1].to.IsZero() {
+		p.frozen[n-1].to = time.Now()
+	}
+}
+
+// wasFrozen reports whether the process was frozen at some moment between two.
+func (p *process) wasFrozen(from, to time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.frozen, func(s span) bool {
+		return s.from.Before(to) && (s.to.IsZero() || s.to.After(from))
+	})
 }
 
 // patience is how long a test waits for what must come; it is no promise.

@@ -27,7 +27,7 @@ func (f *fleet) askState(h *host, as *trust.Identity, list trust.Members) (statu
 func (f *fleet) askWith(h *host, settings *tls.Config) (status int, err error) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
 	defer cancel()
-	url := "https://" + h.hop.Address() + "/cluster/state"
+	url := "https://" + h.hop + "/cluster/state"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	require.NoError(f.t, err)
 	response, err := (&http.Transport{TLSClientConfig: settings, DisableKeepAlives: true}).RoundTrip(request)

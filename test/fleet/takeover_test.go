@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/engine/stock"
+	"adgateway/test/failing"
 	"adgateway/test/systemtest"
 	"adgateway/test/thorough"
 )
@@ -32,7 +33,7 @@ func (f *fleet) leadingNode() (leads *host) {
 		for _, at := range f.hosts {
 			secure := nats.Secure(identity.Client(list.Members, at.name))
 			inbox := nats.CustomInboxPrefix(stock.InboxPrefix(cluster, h.name))
-			conn, err := nats.Connect("tls://"+at.clients.Address(), secure, inbox)
+			conn, err := nats.Connect("tls://"+at.clients, secure, inbox)
 			if err != nil {
 				continue
 			}
@@ -76,7 +77,7 @@ func (f *fleet) pauseOf(name string, at *host, happens func()) time.Duration {
 				value := fmt.Sprintf("%s%d-%05d", name, i, n)
 				// Each is of another object: one that was changed meanwhile is locked for a while.
 				if f.call(h, http.MethodPost, "/api/ADUser/"+value, "{}", "fleet-key-"+value).status/100 != 2 {
-					pause(f.t.Context(), 10*time.Millisecond)
+					failing.Pause(f.t.Context(), 10*time.Millisecond)
 					continue
 				}
 				mu.Lock()

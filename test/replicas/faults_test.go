@@ -33,7 +33,8 @@ func (p *process) resume() { p.freeze(false) }
 func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []failing.Fault {
 	all := append(append([]*enginetest.Wire{}, g.log...), g.beats...)
 	cut := func(kind string, wires []*enginetest.Wire, hold func(*enginetest.Wire, bool)) failing.Fault {
-		return failing.New(kind, g.name, time.Second, 15*time.Second, each(wires, hold, true), each(wires, hold, false))
+		return failing.New(kind, g.name, time.Second, 15*time.Second,
+			each(wires, hold, true), each(wires, hold, false))
 	}
 	one := rnd.IntN(size)
 	offsets := []time.Duration{time.Second, 30 * time.Second, time.Hour, 400 * 24 * time.Hour}
