@@ -70,6 +70,8 @@ var binRows = []*Operation{
 		Reply:   Reply{schema.RestoredObject, List},
 		Settle:  Settle{Script: "Confirm-GatewayRestore"},
 		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.Conflict, schema.ParentDeleted, schema.TooMany, schema.NotUndoable, schema.Unprocessable},
+		Undo:    Undo{Never: "what was restored is removed by its own row"},
+		Guard:   Guard{Never: "it makes something new of what was deleted"},
 		Subject: deletedSubject,
 		Success: "The {subject} was restored: {counts}.",
 		Sample:  Given{"Guid": "e01076ad-3b79-506a-af5d-96b72c99f124"},
