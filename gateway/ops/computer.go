@@ -159,6 +159,7 @@ var computerRows = []*Operation{
 		Subject:   computerSubject,
 		Success:   "The {subject} has the primary group '{GroupName}' now.",
 		Unchanged: "The {subject} has the primary group '{GroupName}' already; nothing was changed.",
+		Needs:     Step{"membership.addMembers", Given{"GroupName": "VPN Users", "Members": "FS1$"}},
 		Sample:    Given{"ADComputerName": "FS1", "GroupName": "VPN Users"},
 	},
 	{

@@ -68,7 +68,10 @@ var delegationRows = []*Operation{
 		Guard:   Guard{Never: "delegations have no tags"},
 		Subject: delegationSubject,
 		Success: "The {subject} was removed: {records}.",
-		Sample:  Given{"ZoneName": "corp.example", "ChildName": "left"},
+		Needs: Step{"delegation.create", Given{
+			"ZoneName": "corp.example", "ChildName": "left", "NameServer": "ns1.left.corp.example", "IP_Address": "10.9.1.1",
+		}},
+		Sample: Given{"ZoneName": "corp.example", "ChildName": "left"},
 	},
 }
 

@@ -95,6 +95,7 @@ var forwarderRows = []*Operation{
 		Guard:   Guard{Reader: "forwarder.get"},
 		Subject: forwarderSubject,
 		Success: "The {subject} was removed.",
+		Needs:   Step{"forwarder.create", Given{"ZoneName": "forwarded.example", "MasterServers": "10.9.0.53"}},
 		Sample:  Given{"ZoneName": "forwarded.example"},
 	},
 }

@@ -180,6 +180,7 @@ var groupRows = []*Operation{
 		Undo:    fromBin,
 		Subject: groupSubject,
 		Success: "The {subject} was removed.",
+		Needs:   Step{"group.createSecurity", Given{"GroupName": "Sample Gone"}},
 		Sample:  Given{"GroupName": "Sample Gone"},
 	},
 }

@@ -61,6 +61,7 @@ var reverseZoneRows = []*Operation{
 		Guard:   Guard{Reader: "reverseZone.get"},
 		Subject: "reverse zone '{NetworkIDOrZoneName}'",
 		Success: "The {subject} was removed with {count:records}.",
+		Needs:   Step{"reverseZone.create", Given{"NetworkID": "172.17.0.0/16"}},
 		Sample:  Given{"NetworkIDOrZoneName": "172.17.0.0/16"},
 	},
 }

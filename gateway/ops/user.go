@@ -244,6 +244,7 @@ var userRows = []*Operation{
 		Subject:   userSubject,
 		Success:   "The {subject} has the primary group '{GroupName}' now.",
 		Unchanged: "The {subject} has the primary group '{GroupName}' already; nothing was changed.",
+		Needs:     Step{"membership.addMembers", Given{"GroupName": "VPN Users", "Members": "locked.out"}},
 		Sample:    Given{"Username": "locked.out", "GroupName": "VPN Users"},
 	},
 	{
@@ -260,6 +261,7 @@ var userRows = []*Operation{
 		Undo:    fromBin,
 		Subject: userSubject,
 		Success: "The {subject} was removed{also}.",
+		Needs:   Step{"user.create", Given{"Username": "sample.gone"}},
 		Sample:  Given{"Username": "sample.gone"},
 	},
 	{

@@ -169,6 +169,7 @@ var zoneRows = []*Operation{
 		Guard:   Guard{Reader: "zone.get"},
 		Subject: lookupSubject,
 		Success: "The {subject} was removed with {count:records}.",
+		Needs:   Step{"lookupZone.create", Given{"ZoneName": "removed.example"}},
 		Sample:  Given{"ZoneName": "removed.example"},
 	},
 }
