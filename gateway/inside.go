@@ -19,8 +19,7 @@ import (
 // answered as [Server.Do] does. Op and Classic of c are set here, and so is its ID if it has none that
 // is well formed. Its Input is [call.Values].
 //
-// The answer has no Kept: what was kept is decoded. With an error it has the Records and Warnings of
-// what was done all the same. It is safe for concurrent use.
+// The answer has no Kept: what was kept is decoded. It is safe for concurrent use.
 func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
 	op := s.operationOf(operation)
 	if op == nil {
@@ -29,7 +28,8 @@ func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.
 	c.Op, c.Path, c.Principal = op, pathOf(op, c.Input), s.Quotas.Of(c.Principal)
 	c.Classic = transport.IsClassic(c.Principal, s.current.Load().Dialect)
 	c.ID = transport.WellFormedID(c.ID)
-	return call.Settled(s.web.Inside(ctx, c))
+	answer, err := s.web.Inside(ctx, c)
+	return call.Settled(c, answer, err)
 }
 
 // pathOf returns those of the values of a call that stand in the path of its row.
