@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
@@ -60,3 +61,6 @@ func (s *Server) Readiness(ctx context.Context, caller *identity.Principal) (che
 
 // Proved implements [ui.API].
 func (s *Server) Proved(r *http.Request) { s.web.Proved(r) }
+
+// LastHour returns how many calls of operations were answered in each minute of the last hour.
+func (s *Server) LastHour() []ui.Minute { return s.hour.Last(time.Now()) }
