@@ -20,8 +20,6 @@ import (
 	"adgateway/gateway"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/ops"
-	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 	"adgateway/test/harness"
@@ -282,35 +280,6 @@ func TestChangesAreLimitedPerHour(t *testing.T) {
 	q.answered("PUT", "/api/ADUser/a?FirstName=b", header)
 	q.step(time.Hour)
 	q.answered("PUT", "/api/ADUser/a/Disable", header)
-}
-
-func TestRowsThatCountAgainstTheLimits(t *testing.T) {
-	counted := map[string]string{}
-	for _, op := range opstest.Own() {
-		impacts := (&ops.Bound{Op: op}).Impacts()
-		if len(impacts) == 0 {
-			assert.NotContains(t, []ops.Effect{ops.Delete, ops.Rename, ops.Move}, op.Effect, op.ID)
-			continue
-		}
-		require.Len(t, impacts, 1, op.ID)
-		counted[op.ID] = map[identity.Impact]string{identity.Deletion: "deletion", identity.PasswordReset: "reset", identity.Change: "change"}[impacts[0].Kind]
-		assert.Equal(t, op.ID == "computer.deleteMany", impacts[0].Many, op.ID)
-	}
-	assert.Equal(t, map[string]string{
-		"user.delete": "deletion", "user.deleteByGuid": "deletion", "group.delete": "deletion", "ou.delete": "deletion",
-		"computer.delete": "deletion", "computer.deleteMany": "deletion", "cname.delete": "deletion", "reverseZone.delete": "deletion",
-		"lookupZone.delete": "deletion", "forwarder.delete": "deletion", "delegation.delete": "deletion",
-		"a.delete": "deletion", "aaaa.delete": "deletion", "ptr.delete": "deletion", "txt.delete": "deletion", "srv.delete": "deletion",
-		"mx.delete": "deletion", "recordSet.delete": "deletion", "caa.delete": "deletion", "tlsa.delete": "deletion",
-		"sshfp.delete": "deletion", "dname.delete": "deletion",
-		"user.resetPassword": "reset",
-		"user.disable":       "change", "user.primaryGroup": "change", "computer.primaryGroup": "change",
-		"user.rename": "change", "group.rename": "change", "computer.rename": "change",
-		"computer.disable": "change", "computer.move": "change", "user.expiry": "change", "membership.copy": "change",
-		"ou.rename": "change", "ou.move": "change", "membership.remove": "change", "membership.removeGroup": "change",
-		"membership.removeMembers": "change", "membership.setMembers": "change",
-		"lookupZone.update": "change", "zone.setAging": "change", "forwarder.create": "change", "forwarder.update": "change",
-	}, counted)
 }
 
 func TestALimitIsExplained(t *testing.T) {

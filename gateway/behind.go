@@ -1,19 +1,18 @@
 package gateway
 
 import (
-	"errors"
-	"fmt"
+	"context"
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 
-	"adgateway/gateway/cluster"
+	"adgateway/gateway/call"
 	"adgateway/gateway/cluster/hop"
-	"adgateway/gateway/journal"
+	"adgateway/gateway/cluster/standing"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
 	"adgateway/ps"
 )
@@ -72,87 +71,54 @@ func (s *Server) leads() bool {
 	return leads
 }
 
-// leaderlessFor is how long changes may be sent to a gateway that knows of no leader. All of
-// them know of none then, so that a balancer would have nowhere to send them.
-const leaderlessFor = 30 * time.Second
-
 // clusterCheck says how the gateway stands in its cluster.
 func (s *Server) clusterCheck() Check {
 	status := s.Member.Status()
-	check := Check{Name: "cluster", OK: true, NoChanges: status.Leaderless >= leaderlessFor}
-	reasons := wrongIn(status)
-	check.Degraded = len(reasons) > 0
-	led := "no gateway leads"
-	if status.Leader != "" {
-		led = status.Leader + " leads"
+	return Check{
+		Name: "cluster", OK: true, NoChanges: status.Leaderless >= standing.LeaderlessFor,
+		Degraded: len(standing.Wrong(status)) > 0, Reason: standing.Reason(status),
 	}
-	stands := fmt.Sprintf("%s, %s in term %d", status.Role, led, status.Term)
-	check.Reason = strings.Join(append([]string{stands}, reasons...), "; ")
-	return check
 }
 
-// wrongIn returns what is wrong with a cluster, as far as its member knows.
-func wrongIn(s cluster.Status) (reasons []string) {
-	if s.Leader == "" {
-		seconds := int(s.Leaderless.Seconds())
-		reasons = append(reasons, fmt.Sprintf("nothing was heard of a leader for %d s", seconds))
-	}
-	if s.Unlisted {
-		reasons = append(reasons, "this gateway was taken off the list of the cluster; "+
-			"if it should be one of its gateways: run 'adgateway cluster invite' on another host, move the folder cluster away here, and run the printed "+
-			"'adgateway cluster join' (gateway/manual/cluster-operate.md)")
-	}
-	if s.Fault != nil {
-		reasons = append(reasons, "the log cannot be used: "+s.Fault.Error()+remedyOf(s.Fault))
-	}
-	if s.ClockUnset && s.Leader != "" {
-		reasons = append(reasons, "the leader cannot tell how long all gateways were down, so that nothing expires")
-	}
-	if len(s.Strangers) > 0 {
-		names := strings.Join(s.Strangers, ", ")
-		reasons = append(reasons, "gateways that do not belong to the cluster send messages: "+names)
-	}
-	if behind := behindOf(s); behind > 0 {
-		reasons = append(reasons, fmt.Sprintf("the copy lacks the last %d entries of the log", behind))
-	}
-	for _, other := range s.Gateways {
-		if !other.Alive {
-			reasons = append(reasons, other.Name+" is silent")
+// standing returns what this gateway knows of the cluster that it is a member of.
+func (s *Server) standing() standing.State {
+	version, _ := s.Kept.Seals()
+	return standing.Of(s.Member.Status(), standing.Self{
+		Cluster: s.ClusterName, Gateway: s.Hop.Gateway, KeyVersion: version, Format: s.Member.Format(),
+		Reads: s.Kept.Newest(), Lanes: s.usableLanes(),
+	})
+}
+
+// usableLanes returns the lanes whose servers this gateway can use.
+func (s *Server) usableLanes() []string {
+	lanes := []string{}
+	for lane := range s.Sessions {
+		if s.LaneReady == nil || s.LaneReady(lane) {
+			lanes = append(lanes, string(lane))
 		}
 	}
-	return reasons
+	slices.Sort(lanes)
+	return lanes
 }
 
-// remedyOf returns what an administrator does about a log that cannot be used, to be added to the
-// error; empty: it may pass by itself.
-func remedyOf(fault error) string {
-	const page = " (gateway/manual/cluster-restore.md)"
-	switch {
-	case errors.Is(fault, journal.ErrReplaced):
-		return "; the cluster goes on with a log that this gateway does not follow: stop all gateways, " +
-			"run 'adgateway cluster recover' here, and start them" + page
-	case errors.Is(fault, journal.ErrRewound), errors.Is(fault, store.ErrRewound):
-		return "; stop all gateways, and run 'adgateway cluster recover' on each host" + page
-	case errors.Is(fault, journal.ErrBehind):
-		return "; start a gateway that follows the log, whose store this one copies; " +
-			"if there is none, stop all gateways, and run 'adgateway cluster recover' on each host" + page
-	case errors.Is(fault, journal.ErrNewer):
-		return "; install the version of the other gateways (gateway/manual/upgrade.md)"
+// showCluster answers with what this gateway knows of its cluster.
+func (s *Server) showCluster(_ context.Context, a call.Accepted) (call.Answer, error) {
+	if s.Member == nil {
+		return call.Answer{}, problem.New(schema.NotSupported, "This gateway is alone: it has not joined a cluster (adgateway cluster init, or join).")
 	}
-	return ""
+	state := s.standing()
+	return a.Answer(state.Sentence(), state), nil
 }
 
-// farBehind is how many entries a copy may lack without a word: beats are older than entries.
-const farBehind = 1000
-
-// behindOf returns how many entries of the log a copy lacks, if these are many; else 0.
-func behindOf(s cluster.Status) uint64 {
-	for _, other := range s.Gateways {
-		there := other.Beat.Position
-		same := other.Name == s.Leader && there.Journal == s.Position.Journal
-		if same && there.Sequence > s.Position.Sequence+farBehind {
-			return there.Sequence - s.Position.Sequence
+// ClusterHandler answers with what this gateway knows of its cluster, without asking who wants
+// to know: it is for the listener of the hop.
+func (s *Server) ClusterHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if s.Member == nil {
+			http.Error(w, "the log of the cluster has not begun", http.StatusServiceUnavailable)
+			return
 		}
-	}
-	return 0
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(s.standing()) // who asked may have left
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/cluster/standing"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/transport"
 )
@@ -48,7 +49,7 @@ func (s *Server) forward(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if op := transport.OperationOf(r); op != nil && hasCopy(op) && s.Member.Status().Leaderless >= leaderlessFor {
+		if op := transport.OperationOf(r); op != nil && hasCopy(op) && s.Member.Status().Leaderless >= standing.LeaderlessFor {
 			next.ServeHTTP(w, transport.Unled(r, nil))
 			return
 		}

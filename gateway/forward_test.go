@@ -16,6 +16,7 @@ import (
 	"adgateway/gateway/audit"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/cluster/standing"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
@@ -294,10 +295,10 @@ func TestTheRecordOfTheCluster(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)
 	leader := s.leader()
-	show := func(r *replicated) (state gateway.ClusterState) {
+	show := func(r *replicated) (state standing.State) {
 		w := harness.Call(r.Server, http.MethodGet, "/api/Cluster", "", "Auth-Token: Bearer "+harness.OpsToken)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
-		var body struct{ Result []gateway.ClusterState }
+		var body struct{ Result []standing.State }
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
 		return body.Result[0]
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
@@ -19,8 +20,7 @@ import (
 // answered as [Server.Do] does. Op and Classic of c are set here, and so is its ID if it has none that
 // is well formed. Its Input is [call.Values].
 //
-// The answer has no Kept: what was kept is decoded. With an error it has the Records and Warnings of
-// what was done all the same. It is safe for concurrent use.
+// The answer has no Kept: what was kept is decoded. It is safe for concurrent use.
 func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
 	op := s.operationOf(operation)
 	if op == nil {
@@ -29,7 +29,8 @@ func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.
 	c.Op, c.Path, c.Principal = op, pathOf(op, c.Input), s.Quotas.Of(c.Principal)
 	c.Classic = transport.IsClassic(c.Principal, s.current.Load().Dialect)
 	c.ID = transport.WellFormedID(c.ID)
-	return call.Settled(s.web.Inside(ctx, c))
+	answer, err := s.web.Inside(ctx, c)
+	return call.Settled(c, answer, err)
 }
 
 // pathOf returns those of the values of a call that stand in the path of its row.
@@ -60,3 +61,6 @@ func (s *Server) Readiness(ctx context.Context, caller *identity.Principal) (che
 
 // Proved implements [ui.API].
 func (s *Server) Proved(r *http.Request) { s.web.Proved(r) }
+
+// LastHour returns how many calls of operations were answered in each minute of the last hour.
+func (s *Server) LastHour() []ui.Minute { return s.hour.Last(time.Now()) }

@@ -140,7 +140,7 @@ func registerJobs(with *prometheus.Registry, of *jobs.Manager) error {
 
 // answered counts an answered request for an operation.
 func (s *Server) answered(op *ops.Operation, status int, err error) {
-	s.hour.add(time.Now(), status)
+	s.hour.Add(time.Now(), status)
 	if f := problem.Of(err); f != nil && op.Effect.Writes() && slices.Contains(incompleteOutcomes, f.Outcome) {
 		s.meters.incomplete.WithLabelValues(string(f.Outcome)).Inc()
 	}

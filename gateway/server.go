@@ -39,6 +39,7 @@ import (
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
+	"adgateway/gateway/ui"
 	"adgateway/ps"
 )
 
@@ -52,7 +53,26 @@ type Options struct {
 	Quotas     *identity.Meters // of all callers; nil: only those with a quota of their own have one
 	Log        *logrus.Logger
 	Audit      *audit.Log // records changes and refusals; nil: nothing is recorded
+	Policy     Policy
 
+	// Grants returns which groups give rights now; nil: none. They are guarded.
+	Grants func() identity.Grants
+
+	Wall    func() time.Time // the wall clock, by which jobs begin at a time; nil: time.Now
+	MaxWait time.Duration    // for which a run may wait for a session
+
+	// Stopping is called when the server stops and waits for running requests, so that
+	// the Runner can refuse new runs. It may be nil.
+	Stopping func()
+
+	HTTP
+	Storage
+	Jobs
+	Cluster
+}
+
+// HTTP is what the server shows over HTTP, and how.
+type HTTP struct {
 	HideDocs bool // do not serve /openapi.json and /docs
 
 	// Pages returns the pages under /ui/ for people, which make their calls at the server once it is made.
@@ -68,7 +88,6 @@ type Options struct {
 	Metrics     *prometheus.Registry
 	OpenMetrics bool // clients on this machine may read the metrics without a credential
 
-	Policy     Policy
 	BodyLimit  int64 // bytes of a request's body; zero: 1 MiB
 	BodyMemory int64 // bytes of the bodies of all running requests
 
@@ -77,18 +96,28 @@ type Options struct {
 	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
 	SpoolMost   int64  // bytes in these files; zero: no files
 
-	Streams int // of events that are sent at the same time, of which one caller gets a quarter
+	Streams     int           // of events that are sent at the same time, of which one caller gets a quarter
+	StreamAbove int           // bytes of a list, beyond which it is sent while its script runs; zero: 8 MiB
+	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
+}
 
-	Kept    *store.Sealed // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
-	KeyLife time.Duration // for which calls are kept
-
+// Storage is what the server keeps for its callers.
+type Storage struct {
+	Kept    *store.Sealed    // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
+	KeyLife time.Duration    // for which calls are kept
 	History *changes.History // of what was changed; nil: none is kept
+	Bounds  Bounds           // of what is kept for callers
+}
 
-	// Grants returns which groups give rights now; nil: none. They are guarded.
-	Grants func() identity.Grants
+// Jobs says how jobs run, which need a store and a history.
+type Jobs struct {
+	JobLimits JobLimits
+	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
+	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share
+}
 
-	Wall func() time.Time // the wall clock, by which jobs begin at a time; nil: time.Now
-
+// Cluster is the place of the server in a cluster.
+type Cluster struct {
 	// Member is this gateway in a cluster of one writer; nil: it is in none. Only the gateway
 	// that leads makes changes and answers reads of what the gateways keep.
 	Member   *cluster.Member
@@ -96,23 +125,10 @@ type Options struct {
 	// Hop says how the others send calls to the one that leads; New sets Observe. It is needed
 	// with a Member.
 	Hop         *hop.Options
-	MaxWait     time.Duration // for which a run may wait for a session
-	ClusterName string        // shown by GET /api/Cluster
+	ClusterName string // shown by GET /api/Cluster
 	// Relay is the store for what every gateway of the cluster may write, whether or not it
 	// leads; nil: Kept.
 	Relay *store.Sealed
-
-	Bounds    Bounds             // of what is kept for callers
-	JobLimits JobLimits          // jobs need a store and a history
-	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
-	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share
-
-	// Stopping is called when the server stops and waits for running requests, so that
-	// the Runner can refuse new runs. It may be nil.
-	Stopping func()
-
-	StreamAbove int           // bytes of a list, beyond which it is sent while its script runs; zero: 8 MiB
-	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
 }
 
 // Pages are the pages for people, and know who may use them.
@@ -190,7 +206,7 @@ type Server struct {
 	parameterNames []string      // of every operation
 	calls          *call.Service // makes all calls
 	meters         *meters
-	hour           hour
+	hour           ui.Hour
 	streams        *call.Streams // of events
 	cursors        call.Cursors
 	stopping       context.Context // done when the server stops

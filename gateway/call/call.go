@@ -21,6 +21,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -137,6 +138,7 @@ type Answer struct {
 	Records  json.RawMessage // separated by commas; empty: none, or a Sink has taken them
 	Count    int             // of records
 	Effect   ps.Effect
+	Partly   *problem.Error // why it was made in part only; nil: all of it was
 	Warnings []ps.Warning
 	Next     string          // cursor of the next page; empty: there is none
 	Total    *int            // of all pages; nil: not asked for

@@ -236,8 +236,7 @@ func (c *condition) check(tag, server string) error {
 // Refused implements [Guard]. With If-None-Match, what is in the way is there already.
 func (c *condition) Refused(err error) error {
 	failed, ofRun := problem.Of(err), (*ps.Error)(nil)
-	if c.None == nil || failed.Code != schema.Conflict || !errors.As(failed.Cause, &ofRun) ||
-		PartOf(err) != nil {
+	if c.None == nil || failed.Code != schema.Conflict || !errors.As(failed.Cause, &ofRun) {
 		return err
 	}
 	there := *failed

@@ -201,7 +201,7 @@ func (s *Service) Exchanged(c *Collector, policy *Policy, result *ps.Result) (An
 	a := c.call
 	switch {
 	case len(result.Failures) > 0:
-		return Answer{}, c.partial(result)
+		return c.partial(result)
 	case a.Op.Protocol.Whole && len(result.Warnings) > 0:
 		first := result.Warnings[0]
 		failed := problem.New(schema.Backend,

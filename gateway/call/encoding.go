@@ -2,7 +2,9 @@ package call
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
+	"slices"
 
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/ops"
@@ -25,12 +27,12 @@ func Status(op *ops.Operation, classic bool, answer Answer, err error) int {
 }
 
 // Encode returns the status, as [Status] does, and the body; empty: there is none. The id is that of
-// the request, which the body of an error names.
+// the request, which the body of an error, or of an answer that is one in part, names.
 func Encode(op *ops.Operation, classic bool, answer Answer, err error, id string) (status int, body []byte) {
 	if err != nil {
 		return encodeRefusal(op, err, id)
 	}
-	return statusOfAnswer(op, classic, answer), encodeAnswer(op, classic, answer)
+	return statusOfAnswer(op, classic, answer), encodeAnswer(op, classic, answer, id)
 }
 
 // EncodeTail returns what follows the array of records in the envelope of a list whose records a
@@ -44,6 +46,11 @@ func statusOfAnswer(op *ops.Operation, classic bool, answer Answer) int {
 	switch {
 	case answer.Kept != nil:
 		return answer.Kept.Status
+	case answer.Partly != nil && partsAreWarnings(op, classic):
+		return http.StatusOK
+	case answer.Partly != nil:
+		status, _ := refusalOf(op, answer.Partly)
+		return status
 	case answer.Same:
 		return http.StatusNotModified
 	case answer.Plan != nil, answer.Document != nil:
@@ -59,7 +66,7 @@ func statusOfAnswer(op *ops.Operation, classic bool, answer Answer) int {
 }
 
 // encodeAnswer returns the body of an answer to a call of a row; empty: it has none.
-func encodeAnswer(op *ops.Operation, classic bool, answer Answer) []byte {
+func encodeAnswer(op *ops.Operation, classic bool, answer Answer, id string) []byte {
 	switch {
 	case answer.Kept != nil:
 		body := answer.Kept.Body
@@ -67,6 +74,8 @@ func encodeAnswer(op *ops.Operation, classic bool, answer Answer) []byte {
 			body = idempotency.WithWarning(body, warning)
 		}
 		return body
+	case answer.Partly != nil:
+		return encodePartly(op, classic, answer, id)
 	case answer.Same:
 		return nil
 	case op.Protocol != nil && answer.Foreign == nil:
@@ -87,6 +96,23 @@ func encodeAnswer(op *ops.Operation, classic bool, answer Answer) []byte {
 	body.Write(tail)
 	body.WriteByte('}')
 	return body.Bytes()
+}
+
+// partsAreWarnings reports whether a change that was made in part is answered as a success, with warnings
+// about the rest: the classic dialect knows no other status with records.
+func partsAreWarnings(op *ops.Operation, classic bool) bool { return classic && !op.Local }
+
+// encodePartly returns the body of the answer to a change that was made in part.
+func encodePartly(op *ops.Operation, classic bool, answer Answer, id string) []byte {
+	if _, form := refusalOf(op, answer.Partly); form != nil {
+		return schema.JSON(form)
+	}
+	body := envelopeOf(answer.Partly, id)
+	body.Result, body.Warnings = slices.Concat([]byte("["), answer.Records, []byte("]")), answer.Warnings
+	if partsAreWarnings(op, classic) {
+		body.Error = nil
+	}
+	return schema.JSON(body)
 }
 
 // encodeLocal returns the body of an answer of a row without a script.
@@ -183,7 +209,8 @@ func refusalOf(op *ops.Operation, err error) (status int, form any) {
 		field = f.Details[0].Field
 	}
 	code := f.Code
-	if part := PartOf(err); part != nil && part.PerSet { // why one set failed does not stand against the call
+	each := (*eachRefused)(nil)
+	if op.Protocol.PerSet && errors.As(err, &each) { // why one set failed does not stand against the call
 		code = schema.Partial
 	}
 	return op.Protocol.Refusal(code, field)

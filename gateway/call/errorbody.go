@@ -31,25 +31,13 @@ type errorEnvelope struct {
 
 // statusOf returns the HTTP status of the answer to a request that failed with err.
 func statusOf(err error) int {
-	if part := PartOf(err); part != nil && part.AsSuccess {
-		return http.StatusOK
-	}
 	return problem.Of(err).Code.Status()
 }
 
 // envelopeOf returns the body of the answer to a request that failed with err.
 func envelopeOf(err error, requestID string) errorEnvelope {
 	e := problem.Of(err)
-	body := errorEnvelope{Output: e.Message, Result: json.RawMessage("[]")}
-	if part := PartOf(err); part != nil {
-		body.Warnings = part.Warnings
-		if part.Records != nil {
-			body.Result = part.Records
-		}
-		if part.AsSuccess {
-			return body
-		}
-	}
+	body := errorEnvelope{Output: e.Message, Result: json.RawMessage("[]"), Warnings: e.Warnings}
 	details := e.Details
 	if details == nil {
 		details = []problem.Detail{}
@@ -69,16 +57,15 @@ const maxRefusal = 64 << 10
 // request, of which nothing was done, is cut to maxRefusal.
 func encodeError(err error, requestID string) []byte {
 	answer := schema.JSON(envelopeOf(err, requestID))
-	part, e := PartOf(err), problem.Of(err)
-	refused := (part == nil || part.Records == nil) && e.Code.Status() < http.StatusInternalServerError
-	if len(answer) <= maxRefusal || !refused {
+	e := problem.Of(err)
+	if len(answer) <= maxRefusal || e.Code.Status() >= http.StatusInternalServerError {
 		return answer
 	}
 	cut := *e
 	const longest = maxRefusal / 32 // the message is in the answer twice, and any character may be escaped
 	cut.Message = problem.Printable(cut.Message, longest)
 	for {
-		answer = schema.JSON(envelopeOf(part.With(&cut), requestID))
+		answer = schema.JSON(envelopeOf(&cut, requestID))
 		if len(answer) <= maxRefusal || len(cut.Details) == 0 {
 			return answer
 		}

@@ -9,14 +9,11 @@ import (
 	"adgateway/ps"
 )
 
-// Settled returns an answer without Kept, and with what was done although there is an error.
-func Settled(answer Answer, err error) (Answer, error) {
-	if part := PartOf(err); part != nil {
-		answer.Records, answer.Warnings = withoutBrackets(part.Records), part.Warnings
-		if part.AsSuccess {
-			answer.Output, err = problem.Of(err).Message, nil
-		}
-		return answer, err
+// Settled returns what a call has come to without Kept. What was made in part is a success to whom the
+// dialect of the call tells it as one.
+func Settled(c Call, answer Answer, err error) (Answer, error) {
+	if answer.Partly != nil && partsAreWarnings(c.Op, c.Classic) {
+		answer.Output, answer.Partly = answer.Partly.Message, nil
 	}
 	if answer.Kept == nil {
 		return answer, err
@@ -28,10 +25,18 @@ func Settled(answer Answer, err error) (Answer, error) {
 	}
 	answer.Kept, answer.Output, answer.Records = nil, kept.Output, withoutBrackets(kept.Result)
 	answer.Warnings = append(kept.Warnings, answer.Warnings...)
-	if e := kept.Error; e != nil {
-		return answer, &problem.Error{Code: e.Code, Message: e.Message, Outcome: e.Outcome, DirectoryCode: e.DirectoryCode, Details: e.Details}
+	if kept.Error == nil {
+		return answer, nil
 	}
-	return answer, nil
+	e := kept.Error
+	failed := &problem.Error{
+		Code: e.Code, Message: e.Message, Outcome: e.Outcome, DirectoryCode: e.DirectoryCode, Details: e.Details,
+	}
+	if len(answer.Records) > 0 {
+		answer.Partly = failed
+		return answer, nil
+	}
+	return answer, failed
 }
 
 // withoutBrackets returns the records of a list in JSON, separated by commas.

@@ -2,8 +2,6 @@ package call
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,20 +11,19 @@ import (
 	"adgateway/ps"
 )
 
-// partial returns the error of a run that failed for some objects: the records of the others, and a
+// partial returns the answer to a run that failed for some objects: the records of the others, and a
 // detail for each that failed. If all failed, it is an error like any other, with the code of the
 // first object. The classic dialect knows no status but 200 with records: there the objects that
 // failed are warnings.
-func (c *Collector) partial(result *ps.Result) error {
+func (c *Collector) partial(result *ps.Result) (Answer, error) {
 	a := c.call
-	p, f := a.Op.Protocol, &problem.Error{Server: result.Server}
-	part := &Partly{Problem: f, Warnings: result.Warnings, PerSet: p != nil && p.PerSet}
+	f := &problem.Error{Server: result.Server}
 	var codes []schema.Code
 	for i := range result.Failures {
 		failed := &result.Failures[i]
 		of := problem.Of(Failure(a.Op, a.Bound, &failed.Error))
 		if i == 0 {
-			f.Code, f.Message, f.DirectoryCode, f.Cause = of.Code, of.Message, of.DirectoryCode, &failed.Error
+			f.Code, f.Message, f.DirectoryCode, f.Cause = of.Code, of.Message, of.DirectoryCode, &eachRefused{&failed.Error}
 		}
 		codes = append(codes, of.Code)
 		message := fmt.Sprintf("'%s': %s", cmp.Or(failed.DN, failed.GUID), of.Message)
@@ -34,25 +31,34 @@ func (c *Collector) partial(result *ps.Result) error {
 	}
 	f.Outcome = ps.OutcomeNone
 	if result.Effect == ps.EffectNone {
-		return part
+		f.Warnings = result.Warnings
+		return Answer{}, f
 	}
 	f.Code, f.Outcome, f.DirectoryCode = schema.Partial, ps.OutcomePartial, ""
-	record := WithSecret(c.rendered.Bytes(), a.Bound.Generated)
-	part.Records = append(append(json.RawMessage{'['}, record...), ']')
+	answer := Answer{
+		Records: WithSecret(c.rendered.Bytes(), a.Bound.Generated), Effect: result.Effect,
+		Warnings: result.Warnings, Server: result.Server, Partly: f,
+	}
 	where := "details"
 	if a.Classic {
-		part.AsSuccess, where = true, "warnings"
+		where = "warnings"
 		for i, d := range f.Details {
 			failed := &result.Failures[i]
-			part.Warnings = append(slices.Clip(part.Warnings), ps.Warning{
+			answer.Warnings = append(slices.Clip(answer.Warnings), ps.Warning{
 				Code: string(codes[i]), Target: cmp.Or(failed.DN, failed.GUID), Message: d.Message,
 			})
 		}
 	}
 	f.Message = fmt.Sprintf("%s %s failed; see %s.",
 		ended(c.sentence(result)), objects(len(result.Failures)), where)
-	return part
+	return answer, nil
 }
+
+// eachRefused is the cause of the error of a run that failed for each of its objects, as the details
+// say.
+type eachRefused struct{ error }
+
+func (e *eachRefused) Unwrap() error { return e.error }
 
 // ended returns a sentence with a full stop.
 func ended(sentence string) string { return strings.TrimSuffix(sentence, ".") + "." }
@@ -64,44 +70,17 @@ func objects(n int) string {
 	return fmt.Sprintf("%d objects", n)
 }
 
-// Partly is the error of a change that failed for some of its objects, and what was done.
-type Partly struct {
-	Problem   *problem.Error
-	Records   json.RawMessage // array of the records that were done; nil: none
-	Warnings  []ps.Warning
-	PerSet    bool // each set that was refused is in the details
-	AsSuccess bool // is answered as a success, which only clients of the classic dialect need
-}
-
-func (p *Partly) Error() string { return p.Problem.Error() }
-
-// Unwrap returns the [problem.Error].
-func (p *Partly) Unwrap() error { return p.Problem }
-
-// With returns the error with another problem. Of nil it is the problem alone.
-func (p *Partly) With(e *problem.Error) error {
-	if p == nil {
-		return e
+// Problem returns what stands against a call: its error, or why it was made in part; nil: nothing.
+func Problem(answer Answer, err error) *problem.Error {
+	if err == nil {
+		return answer.Partly
 	}
-	other := *p
-	other.Problem = e
-	return &other
-}
-
-// PartOf returns the part of a change that was done although err is its error; nil: none is.
-func PartOf(err error) *Partly {
-	part := (*Partly)(nil)
-	errors.As(err, &part)
-	return part
+	return problem.Of(err)
 }
 
 // Warned returns an error whose answer has a warning.
 func Warned(err error, warning ps.Warning) error {
-	part := PartOf(err)
-	if part == nil {
-		part = &Partly{Problem: problem.Of(err)}
-	}
-	with := *part
+	with := *problem.Of(err)
 	with.Warnings = append(slices.Clip(with.Warnings), warning)
 	return &with
 }

@@ -87,8 +87,10 @@ func (r *request) conclude(answer Answer, err error) (Answer, error) {
 		for _, g := range r.Guards {
 			err = g.Refused(err)
 		}
-		r.failure = problem.Of(err)
+	} else if answer.Partly != nil {
+		ForOperation(r.Op, answer.Partly)
 	}
+	r.failure = Problem(answer, err)
 	closed := closeChange(r, answer, err)
 	switch {
 	case closed.Lost:

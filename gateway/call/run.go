@@ -118,12 +118,12 @@ func (of circumstances) guardedGroups() (all []string) {
 	return all
 }
 
-// Answer returns the answer to a call whose script has succeeded, with the records that there are,
-// or its error if it has failed for some objects. If To has taken records, it gets those that are
+// Answer returns the answer to a call whose script has succeeded, with the records that there are, which
+// may be one that was made in part. If To has taken records, it gets those that are
 // left.
 func (c *Collector) Answer(result *ps.Result) (Answer, error) {
 	if len(result.Failures) > 0 {
-		return Answer{}, c.partial(result)
+		return c.partial(result)
 	}
 	answer, err := c.answer(result)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/change"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/ops"
@@ -65,7 +64,7 @@ func (u *asRecorded) Refused(err error) error {
 	}
 	gone := *failed
 	gone.Code, gone.Message = schema.Conflict, "What was changed is gone: "+failed.Message
-	return call.PartOf(err).With(&gone)
+	return &gone
 }
 
 // compare compares what is announced with the recorded change.

@@ -269,6 +269,9 @@ func (u *undoing) all(
 			id += nthCall(i)
 		}
 		answer, err := u.Do(ctx, u.call(ctx, &calls[i], id, batch), nil)
+		if failed := call.Problem(answer, err); failed != nil {
+			err = failed
+		}
 		all.add(answer, err, len(calls) > 1)
 		switch {
 		case err != nil:
@@ -304,19 +307,16 @@ func (t *tally) before(made *changes.Record, shown []any) {
 // add adds what a call has come to, which may be one of several.
 func (t *tally) add(answer call.Answer, err error, several bool) {
 	t.warnings = append(t.warnings, answer.Warnings...)
-	if part := call.PartOf(err); part != nil {
-		t.warnings = append(t.warnings, part.Warnings...)
-	}
 	t.changeID = cmp.Or(answer.ChangeID, t.changeID)
 	server := answer.Server
 	if err != nil {
 		t.first = cmp.Or(t.first, err)
 		found := problem.Of(err)
-		t.details = append(t.details, found.Details...)
+		t.warnings, t.details = append(t.warnings, found.Warnings...), append(t.details, found.Details...)
 		if several {
 			t.details = append(t.details, problem.Detail{Field: "", Message: found.Message})
 		}
-		if call.PartOf(err) != nil {
+		if answer.Partly != nil || len(found.Warnings) > 0 {
 			server = found.Server
 		}
 	}
@@ -340,7 +340,7 @@ func (t *tally) shown() (all []ps.Warning) {
 // warned returns an error with the warnings that the undo shows, besides its own.
 func (t *tally) warned(err error) error {
 	for _, warning := range t.shown() {
-		if part := call.PartOf(err); part == nil || !slices.Contains(part.Warnings, warning) {
+		if !slices.Contains(problem.Of(err).Warnings, warning) {
 			err = call.Warned(err, warning)
 		}
 	}
@@ -400,7 +400,9 @@ func (u *undoing) answer(t *tally) (call.Answer, error) {
 	case t.first != nil:
 		failed := problem.New(schema.Partial, "A part of the change '%s' was undone; see details.", u.p.ID)
 		failed.Details, failed.Outcome, failed.Server = t.details, ps.OutcomePartial, t.server
-		return call.Answer{}, &call.Partly{Problem: failed, Records: schema.JSON(t.records), Warnings: t.shown()}
+		answer := u.a.Answer("", t.records...)
+		answer.Partly, answer.Warnings, answer.Server = failed, t.shown(), t.server
+		return answer, nil
 	case u.a.DryRun():
 		return u.answerPlans(t.plans)
 	}

@@ -38,6 +38,7 @@ var binRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.DeletedObject, List},
 		Subject: "deleted objects",
+		Needs:   Step{"group.delete", Given{"GroupName": "Local List"}},
 		Sample:  Given{},
 	},
 	{
@@ -50,6 +51,7 @@ var binRows = []*Operation{
 		Reply:   Reply{schema.DeletedDetails, Single},
 		Fails:   []schema.Code{schema.NotFound},
 		Subject: deletedSubject,
+		Needs:   Step{"group.delete", Given{"GroupName": "Berlin Announcements"}},
 		Sample:  Given{"Guid": "f328877c-96b8-5fbf-8d14-1449a6756256"},
 	},
 	{
@@ -70,8 +72,11 @@ var binRows = []*Operation{
 		Reply:   Reply{schema.RestoredObject, List},
 		Settle:  Settle{Script: "Confirm-GatewayRestore"},
 		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.Conflict, schema.ParentDeleted, schema.TooMany, schema.NotUndoable, schema.Unprocessable},
+		Undo:    Undo{Never: "what was restored is removed by its own row"},
+		Guard:   Guard{Never: "it makes something new of what was deleted"},
 		Subject: deletedSubject,
 		Success: "The {subject} was restored: {counts}.",
+		Needs:   Step{"group.delete", Given{"GroupName": "Printer Operators Berlin"}},
 		Sample:  Given{"Guid": "e01076ad-3b79-506a-af5d-96b72c99f124"},
 	},
 }

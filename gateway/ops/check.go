@@ -57,6 +57,7 @@ func Check(table []*Operation, scripts []ps.Script) []error {
 	}
 	for _, op := range table {
 		c.operation(op)
+		c.needs(op, table)
 		c.guards(op, table, func(format string, args ...any) { c.fault("operation "+op.ID+": "+format, args...) })
 	}
 	c.undos(table)
@@ -234,6 +235,22 @@ func (c *checker) sample(op *Operation, fault func(string, ...any)) {
 	_, problems := op.Bind(op.Sample)
 	for _, p := range problems {
 		fault("has a sample that is refused: %s %s", p.Field, p.Message)
+	}
+}
+
+// needs checks that what a sample needs is a good call of a row.
+func (c *checker) needs(op *Operation, table []*Operation) {
+	if op.Needs.Row == "" {
+		return
+	}
+	row := Find(table, op.Needs.Row)
+	if row == nil || !row.Effect.Writes() || op.Sample == nil {
+		c.fault("operation %s: its sample needs %s, which is no row that changes something", op.ID, op.Needs.Row)
+		return
+	}
+	_, problems := row.Bind(op.Needs.Given)
+	for _, p := range problems {
+		c.fault("operation %s: its sample needs a call that is refused: %s %s", op.ID, p.Field, p.Message)
 	}
 }
 

@@ -42,6 +42,7 @@ var delegationRows = []*Operation{
 		Reply:   Reply{schema.Delegation, Single},
 		Settle:  Settle{Script: "Confirm-GatewayDelegation"},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.NotEmpty, schema.Unprocessable},
+		Undo:    madeDelegation,
 		Subject: delegationSubject,
 		Success: "The {subject} to '{NameServer}' was created.",
 		Sample: Given{
@@ -63,9 +64,14 @@ var delegationRows = []*Operation{
 		Reply:   Reply{schema.Delegation, List},
 		Settle:  Settle{Script: "Confirm-GatewayDelegation"},
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Ambiguous, schema.Protected, schema.Unprocessable},
+		Undo:    Undo{Rows: []string{"delegation.create"}, Calls: delegationBack},
+		Guard:   Guard{Never: "delegations have no tags"},
 		Subject: delegationSubject,
 		Success: "The {subject} was removed: {records}.",
-		Sample:  Given{"ZoneName": "corp.example", "ChildName": "left"},
+		Needs: Step{"delegation.create", Given{
+			"ZoneName": "corp.example", "ChildName": "left", "NameServer": "ns1.left.corp.example", "IP_Address": "10.9.1.1",
+		}},
+		Sample: Given{"ZoneName": "corp.example", "ChildName": "left"},
 	},
 }
 

@@ -101,6 +101,7 @@ var groupRows = []*Operation{
 		Reply:   Reply{schema.Group, Single},
 		Settle:  settleGroup,
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
+		Undo:    removed("group.delete", "GroupName"),
 		Subject: groupSubject,
 		Success: "The distribution {subject} was created.",
 		Sample: Given{
@@ -118,6 +119,7 @@ var groupRows = []*Operation{
 		Reply:   Reply{schema.Group, Single},
 		Settle:  settleGroup,
 		Fails:   []schema.Code{schema.Conflict, schema.Unprocessable},
+		Undo:    removed("group.delete", "GroupName"),
 		Subject: groupSubject,
 		Success: "The security {subject} was created.",
 		Sample: Given{
@@ -138,6 +140,7 @@ var groupRows = []*Operation{
 		Reply:     Reply{schema.Group, Single},
 		Settle:    settleGroup,
 		Fails:     []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Undo:      renamed("group.rename", "GroupName", "NewGroupName", "sAMAccountName"),
 		Subject:   groupSubject,
 		Success:   "The {subject} was renamed to '{NewGroupName}'.",
 		Unchanged: "The {subject} has this name already; nothing was changed.",
@@ -154,6 +157,7 @@ var groupRows = []*Operation{
 		Reply:     Reply{schema.Group, Single},
 		Settle:    settleGroup,
 		Fails:     []schema.Code{schema.NotFound},
+		Undo:      protectedBack("group.protect", existingGroup.Name),
 		Subject:   groupSubject,
 		Success:   protectionSet,
 		Unchanged: protectionSame,
@@ -173,8 +177,10 @@ var groupRows = []*Operation{
 		Reply:   Reply{schema.Group, Single},
 		Settle:  settleRemoval,
 		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
+		Undo:    fromBin,
 		Subject: groupSubject,
 		Success: "The {subject} was removed.",
+		Needs:   Step{"group.createSecurity", Given{"GroupName": "Sample Gone"}},
 		Sample:  Given{"GroupName": "Sample Gone"},
 	},
 }

@@ -81,6 +81,7 @@ var historyRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.Change, List},
 		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.Conflict, schema.PlanUsed, schema.PlanMismatch, schema.Expired, schema.Drifted, schema.NotUndoable, schema.Protected, schema.NotEmpty, schema.Policy, schema.Unprocessable},
+		Guard:   Guard{Reader: "change.get"},
 		Subject: changeSubject,
 		Success: "The {subject} was undone.",
 	},

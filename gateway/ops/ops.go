@@ -50,6 +50,9 @@ type Operation struct {
 	// operation succeeds in the domain of the sandbox. It must not be changed. Nil: none, which only
 	// rows without a script and those that speak protocols of others have.
 	Sample Given
+	// Needs is a call of another row that makes, or removes, what the sample is about. Zero: the domain of
+	// the sandbox has it as it is.
+	Needs Step
 
 	// Local reports that the gateway itself answers, from what it keeps: there is no script.
 	Local bool
@@ -88,6 +91,12 @@ type Operation struct {
 	Partly string
 	// Unchanged is the sentence when the script had nothing to change.
 	Unchanged string
+}
+
+// Step is a call of a row.
+type Step struct {
+	Row   string // id; empty: there is none
+	Given Given
 }
 
 // Creates reports whether a success may be that an object was made.

@@ -59,18 +59,15 @@ func tagged(table []*Operation) []*Operation {
 		if op.Tagged() {
 			op.Params = append(slices.Clip(op.Params), withETagParam)
 		}
-		if op.Effect.Writes() {
+		if op.Effect.Writes() && op.Guard == (Guard{}) {
 			op.Guard = guardOf(op)
 		}
 	}
 	return table
 }
 
-// guardOf returns the guard of a row that changes something.
+// guardOf returns the guard that follows from the answer of a row that changes something.
 func guardOf(op *Operation) Guard {
-	if guard, known := guards[op.ID]; known {
-		return guard
-	}
 	switch {
 	case op.Reply.Shape == schema.Job:
 		return Guard{Never: "it is about a job, which has no tag"}
@@ -95,30 +92,6 @@ func guardOf(op *Operation) Guard {
 		return Guard{Reader: "ou.getByGuid", Identity: "OUGuid"}
 	}
 	return Guard{}
-}
-
-// guards are those of the rows for which the shape of the answer does not say it.
-var guards = map[string]Guard{
-	"membership.remove":      {Pair: true},
-	"membership.removeGroup": {Pair: true},
-	"reverseZone.delete":     {Reader: "reverseZone.get"},
-	"lookupZone.update":      {Reader: "zone.get"},
-	"lookupZone.delete":      {Reader: "zone.get"},
-	"forwarder.update":       {Reader: "forwarder.get"},
-	"forwarder.delete":       {Reader: "forwarder.get"},
-	"computer.deleteMany":    {Never: "it is about several computers"},
-	"membership.copy":        {Never: "it is about several memberships"},
-
-	"membership.addMembers":    {Never: "it is about several memberships"},
-	"membership.removeMembers": {Never: "it is about several memberships"},
-	"membership.setMembers":    {Never: "it is about several memberships"},
-
-	"recordSet.put":     {Never: "sets of records have no tags"},
-	"recordSet.delete":  {Never: "sets of records have no tags"},
-	"zone.setAging":     {Never: "the aging of a zone has no tag"},
-	"delegation.delete": {Never: "delegations have no tags"},
-	binRow:              {Never: "it makes something new of what was deleted"},
-	"change.undo":       {Reader: "change.get"}, // of the object that the change was about, by the row that takes it back
 }
 
 // guards checks that each row says which guards it honours, and that it can.

@@ -58,22 +58,19 @@ func (u *Undo) CanUndo(d Done, c ps.IntendedChange) bool {
 	return u.Never == "" && (u.Covers == nil || u.Covers(d, c))
 }
 
-// undoable declares the undo of every row that changes something.
+// undoable declares the undo of the rows that change something and do not say it themselves.
 func undoable(table []*Operation) []*Operation {
 	for _, op := range table {
-		if op.Effect.Writes() {
+		if op.Effect.Writes() && op.Undo.Never == "" && op.Undo.Calls == nil {
 			op.Undo = undoOf(op)
 		}
 	}
 	return table
 }
 
-// undoOf returns the undo of a row.
+// undoOf returns the undo of a row that follows from what it is about.
 func undoOf(op *Operation) Undo {
 	resource, verb, _ := strings.Cut(op.ID, ".")
-	if undo, known := undos[op.ID]; known {
-		return undo
-	}
 	for _, t := range schema.RecordTypes {
 		if t.Resource == resource && t.Resource != "" {
 			return undoOfRecord(t, verb)
@@ -88,97 +85,42 @@ func undoOf(op *Operation) Undo {
 	return Undo{}
 }
 
-// undos are those of the rows that are not about records of one type.
-var undos = map[string]Undo{
-	binRow:                  {Never: "what was restored is removed by its own row"},
-	"user.create":           removed("user.deleteByGuid", "UserGuid"),
-	"user.update":           undoOfUser,
-	"user.updateByGuid":     undoOfUser,
-	"user.disable":          called("user.enable", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
-	"user.enable":           called("user.disable", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
-	"user.rename":           renamed("user.rename", usernameName, "NewUsername", "sAMAccountName"),
-	"user.resetPassword":    {Never: "a password that was replaced is not known"},
-	"user.unlock":           {Never: "an account cannot be locked"},
-	"user.protect":          protectedBack("user.protect", usernameName),
-	"group.protect":         protectedBack("group.protect", existingGroup.Name),
-	"computer.protect":      protectedBack("computer.protect", computerName),
-	"user.primaryGroup":     primaryBack("user.primaryGroup", usernameName),
-	"computer.primaryGroup": primaryBack("computer.primaryGroup", computerName),
-	"user.delete":           fromBin,
-	"user.deleteByGuid":     fromBin,
+// madeOU is the undo of a new OU: its removal, though it is protected.
+var madeOU = called("ou.delete", func(d Done) Given {
+	return Given{ouPath.Name: d.object().DN, "Force": fmt.Sprint(d.after("protected") == "True")}
+})
 
-	"membership.add":         member("membership.remove", usernameName, "GroupName"),
-	"membership.remove":      member("membership.add", usernameName, "GroupName"),
-	"membership.addGroup":    member("membership.removeGroup", childGroup.Name, parentGroup.Name),
-	"membership.removeGroup": member("membership.addGroup", childGroup.Name, parentGroup.Name),
+// movedOU is the undo of a move of an OU, by the row itself.
+var movedOU = called("ou.move", func(d Done) Given {
+	dn, from := d.object().DN, d.before("parent")
+	rdn := strings.TrimSuffix(dn[:len(dn)-min(len(from), len(dn))], ",")
+	return Given{ouPath.Name: rdn + "," + d.after("parent"), "OUDestinationPath": from}
+})
 
-	"membership.addMembers":    {Rows: []string{"membership.removeMembers"}, Calls: undoMembers},
-	"membership.removeMembers": {Rows: []string{"membership.addMembers"}, Calls: undoMembers},
-	"membership.setMembers":    {Rows: []string{"membership.removeMembers", "membership.addMembers"}, Calls: undoMembers},
+// renamedOU is the undo of another name of an OU, by the row itself.
+var renamedOU = called("ou.rename", func(d Done) Given {
+	dn := d.object().DN
+	above := strings.TrimPrefix(dn, "OU="+schema.EscapeRDN(d.before("name")))
+	return Given{ouPath.Name: "OU=" + schema.EscapeRDN(d.after("name")) + above, "OUNewName": d.before("name")}
+})
 
-	"group.createDistribution": removed("group.delete", "GroupName"),
-	"group.createSecurity":     removed("group.delete", "GroupName"),
-	"group.rename":             renamed("group.rename", "GroupName", "NewGroupName", "sAMAccountName"),
-	"group.delete":             fromBin,
-
-	"group.update": {
-		Rows:   []string{"group.update"},
-		Covers: func(d Done, c ps.IntendedChange) bool { return !c.Renewed && len(groupInputsFor(d.Op, c)) > 0 },
-		Calls: func(d Done) []Undoing {
-			given := Given{existingGroup.Name: d.object().GUID}
-			for _, c := range d.object().Changes {
-				maps.Copy(given, groupInputsFor(d.Op, c))
-			}
-			return d.all("group.update", given)
-		},
+// updatedGroup is the undo of an update of a group: the values before, by the row itself.
+var updatedGroup = Undo{
+	Rows:   []string{"group.update"},
+	Covers: func(d Done, c ps.IntendedChange) bool { return !c.Renewed && len(groupInputsFor(d.Op, c)) > 0 },
+	Calls: func(d Done) []Undoing {
+		given := Given{existingGroup.Name: d.object().GUID}
+		for _, c := range d.object().Changes {
+			maps.Copy(given, groupInputsFor(d.Op, c))
+		}
+		return d.all("group.update", given)
 	},
-	"membership.copy":  {Rows: []string{"membership.remove", "membership.add"}, Calls: undoCopy},
-	"user.expiry":      restored("user.expiry", func(d Done) Given { return Given{usernameName: d.object().GUID} }),
-	"computer.enable":  called("computer.disable", func(d Done) Given { return Given{computerName: d.object().GUID} }),
-	"computer.disable": called("computer.enable", func(d Done) Given { return Given{computerName: d.object().GUID} }),
-	"computer.move": called("computer.move", func(d Done) Given {
-		return Given{computerName: d.object().GUID, "OUPath": d.before("parent")}
-	}),
-
-	"ou.create": called("ou.delete", func(d Done) Given {
-		return Given{ouPath.Name: d.object().DN, "Force": fmt.Sprint(d.after("protected") == "True")}
-	}),
-	"ou.update": restored("ou.update", func(d Done) Given { return Given{ouPath.Name: d.object().DN} }),
-	"ou.move": called("ou.move", func(d Done) Given {
-		dn, from := d.object().DN, d.before("parent")
-		rdn := strings.TrimSuffix(dn[:len(dn)-min(len(from), len(dn))], ",")
-		return Given{ouPath.Name: rdn + "," + d.after("parent"), "OUDestinationPath": from}
-	}),
-	"ou.rename": called("ou.rename", func(d Done) Given {
-		dn := d.object().DN
-		above := strings.TrimPrefix(dn, "OU="+schema.EscapeRDN(d.before("name")))
-		return Given{ouPath.Name: "OU=" + schema.EscapeRDN(d.after("name")) + above, "OUNewName": d.before("name")}
-	}),
-	"ou.delete": fromBin,
-
-	"computer.register":   removed("computer.delete", computerName),
-	"computer.rename":     renamed("computer.rename", computerName, "NewADComputerName", "name"),
-	"computer.update":     restored("computer.update", func(d Done) Given { return Given{computerName: d.object().GUID} }),
-	"computer.delete":     fromBin,
-	"computer.deleteMany": fromBin,
-
-	"recordSet.put":    {Rows: []string{"recordSet.put", "recordSet.delete"}, Calls: undoSet, Loss: stampLost},
-	"recordSet.delete": {Rows: []string{"recordSet.put"}, Calls: undoSet, Loss: stampLost},
-
-	"reverseZone.create": emptyZone("reverseZone.delete", "NetworkIDOrZoneName", "NetworkID", nil),
-	"reverseZone.delete": zoneBack("reverseZone.create"),
-	"lookupZone.create":  emptyZone("lookupZone.delete", zoneParam, zoneParam, Given{"Force": "false"}),
-	"lookupZone.update":  restored("lookupZone.update", sameZone),
-	"lookupZone.delete":  zoneBack("lookupZone.create"),
-	"zone.setAging":      restored("zone.setAging", sameZone),
-	"forwarder.create":   called("forwarder.delete", sameZone),
-	"forwarder.update":   restored("forwarder.update", sameZone),
-	"forwarder.delete":   called("forwarder.create", forwarderBack),
-	"delegation.create": called("delegation.delete", func(d Done) Given {
-		return Given{zoneParam: d.Texts[zoneParam], childParam: d.Texts[childParam], serverParam: d.object().Name}
-	}),
-	"delegation.delete": {Rows: []string{"delegation.create"}, Calls: delegationBack},
 }
+
+// movedComputer is the undo of a move of a computer, by the row itself.
+var movedComputer = called("computer.move", func(d Done) Given {
+	return Given{computerName: d.object().GUID, "OUPath": d.before("parent")}
+})
 
 // before and after return the values of an announced change of the first object.
 func (d Done) before(name string) string { before, _ := d.values(name); return before }

@@ -346,3 +346,8 @@ func delegationBack(d Done) []Undoing {
 	}
 	return calls
 }
+
+// madeDelegation is the undo of a new delegation: its removal.
+var madeDelegation = called("delegation.delete", func(d Done) Given {
+	return Given{zoneParam: d.Texts[zoneParam], childParam: d.Texts[childParam], serverParam: d.object().Name}
+})

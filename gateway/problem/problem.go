@@ -21,6 +21,7 @@ type Error struct {
 	Outcome       ps.Outcome // of a change; empty for reads
 	DirectoryCode string     // such as "AD:8305"; empty: the directory has given none
 	Details       []Detail
+	Warnings      []ps.Warning  // of the answer, beside the error
 	Omitted       int           // further details, which are not shown
 	RetryAfter    time.Duration // zero: the answer does not say when to try again
 	Tag           string        // of the present state, if a guard did not hold

@@ -134,6 +134,10 @@ func (x *exchange) reply(answer call.Answer, err error) {
 		x.fail(err)
 	case answer.Document != nil:
 		x.sendDocument(answer)
+	case answer.Partly != nil:
+		x.setHeaders(answer)
+		x.tell(answer.Partly)
+		x.send(call.Encode(x.op, x.classic, answer, nil, x.id))
 	default:
 		x.setHeaders(answer)
 		x.send(call.Encode(x.op, x.classic, answer, nil, x.id))
@@ -202,6 +206,13 @@ func (w *pieces) flush() error {
 
 // fail answers with an error.
 func (x *exchange) fail(err error) {
+	x.tell(err)
+	x.send(call.Encode(x.op, x.classic, call.Answer{}, err, x.id))
+	x.c.Abort()
+}
+
+// tell sets what the header of an answer says of an error, and notes the error for the log.
+func (x *exchange) tell(err error) {
 	x.err = err
 	f, header := problem.Of(err), x.c.Writer.Header()
 	setHeader(header, serverHeader, f.Server)
@@ -213,8 +224,6 @@ func (x *exchange) fail(err error) {
 	if f.RetryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 	}
-	x.send(call.Encode(x.op, x.classic, call.Answer{}, err, x.id))
-	x.c.Abort()
 }
 
 // abort ends a request whose answer has begun: it closes the connection, so that

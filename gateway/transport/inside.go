@@ -8,7 +8,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/call"
-	"adgateway/gateway/problem"
 )
 
 // Inside makes a call for a part of the gateway itself. It is logged and counted as the request of
@@ -25,9 +24,9 @@ func (s *Server) Inside(ctx context.Context, c call.Call) (call.Answer, error) {
 // noteInside writes the log line of a call that was made inside the gateway, and counts it.
 func (s *Server) noteInside(ctx context.Context, c call.Call, answer call.Answer, err error, startedAt time.Time) {
 	status := call.Status(c.Op, c.Classic, answer, err)
-	f, left, counted := problem.Of(err), err != nil && ctx.Err() != nil, status
+	f, left, counted := call.Problem(answer, err), err != nil && ctx.Err() != nil, status
 	if f != nil {
-		counted = f.Code.Status()
+		counted, err = f.Code.Status(), f
 	}
 	took := time.Since(startedAt)
 	s.Answered(c.Op, counted, err)

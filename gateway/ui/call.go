@@ -9,7 +9,6 @@ import (
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/problem"
 )
 
 // API is what the pages use of the gateway. It is safe for concurrent use.
@@ -156,7 +155,7 @@ func sendAs(c *visit, principal *identity.Principal, operation string, sent call
 		a.Plan = &plan{}
 		_ = json.Unmarshal(made.Plan, a.Plan) // a plan of ours has this form
 	}
-	if e := problem.Of(err); e != nil {
+	if e := call.Problem(made, err); e != nil {
 		a.Status, a.Output = e.Code.Status(), e.Message
 		a.Error = &failure{Code: string(e.Code), Message: e.Message, Outcome: string(e.Outcome), RequestID: id}
 	}

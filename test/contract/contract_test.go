@@ -22,17 +22,6 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestWhatSamplesNeedIsKnown: what sets the world up for samples, or restores it, is about
-// operations that there are. That each of these has a sample, [ops.Check] says.
-func TestWhatSamplesNeedIsKnown(t *testing.T) {
-	for id := range systemtest.Setup {
-		assert.NotNil(t, opstest.Find(id), id)
-	}
-	for id := range systemtest.Undos {
-		assert.NotNil(t, opstest.Find(id), id)
-	}
-}
-
 // TestContractInAnotherLanguage: nothing depends on the text of Windows messages
 // (facts D3).
 func TestContractInAnotherLanguage(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/config/configtest"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
@@ -38,7 +39,7 @@ func cutWrites(all bool) map[string]write {
 	for _, op := range opstest.Own() {
 		if op.Effect.Writes() {
 			w := write{op: op.ID, params: op.Sample, read: reads[op.ID]}
-			if first, needed := systemtest.Setup[op.ID]; needed {
+			if first, needed := systemtest.Needed(op); needed {
 				w.before = []systemtest.Call{first}
 			}
 			writes[op.ID] = w
@@ -78,7 +79,7 @@ var moreWrites = map[string]write{
 	},
 	"user.resetPassword of a forced one": {
 		always: true, op: "user.resetPassword", params: map[string]any{"Username": "sample.gone", "newPassword": "Corr3ct-Horse", "ChangePassword": true},
-		before: []systemtest.Call{systemtest.Setup["user.delete"]}, read: systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/sample.gone/Details"},
+		before: sampleGone, read: systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/sample.gone/Details"},
 		// pwdLastSet is 0 before and after, but not in between.
 		outcomes: map[string]string{"intent after": "unknown", "step 1 before": "done", "step 1 after": "done", "records after": "done", "end inside": "done"},
 	},
@@ -95,9 +96,12 @@ var moreWrites = map[string]write{
 	"forwarder.update of all":      {op: "forwarder.update", params: map[string]any{"ZoneName": "partner.example", "MasterServers": "10.9.0.1", "ForwarderTimeout": 7, "UseRecursion": true, "ReplicationScope": "Forest"}},
 	"delegation.delete of several": {op: "delegation.delete", params: map[string]any{"ZoneName": "corp.example", "ChildName": "lab"}},
 	"user.rename of its common name": {
-		op: "user.rename", params: map[string]any{"Username": "sample.gone", "NewUsername": "sample.new"}, before: []systemtest.Call{systemtest.Setup["user.delete"]},
+		op: "user.rename", params: map[string]any{"Username": "sample.gone", "NewUsername": "sample.new"}, before: sampleGone,
 	},
 }
+
+// sampleGone creates the user that the sample of a removal is about.
+var sampleGone = []systemtest.Call{{Method: http.MethodPost, Path: "/api/ADUser/sample.gone"}}
 
 // tree creates a protected OU that holds another protected OU with a group.
 var tree = []systemtest.Call{
@@ -181,14 +185,14 @@ type cutLab struct {
 	cutter   *cutter
 	system   *systemtest.System
 	pristine sandboxtest.Snapshot
-	undo     systemtest.Call // reverts the last write; zero if that is impossible
+	change   string // the last write; empty: none is known
 }
 
 // open restores the world, or creates a new one.
 func (l *cutLab) open() {
 	if l.system != nil {
-		if l.undo.Path != "" && len(l.pristine.Compare(l.system.Snapshot())) > 0 {
-			l.system.Do(l.undo)
+		if l.change != "" && len(l.pristine.Compare(l.system.Snapshot())) > 0 {
+			l.system.Do(systemtest.UndoOf(l.change))
 		}
 		if len(l.pristine.Compare(l.system.Snapshot())) == 0 {
 			return
@@ -216,7 +220,6 @@ func (l *cutLab) limit(short bool) {
 
 func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 	l.open()
-	l.undo = systemtest.Undos[w.op]
 	s := l.system.In(t)
 	for _, first := range w.before {
 		a := s.Do(first)
@@ -226,6 +229,7 @@ func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 	l.cutter.arm(op.Script, c)
 	l.limit(c != nil && c.how == hangs) // what does not hang is not cut off because the machine is busy
 	r := writeRun{answer: s.Do(systemtest.CallFor(op, w.params))}
+	l.change = r.answer.Header.Get(ops.ChangeHeader)
 	l.limit(false)
 	r.frames = l.cutter.answered()
 	r.changed = start.Compare(s.Snapshot())

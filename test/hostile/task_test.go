@@ -13,11 +13,6 @@ import (
 
 // storedTasks has the checks of what the everyday tasks have stored.
 var storedTasks = map[string]storedCheck{
-	"user.primaryGroup": restored("user.primaryGroup"),
-	"user.protect":      restored("user.protect", "IsProtected"),
-	"computer.protect":  restored("computer.protect", "IsProtected"),
-	"group.protect":     restored("group.protect", "IsProtected"),
-	"group.delete":      restored("group.delete", "Force"),
 	"user.deleteByGuid": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		require.Contains(s.T, removing, p.Name, "%s: %s", name, a.Body)
 		g.base = s.Snapshot()

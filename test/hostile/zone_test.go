@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/ops"
+	"adgateway/gateway/ops/opstest"
 	"adgateway/test/systemtest"
 )
 
@@ -21,7 +22,7 @@ var storedZone = map[string]storedCheck{
 	"zone.setAging":     storedSettings,
 	"lookupZone.delete": func(s *systemtest.System, g *guard, p *ops.Param, name, _ string, a systemtest.Answer) {
 		require.Equal(s.T, "Force", p.Name, "%s: %s", name, a.Body)
-		require.Equal(s.T, http.StatusCreated, s.Do(systemtest.Setup["lookupZone.delete"]).Status)
+		s.Prepare(opstest.Find("lookupZone.delete"))
 		g.base = s.Snapshot()
 	},
 }

@@ -89,19 +89,26 @@ func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World)
 		t.Run(op.ID, func(t *testing.T) {
 			a, b := theirs.In(t), ours.In(t)
 			calls := []systemtest.Call{systemtest.Sample(op)}
-			if first, needed := systemtest.Setup[op.ID]; needed {
+			if first, needed := systemtest.Needed(op); needed {
 				calls = append([]systemtest.Call{first}, calls...)
 			} else {
 				missing := op.Sample
 				calls = append(calls, systemtest.CallFor(op, absent(op, missing)))
 			}
-			if undo, can := systemtest.Undos[op.ID]; can {
-				calls = append(calls, undo)
-			}
-			for _, c := range calls {
-				theirs, ours := a.Do(c), b.Do(c)
+			theirChange, ourChange := "", ""
+			same := func(c systemtest.Call, theirs, ours systemtest.Answer) {
 				assert.Equal(t, ours.Status, theirs.Status, "%s %s: %s", c.Method, c.Path, theirs.Body)
 				assert.Equal(t, comparable(t, ours), comparable(t, theirs), "%s %s", c.Method, c.Path)
+				if id := ours.Header.Get(ops.ChangeHeader); id != "" {
+					theirChange, ourChange = theirs.Header.Get(ops.ChangeHeader), id
+				}
+			}
+			for _, c := range calls {
+				same(c, a.Do(c), b.Do(c))
+			}
+			if op.Effect.Writes() && op.Undo.Never == "" {
+				back := systemtest.UndoOf(ourChange)
+				same(back, a.Do(systemtest.UndoOf(theirChange)), b.Do(back))
 			}
 			assert.Empty(t, b.Snapshot().Compare(a.Snapshot()), "what is left differs")
 		})

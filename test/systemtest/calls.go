@@ -46,12 +46,16 @@ func GoodStatus(op *ops.Operation) int {
 	return http.StatusOK
 }
 
-// call returns a request for the operation with an id; pairs are names and values of parameters in
-// turn.
-func call(id string, pairs ...any) Call {
-	params := map[string]any{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		params[pairs[i].(string)] = pairs[i+1]
+// Needed returns the call that makes or removes what the sample of op is about, and reports whether it
+// needs one.
+func Needed(op *ops.Operation) (Call, bool) {
+	if op.Needs.Row == "" {
+		return Call{}, false
 	}
-	return CallFor(ops.Find(ops.Table(), id), params)
+	return CallFor(ops.Find(ops.Table(), op.Needs.Row), op.Needs.Given), true
+}
+
+// UndoOf returns the call that takes back a change, by its id.
+func UndoOf(change string) Call {
+	return Call{Method: http.MethodPost, Path: "/api/Changes/" + change + "/Undo"}
 }

@@ -41,7 +41,7 @@ func (s *System) GoodCall(op *ops.Operation) {
 // needs anything.
 func (s *System) Prepare(op *ops.Operation) bool {
 	s.T.Helper()
-	first, needed := Setup[op.ID]
+	first, needed := Needed(op)
 	if needed {
 		a := s.Do(first)
 		require.Less(s.T, a.Status, 300, "%s", a.Body)
@@ -49,13 +49,22 @@ func (s *System) Prepare(op *ops.Operation) bool {
 	return needed
 }
 
-// Undo reverts the change of a sample of op that has succeeded, if it can be undone.
+// Undo takes back the last change that op has made, as the history does, unless not all of it can be
+// undone or it is undone already.
 func (s *System) Undo(op *ops.Operation) {
 	s.T.Helper()
-	if undo, can := Undos[op.ID]; can {
-		undone := s.Do(undo)
-		require.Less(s.T, undone.Status, 300, "%s", undone.Body)
+	if !op.Effect.Writes() || op.Undo.Never != "" {
+		return
 	}
+	made := s.OK(Call{
+		Method: http.MethodGet, Path: "/api/Changes", Params: map[string]any{"Operation": op.ID, "Limit": 1},
+	}, http.StatusOK)
+	undoneBy, _ := made["undoneBy"].([]any)
+	if can := made["undo"] == "full" || made["undo"] == "restore"; !can || len(undoneBy) > 0 {
+		return
+	}
+	undone := s.Do(UndoOf(Text(made["id"])))
+	require.Equal(s.T, http.StatusOK, undone.Status, "%s", undone.Body)
 }
 
 // fieldOrder checks that the first record has exactly the declared fields, in order.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"adgateway/gateway"
 	"adgateway/gateway/cluster/peer"
 	"adgateway/gateway/cluster/relay"
+	"adgateway/gateway/cluster/standing"
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/keyring"
@@ -122,7 +122,7 @@ const stateFor = 5 * time.Second
 
 // ReadCluster returns what a gateway of the cluster knows of it: that of this host if it runs, or
 // another one.
-func ReadCluster(ctx context.Context, o Options) (state gateway.ClusterState, err error) {
+func ReadCluster(ctx context.Context, o Options) (state standing.State, err error) {
 	list, err := o.Folder.List()
 	if err != nil {
 		return state, err
@@ -142,7 +142,7 @@ func ReadCluster(ctx context.Context, o Options) (state gateway.ClusterState, er
 // answered.
 type Asked struct {
 	Name  string
-	State gateway.ClusterState
+	State standing.State
 	Err   error
 }
 
@@ -169,7 +169,7 @@ func AskCluster(ctx context.Context, o Options) (all []Asked, nodes []string, er
 	return all, nodes, nil
 }
 
-func askState(ctx context.Context, address string, settings *tls.Config) (state gateway.ClusterState, err error) {
+func askState(ctx context.Context, address string, settings *tls.Config) (state standing.State, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stateFor)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+peer.StatePath, nil)

@@ -115,8 +115,8 @@ func (s Items) callAs(
 	}
 	made, err := s.Make(ctx, op.ID, c)
 	answer := itemAnswer(item, made)
-	if err != nil {
-		answer = itemRefused(made.ChangeID, err)
+	if failed := call.Problem(made, err); failed != nil {
+		answer = itemRefused(made.ChangeID, cmp.Or(err, error(failed)))
 	}
 	answer.Within = change.BoundsOf(principal.Limits).Digest()
 	return answer, err

@@ -179,6 +179,45 @@ func (s *Snapshot) Compare(later *Snapshot) []Difference {
 	return out
 }
 
+// Names returns what an object is called: GUID, SID, distinguished name, the value of its RDN, account and
+// principal name, those that it has. Nil: the snapshot does not have it.
+func (s *Snapshot) Names(g GUID) []string {
+	o := s.objects[g]
+	if o == nil {
+		return nil
+	}
+	names := []string{g.String(), o.dn}
+	if dn, err := ParseDN(o.dn); err == nil && len(dn.rdns) > 0 {
+		names = append(names, dn.rdns[0].Value)
+	}
+	if !o.source.sid.IsZero() {
+		names = append(names, o.source.sid.String())
+	}
+	for _, attribute := range []string{"sAMAccountName", "userPrincipalName"} {
+		names = append(names, plain(o.attrs[attribute])...)
+	}
+	return names
+}
+
+// Joined returns the objects that values of a link have that this snapshot and a later one do not share.
+func (s *Snapshot) Joined(later *Snapshot, g GUID, link string) []GUID {
+	count := map[GUID]int{}
+	for one, snapshot := range []*Snapshot{s, later} {
+		if o := snapshot.objects[g]; o != nil {
+			for _, v := range o.attrs[link] {
+				count[v.target] += 1 - 2*one
+			}
+		}
+	}
+	var joined []GUID
+	for target, n := range count {
+		if n != 0 {
+			joined = append(joined, target)
+		}
+	}
+	return joined
+}
+
 func changes(a, b map[string][]snapValue) []AttributeChange {
 	var out []AttributeChange
 	for name, before := range a {

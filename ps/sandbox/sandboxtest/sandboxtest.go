@@ -58,6 +58,50 @@ func (s Snapshot) Compare(later Snapshot) []string {
 	return append(lines, zonestest.Compare(s.dns, later.dns)...)
 }
 
+// Changed is an object that differs between two snapshots, or that a group has got or lost as a member.
+type Changed struct {
+	DN         string   // before, or of one that is new
+	Names      []string // before and after
+	Attributes []string // those that differ; none of a member
+}
+
+// Changed returns the objects of the directory that differ from a later snapshot, and the members that
+// groups have got or lost. The members come after the groups.
+func (s Snapshot) Changed(later Snapshot) []Changed {
+	var all []Changed
+	of := func(g directory.GUID, attributes []string) Changed {
+		names := append(s.directory.Names(g), later.directory.Names(g)...)
+		return Changed{DN: names[1], Names: names, Attributes: attributes}
+	}
+	var members []directory.GUID
+	for _, d := range s.directory.Compare(later.directory) {
+		var attributes []string
+		for _, change := range d.Changes {
+			attributes = append(attributes, change.Name)
+		}
+		all = append(all, of(d.GUID, attributes))
+		members = append(members, s.directory.Joined(later.directory, d.GUID, "member")...)
+	}
+	for _, g := range members {
+		all = append(all, of(g, nil))
+	}
+	return all
+}
+
+// ChangedNames returns the zones, and the names in them, that differ in DNS from a later snapshot.
+func (s Snapshot) ChangedNames(later Snapshot) []string {
+	names := map[string]bool{}
+	for _, line := range zonestest.Compare(s.dns, later.dns) {
+		zone, text, _ := strings.Cut(line[2:], ": ")
+		zone, _, _ = strings.Cut(zone, " on ")
+		names[zone] = true
+		if owner, _, _ := strings.Cut(text, " "); strings.HasSuffix(owner, ".") {
+			names[strings.TrimSuffix(owner, ".")] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
 // Mark is a position in the history of a world. The zero Mark is before its
 // beginning.
 type Mark struct {

@@ -15,12 +15,21 @@ import (
 // Gateway returns what the settings say of a server, its policy included.
 func Gateway(s *config.Settings) gateway.Options {
 	return gateway.Options{
-		HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,
-		Policy: Policy(s), Connections: connections(s.HTTP),
-		BodyMemory: mebibytes(s.HTTP.MaxBodyMemory), SpoolFolder: s.HTTP.SpoolFolder, SpoolMost: mebibytes(s.HTTP.MaxSpool),
-		Streams: s.Events.Streams, MaxWait: s.Pool.MaxWait, KeyLife: s.Idempotency.Keep, NameHold: s.Names.Hold,
-		Bounds:    gateway.Bounds{Plans: mebibytes(s.Plans.MaxSize), Keys: mebibytes(s.Idempotency.MaxSize)},
-		JobLimits: jobLimits(s.Jobs), Sessions: map[ps.Lane]int{ps.Directory: s.Pool.DirectorySessions, ps.DNS: s.Pool.DNSSessions},
+		Policy: Policy(s), MaxWait: s.Pool.MaxWait,
+		HTTP: gateway.HTTP{
+			HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback, Connections: connections(s.HTTP),
+			BodyMemory: mebibytes(s.HTTP.MaxBodyMemory), Streams: s.Events.Streams,
+			SpoolFolder: s.HTTP.SpoolFolder, SpoolMost: mebibytes(s.HTTP.MaxSpool),
+		},
+		Storage: gateway.Storage{
+			KeyLife: s.Idempotency.Keep,
+			Bounds:  gateway.Bounds{Plans: mebibytes(s.Plans.MaxSize), Keys: mebibytes(s.Idempotency.MaxSize)},
+		},
+		Jobs: gateway.Jobs{
+			JobLimits: jobLimits(s.Jobs),
+			Sessions:  map[ps.Lane]int{ps.Directory: s.Pool.DirectorySessions, ps.DNS: s.Pool.DNSSessions},
+		},
+		Cluster: gateway.Cluster{NameHold: s.Names.Hold},
 	}
 }
 

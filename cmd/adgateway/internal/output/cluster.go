@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"adgateway/gateway"
 	"adgateway/gateway/auditmirror"
+	"adgateway/gateway/cluster/standing"
 )
 
 // Cluster writes what a gateway knows of its cluster.
-func Cluster(w io.Writer, s gateway.ClusterState) error {
+func Cluster(w io.Writer, s standing.State) error {
 	role, leader := "unknown", "none"
 	if s.Role != nil {
 		role = string(*s.Role)

@@ -7,20 +7,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway"
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/standing"
 )
 
 // TestClusterIsShown with what is wrong, and what is not known.
 func TestClusterIsShown(t *testing.T) {
 	follows, leads, other, fault := cluster.Follower, cluster.Leader, "gw2", "it has another hash"
 	var out strings.Builder
-	require.NoError(t, Cluster(&out, gateway.ClusterState{
+	require.NoError(t, Cluster(&out, standing.State{
 		Name: "corp", Gateway: "gw1", Role: &follows, Leader: &other, Term: 7, KeyVersion: 2, Format: 3,
 		Fault: &fault, Strangers: []string{"gw9"},
-		Gateways: []gateway.ClusterGateway{
-			{Name: "gw1", State: "lives", Role: &follows, Position: &gateway.ClusterPosition{Sequence: 41}, Format: 3, KeyVersion: 2, Lanes: []string{"directory", "dns"}},
-			{Name: "gw2", State: "lives", Role: &leads, Position: &gateway.ClusterPosition{Sequence: 42}, ClockAhead: -0.25, Format: 3, KeyVersion: 2},
+		Gateways: []standing.Gateway{
+			{Name: "gw1", State: "lives", Role: &follows, Position: &standing.Position{Sequence: 41}, Format: 3, KeyVersion: 2, Lanes: []string{"directory", "dns"}},
+			{Name: "gw2", State: "lives", Role: &leads, Position: &standing.Position{Sequence: 42}, ClockAhead: -0.25, Format: 3, KeyVersion: 2},
 			{Name: "gw3", State: "silent"},
 		},
 	}))
@@ -32,6 +32,6 @@ func TestClusterIsShown(t *testing.T) {
 	assert.Regexp(t, `(?m)^gw3 +silent +- +- +0\.000 s +0 +0 +-$`, shown)
 
 	out.Reset()
-	require.NoError(t, Cluster(&out, gateway.ClusterState{Name: "corp", Gateway: "gw1", Leaderless: 9}))
+	require.NoError(t, Cluster(&out, standing.State{Name: "corp", Gateway: "gw1", Leaderless: 9}))
 	assert.Contains(t, out.String(), "Leader: none, term 0, nothing heard of a leader for 9 s\n")
 }

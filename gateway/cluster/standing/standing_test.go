@@ -1,4 +1,4 @@
-package gateway
+package standing
 
 import (
 	"adgateway/gateway/cluster"
@@ -38,7 +38,7 @@ func TestWhatIsWrongInAClusterIsSaid(t *testing.T) {
 			{Name: "a", Alive: true, Beat: cluster.Beat{Position: at(5000)}}}}, "lacks the last 4995 entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := strings.Join(wrongIn(c.status), "; ")
+			got := strings.Join(Wrong(c.status), "; ")
 			assert.Equal(t, c.want == "", got == "")
 			assert.Contains(t, got, c.want)
 		})
