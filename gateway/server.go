@@ -35,6 +35,7 @@ import (
 	"adgateway/gateway/names"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
+	"adgateway/gateway/privileged"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
@@ -74,8 +75,9 @@ type Options struct {
 
 	Connections Connections
 
-	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
-	SpoolMost   int64  // bytes in these files; zero: no files
+	SpoolFolder string       // of temporary files for what slow clients have not taken of a list; empty: the system's
+	SpoolMost   int64        // bytes in these files; zero: no files
+	SpoolRoom   *bounds.Room // what is left on the disk of these files; nil: no limit
 
 	Streams int // of events that are sent at the same time, of which one caller gets a quarter
 
@@ -84,8 +86,8 @@ type Options struct {
 
 	History *changes.History // of what was changed; nil: none is kept
 
-	// Grants returns which groups give rights now; nil: none. They are guarded.
-	Grants func() identity.Grants
+	// Guarded returns what gives rights now, besides what the policy names; nil: nothing does.
+	Guarded func() privileged.Set
 
 	Wall func() time.Time // the wall clock, by which jobs begin at a time; nil: time.Now
 
@@ -149,7 +151,7 @@ type Policy struct {
 	BulkLimit   int           // objects that one bulk removal may remove
 	StaleDays   int           // without a logon after which a computer is stale
 
-	GuardedGroups []string // the groups of the gateway's rights and hosts; empty: those that its accounts are in
+	Guarded privileged.Set // what the settings name; without groups those that the gateway's accounts are in
 
 	PlanLife      time.Duration // for which a plan can be applied
 	PlansOfOthers bool          // a credential may apply what another has planned
@@ -172,7 +174,7 @@ func (p Policy) inForce() *policyInForce {
 		ReadLimit: p.ReadLimit, ListLimit: p.ListLimit, WriteLimit: p.WriteLimit,
 		SettleLimit: p.SettleLimit, SettlePause: p.SettlePause,
 		PlanLife: p.PlanLife, PlansOfOthers: p.PlansOfOthers,
-		BulkLimit: p.BulkLimit, StaleDays: p.StaleDays, GuardedGroups: p.GuardedGroups, Protocols: p.Protocols,
+		BulkLimit: p.BulkLimit, StaleDays: p.StaleDays, Guarded: p.Guarded, Protocols: p.Protocols,
 	}}
 }
 
@@ -218,7 +220,7 @@ func New(options Options) (*Server, error) {
 	}
 	s.calls = &call.Service{
 		Table:  call.NewTable(options.Operations, options.Scripts),
-		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept, Grants: options.Grants,
+		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept, Guarded: options.Guarded,
 		StreamAbove: options.StreamAbove, Gateways: s.gateways, History: options.History,
 		Room: options.Bounds.Room, Clustered: s.clustered(), Policy: func() *call.Policy { return &s.current.Load().calls },
 	}
@@ -322,7 +324,7 @@ func (s *Server) overHTTP() transport.Options {
 		HideDocs: s.HideDocs, Engine: s.Engine, Version: s.Version, Features: s.features(),
 		Ready: s.checks, Metrics: s.Metrics, OpenMetrics: s.OpenMetrics,
 		Bodies: transport.Bodies{Limit: s.BodyLimit, List: s.JobLimits.MaxBytes, Memory: s.BodyMemory},
-		Spool:  transport.Spool{Folder: s.SpoolFolder, Most: s.SpoolMost},
+		Spool:  transport.Spool{Folder: s.SpoolFolder, Most: s.SpoolMost, Share: s.spoolShare},
 
 		Connections: s.Connections, KeepAlive: s.KeepAlive, Answered: s.answered,
 		Stopping: func() {

@@ -38,8 +38,19 @@ func host(field func(*Settings) *string) value {
 }
 
 func isHost(text string) bool {
+	return isAddress(text) || isName(strings.TrimSuffix(text, "."))
+}
+
+// dnsNames are names of hosts in full.
+func dnsNames(field func(*Settings) *[]string) value {
+	return list{field, func(item string) bool {
+		return isName(strings.TrimSuffix(item, ".")) && strings.Contains(strings.TrimSuffix(item, "."), ".") && !isAddress(item)
+	}, "a list of DNS names in full, such as [pki.corp.example]"}
+}
+
+func isAddress(text string) bool {
 	_, err := netip.ParseAddr(text)
-	return err == nil || isName(strings.TrimSuffix(text, "."))
+	return err == nil
 }
 
 // groups are groups of the directory.

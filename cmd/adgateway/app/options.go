@@ -60,6 +60,8 @@ type Options struct {
 	// Shared are the credentials that Auth takes from the store of the cluster; nil: it does not.
 	Shared *credentials.Credentials
 
+	Hosts []string // the names of this computer in DNS; the sandbox has none
+
 	Sandbox bool    // the domain is a simulated one
 	People  *People // nil: nobody signs in to the pages with an account of the domain
 
