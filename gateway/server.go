@@ -75,9 +75,8 @@ type Options struct {
 
 	Connections Connections
 
-	SpoolFolder string       // of temporary files for what slow clients have not taken of a list; empty: the system's
-	SpoolMost   int64        // bytes in these files; zero: no files
-	SpoolRoom   *bounds.Room // what is left on the disk of these files; nil: no limit
+	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
+	SpoolMost   int64  // bytes in these files; zero: no files
 
 	Streams int // of events that are sent at the same time, of which one caller gets a quarter
 
@@ -130,6 +129,7 @@ type Bounds struct {
 	Plans int64        // bytes of all plans, of which one caller gets a quarter
 	Keys  int64        // bytes of all calls with keys, of which one caller gets a quarter
 	Room  *bounds.Room // what is left on the disk; nil: nothing is refused for that
+	Spool *bounds.Room // what is left on the disk of temporary files; nil: no limit
 }
 
 // Policy is the part of the settings that may change while the server runs, see
@@ -220,7 +220,8 @@ func New(options Options) (*Server, error) {
 	}
 	s.calls = &call.Service{
 		Table:  call.NewTable(options.Operations, options.Scripts),
-		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept, Guarded: options.Guarded,
+		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept,
+		Guarded:     options.Guarded,
 		StreamAbove: options.StreamAbove, Gateways: s.gateways, History: options.History,
 		Room: options.Bounds.Room, Clustered: s.clustered(), Policy: func() *call.Policy { return &s.current.Load().calls },
 	}
@@ -324,7 +325,9 @@ func (s *Server) overHTTP() transport.Options {
 		HideDocs: s.HideDocs, Engine: s.Engine, Version: s.Version, Features: s.features(),
 		Ready: s.checks, Metrics: s.Metrics, OpenMetrics: s.OpenMetrics,
 		Bodies: transport.Bodies{Limit: s.BodyLimit, List: s.JobLimits.MaxBytes, Memory: s.BodyMemory},
-		Spool:  transport.Spool{Folder: s.SpoolFolder, Most: s.SpoolMost, Share: s.spoolShare},
+		Spool: transport.Spool{
+			Folder: s.SpoolFolder, Most: s.SpoolMost, Share: s.Bounds.Spool.Passing(s.SpoolMost),
+		},
 
 		Connections: s.Connections, KeepAlive: s.KeepAlive, Answered: s.answered,
 		Stopping: func() {

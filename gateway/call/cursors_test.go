@@ -21,7 +21,10 @@ func TestHiddenCursors(t *testing.T) {
 		return sum[:]
 	}}
 	const last = "ch_0193f5a0-0000-7000-8000-000000000001"
-	call := Accepted{Call: Call{Op: ops.Find(ops.Table(), "change.list"), Principal: &identity.Principal{Kind: identity.KindToken, ID: "t1"}}}
+	call := Accepted{Call: Call{
+		Op:        ops.Find(ops.Table(), "change.list"),
+		Principal: &identity.Principal{Kind: identity.KindToken, ID: "t1"},
+	}}
 	with := func(cursor string) Accepted {
 		bound, faults := call.Op.Bind(ops.Given{ops.AfterName: cursor})
 		require.Empty(t, faults)

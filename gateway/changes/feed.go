@@ -183,8 +183,7 @@ func (h *History) openCursor(octets []byte) (plain []byte, err error) {
 	seal := h.cursors()
 	switch {
 	case len(octets) == 1+positionSize && octets[0] == blockCursor:
-		block, _ := aes.NewCipher(h.store.Sum([]byte("cursor of the feed"))) // fails only for other lengths of the key
-		block.Decrypt(octets[1:], octets[1:])
+		h.cipher("cursor of the feed").Decrypt(octets[1:], octets[1:])
 		return octets[1:], nil
 	case len(octets) == 1+seal.NonceSize()+positionSize+seal.Overhead() && octets[0] == sealedCursor:
 		nonce, sealed := octets[1:1+seal.NonceSize()], octets[1+seal.NonceSize():]
@@ -206,7 +205,11 @@ func creationSum(creation string) []byte {
 
 // cursors seals cursors.
 func (h *History) cursors() cipher.AEAD {
-	block, _ := aes.NewCipher(h.store.Sum([]byte("sealed cursor of the feed"))) // fails only for other lengths of the key
-	seal, _ := cipher.NewGCM(block)                                             // fails only for other sizes of a block
+	seal, _ := cipher.NewGCM(h.cipher("sealed cursor of the feed")) // fails only for other sizes of a block
 	return seal
+}
+
+func (h *History) cipher(use string) cipher.Block {
+	block, _ := aes.NewCipher(h.store.Sum([]byte(use))) // fails only for other lengths of the key
+	return block
 }

@@ -44,7 +44,8 @@ func isHost(text string) bool {
 // dnsNames are names of hosts in full.
 func dnsNames(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {
-		return isName(strings.TrimSuffix(item, ".")) && strings.Contains(strings.TrimSuffix(item, "."), ".") && !isAddress(item)
+		name := strings.TrimSuffix(item, ".")
+		return isName(name) && strings.Contains(name, ".") && !isAddress(name)
 	}, "a list of DNS names in full, such as [pki.corp.example]"}
 }
 

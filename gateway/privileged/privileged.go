@@ -19,7 +19,7 @@ type Kind string
 
 // The kinds.
 const (
-	Own     Kind = "rights"  // groups of the gateway's own rights and hosts; none: those that its accounts are in
+	Own     Kind = "rights"  // groups of the gateway's own rights and hosts; none: those of its accounts
 	Role    Kind = "role"    // groups whose members may use the gateway
 	Limit   Kind = "limit"   // groups that limits name
 	Gateway Kind = "gateway" // DNS names by which clients find the gateway
@@ -93,7 +93,8 @@ func Names(hosts ...string) (names []string) {
 			host = alone
 		}
 		name := strings.ToLower(strings.TrimSuffix(host, "."))
-		if _, err := netip.ParseAddr(name); err != nil && strings.Contains(name, ".") && !strings.ContainsAny(name, "*:") {
+		_, err := netip.ParseAddr(name)
+		if err != nil && strings.Contains(name, ".") && !strings.ContainsAny(name, "*:") {
 			names = append(names, name)
 		}
 	}

@@ -18,7 +18,9 @@ func TestEveryKindIsKnownToTheScripts(t *testing.T) {
 	guards, err := os.ReadFile(filepath.Join(scripts, "prelude.guards.ps1"))
 	require.NoError(t, err)
 	preludes := map[string]string{}
-	for arg, file := range map[string]string{privileged.GroupArg: "ad/prelude.privilege.ps1", privileged.NameArg: "dns/prelude.ps1"} {
+	for arg, file := range map[string]string{
+		privileged.GroupArg: "ad/prelude.privilege.ps1", privileged.NameArg: "dns/prelude.ps1",
+	} {
 		text, err := os.ReadFile(filepath.Join(scripts, filepath.FromSlash(file)))
 		require.NoError(t, err)
 		preludes[arg] = string(text)
@@ -33,14 +35,17 @@ func TestEveryKindIsKnownToTheScripts(t *testing.T) {
 func TestArguments(t *testing.T) {
 	set := privileged.Set{privileged.Role: {"S-1-5-21-1"}, privileged.Limit: {"B"}}.With(
 		privileged.Set{privileged.Limit: {"A", "B"}, privileged.Named: {"pki.corp.example"}}, nil)
-	assert.Equal(t, []string{"role:S-1-5-21-1", "limit:A", "limit:B"}, set.Argument(privileged.GroupArg, identity.Limits{}))
-	assert.Equal(t, []string{"role:S-1-5-21-1"}, set.Argument(privileged.GroupArg, identity.Limits{Groups: []string{"A"}}))
-	assert.Equal(t, []string{"named:pki.corp.example"}, set.Argument(privileged.NameArg, identity.Limits{Groups: []string{"A"}}))
-	assert.Empty(t, privileged.Set(nil).Argument(privileged.GroupArg, identity.Limits{}))
+	const groups, names = privileged.GroupArg, privileged.NameArg
+	limited := identity.Limits{Groups: []string{"A"}}
+	all := []string{"role:S-1-5-21-1", "limit:A", "limit:B"}
+	assert.Equal(t, all, set.Argument(groups, identity.Limits{}))
+	assert.Equal(t, all[:1], set.Argument(groups, limited))
+	assert.Equal(t, []string{"named:pki.corp.example"}, set.Argument(names, limited))
+	assert.Empty(t, privileged.Set(nil).Argument(groups, identity.Limits{}))
 }
 
 func TestNames(t *testing.T) {
 	assert.Equal(t, []string{"api.corp.example", "gw1.corp.example"}, privileged.Names(
-		"GW1.corp.example.", "gw1.corp.example:7443", "api.corp.example:443", "", ":8080", "10.0.0.1:8080", "[fe80::1]:443",
-		"fe80::1", "localhost", "*.corp.example"))
+		"GW1.corp.example.", "gw1.corp.example:7443", "api.corp.example:443", "", ":8080", "10.0.0.1:8080",
+		"[fe80::1]:443", "fe80::1", "localhost", "*.corp.example"))
 }

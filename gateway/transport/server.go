@@ -77,14 +77,6 @@ type Bodies struct {
 	Memory int64 // for those of all running requests together
 }
 
-// Spool says where a list waits for a client that reads slowly.
-type Spool struct {
-	Folder string // of temporary files; empty: the system's
-	Most   int64  // bytes in all files; negative: no files
-	// Share returns how many of these bytes one caller gets now. Nil: a quarter.
-	Share func() int64
-}
-
 // Hop is how calls pass between the gateways of a cluster.
 type Hop struct {
 	Gateway string // the name of this one, for the log

@@ -17,6 +17,14 @@ import (
 	"adgateway/gateway/identity"
 )
 
+// Spool says where a list waits for a client that reads slowly.
+type Spool struct {
+	Folder string // of temporary files; empty: the system's
+	Most   int64  // bytes in all files; negative: no files
+	// Share returns how many of these bytes one caller gets now. Nil: a quarter.
+	Share func() int64
+}
+
 // Spooler gives streamed answers temporary files for what their clients have not
 // taken yet. So a session is free as soon as its script has ended, however slowly the
 // client reads. The content is encrypted with a key that only this process has.
@@ -56,7 +64,8 @@ func NewSpooler(o Spool, failed func(error)) *Spooler {
 	if share == nil {
 		share = func() int64 { return o.Most / 4 }
 	}
-	return &Spooler{folder: folder, space: identity.NewBudget(o.Most), share: share, failed: failed, sealer: sealer}
+	space := identity.NewBudget(o.Most)
+	return &Spooler{folder: folder, space: space, share: share, failed: failed, sealer: sealer}
 }
 
 // open returns a new file, which on Unix has no name any more.

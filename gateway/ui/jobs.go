@@ -192,8 +192,9 @@ var (
 			in: openStates, scope: identity.JobSubmit, operation: "job.cancel",
 		},
 		{
-			ID: "retry", Label: "Try again what was not done", Asks: "A new job tries the items again that were not done.",
-			in: endStates, of: job.leftSomething, scope: identity.JobSubmit, operation: "job.retry",
+			ID: "retry", Label: "Try again what was not done",
+			Asks: "A new job tries the items again that were not done.",
+			in:   endStates, of: job.leftSomething, scope: identity.JobSubmit, operation: "job.retry",
 			values: call.Values{"State": "failed,unknown,not_run"}, leaves: true,
 		},
 		{
@@ -219,7 +220,7 @@ func (j job) leftSomething() bool {
 func (j job) changedSomething() bool { return jobstate.Mode(j.Mode) == jobstate.Run && j.Done > 0 }
 
 // controls returns what the person can do with the job in its state.
-func (c *visit) controls(j job) (all []jobControl) {
+func controls(c *visit, j job) (all []jobControl) {
 	for _, control := range jobControls {
 		of := control.of == nil || control.of(j)
 		if of && slices.Contains(control.in, jobstate.Job(j.State)) && c.may(control.scope) {
@@ -301,7 +302,7 @@ func (c *visit) job(failed *answer) {
 		Problems: j.Problems, MoreProblems: j.MoreProblems,
 	}
 	if j.owner() == c.identity() {
-		body.Controls = c.controls(j)
+		body.Controls = controls(c, j)
 	}
 	for _, state := range notDone {
 		items := c.listed(list{

@@ -8,10 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/cmd/adgateway/app"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/engine"
-	"adgateway/ps/session"
 	"adgateway/test/systemtest"
 )
 
@@ -213,36 +211,6 @@ func TestNamesThatSpeakForGuardedNames(t *testing.T) {
 	job := submitted(s, c.As(systemtest.PlainToken))
 	reached(s, job, "done")
 	assert.Equal(t, "forbidden", itemsOf(s, job)[0]["code"], "the others would run")
-}
-
-// TestNamesOfTheGatewayInDNS: the records by which clients find the gateway, and those that the settings name.
-func TestNamesOfTheGatewayInDNS(t *testing.T) {
-	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
-	require.NoError(t, err)
-	s := systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Hosts = []string{"GW1.corp.example", "GW1"} },
-		"http.listen='adgateway.apps.corp.example:8443'", "http.allowUnencrypted=true", "limits.guardedNames=[pki.corp.example]")
-	const zone, found, named = "corp.example", "clients find this gateway by it", "the settings of this gateway guard it"
-	address := func(name string) systemtest.Call {
-		return post("/api/DnsARecord", "DNS_HostName", name, "IP_Address", "10.10.9.9", "ZoneName", zone)
-	}
-	for name, why := range map[string]string{
-		"gw1": found, "GW1.corp.example.": found, "gw1.corp.example.corp.example.": found, "adgateway.apps": found, "pki": named,
-	} {
-		needsPrivilege(s, address(name), why)
-	}
-	text := func(name string) systemtest.Call {
-		return post("/api/DnsTxtRecord", "DNS_HostName", name, "Text", "x", "ZoneName", zone)
-	}
-	needsPrivilege(s, text("_acme-challenge.gw1"), "'gw1.corp.example', and "+found)
-	needsPrivilege(s, text("_acme-challenge.pki"), "'pki.corp.example', and "+named)
-	needsPrivilege(s, post("/api/DnsCNameRecord", "DNS_HostName", "gw1", "DNS_HostName_Alias", "evil.example.net.", "ZoneName", zone), found)
-	needsPrivilege(s, post("/api/DnsLookupZone/pki.corp.example"), named)
-	needsPrivilege(s, post("/api/DnsDelegation", "ZoneName", zone, "ChildName", "pki", "NameServer", "ns.example.net", "IP_Address", "10.0.0.9"), named)
-	needsPrivilege(s, post("/api/DnsPtrRecord", "IP_Address", "192.168.1.77", "DNS_TargetName", "gw1.corp.example"), found)
-	needsPrivilege(s, systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/" + url.PathEscape("192.168.1.0/24")}, found)
-	for _, name := range []string{"gw2", "gw1.apps", "xgw1", "apps", "below.pki"} {
-		s.OK(address(name).As(systemtest.PlainToken), http.StatusCreated)
-	}
 }
 
 // TestNamesThatLookLikeOthers are refused to everybody.

@@ -7,7 +7,7 @@ import (
 
 // guarded returns what tells what gives rights at this gateway, and how clients find it, besides what
 // the policy names. It changes while the gateway runs.
-func (s *Stack) guarded(o Options) func() privileged.Set {
+func guarded(o Options, c *certificate, k *kept) func() privileged.Set {
 	fixed := privileged.Set{privileged.Gateway: privileged.Names(append(o.Hosts, o.Settings.HTTP.Listen)...)}
 	if o.People != nil {
 		for _, role := range o.People.Roles {
@@ -17,7 +17,8 @@ func (s *Stack) guarded(o Options) func() privileged.Set {
 	}
 	granting, _ := o.Auth.(authn.Granting)
 	return func() privileged.Set {
-		now := privileged.Set{privileged.Gateway: privileged.Names(append(s.certificate.names(), s.clusterHosts()...)...)}
+		names := privileged.Names(append(c.names(), clusterHosts(k)...)...)
+		now := privileged.Set{privileged.Gateway: names}
 		if granting != nil {
 			now[privileged.Limit] = granting.LimitedGroups()
 		}
@@ -27,8 +28,8 @@ func (s *Stack) guarded(o Options) func() privileged.Set {
 
 // clusterHosts returns the names and addresses of the hosts of the cluster; none if the gateway is
 // alone.
-func (s *Stack) clusterHosts() (hosts []string) {
-	g := s.kept.cluster()
+func clusterHosts(k *kept) (hosts []string) {
+	g := k.cluster()
 	if g == nil {
 		return nil
 	}

@@ -176,7 +176,7 @@ func (s *Server) open(ctx context.Context) error {
 		Hosts:   s.backend.hosts,
 		Sandbox: s.backend.sandbox, People: s.backend.people,
 		Checks: s.checks, LostEntries: s.entries.lost.Load,
-		Folder: s.folder, Identity: s.identity, Store: host.Certificates(), Shared: s.backend.shared, KeyGroup: KeyGroup,
+		Membership: Membership{s.folder, s.identity}, Store: host.Certificates(), Shared: s.backend.shared, KeyGroup: KeyGroup,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

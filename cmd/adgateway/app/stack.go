@@ -281,8 +281,8 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 	g := options.Gateway(o.Settings)
 	g.Runner, g.Scripts, g.Auth, g.Log, g.Audit = s.Servers, described, o.Auth, o.Log, s.Audit
 	g.Engine, g.Version, g.Metrics, g.Pages = o.Engine, o.Version, registry, s.pages(o)
-	g.Bounds.Room, g.SpoolRoom = s.room, spoolRoomOf(o.Settings)
-	g.Quotas, g.Guarded = identity.NewMeters(options.Quota(o.Settings.Auth), s.kept.now()), s.guarded(o)
+	g.Bounds.Room, g.Bounds.Spool = s.room, spoolRoomOf(o.Settings)
+	g.Quotas, g.Guarded = identity.NewMeters(options.Quota(o.Settings.Auth), s.kept.now()), guarded(o, s.certificate, s.kept)
 	g.Ready, g.LaneReady = func(context.Context) []gateway.Check { return s.checks() }, s.laneReady
 	g.Kept, g.Relay, g.History = s.kept.sealed(), s.kept.relayed(), s.kept.history()
 	cluster := s.kept.cluster()

@@ -60,8 +60,8 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	require.ErrorIs(t, tryAt(t, g, home, "right"), ErrTooMany, "it is too long ago")
 }
 
-// TestTriesAreThoseOfASID: an account that is renamed has the tries that it had, and a new one with its name has its own.
-// Those that an earlier version counted by the name count on.
+// TestTriesAreThoseOfASID: an account that is renamed has the tries that it had, and a new one with its
+// name has its own. Those that an earlier version counted by the name count on.
 func TestTriesAreThoseOfASID(t *testing.T) {
 	sids := map[string]string{"anna": ""} // as an earlier version counted
 	g, d, now, _ := gate(func(o *Options) {
