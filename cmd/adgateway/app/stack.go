@@ -282,7 +282,8 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 	g.Runner, g.Scripts, g.Auth, g.Log, g.Audit = s.Servers, described, o.Auth, o.Log, s.Audit
 	g.Engine, g.Version, g.Metrics, g.Pages = o.Engine, o.Version, registry, s.pages(o)
 	g.Bounds.Room, g.Bounds.Spool = s.room, spoolRoomOf(o.Settings)
-	g.Quotas, g.Guarded = identity.NewMeters(options.Quota(o.Settings.Auth), s.kept.now()), guarded(o, s.certificate, s.kept)
+	g.Quotas = identity.NewMeters(options.Quota(o.Settings.Auth), s.kept.now())
+	g.Guarded = guarded(o, s.certificate, s.kept)
 	g.Ready, g.LaneReady = func(context.Context) []gateway.Check { return s.checks() }, s.laneReady
 	g.Kept, g.Relay, g.History = s.kept.sealed(), s.kept.relayed(), s.kept.history()
 	cluster := s.kept.cluster()
