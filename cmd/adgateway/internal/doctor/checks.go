@@ -38,7 +38,7 @@ var settingsCheck = Check{
 		case !s.Exists:
 			v.hit("none", "file", s.File)
 		}
-		if err == nil {
+		if err == nil && s.Values != nil {
 			for _, one := range s.Values.ACME.Inherited() {
 				v.hit("inherited", "credential", one.Credential, "name", one.Name)
 			}
