@@ -54,12 +54,17 @@ func Sources() []Source {
 // DNS names. It is not changed once it is used.
 type Set map[Kind][]string
 
-// With returns what is in a set or in others, each once.
+// With returns what is in a set or in others, each once; nil if that is nothing.
 func (s Set) With(others ...Set) Set {
-	all := Set{}
+	var all Set
 	for _, set := range append([]Set{s}, others...) {
 		for kind, items := range set {
-			all[kind] = append(all[kind], items...)
+			if all == nil && len(items) > 0 {
+				all = Set{}
+			}
+			if len(items) > 0 {
+				all[kind] = append(all[kind], items...)
+			}
 		}
 	}
 	for kind, items := range all {

@@ -42,6 +42,7 @@ func TestArguments(t *testing.T) {
 	assert.Equal(t, all[:1], set.Argument(groups, limited))
 	assert.Equal(t, []string{"named:pki.corp.example"}, set.Argument(names, limited))
 	assert.Empty(t, privileged.Set(nil).Argument(groups, identity.Limits{}))
+	assert.Nil(t, privileged.Set{privileged.Own: {}}.With(nil, privileged.Set{privileged.Named: nil}))
 }
 
 func TestNames(t *testing.T) {

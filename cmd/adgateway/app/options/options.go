@@ -42,7 +42,8 @@ func Policy(s *config.Settings) gateway.Policy {
 
 // guarded returns what the settings guard.
 func guarded(l config.Limits) privileged.Set {
-	return privileged.Set{privileged.Own: l.GuardedGroups, privileged.Named: privileged.Names(l.GuardedNames...)}
+	named := privileged.Names(l.GuardedNames...)
+	return privileged.Set{privileged.Own: l.GuardedGroups, privileged.Named: named}.With()
 }
 
 // Quota returns what every credential may do that has no quota of its own.
