@@ -3,6 +3,8 @@ package story
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,5 +130,48 @@ func TestALiveStreamShowsTheRightsOfNow(t *testing.T) {
 			whole := changesIn(s, s.Do(listChanges(after).As(reader)))
 			assert.Len(t, whole, 2*(n-1), "the cursor is for all that it lies before")
 		})
+	}
+}
+
+// TestItemsAreShownWithinEveryLimit: one of a group and one of a name in DNS, to the owner of the job and
+// to others.
+func TestItemsAreShownWithinEveryLimit(t *testing.T) {
+	s, callers := visibleSystem(t)
+	owner := callers.set(identity.KindToken, identity.Limits{}, identity.All)
+	const group = `{"operation":"group.update",` +
+		`"parameters":{"GroupName":"VPN Users","GroupDescription":"of a group"}}`
+	const record = `{"operation":"txt.create",` +
+		`"parameters":{"DNS_HostName":"item","Text":"of a name","ZoneName":"corp.example"}}`
+	id := submitted(s, submit(jsonLines, group+"\n"+record+"\n").As(owner))
+	reached(s, id, "done")
+	for name, c := range map[string]struct {
+		limits identity.Limits
+		shown  []string
+	}{
+		"no limits":    {identity.Limits{}, []string{"group.update", "txt.create"}},
+		"other groups": {otherGroups, []string{"txt.create"}},
+		"other names":  {otherNames, []string{"group.update"}},
+		"other OUs":    {identity.Limits{OUs: elsewhere.OUs}, []string{"txt.create"}},
+		"other zones":  {identity.Limits{Zones: elsewhere.Zones}, []string{"group.update"}},
+		"nothing":      {elsewhere, nil},
+	} {
+		for _, kind := range kinds {
+			callers.set(identity.KindToken, identity.Limits{}, identity.All)
+			reader := callers.set(kind, c.limits, identity.All)
+			var shown []string
+			items := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/Jobs/" + id + "/Items"}.As(reader))
+			require.Len(t, items.Envelope.Result, 2, "%s", items.Body)
+			for _, item := range items.Envelope.Result {
+				if item["changeId"] != nil {
+					shown = append(shown, item["operation"].(string))
+				}
+			}
+			assert.Equal(t, c.shown, shown, "%s, %s", name, kind)
+			result := raw(t, s, reader, "/api/Jobs/"+id+"/Result?Format=ndjson")
+			for row, text := range map[string]string{"group.update": "of a group", "txt.create": "of a name"} {
+				told := strings.Contains(string(result.Body), text)
+				assert.Equal(t, slices.Contains(c.shown, row), told, "%s, %s: %s", name, kind, result.Body)
+			}
+		}
 	}
 }
