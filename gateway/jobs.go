@@ -91,6 +91,9 @@ func (s *Server) openManager() (err error) {
 		Sessions: s.Sessions, Ready: s.LaneReady, Share: limits.Share, Running: limits.Running,
 		PerCaller: limits.PerCaller, Rate: limits.Rate, Keep: limits.Keep, MaxStored: limits.MaxStored, Room: s.Bounds.Room,
 	}
+	if s.calls.Keys != nil {
+		o.Forget = s.calls.Keys.ForgetItems
+	}
 	if s.Member != nil {
 		s.jobs = jobs.New(o) // the leader loads them
 	} else if s.jobs, err = jobs.Open(context.Background(), o); err != nil {

@@ -35,6 +35,7 @@ import (
 	"adgateway/gateway/names"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
+	"adgateway/gateway/privileged"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
@@ -55,8 +56,8 @@ type Options struct {
 	Audit      *audit.Log // records changes and refusals; nil: nothing is recorded
 	Policy     Policy
 
-	// Grants returns which groups give rights now; nil: none. They are guarded.
-	Grants func() identity.Grants
+	// Guarded returns what gives rights now, besides what the policy names; nil: nothing does.
+	Guarded func() privileged.Set
 
 	Wall    func() time.Time // the wall clock, by which jobs begin at a time; nil: time.Now
 	MaxWait time.Duration    // for which a run may wait for a session
@@ -144,6 +145,7 @@ type Bounds struct {
 	Plans int64        // bytes of all plans, of which one caller gets a quarter
 	Keys  int64        // bytes of all calls with keys, of which one caller gets a quarter
 	Room  *bounds.Room // what is left on the disk; nil: nothing is refused for that
+	Spool *bounds.Room // what is left on the disk of temporary files; nil: no limit
 }
 
 // Policy is the part of the settings that may change while the server runs, see
@@ -165,7 +167,7 @@ type Policy struct {
 	BulkLimit   int           // objects that one bulk removal may remove
 	StaleDays   int           // without a logon after which a computer is stale
 
-	GuardedGroups []string // the groups of the gateway's rights and hosts; empty: those that its accounts are in
+	Guarded privileged.Set // what the settings name; without groups those that the gateway's accounts are in
 
 	PlanLife      time.Duration // for which a plan can be applied
 	PlansOfOthers bool          // a credential may apply what another has planned
@@ -188,7 +190,7 @@ func (p Policy) inForce() *policyInForce {
 		ReadLimit: p.ReadLimit, ListLimit: p.ListLimit, WriteLimit: p.WriteLimit,
 		SettleLimit: p.SettleLimit, SettlePause: p.SettlePause,
 		PlanLife: p.PlanLife, PlansOfOthers: p.PlansOfOthers,
-		BulkLimit: p.BulkLimit, StaleDays: p.StaleDays, GuardedGroups: p.GuardedGroups, Protocols: p.Protocols,
+		BulkLimit: p.BulkLimit, StaleDays: p.StaleDays, Guarded: p.Guarded, Protocols: p.Protocols,
 	}}
 }
 
@@ -234,7 +236,8 @@ func New(options Options) (*Server, error) {
 	}
 	s.calls = &call.Service{
 		Table:  call.NewTable(options.Operations, options.Scripts),
-		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept, Grants: options.Grants,
+		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept,
+		Guarded:     options.Guarded,
 		StreamAbove: options.StreamAbove, Gateways: s.gateways, History: options.History,
 		Room: options.Bounds.Room, Clustered: s.clustered(), Policy: func() *call.Policy { return &s.current.Load().calls },
 	}
@@ -338,7 +341,9 @@ func (s *Server) overHTTP() transport.Options {
 		HideDocs: s.HideDocs, Engine: s.Engine, Version: s.Version, Features: s.features(),
 		Ready: s.checks, Metrics: s.Metrics, OpenMetrics: s.OpenMetrics,
 		Bodies: transport.Bodies{Limit: s.BodyLimit, List: s.JobLimits.MaxBytes, Memory: s.BodyMemory},
-		Spool:  transport.Spool{Folder: s.SpoolFolder, Most: s.SpoolMost},
+		Spool: transport.Spool{
+			Folder: s.SpoolFolder, Most: s.SpoolMost, Share: s.Bounds.Spool.Passing(s.SpoolMost),
+		},
 
 		Connections: s.Connections, KeepAlive: s.KeepAlive, Answered: s.answered,
 		Stopping: func() {

@@ -96,6 +96,74 @@ func TestAQuietStreamStaysOpen(t *testing.T) {
 	until(t, lines, `data: {"id":"`+id)
 }
 
+// blindToken is that of a caller who may see the history, and no change of a user.
+const blindToken = "token-that-reads-only-dns"
+
+func withBlind(t *testing.T) *authn.Static {
+	t.Helper()
+	static := harness.Auth(t)
+	require.NoError(t, static.AddToken(blindToken, &identity.Principal{
+		Name: "blind", Scopes: []identity.Scope{identity.ChangeRead, identity.DNSRead},
+	}))
+	return static
+}
+
+// TestHeartbeatsTellNothingOfWhatIsHidden: each has an id, and no two are the same, whether something
+// has ended that the caller may not see or not. A client may go on from any of them.
+func TestHeartbeatsTellNothingOfWhatIsHidden(t *testing.T) {
+	h := openHistory(t)
+	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
+		o.History, o.Auth, o.KeepAlive = h, withBlind(t), 5*time.Millisecond
+	})
+	_, lines := openStream(t, address, blindToken)
+	seen := map[string]bool{}
+	beats := func() (id string) {
+		for range 5 {
+			until(t, lines, ": nothing new")
+			require.True(t, lines.Scan())
+			var is bool
+			id, is = strings.CutPrefix(lines.Text(), "id: ")
+			require.True(t, is, "%q", lines.Text())
+			require.Len(t, id, 60)
+			require.False(t, seen[id], "it tells that nothing has ended")
+			seen[id] = true
+			require.True(t, lines.Scan())
+			require.Empty(t, lines.Text())
+		}
+		return id
+	}
+	quiet := beats()
+	changeCity(t, h, "Rome")
+	busy := beats()
+	for _, id := range []string{quiet, busy} {
+		position, err := h.Position(t.Context(), id)
+		require.NoError(t, err)
+		_, _, err = h.After(t.Context(), position, 1)
+		require.NoError(t, err)
+	}
+}
+
+// TestAWaitIsNotEndedByWhatIsHidden: however many changes the caller may not see.
+func TestAWaitIsNotEndedByWhatIsHidden(t *testing.T) {
+	h := openHistory(t)
+	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) {
+		o.History, o.Auth = h, withBlind(t)
+	})
+	ended := make(chan struct{})
+	began := time.Now()
+	go func() {
+		defer close(ended)
+		w := harness.Call(s, http.MethodGet, "/api/Changes?Wait=1", "", "Auth-Token: Bearer "+blindToken)
+		assert.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
+		assert.Contains(t, w.Body.String(), `"result":[]`)
+		assert.GreaterOrEqual(t, time.Since(began), time.Second)
+	}()
+	for range 300 {
+		changeCity(t, h, "Rome")
+	}
+	<-ended
+}
+
 // revocable is a credential that can be revoked.
 type revocable struct {
 	authn.Authenticator

@@ -44,6 +44,11 @@ $GatewayGuards = [ordered]@{
     wpad       = @{ what = 'DNS: names that begin with `wpad`'; why = 'browsers take their proxy from this name' }
     isatap     = @{ what = 'DNS: names that begin with `isatap`'; why = 'hosts send their traffic through a router of this name' }
     host       = @{ what = 'DNS: names of domain controllers'; why = 'it is the name of a domain controller' }
+    gateway    = @{
+        what = 'DNS: the names by which clients find this gateway: its host, its certificate, the host of `http.listen`, and the hosts of its cluster'
+        why  = 'clients find this gateway by it'
+    }
+    named      = @{ what = 'DNS: the names of `limits.guardedNames`'; why = 'the settings of this gateway guard it' }
     speaks     = @{
         what = 'DNS: names with a label that begins with `_`, such as `_acme-challenge`, `_dmarc`, `_domainkey`, if the name behind it is guarded'
         why  = 'it speaks for the name behind it'

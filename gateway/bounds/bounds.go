@@ -130,7 +130,7 @@ func Table() []*Row {
 			Name: "room on the disk", What: "Space that is kept free where the store and the audit log are.",
 			Settings: []string{"store.minFree"}, Each: "a quarter of what is left above it, within a day",
 			All:    "what is left above `store.minFree`",
-			Answer: "429 `rate_limited`", Remove: "Remove jobs, or free space on the disk.",
+			Answer: "429 `rate_limited`", Remove: "Remove jobs, or free space on the disk.", Kinds: []string{"usage"},
 		},
 		Sessions, Steps, Tries, Addresses,
 		{
@@ -166,7 +166,9 @@ func Table() []*Row {
 		},
 		{
 			Name: "temporary files of lists", What: "What slow clients have not taken of long lists.",
-			Settings: []string{"http.maxSpool"}, Answer: "the list waits for its client", Remove: "The client reads on, or leaves.",
+			Settings: []string{"http.maxSpool", "store.minFree"}, Answer: "the list waits for its client",
+			Each:   "a quarter of that, or of what is left on their disk above `store.minFree`",
+			Remove: "The client reads on, or leaves.",
 		},
 		{
 			Name: "streams of events", What: "Streams that are open at the same time.", Settings: []string{"events.sse"},

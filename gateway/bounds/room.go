@@ -76,6 +76,18 @@ func (r *Room) Share(all int64) (most int64, short bool) {
 	return own, false
 }
 
+// Passing returns what tells how much of a budget one caller may hold of what is soon gone: its share,
+// or less if less is left on the disk, and nothing if little is.
+func (r *Room) Passing(all int64) func() int64 {
+	return func() int64 {
+		if r.Low() {
+			return 0
+		}
+		most, _ := r.Share(all)
+		return most
+	}
+}
+
 // Take notes that a caller has taken some bytes for something that lasts.
 func (r *Room) Take(by string, bytes int64) {
 	if r == nil || bytes <= 0 {

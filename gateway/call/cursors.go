@@ -1,6 +1,7 @@
 package call
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"regexp"
 	"slices"
@@ -41,7 +42,11 @@ func (c Cursors) Open(a Accepted) (last string, err error) {
 		}})
 	}
 	sum, rest := raw[:cursorSumLength], raw[cursorSumLength:]
-	for _, last := range []string{string(rest), string(c.cover(sum, rest))} {
+	covered := string(c.cover(sum, rest))
+	if len(covered) > nonceLength && slices.Equal(c.sum(a, hiddenMark+covered), sum) {
+		return covered[nonceLength:], nil
+	}
+	for _, last := range []string{string(rest), covered} { // earlier versions covered it without a nonce
 		if slices.Equal(c.sum(a, last), sum) {
 			return last, nil
 		}
@@ -49,11 +54,20 @@ func (c Cursors) Open(a Accepted) (last string, err error) {
 	return "", OtherQuestion()
 }
 
+// What a cursor has before what it covers, and what its sum is of in addition.
+const (
+	nonceLength = 8
+	hiddenMark  = "hidden "
+)
+
 // SealHidden returns the cursor of the page that follows what last identifies, which the caller must
-// not learn.
+// not learn, nor whether it is the same as before.
 func (c Cursors) SealHidden(a Accepted, last string) string {
-	sum := c.sum(a, last)
-	return base64.RawURLEncoding.EncodeToString(append(sum, c.cover(sum, []byte(last))...))
+	text := make([]byte, nonceLength, nonceLength+len(last))
+	_, _ = rand.Read(text) // never fails
+	text = append(text, last...)
+	sum := c.sum(a, hiddenMark+string(text))
+	return base64.RawURLEncoding.EncodeToString(append(sum, c.cover(sum, text)...))
 }
 
 // cover covers a text of a cursor with the sum, and uncovers it.

@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/filter"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/privileged"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/settle"
@@ -68,7 +69,8 @@ var contextArgs = map[string]func(of circumstances) ps.Value{
 	"Privileged": func(of circumstances) ps.Value {
 		return ps.Bool(of.call.Principal.Has(identity.Privileged))
 	},
-	"GuardedGroup": func(of circumstances) ps.Value { return listOrNull(of.guardedGroups()) },
+	privileged.GroupArg: func(of circumstances) ps.Value { return of.guarded(privileged.GroupArg) },
+	privileged.NameArg:  func(of circumstances) ps.Value { return of.guarded(privileged.NameArg) },
 	"BulkLimit": func(of circumstances) ps.Value {
 		if of.left.Many() {
 			return ps.Int(int64(min(of.policy.BulkLimit, of.left.Most())))
@@ -98,24 +100,13 @@ func (of circumstances) supply(name string) (ps.Value, bool) {
 	return value(of), true
 }
 
-// guardedGroups returns what gives rights, as the scripts take it: each group after what it
-// gives, which is a key of their list of guards.
-func (of circumstances) guardedGroups() (all []string) {
-	add := func(guard string, groups []string) {
-		for _, group := range groups {
-			all = append(all, guard+":"+group)
-		}
+// guarded returns what only privileged callers may change, as an argument of scripts takes it.
+func (of circumstances) guarded(arg string) ps.Value {
+	all := of.policy.Guarded
+	if of.Guarded != nil {
+		all = all.With(of.Guarded())
 	}
-	add("rights", of.policy.GuardedGroups)
-	if of.Grants == nil {
-		return all
-	}
-	grants := of.Grants()
-	add("role", grants.Roles)
-	if len(of.call.Principal.Limits.Groups) == 0 { // else it reaches only groups that its own limits name
-		add("limit", grants.Limits)
-	}
-	return all
+	return listOrNull(all.Argument(arg, of.call.Principal.Limits))
 }
 
 // Answer returns the answer to a call whose script has succeeded, with the records that there are, which

@@ -63,8 +63,9 @@ type Events interface {
 	// Send sends an event, unless the stream must end; then the error says why.
 	Send(e Event) error
 	// Mark notes that the client has everything up to an id, although there was no event with it. It
-	// is told so within a while.
-	Mark(id string)
+	// is told so with each comment from then on, until there is an event with an id: by an id of its
+	// own each time, so that comments do not tell whether the mark has moved.
+	Mark(id func() string)
 	// Comment sends a line that clients ignore.
 	Comment(text string) error
 	// Wait waits until there is something to read from changed, or it is closed, and keeps the

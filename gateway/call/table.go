@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/names"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
+	"adgateway/gateway/privileged"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
@@ -58,7 +59,7 @@ type Policy struct {
 	BulkLimit   int           // objects that one bulk removal may remove
 	StaleDays   int           // without a logon after which a computer is stale
 
-	GuardedGroups []string // the groups of the gateway's rights and hosts
+	Guarded privileged.Set // what the settings name
 
 	PlanLife      time.Duration // for which a plan can be applied
 	PlansOfOthers bool          // a credential may apply what another has planned
@@ -72,12 +73,12 @@ type Service struct {
 	Table
 	Runner      ps.Runner
 	Log         *logrus.Logger
-	Audit       *audit.Log             // nil: nothing is recorded
-	Kept        *store.Sealed          // what changes are recorded in; nil: nothing is kept
-	Grants      func() identity.Grants // which groups give rights now; nil: none do
-	StreamAbove int                    // bytes of a list, beyond which a Sink takes it while its script runs
-	Policy      func() *Policy         // in force
-	Local       Local                  // the rows without a script
+	Audit       *audit.Log            // nil: nothing is recorded
+	Kept        *store.Sealed         // what changes are recorded in; nil: nothing is kept
+	Guarded     func() privileged.Set // what gives rights now, besides what the policy names; nil: nothing does
+	StreamAbove int                   // bytes of a list, beyond which a Sink takes it while its script runs
+	Policy      func() *Policy        // in force
+	Local       Local                 // the rows without a script
 	Writer      *write.Writer
 	History     *changes.History  // of what was changed; nil: none is kept
 	Keys        *idempotency.Keys // nil: none are kept

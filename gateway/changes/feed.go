@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -124,37 +125,47 @@ func (h *History) next(ctx context.Context, position store.Position) (entry stor
 // ErrCursor means that a text is not that of a position.
 var ErrCursor = errors.New("it is not a cursor")
 
-// cursorVersion is the first octet of a cursor.
-const cursorVersion = 1
+// The first octet of a cursor says how the rest of it is read.
+const (
+	blockCursor  = 1 // one block, the same for each position; as earlier versions gave it
+	sealedCursor = 2 // a nonce, and the sealed position
+)
 
-// Cursor returns a position as text for clients: the same at every gateway with the key
-// of this store, and without telling how many changes there were.
+// positionSize is that of a position in a cursor: the sum of the store, and the sequence.
+const positionSize = creationSize + 8
+
+// Cursor returns a position as text for clients, for every gateway with the key of this store. It
+// is another text each time, so that nobody learns from two of them whether anything ended in
+// between, nor how much.
 func (h *History) Cursor(position store.Position) string {
-	octets := make([]byte, 1+aes.BlockSize)
-	octets[0] = cursorVersion
-	copy(octets[1:], creationSum(position.Creation))
-	binary.BigEndian.PutUint64(octets[1+aes.BlockSize/2:], position.Sequence)
-	h.cursors().Encrypt(octets[1:], octets[1:])
-	return base64.RawURLEncoding.EncodeToString(octets)
+	plain := binary.BigEndian.AppendUint64(creationSum(position.Creation), position.Sequence)
+	seal := h.cursors()
+	octets := make([]byte, 1+seal.NonceSize(), 1+seal.NonceSize()+positionSize+seal.Overhead())
+	octets[0] = sealedCursor
+	_, _ = rand.Read(octets[1:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(seal.Seal(octets, octets[1:], plain, octets[:1]))
 }
 
 // Position reads a cursor. It fails with [ErrCursor] if the text is none, and with
 // [store.ErrPosition] if it is one of another store.
 func (h *History) Position(ctx context.Context, cursor string) (store.Position, error) {
 	octets, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(octets) != 1+aes.BlockSize || octets[0] != cursorVersion || base64.RawURLEncoding.EncodeToString(octets) != cursor {
+	if err != nil || base64.RawURLEncoding.EncodeToString(octets) != cursor {
 		return store.Position{}, ErrCursor
 	}
 	position, err := h.End(ctx)
 	if err != nil {
 		return store.Position{}, err
 	}
-	h.cursors().Decrypt(octets[1:], octets[1:])
-	if !slices.Equal(octets[1:1+aes.BlockSize/2], creationSum(position.Creation)) {
-		return store.Position{}, fmt.Errorf("%w: it is one of another store", store.ErrPosition)
+	plain, err := h.openCursor(octets)
+	if err != nil {
+		return store.Position{}, err
+	}
+	if !slices.Equal(plain[:creationSize], creationSum(position.Creation)) {
+		return store.Position{}, errOtherStore
 	}
 	last := position.Sequence
-	position.Sequence = binary.BigEndian.Uint64(octets[1+aes.BlockSize/2:])
+	position.Sequence = binary.BigEndian.Uint64(plain[creationSize:])
 	if position.Sequence > last {
 		// Another gateway may have given it, of whose changes this one is about to read. If
 		// the store does not find the position either, it was taken back to an earlier state.
@@ -165,14 +176,40 @@ func (h *History) Position(ctx context.Context, cursor string) (store.Position, 
 	return position, nil
 }
 
-// creationSum is what stands in a cursor for the store.
-func creationSum(creation string) []byte {
-	sum := sha256.Sum256([]byte(creation))
-	return sum[:aes.BlockSize/2]
+var errOtherStore = fmt.Errorf("%w: it is one of another store", store.ErrPosition)
+
+// openCursor returns the position in the octets of a cursor.
+func (h *History) openCursor(octets []byte) (plain []byte, err error) {
+	seal := h.cursors()
+	switch {
+	case len(octets) == 1+positionSize && octets[0] == blockCursor:
+		h.cipher("cursor of the feed").Decrypt(octets[1:], octets[1:])
+		return octets[1:], nil
+	case len(octets) == 1+seal.NonceSize()+positionSize+seal.Overhead() && octets[0] == sealedCursor:
+		nonce, sealed := octets[1:1+seal.NonceSize()], octets[1+seal.NonceSize():]
+		if plain, err = seal.Open(nil, nonce, sealed, octets[:1]); err != nil {
+			return nil, errOtherStore // of one with another key
+		}
+		return plain, nil
+	}
+	return nil, ErrCursor
 }
 
-// cursors is the cipher of cursors, of which each is one block.
-func (h *History) cursors() cipher.Block {
-	block, _ := aes.NewCipher(h.store.Sum([]byte("cursor of the feed"))) // fails only for other lengths of the key
+// creationSize is the length of what stands in a cursor for the store.
+const creationSize = 8
+
+func creationSum(creation string) []byte {
+	sum := sha256.Sum256([]byte(creation))
+	return sum[:creationSize:creationSize]
+}
+
+// cursors seals cursors.
+func (h *History) cursors() cipher.AEAD {
+	seal, _ := cipher.NewGCM(h.cipher("sealed cursor of the feed")) // fails only for other sizes of a block
+	return seal
+}
+
+func (h *History) cipher(use string) cipher.Block {
+	block, _ := aes.NewCipher(h.store.Sum([]byte(use))) // fails only for other lengths of the key
 	return block
 }

@@ -49,12 +49,20 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 // advice names accounts whose credential goes by a name. One that is removed leaves the name to
 // whoever gets it next.
 func (a ACME) advice() (out []string) {
-	for _, one := range a.Accounts {
-		if !strings.Contains(one.Credential, ":") {
-			const text = "acme.accounts: the credential '%s' of %s is a name, which a later token or user inherits: " +
-				"write token:ID or user:ID; 'adgateway token show' says the id"
-			out = append(out, fmt.Sprintf(text, one.Credential, one.Name))
-		}
+	for _, one := range a.Inherited() {
+		const text = "acme.accounts: the credential '%s' of %s is a name, which a later token or user inherits: " +
+			"write token:ID or user:ID; 'adgateway token show' says the id"
+		out = append(out, fmt.Sprintf(text, one.Credential, one.Name))
 	}
 	return out
+}
+
+// Inherited returns the accounts whose credential goes by a name.
+func (a ACME) Inherited() (all []ACMEAccount) {
+	for _, one := range a.Accounts {
+		if !strings.Contains(one.Credential, ":") {
+			all = append(all, one)
+		}
+	}
+	return all
 }

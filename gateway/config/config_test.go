@@ -127,6 +127,9 @@ func TestNamesInOneText(t *testing.T) {
 		"servers.dnsServer=":                                       "",
 		"servers.dnsServer=dns1":                                   "",
 		`limits.guardedGroups=['CN=A\, b,OU=c,DC=d', VPN Users]`:   "",
+		"limits.guardedNames=[pki]":                                `"pki" is not allowed here: it takes a list of DNS names in full`,
+		"limits.guardedNames=[10.0.0.1]":                           `"10.0.0.1" is not allowed here: it takes a list of DNS names in full`,
+		"limits.guardedNames=[pki.corp.example.]":                  "",
 	} {
 		s, err := configtest.Load("x.yaml", nil, []string{set})
 		if want == "" {

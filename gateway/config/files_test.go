@@ -14,7 +14,6 @@ import (
 var notUsed = map[string]string{
 	"powershell.path":  "it is run: its folder is checked with the program's",
 	"http.spoolFolder": "each file in it is made for this account alone, and is encrypted",
-	"engine.store":     "it is of the node, whose doctor checks it",
 }
 
 // TestEveryFileOfTheSettingsIsKnown: a setting that names a file is among those whose rights are checked.

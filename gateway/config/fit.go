@@ -119,6 +119,7 @@ func (s *Settings) Uses(file string) []File {
 		{Path: s.Cluster.NKeyFile, Use: "cluster.nkeyFile", Secret: true, Required: true},
 		{Path: s.Cluster.CredsFile, Use: "cluster.credsFile", Secret: true, Required: true},
 		{Path: s.Store.ClusterFolder(), Use: "the folder of the cluster", Written: true, Secret: true, Folder: true},
+		{Path: s.Engine.Store, Use: "engine.store", Written: true, Folder: true},
 	}
 	for _, list := range s.TLS.ClientCRLFiles {
 		all = append(all, File{Path: list, Use: "tls.clientCRLFiles", Required: true})

@@ -38,8 +38,20 @@ func host(field func(*Settings) *string) value {
 }
 
 func isHost(text string) bool {
+	return isAddress(text) || isName(strings.TrimSuffix(text, "."))
+}
+
+// dnsNames are names of hosts in full.
+func dnsNames(field func(*Settings) *[]string) value {
+	return list{field, func(item string) bool {
+		name := strings.TrimSuffix(item, ".")
+		return isName(name) && strings.Contains(name, ".") && !isAddress(name)
+	}, "a list of DNS names in full, such as [pki.corp.example]"}
+}
+
+func isAddress(text string) bool {
 	_, err := netip.ParseAddr(text)
-	return err == nil || isName(strings.TrimSuffix(text, "."))
+	return err == nil
 }
 
 // groups are groups of the directory.

@@ -196,6 +196,8 @@ func serverRows() []Row {
 			live{number(func(s *Settings) *int { return &s.Limits.StaleDays }, 1, 3650)}},
 		{"limits.guardedGroups", "[]", "Groups of the gateway's own rights and hosts, by account name or DN, which need the scope privileged with all their members; if empty, those that its account and its computer are in.",
 			live{groups(func(s *Settings) *[]string { return &s.Limits.GuardedGroups })}},
+		{"limits.guardedNames", "[]", "DNS names whose records need the scope privileged, besides those by which clients find this gateway: its host, its certificate, http.listen and its cluster. Name here what a proxy or a wildcard certificate is for.",
+			live{dnsNames(func(s *Settings) *[]string { return &s.Limits.GuardedNames })}},
 	}
 }
 

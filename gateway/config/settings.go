@@ -152,6 +152,7 @@ type Limits struct {
 	BulkDelete    int
 	StaleDays     int
 	GuardedGroups []string
+	GuardedNames  []string
 }
 
 // ACME configures the challenges of certificate authorities in DNS.

@@ -37,7 +37,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 	a.Leave() // a caller with few requests at a time would have none left for its other calls
 	err = to.Begin()
 	if err == nil {
-		to.Mark(s.History.Cursor(position))
+		s.mark(to, position)
 		err = to.Comment("what is changed follows") // with the cursor, for who comes back before the first change
 	}
 	for err == nil {
@@ -133,12 +133,17 @@ func (s *Service) send(
 				return position, err
 			}
 		}
-		to.Mark(s.History.Cursor(reached))
+		s.mark(to, reached)
 		if reached == position {
 			return position, nil
 		}
 		position = reached
 	}
+}
+
+// mark notes that the client has everything up to a position.
+func (s *Service) mark(to call.Events, position store.Position) {
+	to.Mark(func() string { return s.History.Cursor(position) })
 }
 
 // shownTo returns a change as answers show it, if the caller may see it and it passes the
@@ -180,6 +185,7 @@ func (s *Service) await(ctx context.Context, a call.Accepted) (call.Answer, erro
 		if moved {
 			continue // to the end of what there is
 		}
+		seen = 0 // a wait does not end early because others make changes
 		if len(records) > 0 || !s.awaitChange(waiting, changed) {
 			break
 		}

@@ -46,6 +46,27 @@ func TestTheCallOfAnItemIsCutOffOnlySoOften(t *testing.T) {
 	assert.Equal(t, schema.Poison, problem.Of(err).Code)
 }
 
+// TestKeysOfItemsAreForgotten: those that are named, and no others.
+func TestKeysOfItemsAreForgotten(t *testing.T) {
+	db := storetest.Seal(t, store.NewMemory(nil))
+	p := newProcess(t, db)
+	var given []string
+	for i := range forgottenAtOnce + 2 {
+		given = append(given, fmt.Sprintf("item-%d", i))
+		_, _, err := p.Take(t.Context(), p.OfItem(given[i], time.Now().Add(time.Hour)), "one", []byte("call"))
+		require.NoError(t, err)
+	}
+	kept := func() (n int) {
+		require.NoError(t, db.Store.Range(t.Context(), kind, "", func(store.Entry) bool { n++; return true }))
+		return n
+	}
+	require.Equal(t, len(given), kept())
+	require.NoError(t, p.ForgetItems(t.Context(), append(given[1:], "item-unknown")))
+	assert.Equal(t, 1, kept())
+	require.NoError(t, p.ForgetItems(t.Context(), given))
+	assert.Zero(t, kept())
+}
+
 // TestTheKeysOfACallerAreThoseByItsIDAndByItsName: together they must not be too many.
 func TestTheKeysOfACallerAreThoseByItsIDAndByItsName(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -112,6 +113,30 @@ func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
 func (k *Keys) OfItem(given string, expires time.Time) Key {
 	prefix := k.prefix("job")
 	return Key{byID: prefix, byName: prefix, rest: k.sum("item", given), expires: expires}
+}
+
+// forgottenAtOnce is how many keys one update removes.
+const forgottenAtOnce = 100
+
+// ForgetItems removes what is kept of the calls of items of jobs, from the keys that the jobs gave
+// them. None of them may be running.
+func (k *Keys) ForgetItems(ctx context.Context, given []string) error {
+	for part := range slices.Chunk(given, forgottenAtOnce) {
+		err := k.store.Update(ctx, func(tx *store.Tx) error {
+			for _, one := range part {
+				key := k.OfItem(one, time.Time{})
+				name := key.byID + key.rest
+				if _, err := tx.Get(kind, name); err == nil || !errors.Is(err, store.ErrAbsent) {
+					tx.Delete(kind, name)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return Unavailable(err)
+		}
+	}
+	return nil
 }
 
 // find returns what is kept under the key, and the name that it is kept under, or is to be. It is

@@ -24,16 +24,3 @@ const (
 	Standard Dialect = "standard"
 	Classic  Dialect = "classic"
 )
-
-// Grants are the groups of the domain that give rights at the gateway.
-type Grants struct {
-	Roles  []string // whose members may use the gateway; SIDs
-	Limits []string // that the limits of credentials name: sAMAccountNames, distinguished names or GUIDs
-}
-
-// With returns the grants with more groups that limits name.
-func (g Grants) With(limited []string) Grants {
-	all := slices.Concat(g.Limits, limited)
-	slices.Sort(all)
-	return Grants{Roles: g.Roles, Limits: slices.Compact(all)}
-}

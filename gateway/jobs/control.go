@@ -153,6 +153,9 @@ func (m *Manager) Remove(ctx context.Context, id string) (*Job, error) {
 		return true
 	})
 	if err == nil {
+		err = m.forgetCalls(ctx, job)
+	}
+	if err == nil {
 		err = m.store.removeItems(ctx, job)
 	}
 	if err == nil {
@@ -166,6 +169,34 @@ func (m *Manager) Remove(ctx context.Context, id string) (*Job, error) {
 		err = m.store.destroyKey(ctx, job.Root)
 	}
 	return job, err
+}
+
+// forgetCalls removes what is kept of the calls of the items of a job that is removed, but for those
+// that another job may try again.
+func (m *Manager) forgetCalls(ctx context.Context, job *Job) error {
+	if m.Forget == nil {
+		return nil
+	}
+	keys, needed := []string{}, map[string]bool{}
+	for _, other := range m.shelf.others(job) {
+		err := m.store.specs(ctx, other, func(_ int, spec *Spec) bool {
+			needed[spec.Key] = true
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := m.store.specs(ctx, job.ID, func(_ int, spec *Spec) bool {
+		if spec.Key != "" && !needed[spec.Key] {
+			keys = append(keys, spec.Key)
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return m.Forget(ctx, keys)
 }
 
 // dropItems removes the items of a job of which nothing was run. What cannot be removed now expires

@@ -44,6 +44,8 @@ type Options struct {
 	Call func(ctx context.Context, call Call) Answer
 	// Entry returns what [Log] tells of a job that has ended. Nil: nothing.
 	Entry func(job *Job) []byte
+	// Forget removes what is kept of the calls of items, under these keys of theirs. Nil: nothing is.
+	Forget func(ctx context.Context, keys []string) error
 	// Ended is called when a job has ended. It may be nil.
 	Ended func(job *Job)
 	Log   *logrus.Logger

@@ -416,9 +416,16 @@ func TestAJobThatRanNothingKeepsNoList(t *testing.T) {
 
 func TestJobsAreRemoved(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
+	var forgotten []string
 	g := start(t, storeFile(t), newWorld(func(c jobs.Call, _ int) jobs.Answer {
 		return jobs.Answer{Result: jobs.Result{State: jobstate.Refused}}
-	}), func(o *jobs.Options) { o.Store = db })
+	}), func(o *jobs.Options) {
+		o.Store = db
+		o.Forget = func(_ context.Context, keys []string) error {
+			forgotten = append(forgotten, keys...)
+			return nil
+		}
+	})
 	first, err := g.Submit(t.Context(), jobs.Submission{
 		Job: &jobs.Job{Mode: jobstate.Run}, Specs: specs(2, ps.Directory),
 		Secrets: []map[string]string{{"P": "x"}, nil}, Once: "call",
@@ -433,7 +440,9 @@ func TestJobsAreRemoved(t *testing.T) {
 	}
 	g.await(t, first.ID, jobstate.Done)
 	ended(first.ID)
-	again := g.submit(t, jobs.Job{Root: first.ID, Retries: first.ID, Secrets: true}, specs(1, ps.Directory))
+	retried := specs(1, ps.Directory)
+	retried[0].Key = jobs.ItemKey(first.ID, 0)
+	again := g.submit(t, jobs.Job{Root: first.ID, Retries: first.ID, Secrets: true}, retried)
 	g.await(t, again, jobstate.Done)
 	ended(again)
 	removed := func(id string) {
@@ -444,6 +453,7 @@ func TestJobsAreRemoved(t *testing.T) {
 		}, patience, time.Millisecond)
 	}
 	removed(first.ID)
+	assert.Equal(t, []string{jobs.ItemKey(first.ID, 1)}, forgotten, "the retry may try the other item again")
 	_, err = g.Get(t.Context(), first.ID)
 	require.ErrorIs(t, err, jobs.ErrAbsent)
 	assert.Equal(t, map[store.Kind]int{"job": 1, "jobspec": 1, "jobitem": 1, "jobkey": 1, "jobonce": 1}, kindsOf(t, db),
@@ -451,6 +461,7 @@ func TestJobsAreRemoved(t *testing.T) {
 	_, err = g.Submit(t.Context(), jobs.Submission{Job: &jobs.Job{Mode: jobstate.Run}, Specs: specs(2, ps.Directory), Once: "call"})
 	require.ErrorIs(t, err, jobs.ErrRemoved, "a repetition of the call does not run it again")
 	removed(again)
+	assert.Equal(t, []string{jobs.ItemKey(first.ID, 1), jobs.ItemKey(first.ID, 0)}, forgotten)
 	assert.Equal(t, map[store.Kind]int{"jobonce": 1}, kindsOf(t, db))
 
 	open := g.submit(t, jobs.Job{Mode: jobstate.Validate}, specs(1, ps.Directory))

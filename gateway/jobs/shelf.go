@@ -77,6 +77,18 @@ func (s *shelf) remove(job *Job) (last bool) {
 	return true
 }
 
+// others returns the other jobs that have the root of a job.
+func (s *shelf) others(job *Job) (ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, other := range s.jobs {
+		if id != job.ID && other.root == job.Root {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // clear forgets all jobs.
 func (s *shelf) clear() {
 	s.mu.Lock()

@@ -23,6 +23,7 @@ var contextArgs = map[string]string{
 	"AllowedZone":       "string[]",
 	"AllowedGroup":      "string[]",
 	"GuardedGroup":      "string[]",
+	"GuardedName":       "string[]",
 	"Privileged":        "bool",
 	"BulkLimit":         "int",
 	"ImpactLimit":       "int",

@@ -331,6 +331,13 @@ func (k *Keeper) Expires() time.Time {
 	return k.leaf.NotAfter
 }
 
+// Names returns the DNS names of the current certificate.
+func (k *Keeper) Names() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.leaf.DNSNames)
+}
+
 // check returns why no client would accept a certificate, or nil.
 func check(certificate *tls.Certificate, now time.Time) error {
 	leaf := certificate.Leaf

@@ -3,6 +3,7 @@ package transport
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 	"time"
 
@@ -21,8 +22,13 @@ func TestTheTextOfAnEvent(t *testing.T) {
 	require.NoError(t, e.Begin())
 	require.NoError(t, e.Send(call.Event{ID: "a", Name: "one", Data: []byte("x\ny\r\nz\rend")}))
 	require.NoError(t, e.Send(call.Event{Name: "two"}))
-	e.Mark("b")
+	require.NoError(t, e.Comment("early"))
+	marks := 0
+	e.Mark(func() string { marks++; return "m" + strconv.Itoa(marks) })
 	require.NoError(t, e.Comment("quiet"))
 	require.NoError(t, e.Comment("quiet"))
-	assert.Equal(t, "retry: 5000\n\nid: a\nevent: one\ndata: x\ndata: y\ndata: z\ndata: end\n\nevent: two\ndata: \n\n: quiet\nid: b\n\n: quiet\n\n", w.Body.String())
+	require.NoError(t, e.Send(call.Event{ID: "b", Name: "three"}))
+	require.NoError(t, e.Comment("late"))
+	assert.Equal(t, "retry: 5000\n\nid: a\nevent: one\ndata: x\ndata: y\ndata: z\ndata: end\n\nevent: two\ndata: \n\n: early\n\n"+
+		": quiet\nid: m1\n\n: quiet\nid: m2\n\nid: b\nevent: three\ndata: \n\n: late\n\n", w.Body.String())
 }

@@ -77,12 +77,6 @@ type Bodies struct {
 	Memory int64 // for those of all running requests together
 }
 
-// Spool says where a list waits for a client that reads slowly.
-type Spool struct {
-	Folder string // of temporary files; empty: the system's
-	Most   int64  // bytes in all files; negative: no files
-}
-
 // Hop is how calls pass between the gateways of a cluster.
 type Hop struct {
 	Gateway string // the name of this one, for the log
@@ -145,7 +139,7 @@ func New(options Options) (*Server, error) {
 		meters: newMeters(), bodies: newBodies(options.Bodies.Memory), turns: newTurns(),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.spooler = NewSpooler(options.Spool.Folder, options.Spool.Most, func(err error) {
+	s.spooler = NewSpooler(options.Spool, func(err error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
 	})
 	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1

@@ -17,12 +17,21 @@ import (
 	"adgateway/gateway/identity"
 )
 
+// Spool says where a list waits for a client that reads slowly.
+type Spool struct {
+	Folder string // of temporary files; empty: the system's
+	Most   int64  // bytes in all files; negative: no files
+	// Share returns how many of these bytes one caller gets now. Nil: a quarter.
+	Share func() int64
+}
+
 // Spooler gives streamed answers temporary files for what their clients have not
 // taken yet. So a session is free as soon as its script has ended, however slowly the
 // client reads. The content is encrypted with a key that only this process has.
 type Spooler struct {
 	folder string
-	space  *identity.Budget // bytes in all files, of which one caller gets a quarter; at most zero: there are no files
+	space  *identity.Budget // bytes in all files; at most zero: there are no files
+	share  func() int64     // how much of that one caller gets now
 	failed func(error)      // called at most once a minute when a file cannot be used
 	sealer cipher.AEAD
 	nonce  atomic.Uint64
@@ -34,8 +43,10 @@ type Spooler struct {
 // SpoolPattern names the files.
 const SpoolPattern = "adgateway-list-*"
 
-// NewSpooler removes files that an earlier process has left.
-func NewSpooler(folder string, most int64, failed func(error)) *Spooler {
+// NewSpooler removes files that an earlier process has left. failed is called at most once a minute
+// when a file cannot be used.
+func NewSpooler(o Spool, failed func(error)) *Spooler {
+	folder := o.Folder
 	var key [32]byte
 	_, _ = rand.Read(key[:])          // never fails
 	block, _ := aes.NewCipher(key[:]) // fails only for other lengths of the key
@@ -43,13 +54,18 @@ func NewSpooler(folder string, most int64, failed func(error)) *Spooler {
 	if folder == "" {
 		folder = os.TempDir()
 	}
-	if most > 0 {
+	if o.Most > 0 {
 		stale, _ := filepath.Glob(filepath.Join(folder, SpoolPattern))
 		for _, file := range stale {
 			_ = os.Remove(file) // fails for those of other processes that are in use
 		}
 	}
-	return &Spooler{folder: folder, space: identity.NewBudget(most), failed: failed, sealer: sealer}
+	share := o.Share
+	if share == nil {
+		share = func() int64 { return o.Most / 4 }
+	}
+	space := identity.NewBudget(o.Most)
+	return &Spooler{folder: folder, space: space, share: share, failed: failed, sealer: sealer}
 }
 
 // open returns a new file, which on Unix has no name any more.
@@ -148,7 +164,7 @@ func (t *Stream) addPiece(data []byte) error {
 // store appends a piece to the file, unless there is no room. t.mu is held.
 func (t *Stream) store(data []byte) bool {
 	p := piece{offset: t.size, length: len(data) + t.spooler.sealer.Overhead()}
-	if t.spooler.space.Take(t.by, int64(p.length), t.spooler.space.Most()/4) != nil {
+	if t.spooler.space.Take(t.by, int64(p.length), t.spooler.share()) != nil {
 		return false
 	}
 	binary.BigEndian.PutUint64(p.nonce[4:], t.spooler.nonce.Add(1))

@@ -23,7 +23,7 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	for _, file := range []string{stale, other} {
 		require.NoError(t, os.WriteFile(file, nil, 0o600))
 	}
-	s := NewSpooler(folder, 16<<20, func(err error) { t.Error(err) })
+	s := NewSpooler(Spool{Folder: folder, Most: 16 << 20}, func(err error) { t.Error(err) })
 	assert.NoFileExists(t, stale, "left by an earlier process")
 	assert.FileExists(t, other)
 
@@ -63,6 +63,11 @@ func TestSpooledFilesAreEncryptedAndReleased(t *testing.T) {
 	full := s.Start(identity.ID{ID: "c"}, func([]byte) error { return io.ErrClosedPipe }, func() {})
 	assert.ErrorIs(t, full.Add(make([]byte, 8<<20)), io.ErrClosedPipe, "whoever waits for room learns that the client has left")
 	full.Stop(func() {})
+	none := NewSpooler(Spool{Folder: folder, Most: 16 << 20, Share: func() int64 { return 0 }}, nil)
+	waits := none.Start(identity.ID{ID: "d"}, func([]byte) error { return io.ErrClosedPipe }, func() {})
+	assert.ErrorIs(t, waits.Add(make([]byte, 8<<20)), io.ErrClosedPipe)
+	assert.Nil(t, waits.file, "little is left on the disk")
+	waits.Stop(func() {})
 	files, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	assert.Len(t, files, 1)

@@ -21,8 +21,7 @@ import (
 // eventStream is such an answer. It implements [call.Events].
 type eventStream struct {
 	x         *exchange
-	reached   string // the id that the client has, or should have by the next event
-	told      string // the id that the client has
+	reached   func() string // returns an id that the client should have by the next event; nil: it has it
 	sentAt    time.Time
 	checkedAt time.Time // when the credential was last known to be valid
 }
@@ -67,7 +66,7 @@ func (e *eventStream) Send(event call.Event) error {
 	var b bytes.Buffer
 	if event.ID != "" {
 		b.WriteString("id: " + event.ID + "\n")
-		e.reached, e.told = event.ID, event.ID
+		e.reached = nil
 	}
 	b.WriteString("event: " + event.Name + "\n")
 	for line := range strings.SplitSeq(newLines.Replace(string(event.Data)), "\n") {
@@ -82,14 +81,13 @@ var newLines = strings.NewReplacer("\r\n", "\n", "\r", "\n") // clients take all
 
 // Mark implements [call.Events]. A client of which nothing is wanted for long would come back with
 // an id that is too old, unless it is told.
-func (e *eventStream) Mark(id string) { e.reached = id }
+func (e *eventStream) Mark(id func() string) { e.reached = id }
 
 // Comment implements [call.Events].
 func (e *eventStream) Comment(text string) error {
 	text = ": " + text + "\n"
-	if e.reached != e.told {
-		text += "id: " + e.reached + "\n"
-		e.told = e.reached
+	if e.reached != nil {
+		text += "id: " + e.reached() + "\n"
 	}
 	return e.write([]byte(text + "\n"))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -157,9 +158,14 @@ func (j job) row() jobRow {
 type jobControl struct {
 	ID, Label string
 	Main      bool
-	Asks      string         // what it does for good, which is shown before the button; empty: nothing
+	Asks      string // what it does for good, which is shown before the button; empty: nothing
+
 	in        []jobstate.Job // the states in which it is offered
+	of        func(job) bool // whether it is of use; nil: it is
+	scope     identity.Scope
 	operation string
+	values    call.Values // besides the job
+	leaves    bool        // the job is gone, or another one goes on
 }
 
 var (
@@ -169,25 +175,56 @@ var (
 	endStates = []jobstate.Job{jobstate.Done, jobstate.Failed, jobstate.Cancelled, jobstate.Rejected}
 
 	jobControls = []jobControl{
-		{"start", "Start", true, "", []jobstate.Job{jobstate.Ready}, "job.start"},
-		{"pause", "Pause", false, "", []jobstate.Job{jobstate.Running, jobstate.Held}, "job.pause"},
-		{"resume", "Go on", true, "", []jobstate.Job{jobstate.Paused}, "job.resume"},
-		{"cancel", "Cancel what was not begun", false, "", openStates, "job.cancel"},
 		{
-			removeJob, "Remove this job", false,
-			"The job is removed with its list and its results. What it has changed stays as it is.", endStates, "job.remove",
+			ID: "start", Label: "Start", Main: true,
+			in: []jobstate.Job{jobstate.Ready}, scope: identity.JobSubmit, operation: "job.start",
+		},
+		{
+			ID: "pause", Label: "Pause",
+			in: []jobstate.Job{jobstate.Running, jobstate.Held}, scope: identity.JobSubmit, operation: "job.pause",
+		},
+		{
+			ID: "resume", Label: "Go on", Main: true,
+			in: []jobstate.Job{jobstate.Paused}, scope: identity.JobSubmit, operation: "job.resume",
+		},
+		{
+			ID: "cancel", Label: "Cancel what was not begun",
+			in: openStates, scope: identity.JobSubmit, operation: "job.cancel",
+		},
+		{
+			ID: "retry", Label: "Try again what was not done",
+			Asks: "A new job tries the items again that were not done.",
+			in:   endStates, of: job.leftSomething, scope: identity.JobSubmit, operation: "job.retry",
+			values: call.Values{"State": "failed,unknown,not_run"}, leaves: true,
+		},
+		{
+			ID: "undo", Label: "Undo this job",
+			Asks: "A new job shows what taking back each change would do. Nothing is changed before you start it.",
+			in:   endStates, of: job.changedSomething, scope: identity.ChangeUndo, operation: "job.undo",
+			values: call.Values{"DryRun": "true"}, leaves: true,
+		},
+		{
+			ID: "remove", Label: "Remove this job",
+			Asks: "The job is removed with its list and its results. What it has changed stays as it is.",
+			in:   endStates, scope: identity.JobSubmit, operation: "job.remove", leaves: true,
 		},
 	}
 )
 
-const removeJob = "remove"
+// leftSomething reports whether items of the job ran and were not done, or were not run.
+func (j job) leftSomething() bool {
+	return jobstate.Mode(j.Mode) == jobstate.Run && j.Failed+j.Unknown+j.NotRun > 0
+}
 
-// controls returns what can be done with the job in its state.
-func (j job) controls() []jobControl {
-	var all []jobControl
-	for _, c := range jobControls {
-		if slices.Contains(c.in, jobstate.Job(j.State)) {
-			all = append(all, c)
+// changedSomething reports whether the job has made changes.
+func (j job) changedSomething() bool { return jobstate.Mode(j.Mode) == jobstate.Run && j.Done > 0 }
+
+// controls returns what the person can do with the job in its state.
+func controls(c *visit, j job) (all []jobControl) {
+	for _, control := range jobControls {
+		of := control.of == nil || control.of(j)
+		if of && slices.Contains(control.in, jobstate.Job(j.State)) && c.may(control.scope) {
+			all = append(all, control)
 		}
 	}
 	return all
@@ -264,8 +301,8 @@ func (c *visit) job(failed *answer) {
 		ID: j.ID, Open: j.open(), Progress: j.progress(), Facts: j.facts(),
 		Problems: j.Problems, MoreProblems: j.MoreProblems,
 	}
-	if c.may(identity.JobSubmit) && j.owner() == c.identity() {
-		body.Controls = j.controls()
+	if j.owner() == c.identity() {
+		body.Controls = controls(c, j)
 	}
 	for _, state := range notDone {
 		items := c.listed(list{
@@ -287,15 +324,21 @@ func (c *visit) control() {
 		c.notFound(c.w, c.r)
 		return
 	}
-	if a := c.get(jobControls[i].operation, jobID, c.r.PathValue("id")); !a.ok() {
+	control, id := &jobControls[i], c.r.PathValue("id")
+	values := call.Values{jobID: id}
+	maps.Copy(values, control.values)
+	a := c.call(control.operation, values)
+	next := records[job](a)
+	switch {
+	case !a.ok():
 		c.job(a)
-		return
-	}
-	if action == removeJob {
+	case !control.leaves:
+		c.goTo(address("jobs", id))
+	case len(next) == 1 && next[0].ID != id: // the one that goes on
+		c.goTo(address("jobs", next[0].ID))
+	default:
 		c.goTo(base + "jobs")
-		return
 	}
-	c.goTo(address("jobs", c.r.PathValue("id")))
 }
 
 // listFormOf returns the form of a list, with what was sent before if that was not accepted. Nil: the

@@ -9,12 +9,13 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
 # Resolve.
-$caller = @{ AllowedZone = $AllowedZone; Privileged = $Privileged; KnownController = $KnownController; ComputerName = $ComputerName }
-$place = Resolve-GatewayChallenge -Name $Name @caller
+$guards = @{ Privileged = $Privileged; KnownController = $KnownController; GuardedName = $GuardedName }
+$place = Resolve-GatewayChallenge -Name $Name -AllowedZone $AllowedZone -ComputerName $ComputerName @guards
 
 # Guard.
 if ($place.alias -ne '') {

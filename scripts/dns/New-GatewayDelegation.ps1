@@ -8,12 +8,13 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
 # Resolve and guard.
 Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
-$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName) }
+$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); GuardedName = $GuardedName }
 $child = Resolve-GatewayChild -Name $ChildName -ZoneName $ZoneName
 if (Test-GatewayNested -Owner $child -ZoneName $ZoneName) {
     Stop-Gateway -Code 'unprocessable' -Arg 'ChildName' -Message "The name '$ChildName' has the name of the zone twice at its end."

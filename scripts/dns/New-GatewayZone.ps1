@@ -9,6 +9,7 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
@@ -16,7 +17,7 @@ param(
 Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
 $controllers = @($KnownController) + @($ComputerName)
 Assert-GatewayZoneName -ZoneName $ZoneName -Zone @() -KnownController $controllers
-Assert-GatewayName -Name $ZoneName -KnownController $controllers -Privileged $Privileged -Arg 'ZoneName'
+Assert-GatewayName -Name $ZoneName -KnownController $controllers -GuardedName $GuardedName -Privileged $Privileged -Arg 'ZoneName'
 # The server is asked whether it stores zones in the directory: a failed attempt would not tell (facts E68).
 Set-GatewayStep -Label 'read server settings'
 $inDirectory = [bool](Get-DnsServerSetting -All -ComputerName $ComputerName).DsAvailable

@@ -6,12 +6,13 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
 # Resolve.
-$caller = @{ AllowedZone = $AllowedZone; Privileged = $Privileged; KnownController = $KnownController; ComputerName = $ComputerName }
-$place = Resolve-GatewayChallenge -Name $Name @caller
+$guards = @{ Privileged = $Privileged; KnownController = $KnownController; GuardedName = $GuardedName }
+$place = Resolve-GatewayChallenge -Name $Name -AllowedZone $AllowedZone -ComputerName $ComputerName @guards
 $found = Find-GatewayChallenge -Place $place -Text $Text
 if ($null -eq $found) { return }
 

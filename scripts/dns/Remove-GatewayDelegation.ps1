@@ -7,13 +7,15 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
 # Resolve and guard.
 Assert-GatewayAllowedZone -ZoneName $ZoneName -AllowedZone $AllowedZone
 $child = Resolve-GatewayChild -Name $ChildName -ZoneName $ZoneName
-Assert-GatewayName -Name ($child + '.' + $ZoneName) -Arg 'ChildName' -Privileged $Privileged -KnownController (@($KnownController) + @($ComputerName))
+$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); GuardedName = $GuardedName }
+Assert-GatewayName -Name ($child + '.' + $ZoneName) -Arg 'ChildName' @guards
 $zone = Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName
 Assert-GatewayPrimaryZone -Zone $zone
 $name = [string]$zone.ZoneName

@@ -9,6 +9,7 @@ param(
     [Parameter(Mandatory)] [int] $ImpactLimit,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
@@ -41,7 +42,8 @@ if ($Form -eq 'Zone' -and $type -ne 'Primary') {
 }
 $records = @()
 if ($Form -ne 'Forwarder') {
-    $records = @(Read-GatewayZone -ZoneName $ZoneName -Force $Force -Privileged $Privileged -KnownController $controllers -ComputerName $ComputerName)
+    $guards = @{ Privileged = $Privileged; KnownController = $controllers; GuardedName = $GuardedName }
+    $records = @(Read-GatewayZone -ZoneName $ZoneName -Force $Force -ComputerName $ComputerName @guards)
 }
 $count = $records.Length
 if ($count -ge $ImpactLimit) {

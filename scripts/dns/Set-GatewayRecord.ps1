@@ -14,11 +14,12 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
 # Resolve.
-$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName) }
+$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); GuardedName = $GuardedName }
 $ask = @{ Type = $Type; ZoneName = $ZoneName; Name = $Name; Address = $Address; AllowedZone = $AllowedZone; ComputerName = $ComputerName }
 if ($GatewayRecordTypes[$Type].reverse) { Assert-GatewayReverseTarget -Data $NewData @guards }
 $place = Resolve-GatewayRecord -Guards $guards -Missing 'unprocessable' -Data $Data @ask

@@ -13,11 +13,12 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
 # Resolve.
-$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName) }
+$guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); GuardedName = $GuardedName }
 $ask = @{ Type = $Type; ZoneName = $ZoneName; Name = $Name; Data = $Data; AllowedZone = $AllowedZone; ComputerName = $ComputerName }
 $place = Resolve-GatewayRecord -Guards $guards @ask
 Set-GatewayStep -Label 'check name' -Arg 'Name'

@@ -11,6 +11,7 @@ param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
     [Parameter(Mandatory)] [string] $ComputerName
 )
 
@@ -40,7 +41,7 @@ foreach ($set in $sets) {
 Write-GatewayIntent -Effect 'changed'
 
 # Act and report. A set that fails is undone, those before it stay.
-$caller = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); ComputerName = $ComputerName }
+$caller = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); GuardedName = $GuardedName; ComputerName = $ComputerName }
 $changed = 0
 $removed = 0
 $begun = 0

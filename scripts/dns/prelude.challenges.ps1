@@ -9,6 +9,7 @@ function Resolve-GatewayChallenge {
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
         [bool] $Privileged,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
         [Parameter(Mandatory)] [string] $ComputerName
     )
     $zones = @(Get-GatewayServerZone -ComputerName $ComputerName)
@@ -18,7 +19,7 @@ function Resolve-GatewayChallenge {
         Stop-Gateway -Code 'not_found' -Arg 'Name' -Message "No forward zone of this DNS server holds the name '$Name'."
     }
     Assert-GatewayAllowedZone -ZoneName ([string]$zone.ZoneName) -AllowedZone $AllowedZone
-    $guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName) }
+    $guards = @{ Privileged = $Privileged; KnownController = @($KnownController) + @($ComputerName); GuardedName = $GuardedName }
     Assert-GatewayName -Name $Name -Arg 'Name' @guards
     Assert-GatewayPrimaryZone -Zone $zone
     $written = [string]$zone.ZoneName

@@ -67,12 +67,13 @@ function Update-GatewayRecordSet {
         [Parameter(Mandatory)] [bool] $Removable,
         [bool] $Privileged,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
         [Parameter(Mandatory)] [string] $ComputerName
     )
     $type = $Set.type
     $place = @{ name = $Set.zone; owner = $Set.values[0].owner; fqdn = $Set.name }
     if ($place.owner -eq '') { Stop-Gateway -Code 'not_found' -Message "No zone of this DNS server that can be written holds the name '$($Set.name)'." }
-    Assert-GatewayName -Name $Set.name -Arg 'Change' -KnownController $KnownController -Privileged $Privileged
+    Assert-GatewayName -Name $Set.name -Arg 'Change' -KnownController $KnownController -GuardedName $GuardedName -Privileged $Privileged
     Set-GatewayStep -Label 'read name' -Arg 'Change'
     $node = @(Get-GatewayNode -ZoneName $place.name -Owner $place.owner -ComputerName $ComputerName)
     $present = @(Select-GatewayRecord -Record $node -Type $type)
@@ -82,7 +83,7 @@ function Update-GatewayRecordSet {
     $later = [System.Collections.Generic.List[object]]::new()
     foreach ($value in $Set.values) {
         if ($GatewayRecordTypes[$type].reverse -and $value.adds) {
-            Assert-GatewayReverseTarget -Data $value.data -KnownController $KnownController -Privileged $Privileged
+            Assert-GatewayReverseTarget -Data $value.data -KnownController $KnownController -GuardedName $GuardedName -Privileged $Privileged
         }
         $same = @(Select-GatewayRecord -Record $node -Type $type -Data $value.data)
         if ($value.adds -and $same.Length -eq 0) { $missing.Add($value) }

@@ -63,24 +63,26 @@ function Get-GatewaySpokenName {
 }
 
 # Returns why only privileged callers may change the records of a name; '' if others may. The name is given in
-# full, with any dot at its end. KnownController are the names of the domain controllers.
+# full, with any dot at its end. KnownController are the names of the domain controllers, GuardedName those that the
+# gateway is found by or that its settings guard, each after its key in $GatewayGuards and a colon.
 function Get-GatewayNameReason {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Name,
-        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName
     )
     $bare = $Name.TrimEnd([char]'.').ToLowerInvariant()
-    $why = Get-GatewayPlainNameReason -Name $bare -KnownController $KnownController
+    $why = Get-GatewayPlainNameReason -Name $bare -KnownController $KnownController -GuardedName $GuardedName
     if ($why -ne '') { return $why }
     if ($bare.Contains('\')) { # and as a server reads it that knows no escapes
         $bare = $bare.Replace('\', '')
-        $why = Get-GatewayPlainNameReason -Name $bare -KnownController $KnownController
+        $why = Get-GatewayPlainNameReason -Name $bare -KnownController $KnownController -GuardedName $GuardedName
         if ($why -ne '') { return $why }
     }
     $spoken = Get-GatewaySpokenName -Name $bare
     if ($spoken.Equals($bare)) { return '' }
-    $why = Get-GatewayPlainNameReason -Name $spoken -KnownController $KnownController
+    $why = Get-GatewayPlainNameReason -Name $spoken -KnownController $KnownController -GuardedName $GuardedName
     if ($why -ne '') { return "$($GatewayGuards.speaks.why), '$spoken', and $why" }
     ''
 }
@@ -90,7 +92,8 @@ function Get-GatewayPlainNameReason {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Name,
-        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName
     )
     $labels = $Name.Split([char]'.')
     foreach ($label in $labels) {
@@ -118,6 +121,33 @@ function Get-GatewayPlainNameReason {
             if (('.' + $once).EndsWith('.' + $node + '.' + $domain, [System.StringComparison]::Ordinal)) { return $GatewayGuards.locator.why }
         }
     }
+    Get-GatewayListedReason -Name $Name -GuardedName $GuardedName
+}
+
+# Returns why GuardedName guards a name in lower case without a dot at its end; '' if it does not. A name is guarded
+# with the end of it once more behind it as well, which some servers cut off (facts E52).
+function Get-GatewayListedReason {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName
+    )
+    foreach ($entry in @($GuardedName)) {
+        if (-not $entry) { continue }
+        $kind = $entry -replace ':.*$', ''
+        $known = $entry.Substring($kind.Length + 1).TrimEnd([char]'.').ToLowerInvariant()
+        $once = $Name
+        if ($once.StartsWith($known + '.', [System.StringComparison]::Ordinal)) {
+            $zone = $known
+            while ($zone.Contains('.')) {
+                $zone = $zone.Substring($zone.IndexOf([char]'.') + 1)
+                while ($once.EndsWith('.' + $zone + '.' + $zone, [System.StringComparison]::Ordinal)) {
+                    $once = $once.Substring(0, $once.Length - $zone.Length - 1)
+                }
+            }
+        }
+        if ($once.Equals($known)) { return $GatewayGuards[$kind].why }
+    }
     ''
 }
 
@@ -127,11 +157,12 @@ function Assert-GatewayName {
     param(
         [Parameter(Mandatory)] [string] $Name,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
         [Parameter(Mandatory)] [bool] $Privileged,
         [Parameter(Mandatory)] [string] $Arg
     )
     if ($Privileged) { return }
-    $why = Get-GatewayNameReason -Name $Name -KnownController $KnownController
+    $why = Get-GatewayNameReason -Name $Name -KnownController $KnownController -GuardedName $GuardedName
     if ($why -ne '') { Stop-GatewayGuarded -Target $Name -Why $why -Arg $Arg }
 }
 

@@ -259,7 +259,7 @@ function Resolve-GatewayRecord {
         if ($owner -eq '') {
             Stop-Gateway -Code $Missing -Arg 'Name' -Message "The name '$Name' lies outside the zone '$ZoneName'."
         }
-        $guard = @{ Privileged = [bool]$Guards.Privileged; KnownController = $Guards.KnownController }
+        $guard = @{ Privileged = [bool]$Guards.Privileged; KnownController = $Guards.KnownController; GuardedName = $Guards.GuardedName }
         Assert-GatewayName -Name (Get-GatewayFullName -Owner $owner -ZoneName $ZoneName) -Arg 'Name' @guard
         if ($GatewayRecordTypes[$Type].reverse) { Assert-GatewayReverseTarget -Data $Data @guard }
     }

@@ -13,12 +13,13 @@ function Assert-GatewayRecordZone {
     }
 }
 
-# Refuses PTR records that lead to domain controllers unless the caller is privileged.
+# Refuses PTR records that lead to domain controllers and to what GuardedName names unless the caller is privileged.
 function Assert-GatewayReverseTarget {
     [CmdletBinding()]
     param(
         [AllowNull()] [AllowEmptyCollection()] [AllowEmptyString()] [string[]] $Data,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
         [Parameter(Mandatory)] [bool] $Privileged
     )
     if ($Privileged) { return }
@@ -29,6 +30,9 @@ function Assert-GatewayReverseTarget {
                 Stop-GatewayGuarded -Target $target -Arg 'Data' -Why $GatewayGuards.host.why
             }
         }
+        if (-not $target) { continue }
+        $why = Get-GatewayListedReason -Name $target.TrimEnd([char]'.').ToLowerInvariant() -GuardedName $GuardedName
+        if ($why -ne '') { Stop-GatewayGuarded -Target $target -Arg 'Data' -Why $why }
     }
 }
 

@@ -252,6 +252,7 @@ function Read-GatewayZone {
         [Parameter(Mandatory)] [bool] $Force,
         [Parameter(Mandatory)] [bool] $Privileged,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
         [Parameter(Mandatory)] [string] $ComputerName
     )
     Set-GatewayStep -Label 'count records' -Arg 'ZoneName'
@@ -267,7 +268,7 @@ function Read-GatewayZone {
         }
         Add-GatewayWarning -Code 'not_counted' -Target $ZoneName -Message "The records of the zone could not be counted (error $code)."
     }
-    if (-not $Privileged) { Assert-GatewayZoneRecord -ZoneName $ZoneName -Record $records -KnownController $KnownController }
+    if (-not $Privileged) { Assert-GatewayZoneRecord -ZoneName $ZoneName -Record $records -KnownController $KnownController -GuardedName $GuardedName }
     if (-not $Force) {
         $more = 0
         foreach ($record in $records) {
@@ -328,13 +329,14 @@ function Get-GatewayImageAging {
 # The most records that the image of a zone has.
 $GatewayImageSize = 5000
 
-# Refuses records of guarded names, and PTR records of domain controllers.
+# Refuses records of guarded names, and PTR records that lead to some of them.
 function Assert-GatewayZoneRecord {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $ZoneName,
         [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Record,
-        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName
     )
     $last = ''
     foreach ($item in $Record) {
@@ -346,10 +348,12 @@ function Assert-GatewayZoneRecord {
                     Stop-GatewayGuarded -Target $ZoneName -Arg 'ZoneName' -Why $GatewayGuards.reverse.why
                 }
             }
+            $why = Get-GatewayListedReason -Name $target.ToLowerInvariant() -GuardedName $GuardedName
+            if ($why -ne '') { Stop-GatewayGuarded -Target $ZoneName -Arg 'ZoneName' -Why "it has a record for '$target', and $why" }
         }
         if ($owner.Equals($last, [System.StringComparison]::Ordinal)) { continue }
         $last = $owner
-        $why = Get-GatewayNameReason -Name ($owner + '.' + $ZoneName) -KnownController $KnownController
+        $why = Get-GatewayNameReason -Name ($owner + '.' + $ZoneName) -KnownController $KnownController -GuardedName $GuardedName
         if ($why -ne '') { Stop-GatewayGuarded -Target $ZoneName -Arg 'ZoneName' -Why "it has the name '$owner', and $why" }
     }
 }
@@ -641,6 +645,7 @@ function Assert-GatewayNameServer {
         [Parameter(Mandatory)] [string] $ZoneName,
         [Parameter(Mandatory)] [bool] $Privileged,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $GuardedName,
         [Parameter(Mandatory)] [string] $ComputerName
     )
     $owner = Get-GatewayRelativeName -Name ($Target + '.') -ZoneName $ZoneName
@@ -657,7 +662,7 @@ function Assert-GatewayNameServer {
         }
     }
     if ($known.Count -eq 0) {
-        Assert-GatewayName -Name $Target -KnownController $KnownController -Privileged $Privileged -Arg 'NameServer'
+        Assert-GatewayName -Name $Target -KnownController $KnownController -GuardedName $GuardedName -Privileged $Privileged -Arg 'NameServer'
         return
     }
     foreach ($text in $Address) {

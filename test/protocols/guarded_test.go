@@ -12,12 +12,15 @@ import (
 	"adgateway/test/systemtest"
 )
 
+// guardedName is a name that the settings guard.
+const guardedName = "limits.guardedNames=[pki.corp.example]"
+
 // Whoever answers the challenge of a name gets certificates of the name and of all names directly
 // below it. So the record needs the same scope as the records of the name itself.
 func TestChallengesOfGuardedNamesNeedPrivileged(t *testing.T) {
 	s := systemtest.NewForDNS(t, `acme.accounts=[`+
 		`{"subdomain":"dc1","credential":"acme","name":"_acme-challenge.dc1.corp.example"},`+
-		`{"subdomain":"domain","credential":"all","name":"_acme-challenge.corp.example"}]`)
+		`{"subdomain":"domain","credential":"all","name":"_acme-challenge.corp.example"}]`, guardedName)
 	good := digest("x")
 	refused := func(a systemtest.Answer, spoken string) {
 		t.Helper()
@@ -32,6 +35,7 @@ func TestChallengesOfGuardedNamesNeedPrivileged(t *testing.T) {
 		"_acme-challenge.corp.example.":                  "'corp.example', and it is the name of the domain",
 		"_acme-challenge.wpad.corp.example.":             "browsers take their proxy from this name",
 		"_acme-challenge.isatap.corp.example.":           "router of this name",
+		"_acme-challenge.PKI.corp.example.":              "'pki.corp.example', and the settings of this gateway guard it",
 	} {
 		for _, action := range []string{present, cleanup} {
 			refused(post(s, systemtest.AcmeUser, action, challenge(fqdn, good)), spoken)
@@ -55,10 +59,11 @@ func TestChallengesOfGuardedNamesNeedPrivileged(t *testing.T) {
 
 // ExternalDNS writes no record that speaks for a guarded name; the other sets are made.
 func TestExternalDNSDoesNotSpeakForGuardedNames(t *testing.T) {
-	s := systemtest.NewForDNS(t)
+	s := systemtest.NewForDNS(t, guardedName)
 	text := func(name string) set { return set{DNSName: name, RecordType: "TXT", Targets: []string{"x"}} }
 	bad := []set{
 		text("_acme-challenge.dc1.corp.example"), text("_acme-challenge.corp.example"), text("s1._domainkey.corp.example"),
+		text("_acme-challenge.pki.corp.example"), {DNSName: "pki.corp.example", RecordType: "A", Targets: []string{"10.9.9.9"}},
 		{DNSName: "_acme-challenge.dc2.corp.example", RecordType: "CNAME", Targets: []string{"elsewhere.example.net"}},
 	}
 	a := tell(s, systemtest.ClusterUser, "/records", map[string][]set{"create": append([]set{text("_acme-challenge.www.corp.example")}, bad...)})

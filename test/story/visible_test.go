@@ -19,6 +19,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ops/opstest"
 	"adgateway/gateway/schema"
+	"adgateway/ps"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
@@ -78,6 +79,17 @@ var kinds = []string{identity.KindToken, identity.KindUser, identity.KindCertifi
 // elsewhere are limits within which no sample changes anything.
 var elsewhere = identity.Limits{
 	OUs: []string{"OU=Nobody,DC=corp,DC=example"}, Zones: []string{"nobody.example"},
+}
+
+// otherGroups and otherNames are limits of one kind, within which no sample changes anything.
+var (
+	otherGroups = identity.Limits{Groups: []string{"Nobody's group"}}
+	otherNames  = identity.Limits{Names: []string{"nobody.example"}}
+)
+
+// aboutGroup reports whether a row changes a group or its members.
+func aboutGroup(op *ops.Operation) bool {
+	return op.Reply.Shape == schema.Group || schema.ShowsMembers(op.Reply.Shape)
 }
 
 // looking are the scopes for what is kept, without those for reading what it is about.
@@ -145,6 +157,8 @@ func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
 					{"none for reading", identity.Limits{}, looking, false},
 					{"all but its own", identity.Limits{}, but(op.ReadScope(), op.Scope), false},
 					{"outside the limits", elsewhere, []identity.Scope{identity.All}, false},
+					{"outside the groups", otherGroups, []identity.Scope{identity.All}, !aboutGroup(op)},
+					{"outside the names", otherNames, []identity.Scope{identity.All}, op.Lane != ps.DNS},
 				} {
 					other := "another-" + kind
 
@@ -184,6 +198,20 @@ func ownAnswers(s *systemtest.System, callers *credentials, of leftovers, count 
 	s.T.Helper()
 	kind := callers.named(of.call.Token).Kind
 	start := s.Snapshot()
+	hidden := func(a, plan systemtest.Answer) {
+		assert.Contains(s.T, []int{http.StatusNotFound, http.StatusForbidden}, a.Status, "%s", a.Body)
+		assert.Empty(s.T, a.Envelope.Result)
+		assert.Equal(s.T, http.StatusNotFound, plan.Status, "%s", plan.Body)
+	}
+	unless := func(outside bool) func(a, plan systemtest.Answer) {
+		if outside {
+			return hidden
+		}
+		return func(a, plan systemtest.Answer) {
+			assert.Equal(s.T, of.answer.Status, a.Status, "%s", a.Body)
+			assert.Equal(s.T, http.StatusOK, plan.Status, "%s", plan.Body)
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		limits identity.Limits
@@ -205,11 +233,9 @@ func ownAnswers(s *systemtest.System, callers *credentials, of leftovers, count 
 			assert.Equal(s.T, http.StatusOK, plan.Status)
 			assert.NotRegexp(s.T, `"before":[^n]`, string(plan.Body))
 		}},
-		{"outside the limits", elsewhere, []identity.Scope{identity.All}, func(a, plan systemtest.Answer) {
-			assert.Contains(s.T, []int{http.StatusNotFound, http.StatusForbidden}, a.Status, "%s", a.Body)
-			assert.Empty(s.T, a.Envelope.Result)
-			assert.Equal(s.T, http.StatusNotFound, plan.Status, "%s", plan.Body)
-		}},
+		{"outside the limits", elsewhere, []identity.Scope{identity.All}, hidden},
+		{"outside the groups", otherGroups, []identity.Scope{identity.All}, unless(aboutGroup(of.op))},
+		{"outside the names", otherNames, []identity.Scope{identity.All}, unless(of.op.Lane == ps.DNS)},
 		{"not the scope of the row", identity.Limits{}, but(of.op.Scope, of.op.ReadScope()), func(a, plan systemtest.Answer) {
 			assert.Equal(s.T, http.StatusForbidden, a.Status, "%s", a.Body)
 			assert.Equal(s.T, http.StatusNotFound, plan.Status, "%s", plan.Body)

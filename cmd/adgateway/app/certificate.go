@@ -92,6 +92,14 @@ func (c *certificate) config() *tls.Config {
 	return c.Config()
 }
 
+// names returns the DNS names of the certificate now.
+func (c *certificate) names() []string {
+	if c == nil {
+		return nil
+	}
+	return c.Names()
+}
+
 // checks returns the readiness check of the certificate.
 func (c *certificate) checks() []gateway.Check {
 	if c == nil {

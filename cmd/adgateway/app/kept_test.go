@@ -44,7 +44,8 @@ func TestASingleGatewayOpensAKeyRing(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, ring.Sealed().Close())
 
-			k, err := openKept(t.Context(), Options{Settings: s, Log: logrus.New(), Folder: folder})
+			of := Options{Settings: s, Log: logrus.New(), Membership: Membership{Folder: folder}}
+			k, err := openKept(t.Context(), of)
 			require.NoError(t, err)
 			found, err := k.store.Get(t.Context(), "key", "k")
 			require.NoError(t, err)

@@ -51,14 +51,13 @@ type Options struct {
 
 	// KeyGroup protects the key of what a cluster shares for a group of the domain; nil: the
 	// system cannot.
-	KeyGroup func(name string) (keyring.Wrapper, error)
-	// Folder is that of the cluster of this gateway, and Identity what it proves its name with;
-	// nil: it is in no cluster with a log.
-	Folder   trust.Folder
-	Identity *trust.Identity
+	KeyGroup   func(name string) (keyring.Wrapper, error)
+	Membership // zero: the gateway is in no cluster with a log
 
 	// Shared are the credentials that Auth takes from the store of the cluster; nil: it does not.
 	Shared *credentials.Credentials
+
+	Hosts []string // the names of this computer in DNS; the sandbox has none
 
 	Sandbox bool    // the domain is a simulated one
 	People  *People // nil: nobody signs in to the pages with an account of the domain
@@ -69,6 +68,12 @@ type Options struct {
 	Collectors []prometheus.Collector // additional metrics
 	// Checks returns additional readiness checks for /readyz. It may be nil.
 	Checks func() []gateway.Check
+}
+
+// Membership is that of a gateway in a cluster with a log.
+type Membership struct {
+	Folder   trust.Folder    // of the cluster
+	Identity *trust.Identity // what the gateway proves its name with; nil: it is in none
 }
 
 // People are who signs in to the pages with an account of the domain.

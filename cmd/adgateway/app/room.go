@@ -1,6 +1,8 @@
 package app
 
 import (
+	"cmp"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -18,6 +20,13 @@ func roomOf(o Options) *bounds.Room {
 	}
 	free := func() (int64, error) { return leastFree(folders, host.FreeSpace) }
 	return bounds.NewRoom(free, int64(o.Settings.Store.KeptFree()), time.Now)
+}
+
+// spoolRoomOf returns what is left where temporary files of lists are.
+func spoolRoomOf(s *config.Settings) *bounds.Room {
+	folder := cmp.Or(s.HTTP.SpoolFolder, os.TempDir())
+	free := func() (int64, error) { return leastFree([]string{folder}, host.FreeSpace) }
+	return bounds.NewRoom(free, int64(s.Store.KeptFree()), time.Now)
 }
 
 // keptIn returns the folders of the store and the audit log.
@@ -44,4 +53,11 @@ func leastFree(folders []string, free func(folder string) (uint64, error)) (leas
 		}
 	}
 	return least, nil
+}
+
+// unkept returns what logs why it is not kept how much callers have taken.
+func unkept(log func(string, map[string]any)) func(error) {
+	return func(err error) {
+		log("what callers have taken of the disk within a day is not kept", map[string]any{"error": err.Error()})
+	}
 }

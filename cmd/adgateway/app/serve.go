@@ -49,6 +49,7 @@ type backend struct {
 	real    bool            // starter starts a real PowerShell
 	folder  *session.Folder // of the sessions' processes; nil: none
 	sandbox bool            // a simulated domain
+	hosts   []string        // the names of this computer in DNS; the simulated one has none
 	people  *People         // who signs in to the pages with an account; nil: nobody
 	dial    servers.Dial    // nil dials the network
 	auth    authn.Authenticator
@@ -94,7 +95,7 @@ func Prepare(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.backend = backend{name: "powershell", real: true, dial: o.Dial}
+	s.backend = backend{name: "powershell", real: true, dial: o.Dial, hosts: host.Names()}
 	if err := CheckStart(ctx, cfg, o.Flags.Path()); err != nil {
 		return nil, err
 	}
@@ -172,9 +173,10 @@ func (s *Server) open(ctx context.Context) error {
 		Session: func(ps.Lane) session.Config { return s.backend.session() },
 		Dial:    s.backend.dial,
 		Event:   s.options.Event,
+		Hosts:   s.backend.hosts,
 		Sandbox: s.backend.sandbox, People: s.backend.people,
 		Checks: s.checks, LostEntries: s.entries.lost.Load,
-		Folder: s.folder, Identity: s.identity, Store: host.Certificates(), Shared: s.backend.shared, KeyGroup: KeyGroup,
+		Membership: Membership{s.folder, s.identity}, Store: host.Certificates(), Shared: s.backend.shared, KeyGroup: KeyGroup,
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -35,6 +35,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/every"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/webhooks"
 	"adgateway/ps"
 	"adgateway/ps/pool"
@@ -164,6 +165,9 @@ func (s *Stack) start(ctx context.Context, log func(string, map[string]any)) {
 // writing returns what only the gateway does that makes the changes, each until its context ends.
 func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context) {
 	all := []func(context.Context){func(ctx context.Context) { s.kept.sweep(ctx, log) }, s.sendWebhooks}
+	if db := s.kept.sealed(); db != nil && s.room != nil {
+		all = append(all, func(ctx context.Context) { quota.KeepUsage(ctx, db, s.room, unkept(log)) })
+	}
 	if j := s.kept.cluster(); j.Member() != nil {
 		all = append(all, s.kept.choices.Run, func(ctx context.Context) { j.RunKeys(ctx, lastingKinds) })
 	}
@@ -277,31 +281,15 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 	g := options.Gateway(o.Settings)
 	g.Runner, g.Scripts, g.Auth, g.Log, g.Audit = s.Servers, described, o.Auth, o.Log, s.Audit
 	g.Engine, g.Version, g.Metrics, g.Pages = o.Engine, o.Version, registry, s.pages(o)
-	g.Bounds.Room = s.room
-	g.Quotas, g.Grants = identity.NewMeters(options.Quota(o.Settings.Auth), s.kept.now()), grants(o)
+	g.Bounds.Room, g.Bounds.Spool = s.room, spoolRoomOf(o.Settings)
+	g.Quotas = identity.NewMeters(options.Quota(o.Settings.Auth), s.kept.now())
+	g.Guarded = guarded(o, s.certificate, s.kept)
 	g.Ready, g.LaneReady = func(context.Context) []gateway.Check { return s.checks() }, s.laneReady
 	g.Kept, g.Relay, g.History = s.kept.sealed(), s.kept.relayed(), s.kept.history()
 	cluster := s.kept.cluster()
 	g.Member, g.Hop, g.ClusterName = cluster.Member(), cluster.Hop(), clusterName(o)
 	g.Wall, g.Stopping, g.Connections.TLS = o.Clock.Wall, s.stopping, s.certificate.config()
 	return g
-}
-
-// grants returns what tells which groups give rights: the roles of the pages, and the limits of
-// roles and credentials.
-func grants(o Options) func() identity.Grants {
-	var roles identity.Grants
-	if o.People != nil {
-		for _, role := range o.People.Roles {
-			roles.Roles = append(roles.Roles, role.Group)
-			roles.Limits = append(roles.Limits, role.Limits.Groups...)
-		}
-	}
-	granting, ok := o.Auth.(authn.Granting)
-	if !ok {
-		return func() identity.Grants { return roles }
-	}
-	return func() identity.Grants { return roles.With(granting.LimitedGroups()) }
 }
 
 // laneReady reports whether a lane has a session.

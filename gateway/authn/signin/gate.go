@@ -254,8 +254,8 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 		a.shorten()
 		return "", a.refused(err.Error(), err)
 	}
-	key, allowed := a.policy.counted(a.name, g.o.Tries)
-	t := &try{gate: g, account: key, host: authn.Host(a.client), at: g.o.Now()}
+	holder, allowed := a.policy.counted(a.name, g.o.Tries)
+	t := &try{gate: g, holder: holder, host: authn.Host(a.client), at: g.o.Now()}
 	switch err := t.take(ctx, allowed); {
 	case allowed.most == 0:
 		return "", a.refused("the domain locks the account out at the first wrong password, so that none is tried", err)

@@ -18,7 +18,8 @@ import (
 
 // Policy is what the domain knows of the account whose password is tried under a name.
 type Policy struct {
-	Account   string        // its sAMAccountName; empty: the domain has none of this name
+	SID       string        // of the account; empty: the domain has none of this name
+	Account   string        // its sAMAccountName; empty as well then
 	Threshold int           // at how many wrong passwords the domain locks it out, or others if it has none; 0: never
 	Window    time.Duration // for which each wrong password counts
 }
@@ -108,18 +109,18 @@ func (l *lookups) remember(name string, found Policy) {
 	l.known.Add(fold(name), looked{found, l.now().Add(lookupLife)})
 }
 
-// counted returns the name under which wrong passwords of an account are counted, and how many
-// of them are passed on within which time. Typed is the name that is tried: names that the
-// domain does not know count as one if they differ only by case, width, diacritics or what
+// counted returns whom wrong passwords are counted for, and how many of them are passed on within
+// which time: the account by its SID, whatever it is called. Typed is the name that is tried: names
+// that the domain does not know count as one if they differ only by case, width, diacritics or what
 // follows an @, which a directory may not tell apart.
-func (p Policy) counted(typed string, tries int) (account string, a allowance) {
+func (p Policy) counted(typed string, tries int) (h holder, a allowance) {
 	a.most, a.trusted = allowed(tries, p.Threshold)
 	a.window = max(p.Window, StandardWindow)
 	if p.Account != "" {
-		return fold(p.Account), a
+		return holder{sid: p.SID, name: fold(p.Account)}, a
 	}
-	account, _, _ = strings.Cut(typed, "@")
-	return plain(account), a
+	before, _, _ := strings.Cut(typed, "@")
+	return holder{name: plain(before)}, a
 }
 
 // plain returns a name without case, width and diacritics.

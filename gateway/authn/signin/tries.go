@@ -109,22 +109,55 @@ func (t *tried) counting(now time.Time, window time.Duration) []time.Time {
 	return t.Times
 }
 
-// try is one of the account that a password is tried of, whose name is folded.
-type try struct {
-	gate    *Gate
-	account string
-	host    netip.Prefix
-	at      time.Time
+// holder is who wrong passwords are counted for.
+type holder struct {
+	sid  string // of the account; empty: the domain has none of the name
+	name string // folded; with a SID, under which earlier versions counted
 }
 
-func (t *try) key(in *store.Sealed) string {
-	return hex.EncodeToString(in.Sum([]byte("tries"), []byte(t.account)))
+// keys returns the key in the store, and that of earlier versions; empty: the same.
+func (h holder) keys(in *store.Sealed) (key, former string) {
+	key = hex.EncodeToString(in.Sum([]byte("tries"), []byte(h.name)))
+	if h.sid == "" {
+		return key, ""
+	}
+	return hex.EncodeToString(in.Sum([]byte("tries of a SID"), []byte(h.sid))), key
+}
+
+// try is one of a password.
+type try struct {
+	gate   *Gate
+	holder holder
+	host   netip.Prefix
+	at     time.Time
+}
+
+// kept is what the store has of a holder, and where.
+type kept struct {
+	tried
+	key      string
+	revision store.Revision
+	former   []store.Change // removes what an earlier version has kept, which tried is then
+}
+
+func (t *try) read(ctx context.Context, in *store.Sealed) (k kept, err error) {
+	key, former := t.holder.keys(in)
+	k.key = key
+	k.tried, k.revision, err = read[tried](ctx, in, triesKind, key)
+	if err != nil || former == "" || k.revision != store.Absent {
+		return k, err
+	}
+	before, at, err := read[tried](ctx, in, triesKind, former)
+	if err == nil && at != store.Absent {
+		k.tried, k.former = before, []store.Change{{Kind: triesKind, Key: former, Expect: at}}
+	}
+	return k, err
 }
 
 // take counts the try as a wrong one. It fails with a [*TooMany], or with [ErrStore].
 func (t *try) take(ctx context.Context, allowed allowance) error {
 	return t.gate.decide(ctx, func(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
-		before, revision, err := read[tried](ctx, in, triesKind, t.key(in))
+		before, err := t.read(ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -136,13 +169,13 @@ func (t *try) take(ctx context.Context, allowed allowance) error {
 			return nil, tooMany(times, t.at, allowed.window)
 		}
 		before.Times, before.Expires = append(slices.Clone(times), t.at), t.at.Add(allowed.window)
-		return t.set(in, revision, before)
+		return before.set(in, before.tried)
 	})
 }
 
-// set returns the change that keeps the wrong passwords of the account.
-func (t *try) set(in *store.Sealed, at store.Revision, left tried) ([]store.Change, error) {
-	change := store.Change{Kind: triesKind, Key: t.key(in), Expect: at}
+// set returns the changes that keep what is left of the wrong passwords of the account.
+func (k *kept) set(in *store.Sealed, left tried) ([]store.Change, error) {
+	change := store.Change{Kind: triesKind, Key: k.key, Expect: k.revision}
 	switch {
 	case len(left.Times)+len(left.Places) > 0:
 		value, err := store.Encode(in, left)
@@ -152,9 +185,9 @@ func (t *try) set(in *store.Sealed, at store.Revision, left tried) ([]store.Chan
 				change.Expires = until
 			}
 		}
-		return []store.Change{change}, err
-	case at == store.Absent:
-		return nil, nil
+		return append(k.former, change), err
+	case k.revision == store.Absent:
+		return k.former, nil
 	}
 	return []store.Change{change}, nil
 }
@@ -162,25 +195,25 @@ func (t *try) set(in *store.Sealed, at store.Revision, left tried) ([]store.Chan
 // forgiven returns the change that forgets the wrong passwords of the account, as the right
 // one is known, and keeps where it was typed.
 func (t *try) forgiven(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
-	before, at, err := read[tried](ctx, in, triesKind, t.key(in))
+	before, err := t.read(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	places := slices.DeleteFunc(before.Places, func(p place) bool { return p.Host == t.host || t.at.Sub(p.At) >= trustPlace })
 	places = append(places, place{Host: t.host, At: t.at})
-	return t.set(in, at, tried{Places: places[max(len(places)-placesEach, 0):]})
+	return before.set(in, tried{Places: places[max(len(places)-placesEach, 0):]})
 }
 
 // withdrawn returns the change that takes the try back, which the directory was not able to
 // answer.
 func (t *try) withdrawn(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
-	before, revision, err := read[tried](ctx, in, triesKind, t.key(in))
+	before, err := t.read(ctx, in)
 	i := slices.IndexFunc(before.Times, t.at.Equal)
 	if err != nil || i < 0 {
 		return nil, err
 	}
 	before.Times = slices.Delete(before.Times, i, i+1)
-	return t.set(in, revision, before)
+	return before.set(in, before.tried)
 }
 
 // change makes a change of the tries. One that cannot be made leaves the try as a wrong one.

@@ -3,6 +3,7 @@ package signin
 import (
 	"context"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ var (
 func withThreshold(threshold int) (g *Gate, d *directory, now *time.Time) {
 	g, d, now, _ = gate(func(o *Options) {
 		o.Policy = func(_ context.Context, name string) (Policy, error) {
-			return Policy{Account: name, Threshold: threshold, Window: StandardWindow}, nil
+			return Policy{SID: "S-" + name, Account: name, Threshold: threshold, Window: StandardWindow}, nil
 		}
 	})
 	return g, d, now
@@ -57,6 +58,34 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	*now = now.Add(trustPlace)
 	attack()
 	require.ErrorIs(t, tryAt(t, g, home, "right"), ErrTooMany, "it is too long ago")
+}
+
+// TestTriesAreThoseOfASID: an account that is renamed has the tries that it had, and a new one with its
+// name has its own. Those that an earlier version counted by the name count on.
+func TestTriesAreThoseOfASID(t *testing.T) {
+	sids := map[string]string{"anna": ""} // as an earlier version counted
+	g, d, now, _ := gate(func(o *Options) {
+		o.Policy = func(_ context.Context, name string) (Policy, error) {
+			account, _, _ := strings.Cut(name, "@")
+			return Policy{SID: sids[account], Account: account, Threshold: 9, Window: StandardWindow}, nil
+		}
+	})
+	try := func(name string) error {
+		*now = now.Add(lookupLife)
+		_, err := g.Password(t.Context(), name, []byte("wrong"), client, "")
+		return err
+	}
+	require.ErrorIs(t, try("anna"), ErrRefused)
+	sids["anna"] = "S-1-5-21-1-2-3-1001"
+	require.ErrorIs(t, try("anna@corp.example"), ErrRefused)
+	sids["berta"], sids["anna"] = sids["anna"], "S-1-5-21-1-2-3-1002"
+	require.ErrorIs(t, try("berta"), ErrRefused)
+	require.ErrorIs(t, try("berta"), ErrTooMany, "it is the third one of the account")
+	for range standardTries {
+		require.ErrorIs(t, try("anna"), ErrRefused, "it is another account")
+	}
+	require.ErrorIs(t, try(`CORP\anna`), ErrTooMany)
+	assert.Len(t, d.asked, 2*standardTries)
 }
 
 // The address where an account signed in is known to the gateways of a cluster, and after a restart.

@@ -9,6 +9,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/privileged"
 	"adgateway/ps"
 )
 
@@ -42,10 +43,16 @@ func Policy(s *config.Settings) gateway.Policy {
 		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
 		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause, Grace: h.ShutdownTimeout,
-		BulkLimit: s.Limits.BulkDelete, StaleDays: s.Limits.StaleDays, GuardedGroups: s.Limits.GuardedGroups,
+		BulkLimit: s.Limits.BulkDelete, StaleDays: s.Limits.StaleDays, Guarded: guarded(s.Limits),
 		PlanLife: s.Plans.Life, PlansOfOthers: s.Plans.OtherCaller,
 		Protocols: protocols(s),
 	}
+}
+
+// guarded returns what the settings guard.
+func guarded(l config.Limits) privileged.Set {
+	named := privileged.Names(l.GuardedNames...)
+	return privileged.Set{privileged.Own: l.GuardedGroups, privileged.Named: named}.With()
 }
 
 // Quota returns what every credential may do that has no quota of its own.

@@ -20,6 +20,7 @@ import (
 	"adgateway/gateway/identity"
 	pages "adgateway/gateway/manual"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/privileged"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 	"adgateway/ps/sandbox/engine"
@@ -161,20 +162,27 @@ func exitsTable() string {
 func guardsTable(t *testing.T) string {
 	t.Helper()
 	const list = `
-foreach ($key in @($GatewayGuards.Keys)) { $GatewayGuards[$key].what + '|' + $GatewayGuards[$key].why }
-foreach ($group in $GatewayGuardedGroups) { $group.name + ' and all its members|' + $group.why }
+foreach ($key in @($GatewayGuards.Keys)) { $key + '|' + $GatewayGuards[$key].what + '|' + $GatewayGuards[$key].why }
+foreach ($group in $GatewayGuardedGroups) { '|' + $group.name + ' and all its members|' + $group.why }
 `
 	var lines []string
 	out := engine.Streams{Output: func(value any) error { lines = append(lines, dotnet.ToText(value)); return nil }}
 	session := engine.NewEngine(engine.Options{}).NewSession(engine.Console{})
 	require.NoError(t, session.Run(t.Context(), "guards", scripts.Prelude(ps.DNS).Text+list, out))
-	var b strings.Builder
-	b.WriteString("| guarded | because |\n|---|---|\n")
-	for _, line := range lines {
-		what, why, ok := strings.Cut(line, "|")
-		require.True(t, ok, line)
-		fmt.Fprintf(&b, "| %s | %s |\n", what, why)
+	from := map[string]string{}
+	for _, source := range privileged.Sources() {
+		from[string(source.Kind)] = source.From
 	}
+	var b strings.Builder
+	b.WriteString("| guarded | because | named by |\n|---|---|---|\n")
+	for _, line := range lines {
+		cells := strings.SplitN(line, "|", 3)
+		require.Len(t, cells, 3, line)
+		named := from[cells[0]]
+		delete(from, cells[0])
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", cells[1], cells[2], named)
+	}
+	require.Empty(t, from, "guards without a row")
 	return b.String()
 }
 

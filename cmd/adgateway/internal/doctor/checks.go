@@ -26,6 +26,7 @@ var settingsCheck = Check{
 	How: "reads the settings file, ADGATEWAY_ variables and flags as 'adgateway serve' does",
 	Faults: []Fault{
 		{"faulty", Failure, "The settings have mistakes: {error}", "Correct each line named; 'adgateway config check' checks them again. All other checks use the defaults."},
+		{"inherited", Warning, "The credential '{credential}' of {name} in acme.accounts is a name, which a later token or user inherits.", "Write token:ID or user:ID; 'adgateway token show' says the id."},
 		{"none", Warning, "There is no settings file {file}: every setting has its default.", "Run 'adgateway config init', then edit the file."},
 	},
 	probe: func(_ context.Context, x *exam) verdict {
@@ -36,6 +37,11 @@ var settingsCheck = Check{
 			v.hit("faulty", "error", oneLine(err))
 		case !s.Exists:
 			v.hit("none", "file", s.File)
+		}
+		if err == nil && s.Values != nil {
+			for _, one := range s.Values.ACME.Inherited() {
+				v.hit("inherited", "credential", one.Credential, "name", one.Name)
+			}
 		}
 		return v
 	},

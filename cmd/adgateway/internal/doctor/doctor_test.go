@@ -284,6 +284,12 @@ var broken = []struct {
 	{"key not there", func(c *computer) {
 		c.settings.TLS.KeyFile, c.writers["k.pem"] = "data/k.pem", fs.ErrNotExist
 	}, "files/not-there", "tls.keyFile", 2},
+	{"names that are inherited", func(c *computer) {
+		c.settings.ACME.Accounts = []config.ACMEAccount{
+			{Credential: "site", Name: "_acme-challenge.www.corp.example"},
+			{Credential: "token:4f0c", Name: "_acme-challenge.api.corp.example"},
+		}
+	}, "settings/inherited", "token:ID", 1},
 	{"disk full", func(c *computer) { c.free = 10 << 20 }, "disk/full disk/full", "audit.file", 2},
 	{"disk kept free", func(c *computer) { c.free, c.settings.Store.MinFree = 500<<20, 600 }, "disk/kept disk/low", "store.minFree", 2},
 	{"disk low", func(c *computer) { c.free = 500 << 20 }, "disk/low disk/low", "audit.maxTotal", 1},

@@ -1,0 +1,72 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"adgateway/gateway/bounds"
+	"adgateway/gateway/every"
+	"adgateway/gateway/store"
+)
+
+// usageKind is the kind of what callers have taken of the room on the disk: one value.
+const usageKind store.Kind = "usage"
+
+const (
+	usageKey   = "day"
+	usageLife  = 24 * time.Hour
+	usageEvery = time.Minute
+	usageEnd   = 5 * time.Second // for the last write
+)
+
+type usage struct {
+	store.Formatted
+	Taken bounds.Usage `json:"taken"`
+}
+
+// KeepUsage keeps what callers take of a room in a store until ctx ends, from what is kept there: a
+// restart gives nobody a second share of a day. What was taken in the last minute before a crash is
+// not known afterwards. problem is told what cannot be read or kept.
+func KeepUsage(ctx context.Context, db *store.Sealed, room *bounds.Room, problem func(error)) {
+	kept := restored(ctx, db, room, problem)
+	keep := func(ctx context.Context) error {
+		now := room.Usage()
+		if reflect.DeepEqual(now, kept) {
+			return nil
+		}
+		err := db.Update(ctx, func(tx *store.Tx) error {
+			return store.Save(tx, usageKind, usageKey, usage{Taken: now}, tx.Now().Add(usageLife))
+		})
+		if err == nil {
+			kept = now
+		}
+		return err
+	}
+	every.Do(ctx, usageEvery, func() {
+		if err := keep(ctx); err != nil && ctx.Err() == nil {
+			problem(err)
+		}
+	})
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), usageEnd)
+	defer cancel()
+	_ = keep(ending) // another gateway may lead by now, and keeps its own
+}
+
+// restored takes over into a room what is kept, and returns it.
+func restored(ctx context.Context, db *store.Sealed, room *bounds.Room, problem func(error)) bounds.Usage {
+	var found usage
+	e, err := db.Get(ctx, usageKind, usageKey)
+	if err == nil {
+		err = store.Decode(db, e.Value, &found)
+	}
+	switch {
+	case err == nil:
+		room.Restore(found.Taken)
+		return found.Taken
+	case !errors.Is(err, store.ErrAbsent) && ctx.Err() == nil:
+		problem(err)
+	}
+	return bounds.Usage{}
+}
