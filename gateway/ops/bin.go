@@ -20,6 +20,7 @@ var binRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.BinStatus, Single},
 		Subject: "Recycle Bin",
+		Success: "The state of the {subject} was read.",
 		Sample:  Given{},
 	},
 	{
@@ -71,7 +72,7 @@ var binRows = []*Operation{
 		Settle:  Settle{Script: "Confirm-GatewayRestore"},
 		Fails:   []schema.Code{schema.Partial, schema.NotFound, schema.Conflict, schema.ParentDeleted, schema.TooMany, schema.NotUndoable, schema.Unprocessable},
 		Subject: deletedSubject,
-		Success: "The {subject} was restored: {counts}.",
+		Success: "The {subject} was restored ({counts}).",
 		Sample:  Given{"Guid": "e01076ad-3b79-506a-af5d-96b72c99f124"},
 	},
 }

@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway/internal/doctor":      {"gateway/atomicfile", "gateway/config", "gateway/store", "ps", "winsvc", "winsvc/host"},
 	"cmd/adgateway/internal/doctor/live": {"ps", "ps/session"},
 	"cmd/adgateway-engine":               {"cmd/adgateway/node"},
-	"cmd/release":                        {"cmd/release/clients", "gateway/config", "gateway/ops"},
+	"cmd/release":                        {"cmd/release/clients", "gateway/config", "gateway/manual", "gateway/ops"},
 	"cmd/release/clients":                {"gateway/ops", "gateway/schema"},
 	"gateway":                            {"gateway/...", "ps"},
 	"gateway/transport":                  {"gateway/authn", "gateway/call", "gateway/identity", "gateway/manual/site", "gateway/nearest", "gateway/openapi", "gateway/ops", "gateway/problem", "gateway/schema", "ps"},

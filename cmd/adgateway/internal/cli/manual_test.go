@@ -7,12 +7,14 @@ import (
 	gopath "path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/cmd/release/clients"
 	"adgateway/gateway/bounds"
 	"adgateway/gateway/config"
@@ -249,6 +251,28 @@ func TestManualLinksLeadSomewhere(t *testing.T) {
 	}
 	for path := range texts {
 		assert.True(t, linked[path], "no page links to %s", path)
+	}
+}
+
+// Every finding of the doctor names the page that explains it, and a heading on it.
+func TestFindingsLeadToTheManual(t *testing.T) {
+	for _, check := range slices.Concat(doctor.Checks(), doctor.NodeChecks()) {
+		name, anchor, _ := strings.Cut(check.Page, "#")
+		page, ok := pages.Find(name)
+		require.True(t, ok && page.Name == name, "%s: the page %q", check.Name, name)
+		headings := []string{""}
+		for _, match := range regexp.MustCompile(`(?m)^##+ (.+)$`).FindAllStringSubmatch(page.Text, -1) {
+			headings = append(headings, pages.Anchor(match[1]))
+		}
+		assert.Contains(t, headings, anchor, "%s: %s", check.Name, check.Page)
+	}
+	var list strings.Builder
+	require.Zero(t, Run(t.Context(), []string{"doctor", "--list"}, &list, &list))
+	said := regexp.MustCompile(`(?m)^  to read: adgateway (help page \S+)$`).FindAllStringSubmatch(list.String(), -1)
+	require.Len(t, said, len(doctor.Checks()))
+	for _, command := range said {
+		var out strings.Builder
+		assert.Zero(t, Run(t.Context(), strings.Fields(command[1]), &out, &out), command[1])
 	}
 }
 
