@@ -96,7 +96,7 @@ var mayImport = map[string][]string{
 	"gateway/manual":                     {"gateway/nearest"},
 	"gateway/manual/site":                {"gateway/manual", "gateway/ui/look"},
 	"gateway/ui/look":                    {},
-	"gateway/openapi":                    {"gateway/ops", "gateway/schema", "ps"},
+	"gateway/openapi":                    {"gateway/manual", "gateway/ops", "gateway/schema", "ps"},
 	"gateway/tlscert":                    {"gateway/every", "gateway/filefault"},
 	"ps":                                 {},
 	"ps/servers":                         {"ps"},
