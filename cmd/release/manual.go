@@ -57,7 +57,8 @@ func addManual(all map[string]file, newline string) error {
 // -overlay of go build, with which these are embedded instead of the pages.
 func packedPages(dir string) (string, error) {
 	replaced := map[string]string{}
-	err := filepath.WalkDir(filepath.FromSlash(manualFolder), func(name string, entry fs.DirEntry, err error) error {
+	root := filepath.FromSlash(manualFolder)
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(name) != ".md" {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 
 var manualLink = regexp.MustCompile(`href="(/manual/[^"#]*)(?:#([^"]*))?"`)
 
-// leads follows every link of the page to the manual, which must have its anchor, and returns them.
-func (b *browser) leads(from string) (links []string) {
+// leads follows every link of a page to the manual, which must have its anchor, and returns them.
+func leads(b *browser, from string) (links []string) {
 	b.t.Helper()
 	for _, link := range manualLink.FindAllStringSubmatch(b.page, -1) {
 		require.Equal(b.t, http.StatusOK, b.get(link[1]), "%s: %s", from, link[0])
@@ -44,7 +44,7 @@ func TestPagesLeadToTheManual(t *testing.T) {
 			require.Contains(t, b.page, `role="alert"`, path)
 			want = []string{errors + code, "/manual/helpdesk"}
 		}
-		assert.Equal(t, want, b.leads(path), path)
+		assert.Equal(t, want, leads(b, path), path)
 	}
 
 	operator := s.browser(t)
@@ -54,10 +54,11 @@ func TestPagesLeadToTheManual(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, upload(operator, "", "", list...), operator.page)
 	job := operator.answer.Header.Get("Location")
 	shows(operator, job, ">not_found<")
-	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/nobody-at-all/Enable"}, http.StatusNotFound, "not_found")
+	enable := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/nobody-at-all/Enable"}
+	s.Rejects(enable, http.StatusNotFound, "not_found")
 	for _, path := range []string{job, "/ui/audit"} {
 		require.Equal(t, http.StatusOK, operator.get(path), path)
-		assert.Contains(t, operator.leads(path), errors+"not_found", path)
+		assert.Contains(t, leads(operator, path), errors+"not_found", path)
 	}
 }
 

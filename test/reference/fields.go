@@ -24,7 +24,7 @@ var fielded = []struct {
 // changesOf returns the operations that create and change records of a shape.
 func changesOf(shape *schema.Shape) (all []*ops.Operation) {
 	for _, op := range ops.Table() {
-		if op.Reply.Shape == shape && op.Effect.Writes() && (op.Effect == ops.Create || strings.HasSuffix(op.ID, ".update")) {
+		if op.Reply.Shape == shape && (op.Effect == ops.Create || strings.HasSuffix(op.ID, ".update")) {
 			all = append(all, op)
 		}
 	}
@@ -36,15 +36,17 @@ func changesOf(shape *schema.Shape) (all []*ops.Operation) {
 func FieldsPage(known map[string]bool) string {
 	var b strings.Builder
 	b.WriteString("# Fields\n\n<!-- generated from the records and filters: do not edit -->\n\n" +
-		"A field of a record, the parameter of create and update that sets it, its LDAP attribute, and the operators " +
-		"that [filters](../find.md) take. **Bold** operators have an index. What stands behind `+` is only shown where " +
+		"A field of a record, the parameter of create and update that sets it, its LDAP attribute, and the " +
+		"operators of [filters](../find.md). **Bold** operators use an index. A field with `+` is shown only if " +
 		"`ShowFields` names it.\n")
 	for _, one := range fielded {
-		fmt.Fprintf(&b, "\n## %s\n\n| Field | Type | Parameter | LDAP attribute | Filter |\n|---|---|---|---|---|\n", one.title)
+		fmt.Fprintf(&b, "\n## %s\n\n| Field | Type | Parameter | LDAP attribute | Filter |\n"+
+			"|---|---|---|---|---|\n", one.title)
 		operators, changes := operatorsOf(one.class), changesOf(one.shape)
 		for i := range one.shape.Fields {
 			f := &one.shape.Fields[i]
-			field(&b, f, changes, known, operators[f.Name])
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", described(f), setBy(f, changes), attribute(f, known),
+				operators[f.Name])
 			delete(operators, f.Name)
 		}
 		if one.class == nil {
@@ -77,7 +79,8 @@ func operatorsOf(class *filter.Class) map[string]string {
 	return all
 }
 
-func field(b *strings.Builder, f *schema.Field, changes []*ops.Operation, known map[string]bool, operators string) {
+// described returns the name and the type of a field.
+func described(f *schema.Field) string {
 	name := "`" + f.Name + "`"
 	if f.Extra != nil {
 		name += " +"
@@ -89,7 +92,7 @@ func field(b *strings.Builder, f *schema.Field, changes []*ops.Operation, known 
 	if f.Null {
 		kind += ", or null"
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, kind, setBy(f, changes), attribute(f, known), operators)
+	return name + " | " + kind
 }
 
 // setBy returns the parameter that sets a field, or the operations that do.
@@ -110,7 +113,8 @@ var computed = map[string]string{
 	"samUsername": "sAMAccountName", "enabled": "userAccountControl", "lockedOut": "lockoutTime",
 	"changePasswordNextLogon": "pwdLastSet", "passwordNeverExpired": "userAccountControl",
 	"passwordLastSet": "pwdLastSet", "lastLogon": "lastLogonTimestamp", "protected": "nTSecurityDescriptor",
-	"homeFolderDirectory": "homeDirectory", "container": "objectClass", "scope": "groupType", "type": "groupType",
+	"homeFolderDirectory": "homeDirectory", "container": "objectClass",
+	"scope": "groupType", "type": "groupType",
 }
 
 // attribute returns the LDAP name of what a field shows; empty: it is made of several, or of none.

@@ -104,7 +104,8 @@ func recorded(t *testing.T) map[string]string {
 		row := reference.Row{Op: op, Function: functions[op.ID]}
 		if row.Function != "" {
 			row.Call = examples[row.Function]
-			assert.True(t, strings.HasPrefix(row.Call, row.Function), "%s has no example in its help: %q", row.Function, row.Call)
+			assert.True(t, strings.HasPrefix(row.Call, row.Function), "%s: its help has no example: %q",
+				row.Function, row.Call)
 		}
 		if op.Sample != nil && op.Protocol == nil {
 			s.Prepare(op)

@@ -118,10 +118,12 @@ func (r *Refusal) Provoke(do func(systemtest.Call) systemtest.Answer) systemtest
 func RefusalsPage(answers map[schema.Code][]byte) string {
 	var b strings.Builder
 	b.WriteString("# Errors by example\n\n<!-- generated from calls of the sandbox: do not edit -->\n\n" +
-		"One call for each [error](errors.md) that a caller can provoke alone, and its answer. `output` repeats `message`.\n")
+		"One call for each [error](errors.md) that a caller can provoke alone, and its answer. " +
+		"`output` repeats `message`.\n")
 	for i := range Refusals {
 		r := &Refusals[i]
-		fmt.Fprintf(&b, "\n## %s\n\n<!-- not run: recorded when this page is generated -->\n```sh\n%s\n```\n\n", r.Code, r.command())
+		b.WriteString("\n## " + string(r.Code) + "\n\n<!-- not run: recorded when this page is generated -->\n")
+		b.WriteString("```sh\n" + r.command() + "\n```\n\n")
 		fmt.Fprintf(&b, "%d:\n\n```json\n%s\n```\n", r.Code.Status(), refusal(answers[r.Code]))
 	}
 	b.WriteString("\n## Others\n\nThese need a failure, or another caller at the same time: ")
@@ -142,7 +144,8 @@ func Provoked(code schema.Code) bool {
 
 // command returns the call as one of curl.
 func (r *Refusal) command() string {
-	text := curl(r.Call.Method, strings.ReplaceAll(r.Call.Path, "/api", "$api"), r.Call.Params, r.Call.Token != "none")
+	target := strings.Replace(r.Call.Path, "/api", "$api", 1)
+	text := curl(r.Call.Method, target, r.Call.Params, r.Call.Token != "none")
 	for _, name := range slices.Sorted(maps.Keys(r.Call.Headers)) {
 		text += fmt.Sprintf(" -H '%s: %s'", name, r.Call.Headers[name])
 	}

@@ -58,7 +58,8 @@ func newAccessLab(t *testing.T) *accessLab {
 	modules, culture := world.Modules()
 	domain := *modules[0]
 	domain.Commands = slices.Clone(domain.Commands)
-	at := slices.IndexFunc(domain.Commands, func(c *engine.Command) bool { return c.Decl.Name == "Get-ADObject" })
+	reads := func(c *engine.Command) bool { return c.Decl.Name == "Get-ADObject" }
+	at := slices.IndexFunc(domain.Commands, reads)
 	domain.Commands[at] = lab.reading(domain.Commands[at])
 	domain.Commands = append(domain.Commands, lab.dsacls())
 	e := engine.NewEngine(engine.Options{Modules: []*engine.Module{&domain}, Culture: culture})
@@ -66,13 +67,15 @@ func newAccessLab(t *testing.T) *accessLab {
 	stands, err := os.ReadFile(filepath.Join("testdata", "rights.ps1"))
 	require.NoError(t, err)
 	script := runnable.Replace(grantScript())
-	shown := strings.Replace(script, "$caller.ShouldProcess($Target + ': ' + $Change)", "$false", 1) // as with -WhatIf
+	shown := strings.Replace(script, "$caller.ShouldProcess($Target + ': ' + $Change)", "$false", 1) // -WhatIf
 	require.NotEqual(t, script, shown)
 	_, err = lab.run("Import-Module ActiveDirectory\n" + string(stands) +
 		"function Set-Access {\n" + script + "\n}\nfunction Show-Access {\n" + shown + "\n}\n" + `
 New-ADOrganizationalUnit -Name 'Lab' -Path 'DC=corp,DC=example'
 foreach ($name in @('GW1', 'GW2')) { New-ADComputer -Name $name -SAMAccountName ($name + '$') }
-if ($null -eq (Get-ADObject -LDAPFilter '(sAMAccountName=DnsAdmins)')) { New-ADGroup -Name 'DnsAdmins' -GroupScope 'DomainLocal' }
+if ($null -eq (Get-ADObject -LDAPFilter '(sAMAccountName=DnsAdmins)')) {
+    New-ADGroup -Name 'DnsAdmins' -GroupScope 'DomainLocal'
+}
 `)
 	require.NoError(t, err)
 	lab.warned = nil
@@ -211,13 +214,16 @@ func (l *accessLab) descriptor(dn string) any {
 }
 
 // letters are the bits of ActiveDirectoryRights.
-var letters = map[string]int32{"CC": 0x1, "DC": 0x2, "LC": 0x4, "RP": 0x10, "WP": 0x20, "DT": 0x40, "CA": 0x100,
-	"SD": 0x10000, "RC": 0x20000, "WD": 0x40000, "GR": 0x20094, "GW": 0x20028}
+var letters = map[string]int32{
+	"CC": 0x1, "DC": 0x2, "LC": 0x4, "RP": 0x10, "WP": 0x20, "DT": 0x40, "CA": 0x100,
+	"SD": 0x10000, "RC": 0x20000, "WD": 0x40000, "GR": 0x20094, "GW": 0x20028,
+}
 
 // dsacls returns the program: [/I:x] /G who:right, /R who, or /takeownership.
 func (l *accessLab) dsacls() *engine.Command {
 	parameter := func(name, typ string, position int) *cmdlets.Param {
-		return &cmdlets.Param{Name: name, Type: typ, PerSet: []cmdlets.InSet{{Set: cmdlets.AllSets, Position: position}}}
+		sets := []cmdlets.InSet{{Set: cmdlets.AllSets, Position: position}}
+		return &cmdlets.Param{Name: name, Type: typ, PerSet: sets}
 	}
 	return &engine.Command{
 		Decl: &cmdlets.Cmdlet{Name: "dsacls.exe", Sets: []string{cmdlets.AllSets}, DefaultSet: cmdlets.AllSets,
@@ -243,7 +249,8 @@ func (l *accessLab) change(dn string, words []string) {
 		l.hidden = ""
 		return
 	case "/R":
-		l.rules[dn] = slices.DeleteFunc(l.rules[dn], func(r accessRule) bool { return r.who == words[1] && !r.inherited })
+		own := func(r accessRule) bool { return r.who == words[1] && !r.inherited }
+		l.rules[dn] = slices.DeleteFunc(l.rules[dn], own)
 		return
 	case "/I:T":
 		inheritance = "All"
@@ -257,7 +264,8 @@ func (l *accessLab) change(dn string, words []string) {
 		rule.mask |= letters[bits[:2]]
 	}
 	for i, r := range l.rules[dn] { // Windows joins entries that differ in nothing else
-		if r.who == rule.who && r.about == rule.about && r.class == rule.class && r.inheritance == inheritance && !r.inherited {
+		r.mask = rule.mask
+		if r == rule {
 			l.rules[dn][i].mask |= rule.mask
 			return
 		}
@@ -276,8 +284,8 @@ func states(steps []string) map[string]int {
 
 func TestTheAccountIsMadeOnceAndRemovedOnce(t *testing.T) {
 	l := newAccessLab(t)
-	assert.Equal(t, []string{"the forest | create the key for managed accounts, which can be used in 10 hours | done"},
-		l.steps("-Forest"), "the id of the key is no step")
+	key := "the forest | create the key for managed accounts, which can be used in 10 hours | done"
+	assert.Equal(t, []string{key}, l.steps("-Forest"), "the id of the key is no step")
 	assert.Equal(t, map[string]int{"there already": 1}, states(l.steps("-Forest")))
 	assert.Equal(t, map[string]int{"skipped": 1}, states(l.steps("-Forest -Revoke")), "others may use it")
 
@@ -300,7 +308,8 @@ func TestTheAccountIsMadeOnceAndRemovedOnce(t *testing.T) {
 
 	assert.Equal(t, map[string]int{"skipped": 3}, states(l.steps("-Domain -Revoke -WhatIf")))
 	assert.Equal(t, []string{"adgateway$ | remove the account | done",
-		"adgateway-rights | remove the group | done", "adgateway-hosts | remove the group | done"}, l.steps("-Domain -Revoke"))
+		"adgateway-rights | remove the group | done", "adgateway-hosts | remove the group | done",
+	}, l.steps("-Domain -Revoke"))
 	assert.Equal(t, map[string]int{"there already": 3}, states(l.steps("-Domain -Revoke")))
 }
 
@@ -337,7 +346,9 @@ func TestThisComputerIsSetUpOnceAndCleanedOnce(t *testing.T) {
 func TestRightsAreGivenOnceAndTakenOnce(t *testing.T) {
 	l := newAccessLab(t)
 	l.steps("-Domain -HostName 'GW1'")
-	l.rules[labOU] = []accessRule{{who: labGroup, inheritance: "All", mask: 1, inherited: true}, {who: `CORP\others`, mask: 1}}
+	l.rules[labOU] = []accessRule{
+		{who: labGroup, inheritance: "All", mask: 1, inherited: true}, {who: `CORP\others`, mask: 1},
+	}
 	all := "-Scope '" + strings.Join(grantScopes(), "', '") + "'"
 	places := " -OU '" + labOU + "' -Zone 'corp.example', 'forest.example'"
 
@@ -354,11 +365,12 @@ func TestRightsAreGivenOnceAndTakenOnce(t *testing.T) {
 
 	assert.Equal(t, map[string]int{"skipped": 1}, states(l.steps("-Delegate -Revoke -OU '"+labOU+"' -WhatIf")))
 	assert.Len(t, l.calls, made)
-	assert.Equal(t, []string{labOU + " | dsacls /R " + labGroup + " | done"}, l.steps("-Delegate -Revoke -OU '"+labOU+"'"))
+	taken := l.steps("-Delegate -Revoke -OU '" + labOU + "'")
+	assert.Equal(t, []string{labOU + " | dsacls /R " + labGroup + " | done"}, taken)
 	assert.Len(t, l.rules[labOU], 2, "what is inherited, and those of others")
 	assert.Equal(t, map[string]int{"there already": 1, "done": 2}, states(l.steps("-Delegate -Revoke"+places)))
 	assert.NotEmpty(t, l.rules[labRoot], "the domain was not named")
-	taken := l.steps("-Delegate -Revoke")
+	taken = l.steps("-Delegate -Revoke")
 	assert.Equal(t, map[string]int{"done": 5, "skipped": 1}, states(taken))
 	assert.Contains(t, strings.Join(taken, "\n"), "give the ownership back: dsacls cannot")
 	assert.Equal(t, map[string]int{"there already": 5, "skipped": 1}, states(l.steps("-Delegate -Revoke")))
@@ -387,7 +399,8 @@ func TestOnlyWhatWasGivenIsTaken(t *testing.T) {
 func TestEveryPlaceIsLookedAtBeforeTheFirstChange(t *testing.T) {
 	l := newAccessLab(t)
 	ou := " -OU '" + labOU + "'"
-	assert.Contains(t, l.refusal("-Delegate -Scope 'user:read'"+ou), "There is no group adgateway-rights. Run this script with -Domain first.")
+	early := l.refusal("-Delegate -Scope 'user:read'" + ou)
+	assert.Contains(t, early, "There is no group adgateway-rights. Run this script with -Domain first.")
 	l.steps("-Domain -HostName 'GW1'")
 	for arguments, want := range map[string]string{
 		"-Delegate":                         "-Delegate needs -Scope",
@@ -402,5 +415,6 @@ func TestEveryPlaceIsLookedAtBeforeTheFirstChange(t *testing.T) {
 		assert.Contains(t, l.refusal(arguments), want, arguments)
 	}
 	l.places = slices.DeleteFunc(l.places, func(dn string) bool { return dn == labZones })
-	assert.Contains(t, l.refusal("-Delegate -Scope 'dns:write' -Zone 'forest.example'"), "There is no "+labZones+" in this domain")
+	without := l.refusal("-Delegate -Scope 'dns:write' -Zone 'forest.example'")
+	assert.Contains(t, without, "There is no "+labZones+" in this domain")
 }

@@ -25,7 +25,8 @@ type issuedFlags struct {
 // AddTo declares the flags.
 func (f *issuedFlags) AddTo(c *cobra.Command) {
 	jsonFlag(c, &f.json)
-	c.Flags().StringVar(&f.file, "out", "", "new `FILE` for the token, which only you can read (default: standard output)")
+	c.Flags().StringVar(&f.file, "out", "",
+		"new `FILE` for the token, which only you can read (default: standard output)")
 	c.MarkFlagsMutuallyExclusive("json", "out")
 }
 

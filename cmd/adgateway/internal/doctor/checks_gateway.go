@@ -32,9 +32,8 @@ func gatewayChecks() []Check {
 			probe: probeCertificate,
 		},
 		{
-			Name: "port", Page: "network#firewall",
-			About: "the gateway can listen where it should",
-			How:   "opens http.listen and closes it again",
+			Name: "port", Page: "network#firewall", About: "the gateway can listen where it should",
+			How: "opens http.listen and closes it again",
 			Faults: []Fault{
 				{"taken", Failure, "{listen} is in use by {holder}.", "Stop that program, or set http.listen."},
 				{"reserved", Failure, "{listen} may not be used: the port is reserved or needs more rights.", "See 'netsh int ipv4 show excludedportrange tcp', or set http.listen."},
