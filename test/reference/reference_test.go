@@ -58,7 +58,8 @@ func attributesOfTheSchema(t *testing.T) map[string]bool {
 // refused returns the answers to the calls that provoke errors, by code.
 func refused(t *testing.T) map[schema.Code][]byte {
 	t.Helper()
-	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=10")
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=10",
+		"http.requireGuard=[group:write]")
 	answers := map[schema.Code][]byte{}
 	for i := range reference.Refusals {
 		r := &reference.Refusals[i]

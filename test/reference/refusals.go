@@ -48,8 +48,7 @@ const (
 	read   = http.MethodGet
 )
 
-// Refusals are the errors that a caller can provoke alone, in the order of the codes. The others need
-// a failure of the gateway, of the domain or of a cluster, or another caller at the same time.
+// Refusals are errors that a caller can provoke alone with a call or two, in the order of the codes.
 var Refusals = []Refusal{
 	{Code: schema.InvalidRequest, Call: call(update, "/ADUser/lweber", "JobTitel", "Buyer")},
 	{Code: schema.Unauthenticated, Call: with(call(read, "/ADUser/lweber/Details"), "none")},
@@ -58,6 +57,7 @@ var Refusals = []Refusal{
 		"OUPath", "OU=Former Staff,OU=Corp,DC=corp,DC=example"), systemtest.LimitedToken)},
 	{Code: schema.NotFound, Call: call(read, "/ADUser/nobody/Details")},
 	{Code: schema.MethodNotAllowed, Call: call(http.MethodPost, "/ADUser/lweber/Details")},
+	{Code: schema.NotAcceptable, Call: with(systemtest.Call{Method: read, Path: "/api/ExternalDns"}, "", "Accept", "text/html")},
 	{Code: schema.NotSupported, Call: with(call(read, "/ADUser/lweber/Details"), "", ops.KeyHeader, "order-4711")},
 	{Code: schema.TokenMismatch, Next: true, Before: []systemtest.Call{call(read, "/ADUser/ListUsers/All", "Limit", "2")},
 		Call: call(read, "/ADUser/ListUsers/All", "Limit", "2", "Text", "weber")},
@@ -66,6 +66,7 @@ var Refusals = []Refusal{
 	{Code: schema.Drifted, Plan: true, Before: []systemtest.Call{call(update, "/ADUser/lweber", "JobTitle", "Head", "DryRun", "true"),
 		call(update, "/ADUser/lweber", "JobTitle", "Manager")}, Call: call(update, "/ADUser/lweber", "JobTitle", "Head")},
 	{Code: schema.PreconditionFailed, Call: with(call(update, "/ADUser/lweber", "JobTitle", "Buyer"), "", "If-Match", `"u1-AAAAAAAAAAAAAAAAAAAAAA"`)},
+	{Code: schema.PreconditionRequired, Call: call(update, "/ADGroups/VPN%20Users", "GroupDescription", "VPN")},
 	{Code: schema.PlanUsed, Plan: true, Before: []systemtest.Call{call(update, "/ADUser/lweber/Disable", "DryRun", "true"),
 		call(update, "/ADUser/lweber/Disable", "PlanId", "plan")}, Call: call(update, "/ADUser/lweber/Disable")},
 	{Code: schema.PlanMismatch, Plan: true, Before: []systemtest.Call{call(update, "/ADUser/lweber/Enable", "DryRun", "true")},
@@ -118,7 +119,7 @@ func (r *Refusal) Provoke(do func(systemtest.Call) systemtest.Answer) systemtest
 func RefusalsPage(answers map[schema.Code][]byte) string {
 	var b strings.Builder
 	b.WriteString("# Errors by example\n\n<!-- generated from calls of the sandbox: do not edit -->\n\n" +
-		"One call for each [error](errors.md) that a caller can provoke alone, and its answer. " +
+		"A call that gets each [error](errors.md), and its answer. " +
 		"`output` repeats `message`.\n")
 	for i := range Refusals {
 		r := &Refusals[i]
@@ -126,7 +127,7 @@ func RefusalsPage(answers map[schema.Code][]byte) string {
 		b.WriteString("```sh\n" + r.command() + "\n```\n\n")
 		fmt.Fprintf(&b, "%d:\n\n```json\n%s\n```\n", r.Code.Status(), refusal(answers[r.Code]))
 	}
-	b.WriteString("\n## Others\n\nThese need a failure, or another caller at the same time: ")
+	b.WriteString("\n## Others\n\nThese need a failure, several callers or a longer story: ")
 	var others []string
 	for _, code := range schema.Codes() {
 		if !Provoked(code) {
