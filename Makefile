@@ -51,6 +51,7 @@ help: ## the targets by purpose
 	list 'Releases' release release-check sign-check wine-test
 
 build: go-version ## both programs, in bin
+	@[ -e $(BIN) ] || echo "building; the first time takes one to two minutes"
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/adgateway
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)-engine ./cmd/adgateway-engine
 

@@ -57,3 +57,46 @@ func TestEveryErrorLinksToItsExplanation(t *testing.T) {
 	}
 	assert.Empty(t, harness.Call(s, http.MethodGet, "/version", "").Header().Get("Link"), "a success")
 }
+
+// Whatever is asked for below /manual is answered in words, and never with a file that is no page.
+func TestBadInputToTheManualIsAnsweredInWords(t *testing.T) {
+	s := harness.New(t, harness.Answering(harness.OK), nil)
+	const unknown = "The manual has no page with this address."
+	long := strings.Repeat("x", 10_000)
+	for path, c := range map[string]struct {
+		status int
+		says   string
+	}{
+		"/manual/tokenz":                              {404, `Did you mean <a href="/manual/tokens">tokens</a>?`},
+		"/manual/reference/error":                     {404, `Did you mean <a href="/manual/reference/errors">reference/errors</a>?`},
+		"/manual/TOKENS":                              {404, unknown},
+		"/manual/" + long:                             {404, unknown},
+		"/manual/%3Cscript%3Ealert(1)%3C%2Fscript%3E": {404, unknown},
+		"/manual/../manual.go":                        {404, unknown},
+		"/manual/..%2Fmanual.go":                      {404, unknown},
+		"/manual/%2e%2e%2f%2e%2e%2fetc%2fpasswd":      {404, unknown},
+		"/manual/..%5c..%5cwindows%5cwin.ini":         {404, unknown},
+		"/manual/reference%2F..%2Ftokens":             {404, unknown},
+		"/manual/tokens%00.md":                        {404, unknown},
+		"/manual/%ff%fe":                              {404, unknown},
+		"/manual//etc/passwd":                         {404, unknown},
+		"/manual/site/layout.html":                    {404, unknown},
+		"/manual/search?q=" + long:                    {200, "A search may have at most 100 letters."},
+		"/manual/search?q=x":                          {200, "Each word must have at least two letters."},
+		"/manual/search?q=%3Cb%3Ebold%3C/b%3E":        {200, "No page contains all of these words."},
+		"/manual/search?q=%22%3E%3Cimg+src=x%3E":      {200, "No page contains all of these words."},
+		"/manual/search?q=%00%00":                     {200, "No page contains all of these words."},
+		"/manual/search?q=%ff":                        {200, "Enter one or more words."},
+		"/manual/search?q=token&q=" + long:            {200, "/manual/tokens"},
+		"/manual/search":                              {200, "Enter one or more words."},
+	} {
+		w := harness.Call(s, http.MethodGet, path, "", noCredential)
+		assert.Equal(t, c.status, w.Code, "%.60s", path)
+		assert.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"), "%.60s", path)
+		body := w.Body.String()
+		assert.True(t, strings.Contains(body, c.says), "%.60s: %s", path, c.says)
+		for _, never := range []string{"<script", "<img", "<b>", "root:", "package manual"} {
+			assert.False(t, strings.Contains(body, never), "%.60s: %s", path, never)
+		}
+	}
+}

@@ -290,8 +290,12 @@ func build(ctx context.Context, p program, t target, version string) ([]byte, er
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	overlay, err := packedPages(dir)
+	if err != nil {
+		return nil, err
+	}
 	path := filepath.Join(dir, p.Name)
-	_, err = goTool(ctx, t, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X "+p.version+"="+version, "-o", path, "./cmd/"+p.Name)
+	_, err = goTool(ctx, t, "build", "-overlay", overlay, "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X "+p.version+"="+version, "-o", path, "./cmd/"+p.Name)
 	if err != nil {
 		return nil, err
 	}

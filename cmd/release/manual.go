@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,7 +10,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"adgateway/gateway/manual"
 )
 
 // front is the page that leads to the others, which are in manualFolder.
@@ -47,6 +51,40 @@ func addManual(all map[string]file, newline string) error {
 	text := bytes.ReplaceAll(all[front].content, []byte("](LICENSE)"), []byte("](LICENSE.txt)"))
 	all[front] = file{text, 0o644}
 	return nil
+}
+
+// packedPages compresses each page into a folder. It returns the path of a file for the option
+// -overlay of go build, with which these are embedded instead of the pages.
+func packedPages(dir string) (string, error) {
+	replaced := map[string]string{}
+	root := filepath.FromSlash(manualFolder)
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(name) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		page, err := filepath.Abs(name)
+		if err != nil {
+			return err
+		}
+		if text, err = manual.Packed(text); err != nil {
+			return err
+		}
+		replaced[page] = filepath.Join(dir, strconv.Itoa(len(replaced))+".gz")
+		return os.WriteFile(replaced[page], text, 0o600)
+	})
+	if err != nil {
+		return "", fmt.Errorf("%w (run in the module's root)", err)
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o600)
 }
 
 // manualFiles returns the paths of what addManual added, but for the front page.

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/manual"
 )
 
 // pagesOfZip returns what addManual adds, but for the front page.
@@ -44,4 +49,26 @@ func TestLinksBetweenPagesWorkInAZip(t *testing.T) {
 	}
 	assert.Greater(t, links, 100)
 	assert.Contains(t, all, "test/browser/testdata/person.png")
+}
+
+// What is embedded in a release is each page, compressed.
+func TestPagesOfAReleaseAreCompressed(t *testing.T) {
+	t.Chdir("../..")
+	overlay, err := packedPages(t.TempDir())
+	require.NoError(t, err)
+	text, err := os.ReadFile(overlay)
+	require.NoError(t, err)
+	var files struct{ Replace map[string]string }
+	require.NoError(t, json.Unmarshal(text, &files))
+	assert.Len(t, files.Replace, len(manual.Names()))
+	folder, err := filepath.Abs(manualFolder)
+	require.NoError(t, err)
+	for _, name := range manual.Names() {
+		packed, err := os.ReadFile(files.Replace[filepath.Join(folder, filepath.FromSlash(name)+".md")])
+		require.NoError(t, err, name)
+		page, _ := manual.Find(name)
+		want, err := manual.Packed([]byte(page.Text))
+		require.NoError(t, err)
+		assert.Equal(t, want, packed, name)
+	}
 }

@@ -49,6 +49,9 @@ type File struct {
 	Guardian Guardian // nil means that new files are accessible to their owner only
 }
 
+// Place returns the path of the file.
+func (f File) Place() string { return f.Path }
+
 // lockWait is how long a change waits for that of another process.
 const lockWait = 10 * time.Second
 

@@ -68,6 +68,9 @@ var pages = sync.OnceValue(func() map[string]Page {
 			return err
 		}
 		raw, err := files.ReadFile(file)
+		if err == nil {
+			raw, err = unpacked(raw)
+		}
 		text := strings.ReplaceAll(string(raw), "\r\n", "\n")
 		name := strings.TrimSuffix(file, ".md")
 		title, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -219,4 +221,31 @@ func TestStreamsOfEventsAreDescribed(t *testing.T) {
 
 func TestDocumentHoldsNoSecret(t *testing.T) {
 	assert.NotContains(t, strings.ToLower(string(document(t))), "corr3ct")
+}
+
+// The page shows the samples that the manual has: each row with a sample has its call by curl and
+// its answer, and the call of the module if it has a function.
+func TestThePageShowsTheSamplesOfTheManual(t *testing.T) {
+	w := httptest.NewRecorder()
+	openapi.Page().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/samples.json", nil))
+	require.Equal(t, http.StatusOK, w.Code)
+	var served map[string]string
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &served))
+	assert.Equal(t, openapi.Samples(), served)
+	modules := 0
+	for _, op := range ops.Table() {
+		if op.Sample == nil || op.Protocol != nil {
+			assert.Empty(t, served[op.ID], op.ID)
+			continue
+		}
+		assert.Regexp(t, "(?s)^```sh\ncurl -s .*\n```\n\n.*\n20\\d:\n\n```json\n", served[op.ID], op.ID)
+		assert.NotContains(t, served[op.ID], "<!--", op.ID)
+		if strings.Contains(served[op.ID], "```powershell\n") {
+			modules++
+		}
+	}
+	assert.Greater(t, modules, 120)
+	w = httptest.NewRecorder()
+	openapi.Page().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/page.js", nil))
+	assert.Contains(t, w.Body.String(), `fetch("samples.json")`)
 }

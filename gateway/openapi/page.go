@@ -2,13 +2,19 @@ package openapi
 
 import (
 	"embed"
+	"encoding/json"
 	"io/fs"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/swaggest/swgui/v5/static"
 	"github.com/vearutop/statigz"
+
+	"adgateway/gateway/manual"
+	"adgateway/gateway/ops"
 )
 
 //go:embed page
@@ -18,7 +24,32 @@ var pageFiles embed.FS
 var bundle = []string{"swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"}
 
 // PageFiles returns the names that [Page] serves; the empty one is the page itself.
-func PageFiles() []string { return append([]string{"", "page.js", "page.css"}, bundle...) }
+func PageFiles() []string { return append([]string{"", "page.js", "page.css", samplesFile}, bundle...) }
+
+// samplesFile has the samples of the operations, which the page adds to their descriptions.
+const samplesFile = "samples.json"
+
+var comment = regexp.MustCompile(`<!--.*?-->\n`)
+
+// Samples returns the sample of each operation as the manual shows it, in Markdown: the call by curl
+// and by the PowerShell module, and the recorded answer.
+func Samples() map[string]string {
+	all := map[string]string{}
+	for _, op := range ops.Table() {
+		page, _ := manual.Find(manual.OperationPage(op.ID))
+		_, sample, ok := strings.Cut(manual.SectionOf(page, op.ID), "\n```sh\n")
+		if ok {
+			all[op.ID] = "```sh\n" + comment.ReplaceAllString(sample, "")
+		}
+	}
+	return all
+}
+
+// samples are [Samples] in JSON.
+var samples = sync.OnceValue(func() []byte {
+	text, _ := json.Marshal(Samples()) // texts
+	return text
+})
 
 // Policy is the Content-Security-Policy of the page, which may load from this server
 // and call it, nothing else. Swagger UI uses data: URLs for icons and inline styles.
@@ -36,9 +67,13 @@ func Page() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", Policy)
 		w.Header().Set("Cache-Control", "no-cache")
-		if slices.Contains(bundle, strings.TrimPrefix(r.URL.Path, "/")) {
+		switch name := strings.TrimPrefix(r.URL.Path, "/"); {
+		case name == samplesFile:
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			_, _ = w.Write(samples()) // fails only if the browser has left
+		case slices.Contains(bundle, name):
 			assets.ServeHTTP(w, r)
-		} else {
+		default:
 			pages.ServeHTTP(w, r)
 		}
 	})

@@ -20,6 +20,7 @@ var binRows = []*Operation{
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.BinStatus, Single},
 		Subject: "Recycle Bin",
+		Success: "The state of the {subject} was read.",
 		Sample:  Given{},
 	},
 	{
@@ -75,7 +76,7 @@ var binRows = []*Operation{
 		Undo:    Undo{Never: "what was restored is removed by its own row"},
 		Guard:   Guard{Never: "it makes something new of what was deleted"},
 		Subject: deletedSubject,
-		Success: "The {subject} was restored: {counts}.",
+		Success: "The {subject} was restored ({counts}).",
 		Needs:   Step{"group.delete", Given{"GroupName": "Printer Operators Berlin"}},
 		Sample:  Given{"Guid": "e01076ad-3b79-506a-af5d-96b72c99f124"},
 	},

@@ -24,6 +24,11 @@ func address(parts ...string) string {
 	return path.String()
 }
 
+// explained returns where the manual explains an error code.
+func explained(manual, code string) string {
+	return manual + "reference/errors#" + url.PathEscape(code)
+}
+
 // asking returns an address with one parameter of a query.
 func asking(page, name, value string) string {
 	return page + "?" + url.Values{name: {value}}.Encode()

@@ -63,7 +63,7 @@ func parse(names ...string) map[string]*template.Template {
 
 var functions = template.FuncMap{
 	"ago": ago, "moment": moment, "shown": shown, "label": label, "rdn": rdn, "spell": spell,
-	"at": address, "asking": asking, "inText": inText, "inLine": func(v any) any {
+	"at": address, "asking": asking, "explained": explained, "inText": inText, "inLine": func(v any) any {
 		if text, is := v.(string); is {
 			return inLine(text)
 		}
@@ -82,6 +82,7 @@ type page struct {
 	Assets  string // their version
 	Sandbox bool
 	Version string
+	Manual  string // its address; empty: there is none
 	Alert   *alert
 	Tabs    []tab
 	Empty   *empty // what stands in place of a list; never shown with an alert
@@ -108,6 +109,7 @@ type link struct{ Path, Text string }
 // alert is a message about something that did not succeed.
 type alert struct {
 	Text      string
+	Code      string // of the error, which the manual explains; empty: it has none
 	RequestID string
 	Help      string
 }
@@ -120,7 +122,7 @@ func alertOf(a *answer) *alert {
 	if a.Error == nil {
 		return &alert{Text: a.Output}
 	}
-	said := &alert{Text: a.Error.Message, RequestID: a.Error.RequestID}
+	said := &alert{Text: a.Error.Message, Code: a.Error.Code, RequestID: a.Error.RequestID}
 	switch {
 	case a.Status >= http.StatusInternalServerError:
 		said.Help = "Try again in a moment. If it fails again, tell whoever runs the gateway this number."
@@ -132,7 +134,7 @@ func alertOf(a *answer) *alert {
 
 // write renders a page.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, name string, shown page) {
-	shown.Assets, shown.Sandbox = assetsVersion, p.Sandbox
+	shown.Assets, shown.Sandbox, shown.Manual = assetsVersion, p.Sandbox, p.Manual
 	if shown.Alert != nil {
 		shown.Empty = nil
 	}

@@ -32,6 +32,7 @@ type Options struct {
 	// Unencrypted serves plain HTTP to browsers on this machine, for the sandbox.
 	Unencrypted bool
 	Version     string
+	Manual      string // address of the manual, such as "/manual/"; empty: it is not served
 	Hint        string // how to sign in to the sandbox; empty: nothing
 
 	// Changes are the operations that a list may have.

@@ -7,9 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,6 +21,7 @@ import (
 type Row struct {
 	Op       *ops.Operation
 	Function string // of the PowerShell module; empty: it has none
+	Call     string // of this function, as its help shows it
 	Answer   []byte // the recorded answer to the sample; nil: the operation has none
 	Status   int    // of this answer
 }
@@ -104,10 +102,18 @@ func safety(op *ops.Operation) string {
 func codes(all []schema.Code) string {
 	texts := make([]string, len(all))
 	for i, code := range all {
-		texts[i] = fmt.Sprintf("[`%s`](errors.md)", code)
+		texts[i] = fmt.Sprintf("[`%s`](%s)", code, explained(code))
 	}
 	slices.Sort(texts)
 	return strings.Join(texts, ", ")
+}
+
+// explained returns where an error is shown by example, or else explained.
+func explained(code schema.Code) string {
+	if Provoked(code) {
+		return "error-examples.md#" + string(code)
+	}
+	return "errors.md"
 }
 
 var cell = strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace
@@ -134,37 +140,20 @@ func parameter(b *strings.Builder, p *ops.Param) {
 	fmt.Fprintf(b, "| %s | %s | %s |\n", name, strings.Join(takes, "; "), cell(p.Doc))
 }
 
-// example shows the sample as a call of curl, and its answer.
+// example shows the sample as a call of curl and of the PowerShell module, and its answer.
 func (r *Row) example(b *strings.Builder) {
 	b.WriteString("\n<!-- not run: recorded when this page is generated -->\n")
 	b.WriteString("```sh\n" + command(r.Op) + "\n```\n\n")
+	if r.Call != "" {
+		b.WriteString("<!-- not run: the help of the module has it -->\n```powershell\n" + r.Call + "\n```\n\n")
+	}
 	fmt.Fprintf(b, "%d:\n\n```json\n%s\n```\n", r.Status, shortened(r.Answer))
 }
 
 // command returns the sample as a call of curl.
 func command(op *ops.Operation) string {
 	call := systemtest.Sample(op)
-	target := strings.Replace(call.Path, "/api", "$api", 1)
-	text := "curl -s"
-	if op.Method != http.MethodGet {
-		text += " -X " + op.Method
-	}
-	if op.Method == http.MethodGet || op.Method == http.MethodDelete {
-		query := url.Values{}
-		for name, value := range call.Params {
-			query.Set(name, systemtest.Text(value))
-		}
-		if len(query) > 0 {
-			target += "?" + query.Encode()
-		}
-		return text + ` "` + target + `" -H "$auth"`
-	}
-	text += ` "` + target + `" -H "$auth"`
-	for _, name := range slices.Sorted(maps.Keys(call.Params)) {
-		value := strings.ReplaceAll(systemtest.Text(call.Params[name]), "'", `'\''`)
-		text += fmt.Sprintf(" \\\n    --data-urlencode '%s=%s'", name, value)
-	}
-	return text
+	return curl(op.Method, strings.Replace(call.Path, "/api", "$api", 1), call.Params, true)
 }
 
 // Limits of what is shown of an answer.

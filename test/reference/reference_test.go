@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ import (
 	"adgateway/cmd/release/clients"
 	pages "adgateway/gateway/manual"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
 	"adgateway/ps/sandbox"
 	"adgateway/test/manual"
 	"adgateway/test/reference"
@@ -35,7 +37,56 @@ func TestPagesOfOperationsAreUpToDate(t *testing.T) {
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "reference", "operations-*.md"))
 	require.NoError(t, err)
-	assert.Len(t, files, len(texts), "a page whose operations are gone")
+	assert.Len(t, files, len(texts)-2, "a page whose operations are gone")
+}
+
+// attributesOfTheSchema returns the names of all attributes, in lower case.
+func attributesOfTheSchema(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(manual.Root(t), "ps", "sandbox", "directory", "schema.txt"))
+	require.NoError(t, err)
+	known := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if name, _, ok := strings.Cut(line, " "); ok && !strings.HasPrefix(line, "#") {
+			known[strings.ToLower(name)] = true
+		}
+	}
+	require.Greater(t, len(known), 100)
+	return known
+}
+
+// refused returns the answers to the calls that provoke errors, by code.
+func refused(t *testing.T) map[schema.Code][]byte {
+	t.Helper()
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=10",
+		"http.requireGuard=[group:write]")
+	answers := map[schema.Code][]byte{}
+	for i := range reference.Refusals {
+		r := &reference.Refusals[i]
+		answer := r.Provoke(func(c systemtest.Call) systemtest.Answer { return s.Do(c) })
+		require.NotNil(t, answer.Envelope.Error, "%s: %s", r.Code, answer.Body)
+		assert.Equal(t, string(r.Code), answer.Envelope.Error.Code, "%s", answer.Body)
+		assert.Equal(t, r.Code.Status(), answer.Status, r.Code)
+		answers[r.Code] = answer.Body
+	}
+	return answers
+}
+
+// helpExamples returns the first example in the help of each function of the module.
+func helpExamples(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := clients.Module(ops.Table(), "1.2.3")
+	require.NoError(t, err)
+	text := strings.ReplaceAll(string(files[clients.ModuleName+".psm1"]), "\r\n", "\n")
+	examples := map[string]string{}
+	for _, function := range strings.Split(text, "\nfunction ")[1:] {
+		name, _, _ := strings.Cut(function, " ")
+		_, rest, found := strings.Cut(function, ".EXAMPLE\n")
+		if example, _, _ := strings.Cut(rest, "\n"); found {
+			examples[name] = strings.TrimLeft(example, "# ")
+		}
+	}
+	return examples
 }
 
 // recorded returns the pages by name. It makes the sample of each operation at a sandbox.
@@ -47,10 +98,16 @@ func recorded(t *testing.T) map[string]string {
 	for _, f := range all {
 		functions[f.Op.ID] = f.Name()
 	}
+	examples := helpExamples(t)
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	rows := map[string][]reference.Row{}
 	for _, op := range ops.Table() {
 		row := reference.Row{Op: op, Function: functions[op.ID]}
+		if row.Function != "" {
+			row.Call = examples[row.Function]
+			assert.True(t, strings.HasPrefix(row.Call, row.Function), "%s: its help has no example: %q",
+				row.Function, row.Call)
+		}
 		if op.Sample != nil && op.Protocol == nil {
 			s.Prepare(op)
 			answer := s.Do(systemtest.Sample(op))
@@ -61,7 +118,10 @@ func recorded(t *testing.T) map[string]string {
 		page := pages.OperationPage(op.ID)
 		rows[page] = append(rows[page], row)
 	}
-	texts := map[string]string{}
+	texts := map[string]string{
+		"reference/fields":         reference.FieldsPage(attributesOfTheSchema(t)),
+		"reference/error-examples": reference.RefusalsPage(refused(t)),
+	}
 	for page, operations := range rows {
 		texts[page] = reference.Page(operations)
 	}

@@ -16,6 +16,7 @@ import (
 	"adgateway/gateway/change"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/manual/site"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ui"
 	"adgateway/ps"
@@ -32,6 +33,9 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 		gate := options.SignIn(o.Settings.SignIn)
 		gate.Record, gate.Policy = s.recordSignIn(o.Log), accounts{api}.lockoutPolicy
 		pages := ui.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
+		if o.Settings.Docs.Enabled {
+			pages.Manual = site.Path
+		}
 		if tokens {
 			gate.Tokens = o.Auth
 		}

@@ -82,6 +82,9 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 // Example names objects of the domain to try the API with.
 func (s *Sandbox) Example(ctx context.Context) sandbox.Example { return s.domain.Example(ctx) }
 
+// Docs reports whether the API document and the manual are served.
+func (s *Sandbox) Docs() bool { return s.live.Now().Docs.Enabled }
+
 // staticCredentials returns the authenticator of the tokens and users in the
 // settings, and the token that it generated if there are no credentials at all.
 func staticCredentials(cfg *config.Settings) (static *authn.Static, generated string, err error) {

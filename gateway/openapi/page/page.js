@@ -46,11 +46,17 @@ const intercept = (request) => {
   return request;
 };
 
-// A body is empty until it is written, also where the document requires something in it.
-const emptyBodies = (response) => {
+// A body is empty until it is written, also where the document requires something in it. The sample
+// of an operation is part of its description.
+const adapt = async (response) => {
   if (new URL(response.url, window.location).pathname.endsWith("/openapi.json")) {
     const description = JSON.parse(response.text);
+    const samples = await fetch("samples.json").then((answer) => answer.ok ? answer.json() : {}, () => ({}));
     for (const operation of Object.values(description.paths).flatMap(Object.values)) {
+      const sample = samples[operation.operationId];
+      if (sample) {
+        operation.description = [operation.description, sample].filter(Boolean).join("\n\n");
+      }
       for (const media of Object.values(operation.requestBody?.content ?? {})) {
         media.example = {};
       }
@@ -74,7 +80,7 @@ window.ui = SwaggerUIBundle({
   filter: true,
   persistAuthorization: false,
   requestInterceptor: intercept,
-  responseInterceptor: emptyBodies,
+  responseInterceptor: adapt,
   showExtensions: true,
   tryItOutEnabled: false,
   validatorUrl: null,

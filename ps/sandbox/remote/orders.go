@@ -106,7 +106,7 @@ func (o *Orders) Digest(ctx context.Context) (*sandbox.Digest, error) {
 // Writes returns all writes after a position; 0 is the beginning. An error says so if the
 // log has lost some of them.
 func (o *Orders) Writes(ctx context.Context, after int64) ([]sandbox.Write, error) {
-	var all []sandbox.Write
+	all := []sandbox.Write{}
 	for {
 		outcome, err := o.Do(ctx, Order{Op: "writes", After: after})
 		if err != nil {

@@ -82,6 +82,9 @@ type sharedStore struct {
 	file    authn.File
 }
 
+// Place implements [accountPlace].
+func (sharedStore) Place() string { return "the store of the cluster" }
+
 // sharedWait is how long the accounts of a cluster are waited for.
 const sharedWait = 30 * time.Second
 
@@ -117,6 +120,7 @@ type accountStore struct{ in accountPlace }
 type accountPlace interface {
 	authn.Holder
 	LastUses() map[string]time.Time
+	Place() string // where they are, for people
 }
 
 // List returns all accounts of a kind and when they were last used, by their ID.

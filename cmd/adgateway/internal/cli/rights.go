@@ -21,11 +21,15 @@ func rightsCommand() *cobra.Command {
 		Long: "Prints what must be granted to the account of the service, or to a group with it, one line\n" +
 			"for each change of permissions, and how each is taken back. Nothing is read or changed.\n" +
 			"With --script it prints a PowerShell script that does the same step by step: it asks before\n" +
-			"each change, shows all of them with -WhatIf, and takes them back with -Revoke.",
+			"each change, shows all of them with -WhatIf, and takes back what it gave with -Revoke.",
 		Example: "  adgateway rights --scope user:read,user:password --ou 'OU=Staff,DC=corp,DC=example'\n  adgateway rights --script | Set-Content -Path Set-AdgatewayAccess.ps1",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if script {
+				if name := firstGiven(c, "scope", "account", "domain", "ou", "zone", "json"); name != "" {
+					return fmt.Errorf("--%s cannot be used with --script, whose file is the same for every domain: "+
+						"give the script -Scope, -OU and -Zone when it runs", name)
+				}
 				_, err := fmt.Fprint(c.OutOrStdout(), grantScript())
 				return err
 			}
@@ -57,6 +61,15 @@ func rightsCommand() *cobra.Command {
 	flags.StringArrayVar(&target.Zones, "zone", nil, "`NAME` of a DNS zone that is to be managed (repeatable)")
 	jsonFlag(c, &asJSON)
 	return c
+}
+
+// firstGiven returns the first of the flags that the caller has set; empty if there is none.
+func firstGiven(c *cobra.Command, names ...string) string {
+	at := slices.IndexFunc(names, func(name string) bool { return c.Flags().Changed(name) })
+	if at < 0 {
+		return ""
+	}
+	return names[at]
 }
 
 // printRights prints the commands under the scopes that need them, and then how they are

@@ -261,8 +261,10 @@ func TestSandboxPrintsCallsOfTheGivenCredential(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := startSandbox(t, c.args...)
 			require.Len(t, s.try, 3)
-			assert.Equal(t, "curl -s '"+s.url+"/api/OU/All' -H 'Auth-Token: "+strings.ReplaceAll(c.credential, "'", `'\''`)+"'", s.try[1])
-			status, body := s.get("/api/OU/All", c.credential)
+			const path = "/api/ADUser/ListUsers/All?Limit=3"
+			header := "Auth-Token: " + strings.ReplaceAll(c.credential, "'", `'\''`)
+			assert.Equal(t, "curl -s '"+s.url+path+"' -H '"+header+"'", s.try[1])
+			status, body := s.get(path, c.credential)
 			assert.Equal(t, c.status, status, body)
 		})
 	}

@@ -138,12 +138,16 @@ func printCalls(c *cobra.Command, s *app.Sandbox, given *sandboxFlags) {
 		fmt.Fprintf(w, "scripts run in %s\n", s.PowerShell)
 	}
 	url, example := s.URL(), s.Example(c.Context())
-	fmt.Fprintf(w, "listening on %s\nin a browser, with the API and the manual: %s/\n\n", url, url)
+	fmt.Fprintf(w, "listening on %s\n", url)
+	if s.Docs() {
+		fmt.Fprintf(w, "in a browser, with the API and the manual: %s/\n", url)
+	}
+	fmt.Fprintln(w)
 	credential := "Bearer " + s.Token
 	if s.Token == "" {
 		credential = given.credential()
 	}
-	for _, path := range []string{"/api/ADUser/" + example.User + "/Details", "/api/OU/All", "/api/DnsCNameRecord/" + example.Zone} {
+	for _, path := range []string{"/api/ADUser/" + example.User + "/Details", "/api/ADUser/ListUsers/All?Limit=3", "/api/DnsCNameRecord/" + example.Zone} {
 		printCall(w, url+path, credential)
 	}
 }

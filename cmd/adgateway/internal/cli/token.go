@@ -8,9 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"adgateway/cmd/adgateway/app"
-	"adgateway/cmd/adgateway/internal/output"
 	"adgateway/cmd/adgateway/internal/program"
-	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 )
 
@@ -28,14 +26,15 @@ func tokenCommand() *cobra.Command {
 func tokenCreateCommand(at *storeLocation) *cobra.Command {
 	var flags rightsFlags
 	var certificate certificateName
-	var asJSON bool
+	var issued issuedFlags
 	c := &cobra.Command{
 		Use:   "create NAME --scope SCOPE,...",
 		Short: "Create a token and print it once",
 		Long: "Creates a token and prints it on standard output. This is the only time: just\n" +
 			"its digest is stored. With --certificate-subject no token is created: whoever\n" +
 			"presents a verified client certificate with that subject has the rights.",
-		Example: "  adgateway token create portal --scope user:read,user:write --expires 90d \\\n" +
+		Example: "  adgateway token create monitor --scope ops:read --out monitor.token\n" +
+			"  adgateway token create portal --scope user:read,user:write --expires 90d \\\n" +
 			"      --network 10.20.0.0/16 --ou 'OU=Sales,DC=corp,DC=example' --max-deletions 20",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -44,41 +43,29 @@ func tokenCreateCommand(at *storeLocation) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("no token was created:\n%w", err)
 			}
-			rights, invalid := flags.Parse(now)
-			a, token, err := store.CreateToken(c.Context(), args[0], certificate, rights, invalid, now)
+			release, err := issued.Reserve()
 			if err != nil {
 				return fmt.Errorf("no token was created:\n%w", err)
 			}
-			return printToken(c, a, token, now, asJSON)
+			rights, invalid := flags.Parse(now)
+			a, token, err := store.CreateToken(c.Context(), args[0], certificate, rights, invalid, now)
+			if err != nil {
+				release()
+				return fmt.Errorf("no token was created:\n%w", err)
+			}
+			return issued.Print(c, a, token, store.in.Place(), now)
 		},
 	}
 	flags.AddTo(c.Flags(), "90d")
-	jsonFlag(c, &asJSON)
+	issued.AddTo(c)
 	c.Flags().StringVar(&certificate.Subject, "certificate-subject", "", "`SUBJECT` of the client certificate to accept instead of a token: CN=portal,O=Example, dns:NAME, uri:URI, email:ADDRESS or sha256:DIGEST")
 	c.Flags().StringVar(&certificate.Issuer, "certificate-issuer", "", "`ISSUER` that this certificate must have: its subject, or sha256:DIGEST of an authority (default: any)")
 	return c
 }
 
-// printToken prints a new token on standard output and the account on the other
-// stream, so that a script can capture the token. As JSON both are one object.
-func printToken(c *cobra.Command, a *authn.Account, token string, now time.Time, asJSON bool) error {
-	if asJSON {
-		return output.JSON(c.OutOrStdout(), output.IssuedToken{Account: output.NewAccount(a, nil), Token: token})
-	}
-	err := output.NewAccount(a, nil).Text(c.ErrOrStderr(), now)
-	if token == "" || err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintln(c.ErrOrStderr(), "The token is shown only once:"); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(c.OutOrStdout(), token)
-	return err
-}
-
 func tokenRotateCommand(at *storeLocation) *cobra.Command {
 	var grace, expires string
-	var asJSON bool
+	var issued issuedFlags
 	c := &cobra.Command{
 		Use:   "rotate NAME",
 		Short: "Replace a token with a new one that has the same rights, and print it",
@@ -102,14 +89,19 @@ func tokenRotateCommand(at *storeLocation) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, token, err := store.Rotate(c.Context(), args[0], r, now)
+			release, err := issued.Reserve()
 			if err != nil {
 				return err
 			}
-			return printToken(c, a, token, now, asJSON)
+			a, token, err := store.Rotate(c.Context(), args[0], r, now)
+			if err != nil {
+				release()
+				return err
+			}
+			return issued.Print(c, a, token, store.in.Place(), now)
 		},
 	}
-	jsonFlag(c, &asJSON)
+	issued.AddTo(c)
 	c.Flags().StringVar(&grace, "grace", "0s", "how long the old token remains valid, such as 24h")
 	c.Flags().StringVar(&expires, "expires", "", "new expiry: 90d, 12h, 2027-01-31 or never (default: unchanged)")
 	return c

@@ -53,6 +53,9 @@ func userAddCommand(at *storeLocation) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("no user was added:\n%w", err)
 			}
+			if !asJSON {
+				fmt.Fprintf(c.ErrOrStderr(), "It is in %s.\n", store.in.Place())
+			}
 			return printAccount(c.OutOrStdout(), output.NewAccount(a, nil), now, asJSON)
 		},
 	}

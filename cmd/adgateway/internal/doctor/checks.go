@@ -22,8 +22,9 @@ func Checks() []Check {
 }
 
 var settingsCheck = Check{
-	Name: "settings", About: "the settings have no mistakes",
-	How: "reads the settings file, ADGATEWAY_ variables and flags as 'adgateway serve' does",
+	Name: "settings", Page: "install#steps",
+	About: "the settings have no mistakes",
+	How:   "reads the settings file, ADGATEWAY_ variables and flags as 'adgateway serve' does",
 	Faults: []Fault{
 		{"faulty", Failure, "The settings have mistakes: {error}", "Correct each line named; 'adgateway config check' checks them again. All other checks use the defaults."},
 		{"inherited", Warning, "The credential '{credential}' of {name} in acme.accounts is a name, which a later token or user inherits.", "Write token:ID or user:ID; 'adgateway token show' says the id."},
@@ -53,8 +54,9 @@ const oldestBuild = 14393
 func systemChecks() []Check {
 	return []Check{
 		{
-			Name: "windows", About: "this version of Windows has what the gateway needs",
-			How: "reads HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion and the domain membership",
+			Name: "windows", Page: "install#before-you-start",
+			About: "this version of Windows has what the gateway needs",
+			How:   "reads HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion and the domain membership",
 			Faults: []Fault{
 				{"old", Failure, "{name} (build {build}) is too old.", "Use Windows Server 2016 or later, or Windows 10 1607 or later."},
 				{"home", Failure, "{name} can neither join a domain nor have RSAT.", "Use a Pro, Enterprise or Server edition."},
@@ -65,7 +67,8 @@ func systemChecks() []Check {
 			probe: probeSystem,
 		},
 		{
-			Name: "account", About: "the doctor runs as the account of the service", Windows: true,
+			Name: "account", Page: "account#choose",
+			About: "the doctor runs as the account of the service", Windows: true,
 			How: "compares the account of this process with that of the service",
 			Faults: []Fault{
 				{"another", Warning, "This is {account}, but the service runs as {service}: what the other checks say about rights is only true for {account}.",
@@ -88,7 +91,8 @@ func systemChecks() []Check {
 func serviceCheck(program, options string) Check {
 	repair := "Run '" + program + " service install', which fixes this."
 	return Check{
-		Name: "service", About: "the service is installed, starts with Windows and restarts after failures", Windows: true,
+		Name: "service", Page: "install#what-the-service-is",
+		About: "the service is installed, starts with Windows and restarts after failures", Windows: true,
 		How: "asks the service manager",
 		Faults: []Fault{
 			{"missing", Warning, "The service is not installed.", "Run '" + program + " service install" + options + "' from an administrator's console."},
@@ -104,7 +108,8 @@ func serviceCheck(program, options string) Check {
 
 // sleepCheck is about all computers that others rely on.
 var sleepCheck = Check{
-	Name: "sleep", About: "this computer does not sleep by itself", Windows: true,
+	Name: "sleep", Page: "install#what-the-service-is",
+	About: "this computer does not sleep by itself", Windows: true,
 	How: "reads the power plan in use",
 	Faults: []Fault{
 		{"standby", Warning, "This computer goes to sleep after {after} without input: whoever relies on it waits until it wakes up, and a change in progress is left to the others.",

@@ -9,8 +9,9 @@ import (
 // clusterChecks are about the cluster that a gateway has joined.
 func clusterChecks() []Check {
 	return []Check{{
-		Name: "cluster", About: "this gateway, the others and a node are reached, and one of the gateways leads",
-		How: "asks each gateway of the list over cluster.listen as another one does, and connects to the nodes",
+		Name: "cluster", Page: "cluster-failures",
+		About: "this gateway, the others and a node are reached, and one of the gateways leads",
+		How:   "asks each gateway of the list over cluster.listen as another one does, and connects to the nodes",
 		Faults: []Fault{
 			{"identity", Failure, "What this gateway has of its cluster cannot be used: {error}", "Do what the error names."},
 			{"closed", Warning, "This gateway does not answer the others: {error}", "Start it (adgateway service start), or read in its log why it has stopped."},

@@ -20,8 +20,9 @@ import (
 func gatewayChecks() []Check {
 	return []Check{
 		{
-			Name: "certificate", About: "the certificate is valid, for the name that clients use",
-			How: "reads the certificate and its key as the gateway does",
+			Name: "certificate", Page: "certificate",
+			About: "the certificate is valid, for the name that clients use",
+			How:   "reads the certificate and its key as the gateway does",
 			Faults: []Fault{
 				{"unusable", Failure, "The certificate cannot be served: {error}", "Fix what it names; in the Windows store the service's account needs the right to read the private key (certlm.msc, All Tasks, Manage Private Keys)."},
 				{"expires", Warning, "The certificate of {subject} ends on {date}, in {days} days.", "Renew it in its current place, such as with 'adgateway tls request' and 'adgateway tls import'; the gateway uses it without a restart."},
@@ -31,7 +32,7 @@ func gatewayChecks() []Check {
 			probe: probeCertificate,
 		},
 		{
-			Name: "port", About: "the gateway can listen where it should",
+			Name: "port", Page: "network#firewall", About: "the gateway can listen where it should",
 			How: "opens http.listen and closes it again",
 			Faults: []Fault{
 				{"taken", Failure, "{listen} is in use by {holder}.", "Stop that program, or set http.listen."},
@@ -41,8 +42,9 @@ func gatewayChecks() []Check {
 			probe: probePort,
 		},
 		{
-			Name: "files", About: "the gateway can write its files, and nobody else can read them",
-			How: "reads the access rights of settings, credentials, audit log, keys and logs, and writes a file next to each that must be writable",
+			Name: "files", Page: "limits#files-that-decide",
+			About: "the gateway can write its files, and nobody else can read them",
+			How:   "reads the access rights of settings, credentials, audit log, keys and logs, and writes a file next to each that must be writable",
 			Faults: []Fault{
 				{"not-writable", Failure, "{path} ({use}) cannot be written: {error}", "Give the service's account the right to change it. In PowerShell: icacls '{folder}' /grant 'DOMAIN\\name$:(OI)(CI)M'"},
 				{"not-there", Failure, "{path} ({use}) does not exist.", "Create it, or correct the setting {use}."},
@@ -52,8 +54,9 @@ func gatewayChecks() []Check {
 			probe: probeFiles,
 		},
 		{
-			Name: "disk", About: "there is space for the audit log and the logs",
-			How: "reads the free space of their disks",
+			Name: "disk", Page: "audit#how-long",
+			About: "there is space for the audit log and the logs",
+			How:   "reads the free space of their disks",
 			Faults: []Fault{
 				{"full", Failure, "Only {free} are free at {path}: changes are rejected when the audit log cannot be written.", "Free some space, or set audit.file and log.file to another disk."},
 				{"kept", Failure, "{free} are free at {path}, and store.minFree keeps {kept} of them free: callers get 429 for all that would be kept of their calls.", "Free some space, or lower store.minFree."},
@@ -62,24 +65,27 @@ func gatewayChecks() []Check {
 			probe: probeDisk,
 		},
 		{
-			Name: "store", About: "the store has all that it acknowledged",
-			How: "reads the head of store.file",
+			Name: "store", Page: "backup#restore",
+			About: "the store has all that it acknowledged",
+			How:   "reads the head of store.file",
 			Faults: []Fault{
 				{"rewound", Warning, "{error}.", store.AfterRewind},
 			},
 			probe: probeStore,
 		},
 		{
-			Name: "webhooks", About: "the receivers of webhooks can be reached",
-			How: "connects to each of events.webhooks as the gateway does, and sends nothing",
+			Name: "webhooks", Page: "webhooks",
+			About: "the receivers of webhooks can be reached",
+			How:   "connects to each of events.webhooks as the gateway does, and sends nothing",
 			Faults: []Fault{
 				{"unreachable", Warning, "The webhook {name} cannot be delivered: {error}", "Correct its url or caFile, or let the gateway through the firewall to it; what it is to be told waits for 24 hours. 'GET /readyz' and the log say what the running gateway finds."},
 			},
 			probe: probeWebhooks,
 		},
 		{
-			Name: "credentials", About: "somebody can call the API",
-			How: "reads auth.store",
+			Name: "credentials", Page: "tokens",
+			About: "somebody can call the API",
+			How:   "reads auth.store",
 			Faults: []Fault{
 				{"unreadable", Failure, "The file of tokens and users cannot be used: {error}", "Correct the lines named, or restore the file from a backup."},
 				{"none", Warning, "There are no tokens and users: nobody can call the API.", "Run 'adgateway token create NAME --scope SCOPE,...'."},

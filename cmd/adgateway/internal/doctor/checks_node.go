@@ -17,16 +17,18 @@ import (
 func NodeChecks() []Check {
 	all := []Check{
 		{
-			Name: "settings", About: "the settings of the node have no mistakes",
-			How: "reads the settings file, ADGATEWAY_ variables and flags as the gateway does, and the folder of the cluster",
+			Name: "settings", Page: "cluster-operate",
+			About: "the settings of the node have no mistakes",
+			How:   "reads the settings file, ADGATEWAY_ variables and flags as the gateway does, and the folder of the cluster",
 			Faults: []Fault{
 				{"faulty", Failure, "The settings have mistakes: {error}", "Correct what is named, and run this again. There are no other checks without it."},
 			},
 			probe: probeNodeSettings,
 		},
 		{
-			Name: "system", About: "nothing but updates restarts this system",
-			How: "reads HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion",
+			Name: "system", Page: "cluster-operate",
+			About: "nothing but updates restarts this system",
+			How:   "reads HKLM\\SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion",
 			Faults: []Fault{
 				{"client", Warning, "{name} is a client: Windows may restart or sleep at any time.", "Use Windows Server for a node that gateways rely on."},
 			},
@@ -42,7 +44,8 @@ func folderChecks() []Check {
 	needs := []string{"settings"}
 	return []Check{
 		{
-			Name: "store", About: "the folder of the streams is the node's alone, and has space", Needs: needs,
+			Name: "store", Page: "cluster#before-you-start",
+			About: "the folder of the streams is the node's alone, and has space", Needs: needs,
 			How: "reads the content, the access rights and the free space of engine.store",
 			Faults: []Fault{
 				{"missing", Warning, "{folder} is not there yet.", "Start the service: the node makes it for the service's account and the administrators alone."},
@@ -54,7 +57,8 @@ func folderChecks() []Check {
 			probe: probeNodeStore,
 		},
 		{
-			Name: "volume", About: "the folder is on a local disk", Needs: needs,
+			Name: "volume", Page: "cluster#before-you-start",
+			About: "the folder is on a local disk", Needs: needs,
 			How: "asks the system what engine.store lies on",
 			Faults: []Fault{
 				{"remote", Failure, "{folder} is on a share ({system}): what the node was told to be on the disk may not be.", "Set engine.store to a folder on a local disk."},
@@ -64,7 +68,8 @@ func folderChecks() []Check {
 			probe: probeVolume,
 		},
 		{
-			Name: "write-cache", About: "what was acknowledged survives the loss of power", Needs: needs, Windows: true,
+			Name: "write-cache", Page: "cluster#before-you-start",
+			About: "what was acknowledged survives the loss of power", Needs: needs, Windows: true,
 			How: "asks the disk of engine.store about its write cache",
 			Faults: []Fault{
 				{"lost", Failure, "The write cache of the disk is on and cannot be emptied on demand: what was acknowledged is lost with the power.", "Turn it off: Device Manager, the disk, Policies, 'Enable write caching on the device'."},
@@ -74,7 +79,8 @@ func folderChecks() []Check {
 			probe: probeWriteCache,
 		},
 		{
-			Name: "antivirus", About: "Microsoft Defender does not open the folder's files", Needs: needs, Windows: true,
+			Name: "antivirus", Page: "network#endpoint-protection",
+			About: "Microsoft Defender does not open the folder's files", Needs: needs, Windows: true,
 			How: "reads HKLM\\SOFTWARE\\Microsoft\\Windows Defender\\Exclusions and its group policy",
 			Faults: []Fault{
 				{"scanned", Warning, "Microsoft Defender scans {folder}: a file that it holds open makes a write of the node fail, which then stops until it is restarted.", "Run Add-MpPreference -ExclusionPath '{folder}' as an administrator, or set it by group policy; other scanners need the same."},
@@ -83,7 +89,8 @@ func folderChecks() []Check {
 			probe: probeScanner,
 		},
 		{
-			Name: "indexing", About: "Windows Search does not open the folder's files", Needs: needs, Windows: true,
+			Name: "indexing", Page: "cluster#before-you-start",
+			About: "Windows Search does not open the folder's files", Needs: needs, Windows: true,
 			How: "reads the attributes of engine.store and the service WSearch",
 			Faults: []Fault{
 				{"indexed", Warning, "Windows Search indexes {folder}.", "Run in a console that was opened with 'Run as administrator': attrib +I \"{folder}\" /S /D"},
@@ -91,7 +98,8 @@ func folderChecks() []Check {
 			probe: probeIndexing,
 		},
 		{
-			Name: "backup", About: "backups leave the folder out", Needs: needs, Windows: true,
+			Name: "backup", Page: "cluster-restore",
+			About: "backups leave the folder out", Needs: needs, Windows: true,
 			How: "reads HKLM\\SYSTEM\\CurrentControlSet\\Control\\BackupRestore\\FilesNotToBackup",
 			Faults: []Fault{
 				{"copied", Warning, "Backups that go by files copy {folder}: they hold its files open, and a node that was taken back to one has forgotten what it voted.",
@@ -105,7 +113,8 @@ func folderChecks() []Check {
 func networkChecks() []Check {
 	return []Check{
 		{
-			Name: "listeners", About: "the node listens for gateways and for the other nodes", Needs: []string{"settings"},
+			Name: "listeners", Page: "cluster#before-you-start",
+			About: "the node listens for gateways and for the other nodes", Needs: []string{"settings"},
 			How: "connects to engine.listen and, if there are other nodes, to engine.cluster",
 			Faults: []Fault{
 				{"closed", Warning, "Nobody answers at {address} ({setting}).", "Start the service 'adgateway', which starts the node; if it runs, the log of the node says what it listens on."},
@@ -113,7 +122,8 @@ func networkChecks() []Check {
 			probe: probeListeners,
 		},
 		{
-			Name: "peers", About: "the other nodes can be reached", Needs: []string{"settings"},
+			Name: "peers", Page: "cluster-failures",
+			About: "the other nodes can be reached", Needs: []string{"settings"},
 			How: "connects to the nodes of the list of the cluster",
 			Faults: []Fault{
 				{"some", Warning, "{peer} cannot be reached: {error}", "Start the node there, and open its port (engine.cluster) in the firewall for the addresses of the other nodes, and of nobody else."},
@@ -122,7 +132,8 @@ func networkChecks() []Check {
 			probe: probePeers,
 		},
 		{
-			Name: "routes", About: "the other nodes are connected to this one", Needs: []string{"settings", "listeners", "peers"},
+			Name: "routes", Page: "cluster-failures",
+			About: "the other nodes are connected to this one", Needs: []string{"settings", "listeners", "peers"},
 			How: "reads /routez at engine.monitor",
 			Faults: []Fault{
 				{"away", Warning, "{connected} of {all} other nodes are connected: {names}.", "The log of the node says why: only nodes of gateways on the list of the cluster are let in."},

@@ -29,8 +29,9 @@ const (
 func powerShellChecks() []Check {
 	return []Check{
 		{
-			Name: "powershell", About: "PowerShell starts and has a supported version",
-			How: "finds powershell.path and runs a few lines in it", Limit: surveyWait,
+			Name: "powershell", Page: "install#before-you-start",
+			About: "PowerShell starts and has a supported version",
+			How:   "finds powershell.path and runs a few lines in it", Limit: surveyWait,
 			Faults: []Fault{
 				{"not-found", Failure, "PowerShell cannot be started: {error}", "Install PowerShell " +
 					"7, or set powershell.path to an existing powershell.exe or pwsh."},
@@ -41,8 +42,9 @@ func powerShellChecks() []Check {
 			probe: probePowerShell,
 		},
 		{
-			Name: "language-mode", About: "PowerShell runs scripts without constraints",
-			How: "reads $ExecutionContext.SessionState.LanguageMode", Needs: []string{"powershell"},
+			Name: "language-mode", Page: "network#how-a-block-is-recognized",
+			About: "PowerShell runs scripts without constraints",
+			How:   "reads $ExecutionContext.SessionState.LanguageMode", Needs: []string{"powershell"},
 			Faults: []Fault{
 				{"constrained", Failure, "PowerShell runs in the language mode {mode}: an AppLocker or App Control policy constrains it, and .NET cannot be called.", notConstrained},
 				{"restricted", Failure, "PowerShell runs in the language mode {mode}, in which scripts cannot run.",
@@ -51,7 +53,8 @@ func powerShellChecks() []Check {
 			probe: probeLanguageMode,
 		},
 		{
-			Name: "execution-policy", About: "no group policy keeps modules from loading", Windows: true,
+			Name: "execution-policy", Page: "network#endpoint-protection",
+			About: "no group policy keeps modules from loading", Windows: true,
 			How:   "reads SOFTWARE\\Policies\\Microsoft\\Windows\\PowerShell (PowerShellCore for PowerShell 7) of the computer and the user; the gateway's own sessions are started with Bypass, which only a group policy overrides",
 			Needs: []string{"powershell"},
 			Faults: []Fault{
@@ -76,8 +79,9 @@ func powerShellChecks() []Check {
 			},
 		},
 		{
-			Name: "modules", About: "the RSAT modules ActiveDirectory and DnsServer are installed",
-			How: "runs Get-Module -ListAvailable", Needs: []string{"powershell"},
+			Name: "modules", Page: "install#before-you-start",
+			About: "the RSAT modules ActiveDirectory and DnsServer are installed",
+			How:   "runs Get-Module -ListAvailable", Needs: []string{"powershell"},
 			Faults: []Fault{
 				{"missing-server", Failure, "PowerShell does not find the module {modules}.", forServer},
 				{"missing-client", Failure, "PowerShell does not find the module {modules}.", forClient},
@@ -86,8 +90,9 @@ func powerShellChecks() []Check {
 			probe: probeModules,
 		},
 		{
-			Name: "data-channel", About: "sessions start, and receive data intact",
-			How: "starts a session for each lane and tests its data line as the gateway does", Needs: []string{"powershell", "language-mode"}, Limit: sessionWait,
+			Name: "data-channel", Page: "troubleshooting#the-service-does-not-start",
+			About: "sessions start, and receive data intact",
+			How:   "starts a session for each lane and tests its data line as the gateway does", Needs: []string{"powershell", "language-mode"}, Limit: sessionWait,
 			Faults: []Fault{
 				{"blocked", Failure, "A session for {lane} is blocked: {error}", allowProtection},
 				{"no-session", Failure, "A session for {lane} does not start: {error}", "Fix what it names. If it names the data line, set powershell.path to PowerShell 7 (pwsh.exe)."},

@@ -13,7 +13,8 @@ import (
 func rightsChecks() []Check {
 	return []Check{
 		{
-			Name: "rights", About: "the account may manage users, groups, computers and OUs where new ones are created",
+			Name: "rights", Page: "account#rights",
+			About: "the account may manage users, groups, computers and OUs where new ones are created",
 			How:   "reads allowedChildClassesEffective and allowedAttributesEffective of the domain's containers for new users and computers, and of the OUs that --ou names; rights on objects below cannot be read this way",
 			Needs: []string{"adws"}, Limit: time.Minute,
 			Faults: []Fault{
@@ -27,7 +28,8 @@ func rightsChecks() []Check {
 			probe: probeRights,
 		},
 		{
-			Name: "recycle-bin", About: "what is deleted can be restored, and the account sees it",
+			Name: "recycle-bin", Page: "account#rights",
+			About: "what is deleted can be restored, and the account sees it",
 			How:   "reads the optional features of the forest, and CN=Deleted Objects; the right to restore cannot be read",
 			Needs: []string{"adws"}, Limit: time.Minute,
 			Faults: []Fault{
@@ -39,8 +41,9 @@ func rightsChecks() []Check {
 			probe: probeBin,
 		},
 		{
-			Name: "dns-rights", About: "the account may manage the DNS server",
-			How: "lists the zones of the DNS server in a session", Needs: []string{"dns-server"}, Limit: time.Minute,
+			Name: "dns-rights", Page: "account#rights",
+			About: "the account may manage the DNS server",
+			How:   "lists the zones of the DNS server in a session", Needs: []string{"dns-server"}, Limit: time.Minute,
 			Faults: []Fault{
 				{"denied", Failure, "{account} may not manage DNS on {server}: {error}",
 					"For CNAME records, delegate the zones to the account ('gateway/manual/reference/scopes.md' has the rights). For reverse zones, make it a member of DnsAdmins, which is nearly a domain administrator: 'Add-ADGroupMember -Identity DnsAdmins -Members name$'. Then restart the gateway."},

@@ -18,7 +18,8 @@ const allowProtection = "Allow adgateway.exe and the PowerShell that it starts, 
 	"'Get-MpThreatDetection' and the event log 'Microsoft-Windows-Windows Defender/Operational' show what was blocked and by which rule."
 
 var selfCheck = Check{
-	Name: "as-service", About: "the running service starts sessions and reaches its servers, as its own account and without a console",
+	Name: "as-service", Page: "troubleshooting#the-doctor",
+	About: "the running service starts sessions and reaches its servers, as its own account and without a console",
 	How:   "asks the running gateway by a file next to its credentials (or settings), and reads the answer from another",
 	Limit: selfWait,
 	Faults: []Fault{

@@ -23,8 +23,9 @@ const (
 func serverChecks() []Check {
 	return []Check{
 		{
-			Name: "domain-controllers", About: "Windows finds writable domain controllers",
-			How: "runs Get-ADDomainController and Get-ADComputer in a session, unless servers.controllers names them", Needs: []string{"data-channel"}, Limit: time.Minute,
+			Name: "domain-controllers", Page: "network#firewall",
+			About: "Windows finds writable domain controllers",
+			How:   "runs Get-ADDomainController and Get-ADComputer in a session, unless servers.controllers names them", Needs: []string{"data-channel"}, Limit: time.Minute,
 			Faults: []Fault{
 				{"not-found", Failure, "No domain controller was found: {error}",
 					"Point this computer's DNS client at the domain's DNS servers ('Set-DnsClientServerAddress') and try 'nltest /dsgetdc:'; or set servers.controllers."},
@@ -35,8 +36,9 @@ func serverChecks() []Check {
 			probe: probeControllers,
 		},
 		{
-			Name: "adws", About: "Active Directory Web Services, which the module ActiveDirectory uses, can be reached",
-			How: "connects to TCP port " + portADWS + " of each domain controller", Needs: []string{"domain-controllers"},
+			Name: "adws", Page: "network#firewall",
+			About: "Active Directory Web Services, which the module ActiveDirectory uses, can be reached",
+			How:   "connects to TCP port " + portADWS + " of each domain controller", Needs: []string{"domain-controllers"},
 			Faults: []Fault{
 				{"none", Failure, "No domain controller responds on TCP port " + portADWS + ": {servers}.",
 					"Open TCP 9389 from here to the domain controllers, and start the service there: 'Get-Service ADWS -ComputerName dc'. Try 'Test-NetConnection dc -Port 9389'."},
@@ -46,8 +48,9 @@ func serverChecks() []Check {
 			probe: probeADWS,
 		},
 		{
-			Name: "ldap", About: "LDAP, which the fields for Remote Desktop Services are written over, can be reached",
-			How: "connects to TCP port " + portLDAP + " of each domain controller", Needs: []string{"domain-controllers"},
+			Name: "ldap", Page: "network#firewall",
+			About: "LDAP, which the fields for Remote Desktop Services are written over, can be reached",
+			How:   "connects to TCP port " + portLDAP + " of each domain controller", Needs: []string{"domain-controllers"},
 			Faults: []Fault{
 				{"closed", Warning, "Some domain controllers do not respond on TCP port " + portLDAP + ": {servers}.",
 					"Open TCP 389 from here to them. Until then, changes of the Remote Desktop fields of users are answered with 'unavailable'."},
@@ -55,7 +58,8 @@ func serverChecks() []Check {
 			probe: probeLDAP,
 		},
 		{
-			Name: "dns-server", About: "the DNS server can be managed from here",
+			Name: "dns-server", Page: "network#firewall",
+			About: "the DNS server can be managed from here",
 			How:   "connects to TCP ports " + portDNS + " and " + portRPC + " of servers.dnsServer, or of the domain controllers in turn; the dynamic ports of RPC cannot be checked from outside",
 			Needs: []string{"domain-controllers"},
 			Faults: []Fault{
@@ -66,8 +70,9 @@ func serverChecks() []Check {
 			probe: probeDNS,
 		},
 		{
-			Name: "clock", About: "the clocks agree as Kerberos requires",
-			How: "reads the time of a domain controller (rootDSE currentTime)", Needs: []string{"adws"},
+			Name: "clock", Page: "troubleshooting#the-gateway-or-the-domain-has-a-problem",
+			About: "the clocks agree as Kerberos requires",
+			How:   "reads the time of a domain controller (rootDSE currentTime)", Needs: []string{"adws"},
 			Faults: []Fault{
 				{"wrong", Failure, "This clock is {skew} {direction} that of {server}: Kerberos accepts at most 5 minutes.", "Run 'w32tm /resync /rediscover'; 'w32tm /query /status' shows the time source."},
 				{"off", Warning, "This clock is {skew} {direction} that of {server}.", "Run 'w32tm /resync'; 'w32tm /query /status' shows the time source."},

@@ -33,6 +33,7 @@ const (
 // Check is one row of the table.
 type Check struct {
 	Name  string
+	Page  string // of the manual that explains it, with an anchor where one helps: "network#firewall"
 	About string // what is true if the check passes
 	How   string // how it is checked
 	// Windows is true if the check only applies to Windows.
@@ -109,6 +110,7 @@ type Problem struct {
 	Severity Status `json:"severity"`
 	Text     string `json:"text"`
 	Advice   string `json:"advice"`
+	Page     string `json:"page"` // of the manual, see [Check]
 }
 
 // Result is the result of a check.
@@ -168,7 +170,8 @@ func (c Check) run(ctx context.Context, x *exam) Result {
 			panic("doctor: " + c.Name + " knows no fault " + h.fault) // a mistake in the table; the tests reach every fault
 		}
 		fill := filler(h.values)
-		result.Problems = append(result.Problems, Problem{fault.ID, fault.Severity, fill.Replace(fault.Says), fill.Replace(fault.Advice)})
+		result.Problems = append(result.Problems, Problem{fault.ID, fault.Severity, fill.Replace(fault.Says),
+			fill.Replace(fault.Advice), c.Page})
 		if result.Status != Failure {
 			result.Status = fault.Severity
 		}

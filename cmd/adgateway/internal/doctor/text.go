@@ -17,8 +17,17 @@ func (r Result) Text(w io.Writer) error {
 	for _, p := range r.Problems {
 		fmt.Fprintf(&out, "%-9s%s: %s\n%-9sto do: %s\n", "", p.Severity, p.Text, "", p.Advice)
 	}
+	if len(r.Problems) > 0 {
+		fmt.Fprintf(&out, "%-9sto read: %s\n", "", reading(r.Problems[0].Page))
+	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// reading returns the command that prints a page of the manual.
+func reading(page string) string {
+	name, _, _ := strings.Cut(page, "#")
+	return "adgateway help page " + name
 }
 
 // Summary returns the last line of the report for people.
@@ -30,7 +39,7 @@ func (r Report) Summary() string {
 func List(w io.Writer, checks []Check) error {
 	var out strings.Builder
 	for _, c := range checks {
-		fmt.Fprintf(&out, "%s: %s\n  how: %s\n", c.Name, c.About, c.How)
+		fmt.Fprintf(&out, "%s: %s\n  how: %s\n  to read: %s\n", c.Name, c.About, c.How, reading(c.Page))
 		for _, f := range c.Faults {
 			fmt.Fprintf(&out, "  %s: %s\n    to do: %s\n", f.Severity, f.Says, f.Advice)
 		}
@@ -53,7 +62,7 @@ func Listed(checks []Check) []Listing {
 	for _, c := range checks {
 		l := Listing{Check: c.Name, About: c.About, How: c.How, Faults: []Problem{}}
 		for _, f := range c.Faults {
-			l.Faults = append(l.Faults, Problem{f.ID, f.Severity, f.Says, f.Advice})
+			l.Faults = append(l.Faults, Problem{f.ID, f.Severity, f.Says, f.Advice, c.Page})
 		}
 		all = append(all, l)
 	}

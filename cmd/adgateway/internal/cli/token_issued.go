@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"adgateway/cmd/adgateway/internal/output"
+	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/filefault"
+	"adgateway/winsvc/host"
+)
+
+// issuedFlags say where a new token goes.
+type issuedFlags struct {
+	json bool
+	file string
+}
+
+// AddTo declares the flags.
+func (f *issuedFlags) AddTo(c *cobra.Command) {
+	jsonFlag(c, &f.json)
+	c.Flags().StringVar(&f.file, "out", "",
+		"new `FILE` for the token, which only you can read (default: standard output)")
+	c.MarkFlagsMutuallyExclusive("json", "out")
+}
+
+// Reserve creates the file, so that no token is made that cannot be written. The function that it
+// returns removes the file again.
+func (f *issuedFlags) Reserve() (release func(), err error) {
+	if f.file == "" {
+		return func() {}, nil
+	}
+	if _, err := os.Lstat(f.file); !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--out: %s is there already; name a new file", f.file)
+	}
+	if err := atomicfile.Write(f.file, nil, host.Files{}.Restrict); err != nil {
+		return nil, filefault.Explain("--out", err)
+	}
+	return func() { _ = os.Remove(f.file) }, nil // it is empty
+}
+
+// Print prints a new token on standard output, or writes it to the file, and prints the account on
+// the other stream, so a script can capture the token. As JSON both are one object. place is the file
+// that has the account.
+func (f *issuedFlags) Print(c *cobra.Command, a *authn.Account, token, place string, now time.Time) error {
+	if f.json {
+		return output.JSON(c.OutOrStdout(), output.IssuedToken{Account: output.NewAccount(a, nil), Token: token})
+	}
+	err := output.NewAccount(a, nil).Text(c.ErrOrStderr(), now)
+	if err == nil {
+		_, err = fmt.Fprintf(c.ErrOrStderr(), "It is in %s.\n", place)
+	}
+	if token == "" || err != nil {
+		return err
+	}
+	if f.file != "" {
+		if err := atomicfile.Write(f.file, []byte(token+"\n"), host.Files{}.Restrict); err != nil {
+			return fmt.Errorf("the token is lost, rotate it: %w", filefault.Explain("--out", err))
+		}
+		_, err = fmt.Fprintf(c.ErrOrStderr(), "%s has the token; only you can read it.\n", f.file)
+		return err
+	}
+	if _, err := fmt.Fprintln(c.ErrOrStderr(), "The token is shown only once:"); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.OutOrStdout(), token)
+	return err
+}
