@@ -109,9 +109,10 @@ func TestTheServerUsesTheSettings(t *testing.T) {
 	s, err := gateway.New(o)
 	require.NoError(t, err)
 	given, used := reflect.ValueOf(o), reflect.ValueOf(s.Options)
-	for i := range given.NumField() {
-		if given.Field(i).Kind() != reflect.Func && !given.Field(i).IsZero() {
-			assert.Equal(t, given.Field(i).Interface(), used.Field(i).Interface(), given.Type().Field(i).Name)
+	for _, field := range reflect.VisibleFields(given.Type()) {
+		value := given.FieldByIndex(field.Index)
+		if !field.Anonymous && value.Kind() != reflect.Func && !value.IsZero() {
+			assert.Equal(t, value.Interface(), used.FieldByIndex(field.Index).Interface(), field.Name)
 		}
 	}
 }
