@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 	"strings"
@@ -187,12 +188,13 @@ func (l *loader) build() error {
 	l.unknownBinaries()
 	for i, e := range l.entries {
 		l.plant(e)
+		if e == root && r.root == nil { // nothing has a place
+			l.fault(root, "%s", cmp.Or(root.bad, "the domain is a deleted object"))
+			return l.failed()
+		}
 		if p := l.d.opts.Progress; p != nil && (i%1000 == 999 || i+1 == len(l.entries)) {
 			p(i+1, len(l.entries))
 		}
-	}
-	if root.bad != "" {
-		l.fault(root, "%s", root.bad)
 	}
 	l.foreign()
 	if len(l.faults) > 0 {
