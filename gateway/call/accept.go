@@ -143,7 +143,7 @@ func (s *Service) recordable(a Accepted) error {
 		return nil
 	}
 	if err := s.Audit.Check(); err != nil {
-		return Unrecorded(err)
+		return unrecorded(err)
 	}
 	return nil
 }

@@ -18,14 +18,14 @@ type unwritten struct{ error }
 
 func (u *unwritten) Unwrap() error { return u.error }
 
-// IsUnrecorded reports whether err is that of [Unrecorded].
-func IsUnrecorded(err error) bool {
+// isUnrecorded reports whether err is that of [unrecorded].
+func isUnrecorded(err error) bool {
 	why := (*unwritten)(nil)
 	return errors.As(err, &why)
 }
 
-// Unrecorded returns the error of a call that cannot be recorded.
-func Unrecorded(err error) error {
+// unrecorded returns the error of a call that cannot be recorded.
+func unrecorded(err error) error {
 	failed := problem.New(schema.Unavailable, "The audit log cannot be written, and nothing is changed "+
 		"without it. Try again later. GET /readyz tells when it can; "+problem.AskWhy)
 	if errors.Is(err, audit.ErrSpent) {
@@ -94,9 +94,9 @@ func shortened(text string) string {
 	return text[:end] + "…"
 }
 
-// AuditRun returns the outcome of a run that has ended with result or err as the audit shows it; both
+// auditRun returns the outcome of a run that has ended with result or err as the audit shows it; both
 // are nil if there was none.
-func AuditRun(result *ps.Result, err error) audit.Result {
+func auditRun(result *ps.Result, err error) audit.Result {
 	shown := audit.Result{Outcome: string(ps.OutcomeDone)}
 	if result != nil {
 		shown.Changes, shown.Steps = result.Changes, result.Steps
@@ -117,14 +117,14 @@ func AuditRun(result *ps.Result, err error) audit.Result {
 	return shown
 }
 
-// AuditFailure adds the error of a call to its outcome.
-func AuditFailure(shown *audit.Result, f *problem.Error) {
+// auditFailure adds the error of a call to its outcome.
+func auditFailure(shown *audit.Result, f *problem.Error) {
 	shown.Code, shown.Server = string(f.AuditCode()), cmp.Or(f.Server, shown.Server)
 	shown.Outcome = cmp.Or(string(f.Outcome), string(ps.OutcomeNone))
 }
 
-// Waited reports whether a run of a row that ended with err got no session, so that nothing ran.
-func Waited(op *ops.Operation, err error) bool {
+// waited reports whether a run of a row that ended with err got no session, so that nothing ran.
+func waited(op *ops.Operation, err error) bool {
 	if err == nil {
 		return false
 	}

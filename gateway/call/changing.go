@@ -71,7 +71,7 @@ func participants(r *request, i *ps.Intent, record *changes.Record, named *names
 func notBegun(r *request, why error) error {
 	switch {
 	case errors.Is(why, write.ErrUnaudited):
-		return Unrecorded(why)
+		return unrecorded(why)
 	case errors.Is(why, quota.ErrSpent):
 		return r.spending.Overspent(r.ctx)
 	case r.service.Clustered:

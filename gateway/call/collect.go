@@ -45,8 +45,8 @@ type Collector struct {
 	batches []json.RawMessage // of a row that speaks a protocol of others, as they came
 }
 
-// NewCollector returns a collector of the records of a call.
-func NewCollector(a Accepted, c Collecting) *Collector { return &Collector{Collecting: c, call: a} }
+// newCollector returns a collector of the records of a call.
+func newCollector(a Accepted, c Collecting) *Collector { return &Collector{Collecting: c, call: a} }
 
 var (
 	errManyRecords = errors.New("the script emitted several records where one is declared")

@@ -29,7 +29,7 @@ func (s *Service) Do(ctx context.Context, c Call, to Sink) (answer Answer, err e
 	}
 	r := newRequest(ctx, s, c)
 	defer r.release()
-	answer, err = Guarded(func() (Answer, error) { return r.operate() })
+	answer, err = guarded(func() (Answer, error) { return r.operate() })
 	return r.conclude(answer, err)
 }
 
@@ -37,8 +37,8 @@ func (s *Service) Do(ctx context.Context, c Call, to Sink) (answer Answer, err e
 // leaves. An error means that none was sent.
 func (s *Service) Subscribe(ctx context.Context, c Call, to Events) error {
 	r := newRequest(ctx, s, c)
-	_, err := Guarded(func() (Answer, error) {
-		if err := Meter(r.Principal, s.Gateways()); err != nil {
+	_, err := guarded(func() (Answer, error) {
+		if err := meter(r.Principal, s.Gateways()); err != nil {
 			return Answer{}, err
 		}
 		leave := sync.OnceFunc(r.Principal.Leave)
@@ -66,9 +66,9 @@ func Reads(op *ops.Operation) bool { return !op.Local && !op.Effect.Writes() }
 // records, and there is an error, what it was sent is not complete. A nil to takes none.
 func (s *Service) Read(ctx context.Context, c Call, p *Policy, to Sink) (Answer, error) {
 	r := reading{Service: s, policy: p, to: to, call: Accepted{Call: c}, end: readEnd{begun: time.Now()}}
-	answer, err := Guarded(func() (Answer, error) { return r.make(ctx) })
+	answer, err := guarded(func() (Answer, error) { return r.make(ctx) })
 	if err != nil {
-		err = Completed(c.Op, err)
+		err = completed(c.Op, err)
 	}
 	if r.end.result != nil && r.end.result.Outside {
 		answer.Audited = schema.Limit
@@ -78,9 +78,9 @@ func (s *Service) Read(ctx context.Context, c Call, p *Policy, to Sink) (Answer,
 	return answer, err
 }
 
-// Guarded does what it is given to do. A panic becomes an error that reveals nothing, with the
+// guarded does what it is given to do. A panic becomes an error that reveals nothing, with the
 // stack for the log.
-func Guarded(do func() (Answer, error)) (answer Answer, err error) {
+func guarded(do func() (Answer, error)) (answer Answer, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			failed := problem.Internal(fmt.Errorf("panic: %v\n%s", reason, debug.Stack()))
@@ -91,28 +91,28 @@ func Guarded(do func() (Answer, error)) (answer Answer, err error) {
 	return do()
 }
 
-// Completed returns the error of a call of a row, as its answer has it.
-func Completed(op *ops.Operation, err error) error {
+// completed returns the error of a call of a row, as its answer has it.
+func completed(op *ops.Operation, err error) error {
 	failed := problem.Of(err)
-	ForOperation(op, failed)
+	forOperation(op, failed)
 	if whole := (*problem.Error)(nil); !errors.As(err, &whole) {
 		return failed
 	}
 	return err
 }
 
-// Meter counts a call against its caller's quota, which some gateways share. On success
+// meter counts a call against its caller's quota, which some gateways share. On success
 // [identity.Principal.Leave] must follow.
-func Meter(p *identity.Principal, gateways int) error {
+func meter(p *identity.Principal, gateways int) error {
 	if err := p.Enter(gateways); err != nil {
 		return problem.Exceeded(err)
 	}
 	return nil
 }
 
-// NoKey refuses a call that changes nothing, and has an Idempotency-Key. Protocols of others have no
+// noKey refuses a call that changes nothing, and has an Idempotency-Key. Protocols of others have no
 // such header.
-func NoKey(c *Call) error {
+func noKey(c *Call) error {
 	if len(c.Keys) == 0 || c.Op.Protocol != nil || c.Op.Effect.Writes() {
 		return nil
 	}
@@ -131,14 +131,14 @@ type reading struct {
 
 func (r *reading) make(ctx context.Context) (answer Answer, err error) {
 	principal := r.call.Principal
-	if err = Meter(principal, r.Gateways()); err != nil {
+	if err = meter(principal, r.Gateways()); err != nil {
 		return answer, err
 	}
 	defer principal.Leave()
 	if r.call, err = r.Accept(ctx, r.call.Call, r.policy); err != nil {
 		return answer, err
 	}
-	if err = NoKey(&r.call.Call); err != nil {
+	if err = noKey(&r.call.Call); err != nil {
 		return answer, err
 	}
 	c := r.Collector(ctx, r.call, r.to, r.begun)
@@ -149,14 +149,14 @@ func (r *reading) make(ctx context.Context) (answer Answer, err error) {
 	}
 	switch {
 	case r.end.runErr != nil:
-		return answer, r.Failed(c, r.policy, Unlimited{}, r.end.runErr)
+		return answer, r.Failed(c, r.policy, unlimited{}, r.end.runErr)
 	case r.call.Op.Protocol != nil:
 		answer, err = r.Exchanged(c, r.policy, r.end.result)
 		r.end.server = answer.Server
 		return answer, err
 	}
 	if err = c.Finish(r.end.result); err != nil {
-		return answer, r.Failed(c, r.policy, Unlimited{}, err)
+		return answer, r.Failed(c, r.policy, unlimited{}, err)
 	}
 	r.end.server = r.end.result.Server
 	return c.Answer(r.end.result)
@@ -167,7 +167,7 @@ func (r *reading) run(ctx context.Context, c *Collector) {
 	r.end.started = true
 	ctx, cancel := limitRead(ctx, r.call.Op)
 	defer cancel()
-	r.end.result, r.end.runErr = r.Runner.Run(ctx, r.Request(c, r.policy, Unlimited{}))
+	r.end.result, r.end.runErr = r.Runner.Run(ctx, r.Request(c, r.policy, unlimited{}))
 }
 
 // begun records that the records of a long list are about to be sent.
@@ -177,7 +177,7 @@ func (r *reading) begun() error {
 	}
 	intent, err := r.Audit.Intent(r.call.AuditCall())
 	if err != nil {
-		return Unrecorded(err)
+		return unrecorded(err)
 	}
 	r.end.intent = intent
 	return nil
@@ -192,7 +192,7 @@ func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func
 			return s.Amend(ctx, a.Op.Reply.Shape, batch)
 		}
 	}
-	return NewCollector(a, collecting)
+	return newCollector(a, collecting)
 }
 
 // Exchanged returns the answer to a call of a row of a protocol whose script has succeeded, or had
@@ -241,18 +241,18 @@ func (s *Service) recordRead(a Accepted, end readEnd) {
 	if !s.Audited(a.Op) {
 		return
 	}
-	shown := AuditRun(end.result, end.runErr)
+	shown := auditRun(end.result, end.runErr)
 	shown.Status, shown.Server, shown.Duration = end.status, end.server, time.Since(end.begun)
 	failure := problem.Of(end.err)
 	if failure != nil {
-		AuditFailure(&shown, failure)
+		auditFailure(&shown, failure)
 	}
 	var err error
 	switch {
 	case end.intent != nil:
 		err = end.intent.Outcome(shown)
-	case IsUnrecorded(end.err):
-	case end.started && !Waited(a.Op, end.runErr):
+	case isUnrecorded(end.err):
+	case end.started && !waited(a.Op, end.runErr):
 		err = s.Audit.Done(a.AuditCall(), shown, true)
 	case end.started, failure != nil && failure.Code.Status() < http.StatusInternalServerError:
 		err = s.Audit.Refuse(a.AuditRefused(), shown)

@@ -102,9 +102,9 @@ func TestWhatIsAcceptedStays(t *testing.T) {
 	a, err := s.Accept(t.Context(), ofUser("user.get", ops.Given{"Username": "ann"}), &policy)
 	require.NoError(t, err)
 	before := a.Bound.Canonical()
-	first := s.Request(NewCollector(a, Collecting{}), &policy, Unlimited{})
+	first := s.Request(newCollector(a, Collecting{}), &policy, unlimited{})
 	assert.Equal(t, before, a.Bound.Canonical())
-	assert.Equal(t, first.Args, s.Request(NewCollector(a, Collecting{}), &policy, Unlimited{}).Args)
+	assert.Equal(t, first.Args, s.Request(newCollector(a, Collecting{}), &policy, unlimited{}).Args)
 }
 
 // TestIfMatchIsAGuard: it refuses what is announced in another state, and nothing else.
@@ -140,7 +140,7 @@ func TestADryRunStopsAtItsAnnouncement(t *testing.T) {
 	c := ofUser("user.disable", ops.Given{"Username": "ann", ops.DryRun: "true"})
 	a, err := s.Accept(t.Context(), c, &policy)
 	require.NoError(t, err)
-	trial, err := s.DryRun(t.Context(), a, &policy, Unlimited{}, identity.ChangeRead)
+	trial, err := s.DryRun(t.Context(), a, &policy, unlimited{}, identity.ChangeRead)
 	require.NoError(t, err)
 	assert.False(t, r.asked.Write)
 	assert.Equal(t, "Would change the user 'ann': enabled.", trial.Sentence())

@@ -36,7 +36,7 @@ type Trial struct {
 // DryRun runs the script of a change up to its announcement. With an error the trial has only what
 // the run has ended with. The plan also requires some scopes.
 func (s *Service) DryRun(
-	ctx context.Context, a Accepted, p *Policy, left Allowance, also ...identity.Scope,
+	ctx context.Context, a Accepted, p *Policy, left allowance, also ...identity.Scope,
 ) (t Trial, err error) {
 	t.call = a
 	c := s.Collector(ctx, a, nil, nil)

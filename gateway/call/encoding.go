@@ -86,7 +86,7 @@ func encodeAnswer(op *ops.Operation, classic bool, answer Answer, id string) []b
 		return encodeLocal(op, classic, answer)
 	}
 	output, tail := schema.JSON(answer.Output), membersOf(answer)
-	answer.Records = WithSecret(answer.Records, answer.Secret)
+	answer.Records = withSecret(answer.Records, answer.Secret)
 	var body bytes.Buffer
 	body.Grow(len(answer.Records) + len(output) + len(tail) + 32)
 	body.WriteString(`{"output":`)
@@ -216,9 +216,9 @@ func refusalOf(op *ops.Operation, err error) (status int, form any) {
 	return op.Protocol.Refusal(code, field)
 }
 
-// WithSecret returns a record with the secret that was generated for the call, whatever fields were
+// withSecret returns a record with the secret that was generated for the call, whatever fields were
 // selected. Without a secret, or without a record, it is the record.
-func WithSecret(record []byte, secret *ops.Generated) []byte {
+func withSecret(record []byte, secret *ops.Generated) []byte {
 	if secret == nil || len(record) == 0 {
 		return record
 	}

@@ -11,8 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// ErrorBody is the member "error" of an envelope.
-type ErrorBody struct {
+// errorBody is the member "error" of an envelope.
+type errorBody struct {
 	Code          schema.Code      `json:"code"`
 	Message       string           `json:"message"`
 	Outcome       ps.Outcome       `json:"outcome,omitempty"`
@@ -26,7 +26,7 @@ type errorEnvelope struct {
 	Output   string          `json:"output"`
 	Result   json.RawMessage `json:"result"`
 	Warnings []ps.Warning    `json:"warnings,omitempty"`
-	Error    *ErrorBody      `json:"error,omitempty"`
+	Error    *errorBody      `json:"error,omitempty"`
 }
 
 // statusOf returns the HTTP status of the answer to a request that failed with err.
@@ -46,7 +46,7 @@ func envelopeOf(err error, requestID string) errorEnvelope {
 		more := fmt.Sprintf("%d more problems are not shown.", e.Omitted)
 		details = append(slices.Clip(details), problem.Detail{Message: more})
 	}
-	body.Error = &ErrorBody{e.Code, e.Message, e.Outcome, e.DirectoryCode, details, requestID}
+	body.Error = &errorBody{e.Code, e.Message, e.Outcome, e.DirectoryCode, details, requestID}
 	return body
 }
 

@@ -75,7 +75,7 @@ func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	for _, note := range e.Notes {
 		f.Details = append(f.Details, problem.Detail{Message: note})
 	}
-	ForOperation(op, f)
+	forOperation(op, f)
 	if f.Code == schema.Timeout {
 		f.Message += leftBehind[f.Outcome]
 	}
@@ -86,8 +86,8 @@ func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	return f
 }
 
-// ForOperation completes an error for an operation: only changes have an outcome.
-func ForOperation(op *ops.Operation, f *problem.Error) {
+// forOperation completes an error for an operation: only changes have an outcome.
+func forOperation(op *ops.Operation, f *problem.Error) {
 	if op.Effect.Writes() && f.Outcome == "" {
 		f.Outcome = ps.OutcomeNone
 	}

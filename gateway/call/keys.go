@@ -95,7 +95,7 @@ func (r *request) keyOf() (*idempotency.Key, error) {
 	if len(given) == 0 || r.Op.Protocol != nil { // protocols of others have no such header
 		return nil, nil
 	}
-	if err := NoKey(&r.Call); err != nil {
+	if err := noKey(&r.Call); err != nil {
 		return nil, err
 	}
 	if r.service.Keys == nil {

@@ -14,8 +14,8 @@ import (
 	"adgateway/ps"
 )
 
-// An Allowance is what a run may do of what its caller's hourly limits have left.
-type Allowance interface {
+// An allowance is what a run may do of what its caller's hourly limits have left.
+type allowance interface {
 	Most() int  // objects that the run may affect
 	Many() bool // the run may affect more than one
 	// Exceeded returns the [*identity.Exceeded] of a run that would have affected more; nil: there is
@@ -23,17 +23,17 @@ type Allowance interface {
 	Exceeded() error
 }
 
-// Unlimited is the [Allowance] of a run that does nothing which is counted.
-type Unlimited struct{}
+// unlimited is the [allowance] of a run that does nothing which is counted.
+type unlimited struct{}
 
-// Most implements [Allowance].
-func (Unlimited) Most() int { return math.MaxInt32 }
+// Most implements [allowance].
+func (unlimited) Most() int { return math.MaxInt32 }
 
-// Many implements [Allowance].
-func (Unlimited) Many() bool { return false }
+// Many implements [allowance].
+func (unlimited) Many() bool { return false }
 
-// Exceeded implements [Allowance].
-func (Unlimited) Exceeded() error { return nil }
+// Exceeded implements [allowance].
+func (unlimited) Exceeded() error { return nil }
 
 // outsideOUs is the sentence about what lies outside the caller's OUs.
 const outsideOUs = "The object lies outside the OUs that the caller is limited to."
@@ -91,7 +91,7 @@ func checkNames(p *identity.Principal, b *ops.Bound) error {
 }
 
 // explain completes the error of a run with what follows from its caller's limits.
-func (t Table) explain(a Accepted, bulk int, left Allowance, f *problem.Error) {
+func (t Table) explain(a Accepted, bulk int, left allowance, f *problem.Error) {
 	switch {
 	case f.Code == schema.Limit:
 		t.explainLimit(a.Principal, a.Bound, f)

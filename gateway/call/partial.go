@@ -36,7 +36,7 @@ func (c *Collector) partial(result *ps.Result) (Answer, error) {
 	}
 	f.Code, f.Outcome, f.DirectoryCode = schema.Partial, ps.OutcomePartial, ""
 	answer := Answer{
-		Records: WithSecret(c.rendered.Bytes(), a.Bound.Generated), Effect: result.Effect,
+		Records: withSecret(c.rendered.Bytes(), a.Bound.Generated), Effect: result.Effect,
 		Warnings: result.Warnings, Server: result.Server, Partly: f,
 	}
 	where := "details"

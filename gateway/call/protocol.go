@@ -40,8 +40,8 @@ func complete(a Accepted, policy *Policy) error {
 	return nil
 }
 
-// WasCut reports whether the run of a change was cut off and is known not to have made it.
-func WasCut(err error) bool {
+// wasCut reports whether the run of a change was cut off and is known not to have made it.
+func wasCut(err error) bool {
 	e := ps.AsError(err)
 	return e.Outcome == ps.OutcomeNone && (e.Kind == ps.KindTimeout || e.Kind == ps.KindDied)
 }

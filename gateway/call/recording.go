@@ -45,11 +45,11 @@ func recordOutcome(r *request, status int, raced bool) {
 func writeOutcome(r *request, status int) (err error) {
 	result := auditResult(r, status, false)
 	switch {
-	case r.failure != nil && IsUnrecorded(r.failure):
+	case r.failure != nil && isUnrecorded(r.failure):
 	case r.replayed, r.resumed: // the change has its own line
 		result.Outcome = string(ps.OutcomeNone)
 		err = r.service.Audit.Done(auditCall(r, r.AuditCall()), result, false)
-	case r.started && !Waited(r.Op, r.runErr):
+	case r.started && !waited(r.Op, r.runErr):
 		err = r.service.Audit.Done(auditCall(r, r.AuditCall()), result, !r.Op.Effect.Writes())
 	case r.started, r.failure != nil && r.failure.Code.Status() < http.StatusInternalServerError:
 		err = r.service.Audit.Refuse(auditCall(r, r.AuditRefused()), result)
@@ -65,7 +65,7 @@ func auditCall(r *request, shown audit.Call) audit.Call {
 
 // auditResult returns the outcome of a call as the audit shows it.
 func auditResult(r *request, status int, raced bool) audit.Result {
-	record := AuditRun(r.result, r.runErr)
+	record := auditRun(r.result, r.runErr)
 	record.Status, record.Server, record.PinEpoch = status, r.server, r.run.PinEpoch()
 	record.Duration = time.Since(r.begun)
 	if r.DryRun() {
@@ -78,7 +78,7 @@ func auditResult(r *request, status int, raced bool) audit.Result {
 		record.Code = NotReadBack
 	}
 	if r.failure != nil {
-		AuditFailure(&record, r.failure)
+		auditFailure(&record, r.failure)
 	}
 	return record
 }

@@ -83,12 +83,12 @@ func (r *request) whole() *request {
 // conclude closes what a call has begun, records how it has ended, and completes its answer.
 func (r *request) conclude(answer Answer, err error) (Answer, error) {
 	if err != nil {
-		err = Completed(r.Op, err)
+		err = completed(r.Op, err)
 		for _, g := range r.Guards {
 			err = g.Refused(err)
 		}
 	} else if answer.Partly != nil {
-		ForOperation(r.Op, answer.Partly)
+		forOperation(r.Op, answer.Partly)
 	}
 	r.failure = Problem(answer, err)
 	closed := closeChange(r, answer, err)

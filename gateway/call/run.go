@@ -20,7 +20,7 @@ import (
 
 // Request returns what the runner is asked to run for a call, whose records go to c. It announces
 // nothing.
-func (s *Service) Request(c *Collector, p *Policy, left Allowance) ps.Request {
+func (s *Service) Request(c *Collector, p *Policy, left allowance) ps.Request {
 	a := c.call
 	req := ps.Request{
 		ID: a.ID, Script: a.Op.Script, Lane: a.Op.Lane, Args: maps.Clone(a.Bound.Args),
@@ -58,7 +58,7 @@ type circumstances struct {
 	*Service
 	call   Accepted
 	policy *Policy
-	left   Allowance
+	left   allowance
 }
 
 // contextArgs are the arguments that describe the caller, for the scripts that declare them.
@@ -125,7 +125,7 @@ func (c *Collector) Answer(result *ps.Result) (Answer, error) {
 
 // Failed returns the error of a call whose run failed with err, or did not emit what the row
 // declares.
-func (s *Service) Failed(c *Collector, p *Policy, left Allowance, err error) error {
+func (s *Service) Failed(c *Collector, p *Policy, left allowance, err error) error {
 	switch {
 	case c.streaming: // the caller has a part, and is told no more
 	case problem.Is(err): // why the change was not allowed

@@ -21,7 +21,7 @@ func (r *request) operate() (Answer, error) {
 		}
 		return r.perform()
 	}
-	if err := Meter(r.Principal, r.service.Gateways()); err != nil {
+	if err := meter(r.Principal, r.service.Gateways()); err != nil {
 		return Answer{}, err
 	}
 	defer r.Principal.Leave()
@@ -157,7 +157,7 @@ func (r *request) exchange(c *Collector) (Answer, error) {
 	r.result = &ps.Result{Effect: ps.EffectNone}
 	if !r.Bound.Idle() {
 		r.result, r.runErr = r.runScript(c)
-		if r.runErr != nil && r.Op.Protocol.Repeats && WasCut(r.runErr) {
+		if r.runErr != nil && r.Op.Protocol.Repeats && wasCut(r.runErr) {
 			r.result, r.runErr = r.runScript(c)
 		}
 	}

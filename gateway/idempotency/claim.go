@@ -24,7 +24,7 @@ type Claim struct {
 	key     Key
 	entered string // what the key is called while it is taken
 	name    string // of the key in the store
-	call    kept   // as the store has it, or will have it once the call has announced something
+	call    kept   // as the store has it
 	present bool   // the store has it
 	unsure  bool   // an earlier call with the key was cut off after its announcement
 	open    bool   // it is not known yet what became of a change of the call, or of an earlier one
@@ -86,16 +86,14 @@ func (c *Claim) Anew() { c.call.Intent, c.call.Change, c.call.StartedAt = nil, "
 // Refresh reads the call as the store has it now.
 func (c *Claim) Refresh(ctx context.Context) error {
 	now, err := c.keys.get(ctx, c.name)
-	switch {
-	case errors.Is(err, store.ErrAbsent) && !c.present: // nothing is announced yet
-	case errors.Is(err, store.ErrAbsent):
+	if errors.Is(err, store.ErrAbsent) {
 		c.call, c.present = kept{}, false
-	case err != nil:
-		return err
-	default:
-		c.call, c.present = now, true
+		return nil
 	}
-	return nil
+	if err == nil {
+		c.call = now
+	}
+	return err
 }
 
 // owns reports, in an update, whether the store has the key as this call has read or put it.
@@ -204,8 +202,6 @@ func (c *Claim) End(e Ended) *End {
 			Account: next.Account, Fingerprint: next.Fingerprint, Attempts: next.Attempts,
 			Progress: Progress{RequestID: next.RequestID, StartedAt: next.StartedAt},
 		}
-	case (e.DryRun || untouched) && !c.present:
-		return nil
 	case e.DryRun, untouched: // it may be tried again
 		return &End{of: c}
 	case open: // whoever is asked next finds it out

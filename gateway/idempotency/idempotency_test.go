@@ -14,8 +14,6 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
-	"adgateway/gateway/write"
-	"adgateway/ps"
 )
 
 // process is one of several processes that have the same store, one after another.
@@ -111,36 +109,5 @@ func TestTheKeysOfANamesakeDoNotCount(t *testing.T) {
 	}))
 	_, _, err := p.Take(t.Context(), key, "one", []byte("call"))
 	require.NoError(t, err)
-	assert.Equal(t, 0, p.Most(), "its own is kept once it has announced something")
-}
-
-// TestANewKeyIsStoredWithTheChange: taking it stores nothing, what the call announces does, and a second
-// call cannot have the key meanwhile. What changed nothing leaves nothing.
-func TestANewKeyIsStoredWithTheChange(t *testing.T) {
-	db := storetest.Seal(t, store.NewMemory(nil))
-	p := newProcess(t, db)
-	key := p.Of(portal, "user.disable", "one-of-the-keys")
-	stored := func() (n int) {
-		require.NoError(t, db.Range(t.Context(), kind, "", func(store.Entry) bool { n++; return true }))
-		return n
-	}
-	claim, _, err := p.Take(t.Context(), key, "one", []byte("call"))
-	require.NoError(t, err)
-	assert.Zero(t, stored())
-	_, _, err = p.Take(t.Context(), key, "two", []byte("call"))
-	require.ErrorIs(t, err, ErrRunning)
-	assert.Nil(t, claim.End(Ended{Outcome: ps.OutcomeNone, Failure: problem.New(schema.NotFound, "It is gone.")}))
-
-	require.NoError(t, claim.Refresh(t.Context()))
-	attempt := &write.Attempt{Intent: &ps.Intent{Effect: ps.EffectChanged}, Token: "t"}
-	require.NoError(t, p.update(func(tx *store.Tx) error { return claim.Begin(tx, attempt) }))
-	claim.Begun()
-	assert.Equal(t, 1, stored())
-	claim.Release()
-	claim, _, err = p.Take(t.Context(), key, "two", []byte("call"))
-	require.NoError(t, err)
-	assert.True(t, claim.Unsure())
-	claim.Release()
-	_, _, err = p.Take(t.Context(), key, "three", []byte("other call"))
-	assert.Equal(t, schema.KeyReused, problem.Of(err).Code, "the fingerprint is that of the first call")
+	assert.Equal(t, 1, p.Most())
 }

@@ -205,12 +205,7 @@ func (k *Keys) Take(
 // session, and be made again.
 const mostAttempts = 3
 
-// errNew ends an update without storing anything: there is no earlier call with the key.
-var errNew = errors.New("the key is new")
-
-// decide finds out what is kept under the key. Nothing is kept of a new key yet: a call that has announced
-// nothing has changed nothing, so that the key is stored with what the call announces, or with its answer.
-// That of an item is, because its attempts count.
+// decide keeps the key for a call, or returns what is kept, in one update.
 func (k *Keys) decide(
 	ctx context.Context, c *Claim, requestID string, fingerprint []byte,
 ) (earlier *Answer, err error) {
@@ -228,9 +223,7 @@ func (k *Keys) decide(
 		c.name, now, err = c.key.find(func(name string) (kept, error) { return store.Load[kept](tx, kind, name) })
 		switch {
 		case errors.Is(err, store.ErrAbsent):
-			if present, now = false, fresh; !c.key.ofItem() {
-				return errNew
-			}
+			present, now = false, fresh
 		case err != nil:
 			return fmt.Errorf("a kept call: %w", err)
 		case !bytes.Equal(now.Fingerprint, fingerprint):
@@ -252,9 +245,6 @@ func (k *Keys) decide(
 		return c.put(tx, now)
 	})
 	switch {
-	case errors.Is(err, errNew):
-		c.call, c.call.Token = now, uuid.NewString()
-		return nil, nil
 	case err != nil:
 		return nil, err
 	case now.Status != 0:

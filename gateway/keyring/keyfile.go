@@ -24,6 +24,23 @@ type keyFile struct {
 // Copy is what to do about a key file that is lost or wrong.
 const Copy = "copy it from another gateway of the cluster, or from the backup"
 
+// OfCluster returns the wrapper of the key ring of a cluster: that of a group of the domain, which the
+// setting cluster.keyGroup names and protect makes, or with the secret in a file if there is no group. A
+// nil protect is a program that cannot use groups.
+func OfCluster(group, file string, protect func(group string) (Wrapper, error)) (Wrapper, error) {
+	switch {
+	case group == "":
+		return KeyFile(file)
+	case protect == nil:
+		return nil, errors.New("cluster.keyGroup: this program cannot use groups of a domain here: leave it empty")
+	}
+	w, err := protect(group)
+	if err != nil {
+		return nil, fmt.Errorf("cluster.keyGroup: %w", err)
+	}
+	return w, nil
+}
+
 // KeyFile returns a wrapper with the secret in a file, which is one line of base64.
 func KeyFile(path string) (Wrapper, error) {
 	text, err := os.ReadFile(path)

@@ -56,9 +56,14 @@ func (s *System) Undo(op *ops.Operation) {
 	if !op.Effect.Writes() || op.Undo.Never != "" {
 		return
 	}
-	made := s.OK(Call{
+	listed := s.Do(Call{
 		Method: http.MethodGet, Path: "/api/Changes", Params: map[string]any{"Operation": op.ID, "Limit": 1},
-	}, http.StatusOK)
+	})
+	require.Equal(s.T, http.StatusOK, listed.Status, "%s", listed.Body)
+	if len(listed.Envelope.Result) == 0 {
+		return // what was sent changed nothing
+	}
+	made := listed.Envelope.Result[0]
 	undoneBy, _ := made["undoneBy"].([]any)
 	if can := made["undo"] == "full" || made["undo"] == "restore"; !can || len(undoneBy) > 0 {
 		return

@@ -16,19 +16,13 @@ import (
 // clusterKey returns what protects the key ring of the cluster: the file in its folder, or a group
 // of the domain.
 func clusterKey(o Options) (keyring.Wrapper, error) {
-	if group := o.Settings.Cluster.KeyGroup; group != "" {
-		if o.KeyGroup == nil {
-			return nil, errors.New("cluster.keyGroup: this program cannot use groups of a domain here: leave it empty")
-		}
-		w, err := o.KeyGroup(group)
-		if err != nil {
-			return nil, fmt.Errorf("cluster.keyGroup: %w", err)
-		}
-		return w, nil
-	}
-	w, err := keyring.KeyFile(o.Folder.SecretFile())
-	if err != nil {
+	group := o.Settings.Cluster.KeyGroup
+	w, err := keyring.OfCluster(group, o.Folder.SecretFile(), o.KeyGroup)
+	switch {
+	case err != nil && group == "":
 		return nil, fmt.Errorf("the key of the cluster: %w: %s", err, keyring.Copy)
+	case err != nil:
+		return nil, err
 	}
 	return w, nil
 }

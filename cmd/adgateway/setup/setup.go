@@ -67,18 +67,7 @@ func HasNode(s *config.Settings) (bool, error) {
 
 // wrapper returns what protects the key ring of a cluster.
 func (o Options) wrapper(f trust.Folder) (keyring.Wrapper, error) {
-	group := o.Settings.Cluster.KeyGroup
-	if group == "" {
-		return keyring.KeyFile(f.SecretFile())
-	}
-	if o.KeyGroup == nil {
-		return nil, errors.New("cluster.keyGroup: this program cannot use groups of a domain here: leave it empty")
-	}
-	w, err := o.KeyGroup(group)
-	if err != nil {
-		return nil, fmt.Errorf("cluster.keyGroup: %w", err)
-	}
-	return w, nil
+	return keyring.OfCluster(o.Settings.Cluster.KeyGroup, f.SecretFile(), o.KeyGroup)
 }
 
 // open opens the store of a gateway that does not run. done closes it.
