@@ -206,6 +206,8 @@ func emitted(op *ops.Operation) string {
 func TestHostileValues(t *testing.T) {
 	runner := harness.Answering(harness.OK)
 	s := harness.New(t, runner, func(o *gateway.Options) { o.Policy.AllowSecretsInQuery = true })
+	tries := 0
+	defer func() { t.Logf("%d tries", tries) }()
 	for _, op := range opstest.Own() {
 		runner.Do = harness.Answering(harness.OK, emitted(op)).Do
 		for i, p := range op.Params {
@@ -224,6 +226,7 @@ func TestHostileValues(t *testing.T) {
 						}
 						before := runner.Count()
 						got := ask(t, s, op, path, in, values)
+						tries++
 						if runner.Count() == before {
 							onlyField(t, got, p.Name, name, in)
 							continue

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,6 +29,8 @@ import (
 // it allows is stored and read back unchanged; a look-up finds nothing else.
 // Nothing else changes, and nothing fails internally.
 func TestHostileValues(t *testing.T) {
+	var tries atomic.Int64
+	t.Cleanup(func() { t.Logf("%d tries", tries.Load()) })
 	for _, op := range opstest.Own() {
 		if len(op.Params) == 0 {
 			continue
@@ -37,7 +40,7 @@ func TestHostileValues(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1})
 			g := guard{base: s.Snapshot(), record: recordOf(s, op)}
 			for i := range op.Params {
-				t.Run(op.Params[i].Name, func(t *testing.T) { attackAll(s.In(t), &g, op, &op.Params[i]) })
+				t.Run(op.Params[i].Name, func(t *testing.T) { tries.Add(attackAll(s.In(t), &g, op, &op.Params[i])) })
 			}
 			for _, bad := range []string{`"code":"internal"`, "panic"} {
 				assert.Empty(t, s.Log.Lines(bad), "%s is in the log", bad)
@@ -46,8 +49,8 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// attackAll gives one parameter every hostile value.
-func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) {
+// attackAll gives one parameter every hostile value, and returns how many.
+func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) (tries int64) {
 	if op.Effect.Writes() && s.Prepare(op) {
 		g.base = s.Snapshot()
 		defer func() {
@@ -71,7 +74,9 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 			continue // the sample itself, which removes
 		}
 		attack(s, g, op, p, name, value)
+		tries++
 	}
+	return tries
 }
 
 // hasTwin reports whether an earlier operation passes the same parameter to the

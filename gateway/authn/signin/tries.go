@@ -124,7 +124,7 @@ func (h holder) keys(in *store.Sealed) (key, former string) {
 	return hex.EncodeToString(in.Sum([]byte("tries of a SID"), []byte(h.sid))), key
 }
 
-// try is one of a password.
+// try is a try of a password.
 type try struct {
 	gate   *Gate
 	holder holder
