@@ -95,20 +95,32 @@ func Search(words []string) []Hit {
 				score += 10
 			}
 		}
-		if strings.HasPrefix(s.page.Name, "reference/operations-") {
-			score = (score + 1) / 2 // they repeat the words of the pages that explain them
-		}
+		score = (score + less(s.page) - 1) / less(s.page)
 		if score > 0 {
 			hit := Hit{Page: s.page, Heading: s.heading, Anchor: Anchor(s.heading), Line: lineWith(s.text, words)}
 			found = append(found, scored{hit, score})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	slices.SortStableFunc(found, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(less(a.hit.Page), less(b.hit.Page)))
+	})
 	var hits []Hit
 	for _, f := range found[:min(len(found), mostHits)] {
 		hits = append(hits, f.hit)
 	}
 	return hits
+}
+
+// less returns how many times less the words of a page count: some repeat those of the pages that
+// explain them.
+func less(page Page) int {
+	switch {
+	case page.Name == "reference/error-examples": // each of its headings is a code
+		return 8
+	case strings.HasPrefix(page.Name, "reference/operations-"):
+		return 2
+	}
+	return 1
 }
 
 var marks = regexp.MustCompile("<[^>]*>|[`*|]|\\]\\([^)]*\\)|\\[")

@@ -29,6 +29,9 @@ func explained(manual, code string) string {
 	return manual + "reference/errors#" + url.PathEscape(code)
 }
 
+// helpPage returns where the manual explains these pages.
+func helpPage(manual string) string { return manual + "helpdesk" }
+
 // asking returns an address with one parameter of a query.
 func asking(page, name, value string) string {
 	return page + "?" + url.Values{name: {value}}.Encode()

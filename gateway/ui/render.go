@@ -63,7 +63,8 @@ func parse(names ...string) map[string]*template.Template {
 
 var functions = template.FuncMap{
 	"ago": ago, "moment": moment, "shown": shown, "label": label, "rdn": rdn, "spell": spell,
-	"at": address, "asking": asking, "explained": explained, "inText": inText, "inLine": func(v any) any {
+	"at": address, "asking": asking, "explained": explained, "helpPage": helpPage,
+	"inText": inText, "inLine": func(v any) any {
 		if text, is := v.(string); is {
 			return inLine(text)
 		}
