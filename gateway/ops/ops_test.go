@@ -141,7 +141,7 @@ func TestTheTableHasTheRoutesOfTheContract(t *testing.T) {
 		"PUT /api/ADUser/{UserName}/Rename/{NewUserName} 1 user:write",
 		"PUT /api/ADUser/{UserName}/ResetPassword 1 user:password",
 		"PUT /api/ADUser/{UserName}/Unlock 1 user:write",
-		"PUT /api/ADUser/{UserName}/Protection 1 user:write", "PUT /api/ADUser/{UserName}/PrimaryGroup 1 member:write", "DELETE /api/ADUser/{UserName} 1 user:delete",
+		"PUT /api/ADUser/{UserName}/Protection 1 user:write", "PUT /api/ADUser/{UserName}/PrimaryGroup 1 member:write", "GET /api/ADUser/{UserName}/Photo 1 user:read", "PUT /api/ADUser/{UserName}/Photo 1 user:write", "DELETE /api/ADUser/{UserName}/Photo 1 user:write", "DELETE /api/ADUser/{UserName} 1 user:delete",
 		"GET /api/ADUserGuid 1 user:read",
 		"PUT /api/ADUserGuid 1 user:write",
 		"DELETE /api/ADUserGuid 1 user:delete",

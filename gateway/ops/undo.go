@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/attributes"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -104,6 +105,8 @@ var undos = map[string]Undo{
 	"computer.protect":      protectedBack("computer.protect", computerName),
 	"user.primaryGroup":     primaryBack("user.primaryGroup", usernameName),
 	"computer.primaryGroup": primaryBack("computer.primaryGroup", computerName),
+	"user.setPhoto":         photoBack,
+	"user.removePhoto":      photoBack,
 	"user.delete":           fromBin,
 	"user.deleteByGuid":     fromBin,
 
@@ -228,6 +231,19 @@ func primaryBack(row, param string) Undo {
 		}
 		return Given{param: d.object().GUID, "GroupName": sid}
 	})
+}
+
+// photoBack is the undo of a change of a photo: the photo before, byte for byte, or none.
+var photoBack = Undo{
+	Rows: []string{"user.setPhoto", "user.removePhoto"},
+	Calls: func(d Done) []Undoing {
+		before, given := d.before(attributes.Photo.LDAP), Given{usernameName: d.object().GUID}
+		if before == "" {
+			return d.all("user.removePhoto", given)
+		}
+		given[photoParam] = schema.StoredPhoto(before)
+		return d.all("user.setPhoto", given)
+	},
 }
 
 // MemberOf returns the object that an announcement names second: the member of the group before it.

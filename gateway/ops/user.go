@@ -15,6 +15,10 @@ const (
 	userSubject     = "user '{Username}'"
 	userGuidSubject = "user '{UserGuid}'"
 	usernameName    = "Username"
+
+	photoPath   = "/api/ADUser/{UserName}/Photo"
+	photoScript = "Set-GatewayPhoto"
+	photoParam  = "Photo"
 )
 
 var userRows = []*Operation{
@@ -238,6 +242,53 @@ var userRows = []*Operation{
 		Sample:    Given{"Username": "locked.out", "GroupName": "VPN Users"},
 	},
 	{
+		ID: "user.photo", Summary: "Shows the photo of a user.",
+		Method: http.MethodGet, Path: photoPath,
+		Scope: identity.UserRead, Effect: Read,
+		Params:  []Param{existingUser},
+		Script:  "Get-GatewayPhoto",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.UserPhoto, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: userSubject,
+		Sample:  Given{"Username": "aschmidt"},
+	},
+	{
+		ID: "user.setPhoto", Summary: "Gives a user a photo.",
+		Method: http.MethodPut, Path: photoPath,
+		Scope: identity.UserWrite, Effect: Update,
+		Params: []Param{
+			existingUser,
+			{Name: photoParam, Arg: "Attribute", Kind: schema.Photo, Required: true, Doc: "The image. It is stored as a JPEG of at most 10 kB, upright, without anything but its pixels. It may also be the body itself."},
+			userFields,
+		},
+		Script:    photoScript,
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     []schema.Code{schema.NotFound, schema.Unprocessable},
+		Subject:   userSubject,
+		Success:   "The {subject} has this photo now.",
+		Unchanged: "The {subject} has this photo already; nothing was changed.",
+		Sample:    Given{"Username": "aschmidt", photoParam: schema.Photo.Doc().Example},
+	},
+	{
+		ID: "user.removePhoto", Summary: "Removes the photo of a user.",
+		Method: http.MethodDelete, Path: photoPath,
+		Scope: identity.UserWrite, Effect: Update,
+		Params:    []Param{existingUser, userFields},
+		Script:    photoScript,
+		Fixed:     ps.Args{"Attribute": ps.List([]string{attributes.Photo.Line()})},
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     []schema.Code{schema.NotFound},
+		Subject:   userSubject,
+		Success:   "The photo of the {subject} was removed.",
+		Unchanged: "The {subject} has no photo; nothing was changed.",
+		Sample:    Given{"Username": "aschmidt"},
+	},
+	{
 		ID: "user.delete", Summary: "Removes a user.",
 		Method: http.MethodDelete, Path: "/api/ADUser/{UserName}",
 		Scope: identity.UserDelete, Effect: Delete,
@@ -357,7 +408,7 @@ var userInputs = slices.Concat([]Param{
 }, attributeInputs(attributes.Users))
 
 // kept are the attributes that a record of a removal, or of a creation, has besides those of records.
-var kept = ps.Args{"Kept": ps.List(attributes.Base(attributes.Users))}
+var kept = ps.Args{"Kept": ps.List(attributes.Kept())}
 
 // attributeInputs are the inputs of further attributes. They feed one argument of the script.
 func attributeInputs(table []*attributes.Attribute) []Param {

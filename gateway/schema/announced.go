@@ -25,6 +25,9 @@ type FieldChange struct {
 // called by its own name.
 func (s *Shape) Changes(announced Announced) []FieldChange {
 	var changes []FieldChange
+	if announced.Attribute == attributes.Photo.LDAP {
+		return append(changes, FieldChange{photoField, announced.Attribute, announcedPhoto(announced.Before), announcedPhoto(announced.After)})
+	}
 	for _, field := range s.announcedBy(announced) {
 		change := FieldChange{field.Name, announced.Attribute, field.announced(announced.Before), field.announced(announced.After)}
 		if field.Packed == nil || !bytes.Equal(change.Before, change.After) {

@@ -14,6 +14,8 @@ import (
 // storedTasks has the checks of what the everyday tasks have stored.
 var storedTasks = map[string]storedCheck{
 	"user.primaryGroup": restored("user.primaryGroup"),
+	"user.setPhoto":     restored("user.setPhoto", "Photo"),
+	"user.removePhoto":  restored("user.removePhoto"),
 	"user.protect":      restored("user.protect", "IsProtected"),
 	"computer.protect":  restored("computer.protect", "IsProtected"),
 	"group.protect":     restored("group.protect", "IsProtected"),

@@ -117,6 +117,8 @@ func changedBySamples() map[string]subjects {
 // changedByProtection are the subjects of rows about protections and primary groups.
 var changedByProtection = map[string]subjects{
 	"user.protect":          {before: []string{userNamed(systemtest.SampleUser)}},
+	"user.setPhoto":         {before: []string{userNamed(systemtest.SampleUser)}},
+	"user.removePhoto":      {before: []string{userNamed(systemtest.SampleUser)}},
 	"group.protect":         {before: []string{groupNamed(systemtest.SampleGroup)}},
 	"computer.protect":      {before: []string{computerNamed("FS1")}},
 	"user.primaryGroup":     {before: []string{userNamed(systemtest.LockedUser)}},

@@ -28,7 +28,8 @@ const sampleUserText = "Head of Sales, Berlin" // her description
 // Setup has the calls that create what the samples of some operations remove, or remove
 // what they restore, by ID of the operation.
 var Setup = map[string]Call{
-	"user.delete": call("user.create", "Username", "sample.gone"),
+	"user.delete":      call("user.create", "Username", "sample.gone"),
+	"user.removePhoto": call("user.setPhoto", "Username", SampleUser, "Photo", schema.Photo.Doc().Example),
 	"user.primaryGroup": call("membership.addMembers",
 		"GroupName", SampleGroup, "Members", LockedUser),
 	"computer.primaryGroup": call("membership.addMembers",
@@ -54,6 +55,7 @@ var undosOfAccounts = map[string]Call{
 	"user.update":       call("user.update", "Username", SampleUser, "Description", sampleUserText),
 	"user.disable":      call("user.enable", "Username", SampleUser),
 	"user.enable":       call("user.disable", "Username", LeftUser),
+	"user.setPhoto":     call("user.removePhoto", "Username", SampleUser),
 	"user.expiry":       call("user.expiry", "Username", SampleUser, "AccountExpires", ""),
 	"user.primaryGroup": call("user.primaryGroup", "Username", LockedUser, "GroupName", "Domain Users"),
 	"user.protect":      call("user.protect", "Username", SampleUser, "IsProtected", "false"),
