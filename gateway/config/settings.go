@@ -11,6 +11,8 @@ package config
 import (
 	"path/filepath"
 	"time"
+
+	"adgateway/gateway/attributes"
 )
 
 // Settings are the values of all settings. The zero value is not usable: start from
@@ -24,6 +26,7 @@ type Settings struct {
 	Pool        Pool
 	Servers     Servers
 	Limits      Limits
+	Account     Account
 	ACME        ACME
 	External    ExternalDNS
 	Audit       Audit
@@ -152,6 +155,11 @@ type Limits struct {
 	BulkDelete    int
 	StaleDays     int
 	GuardedGroups []string
+}
+
+// Account configures what accounts have.
+type Account struct {
+	Attributes []attributes.Site // further ones of users
 }
 
 // ACME configures the challenges of certificate authorities in DNS.

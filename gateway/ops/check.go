@@ -110,6 +110,11 @@ func (c *checker) operation(op *Operation) {
 	if here && (!op.Local || op.Effect.Writes()) {
 		fault("is Here, which only reads that are Local may be")
 	}
+	if s := op.Reply.Shape; s != nil {
+		for _, name := range s.Twice() {
+			fault("has %s twice in its records; an attribute of user.attributes may be no field or attribute that there is", name)
+		}
+	}
 	if op.Script != "" && (op.Reply.Shape == nil || !slices.Contains([]Mark{List, Single, Exists, Moment}, op.Reply.Mark)) {
 		fault("has no reply")
 	}

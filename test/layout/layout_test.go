@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 	"gateway/auditmirror":                {"gateway/audit", "gateway/store"},
 	"gateway/identity":                   {},
 	"gateway/authn":                      {"gateway/atomicfile", "gateway/filefault", "gateway/identity", "gateway/nearest", "gateway/schema"},
-	"gateway/config":                     {"gateway/every", "gateway/identity", "gateway/nearest"},
+	"gateway/config":                     {"gateway/attributes", "gateway/every", "gateway/identity", "gateway/nearest"},
 	"gateway/every":                      {},
 	"gateway/filefault":                  {},
 	"gateway/nearest":                    {},

@@ -15,7 +15,8 @@ import (
 // Gateway returns what the settings say of a server, its policy included.
 func Gateway(s *config.Settings) gateway.Options {
 	return gateway.Options{
-		HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,
+		Operations: ops.Extended(s.Account.Attributes),
+		HideDocs:   !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,
 		Policy: Policy(s), Connections: connections(s.HTTP),
 		BodyMemory: mebibytes(s.HTTP.MaxBodyMemory), SpoolFolder: s.HTTP.SpoolFolder, SpoolMost: mebibytes(s.HTTP.MaxSpool),
 		Streams: s.Events.Streams, MaxWait: s.Pool.MaxWait, KeyLife: s.Idempotency.Keep, NameHold: s.Names.Hold,
