@@ -370,8 +370,8 @@ var userFields = Param{
 // userInputs are the inputs for creating and updating a user.
 var userInputs = slices.Concat([]Param{
 	{Name: "Password", Kind: schema.Password, Scope: identity.UserPassword, Doc: "The password. An account that is created without one is disabled."},
-	{Name: "Name", Arg: "CommonName", Kind: schema.CommonName, Doc: "The full name, which is the CN. Without it a new user has the username as its CN."},
-	{Name: "UserPrincipalName", Kind: schema.PrincipalName, Doc: "The UPN, with a suffix of the forest. Without it a new user has the username and the DNS name of the domain."},
+	{Name: "Name", Arg: "CommonName", Kind: schema.Kept(schema.CommonName), Doc: "The full name, which is the CN. Without it a new user has the username as its CN."},
+	{Name: "UserPrincipalName", Kind: schema.Kept(schema.PrincipalName), Doc: "The UPN, with a suffix of the forest. Without it a new user has the username and the DNS name of the domain."},
 	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},
 	{Name: "Initials", Kind: schema.Text("initials")},
 	{Name: "LastName", Kind: schema.Text("sn"), Example: "Doe"},
@@ -427,6 +427,7 @@ func attributeInputs(table []*attributes.Attribute) []Param {
 var newUserInputs = func() []Param {
 	inputs := slices.Clone(userInputs)
 	for i := range inputs {
+		inputs[i].Kind = schema.Strict(inputs[i].Kind)
 		inputs[i].Implied = map[string]string{
 			"ChangePasswordNextLogon": "true", "PasswordNeverExpired": "false", "RdsConnectDrive": "false", "RdsAllowLogon": "true",
 		}[inputs[i].Name]
