@@ -75,8 +75,8 @@ var Users = append([]*Attribute{
 	},
 }, extensionAttributes()...)
 
-// Photo is the small picture of a user. It is no field of records, because lists must not carry it; its rows are
-// its own.
+// Photo is the small picture of a user. It is no field of records, because lists must not carry it; its
+// rows are its own.
 var Photo = &Attribute{LDAP: "thumbnailPhoto", Field: "photo", Input: "Photo", Form: Bytes, Limit: 102400}
 
 // extensionAttributes are the fifteen attributes that Exchange leaves to the customer.
@@ -127,8 +127,8 @@ func (a *Attribute) Line(values ...string) string {
 	return strings.Join(append(head, values...), separator)
 }
 
-// Kept returns the lines of what records of removals and creations keep of users besides the fields of records:
-// the attributes that every forest has, and the size of the photo.
+// Kept returns the lines of what records of removals and creations keep of users besides the fields of
+// records: the attributes that every forest has, and the size of the photo.
 func Kept() []string {
 	photo := *Photo
 	photo.Form = size

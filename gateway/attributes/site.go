@@ -13,7 +13,7 @@ type Site struct {
 	LDAP       string // its lDAPDisplayName: "acme-CostCentre"
 	Field      string // of records and filters; empty: LDAP without hyphens, with a small letter first
 	Form       string // a word of [Forms]; empty: text
-	Limit      int    // the longest text, in UTF-16 code units; the largest number; zero: 1024, or that of 32 bits
+	Limit      int    // as in [Attribute]; zero: 1024, or the largest number of 32 bits
 	Most       int    // the most values; zero and one: it has a single value
 	Unique     bool   // no two objects of the domain may have one value
 	Privileged bool   // writing it needs the scope privileged
@@ -34,8 +34,8 @@ var (
 	fieldPattern = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,63}$`)
 )
 
-// Attribute returns the row of the table. Its values give rights if the site says so, or if the directory or
-// Windows reads rights out of them.
+// Attribute returns the row of the table. Its values give rights if the site says so, or if the directory
+// or Windows reads rights out of them.
 func (s Site) Attribute() *Attribute {
 	a := &Attribute{
 		LDAP: s.LDAP, Field: s.field(), Form: Form(cmp.Or(s.Form, string(Unicode))), Limit: s.Limit,
@@ -79,7 +79,8 @@ func (s Site) Check() error {
 	case !ldapPattern.MatchString(s.LDAP):
 		return fmt.Errorf("%q is no attribute: give its LDAP display name, such as roomNumber", s.LDAP)
 	case !fieldPattern.MatchString(s.field()):
-		return fmt.Errorf("%s: the field %q must begin with a small letter, and have letters and digits only", s.LDAP, s.field())
+		return fmt.Errorf("%s: the field %q must begin with a small letter, and have letters and digits only",
+			s.LDAP, s.field())
 	case s.Form != "" && !slices.Contains(Forms(), s.Form):
 		return fmt.Errorf("%s: form takes one of %s", s.LDAP, strings.Join(Forms(), ", "))
 	case Form(s.Form) == Integer && s.Most > 1:
@@ -124,7 +125,8 @@ func CheckSite(sites []Site) (faults []error) {
 	return faults
 }
 
-// systemOwned are attributes that the directory keeps itself, or that other rows change with all that belongs to them.
+// systemOwned are attributes that the directory keeps itself, or that other rows change with all that
+// belongs to them.
 var systemOwned = strings.Fields(strings.ToLower(`
 	accountExpires adminCount badPasswordTime badPwdCount c cn co countryCode distinguishedName groupType instanceType
 	isCriticalSystemObject isDeleted isRecycled lastKnownParent lastLogoff lastLogon lastLogonTimestamp lockoutTime
@@ -153,9 +155,9 @@ var rightful = strings.Fields(strings.ToLower(`
 	accountNameHistory altSecurityIdentities desktopProfile logonHours logonWorkstation uid userCertificate
 	userSMIMECertificate userWorkstations x509Certificate`))
 
-// GivesRights reports whether a value of an attribute can give its account, or another one, rights: it says who can
-// sign in as the account, where, or for whom it acts. Of the attributes of Microsoft all do but those that were made
-// for customers.
+// GivesRights reports whether a value of an attribute can give its account, or another one, rights: it
+// says who can sign in as the account, where, or for whom it acts. Of the attributes of Microsoft all do
+// but those that were made for customers.
 func GivesRights(ldap string) bool {
 	name := strings.ToLower(ldap)
 	if strings.HasPrefix(name, "msds-cloudextensionattribute") {

@@ -8,7 +8,8 @@ import (
 
 func TestAttributesOfASite(t *testing.T) {
 	for ldap, field := range map[string]string{
-		"roomNumber": "roomNumber", "acme-CostCentre": "acmeCostCentre", "Acme": "acme", "msDS-cloudExtensionAttribute1": "msDSCloudExtensionAttribute1",
+		"roomNumber": "roomNumber", "acme-CostCentre": "acmeCostCentre", "Acme": "acme",
+		"msDS-cloudExtensionAttribute1": "msDSCloudExtensionAttribute1",
 	} {
 		s := Site{LDAP: ldap}
 		assert.NoError(t, s.Check())
@@ -17,9 +18,12 @@ func TestAttributesOfASite(t *testing.T) {
 		assert.False(t, a.Guarded, ldap)
 		assert.Equal(t, 1024, a.Limit)
 	}
-	a := Site{LDAP: "carLicense", Field: "car", Most: 3, Unique: true, Privileged: true, Limit: 12, Form: "ascii"}.Attribute()
+	site := Site{LDAP: "carLicense", Field: "car", Most: 3, Unique: true, Privileged: true}
+	site.Limit, site.Form = 12, "ascii"
+	a := site.Attribute()
 	assert.Equal(t, &Attribute{
-		LDAP: "carLicense", Field: "car", Input: "Car", Form: ASCII, Limit: 12, Most: 3, Unique: true, Guarded: true, Added: true,
+		LDAP: "carLicense", Field: "car", Input: "Car", Form: ASCII, Limit: 12, Most: 3,
+		Unique: true, Guarded: true, Added: true,
 		Doc: "An attribute that this installation has added.",
 	}, a)
 	assert.Equal(t, maxUnixID, Site{LDAP: "badge", Form: "number"}.Attribute().Limit)

@@ -39,7 +39,8 @@ func siteAttributes(field func(*Settings) *[]attributes.Site) value {
 			"unique":     intoBoolean(&a.Unique),
 			"privileged": intoBoolean(&a.Privileged),
 		}
-	}, []string{"attribute"}, "a list of attributes with attribute, and perhaps field, form, limit, values, unique and privileged"}
+	}, []string{"attribute"}, "a list of attributes with attribute, " +
+		"and perhaps field, form, limit, values, unique and privileged"}
 }
 
 // intoCount is a number of at least 1.

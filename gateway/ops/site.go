@@ -7,8 +7,9 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Extended returns the table of a gateway whose settings add attributes of users: fields of their records, inputs of
-// their creation and changes, fields of their filters. [Check] finds what is in the table twice then.
+// Extended returns the table of a gateway whose settings add attributes of users: fields of their records,
+// inputs of their creation and changes, fields of their filters. [Check] finds what is in the table twice
+// then.
 func Extended(sites []attributes.Site) []*Operation {
 	if len(sites) == 0 {
 		return table

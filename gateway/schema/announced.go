@@ -26,7 +26,8 @@ type FieldChange struct {
 func (s *Shape) Changes(announced Announced) []FieldChange {
 	var changes []FieldChange
 	if announced.Attribute == attributes.Photo.LDAP {
-		return append(changes, FieldChange{photoField, announced.Attribute, announcedPhoto(announced.Before), announcedPhoto(announced.After)})
+		before, after := announcedPhoto(announced.Before), announcedPhoto(announced.After)
+		return append(changes, FieldChange{photoField, announced.Attribute, before, after})
 	}
 	for _, field := range s.announcedBy(announced) {
 		change := FieldChange{field.Name, announced.Attribute, field.announced(announced.Before), field.announced(announced.After)}

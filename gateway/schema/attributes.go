@@ -20,16 +20,6 @@ func AttributeOf(k Kind) *attributes.Attribute {
 	return kind.of
 }
 
-// Added returns the attributes of selected fields that not every forest has.
-func (s *Selection) Added() (names []string) {
-	for _, f := range s.fields {
-		if f.Extra != nil && f.Extra.Added {
-			names = append(names, f.Extra.LDAP)
-		}
-	}
-	return names
-}
-
 // attributeField returns the field of records.
 func attributeField(a *attributes.Attribute) Field {
 	f := Field{Name: a.Field, Input: a.Input, Attribute: a.LDAP, Null: true, Doc: a.Doc, Extra: a}

@@ -2,9 +2,9 @@ package schema
 
 import "adgateway/ps"
 
-// Kept returns the kind of a value that an update may also leave as it is: one that the other kind would refuse is
-// passed on with the reason, and the script refuses it unless it is the stored one. The script gets the reason, or an
-// empty text, as a second argument with the suffix Odd.
+// Kept returns the kind of a value that an update may also leave as it is: one that the other kind would
+// refuse is passed on with the reason, and the script refuses it unless it is the stored one. The script
+// gets the reason, or an empty text, as a second argument with the suffix Odd.
 func Kept(k Kind) Kind { return keptKind{k.(patternKind)} }
 
 // Strict returns the kind that [Kept] was given; another one is returned as it is.

@@ -10,12 +10,13 @@ import (
 	"adgateway/ps"
 )
 
-// Photo is the kind of an image that is sent: in base64, decoded it is a JPEG or PNG within the limits. The script
-// gets the line of [attributes.Photo] with the small image that is stored, and Text of [Decoded] describes that.
+// Photo is the kind of an image that is sent: in base64, decoded it is a JPEG or PNG within the limits.
+// The script gets the line of [attributes.Photo] with the small image that is stored, and Text of
+// [Decoded] describes that.
 var Photo Kind = photoKind{base{"string[]"}}
 
-// StoredPhoto is a photo in base64 as a directory had it. [Photo] keeps its bytes, because an undo brings back what
-// was there.
+// StoredPhoto is a photo in base64 as a directory had it. [Photo] keeps its bytes, because an undo brings
+// back what was there.
 type StoredPhoto string
 
 type photoKind struct{ base }
@@ -32,12 +33,13 @@ func (photoKind) Decode(raw any) (*Decoded, *FieldError) {
 	}
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return nil, invalid("is no base64. Send a JPEG or PNG of at most %d bytes in base64, or as the body itself "+
-			"with the Content-Type %s or %s", photo.MostIn, photo.JPEG, photo.PNG)
+		return nil, invalid("is no base64. Send a JPEG or PNG of at most %d bytes in base64, or as the body "+
+			"itself with the Content-Type %s or %s", photo.MostIn, photo.JPEG, photo.PNG)
 	}
 	if !small {
 		if data, err = photo.Small(data); err != nil {
-			return nil, unprocessable("%s. Send a JPEG or PNG of at most %d bytes and %d pixels", err, photo.MostIn, photo.MostPixels)
+			return nil, unprocessable("%s. Send a JPEG or PNG of at most %d bytes and %d pixels",
+				err, photo.MostIn, photo.MostPixels)
 		}
 	}
 	return &Decoded{
@@ -47,7 +49,8 @@ func (photoKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (photoKind) Doc() Doc {
-	return Doc{Type: "string", Format: "byte", Text: "A JPEG or PNG of at most 1 MiB, in base64.", Example: samplePhoto}
+	text := "A JPEG or PNG of at most 1 MiB, in base64."
+	return Doc{Type: "string", Format: "byte", Text: text, Example: samplePhoto}
 }
 
 // PhotoTypes returns the media types of bodies that are a value of a kind themselves; nil: there are none.
@@ -71,7 +74,8 @@ func describe(data []byte) string {
 }
 
 // samplePhoto is a PNG of one pixel.
-const samplePhoto = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mNQSFgAAAHEASFcollRAAAAAElFTkSuQmCC"
+const samplePhoto = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAA" +
+	"DElEQVR42mNQSFgAAAHEASFcollRAAAAAElFTkSuQmCC"
 
 // The fields of a photo.
 const (
@@ -83,8 +87,8 @@ const (
 	photoSHA256 = "sha256"
 )
 
-// thumbnailPhoto is the member that holds them: empty if there is no photo, otherwise the user's GUID, a blank and
-// the photo in base64.
+// thumbnailPhoto is the member that holds them: empty if there is no photo, otherwise the user's GUID, a
+// blank and the photo in base64.
 var thumbnailPhoto = &Packed{Member: attributes.Photo.LDAP, unpack: unpackPhoto}
 
 // unpackPhoto shows an image only if it is one of the types that cannot carry a script.
@@ -109,7 +113,8 @@ func unpackPhoto(text string) (map[string]json.RawMessage, *ps.Warning) {
 	return fields, nil
 }
 
-// announcedPhoto returns the description of an announced photo: changes are shown and kept without the image.
+// announcedPhoto returns the description of an announced photo: changes are shown and kept without the
+// image.
 func announcedPhoto(encoded string) json.RawMessage {
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(data) == 0 {

@@ -43,8 +43,8 @@ func (e Extended) Kind(k Kind) Kind {
 	return k
 }
 
-// Twice returns the names of fields of a shape that another one of its fields has, and the attributes that several
-// fields of the table of attributes are about, or one of them and another field.
+// Twice returns the names of fields of a shape that another one of its fields has, and the attributes that
+// several fields of the table of attributes are about, or one of them and another field.
 func (s *Shape) Twice() (twice []string) {
 	names, held := map[string]bool{}, map[string]bool{}
 	for i := range s.Fields {

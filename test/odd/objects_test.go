@@ -30,8 +30,15 @@ type kind struct {
 	written map[string]string // inputs by fields, which are written back as they are shown
 }
 
-func below(path string) systemtest.Call {
-	return systemtest.Call{Method: http.MethodGet, Path: path, Params: map[string]any{"OUPath": oddOU}}
+func below(path string) systemtest.Call { return call(http.MethodGet, path, "OUPath", oddOU) }
+
+// call returns a call with parameters.
+func call(method, path string, pairs ...any) systemtest.Call {
+	params := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		params[pairs[i].(string)] = pairs[i+1]
+	}
+	return systemtest.Call{Method: method, Path: path, Params: params}
 }
 
 // withAddresses are the fields of users, and one of the further ones.
@@ -39,24 +46,26 @@ const withAddresses = "*,proxyAddresses"
 
 var kinds = map[string]kind{
 	"user": {
-		list: systemtest.Call{
-			Method: http.MethodGet, Path: "/api/ADUser/ListUsers", Params: map[string]any{"OUPath": oddOU, "ShowFields": withAddresses},
-		}, name: "username", dn: "distinguishedName",
+		list: call(http.MethodGet, "/api/ADUser/ListUsers", "OUPath", oddOU, "ShowFields", withAddresses),
+		name: "username", dn: "distinguishedName",
 		path: func(name, rest string) string { return "/api/ADUser/" + url.PathEscape(name) + rest },
 		read: "/Details?ShowFields=" + withAddresses, text: "Description",
 		written: map[string]string{
-			"name": "Name", "userPrincipalName": "UserPrincipalName", "description": "Description", "streetAddress": "Street",
-			"streetPoBox": "POBox", "ouPath": "OUPath", "displayName": "DisplayName", "proxyAddresses": "ProxyAddresses",
+			"name": "Name", "userPrincipalName": "UserPrincipalName", "description": "Description",
+			"streetAddress": "Street", "streetPoBox": "POBox", "ouPath": "OUPath", "displayName": "DisplayName",
+			"proxyAddresses": "ProxyAddresses",
 		},
 	},
 	"group": {
-		list: below("/api/ADGroups"), name: "samName", dn: "distinguishedName", path: systemtest.GroupPath, remove: "/Remove",
-		text: "GroupDescription", written: map[string]string{"description": "GroupDescription", "ouPath": "OUPath", "scope": "GroupScope"},
+		list: below("/api/ADGroups"), name: "samName", dn: "distinguishedName",
+		path: systemtest.GroupPath, remove: "/Remove", text: "GroupDescription",
+		written: map[string]string{"description": "GroupDescription", "ouPath": "OUPath", "scope": "GroupScope"},
 	},
 	"computer": {
 		list: below("/api/Computers"), name: "samName", dn: "distinguishedName",
 		path:   func(name, rest string) string { return systemtest.ComputerPath(name) + rest },
-		change: "/Update", remove: "/Remove", text: "ComputerDescription", written: map[string]string{"description": "ComputerDescription"},
+		change: "/Update", remove: "/Remove", text: "ComputerDescription",
+		written: map[string]string{"description": "ComputerDescription"},
 	},
 }
 
@@ -67,8 +76,9 @@ func (k kind) objectsOf(s *systemtest.System) []map[string]any {
 	return a.Envelope.Result
 }
 
-// TestWhatAListOfObjectsShowsIsNamedByIt: every odd object is read by the name that its list shows, by its GUID, its
-// SID and its distinguished name, and it is the same one; it is changed, written back as it was shown, and removed.
+// TestWhatAListOfObjectsShowsIsNamedByIt: every odd object is read by the name that its list shows, by its
+// GUID, its SID and its distinguished name, and it is the same one; it is changed, written back as it was
+// shown, and removed.
 func TestWhatAListOfObjectsShowsIsNamedByIt(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	tried := 0
@@ -85,13 +95,14 @@ func TestWhatAListOfObjectsShowsIsNamedByIt(t *testing.T) {
 
 // try does with one object what can be done with every object of its class.
 func (k kind) try(s *systemtest.System, name string, shown map[string]any) {
-	for _, identity := range []string{name, systemtest.Text(shown["guid"]), systemtest.Text(shown["sid"]), systemtest.Text(shown[k.dn])} {
+	for _, field := range []string{k.name, "guid", "sid", k.dn} {
+		identity := systemtest.Text(shown[field])
 		a := s.Get(k.path(identity, k.read))
 		require.Equal(s.T, http.StatusOK, a.Status, "%s: %s", identity, a.Body)
 		require.Equal(s.T, shown, s.Record(a), identity)
 	}
 	start := s.Snapshot()
-	changed := s.Do(systemtest.Call{Method: http.MethodPut, Path: k.path(name, k.change), Params: map[string]any{k.text: "changed, once"}})
+	changed := s.Do(call(http.MethodPut, k.path(name, k.change), k.text, "changed, once"))
 	require.Equal(s.T, http.StatusOK, changed.Status, "%s", changed.Body)
 	assert.Equal(s.T, "changed, once", s.Record(changed)["description"])
 	back := map[string]any{}
@@ -131,25 +142,28 @@ func TestOddUnitsAreNamedByTheirPaths(t *testing.T) {
 		path := systemtest.Text(unit["path"])
 		t.Run(path, func(t *testing.T) {
 			s := s.In(t)
-			shown := s.Record(s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/Path/Details", Params: map[string]any{"OUPath": path}}))
+			shown := s.Record(s.Do(call(http.MethodGet, "/api/OU/Path/Details", "OUPath", path)))
 			assert.Equal(t, unit, shown)
 			start := s.Snapshot()
 			for _, text := range []string{"changed, once", ""} {
 				s.Put("/api/OU", map[string]any{"OUPath": path, "OUDescription": text})
 			}
 			assert.Empty(t, start.Compare(s.Snapshot()))
-			a := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/OU/Path/Remove", Params: map[string]any{"OUPath": path}})
+			a := s.Do(call(http.MethodDelete, "/api/OU/Path/Remove", "OUPath", path))
 			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		})
 	}
 }
 
-// TestSIDsNameEveryObject (every user, group and computer of the built-in domain and of the odd ones): the row that
-// takes a GUID or a name takes the SID, and finds the same object; a SID of another class, and one that nobody has,
-// are not found.
+// TestSIDsNameEveryObject (every user, group and computer of the built-in domain and of the odd ones): the
+// row that takes a GUID or a name takes the SID, and finds the same object; a SID of another class, and
+// one that nobody has, are not found.
 func TestSIDsNameEveryObject(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
-	lists := map[string]string{"user": "/api/ADUser/ListUsers/All?ShowFields=" + withAddresses, "group": "/api/ADGroups/All", "computer": "/api/Computers/All"}
+	lists := map[string]string{
+		"user": "/api/ADUser/ListUsers/All?ShowFields=" + withAddresses, "group": "/api/ADGroups/All",
+		"computer": "/api/Computers/All",
+	}
 	sids := map[string]string{}
 	for class, list := range lists {
 		records := s.Get(list).Envelope.Result
@@ -169,7 +183,8 @@ func TestSIDsNameEveryObject(t *testing.T) {
 	for class, k := range kinds {
 		for other, sid := range sids {
 			if other != class {
-				assert.Equal(t, http.StatusNotFound, s.Get(k.path(sid, k.read)).Status, "the SID of a %s is no %s", other, class)
+				a := s.Get(k.path(sid, k.read))
+				assert.Equal(t, http.StatusNotFound, a.Status, "the SID of a %s is no %s", other, class)
 			}
 		}
 		assert.Equal(t, http.StatusNotFound, s.Get(k.path("S-1-5-21-1-2-3-999999", k.read)).Status)
@@ -179,11 +194,11 @@ func TestSIDsNameEveryObject(t *testing.T) {
 // TestAnOddNameIsNotGivenToAnother: what may stay where it is is refused where it would be new.
 func TestAnOddNameIsNotGivenToAnother(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
-	for input, value := range map[string]string{"Name": " leading", "UserPrincipalName": "odd upn@corp.example"} {
+	odd := map[string]string{"Name": " leading", "UserPrincipalName": "odd upn@corp.example"}
+	for input, value := range odd {
 		for _, dryRun := range []bool{true, false} {
-			a := s.Rejects(systemtest.Call{
-				Method: http.MethodPut, Path: "/api/ADUser/comma.carl", Params: map[string]any{input: value, "DryRun": dryRun},
-			}, http.StatusBadRequest, "invalid_request")
+			change := call(http.MethodPut, "/api/ADUser/comma.carl", input, value, "DryRun", dryRun)
+			a := s.Rejects(change, http.StatusBadRequest, "invalid_request")
 			assert.Contains(t, a.Envelope.Output, input+" must be")
 		}
 	}

@@ -11,11 +11,23 @@ import (
 	"adgateway/test/systemtest"
 )
 
-const withSite = `user.attributes=[{attribute: roomNumber, field: rooms, values: 3, limit: 8}, {attribute: personalTitle}, ` +
-	`{attribute: altSecurityIdentities, values: 5}, {attribute: msDS-cloudExtensionAttribute1, field: cloud1, unique: true}]`
+const withSite = `user.attributes=[{attribute: roomNumber, field: rooms, values: 3, limit: 8}, ` +
+	`{attribute: personalTitle}, {attribute: altSecurityIdentities, values: 5}, ` +
+	`{attribute: msDS-cloudExtensionAttribute1, field: cloud1, unique: true}]`
 
-// TestAttributesOfASiteAreLikeThoseOfTheTable: they are written, shown where they are named, filtered by, planned and
-// undone, and need no line of code.
+const allUsers = "/api/ADUser/ListUsers/All"
+
+// call returns a call with parameters.
+func call(method, path string, pairs ...any) systemtest.Call {
+	params := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		params[pairs[i].(string)] = pairs[i+1]
+	}
+	return systemtest.Call{Method: method, Path: path, Params: params}
+}
+
+// TestAttributesOfASiteAreLikeThoseOfTheTable: they are written, shown where they are named, filtered by,
+// planned and undone, and need no line of code.
 func TestAttributesOfASiteAreLikeThoseOfTheTable(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, withSite)
 	start := s.Snapshot()
@@ -30,47 +42,48 @@ func TestAttributesOfASiteAreLikeThoseOfTheTable(t *testing.T) {
 		"username": systemtest.SampleUser, "rooms": []any{"A-1", "B,2"}, "personalTitle": "Dr.", "cloud1": "x-1",
 	}, record)
 	for _, filter := range []string{`rooms eq "b,2"`, `personalTitle sw "D"`, `cloud1 pr`} {
-		found := s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/ListUsers/All", Params: map[string]any{"Filter": filter, "ShowFields": "username"}})
+		found := s.Do(call(http.MethodGet, allUsers, "Filter", filter, "ShowFields", "username"))
 		require.Len(t, found.Envelope.Result, 1, "%s: %s", filter, found.Body)
 		assert.Equal(t, systemtest.SampleUser, found.Envelope.Result[0]["username"], filter)
 	}
-	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/lweber", Params: map[string]any{"Cloud1": "X-1"}}, http.StatusConflict, "conflict")
-	refused := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: path, Params: map[string]any{"Rooms": "123456789"}}, http.StatusBadRequest, "invalid_request")
+	s.Rejects(call(http.MethodPut, "/api/ADUser/lweber", "Cloud1", "X-1"), http.StatusConflict, "conflict")
+	tooLong := call(http.MethodPut, path, "Rooms", "123456789")
+	refused := s.Rejects(tooLong, http.StatusBadRequest, "invalid_request")
 	assert.Contains(t, refused.Envelope.Output, "Rooms")
 
-	undone := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Changes/" + a.Header.Get("X-Change-Id") + "/Undo"})
+	undone := s.Do(call(http.MethodPost, "/api/Changes/"+a.Header.Get("X-Change-Id")+"/Undo"))
 	require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
 	assert.Empty(t, start.Compare(s.Snapshot()))
 
-	made := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/site.made", Params: map[string]any{"PersonalTitle": "Prof."}})
+	made := s.Do(call(http.MethodPost, "/api/ADUser/site.made", "PersonalTitle", "Prof."))
 	require.Equal(t, http.StatusCreated, made.Status, "%s", made.Body)
-	assert.Equal(t, "Prof.", s.Record(s.Get("/api/ADUser/site.made/Details?ShowFields=personalTitle"))["personalTitle"])
+	record = s.Record(s.Get("/api/ADUser/site.made/Details?ShowFields=personalTitle"))
+	assert.Equal(t, "Prof.", record["personalTitle"])
 }
 
 // TestAnAttributeOfASiteThatLeadsToRightsIsGuarded, although its settings do not say so.
 func TestAnAttributeOfASiteThatLeadsToRightsIsGuarded(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, withSite)
-	call := systemtest.Call{
-		Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser,
-		Params: map[string]any{"AltSecurityIdentities": "X509:<I>CN=CA<S>CN=jane"},
-	}
-	a := s.Rejects(call.As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
+	mapped := "X509:<I>CN=CA<S>CN=jane"
+	change := call(http.MethodPut, "/api/ADUser/"+systemtest.SampleUser, "AltSecurityIdentities", mapped)
+	a := s.Rejects(change.As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
 	assert.Contains(t, a.Envelope.Output, "privileged")
-	a = s.Do(call)
+	a = s.Do(change)
 	assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 }
 
 // TestAnAttributeThatTheForestLacksIsNoFault of the gateway: the answer names it.
 func TestAnAttributeThatTheForestLacksIsNoFault(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "user.attributes=[{attribute: acme-CostCentre}]")
-	for name, call := range map[string]systemtest.Call{
-		"written":  {Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"AcmeCostCentre": "4711"}},
-		"read":     {Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/Details", Params: map[string]any{"ShowFields": "acmeCostCentre"}},
-		"filtered": {Method: http.MethodGet, Path: "/api/ADUser/ListUsers/All", Params: map[string]any{"Filter": `acmeCostCentre eq "1"`}},
-		"created":  {Method: http.MethodPost, Path: "/api/ADUser/cost.centre", Params: map[string]any{"AcmeCostCentre": "4711"}},
+	path := "/api/ADUser/" + systemtest.SampleUser
+	for name, asking := range map[string]systemtest.Call{
+		"written":  call(http.MethodPut, path, "AcmeCostCentre", "4711"),
+		"read":     call(http.MethodGet, path+"/Details", "ShowFields", "acmeCostCentre"),
+		"filtered": call(http.MethodGet, allUsers, "Filter", `acmeCostCentre eq "1"`),
+		"created":  call(http.MethodPost, "/api/ADUser/cost.centre", "AcmeCostCentre", "4711"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := s.In(t).Do(call)
+			a := s.In(t).Do(asking)
 			if name == "filtered" { // LDAP: what no object has is no fault
 				assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 				assert.Empty(t, a.Envelope.Result)

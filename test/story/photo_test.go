@@ -52,8 +52,8 @@ func storedPhoto(s *systemtest.System) []byte {
 	return data
 }
 
-// TestAPhotoIsStoredSmall: whatever is sent, in base64 or as the body, the directory gets a JPEG of at most 10 kB,
-// and the same is read back.
+// TestAPhotoIsStoredSmall: whatever is sent, in base64 or as the body, the directory gets a JPEG of at
+// most 10 kB, and the same is read back.
 func TestAPhotoIsStoredSmall(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	assert.Nil(t, s.Record(s.Get(annasPhoto))["photo"], "she has none yet")
@@ -85,14 +85,15 @@ func TestAPhotoIsStoredSmall(t *testing.T) {
 			assert.Contains(t, s.Do(call()).Envelope.Output, "nothing was changed")
 			s.OK(systemtest.Call{Method: http.MethodDelete, Path: annasPhoto}, http.StatusOK)
 			assert.Empty(t, storedPhoto(s))
-			assert.Contains(t, s.Do(systemtest.Call{Method: http.MethodDelete, Path: annasPhoto}).Envelope.Output, "has no photo")
+			again := s.Do(systemtest.Call{Method: http.MethodDelete, Path: annasPhoto})
+			assert.Contains(t, again.Envelope.Output, "has no photo")
 			assert.Empty(t, start.Compare(s.Snapshot()))
 		})
 	}
 }
 
-// TestAPhotoIsBroughtBackByteForByte by an undo, also one that another program has stored and that is larger than
-// those that are stored here.
+// TestAPhotoIsBroughtBackByteForByte by an undo, also one that another program has stored and that is
+// larger than those that are stored here.
 func TestAPhotoIsBroughtBackByteForByte(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	from := rand.New(rand.NewPCG(3, 4))
@@ -113,14 +114,15 @@ func TestAPhotoIsBroughtBackByteForByte(t *testing.T) {
 			a := s.Do(change)
 			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 			require.NotEqual(t, before, storedPhoto(s))
-			undone := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/Changes/" + a.Header.Get("X-Change-Id") + "/Undo"})
+			undone := s.Do(post("/api/Changes/" + a.Header.Get("X-Change-Id") + "/Undo"))
 			require.Equal(t, http.StatusOK, undone.Status, "%s %s: %s", name, verb, undone.Body)
 			assert.Equal(t, before, storedPhoto(s), "%s %s", name, verb)
 		}
 	}
 }
 
-// TestWhatCannotBeShownAsAPhotoIsNot: what is stored and is neither a JPEG nor a PNG stays in the directory.
+// TestWhatCannotBeShownAsAPhotoIsNot: what is stored and is neither a JPEG nor a PNG stays in the
+// directory.
 func TestWhatCannotBeShownAsAPhotoIsNot(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	a := s.Get("/api/ADUser/paula/Photo")
@@ -145,7 +147,8 @@ func TestNoPhotoIsInLogs(t *testing.T) {
 	history := s.Get("/api/Changes")
 	audit, err := os.ReadFile(filepath.Join(folder, "audit.jsonl"))
 	require.NoError(t, err)
-	for what, text := range map[string]string{"plan": string(plan.Body), "history": string(history.Body), "audit": string(audit)} {
+	for what, body := range map[string][]byte{"plan": plan.Body, "history": history.Body, "audit": audit} {
+		text := string(body)
 		assert.NotContains(t, text, image[:60], what)
 		assert.NotContains(t, text, image[len(image)/2:len(image)/2+60], what)
 	}
@@ -164,13 +167,13 @@ func TestWhatIsNoPhotoIsRefused(t *testing.T) {
 		code   string
 		says   string
 	}{
-		"no base64":         {put(annasPhoto, "Photo", "no base64!"), http.StatusBadRequest, "invalid_request", "1048576 bytes"},
-		"nothing":           {put(annasPhoto), http.StatusBadRequest, "invalid_request", "Photo"},
-		"an SVG":            {sendImage(photo.PNG, []byte("<svg/>")), http.StatusUnprocessableEntity, "unprocessable", "neither a JPEG nor a PNG"},
-		"another type":      {sendImage("image/gif", []byte("GIF89a")), http.StatusUnsupportedMediaType, "unsupported_media_type", ""},
-		"larger than 1 MiB": {sendImage(photo.JPEG, make([]byte, photo.MostIn+1)), http.StatusUnprocessableEntity, "unprocessable", "1048576 bytes"},
-		"much larger":       {sendImage(photo.JPEG, make([]byte, 2*photo.MostIn)), http.StatusRequestEntityTooLarge, "too_large", ""},
-		"of nobody":         {systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/nobody.here/Photo"}, http.StatusNotFound, "not_found", ""},
+		"no base64":         {put(annasPhoto, "Photo", "no base64!"), 400, "invalid_request", "1048576 bytes"},
+		"nothing":           {put(annasPhoto), 400, "invalid_request", "Photo"},
+		"an SVG":            {sendImage(photo.PNG, []byte("<svg/>")), 422, "unprocessable", "neither a JPEG nor a PNG"},
+		"another type":      {sendImage("image/gif", []byte("GIF89a")), 415, "unsupported_media_type", ""},
+		"larger than 1 MiB": {sendImage(photo.JPEG, make([]byte, photo.MostIn+1)), 422, "unprocessable", "1048576 bytes"},
+		"much larger":       {sendImage(photo.JPEG, make([]byte, 2*photo.MostIn)), 413, "too_large", ""},
+		"of nobody":         {withParams(http.MethodDelete, "/api/ADUser/nobody.here/Photo", nil), 404, "not_found", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := s.In(t).Rejects(c.call, c.status, c.code)

@@ -50,8 +50,8 @@ func (i Info) String() string {
 	return fmt.Sprintf("%s, %d x %d pixels, %d bytes, SHA-256 %s", i.Type, i.Width, i.Height, i.Bytes, i.SHA256)
 }
 
-// Describe returns the description of an image. Only the head of the image is read. The error is [ErrType] or
-// [ErrBroken].
+// Describe returns the description of an image. Only the head of the image is read. The error is [ErrType]
+// or [ErrBroken].
 func Describe(data []byte) (Info, error) {
 	sum := sha256.Sum256(data)
 	info := Info{Bytes: len(data), SHA256: hex.EncodeToString(sum[:])}
@@ -72,11 +72,12 @@ func Describe(data []byte) (Info, error) {
 	return info, nil
 }
 
-// one keeps requests from decoding at once: a decoded image takes up to a hundred times the memory of its file.
+// one keeps requests from decoding at once: a decoded image takes up to a hundred times the memory of its
+// file.
 var one sync.Mutex
 
-// Small returns an image as a JPEG of at most [MostOut] bytes, upright, and never larger than it was. The error
-// is one of those above. It is safe for concurrent use.
+// Small returns an image as a JPEG of at most [MostOut] bytes, upright, and never larger than it was. The
+// error is one of those above. It is safe for concurrent use.
 func Small(data []byte) ([]byte, error) {
 	if len(data) > MostIn {
 		return nil, ErrSize

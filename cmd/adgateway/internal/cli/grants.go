@@ -39,8 +39,8 @@ func writing(class string, attributes ...string) []string {
 	return attributes
 }
 
-// further returns the further attributes of users that every forest has, or those that Exchange adds. What gives
-// rights is left to those who may give them.
+// further returns the further attributes of users that every forest has, or those that Exchange adds. What
+// gives rights is left to those who may give them.
 func further(added bool) (names []string) {
 	for _, a := range attributes.Users {
 		if a.Added == added && !a.Guarded {
