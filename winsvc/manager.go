@@ -24,10 +24,10 @@ const (
 	pollWait = 250 * time.Millisecond
 )
 
-var (
-	errNotInstalled = fmt.Errorf("the service is not installed: %w", service.ErrNotInstalled)
-	errElevation    = errors.New(notElevated)
-)
+// ErrNotInstalled is the error of what needs the service when there is none.
+var ErrNotInstalled = service.ErrNotInstalled
+
+var errElevation = errors.New(notElevated)
 
 // Registration describes the service to install.
 type Registration struct {
@@ -51,7 +51,7 @@ type Manager struct {
 }
 
 // native is what kardianos/service does not offer. Errors of Windows are returned
-// unchanged; errNotInstalled means that there is no such service.
+// unchanged; ErrNotInstalled means that there is no such service.
 type native interface {
 	Elevated() bool
 	Find() (registered, error)
@@ -260,7 +260,10 @@ func (m *Manager) update(r Registration, kind AccountKind, old registered, keep 
 
 // Uninstall stops the service and removes it and its event log source.
 func (m *Manager) Uninstall(ctx context.Context) error {
-	state, err := m.installed()
+	state, _, err := m.Status()
+	if err == nil && state == NotInstalled {
+		err = ErrNotInstalled
+	}
 	if err != nil {
 		return err
 	}
@@ -359,7 +362,7 @@ func (m *Manager) await(ctx context.Context, wait time.Duration, want State, onT
 func (m *Manager) installed() (State, error) {
 	state, _, err := m.Status()
 	if err == nil && state == NotInstalled {
-		err = fmt.Errorf("%s: %w", m.of.filled("run '{name} service install'"), errNotInstalled)
+		err = fmt.Errorf("%w; %s", ErrNotInstalled, m.of.filled("run '{name} service install'"))
 	}
 	return state, err
 }

@@ -87,7 +87,7 @@ func (f *fakeWindows) Find() (registered, error) {
 		return registered{}, f.fails["Find"]
 	}
 	if !f.installed {
-		return registered{}, errNotInstalled
+		return registered{}, ErrNotInstalled
 	}
 	if len(f.states) > 0 {
 		f.found.State, f.states = f.states[0], f.states[1:]

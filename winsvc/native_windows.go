@@ -40,7 +40,7 @@ func (m serviceManager) with(managerRights, serviceRights uint32, do func(*mgr.S
 	}
 	handle, err := windows.OpenService(manager, name, serviceRights)
 	if errors.Is(err, windows.ERROR_SERVICE_DOES_NOT_EXIST) {
-		return errNotInstalled
+		return ErrNotInstalled
 	}
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"adgateway/gateway/filefault"
 )
 
 // Write replaces a file, or creates it, accessible to its owner only. restrict is called
@@ -54,14 +56,22 @@ func Replace(from, to string) error {
 	return nil
 }
 
-// rename replaces a file. On Windows that fails while another process reads it.
-func rename(from, to string) (err error) {
-	const tries, pause = 10, 20 * time.Millisecond
-	for range tries {
-		if err = os.Rename(from, to); err == nil {
-			return nil
+// rename replaces a file. On Windows that fails while another program has it open, as virus scanners and
+// backups do for a moment.
+func rename(from, to string) error {
+	const tries, pause = 100, 20 * time.Millisecond
+	return try(tries, func() { time.Sleep(pause) }, filefault.Held, func() error { return os.Rename(from, to) })
+}
+
+// try does something up to so many times, with a pause in between, while its error may pass.
+func try(tries int, pause func(), passes func(error) bool, do func() error) (err error) {
+	for n := range tries {
+		if n > 0 {
+			pause()
 		}
-		time.Sleep(pause)
+		if err = do(); err == nil || !passes(err) {
+			return err
+		}
 	}
 	return err
 }

@@ -34,3 +34,27 @@ func TestWrite(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, left, 2, "nothing temporary is left")
 }
+
+// TestAFileInUseIsTriedAgain until it is free, and what cannot pass is not.
+func TestAFileInUseIsTriedAgain(t *testing.T) {
+	held, other := errors.New("held"), errors.New("other")
+	passes := func(err error) bool { return err == held }
+	for name, c := range map[string]struct {
+		fails []error // of each try
+		want  error
+		tries int
+	}{
+		"at once":     {[]error{nil}, nil, 1},
+		"free later":  {[]error{held, held, nil}, nil, 3},
+		"never free":  {[]error{held, held, held, held, held}, held, 5},
+		"cannot pass": {[]error{held, other}, other, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tries, pauses := 0, 0
+			err := try(5, func() { pauses++ }, passes, func() error { tries++; return c.fails[tries-1] })
+			assert.Equal(t, c.want, err)
+			assert.Equal(t, c.tries, tries)
+			assert.Equal(t, c.tries-1, pauses)
+		})
+	}
+}

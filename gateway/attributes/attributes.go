@@ -40,6 +40,8 @@ const (
 	Unicode Form = "text"
 	ASCII   Form = "ascii"
 	Integer Form = "number"
+	Bytes   Form = "bytes" // as base64
+	size    Form = "size"  // the number of bytes stands for them
 )
 
 const maxUnixID = 1<<31 - 1
@@ -72,6 +74,10 @@ var Users = append([]*Attribute{
 		Doc: "The services that the account runs. These become all of them. Whoever may ask for tickets can guess the account's password from one.",
 	},
 }, extensionAttributes()...)
+
+// Photo is the small picture of a user. It is no field of records, because lists must not carry it; its
+// rows are its own.
+var Photo = &Attribute{LDAP: "thumbnailPhoto", Field: "photo", Input: "Photo", Form: Bytes, Limit: 102400}
 
 // extensionAttributes are the fifteen attributes that Exchange leaves to the customer.
 func extensionAttributes() []*Attribute {
@@ -119,6 +125,14 @@ func (a *Attribute) Line(values ...string) string {
 	}
 	head := []string{a.LDAP, string(a.Form), strings.Join(rules, " "), a.Field}
 	return strings.Join(append(head, values...), separator)
+}
+
+// Kept returns the lines of what records of removals and creations keep of users besides the fields of
+// records: the attributes that every forest has, and the size of the photo.
+func Kept() []string {
+	photo := *Photo
+	photo.Form = size
+	return append(Base(Users), photo.Line())
 }
 
 // Base returns the lines of the attributes that every forest has, for scripts that read them all.

@@ -178,8 +178,8 @@ func (t *Trial) needs() (n needed) {
 }
 
 // classes are the classes of objects that are created or moved, by the records that show them.
-var classes = map[*schema.Shape]string{
-	schema.User: "user", schema.Group: "group", schema.Computer: "computer", schema.OU: "organizationalUnit",
+var classes = map[string]string{
+	schema.User.Name: "user", schema.Group.Name: "group", schema.Computer.Name: "computer", schema.OU.Name: "organizationalUnit",
 }
 
 // rights are what is found out about the rights to make a change.
@@ -248,7 +248,7 @@ func (r *rights) change(t *Trial, object *ps.Intended, c ps.IntendedChange) {
 // passwords cannot be read.
 func (f forecast) writeRights(t *Trial) []change.Check {
 	const name = "write_rights"
-	r := rights{forecast: f, class: classes[t.call.Op.Reply.Shape]}
+	r := rights{forecast: f, class: classes[t.call.Op.Reply.Shape.Name]}
 	for i := range t.Announced.Objects {
 		object := &t.Announced.Objects[i]
 		if object.GUID == "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"adgateway/gateway/ops"
@@ -128,6 +129,12 @@ func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error)
 			f.Code = schema.Unprocessable
 			f.Message = "The domain controller gave up the search because it took too long. " +
 				"Narrow it: with a Text, an OUPath, or a Filter on a field that has an index."
+		}
+		if asked := b.Added(); found == ourFault && e.Type == "System.ArgumentException" && len(asked) > 0 {
+			f.Code, field = schema.Unprocessable, ""
+			f.Message = "The directory does not know an attribute of these: " + strings.Join(asked, ", ") +
+				". Its schema lacks it: Exchange adds extensionAttribute1 to 15, " +
+				"and the setting user.attributes names those of this installation."
 		}
 		if found == shutZone && !op.Effect.Writes() {
 			f.Code = schema.Unavailable // it will be readable again

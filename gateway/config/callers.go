@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"adgateway/gateway/attributes"
 	"adgateway/gateway/identity"
 )
 
@@ -25,6 +26,40 @@ func signInRoles(field func(*Settings) *[]Role) value {
 		}
 	}, []string{"group", "scopes"}, "a list of roles with group, scopes, and perhaps name, limits, rate, concurrency, " +
 		"deletionsPerHour, passwordResetsPerHour and changesPerHour"}
+}
+
+func siteAttributes(field func(*Settings) *[]attributes.Site) value {
+	return records[attributes.Site]{field, func(a *attributes.Site) map[string]part {
+		return map[string]part{
+			"attribute":  intoText(&a.LDAP),
+			"field":      intoText(&a.Field),
+			"form":       intoText(&a.Form, attributes.Forms()...),
+			"limit":      intoCount(&a.Limit),
+			"values":     intoCount(&a.Most),
+			"unique":     intoBoolean(&a.Unique),
+			"privileged": intoBoolean(&a.Privileged),
+		}
+	}, []string{"attribute"}, "a list of attributes with attribute, " +
+		"and perhaps field, form, limit, values, unique and privileged"}
+}
+
+// intoCount is a number of at least 1.
+func intoCount(field *int) part {
+	set := func(node *yaml.Node) error {
+		n, err := strconv.ParseInt(node.Value, 10, 32)
+		if node.Kind != yaml.ScalarNode || err != nil || n < 1 {
+			return errors.New("takes a whole number of at least 1")
+		}
+		*field = int(n)
+		return nil
+	}
+	get := func(bool) any {
+		if *field == 0 {
+			return nil
+		}
+		return *field
+	}
+	return part{set: set, get: get}
 }
 
 // intoRate is a number of requests per second, minute or hour.

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"adgateway/gateway/attributes"
 )
 
 // misfits returns why settings that are valid one by one contradict each other. Each
@@ -45,6 +47,9 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	}
 	if s.Memory.Limit > 0 && s.HTTP.MaxBodyMemory >= s.Memory.Limit {
 		fault([]string{"http.maxBodyMemory", "memory.limit"}, "http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for everything", s.HTTP.MaxBodyMemory, s.Memory.Limit)
+	}
+	for _, err := range attributes.CheckSite(s.Account.Attributes) {
+		fault([]string{"user.attributes"}, "%s", err)
 	}
 	s.clusterMisfits(fault)
 	for _, text := range s.uselessAccounts() {

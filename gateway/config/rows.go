@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"adgateway/gateway/attributes"
 )
 
 // Row declares one setting.
@@ -189,6 +191,9 @@ func serverRows() []Row {
 			host(func(s *Settings) *string { return &s.Servers.DNSServer })},
 		{"servers.returnAfter", "10m", "Time after a failover before the preferred server is tried again; the gateways of a cluster stay.",
 			limit(func(s *Settings) *time.Duration { return &s.Servers.ReturnAfter })},
+
+		{"user.attributes", "[]", "Further attributes of users, which become fields of records, inputs and fields of filters: attribute (LDAP display name), and perhaps field (its name here), form (text, ascii or number), limit (characters, or the largest number), values (how many), unique, privileged. What gives rights needs the scope privileged in any case.",
+			siteAttributes(func(s *Settings) *[]attributes.Site { return &s.Account.Attributes })},
 
 		{"limits.bulkDelete", "50", "Maximum number of objects that one request may delete.",
 			live{number(func(s *Settings) *int { return &s.Limits.BulkDelete }, 1, 100000)}},

@@ -11,6 +11,8 @@ package config
 import (
 	"path/filepath"
 	"time"
+
+	"adgateway/gateway/attributes"
 )
 
 // Settings are the values of all settings. The zero value is not usable: start from
@@ -24,6 +26,7 @@ type Settings struct {
 	Pool        Pool
 	Servers     Servers
 	Limits      Limits
+	Account     Account
 	ACME        ACME
 	External    ExternalDNS
 	Audit       Audit
@@ -153,6 +156,11 @@ type Limits struct {
 	StaleDays     int
 	GuardedGroups []string
 	GuardedNames  []string
+}
+
+// Account configures what accounts have.
+type Account struct {
+	Attributes []attributes.Site // further ones of users
 }
 
 // ACME configures the challenges of certificate authorities in DNS.

@@ -24,8 +24,20 @@ type fault struct {
 func (f *fault) Error() string { return f.text }
 func (f *fault) Unwrap() error { return f.err }
 
-// sharingViolation is ERROR_SHARING_VIOLATION on Windows.
-const sharingViolation = syscall.Errno(32)
+// The errors of Windows about files that other programs have open.
+const (
+	accessDenied     = syscall.Errno(5)
+	sharingViolation = syscall.Errno(32)
+)
+
+// Held reports whether an error may be that another program has a file open, which only Windows refuses: a
+// sharing violation or, where a file is to replace another one, an access that is denied.
+func Held(err error) bool { return heldOn(runtime.GOOS, err) }
+
+func heldOn(system string, err error) bool {
+	replaces := errors.As(err, new(*os.LinkError))
+	return system == "windows" && (errors.Is(err, sharingViolation) || replaces && errors.Is(err, accessDenied))
+}
 
 // Explain turns a file error into one that says which setting or flag names the
 // file, what is wrong (by error code, never by text), and how to fix it. Any
@@ -35,23 +47,29 @@ func Explain(name string, err error) error {
 	if err == nil {
 		return nil
 	}
+	path, text := "", ""
 	var of *fs.PathError
-	if !errors.As(err, &of) {
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &of):
+		path = of.Path
+	case errors.As(err, &link):
+		path = link.New
+	default:
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	path, text := of.Path, ""
 	found, statErr := os.Stat(path)
 	switch file := fileAbove(path); {
-	case file != "" || errors.Is(err, syscall.ENOTDIR):
+	case file != "" || errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, fs.ErrNotExist): // one error on Windows
 		path, text = cmp.Or(file, path), " is a file, not a folder: set another path"
+	case Held(err):
+		text = " is open in another program: close it there, or set another path"
 	case errors.Is(err, fs.ErrPermission):
 		text = " cannot be accessed by " + account() + ": grant it access, or set another path"
 	case statErr == nil && found.IsDir():
 		text = " is a folder: set the path of a file"
 	case errors.Is(err, fs.ErrNotExist):
 		text = " does not exist" + where(path)
-	case runtime.GOOS == "windows" && errors.Is(err, sharingViolation):
-		text = " is open in another program: close it there, or set another path"
 	default:
 		return fmt.Errorf("%s: %w", name, err)
 	}

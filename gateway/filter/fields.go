@@ -129,6 +129,13 @@ func further(table []*attributes.Attribute) []field {
 	return fields
 }
 
+// With returns the class with the fields of more attributes.
+func (c *Class) With(table []*attributes.Attribute) *Class {
+	more := *c
+	more.fields = slices.Concat(c.fields, further(table))
+	return &more
+}
+
 var (
 	created  = field{name: "created", attr: "whenCreated", ops: dateOps, form: generalizedForm{}}
 	modified = field{name: "modified", attr: "whenChanged", ops: dateOps, form: generalizedForm{}}

@@ -54,6 +54,23 @@ func (b *Bound) Secret(op *Operation) (ps.Value, bool) {
 	return ps.Value{}, false
 }
 
+// Added returns the attributes that the request writes or reads and that not every forest has. b may be nil.
+func (b *Bound) Added() (names []string) {
+	if b == nil {
+		return nil
+	}
+	for i := range b.Op.Params {
+		p := &b.Op.Params[i]
+		if a := schema.AttributeOf(p.Kind); a != nil && a.Added && b.Has(p.Name) {
+			names = append(names, a.LDAP)
+		}
+	}
+	if b.Fields == nil {
+		return names
+	}
+	return append(names, b.Fields.Added()...)
+}
+
 // Canonical returns the request as text: equal requests have equal texts. A secret that
 // was generated for it is not part of it; others are, so that it must not be shown.
 func (b *Bound) Canonical() string {

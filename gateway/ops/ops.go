@@ -306,6 +306,16 @@ func (op *Operation) Param(name string) *Param {
 	return nil
 }
 
+// PhotoParam returns the parameter that a body of an image type is the value of, or nil.
+func (op *Operation) PhotoParam() *Param {
+	for i := range op.Params {
+		if schema.PhotoTypes(op.Params[i].Kind) != nil {
+			return &op.Params[i]
+		}
+	}
+	return nil
+}
+
 // Secrets returns the names of the parameters that are secrets.
 func (op *Operation) Secrets() []string {
 	var names []string

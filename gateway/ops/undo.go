@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/attributes"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -170,6 +171,19 @@ func primaryBack(row, param string) Undo {
 		}
 		return Given{param: d.object().GUID, "GroupName": sid}
 	})
+}
+
+// photoBack is the undo of a change of a photo: the photo before, byte for byte, or none.
+var photoBack = Undo{
+	Rows: []string{"user.setPhoto", "user.removePhoto"},
+	Calls: func(d Done) []Undoing {
+		before, given := d.before(attributes.Photo.LDAP), Given{usernameName: d.object().GUID}
+		if before == "" {
+			return d.all("user.removePhoto", given)
+		}
+		given[photoParam] = schema.StoredPhoto(before)
+		return d.all("user.setPhoto", given)
+	},
 }
 
 // MemberOf returns the object that an announcement names second: the member of the group before it.

@@ -15,6 +15,10 @@ const (
 	userSubject     = "user '{Username}'"
 	userGuidSubject = "user '{UserGuid}'"
 	usernameName    = "Username"
+
+	photoPath   = "/api/ADUser/{UserName}/Photo"
+	photoScript = "Set-GatewayPhoto"
+	photoParam  = "Photo"
 )
 
 var userRows = []*Operation{
@@ -248,6 +252,56 @@ var userRows = []*Operation{
 		Sample:    Given{"Username": "locked.out", "GroupName": "VPN Users"},
 	},
 	{
+		ID: "user.photo", Summary: "Shows the photo of a user.",
+		Method: http.MethodGet, Path: photoPath,
+		Scope: identity.UserRead, Effect: Read,
+		Params:  []Param{existingUser},
+		Script:  "Get-GatewayPhoto",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.UserPhoto, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: userSubject,
+		Sample:  Given{"Username": "aschmidt"},
+	},
+	{
+		ID: "user.setPhoto", Summary: "Gives a user a photo.",
+		Method: http.MethodPut, Path: photoPath,
+		Scope: identity.UserWrite, Effect: Update,
+		Params: []Param{
+			existingUser,
+			{Name: photoParam, Arg: "Attribute", Kind: schema.Photo, Required: true, Doc: "The image. It is stored as a JPEG of at most 10 kB, upright, without anything but its pixels. It may also be the body itself."},
+			userFields,
+		},
+		Script:    photoScript,
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     []schema.Code{schema.NotFound, schema.Unprocessable},
+		Undo:      photoBack,
+		Subject:   userSubject,
+		Success:   "The {subject} has this photo now.",
+		Unchanged: "The {subject} has this photo already; nothing was changed.",
+		Sample:    Given{"Username": "aschmidt", photoParam: schema.Photo.Doc().Example},
+	},
+	{
+		ID: "user.removePhoto", Summary: "Removes the photo of a user.",
+		Method: http.MethodDelete, Path: photoPath,
+		Scope: identity.UserWrite, Effect: Update,
+		Params:    []Param{existingUser, userFields},
+		Script:    photoScript,
+		Fixed:     ps.Args{"Attribute": ps.List([]string{attributes.Photo.Line()})},
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.User, Single},
+		Settle:    settleUser,
+		Fails:     []schema.Code{schema.NotFound},
+		Undo:      photoBack,
+		Subject:   userSubject,
+		Success:   "The photo of the {subject} was removed.",
+		Unchanged: "The {subject} has no photo; nothing was changed.",
+		Needs:     Step{"user.setPhoto", Given{"Username": "aschmidt", photoParam: schema.Photo.Doc().Example}},
+		Sample:    Given{"Username": "aschmidt"},
+	},
+	{
 		ID: "user.delete", Summary: "Removes a user.",
 		Method: http.MethodDelete, Path: "/api/ADUser/{UserName}",
 		Scope: identity.UserDelete, Effect: Delete,
@@ -333,8 +387,8 @@ var userFields = Param{
 // userInputs are the inputs for creating and updating a user.
 var userInputs = slices.Concat([]Param{
 	{Name: "Password", Kind: schema.Password, Scope: identity.UserPassword, Doc: "The password. An account that is created without one is disabled."},
-	{Name: "Name", Arg: "CommonName", Kind: schema.CommonName, Doc: "The full name, which is the CN. Without it a new user has the username as its CN."},
-	{Name: "UserPrincipalName", Kind: schema.PrincipalName, Doc: "The UPN, with a suffix of the forest. Without it a new user has the username and the DNS name of the domain."},
+	{Name: "Name", Arg: "CommonName", Kind: schema.Kept(schema.CommonName), Doc: "The full name, which is the CN. Without it a new user has the username as its CN."},
+	{Name: "UserPrincipalName", Kind: schema.Kept(schema.PrincipalName), Doc: "The UPN, with a suffix of the forest. Without it a new user has the username and the DNS name of the domain."},
 	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},
 	{Name: "Initials", Kind: schema.Text("initials")},
 	{Name: "LastName", Kind: schema.Text("sn"), Example: "Doe"},
@@ -371,7 +425,7 @@ var userInputs = slices.Concat([]Param{
 }, attributeInputs(attributes.Users))
 
 // kept are the attributes that a record of a removal, or of a creation, has besides those of records.
-var kept = ps.Args{"Kept": ps.List(attributes.Base(attributes.Users))}
+var kept = ps.Args{"Kept": ps.List(attributes.Kept())}
 
 // attributeInputs are the inputs of further attributes. They feed one argument of the script.
 func attributeInputs(table []*attributes.Attribute) []Param {
@@ -390,6 +444,7 @@ func attributeInputs(table []*attributes.Attribute) []Param {
 var newUserInputs = func() []Param {
 	inputs := slices.Clone(userInputs)
 	for i := range inputs {
+		inputs[i].Kind = schema.Strict(inputs[i].Kind)
 		inputs[i].Implied = map[string]string{
 			"ChangePasswordNextLogon": "true", "PasswordNeverExpired": "false", "RdsConnectDrive": "false", "RdsAllowLogon": "true",
 		}[inputs[i].Name]

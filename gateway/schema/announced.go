@@ -25,6 +25,10 @@ type FieldChange struct {
 // called by its own name.
 func (s *Shape) Changes(announced Announced) []FieldChange {
 	var changes []FieldChange
+	if announced.Attribute == attributes.Photo.LDAP {
+		before, after := announcedPhoto(announced.Before), announcedPhoto(announced.After)
+		return append(changes, FieldChange{photoField, announced.Attribute, before, after})
+	}
 	for _, field := range s.announcedBy(announced) {
 		change := FieldChange{field.Name, announced.Attribute, field.announced(announced.Before), field.announced(announced.After)}
 		if field.Packed == nil || !bytes.Equal(change.Before, change.After) {

@@ -191,6 +191,16 @@ func (s *Selection) Names() []string {
 	return names
 }
 
+// Added returns the attributes of selected fields that not every forest has.
+func (s *Selection) Added() (names []string) {
+	for _, f := range s.fields {
+		if f.Extra != nil && f.Extra.Added {
+			names = append(names, f.Extra.LDAP)
+		}
+	}
+	return names
+}
+
 var null = json.RawMessage("null")
 
 // errShape returns an error about a script's record, for the log.

@@ -1,6 +1,9 @@
 package schema
 
-import "adgateway/gateway/attributes"
+import (
+	"adgateway/gateway/attributes"
+	"adgateway/gateway/schema/photo"
+)
 
 // The records, with their fields in the order of answers.
 var (
@@ -54,6 +57,18 @@ var (
 		{Name: "created", Type: TimeField, Null: true},
 		{Name: "modified", Type: TimeField, Null: true},
 	}, attributeFields(attributes.Users)...)}
+
+	UserPhoto = &Shape{Name: "UserPhoto", Fields: []Field{
+		{Name: "guid", Type: GUIDField},
+		{Name: "username", Doc: "sAMAccountName"},
+		{Name: "distinguishedName"},
+		{Name: photoField, Null: true, Packed: thumbnailPhoto, Doc: "in base64; null if there is none"},
+		{Name: photoType, Null: true, Packed: thumbnailPhoto, Enum: []string{photo.JPEG, photo.PNG}},
+		{Name: photoWidth, Type: NumberField, Null: true, Packed: thumbnailPhoto, Doc: "in pixels"},
+		{Name: photoHeight, Type: NumberField, Null: true, Packed: thumbnailPhoto, Doc: "in pixels"},
+		{Name: photoBytes, Type: NumberField, Null: true, Packed: thumbnailPhoto, Doc: "size of the image"},
+		{Name: photoSHA256, Null: true, Packed: thumbnailPhoto, Doc: "of the image, in hexadecimal digits"},
+	}}
 
 	Group = &Shape{Name: "Group", Tag: &Tagging{Kind: "g1", Except: []string{"modified"}}, Fields: groupFields}
 

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
@@ -162,9 +163,12 @@ func (c *collector) body(header http.Header, content []byte) error {
 			return failed
 		}
 		return c.pairs(content, false)
-	default:
-		return unreadable(header, content)
 	}
+	if p := c.Op.PhotoParam(); p != nil && slices.Contains(schema.PhotoTypes(p.Kind), mediaTypeOf(header)) {
+		c.Add(p, base64.StdEncoding.EncodeToString(content))
+		return nil
+	}
+	return unreadable(header, content)
 }
 
 // json reads the members of one JSON object in order, so that duplicates are noticed.

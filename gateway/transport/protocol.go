@@ -151,6 +151,8 @@ func (s *Server) bodyLimit(op *ops.Operation) int64 {
 		return op.Protocol.BodyLimit
 	case op != nil && op.Takes != nil:
 		return s.Bodies.List
+	case op != nil && op.PhotoParam() != nil:
+		return max(s.Bodies.Limit, schema.MostPhoto)
 	}
 	return s.Bodies.Limit
 }

@@ -6,7 +6,9 @@ param(
     [Parameter(Mandatory)] [string] $UserName,
     [AllowNull()] [securestring] $Password,
     [AllowNull()] [string] $CommonName,
+    [AllowNull()] [string] $CommonNameOdd,
     [AllowNull()] [string] $UserPrincipalName,
+    [AllowNull()] [string] $UserPrincipalNameOdd,
     [AllowNull()] [string] $FirstName,
     [AllowNull()] [string] $Initials,
     [AllowNull()] [string] $LastName,
@@ -85,7 +87,11 @@ $oldUpn = [string]$user.UserPrincipalName
 $newUpn = $oldUpn
 if ($UserPrincipalName) { $newUpn = $UserPrincipalName }
 
-# Guard.
+# Guard. A name that nobody may give may stay where it is.
+if ($renames -and $CommonNameOdd) { Stop-Gateway -Code 'invalid_request' -Arg 'CommonName' -Message "Name $CommonNameOdd." }
+if ($UserPrincipalNameOdd -and -not $oldUpn.Equals($newUpn)) {
+    Stop-Gateway -Code 'invalid_request' -Arg 'UserPrincipalName' -Message "UserPrincipalName $UserPrincipalNameOdd."
+}
 $free = @{ Except = $guid; AllowedOU = $AllowedOU; Server = $Server }
 if ($renames) { Assert-GatewayNameFree -Name $newName -Parent $parent -Arg 'CommonName' @free }
 if (-not $oldUpn.Equals($newUpn)) {

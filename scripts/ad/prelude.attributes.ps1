@@ -29,10 +29,18 @@ function Get-GatewayAttributeText {
     $sorted -join $GatewayLineFeed
 }
 
-# The stored values of an attribute, as texts.
+# The stored values of an attribute, as texts. Bytes are one text: in base64, or their number.
 function Get-GatewayAttributeValue {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [object] $Object, [Parameter(Mandatory)] [string] $Name)
+    param([Parameter(Mandatory)] [object] $Object, [Parameter(Mandatory)] [string] $Name, [Parameter(Mandatory)] [string] $Form)
+    if ($Form -eq 'bytes' -or $Form -eq 'size') {
+        $stored = $Object.PSObject.Properties[$Name].Value
+        if ($null -eq $stored) { return }
+        $octets = [byte[]]$stored
+        if ($octets.Length -eq 0) { return }
+        if ($Form -eq 'bytes') { return [Convert]::ToBase64String($octets) }
+        return [string]$octets.Length + ' bytes'
+    }
     foreach ($value in @($Object.PSObject.Properties[$Name].Value)) {
         if ($null -ne $value) { [string]$value }
     }
@@ -86,7 +94,7 @@ function Compare-GatewayAttribute {
     )
     foreach ($one in $Attribute) {
         $name = $one.name
-        $old = [string[]]@(Get-GatewayAttributeValue -Object $User -Name $name)
+        $old = [string[]]@(Get-GatewayAttributeValue -Object $User -Name $name -Form $one.form)
         $before = [string](Get-GatewayAttributeText -Value $old)
         $after = [string](Get-GatewayAttributeText -Value $one.values)
         if ($before.Equals($after)) { continue }

@@ -57,7 +57,7 @@ function ConvertTo-GatewayState {
     $stored = Get-GatewayUserStored -User $Object
     foreach ($name in $GatewayUserWritten) { $state[$name] = [string]($stored[$name] -join ', ') }
     foreach ($one in @(ConvertFrom-GatewayAttribute -Line $Attribute)) {
-        $values = [string[]]@(Get-GatewayAttributeValue -Object $Object -Name $one.name)
+        $values = [string[]]@(Get-GatewayAttributeValue -Object $Object -Name $one.name -Form $one.form)
         $state[$one.name] = [string](Get-GatewayAttributeText -Value $values)
     }
     $state

@@ -16,7 +16,8 @@ import (
 // Gateway returns what the settings say of a server, its policy included.
 func Gateway(s *config.Settings) gateway.Options {
 	return gateway.Options{
-		Policy: Policy(s), MaxWait: s.Pool.MaxWait,
+		Operations: ops.Extended(s.Account.Attributes),
+		Policy:     Policy(s), MaxWait: s.Pool.MaxWait,
 		HTTP: gateway.HTTP{
 			HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback, Connections: connections(s.HTTP),
 			BodyMemory: mebibytes(s.HTTP.MaxBodyMemory), Streams: s.Events.Streams,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"adgateway/gateway/attributes"
 )
 
 // grantPlace is where a right is granted.
@@ -37,6 +39,17 @@ func writing(class string, attributes ...string) []string {
 	return attributes
 }
 
+// further returns the further attributes of users that every forest has, or those that Exchange adds. What
+// gives rights is left to those who may give them.
+func further(added bool) (names []string) {
+	for _, a := range attributes.Users {
+		if a.Added == added && !a.Guarded {
+			names = append(names, a.LDAP)
+		}
+	}
+	return names
+}
+
 func forScopes(scopes ...string) []string { return scopes }
 
 // grants is ordered as the manual shows it.
@@ -48,7 +61,9 @@ var grants = []grant{
 		"givenName", "initials", "sn", "displayName", "description", "mail", "department", "physicalDeliveryOfficeName",
 		"company", "title", "manager", "streetAddress", "postOfficeBox", "l", "st", "postalCode", "c", "co", "countryCode",
 		"telephoneNumber", "homePhone", "mobile", "profilePath", "scriptPath", "homeDirectory", "homeDrive", "userParameters",
-		"accountExpires", "name", "cn", "sAMAccountName", "userPrincipalName")},
+		"accountExpires", "name", "cn", "sAMAccountName", "userPrincipalName", attributes.Photo.LDAP)},
+	{forScopes("user:write"), onOU, "/I:S", writing("user", further(false)...)},
+	{forScopes("user:write"), onOU, "/I:S", writing("user", further(true)...)}, // where Exchange has added them
 	{forScopes("user:write", "user:password"), onOU, "/I:S", writing("user", "userAccountControl", "pwdLastSet", "lockoutTime")},
 	{forScopes("user:write", "user:password"), onOU, "/I:S", forScopes("CA;Reset Password;user")},
 

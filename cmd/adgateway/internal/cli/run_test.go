@@ -90,6 +90,7 @@ func TestCommandsThatEnd(t *testing.T) {
 		"without TLS":          {[]string{"sandbox", "--listen", "0.0.0.0:0"}, 1, []string{"http.listen: other machines can reach 0.0.0.0:0,"}},
 		"no PowerShell":        {[]string{"serve", "--set", "powershell.path=/no/such"}, 1, []string{"/no/such cannot be run; set the path of powershell.exe or pwsh: no such file or directory"}},
 		"no settings file":     {[]string{"config", "check", "--config", "no-such.yaml"}, 1, []string{"the settings file no-such.yaml does not exist; create it with 'adgateway config init --config no-such.yaml'"}},
+		"settings, blank":      {[]string{"config", "check", "--config", "no such.yaml"}, 1, []string{`create it with 'adgateway config init --config "no such.yaml"'`}},
 		"unknown scope":        {[]string{"sandbox", "--token", "t=user:reed"}, 1, []string{"--token", "did you mean user:read?"}},
 		"scope or value":       {[]string{"sandbox", "--token", "t=user-write"}, 1, []string{"--token", "did you mean user:write?", "VALUE=*"}},
 		"password or scope":    {[]string{"sandbox", "--user", "anna:pa=ss"}, 1, []string{"--user", "VALUE=*"}},

@@ -89,7 +89,7 @@ func systemChecks() []Check {
 
 // serviceCheck is about the service of a program that is installed with some options.
 func serviceCheck(program, options string) Check {
-	repair := "Run '" + program + " service install', which fixes this."
+	repair := "Run '" + program + " service install --reset', which fixes this." // without it both are kept
 	return Check{
 		Name: "service", Page: "install#what-the-service-is",
 		About: "the service is installed, starts with Windows and restarts after failures", Windows: true,

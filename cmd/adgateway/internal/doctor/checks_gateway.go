@@ -49,7 +49,7 @@ func gatewayChecks() []Check {
 				{"not-writable", Failure, "{path} ({use}) cannot be written: {error}", "Give the service's account the right to change it. In PowerShell: icacls '{folder}' /grant 'DOMAIN\\name$:(OI)(CI)M'"},
 				{"not-there", Failure, "{path} ({use}) does not exist.", "Create it, or correct the setting {use}."},
 				{"others-write", Failure, "Others may change {path} ({use}): {error}", "Revoke that right: 'adgateway service install' does so for everything in the gateway's own folder; elsewhere, in PowerShell: icacls '{path}' /inheritance:r /grant:r '*S-1-5-18:F' '*S-1-5-32-544:F' 'DOMAIN\\name$:M' (SYSTEM, administrators, the service). Not on Windows: chmod 600 '{path}'"},
-				{"others-read", Warning, "{path} ({use}) can be read by {readers}, and contains secrets.", "Revoke that right: 'adgateway service install' does so for everything in the gateway's own folder; elsewhere, in PowerShell: icacls '{path}' /inheritance:r /grant:r '*S-1-5-18:F' '*S-1-5-32-544:F' 'DOMAIN\\name$:M' (SYSTEM, administrators, the service). Not on Windows: chmod 600 '{path}'"},
+				{"others-read", Warning, "{path} ({use}) can be read by {readers}, and may contain secrets.", "Revoke that right: 'adgateway service install' does so for everything in the gateway's own folder; elsewhere, in PowerShell: icacls '{path}' /inheritance:r /grant:r '*S-1-5-18:F' '*S-1-5-32-544:F' 'DOMAIN\\name$:M' (SYSTEM, administrators, the service). Not on Windows: chmod 600 '{path}'"},
 			},
 			probe: probeFiles,
 		},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -100,7 +101,7 @@ func (f *Flags) source() func() (config.Sources, error) {
 		case err == nil:
 			required, src.Text = true, text
 		case required && errors.Is(err, fs.ErrNotExist):
-			return src, fmt.Errorf("the settings file %s does not exist; create it with 'adgateway config init --config %s'", src.Name, src.Name)
+			return src, fmt.Errorf("the settings file %s does not exist; create it with 'adgateway config init --config %s'", src.Name, quoted(src.Name))
 		case !errors.Is(err, fs.ErrNotExist):
 			return src, filefault.Explain("--config", err)
 		}
@@ -195,3 +196,11 @@ func (f *Flags) DefaultFiles(s *config.Settings) error {
 }
 
 func (f *Flags) dir() (string, error) { return filepath.Abs(filepath.Dir(f.Path())) }
+
+// quoted returns an argument as it is pasted into a shell: in quotation marks if it has a blank.
+func quoted(argument string) string {
+	if strings.ContainsAny(argument, " \t") {
+		return `"` + argument + `"`
+	}
+	return argument
+}

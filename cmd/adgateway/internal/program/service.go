@@ -119,7 +119,7 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 			}
 			r.Arguments = []string{"service", "run", "--config", file}
 			if fromMSI {
-				if err := o.keep(m, true); err != nil {
+				if err := o.keep(m, true, true); err != nil {
 					return err
 				}
 			}
@@ -218,30 +218,38 @@ func (o ServiceOptions) uninstallCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := o.keep(m, fromMSI); err != nil {
+			if err := o.keep(m, fromMSI, fromMSI); err != nil {
 				return err
 			}
-			if err := m.Uninstall(c.Context()); err != nil {
-				return err
-			}
-			out := c.OutOrStdout()
-			fmt.Fprintf(out, "service %s is uninstalled\n", o.Service.Name)
-			dir := o.folder()
-			if !purge {
-				fmt.Fprintf(out, "settings and data remain in %s; --purge removes them\n", dir)
-				return nil
-			}
-			if err := os.RemoveAll(dir); err != nil {
-				return fmt.Errorf("settings and data: %w", err)
-			}
-			fmt.Fprintf(out, "%s was removed with all settings and data\n", dir)
-			return nil
+			return o.uninstall(c.OutOrStdout(), purge, o.folder(), func() error { return m.Uninstall(c.Context()) })
 		},
 	}
 	c.Flags().BoolVar(&fromMSI, "from-msi", false, "called by the installer")
 	_ = c.Flags().MarkHidden("from-msi") // it exists
 	c.Flags().BoolVar(&purge, "purge", false, "remove settings, "+o.Data+" in "+o.folder()+" as well")
 	return c
+}
+
+// uninstall removes the service and, to purge, the folder with its settings and data. The folder may be left of a
+// service that was removed before: to purge it, no service is needed.
+func (o ServiceOptions) uninstall(out io.Writer, purge bool, dir string, remove func() error) error {
+	switch err := remove(); {
+	case purge && errors.Is(err, winsvc.ErrNotInstalled):
+		fmt.Fprintf(out, "service %s is not installed\n", o.Service.Name)
+	case err != nil:
+		return err
+	default:
+		fmt.Fprintf(out, "service %s is uninstalled\n", o.Service.Name)
+	}
+	if !purge {
+		fmt.Fprintf(out, "settings and data remain in %s; --purge removes them\n", dir)
+		return nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("settings and data: %w", err)
+	}
+	fmt.Fprintf(out, "%s was removed with all settings and data\n", dir)
+	return nil
 }
 
 func (o ServiceOptions) statusCommand() *cobra.Command {

@@ -21,8 +21,9 @@ import (
 func (o ServiceOptions) keptFile() string { return filepath.Join(o.folder(), "service.json") }
 
 // keep writes what is to be kept of the installed service. With once, what is there
-// already is left alone: it is of the same installation, and older.
-func (o ServiceOptions) keep(m *winsvc.Manager, once bool) error {
+// already is left alone: it is of the same installation, and older. That the service runs is kept for an upgrade
+// only: whoever removes it does not ask that the next installation starts it.
+func (o ServiceOptions) keep(m *winsvc.Manager, once, upgrade bool) error {
 	path := o.keptFile()
 	if _, err := os.Stat(path); once && err == nil {
 		return nil
@@ -31,6 +32,7 @@ func (o ServiceOptions) keep(m *winsvc.Manager, once bool) error {
 	if err != nil || found == nil {
 		return err
 	}
+	found.Running = found.Running && upgrade
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -75,7 +77,7 @@ func (o ServiceOptions) installerCommand(name, short string, do func(c *cobra.Co
 
 func (o ServiceOptions) keepCommand() *cobra.Command {
 	return o.installerCommand("keep", "Write down account, start type and state of the service", func(_ *cobra.Command, m *winsvc.Manager) error {
-		return o.keep(m, false)
+		return o.keep(m, false, true)
 	})
 }
 

@@ -2,6 +2,7 @@ package program
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,4 +98,23 @@ func TestWhatIsKeptOfAServiceIsNotReadFromOthers(t *testing.T) {
 	assert.ErrorContains(t, err, path)
 	require.NoError(t, forgetService(path))
 	assert.NoFileExists(t, path)
+}
+
+// TestWhatARemovedServiceHasLeftIsPurged: the folder stays until it is asked for, also when the service is gone.
+func TestWhatARemovedServiceHasLeftIsPurged(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	gone := func() error { return winsvc.ErrNotInstalled }
+	var out bytes.Buffer
+	assert.ErrorIs(t, gateway.uninstall(&out, false, dir, gone), winsvc.ErrNotInstalled)
+	require.NoError(t, gateway.uninstall(&out, false, dir, func() error { return nil }))
+	assert.Contains(t, out.String(), "--purge removes them")
+	assert.DirExists(t, dir)
+	refused := errors.New("refused")
+	assert.ErrorIs(t, gateway.uninstall(&out, true, dir, func() error { return refused }), refused)
+	assert.DirExists(t, dir)
+	for range 2 { // it can be repeated
+		require.NoError(t, gateway.uninstall(&out, true, dir, gone))
+		assert.NoDirExists(t, dir)
+	}
 }

@@ -1,0 +1,167 @@
+package attributes
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Site is an attribute of users that an installation has added to the table in its settings.
+type Site struct {
+	LDAP       string // its lDAPDisplayName: "acme-CostCentre"
+	Field      string // of records and filters; empty: LDAP without hyphens, with a small letter first
+	Form       string // a word of [Forms]; empty: text
+	Limit      int    // as in [Attribute]; zero: 1024, or the largest number of 32 bits
+	Most       int    // the most values; zero and one: it has a single value
+	Unique     bool   // no two objects of the domain may have one value
+	Privileged bool   // writing it needs the scope privileged
+}
+
+// Forms returns the forms that an attribute of a site may have.
+func Forms() []string { return []string{string(Unicode), string(ASCII), string(Integer)} }
+
+// The bounds of what a site declares.
+const (
+	MostSite  = 50 // attributes
+	mostText  = 1 << 15
+	mostCount = 1000 // values
+)
+
+var (
+	ldapPattern  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,255}$`)
+	fieldPattern = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,63}$`)
+)
+
+// Attribute returns the row of the table. Its values give rights if the site says so, or if the directory
+// or Windows reads rights out of them.
+func (s Site) Attribute() *Attribute {
+	a := &Attribute{
+		LDAP: s.LDAP, Field: s.field(), Form: Form(cmp.Or(s.Form, string(Unicode))), Limit: s.Limit,
+		Unique: s.Unique, Guarded: s.Privileged || GivesRights(s.LDAP), Added: true,
+		Doc: "An attribute that this installation has added.",
+	}
+	a.Input = strings.ToUpper(a.Field[:1]) + a.Field[1:]
+	if s.Most > 1 {
+		a.Most = s.Most
+	}
+	switch {
+	case a.Limit > 0:
+	case a.Form == Integer:
+		a.Limit = maxUnixID
+	default:
+		a.Limit = 1024
+	}
+	return a
+}
+
+func (s Site) field() string {
+	if s.Field != "" {
+		return s.Field
+	}
+	var name strings.Builder
+	for i, part := range strings.Split(s.LDAP, "-") {
+		switch {
+		case part == "":
+		case i == 0:
+			name.WriteString(strings.ToLower(part[:1]) + part[1:])
+		default:
+			name.WriteString(strings.ToUpper(part[:1]) + part[1:])
+		}
+	}
+	return name.String()
+}
+
+// Check returns what is wrong with an attribute; nil: nothing is.
+func (s Site) Check() error {
+	switch {
+	case !ldapPattern.MatchString(s.LDAP):
+		return fmt.Errorf("%q is no attribute: give its LDAP display name, such as roomNumber", s.LDAP)
+	case !fieldPattern.MatchString(s.field()):
+		return fmt.Errorf("%s: the field %q must begin with a small letter, and have letters and digits only",
+			s.LDAP, s.field())
+	case s.Form != "" && !slices.Contains(Forms(), s.Form):
+		return fmt.Errorf("%s: form takes one of %s", s.LDAP, strings.Join(Forms(), ", "))
+	case Form(s.Form) == Integer && s.Most > 1:
+		return fmt.Errorf("%s: numbers have a single value", s.LDAP)
+	case Form(s.Form) == Integer && s.Limit > maxUnixID:
+		return fmt.Errorf("%s: a number is at most %d", s.LDAP, maxUnixID)
+	case Form(s.Form) != Integer && s.Limit > mostText:
+		return fmt.Errorf("%s: a text has at most %d characters", s.LDAP, mostText)
+	case s.Most > mostCount:
+		return fmt.Errorf("%s: there are at most %d values", s.LDAP, mostCount)
+	}
+	if why := refusal(s.LDAP); why != "" {
+		return fmt.Errorf("%s: %s", s.LDAP, why)
+	}
+	return nil
+}
+
+// CheckSite returns what is wrong with the attributes of a site: each of them, and those that are the same.
+func CheckSite(sites []Site) (faults []error) {
+	if len(sites) > MostSite {
+		faults = append(faults, fmt.Errorf("there are %d attributes, of at most %d", len(sites), MostSite))
+	}
+	taken := map[string]string{}
+	for _, a := range append(slices.Clone(Users), Photo) {
+		for _, name := range []string{a.LDAP, a.Field, a.Input, a.ShownAs()} {
+			taken[strings.ToLower(name)] = "is in the table already"
+		}
+	}
+	for _, s := range sites {
+		if err := s.Check(); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		names := []string{strings.ToLower(s.LDAP), strings.ToLower(s.field())}
+		for _, name := range slices.Compact(names) {
+			if why := taken[name]; why != "" {
+				faults = append(faults, fmt.Errorf("%s: %s %s", s.LDAP, name, why))
+			}
+			taken[name] = "is given twice"
+		}
+	}
+	return faults
+}
+
+// systemOwned are attributes that the directory keeps itself, or that other rows change with all that
+// belongs to them.
+var systemOwned = strings.Fields(strings.ToLower(`
+	accountExpires adminCount badPasswordTime badPwdCount c cn co countryCode distinguishedName groupType instanceType
+	isCriticalSystemObject isDeleted isRecycled lastKnownParent lastLogoff lastLogon lastLogonTimestamp lockoutTime
+	logonCount member memberOf msDS-User-Account-Control-Computed name nTSecurityDescriptor objectCategory objectClass
+	objectGUID objectSid ou primaryGroupID pwdLastSet rid sAMAccountName sAMAccountType securityIdentifier sIDHistory
+	systemFlags thumbnailLogo thumbnailPhoto jpegPhoto tokenGroups userAccountControl userParameters userPrincipalName
+	uSNChanged uSNCreated whenChanged whenCreated`))
+
+// secretOwned are parts of the names of attributes that hold secrets, which no record may show.
+var secretOwned = []string{"pwd", "password", "secret", "credential", "passphrase", "recoverykey"}
+
+// refusal says why an attribute can be none of a site; empty: it can.
+func refusal(ldap string) string {
+	name := strings.ToLower(ldap)
+	switch {
+	case slices.Contains(systemOwned, name):
+		return "the directory or another row keeps this attribute"
+	case slices.ContainsFunc(secretOwned, func(part string) bool { return strings.Contains(name, part) }):
+		return "its name is that of a secret, which records would show"
+	}
+	return ""
+}
+
+// rightful are attributes that Windows, or what works with it, reads rights out of.
+var rightful = strings.Fields(strings.ToLower(`
+	accountNameHistory altSecurityIdentities desktopProfile logonHours logonWorkstation uid userCertificate
+	userSMIMECertificate userWorkstations x509Certificate`))
+
+// GivesRights reports whether a value of an attribute can give its account, or another one, rights: it
+// says who can sign in as the account, where, or for whom it acts. Of the attributes of Microsoft all do
+// but those that were made for customers.
+func GivesRights(ldap string) bool {
+	name := strings.ToLower(ldap)
+	if strings.HasPrefix(name, "msds-cloudextensionattribute") {
+		return false
+	}
+	return slices.Contains(rightful, name) || strings.HasPrefix(name, "ms") || strings.HasPrefix(name, "krb")
+}

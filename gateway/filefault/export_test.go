@@ -1,0 +1,4 @@
+package filefault
+
+// HeldOn is [Held] on a system.
+var HeldOn = heldOn

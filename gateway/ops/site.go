@@ -1,0 +1,36 @@
+package ops
+
+import (
+	"slices"
+
+	"adgateway/gateway/attributes"
+	"adgateway/gateway/schema"
+)
+
+// Extended returns the table of a gateway whose settings add attributes of users: fields of their records,
+// inputs of their creation and changes, fields of their filters. [Check] finds what is in the table twice
+// then.
+func Extended(sites []attributes.Site) []*Operation {
+	if len(sites) == 0 {
+		return table
+	}
+	added := make([]*attributes.Attribute, len(sites))
+	for i, site := range sites {
+		added[i] = site.Attribute()
+	}
+	users, inputs := schema.Extend(added), attributeInputs(added)
+	extended := make([]*Operation, len(table))
+	for i, op := range table {
+		copied := *op
+		copied.Reply.Shape = users.Of(op.Reply.Shape)
+		copied.Params = slices.Clone(op.Params)
+		for j := range copied.Params {
+			copied.Params[j].Kind = users.Kind(op.Params[j].Kind)
+		}
+		if slices.ContainsFunc(op.Params, func(p Param) bool { return p.Name == attributes.Users[0].Input }) {
+			copied.Params = append(copied.Params, inputs...)
+		}
+		extended[i] = &copied
+	}
+	return extended
+}

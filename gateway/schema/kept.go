@@ -1,0 +1,32 @@
+package schema
+
+import "adgateway/ps"
+
+// Kept returns the kind of a value that an update may also leave as it is: one that the other kind would
+// refuse is passed on with the reason, and the script refuses it unless it is the stored one. The script
+// gets the reason, or an empty text, as a second argument with the suffix Odd.
+func Kept(k Kind) Kind { return keptKind{k.(patternKind)} }
+
+// Strict returns the kind that [Kept] was given; another one is returned as it is.
+func Strict(k Kind) Kind {
+	if kept, is := k.(keptKind); is {
+		return kept.patternKind
+	}
+	return k
+}
+
+type keptKind struct{ patternKind }
+
+func (keptKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Odd", Type: "string"}} }
+
+func (k keptKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, k.limit, false)
+	if problem != nil {
+		return nil, problem
+	}
+	odd := ""
+	if _, problem := k.patternKind.Decode(raw); problem != nil {
+		odd = problem.Message
+	}
+	return &Decoded{Values: []ps.Value{ps.Text(s), ps.Text(odd)}, Text: s}, nil
+}
