@@ -140,8 +140,7 @@ type Answer struct {
 	Effect   ps.Effect
 	Partly   *problem.Error // why it was made in part only; nil: all of it was
 	Warnings []ps.Warning
-	Next     string          // cursor of the next page; empty: there is none
-	Total    *int            // of all pages; nil: not asked for
+	Page
 	Tag      string          // entity tag; empty: none
 	Same     bool            // If-None-Match names the tag: there is nothing new
 	ChangeID string          // in the history; empty: nothing was changed
@@ -155,6 +154,12 @@ type Answer struct {
 	Document *Document
 	Kept     *Kept       // of an earlier call, in place of all that makes a body; nil: none
 	Audited  schema.Code // for log and audit, which the answer must not show; empty: none
+}
+
+// Page says what an answer is a page of.
+type Page struct {
+	Next  string // cursor of the next page; empty: there is none
+	Total *int   // of all pages; nil: not asked for
 }
 
 // Kept is the answer to an earlier call, as it was kept.

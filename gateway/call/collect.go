@@ -223,7 +223,7 @@ func (c *Collector) flush() error {
 func (c *Collector) answer(result *ps.Result) (Answer, error) {
 	answer := Answer{
 		Output: c.sentence(result), Count: c.records, Effect: result.Effect, Server: result.Server,
-		Next: c.page.next, Total: c.page.total,
+		Page:     Page{Next: c.page.next, Total: c.page.total},
 		Warnings: slices.Concat(result.Warnings, c.warnings, c.call.Unread), Secret: c.call.Bound.Generated,
 	}
 	if c.streaming {

@@ -23,7 +23,8 @@ func (c *Collector) partial(result *ps.Result) (Answer, error) {
 		failed := &result.Failures[i]
 		of := problem.Of(Failure(a.Op, a.Bound, &failed.Error))
 		if i == 0 {
-			f.Code, f.Message, f.DirectoryCode, f.Cause = of.Code, of.Message, of.DirectoryCode, &eachRefused{&failed.Error}
+			f.Code, f.Message, f.DirectoryCode = of.Code, of.Message, of.DirectoryCode
+			f.Cause = &eachRefused{&failed.Error}
 		}
 		codes = append(codes, of.Code)
 		message := fmt.Sprintf("'%s': %s", cmp.Or(failed.DN, failed.GUID), of.Message)
@@ -70,12 +71,13 @@ func objects(n int) string {
 	return fmt.Sprintf("%d objects", n)
 }
 
-// Problem returns what stands against a call: its error, or why it was made in part; nil: nothing.
-func Problem(answer Answer, err error) *problem.Error {
-	if err == nil {
+// Problem returns what stands against a call: its error, or why it was made in part; nil: nothing. It is a
+// [problem.Error] at heart.
+func Problem(answer Answer, err error) error {
+	if err == nil && answer.Partly != nil {
 		return answer.Partly
 	}
-	return problem.Of(err)
+	return err
 }
 
 // Warned returns an error whose answer has a warning.

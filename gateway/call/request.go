@@ -90,7 +90,7 @@ func (r *request) conclude(answer Answer, err error) (Answer, error) {
 	} else if answer.Partly != nil {
 		forOperation(r.Op, answer.Partly)
 	}
-	r.failure = Problem(answer, err)
+	r.failure = problem.Of(Problem(answer, err))
 	closed := closeChange(r, answer, err)
 	switch {
 	case closed.Lost:

@@ -269,9 +269,7 @@ func (u *undoing) all(
 			id += nthCall(i)
 		}
 		answer, err := u.Do(ctx, u.call(ctx, &calls[i], id, batch), nil)
-		if failed := call.Problem(answer, err); failed != nil {
-			err = failed
-		}
+		err = call.Problem(answer, err)
 		all.add(answer, err, len(calls) > 1)
 		switch {
 		case err != nil:

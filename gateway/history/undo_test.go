@@ -116,11 +116,12 @@ func TestAPartOfAnUndoShowsWhatItsCallsWarnOf(t *testing.T) {
 			}
 			return answer, nil
 		})
-		failed := call.Problem(answer, err)
+		failed := problem.Of(call.Problem(answer, err))
 		assert.Equal(t, want, failed.Code)
 		assert.Equal(t, id, answer.ChangeID)
 		assert.Equal(t, recorded, answer.Partly != nil)
 		assert.Equal(t, recorded, len(answer.Records) > 0)
-		assert.ElementsMatch(t, []string{call.NotReadBack, call.Raced}, codes(append(answer.Warnings, failed.Warnings...)))
+		warnings := append(answer.Warnings, failed.Warnings...)
+		assert.ElementsMatch(t, []string{call.NotReadBack, call.Raced}, codes(warnings))
 	}
 }

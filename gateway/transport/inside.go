@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/call"
+	"adgateway/gateway/problem"
 )
 
 // Inside makes a call for a part of the gateway itself. It is logged and counted as the request of
@@ -24,9 +25,10 @@ func (s *Server) Inside(ctx context.Context, c call.Call) (call.Answer, error) {
 // noteInside writes the log line of a call that was made inside the gateway, and counts it.
 func (s *Server) noteInside(ctx context.Context, c call.Call, answer call.Answer, err error, startedAt time.Time) {
 	status := call.Status(c.Op, c.Classic, answer, err)
-	f, left, counted := call.Problem(answer, err), err != nil && ctx.Err() != nil, status
+	err = call.Problem(answer, err)
+	f, left, counted := problem.Of(err), err != nil && ctx.Err() != nil, status
 	if f != nil {
-		counted, err = f.Code.Status(), f
+		counted = f.Code.Status()
 	}
 	took := time.Since(startedAt)
 	s.Answered(c.Op, counted, err)

@@ -9,6 +9,7 @@ import (
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/problem"
 )
 
 // API is what the pages use of the gateway. It is safe for concurrent use.
@@ -155,7 +156,7 @@ func sendAs(c *visit, principal *identity.Principal, operation string, sent call
 		a.Plan = &plan{}
 		_ = json.Unmarshal(made.Plan, a.Plan) // a plan of ours has this form
 	}
-	if e := call.Problem(made, err); e != nil {
+	if e := problem.Of(call.Problem(made, err)); e != nil {
 		a.Status, a.Output = e.Code.Status(), e.Message
 		a.Error = &failure{Code: string(e.Code), Message: e.Message, Outcome: string(e.Outcome), RequestID: id}
 	}

@@ -32,7 +32,8 @@ func (h *Hour) Last(now time.Time) []Minute {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var all []Minute
-	for start := now.Truncate(time.Minute).Add(-59 * time.Minute); !start.After(now); start = start.Add(time.Minute) {
+	first := now.Truncate(time.Minute).Add(-59 * time.Minute)
+	for start := first; !start.After(now); start = start.Add(time.Minute) {
 		m := h.minutes[start.Unix()/60%60]
 		if !m.Start.Equal(start) {
 			m = Minute{Start: start}

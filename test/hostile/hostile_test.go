@@ -301,7 +301,9 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 
 // storedAsShown checks what the row says: a parameter that is a member of the record is there as it was sent,
 // and another one is a flag or says what is shown. What else an operation accepts needs a check of its own.
-func storedAsShown(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
+func storedAsShown(
+	s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer,
+) {
 	switch field := fieldOf(op.Reply.Shape, p.Name); {
 	case p.Kind == schema.Bool, p.Name == "ShowFields":
 	case field != "" && value == "":

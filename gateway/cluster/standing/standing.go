@@ -143,7 +143,8 @@ func Wrong(s cluster.Status) (reasons []string) {
 	}
 	if s.Unlisted {
 		reasons = append(reasons, "this gateway was taken off the list of the cluster; "+
-			"if it should be one of its gateways: run 'adgateway cluster invite' on another host, move the folder cluster away here, and run the printed "+
+			"if it should be one of its gateways: run 'adgateway cluster invite' on another host, "+
+			"move the folder cluster away here, and run the printed "+
 			"'adgateway cluster join' (gateway/manual/cluster-operate.md)")
 	}
 	if s.Fault != nil {

@@ -116,7 +116,7 @@ func (s Items) callAs(
 	made, err := s.Make(ctx, op.ID, c)
 	answer := itemAnswer(item, made)
 	if failed := call.Problem(made, err); failed != nil {
-		answer = itemRefused(made.ChangeID, cmp.Or(err, error(failed)))
+		answer = itemRefused(made.ChangeID, failed)
 	}
 	answer.Within = change.BoundsOf(principal.Limits).Digest()
 	return answer, err

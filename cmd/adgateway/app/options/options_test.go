@@ -75,31 +75,37 @@ func TestOptionsHaveNoDefaults(t *testing.T) {
 	zeroes := []string{"SpoolMost", "SpoolFolder", "HideDocs", "OpenMetrics"}
 	for _, part := range []struct {
 		prefix string
-		of     func(*gateway.Options) reflect.Value
+		of     func(*gateway.Options) any // a pointer
 		zeroes []string
 	}{
-		{"option ", func(o *gateway.Options) reflect.Value { return reflect.ValueOf(o).Elem() }, zeroes},
-		{"option Policy.", func(o *gateway.Options) reflect.Value { return reflect.ValueOf(&o.Policy).Elem() }, nil},
-		{"option Policy.Protocols.", func(o *gateway.Options) reflect.Value { return reflect.ValueOf(&o.Policy.Protocols).Elem() }, nil},
-		{"option JobLimits.", func(o *gateway.Options) reflect.Value { return reflect.ValueOf(&o.JobLimits).Elem() }, []string{"Rate", "Secrets"}},
-		{"option Connections.", func(o *gateway.Options) reflect.Value { return reflect.ValueOf(&o.Connections).Elem() }, nil},
+		{"option ", func(o *gateway.Options) any { return o }, nil},
+		{"option ", func(o *gateway.Options) any { return &o.HTTP }, zeroes},
+		{"option ", func(o *gateway.Options) any { return &o.Storage }, nil},
+		{"option ", func(o *gateway.Options) any { return &o.Jobs }, nil},
+		{"option ", func(o *gateway.Options) any { return &o.Cluster }, nil},
+		{"option Bounds.", func(o *gateway.Options) any { return &o.Bounds }, nil},
+		{"option Policy.", func(o *gateway.Options) any { return &o.Policy }, nil},
+		{"option Policy.Protocols.", func(o *gateway.Options) any { return &o.Policy.Protocols }, nil},
+		{"option JobLimits.", func(o *gateway.Options) any { return &o.JobLimits }, []string{"Rate", "Secrets"}},
+		{"option Connections.", func(o *gateway.Options) any { return &o.Connections }, nil},
 	} {
 		settings := options.Gateway(config.Default())
-		given := part.of(&settings)
+		in := func(o *gateway.Options) reflect.Value { return reflect.ValueOf(part.of(o)).Elem() }
+		given := in(&settings)
 		for i := range given.NumField() {
 			name := given.Type().Field(i).Name
 			if kind := given.Field(i).Kind(); kind == reflect.Struct || given.Field(i).IsZero() && !slices.Contains(part.zeroes, name) || kind == reflect.Slice {
 				continue
 			}
 			o := harness.Options(t, harness.Answering(harness.OK))
-			part.of(&o).Field(i).SetZero()
+			in(&o).Field(i).SetZero()
 			s, err := gateway.New(o)
 			if !slices.Contains(part.zeroes, name) {
 				assert.ErrorContains(t, err, part.prefix+name, "a default of the server's own")
 				continue
 			}
 			require.NoError(t, err, name)
-			assert.True(t, part.of(&s.Options).Field(i).IsZero(), "%s%s: a default of the server's own", part.prefix, name)
+			assert.True(t, in(&s.Options).Field(i).IsZero(), "%s%s: a default of the server's own", part.prefix, name)
 		}
 	}
 }
