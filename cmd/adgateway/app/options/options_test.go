@@ -25,7 +25,7 @@ var others = map[string]string{
 	"http.headerTimeout": "1s", "http.bodyTimeout": "11s", "http.sendTimeout": "1s", "http.idleTimeout": "1s",
 	"http.maxConnections": "1", "http.maxConnectionsPerAddress": "1", "http.maxBodyMemory": "8", "http.maxSpool": "0",
 	"http.spoolFolder": "elsewhere", "http.requireGuard": "[user:write]", "http.requireKey": "[user:write]",
-	"user.attributes": "[{attribute: roomNumber}]", "limits.bulkDelete": "1", "limits.staleDays": "1", "limits.guardedGroups": "[Helpdesk]",
+	"directory.userAttributes": "[{attribute: roomNumber}]", "limits.bulkDelete": "1", "limits.staleDays": "1", "limits.guardedGroups": "[Helpdesk]",
 	"acme.ttl": "1", "acme.zones": "[acme.example]", "acme.accounts": "[{subdomain: a, credential: b, name: _acme-challenge.d}]",
 	"externaldns.budget": "1s", "plans.life": "2m", "plans.otherCaller": "true",
 	"auth.rate": "1/s", "auth.concurrency": "1", "auth.deletionsPerHour": "1", "auth.passwordResetsPerHour": "1", "auth.changesPerHour": "1",
