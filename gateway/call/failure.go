@@ -134,7 +134,7 @@ func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error)
 			f.Code, field = schema.Unprocessable, ""
 			f.Message = "The directory does not know an attribute of these: " + strings.Join(asked, ", ") +
 				". Its schema lacks it: Exchange adds extensionAttribute1 to 15, " +
-				"and the setting user.attributes names those of this installation."
+				"and the setting directory.userAttributes names those of this installation."
 		}
 		if found == shutZone && !op.Effect.Writes() {
 			f.Code = schema.Unavailable // it will be readable again

@@ -49,7 +49,7 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 		fault([]string{"http.maxBodyMemory", "memory.limit"}, "http.maxBodyMemory (%d MiB) is not less than memory.limit (%d MiB), which is for everything", s.HTTP.MaxBodyMemory, s.Memory.Limit)
 	}
 	for _, err := range attributes.CheckSite(s.Account.Attributes) {
-		fault([]string{"user.attributes"}, "%s", err)
+		fault([]string{"directory.userAttributes"}, "%s", err)
 	}
 	s.clusterMisfits(fault)
 	for _, text := range s.uselessAccounts() {

@@ -192,7 +192,7 @@ func serverRows() []Row {
 		{"servers.returnAfter", "10m", "Time after a failover before the preferred server is tried again; the gateways of a cluster stay.",
 			limit(func(s *Settings) *time.Duration { return &s.Servers.ReturnAfter })},
 
-		{"user.attributes", "[]", "Further attributes of users, which become fields of records, inputs and fields of filters: attribute (LDAP display name), and perhaps field (its name here), form (text, ascii or number), limit (characters, or the largest number), values (how many), unique, privileged. What gives rights needs the scope privileged in any case.",
+		{"directory.userAttributes", "[]", "Further attributes of users, which become fields of records, inputs and fields of filters: attribute (LDAP display name), and perhaps field (its name here), form (text, ascii or number), limit (characters, or the largest number), values (how many), unique, privileged. What gives rights needs the scope privileged in any case.",
 			siteAttributes(func(s *Settings) *[]attributes.Site { return &s.Account.Attributes })},
 
 		{"limits.bulkDelete", "50", "Maximum number of objects that one request may delete.",

@@ -26,18 +26,18 @@ func TestExplainNamesTheFileAndTheRemedy(t *testing.T) {
 		err  error
 		want string
 	}{
-		"missing":                     {opened(file + "b"), "tls.keyFile: " + file + "b does not exist: correct the path"},
-		"missing, relative":           {opened("b"), "tls.keyFile: b does not exist (relative to " + dir + "): correct the path"},
-		"missing folder":              {opened(absent), "tls.keyFile: " + absent + " does not exist, nor does its folder: correct the path, or create the folder"},
-		"a folder":                    {opened(dir), "tls.keyFile: " + dir + " is a folder: set the path of a file"},
-		"below a file":                {opened(filepath.Join(file, "x")), "tls.keyFile: " + file + " is a file, not a folder: set another path"},
-		"folder below a file":         {os.MkdirAll(filepath.Join(file, "x"), 0o700), "tls.keyFile: " + file + " is a file, not a folder: set another path"},
-		"no access":                   {failed(syscall.EACCES), "tls.keyFile: " + file + " cannot be accessed by the account "},
-		"no access, wrapped":          {fmt.Errorf("reading: %w", failed(syscall.EACCES)), ": grant it access, or set another path"},
-		"a missing folder on Windows": {failed(pathNotFound{}), "tls.keyFile: " + file + " does not exist: correct the path"},
-		"replaced":                    {&os.LinkError{Op: "rename", Old: file + ".new", New: file, Err: syscall.EACCES}, file + " cannot be accessed by "},
-		"another error":               {failed(syscall.EIO), "tls.keyFile: open " + file + ": " + syscall.EIO.Error()},
-		"not a file error":            {errors.New("odd"), "tls.keyFile: odd"},
+		"missing":             {opened(file + "b"), "tls.keyFile: " + file + "b does not exist: correct the path"},
+		"missing, relative":   {opened("b"), "tls.keyFile: b does not exist (relative to " + dir + "): correct the path"},
+		"missing folder":      {opened(absent), "tls.keyFile: " + absent + " does not exist, nor does its folder: correct the path, or create the folder"},
+		"a folder":            {opened(dir), "tls.keyFile: " + dir + " is a folder: set the path of a file"},
+		"below a file":        {opened(filepath.Join(file, "x")), "tls.keyFile: " + file + " is a file, not a folder: set another path"},
+		"folder below a file": {os.MkdirAll(filepath.Join(file, "x"), 0o700), "tls.keyFile: " + file + " is a file, not a folder: set another path"},
+		"no access":           {failed(syscall.EACCES), "tls.keyFile: " + file + " cannot be accessed by the account "},
+		"no access, wrapped":  {fmt.Errorf("reading: %w", failed(syscall.EACCES)), ": grant it access, or set another path"},
+		"no folder, Windows":  {failed(pathNotFound{}), "tls.keyFile: " + file + " does not exist: correct the path"},
+		"replaced":            {&os.LinkError{Op: "rename", New: file, Err: syscall.EACCES}, file + " cannot be accessed"},
+		"another error":       {failed(syscall.EIO), "tls.keyFile: open " + file + ": " + syscall.EIO.Error()},
+		"not a file error":    {errors.New("odd"), "tls.keyFile: odd"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Error(t, c.err)
@@ -59,10 +59,11 @@ func (pathNotFound) Is(target error) bool {
 
 // TestAFileThatAnotherProgramHasOpen is one on Windows only, where that keeps a file from being replaced.
 func TestAFileThatAnotherProgramHasOpen(t *testing.T) {
-	replacing := func(errno syscall.Errno) error { return &os.LinkError{Op: "rename", New: "a", Err: errno} }
-	opening := func(errno syscall.Errno) error { return &fs.PathError{Op: "open", Path: "a", Err: errno} }
+	replacing := func(errno error) error { return &os.LinkError{Op: "rename", New: "a", Err: errno} }
+	opening := func(errno error) error { return &fs.PathError{Op: "open", Path: "a", Err: errno} }
 	for errno, want := range map[syscall.Errno][2]bool{5: {true, false}, 32: {true, true}, 2: {false, false}} {
-		assert.Equal(t, want, [2]bool{filefault.HeldOn("windows", replacing(errno)), filefault.HeldOn("windows", opening(errno))})
+		assert.Equal(t, want[0], filefault.HeldOn("windows", replacing(errno)))
+		assert.Equal(t, want[1], filefault.HeldOn("windows", opening(errno)))
 		assert.False(t, filefault.HeldOn("linux", replacing(errno)))
 	}
 }

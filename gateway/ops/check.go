@@ -114,7 +114,7 @@ func (c *checker) operation(op *Operation) {
 	}
 	if s := op.Reply.Shape; s != nil {
 		for _, name := range s.Twice() {
-			fault("has %s twice in its records: user.attributes may name no field or attribute that there is", name)
+			fault("has %s twice in its records: directory.userAttributes must name others", name)
 		}
 	}
 	if op.Script != "" && (op.Reply.Shape == nil || !slices.Contains([]Mark{List, Single, Exists, Moment}, op.Reply.Mark)) {

@@ -1,6 +1,13 @@
 package schema
 
-import "adgateway/ps"
+import (
+	"strings"
+
+	"adgateway/ps"
+)
+
+// mostSaid is the length of the longest value that a reason repeats.
+const mostSaid = 100
 
 // Kept returns the kind of a value that an update may also leave as it is: one that the other kind would
 // refuse is passed on with the reason, and the script refuses it unless it is the stored one. The script
@@ -27,6 +34,9 @@ func (k keptKind) Decode(raw any) (*Decoded, *FieldError) {
 	odd := ""
 	if _, problem := k.patternKind.Decode(raw); problem != nil {
 		odd = problem.Message
+		if len(s) <= mostSaid && !strings.ContainsFunc(s, deceptive) {
+			odd += "; '" + s + "' was sent"
+		}
 	}
 	return &Decoded{Values: []ps.Value{ps.Text(s), ps.Text(odd)}, Text: s}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-const withSite = `user.attributes=[{attribute: roomNumber, field: rooms, values: 3, limit: 8}, ` +
+const withSite = `directory.userAttributes=[{attribute: roomNumber, field: rooms, values: 3, limit: 8}, ` +
 	`{attribute: personalTitle}, {attribute: altSecurityIdentities, values: 5}, ` +
 	`{attribute: msDS-cloudExtensionAttribute1, field: cloud1, unique: true}]`
 
@@ -74,7 +74,7 @@ func TestAnAttributeOfASiteThatLeadsToRightsIsGuarded(t *testing.T) {
 
 // TestAnAttributeThatTheForestLacksIsNoFault of the gateway: the answer names it.
 func TestAnAttributeThatTheForestLacksIsNoFault(t *testing.T) {
-	s := systemtest.New(t, sandbox.Options{Seed: 1}, "user.attributes=[{attribute: acme-CostCentre}]")
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "directory.userAttributes=[{attribute: acme-CostCentre}]")
 	path := "/api/ADUser/" + systemtest.SampleUser
 	for name, asking := range map[string]systemtest.Call{
 		"written":  call(http.MethodPut, path, "AcmeCostCentre", "4711"),

@@ -221,7 +221,8 @@ func (o ServiceOptions) uninstallCommand() *cobra.Command {
 			if err := o.keep(m, fromMSI, fromMSI); err != nil {
 				return err
 			}
-			return o.uninstall(c.OutOrStdout(), purge, o.folder(), func() error { return m.Uninstall(c.Context()) })
+			remove := func() error { return m.Uninstall(c.Context()) }
+			return o.uninstall(c.OutOrStdout(), purge, o.folder(), remove)
 		},
 	}
 	c.Flags().BoolVar(&fromMSI, "from-msi", false, "called by the installer")
@@ -230,8 +231,8 @@ func (o ServiceOptions) uninstallCommand() *cobra.Command {
 	return c
 }
 
-// uninstall removes the service and, to purge, the folder with its settings and data. The folder may be left of a
-// service that was removed before: to purge it, no service is needed.
+// uninstall removes the service and, to purge, the folder with its settings and data. The folder may be left
+// of a service that was removed before: to purge it, no service is needed.
 func (o ServiceOptions) uninstall(out io.Writer, purge bool, dir string, remove func() error) error {
 	switch err := remove(); {
 	case purge && errors.Is(err, winsvc.ErrNotInstalled):

@@ -21,8 +21,8 @@ import (
 func (o ServiceOptions) keptFile() string { return filepath.Join(o.folder(), "service.json") }
 
 // keep writes what is to be kept of the installed service. With once, what is there
-// already is left alone: it is of the same installation, and older. That the service runs is kept for an upgrade
-// only: whoever removes it does not ask that the next installation starts it.
+// already is left alone: it is of the same installation, and older. That the service runs is kept for an
+// upgrade only, because who removes it does not ask that the next installation starts it.
 func (o ServiceOptions) keep(m *winsvc.Manager, once, upgrade bool) error {
 	path := o.keptFile()
 	if _, err := os.Stat(path); once && err == nil {

@@ -100,7 +100,7 @@ func TestWhatIsKeptOfAServiceIsNotReadFromOthers(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// TestWhatARemovedServiceHasLeftIsPurged: the folder stays until it is asked for, also when the service is gone.
+// TestWhatARemovedServiceHasLeftIsPurged on demand only, also when the service is gone.
 func TestWhatARemovedServiceHasLeftIsPurged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.Mkdir(dir, 0o700))
