@@ -101,6 +101,11 @@ func (p *printer) scriptBlock(s *ScriptBlock) {
 		p.paramBlock(s.Param)
 		p.line()
 	}
+	if s.Begin != nil {
+		p.add("begin ")
+		p.block(s.Begin)
+		p.line()
+	}
 	if s.Process {
 		p.add("process ")
 		p.block(s.Body)

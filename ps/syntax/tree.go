@@ -67,6 +67,7 @@ type ScriptBlock struct {
 	Span
 	Source  *Source
 	Param   *ParamBlock // nil when there is none
+	Begin   *Block      // nil when there is none; a process block follows it
 	Body    *Block
 	Process bool // the body is written as process { }
 }

@@ -13,7 +13,9 @@ func importModule(inv *invocation, _ sink) error {
 	for _, item := range dotnet.EnumerateAny(inv.get("Name")) {
 		name := dotnet.ToText(item)
 		if m := s.engine.modules[lower(name)]; m != nil {
-			s.importModule(m)
+			if err := s.importModule(m); err != nil {
+				return err
+			}
 			continue
 		}
 		e := dotnet.NewException(exceptionType("System.IO.FileNotFoundException"), "The specified module '"+name+"' was not loaded because no valid module file was found in any module directory.")
@@ -77,6 +79,6 @@ func setItem(inv *invocation, _ sink) error {
 		return err
 	}
 	name, scopeName := functionName(name)
-	inv.f.s.defineFunction(inv.f.scope, scopeName, &function{name: name, code: block.code.underName(name)})
+	inv.f.s.defineFunction(inv.f.scope, scopeName, &function{name: name, code: block.code.underName(name), home: inv.f.scope.script().home})
 	return nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -10,6 +11,7 @@ import (
 type function struct {
 	name string
 	code *blockCode
+	home *module // nil: it runs in the scopes of its caller
 }
 
 // functionName splits a name at its scope: global:NAME.
@@ -43,13 +45,15 @@ func (b *blockCode) underName(name string) *blockCode {
 // blockStage runs a function or script block as a stage. It holds the whole state
 // of the call, so that a call is one allocation.
 type blockStage struct {
-	inv   *invocation
-	code  *blockCode
-	frame frame
-	own   scope // unused if the block runs in the caller's scope
-	out   sink
-	dot   bool
-	bound *dotnet.Hashtable // $PSBoundParameters, created on first use
+	inv    *invocation
+	code   *blockCode
+	frame  frame
+	own    scope // unused if the block runs in the caller's scope
+	out    sink
+	dot    bool
+	line   *lineState        // what the command line bound, if objects of a pipeline come; else nil
+	bound  *dotnet.Hashtable // $PSBoundParameters, created on first use
+	errors *dotnet.List      // of -ErrorVariable; nil: there is none
 }
 
 // boundParameters is $PSBoundParameters of the call a scope belongs to.
@@ -87,11 +91,14 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, dot bool) (*block
 	}
 	st, vars := code.newStage()
 	st.inv, st.code, st.out, st.dot = inv, code, out, dot
+	if inv.hasPipe {
+		st.line = &lineState{values: slices.Clone(inv.values), bound: inv.bound.clone(), flags: inv.flags}
+	}
 	f := inv.f
 	sc := f.scope
 	if !dot {
 		sc = &st.own
-		sc.parent, sc.vars, sc.call = f.scope, vars, st
+		sc.parent, sc.vars, sc.call = inv.home.around(f.scope), vars, st
 	}
 	frame, err := f.child(sc, inv.at)
 	if err != nil {
@@ -180,18 +187,13 @@ func (st *blockStage) setUnbound(p *param) error {
 	case dotnet.TInt64:
 		v = int64(0)
 	}
-	st.frame.scope.add(p.sym, p.name, v)
+	st.declare(p, t, v)
 	return nil
 }
 
-func (st *blockStage) setParam(p *param, v any) error {
-	t, err := st.inv.resolve(p)
-	if err != nil {
-		return err
-	}
-	if t == dotnet.TSwitch {
-		v = dotnet.NewSwitch(dotnet.Truthy(v))
-	}
+// declare sets the variable of a parameter, which keeps the parameter's type: what is
+// assigned to it later is converted.
+func (st *blockStage) declare(p *param, t *dotnet.Type, v any) {
 	sc := st.frame.scope
 	x := sc.own(p.sym)
 	if x == nil {
@@ -204,6 +206,17 @@ func (st *blockStage) setParam(p *param, v any) error {
 			x.checked = &constraint{typ: t, set: p.set}
 		}
 	}
+}
+
+func (st *blockStage) setParam(p *param, v any) error {
+	t, err := st.inv.resolve(p)
+	if err != nil {
+		return err
+	}
+	if t == dotnet.TSwitch {
+		v = dotnet.NewSwitch(dotnet.Truthy(v))
+	}
+	st.declare(p, t, v)
 	return nil
 }
 
@@ -230,12 +243,48 @@ func (st *blockStage) setCommon() {
 				level = "Low"
 			}
 			sc.set(symConfirm, "ConfirmPreference", level)
+		case "errorvariable":
+			st.errors = &dotnet.List{Type: dotnet.TArrayList}
+		case "whatif":
+			sc.set(symWhatIf, "WhatIfPreference", dotnet.Truthy(v))
+		case "verbose":
+			sc.set(symVerbose, "VerbosePreference", shown(v))
+		case "debug":
+			sc.set(symDebug, "DebugPreference", shown(v))
 		}
 	}
 }
 
-// end runs the block in the stage's frame.
+// shown is the preference that -Verbose and -Debug set.
+func shown(v any) string {
+	if dotnet.Truthy(v) {
+		return "Continue"
+	}
+	return "SilentlyContinue"
+}
+
+// start runs the begin block.
+func (st *blockStage) start() error {
+	if st.code.begin == nil {
+		return nil
+	}
+	return st.run(st.code.begin)
+}
+
+// end runs the block, which a pipeline has run already for each of its objects.
 func (st *blockStage) end() error {
+	defer st.keepErrors()
+	if st.line != nil {
+		return nil
+	}
+	if err := st.start(); err != nil {
+		return err
+	}
+	return st.run(st.code.body)
+}
+
+// run runs a part of the block in the stage's frame.
+func (st *blockStage) run(body stmtFn) error {
 	s := st.frame.s
 	if s.nested >= s.limits.CallDepth {
 		return &LimitError{Limit: "CallDepth", Line: st.inv.at.line()}
@@ -244,7 +293,14 @@ func (st *blockStage) end() error {
 	sc := st.frame.scope
 	call := sc.call
 	sc.call = st
-	err := st.code.body(&st.frame, st.out)
+	leave := s.enter(sc)
+	errors := s.watching
+	if st.errors != nil {
+		s.watching = append(s.watching, st.errors)
+	}
+	err := body(&st.frame, st.out)
+	s.watching = errors
+	leave()
 	sc.call = call
 	s.nested--
 	if err == flowReturn {

@@ -73,7 +73,9 @@ type Session struct {
 	envVars  map[string]string
 
 	errorList *dotnet.List
-	ok        bool // $?
+	watching  []*dotnet.List // lists of -ErrorVariable that receive each error, too
+	current   *scope         // the innermost running scope outside modules
+	ok        bool           // $?
 	inTry     int
 	nested    int // depth of running blocks, including those of ForEach-Object
 	catching  []*dotnet.ErrorRecord
@@ -104,6 +106,7 @@ func (e *Engine) NewSession(console Console) *Session {
 	s.stderr = &meteredWriter{s: s, w: orDiscard(console.Stderr)}
 	consoleType := dotnet.NewConsole(s.stdin, s.stdout, s.stderr)
 	s.types["console"], s.types["system.console"] = consoleType, consoleType
+	s.current = s.global
 	s.defineAutomatic()
 	return s
 }
