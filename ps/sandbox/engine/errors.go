@@ -163,8 +163,8 @@ func asAction(v any) (action, bool) {
 	return a, ok
 }
 
-// preference returns the value of a preference variable.
-func (sc *scope) preference(sym symbol, fallback action) action {
+// preferenceIn returns the value of a preference variable.
+func preferenceIn(sc *scope, sym symbol, fallback action) action {
 	if v := sc.find(sym); v != nil {
 		if a, ok := asAction(v.value); ok {
 			return a
@@ -173,7 +173,7 @@ func (sc *scope) preference(sym symbol, fallback action) action {
 	return fallback
 }
 
-func (f *frame) errorAction() action { return f.scope.preference(symErrorAction, actionContinue) }
+func (f *frame) errorAction() action { return preferenceIn(f.scope, symErrorAction, actionContinue) }
 
 // runtimeError returns an error of the language itself.
 func runtimeError(id string, category dotnet.Category, target any, format string, args ...any) *dotnet.ErrorRecord {

@@ -41,7 +41,7 @@ func (inv *invocation) preference(key string, sym symbol, fallback action) actio
 			return a
 		}
 	}
-	return inv.scope().preference(sym, fallback)
+	return preferenceIn(inv.scope(), sym, fallback)
 }
 
 // scope is where a command looks up preferences: a function in the innermost scope of its
@@ -116,7 +116,7 @@ func (inv *invocation) warn(text string) error {
 }
 
 func (inv *invocation) verbose(text string) error {
-	return inv.message(inv.f.streams.Verbose, "VerbosePreference", text, inv.scope().preference(symVerbose, actionSilent))
+	return inv.message(inv.f.streams.Verbose, "VerbosePreference", text, preferenceIn(inv.scope(), symVerbose, actionSilent))
 }
 
 // promptError returns the error of a prompt in a session that is not interactive.

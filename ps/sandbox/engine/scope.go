@@ -141,3 +141,11 @@ func (sc *scope) setUnder(v any) (old any, had bool) {
 }
 
 func (sc *scope) restoreUnder(old any, had bool) { sc.under, sc.hasUnder = old, had }
+
+// script returns the scope of $script: variables.
+func (sc *scope) script() *scope {
+	for sc.parent != nil && sc.home == nil {
+		sc = sc.parent
+	}
+	return sc
+}
