@@ -45,7 +45,9 @@ func recorded(t *testing.T) map[string]string {
 	all, err := clients.Functions(ops.Table())
 	require.NoError(t, err)
 	for _, f := range all {
-		functions[f.Op.ID] = f.Name()
+		for _, set := range f.Sets {
+			functions[set.Op.ID] = f.Name()
+		}
 	}
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	rows := map[string][]reference.Row{}

@@ -282,7 +282,7 @@ func TestManualPowerShellIsValid(t *testing.T) {
 		"Install-WindowsFeature", "Get-FileHash", "Expand-Archive", "Set-Location", "Copy-Item", "Add-KdsRootKey",
 		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", "certreq", `.\adgateway`, "adgateway", "msiexec", "choco", "winget", "scoop", `.\adgateway-engine`, `.\Set-AdgatewayAccess.ps1`, "Set-Content",
 	}}
-	module := ps.Source{Name: clients.ModuleName, Text: clientModule(t)}
+	module := ps.Source{Name: clients.ModuleName, Text: moduleText(t)}
 	earlier := map[string]string{} // of the page, whose blocks run in one console
 	checked := 0
 	for _, b := range allBlocks(t) {
