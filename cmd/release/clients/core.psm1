@@ -86,6 +86,7 @@ function Connect-AdGateway {
         if ($address -notmatch '^https://[^/?#@ ]+(/[^?# ]*)?$' -and $address -notmatch '^http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?(/[^?# ]*)?$') {
             $failure = @{ code = 'invalid_address'; message = "'$Uri' is not an address such as https://gateway.corp.example:8443. Without TLS the token could be read on its way; http is for this machine only." }
             $PSCmdlet.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
+            return
         }
         $client = New-AdgClient -Options @{
             TimeoutSec = $TimeoutSec; Certificate = $Certificate; UseDefaultCredentials = $UseDefaultCredentials; Proxy = $Proxy
@@ -97,6 +98,7 @@ function Connect-AdGateway {
         if ($null -ne $answer.Failure) {
             $script:Connection = $before
             $PSCmdlet.ThrowTerminatingError((New-AdgErrorRecord -Failure $answer.Failure))
+            return
         }
         foreach ($record in @($answer.Body.result)) { Add-AdgMembers -Record $record -Row $script:Rows['caller.show'] -Answer $answer }
     }
@@ -413,6 +415,7 @@ function Invoke-AdgOperation {
     if ($null -eq $script:Connection) {
         $failure = @{ code = 'not_connected'; message = 'No gateway is chosen: call Connect-AdGateway first.' }
         $Caller.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
+        return
     }
     $found = Get-AdgGiven -Caller $Caller -Row $row -Names $about.Names -Given $Given -Line $Line -Item $Item -Said $Said
     $problem = Get-AdgProblem -Row $row -Found $found

@@ -261,7 +261,7 @@ func (f *Function) text() (string, error) {
 // binding returns the arguments of CmdletBinding.
 func (f *Function) binding() []string {
 	out := []string{"PositionalBinding = $false"}
-	if len(f.Sets) > 1 {
+	if len(f.Sets) > 1 && f.defaults() {
 		out = append(out, "DefaultParameterSetName = "+quoted(f.defaultSet().Name))
 	}
 	impact := ""
@@ -277,6 +277,24 @@ func (f *Function) binding() []string {
 		out = append(out, "SupportsShouldProcess = $true", "ConfirmImpact = "+quoted(impact))
 	}
 	return out
+}
+
+// defaults reports whether the default set takes no call that is meant for another: what the other
+// requires, the default does not have.
+func (f *Function) defaults() bool {
+	def := f.defaultSet()
+	if len(required(def.Op)) == 0 {
+		return true
+	}
+	for i := range f.Sets {
+		set := &f.Sets[i]
+		if set != def && set.Switch == "" && !slices.ContainsFunc(required(set.Op), func(name string) bool {
+			return !slices.ContainsFunc(def.Op.Params, func(p ops.Param) bool { return parameterName(p.Name) == parameterName(name) })
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *Function) outputs() []string {
@@ -386,30 +404,51 @@ func (f *Function) help(b *strings.Builder, parameters []*parameter) {
 	}
 }
 
-// examples returns a call of each set, the sample of its operation, and a dry run of the first.
+// examples returns the examples of all sets.
 func (f *Function) examples(parameters []*parameter) []string {
 	var out []string
 	for i := range f.Sets {
-		set := &f.Sets[i]
-		call := f.Name()
-		if set.Switch != "" {
-			call += " -" + set.Switch
-		}
-		for _, p := range parameters {
-			for name, value := range set.Op.Sample {
-				if parameterName(name) == p.name {
-					call += " -" + p.name + p.written(value)
-				}
+		for _, example := range f.examplesOf(&f.Sets[i], parameters) {
+			if !slices.Contains(out, example) {
+				out = append(out, example)
 			}
-		}
-		if out == nil || !slices.Contains(out, call) {
-			out = append(out, call)
-		}
-		if i == 0 && set.Op.Param(ops.DryRun) != nil {
-			out = append(out, call+" -WhatIf")
 		}
 	}
 	return out
+}
+
+// Examples returns the calls that the help shows for one of the function's sets: the sample of its
+// operation, and its dry run.
+func (f *Function) Examples(set *Set) ([]string, error) {
+	parameters, err := f.parameters()
+	if err != nil {
+		return nil, err
+	}
+	return f.examplesOf(set, parameters), nil
+}
+
+func (f *Function) examplesOf(set *Set, parameters []*parameter) []string {
+	call := f.Name()
+	if set.Switch != "" {
+		call += " -" + set.Switch
+	}
+	for _, p := range parameters {
+		for k := range set.Op.Params {
+			own := &set.Op.Params[k]
+			if parameterName(own.Name) != p.name {
+				continue
+			}
+			if value, given := set.Op.Sample[own.Name]; given {
+				call += " -" + p.name + p.written(value)
+			} else if set.Op.Sample == nil && own.Required {
+				call += " -" + p.name + p.written(own.Sample())
+			}
+		}
+	}
+	if set.Op.Param(ops.DryRun) != nil {
+		return []string{call, call + " -WhatIf"}
+	}
+	return []string{call}
 }
 
 // written returns a value of a sample as an argument, with the blank before it.

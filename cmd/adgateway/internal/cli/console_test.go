@@ -19,7 +19,9 @@ import (
 const people = `function Read-Host {
     [CmdletBinding()]
     param([switch] $AsSecureString, [string] $Prompt)
-    [System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePassword
+    $secret = $env:ADGATEWAY_TOKEN
+    if ($Prompt -eq '') { $secret = 'Sommer-Wort-77x!' }
+    [System.Net.NetworkCredential]::new('', $secret).SecurePassword
 }
 function Write-Progress {
     [CmdletBinding()]

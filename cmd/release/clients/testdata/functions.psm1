@@ -282,6 +282,9 @@ function Remove-AdgMembership {
     # .EXAMPLE
     # Remove-AdgMembership -ParentGroupName 'All Staff' -ChildGroupName 'Sales Staff'
     #
+    # .EXAMPLE
+    # Remove-AdgMembership -ParentGroupName 'All Staff' -ChildGroupName 'Sales Staff' -WhatIf
+    #
     # .LINK
     # Connect-AdGateway
     #
@@ -478,10 +481,10 @@ function Undo-AdgChange {
     # Returns the whole answer: output, result, next, warnings, and its ids.
     #
     # .EXAMPLE
-    # Undo-AdgChange
+    # Undo-AdgChange -ChangeId 'ch_019ab3f0-0000-7000-8000-000000000000'
     #
     # .EXAMPLE
-    # Undo-AdgChange -WhatIf
+    # Undo-AdgChange -ChangeId 'ch_019ab3f0-0000-7000-8000-000000000000' -WhatIf
     #
     # .LINK
     # Connect-AdGateway
