@@ -332,6 +332,13 @@ func (p *parser) processBlock(block *ScriptBlock, t token) {
 	}
 	block.Process = true
 	p.skipTerminators()
+	if p.keyword("end") {
+		t = p.next()
+		if block.End = p.block(); block.End == nil {
+			p.incomplete(t.end, t.end, "MissingNamedStatementBlock", t.value)
+		}
+		p.skipTerminators()
+	}
 	if t := p.peek(); t.kind == tKeyword && isBlockName(t.value) {
 		p.outsideToken(t, "the block "+t.value+" behind process", "write the statements in process")
 	}

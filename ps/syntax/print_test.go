@@ -109,6 +109,11 @@ func (p *printer) scriptBlock(s *ScriptBlock) {
 	if s.Process {
 		p.add("process ")
 		p.block(s.Body)
+		if s.End != nil {
+			p.line()
+			p.add("end ")
+			p.block(s.End)
+		}
 		return
 	}
 	p.statements(s.Body)

@@ -68,6 +68,7 @@ type ScriptBlock struct {
 	Source  *Source
 	Param   *ParamBlock // nil when there is none
 	Begin   *Block      // nil when there is none; a process block follows it
+	End     *Block      // nil when there is none; a process block precedes it
 	Body    *Block
 	Process bool // the body is written as process { }
 }

@@ -188,11 +188,11 @@ function Get-AdgWording {
 # the answer, or the Failure. What is no answer of the gateway, such as a page of a proxy, is one.
 function Send-AdgRequest {
     [CmdletBinding()]
-    param($Caller, $Row, [string] $Path, [hashtable] $Values, [hashtable] $Headers)
+    param($Caller, $Row, [string] $Path, [hashtable] $Values, [hashtable] $Headers, [string] $List)
     $all = @{ 'Authorization' = Get-AdgAuthorization; 'Accept' = 'application/json' }
     foreach ($name in $Headers.Keys) { $all[$name] = $Headers[$name] }
     $address = $script:Connection.Address + $Path
-    $body = ''
+    $body = $List
     if ($Row.Method -eq 'GET' -or $Row.Method -eq 'DELETE') {
         $pairs = @(foreach ($name in $Values.Keys) { $name + '=' + (ConvertTo-AdgPart -Text (@($Values[$name]) -join ',')) })
         if ($pairs.Count -gt 0) { $address = $address + '?' + ($pairs -join '&') }

@@ -17,6 +17,9 @@ const ModuleName = "AdGateway"
 //go:embed core.psm1
 var core string
 
+//go:embed jobs.psm1
+var jobs string
+
 //go:embed transport.psm1
 var transport string
 
@@ -35,9 +38,9 @@ func Module(table []*ops.Operation, version string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	exported := []string{"Connect-AdGateway", "Disconnect-AdGateway"}
+	exported := slices.Clone(written)
 	var b strings.Builder
-	b.WriteString(core + "\n" + transport + "\n" + categories() + rows(table))
+	b.WriteString(core + "\n" + jobs + "\n" + transport + "\n" + categories() + rows(table))
 	for _, f := range slices.Concat(functions, renamed) {
 		text, err := f.text()
 		if err != nil {
@@ -61,6 +64,9 @@ func Module(table []*ops.Operation, version string) (map[string][]byte, error) {
 	}
 	return out, nil
 }
+
+// written are the functions that stand in the files of the module, not in the table.
+var written = []string{"Connect-AdGateway", "Disconnect-AdGateway", "Submit-AdgJob", "Wait-AdgJob", "Receive-AdgJob"}
 
 const manifest = `@{
     RootModule = 'AdGateway.psm1'
@@ -140,7 +146,7 @@ func rows(table []*ops.Operation) string {
 	b.WriteString("\n" + filterTables)
 	b.WriteString("\n# What a call of each operation sends, and what its records are.\n$script:Rows = @{}\n$script:Functions = @{}\n")
 	for _, op := range table {
-		if callable(op) {
+		if callable(op) || op.ID == "job.submit" {
 			b.WriteString(row(op))
 		}
 	}

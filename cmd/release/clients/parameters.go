@@ -267,7 +267,7 @@ func (f *Function) alias(all []*parameter) {
 			}
 		}
 	}
-	creates := slices.ContainsFunc(f.Sets, func(s Set) bool { return s.Op.Effect == ops.Create })
+	creates := f.Verb == "New" || f.Verb == "Register"
 	for _, p := range all {
 		if p.byValue && !creates {
 			give(p, "Identity")

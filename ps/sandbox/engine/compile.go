@@ -40,6 +40,7 @@ type blockCode struct {
 	attrs   []*syntax.Attribute
 	sig     *signature
 	begin   stmtFn // nil: there is none
+	end     stmtFn // nil: there is none
 	body    stmtFn
 	process bool // the body runs for each object of the pipeline
 
@@ -60,6 +61,9 @@ func (c *compiler) scriptBlock(b *syntax.ScriptBlock, name string) *blockCode {
 	}
 	if b.Begin != nil {
 		code.begin = c.block(b.Begin)
+	}
+	if b.End != nil {
+		code.end = c.block(b.End)
 	}
 	code.body, code.process = c.block(b.Body), b.Process
 	code.sig = c.signature(code, name)

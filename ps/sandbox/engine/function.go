@@ -274,13 +274,18 @@ func (st *blockStage) start() error {
 // end runs the block, which a pipeline has run already for each of its objects.
 func (st *blockStage) end() error {
 	defer st.keepErrors()
-	if st.line != nil {
+	if st.line == nil {
+		if err := st.start(); err != nil {
+			return err
+		}
+		if err := st.run(st.code.body); err != nil {
+			return err
+		}
+	}
+	if st.code.end == nil {
 		return nil
 	}
-	if err := st.start(); err != nil {
-		return err
-	}
-	return st.run(st.code.body)
+	return st.run(st.code.end)
 }
 
 // run runs a part of the block in the stage's frame.
@@ -426,7 +431,7 @@ func takesInput(p *param, byName bool, flags uint64) bool {
 func propertyFor(v any, p *param) (value any, found bool, err error) {
 	switch v.(type) {
 	case *dotnet.PSObject, *dotnet.Instance:
-	case string, bool, int32, int64, dotnet.DateTime, dotnet.Guid:
+	case nil, string, bool, int32, int64, dotnet.DateTime, dotnet.Guid:
 		return nil, false, nil // a property of these, such as Length, names no parameter here
 	default:
 		return nil, false, dotnet.Refuse("properties of [%s] as parameters", dotnet.TypeOf(v).Display())
