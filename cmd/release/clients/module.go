@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/manual"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 )
@@ -16,6 +17,9 @@ const ModuleName = "AdGateway"
 
 //go:embed core.psm1
 var core string
+
+//go:embed complete.psm1
+var complete string
 
 //go:embed jobs.psm1
 var jobs string
@@ -40,7 +44,7 @@ func Module(table []*ops.Operation, version string) (map[string][]byte, error) {
 	}
 	exported := slices.Clone(written)
 	var b strings.Builder
-	b.WriteString(core + "\n" + jobs + "\n" + transport + "\n" + categories() + rows(table))
+	b.WriteString(core + "\n" + jobs + "\n" + complete + "\n" + transport + "\n" + categories() + rows(table))
 	for _, f := range slices.Concat(functions, renamed) {
 		text, err := f.text()
 		if err != nil {
@@ -49,11 +53,19 @@ func Module(table []*ops.Operation, version string) (map[string][]byte, error) {
 		exported = append(exported, f.Name())
 		b.WriteString("\n" + text)
 	}
+	registered, err := completion(slices.Concat(functions, renamed))
+	if err != nil {
+		return nil, err
+	}
+	b.WriteString(registered)
 	list := "'" + strings.Join(exported, "',\n    '") + "'"
 	fmt.Fprintf(&b, "\nExport-ModuleMember -Function @(\n    %s\n)\n", list)
 	files := map[string]string{
 		ModuleName + ".psm1": b.String(),
 		ModuleName + ".psd1": fmt.Sprintf(manifest, version, list),
+
+		ModuleName + ".format.ps1xml":             formats(),
+		"en-US/about_" + ModuleName + ".help.txt": about(renamed),
 	}
 	out := map[string][]byte{}
 	for name, text := range files {
@@ -78,6 +90,7 @@ const manifest = `@{
     Description = 'Active Directory and Windows DNS through an adgateway server: a function for each operation, with dry runs, plans and undo.'
     PowerShellVersion = '5.1'
     CompatiblePSEditions = @('Desktop', 'Core')
+    FormatsToProcess = @('AdGateway.format.ps1xml')
     FunctionsToExport = @(
     %s
     )
@@ -86,6 +99,7 @@ const manifest = `@{
     AliasesToExport = @()
     PrivateData = @{
         PSData = @{
+            ReleaseNotes = 'See the page What this version changes of the manual.'
             Tags = @('ActiveDirectory', 'DNS', 'PSEdition_Desktop', 'PSEdition_Core', 'Windows', 'Linux', 'MacOS')
         }
     }
@@ -242,8 +256,9 @@ func (f *Function) text() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "$script:Functions[%s] = @{\n    Instead = %s\n    Sets = @{ %s }\n    Names = @{ %s }\n}\n",
-		quoted(f.Name()), quoted(f.Instead), f.setTable(), names(parameters))
+	enumerations, kinds := completes(parameters)
+	fmt.Fprintf(&b, "$script:Functions[%s] = @{\n    Instead = %s\n    Sets = @{ %s }\n    Names = @{ %s }\n    Words = @{ %s }\n    Completes = @{ %s }\n}\n",
+		quoted(f.Name()), quoted(f.Instead), f.setTable(), names(parameters), enumerations, kinds)
 	fmt.Fprintf(&b, "function %s {\n", f.Name())
 	f.help(&b, parameters)
 	fmt.Fprintf(&b, "    [CmdletBinding(%s)]\n    [OutputType(%s)]\n    param(\n", strings.Join(f.binding(), ", "), strings.Join(f.outputs(), ", "))
@@ -394,6 +409,7 @@ func (f *Function) help(b *strings.Builder, parameters []*parameter) {
 	if f.Instead != "" {
 		description = "The name of the version before: use " + f.Instead + ". It goes with the next version.\n" + description
 	}
+	description += "\nPage of the manual: " + manual.OperationPage(f.Sets[0].Op.ID)
 	if writes {
 		description += "\n-WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId."
 	}

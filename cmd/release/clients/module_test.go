@@ -1,7 +1,10 @@
 package clients_test
 
 import (
+	"bytes"
+	"encoding/xml"
 	"flag"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -118,7 +121,7 @@ func TestTheModuleParsesAndExportsWhatItDefines(t *testing.T) {
 // those scripts may not use.
 func TestTheModuleUsesWhatTheCheckerKnows(t *testing.T) {
 	found := map[string]bool{}
-	options := scripts.CheckOptions{Commands: []string{"Import-Csv", "New-AdgClient", "Send-AdgMessage", "Start-Sleep", "Write-Progress"}}
+	options := scripts.CheckOptions{Commands: []string{"Import-Csv", "New-AdgClient", "Register-ArgumentCompleter", "Send-AdgMessage", "Start-Sleep", "Write-Progress"}}
 	for _, fault := range scripts.Check(ps.Source{Name: "AdGateway.psm1", Text: strings.Replace(script(t), clients.Transport(), "", 1)}, options) {
 		found[fault.Message] = true
 	}
@@ -152,7 +155,7 @@ func TestTheTransportIsShort(t *testing.T) {
 var internal = []string{
 	"ConvertFrom-AdgSecret", "ConvertTo-AdgPart", "New-AdgErrorRecord", "Get-AdgAuthorization", "Get-AdgPause", "Get-AdgWording", "Send-AdgRequest",
 	"Add-AdgMembers", "ConvertTo-AdgPlan", "ConvertTo-AdgFilter", "Split-AdgFilter", "Get-AdgGiven", "Get-AdgProblem", "Expand-AdgNames", "Invoke-AdgCall",
-	"Invoke-AdgOperation", "Submit-AdgList", "Wait-AdgEnd", "New-AdgClient", "Send-AdgMessage",
+	"Invoke-AdgOperation", "Submit-AdgList", "Get-AdgCompletion", "Wait-AdgEnd", "New-AdgClient", "Send-AdgMessage",
 }
 
 // common are the parameters that every advanced function has already.
@@ -232,4 +235,34 @@ func TestFunctionsAreGeneratedAsShown(t *testing.T) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), shown.String())
+}
+
+// The tables show fields that the records have.
+func TestViewsShowFieldsOfRecords(t *testing.T) {
+	fields := map[string][]string{"PlanChange": {"object", "field", "from", "to"}}
+	for _, op := range ops.Table() {
+		if shape := op.Reply.Shape; shape != nil {
+			for _, f := range shape.Fields {
+				fields[shape.Name] = append(fields[shape.Name], f.Name)
+			}
+		}
+	}
+	files, err := clients.Module(ops.Table(), "1.2.3")
+	require.NoError(t, err)
+	decoder := xml.NewDecoder(bytes.NewReader(files["AdGateway.format.ps1xml"]))
+	for err == nil {
+		_, err = decoder.Token()
+	}
+	require.ErrorIs(t, err, io.EOF)
+	for typ, columns := range clients.Views() {
+		assert.Subset(t, fields[typ], columns, typ)
+		assert.Contains(t, string(files["AdGateway.format.ps1xml"]), "<TypeName>AdGateway."+typ+"</TypeName>")
+	}
+	about := string(files["en-US/about_AdGateway.help.txt"])
+	renamed, err := clients.Renamed(ops.Table())
+	require.NoError(t, err)
+	for _, f := range renamed {
+		assert.Contains(t, about, f.Name()+" ")
+		assert.Contains(t, about, f.Instead+"\r\n")
+	}
 }

@@ -18,7 +18,7 @@ type parameter struct {
 	byValue        bool // takes what comes down the pipeline
 	byName         bool // takes the property or column of its name
 	words          []string
-	completes      string // what the gateway completes: "user", "group", "ou", "zone", "field"; empty: nothing
+	completes      string // what the gateway completes: "user", "group", "ou", "zone"; empty: nothing
 	old            bool   // of the function of the version before
 }
 
@@ -124,7 +124,9 @@ func (f *Function) parameterOf(set *Set, p *ops.Param) *parameter {
 		one.doc = p.Kind.Doc().Text
 	}
 	one.words = p.Kind.Doc().Enum
-	one.completes = completers[one.name]
+	if one.completes = completers[one.name]; one.completes == "field" {
+		one.words = fieldNames(op)
+	}
 	_, known := members[one.name]
 	switch {
 	case p.Kind.Secret():

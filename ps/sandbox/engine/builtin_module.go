@@ -91,14 +91,17 @@ type module struct {
 	exports map[string]bool
 }
 
-// around returns the scope that surrounds a call of a function of the module, which for
-// nil is that of the caller. A call from outside is inside whatever of the module still
-// runs, such as a function before it in the same pipeline.
-func (m *module) around(caller *scope) *scope {
-	if m == nil || caller.script() == m.root {
+// around returns the scope that surrounds a call of a function of a module, nil for one outside
+// modules. A call from another session state is inside whatever of its own still runs, such as a
+// function before it in the same pipeline.
+func (s *Session) around(home *module, caller *scope) *scope {
+	switch {
+	case caller.script().home == home:
 		return caller
+	case home == nil:
+		return s.current
 	}
-	return m.current
+	return home.current
 }
 
 // enter makes a scope the innermost of its session state; the function that it returns

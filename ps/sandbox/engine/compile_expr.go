@@ -348,7 +348,7 @@ func (e *hashEntry) once(table *dotnet.Hashtable, key any) error {
 
 func (c *compiler) scriptBlockExpr(e *syntax.ScriptBlockExpr) exprFn {
 	code := c.scriptBlock(e.Block, "")
-	return func(f *frame) (any, error) { return &ScriptBlock{s: f.s, code: code}, nil }
+	return func(f *frame) (any, error) { return &ScriptBlock{s: f.s, code: code, home: f.scope.script().home}, nil }
 }
 
 // cast compiles [T]operand.

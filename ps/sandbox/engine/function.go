@@ -98,7 +98,7 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, dot bool) (*block
 	sc := f.scope
 	if !dot {
 		sc = &st.own
-		sc.parent, sc.vars, sc.call = inv.home.around(f.scope), vars, st
+		sc.parent, sc.vars, sc.call = f.s.around(inv.home, f.scope), vars, st
 	}
 	frame, err := f.child(sc, inv.at)
 	if err != nil {

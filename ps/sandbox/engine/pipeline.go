@@ -275,7 +275,7 @@ func (code *commandCode) callee(f *frame, inv *invocation) error {
 			return err
 		}
 		if block, ok := v.(*ScriptBlock); ok {
-			inv.block, inv.sig = block.code, block.code.sig
+			inv.block, inv.sig, inv.home = block.code, block.code.sig, block.home
 			return nil
 		}
 		inv.called = dotnet.ToText(v)

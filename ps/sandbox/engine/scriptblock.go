@@ -11,6 +11,7 @@ import (
 type ScriptBlock struct {
 	s    *Session
 	code *blockCode
+	home *module // where it was written; nil: outside modules
 }
 
 // Type is System.Management.Automation.ScriptBlock.

@@ -23,6 +23,11 @@ const people = `function Read-Host {
     if ($Prompt -eq '') { $secret = 'Sommer-Wort-77x!' }
     [System.Net.NetworkCredential]::new('', $secret).SecurePassword
 }
+function Register-ArgumentCompleter {
+    [CmdletBinding()]
+    param([string[]] $CommandName, [string] $ParameterName, [scriptblock] $ScriptBlock)
+    $script:completer = $ScriptBlock
+}
 function Write-Progress {
     [CmdletBinding()]
     param([string] $Activity, [string] $Status, [int] $PercentComplete, [switch] $Completed)

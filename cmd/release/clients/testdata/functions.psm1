@@ -12,6 +12,7 @@ function Get-AdgGroup {
     # GET /api/ADGroups/All needs the scope group:read.
     # GET /api/ADGroups/Distribution/All needs the scope group:read.
     # GET /api/ADGroups/Security/All needs the scope group:read.
+    # Page of the manual: reference/operations-group
     #
     # .PARAMETER GroupName
     # The group.
@@ -152,6 +153,7 @@ function New-AdgGroupSecurity {
     #
     # .DESCRIPTION
     # POST /api/ADGroups/{GroupName}/Security needs the scope group:write.
+    # Page of the manual: reference/operations-group
     # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
     #
     # .PARAMETER GroupName
@@ -241,6 +243,7 @@ function Remove-AdgMembership {
     # Removes a group from another group.
     # DELETE /api/ADUser/{Username}/Group/{GroupName} needs the scope member:write.
     # DELETE /api/ADGroup/{ParentGroupName}/Group/{ChildGroupName} needs the scope member:write.
+    # Page of the manual: reference/operations-membership
     # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
     #
     # .PARAMETER Username
@@ -334,6 +337,7 @@ function Reset-AdgUserPassword {
     #
     # .DESCRIPTION
     # PUT /api/ADUser/{UserName}/ResetPassword needs the scope user:password.
+    # Page of the manual: reference/operations-user
     # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
     #
     # .PARAMETER Username
@@ -421,6 +425,7 @@ function Test-AdgOU {
     #
     # .DESCRIPTION
     # GET /api/OU/Path/Exists needs the scope ou:read.
+    # Page of the manual: reference/operations-ou
     #
     # .PARAMETER OUPath
     # The distinguished name of the OU.
@@ -457,6 +462,7 @@ function Undo-AdgChange {
     #
     # .DESCRIPTION
     # POST /api/Changes/{ChangeId}/Undo needs the scope change:undo.
+    # Page of the manual: reference/operations-change
     # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
     #
     # .PARAMETER ChangeId
@@ -528,6 +534,7 @@ function Get-AdgGroupListAll {
     # .DESCRIPTION
     # The name of the version before: use Get-AdgGroup -All. It goes with the next version.
     # GET /api/ADGroups/All needs the scope group:read.
+    # Page of the manual: reference/operations-group
     #
     # .PARAMETER Text
     # What people type to find groups.
