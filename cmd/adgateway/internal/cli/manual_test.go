@@ -7,6 +7,7 @@ import (
 	gopath "path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -276,6 +277,10 @@ func TestTheFrontPageListsTheContents(t *testing.T) {
 	assert.Equal(t, pages.Contents, listed)
 }
 
+// ofTheModule are faults in the scripts of the gateway that are none where people use the module: aliases, parameters
+// that come down the pipeline, and those of SupportsShouldProcess. The blocks run as well.
+var ofTheModule = regexp.MustCompile(`\w-Adg\w+(: -\w+ is an alias of| lacks the mandatory| has no parameter -(WhatIf|Confirm)$)`)
+
 // Every PowerShell block passes the check of scripts.
 func TestManualPowerShellIsValid(t *testing.T) {
 	options := scripts.CheckOptions{Commands: []string{ // from other modules and programs
@@ -289,7 +294,10 @@ func TestManualPowerShellIsValid(t *testing.T) {
 		if b.language == "powershell" {
 			options.Prelude = []ps.Source{module, {Name: b.page, Text: earlier[b.page]}}
 			earlier[b.page] += b.text
-			assert.Empty(t, scripts.Check(ps.Source{Name: "manual", Text: b.text}, options), "%s: %s", b, b.text)
+			faults := slices.DeleteFunc(scripts.Check(ps.Source{Name: "manual", Text: b.text}, options), func(f scripts.Fault) bool {
+				return ofTheModule.MatchString(f.Message)
+			})
+			assert.Empty(t, faults, "%s: %s", b, b.text)
 			checked++
 		}
 	}

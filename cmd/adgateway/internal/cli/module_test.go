@@ -96,13 +96,13 @@ func TestTheModuleCompletes(t *testing.T) {
 	c := startConsole(t, pageToken)
 	c.run(t, strings.Replace(connect, "$env:ADGATEWAY_URI", "'"+s.url+"'", 1))
 	for call, want := range map[string]string{
-		"'New-AdgGroupSecurity' 'GroupScope' 'U'":       "Universal\n",
-		"'Get-AdgUser' 'Username' 'aschm'":              "aschmidt\n",
-		"'Get-AdgGroup' 'GroupName' 'VPN'":              "'VPN Users'\n",
-		"'Get-AdgDnsZone' 'ZoneName' 'corp'":            "corp.example\n",
+		"'New-AdgGroupSecurity' 'GroupScope' 'U'":        "Universal\n",
+		"'Get-AdgUser' 'Username' 'aschm'":               "aschmidt\n",
+		"'Get-AdgGroup' 'GroupName' 'VPN'":               "'VPN Users'\n",
+		"'Get-AdgDnsZone' 'ZoneName' 'corp'":             "corp.example\n",
 		"'Get-AdgUser' 'OUPath' \"'OU=Berlin,OU=Staff\"": "'OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example'\n",
-		"'Get-AdgUser' 'ShowFields' 'jobT'":             "jobTitle\n",
-		"'Get-AdgUser' 'ShowFields' 'nothing of these'": "",
+		"'Get-AdgUser' 'ShowFields' 'jobT'":              "jobTitle\n",
+		"'Get-AdgUser' 'ShowFields' 'nothing of these'":  "",
 	} {
 		assert.Equal(t, want, c.run(t, "& $script:completer "+call+"\n"), call)
 	}
