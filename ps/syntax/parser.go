@@ -321,7 +321,7 @@ func isBlockName(word string) bool {
 // processBlock reads a body that is written as process { }.
 func (p *parser) processBlock(block *ScriptBlock, t token) {
 	if t.value == "begin" {
-		t = p.beginBlock(block, t)
+		t = beginBlock(p, block, t)
 	}
 	if t.kind != tKeyword || t.value != "process" {
 		p.outsideToken(t, "the block "+p.text(t), "write the statements without it, or in process")
@@ -345,7 +345,7 @@ func (p *parser) processBlock(block *ScriptBlock, t token) {
 }
 
 // beginBlock reads a begin block and returns the token behind it, which must be process.
-func (p *parser) beginBlock(block *ScriptBlock, t token) token {
+func beginBlock(p *parser, block *ScriptBlock, t token) token {
 	p.next()
 	if block.Begin = p.block(); block.Begin == nil {
 		p.incomplete(t.end, t.end, "MissingNamedStatementBlock", t.value)

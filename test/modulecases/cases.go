@@ -33,7 +33,8 @@ func All() ([]Case, error) {
 		if !ok {
 			return nil, fmt.Errorf("the case %q has no line ---", name)
 		}
-		all = append(all, Case{Name: name, Script: strings.TrimSpace(script) + "\n", Want: strings.TrimSpace(want), Real: real})
+		one := Case{Name: name, Script: strings.TrimSpace(script) + "\n", Want: strings.TrimSpace(want), Real: real}
+		all = append(all, one)
 	}
 	return all, nil
 }

@@ -37,14 +37,17 @@ func clientCases(t *testing.T, path string) {
 		"$secret = [System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePassword\n" +
 		"$null = Connect-AdGateway -Uri $env:ADGATEWAY_URI -Token $secret\n")
 	for _, one := range all {
-		text.WriteString("'=== " + strings.ReplaceAll(one.Name, "'", "''") + "'\ntry {\n" + one.Script + "} catch { \"thrown: $_\" }\n")
+		text.WriteString("'=== " + strings.ReplaceAll(one.Name, "'", "''") + "'\n" +
+			"try {\n" + one.Script + "} catch { \"thrown: $_\" }\n")
 	}
 	script := filepath.Join(folder, "cases.ps1")
 	require.NoError(t, os.WriteFile(script, []byte(text.String()), 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), systemtest.Patience)
 	defer cancel()
-	command := exec.CommandContext(ctx, path, "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-File", script)
-	command.Env = append(os.Environ(), "ADGATEWAY_MODULE="+folder, "ADGATEWAY_URI="+s.URL, "ADGATEWAY_TOKEN="+systemtest.AllToken, "TERM=dumb", "NO_COLOR=1")
+	command := exec.CommandContext(ctx, path,
+		"-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-File", script)
+	command.Env = append(os.Environ(), "ADGATEWAY_MODULE="+folder, "ADGATEWAY_URI="+s.URL,
+		"ADGATEWAY_TOKEN="+systemtest.AllToken, "TERM=dumb", "NO_COLOR=1")
 	printed, err := command.Output()
 	require.NoError(t, err)
 	parts := map[string]string{}

@@ -14,7 +14,10 @@ func about(renamed []*Function) string {
 		fmt.Fprintf(&b, "    %-38s %s\n", f.Name(), f.Instead)
 	}
 	b.WriteString("\n    Parameters have lost the underscores of the API, whose names stay as aliases:\n")
-	for _, name := range []string{"DNS_HostName", "DNS_HostName_Alias", "DNS_TargetName", "IP_Address", "IPv6_Address", "NewIP_Address", "NewIPv6_Address", "NewDNS_TargetName", "NewDNS_HostName_Alias"} {
+	for _, name := range []string{
+		"DNS_HostName", "DNS_HostName_Alias", "DNS_TargetName", "IP_Address", "IPv6_Address",
+		"NewIP_Address", "NewIPv6_Address", "NewDNS_TargetName", "NewDNS_HostName_Alias",
+	} {
 		fmt.Fprintf(&b, "    %-38s %s\n", name, parameterName(name))
 	}
 	return b.String()

@@ -78,7 +78,9 @@ func Module(table []*ops.Operation, version string) (map[string][]byte, error) {
 }
 
 // written are the functions that stand in the files of the module, not in the table.
-var written = []string{"Connect-AdGateway", "Disconnect-AdGateway", "Submit-AdgJob", "Wait-AdgJob", "Receive-AdgJob"}
+var written = []string{
+	"Connect-AdGateway", "Disconnect-AdGateway", "Submit-AdgJob", "Wait-AdgJob", "Receive-AdgJob",
+}
 
 const manifest = `@{
     RootModule = 'AdGateway.psm1'
@@ -158,7 +160,8 @@ func category(code schema.Code) string {
 func rows(table []*ops.Operation) string {
 	var b strings.Builder
 	b.WriteString("\n" + filterTables)
-	b.WriteString("\n# What a call of each operation sends, and what its records are.\n$script:Rows = @{}\n$script:Functions = @{}\n")
+	b.WriteString("\n# What a call of each operation sends, and what its records are.\n" +
+		"$script:Rows = @{}\n$script:Functions = @{}\n")
 	for _, op := range table {
 		if callable(op) || op.ID == "job.submit" {
 			b.WriteString(row(op))
@@ -215,11 +218,16 @@ func row(op *ops.Operation) string {
     Places = @{ %s }
     Parameters = @{ %s }
 }
-`, quoted(op.ID), quoted(op.Method), quoted(op.Path), op.Reply.Mark == ops.Exists, op.Effect.Writes(), op.Param(ops.DryRun) != nil,
-		high(op) && op.Param("Force") == nil, quietRow(op), paged(op), quoted(shape), quoted(base), strings.Join(times, ", "),
-		strings.Join(append(keys, "'IfMatch'"), ", "), strings.Join(several, ", "), strings.Join(flags, ", "), strings.Join(target, ", "),
+`, quoted(op.ID), quoted(op.Method), quoted(op.Path),
+		op.Reply.Mark == ops.Exists, op.Effect.Writes(), op.Param(ops.DryRun) != nil,
+		high(op) && op.Param("Force") == nil, quietRow(op), paged(op),
+		quoted(shape), quoted(base), list(times),
+		list(append(keys, "'IfMatch'")), list(several), list(flags), list(target),
 		strings.Join(places, "; "), strings.Join(parameters, "; "))
 }
+
+// list returns the inside of @( ).
+func list(items []string) string { return strings.Join(items, ", ") }
 
 func quietRow(op *ops.Operation) bool {
 	verb, _, _, err := named(op)
@@ -257,11 +265,13 @@ func (f *Function) text() (string, error) {
 	}
 	var b strings.Builder
 	enumerations, kinds := completes(parameters)
-	fmt.Fprintf(&b, "$script:Functions[%s] = @{\n    Instead = %s\n    Sets = @{ %s }\n    Names = @{ %s }\n    Words = @{ %s }\n    Completes = @{ %s }\n}\n",
+	const about = "$script:Functions[%s] = @{\n    Instead = %s\n    Sets = @{ %s }\n    Names = @{ %s }\n" +
+		"    Words = @{ %s }\n    Completes = @{ %s }\n}\n"
+	fmt.Fprintf(&b, about,
 		quoted(f.Name()), quoted(f.Instead), f.setTable(), names(parameters), enumerations, kinds)
 	fmt.Fprintf(&b, "function %s {\n", f.Name())
 	f.help(&b, parameters)
-	fmt.Fprintf(&b, "    [CmdletBinding(%s)]\n    [OutputType(%s)]\n    param(\n", strings.Join(f.binding(), ", "), strings.Join(f.outputs(), ", "))
+	fmt.Fprintf(&b, "    [CmdletBinding(%s)]\n    [OutputType(%s)]\n    param(\n", list(f.binding()), list(f.outputs()))
 	for i, p := range parameters {
 		b.WriteString(p.text(f))
 		if i < len(parameters)-1 {
@@ -309,13 +319,17 @@ func (f *Function) defaults() bool {
 	}
 	for i := range f.Sets {
 		set := &f.Sets[i]
-		if set != def && set.Switch == "" && !slices.ContainsFunc(required(set.Op), func(name string) bool {
-			return !slices.ContainsFunc(def.Op.Params, func(p ops.Param) bool { return parameterName(p.Name) == parameterName(name) })
-		}) {
+		lacks := func(name string) bool { return !has(def.Op, name) }
+		if set != def && set.Switch == "" && !slices.ContainsFunc(required(set.Op), lacks) {
 			return false
 		}
 	}
 	return true
+}
+
+// has reports whether an operation has a parameter that has the same name in the module.
+func has(op *ops.Operation, name string) bool {
+	return slices.ContainsFunc(op.Params, func(p ops.Param) bool { return parameterName(p.Name) == parameterName(name) })
 }
 
 func (f *Function) outputs() []string {
@@ -360,7 +374,10 @@ func names(parameters []*parameter) string {
 func (p *parameter) text(f *Function) string {
 	var b strings.Builder
 	sets := p.sets
-	if everywhere := len(sets) == len(f.Sets) && !slices.ContainsFunc(sets, func(s inSet) bool { return s.required != sets[0].required || s.position != sets[0].position }); everywhere || sets == nil {
+	alike := len(sets) == len(f.Sets) && !slices.ContainsFunc(sets, func(s inSet) bool {
+		return s.required != sets[0].required || s.position != sets[0].position
+	})
+	if alike || sets == nil {
 		one := inSet{position: -1}
 		if sets != nil {
 			one = inSet{required: sets[0].required, position: sets[0].position}
@@ -407,11 +424,13 @@ func (f *Function) help(b *strings.Builder, parameters []*parameter) {
 	sections := []string{".SYNOPSIS\n" + synopsis[0]}
 	description := strings.Join(append(synopsis[1:], calls...), "\n")
 	if f.Instead != "" {
-		description = "The name of the version before: use " + f.Instead + ". It goes with the next version.\n" + description
+		description = "The name of the version before: use " + f.Instead +
+			". It goes with the next version.\n" + description
 	}
 	description += "\nPage of the manual: " + manual.OperationPage(f.Sets[0].Op.ID)
 	if writes {
-		description += "\n-WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId."
+		description += "\n-WhatIf changes nothing and returns the plan of what would be changed; " +
+			"its planId is for -PlanId."
 	}
 	sections = append(sections, ".DESCRIPTION\n"+description)
 	for _, p := range parameters {

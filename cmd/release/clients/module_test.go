@@ -63,7 +63,8 @@ func TestEveryOperationHasAFunction(t *testing.T) {
 	require.NoError(t, err)
 	for _, f := range renamed {
 		assert.Empty(t, names[strings.ToLower(f.Name())], "%s is the name of two functions", f.Name())
-		assert.NotEmpty(t, names[strings.ToLower(strings.Fields(f.Instead)[0])], "%s passes on to a function", f.Name())
+		instead := strings.ToLower(strings.Fields(f.Instead)[0])
+		assert.NotEmpty(t, names[instead], "%s passes on to a function", f.Name())
 	}
 	for _, op := range ops.Table() {
 		want := 1
@@ -74,8 +75,8 @@ func TestEveryOperationHasAFunction(t *testing.T) {
 	}
 }
 
-// No parameter is a variable of the function or of the module's own: names ignore case, and the variable of a typed
-// parameter keeps its type.
+// No parameter is a variable of the function: names ignore case, and the variable of a typed parameter
+// keeps its type.
 func TestNoParameterIsALocalVariable(t *testing.T) {
 	local := regexp.MustCompile(`\$(\w+) = `)
 	for _, match := range definition.FindAllStringSubmatch(script(t), -1) {
@@ -121,8 +122,11 @@ func TestTheModuleParsesAndExportsWhatItDefines(t *testing.T) {
 // those scripts may not use.
 func TestTheModuleUsesWhatTheCheckerKnows(t *testing.T) {
 	found := map[string]bool{}
-	options := scripts.CheckOptions{Commands: []string{"Import-Csv", "New-AdgClient", "Register-ArgumentCompleter", "Send-AdgMessage", "Start-Sleep", "Write-Progress"}}
-	for _, fault := range scripts.Check(ps.Source{Name: "AdGateway.psm1", Text: strings.Replace(script(t), clients.Transport(), "", 1)}, options) {
+	options := scripts.CheckOptions{Commands: []string{
+		"Import-Csv", "New-AdgClient", "Register-ArgumentCompleter", "Send-AdgMessage", "Start-Sleep", "Write-Progress",
+	}}
+	text := strings.Replace(script(t), clients.Transport(), "", 1)
+	for _, fault := range scripts.Check(ps.Source{Name: "AdGateway.psm1", Text: text}, options) {
 		found[fault.Message] = true
 	}
 	assert.Equal(t, map[string]bool{
@@ -197,7 +201,8 @@ func TestFunctionsHaveTheParametersOfTheirRows(t *testing.T) {
 				case p.Name == ops.DryRun:
 					assert.False(t, given["dryrun"], f.Name())
 				case p.Kind.Secret():
-					assert.Equal(t, "System.Security.SecureString", types[strings.ToLower(p.Name)], "%s %s", f.Name(), p.Name)
+					typ := types[strings.ToLower(p.Name)]
+					assert.Equal(t, "System.Security.SecureString", typ, "%s %s", f.Name(), p.Name)
 					assert.Contains(t, []string{"POST", "PUT"}, set.Op.Method, "%s sends a secret in the query", f.Name())
 				default:
 					assert.True(t, given[strings.ToLower(p.Name)], "%s takes %s", f.Name(), p.Name)
@@ -224,7 +229,8 @@ func TestFunctionsAreGeneratedAsShown(t *testing.T) {
 	var shown strings.Builder
 	for _, match := range definition.FindAllStringSubmatch(script(t), -1) {
 		switch match[1] {
-		case "Get-AdgGroup", "Get-AdgGroupListAll", "New-AdgGroupSecurity", "Remove-AdgMembership", "Reset-AdgUserPassword", "Test-AdgOU", "Undo-AdgChange":
+		case "Get-AdgGroup", "Get-AdgGroupListAll", "New-AdgGroupSecurity", "Remove-AdgMembership",
+			"Reset-AdgUserPassword", "Test-AdgOU", "Undo-AdgChange":
 			shown.WriteString(match[0] + "\n")
 		}
 	}

@@ -12,14 +12,12 @@ import (
 // parameter is a parameter of a function.
 type parameter struct {
 	name, typ, doc string
-	example        string
 	sets           []inSet // nil: in all sets, not required
 	aliases        []string
 	byValue        bool // takes what comes down the pipeline
 	byName         bool // takes the property or column of its name
 	words          []string
 	completes      string // what the gateway completes: "user", "group", "ou", "zone"; empty: nothing
-	old            bool   // of the function of the version before
 }
 
 // inSet is a parameter in one parameter set.
@@ -98,7 +96,9 @@ func (f *Function) parameters() ([]*parameter, error) {
 			all = append(all, one)
 		}
 		if set.Switch != "" {
-			all = append(all, &parameter{name: set.Switch, typ: "switch", doc: "Lists " + lowerFirst(strings.TrimPrefix(set.Op.Summary, "Lists ")), sets: []inSet{{set.Name, true, -1}}})
+			doc := "Lists " + lowerFirst(strings.TrimPrefix(set.Op.Summary, "Lists "))
+			only := []inSet{{set.Name, true, -1}}
+			all = append(all, &parameter{name: set.Switch, typ: "switch", doc: doc, sets: only})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *parameter) int { return a.rank() - b.rank() })
@@ -119,7 +119,7 @@ func (p *parameter) rank() int {
 // parameterOf returns a parameter of an operation.
 func (f *Function) parameterOf(set *Set, p *ops.Param) *parameter {
 	op := set.Op
-	one := &parameter{name: parameterName(p.Name), typ: f.typeOf(op, p), doc: p.Doc, example: p.Sample(), old: f.Instead != ""}
+	one := &parameter{name: parameterName(p.Name), typ: f.typeOf(op, p), doc: p.Doc}
 	if one.doc == "" {
 		one.doc = p.Kind.Doc().Text
 	}
@@ -138,15 +138,19 @@ func (f *Function) parameterOf(set *Set, p *ops.Param) *parameter {
 	if set.Name == guidSet && len(f.Sets) > 1 { // records have a name, too, and one object has one of the two
 		one.byName = one.byName && p.Name != required(op)[0]
 	}
-	if list := required(op); len(list) > 0 && list[0] == p.Name && !p.Kind.Secret() && op.ID != "computer.deleteMany" {
-		one.byValue = set == &f.Sets[0]
+	first := required(op)
+	if set == &f.Sets[0] && len(first) > 0 && first[0] == p.Name {
+		one.byValue = !p.Kind.Secret() && op.ID != "computer.deleteMany"
 	}
 	return one
 }
 
 // many reports whether a function takes several values of a parameter, with a call for each.
 func many(op *ops.Operation, p *ops.Param) bool {
-	return p.Path != "" && p.Required && op.Effect != ops.Rename && (op.Effect != ops.Create || strings.HasPrefix(op.ID, "membership.add"))
+	if op.Effect == ops.Create && !strings.HasPrefix(op.ID, "membership.add") {
+		return false
+	}
+	return p.Path != "" && p.Required && op.Effect != ops.Rename
 }
 
 // many reports whether all sets of the function that have a parameter take several values.
@@ -169,7 +173,9 @@ func flag(op *ops.Operation, p *ops.Param) bool {
 
 // switches reports whether a flag says how something is done, and absent is false.
 func switches(p *ops.Param) bool {
-	return slices.Contains([]string{"WithETag", "Force", "Recursive", "CreatePtr", "RemovePtr", "MakeStatic", "IncludePrivileged", "Remove"}, p.Name)
+	return slices.Contains([]string{
+		"WithETag", "Force", "Recursive", "CreatePtr", "RemovePtr", "MakeStatic", "IncludePrivileged", "Remove",
+	}, p.Name)
 }
 
 // typeOf returns the type of a parameter. Flags of changes take true and false as Import-Csv
@@ -202,7 +208,9 @@ func (f *Function) typeOf(op *ops.Operation, p *ops.Param) string {
 
 // isTime reports whether a parameter takes a time, as a [datetime] or as a text.
 func isTime(p *ops.Param) bool {
-	return slices.Contains([]string{"Since", "Until", "DeletedSince", "AccountExpires", "StampedBefore", "NotBefore"}, p.Name)
+	return slices.Contains([]string{
+		"Since", "Until", "DeletedSince", "AccountExpires", "StampedBefore", "NotBefore",
+	}, p.Name)
 }
 
 // added returns the parameters that the module adds.
@@ -213,13 +221,15 @@ func (f *Function) added() []*parameter {
 			all = append(all, &parameter{name: name, typ: typ, doc: doc, byName: name == "IfMatch"})
 		}
 	}
+	writes := func(op *ops.Operation) bool { return op.Effect.Writes() }
+	new := func(op *ops.Operation) bool { return op.Guard.New }
 	any := func(holds func(op *ops.Operation) bool) bool {
 		return slices.ContainsFunc(f.Sets, func(s Set) bool { return holds(s.Op) })
 	}
-	add(any(paged), "PageSize", "int", "Reads the list in pages of so many records, 1000 without it; the list is whole either way.")
-	add(any(func(op *ops.Operation) bool { return op.Effect.Writes() }), "IdempotencyKey", "string", "With the same key the call runs once, however often it is sent.")
+	add(any(paged), "PageSize", "int", "Reads the list in pages of so many records, 1000 without it.")
+	add(any(writes), "IdempotencyKey", "string", "With the same key the call runs once, however often it is sent.")
 	add(any(guarded), "IfMatch", "string", "The change is made only if the object has this entity tag.")
-	add(any(func(op *ops.Operation) bool { return op.Guard.New }), "OnlyIfNew", "switch", "What is there already is an error, precondition_failed.")
+	add(any(new), "OnlyIfNew", "switch", "What is there already is an error, precondition_failed.")
 	add(f.forces(), "Force", "switch", "Does not ask before the change is made.")
 	add(f.quiet(), "PassThru", "switch", "Returns the object, with the id of the change.")
 	add(true, "Raw", "switch", "Returns the whole answer: output, result, next, warnings, and its ids.")

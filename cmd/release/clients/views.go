@@ -43,8 +43,11 @@ func Views() map[string][]string {
 func formats() string {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<Configuration>\n  <ViewDefinitions>\n")
-	for _, v := range append(slices.Clone(views), view{"PlanChange", []string{"object", "field", "from", "to"}}) {
-		fmt.Fprintf(&b, "    <View>\n      <Name>%[1]s</Name>\n      <ViewSelectedBy><TypeName>%[1]s</TypeName></ViewSelectedBy>\n      <TableControl>\n        <TableHeaders>\n", ModuleName+"."+v.typ)
+	const head = "    <View>\n      <Name>%[1]s</Name>\n      <ViewSelectedBy><TypeName>%[1]s</TypeName></ViewSelectedBy>\n" +
+		"      <TableControl>\n        <TableHeaders>\n"
+	all := append(slices.Clone(views), view{"PlanChange", []string{"object", "field", "from", "to"}})
+	for _, v := range all {
+		fmt.Fprintf(&b, head, ModuleName+"."+v.typ)
 		for _, c := range v.columns {
 			fmt.Fprintf(&b, "          <TableColumnHeader><Label>%s</Label></TableColumnHeader>\n", title(c))
 		}
@@ -98,9 +101,11 @@ func completion(functions []*Function) (string, error) {
 	}
 	slices.Sort(names)
 	var b strings.Builder
-	b.WriteString("\n$__complete = {\n    param($commandName, $parameterName, $wordToComplete)\n    Get-AdgCompletion -Function $commandName -Parameter $parameterName -Word \"$wordToComplete\"\n}\n")
+	b.WriteString("\n$__complete = {\n    param($commandName, $parameterName, $wordToComplete)\n" +
+		"    Get-AdgCompletion -Function $commandName -Parameter $parameterName -Word \"$wordToComplete\"\n}\n")
 	for _, name := range names {
-		fmt.Fprintf(&b, "Register-ArgumentCompleter -CommandName @(%s) -ParameterName '%s' -ScriptBlock $__complete\n", strings.Join(commands[name], ", "), name)
+		const register = "Register-ArgumentCompleter -CommandName @(%s) -ParameterName '%s' -ScriptBlock $__complete\n"
+		fmt.Fprintf(&b, register, list(commands[name]), name)
 	}
 	return b.String(), nil
 }

@@ -79,7 +79,8 @@ func setItem(inv *invocation, _ sink) error {
 		return err
 	}
 	name, scopeName := functionName(name)
-	inv.f.s.defineFunction(inv.f.scope, scopeName, &function{name: name, code: block.code.underName(name), home: inv.f.scope.script().home})
+	fn := &function{name: name, code: block.code.underName(name), home: inv.f.scope.script().home}
+	inv.f.s.defineFunction(inv.f.scope, scopeName, fn)
 	return nil
 }
 
@@ -94,20 +95,20 @@ type module struct {
 // around returns the scope that surrounds a call of a function of a module, nil for one outside
 // modules. A call from another session state is inside whatever of its own still runs, such as a
 // function before it in the same pipeline.
-func (s *Session) around(home *module, caller *scope) *scope {
+func around(s *Session, home *module, caller *scope) *scope {
 	switch {
 	case caller.script().home == home:
 		return caller
 	case home == nil:
-		return s.current
+		return s.running.current
 	}
 	return home.current
 }
 
 // enter makes a scope the innermost of its session state; the function that it returns
 // ends that.
-func (s *Session) enter(sc *scope) (leave func()) {
-	at := &s.current
+func enter(s *Session, sc *scope) (leave func()) {
+	at := &s.running.current
 	if home := sc.script().home; home != nil {
 		at = &home.current
 	}
@@ -117,7 +118,7 @@ func (s *Session) enter(sc *scope) (leave func()) {
 }
 
 // importScript runs the text of a module and makes the functions that it exports global.
-func (s *Session) importScript(m *Module) error {
+func importScript(s *Session, m *Module) error {
 	code, err := s.engine.compile(m.Name+".psm1", m.Script)
 	if err != nil {
 		return err

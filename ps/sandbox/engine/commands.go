@@ -69,7 +69,7 @@ func (s *Session) importModule(m *Module) error {
 	}
 	s.imported[key] = m
 	if m.Script != "" {
-		return s.importScript(m)
+		return importScript(s, m)
 	}
 	for _, c := range m.Commands {
 		s.commands[lower(c.Decl.Name)] = &command{name: c.Decl.Name, module: m.Name, sig: s.engine.signatureOf(c), make: cmdletMaker(c)}

@@ -269,7 +269,7 @@ func (c *compiler) hash(e *syntax.Hash, ordered bool) exprFn {
 
 // customObject compiles [pscustomobject]@{ }: the object has the properties in the order in
 // which they are written. PSTypeName becomes the name of its type.
-func (c *compiler) customObject(e *syntax.Hash) exprFn {
+func customObject(c *compiler, e *syntax.Hash) exprFn {
 	table := c.hash(e, true)
 	return func(f *frame) (any, error) {
 		v, err := table(f)
@@ -348,7 +348,9 @@ func (e *hashEntry) once(table *dotnet.Hashtable, key any) error {
 
 func (c *compiler) scriptBlockExpr(e *syntax.ScriptBlockExpr) exprFn {
 	code := c.scriptBlock(e.Block, "")
-	return func(f *frame) (any, error) { return &ScriptBlock{s: f.s, code: code, home: f.scope.script().home}, nil }
+	return func(f *frame) (any, error) {
+		return &ScriptBlock{s: f.s, code: code, home: f.scope.script().home}, nil
+	}
 }
 
 // cast compiles [T]operand.
@@ -360,7 +362,7 @@ func (c *compiler) cast(e *syntax.Cast) exprFn {
 		}
 	case "pscustomobject", "system.management.automation.pscustomobject":
 		if h, ok := e.Operand.(*syntax.Hash); ok {
-			return c.customObject(h)
+			return customObject(c, h)
 		}
 		c.refuse(e, "the cast ["+e.Type.Name+"] of anything but @{ }")
 	case "ref":

@@ -106,7 +106,7 @@ func locate(rec *dotnet.ErrorRecord, at *place) {
 
 // addError prepends a record to $Error, unless it is the first already.
 func (s *Session) addError(rec *dotnet.ErrorRecord) {
-	for _, list := range s.watching {
+	for _, list := range s.running.watching {
 		if n := len(list.Items); n == 0 || list.Items[n-1] != any(rec) {
 			list.Items = append(list.Items, rec)
 		}

@@ -98,7 +98,7 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, dot bool) (*block
 	sc := f.scope
 	if !dot {
 		sc = &st.own
-		sc.parent, sc.vars, sc.call = f.s.around(inv.home, f.scope), vars, st
+		sc.parent, sc.vars, sc.call = around(f.s, inv.home, f.scope), vars, st
 	}
 	frame, err := f.child(sc, inv.at)
 	if err != nil {
@@ -291,23 +291,23 @@ func (st *blockStage) end() error {
 // run runs a part of the block in the stage's frame.
 func (st *blockStage) run(body stmtFn) error {
 	s := st.frame.s
-	if s.nested >= s.limits.CallDepth {
+	if s.running.nested >= s.limits.CallDepth {
 		return &LimitError{Limit: "CallDepth", Line: st.inv.at.line()}
 	}
-	s.nested++
+	s.running.nested++
 	sc := st.frame.scope
 	call := sc.call
 	sc.call = st
-	leave := s.enter(sc)
-	errors := s.watching
+	leave := enter(s, sc)
+	errors := s.running.watching
 	if st.errors != nil {
-		s.watching = append(s.watching, st.errors)
+		s.running.watching = append(s.running.watching, st.errors)
 	}
 	err := body(&st.frame, st.out)
-	s.watching = errors
+	s.running.watching = errors
 	leave()
 	sc.call = call
-	s.nested--
+	s.running.nested--
 	if err == flowReturn {
 		return nil
 	}
@@ -353,7 +353,8 @@ func (st *blockStage) process(v any) error {
 func (st *blockStage) bindInput(v any) error {
 	inv := st.inv
 	any := false
-	for _, how := range []struct{ name, coerce bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+	ways := []struct{ name, coerce bool }{{false, false}, {true, false}, {false, true}, {true, true}}
+	for _, how := range ways {
 		bound, err := st.bindInputHow(v, how.name, how.coerce)
 		if err != nil {
 			return err
@@ -361,8 +362,9 @@ func (st *blockStage) bindInput(v any) error {
 		any = any || bound
 	}
 	if !any {
-		return inv.cannotBind("InputObjectNotBound", nil, "The input object cannot be bound to any parameters for the command either because "+
-			"the command does not take pipeline input or the input and its properties do not match any of the parameters that take pipeline input.")
+		return inv.cannotBind("InputObjectNotBound", nil, "The input object cannot be bound to any parameters "+
+			"for the command either because the command does not take pipeline input or the input and its "+
+			"properties do not match any of the parameters that take pipeline input.")
 	}
 	if inv.flags == 0 {
 		return inv.ambiguousSet()
@@ -370,8 +372,8 @@ func (st *blockStage) bindInput(v any) error {
 	err := inv.chooseSet()
 	if pe := asPS(err); pe != nil && strings.HasPrefix(pe.rec.ErrorID, "MissingMandatoryParameter") {
 		_, names, _ := strings.Cut(strings.TrimSuffix(pe.rec.Exception.Message, "."), "parameters: ")
-		return inv.cannotBind("InputObjectMissingMandatory", nil,
-			"The input object cannot be bound because it did not contain the information required to bind all mandatory parameters:  "+names)
+		return inv.cannotBind("InputObjectMissingMandatory", nil, "The input object cannot be bound because it "+
+			"did not contain the information required to bind all mandatory parameters:  "+names)
 	}
 	return err
 }

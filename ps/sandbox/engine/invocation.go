@@ -41,19 +41,19 @@ func (inv *invocation) preference(key string, sym symbol, fallback action) actio
 			return a
 		}
 	}
-	return preferenceIn(inv.scope(), sym, fallback)
+	return preferenceIn(scopeOf(inv), sym, fallback)
 }
 
-// scope is where a command looks up preferences: a function in the innermost scope of its
+// scopeOf is where a command looks up preferences: a function in the innermost scope of its
 // session state that runs, which may be that of a function it has called.
-func (inv *invocation) scope() *scope {
+func scopeOf(inv *invocation) *scope {
 	switch {
 	case inv.block == nil:
 		return inv.f.scope
 	case inv.home != nil:
 		return inv.home.current
 	}
-	return inv.f.s.current
+	return inv.f.s.running.current
 }
 
 // writeError reports a non-terminating error.
@@ -116,7 +116,7 @@ func (inv *invocation) warn(text string) error {
 }
 
 func (inv *invocation) verbose(text string) error {
-	return inv.message(inv.f.streams.Verbose, "VerbosePreference", text, preferenceIn(inv.scope(), symVerbose, actionSilent))
+	return inv.message(inv.f.streams.Verbose, "VerbosePreference", text, preferenceIn(scopeOf(inv), symVerbose, actionSilent))
 }
 
 // promptError returns the error of a prompt in a session that is not interactive.
@@ -130,10 +130,10 @@ func (inv *invocation) promptError() error {
 // shouldProcess is $PSCmdlet.ShouldProcess. It fails where a prompt would be
 // needed, because nobody could answer it. -Force skips the prompt that a command
 // shows by default, not one that the caller requests. The preference variables
-// are those of [invocation.scope]: a function may have set its own.
+// are those of [scopeOf]: a function may have set its own.
 func (inv *invocation) shouldProcess(target, action string) (bool, error) {
 	text := "Performing the operation \"" + action + "\" on target \"" + target + "\"."
-	if v := inv.scope().find(symWhatIf); v != nil && dotnet.Truthy(v.value) {
+	if v := scopeOf(inv).find(symWhatIf); v != nil && dotnet.Truthy(v.value) {
 		if !inv.sig.function {
 			return false, dotnet.Refuse("$WhatIfPreference")
 		}
@@ -159,7 +159,7 @@ func (inv *invocation) shouldProcess(target, action string) (bool, error) {
 		impact = impacts["high"]
 	}
 	preference := impacts["high"]
-	if v := inv.scope().find(symConfirm); v != nil {
+	if v := scopeOf(inv).find(symConfirm); v != nil {
 		if level, ok := impacts[lower(dotnet.ToText(v.value))]; ok {
 			preference = level
 		}

@@ -290,7 +290,11 @@ func (code *commandCode) callee(f *frame, inv *invocation) error {
 
 // stage binds the arguments and returns the stage of the call.
 func (code *commandCode) stage(inv *invocation, out sink) (stage, error) {
-	if inv.hasPipe && (inv.command == nil || !inv.command.takesInput) && (inv.block == nil || !inv.block.process || !inv.sig.advanced || code.dot) {
+	takes := inv.command != nil && inv.command.takesInput
+	if inv.block != nil {
+		takes = inv.block.process && inv.sig.advanced && !code.dot
+	}
+	if inv.hasPipe && !takes {
 		return nil, dotnet.Refuse("pipeline input to %s", inv.sig.name)
 	}
 	if inv.block != nil {

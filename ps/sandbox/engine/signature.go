@@ -160,7 +160,8 @@ var commonParams = []struct {
 
 func (sig *signature) addCommon() {
 	for _, c := range commonParams {
-		p := &param{name: c.name, aliases: []string{c.alias}, common: true, refused: c.refused && !(sig.function && c.ofFunctions)}
+		refused := c.refused && !(sig.function && c.ofFunctions)
+		p := &param{name: c.name, aliases: []string{c.alias}, common: true, refused: refused}
 		if c.typ != nil {
 			p.typ = *c.typ
 		} else {
@@ -169,7 +170,8 @@ func (sig *signature) addCommon() {
 		sig.add(p)
 	}
 	if sig.should {
-		sig.add(&param{name: "WhatIf", aliases: []string{"wi"}, typ: dotnet.TSwitch, common: true, refused: !sig.function})
+		refused := !sig.function
+		sig.add(&param{name: "WhatIf", aliases: []string{"wi"}, typ: dotnet.TSwitch, common: true, refused: refused})
 		sig.add(&param{name: "Confirm", aliases: []string{"cf"}, typ: dotnet.TSwitch, common: true})
 	}
 }

@@ -70,6 +70,12 @@ func moduleText(t *testing.T) string {
 	return strings.Replace(text, clients.Transport(), standIn, 1)
 }
 
+// declared returns the declaration of a command with one parameter set.
+func declared(name string, params ...*cmdlets.Param) *cmdlets.Cmdlet {
+	all := cmdlets.AllSets
+	return &cmdlets.Cmdlet{Name: name, Module: "Web", Sets: []string{all}, DefaultSet: all, Params: params}
+}
+
 func startConsole(t *testing.T, token string) *console {
 	t.Helper()
 	set := func(name, kind string) *cmdlets.Param {
@@ -77,16 +83,15 @@ func startConsole(t *testing.T, token string) *console {
 	}
 	command := func(name string, process func(c *engine.Call) error) *engine.Command {
 		return &engine.Command{
-			Decl: &cmdlets.Cmdlet{Name: name, Module: "Web", Sets: []string{cmdlets.AllSets}, DefaultSet: cmdlets.AllSets, Params: []*cmdlets.Param{
-				set("Body", "String"), set("ContentType", "String"), set("HeaderName", "String[]"), set("HeaderValue", "String[]"), set("Method", "String"), set("Uri", "String"),
-			}},
+			Decl: declared(name,
+				set("Body", "String"), set("ContentType", "String"), set("HeaderName", "String[]"),
+				set("HeaderValue", "String[]"), set("Method", "String"), set("Uri", "String")),
 			Class: "Microsoft.PowerShell.Commands.InvokeRestMethodCommand", Process: process,
 		}
 	}
 	c := &console{token: token}
 	sleep := &engine.Command{
-		Decl: &cmdlets.Cmdlet{Name: "Start-Sleep", Module: "Web", Sets: []string{cmdlets.AllSets}, DefaultSet: cmdlets.AllSets,
-			Params: []*cmdlets.Param{set("Seconds", "Int32")}},
+		Decl: declared("Start-Sleep", set("Seconds", "Int32")),
 		Process: func(call *engine.Call) error {
 			seconds, _ := call.Bound("Seconds")
 			c.waits = append(c.waits, int(seconds.(int32)))
@@ -95,7 +100,9 @@ func startConsole(t *testing.T, token string) *console {
 	}
 	eng := engine.NewEngine(engine.Options{
 		Modules: []*engine.Module{
-			{Name: "Web", Version: "1.0", Commands: []*engine.Command{command("Send-Request", sendRequest), command("Send-Message", sendMessage), sleep}},
+			{Name: "Web", Version: "1.0", Commands: []*engine.Command{
+				command("Send-Request", sendRequest), command("Send-Message", sendMessage), sleep,
+			}},
 			{Name: clients.ModuleName, Version: "1.2.3", Script: moduleText(t)},
 		},
 		AutoLoad: true, Env: map[string]string{"ADGATEWAY_TOKEN": token},
@@ -167,8 +174,9 @@ func sendRequest(c *engine.Call) error {
 		return err
 	}
 	if response.StatusCode >= http.StatusBadRequest {
+		const text = "The remote server returned an error: (%d)."
 		return c.Throw(&dotnet.ErrorRecord{
-			Exception: dotnet.ExceptionNamed("System.Net.WebException", "The remote server returned an error: (%d).", response.StatusCode),
+			Exception: dotnet.ExceptionNamed("System.Net.WebException", text, response.StatusCode),
 			ErrorID:   "WebCmdletWebResponseException", Category: dotnet.InvalidOperation, Details: body,
 		})
 	}

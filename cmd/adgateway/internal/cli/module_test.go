@@ -36,10 +36,12 @@ func TestModuleCases(t *testing.T) {
 		}
 		t.Run(one.Name, func(t *testing.T) {
 			c.tolerant = true
-			assert.Equal(t, one.Want, strings.TrimSpace(c.run(t, one.Script)), "errors %v, warnings %v", c.errors, c.warnings)
+			said := strings.TrimSpace(c.run(t, one.Script))
+			assert.Equal(t, one.Want, said, "errors %v, warnings %v", c.errors, c.warnings)
 		})
 	}
-	t.Logf("%d cases ran; only a real PowerShell runs %d:\n%s", len(all)-len(elsewhere), len(elsewhere), strings.Join(elsewhere, "\n"))
+	t.Logf("%d cases ran; only a real PowerShell runs %d:\n%s",
+		len(all)-len(elsewhere), len(elsewhere), strings.Join(elsewhere, "\n"))
 	assert.LessOrEqual(t, len(elsewhere), 12, "cases for a real PowerShell are few")
 }
 

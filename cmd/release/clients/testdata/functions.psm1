@@ -51,7 +51,7 @@ function Get-AdgGroup {
     # Says how many there are in all, which costs a whole search.
     #
     # .PARAMETER PageSize
-    # Reads the list in pages of so many records, 1000 without it; the list is whole either way.
+    # Reads the list in pages of so many records, 1000 without it.
     #
     # .PARAMETER Raw
     # Returns the whole answer: output, result, next, warnings, and its ids.
@@ -154,7 +154,7 @@ function New-AdgGroupSecurity {
     # .DESCRIPTION
     # POST /api/ADGroups/{GroupName}/Security needs the scope group:write.
     # Page of the manual: reference/operations-group
-    # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
+    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
     #
     # .PARAMETER GroupName
     # The new group's sAMAccountName and CN.
@@ -244,7 +244,7 @@ function Remove-AdgMembership {
     # DELETE /api/ADUser/{Username}/Group/{GroupName} needs the scope member:write.
     # DELETE /api/ADGroup/{ParentGroupName}/Group/{ChildGroupName} needs the scope member:write.
     # Page of the manual: reference/operations-membership
-    # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
+    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
     #
     # .PARAMETER Username
     # The user.
@@ -338,7 +338,7 @@ function Reset-AdgUserPassword {
     # .DESCRIPTION
     # PUT /api/ADUser/{UserName}/ResetPassword needs the scope user:password.
     # Page of the manual: reference/operations-user
-    # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
+    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
     #
     # .PARAMETER Username
     # The user.
@@ -463,7 +463,7 @@ function Undo-AdgChange {
     # .DESCRIPTION
     # POST /api/Changes/{ChangeId}/Undo needs the scope change:undo.
     # Page of the manual: reference/operations-change
-    # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
+    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
     #
     # .PARAMETER ChangeId
     # The change, as X-Change-Id shows it.
@@ -555,7 +555,7 @@ function Get-AdgGroupListAll {
     # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
     #
     # .PARAMETER PageSize
-    # Reads the list in pages of so many records, 1000 without it; the list is whole either way.
+    # Reads the list in pages of so many records, 1000 without it.
     #
     # .PARAMETER Raw
     # Returns the whole answer: output, result, next, warnings, and its ids.

@@ -198,7 +198,8 @@ var tNoteProperty, tProperty *Type
 
 func declareProperties() {
 	tProperty = Register(Class{Name: automation + "PSProperty"})
-	tNoteProperty = Register(Class{Name: automation + "PSNoteProperty", Aliases: []string{"psnoteproperty"}, New: []Member{
+	aliases := []string{"psnoteproperty"}
+	tNoteProperty = Register(Class{Name: automation + "PSNoteProperty", Aliases: aliases, New: []Member{
 		Constructor("string,object", func(_ any, a []any) (any, error) {
 			return NewInstance(tNoteProperty, "Name", a[0], "Value", a[1]), nil
 		}),
