@@ -227,7 +227,7 @@ func (f *Function) added() []*parameter {
 		return slices.ContainsFunc(f.Sets, func(s Set) bool { return holds(s.Op) })
 	}
 	add(any(paged), "PageSize", "int", "Reads the list in pages of so many records, 1000 without it.")
-	add(any(writes), "IdempotencyKey", "string", "With the same key the call runs once, however often it is sent.")
+	add(any(writes), "IdempotencyKey", "string", "With the same key the call runs once.")
 	add(any(guarded), "IfMatch", "string", "The change is made only if the object has this entity tag.")
 	add(any(new), "OnlyIfNew", "switch", "What is there already is an error, precondition_failed.")
 	add(f.forces(), "Force", "switch", "Does not ask before the change is made.")

@@ -43,7 +43,8 @@ func Views() map[string][]string {
 func formats() string {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<Configuration>\n  <ViewDefinitions>\n")
-	const head = "    <View>\n      <Name>%[1]s</Name>\n      <ViewSelectedBy><TypeName>%[1]s</TypeName></ViewSelectedBy>\n" +
+	const head = "    <View>\n      <Name>%[1]s</Name>\n" +
+		"      <ViewSelectedBy><TypeName>%[1]s</TypeName></ViewSelectedBy>\n" +
 		"      <TableControl>\n        <TableHeaders>\n"
 	all := append(slices.Clone(views), view{"PlanChange", []string{"object", "field", "from", "to"}})
 	for _, v := range all {
@@ -55,7 +56,8 @@ func formats() string {
 		for _, c := range v.columns {
 			fmt.Fprintf(&b, "          <TableColumnItem><PropertyName>%s</PropertyName></TableColumnItem>\n", c)
 		}
-		b.WriteString("        </TableColumnItems></TableRowEntry></TableRowEntries>\n      </TableControl>\n    </View>\n")
+		b.WriteString("        </TableColumnItems></TableRowEntry></TableRowEntries>\n" +
+			"      </TableControl>\n    </View>\n")
 	}
 	b.WriteString(planView + "  </ViewDefinitions>\n</Configuration>\n")
 	return b.String()
@@ -104,7 +106,8 @@ func completion(functions []*Function) (string, error) {
 	b.WriteString("\n$__complete = {\n    param($commandName, $parameterName, $wordToComplete)\n" +
 		"    Get-AdgCompletion -Function $commandName -Parameter $parameterName -Word \"$wordToComplete\"\n}\n")
 	for _, name := range names {
-		const register = "Register-ArgumentCompleter -CommandName @(%s) -ParameterName '%s' -ScriptBlock $__complete\n"
+		const register = "Register-ArgumentCompleter -CommandName @(%s) -ParameterName '%s' " +
+			"-ScriptBlock $__complete\n"
 		fmt.Fprintf(&b, register, list(commands[name]), name)
 	}
 	return b.String(), nil

@@ -170,8 +170,9 @@ func (sig *signature) addCommon() {
 		sig.add(p)
 	}
 	if sig.should {
-		refused := !sig.function
-		sig.add(&param{name: "WhatIf", aliases: []string{"wi"}, typ: dotnet.TSwitch, common: true, refused: refused})
+		whatIf := &param{name: "WhatIf", aliases: []string{"wi"}, typ: dotnet.TSwitch, common: true}
+		whatIf.refused = !sig.function
+		sig.add(whatIf)
 		sig.add(&param{name: "Confirm", aliases: []string{"cf"}, typ: dotnet.TSwitch, common: true})
 	}
 }

@@ -178,7 +178,7 @@ function New-AdgGroupSecurity {
     # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once, however often it is sent.
+    # With the same key the call runs once.
     #
     # .PARAMETER OnlyIfNew
     # What is there already is an error, precondition_failed.
@@ -262,7 +262,7 @@ function Remove-AdgMembership {
     # Make the change as a dry run has shown it, or not at all.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once, however often it is sent.
+    # With the same key the call runs once.
     #
     # .PARAMETER IfMatch
     # The change is made only if the object has this entity tag.
@@ -359,7 +359,7 @@ function Reset-AdgUserPassword {
     # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once, however often it is sent.
+    # With the same key the call runs once.
     #
     # .PARAMETER IfMatch
     # The change is made only if the object has this entity tag.
@@ -478,7 +478,7 @@ function Undo-AdgChange {
     # Make the change as a dry run has shown it, or not at all.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once, however often it is sent.
+    # With the same key the call runs once.
     #
     # .PARAMETER IfMatch
     # The change is made only if the object has this entity tag.
