@@ -278,8 +278,10 @@ func TestTheFrontPageListsTheContents(t *testing.T) {
 }
 
 // ofTheModule are faults in the scripts of the gateway that are none where people use the module:
-// aliases, parameters that come down the pipeline, and those of SupportsShouldProcess. The blocks run as well.
-var ofTheModule = regexp.MustCompile(`\w-Adg\w+(: -\w+ is an alias of| lacks the mandatory| has no parameter -(WhatIf|Confirm)$)`)
+// aliases, parameters that come down the pipeline, and those of SupportsShouldProcess. The blocks run as
+// well.
+var ofTheModule = regexp.MustCompile(
+	`\w-Adg\w+(: -\w+ is an alias of| lacks the mandatory| has no parameter -(WhatIf|Confirm)$)`)
 
 // Every PowerShell block passes the check of scripts.
 func TestManualPowerShellIsValid(t *testing.T) {
@@ -295,7 +297,9 @@ func TestManualPowerShellIsValid(t *testing.T) {
 			options.Prelude = []ps.Source{module, {Name: b.page, Text: earlier[b.page]}}
 			earlier[b.page] += b.text
 			faults := scripts.Check(ps.Source{Name: "manual", Text: b.text}, options)
-			faults = slices.DeleteFunc(faults, func(f scripts.Fault) bool { return ofTheModule.MatchString(f.Message) })
+			faults = slices.DeleteFunc(faults, func(f scripts.Fault) bool {
+				return ofTheModule.MatchString(f.Message)
+			})
 			assert.Empty(t, faults, "%s: %s", b, b.text)
 			checked++
 		}
