@@ -151,6 +151,7 @@ func (u uses) command(l *library, n *syntax.Command) {
 // implicit are the entries that no text names but that are used all the same, as
 // regular expressions, with the reason.
 var implicit = map[string]string{
+	`^(Export-ModuleMember( -Function)?|System\.Uri(::EscapeDataString/1)?|System\.Management\.Automation\.PSNoteProperty::new/2)$`: "the module for clients uses it",
 	`^\S+Exception(::new/1)?$`:                                                                  "the engine and the cmdlets throw it",
 	`^\S+Exception\.(HResult|ErrorCode)$`:                                                       "Get-GatewayErrorCode reads numbers of errors by name",
 	`^(ForEach-Object|Out-Null) -InputObject$`:                                                  "takes what comes down the pipeline",

@@ -26,8 +26,14 @@ func TestTheModuleIsPackedTwiceAlike(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string][]string{
-		"AdGateway-v1.2.3.zip":  {"AdGateway/1.2.3/AdGateway.psd1", "AdGateway/1.2.3/AdGateway.psm1"},
-		"AdGateway.1.2.3.nupkg": {"AdGateway.nuspec", "AdGateway.psd1", "AdGateway.psm1", "[Content_Types].xml", "_rels/.rels"},
+		"AdGateway-v1.2.3.zip": {
+			"AdGateway/1.2.3/AdGateway.format.ps1xml", "AdGateway/1.2.3/AdGateway.psd1", "AdGateway/1.2.3/AdGateway.psm1",
+			"AdGateway/1.2.3/en-US/about_AdGateway.help.txt",
+		},
+		"AdGateway.1.2.3.nupkg": {
+			"AdGateway.format.ps1xml", "AdGateway.nuspec", "AdGateway.psd1", "AdGateway.psm1", "[Content_Types].xml", "_rels/.rels",
+			"en-US/about_AdGateway.help.txt",
+		},
 	}, names)
 	for name, text := range packageParts("1.2.3", []string{"AdGateway.psd1"}) {
 		decoder := xml.NewDecoder(bytes.NewReader([]byte(text)))

@@ -18,6 +18,7 @@ var builtins = []Builtin{
 	{"ConvertFrom-Json", "ConvertFromJsonCommand", `[Parameter(Mandatory,Position=0)][AllowEmptyString()][string]$InputObject`},
 	{"ConvertTo-Json", "ConvertToJsonCommand",
 		`[Parameter(Mandatory,Position=0)][AllowNull()][object]$InputObject,[Parameter()][int]$Depth,[Parameter()][switch]$Compress`},
+	{"Export-ModuleMember", "ExportModuleMemberCommand", `[Parameter(Mandatory)][string[]]$Function`},
 	{"ForEach-Object", "ForEachObjectCommand", `[Parameter(Mandatory,Position=0)][scriptblock]$Process,[Parameter()][AllowNull()][object]$InputObject`},
 	{"Get-Command", "GetCommandCommand", `[Parameter(Mandatory,Position=0)][string]$Name`},
 	{"Get-Module", "GetModuleCommand", `[Parameter(Position=0)][string[]]$Name,[Parameter()][switch]$ListAvailable`},

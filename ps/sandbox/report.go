@@ -20,6 +20,7 @@ func (h *host) streams() engine.Streams {
 		Error:   func(rec *dotnet.ErrorRecord) { h.complain(recordText(rec, false)) },
 		Warning: say("WARNING: "),
 		Verbose: say("VERBOSE: "),
+		Host:    say(""),
 	}
 }
 

@@ -320,8 +320,11 @@ func isBlockName(word string) bool {
 
 // processBlock reads a body that is written as process { }.
 func (p *parser) processBlock(block *ScriptBlock, t token) {
-	if t.value != "process" {
-		p.outsideToken(t, "the block "+t.value, "write the statements without it, or in process")
+	if t.value == "begin" {
+		t = beginBlock(p, block, t)
+	}
+	if t.kind != tKeyword || t.value != "process" {
+		p.outsideToken(t, "the block "+p.text(t), "write the statements without it, or in process")
 	}
 	p.next()
 	if block.Body = p.block(); block.Body == nil {
@@ -329,9 +332,30 @@ func (p *parser) processBlock(block *ScriptBlock, t token) {
 	}
 	block.Process = true
 	p.skipTerminators()
+	if p.keyword("end") {
+		t = p.next()
+		if block.End = p.block(); block.End == nil {
+			p.incomplete(t.end, t.end, "MissingNamedStatementBlock", t.value)
+		}
+		p.skipTerminators()
+	}
 	if t := p.peek(); t.kind == tKeyword && isBlockName(t.value) {
 		p.outsideToken(t, "the block "+t.value+" behind process", "write the statements in process")
 	}
+}
+
+// beginBlock reads a begin block and returns the token behind it, which must be process.
+func beginBlock(p *parser, block *ScriptBlock, t token) token {
+	p.next()
+	if block.Begin = p.block(); block.Begin == nil {
+		p.incomplete(t.end, t.end, "MissingNamedStatementBlock", t.value)
+	}
+	p.skipTerminators()
+	behind := p.peek()
+	if behind.kind != tKeyword || behind.value != "process" {
+		p.outsideToken(t, "the block begin without a process behind it", "write the statements in process")
+	}
+	return behind
 }
 
 // paramAhead reports whether a param block follows, after its attributes.

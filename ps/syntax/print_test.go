@@ -101,9 +101,19 @@ func (p *printer) scriptBlock(s *ScriptBlock) {
 		p.paramBlock(s.Param)
 		p.line()
 	}
+	if s.Begin != nil {
+		p.add("begin ")
+		p.block(s.Begin)
+		p.line()
+	}
 	if s.Process {
 		p.add("process ")
 		p.block(s.Body)
+		if s.End != nil {
+			p.line()
+			p.add("end ")
+			p.block(s.End)
+		}
 		return
 	}
 	p.statements(s.Body)

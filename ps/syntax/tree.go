@@ -67,6 +67,8 @@ type ScriptBlock struct {
 	Span
 	Source  *Source
 	Param   *ParamBlock // nil when there is none
+	Begin   *Block      // nil when there is none; a process block follows it
+	End     *Block      // nil when there is none; a process block precedes it
 	Body    *Block
 	Process bool // the body is written as process { }
 }

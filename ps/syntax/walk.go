@@ -52,7 +52,7 @@ func children(n Node, do func(Node)) {
 		if n.Param != nil {
 			do(n.Param)
 		}
-		maybe(do, n.Body)
+		maybe(do, n.Begin, n.Body, n.End)
 	case *ParamBlock:
 		each(n.Attributes, do)
 		each(n.Params, do)

@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"cmd/adgateway/internal/doctor/live": {"ps", "ps/session"},
 	"cmd/adgateway-engine":               {"cmd/adgateway/node"},
 	"cmd/release":                        {"cmd/release/clients", "gateway/config", "gateway/manual", "gateway/ops"},
-	"cmd/release/clients":                {"gateway/ops", "gateway/schema"},
+	"cmd/release/clients":                {"gateway/manual", "gateway/ops", "gateway/schema"},
 	"gateway":                            {"gateway/...", "ps"},
 	"gateway/transport":                  {"gateway/authn", "gateway/call", "gateway/identity", "gateway/manual/site", "gateway/nearest", "gateway/openapi", "gateway/ops", "gateway/problem", "gateway/schema", "ps"},
 	"gateway/call":                       {"gateway/audit", "gateway/change", "gateway/changes", "gateway/cursor", "gateway/etag", "gateway/filter", "gateway/idempotency", "gateway/identity", "gateway/names", "gateway/nearest", "gateway/ops", "gateway/plan", "gateway/privileged", "gateway/problem", "gateway/quota", "gateway/schema", "gateway/settle", "gateway/store", "gateway/write", "ps", "gateway/bounds"},

@@ -46,6 +46,7 @@ func TestRealPowerShell(t *testing.T) {
 	require.NoError(t, err)
 	t.Logf("the PowerShell is %s", path)
 	onPowerShell(t, path, 1)
+	t.Run("client", func(t *testing.T) { clientCases(t, path) })
 }
 
 // TestRealPowerShellSuite runs the same tests on the stand-in, to check them

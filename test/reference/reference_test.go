@@ -72,39 +72,27 @@ func refused(t *testing.T) map[schema.Code][]byte {
 	return answers
 }
 
-// helpExamples returns the first example in the help of each function of the module.
-func helpExamples(t *testing.T) map[string]string {
-	t.Helper()
-	files, err := clients.Module(ops.Table(), "1.2.3")
-	require.NoError(t, err)
-	text := strings.ReplaceAll(string(files[clients.ModuleName+".psm1"]), "\r\n", "\n")
-	examples := map[string]string{}
-	for _, function := range strings.Split(text, "\nfunction ")[1:] {
-		name, _, _ := strings.Cut(function, " ")
-		_, rest, found := strings.Cut(function, ".EXAMPLE\n")
-		if example, _, _ := strings.Cut(rest, "\n"); found {
-			examples[name] = strings.TrimLeft(example, "# ")
-		}
-	}
-	return examples
-}
-
 // recorded returns the pages by name. It makes the sample of each operation at a sandbox.
 func recorded(t *testing.T) map[string]string {
 	t.Helper()
-	functions := map[string]string{}
+	functions, examples := map[string]string{}, map[string]string{}
 	all, err := clients.Functions(ops.Table())
 	require.NoError(t, err)
 	for _, f := range all {
-		functions[f.Op.ID] = f.Name()
+		for i := range f.Sets {
+			set := &f.Sets[i]
+			shown, err := f.Examples(set)
+			require.NoError(t, err)
+			require.NotEmpty(t, shown, set.Op.ID)
+			functions[set.Op.ID], examples[set.Op.ID] = f.Name(), shown[0]
+		}
 	}
-	examples := helpExamples(t)
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	rows := map[string][]reference.Row{}
 	for _, op := range ops.Table() {
 		row := reference.Row{Op: op, Function: functions[op.ID]}
 		if row.Function != "" {
-			row.Call = examples[row.Function]
+			row.Call = examples[op.ID]
 			assert.True(t, strings.HasPrefix(row.Call, row.Function), "%s: its help has no example: %q",
 				row.Function, row.Call)
 		}

@@ -2,6 +2,7 @@
 # Get-Command -Module AdGateway, and Get-Help for each function.
 
 $script:Connection = $null
+$script:Warned = @{}
 
 function Connect-AdGateway {
     # .SYNOPSIS
@@ -10,7 +11,8 @@ function Connect-AdGateway {
     # .DESCRIPTION
     # The address must be https, unless it is that of this machine. The certificate of the gateway must be
     # one that this machine trusts; there is no switch that skips the check. The token stays a SecureString
-    # in memory, until Disconnect-AdGateway or the end of the session.
+    # in memory, until Disconnect-AdGateway or the end of the session. A job and ForEach-Object -Parallel
+    # are sessions of their own: connect in each.
     #
     # .PARAMETER Uri
     # The address of the gateway, without /api: https://gateway.corp.example:8443
@@ -21,20 +23,38 @@ function Connect-AdGateway {
     # .PARAMETER Credential
     # A user of the gateway and the password, instead of a token.
     #
+    # .PARAMETER Certificate
+    # A certificate that says who is calling where the gateway asks for one.
+    #
+    # .PARAMETER UseDefaultCredentials
+    # Answers a server or proxy before the gateway that asks for the account that is signed in.
+    #
+    # .PARAMETER Proxy
+    # The proxy; without it that of the system.
+    #
+    # .PARAMETER ProxyCredential
+    # A user of the proxy.
+    #
+    # .PARAMETER ProxyUseDefaultCredentials
+    # Calls the proxy as the account that is signed in.
+    #
+    # .PARAMETER NoProxy
+    # Uses no proxy.
+    #
     # .PARAMETER TimeoutSec
     # How long a call may take, in seconds. A change that takes longer continues at the gateway.
     #
     # .PARAMETER RetrySec
     # How many seconds in all a call waits for a busy gateway before it is repeated, in the pauses that it asks for. A change
-    # is repeated only if nothing was done. 0 never repeats.
+    # is repeated only if nothing was done, or with an idempotency key. 0 never repeats.
     #
     # .EXAMPLE
     # Connect-AdGateway -Uri 'https://gateway.corp.example:8443' -Token (Read-Host -AsSecureString -Prompt 'Token')
     #
     # .EXAMPLE
     # Connect-AdGateway -Uri 'https://gateway.corp.example:8443' -Credential (Get-Credential)
-    [CmdletBinding(DefaultParameterSetName = 'Token')]
-    [OutputType('System.Management.Automation.PSObject')]
+    [CmdletBinding(DefaultParameterSetName = 'Token', PositionalBinding = $false)]
+    [OutputType('AdGateway.Caller')]
     param(
         [Parameter(Mandatory = $true, Position = 0)]
         [string] $Uri,
@@ -45,27 +65,42 @@ function Connect-AdGateway {
         [Parameter(Mandatory = $true, ParameterSetName = 'Credential')]
         [System.Management.Automation.PSCredential] $Credential,
 
+        $Certificate,
+
+        [switch] $UseDefaultCredentials,
+
+        [string] $Proxy,
+
+        [System.Management.Automation.PSCredential] $ProxyCredential,
+
+        [switch] $ProxyUseDefaultCredentials,
+
+        [switch] $NoProxy,
+
         [int] $TimeoutSec = 120,
 
         [int] $RetrySec = 60
     )
     process {
-        if ($Uri -notmatch '^https://(\[[0-9a-f:]+\]|[a-z0-9.-]+)(:[0-9]+)?/?$' -and $Uri -notmatch '^http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?/?$') {
+        $address = $Uri.TrimEnd('/')
+        if ($address -notmatch '^https://[^/?#@ ]+(/[^?# ]*)?$' -and $address -notmatch '^http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?(/[^?# ]*)?$') {
             $failure = @{ code = 'invalid_address'; message = "'$Uri' is not an address such as https://gateway.corp.example:8443. Without TLS the token could be read on its way; http is for this machine only." }
             $PSCmdlet.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
+            return
         }
-        if ($PSVersionTable.PSEdition -ne 'Core') {
-            # Windows PowerShell on Windows Server 2016 does not offer it by itself.
-            [System.Net.ServicePointManager]::SecurityProtocol = [System.Net.ServicePointManager]::SecurityProtocol -bor [System.Net.SecurityProtocolType]::Tls12
+        $client = New-AdgClient -Options @{
+            TimeoutSec = $TimeoutSec; Certificate = $Certificate; UseDefaultCredentials = $UseDefaultCredentials; Proxy = $Proxy
+            ProxyCredential = $ProxyCredential; ProxyUseDefaultCredentials = $ProxyUseDefaultCredentials; NoProxy = $NoProxy
         }
         $before = $script:Connection
-        $script:Connection = @{ Address = $Uri.TrimEnd('/'); Token = $Token; Credential = $Credential; TimeoutSec = $TimeoutSec; RetrySec = $RetrySec }
-        try {
-            Get-AdgCaller -ErrorAction Stop
-        } catch {
+        $script:Connection = @{ Address = $address; Token = $Token; Credential = $Credential; RetrySec = $RetrySec; Client = $client }
+        $answer = Send-AdgRequest -Caller $PSCmdlet -Row $script:Rows['caller.show'] -Path '/api/WhoAmI' -Values @{} -Headers @{}
+        if ($null -ne $answer.Failure) {
             $script:Connection = $before
-            $PSCmdlet.ThrowTerminatingError($_)
+            $PSCmdlet.ThrowTerminatingError((New-AdgErrorRecord -Failure $answer.Failure))
+            return
         }
+        foreach ($record in @($answer.Body.result)) { Add-AdgMembers -Record $record -Row $script:Rows['caller.show'] -Answer $answer }
     }
 }
 
@@ -107,21 +142,6 @@ function New-AdgErrorRecord {
     [System.Management.Automation.ErrorRecord]::new($exception, $Failure.code, $category, $Failure)
 }
 
-# ConvertTo-AdgFailure returns the error of the answer that a failed request has, or one that says
-# that there is none. A body that is not ours, such as that of a proxy, is no answer.
-function ConvertTo-AdgFailure {
-    [CmdletBinding()]
-    param($Problem)
-    $failure = $null
-    if ($null -ne $Problem.ErrorDetails) {
-        try { $failure = (ConvertFrom-Json -InputObject $Problem.ErrorDetails.Message).error } catch { $failure = $null }
-    }
-    if ($null -eq $failure -or $null -eq $failure.code) {
-        $failure = @{ code = 'no_answer'; message = "The gateway at $($script:Connection.Address) gave no answer: $($Problem.Exception.Message) A change may have been made: read the object, or repeat the call with the same -IdempotencyKey." }
-    }
-    $failure
-}
-
 # Get-AdgAuthorization returns the header that says who is calling.
 function Get-AdgAuthorization {
     [CmdletBinding()]
@@ -135,113 +155,394 @@ function Get-AdgAuthorization {
 }
 
 # Get-AdgPause returns how many seconds to wait before a call is repeated: what the answer asks
-# for in Retry-After, but not less than Least. The editions show headers differently.
+# for in Retry-After, whole or with a fraction, but not less than Least.
 function Get-AdgPause {
     [CmdletBinding()]
-    param($Problem, [int] $Least)
-    $seconds = $null
-    $response = $Problem.Exception.Response
-    if ($null -ne $response) {
-        if ($PSVersionTable.PSEdition -eq 'Core') {
-            $seconds = $response.Headers.RetryAfter.Delta.TotalSeconds
-        } else {
-            $seconds = $response.Headers['Retry-After']
-        }
-    }
-    if ("$seconds" -match '^[0-9]+$' -and [int] "$seconds" -gt $Least) { [int] "$seconds" } else { $Least }
+    param([string] $Asked, [int] $Least)
+    if ($Asked -notmatch '^[0-9]+(\.[0-9]+)?$') { return $Least }
+    $whole = $Asked
+    $dot = $Asked.IndexOf('.')
+    if ($dot -ge 0) { $whole = $Asked.Substring(0, $dot) }
+    if ($whole.Length -gt 6) { $whole = '999999' }
+    $seconds = [int] $whole
+    if ($dot -ge 0) { $seconds = $seconds + 1 }
+    if ($seconds -gt $Least) { $seconds } else { $Least }
 }
 
-# Send-AdgRequest sends one request and returns the answer.
+# Get-AdgWording returns a message of the gateway in the words of the module.
+function Get-AdgWording {
+    [CmdletBinding()]
+    param($Row, $Failure)
+    if ($Failure.code -eq 'unauthenticated') {
+        return 'The gateway does not accept the token or the password: call Connect-AdGateway with a valid one.'
+    }
+    $message = "$($Failure.message)"
+    foreach ($name in $Row.Parameters.Keys) {
+        $sent = $Row.Parameters[$name]
+        if ($sent -cne $name -and $sent.IndexOf('_') -ge 0) { $message = $message.Replace($sent, $name) }
+    }
+    $message.Replace('Limit must', 'PageSize must').Replace('DryRun', 'WhatIf')
+}
+
+# Send-AdgRequest sends a request, again while the gateway is busy, and returns Body and Headers of
+# the answer, or the Failure. What is no answer of the gateway, such as a page of a proxy, is one.
 function Send-AdgRequest {
     [CmdletBinding()]
-    param([string] $Method, [string] $Path, [hashtable] $Values, [hashtable] $Headers)
+    param($Caller, $Row, [string] $Path, [hashtable] $Values, [hashtable] $Headers, [string] $List)
     $all = @{ 'Authorization' = Get-AdgAuthorization; 'Accept' = 'application/json' }
     foreach ($name in $Headers.Keys) { $all[$name] = $Headers[$name] }
-    $request = @{
-        Uri = $script:Connection.Address + $Path; Method = $Method; Headers = $all; TimeoutSec = $script:Connection.TimeoutSec
-        MaximumRedirection = 0; UseBasicParsing = $true; ErrorAction = 'Stop'
-    }
-    if ($Method -eq 'GET' -or $Method -eq 'DELETE') {
+    $address = $script:Connection.Address + $Path
+    $body = $List
+    if ($Row.Method -eq 'GET' -or $Row.Method -eq 'DELETE') {
         $pairs = @(foreach ($name in $Values.Keys) { $name + '=' + (ConvertTo-AdgPart -Text (@($Values[$name]) -join ',')) })
-        if ($pairs.Count -gt 0) { $request.Uri = $request.Uri + '?' + ($pairs -join '&') }
+        if ($pairs.Count -gt 0) { $address = $address + '?' + ($pairs -join '&') }
     } elseif ($Values.Count -gt 0) {
-        $request.ContentType = 'application/json; charset=utf-8'
-        $request.Body = [System.Text.Encoding]::UTF8.GetBytes((ConvertTo-Json -InputObject $Values -Compress -Depth 4))
+        $body = ConvertTo-Json -InputObject $Values -Compress -Depth 6
     }
-    Invoke-RestMethod @request
+    $repeatable = -not $Row.Writes -or $Headers.ContainsKey('Idempotency-Key')
+    $left = $script:Connection.RetrySec
+    $least = 1
+    while ($true) {
+        $answer = Send-AdgMessage -Client $script:Connection.Client -Method $Row.Method -Uri $address -Headers $all -Body $body
+        $parsed = $null
+        if ("$($answer.Headers['Content-Type'])" -match '^application/json') {
+            try { $parsed = ConvertFrom-Json -InputObject $answer.Text } catch { $parsed = $null }
+        }
+        if ($answer.Status -ge 200 -and $answer.Status -lt 300 -and $null -ne $parsed -and $null -ne $parsed.PSObject.Properties['result']) {
+            return @{ Body = $parsed; Headers = $answer.Headers }
+        }
+        $failure = $parsed.error
+        $busy = $false
+        if ($null -ne $failure -and $null -ne $failure.code) {
+            # A refusal of a busy gateway says what became of a change, unless it never began.
+            $busy = $script:Busy -contains $failure.code -and ($null -eq $failure.outcome -or $failure.outcome -eq 'none')
+            $failure.message = Get-AdgWording -Row $Row -Failure $failure
+        } else {
+            $why = $answer.Problem
+            if ($null -eq $why) { $why = "it was answered with status $($answer.Status) and something that no gateway sends." }
+            $message = "The gateway at $($script:Connection.Address) gave no answer: $why"
+            if ($Row.Writes) { $message = $message + ' A change may have been made: read the object, or repeat the call with the same -IdempotencyKey.' }
+            $failure = @{ code = 'no_answer'; message = $message }
+            $busy = $repeatable -and ($null -eq $answer.Status -or $answer.Status -eq 502 -or $answer.Status -eq 503 -or $answer.Status -eq 504)
+        }
+        $pause = Get-AdgPause -Asked "$($answer.Headers['Retry-After'])" -Least $least
+        if (-not $busy -or $pause -gt $left) { return @{ Failure = $failure; Headers = $answer.Headers } }
+        $Caller.WriteVerbose("$($failure.message) The call is repeated after $pause s.")
+        Start-Sleep -Seconds $pause
+        $left = $left - $pause
+        $least = $least * 2
+        if ($least -gt 15) { $least = 15 }
+    }
 }
 
-# Invoke-AdgOperation makes the call of one operation for the function that was called, and writes its
-# records, warnings and errors as those of that function.
+# Add-AdgMembers returns a record with its type names and, of a change, its ids.
+function Add-AdgMembers {
+    [CmdletBinding()]
+    param($Record, $Row, $Answer)
+    if ($null -eq $Record) { return }
+    $names = $Record.PSObject.TypeNames
+    if ($Row.Base -ne '') { $names.Insert(0, $Row.Base) }
+    $names.Insert(0, $Row.Type)
+    foreach ($name in $Row.Times) { # a text in Windows PowerShell
+        $member = $Record.PSObject.Properties[$name]
+        if ($member.Value -is [string] -and $member.Value -ne '') {
+            $member.Value = [datetime]::Parse($member.Value, [cultureinfo]::InvariantCulture, [System.Globalization.DateTimeStyles]::RoundtripKind)
+        }
+    }
+    $more = @{ 'etag' = $Answer.Headers['ETag'] }
+    if ($Row.Writes) {
+        $more['changeId'] = $Answer.Headers['X-Change-Id']
+        $more['requestId'] = $Answer.Headers['X-Request-Id']
+    }
+    foreach ($name in $more.Keys) {
+        if ($null -ne $more[$name] -and $null -eq $Record.PSObject.Properties[$name]) {
+            $Record.PSObject.Properties.Add([System.Management.Automation.PSNoteProperty]::new($name, $more[$name]))
+        }
+    }
+    $Record
+}
+
+# ConvertTo-AdgPlan returns a plan with the rows that its view shows: object, field, from, to.
+function ConvertTo-AdgPlan {
+    [CmdletBinding()]
+    param($Plan, $Answer)
+    if ($null -eq $Plan) { return }
+    $rows = @(foreach ($object in @($Plan.objects)) {
+        foreach ($change in @($object.changes)) {
+            if ($null -ne $change) {
+                [pscustomobject]@{ PSTypeName = 'AdGateway.PlanChange'; object = $object.distinguishedName; field = $change.field; from = $change.before; to = $change.after }
+            }
+        }
+    })
+    $Plan.PSObject.TypeNames.Insert(0, 'AdGateway.Plan')
+    $Plan.PSObject.Properties.Add([System.Management.Automation.PSNoteProperty]::new('changes', $rows))
+    $Plan.PSObject.Properties.Add([System.Management.Automation.PSNoteProperty]::new('planId', $Plan.id))
+    $Plan.PSObject.Properties.Add([System.Management.Automation.PSNoteProperty]::new('requestId', $Answer.Headers['X-Request-Id']))
+    $Plan
+}
+
+# ConvertTo-AdgFilter returns a filter in the language of the gateway. One in the style of the
+# ActiveDirectory module, "Department -eq 'Sales' -and Enabled -eq $true", is translated.
+function ConvertTo-AdgFilter {
+    [CmdletBinding()]
+    param([string] $Text)
+    $split = @(Split-AdgFilter -Text $Text)
+    if (@(foreach ($word in $split) { if ($word -match '^-[A-Za-z]') { $word } }).Count -eq 0) { return @{ Text = $Text } }
+    $parts = [System.Collections.Generic.List[object]]::new()
+    $operator = ''
+    foreach ($word in $split) {
+        $first = $word.Substring(0, 1)
+        $key = $word.ToLowerInvariant()
+        if ($first -eq '-' -and $script:FilterWords.ContainsKey($key)) {
+            $operator = $key
+            if ($key -ne '-like') { $parts.Add($script:FilterWords[$key]) }
+        } elseif ($first -eq '-' -and $key -notmatch '^-[0-9]') {
+            return @{ Problem = "the operator $word has no counterpart; -eq, -ne, -like, -lt, -le, -gt, -ge, -and, -or and -not have" }
+        } elseif ($first -eq "'" -or $first -eq '"') {
+            if ($word.Length -lt 2 -or $word.Substring($word.Length - 1) -ne $first) { return @{ Problem = "a text has no closing $first" } }
+            $value = $word.Substring(1, $word.Length - 2)
+            if ($operator -eq '-like') {
+                $bare = $value.Replace('*', '')
+                $begins = $value.Length -gt 0 -and $value.Substring(0, 1) -eq '*'
+                $ends = $value.Length -gt 0 -and $value.Substring($value.Length - 1, 1) -eq '*'
+                if ($value -eq '*') {
+                    $parts.Add('pr')
+                    continue
+                }
+                $stars = $value.Length - $bare.Length
+                if ($begins -and $ends -and $stars -eq 2) { $parts.Add('co') } elseif ($begins -and $stars -eq 1) { $parts.Add('ew') } elseif ($ends -and $stars -eq 1) { $parts.Add('sw') } elseif ($stars -eq 0) { $parts.Add('eq') } else {
+                    return @{ Problem = "the pattern '$value' has a * in its middle; one at its beginning, its end or both has a counterpart" }
+                }
+                $value = $bare
+            }
+            $parts.Add('"' + $value.Replace('\', '\\').Replace('"', '\"') + '"')
+        } elseif ($key -eq '$true' -or $key -eq '$false') {
+            $parts.Add($key.Substring(1))
+        } elseif ($first -eq '$') {
+            return @{ Problem = "$word is a variable: write the filter in double quotes, and its value is there" }
+        } elseif ($script:FilterNames.ContainsKey($key)) {
+            $parts.Add($script:FilterNames[$key])
+        } elseif ($first -match '^[A-Za-z]$') {
+            $parts.Add($word.Substring(0, 1).ToLowerInvariant() + $word.Substring(1))
+        } else {
+            $parts.Add($word)
+        }
+    }
+    @{ Text = ($parts.ToArray() -join ' ').Replace('( ', '(').Replace(' )', ')') }
+}
+
+# Split-AdgFilter returns the words of a filter, its texts in their quotes.
+function Split-AdgFilter {
+    [CmdletBinding()]
+    param([string] $Text)
+    $word = ''
+    $quote = ''
+    foreach ($c in $Text.ToCharArray()) {
+        $c = "$c"
+        if ($quote -ne '') {
+            $word = $word + $c
+            if ($c -eq $quote) {
+                $word
+                $word = ''
+                $quote = ''
+            }
+            continue
+        }
+        if ($c -eq "'" -or $c -eq '"' -or $c -eq ' ' -or $c -eq '(' -or $c -eq ')' -or $c -eq '{' -or $c -eq '}') {
+            if ($word -ne '') { $word }
+            $word = ''
+            if ($c -eq '(' -or $c -eq ')') { $c }
+            if ($c -eq "'" -or $c -eq '"') {
+                $word = $c
+                $quote = $c
+            }
+            continue
+        }
+        $word = $word + $c
+    }
+    if ($word -ne '') { $word }
+}
+
+# Get-AdgGiven returns what was given to a function: name of the parameter -> value. Of a record of the
+# gateway only what identifies it and guards the change is taken; an empty cell of a spreadsheet is
+# nothing. Columns that no parameter takes are warned of, once.
+function Get-AdgGiven {
+    [CmdletBinding()]
+    param($Caller, $Row, [hashtable] $Names, $Given, $Line, $Item, [hashtable] $Said)
+    $found = @{}
+    $piped = $Caller.MyInvocation.ExpectingInput -and $null -ne $Item -and -not ($Item -is [string])
+    $record = $false
+    if ($piped) { $record = @(foreach ($name in @($Item.PSObject.TypeNames)) { if ($name -like 'AdGateway.*') { $name } }).Count -gt 0 }
+    foreach ($name in @($Given.Keys)) {
+        $value = $Given[$name]
+        if ($name -eq 'Filter' -and $value -eq '*') { continue }
+        if (-not ($Line -contains $name)) {
+            if ($null -eq $value -or "$value" -eq '') { continue }
+            if ($record -and -not ($Row.Keys -contains $name)) { continue }
+        }
+        $found[$name] = $value
+    }
+    if ($piped -and -not $record) {
+        $unused = @(foreach ($property in $Item.PSObject.Properties) {
+            if (-not $Names.ContainsKey($property.Name)) { $property.Name }
+        }) -join ', '
+        if ($unused -ne '' -and -not $Said.ContainsKey($unused)) {
+            $Said[$unused] = $true
+            $Caller.WriteWarning("Not used, because no parameter of $($Caller.MyInvocation.InvocationName) takes them from the pipeline: $unused.")
+        }
+    }
+    $found
+}
+
+# Invoke-AdgOperation does what a function was called for, and writes its records, warnings and errors as
+# those of that function. The preferences are those of the caller, not of this module.
 function Invoke-AdgOperation {
     [CmdletBinding()]
-    param($Caller, [hashtable] $Operation, $Given, [bool] $DryRun)
+    param($Caller, [string] $Function, $Given, $Line, $Item, [hashtable] $Said)
+    $variables = $Caller.SessionState.PSVariable
+    if (-not $Given.ContainsKey('ErrorAction')) { $ErrorActionPreference = $variables.GetValue('ErrorActionPreference') }
+    if (-not $Given.ContainsKey('WarningAction')) { $WarningPreference = $variables.GetValue('WarningPreference') }
+    if (-not $Given.ContainsKey('Verbose')) { $VerbosePreference = $variables.GetValue('VerbosePreference') }
+    if (-not $Given.ContainsKey('Confirm')) { $ConfirmPreference = $variables.GetValue('ConfirmPreference') }
+    $dry = $variables.GetValue('WhatIfPreference')
+    if ($Given.ContainsKey('WhatIf')) { $dry = $Given['WhatIf'] }
+    $about = $script:Functions[$Function]
+    $row = $script:Rows[$about.Sets[$Caller.ParameterSetName]]
+    if ($about.Instead -ne '' -and -not $script:Warned.ContainsKey($Function)) {
+        $script:Warned[$Function] = $true
+        $Caller.WriteWarning("$Function is now $($about.Instead); the old name goes with the next version.")
+    }
     if ($null -eq $script:Connection) {
         $failure = @{ code = 'not_connected'; message = 'No gateway is chosen: call Connect-AdGateway first.' }
         $Caller.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
+        return
     }
-    $path = $Operation.Path
+    $found = Get-AdgGiven -Caller $Caller -Row $row -Names $about.Names -Given $Given -Line $Line -Item $Item -Said $Said
+    $problem = Get-AdgProblem -Row $row -Found $found
+    if ($problem -ne '') {
+        $Caller.WriteError((New-AdgErrorRecord -Failure @{ code = 'invalid_request'; message = $problem }))
+        return
+    }
+    if ($found.ContainsKey('Filter')) {
+        $filter = ConvertTo-AdgFilter -Text $found['Filter']
+        if ($null -ne $filter.Problem) {
+            $Caller.WriteError((New-AdgErrorRecord -Failure @{ code = 'invalid_request'; message = "-Filter: $($filter.Problem). Get-Help about_AdGateway shows the language." }))
+            return
+        }
+        $found['Filter'] = $filter.Text
+    }
+    foreach ($one in @(Expand-AdgNames -Row $row -Found $found)) {
+        $target = @(foreach ($name in $row.Target) { if ($one.ContainsKey($name)) { $one[$name] } }) -join ', '
+        if ($target -eq '') { $target = $row.Path }
+        if ($row.Writes -and -not ($row.Dry -and $dry)) {
+            $WhatIfPreference = $false
+            if ($dry) { $WhatIfPreference = $true }
+            if (-not ($Given['Force'] -and $row.Forces) -or $dry) {
+                if (-not $Caller.ShouldProcess($target)) { continue }
+            }
+        }
+        Invoke-AdgCall -Caller $Caller -Row $row -Found $one -DryRun ($row.Writes -and $dry)
+    }
+}
+
+# Get-AdgProblem returns what is wrong with what was given; empty: nothing.
+function Get-AdgProblem {
+    [CmdletBinding()]
+    param($Row, [hashtable] $Found)
+    foreach ($name in $Row.Many) {
+        if ("$($Found[$name])" -like '@{*') { return "-${name}: the object has no property that names it. Select-Object makes one." }
+    }
+    foreach ($name in $Row.Flags) {
+        if ($Found.ContainsKey($name) -and -not ($Found[$name] -is [bool]) -and -not ('true', 'false' -contains "$($Found[$name])")) {
+            return "-${name}: '$($Found[$name])' is neither true nor false."
+        }
+    }
+    if ($Found.ContainsKey('PageSize')) {
+        if ($Found.ContainsKey('Limit')) { return '-PageSize reads all pages, and -Limit only so many records: give one of them.' }
+        if ($Found['PageSize'] -lt 1 -or $Found['PageSize'] -gt 1000) { return '-PageSize must be from 1 to 1000.' }
+    }
+    ''
+}
+
+# Expand-AdgNames returns a table for each combination of the names that were given as arrays.
+function Expand-AdgNames {
+    [CmdletBinding()]
+    param($Row, [hashtable] $Found)
+    $all = @($Found)
+    foreach ($name in $Row.Many) {
+        if (-not $Found.ContainsKey($name)) { continue }
+        $all = @(foreach ($table in $all) {
+            foreach ($value in @($table[$name])) {
+                $copy = @{}
+                foreach ($key in @($table.Keys)) { $copy[$key] = $table[$key] }
+                $copy[$name] = $value
+                $copy
+            }
+        })
+    }
+    $all
+}
+
+# Invoke-AdgCall makes one call, or one for each page.
+function Invoke-AdgCall {
+    [CmdletBinding()]
+    param($Caller, $Row, [hashtable] $Found, [bool] $DryRun)
+    $path = $Row.Path
     $values = @{}
-    foreach ($name in $Operation.Parameters) {
-        if (-not $Given.ContainsKey($name)) { continue }
-        $value = $Given[$name]
+    foreach ($name in @($Row.Parameters.Keys)) {
+        if (-not $Found.ContainsKey($name)) { continue }
+        $value = $Found[$name]
         if ($value -is [System.Security.SecureString]) { $value = ConvertFrom-AdgSecret -Secret $value }
-        if ($value -is [bool]) { $value = "$value".ToLowerInvariant() }
-        $place = $Operation.Places[$name]
+        if ($value -is [bool] -or $value -is [switch]) { $value = "$value".ToLowerInvariant() }
+        if ($value -is [datetime]) { $value = $value.ToUniversalTime().ToString('o') }
+        $place = $Row.Places[$name]
         if ($null -eq $place) {
-            $values[$name] = $value
+            $values[$Row.Parameters[$name]] = $value
         } else {
             $path = $path.Replace('{' + $place + '}', (ConvertTo-AdgPart -Text $value))
         }
     }
     if ($DryRun) { $values['DryRun'] = 'true' }
     $headers = @{}
-    if ($Given.ContainsKey('IdempotencyKey')) { $headers['Idempotency-Key'] = $Given['IdempotencyKey'] }
-    if ($Given.ContainsKey('IfMatch')) { $headers['If-Match'] = $Given['IfMatch'] }
-    if ($Given.ContainsKey('OnlyIfNew') -and $Given['OnlyIfNew']) { $headers['If-None-Match'] = '*' }
-    $paged = $Given.ContainsKey('PageSize')
-    if ($paged) { $values['Limit'] = $Given['PageSize'] }
-    $left = $script:Connection.RetrySec
-    $least = 1
+    if ($Found.ContainsKey('IdempotencyKey')) { $headers['Idempotency-Key'] = $Found['IdempotencyKey'] }
+    if ($Found.ContainsKey('IfMatch')) { $headers['If-Match'] = $Found['IfMatch'] }
+    if ($Found['OnlyIfNew']) { $headers['If-None-Match'] = '*' }
+    $paged = $Row.Paged -and -not $Found.ContainsKey('Limit') -and -not $Found.ContainsKey('After') -and ($Found.ContainsKey('PageSize') -or -not $Found.ContainsKey('Wait'))
+    if ($paged) {
+        $values['Limit'] = 1000
+        if ($Found.ContainsKey('PageSize')) { $values['Limit'] = $Found['PageSize'] }
+    }
     do {
-        $answer = $null
-        while ($null -eq $answer) {
-            try {
-                $answer = Send-AdgRequest -Method $Operation.Method -Path $path -Values $values -Headers $headers
-            } catch {
-                $failure = ConvertTo-AdgFailure -Problem $_
-                $pause = Get-AdgPause -Problem $_ -Least $least
-                # A refusal of a busy gateway says what became of a change, unless it never began.
-                $repeats = $script:Busy -contains $failure.code -and ($null -eq $failure.outcome -or $failure.outcome -eq 'none')
-                if (-not $repeats -or $pause -gt $left) {
-                    $Caller.WriteError((New-AdgErrorRecord -Failure $failure))
-                    return
-                }
-                $Caller.WriteVerbose("$($failure.message) The call is repeated after $pause seconds.")
-                Start-Sleep -Seconds $pause
-                $left = $left - $pause
-                $least = $least * 2
-                if ($least -gt 15) { $least = 15 }
-            }
-        }
-        $Caller.WriteVerbose($answer.output)
-        foreach ($warning in @($answer.warnings)) {
-            if ($null -ne $warning) { $Caller.WriteWarning($warning.message) }
-        }
-        if ($Given.ContainsKey('Raw') -and $Given['Raw']) {
-            $answer
-        } elseif ($DryRun) {
-            $answer.plan
-        } else {
-            foreach ($record in @($answer.result)) {
-                if ($Operation.Exists) { [bool] $record.exists } else { $record }
-            }
-        }
-        if ($null -ne $answer.error) {
-            $Caller.WriteError((New-AdgErrorRecord -Failure $answer.error))
+        $answer = Send-AdgRequest -Caller $Caller -Row $Row -Path $path -Values $values -Headers $headers
+        if ($null -ne $answer.Failure) {
+            $Caller.WriteError((New-AdgErrorRecord -Failure $answer.Failure))
             return
         }
-        $values['After'] = $answer.next
-        $nothingNew = $values.ContainsKey('Wait') -and @($answer.result).Count -eq 0 # with Wait there is always a next
-    } while ($paged -and $null -ne $answer.next -and -not $nothingNew)
+        $body = $answer.Body
+        $Caller.WriteVerbose("$($body.output)")
+        if ($Row.Writes -and $null -ne $answer.Headers['X-Change-Id']) { $Caller.WriteVerbose("Change: $($answer.Headers['X-Change-Id'])") }
+        foreach ($warning in @($body.warnings)) {
+            if ($null -ne $warning -and -not ($paged -and $null -ne $body.next)) { $Caller.WriteWarning($warning.message) }
+        }
+        if ($Found['Raw']) {
+            foreach ($name in @('ETag', 'X-Change-Id', 'X-Request-Id')) {
+                $member = $name.Replace('X-', '').Replace('-', '')
+                if ($null -ne $answer.Headers[$name]) { $body.PSObject.Properties.Add([System.Management.Automation.PSNoteProperty]::new($member, $answer.Headers[$name])) }
+            }
+            $body
+        } elseif ($DryRun) {
+            ConvertTo-AdgPlan -Plan $body.plan -Answer $answer
+        } elseif ($Row.Exists) {
+            foreach ($record in @($body.result)) { $record.exists -eq $true }
+        } elseif (-not $Row.Quiet -or $Found['PassThru']) {
+            foreach ($record in @($body.result)) { Add-AdgMembers -Record $record -Row $Row -Answer $answer }
+        }
+        if ($null -ne $body.error) {
+            $body.error.message = Get-AdgWording -Row $Row -Failure $body.error
+            $Caller.WriteError((New-AdgErrorRecord -Failure $body.error))
+            return
+        }
+        $values['After'] = $body.next
+        $nothingNew = $Found.ContainsKey('Wait') -and @($body.result).Count -eq 0 # with Wait there is always a next
+    } while ($paged -and $null -ne $body.next -and -not $nothingNew)
 }

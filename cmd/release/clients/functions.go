@@ -1,13 +1,14 @@
 // Package clients generates what drives a gateway from other tools, from the table of
 // operations: the PowerShell module AdGateway, and the Ansible collection adgateway.ad.
 //
-// [Functions] names a function for each operation, [Module] returns the files of the
-// module. What is the same in all functions stands in core.psm1. [Collection] returns the
-// files of the collection, with a module for each kind of object; what is the same in all
-// modules stands in ansible/gateway.py.
+// [Functions] names the functions of the module and [Renamed] those under their former
+// names; [Module] returns its files. What is the same in all functions stands in core.psm1.
+// [Collection] returns the files of the collection, with a module for each kind of object;
+// what is the same in all modules stands in ansible/gateway.py.
 package clients
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,35 +16,153 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// Function is the function of a module that makes the call of an operation.
+// Function is a function of the module, which calls one of its operations.
 type Function struct {
 	Verb, Noun string
-	Op         *ops.Operation
+	Sets       []Set  // in the order of the table; one for each operation
+	Instead    string // the function that replaces it, with its parameters; empty: it stays
+}
+
+// Set is a parameter set of a function.
+type Set struct {
+	Name   string
+	Op     *ops.Operation
+	Switch string // mandatory switch without which another set would be meant; empty: none
 }
 
 // Name returns the name of the function.
 func (f *Function) Name() string { return f.Verb + "-" + f.Noun }
 
-// Functions returns a function for each row, except those that speak a protocol of
-// others, which have clients of their own.
+// callable reports whether the module calls an operation. Those that speak a protocol of
+// others have clients of their own.
+func callable(op *ops.Operation) bool {
+	switch {
+	case op.Protocol != nil:
+		return false
+	case op.Reply.Mark == ops.Events:
+		return false // Windows PowerShell cannot read an answer that does not end; -Wait polls
+	}
+	return op.Takes == nil && op.Answers == nil // Submit-AdgJob and Receive-AdgJob send and fetch lists
+}
+
+// Functions returns the functions of the module by name: operations that do the same to an
+// object, and those that list the same, are parameter sets of one.
 func Functions(table []*ops.Operation) ([]*Function, error) {
+	byName := map[string]*Function{}
 	var all []*Function
 	for _, op := range table {
-		switch {
-		case op.Protocol != nil:
+		if !callable(op) {
 			continue
-		case op.Reply.Mark == ops.Events:
-			continue // Windows PowerShell cannot read an answer that does not end; -Wait polls
-		case op.Takes != nil, op.Answers != nil:
-			continue // files are sent and fetched with 'adgateway job'
 		}
-		f, err := function(op)
+		verb, noun, set, err := named(op)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, f)
+		f := byName[verb+"-"+noun]
+		if f == nil {
+			f = &Function{Verb: verb, Noun: noun}
+			byName[f.Name()] = f
+			all = append(all, f)
+		}
+		f.Sets = append(f.Sets, Set{Name: set, Op: op})
 	}
+	for _, f := range all {
+		slices.SortStableFunc(f.Sets, func(a, b Set) int { return rank(a) - rank(b) })
+		f.distinguish()
+	}
+	sortByName(all)
+	return all, nil
+}
+
+// Names of sets.
+const (
+	identitySet = "Identity" // of the object itself
+	guidSet     = "Guid"
+)
+
+// rank puts the set of the object itself first.
+func rank(s Set) int {
+	if s.Name == identitySet {
+		return 0
+	}
+	return 1
+}
+
+func sortByName(all []*Function) {
 	slices.SortFunc(all, func(a, b *Function) int { return strings.Compare(a.Name(), b.Name()) })
+}
+
+// distinguish gives a switch to sets whose required parameters are those of a set before.
+func (f *Function) distinguish() {
+	taken := map[string]bool{}
+	for i := range f.Sets {
+		names := required(f.Sets[i].Op)
+		for k := range names {
+			names[k] = parameterName(names[k])
+		}
+		slices.Sort(names)
+		key := strings.Join(names, ",")
+		if taken[key] {
+			f.Sets[i].Switch = f.Sets[i].Name
+		}
+		taken[key] = true
+	}
+}
+
+// defaultSet returns the set of a call that tells no other: the one with the fewest
+// required parameters.
+func (f *Function) defaultSet() *Set {
+	return slices.MinFunc(pointers(f.Sets), func(a, b *Set) int {
+		return cmp.Compare(len(required(a.Op))+len(a.Switch), len(required(b.Op))+len(b.Switch))
+	})
+}
+
+func pointers(sets []Set) []*Set {
+	out := make([]*Set, len(sets))
+	for i := range sets {
+		out[i] = &sets[i]
+	}
+	return out
+}
+
+func required(op *ops.Operation) []string {
+	var names []string
+	for i := range op.Params {
+		if op.Params[i].Required {
+			names = append(names, op.Params[i].Name)
+		}
+	}
+	return names
+}
+
+// Renamed returns the functions under the names of the version before, which pass on and
+// say so. They go with the next version.
+func Renamed(table []*ops.Operation) ([]*Function, error) {
+	now, err := Functions(table)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Function
+	for _, f := range now {
+		for i := range f.Sets {
+			set := &f.Sets[i]
+			verb, noun, err := formerly(set.Op)
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(now, func(x *Function) bool { return strings.EqualFold(x.Name(), verb+"-"+noun) }) {
+				continue
+			}
+			instead := f.Name()
+			if set.Switch != "" {
+				instead += " -" + set.Switch
+			} else if names := required(set.Op); len(names) > 0 && len(f.Sets) > 1 {
+				instead += " -" + parameterName(names[0])
+			}
+			all = append(all, &Function{Verb: verb, Noun: noun, Sets: []Set{{Op: set.Op}}, Instead: instead})
+		}
+	}
+	sortByName(all)
 	return all, nil
 }
 
@@ -67,34 +186,79 @@ var verbs = map[string]string{
 	"start": "Start", "pause": "Suspend", "resume": "Resume", "cancel": "Stop", "retry": "Restart",
 }
 
-func function(op *ops.Operation) (*Function, error) {
+// odd are the nouns of operations whose id gives none that is singular.
+var odd = map[string]string{
+	"group.members": "GroupMember", "membership.addMembers": "GroupMember", "membership.setMembers": "GroupMember",
+	"membership.removeMembers": "GroupMember", "job.items": "JobItem", "zone.statistics": "DnsZoneStatistic",
+	"computer.deleteMany": "ComputerBatch",
+}
+
+// words splits the action of an operation: its verb, and the rest.
+func words(op *ops.Operation) (noun, first, rest string, err error) {
 	resource, action, _ := strings.Cut(op.ID, ".")
-	noun := nouns[resource]
-	if noun == "" {
-		return nil, fmt.Errorf("%s: the resource has no noun", op.ID)
+	if noun = nouns[resource]; noun == "" {
+		return "", "", "", fmt.Errorf("%s: the resource has no noun", op.ID)
 	}
-	noun = prefix + noun
-	if before, exists := strings.CutSuffix(strings.ToLower(action), "exists"); exists {
-		return &Function{"Test", noun + title(action[:len(before)]), op}, nil
-	}
-	first, rest := action, ""
+	first = action
 	if i := strings.IndexFunc(action, func(r rune) bool { return r <= 'Z' }); i > 0 {
 		first, rest = action[:i], action[i:]
 	}
-	verb := verbs[first]
+	return noun, first, rest, nil
+}
+
+// named returns the name of the function of an operation, and its parameter set there.
+func named(op *ops.Operation) (verb, noun, set string, err error) {
+	noun, first, rest, err := words(op)
+	if err != nil {
+		return "", "", "", err
+	}
+	if other := odd[op.ID]; other != "" {
+		noun, rest = other, ""
+		if first == "members" || first == "items" || first == "statistics" {
+			return "Get", prefix + noun, identitySet, nil
+		}
+	}
+	if exists := strings.TrimSuffix(strings.ToLower(first+rest), "exists"); len(exists) < len(first+rest) {
+		return "Test", prefix + noun, cmp.Or(title(exists), identitySet), nil
+	}
+	verb = verbs[first]
+	switch {
+	case first == "list":
+		return verb, prefix + noun, cmp.Or(rest, "List"), nil
+	case rest == "ByGuid" || rest == "Group" && noun == "Membership":
+		return verb, prefix + noun, strings.TrimPrefix(rest, "By"), nil
+	case verb != "":
+		return verb, prefix + noun + rest, identitySet, nil
+	case op.Effect == ops.Read:
+		return "Get", prefix + noun + title(first+rest), identitySet, nil
+	case op.Effect == ops.Update:
+		return "Set", prefix + noun + title(first+rest), identitySet, nil
+	}
+	return "", "", "", fmt.Errorf("%s: what it does has no verb", op.ID)
+}
+
+// formerly returns the name that the function of an operation had in the version before.
+func formerly(op *ops.Operation) (verb, noun string, err error) {
+	noun, first, rest, err := words(op)
+	if err != nil {
+		return "", "", err
+	}
+	noun = prefix + noun
+	if before, exists := strings.CutSuffix(strings.ToLower(first+rest), "exists"); exists {
+		return "Test", noun + title((first + rest)[:len(before)]), nil
+	}
+	verb = verbs[first]
 	switch {
 	case verb != "" && first == "list":
-		noun += "List" + rest
+		return verb, noun + "List" + rest, nil
 	case verb != "":
-		noun += rest
+		return verb, noun + rest, nil
 	case op.Effect == ops.Read:
-		verb, noun = "Get", noun+title(action)
+		return "Get", noun + title(first+rest), nil
 	case op.Effect == ops.Update:
-		verb, noun = "Set", noun+title(action)
-	default:
-		return nil, fmt.Errorf("%s: what it does has no verb", op.ID)
+		return "Set", noun + title(first+rest), nil
 	}
-	return &Function{verb, noun, op}, nil
+	return "", "", fmt.Errorf("%s: what it does has no verb", op.ID)
 }
 
 // title returns a name with a capital first letter.
@@ -103,13 +267,6 @@ func title(name string) string {
 		return ""
 	}
 	return strings.ToUpper(name[:1]) + name[1:]
-}
-
-// fromRecords are members of records that fill a parameter from the pipeline, besides
-// the one with its name.
-var fromRecords = map[string]string{
-	"GroupName": "samName", "ADComputerName": "guid", "OUPath": "path", "ZoneName": "zone", "DNS_HostName": "name", "OUGuid": "guid", "UserGuid": "guid",
-	"PlanId": "id", "ChangeId": "id", "JobId": "id",
 }
 
 // high reports whether people are asked before the call: it removes something, or

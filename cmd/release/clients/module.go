@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/manual"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 )
@@ -17,6 +18,19 @@ const ModuleName = "AdGateway"
 //go:embed core.psm1
 var core string
 
+//go:embed complete.psm1
+var complete string
+
+//go:embed jobs.psm1
+var jobs string
+
+//go:embed transport.psm1
+var transport string
+
+// Transport returns the functions of the module that speak HTTP, as they stand in it: New-AdgClient and
+// Send-AdgMessage.
+func Transport() string { return transport }
+
 // Module returns the files of the PowerShell module, in ASCII with the line ends of
 // Windows, so that they can be signed. A version has three numbers.
 func Module(table []*ops.Operation, version string) (map[string][]byte, error) {
@@ -24,18 +38,34 @@ func Module(table []*ops.Operation, version string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	exported := []string{"Connect-AdGateway", "Disconnect-AdGateway"}
-	var b strings.Builder
-	b.WriteString(core + "\n" + categories())
-	for _, f := range functions {
-		exported = append(exported, f.Name())
-		b.WriteString("\n" + f.text())
+	renamed, err := Renamed(table)
+	if err != nil {
+		return nil, err
 	}
+	exported := slices.Clone(written)
+	var b strings.Builder
+	b.WriteString(core + "\n" + jobs + "\n" + complete + "\n" + transport + "\n" + categories() + rows(table))
+	for _, f := range slices.Concat(functions, renamed) {
+		text, err := f.text()
+		if err != nil {
+			return nil, err
+		}
+		exported = append(exported, f.Name())
+		b.WriteString("\n" + text)
+	}
+	registered, err := completion(slices.Concat(functions, renamed))
+	if err != nil {
+		return nil, err
+	}
+	b.WriteString(registered)
 	list := "'" + strings.Join(exported, "',\n    '") + "'"
 	fmt.Fprintf(&b, "\nExport-ModuleMember -Function @(\n    %s\n)\n", list)
 	files := map[string]string{
 		ModuleName + ".psm1": b.String(),
 		ModuleName + ".psd1": fmt.Sprintf(manifest, version, list),
+
+		ModuleName + ".format.ps1xml":             formats(),
+		"en-US/about_" + ModuleName + ".help.txt": about(renamed),
 	}
 	out := map[string][]byte{}
 	for name, text := range files {
@@ -45,6 +75,11 @@ func Module(table []*ops.Operation, version string) (map[string][]byte, error) {
 		out[name] = []byte(strings.ReplaceAll(text, "\n", "\r\n"))
 	}
 	return out, nil
+}
+
+// written are the functions that stand in the files of the module, not in the table.
+var written = []string{
+	"Connect-AdGateway", "Disconnect-AdGateway", "Submit-AdgJob", "Wait-AdgJob", "Receive-AdgJob",
 }
 
 const manifest = `@{
@@ -57,6 +92,7 @@ const manifest = `@{
     Description = 'Active Directory and Windows DNS through an adgateway server: a function for each operation, with dry runs, plans and undo.'
     PowerShellVersion = '5.1'
     CompatiblePSEditions = @('Desktop', 'Core')
+    FormatsToProcess = @('AdGateway.format.ps1xml')
     FunctionsToExport = @(
     %s
     )
@@ -65,6 +101,7 @@ const manifest = `@{
     AliasesToExport = @()
     PrivateData = @{
         PSData = @{
+            ReleaseNotes = 'See the page What this version changes of the manual.'
             Tags = @('ActiveDirectory', 'DNS', 'PSEdition_Desktop', 'PSEdition_Core', 'Windows', 'Linux', 'MacOS')
         }
     }
@@ -119,213 +156,364 @@ func category(code schema.Code) string {
 	}
 }
 
-// parameter is a parameter of a function.
-type parameter struct {
-	name, typ, doc string
-	example        string
-	required       bool
-	pipeline       string // alias that the pipeline fills; "-": the name only; empty: not from the pipeline
-	place          string // placeholder of the path
-	sent           bool   // a parameter of the operation
-	words          []string
+// rows returns the table of the operations: what a call sends, and what its records are.
+func rows(table []*ops.Operation) string {
+	var b strings.Builder
+	b.WriteString("\n" + filterTables)
+	b.WriteString("\n# What a call of each operation sends, and what its records are.\n" +
+		"$script:Rows = @{}\n$script:Functions = @{}\n")
+	for _, op := range table {
+		if callable(op) || op.ID == "job.submit" {
+			b.WriteString(row(op))
+		}
+	}
+	return b.String()
 }
 
-// parameters returns those of the operation, required ones first, and those that the
-// module adds.
-func (f *Function) parameters() []parameter {
-	op := f.Op
-	var all []parameter
+// filterTables translate filters in the style of the ActiveDirectory module.
+const filterTables = `# Operators and attributes of the ActiveDirectory module, and what filters of the gateway have instead.
+$script:FilterWords = @{
+    '-eq' = 'eq'; '-ne' = 'ne'; '-lt' = 'lt'; '-le' = 'le'; '-gt' = 'gt'; '-ge' = 'ge'; '-and' = 'and'; '-or' = 'or'; '-not' = 'not'; '-like' = 'like'
+}
+$script:FilterNames = @{
+    'samaccountname' = 'username'; 'givenname' = 'firstName'; 'surname' = 'lastName'; 'sn' = 'lastName'; 'title' = 'jobTitle'; 'mail' = 'emailAddress'
+    'userprincipalname' = 'userPrincipalName'; 'displayname' = 'displayName'; 'emailaddress' = 'emailAddress'; 'streetaddress' = 'streetAddress'
+    'postalcode' = 'postalCode'; 'officephone' = 'officePhone'; 'homephone' = 'homePhone'; 'mobilephone' = 'mobilePhone'; 'mobile' = 'mobilePhone'
+    'employeeid' = 'employeeId'; 'employeenumber' = 'employeeNumber'; 'lockedout' = 'lockedOut'; 'passwordneverexpires' = 'passwordNeverExpired'
+    'accountexpirationdate' = 'accountExpires'; 'whencreated' = 'created'; 'whenchanged' = 'modified'; 'passwordlastset' = 'passwordLastSet'
+    'lastlogondate' = 'lastLogonApprox'; 'memberof' = 'memberOf'; 'objectguid' = 'guid'
+}
+`
+
+func row(op *ops.Operation) string {
+	var parameters, places, keys, several, flags, target []string
 	for i := range op.Params {
 		p := &op.Params[i]
-		if p.Name == ops.DryRun { // -WhatIf
+		if p.Name == ops.DryRun {
 			continue
 		}
-		one := parameter{name: title(p.Name), typ: typeOf(p.Kind), doc: p.Doc, example: p.Sample(), required: p.Required, place: p.Path, sent: true}
-		if one.doc == "" {
-			one.doc = p.Kind.Doc().Text
+		name := parameterName(p.Name)
+		parameters = append(parameters, quoted(name)+" = "+quoted(p.Name))
+		if p.Path != "" {
+			places = append(places, quoted(name)+" = "+quoted(p.Path))
 		}
-		if one.typ == "string" && !p.Clears {
-			one.words = p.Kind.Doc().Enum
+		if _, known := members[name]; (p.Required || known) && !p.Kind.Secret() {
+			keys = append(keys, quoted(name))
+		}
+		if many(op, p) {
+			several = append(several, quoted(name))
+		}
+		if flag(op, p) {
+			flags = append(flags, quoted(name))
 		}
 		if p.Required && !p.Kind.Secret() {
-			one.pipeline = "-"
-			if alias := fromRecords[p.Name]; alias != "" && op.Effect != ops.Create {
-				one.pipeline = alias
-			}
-		}
-		all = append(all, one)
-	}
-	slices.SortStableFunc(all, func(a, b parameter) int {
-		switch {
-		case a.required == b.required:
-			return 0
-		case a.required:
-			return -1
-		}
-		return 1
-	})
-	add := func(given bool, name, typ, doc string) {
-		if given {
-			all = append(all, parameter{name: name, typ: typ, doc: doc})
+			target = append(target, quoted(name))
 		}
 	}
-	add(op.Param("After") != nil, "PageSize", "int", "Reads all pages, of so many records each.")
-	add(op.Effect.Writes(), "IdempotencyKey", "string", "With the same key the call runs once, however often it is sent.")
-	add(op.Guard.Matches(), "IfMatch", "string", "The change is made only if the object has this entity tag.")
-	add(op.Guard.New, "OnlyIfNew", "switch", "What is there already is an error, precondition_failed.")
-	add(f.forces(), "Force", "switch", "Does not ask before the change is made.")
-	add(true, "Raw", "switch", "Returns the whole answer: output, result, next, warnings.")
-	return all
+	shape, base, times := recordType(op)
+	return fmt.Sprintf(`$script:Rows[%s] = @{
+    Method = %s; Path = %s; Exists = $%t; Writes = $%t; Dry = $%t; Forces = $%t; Quiet = $%t; Paged = $%t
+    Type = %s; Base = %s; Times = @(%s)
+    Keys = @(%s); Many = @(%s); Flags = @(%s); Target = @(%s)
+    Places = @{ %s }
+    Parameters = @{ %s }
+}
+`, quoted(op.ID), quoted(op.Method), quoted(op.Path),
+		op.Reply.Mark == ops.Exists, op.Effect.Writes(), op.Param(ops.DryRun) != nil,
+		high(op) && op.Param("Force") == nil, quietRow(op), paged(op),
+		quoted(shape), quoted(base), list(times),
+		list(append(keys, "'IfMatch'")), list(several), list(flags), list(target),
+		strings.Join(places, "; "), strings.Join(parameters, "; "))
 }
 
-// forces reports whether the function has a switch Force, for calls that people are asked
-// about. Where the operation itself has a parameter of that name, -Confirm:$false remains.
-func (f *Function) forces() bool { return high(f.Op) && f.Op.Param("Force") == nil }
+// list returns the inside of @( ).
+func list(items []string) string { return strings.Join(items, ", ") }
 
-func typeOf(k schema.Kind) string {
-	switch {
-	case k.Secret():
-		return "System.Security.SecureString"
-	case schema.TakesList(k), schema.Repeats(k):
-		return "string[]"
-	}
-	switch k.Doc().Type {
-	case "boolean":
-		return "bool"
-	case "integer":
-		return "long"
-	}
-	return "string"
+func quietRow(op *ops.Operation) bool {
+	verb, _, _, err := named(op)
+	return err == nil && (&Function{Verb: verb}).quiet()
 }
 
-// text returns the function.
-func (f *Function) text() string {
-	op, parameters := f.Op, f.parameters()
+// recordType returns the names of the type of an operation's records, the second of all records of
+// DNS, and their fields that are times.
+func recordType(op *ops.Operation) (name, base string, times []string) {
+	shape := op.Reply.Shape
+	if shape == nil {
+		return "AdGateway.Answer", "", nil
+	}
+	for i := range shape.Fields {
+		if shape.Fields[i].Type == schema.TimeField {
+			times = append(times, quoted(shape.Fields[i].Name))
+		}
+	}
+	resource, _, _ := strings.Cut(op.ID, ".")
+	if resource == "record" || strings.HasSuffix(nouns[resource], "Record") {
+		base = "AdGateway.DnsRecord"
+	}
+	name = ModuleName + "." + shape.Name
+	if base == name {
+		base = ""
+	}
+	return name, base, times
+}
+
+// text returns the function, and its row in the table of functions.
+func (f *Function) text() (string, error) {
+	parameters, err := f.parameters()
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
+	enumerations, kinds := completes(parameters)
+	const about = "$script:Functions[%s] = @{\n    Instead = %s\n    Sets = @{ %s }\n    Names = @{ %s }\n" +
+		"    Words = @{ %s }\n    Completes = @{ %s }\n}\n"
+	fmt.Fprintf(&b, about,
+		quoted(f.Name()), quoted(f.Instead), f.setTable(), names(parameters), enumerations, kinds)
 	fmt.Fprintf(&b, "function %s {\n", f.Name())
 	f.help(&b, parameters)
-	binding := ""
-	if op.Effect.Writes() {
-		impact := "Medium"
-		if high(op) {
-			impact = "High"
-		}
-		binding = "SupportsShouldProcess = $true, ConfirmImpact = '" + impact + "'"
-	}
-	output := "System.Management.Automation.PSObject"
-	if op.Reply.Mark == ops.Exists {
-		output = "System.Boolean"
-	}
-	fmt.Fprintf(&b, "    [CmdletBinding(%s)]\n    [OutputType('%s')]\n    param(\n", binding, output)
+	fmt.Fprintf(&b, "    [CmdletBinding(%s)]\n    [OutputType(%s)]\n    param(\n", list(f.binding()), list(f.outputs()))
 	for i, p := range parameters {
-		var attributes []string
-		if p.required {
-			attributes = append(attributes, "Mandatory = $true")
+		b.WriteString(p.text(f))
+		if i < len(parameters)-1 {
+			b.WriteString(",\n")
 		}
-		if p.pipeline != "" {
-			attributes = append(attributes, "ValueFromPipelineByPropertyName = $true")
-		}
-		if attributes != nil {
-			fmt.Fprintf(&b, "        [Parameter(%s)]\n", strings.Join(attributes, ", "))
-		}
-		if len(p.pipeline) > 1 {
-			fmt.Fprintf(&b, "        [Alias('%s')]\n", p.pipeline)
-		}
-		if p.words != nil {
-			fmt.Fprintf(&b, "        [ValidateSet('%s')]\n", strings.Join(p.words, "', '"))
-		}
-		comma := ",\n"
-		if i == len(parameters)-1 {
-			comma = ""
-		}
-		fmt.Fprintf(&b, "        [%s] $%s%s\n", p.typ, p.name, comma)
+		b.WriteString("\n")
 	}
-	b.WriteString("    )\n    process {\n")
-	f.process(&b, parameters)
-	b.WriteString("    }\n}\n")
+	fmt.Fprintf(&b, `    )
+    begin { $__line = @($PSBoundParameters.Keys); $__said = @{} }
+    process {
+        Invoke-AdgOperation -Caller $PSCmdlet -Function '%s' -Given $PSBoundParameters -Line $__line -Item $_ -Said $__said
+    }
+}
+`, f.Name())
+	return b.String(), nil
+}
+
+// binding returns the arguments of CmdletBinding.
+func (f *Function) binding() []string {
+	out := []string{"PositionalBinding = $false"}
+	if len(f.Sets) > 1 && f.defaults() {
+		out = append(out, "DefaultParameterSetName = "+quoted(f.defaultSet().Name))
+	}
+	impact := ""
+	for i := range f.Sets {
+		switch {
+		case high(f.Sets[i].Op):
+			impact = "High"
+		case f.Sets[i].Op.Effect.Writes() && impact == "":
+			impact = "Medium"
+		}
+	}
+	if impact != "" {
+		out = append(out, "SupportsShouldProcess = $true", "ConfirmImpact = "+quoted(impact))
+	}
+	return out
+}
+
+// defaults reports whether the default set takes no call that is meant for another: what the other
+// requires, the default does not have.
+func (f *Function) defaults() bool {
+	def := f.defaultSet()
+	if len(required(def.Op)) == 0 {
+		return true
+	}
+	for i := range f.Sets {
+		set := &f.Sets[i]
+		lacks := func(name string) bool { return !has(def.Op, name) }
+		if set != def && set.Switch == "" && !slices.ContainsFunc(required(set.Op), lacks) {
+			return false
+		}
+	}
+	return true
+}
+
+// has reports whether an operation has a parameter that has the same name in the module.
+func has(op *ops.Operation, name string) bool {
+	return slices.ContainsFunc(op.Params, func(p ops.Param) bool { return parameterName(p.Name) == parameterName(name) })
+}
+
+func (f *Function) outputs() []string {
+	var out []string
+	for i := range f.Sets {
+		name, _, _ := recordType(f.Sets[i].Op)
+		if f.Sets[i].Op.Reply.Mark == ops.Exists {
+			name = "System.Boolean"
+		}
+		if !slices.Contains(out, quoted(name)) {
+			out = append(out, quoted(name))
+		}
+	}
+	return out
+}
+
+func (f *Function) setTable() string {
+	if len(f.Sets) == 1 {
+		return "'__AllParameterSets' = " + quoted(f.Sets[0].Op.ID)
+	}
+	var out []string
+	for i := range f.Sets {
+		out = append(out, quoted(f.Sets[i].Name)+" = "+quoted(f.Sets[i].Op.ID))
+	}
+	return strings.Join(out, "; ")
+}
+
+// names returns the names of columns that a parameter takes.
+func names(parameters []*parameter) string {
+	var out []string
+	for _, p := range parameters {
+		if p.byName {
+			for _, name := range append([]string{p.name}, p.aliases...) {
+				out = append(out, quoted(name)+" = "+quoted(p.name))
+			}
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// text returns the declaration of a parameter.
+func (p *parameter) text(f *Function) string {
+	var b strings.Builder
+	sets := p.sets
+	alike := len(sets) == len(f.Sets) && !slices.ContainsFunc(sets, func(s inSet) bool {
+		return s.required != sets[0].required || s.position != sets[0].position
+	})
+	if alike || sets == nil {
+		one := inSet{position: -1}
+		if sets != nil {
+			one = inSet{required: sets[0].required, position: sets[0].position}
+		}
+		sets = []inSet{one}
+	}
+	for _, s := range sets {
+		var arguments []string
+		add := func(given bool, text string) {
+			if given {
+				arguments = append(arguments, text)
+			}
+		}
+		add(s.required, "Mandatory = $true")
+		add(s.position >= 0, fmt.Sprintf("Position = %d", s.position))
+		add(s.set != "", "ParameterSetName = "+quoted(s.set))
+		add(p.byValue, "ValueFromPipeline = $true")
+		add(p.byName, "ValueFromPipelineByPropertyName = $true")
+		if arguments != nil {
+			fmt.Fprintf(&b, "        [Parameter(%s)]\n", strings.Join(arguments, ", "))
+		}
+	}
+	if p.aliases != nil {
+		fmt.Fprintf(&b, "        [Alias('%s')]\n", strings.Join(p.aliases, "', '"))
+	}
+	fmt.Fprintf(&b, "        [%s] $%s", p.typ, p.name)
 	return b.String()
 }
 
 // help writes the help of the function, as comments that every version reads.
-func (f *Function) help(b *strings.Builder, parameters []parameter) {
-	op := f.Op
-	description := op.Method + " " + op.Path
-	if op.Scope != "" {
-		description += " needs the scope " + string(op.Scope) + "."
+func (f *Function) help(b *strings.Builder, parameters []*parameter) {
+	var synopsis, calls []string
+	writes := false
+	for i := range f.Sets {
+		op := f.Sets[i].Op
+		synopsis = append(synopsis, op.Summary)
+		call := op.Method + " " + op.Path
+		if op.Scope != "" {
+			call += " needs the scope " + string(op.Scope) + "."
+		}
+		calls = append(calls, call)
+		writes = writes || op.Param(ops.DryRun) != nil
 	}
-	call := f.example(parameters)
-	examples := []string{call}
-	if op.Effect.Writes() {
-		description += "\n-WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId."
-		examples = append(examples, call+" -WhatIf")
+	sections := []string{".SYNOPSIS\n" + synopsis[0]}
+	description := strings.Join(append(synopsis[1:], calls...), "\n")
+	if f.Instead != "" {
+		description = "The name of the version before: use " + f.Instead +
+			". It goes with the next version.\n" + description
 	}
-	sections := []string{".SYNOPSIS\n" + op.Summary, ".DESCRIPTION\n" + description}
+	description += "\nPage of the manual: " + manual.OperationPage(f.Sets[0].Op.ID)
+	if writes {
+		description += "\n-WhatIf changes nothing and returns the plan of what would be changed; " +
+			"its planId is for -PlanId."
+	}
+	sections = append(sections, ".DESCRIPTION\n"+description)
 	for _, p := range parameters {
 		sections = append(sections, ".PARAMETER "+p.name+"\n"+p.doc)
 	}
-	for _, example := range examples {
+	for _, example := range f.examples(parameters) {
 		sections = append(sections, ".EXAMPLE\n"+example)
 	}
-	sections = append(sections, ".LINK\nConnect-AdGateway")
+	sections = append(sections, ".LINK\nConnect-AdGateway", ".LINK\nabout_AdGateway")
 	for line := range strings.SplitSeq(strings.Join(sections, "\n\n"), "\n") {
 		b.WriteString(strings.TrimRight("    # "+line, " ") + "\n")
 	}
 }
 
-// example returns a call with the required parameters.
-func (f *Function) example(parameters []parameter) string {
+// examples returns the examples of all sets.
+func (f *Function) examples(parameters []*parameter) []string {
+	var out []string
+	for i := range f.Sets {
+		for _, example := range f.examplesOf(&f.Sets[i], parameters) {
+			if !slices.Contains(out, example) {
+				out = append(out, example)
+			}
+		}
+	}
+	return out
+}
+
+// Examples returns the calls that the help shows for one of the function's sets: the sample of its
+// operation, and its dry run.
+func (f *Function) Examples(set *Set) ([]string, error) {
+	parameters, err := f.parameters()
+	if err != nil {
+		return nil, err
+	}
+	return f.examplesOf(set, parameters), nil
+}
+
+func (f *Function) examplesOf(set *Set, parameters []*parameter) []string {
 	call := f.Name()
+	if set.Switch != "" {
+		call += " -" + set.Switch
+	}
 	for _, p := range parameters {
-		if p.required {
-			call += " -" + p.name + " " + p.value()
+		for k := range set.Op.Params {
+			own := &set.Op.Params[k]
+			if parameterName(own.Name) != p.name {
+				continue
+			}
+			if value, given := set.Op.Sample[own.Name]; given {
+				call += " -" + p.name + p.written(value)
+			} else if set.Op.Sample == nil && own.Required {
+				call += " -" + p.name + p.written(own.Sample())
+			}
 		}
 	}
-	return call
+	if set.Op.Param(ops.DryRun) != nil {
+		return []string{call, call + " -WhatIf"}
+	}
+	return []string{call}
 }
 
-func (p *parameter) value() string {
-	switch p.typ {
-	case "System.Security.SecureString":
-		return "(Read-Host -AsSecureString)"
-	case "bool":
-		return "$" + p.example
-	case "long":
-		return p.example
-	}
-	return quoted(p.example)
-}
-
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
-
-// process writes what the function does for each object.
-func (f *Function) process(b *strings.Builder, parameters []parameter) {
-	op := f.Op
-	var names, places, target []string
-	for _, p := range parameters {
-		if !p.sent {
-			continue
+// written returns a value of a sample as an argument, with the blank before it.
+func (p *parameter) written(value any) string {
+	text := fmt.Sprint(value)
+	switch {
+	case p.typ == "System.Security.SecureString":
+		return " (Read-Host -AsSecureString)"
+	case p.typ == "switch" && text == "true":
+		return ""
+	case p.typ == "switch":
+		return ":$" + text
+	case p.typ == "bool", p.typ == "object" && (text == "true" || text == "false"):
+		return " $" + text
+	case p.typ == "long":
+		return " " + text
+	case p.typ == "string[]":
+		var items []string
+		for item := range strings.SplitSeq(text, ",") {
+			items = append(items, quoted(item))
 		}
-		names = append(names, quoted(p.name))
-		if p.place != "" {
-			places = append(places, p.name+" = "+quoted(p.place))
-		}
-		if p.required && !strings.HasPrefix(p.typ, "System.") {
-			target = append(target, "$"+p.name)
+		if len(items) > 1 && !strings.Contains(text, "=") {
+			return " " + strings.Join(items, ", ")
 		}
 	}
-	fmt.Fprintf(b, "        $operation = @{\n            Method = '%s'; Path = '%s'; Exists = $%t\n", op.Method, op.Path, op.Reply.Mark == ops.Exists)
-	fmt.Fprintf(b, "            Parameters = @(%s)\n            Places = @{ %s }\n        }\n", strings.Join(names, ", "), strings.Join(places, "; "))
-	const call = "Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $"
-	if !op.Effect.Writes() {
-		b.WriteString("        " + call + "false\n")
-		return
-	}
-	if f.forces() {
-		b.WriteString("        if ($Force) { $ConfirmPreference = 'None' }\n")
-	}
-	if target == nil {
-		target = []string{quoted(op.Path)}
-	}
-	fmt.Fprintf(b, "        $target = @(%s) -join ', '\n", strings.Join(target, ", "))
-	fmt.Fprintf(b, "        if ($WhatIfPreference) {\n            %strue\n        } elseif ($PSCmdlet.ShouldProcess($target)) {\n            %sfalse\n        }\n", call, call)
+	return " " + quoted(text)
 }

@@ -1,7 +1,10 @@
 package clients_test
 
 import (
+	"bytes"
+	"encoding/xml"
 	"flag"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -36,16 +39,32 @@ var approved = []string{
 	"Restore", "Set", "Test", "Undo", "Unlock", "Restart", "Resume", "Start", "Stop", "Suspend",
 }
 
+// plural are the endings of nouns that a person would not guess, and the nouns that end so in the singular.
+var plural = regexp.MustCompile(`(List|ListAll|All|Many|[^sui]s)$`)
+
 func TestEveryOperationHasAFunction(t *testing.T) {
 	functions, err := clients.Functions(ops.Table())
 	require.NoError(t, err)
 	rows, names := map[string]int{}, map[string]string{}
 	for _, f := range functions {
-		rows[f.Op.ID]++
 		assert.Empty(t, names[strings.ToLower(f.Name())], "%s is the name of two functions", f.Name())
-		names[strings.ToLower(f.Name())] = f.Op.ID
-		assert.Contains(t, approved, f.Verb, f.Op.ID)
-		assert.Regexp(t, `^Adg[A-Z][A-Za-z]+$`, f.Noun, f.Op.ID)
+		names[strings.ToLower(f.Name())] = f.Name()
+		assert.Contains(t, approved, f.Verb, f.Name())
+		assert.Regexp(t, `^Adg[A-Z][A-Za-z]+$`, f.Noun, f.Name())
+		assert.NotRegexp(t, plural, f.Noun, "the noun is singular")
+		sets := map[string]bool{}
+		for _, set := range f.Sets {
+			rows[set.Op.ID]++
+			assert.False(t, sets[set.Name], "%s has two sets %s", f.Name(), set.Name)
+			sets[set.Name] = true
+		}
+	}
+	renamed, err := clients.Renamed(ops.Table())
+	require.NoError(t, err)
+	for _, f := range renamed {
+		assert.Empty(t, names[strings.ToLower(f.Name())], "%s is the name of two functions", f.Name())
+		instead := strings.ToLower(strings.Fields(f.Instead)[0])
+		assert.NotEmpty(t, names[instead], "%s passes on to a function", f.Name())
 	}
 	for _, op := range ops.Table() {
 		want := 1
@@ -53,6 +72,22 @@ func TestEveryOperationHasAFunction(t *testing.T) {
 			want = 0
 		}
 		assert.Equal(t, want, rows[op.ID], op.ID)
+	}
+}
+
+// No parameter is a variable of the function: names ignore case, and the variable of a typed parameter
+// keeps its type.
+func TestNoParameterIsALocalVariable(t *testing.T) {
+	local := regexp.MustCompile(`\$(\w+) = `)
+	for _, match := range definition.FindAllStringSubmatch(script(t), -1) {
+		head, body, ok := strings.Cut(match[0], "\n    begin {")
+		if !ok {
+			continue
+		}
+		for _, name := range local.FindAllStringSubmatch(body, -1) {
+			assert.NotRegexp(t, `(?i)\] \$`+name[1]+`\b`, head, match[1])
+			assert.True(t, strings.HasPrefix(name[1], "__"), "%s: $%s", match[1], name[1])
+		}
 	}
 }
 
@@ -87,21 +122,45 @@ func TestTheModuleParsesAndExportsWhatItDefines(t *testing.T) {
 // those scripts may not use.
 func TestTheModuleUsesWhatTheCheckerKnows(t *testing.T) {
 	found := map[string]bool{}
-	options := scripts.CheckOptions{Commands: []string{"Export-ModuleMember", "Invoke-RestMethod", "Start-Sleep"}}
-	for _, fault := range scripts.Check(ps.Source{Name: "AdGateway.psm1", Text: script(t)}, options) {
+	options := scripts.CheckOptions{Commands: []string{
+		"Import-Csv", "New-AdgClient", "Register-ArgumentCompleter", "Send-AdgMessage", "Start-Sleep", "Write-Progress",
+	}}
+	text := strings.Replace(script(t), clients.Transport(), "", 1)
+	for _, fault := range scripts.Check(ps.Source{Name: "AdGateway.psm1", Text: text}, options) {
 		found[fault.Message] = true
 	}
 	assert.Equal(t, map[string]bool{
-		"unknown attribute [OutputType]":                   true,
-		"the variable $WhatIfPreference is never assigned": true, // PowerShell does that
-		"unknown type [System.Uri]":                        true,
-		"unknown type [System.Net.ServicePointManager]":    true, // Windows PowerShell 5.1 only
-		"unknown type [System.Net.SecurityProtocolType]":   true,
+		"unknown attribute [OutputType]":                      true,
+		"no type has a method GetValue":                       true, // of PSVariableIntrinsics
+		"no type has a method Insert":                         true, // of PSObject.TypeNames
+		"the method ShouldProcess takes 1 argument(s), not 2": true,
+		// Where JSON leaves times as text, which is Windows PowerShell 5.1 only.
+		"[datetime] has no static member Parse":               true,
+		"unknown type [System.Globalization.DateTimeStyles]":  true,
+		"the method ToString takes 2 or 0 argument(s), not 1": true,
 	}, found)
 }
 
+// The transport is what only a real PowerShell can run. It is short, and uses these types.
+func TestTheTransportIsShort(t *testing.T) {
+	types := map[string]bool{}
+	for _, match := range regexp.MustCompile(`\[([A-Z][\w.]+)\]::`).FindAllStringSubmatch(clients.Transport(), -1) {
+		types[match[1]] = true
+	}
+	assert.Equal(t, map[string]bool{
+		"System.DateTimeOffset": true, "System.Net.Http.HttpClient": true, "System.Net.Http.HttpClientHandler": true, "System.Net.Http.HttpMethod": true,
+		"System.Net.Http.HttpRequestMessage": true, "System.Net.Http.StringContent": true, "System.Net.SecurityProtocolType": true,
+		"System.Net.ServicePointManager": true, "System.Net.WebProxy": true, "System.Text.Encoding": true,
+	}, types)
+	assert.Less(t, strings.Count(clients.Transport(), "\n"), 70)
+}
+
 // internal are the functions that the module does not export.
-var internal = []string{"ConvertFrom-AdgSecret", "ConvertTo-AdgPart", "New-AdgErrorRecord", "ConvertTo-AdgFailure", "Get-AdgAuthorization", "Get-AdgPause", "Send-AdgRequest", "Invoke-AdgOperation"}
+var internal = []string{
+	"ConvertFrom-AdgSecret", "ConvertTo-AdgPart", "New-AdgErrorRecord", "Get-AdgAuthorization", "Get-AdgPause", "Get-AdgWording", "Send-AdgRequest",
+	"Add-AdgMembers", "ConvertTo-AdgPlan", "ConvertTo-AdgFilter", "Split-AdgFilter", "Get-AdgGiven", "Get-AdgProblem", "Expand-AdgNames", "Invoke-AdgCall",
+	"Invoke-AdgOperation", "Submit-AdgList", "Get-AdgCompletion", "Wait-AdgEnd", "New-AdgClient", "Send-AdgMessage",
+}
 
 // common are the parameters that every advanced function has already.
 var common = []string{
@@ -109,7 +168,7 @@ var common = []string{
 	"outvariable", "outbuffer", "pipelinevariable", "whatif", "confirm", "progressaction",
 }
 
-// Each function has the parameters of its row, in the form that suits them.
+// Each function has the parameters of its rows, in the form that suits them.
 func TestFunctionsHaveTheParametersOfTheirRows(t *testing.T) {
 	functions, err := clients.Functions(ops.Table())
 	require.NoError(t, err)
@@ -118,39 +177,48 @@ func TestFunctionsHaveTheParametersOfTheirRows(t *testing.T) {
 		text[match[1]] = match[0]
 	}
 	declared := regexp.MustCompile(`(?m)^        \[([\w.]+(?:\[\])?)\] \$(\w+),?$`)
+	aliases := regexp.MustCompile(`(?m)^        \[Alias\((.*)\)\]$`)
 	for _, f := range functions {
 		own := text[f.Name()]
 		require.NotEmpty(t, own, f.Name())
-		types := map[string]string{}
+		types, given := map[string]string{}, map[string]bool{}
 		for _, match := range declared.FindAllStringSubmatch(own, -1) {
 			name := strings.ToLower(match[2])
 			assert.Empty(t, types[name], "%s has two parameters %s", f.Name(), match[2])
 			assert.NotContains(t, common, name, f.Name())
 			assert.Contains(t, own, "    # .PARAMETER "+match[2]+"\n    # ", f.Name())
-			types[name] = match[1]
+			types[name], given[name] = match[1], true
 		}
-		for _, p := range f.Op.Params {
-			typ := types[strings.ToLower(p.Name)]
-			switch {
-			case p.Name == ops.DryRun:
-				assert.Empty(t, typ, f.Name())
-			case p.Kind.Secret():
-				assert.Equal(t, "System.Security.SecureString", typ, "%s %s", f.Name(), p.Name)
-				assert.Contains(t, []string{"POST", "PUT"}, f.Op.Method, "%s sends a secret in the query", f.Name())
-			default:
-				assert.NotEmpty(t, typ, "%s %s", f.Name(), p.Name)
+		for _, match := range aliases.FindAllStringSubmatch(own, -1) {
+			for alias := range strings.SplitSeq(strings.ToLower(strings.ReplaceAll(match[1], "'", "")), ", ") {
+				assert.False(t, given[alias], "%s has two parameters %s", f.Name(), alias)
+				given[alias] = true
 			}
 		}
-		writes := f.Op.Effect.Writes()
-		assert.Equal(t, writes, strings.Contains(own, "SupportsShouldProcess = $true"), f.Name())
-		assert.Equal(t, writes, strings.Contains(own, "-DryRun $true"), f.Name())
-		assert.Equal(t, writes, types["idempotencykey"] != "", f.Name())
-		assert.Equal(t, f.Op.Guard.Matches(), types["ifmatch"] != "", f.Name())
-		if strings.Contains(own, "ConfirmImpact = 'High'") {
-			assert.NotEmpty(t, types["force"], f.Name())
+		for _, set := range f.Sets {
+			for _, p := range set.Op.Params {
+				switch {
+				case p.Name == ops.DryRun:
+					assert.False(t, given["dryrun"], f.Name())
+				case p.Kind.Secret():
+					typ := types[strings.ToLower(p.Name)]
+					assert.Equal(t, "System.Security.SecureString", typ, "%s %s", f.Name(), p.Name)
+					assert.Contains(t, []string{"POST", "PUT"}, set.Op.Method, "%s sends a secret in the query", f.Name())
+				default:
+					assert.True(t, given[strings.ToLower(p.Name)], "%s takes %s", f.Name(), p.Name)
+				}
+			}
+			writes := set.Op.Effect.Writes()
+			assert.Equal(t, writes, strings.Contains(own, "SupportsShouldProcess = $true"), f.Name())
+			assert.Equal(t, writes, given["idempotencykey"], f.Name())
+			assert.True(t, !writes || !set.Op.Guard.Matches() || given["ifmatch"], f.Name())
+			if set.Op.Effect == ops.Delete {
+				assert.Contains(t, own, "ConfirmImpact = 'High'", f.Name())
+			}
 		}
-		if f.Op.Effect == ops.Delete {
-			assert.Contains(t, own, "ConfirmImpact = 'High'", f.Name())
+		assert.Contains(t, own, "PositionalBinding = $false", f.Name())
+		if strings.Contains(own, "ConfirmImpact = 'High'") {
+			assert.True(t, given["force"], f.Name())
 		}
 	}
 }
@@ -161,7 +229,8 @@ func TestFunctionsAreGeneratedAsShown(t *testing.T) {
 	var shown strings.Builder
 	for _, match := range definition.FindAllStringSubmatch(script(t), -1) {
 		switch match[1] {
-		case "Get-AdgGroupList", "New-AdgGroupSecurity", "Remove-AdgMembership", "Reset-AdgUserPassword", "Test-AdgOU", "Undo-AdgChange":
+		case "Get-AdgGroup", "Get-AdgGroupListAll", "New-AdgGroupSecurity", "Remove-AdgMembership",
+			"Reset-AdgUserPassword", "Test-AdgOU", "Undo-AdgChange":
 			shown.WriteString(match[0] + "\n")
 		}
 	}
@@ -172,4 +241,34 @@ func TestFunctionsAreGeneratedAsShown(t *testing.T) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), shown.String())
+}
+
+// The tables show fields that the records have.
+func TestViewsShowFieldsOfRecords(t *testing.T) {
+	fields := map[string][]string{"PlanChange": {"object", "field", "from", "to"}}
+	for _, op := range ops.Table() {
+		if shape := op.Reply.Shape; shape != nil {
+			for _, f := range shape.Fields {
+				fields[shape.Name] = append(fields[shape.Name], f.Name)
+			}
+		}
+	}
+	files, err := clients.Module(ops.Table(), "1.2.3")
+	require.NoError(t, err)
+	decoder := xml.NewDecoder(bytes.NewReader(files["AdGateway.format.ps1xml"]))
+	for err == nil {
+		_, err = decoder.Token()
+	}
+	require.ErrorIs(t, err, io.EOF)
+	for typ, columns := range clients.Views() {
+		assert.Subset(t, fields[typ], columns, typ)
+		assert.Contains(t, string(files["AdGateway.format.ps1xml"]), "<TypeName>AdGateway."+typ+"</TypeName>")
+	}
+	about := string(files["en-US/about_AdGateway.help.txt"])
+	renamed, err := clients.Renamed(ops.Table())
+	require.NoError(t, err)
+	for _, f := range renamed {
+		assert.Contains(t, about, f.Name()+" ")
+		assert.Contains(t, about, f.Instead+"\r\n")
+	}
 }

@@ -78,6 +78,7 @@ type Module struct {
 	Name     string // "ActiveDirectory"
 	Version  string // "1.0.1.0"
 	GUID     string
+	Script   string // text of the module, which defines its commands; empty: Commands
 	Commands []*Command
 	Types    []*dotnet.Type // available to scripts once the module is imported
 }
@@ -146,5 +147,6 @@ type Streams struct {
 	Output  func(v any) error
 	Error   func(rec *dotnet.ErrorRecord) // non-terminating and statement-terminating
 	Warning func(text string)
+	Host    func(text string) // what is printed and goes into no stream, such as the line of -WhatIf
 	Verbose func(text string)
 }

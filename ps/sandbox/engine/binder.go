@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -43,11 +44,14 @@ func (s *indexSet) add(i int) {
 	s.more[i/64-1] |= 1 << (i % 64)
 }
 
+func (s *indexSet) clone() indexSet { return indexSet{low: s.low, more: slices.Clone(s.more)} }
+
 // invocation is one call of a command: its arguments and what they bind.
 type invocation struct {
 	f       *frame // of the caller
 	sig     *signature
 	block   *blockCode // called; nil when command is set
+	home    *module    // of the function that is called; nil: none
 	command *command
 	at      *place
 	args    []argument
@@ -209,6 +213,9 @@ func (inv *invocation) bindRest() error {
 	}
 	if err := inv.verifyProcessed(late); err != nil {
 		return err
+	}
+	if inv.hasPipe && inv.block != nil { // the objects of the pipeline bind the rest
+		return nil
 	}
 	return inv.chooseSet()
 }

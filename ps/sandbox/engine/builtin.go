@@ -14,17 +14,27 @@ type body struct {
 	takesInput bool // from the pipeline: make returns an *inputStage
 }
 
-var bodies = map[string]body{
-	"ConvertFrom-Json": {make: once(convertFromJSON)},
-	"ConvertTo-Json":   {make: once(convertToJSON)},
-	"ForEach-Object":   {make: forEachObject, takesInput: true},
-	"Get-Command":      {make: once(getCommand)},
-	"Get-Module":       {make: once(getModule)},
-	"Import-Module":    {make: once(importModule)},
-	"New-Object":       {make: once(newObject)},
-	"Out-Null":         {make: outNull, takesInput: true},
-	"Set-Item":         {make: once(setItem)},
-	"Write-Output":     {make: once(writeOutput)},
+var bodies map[string]body
+
+// Some bodies run texts, which looks commands up.
+func init() {
+	bodies = builtinBodies()
+}
+
+func builtinBodies() map[string]body {
+	return map[string]body{
+		"ConvertFrom-Json":    {make: once(convertFromJSON)},
+		"ConvertTo-Json":      {make: once(convertToJSON)},
+		"Export-ModuleMember": {make: once(exportModuleMember)},
+		"ForEach-Object":      {make: forEachObject, takesInput: true},
+		"Get-Command":         {make: once(getCommand)},
+		"Get-Module":          {make: once(getModule)},
+		"Import-Module":       {make: once(importModule)},
+		"New-Object":          {make: once(newObject)},
+		"Out-Null":            {make: outNull, takesInput: true},
+		"Set-Item":            {make: once(setItem)},
+		"Write-Output":        {make: once(writeOutput)},
+	}
 }
 
 var (

@@ -13,7 +13,9 @@ func importModule(inv *invocation, _ sink) error {
 	for _, item := range dotnet.EnumerateAny(inv.get("Name")) {
 		name := dotnet.ToText(item)
 		if m := s.engine.modules[lower(name)]; m != nil {
-			s.importModule(m)
+			if err := s.importModule(m); err != nil {
+				return err
+			}
 			continue
 		}
 		e := dotnet.NewException(exceptionType("System.IO.FileNotFoundException"), "The specified module '"+name+"' was not loaded because no valid module file was found in any module directory.")
@@ -77,6 +79,125 @@ func setItem(inv *invocation, _ sink) error {
 		return err
 	}
 	name, scopeName := functionName(name)
-	inv.f.s.defineFunction(inv.f.scope, scopeName, &function{name: name, code: block.code.underName(name)})
+	fn := &function{name: name, code: block.code.underName(name), home: inv.f.scope.script().home}
+	inv.f.s.defineFunction(inv.f.scope, scopeName, fn)
 	return nil
+}
+
+// module is a script module of a session: a session state of its own. Its functions do not
+// see the variables of who calls them, unless these are global.
+type module struct {
+	root    *scope // variables of the module and its functions; its parent is the global scope
+	current *scope // the innermost scope of the module that runs
+	exports map[string]bool
+}
+
+// around returns the scope that surrounds a call of a function of a module, nil for one outside
+// modules. A call from another session state is inside whatever of its own still runs, such as a
+// function before it in the same pipeline.
+func around(s *Session, home *module, caller *scope) *scope {
+	switch {
+	case caller.script().home == home:
+		return caller
+	case home == nil:
+		return s.running.current
+	}
+	return home.current
+}
+
+// enter makes a scope the innermost of its session state; the function that it returns
+// ends that.
+func enter(s *Session, sc *scope) (leave func()) {
+	at := &s.running.current
+	if home := sc.script().home; home != nil {
+		at = &home.current
+	}
+	before := *at
+	*at = sc
+	return func() { *at = before }
+}
+
+// importScript runs the text of a module and makes the functions that it exports global.
+func importScript(s *Session, m *Module) error {
+	code, err := s.engine.compile(m.Name+".psm1", m.Script)
+	if err != nil {
+		return err
+	}
+	own := &module{exports: map[string]bool{}}
+	own.root = &scope{parent: s.global, home: own}
+	own.current = own.root
+	f := &frame{s: s, scope: own.root, streams: &Streams{}}
+	if err := f.runMain(code, dropper{}); err != nil {
+		return err
+	}
+	for key, fn := range own.root.funcs {
+		if own.exports[key] {
+			s.global.setFunction(key, fn)
+		}
+	}
+	return nil
+}
+
+// exportModuleMember is Export-ModuleMember -Function.
+func exportModuleMember(inv *invocation, _ sink) error {
+	home := inv.f.scope.script().home
+	if home == nil {
+		return dotnet.Refuse("Export-ModuleMember outside a module")
+	}
+	for _, name := range dotnet.EnumerateAny(inv.get("Function")) {
+		if text := dotnet.ToText(name); strings.ContainsAny(text, "*?[") {
+			return dotnet.Refuse("Export-ModuleMember of a pattern")
+		}
+		home.exports[lower(dotnet.ToText(name))] = true
+	}
+	return nil
+}
+
+// keepErrors gives the list of -ErrorVariable to the caller's variable.
+func (st *blockStage) keepErrors() {
+	if st.errors != nil {
+		name := dotnet.ToText(st.inv.get("ErrorVariable"))
+		st.inv.f.scope.set(intern(name), name, st.errors)
+	}
+}
+
+// sessionState is $PSCmdlet.SessionState: that of the caller.
+type sessionState struct{ caller *scope }
+
+// callerVariables is its PSVariable.
+type callerVariables struct{ caller *scope }
+
+// Type is SessionState.
+func (o *sessionState) Type() *dotnet.Type { return typeSessionState() }
+
+// Member reads PSVariable.
+func (o *sessionState) Member(name string) (any, bool) {
+	if lower(name) == "psvariable" {
+		return &callerVariables{o.caller}, true
+	}
+	return nil, false
+}
+
+// Invoke refuses every method.
+func (o *sessionState) Invoke(name string, _ []any) (any, error) {
+	return nil, dotnet.Refuse("the method %s of SessionState", name)
+}
+
+func (*sessionState) partial() {}
+
+// Type is PSVariableIntrinsics.
+func (o *callerVariables) Type() *dotnet.Type { return typeVariables() }
+
+// Member has no property.
+func (o *callerVariables) Member(string) (any, bool) { return nil, false }
+
+// Invoke calls GetValue(name), which is $null for a variable that is not there.
+func (o *callerVariables) Invoke(name string, args []any) (any, error) {
+	if lower(name) != "getvalue" || len(args) != 1 {
+		return nil, dotnet.Refuse("the method %s of PSVariableIntrinsics with %d arguments", name, len(args))
+	}
+	if v := o.caller.find(intern(dotnet.ToText(args[0]))); v != nil {
+		return v.value, nil
+	}
+	return nil, nil
 }

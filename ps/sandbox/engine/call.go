@@ -141,5 +141,5 @@ func (c *Call) ShouldProcess(target string) (bool, error) {
 	if c.host != nil {
 		return c.host.ShouldProcess(target)
 	}
-	return c.inv.shouldProcess(c.inv.f, target)
+	return c.inv.shouldProcess(target, c.inv.sig.name)
 }

@@ -24,7 +24,7 @@ func (f *frame) findCommand(key string, inv *invocation) error {
 		return fail(dotnet.Refuse("the alias %s", inv.called), inv.at)
 	}
 	if fn := f.scope.function(key); fn != nil {
-		inv.block, inv.sig = fn.code, fn.code.sig
+		inv.block, inv.sig, inv.home = fn.code, fn.code.sig, fn.home
 		return nil
 	}
 	c := f.s.lookupCommand(key)
@@ -52,7 +52,7 @@ func (s *Session) lookupCommand(key string) *command {
 		for _, m := range s.engine.modules {
 			for _, c := range m.Commands {
 				if lower(c.Decl.Name) == key {
-					s.importModule(m)
+					_ = s.importModule(m) // its commands are in Go
 					return s.commands[key]
 				}
 			}
@@ -62,12 +62,15 @@ func (s *Session) lookupCommand(key string) *command {
 }
 
 // importModule adds a module's commands and types to the session.
-func (s *Session) importModule(m *Module) {
+func (s *Session) importModule(m *Module) error {
 	key := lower(m.Name)
 	if s.imported[key] != nil {
-		return
+		return nil
 	}
 	s.imported[key] = m
+	if m.Script != "" {
+		return importScript(s, m)
+	}
 	for _, c := range m.Commands {
 		s.commands[lower(c.Decl.Name)] = &command{name: c.Decl.Name, module: m.Name, sig: s.engine.signatureOf(c), make: cmdletMaker(c)}
 	}
@@ -77,6 +80,7 @@ func (s *Session) importModule(m *Module) {
 			s.types[lower(short)] = t
 		}
 	}
+	return nil
 }
 
 // signatureOf returns the signature of a module's command, built once per engine.

@@ -21,7 +21,7 @@ set shcm si sl sleep sls sort sp spjb spps spsv start stz sv tee type wget where
 Add-Content Add-History Add-Member Add-Type Clear-Content Clear-History Clear-Host Clear-Item Clear-ItemProperty Clear-Variable
 Compare-Object Convert-Path ConvertFrom-Csv ConvertFrom-SecureString ConvertFrom-StringData ConvertTo-Csv ConvertTo-Html
 ConvertTo-SecureString ConvertTo-Xml Copy-Item Copy-ItemProperty Debug-Job Disable-PSBreakpoint Enable-PSBreakpoint Enter-PSSession
-Exit-PSSession Export-Alias Export-Clixml Export-Csv Export-ModuleMember Format-Custom Format-Hex Format-List Format-Table Format-Wide
+Exit-PSSession Export-Alias Export-Clixml Export-Csv Format-Custom Format-Hex Format-List Format-Table Format-Wide
 Get-Acl Get-Alias Get-ChildItem Get-CimInstance Get-Clipboard Get-ComputerInfo Get-Content Get-Credential Get-Culture Get-Date Get-Error
 Get-Event Get-ExecutionPolicy Get-FileHash Get-Help Get-History Get-Host Get-Item Get-ItemProperty Get-ItemPropertyValue Get-Job
 Get-Location Get-Member Get-PSBreakpoint Get-PSCallStack Get-PSDrive Get-PSProvider Get-PSSession Get-Process Get-Random Get-Runspace

@@ -36,10 +36,13 @@ type blockCode struct {
 	at    syntax.Span
 	place *place
 
-	params []*syntax.Param
-	attrs  []*syntax.Attribute
-	sig    *signature
-	body   stmtFn
+	params  []*syntax.Param
+	attrs   []*syntax.Attribute
+	sig     *signature
+	begin   stmtFn // nil: there is none
+	end     stmtFn // nil: there is none
+	body    stmtFn
+	process bool // the body runs for each object of the pipeline
 
 	vars int // capacity for its scope: parameters and assigned variables
 }
@@ -56,7 +59,13 @@ func (c *compiler) scriptBlock(b *syntax.ScriptBlock, name string) *blockCode {
 	if b.Param != nil {
 		code.params, code.attrs = b.Param.Params, b.Param.Attributes
 	}
-	code.body = c.block(b.Body)
+	if b.Begin != nil {
+		code.begin = c.block(b.Begin)
+	}
+	if b.End != nil {
+		code.end = c.block(b.End)
+	}
+	code.body, code.process = c.block(b.Body), b.Process
 	code.sig = c.signature(code, name)
 	code.vars = code.sig.own + len(c.vars)
 	return code

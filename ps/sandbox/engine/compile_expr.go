@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/ps/syntax"
@@ -266,6 +267,36 @@ func (c *compiler) hash(e *syntax.Hash, ordered bool) exprFn {
 	}
 }
 
+// customObject compiles [pscustomobject]@{ }: the object has the properties in the order in
+// which they are written. PSTypeName becomes the name of its type.
+func customObject(c *compiler, e *syntax.Hash) exprFn {
+	table := c.hash(e, true)
+	return func(f *frame) (any, error) {
+		v, err := table(f)
+		if err != nil {
+			return nil, err
+		}
+		object := &dotnet.PSObject{}
+		entries := v.(*dotnet.Hashtable)
+		for i := range entries.Len() {
+			key, value := entries.At(i)
+			name, isText := key.(string)
+			switch {
+			case !isText || name == "":
+				return nil, dotnet.Refuse("a key of [pscustomobject] that is no text")
+			case strings.EqualFold(name, "PSTypeName"):
+				object.TypeNames = []string{dotnet.ToText(value)}
+				continue
+			}
+			if isNull(value) {
+				value = nil
+			}
+			object.Props.Set(name, value)
+		}
+		return object, nil
+	}
+}
+
 // hashEntry is one pair of a hash literal.
 type hashEntry struct {
 	name  *dotnet.Name // of a constant text key, else nil
@@ -317,7 +348,9 @@ func (e *hashEntry) once(table *dotnet.Hashtable, key any) error {
 
 func (c *compiler) scriptBlockExpr(e *syntax.ScriptBlockExpr) exprFn {
 	code := c.scriptBlock(e.Block, "")
-	return func(f *frame) (any, error) { return &ScriptBlock{s: f.s, code: code}, nil }
+	return func(f *frame) (any, error) {
+		return &ScriptBlock{s: f.s, code: code, home: f.scope.script().home}, nil
+	}
 }
 
 // cast compiles [T]operand.
@@ -327,7 +360,12 @@ func (c *compiler) cast(e *syntax.Cast) exprFn {
 		if h, ok := e.Operand.(*syntax.Hash); ok {
 			return c.hash(h, true)
 		}
-	case "pscustomobject", "system.management.automation.pscustomobject", "ref":
+	case "pscustomobject", "system.management.automation.pscustomobject":
+		if h, ok := e.Operand.(*syntax.Hash); ok {
+			return customObject(c, h)
+		}
+		c.refuse(e, "the cast ["+e.Type.Name+"] of anything but @{ }")
+	case "ref":
 		c.refuse(e, "the cast ["+e.Type.Name+"]")
 	}
 	if v, ok := constantValue(e); ok {

@@ -9,7 +9,7 @@ func (c *compiler) functionDef(s *syntax.FunctionDef) stmtFn {
 	name, scopeName := functionName(s.Name)
 	code := c.scriptBlock(s.Body, name)
 	return func(f *frame, _ sink) error {
-		f.s.defineFunction(f.scope, scopeName, &function{name: name, code: code})
+		f.s.defineFunction(f.scope, scopeName, &function{name: name, code: code, home: f.scope.script().home})
 		return nil
 	}
 }

@@ -20,7 +20,7 @@ func (c *compiler) variable(v *syntax.Variable) exprFn {
 		}
 	case "script":
 		return func(f *frame) (any, error) {
-			if x := f.s.global.own(sym); x != nil {
+			if x := f.scope.script().own(sym); x != nil {
 				return x.value, nil
 			}
 			return nil, nil
@@ -69,12 +69,12 @@ func (c *compiler) assignVariable(v *syntax.Variable) func(f *frame, v any) erro
 	return func(f *frame, value any) error {
 		sc := f.scope
 		if scopeName == "script" {
-			sc = f.s.global
+			sc = f.scope.script()
 		}
 		if x := sc.own(sym); x != nil {
 			return f.store(x, value)
 		}
-		if sc == f.s.global {
+		if sc == f.s.global || sc.home != nil {
 			if err := f.charge(64); err != nil {
 				return err
 			}

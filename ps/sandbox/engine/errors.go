@@ -106,6 +106,11 @@ func locate(rec *dotnet.ErrorRecord, at *place) {
 
 // addError prepends a record to $Error, unless it is the first already.
 func (s *Session) addError(rec *dotnet.ErrorRecord) {
+	for _, list := range s.running.watching {
+		if n := len(list.Items); n == 0 || list.Items[n-1] != any(rec) {
+			list.Items = append(list.Items, rec)
+		}
+	}
 	list := s.errorList
 	if len(list.Items) > 0 {
 		if first, ok := list.Items[0].(*dotnet.ErrorRecord); ok && (first == rec || first.Exception == rec.Exception) {
@@ -158,9 +163,9 @@ func asAction(v any) (action, bool) {
 	return a, ok
 }
 
-// preference returns the value of a preference variable.
-func (f *frame) preference(sym symbol, fallback action) action {
-	if v := f.scope.find(sym); v != nil {
+// preferenceIn returns the value of a preference variable.
+func preferenceIn(sc *scope, sym symbol, fallback action) action {
+	if v := sc.find(sym); v != nil {
 		if a, ok := asAction(v.value); ok {
 			return a
 		}
@@ -168,7 +173,7 @@ func (f *frame) preference(sym symbol, fallback action) action {
 	return fallback
 }
 
-func (f *frame) errorAction() action { return f.preference(symErrorAction, actionContinue) }
+func (f *frame) errorAction() action { return preferenceIn(f.scope, symErrorAction, actionContinue) }
 
 // runtimeError returns an error of the language itself.
 func runtimeError(id string, category dotnet.Category, target any, format string, args ...any) *dotnet.ErrorRecord {

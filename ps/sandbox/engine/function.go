@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"adgateway/ps/sandbox/engine/dotnet"
@@ -10,6 +11,7 @@ import (
 type function struct {
 	name string
 	code *blockCode
+	home *module // nil: it runs in the scopes of its caller
 }
 
 // functionName splits a name at its scope: global:NAME.
@@ -43,13 +45,15 @@ func (b *blockCode) underName(name string) *blockCode {
 // blockStage runs a function or script block as a stage. It holds the whole state
 // of the call, so that a call is one allocation.
 type blockStage struct {
-	inv   *invocation
-	code  *blockCode
-	frame frame
-	own   scope // unused if the block runs in the caller's scope
-	out   sink
-	dot   bool
-	bound *dotnet.Hashtable // $PSBoundParameters, created on first use
+	inv    *invocation
+	code   *blockCode
+	frame  frame
+	own    scope // unused if the block runs in the caller's scope
+	out    sink
+	dot    bool
+	line   *lineState        // what the command line bound, if objects of a pipeline come; else nil
+	bound  *dotnet.Hashtable // $PSBoundParameters, created on first use
+	errors *dotnet.List      // of -ErrorVariable; nil: there is none
 }
 
 // boundParameters is $PSBoundParameters of the call a scope belongs to.
@@ -87,11 +91,14 @@ func newBlockStage(inv *invocation, code *blockCode, out sink, dot bool) (*block
 	}
 	st, vars := code.newStage()
 	st.inv, st.code, st.out, st.dot = inv, code, out, dot
+	if inv.hasPipe {
+		st.line = &lineState{values: slices.Clone(inv.values), bound: inv.bound.clone(), flags: inv.flags}
+	}
 	f := inv.f
 	sc := f.scope
 	if !dot {
 		sc = &st.own
-		sc.parent, sc.vars, sc.call = f.scope, vars, st
+		sc.parent, sc.vars, sc.call = around(f.s, inv.home, f.scope), vars, st
 	}
 	frame, err := f.child(sc, inv.at)
 	if err != nil {
@@ -180,18 +187,13 @@ func (st *blockStage) setUnbound(p *param) error {
 	case dotnet.TInt64:
 		v = int64(0)
 	}
-	st.frame.scope.add(p.sym, p.name, v)
+	st.declare(p, t, v)
 	return nil
 }
 
-func (st *blockStage) setParam(p *param, v any) error {
-	t, err := st.inv.resolve(p)
-	if err != nil {
-		return err
-	}
-	if t == dotnet.TSwitch {
-		v = dotnet.NewSwitch(dotnet.Truthy(v))
-	}
+// declare sets the variable of a parameter, which keeps the parameter's type: what is
+// assigned to it later is converted.
+func (st *blockStage) declare(p *param, t *dotnet.Type, v any) {
 	sc := st.frame.scope
 	x := sc.own(p.sym)
 	if x == nil {
@@ -204,6 +206,17 @@ func (st *blockStage) setParam(p *param, v any) error {
 			x.checked = &constraint{typ: t, set: p.set}
 		}
 	}
+}
+
+func (st *blockStage) setParam(p *param, v any) error {
+	t, err := st.inv.resolve(p)
+	if err != nil {
+		return err
+	}
+	if t == dotnet.TSwitch {
+		v = dotnet.NewSwitch(dotnet.Truthy(v))
+	}
+	st.declare(p, t, v)
 	return nil
 }
 
@@ -230,25 +243,207 @@ func (st *blockStage) setCommon() {
 				level = "Low"
 			}
 			sc.set(symConfirm, "ConfirmPreference", level)
+		case "errorvariable":
+			st.errors = &dotnet.List{Type: dotnet.TArrayList}
+		case "whatif":
+			sc.set(symWhatIf, "WhatIfPreference", dotnet.Truthy(v))
+		case "verbose":
+			sc.set(symVerbose, "VerbosePreference", shown(v))
+		case "debug":
+			sc.set(symDebug, "DebugPreference", shown(v))
 		}
 	}
 }
 
-// end runs the block in the stage's frame.
+// shown is the preference that -Verbose and -Debug set.
+func shown(v any) string {
+	if dotnet.Truthy(v) {
+		return "Continue"
+	}
+	return "SilentlyContinue"
+}
+
+// start runs the begin block.
+func (st *blockStage) start() error {
+	if st.code.begin == nil {
+		return nil
+	}
+	return st.run(st.code.begin)
+}
+
+// end runs the block, which a pipeline has run already for each of its objects.
 func (st *blockStage) end() error {
+	defer st.keepErrors()
+	if st.line == nil {
+		if err := st.start(); err != nil {
+			return err
+		}
+		if err := st.run(st.code.body); err != nil {
+			return err
+		}
+	}
+	if st.code.end == nil {
+		return nil
+	}
+	return st.run(st.code.end)
+}
+
+// run runs a part of the block in the stage's frame.
+func (st *blockStage) run(body stmtFn) error {
 	s := st.frame.s
-	if s.nested >= s.limits.CallDepth {
+	if s.running.nested >= s.limits.CallDepth {
 		return &LimitError{Limit: "CallDepth", Line: st.inv.at.line()}
 	}
-	s.nested++
+	s.running.nested++
 	sc := st.frame.scope
 	call := sc.call
 	sc.call = st
-	err := st.code.body(&st.frame, st.out)
+	leave := enter(s, sc)
+	errors := s.running.watching
+	if st.errors != nil {
+		s.running.watching = append(s.running.watching, st.errors)
+	}
+	err := body(&st.frame, st.out)
+	s.running.watching = errors
+	leave()
 	sc.call = call
-	s.nested--
+	s.running.nested--
 	if err == flowReturn {
 		return nil
 	}
 	return err
+}
+
+// lineState is what the command line bound: each object of the pipeline binds on top of it.
+type lineState struct {
+	values []any
+	bound  indexSet
+	flags  uint64
+}
+
+// process binds an object of the pipeline and runs the block for it. What does not bind is
+// an error that lets the next object follow.
+func (st *blockStage) process(v any) error {
+	inv := st.inv
+	if err := inv.f.step(inv.at); err != nil {
+		return err
+	}
+	inv.values, inv.bound, inv.flags = slices.Clone(st.line.values), st.line.bound.clone(), st.line.flags
+	st.bound = nil
+	if err := st.bindInput(v); err != nil {
+		pe := asPS(err)
+		if pe == nil {
+			return err
+		}
+		pe.rec.Target = v
+		return inv.writeError(pe.rec)
+	}
+	if err := st.setParams(); err != nil {
+		return err
+	}
+	sc := st.frame.scope
+	old, had := sc.setUnder(v)
+	err := st.run(st.code.body)
+	sc.restoreUnder(old, had)
+	return err
+}
+
+// bindInput binds an object of the pipeline: whole without conversion, its properties
+// without conversion, and both again with conversion, first in the default parameter set.
+func (st *blockStage) bindInput(v any) error {
+	inv := st.inv
+	any := false
+	ways := []struct{ name, coerce bool }{{false, false}, {true, false}, {false, true}, {true, true}}
+	for _, how := range ways {
+		bound, err := st.bindInputHow(v, how.name, how.coerce)
+		if err != nil {
+			return err
+		}
+		any = any || bound
+	}
+	if !any {
+		return inv.cannotBind("InputObjectNotBound", nil, "The input object cannot be bound to any parameters "+
+			"for the command either because the command does not take pipeline input or the input and its "+
+			"properties do not match any of the parameters that take pipeline input.")
+	}
+	if inv.flags == 0 {
+		return inv.ambiguousSet()
+	}
+	err := inv.chooseSet()
+	if pe := asPS(err); pe != nil && strings.HasPrefix(pe.rec.ErrorID, "MissingMandatoryParameter") {
+		_, names, _ := strings.Cut(strings.TrimSuffix(pe.rec.Exception.Message, "."), "parameters: ")
+		return inv.cannotBind("InputObjectMissingMandatory", nil, "The input object cannot be bound because it "+
+			"did not contain the information required to bind all mandatory parameters:  "+names)
+	}
+	return err
+}
+
+// bindInputHow tries one way of binding: the default set first, if it is still possible,
+// and the other sets if nothing was bound there.
+func (st *blockStage) bindInputHow(v any, byName, coerce bool) (bound bool, err error) {
+	inv := st.inv
+	valid, def := inv.flags, inv.sig.defaultSet
+	if def != 0 && valid&def != 0 {
+		if bound, err = st.bindInputIn(v, byName, coerce, def); bound || err != nil {
+			return bound, err
+		}
+		valid &^= def
+	}
+	return st.bindInputIn(v, byName, coerce, valid)
+}
+
+func (st *blockStage) bindInputIn(v any, byName, coerce bool, flags uint64) (any bool, err error) {
+	inv := st.inv
+	for _, p := range inv.sig.params {
+		if inv.bound.has(p.index) || !takesInput(p, byName, flags) {
+			continue
+		}
+		value := v
+		if byName {
+			found := false
+			if value, found, err = propertyFor(v, p); err != nil || !found {
+				if err != nil {
+					return any, err
+				}
+				continue
+			}
+		}
+		ok, err := inv.bindParam(p, &argument{value: value, at: inv.at}, coerce)
+		if err != nil {
+			return any, err
+		}
+		any = any || ok
+	}
+	return any, nil
+}
+
+// takesInput reports whether a parameter takes objects of a pipeline, or their properties,
+// in one of the sets.
+func takesInput(p *param, byName bool, flags uint64) bool {
+	for _, s := range p.sets {
+		if s.of(flags) && (byName && s.byName || !byName && s.byValue) {
+			return true
+		}
+	}
+	return false
+}
+
+// propertyFor returns the property of an object that has the name of a parameter, or one of
+// its aliases.
+func propertyFor(v any, p *param) (value any, found bool, err error) {
+	switch v.(type) {
+	case *dotnet.PSObject, *dotnet.Instance:
+	case nil, string, bool, int32, int64, dotnet.DateTime, dotnet.Guid:
+		return nil, false, nil // a property of these, such as Length, names no parameter here
+	default:
+		return nil, false, dotnet.Refuse("properties of [%s] as parameters", dotnet.TypeOf(v).Display())
+	}
+	for _, name := range append([]string{p.name}, p.aliases...) {
+		for _, info := range dotnet.Properties(v) {
+			if dotnet.EqualFold(info.Name, name) {
+				return info.Value(), true, nil
+			}
+		}
+	}
+	return nil, false, nil
 }

@@ -41,7 +41,19 @@ func (inv *invocation) preference(key string, sym symbol, fallback action) actio
 			return a
 		}
 	}
-	return inv.f.preference(sym, fallback)
+	return preferenceIn(scopeOf(inv), sym, fallback)
+}
+
+// scopeOf is where a command looks up preferences: a function in the innermost scope of its
+// session state that runs, which may be that of a function it has called.
+func scopeOf(inv *invocation) *scope {
+	switch {
+	case inv.block == nil:
+		return inv.f.scope
+	case inv.home != nil:
+		return inv.home.current
+	}
+	return inv.f.s.running.current
 }
 
 // writeError reports a non-terminating error.
@@ -104,7 +116,7 @@ func (inv *invocation) warn(text string) error {
 }
 
 func (inv *invocation) verbose(text string) error {
-	return inv.message(inv.f.streams.Verbose, "VerbosePreference", text, inv.f.preference(symVerbose, actionSilent))
+	return inv.message(inv.f.streams.Verbose, "VerbosePreference", text, preferenceIn(scopeOf(inv), symVerbose, actionSilent))
 }
 
 // promptError returns the error of a prompt in a session that is not interactive.
@@ -118,12 +130,18 @@ func (inv *invocation) promptError() error {
 // shouldProcess is $PSCmdlet.ShouldProcess. It fails where a prompt would be
 // needed, because nobody could answer it. -Force skips the prompt that a command
 // shows by default, not one that the caller requests. The preference variables
-// are those visible in f: a function may have set its own.
-func (inv *invocation) shouldProcess(f *frame, target string) (bool, error) {
-	if v := f.scope.find(symWhatIf); v != nil && dotnet.Truthy(v.value) {
-		return false, dotnet.Refuse("$WhatIfPreference")
+// are those of [scopeOf]: a function may have set its own.
+func (inv *invocation) shouldProcess(target, action string) (bool, error) {
+	text := "Performing the operation \"" + action + "\" on target \"" + target + "\"."
+	if v := scopeOf(inv).find(symWhatIf); v != nil && dotnet.Truthy(v.value) {
+		if !inv.sig.function {
+			return false, dotnet.Refuse("$WhatIfPreference")
+		}
+		if inv.f.streams.Host != nil {
+			inv.f.streams.Host("What if: " + text)
+		}
+		return false, nil
 	}
-	text := "Performing the operation \"" + inv.sig.name + "\" on target \"" + target + "\"."
 	if err := inv.verbose(text); err != nil {
 		return false, err
 	}
@@ -141,7 +159,7 @@ func (inv *invocation) shouldProcess(f *frame, target string) (bool, error) {
 		impact = impacts["high"]
 	}
 	preference := impacts["high"]
-	if v := f.scope.find(symConfirm); v != nil {
+	if v := scopeOf(inv).find(symConfirm); v != nil {
 		if level, ok := impacts[lower(dotnet.ToText(v.value))]; ok {
 			preference = level
 		}

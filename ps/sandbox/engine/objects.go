@@ -13,6 +13,7 @@ var (
 	typeFunctionInfo = define("System.Management.Automation.FunctionInfo")
 	typeEngine       = define("System.Management.Automation.EngineIntrinsics")
 	typeSessionState = define("System.Management.Automation.SessionState")
+	typeVariables    = define("System.Management.Automation.PSVariableIntrinsics")
 	typeModuleInfo   = define("System.Management.Automation.PSModuleInfo")
 )
 
@@ -53,8 +54,13 @@ func (o *cmdletObject) Type() *dotnet.Type { return typePSCmdlet() }
 
 // Member reads a property of $PSCmdlet.
 func (o *cmdletObject) Member(name string) (any, bool) {
-	if lower(name) == "parametersetname" {
+	switch lower(name) {
+	case "parametersetname":
 		return o.inv.setName(), true
+	case "sessionstate":
+		return &sessionState{caller: o.inv.f.scope}, true
+	case "myinvocation":
+		return &invocationObject{at: o.inv.at, expecting: o.inv.hasPipe, called: o.inv.called}, true
 	}
 	return nil, false
 }
@@ -62,6 +68,9 @@ func (o *cmdletObject) Member(name string) (any, bool) {
 // Invoke calls a method of $PSCmdlet.
 func (o *cmdletObject) Invoke(name string, args []any) (any, error) {
 	method := lower(name)
+	if len(args) == 2 && method == "shouldprocess" {
+		return o.inv.shouldProcess(dotnet.ToText(args[0]), dotnet.ToText(args[1]))
+	}
 	if len(args) != 1 {
 		method = ""
 	}
@@ -76,7 +85,7 @@ func (o *cmdletObject) Invoke(name string, args []any) (any, error) {
 	case "writeverbose":
 		err = o.inv.verbose(dotnet.ToText(args[0]))
 	case "shouldprocess":
-		return o.inv.shouldProcess(o.frame, dotnet.ToText(args[0]))
+		return o.inv.shouldProcess(dotnet.ToText(args[0]), o.inv.sig.name)
 	case "getvariablevalue":
 		if up := o.frame.scope.parent; up != nil {
 			if v := up.find(intern(dotnet.ToText(args[0]))); v != nil {
@@ -100,15 +109,24 @@ func (o *cmdletObject) record(v any) *dotnet.ErrorRecord {
 }
 
 // invocationObject is the InvocationInfo of an error record.
-type invocationObject struct{ at *place }
+type invocationObject struct {
+	at        *place
+	expecting bool   // objects of a pipeline
+	called    string // name as written
+}
 
 // Type is InvocationInfo.
 func (o *invocationObject) Type() *dotnet.Type { return typeInvocation() }
 
 // Member reads a property of an InvocationInfo.
 func (o *invocationObject) Member(name string) (any, bool) {
-	if lower(name) == "scriptlinenumber" {
+	switch lower(name) {
+	case "scriptlinenumber":
 		return int32(o.at.line()), true
+	case "expectinginput":
+		return o.expecting, true
+	case "invocationname":
+		return o.called, true
 	}
 	return nil, false
 }

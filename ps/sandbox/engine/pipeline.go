@@ -10,9 +10,15 @@ import (
 )
 
 // stage is a command in a pipeline. end runs it; a stage that takes input is an
-// *inputStage, and has received it by then. A stage pushes its output into the
+// receiver, and has received it by then. A stage pushes its output into the
 // next one itself.
 type stage interface{ end() error }
+
+// receiver is a stage that takes the objects of a pipeline.
+type receiver interface {
+	stage
+	process(v any) error
+}
 
 // stageNode is the place of a stage in a pipeline, and the sink of the stage
 // before it.
@@ -29,7 +35,7 @@ type pipelineRun struct {
 }
 
 func (n *stageNode) write(v any) error {
-	err := n.stage.(*inputStage).process(v)
+	err := n.stage.(receiver).process(v)
 	switch e := err.(type) {
 	case nil:
 		return nil
@@ -141,6 +147,13 @@ func runPipeline(f *frame, elements []element, out sink, at *place) error {
 			return fail(err, commands[i].at)
 		}
 		n.stage = st
+	}
+	for _, n := range run.nodes {
+		if st, ok := n.stage.(*blockStage); ok && st.line != nil {
+			if err := st.start(); err != nil {
+				return fail(err, n.inv.at)
+			}
+		}
 	}
 	err := run.execute(feed)
 	f.s.ok = err == nil && !slices.ContainsFunc(run.nodes, func(n *stageNode) bool { return n.inv.hadError })
@@ -262,7 +275,7 @@ func (code *commandCode) callee(f *frame, inv *invocation) error {
 			return err
 		}
 		if block, ok := v.(*ScriptBlock); ok {
-			inv.block, inv.sig = block.code, block.code.sig
+			inv.block, inv.sig, inv.home = block.code, block.code.sig, block.home
 			return nil
 		}
 		inv.called = dotnet.ToText(v)
@@ -277,7 +290,11 @@ func (code *commandCode) callee(f *frame, inv *invocation) error {
 
 // stage binds the arguments and returns the stage of the call.
 func (code *commandCode) stage(inv *invocation, out sink) (stage, error) {
-	if inv.hasPipe && (inv.command == nil || !inv.command.takesInput) {
+	takes := inv.command != nil && inv.command.takesInput
+	if inv.block != nil {
+		takes = inv.block.process && inv.sig.advanced && !code.dot
+	}
+	if inv.hasPipe && !takes {
 		return nil, dotnet.Refuse("pipeline input to %s", inv.sig.name)
 	}
 	if inv.block != nil {

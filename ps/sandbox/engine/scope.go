@@ -15,6 +15,7 @@ func intern(name string) symbol { return unique.Make(strings.ToLower(name)) }
 // Symbols of the variables the engine itself reads or writes.
 var (
 	symErrorAction = intern("ErrorActionPreference")
+	symDebug       = intern("DebugPreference")
 	symWarning     = intern("WarningPreference")
 	symVerbose     = intern("VerbosePreference")
 	symConfirm     = intern("ConfirmPreference")
@@ -44,6 +45,7 @@ type scope struct {
 	funcs  map[string]*function
 
 	call *blockStage // that the scope belongs to
+	home *module     // whose outermost scope it is; nil: another scope
 
 	under    any // $_
 	hasUnder bool
@@ -139,3 +141,11 @@ func (sc *scope) setUnder(v any) (old any, had bool) {
 }
 
 func (sc *scope) restoreUnder(old any, had bool) { sc.under, sc.hasUnder = old, had }
+
+// script returns the scope of $script: variables.
+func (sc *scope) script() *scope {
+	for sc.parent != nil && sc.home == nil {
+		sc = sc.parent
+	}
+	return sc
+}

@@ -11,6 +11,7 @@ import (
 type ScriptBlock struct {
 	s    *Session
 	code *blockCode
+	home *module // where it was written; nil: outside modules
 }
 
 // Type is System.Management.Automation.ScriptBlock.
@@ -148,14 +149,14 @@ func (f *frame) inline(code *blockCode, under any, out sink) error {
 		return fail(dotnet.Refuse("a param block in the block of ForEach-Object"), code.place)
 	}
 	s := f.s
-	if s.nested >= s.limits.CallDepth {
+	if s.running.nested >= s.limits.CallDepth {
 		return &LimitError{Limit: "CallDepth", Line: code.place.line()}
 	}
-	s.nested++
+	s.running.nested++
 	old, had := f.scope.setUnder(under)
 	err := code.body(f, out)
 	f.scope.restoreUnder(old, had)
-	s.nested--
+	s.running.nested--
 	if err == flowReturn {
 		return nil
 	}

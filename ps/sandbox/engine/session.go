@@ -75,13 +75,20 @@ type Session struct {
 	errorList *dotnet.List
 	ok        bool // $?
 	inTry     int
-	nested    int // depth of running blocks, including those of ForEach-Object
+	running   running
 	catching  []*dotnet.ErrorRecord
 	argLists  [][]argument // for reuse
 
 	stdin  *lineReader
 	stdout io.Writer
 	stderr io.Writer
+}
+
+// running is what runs at the moment.
+type running struct {
+	nested   int            // depth of running blocks, including those of ForEach-Object
+	current  *scope         // the innermost running scope outside modules
+	watching []*dotnet.List // lists of -ErrorVariable that receive each error, too
 }
 
 // NewSession opens a session on a console. A session holds no resources and need
@@ -104,6 +111,7 @@ func (e *Engine) NewSession(console Console) *Session {
 	s.stderr = &meteredWriter{s: s, w: orDiscard(console.Stderr)}
 	consoleType := dotnet.NewConsole(s.stdin, s.stdout, s.stderr)
 	s.types["console"], s.types["system.console"] = consoleType, consoleType
+	s.running.current = s.global
 	s.defineAutomatic()
 	return s
 }
@@ -156,15 +164,15 @@ func (s *Session) run(ctx context.Context, code *blockCode, to Streams) error {
 
 // begin prepares the session for a run and returns the function that ends it.
 func (s *Session) begin(ctx context.Context) func() {
-	oldCtx, oldTry, oldCatch, oldNested := s.ctx, s.inTry, s.catching, s.nested
-	s.ctx, s.inTry, s.catching, s.nested = ctx, 0, nil, 0
+	oldCtx, oldTry, oldCatch, oldNested := s.ctx, s.inTry, s.catching, s.running.nested
+	s.ctx, s.inTry, s.catching, s.running.nested = ctx, 0, nil, 0
 	s.meter.stop.Store(ctx.Err() != nil)
 	detach := context.AfterFunc(ctx, func() { s.meter.stop.Store(true) })
 	s.resetMeter()
 	return func() {
 		detach()
 		s.pauseMeter()
-		s.ctx, s.inTry, s.catching, s.nested = oldCtx, oldTry, oldCatch, oldNested
+		s.ctx, s.inTry, s.catching, s.running.nested = oldCtx, oldTry, oldCatch, oldNested
 	}
 }
 

@@ -71,6 +71,8 @@ type inSet struct {
 	flag      uint64
 	mandatory bool
 	position  int
+	byValue   bool // takes the objects of a pipeline
+	byName    bool // takes a property of theirs
 }
 
 // of reports whether the set is among flags.
@@ -146,18 +148,20 @@ var commonParams = []struct {
 	name, alias string
 	typ         **dotnet.Type
 	refused     bool
+	ofFunctions bool // functions have it
 }{
-	{"Verbose", "vb", &dotnet.TSwitch, true}, {"Debug", "db", &dotnet.TSwitch, true},
-	{"ErrorAction", "ea", nil, false}, {"WarningAction", "wa", nil, false},
-	{"InformationAction", "infa", nil, true}, {"ProgressAction", "proga", nil, true},
-	{"ErrorVariable", "ev", nil, true}, {"WarningVariable", "wv", nil, true},
-	{"InformationVariable", "iv", nil, true}, {"OutVariable", "ov", nil, true},
-	{"OutBuffer", "ob", nil, true}, {"PipelineVariable", "pv", nil, true},
+	{"Verbose", "vb", &dotnet.TSwitch, true, true}, {"Debug", "db", &dotnet.TSwitch, true, true},
+	{"ErrorAction", "ea", nil, false, true}, {"WarningAction", "wa", nil, false, true},
+	{"InformationAction", "infa", nil, true, false}, {"ProgressAction", "proga", nil, true, false},
+	{"ErrorVariable", "ev", &dotnet.TString, true, true}, {"WarningVariable", "wv", nil, true, false},
+	{"InformationVariable", "iv", nil, true, false}, {"OutVariable", "ov", nil, true, false},
+	{"OutBuffer", "ob", nil, true, false}, {"PipelineVariable", "pv", nil, true, false},
 }
 
 func (sig *signature) addCommon() {
 	for _, c := range commonParams {
-		p := &param{name: c.name, aliases: []string{c.alias}, common: true, refused: c.refused}
+		refused := c.refused && !(sig.function && c.ofFunctions)
+		p := &param{name: c.name, aliases: []string{c.alias}, common: true, refused: refused}
 		if c.typ != nil {
 			p.typ = *c.typ
 		} else {
@@ -166,7 +170,9 @@ func (sig *signature) addCommon() {
 		sig.add(p)
 	}
 	if sig.should {
-		sig.add(&param{name: "WhatIf", aliases: []string{"wi"}, typ: dotnet.TSwitch, common: true, refused: true})
+		whatIf := &param{name: "WhatIf", aliases: []string{"wi"}, typ: dotnet.TSwitch, common: true}
+		whatIf.refused = !sig.function
+		sig.add(whatIf)
 		sig.add(&param{name: "Confirm", aliases: []string{"cf"}, typ: dotnet.TSwitch, common: true})
 	}
 }
@@ -176,6 +182,9 @@ func (c *compiler) signature(code *blockCode, name string) *signature {
 	sig := &signature{name: name, class: name, function: true, byKey: map[string]*param{}}
 	positional := true
 	for _, attr := range code.attrs {
+		if isAttribute(attr, "OutputType") {
+			continue // for people and completion
+		}
 		if !isAttribute(attr, "CmdletBinding") {
 			c.refuse(attr, "the attribute "+attr.Type.Name)
 			continue
@@ -267,6 +276,7 @@ func (c *compiler) paramAttribute(sig *signature, p *param, attr *syntax.Attribu
 		p.allowNone = true
 	case "validateset":
 		p.set = c.validateSet(attr)
+	case "argumentcompleter": // for people at a prompt
 	default:
 		c.refuse(attr, "the attribute "+attr.Type.Name)
 	}
@@ -285,7 +295,10 @@ func (c *compiler) parameterAttribute(sig *signature, attr *syntax.Attribute) in
 			}
 		case "parametersetname":
 			set.flag = sig.setFlag(dotnet.ToText(v))
-		case "valuefrompipeline", "valuefrompipelinebypropertyname": // pipeline input is refused when it occurs
+		case "valuefrompipeline":
+			set.byValue = dotnet.Truthy(v)
+		case "valuefrompipelinebypropertyname":
+			set.byName = dotnet.Truthy(v)
 		default:
 			c.refuse(arg, "the argument "+arg.Name+" of Parameter")
 		}

@@ -22,11 +22,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"adgateway/cmd/release/clients"
-	"adgateway/gateway/ops"
-	"adgateway/ps/cmdlets"
-	"adgateway/ps/sandbox/engine"
-	"adgateway/ps/sandbox/engine/dotnet"
 	"adgateway/test/freeport"
 	"adgateway/test/manual"
 )
@@ -245,14 +240,6 @@ func runProgram(t *testing.T, program string, args []string, stdin, token string
 	return string(stdout)
 }
 
-// startSleep is Start-Sleep, which says for how long it would wait.
-const startSleep = `function Start-Sleep {
-    [CmdletBinding()]
-    param([int] $Seconds)
-    Write-Output "waits $Seconds s"
-}
-`
-
 // invokeRestMethod is Invoke-RestMethod as far as the examples use it: it returns
 // the parsed JSON of the response and throws if the status is an error.
 const invokeRestMethod = `function Invoke-RestMethod {
@@ -265,100 +252,32 @@ const invokeRestMethod = `function Invoke-RestMethod {
 }
 `
 
-// console runs one block of PowerShell after another on the sandbox's engine, with the
-// Invoke-RestMethod above.
-type console struct{ session *engine.Session }
-
-func startConsole(t *testing.T, token string) *console {
-	t.Helper()
-	set := func(name, kind string) *cmdlets.Param {
-		return &cmdlets.Param{Name: name, Type: kind, PerSet: []cmdlets.InSet{{Set: cmdlets.AllSets, Position: -1}}}
-	}
-	send := &engine.Command{
-		Decl: &cmdlets.Cmdlet{Name: "Send-Request", Module: "Web", Sets: []string{cmdlets.AllSets}, DefaultSet: cmdlets.AllSets, Params: []*cmdlets.Param{
-			set("Body", "String"), set("ContentType", "String"), set("HeaderName", "String[]"), set("HeaderValue", "String[]"), set("Method", "String"), set("Uri", "String"),
-		}},
-		Class: "Microsoft.PowerShell.Commands.InvokeRestMethodCommand", Process: sendRequest,
-	}
-	eng := engine.NewEngine(engine.Options{
-		Modules:  []*engine.Module{{Name: "Web", Version: "1.0", Commands: []*engine.Command{send}}},
-		AutoLoad: true, Env: map[string]string{"ADGATEWAY_TOKEN": token},
-	})
-	c := &console{eng.NewSession(engine.Console{})}
-	c.run(t, invokeRestMethod+startSleep)
-	return c
-}
-
-// run runs a block and returns what it prints.
-func (c *console) run(t *testing.T, text string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if imported := "Import-Module -Name " + clients.ModuleName + "\n"; strings.HasPrefix(text, imported) {
-		text = clientModule(t) + strings.Replace(strings.TrimPrefix(text, imported), "Read-Host -AsSecureString -Prompt 'Token'", "[System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePassword", 1)
-	}
-	var printed []any
-	require.NoError(t, c.session.Run(ctx, "manual", text, engine.Streams{
-		Output: func(v any) error { printed = append(printed, v); return nil },
-		Error:  func(rec *dotnet.ErrorRecord) { t.Errorf("%v", rec) },
-	}))
-	return formatOutput(printed)
-}
-
-// clientModule returns the functions of the PowerShell module, with what the engine lacks
-// left out or put in other words.
-func clientModule(t *testing.T) string {
-	t.Helper()
-	files, err := clients.Module(ops.Table(), "1.2.3")
-	require.NoError(t, err)
-	text, _, _ := strings.Cut(strings.ReplaceAll(string(files[clients.ModuleName+".psm1"]), "\r\n", "\n"), "\nExport-ModuleMember")
-	text = regexp.MustCompile(`(?m)^ *\[(OutputType|System\.Net\.ServicePointManager).*\n`).ReplaceAllString(text, "")
-	text = regexp.MustCompile(`\[CmdletBinding\(SupportsShouldProcess.*\n *param\(`).ReplaceAllString(text, "[CmdletBinding()]\n    param([switch] $$WhatIf, [switch] $$Confirm,")
-	return strings.NewReplacer(
-		"$WhatIfPreference", "$WhatIf", "$PSCmdlet.ShouldProcess($target)", "$true", "$Problem.Exception.Response", "$null",
-		"[System.Uri]::EscapeDataString($Text)", "$Text.Replace('%', '%25').Replace(' ', '%20').Replace('/', '%2F')",
-	).Replace(text) + "\n"
-}
-
-func sendRequest(c *engine.Call) error {
-	header := http.Header{}
-	values := c.Strings("HeaderValue")
-	for i, name := range c.Strings("HeaderName") {
-		header.Set(name, values[i])
-	}
-	if kind := c.String("ContentType"); kind != "" {
-		header.Set("Content-Type", kind)
-	}
-	status, body, err := send(c.Context(), c.String("Method"), c.String("Uri"), header, c.String("Body"))
-	if err != nil {
-		return err
-	}
-	if status >= http.StatusBadRequest {
-		return c.Throw(&dotnet.ErrorRecord{
-			Exception: dotnet.ExceptionNamed("System.Net.WebException", "The remote server returned an error: (%d).", status),
-			ErrorID:   "WebCmdletWebResponseException", Category: dotnet.InvalidOperation, Details: body,
-		})
-	}
-	return c.Write(dates.ReplaceAllString(body, "null"))
-}
-
 // dates are the dates in an answer. The engine refuses them in JSON, because Windows
 // PowerShell and PowerShell 7 read them differently; no example shows one.
 var dates = regexp.MustCompile(`"\d{4}-\d{2}-\d{2}T[0-9:.]+Z"`)
 
 func send(ctx context.Context, method, url string, header http.Header, body string) (status int, answer string, err error) {
-	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), url, strings.NewReader(body))
+	response, answer, err := exchange(ctx, method, url, header, body)
 	if err != nil {
 		return 0, "", err
+	}
+	return response.StatusCode, answer, nil
+}
+
+// exchange sends a request and returns the response, whose body has been read.
+func exchange(ctx context.Context, method, url string, header http.Header, body string) (*http.Response, string, error) {
+	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), url, strings.NewReader(body))
+	if err != nil {
+		return nil, "", err
 	}
 	request.Header = header
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return 0, "", err
+		return nil, "", err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(text), err
+	return response, string(text), err
 }
 
 // play is an Ansible play whose tasks call ansible.builtin.uri.

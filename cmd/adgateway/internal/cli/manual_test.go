@@ -338,20 +338,30 @@ func TestTheFrontPageListsTheContents(t *testing.T) {
 	assert.Equal(t, pages.Contents, listed)
 }
 
+// ofTheModule are faults in the scripts of the gateway that are none where people use the module:
+// aliases, parameters that come down the pipeline, and those of SupportsShouldProcess. The blocks run as
+// well.
+var ofTheModule = regexp.MustCompile(
+	`\w-Adg\w+(: -\w+ is an alias of| lacks the mandatory| has no parameter -(WhatIf|Confirm)$)`)
+
 // Every PowerShell block passes the check of scripts.
 func TestManualPowerShellIsValid(t *testing.T) {
 	options := scripts.CheckOptions{Commands: []string{ // from other modules and programs
 		"Install-WindowsFeature", "Get-FileHash", "Expand-Archive", "Set-Location", "Copy-Item", "Add-KdsRootKey",
 		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", "certreq", `.\adgateway`, "adgateway", "msiexec", "choco", "winget", "scoop", `.\adgateway-engine`, `.\Set-AdgatewayAccess.ps1`, "Set-Content",
 	}}
-	module := ps.Source{Name: clients.ModuleName, Text: clientModule(t)}
+	module := ps.Source{Name: clients.ModuleName, Text: moduleText(t)}
 	earlier := map[string]string{} // of the page, whose blocks run in one console
 	checked := 0
 	for _, b := range allBlocks(t) {
 		if b.language == "powershell" {
 			options.Prelude = []ps.Source{module, {Name: b.page, Text: earlier[b.page]}}
 			earlier[b.page] += b.text
-			assert.Empty(t, scripts.Check(ps.Source{Name: "manual", Text: b.text}, options), "%s: %s", b, b.text)
+			faults := scripts.Check(ps.Source{Name: "manual", Text: b.text}, options)
+			faults = slices.DeleteFunc(faults, func(f scripts.Fault) bool {
+				return ofTheModule.MatchString(f.Message)
+			})
+			assert.Empty(t, faults, "%s: %s", b, b.text)
 			checked++
 		}
 	}

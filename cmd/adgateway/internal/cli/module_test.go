@@ -6,10 +6,44 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/test/modulecases"
 )
+
+// connect begins a session of the module with the sandbox.
+const connect = `Import-Module -Name AdGateway
+$null = Connect-AdGateway -Uri $env:ADGATEWAY_URI -Token (Read-Host -AsSecureString -Prompt 'Token')
+`
+
+// The module as it ships does what the cases say; only its transport is another one.
+func TestModuleCases(t *testing.T) {
+	all, err := modulecases.All()
+	require.NoError(t, err)
+	s := startSandbox(t, "--token", pageToken)
+	s.eventually("/readyz", "Bearer "+pageToken, http.StatusOK)
+	c := startConsole(t, pageToken)
+	c.run(t, strings.Replace(connect, "$env:ADGATEWAY_URI", "'"+s.url+"'", 1))
+	var elsewhere []string
+	for _, one := range all {
+		if one.Real != "" {
+			elsewhere = append(elsewhere, one.Name+": "+one.Real)
+			continue
+		}
+		t.Run(one.Name, func(t *testing.T) {
+			c.tolerant = true
+			said := strings.TrimSpace(c.run(t, one.Script))
+			assert.Equal(t, one.Want, said, "errors %v, warnings %v", c.errors, c.warnings)
+		})
+	}
+	t.Logf("%d cases ran; only a real PowerShell runs %d:\n%s",
+		len(all)-len(elsewhere), len(elsewhere), strings.Join(elsewhere, "\n"))
+	assert.LessOrEqual(t, len(elsewhere), 12, "cases for a real PowerShell are few")
+}
 
 // A busy gateway is asked again, as long as it did nothing; a user may call with a password.
 func TestTheModuleWaitsForABusyGateway(t *testing.T) {
@@ -37,20 +71,41 @@ func TestTheModuleWaitsForABusyGateway(t *testing.T) {
 		fmt.Fprintf(w, `{"output":"Done.","result":[{"exists":true,"kind":"user"}]%s}`, failure)
 	}))
 	t.Cleanup(gateway.Close)
-	said := startConsole(t, "p:w").run(t, `Import-Module -Name AdGateway
+	c := startConsole(t, "p:w")
+	said := c.run(t, `Import-Module -Name AdGateway
 $secret = [System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePassword
 $credential = [System.Management.Automation.PSCredential]::new('oper', $secret)
 (Connect-AdGateway -Uri '`+gateway.URL+`' -Credential $credential -RetrySec 10).kind
 Test-AdgUser -Username 'anna'
-@(Enable-AdgUser -Username 'anna')[-1].kind
+(Enable-AdgUser -Username 'anna' -PassThru).kind
 try { Disable-AdgUser -Username 'anna' -ErrorAction Stop } catch { $_.TargetObject.code }
 try { Unlock-AdgUser -Username 'anna' -ErrorAction Stop } catch { $_.TargetObject.code }
 `)
-	assert.Equal(t, "user\nwaits 1 s\nwaits 2 s\nwaits 4 s\nTrue\nuser\nunavailable\nwaits 1 s\nwaits 2 s\nwaits 4 s\nrate_limited\n", said)
+	assert.Equal(t, "user\nTrue\nuser\nunavailable\nrate_limited\n", said)
+	assert.Equal(t, []int{1, 2, 4, 1, 1, 2, 4}, c.waits)
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("oper:p:w"))
 	assert.Equal(t, map[string][]string{
 		"GET /api/WhoAmI":             {basic},
 		"GET /api/ADUser/anna/Exists": slices.Repeat([]string{basic}, 4),
 		"PUT /api/ADUser/anna/Enable": {basic, basic}, "PUT /api/ADUser/anna/Disable": {basic}, "PUT /api/ADUser/anna/Unlock": slices.Repeat([]string{basic}, 4),
 	}, calls)
+}
+
+// Words, OUs, zones, users and groups complete.
+func TestTheModuleCompletes(t *testing.T) {
+	s := startSandbox(t, "--token", pageToken)
+	s.eventually("/readyz", "Bearer "+pageToken, http.StatusOK)
+	c := startConsole(t, pageToken)
+	c.run(t, strings.Replace(connect, "$env:ADGATEWAY_URI", "'"+s.url+"'", 1))
+	for call, want := range map[string]string{
+		"'New-AdgGroupSecurity' 'GroupScope' 'U'":        "Universal\n",
+		"'Get-AdgUser' 'Username' 'aschm'":               "aschmidt\n",
+		"'Get-AdgGroup' 'GroupName' 'VPN'":               "'VPN Users'\n",
+		"'Get-AdgDnsZone' 'ZoneName' 'corp'":             "corp.example\n",
+		"'Get-AdgUser' 'OUPath' \"'OU=Berlin,OU=Staff\"": "'OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example'\n",
+		"'Get-AdgUser' 'ShowFields' 'jobT'":              "jobTitle\n",
+		"'Get-AdgUser' 'ShowFields' 'nothing of these'":  "",
+	} {
+		assert.Equal(t, want, c.run(t, "& $script:completer "+call+"\n"), call)
+	}
 }

@@ -1,9 +1,33 @@
-function Get-AdgGroupList {
+function Get-AdgGroup {
     # .SYNOPSIS
-    # Lists the groups below an OU, a container or the domain.
+    # Shows a group.
     #
     # .DESCRIPTION
+    # Lists the groups below an OU, a container or the domain.
+    # Lists all groups.
+    # Lists the distribution groups below an OU, a container or the domain.
+    # Lists the security groups below an OU, a container or the domain.
+    # GET /api/ADGroups/{GroupName} needs the scope group:read.
     # GET /api/ADGroups needs the scope group:read.
+    # GET /api/ADGroups/All needs the scope group:read.
+    # GET /api/ADGroups/Distribution/All needs the scope group:read.
+    # GET /api/ADGroups/Security/All needs the scope group:read.
+    # Page of the manual: reference/operations-group
+    #
+    # .PARAMETER GroupName
+    # The group.
+    #
+    # .PARAMETER All
+    # Lists all groups.
+    #
+    # .PARAMETER Distribution
+    # Lists the distribution groups below an OU, a container or the domain.
+    #
+    # .PARAMETER Security
+    # Lists the security groups below an OU, a container or the domain.
+    #
+    # .PARAMETER WithETag
+    # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
     #
     # .PARAMETER OUPath
     # Where to search; the whole domain when absent.
@@ -26,55 +50,100 @@ function Get-AdgGroupList {
     # .PARAMETER Count
     # Says how many there are in all, which costs a whole search.
     #
-    # .PARAMETER WithETag
-    # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
-    #
     # .PARAMETER PageSize
-    # Reads all pages, of so many records each.
-    #
-    # .PARAMETER IfMatch
-    # The change is made only if the object has this entity tag.
+    # Reads the list in pages of so many records, 1000 without it.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings.
+    # Returns the whole answer: output, result, next, warnings, and its ids.
     #
     # .EXAMPLE
-    # Get-AdgGroupList
+    # Get-AdgGroup -GroupName 'VPN Users'
+    #
+    # .EXAMPLE
+    # Get-AdgGroup -OUPath 'OU=Groups,OU=Corp,DC=corp,DC=example'
+    #
+    # .EXAMPLE
+    # Get-AdgGroup -All
+    #
+    # .EXAMPLE
+    # Get-AdgGroup -Distribution
+    #
+    # .EXAMPLE
+    # Get-AdgGroup -Security -OUPath 'CN=Users,DC=corp,DC=example' -Recursive:$false
     #
     # .LINK
     # Connect-AdGateway
-    [CmdletBinding()]
-    [OutputType('System.Management.Automation.PSObject')]
+    #
+    # .LINK
+    # about_AdGateway
+    [CmdletBinding(PositionalBinding = $false, DefaultParameterSetName = 'List')]
+    [OutputType('AdGateway.Group')]
     param(
+        [Parameter(Mandatory = $true, Position = 0, ParameterSetName = 'Identity', ValueFromPipeline = $true, ValueFromPipelineByPropertyName = $true)]
+        [Alias('Identity', 'samName')]
+        [string[]] $GroupName,
+
+        [Parameter(Mandatory = $true, ParameterSetName = 'All')]
+        [switch] $All,
+
+        [Parameter(Mandatory = $true, ParameterSetName = 'Distribution')]
+        [switch] $Distribution,
+
+        [Parameter(Mandatory = $true, ParameterSetName = 'Security')]
+        [switch] $Security,
+
+        [switch] $WithETag,
+
+        [Parameter(ParameterSetName = 'List')]
+        [Parameter(ParameterSetName = 'Distribution')]
+        [Parameter(ParameterSetName = 'Security')]
+        [Alias('Path', 'SearchBase')]
         [string] $OUPath,
 
-        [bool] $Recursive,
+        [Parameter(ParameterSetName = 'List')]
+        [Parameter(ParameterSetName = 'Distribution')]
+        [Parameter(ParameterSetName = 'Security')]
+        [switch] $Recursive,
 
+        [Parameter(ParameterSetName = 'List')]
+        [Parameter(ParameterSetName = 'All')]
+        [Parameter(ParameterSetName = 'Distribution')]
+        [Parameter(ParameterSetName = 'Security')]
+        [Alias('DescriptiveText')]
         [string] $Text,
 
+        [Parameter(ParameterSetName = 'List')]
+        [Parameter(ParameterSetName = 'All')]
+        [Parameter(ParameterSetName = 'Distribution')]
+        [Parameter(ParameterSetName = 'Security')]
         [string] $Filter,
 
+        [Parameter(ParameterSetName = 'List')]
+        [Parameter(ParameterSetName = 'All')]
+        [Parameter(ParameterSetName = 'Distribution')]
+        [Parameter(ParameterSetName = 'Security')]
+        [Alias('ResultSetSize')]
         [long] $Limit,
 
+        [Parameter(ParameterSetName = 'List')]
+        [Parameter(ParameterSetName = 'All')]
+        [Parameter(ParameterSetName = 'Distribution')]
+        [Parameter(ParameterSetName = 'Security')]
         [string] $After,
 
-        [bool] $Count,
-
-        [bool] $WithETag,
+        [Parameter(ParameterSetName = 'List')]
+        [Parameter(ParameterSetName = 'All')]
+        [Parameter(ParameterSetName = 'Distribution')]
+        [Parameter(ParameterSetName = 'Security')]
+        [switch] $Count,
 
         [int] $PageSize,
 
-        [string] $IfMatch,
-
         [switch] $Raw
     )
+    begin { $__line = @($PSBoundParameters.Keys); $__said = @{} }
     process {
-        $operation = @{
-            Method = 'GET'; Path = '/api/ADGroups'; Exists = $false
-            Parameters = @('OUPath', 'Recursive', 'Text', 'Filter', 'Limit', 'After', 'Count', 'WithETag')
-            Places = @{  }
-        }
-        Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $false
+        Invoke-AdgOperation -Caller $PSCmdlet -Function 'Get-AdgGroup' -Given $PSBoundParameters -Line $__line -Item $_ -Said $__said
     }
 }
 
@@ -84,7 +153,8 @@ function New-AdgGroupSecurity {
     #
     # .DESCRIPTION
     # POST /api/ADGroups/{GroupName}/Security needs the scope group:write.
-    # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
+    # Page of the manual: reference/operations-group
+    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
     #
     # .PARAMETER GroupName
     # The new group's sAMAccountName and CN.
@@ -108,40 +178,50 @@ function New-AdgGroupSecurity {
     # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once, however often it is sent.
+    # With the same key the call runs once.
     #
     # .PARAMETER OnlyIfNew
     # What is there already is an error, precondition_failed.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings.
+    # Returns the whole answer: output, result, next, warnings, and its ids.
     #
     # .EXAMPLE
-    # New-AdgGroupSecurity -GroupName 'Sales Team'
+    # New-AdgGroupSecurity -GroupName 'Sample Group' -OUPath 'OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example' -GroupDescription 'A sample'
     #
     # .EXAMPLE
-    # New-AdgGroupSecurity -GroupName 'Sales Team' -WhatIf
+    # New-AdgGroupSecurity -GroupName 'Sample Group' -OUPath 'OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example' -GroupDescription 'A sample' -WhatIf
     #
     # .LINK
     # Connect-AdGateway
-    [CmdletBinding(SupportsShouldProcess = $true, ConfirmImpact = 'Medium')]
-    [OutputType('System.Management.Automation.PSObject')]
+    #
+    # .LINK
+    # about_AdGateway
+    [CmdletBinding(PositionalBinding = $false, SupportsShouldProcess = $true, ConfirmImpact = 'Medium')]
+    [OutputType('AdGateway.Group')]
     param(
-        [Parameter(Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [Parameter(Mandatory = $true, Position = 0, ValueFromPipeline = $true, ValueFromPipelineByPropertyName = $true)]
         [string] $GroupName,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [Alias('Path', 'SearchBase')]
         [string] $OUPath,
 
-        [ValidateSet('Domain_Local', 'Global', 'Universal')]
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string] $GroupScope,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [Alias('Description')]
         [string] $GroupDescription,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string] $GroupEmail,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string] $PlanId,
 
-        [bool] $WithETag,
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [switch] $WithETag,
 
         [string] $IdempotencyKey,
 
@@ -149,18 +229,9 @@ function New-AdgGroupSecurity {
 
         [switch] $Raw
     )
+    begin { $__line = @($PSBoundParameters.Keys); $__said = @{} }
     process {
-        $operation = @{
-            Method = 'POST'; Path = '/api/ADGroups/{GroupName}/Security'; Exists = $false
-            Parameters = @('GroupName', 'OUPath', 'GroupScope', 'GroupDescription', 'GroupEmail', 'PlanId', 'WithETag')
-            Places = @{ GroupName = 'GroupName' }
-        }
-        $target = @($GroupName) -join ', '
-        if ($WhatIfPreference) {
-            Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $true
-        } elseif ($PSCmdlet.ShouldProcess($target)) {
-            Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $false
-        }
+        Invoke-AdgOperation -Caller $PSCmdlet -Function 'New-AdgGroupSecurity' -Given $PSBoundParameters -Line $__line -Item $_ -Said $__said
     }
 }
 
@@ -169,8 +240,11 @@ function Remove-AdgMembership {
     # Removes a user from a group.
     #
     # .DESCRIPTION
+    # Removes a group from another group.
     # DELETE /api/ADUser/{Username}/Group/{GroupName} needs the scope member:write.
-    # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
+    # DELETE /api/ADGroup/{ParentGroupName}/Group/{ChildGroupName} needs the scope member:write.
+    # Page of the manual: reference/operations-membership
+    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
     #
     # .PARAMETER Username
     # The user.
@@ -178,11 +252,17 @@ function Remove-AdgMembership {
     # .PARAMETER GroupName
     # The group.
     #
+    # .PARAMETER ParentGroupName
+    # The group that has the member.
+    #
+    # .PARAMETER ChildGroupName
+    # The group that is the member.
+    #
     # .PARAMETER PlanId
     # Make the change as a dry run has shown it, or not at all.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once, however often it is sent.
+    # With the same key the call runs once.
     #
     # .PARAMETER IfMatch
     # The change is made only if the object has this entity tag.
@@ -190,8 +270,11 @@ function Remove-AdgMembership {
     # .PARAMETER Force
     # Does not ask before the change is made.
     #
+    # .PARAMETER PassThru
+    # Returns the object, with the id of the change.
+    #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings.
+    # Returns the whole answer: output, result, next, warnings, and its ids.
     #
     # .EXAMPLE
     # Remove-AdgMembership -Username 'aschmidt' -GroupName 'VPN Users'
@@ -199,41 +282,52 @@ function Remove-AdgMembership {
     # .EXAMPLE
     # Remove-AdgMembership -Username 'aschmidt' -GroupName 'VPN Users' -WhatIf
     #
+    # .EXAMPLE
+    # Remove-AdgMembership -ParentGroupName 'All Staff' -ChildGroupName 'Sales Staff'
+    #
+    # .EXAMPLE
+    # Remove-AdgMembership -ParentGroupName 'All Staff' -ChildGroupName 'Sales Staff' -WhatIf
+    #
     # .LINK
     # Connect-AdGateway
-    [CmdletBinding(SupportsShouldProcess = $true, ConfirmImpact = 'High')]
-    [OutputType('System.Management.Automation.PSObject')]
+    #
+    # .LINK
+    # about_AdGateway
+    [CmdletBinding(PositionalBinding = $false, DefaultParameterSetName = 'Identity', SupportsShouldProcess = $true, ConfirmImpact = 'High')]
+    [OutputType('AdGateway.Membership')]
     param(
-        [Parameter(Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
-        [string] $Username,
+        [Parameter(Mandatory = $true, Position = 0, ParameterSetName = 'Identity', ValueFromPipeline = $true, ValueFromPipelineByPropertyName = $true)]
+        [Alias('Identity', 'SamAccountName')]
+        [string[]] $Username,
 
-        [Parameter(Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
+        [Parameter(Mandatory = $true, Position = 1, ParameterSetName = 'Identity', ValueFromPipelineByPropertyName = $true)]
         [Alias('samName')]
-        [string] $GroupName,
+        [string[]] $GroupName,
 
+        [Parameter(Mandatory = $true, ParameterSetName = 'Group', ValueFromPipelineByPropertyName = $true)]
+        [string[]] $ParentGroupName,
+
+        [Parameter(Mandatory = $true, ParameterSetName = 'Group', ValueFromPipelineByPropertyName = $true)]
+        [string[]] $ChildGroupName,
+
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string] $PlanId,
 
         [string] $IdempotencyKey,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [Alias('etag')]
         [string] $IfMatch,
 
         [switch] $Force,
 
+        [switch] $PassThru,
+
         [switch] $Raw
     )
+    begin { $__line = @($PSBoundParameters.Keys); $__said = @{} }
     process {
-        $operation = @{
-            Method = 'DELETE'; Path = '/api/ADUser/{Username}/Group/{GroupName}'; Exists = $false
-            Parameters = @('Username', 'GroupName', 'PlanId')
-            Places = @{ Username = 'Username'; GroupName = 'GroupName' }
-        }
-        if ($Force) { $ConfirmPreference = 'None' }
-        $target = @($Username, $GroupName) -join ', '
-        if ($WhatIfPreference) {
-            Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $true
-        } elseif ($PSCmdlet.ShouldProcess($target)) {
-            Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $false
-        }
+        Invoke-AdgOperation -Caller $PSCmdlet -Function 'Remove-AdgMembership' -Given $PSBoundParameters -Line $__line -Item $_ -Said $__said
     }
 }
 
@@ -243,7 +337,8 @@ function Reset-AdgUserPassword {
     #
     # .DESCRIPTION
     # PUT /api/ADUser/{UserName}/ResetPassword needs the scope user:password.
-    # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
+    # Page of the manual: reference/operations-user
+    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
     #
     # .PARAMETER Username
     # The user.
@@ -264,7 +359,7 @@ function Reset-AdgUserPassword {
     # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once, however often it is sent.
+    # With the same key the call runs once.
     #
     # .PARAMETER IfMatch
     # The change is made only if the object has this entity tag.
@@ -273,53 +368,54 @@ function Reset-AdgUserPassword {
     # Does not ask before the change is made.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings.
+    # Returns the whole answer: output, result, next, warnings, and its ids.
     #
     # .EXAMPLE
-    # Reset-AdgUserPassword -Username 'aschmidt'
+    # Reset-AdgUserPassword -Username 'aschmidt' -NewPassword (Read-Host -AsSecureString)
     #
     # .EXAMPLE
-    # Reset-AdgUserPassword -Username 'aschmidt' -WhatIf
+    # Reset-AdgUserPassword -Username 'aschmidt' -NewPassword (Read-Host -AsSecureString) -WhatIf
     #
     # .LINK
     # Connect-AdGateway
-    [CmdletBinding(SupportsShouldProcess = $true, ConfirmImpact = 'High')]
-    [OutputType('System.Management.Automation.PSObject')]
+    #
+    # .LINK
+    # about_AdGateway
+    [CmdletBinding(PositionalBinding = $false, SupportsShouldProcess = $true, ConfirmImpact = 'High')]
+    [OutputType('AdGateway.User')]
     param(
-        [Parameter(Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
-        [string] $Username,
+        [Parameter(Mandatory = $true, Position = 0, ValueFromPipeline = $true, ValueFromPipelineByPropertyName = $true)]
+        [Alias('Identity', 'SamAccountName')]
+        [string[]] $Username,
 
         [System.Security.SecureString] $NewPassword,
 
-        [bool] $ChangePassword,
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [object] $ChangePassword,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [Alias('Properties')]
         [string[]] $ShowFields,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string] $PlanId,
 
-        [bool] $WithETag,
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [switch] $WithETag,
 
         [string] $IdempotencyKey,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [Alias('etag')]
         [string] $IfMatch,
 
         [switch] $Force,
 
         [switch] $Raw
     )
+    begin { $__line = @($PSBoundParameters.Keys); $__said = @{} }
     process {
-        $operation = @{
-            Method = 'PUT'; Path = '/api/ADUser/{UserName}/ResetPassword'; Exists = $false
-            Parameters = @('Username', 'NewPassword', 'ChangePassword', 'ShowFields', 'PlanId', 'WithETag')
-            Places = @{ Username = 'UserName' }
-        }
-        if ($Force) { $ConfirmPreference = 'None' }
-        $target = @($Username) -join ', '
-        if ($WhatIfPreference) {
-            Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $true
-        } elseif ($PSCmdlet.ShouldProcess($target)) {
-            Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $false
-        }
+        Invoke-AdgOperation -Caller $PSCmdlet -Function 'Reset-AdgUserPassword' -Given $PSBoundParameters -Line $__line -Item $_ -Said $__said
     }
 }
 
@@ -329,39 +425,34 @@ function Test-AdgOU {
     #
     # .DESCRIPTION
     # GET /api/OU/Path/Exists needs the scope ou:read.
+    # Page of the manual: reference/operations-ou
     #
     # .PARAMETER OUPath
     # The distinguished name of the OU.
     #
-    # .PARAMETER IfMatch
-    # The change is made only if the object has this entity tag.
-    #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings.
+    # Returns the whole answer: output, result, next, warnings, and its ids.
     #
     # .EXAMPLE
-    # Test-AdgOU -OUPath 'OU=Empty,OU=Corp,DC=corp,DC=example'
+    # Test-AdgOU -OUPath 'OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example'
     #
     # .LINK
     # Connect-AdGateway
-    [CmdletBinding()]
+    #
+    # .LINK
+    # about_AdGateway
+    [CmdletBinding(PositionalBinding = $false)]
     [OutputType('System.Boolean')]
     param(
-        [Parameter(Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
-        [Alias('path')]
+        [Parameter(Mandatory = $true, Position = 0, ValueFromPipeline = $true, ValueFromPipelineByPropertyName = $true)]
+        [Alias('Identity', 'Path', 'SearchBase')]
         [string] $OUPath,
-
-        [string] $IfMatch,
 
         [switch] $Raw
     )
+    begin { $__line = @($PSBoundParameters.Keys); $__said = @{} }
     process {
-        $operation = @{
-            Method = 'GET'; Path = '/api/OU/Path/Exists'; Exists = $true
-            Parameters = @('OUPath')
-            Places = @{  }
-        }
-        Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $false
+        Invoke-AdgOperation -Caller $PSCmdlet -Function 'Test-AdgOU' -Given $PSBoundParameters -Line $__line -Item $_ -Said $__said
     }
 }
 
@@ -371,7 +462,8 @@ function Undo-AdgChange {
     #
     # .DESCRIPTION
     # POST /api/Changes/{ChangeId}/Undo needs the scope change:undo.
-    # -WhatIf changes nothing and returns the plan of what would be changed; its id is for -PlanId.
+    # Page of the manual: reference/operations-change
+    # -WhatIf changes nothing and returns the plan of what would be changed; its planId is for -PlanId.
     #
     # .PARAMETER ChangeId
     # The change, as X-Change-Id shows it.
@@ -386,13 +478,13 @@ function Undo-AdgChange {
     # Make the change as a dry run has shown it, or not at all.
     #
     # .PARAMETER IdempotencyKey
-    # With the same key the call runs once, however often it is sent.
+    # With the same key the call runs once.
     #
     # .PARAMETER IfMatch
     # The change is made only if the object has this entity tag.
     #
     # .PARAMETER Raw
-    # Returns the whole answer: output, result, next, warnings.
+    # Returns the whole answer: output, result, next, warnings, and its ids.
     #
     # .EXAMPLE
     # Undo-AdgChange -ChangeId 'ch_019ab3f0-0000-7000-8000-000000000000'
@@ -402,37 +494,104 @@ function Undo-AdgChange {
     #
     # .LINK
     # Connect-AdGateway
-    [CmdletBinding(SupportsShouldProcess = $true, ConfirmImpact = 'Medium')]
-    [OutputType('System.Management.Automation.PSObject')]
+    #
+    # .LINK
+    # about_AdGateway
+    [CmdletBinding(PositionalBinding = $false, SupportsShouldProcess = $true, ConfirmImpact = 'Medium')]
+    [OutputType('AdGateway.Change')]
     param(
-        [Parameter(Mandatory = $true, ValueFromPipelineByPropertyName = $true)]
-        [Alias('id')]
-        [string] $ChangeId,
+        [Parameter(Mandatory = $true, Position = 0, ValueFromPipeline = $true, ValueFromPipelineByPropertyName = $true)]
+        [Alias('Identity', 'id')]
+        [string[]] $ChangeId,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string[]] $Fields,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string[]] $AcceptDrift,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string] $PlanId,
 
         [string] $IdempotencyKey,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [Alias('etag')]
         [string] $IfMatch,
 
         [switch] $Raw
     )
+    begin { $__line = @($PSBoundParameters.Keys); $__said = @{} }
     process {
-        $operation = @{
-            Method = 'POST'; Path = '/api/Changes/{ChangeId}/Undo'; Exists = $false
-            Parameters = @('ChangeId', 'Fields', 'AcceptDrift', 'PlanId')
-            Places = @{ ChangeId = 'ChangeId' }
-        }
-        $target = @($ChangeId) -join ', '
-        if ($WhatIfPreference) {
-            Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $true
-        } elseif ($PSCmdlet.ShouldProcess($target)) {
-            Invoke-AdgOperation -Caller $PSCmdlet -Operation $operation -Given $PSBoundParameters -DryRun $false
-        }
+        Invoke-AdgOperation -Caller $PSCmdlet -Function 'Undo-AdgChange' -Given $PSBoundParameters -Line $__line -Item $_ -Said $__said
+    }
+}
+
+function Get-AdgGroupListAll {
+    # .SYNOPSIS
+    # Lists all groups.
+    #
+    # .DESCRIPTION
+    # The name of the version before: use Get-AdgGroup -All. It goes with the next version.
+    # GET /api/ADGroups/All needs the scope group:read.
+    # Page of the manual: reference/operations-group
+    #
+    # .PARAMETER Text
+    # What people type to find groups.
+    #
+    # .PARAMETER Filter
+    # Which groups.
+    #
+    # .PARAMETER Limit
+    # Answers with a page, in the order of GUIDs; without it the list is whole, in the order of names.
+    #
+    # .PARAMETER After
+    # Answers with the page after another one.
+    #
+    # .PARAMETER Count
+    # Says how many there are in all, which costs a whole search.
+    #
+    # .PARAMETER WithETag
+    # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
+    #
+    # .PARAMETER PageSize
+    # Reads the list in pages of so many records, 1000 without it.
+    #
+    # .PARAMETER Raw
+    # Returns the whole answer: output, result, next, warnings, and its ids.
+    #
+    # .EXAMPLE
+    # Get-AdgGroupListAll
+    #
+    # .LINK
+    # Connect-AdGateway
+    #
+    # .LINK
+    # about_AdGateway
+    [CmdletBinding(PositionalBinding = $false)]
+    [OutputType('AdGateway.Group')]
+    param(
+        [Alias('DescriptiveText')]
+        [string] $Text,
+
+        [string] $Filter,
+
+        [Alias('ResultSetSize')]
+        [long] $Limit,
+
+        [string] $After,
+
+        [bool] $Count,
+
+        [bool] $WithETag,
+
+        [int] $PageSize,
+
+        [switch] $Raw
+    )
+    begin { $__line = @($PSBoundParameters.Keys); $__said = @{} }
+    process {
+        Invoke-AdgOperation -Caller $PSCmdlet -Function 'Get-AdgGroupListAll' -Given $PSBoundParameters -Line $__line -Item $_ -Said $__said
     }
 }
 

@@ -147,6 +147,11 @@ func (n *Name) Set(v, value any) error {
 			x.Props.SetAt(i, base(value))
 			return nil
 		}
+	case *PSObject:
+		if i := x.Props.find(n.text, n.hash); i >= 0 {
+			x.Props.SetAt(i, base(value))
+			return nil
+		}
 	case Setter:
 		return setFailure(x.SetMember(n.text, base(value)), n.text)
 	}

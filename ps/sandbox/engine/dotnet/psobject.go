@@ -10,8 +10,13 @@ func (o *objectView) Type() *Type { return TPSObject }
 
 // Member reads Properties.
 func (o *objectView) Member(name string) (any, bool) {
-	switch o.value.(type) {
-	case *PSObject, *Instance, *Exception, Object:
+	switch x := o.value.(type) {
+	case *PSObject:
+		if EqualFold(name, "TypeNames") {
+			return &typeNames{x}, true
+		}
+		return &propertySet{o.value}, EqualFold(name, "Properties")
+	case *Instance, *Exception, Object:
 		return &propertySet{o.value}, EqualFold(name, "Properties")
 	}
 	return nil, false
@@ -19,6 +24,37 @@ func (o *objectView) Member(name string) (any, bool) {
 
 // Invoke has no methods.
 func (o *objectView) Invoke(string, []any) (any, error) { return nil, ErrNoMethod }
+
+// typeNames is PSObject.TypeNames of a custom object.
+type typeNames struct{ owner *PSObject }
+
+// Type is a collection of texts.
+func (t *typeNames) Type() *Type { return Lookup("System.Collections.ICollection") }
+
+// Enumerate returns the names, the most special first.
+func (t *typeNames) Enumerate() []any {
+	var out []any
+	for _, name := range t.owner.TypeNames {
+		out = append(out, name)
+	}
+	return append(out, automation+"PSCustomObject", "System.Object")
+}
+
+// Member has none of its own.
+func (t *typeNames) Member(string) (any, bool) { return nil, false }
+
+// Invoke has Insert(0, name).
+func (t *typeNames) Invoke(name string, args []any) (any, error) {
+	if !EqualFold(name, "Insert") || len(args) != 2 || args[0] != any(int32(0)) {
+		return nil, ErrNoMethod
+	}
+	text, ok := args[1].(string)
+	if !ok || text == "" {
+		return nil, ErrNoMethod
+	}
+	t.owner.TypeNames = slices.Insert(t.owner.TypeNames, 0, text)
+	return Void, nil
+}
 
 // propertySet is PSObject.Properties.
 type propertySet struct{ owner any }
@@ -39,9 +75,12 @@ func (p *propertySet) Enumerate() []any {
 // Member has none of its own: names are read from the properties.
 func (p *propertySet) Member(string) (any, bool) { return nil, false }
 
-// Invoke has one method, that of the index: it returns the property of a name, nil if
-// there is none.
+// Invoke has the method of the index, which returns the property of a name, nil if there
+// is none, and Add of a note property that the object does not have.
 func (p *propertySet) Invoke(name string, args []any) (any, error) {
+	if EqualFold(name, "Add") && len(args) == 1 {
+		return p.add(args[0])
+	}
 	if !EqualFold(name, "Item") || len(args) != 1 {
 		return nil, ErrNoMethod
 	}
@@ -55,6 +94,21 @@ func (p *propertySet) Invoke(name string, args []any) (any, error) {
 		}
 	}
 	return nil, nil
+}
+
+func (p *propertySet) add(v any) (any, error) {
+	object, custom := p.owner.(*PSObject)
+	note, ok := v.(*Instance)
+	if !custom || !ok || note.Type != tNoteProperty {
+		return nil, ErrNoMethod
+	}
+	name, _ := note.Props.Get("Name")
+	value, _ := note.Props.Get("Value")
+	if _, taken := object.Props.Get(name.(string)); taken {
+		return nil, Refuse("Properties.Add() of a property that the object has")
+	}
+	object.Props.Set(name.(string), value)
+	return Void, nil
 }
 
 // notes are the settable properties of an object, or nil.
@@ -144,5 +198,10 @@ var tNoteProperty, tProperty *Type
 
 func declareProperties() {
 	tProperty = Register(Class{Name: automation + "PSProperty"})
-	tNoteProperty = Register(Class{Name: automation + "PSNoteProperty"})
+	aliases := []string{"psnoteproperty"}
+	tNoteProperty = Register(Class{Name: automation + "PSNoteProperty", Aliases: aliases, New: []Member{
+		Constructor("string,object", func(_ any, a []any) (any, error) {
+			return NewInstance(tNoteProperty, "Name", a[0], "Value", a[1]), nil
+		}),
+	}})
 }

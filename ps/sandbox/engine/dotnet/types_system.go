@@ -34,6 +34,9 @@ func declareSystem() {
 		})},
 	})
 	Register(Class{Name: "System.Convert", Static: convertStatics})
+	Register(Class{Name: "System.Uri", Aliases: []string{"uri"}, Static: []Member{
+		Method("EscapeDataString", "string", func(_ any, a []any) (any, error) { return escapeData(a[0].(string)), nil }),
+	}})
 	Register(Class{Name: "System.BitConverter", Static: []Member{
 		Method("GetBytes", "uint32", func(_ any, a []any) (any, error) {
 			return &Bytes{B: binary.LittleEndian.AppendUint32(nil, a[0].(uint32))}, nil
@@ -44,6 +47,21 @@ func declareSystem() {
 		Constant("MachineName", "SANDBOX"), Constant("UserName", "sandbox"), Constant("UserDomainName", "SANDBOX"),
 	}})
 	declareStopwatch()
+}
+
+// escapeData is Uri.EscapeDataString: all but letters, digits and -_.~ of ASCII is escaped.
+func escapeData(text string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(strings.ToValidUTF8(text, "\uFFFD")) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-_.~", c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
 }
 
 var convertStatics = []Member{

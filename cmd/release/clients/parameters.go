@@ -1,0 +1,299 @@
+package clients
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+// parameter is a parameter of a function.
+type parameter struct {
+	name, typ, doc string
+	sets           []inSet // nil: in all sets, not required
+	aliases        []string
+	byValue        bool // takes what comes down the pipeline
+	byName         bool // takes the property or column of its name
+	words          []string
+	completes      string // what the gateway completes: "user", "group", "ou", "zone"; empty: nothing
+}
+
+// inSet is a parameter in one parameter set.
+type inSet struct {
+	set      string
+	required bool
+	position int // -1: only by name
+}
+
+// parameterName returns the name of an operation's parameter in the module: without the
+// underscores of the API, whose name stays as an alias.
+func parameterName(name string) string {
+	return title(strings.ReplaceAll(strings.ReplaceAll(name, "DNS_", ""), "_", ""))
+}
+
+// habits are the names that parameters have in the modules ActiveDirectory and DnsServer.
+var habits = map[string][]string{
+	"Username": {"SamAccountName"}, "ADComputerName": {"ComputerName"}, "OUPath": {"Path", "SearchBase"}, "OUDestinationPath": {"TargetPath"},
+	"FirstName": {"GivenName"}, "LastName": {"Surname"}, "JobTitle": {"Title"}, "Password": {"AccountPassword"}, "EmailAddress": {"Mail"},
+	"PasswordNeverExpired": {"PasswordNeverExpires"}, "ChangePasswordNextLogon": {"ChangePasswordAtLogon"}, "Street": {"StreetAddress"},
+	"ZipCode": {"PostalCode"}, "ProfileLogonScript": {"ScriptPath"}, "HomeFolderDirectory": {"HomeDirectory"}, "HomeFolderDrive": {"HomeDrive"},
+	"GroupDescription": {"Description"}, "ComputerDescription": {"Description"}, "ADComputerDescription": {"Description"}, "OUDescription": {"Description"},
+	"IsProtected": {"ProtectedFromAccidentalDeletion"}, "ShowFields": {"Properties"}, "HostName": {"Name"}, "IPAddress": {"IPv4Address"},
+	"AccountExpires": {"AccountExpirationDate"}, "NewName": {}, "TargetName": {"PtrDomainName", "NameTarget", "MailExchange"},
+	"HostNameAlias": {"HostNameTarget"}, "Text": {"DescriptiveText"},
+}
+
+// members are the members of the gateway's records that fill a parameter.
+var members = map[string][]string{
+	"GroupName": {"samName"}, "ParentGroupName": {"samName"}, "ADComputerName": {"guid"}, "OUPath": {"path"}, "ZoneName": {"zone"}, "HostName": {"name"},
+	"OUGuid": {"guid"}, "UserGuid": {"guid"}, "JobId": {"id"}, "ChangeId": {"id"}, "PlanId": {}, "Guid": {},
+	"IPAddress": {"data"}, "IPv6Address": {"data"}, "HostNameAlias": {"data"}, "TargetName": {"target", "data"}, "Text": {"data"}, "Type": {},
+	"Preference": {}, "Priority": {}, "Weight": {}, "Port": {}, "Tag": {}, "Value": {}, "Flags": {}, "Fingerprint": {}, "Algorithm": {}, "FingerprintType": {},
+	"CertificateAssociationData": {}, "CertificateUsage": {}, "Selector": {}, "MatchingType": {}, "AccountExpires": {},
+	"IfMatch": {"etag"},
+}
+
+// completers are what the gateway completes for a parameter.
+var completers = map[string]string{
+	"Username": "user", "GroupName": "group", "ParentGroupName": "group", "ChildGroupName": "group", "OUPath": "ou", "OUDestinationPath": "ou",
+	"ZoneName": "zone", "ShowFields": "field",
+}
+
+// parameters returns those of the operations, the required ones first, and those that the module
+// adds.
+func (f *Function) parameters() ([]*parameter, error) {
+	var all []*parameter
+	find := func(name string) *parameter {
+		if i := slices.IndexFunc(all, func(p *parameter) bool { return strings.EqualFold(p.name, name) }); i >= 0 {
+			return all[i]
+		}
+		return nil
+	}
+	for i := range f.Sets {
+		set := &f.Sets[i]
+		position := 0
+		for k := range set.Op.Params {
+			p := &set.Op.Params[k]
+			if p.Name == ops.DryRun { // -WhatIf
+				continue
+			}
+			one := f.parameterOf(set, p)
+			in := inSet{set: set.Name, required: p.Required, position: -1}
+			if p.Required && !p.Kind.Secret() && (i == 0 || len(required(set.Op)) == 1 && find(one.name) != nil) {
+				in.position = position
+				position++
+			}
+			if known := find(one.name); known != nil {
+				if known.typ != one.typ {
+					return nil, fmt.Errorf("%s -%s has two types: %s and %s", f.Name(), one.name, known.typ, one.typ)
+				}
+				known.sets = append(known.sets, in)
+				continue
+			}
+			one.sets = []inSet{in}
+			all = append(all, one)
+		}
+		if set.Switch != "" {
+			doc := "Lists " + lowerFirst(strings.TrimPrefix(set.Op.Summary, "Lists "))
+			only := []inSet{{set.Name, true, -1}}
+			all = append(all, &parameter{name: set.Switch, typ: "switch", doc: doc, sets: only})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *parameter) int { return a.rank() - b.rank() })
+	all = append(all, f.added()...)
+	f.alias(all)
+	return all, nil
+}
+
+func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }
+
+func (p *parameter) rank() int {
+	if slices.ContainsFunc(p.sets, func(s inSet) bool { return s.required }) {
+		return 0
+	}
+	return 1
+}
+
+// parameterOf returns a parameter of an operation.
+func (f *Function) parameterOf(set *Set, p *ops.Param) *parameter {
+	op := set.Op
+	one := &parameter{name: parameterName(p.Name), typ: f.typeOf(op, p), doc: p.Doc}
+	if one.doc == "" {
+		one.doc = p.Kind.Doc().Text
+	}
+	one.words = p.Kind.Doc().Enum
+	if one.completes = completers[one.name]; one.completes == "field" {
+		one.words = fieldNames(op)
+	}
+	_, known := members[one.name]
+	switch {
+	case p.Kind.Secret():
+	case op.Effect.Writes():
+		one.byName = p.Name != "Force" && p.Name != "Recursive" && op.ID != "computer.deleteMany"
+	default: // an optional OUPath would take the place of the object itself: records have one
+		one.byName = p.Required || known && one.name != "OUPath" && p.Name != "Type" && p.Name != "Text"
+	}
+	if set.Name == guidSet && len(f.Sets) > 1 { // records have a name, too, and one object has one of the two
+		one.byName = one.byName && p.Name != required(op)[0]
+	}
+	first := required(op)
+	if set == &f.Sets[0] && len(first) > 0 && first[0] == p.Name {
+		one.byValue = !p.Kind.Secret() && op.ID != "computer.deleteMany"
+	}
+	return one
+}
+
+// many reports whether a function takes several values of a parameter, with a call for each.
+func many(op *ops.Operation, p *ops.Param) bool {
+	if op.Effect == ops.Create && !strings.HasPrefix(op.ID, "membership.add") {
+		return false
+	}
+	return p.Path != "" && p.Required && op.Effect != ops.Rename
+}
+
+// many reports whether all sets of the function that have a parameter take several values.
+func (f *Function) many(p *ops.Param) bool {
+	for i := range f.Sets {
+		op := f.Sets[i].Op
+		for k := range op.Params {
+			if parameterName(op.Params[k].Name) == parameterName(p.Name) && !many(op, &op.Params[k]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// flag reports whether a parameter is true or false, and absent is neither.
+func flag(op *ops.Operation, p *ops.Param) bool {
+	return p.Kind.Doc().Type == "boolean" && op.Effect.Writes() && !switches(p)
+}
+
+// switches reports whether a flag says how something is done, and absent is false.
+func switches(p *ops.Param) bool {
+	return slices.Contains([]string{
+		"WithETag", "Force", "Recursive", "CreatePtr", "RemovePtr", "MakeStatic", "IncludePrivileged", "Remove",
+	}, p.Name)
+}
+
+// typeOf returns the type of a parameter. Flags of changes take true and false as Import-Csv
+// writes them, which [bool] does not.
+func (f *Function) typeOf(op *ops.Operation, p *ops.Param) string {
+	k := p.Kind
+	switch {
+	case k.Secret():
+		return "System.Security.SecureString"
+	case schema.TakesList(k), schema.Repeats(k), f.many(p):
+		return "string[]"
+	}
+	switch k.Doc().Type {
+	case "boolean":
+		switch {
+		case f.Instead != "":
+			return "bool"
+		case flag(op, p):
+			return "object"
+		}
+		return "switch"
+	case "integer":
+		return "long"
+	}
+	if isTime(p) {
+		return "object"
+	}
+	return "string"
+}
+
+// isTime reports whether a parameter takes a time, as a [datetime] or as a text.
+func isTime(p *ops.Param) bool {
+	return slices.Contains([]string{
+		"Since", "Until", "DeletedSince", "AccountExpires", "StampedBefore", "NotBefore",
+	}, p.Name)
+}
+
+// added returns the parameters that the module adds.
+func (f *Function) added() []*parameter {
+	var all []*parameter
+	add := func(given bool, name, typ, doc string) {
+		if given {
+			all = append(all, &parameter{name: name, typ: typ, doc: doc, byName: name == "IfMatch"})
+		}
+	}
+	writes := func(op *ops.Operation) bool { return op.Effect.Writes() }
+	new := func(op *ops.Operation) bool { return op.Guard.New }
+	any := func(holds func(op *ops.Operation) bool) bool {
+		return slices.ContainsFunc(f.Sets, func(s Set) bool { return holds(s.Op) })
+	}
+	add(any(paged), "PageSize", "int", "Reads the list in pages of so many records, 1000 without it.")
+	add(any(writes), "IdempotencyKey", "string", "With the same key the call runs once.")
+	add(any(guarded), "IfMatch", "string", "The change is made only if the object has this entity tag.")
+	add(any(new), "OnlyIfNew", "switch", "What is there already is an error, precondition_failed.")
+	add(f.forces(), "Force", "switch", "Does not ask before the change is made.")
+	add(f.quiet(), "PassThru", "switch", "Returns the object, with the id of the change.")
+	add(true, "Raw", "switch", "Returns the whole answer: output, result, next, warnings, and its ids.")
+	return all
+}
+
+func paged(op *ops.Operation) bool {
+	return op.Reply.Mark == ops.List && op.Param("After") != nil && op.Param(ops.LimitName) != nil
+}
+
+func guarded(op *ops.Operation) bool { return op.Effect.Writes() && op.Guard.Matches() }
+
+// forces reports whether the function has a switch Force, for calls that people are asked
+// about. Where the operation itself has a parameter of that name, -Confirm:$false remains.
+func (f *Function) forces() bool {
+	return slices.ContainsFunc(f.Sets, func(s Set) bool { return high(s.Op) }) &&
+		!slices.ContainsFunc(f.Sets, func(s Set) bool { return s.Op.Param("Force") != nil })
+}
+
+// quiet reports whether the function returns nothing without -PassThru, as those of the
+// ActiveDirectory module do.
+func (f *Function) quiet() bool {
+	return f.Instead == "" && slices.Contains([]string{"Remove", "Disable", "Enable", "Unlock"}, f.Verb)
+}
+
+// alias gives parameters the names of habit, of the API and of records, each to one parameter.
+func (f *Function) alias(all []*parameter) {
+	taken := map[string]bool{}
+	for _, p := range all {
+		taken[strings.ToLower(p.name)] = true
+	}
+	give := func(p *parameter, names ...string) {
+		for _, name := range names {
+			if key := strings.ToLower(name); !taken[key] {
+				taken[key] = true
+				p.aliases = append(p.aliases, name)
+			}
+		}
+	}
+	for i := range f.Sets {
+		for k := range f.Sets[i].Op.Params {
+			name := f.Sets[i].Op.Params[k].Name
+			for _, p := range all {
+				if p.name == parameterName(name) {
+					give(p, name)
+				}
+			}
+		}
+	}
+	creates := f.Verb == "New" || f.Verb == "Register"
+	for _, p := range all {
+		if p.byValue && !creates {
+			give(p, "Identity")
+		}
+		give(p, habits[p.name]...)
+		if p.byName && !creates {
+			give(p, members[p.name]...)
+		}
+	}
+	for _, p := range all { // lists in the words of the ActiveDirectory module
+		if p.name == "Limit" {
+			give(p, "ResultSetSize")
+		}
+	}
+}
+
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
