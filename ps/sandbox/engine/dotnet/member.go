@@ -23,6 +23,7 @@ func (n *Name) Enum(items []any) (values []any, found bool, err error) {
 	if n.IsCount() { // which each item has, too
 		return nil, false, Refuse("the member %s of the items of a collection", n.text)
 	}
+	missing := false
 	for _, item := range items {
 		if isCollection(item) {
 			return nil, false, Refuse("the member %s of a collection of collections", n.text)
@@ -32,6 +33,9 @@ func (n *Name) Enum(items []any) (values []any, found bool, err error) {
 			return nil, false, err
 		}
 		if !ok {
+			if _, custom := item.(*PSObject); custom { // PowerShell has $null for it, if another has the member
+				missing = true
+			}
 			continue
 		}
 		found = true
@@ -40,6 +44,9 @@ func (n *Name) Enum(items []any) (values []any, found bool, err error) {
 		} else {
 			values = append(values, value)
 		}
+	}
+	if found && missing {
+		return nil, false, Refuse("the member %s of objects of which some lack it", n.text)
 	}
 	return values, found, nil
 }

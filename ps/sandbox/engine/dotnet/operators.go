@@ -227,6 +227,9 @@ func joinOperator(l, r any) (any, error) {
 		if t, ok := item.(*Type); ok && len(t.Args) > 0 {
 			return nil, Refuse("-join of a generic type")
 		}
+		if _, custom := item.(*PSObject); custom { // whose text -join leaves out
+			return nil, Refuse("-join of custom objects")
+		}
 		parts[i] = Text(item)
 		total += len(parts[i]) + len(separator)
 	}
