@@ -17,7 +17,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add("dn: CN=g,DC=lab,DC=test\nobjectClass: group\nmember: CN=g,DC=lab,DC=test\nmemberOf: CN=g,DC=lab,DC=test\nprimaryGroupID: 5\n")
 	f.Add("dn: DC=lab,DC=test\nobjectClass: domainDNS\nobjectSid: S-1-5-21-1-2-3\nmaxPwdAge: -1\nlockoutDuration: 99\n")
 	f.Add("dn: CN=Deleted Objects,DC=lab,DC=test\nobjectClass: container\nisDeleted: TRUE\n\ndn: CN=Gone,CN=Deleted Objects,DC=lab,DC=test\nobjectClass: user\n")
-	f.Add("dn: DC=lab,DC=test\nobjectClass: domainDNS\nisDeleted: TRUE\n\ndn: CN=x,DC=lab,DC=test\nobjectClass: user\n")
+	f.Add("dn: DC=lab,DC=test\nobjectClass: domainDNS\nisDeleted: TRUE\n\n" +
+		"dn: CN=x,DC=lab,DC=test\nobjectClass: user\n")
 	base, err := ldif.Parse("base", []byte("dn: DC=lab,DC=test\nobjectClass: domainDNS\n"))
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text string) {
