@@ -28,9 +28,9 @@ type Section struct {
 var Contents = []Section{
 	{"decide whether to use it", []string{"fit", "start", "security", "capacity", "how-it-works"}},
 	{"install and run it", []string{"install", "account", "certificate", "network", "first-week",
-		"tokens", "limits", "sign-in", "monitoring", "backup", "upgrade", "changes"}},
+		"tokens", "limits", "sign-in", "monitoring", "backup", "upgrade", "changes", "changes-powershell"}},
 	{"are on call", []string{"troubleshooting", "alerts", "audit"}},
-	{"write scripts against it", []string{"calling", "find", "safe-changes", "undo", "jobs",
+	{"write scripts against it", []string{"calling", "attributes", "find", "safe-changes", "undo", "jobs",
 		"job-lists", "follow", "webhooks"}},
 	{"copy a whole task", []string{"recipes", "recipe-join", "recipe-move", "recipe-leave",
 		"recipe-service-account", "recipe-group-list", "recipe-stale-computers", "recipe-reset",
