@@ -8,7 +8,9 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -94,6 +96,15 @@ func Pause(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
+}
+
+// Freeze stops a process where it is, or lets it go on, by a signal that not every system has.
+func Freeze(pid int, on bool) error {
+	signal := "-CONT"
+	if on {
+		signal = "-STOP"
+	}
+	return exec.Command("kill", signal, strconv.Itoa(pid)).Run()
 }
 
 // Counts are how often something happened.

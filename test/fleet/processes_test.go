@@ -310,10 +310,10 @@ func (p *process) freeze(on bool) {
 	}
 	if on {
 		p.frozen = append(p.frozen, span{from: time.Now()})
-		_ = p.command.Process.Signal(syscall.SIGSTOP) // it may have ended
+		_ = failing.Freeze(p.command.Process.Pid, true) // it may have ended
 		return
 	}
-	_ = p.command.Process.Signal(syscall.SIGCONT) // it may have ended
+	_ = failing.Freeze(p.command.Process.Pid, false) // it may have ended
 	if n := len(p.frozen); n > 0 && p.frozen[n-1].to.IsZero() {
 		p.frozen[n-1].to = time.Now()
 	}

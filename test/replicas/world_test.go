@@ -27,6 +27,7 @@ import (
 	"adgateway/gateway/journal"
 	"adgateway/gateway/journal/jetstream"
 	"adgateway/gateway/store"
+	"adgateway/test/failing"
 	"adgateway/test/freeport"
 )
 
@@ -144,11 +145,6 @@ func (p *process) end(with syscall.Signal) {
 	}
 }
 
-// send sends a signal that not every system has.
-func send(pid int, name string) error {
-	return exec.Command("sh", "-c", fmt.Sprintf("kill -%s %d", name, pid)).Run()
-}
-
 func (p *process) freeze(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +153,7 @@ func (p *process) freeze(on bool) {
 	}
 	if on {
 		p.frozen = append(p.frozen, span{from: time.Now()})
-		assert.NoError(p.t, send(p.cmd.Process.Pid, "STOP"))
+		assert.NoError(p.t, failing.Freeze(p.cmd.Process.Pid, true))
 		return
 	}
 	p.wake()
@@ -165,7 +161,7 @@ func (p *process) freeze(on bool) {
 
 // wake ends that the process is frozen. p.mu is held.
 func (p *process) wake() {
-	assert.NoError(p.t, send(p.cmd.Process.Pid, "CONT"))
+	assert.NoError(p.t, failing.Freeze(p.cmd.Process.Pid, false))
 	p.frozen[len(p.frozen)-1].to = time.Now()
 }
 
