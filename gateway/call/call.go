@@ -50,6 +50,9 @@ type Call struct {
 	Again func() (*identity.Principal, error)
 	// Accepts reports whether the caller takes an answer of a media type. Nil: it takes all.
 	Accepts func(media string) bool
+	// Prefers reports whether the caller names a media type or its kind, as a page does for an image.
+	// Nil: it names none.
+	Prefers func(media string) bool
 
 	For    Outer   // nil: the call is no part of another one
 	Undoes Undoing // zero: it takes nothing back
@@ -171,7 +174,7 @@ type Kept struct {
 // Document is an answer that is not an envelope.
 type Document struct {
 	Media string
-	Name  string // of the file that a browser makes of it
+	Name  string // of the file that a browser makes of it; empty: the browser shows it
 	// Write writes it, and returns the number of its records.
 	Write func(to io.Writer) (records int, err error)
 	// Sent is called when the client has all of it; nil: that matters to nobody.

@@ -159,7 +159,10 @@ func (r *reading) make(ctx context.Context) (answer Answer, err error) {
 		return answer, r.Failed(c, r.policy, unlimited{}, err)
 	}
 	r.end.server = r.end.result.Server
-	return c.Answer(r.end.result)
+	if answer, err = c.Answer(r.end.result); err == nil {
+		err = r.call.asImage(&answer)
+	}
+	return answer, err
 }
 
 // run runs the script.

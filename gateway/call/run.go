@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
+	"slices"
 	"time"
 
 	"adgateway/gateway/change"
@@ -203,6 +205,26 @@ func (a Accepted) known(i *ps.Intent) json.RawMessage {
 		return a.Fields.Known(values)
 	}
 	return shape.All().Known(values)
+}
+
+// asImage makes the image of a record the answer to a caller that prefers one.
+func (a Accepted) asImage(answer *Answer) error {
+	prefers := func(media string) bool { return a.Prefers != nil && a.Prefers(media) }
+	if !slices.ContainsFunc(a.Op.Images, prefers) {
+		return nil
+	}
+	image, media, err := schema.ImageOf(answer.Records)
+	switch {
+	case err != nil:
+		return problem.Internal(err)
+	case image == nil:
+		return problem.New(schema.NotFound, "The %s has no photo.", a.Op.SubjectOf(a.Bound))
+	}
+	answer.Document = &Document{Media: media, Write: func(to io.Writer) (int, error) {
+		_, err := to.Write(image)
+		return 1, err
+	}}
+	return nil
 }
 
 // Announcement returns what the script of the call announces in the form that plans are made from.

@@ -202,6 +202,9 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 				media.Example = map[string]any{}
 			}
 		}
+		if p := op.PhotoParam(); p != nil {
+			addImages(content, schema.PhotoTypes(p.Kind))
+		}
 		o.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithContent(content).WithRequired(len(body.Required) > 0)}
 	}
 	return o
@@ -338,6 +341,14 @@ func typed(doc schema.Doc, text string) any {
 	}
 }
 
+// addImages adds bodies that are an image of one of some types.
+func addImages(to openapi3.Content, types []string) {
+	for _, media := range types {
+		image := openapi3.NewStringSchema().WithFormat("binary")
+		to[media] = openapi3.NewMediaType().WithSchema(image)
+	}
+}
+
 // responses returns the possible answers of a row by status.
 func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 	all := openapi3.NewResponsesWithCapacity(16)
@@ -348,7 +359,9 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 		all.Set("200", file(op))
 	default:
 		for status, text := range b.successes(op) {
-			all.Set(status, answer(text, b.envelope(op), headersOfSuccess(op, status)...))
+			success := answer(text, b.envelope(op), headersOfSuccess(op, status)...)
+			addImages(success.Value.Content, op.Images)
+			all.Set(status, success)
 		}
 	}
 	if honours(op, ops.IfNoneMatch) && !op.Effect.Writes() {

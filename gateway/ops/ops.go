@@ -64,6 +64,8 @@ type Operation struct {
 	Takes []string
 	// Answers are the media types of the answer, if it is not an envelope.
 	Answers []string
+	// Images are the media types of an image that is the answer to callers that prefer it to an envelope.
+	Images []string
 	// Makes reports that an update makes the object where there is none, which is 201.
 	Makes bool
 	// Accepted reports that the work goes on after a success, which is 202.

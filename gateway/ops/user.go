@@ -259,6 +259,7 @@ var userRows = []*Operation{
 		Script:  "Get-GatewayPhoto",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.UserPhoto, Single},
+		Images:  schema.PhotoTypes(schema.Photo),
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
 		Subject: userSubject,
 		Sample:  Given{"Username": "aschmidt"},

@@ -113,6 +113,16 @@ func unpackPhoto(text string) (map[string]json.RawMessage, *ps.Warning) {
 	return fields, nil
 }
 
+// ImageOf returns the image of a record of [UserPhoto], and its media type; nil: it has none.
+func ImageOf(record json.RawMessage) (image []byte, media string, err error) {
+	var of struct {
+		Photo     []byte // which encoding/json reads from base64
+		MediaType string
+	}
+	err = json.Unmarshal(record, &of)
+	return of.Photo, of.MediaType, err
+}
+
 // announcedPhoto returns the description of an announced photo: changes are shown and kept without the
 // image.
 func announcedPhoto(encoded string) json.RawMessage {

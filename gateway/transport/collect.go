@@ -164,7 +164,12 @@ func (c *collector) body(header http.Header, content []byte) error {
 		}
 		return c.pairs(content, false)
 	}
-	if p := c.Op.PhotoParam(); p != nil && slices.Contains(schema.PhotoTypes(p.Kind), mediaTypeOf(header)) {
+	if p := c.Op.PhotoParam(); p != nil && strings.HasPrefix(mediaTypeOf(header), "image/") {
+		types := schema.PhotoTypes(p.Kind)
+		if !slices.Contains(types, mediaTypeOf(header)) {
+			return problem.New(schema.UnsupportedMediaType, "Content-Type is '%s'. Send the photo as %s.",
+				mediaTypeOf(header), strings.Join(types, " or "))
+		}
 		c.Add(p, base64.StdEncoding.EncodeToString(content))
 		return nil
 	}

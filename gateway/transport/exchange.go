@@ -91,6 +91,7 @@ func (s *Server) callOf(x *exchange) call.Call {
 		UnmodifiedSince: header.Values("If-Unmodified-Since"), LastEvents: header.Values(ops.LastEventHeader),
 		Again:   func() (*identity.Principal, error) { return s.authenticate(x.c.Request) },
 		Accepts: func(media string) bool { return accepts(header.Values("Accept"), media) },
+		Prefers: func(media string) bool { return names(header.Values("Accept"), media) },
 	}
 }
 
@@ -165,9 +166,12 @@ func (x *exchange) setHeaders(answer call.Answer) {
 
 // sendDocument sends an answer that is not an envelope.
 func (x *exchange) sendDocument(answer call.Answer) {
+	x.setHeaders(answer)
 	header := x.c.Writer.Header()
 	header.Set("Content-Type", answer.Document.Media)
-	header.Set("Content-Disposition", `attachment; filename="`+answer.Document.Name+`"`)
+	if answer.Document.Name != "" {
+		header.Set("Content-Disposition", `attachment; filename="`+answer.Document.Name+`"`)
+	}
 	x.c.Status(http.StatusOK)
 	x.answeredAt = time.Now()
 	to := &pieces{x: x}

@@ -86,14 +86,15 @@ func (s *Server) documentOf(x *exchange, c *collector, content []byte) call.Give
 // accepts reports whether a client takes a media type. Ranges without a subtype are
 // taken; preferences do not matter, as there is one answer.
 func accepts(headers []string, media string) bool {
-	if strings.Join(headers, "") == "" {
-		return true
-	}
+	return strings.Join(headers, "") == "" || names(headers, "*/*") || names(headers, media)
+}
+
+// names reports whether a client names a media type or its kind.
+func names(headers []string, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	for header := range strings.SplitSeq(strings.Join(headers, ","), ",") {
-		wanted := plainMedia(header)
-		full, _, _ := strings.Cut(wanted, ";q=")
-		if full == "*/*" || full == kind+"/*" || full == plainMedia(media) {
+		full, _, _ := strings.Cut(plainMedia(header), ";q=")
+		if full == kind+"/*" || full == plainMedia(media) {
 			return true
 		}
 	}

@@ -47,6 +47,12 @@ func sendImage(media string, data []byte) systemtest.Call {
 	}
 }
 
+// preferring reads Anna's photo with a header Accept.
+func preferring(accept string) systemtest.Call {
+	headers := map[string]string{"Accept": accept}
+	return systemtest.Call{Method: http.MethodGet, Path: annasPhoto, Headers: headers}
+}
+
 func storedPhoto(s *systemtest.System) []byte {
 	data, _ := s.Stored(systemtest.SampleUserDN, "thumbnailPhoto").Value("thumbnailPhoto").([]byte)
 	return data
@@ -57,6 +63,8 @@ func storedPhoto(s *systemtest.System) []byte {
 func TestAPhotoIsStoredSmall(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	assert.Nil(t, s.Record(s.Get(annasPhoto))["photo"], "she has none yet")
+	none := s.Rejects(preferring(photo.JPEG), http.StatusNotFound, "not_found")
+	assert.Contains(t, string(none.Body), "The user 'aschmidt' has no photo.")
 	data := pngOf(t, portrait(800, color.RGBA{R: 0xff, A: 0xff}))
 	params := map[string]any{"Photo": base64.StdEncoding.EncodeToString(data)}
 	for name, call := range map[string]func() systemtest.Call{
@@ -81,6 +89,11 @@ func TestAPhotoIsStoredSmall(t *testing.T) {
 			assert.Equal(t, photo.JPEG, record["mediaType"])
 			assert.EqualValues(t, info.Bytes, record["bytes"])
 			assert.Equal(t, info.SHA256, record["sha256"])
+			shown := s.Do(preferring("image/avif,image/*,*/*;q=0.8"))
+			assert.Equal(t, photo.JPEG, shown.Header.Get("Content-Type"))
+			assert.Equal(t, stored, shown.Body, "a page shows it as it is")
+			assert.Equal(t, shown.Body, s.Do(preferring(photo.JPEG)).Body)
+			assert.Equal(t, record, s.Record(s.Do(preferring("*/*"))))
 
 			assert.Contains(t, s.Do(call()).Envelope.Output, "nothing was changed")
 			s.OK(systemtest.Call{Method: http.MethodDelete, Path: annasPhoto}, http.StatusOK)
@@ -170,7 +183,7 @@ func TestWhatIsNoPhotoIsRefused(t *testing.T) {
 		"no base64":         {put(annasPhoto, "Photo", "no base64!"), 400, "invalid_request", "1048576 bytes"},
 		"nothing":           {put(annasPhoto), 400, "invalid_request", "Photo"},
 		"an SVG":            {sendImage(photo.PNG, []byte("<svg/>")), 422, "unprocessable", "neither a JPEG nor a PNG"},
-		"another type":      {sendImage("image/gif", []byte("GIF89a")), 415, "unsupported_media_type", ""},
+		"another type":      {sendImage("image/gif", []byte("GIF89a")), 415, "unsupported_media_type", "image/jpeg or image/png"},
 		"larger than 1 MiB": {sendImage(photo.JPEG, make([]byte, photo.MostIn+1)), 422, "unprocessable", "1048576 bytes"},
 		"much larger":       {sendImage(photo.JPEG, make([]byte, 2*photo.MostIn)), 413, "too_large", ""},
 		"of nobody":         {withParams(http.MethodDelete, "/api/ADUser/nobody.here/Photo", nil), 404, "not_found", ""},
