@@ -29,15 +29,6 @@ var views = []view{
 	{"JobItem", []string{"line", "operation", "state", "code", "message"}},
 }
 
-// Views returns the fields that are shown of each type of records, by its name.
-func Views() map[string][]string {
-	out := map[string][]string{"PlanChange": {"object", "field", "from", "to"}}
-	for _, v := range views {
-		out[v.typ] = v.columns
-	}
-	return out
-}
-
 // formats returns the format file: a table for each type of records. A plan is shown as the table of
 // what it would change.
 func formats() string {
