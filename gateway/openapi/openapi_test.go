@@ -116,7 +116,9 @@ func TestNoChangeIsFilledIn(t *testing.T) {
 		if o.RequestBody != nil {
 			for _, media := range o.RequestBody.Value.Content {
 				assert.Empty(t, media.Example, op.ID)
-				assert.NotNil(t, media.Extensions["x-example"], op.ID)
+				if media.Schema.Value.Format != "binary" {
+					assert.NotNil(t, media.Extensions["x-example"], op.ID)
+				}
 				for name, value := range media.Schema.Value.Properties {
 					assert.Nil(t, value.Value.Example, "%s %s", op.ID, name)
 					assert.Empty(t, value.Value.Examples, "%s %s", op.ID, name)

@@ -164,7 +164,7 @@ func TestShapesHaveTheContractsFields(t *testing.T) {
 		Group:                          "guid name samName sid distinguishedName scope type description email ouPath managedBy created modified",
 		Membership:                     "guid name samName sid distinguishedName scope type description email ouPath managedBy created modified memberName memberType memberDistinguishedName direct primary",
 		OU:                             "guid name path protected description created modified container",
-		Computer:                       "guid sid computerName samName operatingSystem operatingSystemVersion description dnsName path distinguishedName enabled lastLogon created modified",
+		Computer:                       "guid sid computerName samName operatingSystem operatingSystemVersion description dnsName path distinguishedName enabled lastLogon passwordLastSet created modified",
 		RecordTypeNamed("CNAME").Shape: "name type data zone timestamp",
 		RecordTypeNamed("A").Shape:     "name type data zone timestamp ttl fqdn",
 		RecordTypeNamed("SRV").Shape:   "name type data zone timestamp ttl fqdn target priority weight port",

@@ -91,7 +91,7 @@ var (
 		{Name: "container", Type: BoolField, Doc: "a container, not an OU"},
 	}}
 
-	Computer = &Shape{Name: "Computer", Tag: &Tagging{Kind: "c1", Except: []string{"lastLogon", "modified"}}, Fields: []Field{
+	Computer = &Shape{Name: "Computer", Tag: &Tagging{Kind: "c1", Except: []string{"lastLogon", "passwordLastSet", "modified"}}, Fields: []Field{
 		{Name: "guid", Type: GUIDField},
 		{Name: "sid"},
 		{Name: "computerName", Attribute: "name"},
@@ -104,6 +104,7 @@ var (
 		{Name: "distinguishedName"},
 		{Name: "enabled", Type: BoolField},
 		{Name: "lastLogon", Type: TimeField, Null: true},
+		{Name: "passwordLastSet", Type: TimeField, Null: true},
 		{Name: "created", Type: TimeField, Null: true},
 		{Name: "modified", Type: TimeField, Null: true},
 	}}

@@ -2,7 +2,7 @@
 
 # The properties that ConvertTo-GatewayComputer and the guards need.
 $GatewayComputerProperties = @(
-    'description', 'dNSHostName', 'operatingSystem', 'operatingSystemVersion', 'lastLogonTimestamp', 'whenCreated', 'whenChanged',
+    'description', 'dNSHostName', 'operatingSystem', 'operatingSystemVersion', 'lastLogonTimestamp', 'pwdLastSet', 'whenCreated', 'whenChanged',
     'primaryGroupID', 'userAccountControl', 'isCriticalSystemObject', 'adminCount', 'servicePrincipalName'
 )
 
@@ -19,6 +19,11 @@ function ConvertTo-GatewayComputer {
         $ticks = [long]$item.lastLogonTimestamp # $null is 0
         if ($ticks -gt 0 -and $ticks -le $GatewayMaxFileTime) {
             $lastLogon = [DateTime]::FromFileTimeUtc($ticks).ToString($GatewayDateFormat, $GatewayInvariant)
+        }
+        $lastSet = ''
+        $ticks = [long]$item.pwdLastSet
+        if ($ticks -gt 0 -and $ticks -le $GatewayMaxFileTime) {
+            $lastSet = [DateTime]::FromFileTimeUtc($ticks).ToString($GatewayDateFormat, $GatewayInvariant)
         }
         $created = $item.whenCreated # absent if the account may not read it
         if ($null -ne $created) { $created = ([datetime]$created).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant) }
@@ -37,6 +42,7 @@ function ConvertTo-GatewayComputer {
             distinguishedName      = [string]$item.DistinguishedName
             enabled                = [bool]$item.Enabled
             lastLogon              = [string]$lastLogon
+            passwordLastSet        = [string]$lastSet
             created                = [string]$created
             modified               = [string]$modified
         }

@@ -135,6 +135,9 @@ result:
     lastLogon:
       description: "As the directory has it."
       type: str
+    passwordLastSet:
+      description: "As the directory has it."
+      type: str
     created:
       description: "As the directory has it."
       type: str
