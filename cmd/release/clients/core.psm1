@@ -204,12 +204,16 @@ function Send-AdgRequest {
     $least = 1
     while ($true) {
         $answer = Send-AdgMessage -Client $script:Connection.Client -Method $Row.Method -Uri $address -Headers $all -Body $body
+        $got = $answer.Headers
+        if ($null -eq $got) { $got = @{} }
+        $status = $answer.Status
+        if ($null -eq $status) { $status = 0 }
         $parsed = $null
-        if ("$($answer.Headers['Content-Type'])" -match '^application/json') {
+        if ("$($got['Content-Type'])" -match '^application/json') {
             try { $parsed = ConvertFrom-Json -InputObject $answer.Text } catch { $parsed = $null }
         }
-        if ($answer.Status -ge 200 -and $answer.Status -lt 300 -and $null -ne $parsed -and $null -ne $parsed.PSObject.Properties['result']) {
-            return @{ Body = $parsed; Headers = $answer.Headers }
+        if ($status -ge 200 -and $status -lt 300 -and $null -ne $parsed -and $null -ne $parsed.PSObject.Properties['result']) {
+            return @{ Body = $parsed; Headers = $got }
         }
         $failure = $parsed.error
         $busy = $false
@@ -219,14 +223,14 @@ function Send-AdgRequest {
             $failure.message = Get-AdgWording -Row $Row -Failure $failure
         } else {
             $why = $answer.Problem
-            if ($null -eq $why) { $why = "it was answered with status $($answer.Status) and something that no gateway sends." }
+            if ($null -eq $why) { $why = "it was answered with status $status and something that no gateway sends." }
             $message = "The gateway at $($script:Connection.Address) gave no answer: $why"
             if ($Row.Writes) { $message = $message + ' A change may have been made: read the object, or repeat the call with the same -IdempotencyKey.' }
             $failure = @{ code = 'no_answer'; message = $message }
-            $busy = $repeatable -and ($null -eq $answer.Status -or $answer.Status -eq 502 -or $answer.Status -eq 503 -or $answer.Status -eq 504)
+            $busy = $repeatable -and ($status -eq 0 -or $status -eq 502 -or $status -eq 503 -or $status -eq 504)
         }
-        $pause = Get-AdgPause -Asked "$($answer.Headers['Retry-After'])" -Least $least
-        if (-not $busy -or $pause -gt $left) { return @{ Failure = $failure; Headers = $answer.Headers } }
+        $pause = Get-AdgPause -Asked "$($got['Retry-After'])" -Least $least
+        if (-not $busy -or $pause -gt $left) { return @{ Failure = $failure; Headers = $got } }
         $Caller.WriteVerbose("$($failure.message) The call is repeated after $pause s.")
         Start-Sleep -Seconds $pause
         $left = $left - $pause

@@ -94,7 +94,7 @@ func TestTheModuleKeepsSecrets(t *testing.T) {
 		written = append(written, c.verbose...)
 		written = append(written, c.host...)
 	}
-	written = append(written, c.run(t, `foreach ($record in $Error) {
+	written = append(written, c.run(t, `foreach ($record in @($Error) + @($ev)) {
     "$record"; "$($record.TargetObject)"; "$($record.Exception.Message)"; "$($record.ErrorDetails)"; "$($record.CategoryInfo)"; "$($record.TargetObject.message)"
 }
 `))

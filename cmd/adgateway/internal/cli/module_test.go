@@ -109,3 +109,74 @@ func TestTheModuleCompletes(t *testing.T) {
 		assert.Equal(t, want, c.run(t, "& $script:completer "+call+"\n"), call)
 	}
 }
+
+// What is no answer of a gateway is an error. A read is repeated then, and a change only under a key.
+func TestTheModuleMeetsWhatIsNoGateway(t *testing.T) {
+	calls := map[string]int{}
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		call := r.Method + " " + r.URL.Path
+		calls[call]++
+		cut := func() { // in the answer: a client may itself repeat what was not answered at all
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, "{")
+			assert.NoError(t, http.NewResponseController(w).Flush())
+			panic(http.ErrAbortHandler)
+		}
+		page := func(status int) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(status)
+			fmt.Fprint(w, "<html>a proxy</html>")
+		}
+		switch n := calls[call]; {
+		case call == "GET /api/ADUser/anna/Exists" && n == 1, call == "PUT /api/ADUser/anna/Enable":
+			cut()
+		case call == "PUT /api/ADUser/anna/Unlock" && n == 1:
+			cut()
+		case call == "GET /api/ADUser/anna/Exists" && n == 2:
+			w.Header().Set("Retry-After", "2.5")
+			page(http.StatusServiceUnavailable)
+		case call == "GET /api/ADUser/bob/Exists":
+			page(http.StatusOK)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"output":"Done.","result":[{"exists":true,"kind":"user"}]}`)
+		}
+	}))
+	t.Cleanup(gateway.Close)
+	c := startConsole(t, "p:w")
+	said := c.run(t, `Import-Module -Name AdGateway
+$token = [System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePassword
+$null = Connect-AdGateway -Uri '`+gateway.URL+`' -Token $token -RetrySec 10
+Test-AdgUser -Username 'anna'
+(Unlock-AdgUser -Username 'anna' -IdempotencyKey 'once' -PassThru).kind
+try { Enable-AdgUser -Username 'anna' -ErrorAction Stop } catch { $_.TargetObject.code; $_.Exception.Message }
+try { Test-AdgUser -Username 'bob' -ErrorAction Stop } catch { $_.TargetObject.code; $_.Exception.Message }
+`)
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	require.Len(t, lines, 6, said)
+	assert.Equal(t, []string{"True", "user", "no_answer"}, lines[:3])
+	assert.Contains(t, lines[3], "A change may have been made")
+	assert.Equal(t, "no_answer", lines[4])
+	assert.Contains(t, lines[5], "answered with status 200 and something that no gateway sends")
+	assert.Equal(t, []int{1, 3, 1}, c.waits, "what the answer asks for, in whole seconds")
+	assert.Equal(t, map[string]int{
+		"GET /api/WhoAmI": 1, "GET /api/ADUser/anna/Exists": 3, "GET /api/ADUser/bob/Exists": 1,
+		"PUT /api/ADUser/anna/Unlock": 2, "PUT /api/ADUser/anna/Enable": 1,
+	}, calls)
+}
+
+// Columns that no parameter takes are named, and a former name says once what replaces it.
+func TestTheModuleWarns(t *testing.T) {
+	s := startSandbox(t, "--token", "p:w")
+	s.eventually("/readyz", "Bearer p:w", http.StatusOK)
+	c := startConsole(t, "p:w")
+	c.run(t, strings.Replace(connect, "$env:ADGATEWAY_URI", "'"+s.url+"'", 1))
+	c.run(t, "$null = [pscustomobject]@{ Username = 'lweber'; City = 'Bonn'; Shoesize = '38' } | Set-AdgUser\n")
+	require.Len(t, c.warnings, 1)
+	assert.Contains(t, c.warnings[0], "Shoesize")
+	assert.NotContains(t, c.warnings[0], "City")
+	c.run(t, "'Sales Staff', 'All Staff' | ForEach-Object { $null = Get-AdgGroupMembers -GroupName $_ }\n")
+	assert.Equal(t, []string{
+		"Get-AdgGroupMembers is now Get-AdgGroupMember; the old name goes with the next version.",
+	}, c.warnings)
+}
