@@ -119,7 +119,7 @@ func TestEnvelopes(t *testing.T) {
 	}
 }
 
-const computerPart = `[{"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","sid":"S-1-5-21-1-2-3-1100","computerName":"PC1","samName":"PC1$","operatingSystem":"","operatingSystemVersion":"","description":"","dnsName":"","path":"OU=Branches,DC=x","distinguishedName":"CN=PC1,OU=Branches,DC=x","enabled":true,"lastLogon":"","created":"2026-01-02T03:04:05Z","modified":"2026-01-02T03:04:05Z"}]`
+const computerPart = `[{"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","sid":"S-1-5-21-1-2-3-1100","computerName":"PC1","samName":"PC1$","operatingSystem":"","operatingSystemVersion":"","description":"","dnsName":"","path":"OU=Branches,DC=x","distinguishedName":"CN=PC1,OU=Branches,DC=x","enabled":true,"lastLogon":"","passwordLastSet":"","created":"2026-01-02T03:04:05Z","modified":"2026-01-02T03:04:05Z"}]`
 
 // halfDone returns the result of a bulk operation that failed for two objects and
 // skipped one.
