@@ -58,8 +58,9 @@ type Node struct {
 	admin  nkeys.KeyPair // of this process alone
 	guests *visitors
 
-	mu      sync.Mutex // guards the field below, and changes of it
+	mu      sync.Mutex // guards the fields below, and changes of them
 	options Options
+	former  []string // peers that were removed
 
 	started sync.WaitGroup // the server's own start
 	once    sync.Once
@@ -229,8 +230,48 @@ func (n *Node) SetMembers(members []stock.Member, peers []string) error {
 	if err := n.server.ReloadOptions(options); err != nil {
 		return fmt.Errorf("the engine's node keeps the gateways that it knows: %w", err)
 	}
+	for _, peer := range n.options.Peers {
+		if !slices.Contains(peers, peer) {
+			n.former = append(n.former, peer)
+		}
+	}
 	n.options = o
 	n.guests.review()
+	return nil
+}
+
+// Expel closes the routes to nodes that [Node.SetMembers] has removed. That misses one that the node was
+// just making, so Expel is to be called every now and then.
+func (n *Node) Expel() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	routes, err := n.server.Routez(nil)
+	if err != nil || len(n.former) == 0 {
+		return err
+	}
+	stranger := func(r *server.RouteInfo) bool {
+		known := func(m stock.Member) bool { return m.Gateway == r.RemoteName }
+		return r.RemoteName != "" && !slices.ContainsFunc(n.options.Members, known)
+	}
+	if !slices.ContainsFunc(routes.Routes, stranger) {
+		return nil
+	}
+	// The server closes the routes to a peer when the peer is removed.
+	with := n.options
+	for _, peer := range n.former {
+		if !slices.Contains(with.Peers, peer) {
+			with.Peers = append(slices.Clip(with.Peers), peer)
+		}
+	}
+	for _, o := range []Options{with, n.options} {
+		options, err := serverOptions(o, n.admin)
+		if err != nil {
+			return err
+		}
+		if err := n.server.ReloadOptions(options); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/config"
 	"adgateway/gateway/engine"
 	"adgateway/gateway/engine/stock"
+	"adgateway/gateway/every"
 	"adgateway/gateway/journal/jetstream"
 	"adgateway/gateway/store"
 )
@@ -82,12 +83,22 @@ func (m *member) attend(ctx context.Context, node *engine.Node, log logrus.Field
 		m.list.FollowFile(ctx, changed, func(err error) { log.Error(err) })
 	})
 	all.Go(func() { m.makeLog(ctx, node, log, most) })
+	all.Go(func() {
+		every.Do(ctx, expelEvery, func() {
+			if err := node.Expel(); err != nil {
+				log.WithError(err).Error("a node that has left may still be connected")
+			}
+		})
+	})
 	go func() {
 		all.Wait()
 		close(done)
 	}()
 	return done
 }
+
+// expelEvery is how often it is looked whether a node is connected that has left.
+const expelEvery = time.Second
 
 // originEvery is how often it is looked whether the gateway has noted where the log begins.
 const originEvery = time.Second
