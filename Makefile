@@ -128,7 +128,7 @@ RACE := ./cmd/adgateway/... ./gateway ./gateway/audit ./gateway/auditmirror ./ga
 	./gateway/plan ./gateway/quota ./gateway/settle ./gateway/store ./gateway/tlscert ./gateway/transport ./gateway/write \
 	./ps/pool ./ps/servers ./ps/session/... ./ps/sandbox ./ps/sandbox/zones ./ps/sandbox/remote/... \
 	./winsvc/... ./test/faults ./test/fleet ./test/hostile ./test/kill ./test/load ./test/processes ./test/soak ./test/systemtest
-SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters
+SEQUENTIAL := TestHostileValues|TestWhatLiesOutsideIsNotThere|TestEveryDocumentIsServed|TestEveryScopeIsRequired|TestDuplicateUnknownAndMistypedParameters|TestMissingAndEmptyParameters|TestExamplesOfTheModuleRun
 
 race: ## the race detector where goroutines meet
 	$(GO) test -race -vet=off $(HANG) -skip '^($(SEQUENTIAL))$$' $(RACE)
