@@ -31,7 +31,7 @@ function Submit-AdgJob {
     # Stops when so many lines have failed; 0: never.
     #
     # .PARAMETER OnUnknown
-    # stop or continue when it is not known what became of a line.
+    # stop or continue when the outcome of a line is not known.
     #
     # .PARAMETER IdempotencyKey
     # With the same key the list is submitted once, however often it is sent.
@@ -209,7 +209,7 @@ function Wait-AdgEnd {
 
 function Receive-AdgJob {
     # .SYNOPSIS
-    # Returns what became of each line of a job, in the order of the list.
+    # Returns the outcome of each line of a job, in the order of the list.
     #
     # .DESCRIPTION
     # GET /api/Jobs/{JobId}/Items needs the scope job:read.
