@@ -64,7 +64,7 @@ type Events interface {
 	Send(e Event) error
 	// Mark notes that the client has everything up to an id, although there was no event with it. It
 	// is told so with each comment from then on, until there is an event with an id: by an id of its
-	// own each time, so that comments do not tell whether the mark has moved.
+	// own each time. So comments do not reveal whether the mark has moved.
 	Mark(id func() string)
 	// Comment sends a line that clients ignore.
 	Comment(text string) error

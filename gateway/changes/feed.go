@@ -135,8 +135,8 @@ const (
 const positionSize = creationSize + 8
 
 // Cursor returns a position as text for clients, for every gateway with the key of this store. It
-// is another text each time, so that nobody learns from two of them whether anything ended in
-// between, nor how much.
+// is another text each time: two of them do not reveal whether anything ended in between, nor how
+// much.
 func (h *History) Cursor(position store.Position) string {
 	plain := binary.BigEndian.AppendUint64(creationSum(position.Creation), position.Sequence)
 	seal := h.cursors()

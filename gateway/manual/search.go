@@ -111,8 +111,8 @@ func Search(words []string) []Hit {
 	return hits
 }
 
-// less returns how many times less the words of a page count: some repeat those of the pages that
-// explain them.
+// less returns how many times less the words of a page count: some repeat what other pages
+// explain.
 func less(page Page) int {
 	switch {
 	case page.Name == "reference/error-examples": // each of its headings is a code

@@ -21,8 +21,8 @@ var ownReads = map[string]string{
 	"cluster.show":  "it is what this gateway knows of the others, also without a leader",
 }
 
-// TestEveryReadOfTheGatewaysSaysWhereItRuns: the reads are those of the list. Where each row runs is in
-// the list of rows.
+// TestEveryReadOfTheGatewaysSaysWhereItRuns: the list has all of them. Where each row runs is in the
+// list of rows.
 func TestEveryReadOfTheGatewaysSaysWhereItRuns(t *testing.T) {
 	own := map[string]string{}
 	for _, op := range Table() {

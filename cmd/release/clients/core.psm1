@@ -30,7 +30,7 @@ function Connect-AdGateway {
     # Answers a server or proxy before the gateway that asks for the account that is signed in.
     #
     # .PARAMETER Proxy
-    # The proxy; without it that of the system.
+    # The proxy. By default the module uses the proxy of the system.
     #
     # .PARAMETER ProxyCredential
     # A user of the proxy.
@@ -398,8 +398,8 @@ function Get-AdgGiven {
     $found
 }
 
-# Invoke-AdgOperation does what a function was called for, and writes its records, warnings and errors as
-# those of that function. The preferences are those of the caller, not of this module.
+# Invoke-AdgOperation makes the call of a function, and writes records, warnings and errors in the name of
+# that function. It follows the preferences of the caller, not of this module.
 function Invoke-AdgOperation {
     [CmdletBinding()]
     param($Caller, [string] $Function, $Given, $Line, $Item, [hashtable] $Said)

@@ -61,8 +61,8 @@ var completers = map[string]string{
 	"ZoneName": "zone", "ShowFields": "field",
 }
 
-// parameters returns those of the operations, the required ones first, and those that the module
-// adds.
+// parameters returns the parameters of the operations, the required ones first, and then what the
+// module adds.
 func (f *Function) parameters() ([]*parameter, error) {
 	var all []*parameter
 	find := func(name string) *parameter {
@@ -249,8 +249,8 @@ func (f *Function) forces() bool {
 		!slices.ContainsFunc(f.Sets, func(s Set) bool { return s.Op.Param("Force") != nil })
 }
 
-// quiet reports whether the function returns nothing without -PassThru, as those of the
-// ActiveDirectory module do.
+// quiet reports whether the function returns nothing without -PassThru, like its counterpart in the
+// ActiveDirectory module.
 func (f *Function) quiet() bool {
 	return f.Instead == "" && slices.Contains([]string{"Remove", "Disable", "Enable", "Unlock"}, f.Verb)
 }

@@ -290,8 +290,8 @@ func jobResultCommand(f *jobFlags) *cobra.Command {
 	var format, out, passwords string
 	c := &cobra.Command{
 		Use:   "result ID",
-		Short: "Download the list with what became of each item",
-		Long: "Downloads the list with what became of each item: the columns that were submitted,\n" +
+		Short: "Download the list with the outcome of each item",
+		Long: "Downloads the list with the outcome of each item: the columns that were submitted,\n" +
 			"without secrets, and State, Code, Message, ChangeId and Guid. With --passwords-to it has\n" +
 			"the generated passwords, once, for a job that was submitted with the same FILE.",
 		Example: "  adgateway job result jb_019ab3f0-0000-7000-8000-000000000000 --out result.csv",
