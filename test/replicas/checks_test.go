@@ -17,8 +17,6 @@ import (
 	"adgateway/test/histories"
 )
 
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
 // check holds what was told against what is kept and what was written. Everything works
 // again, and nobody asks any more.
 func (w *world) check(a *asked, label string) {
