@@ -337,8 +337,8 @@ func (n *Node) LeadsStream(name string) bool {
 // may be called more than once.
 func (n *Node) Close() {
 	n.once.Do(func() {
+		n.started.Wait() // a server that is shut down before goes on with its start, and is never ended
 		n.server.Shutdown()
-		n.started.Wait()
 		n.server.WaitForShutdown()
 		n.folder.release()
 	})
