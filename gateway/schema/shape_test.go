@@ -237,7 +237,7 @@ func TestGUIDs(t *testing.T) {
 func BenchmarkRender(b *testing.B) {
 	var members []string
 	for _, field := range User.Fields {
-		if field.Packed != nil {
+		if field.Packed != nil || field.Extra != nil {
 			continue
 		}
 		members = append(members, fmt.Sprintf("%q:%s", field.Name, map[FieldType]string{
