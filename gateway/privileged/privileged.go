@@ -74,7 +74,7 @@ func (s Set) With(others ...Set) Set {
 	return all
 }
 
-// Argument returns what a script is told of a set for a caller: each item after its kind and a colon.
+// Argument returns a set as an argument of a script for a caller: each item after its kind and a colon.
 // A caller that is limited to groups may change the members of those that its own limits name,
 // which limits are about.
 func (s Set) Argument(arg string, caller identity.Limits) (all []string) {

@@ -220,7 +220,7 @@ func (b *busy) spend(_ string, rnd *rand.Rand) {
 	}
 }
 
-// mayBeWritten notes a write that nobody may be told of, see [crowd.once].
+// mayBeWritten notes a write whose answer may be lost, see [crowd.once].
 func (b *busy) mayBeWritten(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -283,7 +283,7 @@ func (b *busy) checkBudget(label string) {
 	assert.NotZero(b.f.t, b.tight, "%s: the caller was never told that its budget is spent", label)
 }
 
-// checkHistory looks up each change that somebody was told of.
+// checkHistory looks up each change whose id a client has.
 func (b *busy) checkHistory() {
 	n := 0
 	for i, it := range b.made {

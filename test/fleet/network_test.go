@@ -19,7 +19,7 @@ type network struct {
 	t          testing.TB
 	own        string   // address of the test, with the domain
 	ips        []string // of the hosts
-	namespaces []string // of the hosts; none: all are in that of the test
+	namespaces []string // of the hosts; none: all share the namespace of the test
 }
 
 func (n *network) namespace(i int) string {

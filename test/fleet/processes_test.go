@@ -228,7 +228,7 @@ type process struct {
 	t         testing.TB
 	plan      plan
 	log       *systemtest.LogBuffer
-	namespace string // of the network; empty: that of the test
+	namespace string // of the network; empty: the process shares the test's
 
 	mu      sync.Mutex
 	command *exec.Cmd // nil: it does not run

@@ -136,7 +136,9 @@ func (a accounts) lockoutPolicy(ctx context.Context, name string) (signin.Policy
 		threshold = *policy.LockoutThreshold
 	}
 	window := time.Duration(policy.LockoutWindow) * time.Minute
-	return signin.Policy{SID: found.SID, Account: found.SamUsername, Threshold: threshold, Window: window}, err
+	return signin.Policy{
+		SID: found.SID, Account: found.SamUsername, Threshold: threshold, Window: window,
+	}, err
 }
 
 // enabledDirectory is a directory that does not know whether an account may still log on.

@@ -58,6 +58,7 @@ func leastFree(folders []string, free func(folder string) (uint64, error)) (leas
 // unkept returns what logs why it is not kept how much callers have taken.
 func unkept(log func(string, map[string]any)) func(error) {
 	return func(err error) {
-		log("what callers have taken of the disk within a day is not kept", map[string]any{"error": err.Error()})
+		log("what callers have taken of the disk within a day is not kept",
+			map[string]any{"error": err.Error()})
 	}
 }

@@ -85,7 +85,7 @@ func setItem(inv *invocation, _ sink) error {
 }
 
 // module is a script module of a session: a session state of its own. Its functions do not
-// see the variables of who calls them, unless these are global.
+// see the variables of their callers, unless these are global.
 type module struct {
 	root    *scope // variables of the module and its functions; its parent is the global scope
 	current *scope // the innermost scope of the module that runs
@@ -161,7 +161,7 @@ func (st *blockStage) keepErrors() {
 	}
 }
 
-// sessionState is $PSCmdlet.SessionState: that of the caller.
+// sessionState is $PSCmdlet.SessionState, the caller's.
 type sessionState struct{ caller *scope }
 
 // callerVariables is its PSVariable.

@@ -19,13 +19,16 @@ func Gateway(s *config.Settings) gateway.Options {
 		Operations: ops.Extended(s.Account.Attributes),
 		Policy:     Policy(s), MaxWait: s.Pool.MaxWait,
 		HTTP: gateway.HTTP{
-			HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback, Connections: connections(s.HTTP),
-			BodyMemory: mebibytes(s.HTTP.MaxBodyMemory), Streams: s.Events.Streams,
+			HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,
+			Connections: connections(s.HTTP),
+			BodyMemory:  mebibytes(s.HTTP.MaxBodyMemory), Streams: s.Events.Streams,
 			SpoolFolder: s.HTTP.SpoolFolder, SpoolMost: mebibytes(s.HTTP.MaxSpool),
 		},
 		Storage: gateway.Storage{
 			KeyLife: s.Idempotency.Keep,
-			Bounds:  gateway.Bounds{Plans: mebibytes(s.Plans.MaxSize), Keys: mebibytes(s.Idempotency.MaxSize)},
+			Bounds: gateway.Bounds{
+				Plans: mebibytes(s.Plans.MaxSize), Keys: mebibytes(s.Idempotency.MaxSize),
+			},
 		},
 		Jobs: gateway.Jobs{
 			JobLimits: jobLimits(s.Jobs),
