@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	native "github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -38,6 +39,19 @@ func create(t testing.TB, nodes *enginetest.Cluster, cluster string) {
 	defer cancel()
 	o := jetstream.Options{Cluster: cluster, Connect: connect(nodes.URLs()...)}
 	require.NoError(t, jetstream.Create(ctx, o, jetstream.Settings{Replicas: len(nodes.URLs()), MaxBytes: 64 << 20}))
+}
+
+// publish publishes a message as soon as the node that s is connected to knows of a leader that
+// takes it: the other nodes learn of a new leader a moment after it answers requests.
+func publish(t testing.TB, s *jetstream.Stream, expect uint64, message []byte) (sequence uint64) {
+	t.Helper()
+	var err error
+	require.Eventually(t, func() bool {
+		sequence, err = s.Publish(t.Context(), expect, message, 0)
+		return !errors.Is(err, native.ErrNoStreamResponse)
+	}, hang, 10*time.Millisecond)
+	require.NoError(t, err)
+	return sequence
 }
 
 // gateway is a log with what it applied.
