@@ -15,35 +15,47 @@ import (
 
 const lowest, highest = 10_000, 32_767
 
-var given = struct {
+// held has the UDP socket of each port that was returned. It stays open until the process ends,
+// and so keeps other test processes from taking the TCP port between two uses.
+var held = struct {
 	sync.Mutex
-	ports map[int]bool
-}{ports: map[int]bool{}}
+	sockets map[int]net.PacketConn
+}{sockets: map[int]net.PacketConn{}}
 
-// Ports returns n ports on which nobody listens. A process gets each once.
+// Ports returns n ports on which nobody listens. No other call returns one of them, in this
+// process or another, until this process ends.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
-	given.Lock()
-	defer given.Unlock()
+	held.Lock()
+	defer held.Unlock()
 	var ports []int
 	for range 1000 {
 		if len(ports) == n {
 			return ports
 		}
 		port := lowest + rand.IntN(highest-lowest+1)
-		if given.ports[port] {
-			continue
+		if socket, ok := take(port); ok {
+			held.sockets[port] = socket
+			ports = append(ports, port)
 		}
-		l, err := net.Listen("tcp", address(port))
-		if err != nil {
-			continue
-		}
-		_ = l.Close()
-		given.ports[port] = true
-		ports = append(ports, port)
 	}
 	t.Fatalf("no %d free ports between %d and %d", n, lowest, highest)
 	return nil
+}
+
+// take returns the socket that holds the port, and false if somebody has the port.
+func take(port int) (socket net.PacketConn, ok bool) {
+	socket, err := net.ListenPacket("udp", address(port))
+	if err != nil {
+		return nil, false
+	}
+	l, err := net.Listen("tcp", address(port))
+	if err != nil {
+		_ = socket.Close()
+		return nil, false
+	}
+	_ = l.Close()
+	return socket, true
 }
 
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
