@@ -68,12 +68,15 @@ LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHo
 # are cores.
 OVERLAP := -p 4 -parallel 4
 
+# Packages whose tests take minutes, most of them waiting: they start before the others.
+FIRST := ./gateway,./test/story,./cmd/adgateway/internal/cli,./test/contract,./test/hostile
+
 # Without the tables of debuggers the hundred test binaries take a quarter less time to link.
 # Packages without tests are left out.
 plain: go-version ## the tests but for those that only `make thorough` runs
 	@echo "testing; each package says so when it has passed"; \
 	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
-	$(GO) test $(HANG) -vet=off -ldflags=-w $(OVERLAP) -skip '^($(LONG))$$' $$packages
+	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags=-w $(OVERLAP) -skip '^($(LONG))$$' $$packages
 
 # Tests that hold what is derived against its source, and rewrite it with -update.
 DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestTheRowsAreAsListed|TestPagesOfOperationsAreUpToDate)$$' \

@@ -55,7 +55,7 @@ func (m *migration) readJournal(ctx context.Context, j Journal) (all []*changes.
 		return nil, fmt.Errorf("%w: if the file cannot be restored, move it away; the changes in it are in the "+
 			"audit log of that gateway as well", err)
 	}
-	file, _, err := store.Open(store.Options{Path: copied, Follows: true})
+	file, _, err := store.Open(store.Options{Path: copied, Clock: m.clock(), Follows: true})
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(copied))
 	}

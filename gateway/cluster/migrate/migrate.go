@@ -47,7 +47,7 @@ type Options struct {
 
 	Life time.Duration // of the history
 	Most int64         // bytes of the history
-	Now  func() time.Time
+	Now  func() time.Time // by which values expire, too
 
 	step func(what string) // is called before each change of a file; nil in the program
 }
@@ -123,13 +123,18 @@ type migration struct {
 	found    Result
 }
 
+// clock returns a clock for a store that is open during the migration.
+func (o Options) clock() *store.Clock {
+	return store.NewClock(time.Time{}, store.ClockSources{Wall: o.Now})
+}
+
 // complete opens the copy with the key of the cluster, and makes of it what a gateway of the
 // new cluster needs.
 func (m *migration) complete(ctx context.Context) (err error) {
 	if err := m.secret(); err != nil {
 		return err
 	}
-	file, _, err := store.Open(store.Options{Path: m.newStore()})
+	file, _, err := store.Open(store.Options{Path: m.newStore(), Clock: m.clock()})
 	if err != nil {
 		return err
 	}
@@ -189,7 +194,7 @@ func (p *places) result(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	file, _, err := store.Open(store.Options{Path: copied, Follows: true})
+	file, _, err := store.Open(store.Options{Path: copied, Clock: p.clock(), Follows: true})
 	if err != nil {
 		return Result{}, errors.Join(err, os.Remove(copied))
 	}

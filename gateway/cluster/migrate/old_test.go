@@ -20,8 +20,11 @@ import (
 	"adgateway/ps"
 )
 
-// life is how long the changes are kept: the data in testdata must not expire.
+// life is how long the changes are kept.
 const life = 100 * 365 * 24 * time.Hour
+
+// now is a minute after the data in testdata were written: what they keep for a day is still there.
+func now() time.Time { return time.Date(2026, 11, 27, 18, 15, 30, 0, time.UTC) }
 
 // old is the data of a gateway of a cluster of the earlier version, in a folder.
 type old struct {
@@ -66,14 +69,14 @@ func options(folder string) (Options, error) {
 			return err
 		},
 		Mirror: in("cluster-corp-gw1.mirror"), Store: in("state.db"), Folder: trust.Folder{Path: in("cluster")},
-		Wrapper: w, KeyFile: in("ring.key"), Life: life, Most: 1 << 30, Now: time.Now,
+		Wrapper: w, KeyFile: in("ring.key"), Life: life, Most: 1 << 30, Now: now,
 		Journals: []Journal{
 			{in("cluster-corp-gw1.journal"), in("state.db.key")}, {in("none.journal"), in("none.key")},
 		},
 	}, err
 }
 
-// data are files that the code of the earlier version has written: see TestOldFiles.
+// data are files that the code of the earlier version has written.
 const data = "testdata/old.zip"
 
 // unpack returns the data of testdata.
@@ -120,7 +123,7 @@ func (o *old) requireMigrated(t *testing.T, folder string) {
 	require.NoError(t, err)
 	w, err := keyring.KeyFile(opened.Folder.SecretFile())
 	require.NoError(t, err)
-	file, aside, err := store.Open(store.Options{Path: opened.Store})
+	file, aside, err := store.Open(store.Options{Path: opened.Store, Now: now})
 	require.NoError(t, err)
 	require.Empty(t, aside)
 	require.NoError(t, file.State().Rewound)
