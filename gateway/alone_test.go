@@ -165,6 +165,7 @@ func (a *lonely) asItem() told {
 // it has been started again, everything says one and the same of the change, whether that is
 // settled first, or its key is repeated, or both at once, also twice.
 func TestAGatewayAloneDiesAtEachStep(t *testing.T) {
+	t.Parallel()
 	for _, what := range slices.Concat(harness.Deeds, harness.Undos) {
 		ways := []string{"key", "item", "plan"}
 		if what.Undoes != nil {
@@ -231,6 +232,7 @@ func aloneDies(t *testing.T, what *harness.Deed, how string, order, step int) (d
 // TestAGatewayAloneDiesWithoutAKey: at each step of a call that cannot be repeated. What it has
 // done is settled when the gateway has been started again, and everything says so.
 func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
+	t.Parallel()
 	for _, what := range slices.Concat(harness.Deeds, harness.Undos) {
 		t.Run(what.Op, func(t *testing.T) {
 			for step := 1; ; step++ {
@@ -389,6 +391,7 @@ func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
 // TestRepetitionsWhileAnEndWaits: of a call whose end the store does not take at first. Whoever
 // repeats it, however often at once, gets its answer as soon as there is one, and it runs once.
 func TestRepetitionsWhileAnEndWaits(t *testing.T) {
+	t.Parallel()
 	directory := &harness.OneUser{City: "Oslo"}
 	var g *harness.Gateway
 	directory.At = func(point string) { g.Full.Fill(point == "changed") }

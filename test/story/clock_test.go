@@ -163,6 +163,7 @@ func (s *keeping) removes(name, token string) systemtest.Answer {
 // ends nothing that is kept, and gives nothing back. What is kept expires once its time has
 // passed, and after a restart the wall clock counts.
 func TestNothingExpiresByAJumpOfTheWallClock(t *testing.T) {
+	t.Parallel()
 	jumps := []time.Duration{time.Second, -time.Second, 30 * time.Second, -30 * time.Second, time.Hour, -time.Hour, 400 * day, -400 * day}
 	for name, far := range map[string]time.Duration{"ahead": 1000 * day, "behind": -1000 * day} {
 		t.Run(name, func(t *testing.T) {
@@ -222,6 +223,7 @@ func (s *keeping) wakes(job string) {
 // TestAGatewayTellsWhenItsClocksPart: a wall clock that was set by more than a minute is told
 // by /readyz and the log, and so is that it is right again.
 func TestAGatewayTellsWhenItsClocksPart(t *testing.T) {
+	t.Parallel()
 	const degraded, passed = "degraded: requests are served", "a check of /readyz is passed again"
 	c := newClocks(0)
 	s := keepingFor(t, c, 0)(t)

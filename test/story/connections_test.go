@@ -64,6 +64,7 @@ func lists() []systemtest.Call {
 // directory while it has one, however long the lists are (facts D19). So sessions
 // never need more connections than there are sessions.
 func TestASessionNeedsOneConnection(t *testing.T) {
+	t.Parallel()
 	s, tree := crowded(t, "pool.directorySessions=1", "limits.bulkDelete=100000")
 	occupy(t, s, 1)
 	for _, op := range opstest.Own() {
@@ -86,6 +87,7 @@ func TestASessionNeedsOneConnection(t *testing.T) {
 // TestDefaultSessionsFitTheConnections: with the default settings no mixture of long
 // lists and changes in all sessions meets the limit of connections.
 func TestDefaultSessionsFitTheConnections(t *testing.T) {
+	t.Parallel()
 	s, tree := crowded(t)
 	var wait sync.WaitGroup
 	var done atomic.Int32

@@ -62,6 +62,7 @@ func verdictOf(t *testing.T, a systemtest.Answer) (v verdict) {
 // fails with the same code, and where a run is refused the dry run was, or said that the right is not
 // known.
 func TestWhatADryRunSaysComesTrue(t *testing.T) {
+	t.Parallel()
 	counts := map[string]int{}
 	for name, rights := range withoutRights {
 		for _, op := range opstest.Own() {

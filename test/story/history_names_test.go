@@ -59,6 +59,7 @@ func userNamed(name string) string { return "/api/ADUser/" + url.PathEscape(name
 // distinguished name, the account, the UPN and the name of what it changed, as the directory and DNS have them
 // before it and after it.
 func TestTheHistoryFindsByEveryName(t *testing.T) {
+	t.Parallel()
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
 		if !op.Effect.Writes() {

@@ -50,6 +50,7 @@ func newWithAccounts(t *testing.T, accounts ...*authn.Account) (*systemtest.Syst
 // the job, and one that meets a limit waits and does not fail; and a credential that is
 // narrowed or revoked holds its job, before any further item.
 func TestJobIsHeldByItsCallersLimits(t *testing.T) {
+	t.Parallel()
 	three := 3
 	clerk := authn.NewAccount("clerk", time.Now(), authn.Rights{Scopes: []string{"*"}, Quota: &identity.Quota{ChangesPerHour: &three}})
 	guest := authn.NewAccount("guest", time.Now(), authn.Rights{Scopes: []string{"*"}})

@@ -503,6 +503,7 @@ func TestJobWithSecrets(t *testing.T) {
 
 // TestProgressOfAJob is streamed until it ends.
 func TestProgressOfAJob(t *testing.T) {
+	t.Parallel()
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	const list = "UserName,City\nmwagner,Rome\nnobody.here,Rome\n"
 	at := func(wait time.Duration) string { return time.Now().Add(wait).UTC().Format(time.RFC3339Nano) }

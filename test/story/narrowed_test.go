@@ -68,6 +68,7 @@ func changeOfName(s *systemtest.System, n int) string {
 // TestALiveStreamShowsTheRightsOfNow: a stream that is open follows what is taken from its caller and
 // given back, and so do the cursors that it has: nothing hidden comes by any of them.
 func TestALiveStreamShowsTheRightsOfNow(t *testing.T) {
+	t.Parallel()
 	for name, c := range narrowings {
 		t.Run(name, func(t *testing.T) {
 			s, callers := visibleSystem(t)

@@ -134,6 +134,7 @@ func keep(s *systemtest.System, callers *credentials, op *ops.Operation, kind st
 // TestWhatIsKeptIsShownByTheRightsOfNow: of every change of every row, what is kept of it is shown to
 // every kind of caller as it may read it now, and not at all outside its limits.
 func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
+	t.Parallel()
 	s, callers := visibleSystem(t)
 	count := map[string]int{}
 	var all []leftovers

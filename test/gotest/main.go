@@ -1,0 +1,78 @@
+// Command gotest runs go test and prints each package when it ends, not in the order of the
+// packages. The packages that -first names start first: a package that takes minutes must not be
+// the last to begin. Of a package that fails it prints the tests that failed.
+//
+//	go run ./test/gotest -first ./gateway,./test/story -skip 'TestX' ./...
+//
+// All other arguments are go test's own. The exit code is that of go test.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+func main() {
+	code, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gotest:", err)
+	}
+	os.Exit(code)
+}
+
+// run returns the exit code of go test, or 1 with an error if it could not be run.
+func run(args []string) (int, error) {
+	var first []string
+	if len(args) > 1 && args[0] == "-first" {
+		first, args = strings.Split(args[1], ","), args[2:]
+	}
+	tests := exec.Command("go", append([]string{"test", "-json"}, ordered(args, first)...)...)
+	tests.Stderr = os.Stderr
+	events, err := tests.StdoutPipe()
+	if err != nil {
+		return 1, err
+	}
+	if err := tests.Start(); err != nil {
+		return 1, err
+	}
+	reportErr := report(events, os.Stdout)
+	var exit *exec.ExitError
+	switch err := tests.Wait(); {
+	case errors.As(err, &exit):
+		return exit.ExitCode(), reportErr
+	case err != nil:
+		return 1, err
+	case reportErr != nil:
+		return 1, reportErr
+	}
+	return 0, nil
+}
+
+// ordered returns the arguments with the packages in first before all other arguments that name a
+// package. A package of first that no argument names is not added.
+func ordered(args, first []string) []string {
+	var flags, early, late []string
+	for _, a := range args {
+		switch {
+		case slices.ContainsFunc(first, func(f string) bool { return same(a, f) }):
+			early = append(early, a)
+		case strings.HasPrefix(a, modulePath) || strings.HasPrefix(a, "./"):
+			late = append(late, a)
+		default:
+			flags = append(flags, a)
+		}
+	}
+	return slices.Concat(flags, early, late)
+}
+
+// modulePath begins the import path of each package of the module.
+const modulePath = "adgateway/"
+
+// same reports whether a package argument names the package of a relative path.
+func same(arg, relative string) bool {
+	return arg == relative || arg == modulePath+strings.TrimPrefix(relative, "./")
+}
