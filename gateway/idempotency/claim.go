@@ -27,7 +27,7 @@ type Claim struct {
 	call    kept   // as the store has it
 	present bool   // the store has it
 	unsure  bool   // an earlier call with the key was cut off after its announcement
-	open    bool   // it is not known yet what became of a change of the call, or of an earlier one
+	open    bool   // the outcome of a change of the call, or of an earlier one, is not known yet
 	again   bool   // the call was cut off before it changed anything, and is made again
 	lost    bool   // another gateway has taken the call over
 
@@ -56,16 +56,16 @@ func (c *Claim) Progress() Progress {
 	return c.call.Progress
 }
 
-// Unsure reports whether an earlier call with the key was cut off after its announcement, so that
-// it is to be found out first what became of its change.
+// Unsure reports whether an earlier call with the key was cut off after its announcement. The
+// outcome of its change must be found out first.
 func (c *Claim) Unsure() bool { return c != nil && c.unsure }
 
-// Again reports whether the call is to be made again: it was that of an item, and was cut off before
-// it changed anything.
+// Again reports whether the call is to be made again: a call of a job's item that was cut off
+// before it changed anything.
 func (c *Claim) Again() bool { return c != nil && c.again }
 
-// LeaveOpen notes that it is not known yet what became of a change of the call, or of an earlier
-// one: no answer is kept.
+// LeaveOpen notes that the outcome of a change of the call, or of an earlier one, is not known yet.
+// No answer is kept.
 func (c *Claim) LeaveOpen() { c.open = true }
 
 // Answer returns the answer of an earlier call, which another gateway has kept since the key was
@@ -134,7 +134,7 @@ func (c *Claim) keep(now kept) {
 	c.call, c.present = now, true
 }
 
-// forget notes that the store has nothing under the key any more.
+// forget notes that the store no longer has anything under the key.
 func (c *Claim) forget() {
 	if c.present {
 		c.keys.count.add(c.key.byID, -1, -c.counted)
@@ -182,7 +182,7 @@ type Ended struct {
 // End is what is put in an update at the end of a call with a key.
 type End struct {
 	of   *Claim
-	next *kept // nil: the key is not kept any more
+	next *kept // nil: the key is no longer kept
 }
 
 // End returns what is kept of the call: its answer, or that it may be tried again. Nil: the key stays
@@ -204,7 +204,7 @@ func (c *Claim) End(e Ended) *End {
 		}
 	case e.DryRun, untouched: // it may be tried again
 		return &End{of: c}
-	case open: // whoever is asked next finds it out
+	case open: // the next call finds it out
 		return nil
 	case asksAgain(e.Status):
 		next.Verdict, next.Token = &write.Verdict{Outcome: e.Outcome}, ""
@@ -221,15 +221,15 @@ func (c *Claim) End(e Ended) *End {
 // asksAgain reports whether an answer with a status asks to come again, so that it is not kept.
 func asksAgain(status int) bool { return status >= http.StatusInternalServerError }
 
-// counts reports whether a call that changed nothing is that of an item which was cut off, and is
-// made again: a full host, a lost connection or an election of the engine passes.
+// counts reports whether a call changed nothing, belongs to an item that was cut off, and is made
+// again: a full host, a lost connection or an election of the engine passes.
 func (c *Claim) counts(e Ended) bool {
 	return c.key.ofItem() && e.Failure.Code == schema.Timeout && !e.Overtaken && c.call.Attempts < mostAttempts
 }
 
 const maxKeptBody = 256 << 10
 
-// answered makes an answer that of a call.
+// answered records the answer of a call.
 func (k *kept) answered(e Ended) {
 	k.Status, k.Body, k.Intent, k.Verdict, k.Token = e.Status, e.Body, nil, nil, ""
 	k.Change, k.Tag = e.Change, e.Tag

@@ -7,7 +7,7 @@ import (
 	"adgateway/ps"
 )
 
-// An Answer is that of an earlier call with a key.
+// An Answer is the answer that was kept of an earlier call with a key.
 type Answer struct {
 	RequestID string // of that call
 	Status    int

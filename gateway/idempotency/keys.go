@@ -1,11 +1,11 @@
-// Package idempotency has the keys of calls. A change with an Idempotency-Key runs at most once
-// within the time that keys are kept, even if the gateway is killed meanwhile: the key is on the
-// disk before the run, what the script is about to change before it may begin, and the answer before
-// it is sent. A call that repeats a key gets the answer of the first one. If that call was cut off,
-// what became of its change is found out first.
+// Package idempotency keeps the keys of calls. A change with an Idempotency-Key runs at most once
+// within the time that keys are kept, even if the gateway is killed in between: the key is on the
+// disk before the run, the intent of the script before it may begin, and the answer before it is
+// sent. A call that repeats a key gets the answer of the first one. If that call was cut off, the
+// outcome of its change is found out first.
 //
-// [Keys.Take] gives a call its key, a [Claim], or the answer of an earlier call. The claim takes part
-// in the beginning of the change ([Claim.Begin]) and in the end of the call ([Claim.End]).
+// [Keys.Take] gives a call its key, a [Claim], or the answer of an earlier call. The claim takes
+// part in the beginning of the change ([Claim.Begin]) and in the end of the call ([Claim.End]).
 package idempotency
 
 import (
@@ -50,8 +50,8 @@ type kept struct {
 	Body   json.RawMessage `json:"body,omitempty"`
 	Secret string          `json:"secret,omitempty"` // member of the record that is not kept
 	Cut    bool            `json:"cut,omitempty"`    // the answer was too long to keep its records
-	// Within identifies the limits of the caller that was answered. Empty: that of an item, or an
-	// earlier version has kept the answer.
+	// Within identifies the limits of the caller that was answered. It is empty for the key of a
+	// job's item and for an answer that an earlier version has kept.
 	Within string `json:"within,omitempty"`
 }
 
@@ -90,12 +90,12 @@ func New(db *store.Sealed, life time.Duration, history *changes.History, limits 
 
 // Key names a call.
 type Key struct {
-	account string // of the caller; empty: the key is that of an item
+	account string // of the caller; empty for the key of a job's item
 	// Prefixes of the names of its caller's keys: by its id, and by its name. Those by the name are
 	// what all versions find. They are the same of an item.
 	byID, byName string
 	rest         string
-	within       string    // identifies the limits of the caller; empty: the key is that of an item
+	within       string    // identifies the limits of the caller; empty for the key of a job's item
 	expires      time.Time // of the key of an item; zero: as long as all keys are kept
 }
 
@@ -233,7 +233,7 @@ func (k *Keys) decide(
 				return err
 			}
 			if unsure = now.Intent != nil || now.Verdict != nil || now.Batch != ""; unsure {
-				break // what became of it is found out, which is no other attempt
+				break // the outcome is looked up, which is no other attempt
 			}
 			fresh.Attempts = now.Attempts + 1
 			if fresh.Attempts > mostAttempts && c.key.ofItem() {
@@ -255,7 +255,7 @@ func (k *Keys) decide(
 	return nil, nil
 }
 
-// ofItem reports whether the key is that of an item of a job.
+// ofItem reports whether the key belongs to an item of a job.
 func (k Key) ofItem() bool { return !k.expires.IsZero() }
 
 // mayHave refuses a new key of a caller that has too many.
@@ -348,15 +348,15 @@ func SecretNotReplayed(member string) ps.Warning {
 	}
 }
 
-// End implements [write.Kind]. It notes in the key of a change how that has ended. If nothing was
-// changed, the call runs anew when it is repeated.
+// End implements [write.Kind]. It notes in the key of a change how the change has ended. If nothing
+// was changed, a repetition of the call runs again.
 func (*Keys) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	if c.Key == "" || e.Answered {
 		return nil
 	}
 	found, err := tx.Get(kind, c.Key)
 	if errors.Is(err, store.ErrAbsent) {
-		return nil // it is not kept any more
+		return nil // it is no longer kept
 	}
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func Parse(lines []string) (string, error) {
 	return cmp.Or(match[1], match[2]), nil
 }
 
-// Invalid returns the refusal of a call because of its header, which says what is wrong with it.
+// Invalid refuses a call because of its header. The answer names the fault of the header.
 func Invalid(format string, args ...any) error {
 	failed := problem.New(schema.InvalidRequest, ops.KeyHeader+" "+format+".", args...)
 	failed.Details = []problem.Detail{{
@@ -52,7 +52,7 @@ func poison(attempts int) error {
 		"session, so that it is not made again.", attempts)
 }
 
-// Undecided returns the answer while it is not known what became of an earlier call.
+// Undecided returns the answer while the outcome of an earlier call is not known yet.
 func (c *Claim) Undecided() error {
 	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier call with "+
 		"this %s. Repeat it later to get its answer.", ops.KeyHeader)
@@ -60,7 +60,7 @@ func (c *Claim) Undecided() error {
 	return failed
 }
 
-// Unknown returns the answer if it will stay unknown what became of an earlier call.
+// Unknown returns the answer if the outcome of an earlier call will stay unknown.
 func (c *Claim) Unknown() error {
 	failed := problem.New(schema.OutcomeUnknown, "It could not be found out what became of the change '%s', "+
 		"which an earlier call has begun. Compare the object with what you asked for, and use a new %s.",

@@ -88,7 +88,7 @@ func (a *Answer) about() change.About {
 	var of change.About
 	for _, record := range a.records() {
 		for _, name := range []string{"distinguishedName", "path", "fqdn"} {
-			if text := schema.TextIn(record, name); text != "" { // of a computer, path is that of its parent
+			if text := schema.TextIn(record, name); text != "" { // path names the parent of a computer
 				of.Names = append(of.Names, text)
 				break
 			}
@@ -117,8 +117,8 @@ func withoutValues(record map[string]json.RawMessage) json.RawMessage {
 	return schema.JSON(record)
 }
 
-// Hidden returns the refusal of a repeated call whose answer its caller may not see any more: that of
-// an object outside its limits.
+// Hidden refuses a repeated call whose answer its caller may no longer see, because the object lies
+// outside its limits.
 func Hidden(op *ops.Operation) error {
 	code := schema.NotFound
 	if op.Lane == ps.DNS {

@@ -17,7 +17,8 @@ type chain struct {
 	body [][]byte   // pieces of its batch
 }
 
-// number returns that of the entry of the last message, which may be a part.
+// number returns the number of the entry that the last message belongs to. The message may be a
+// part of the entry.
 func (c chain) number() uint64 {
 	if c.part != nil {
 		return c.part.Number

@@ -1,14 +1,14 @@
-// Package journal is the log of a cluster: what one gateway at a time writes, in one order,
-// which every gateway applies to the store in its own file.
+// Package journal is the log of a cluster. One gateway at a time writes to it, in one order, and
+// every gateway applies it to the store in its own file.
 //
-// An [Entry] is one message of a [Stream], sealed with the key of the cluster. It names the
-// term of its writer and the hash of the entry before. The stream decides which message is
-// next: a writer says what it has read last, and a message that comes later than another
-// one is refused. So two writers cannot both go on, whatever their clocks say.
+// An [Entry] is one message of a [Stream], sealed with the key of the cluster. It names the term of
+// its writer and the hash of the entry before. The stream decides which message is next: a writer
+// names the message that it has read last, and is refused if another one has come since. So two
+// writers cannot both go on, whatever their clocks say.
 //
-// What was sent and not answered is never taken for lost. A writer sends it again until it
-// reads either the message itself or that of a higher term. A message that does not verify
-// is skipped and counted: it deposes nobody and stops nobody.
+// A message that was sent and not answered is never taken for lost. Its writer sends it again until
+// it reads the message itself or a message of a higher term. A message that does not verify is
+// skipped and counted. It deposes no leader and stops no reader.
 package journal
 
 import (
@@ -50,12 +50,12 @@ type Stream interface {
 	// is or will be in the stream. Another try goes through another node if there is one.
 	Publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error)
 
-	// Read returns the message with a sequence. It fails with [ErrNotYet] if whoever answered
-	// has none so high, and with [ErrGone] if it is not kept any more.
+	// Read returns the message with a sequence. It fails with [ErrNotYet] if the node that answers
+	// has none so high, and with [ErrGone] if the message is no longer kept.
 	Read(ctx context.Context, sequence uint64) ([]byte, error)
 
-	// Last returns the sequences of the oldest message that is kept and of the last one, as
-	// whoever answered knows them: there may be later ones.
+	// Last returns the sequences of the oldest message that is kept and of the last one, as the
+	// node that answers knows them. There may be later ones.
 	Last(ctx context.Context) (oldest, last uint64, err error)
 
 	// Follow calls visit with the messages after a sequence, in order and without a gap, until
@@ -69,8 +69,7 @@ var (
 	ErrNotYet  = errors.New("the stream has no message with this sequence yet")
 	ErrGone    = errors.New("the message is not kept any more")
 
-	// ErrDeposed means that a higher term has begun, so that nothing of this one is stored
-	// any more.
+	// ErrDeposed means that a higher term has begun. No more entries of this term are stored.
 	ErrDeposed = errors.New("another gateway leads: its term is higher")
 
 	// ErrRewound means that the stream ends before what was applied, or differs there.

@@ -22,7 +22,7 @@ const (
 	shortFor = 30 * time.Second
 )
 
-// Options are those of a log.
+// Options configure a log.
 type Options struct {
 	Cluster    string     // the name of the cluster
 	Journal    string     // identity of the stream
@@ -61,7 +61,7 @@ type Status struct {
 	Point   store.Point // of the last entry that was applied
 	Term    uint64      // the highest one; 0: none has begun
 	Process Process     // whose term it is
-	Leads   bool        // it is that of this process
+	Leads   bool        // the term belongs to this process
 	Time    time.Time   // of the last entry
 	Heard   time.Time   // when a message that verifies was read last, with the monotonic clock; zero: never
 
@@ -94,10 +94,11 @@ func (l *Log) Status() Status {
 	return s
 }
 
-// CatchUp applies what follows, up to the end of the stream as whoever answers knows it. It
-// needs no consumer. It fails with [store.ErrUnreachable] if nobody answers, or if the stream
-// seems to end before what was applied, which counts for nothing for half a minute; with
-// [ErrRewound], [ErrBehind] and [ErrNewer] for good; and with the error of the applier.
+// CatchUp applies the entries that follow, up to the end of the stream as the node that answers
+// knows it. It needs no consumer. It fails with [store.ErrUnreachable] if no node answers, or if
+// the stream seems to end before the last entry that was applied, which counts for nothing for half
+// a minute; with [ErrRewound], [ErrBehind] and [ErrNewer] for good; and with the error of the
+// applier.
 func (l *Log) CatchUp(ctx context.Context) error {
 	err := l.start(ctx)
 	if err == nil {

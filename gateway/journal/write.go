@@ -36,13 +36,14 @@ func (s *sending) see(token string, at store.Point) {
 
 func (s *sending) isStored() bool { return s.stored == len(s.messages) }
 
-// Append stores a batch as the next entry of the term of this process, and returns its place
-// when it is stored and applied. Its time is that of the entry before, if at is earlier.
+// Append stores a batch as the next entry of the term of this process. It returns the place of the
+// entry once that is stored and applied. Its time is the time of the entry before, if at is
+// earlier.
 //
 // It fails with [ErrDeposed] if this process does not hold the highest term. If an error is
-// [ErrUndecided], the batch may be or become stored: it is kept, and the next call of Append
-// or Resolve goes on with it. With every other error it is not stored and will not be.
-// Calls wait for each other: one entry at a time is on its way.
+// [ErrUndecided], the batch may be or become stored: it is kept, and the next call of Append or
+// Resolve goes on with it. With every other error it is not stored and will not be. Calls wait for
+// each other: one entry at a time is on its way.
 func (l *Log) Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error) {
 	if err := l.ready(ctx); err != nil {
 		return store.Point{}, err
@@ -59,11 +60,11 @@ func (l *Log) Append(ctx context.Context, batch []byte, at time.Time) (store.Poi
 	})
 }
 
-// Claim begins the next term, for a process, and returns its number. If the process has a
-// term already, that is the answer. It fails with [ErrDeposed] if it finds a message of
-// another process that was not read when it was called, and stores nothing then: who wants
-// the term must first have caught up. It fails with [ErrKeyUnknown] if it cannot tell whether
-// it has read all. [ErrUndecided] and other errors are as those of Append.
+// Claim begins the next term for a process and returns its number. If the process has a term
+// already, Claim returns the number of that one. It fails with [ErrDeposed] if it finds a message
+// of another process that was not read when it was called, and stores nothing then: a process must
+// have caught up before it claims a term. It fails with [ErrKeyUnknown] if it cannot tell whether
+// it has read all. [ErrUndecided] and other errors are as for Append.
 func (l *Log) Claim(ctx context.Context, p Process, at time.Time) (uint64, error) {
 	l.mu.Lock()
 	verified := l.verified
@@ -146,10 +147,10 @@ func (l *Log) store(ctx context.Context, verified uint64, e *Entry) (store.Point
 	return l.decide(ctx)
 }
 
-// decide sends the messages of the entry that is on its way, until it is known what becomes
-// of it. That a message was read is proof; that it was not, or that it was refused, proves
-// nothing: it may be on its way, or refused because of its own first copy. So the same
-// message is sent with the same expectation until there is one in its place.
+// decide sends the messages of the entry that is on its way, until their outcome is known. A
+// message that was read is proof. One that was not read, or was refused, proves nothing: it may be
+// on its way, or was refused because of its own first copy. So the same message is sent with the
+// same expectation until there is a message in its place.
 func (l *Log) decide(ctx context.Context) (store.Point, error) {
 	for try := 0; ; {
 		l.mu.Lock()
@@ -225,8 +226,7 @@ func (l *Log) send(ctx context.Context, expect uint64, message []byte, try int) 
 	}
 }
 
-// publish is that of the stream, for a limited time, and until a message was read in the
-// place.
+// publish publishes to the stream for a limited time, or until a message was read in the place.
 func (l *Log) publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	var watch sync.WaitGroup

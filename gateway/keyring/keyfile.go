@@ -24,9 +24,9 @@ type keyFile struct {
 // Copy is what to do about a key file that is lost or wrong.
 const Copy = "copy it from another gateway of the cluster, or from the backup"
 
-// OfCluster returns the wrapper of the key ring of a cluster: that of a group of the domain, which the
-// setting cluster.keyGroup names and protect makes, or with the secret in a file if there is no group. A
-// nil protect is a program that cannot use groups.
+// OfCluster returns the wrapper of the key ring of a cluster. It is the wrapper that protect makes
+// of the group of the domain in cluster.keyGroup, or the secret in a file if the setting names no
+// group. A nil protect is a program that cannot use groups.
 func OfCluster(group, file string, protect func(group string) (Wrapper, error)) (Wrapper, error) {
 	switch {
 	case group == "":

@@ -1,13 +1,13 @@
 // Package keyring keeps the key that several gateways seal their store with.
 //
-// The [Ring] is one value of the store: versions of the key, and the secret of sums, which
-// does not change, because names must have the same sum at every time. A [Wrapper]
-// protects it, with what no node of the store has: a key file that every gateway has a
-// copy of, or a group of the domain that their accounts are in.
+// The [Ring] is one value of the store. It has the versions of the key, and the secret of sums,
+// which never changes, because a name must always have the same sum. A [Wrapper] protects the ring
+// with something that no node of the store has: a key file that every gateway has a copy of, or a
+// group of the domain that their accounts are members of.
 //
-// [Ring.Rotate] adds a version. It becomes current when all gateways that live have it;
-// then what lasts is sealed anew, and logs age out under the version that they have. No
-// version is ever removed, so that everything remains readable.
+// [Ring.Rotate] adds a version. The version becomes current when all gateways that live have it.
+// Then lasting values are sealed with it, and the entries of logs expire under the version that
+// they have. No version is ever removed, so everything remains readable.
 package keyring
 
 import (

@@ -23,8 +23,8 @@ type RunOptions struct {
 	Gateway string               // the name of this one
 	Live    func() []Gateway     // the others that live, or all; nil: there are none
 	Tell    func(version uint32) // tells the others which version this gateway has; nil: they know
-	Reseals func() bool          // reports whether this is the gateway that seals anew; nil: it is
-	Kinds   []store.Kind         // of the values that are sealed anew under a new version
+	Reseals func() bool          // reports whether this gateway reseals values; nil: it does
+	Kinds   []store.Kind         // of the values that are resealed with a new version
 	Every   time.Duration        // how often it is looked whether anything is to be done; zero: 10 seconds
 	Problem func(string, error)  // is told what does not work; nil: nobody is
 }
@@ -36,7 +36,7 @@ type runner struct {
 	passes int // over what lasts, since the version is current, that have found nothing
 }
 
-// counting is what a process has told of its seals.
+// counting is the count of seals that a process has reported.
 type counting struct {
 	version  uint32
 	before   uint64 // seals under the version that processes of this gateway made before
@@ -51,9 +51,9 @@ func (r *Ring) Follow(ctx context.Context, problem func(message string, err erro
 	r.repeat(ctx, 0, problem, r.reload)
 }
 
-// Run takes over new versions until ctx ends, tells the other gateways that this one has
-// them, makes a version current when all that live have it, and seals anew what lasts. Of
-// gateways with one writer, that one runs it, in each of its terms; the others follow.
+// Run takes over new versions until ctx ends, tells the other gateways that this one has them,
+// makes a version current when all that live have it, and reseals lasting values. Of gateways with
+// one writer, the writer runs it, in each of its terms; the others follow.
 func (r *Ring) Run(ctx context.Context, o RunOptions) {
 	if o.Live == nil {
 		o.Live = func() []Gateway { return nil }

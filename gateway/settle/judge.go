@@ -14,7 +14,7 @@ import (
 const (
 	existence      = "exists"
 	absent         = "False" // a value of existence
-	otherwise      = "*"     // its value is that of all properties that the state does not name
+	otherwise      = "*"     // its value is the value of all properties that the state does not name
 	parent         = "parent"
 	userParameters = "userParameters"
 )
@@ -40,12 +40,12 @@ const (
 	unclear                 // not readable, or changed by somebody else
 )
 
-// phrases say what became of a property, for people.
+// phrases name the outcomes of a property for people.
 var phrases = map[progress]string{
 	made: "was changed", notMade: "was not changed", half: "is neither as it was nor as it should be", unclear: "may have been changed or not",
 }
 
-// verdict is what became of an intent.
+// verdict is the outcome of an intent.
 type verdict struct {
 	outcome ps.Outcome
 	objects []progress // by announced object
@@ -114,7 +114,7 @@ func judge(intent *ps.Intent, steps []ps.Step, seen []observation) verdict {
 	return v
 }
 
-// judgeObject compares one object and notes what became of each of its changes.
+// judgeObject compares one object and notes the outcome of each of its changes.
 func judgeObject(object *ps.Intended, steps []ps.Step, seen *observation) (progress, []string) {
 	name := cmp.Or(object.DN, seen.DN, object.GUID, object.Account, object.Name)
 	gone := seen.State[existence] == absent

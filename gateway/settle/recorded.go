@@ -6,8 +6,8 @@ import (
 	"adgateway/ps"
 )
 
-// Recorded returns a change that the history has, which was made by a row, as it can be settled or
-// compared. It reports false if that cannot be done. A nil row means that there is none any more.
+// Recorded returns a change of the history, which was made by a row, as it can be settled or
+// compared. It reports false if that cannot be done. A nil row means that the row no longer exists.
 func Recorded(op *ops.Operation, c *changes.Record) (Change, bool) {
 	if op == nil || op.Protocol != nil || len(c.Intent.Objects) == 0 {
 		return Change{}, false

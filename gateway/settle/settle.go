@@ -1,14 +1,13 @@
-// Package settle finds out what became of a change that was cut off.
+// Package settle finds out the outcome of a change that was cut off.
 //
-// A script announces what it is about to change, with the values before and after
-// ([ps.Intent]). If its run is cut off after that, another script, on another
-// session, reads the current state from the same server, and judge compares the two.
-// What an unfinished create left behind is removed.
+// A script announces what it is about to change, with the values before and after ([ps.Intent]). If
+// its run is cut off after that, another script, on another session, reads the current state from
+// the same server, and judge compares the two. What an unfinished create left behind is removed.
 //
-// Ending a session does not stop a cmdlet that is already running in the server. So
-// one reading proves a change that is visible, while anything else needs two equal
-// readings with a pause between them. A server that takes longer than that cannot be
-// distinguished from one that does nothing.
+// Ending a session does not stop a cmdlet that is already running in the server. So one reading
+// proves a change that is visible, while anything else needs two equal readings with a pause
+// between them. A server that takes longer than that cannot be distinguished from one that does
+// nothing.
 package settle
 
 import (
@@ -39,7 +38,7 @@ type Change struct {
 	Cut       *ps.Error // how the run ended
 }
 
-// Finding is what became of a change.
+// Finding is the outcome of a change.
 type Finding struct {
 	Outcome ps.Outcome
 
@@ -54,7 +53,7 @@ type Finding struct {
 	NoCleanUp error // why an unfinished create could not be removed
 }
 
-// Open returns err if the run left open what became of its changes, otherwise nil.
+// Open returns err if the run left the outcome of its changes open, otherwise nil.
 func Open(req ps.Request, err error) *ps.Error {
 	cut := ps.AsError(err)
 	if !req.Write || cut.Outcome != ps.OutcomeUnknown || cut.Intent == nil || len(cut.Intent.Objects) == 0 {
@@ -63,7 +62,7 @@ func Open(req ps.Request, err error) *ps.Error {
 	return cut
 }
 
-// Settle finds out what became of a change. Cancelling ctx does not stop it.
+// Settle finds out the outcome of a change. Cancelling ctx does not stop it.
 func (s *Settler) Settle(ctx context.Context, change Change) Finding {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Limit)
 	defer cancel()
@@ -80,7 +79,7 @@ func (s *Settler) Settle(ctx context.Context, change Change) Finding {
 	return finding
 }
 
-// Outcome is what became of a change that was settled before: it was done, or done in part.
+// Outcome is the outcome of a change that was settled before. The change was done, or done in part.
 type Outcome struct {
 	Outcome ps.Outcome
 	Idle    bool     // nothing had to be changed
@@ -177,8 +176,7 @@ type run struct {
 	Change
 }
 
-// find reads until it is clear what became of the changes. The error is why it
-// stayed unclear.
+// find reads until the outcome of the changes is clear. The error says why it stayed unclear.
 func (r *run) find(ctx context.Context) (verdict, []observation, error) {
 	var last verdict
 	for first := true; ; first = false {
@@ -259,7 +257,7 @@ func (r *run) script(ctx context.Context, name string, write bool, records func(
 			args[server] = ps.Text(r.Cut.Server)
 		}
 	}
-	if _, declared := script.Param(allowedOU); declared { // the record shows no more than that of the request
+	if _, declared := script.Param(allowedOU); declared { // the record shows no more than the request
 		args[allowedOU] = r.Request.Args[allowedOU]
 	}
 	deadline, _ := ctx.Deadline()

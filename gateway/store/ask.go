@@ -14,10 +14,10 @@ import (
 	"adgateway/gateway/every"
 )
 
-// Another process cannot read the file of a store that is open. It asks for a copy by a file
-// beside the store, which only those can make who may write there anyway. Who has the store
-// open answers with a copy beside it, and with why if there is none. What is left of either
-// is removed when the store is opened.
+// Another process cannot read the file of a store that is open. It asks for a copy by a file beside
+// the store. Only an account that may write there anyway can make one. The process that has the
+// store open puts a copy beside the file, or a text that says why there is none. Leftovers of
+// either are removed when the store is opened.
 
 const (
 	askMark    = copyMark + "request"
@@ -26,7 +26,7 @@ const (
 	lookEvery  = 100 * time.Millisecond
 )
 
-// askID is what a request consists of, so that an answer is that of one request.
+// askID is the content of a request. The answer to it carries the same content.
 var askID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 func answerOf(path, id string) string { return path + copyMark + id }

@@ -19,18 +19,18 @@ import (
 	"adgateway/gateway/atomicfile"
 )
 
-// File is a store in one file. Each value is preceded by its revision and the time when it
-// expires. It makes its own changes, asks an appender first, or applies those of another
-// writer: see [File.Lead].
+// File is a store in one file. Each value is preceded by its revision and the time when it expires.
+// The file makes its own changes, asks an appender first, or applies the changes of another writer:
+// see [File.Lead].
 type File struct {
 	db       *bbolt.DB
 	path     string
 	now      func() time.Time
-	clock    *Clock // now is its; nil: now is that of somebody else
+	clock    *Clock // now reads it; nil: now was given
 	creation string
 	bells    bells
 
-	head   head // of who writes; its creation is empty if the file has none
+	head   head // of the writer; its creation is empty if the file has none
 	headAt time.Time
 	eraser eraser
 	unsaid error // why the head could not be written when the file was opened; nil: it was

@@ -26,7 +26,7 @@ type Clock struct {
 
 // ClockSources are what a clock goes by.
 type ClockSources struct {
-	Monotonic func() time.Duration // time that has passed since some moment; nil: that of the process
+	Monotonic func() time.Duration // time that has passed since some moment; nil: the monotonic clock of the process
 	Wall      func() time.Time     // nil: time.Now
 	Agree     func() bool          // reports whether the wall clock may be followed; nil: it may
 }
@@ -66,8 +66,8 @@ func (c *Clock) Apart() time.Duration {
 	return c.sources.Wall().Round(0).Sub(now)
 }
 
-// Raise sets the clock to a time that is later, such as that of an entry of another writer.
-// An earlier one changes nothing.
+// Raise sets the clock to a later time, such as the time of an entry of another writer. An earlier
+// one changes nothing.
 func (c *Clock) Raise(to time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -156,8 +156,8 @@ func Install(path string, r io.Reader, want Point) error {
 }
 
 // Restore is [Install] for a copy of any place that may be older than what the store has
-// acknowledged: when it is opened, it says [ErrRewound], and is another store from then on.
-// Of what it acknowledged it knows what the head beside the file says.
+// acknowledged. A store that is opened after it says [ErrRewound], and is another store. The head
+// beside the file tells it what was acknowledged.
 func Restore(path string, r io.Reader) error {
 	return install(path, r, Point{}, func() error {
 		known, err := readHead(path)
@@ -209,7 +209,7 @@ func install(path string, r io.Reader, want Point, before func() error) (err err
 	return atomicfile.Replace(beside.Name(), path)
 }
 
-// cutSum removes the sum at the end of a copy, which must be that of the rest.
+// cutSum removes the sum at the end of a copy. It fails unless that is the sum of the rest.
 func cutSum(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Update is that of [Updater]. If ctx ends while an [Appender] has the changes, it fails with
+// Update implements [Updater]. If ctx ends while an [Appender] has the changes, it fails with
 // [ErrUnsure] and does not wait for it.
 func (f *File) Update(ctx context.Context, update func(*Tx) error) error {
 	own := &write{updates: &updating{f: update}}
@@ -28,7 +28,7 @@ type updating struct {
 
 	mu       sync.Mutex // held while f runs; guards the fields below
 	called   bool
-	left     bool // the caller does not wait any more: f is not called again
+	left     bool // the caller has stopped waiting: f is not called again
 	panicked any
 }
 

@@ -33,7 +33,7 @@ type Value[T any] interface {
 	format() *int
 }
 
-// formats are those of a store.
+// formats lists the formats of a store.
 type formats struct{ newest, written atomic.Int32 } // 0: not set
 
 // Newest returns the newest format that the gateway of this store reads: [Newest], unless
@@ -61,8 +61,8 @@ func CheckFormat(format, newest int) error {
 	return nil
 }
 
-// Encode returns a value as it is kept in a store, in the format that is written there now.
-// A type that an earlier format has written otherwise says so in its MarshalJSON, by V.
+// Encode returns a value as a store keeps it, in the format that is written there now. A type whose
+// form differs between formats writes it by V in its MarshalJSON.
 func Encode[T any, P Value[T]](s *Sealed, value T) ([]byte, error) {
 	*P(&value).format() = s.Format()
 	return json.Marshal(&value)

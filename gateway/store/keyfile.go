@@ -32,7 +32,7 @@ func ReadKey(path string) (*Key, error) {
 // [KeyLength] bytes. It changes nothing.
 func ReadSecret(path string) ([]byte, error) { return readSecret(path, systemProtection) }
 
-// CheckKey returns why the file is not that of a key. A file that does not exist is fine.
+// CheckKey returns an error if the file exists and is not a key file.
 func CheckKey(path string) error {
 	_, err := ReadSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func takeSecret(path string, by protection) ([]byte, error) {
 		return secret, err
 	}
 	_, torn := readOne(path, by)
-	if torn == nil && isProtected(path) || rewrite(path, secret, by) == nil { // else the secret is as good as before
+	if torn == nil && isProtected(path) || rewrite(path, secret, by) == nil { // else the secret is protected no better than before
 		err = absent(os.Remove(newKey(path))) // of a rewriting that may have been cut off
 	}
 	return secret, err

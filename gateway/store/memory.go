@@ -26,7 +26,7 @@ type memory struct {
 	closed   bool
 }
 
-// values are those of a kind.
+// values maps the keys of a kind to their values.
 type values struct {
 	by   map[string]Entry
 	keys []string // of them, in order
@@ -160,7 +160,7 @@ func (m *memory) Apply(ctx context.Context, changes ...Change) (Revision, error)
 	return m.make(changes), nil
 }
 
-// Update is that of [Updater].
+// Update implements [Updater].
 func (m *memory) Update(ctx context.Context, f func(*Tx) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -203,7 +203,7 @@ func (m inMemory) scan(kind Kind, prefix string, visit func(Entry) bool) error {
 	return nil
 }
 
-// make makes changes that nothing hinders any more.
+// make makes changes whose conditions hold.
 func (m *memory) make(changes []Change) Revision {
 	m.revision++
 	for _, c := range changes {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// systemProtection is DPAPI with the key of the computer: the commands of an administrator read
-// the file, too, and not only the account of the service. Who may read it on this computer
-// is up to the access list of the file.
+// systemProtection is DPAPI with the key of the computer, because the commands of an administrator
+// read the file as well as the account of the service. The access list of the file decides who may
+// read it on this computer.
 var systemProtection = protection{protect: protectForComputer, unprotect: unprotectOnComputer}
 
 // purpose is bound to what is protected, so that nothing else that DPAPI protects is taken for it.

@@ -37,10 +37,10 @@ type role struct {
 	end      context.CancelCauseFunc
 }
 
-// Lead makes the file decide changes, and has an appender store each batch before it is
-// applied. The context that it returns ends, with the cause, when that does: with
-// [File.Follow] and [File.Close], and when a batch may be stored and is not applied. Then the
-// file follows, and whoever leads must apply what is stored before Lead is called again.
+// Lead makes the file decide changes, and has an appender store each batch before it is applied.
+// The context that it returns ends, with the cause, when the file stops leading: with [File.Follow]
+// and [File.Close], and when a batch may be stored and is not applied. Then the file follows, and
+// its user must apply what is stored before calling Lead again.
 func (f *File) Lead(a Appender) context.Context {
 	term, end := context.WithCancelCause(context.Background())
 	f.Follow()

@@ -110,7 +110,7 @@ func (s *Sealed) open(kind Kind, e Entry) (Entry, error) {
 	return e, nil
 }
 
-// Get is that of [Store]. It may also fail with [ErrUnreadable].
+// Get implements [Store]. It may also fail with [ErrUnreadable].
 func (s *Sealed) Get(ctx context.Context, kind Kind, key string) (Entry, error) {
 	e, err := s.Store.Get(ctx, kind, key)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *Sealed) Get(ctx context.Context, kind Kind, key string) (Entry, error) 
 	return s.open(kind, e)
 }
 
-// Range is that of [Store]. It ends with [ErrUnreadable] at a value that cannot be
-// decrypted: who reads the values that belong together must have all of them.
+// Range implements [Store]. It ends with [ErrUnreadable] at a value that cannot be decrypted,
+// because values that belong together are of use only if all can be read.
 func (s *Sealed) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
 	var unreadable error
 	err := s.Store.Range(ctx, kind, prefix, func(e Entry) bool {
@@ -132,8 +132,8 @@ func (s *Sealed) Range(ctx context.Context, kind Kind, prefix string, visit func
 	return errors.Join(err, unreadable)
 }
 
-// RangeBack is that of [Store]. It leaves out the values that cannot be decrypted: who lists
-// what is independent of each other gets the rest. [Sealed.Unreadable] counts them.
+// RangeBack implements [Store]. It leaves out the values that cannot be decrypted: a list of
+// independent values shows the others. [Sealed.Unreadable] counts them.
 func (s *Sealed) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
 	return s.Store.RangeBack(ctx, kind, before, func(e Entry) bool {
 		e, err := s.open(kind, e)
@@ -141,9 +141,9 @@ func (s *Sealed) RangeBack(ctx context.Context, kind Kind, before string, visit 
 	})
 }
 
-// Apply is that of [Store]. If the answer of the store is lost, it finds out what became
-// of the changes, or tries again, for a moment. It fails with [ErrOtherKey] if
-// [Sealed.CheckKey] has found that.
+// Apply implements [Store]. If the answer of the store is lost, it finds out the outcome of the
+// changes, or retries for a short time. It fails with [ErrOtherKey] if [Sealed.CheckKey] has found
+// that.
 func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error) {
 	if err := s.Writable(); err != nil {
 		return 0, err
@@ -162,8 +162,8 @@ func (s *Sealed) Apply(ctx context.Context, changes ...Change) (Revision, error)
 	return s.certainly(ctx, sealed)
 }
 
-// Log is that of [Store]. It leaves out the entries that cannot be decrypted, at which a
-// reader would wait for ever. [Sealed.Unreadable] counts them.
+// Log implements [Store]. It leaves out the entries that cannot be decrypted, at which a reader
+// would wait forever. [Sealed.Unreadable] counts them.
 func (s *Sealed) Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error {
 	return s.Store.Log(ctx, log, after, func(a Appended) bool {
 		value, err := s.unseal(a.Value, boundTo(log))

@@ -145,11 +145,11 @@ type Store interface {
 	// the changes were made.
 	Apply(ctx context.Context, changes ...Change) (Revision, error)
 
-	// Log calls visit with the entries of a log after a position, in their order, until it
-	// returns false. It may use the store. An entry is kept until its time and those of
-	// all before it have passed, or until it is removed. Log fails with [ErrPosition] if
-	// entries after the position are not kept any more, or if it is not one of this store:
-	// then the reader has missed something, and may go on from [Store.End].
+	// Log calls visit with the entries of a log after a position, in their order, until visit
+	// returns false. Visit may use the store. An entry is kept until its time and the times of all
+	// before it have passed, or until it is removed. Log fails with [ErrPosition] if entries after
+	// the position are no longer kept, or if the position is not one of this store: then the reader
+	// has missed something, and may go on from [Store.End].
 	Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error
 
 	// End returns the position after the last entry that was ever appended to a log.
@@ -187,7 +187,7 @@ func (s *Sealed) Remote() bool {
 	return remote
 }
 
-// Reach is that of [Remote]. It returns nil for a store that is not on other machines.
+// Reach implements [Remote]. It returns nil for a store that is not on other machines.
 func (s *Sealed) Reach(ctx context.Context) error {
 	if remote, ok := s.Store.(Remote); ok {
 		return remote.Reach(ctx)

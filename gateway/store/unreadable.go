@@ -49,17 +49,16 @@ func (s *Sealed) Unreadable() (n int, kinds []string) {
 	return n, slices.Sorted(maps.Keys(s.faults.found))
 }
 
-// proofKind has one value, which is sealed when the store is opened for the first time. A key
-// that opens it is that of the store.
+// proofKind has one value, which is sealed when the store is opened for the first time. A key that
+// opens it is the key of the store.
 const (
 	proofKind = Kind("seal")
 	proofKey  = "proof"
 )
 
-// CheckKey finds out whether the key is that of the store. If it opens nothing of what is
-// there, [Sealed.Apply] fails with [ErrOtherKey] from now on, and so does CheckKey. A store
-// from before the proof is tried by some values of the given kinds. CheckKey is called before
-// the store is used.
+// CheckKey finds out whether the key belongs to the store. If it opens no value, [Sealed.Apply]
+// fails with [ErrOtherKey] from now on, and so does CheckKey. In a store that is older than the
+// proof, some values of the given kinds are tried. CheckKey is called before the store is used.
 func (s *Sealed) CheckKey(ctx context.Context, kinds ...Kind) error {
 	e, err := s.Store.Get(ctx, proofKind, proofKey)
 	switch {

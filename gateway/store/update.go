@@ -12,20 +12,20 @@ import (
 
 // Updater is a [Store] with its own way to change what it has.
 type Updater interface {
-	// Update calls f with the newest state of a store and returns once what f has put is durable, or
-	// none of it is kept. Calls of f come one after another, and each sees what all before it have
-	// put, also if that is not durable yet. So nothing conflicts. All that come while a batch is
-	// written share the next one. If f fails, Update returns its error and drops what it has put,
-	// and nothing else.
+	// Update calls f with the newest state of a store and returns once what f has put is durable,
+	// or none of it is kept. Calls of f come one after another, and each sees what all before it
+	// have put, even if that is not durable yet. So nothing conflicts. All calls that come while a
+	// batch is written share the next one. If f fails, Update returns its error and drops what it
+	// has put, and nothing else.
 	//
-	// f must be short, must not wait, and uses the store by its Tx only. What it hands to its caller
-	// it sets anew each time: it is called again if its batch could not be composed, and, where
-	// another machine decides the changes, if another change comes first. It is not called any more
-	// when Update has returned. If f panics, so does Update.
+	// f must be short, must not wait, and uses the store by its Tx only. What it hands to its
+	// caller it sets again each time: it is called again if its batch could not be composed, and,
+	// where another machine decides the changes, if another change comes first. It is never called
+	// after Update has returned. If f panics, so does Update.
 	//
 	// After [ErrUnsure] it is not known whether the changes were stored. After any other error none
-	// of them was, and none will be: [ErrFollows] says that the store decides no changes. If ctx ends
-	// before f is called, the error is also [ErrNotSent].
+	// of them was, and none will be: [ErrFollows] says that the store decides no changes. If ctx
+	// ends before f is called, the error is also [ErrNotSent].
 	Update(ctx context.Context, f func(*Tx) error) error
 }
 
@@ -106,11 +106,11 @@ func (tx *Tx) open(kind Kind, e Entry) (Entry, error) {
 	return e, nil
 }
 
-// Range calls visit with the values whose keys begin with prefix, in the order of their keys,
-// until it returns false. It may use tx; what it puts meanwhile is not visited.
+// Range calls visit with the values whose keys begin with prefix, in the order of their keys, until
+// it returns false. It may use tx; what it puts during the walk is not visited.
 //
-// Where another machine decides the changes, it is not noticed if a value is added or changed
-// that was only visited. Who depends on that keeps another value that each such change puts.
+// Where another machine decides the changes, a value that was only visited may be added or changed
+// without a conflict. A caller that depends on it keeps another value that each such change puts.
 func (tx *Tx) Range(kind Kind, prefix string, visit func(Entry) bool) error {
 	var all []Entry
 	var failed error
@@ -188,7 +188,7 @@ func Save[T any, P Value[T]](tx *Tx, kind Kind, key string, value T, expires tim
 	return err
 }
 
-// Update is that of [Updater]. It fails with [ErrOtherKey] as [Sealed.Apply] does.
+// Update implements [Updater]. It fails with [ErrOtherKey] as [Sealed.Apply] does.
 func (s *Sealed) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := s.Writable(); err != nil {
 		return err

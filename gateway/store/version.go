@@ -23,7 +23,7 @@ import (
 // without one begins with random bytes, and is tried both ways.
 const marked = "adgw\x00key"
 
-// versions are those of a key.
+// versions lists the versions of a key.
 type versions struct {
 	ring  atomic.Pointer[ring] // nil: there are none
 	seals atomic.Uint64        // since the current version is current

@@ -13,8 +13,8 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// write is a call of Apply, or a part of one of Sweep. Who writes sets what is below ended,
-// and closes it then.
+// write is a call of Apply, or a part of one of Sweep. The writer sets the fields below ended, and
+// then closes it.
 type write struct {
 	changes []Change
 	sweeps  bool      // the changes remove what has expired, unless it was set again meanwhile
@@ -39,7 +39,7 @@ func (f *File) Apply(ctx context.Context, changes ...Change) (Revision, error) {
 	return own.revision, nil
 }
 
-// Sweep is that of [Store]. While the file follows it removes nothing: its writer does.
+// Sweep implements [Store]. While the file follows it removes nothing: its writer does.
 func (f *File) Sweep(ctx context.Context) (removed int, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
@@ -137,7 +137,7 @@ func cloned(changes []Change) []Change {
 	return changes
 }
 
-// withdraw reports whether a call was still waiting, which it does not any more then.
+// withdraw ends the wait of a call, and reports whether the call was still waiting.
 func (f *File) withdraw(own *write) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -275,8 +275,8 @@ func (f *File) write(all []*write, by role) (n int) {
 	return n
 }
 
-// shows reports whether a transaction that has failed is there all the same: it was written and
-// not synced, so that it may be lost with the machine. Revision 0 is that of none.
+// shows reports whether the changes of a failed transaction can be read: they were written and not
+// synced, and may be lost with the machine. Revision 0 belongs to no transaction.
 func (f *File) shows(reached Revision) bool {
 	if reached == 0 {
 		return false
@@ -385,8 +385,8 @@ func (f *File) Revision() (r Revision, err error) {
 	return r, closed(err)
 }
 
-// Await returns when the call with a revision was applied, whoever has decided it; or when ctx
-// ends, with its error.
+// Await returns once the call with a revision was applied, no matter which writer decided it. It
+// returns the error of ctx if that ends first.
 func (f *File) Await(ctx context.Context, r Revision) error {
 	for {
 		next := f.bells.next()
@@ -409,8 +409,8 @@ func revisionOf(tx *bbolt.Tx) Revision {
 	return 0
 }
 
-// apply makes the changes of a call, which nothing hinders any more, and returns how many
-// entries of logs and values it has removed. After an error the transaction must be undone.
+// apply makes the changes of a call, whose conditions hold, and returns how many entries of logs
+// and values it has removed. After an error the transaction must be undone.
 func (c *Call) apply(tx *bbolt.Tx) (removed int, err error) {
 	counter, err := tx.CreateBucketIfNotExists(revisionBucket)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Settings are those of a new stream.
+// Settings describe a new stream.
 type Settings struct {
 	Replicas int        // 1 with one node, else 3; it is never changed
 	MaxBytes int64      // the oldest messages are dropped beyond it

@@ -30,9 +30,10 @@ type Examined struct {
 	Replicas int      // of that
 }
 
-// Examine finds out whether a NATS can have the journal of a cluster, and lets this gateway
-// publish to some subjects, to which it sends an empty message each. The errors are those above,
-// those of [Open] about a stream that cannot be the journal, and those of Connect.
+// Examine reports whether a NATS can keep the journal of a cluster and lets this gateway publish to
+// some subjects. It sends an empty message to each of them. It fails with one of the errors above,
+// with an error of [Open] if there is a stream that cannot be the journal, or with an error of
+// Connect.
 func Examine(ctx context.Context, o Options, subjects ...string) (found Examined, err error) {
 	ctx, deny := context.WithCancelCause(ctx)
 	defer deny(nil)

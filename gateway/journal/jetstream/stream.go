@@ -26,7 +26,7 @@ const (
 	// requestFor is how long the answer to a request is waited for.
 	requestFor = 2 * time.Second
 
-	// What is followed is sent by one node, which may end: it says so often that it lives.
+	// One node sends what is followed. It may end, so it says this often that it lives.
 	followHeartbeat = time.Second
 	followExpiry    = 10 * time.Second
 
@@ -154,11 +154,11 @@ func (s *Stream) Node() string { return s.conn.ConnectedUrl() }
 func (s *Stream) Options(c journal.Cipher) journal.Options {
 	return journal.Options{
 		Cluster: s.cluster, Journal: s.identity.Journal, Origin: s.identity.Origin, Cipher: c,
-		MaxMessage: int(s.identity.MaxMessage) / 4 * 3, // who reads one gets it in base64
+		MaxMessage: int(s.identity.MaxMessage) / 4 * 3, // a read returns it in base64
 	}
 }
 
-// Publish is that of [journal.Stream].
+// Publish implements [journal.Stream].
 func (s *Stream) Publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error) {
 	if try > 0 {
 		s.elsewhere()
@@ -205,10 +205,9 @@ func (s *Stream) unanswered(err error) error {
 	return err
 }
 
-// Read is that of [journal.Stream]. The leader of the stream answers, or who believes that
-// it is.
+// Read implements [journal.Stream]. The node answers that leads the stream, or believes it does.
 func (s *Stream) Read(ctx context.Context, sequence uint64) ([]byte, error) {
-	// The next message of the subject tells one that is gone from one that is not there yet
+	// The next message of the subject tells a removed message from one that has not been written
 	// (facts J25).
 	stream, err := s.found(ctx)
 	if err != nil {
@@ -226,8 +225,8 @@ func (s *Stream) Read(ctx context.Context, sequence uint64) ([]byte, error) {
 	return found.Data, nil
 }
 
-// Last is that of [journal.Stream]. It fails with [journal.ErrRewound] if another stream has
-// taken the place of this one.
+// Last implements [journal.Stream]. It fails with [journal.ErrRewound] if another stream has taken
+// the place of this one.
 func (s *Stream) Last(ctx context.Context) (oldest, last uint64, err error) {
 	info, err := s.js.Stream(ctx, StreamName(s.cluster))
 	switch {
@@ -245,8 +244,7 @@ func (s *Stream) Last(ctx context.Context) (oldest, last uint64, err error) {
 
 var errUndelivered = errors.New("the stream is not delivered any more")
 
-// Follow is that of [journal.Stream]. It needs a consumer, which the leader of the nodes
-// makes.
+// Follow implements [journal.Stream]. It needs a consumer, which the leader of the nodes makes.
 func (s *Stream) Follow(ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

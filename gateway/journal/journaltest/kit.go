@@ -34,7 +34,7 @@ func (s sealer) Open(sealed, bound []byte) ([]byte, error) {
 	return s.aead.Open(nil, nil, sealed, bound)
 }
 
-// Options returns those of a log in a stream of its own kind.
+// Options returns the options of a log in a stream of its own kind.
 func Options() journal.Options {
 	return journal.Options{Cluster: "corp", Journal: "j1", Cipher: Cipher("key"), MaxMessage: 1 << 20}
 }
@@ -50,14 +50,14 @@ type Record struct {
 // NewRecord returns one that has applied what ends at a point.
 func NewRecord(at store.Point) *Record { return &Record{point: at} }
 
-// Point is that of [journal.Applier].
+// Point implements [journal.Applier].
 func (r *Record) Point() (store.Point, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.point, r.fault
 }
 
-// Apply is that of [journal.Applier].
+// Apply implements [journal.Applier].
 func (r *Record) Apply(_ context.Context, e *journal.Entry, at store.Point) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

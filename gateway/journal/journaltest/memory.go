@@ -12,12 +12,12 @@ import (
 	"adgateway/gateway/journal"
 )
 
-// Fate is what becomes of a message that is published.
+// Fate says whether a published message is stored, and when.
 type Fate struct {
 	Lost     bool          // it is not stored
 	Late     time.Duration // it arrives so much later, and is stored then if its expectation holds
 	Pending  time.Duration // it is counted as the last one for so long, before anybody can read it
-	Vanishes bool          // it is not stored when that time is over
+	Vanishes bool          // it is not stored when that time has passed
 	Silent   bool          // no answer comes
 	Fails    bool          // it is not sent, as nobody is there
 }
@@ -26,7 +26,7 @@ type Fate struct {
 // channels and timers, so that it works in a bubble of testing/synctest.
 type Memory struct {
 	mu       sync.Mutex
-	messages [][]byte // the first has the sequence 1; nil: it is not kept any more
+	messages [][]byte // the first has the sequence 1; nil: it is no longer kept
 	oldest   int      // index of the first that is kept
 	pending  bool     // a message is counted that cannot be read yet
 	behind   [][]byte // what was inserted after it
@@ -171,7 +171,7 @@ func (c *Client) Published() int {
 	return c.publish
 }
 
-// Publish is that of [journal.Stream].
+// Publish implements [journal.Stream].
 func (c *Client) Publish(ctx context.Context, expect uint64, message []byte, try int) (uint64, error) {
 	c.mu.Lock()
 	c.publish++
@@ -217,7 +217,7 @@ func (c *Client) known() (messages [][]byte, oldest int, stored, cut <-chan stru
 	return messages, c.memory.oldest, c.memory.stored, c.cut
 }
 
-// Read is that of [journal.Stream].
+// Read implements [journal.Stream].
 func (c *Client) Read(ctx context.Context, sequence uint64) ([]byte, error) {
 	messages, oldest, _, _ := c.known()
 	switch {
@@ -231,7 +231,7 @@ func (c *Client) Read(ctx context.Context, sequence uint64) ([]byte, error) {
 	return messages[sequence-1], nil
 }
 
-// Last is that of [journal.Stream].
+// Last implements [journal.Stream].
 func (c *Client) Last(ctx context.Context) (oldest, last uint64, err error) {
 	messages, first, _, _ := c.known()
 	return uint64(first) + 1, uint64(len(messages)), ctx.Err()
@@ -242,7 +242,7 @@ var (
 	errUndelivered = errors.New("no consumer can be made")
 )
 
-// Follow is that of [journal.Stream].
+// Follow implements [journal.Stream].
 func (c *Client) Follow(ctx context.Context, after uint64, visit func(sequence uint64, message []byte) bool) error {
 	for next := after + 1; ; next++ {
 		messages, oldest, stored, cut := c.known()

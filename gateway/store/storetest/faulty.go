@@ -85,7 +85,7 @@ func (f *Faulty) draw(faults ...Fault) (Fault, time.Duration) {
 	return fault, time.Duration(f.random.IntN(int(3 * time.Millisecond)))
 }
 
-// Get is that of [store.Store], with faults.
+// Get implements [store.Store], with faults.
 func (f *Faulty) Get(ctx context.Context, kind store.Kind, key string) (store.Entry, error) {
 	fault, delay := f.draw(Refused, Delayed, Stale)
 	switch fault {
@@ -107,7 +107,7 @@ func (f *Faulty) Get(ctx context.Context, kind store.Kind, key string) (store.En
 	return f.Store.Get(ctx, kind, key)
 }
 
-// Apply is that of [store.Store], with faults.
+// Apply implements [store.Store], with faults.
 func (f *Faulty) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	fault, delay := f.draw(Refused, Lost, Late, Doubled, Delayed, Swapped)
 	switch fault {

@@ -143,8 +143,8 @@ func testReadersOfALogAreWoken(t *testing.T, s store.Store, _ *Clock) {
 	require.ErrorIs(t, s.Log(gone, "log", store.Position{}, noLine), context.Canceled)
 }
 
-// A reader that goes on from where it was, while several append, sees every entry once,
-// and those of each in their order.
+// A reader that goes on from where it was, while several append, sees every entry once, and the
+// entries of each writer in their order.
 func testAReaderOfALogMissesNothing(t *testing.T, s store.Store, _ *Clock) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
