@@ -47,8 +47,8 @@ func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 	return s.calls.Writer.SettleHistory(ctx)
 }
 
-// RunClosing closes the changes that could not be closed when their calls were answered, until
-// ctx is done: the store did not take them, or nobody could find out what became of them.
+// RunClosing closes the changes that could not be closed when their calls were answered, because
+// the store did not take them or their outcome could not be found out. It returns when ctx is done.
 func (s *Server) RunClosing(ctx context.Context) { s.calls.Writer.RunClosing(ctx) }
 
 // Attempts returns the open changes of the store, which the member of a cluster judges.

@@ -82,7 +82,7 @@ func (b Bounds) inZone(zone string) bool {
 	return slices.ContainsFunc(b.limits.Zones, func(one string) bool { return strings.EqualFold(one, zone) })
 }
 
-// seeObject reports whether the caller may see the object of a change of which it is the i-th.
+// seeObject reports whether the caller may see the i-th object of a change.
 func (b Bounds) seeObject(shape *schema.Shape, i int, object *ps.Intended) bool {
 	dn := object.DN
 	if dn == "" {

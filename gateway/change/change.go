@@ -42,8 +42,8 @@ const (
 	PasswordStamp = "pwdLastSet" // changes with the password, and says when it must be changed
 	Member        = "member"
 
-	// MemberPrefix comes before the GUID of a member where a change is about several of them,
-	// each of which is announced as an object of its own after the group.
+	// MemberPrefix comes before the GUID of a member in a change of several members. Each of them
+	// is announced as an object of its own after the group.
 	MemberPrefix = ops.MemberChange
 )
 
@@ -167,7 +167,7 @@ func recordChange(c ps.IntendedChange) Change {
 // ttlPrefix is before the name of a record whose time to live changes.
 const ttlPrefix = "ttl "
 
-// seconds returns a time to live, or null for that of a record that is not there.
+// seconds returns a time to live, or null for a record that does not exist.
 func seconds(text string) json.RawMessage {
 	if text == "" || text == "False" {
 		return null

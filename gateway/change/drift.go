@@ -63,7 +63,8 @@ func (a Announcement) names(o Object) bool {
 	})
 }
 
-// same reports whether two are one object. One that is not there yet is known by its name.
+// same reports whether a and b are the same object. An object that has not been created is compared
+// by name.
 func same(a, b Object) bool {
 	if a.GUID == nil || b.GUID == nil {
 		return a.GUID == b.GUID && a.DistinguishedName == b.DistinguishedName
@@ -71,9 +72,9 @@ func same(a, b Object) bool {
 	return *a.GUID == *b.GUID
 }
 
-// compare returns the differences between the planned and the found changes of one object.
-// A change that is not announced any more has been made by others; one that was not
-// planned was not needed then, so that its new value was there.
+// compare returns the differences between the planned and the found changes of one object. A change
+// that is no longer announced has been made by others. One that was not planned was not needed
+// then, because its new value was there.
 func compare(planned, found Object) []Difference {
 	var drift []Difference
 	differ := func(field string, expected, found json.RawMessage) {

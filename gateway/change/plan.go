@@ -61,8 +61,8 @@ func (p *Plan) Hide(bounds Bounds) {
 	}
 }
 
-// And returns the plan of a change that consists of this one and of others: its objects and the
-// scopes that it requires are those of all, the rest is that of this one.
+// And returns the plan of a change that consists of this one and of others. Its objects and the
+// scopes that it requires are the union of all; the rest is taken from this one.
 func (p Plan) And(others ...Plan) Plan {
 	p.Objects, p.Requires = slices.Clone(p.Objects), slices.Clone(p.Requires)
 	for i := range others {

@@ -123,7 +123,7 @@ func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
 	return !slices.ContainsFunc(about.Names, func(dn string) bool { return !b.Within(dn) }), true
 }
 
-// isGroup reports whether a distinguished name is that of a group that the caller is limited to.
+// isGroup reports whether a distinguished name names a group that the caller is limited to.
 func (b Bounds) isGroup(dn string) bool {
 	path, isPath := schema.ParsePath(dn)
 	return isPath && slices.ContainsFunc(b.limits.Groups, func(group string) bool {
@@ -134,14 +134,14 @@ func (b Bounds) isGroup(dn string) bool {
 
 // Call is a call as the audit has it.
 type Call struct {
-	Row   *ops.Operation // nil: it is of no row of the gateway, such as that of a person who signs in
+	Row   *ops.Operation // nil: no row of the gateway made it, such as the sign-in of a person
 	Own   bool           // of the reader
 	About About
 }
 
-// SeeCall reports whether a line of the audit may be shown: one about what the caller may read now,
-// and lines of its own also of calls that it may still make. Of its own calls it knows what they were
-// refused with; of those of others it does not, where limits apply.
+// SeeCall reports whether a line of the audit may be shown. A caller sees lines about what it may
+// read now, and lines of its own, including calls that it may still make. It sees why its own calls
+// were refused, and not why calls of others were, where limits apply.
 func (s Sight) SeeCall(c Call) bool {
 	if c.Row == nil {
 		return c.Own || s.None() && s.caller.Has(identity.UserRead)

@@ -1,10 +1,9 @@
-// Package changes keeps the history of what the gateway has changed: one [Record] for
-// each change, sealed, by the time of its beginning. It is the working copy that changes
-// are looked up in and undone from; the audit is the evidence.
+// Package changes keeps the history of what the gateway has changed: one [Record] for each change,
+// sealed, by the time of its beginning. It is the working copy that changes are looked up in and
+// undone from; the audit is the evidence.
 //
-// A record is written before its change may begin, and completed with what became of it.
-// So a gateway that is killed leaves records that are running, which are settled when it
-// starts again.
+// A record is written before its change may begin, and completed with the outcome of the change. So
+// a gateway that is killed leaves records that are running, which are settled when it starts again.
 package changes
 
 import (
@@ -28,10 +27,10 @@ import (
 // kind is the kind of changes in the store.
 const kind store.Kind = "change"
 
-// Log is the log of the store in which the identity of each change is appended when it
-// is completed, in the same decision: whoever reads it sees every change once, in the
-// order of their ends, and none that is still running. Its entries live as long as the
-// changes; one that was changed again, such as by being undone, is not appended again.
+// Log is the log of the store to which the identity of each change is appended when it is
+// completed, in the same decision. A reader sees every change once, in the order of their ends, and
+// none that is still running. The entries live as long as the changes. A change that is completed
+// and then changed, such as by its undo, is not appended again.
 const Log store.Log = "changes"
 
 // Author is the caller that made a change.
@@ -91,7 +90,7 @@ type Record struct {
 	Spent *Spent `json:"spent,omitempty"` // by a change that is running; nil: nothing that is counted
 
 	revision store.Revision
-	expires  time.Time // by the time of the store; zero: when its life from the first save is over
+	expires  time.Time // by the time of the store; zero: when its life from the first save has passed
 	size     int       // in bytes, as it was put last
 }
 
@@ -175,8 +174,8 @@ func Time(id string) (time.Time, bool) {
 	return time.Unix(parsed.Time().UnixTime()), true
 }
 
-// first returns a key that is less than those of the changes from a time on, and not
-// less than those of earlier ones.
+// first returns a key that is less than the keys of all changes from a time on, and not less than
+// the keys of earlier changes.
 func first(t time.Time) string {
 	var id uuid.UUID
 	millis := t.UnixMilli()
@@ -186,7 +185,7 @@ func first(t time.Time) string {
 	return prefix + id.String()
 }
 
-// ErrAbsent means that there is no such change, or not any more.
+// ErrAbsent means that the change never existed or is no longer kept.
 var ErrAbsent = store.ErrAbsent
 
 // History is safe for concurrent use.
@@ -241,8 +240,8 @@ func (h *History) Save(ctx context.Context, r *Record) error {
 // Store returns the store that the history is in.
 func (h *History) Store() *store.Sealed { return h.store }
 
-// Complete saves a record with what became of its change, and appends it to [Log]. The
-// change that it takes back, if it is still kept, names it from then on. It fails as
+// Complete saves a record with the outcome of its change, and appends it to [Log]. If the change
+// undoes another one that is still kept, it is named in the record of that one. Complete fails as
 // [History.Save] does.
 func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) error {
 	r.End(outcome)
@@ -288,7 +287,7 @@ func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bo
 	return err == nil, err
 }
 
-// End notes in a record what became of its change, and forgets what only one that is running has.
+// End notes the outcome of a change in its record, and clears the fields of a running change.
 func (r *Record) End(outcome ps.Outcome) {
 	r.Running, r.Outcome = false, outcome
 	r.Token, r.Spent = "", nil

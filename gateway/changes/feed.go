@@ -30,10 +30,10 @@ func (h *History) Ends() <-chan struct{} { return h.store.Appends(Log) }
 // End returns the position after the last change that has ended.
 func (h *History) End(ctx context.Context) (store.Position, error) { return h.store.End(ctx, Log) }
 
-// After returns the changes that ended after a position, at most so many, in the order in
-// which they ended, and the position that was reached; it is the same one if there are
-// none. The error is [store.ErrPosition] if some of them are not kept any more, or if the
-// position is one of another store.
+// After returns the changes that ended after a position, at most so many, in the order in which
+// they ended, and the position that was reached, which is the same one if there are none. The error
+// is [store.ErrPosition] if some of them are no longer kept, or if the position belongs to another
+// store.
 func (h *History) After(ctx context.Context, position store.Position, most int) (ended []Ended, reached store.Position, err error) {
 	reached = position
 	var ids []string
@@ -68,7 +68,7 @@ func (h *History) From(ctx context.Context, t time.Time) (store.Position, error)
 	}
 	position := oldest.Position
 	position.Sequence--
-	// Changes are in the order of their ends, which is nearly that of their beginnings.
+	// Changes are in the order of their ends, which is nearly the order of their beginnings.
 	low, high := position.Sequence, end.Sequence
 	for low < high {
 		middle := store.Position{Creation: end.Creation, Sequence: low + (high-low)/2}
@@ -122,7 +122,7 @@ func (h *History) next(ctx context.Context, position store.Position) (entry stor
 	return entry, found, err
 }
 
-// ErrCursor means that a text is not that of a position.
+// ErrCursor means that a text is not a position.
 var ErrCursor = errors.New("it is not a cursor")
 
 // The first octet of a cursor says how the rest of it is read.
@@ -131,7 +131,7 @@ const (
 	sealedCursor = 2 // a nonce, and the sealed position
 )
 
-// positionSize is that of a position in a cursor: the sum of the store, and the sequence.
+// positionSize is the size of a position in a cursor: the sum of the store, and the sequence.
 const positionSize = creationSize + 8
 
 // Cursor returns a position as text for clients, for every gateway with the key of this store. It

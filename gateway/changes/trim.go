@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// When the history is full, the callers that have most of it lose their oldest changes, down to a
-// size that all of them keep. So a caller that makes many changes cannot wash out those of others,
-// which have less.
+// When the history is full, the callers that take most of it lose their oldest changes, down to a
+// size that every caller may keep. So a caller that makes many changes cannot push out the changes
+// of callers that have made few.
 
 // sized is a record as it is trimmed.
 type sized struct {

@@ -81,7 +81,7 @@ func (m *Member) claim(ctx context.Context) bool {
 	return true
 }
 
-// see learns that a term has begun. A lower one of this process is over. The mutex is held.
+// see notes that a term has begun. It ends a lower term of this process. The mutex is held.
 func (m *Member) see(term uint64) {
 	if term <= m.term {
 		return
@@ -107,15 +107,15 @@ func (m *Member) stepDown() {
 	m.notify()
 }
 
-// resign gives the own term up. Whoever is named leads next, or else the first one that
-// can. The mutex is held.
+// resign gives the term of this gateway up. The gateway that it names leads next, or else the first
+// one that can. The mutex is held.
 func (m *Member) resign(next string) {
 	m.resigned, m.next = m.own, next
 	m.stepDown()
 }
 
-// GiveUp ends a term of this process, whose store cannot be written any more. Whichever
-// gateway comes first leads next.
+// GiveUp ends a term of this process, whose store can no longer be written. The first gateway that
+// can leads next.
 func (m *Member) GiveUp(term uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

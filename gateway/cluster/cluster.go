@@ -1,16 +1,15 @@
-// Package cluster decides which gateway of a cluster leads: makes the changes, and writes
-// the log that every gateway applies to its own store.
+// Package cluster decides which gateway of a cluster leads: makes the changes, and writes the log
+// that every gateway applies to its own store.
 //
-// Who leads is decided by the log alone. A gateway that has heard nothing of a leader for
-// some seconds reads the log to its end and appends an entry that begins a term; the log
-// refuses the entries of earlier terms from then on. Messages between the gateways make
-// that quick, and are never needed for it to be right. All waits are measured by the
-// monotonic clock of the process. A wall clock can only forbid something.
+// The log alone decides which gateway leads. A gateway that has heard nothing of a leader for some
+// seconds reads the log to its end and appends an entry that begins a term. The log then refuses
+// the entries of earlier terms. Messages between the gateways make that quick, and are never needed
+// for it to be right. All waits are measured by the monotonic clock of the process. A wall clock
+// can only forbid something.
 //
-// The first thing a new leader does is to lock what the open changes of earlier leaders may
-// still write to. It accepts all other changes at once, and judges the open ones when their
-// runs have ended or cannot go on any longer.
-//
+// A new leader first locks what the open changes of earlier leaders may still write to. It accepts
+// all other changes at once, and judges the open ones when their runs have ended or cannot go on
+// any longer.
 //	cluster.go   a member, and what it does all its life: follow, claim, lead
 //	claim.go     how it becomes the leader, and stops being it
 //	message.go   what gateways tell each other
@@ -49,7 +48,7 @@ const (
 
 	goAfterStoring = 2 * time.Second // within which a script must begin to write
 	goAfterSending = 5 * time.Second // the same, since the attempt was first sent
-	killTakes      = 5 * time.Second // the end of a run whose limit is over
+	killTakes      = 5 * time.Second // the end of a run whose time limit has passed
 	settles        = 30 * time.Second
 
 	retries = time.Second // between two tries of what has failed
@@ -57,8 +56,8 @@ const (
 
 // The errors of this package.
 var (
-	// ErrNotLeader means that this gateway does not lead, or does not accept changes yet or
-	// any more. Nothing was begun.
+	// ErrNotLeader means that this gateway does not lead, or does not accept changes yet, or no
+	// longer does. Nothing was begun.
 	ErrNotLeader = errors.New("this gateway does not lead")
 
 	// ErrLate means that too much time has passed since a change was stored, so that its
@@ -69,7 +68,7 @@ var (
 	ErrNoSuccessor = errors.New("no other gateway can lead now")
 )
 
-// Log is what a member needs of a [journal.Log], whose applier is that of [Member.Applier].
+// Log is what a member needs of a [journal.Log]. The applier of the log is [Member.Applier].
 type Log interface {
 	CatchUp(ctx context.Context) error
 	Follow(ctx context.Context) error
@@ -77,8 +76,8 @@ type Log interface {
 	Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error)
 }
 
-// Clock is log time, by which what outlives a process expires: a [store.Clock] that follows
-// the wall clock while [Member.Agree] says so.
+// Clock is log time, by which values expire that outlive a process. It is a [store.Clock] that
+// follows the wall clock while [Member.Agree] says that it may.
 type Clock interface {
 	Now() time.Time
 	Raise(to time.Time)
@@ -100,8 +99,8 @@ type Options struct {
 	// that has ended. 0 is 30 s.
 	SettleDelay time.Duration
 
-	// Touch appends an entry without a batch in the way that all batches go, so that a store
-	// that writes nothing any more is noticed. nil is [Member.Append].
+	// Touch appends an entry without a batch in the way that all batches go. So a store that has
+	// stopped writing is noticed. nil is [Member.Append].
 	Touch func(ctx context.Context) error
 
 	// Repair makes the store one that can follow the log, for instance a copy of another
@@ -160,7 +159,7 @@ type Member struct {
 	sent     time.Time // when the last acknowledged entry of it was sent; zero: there is none
 	touched  time.Time // when the last one was begun
 	accepts  bool      // the open attempts are locked
-	draining bool      // no change is begun any more
+	draining bool      // no more changes begin
 	runs     map[*Run]bool
 	cases    map[string]*openCase
 	reports  map[string]Report // of this process, which no leader has acknowledged
@@ -209,13 +208,13 @@ func New(o Options) *Member {
 	return m
 }
 
-// Run takes part in the cluster until ctx ends, by a log whose applier is that of
-// [Member.Applier], and with the open changes of the store. It is called once.
+// Run takes part in the cluster until ctx ends, by a log whose applier is [Member.Applier], and
+// with the open changes of the store. It is called once.
 func (m *Member) Run(ctx context.Context, log Log, attempts Attempts) {
 	ctx, end := context.WithCancel(ctx)
 	defer m.ended.Wait()
 	defer end()
-	point, err := m.o.Store.Point() // what is wrong with the store is told when it is followed
+	point, err := m.o.Store.Point() // a fault of the store is reported when the store is followed
 	m.mu.Lock()
 	m.log, m.attempts = log, attempts
 	m.started = m.o.Now()

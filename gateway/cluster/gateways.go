@@ -106,7 +106,7 @@ func (m *Member) sender(message Message, now time.Time) *gateway {
 // hearBeat takes a beat of another gateway. The mutex is held.
 func (m *Member) hearBeat(from journal.Process, b *Beat, now time.Time) {
 	if there, here := b.Position.Journal, m.point.Journal; there != "" && here != "" && there != here {
-		return // its terms are those of another stream
+		return // its terms belong to another stream
 	}
 	m.see(b.Term)
 	if b.Term != m.term {

@@ -12,9 +12,9 @@ const (
 	drains     = 5 * time.Second  // as long as changes that run may end before
 )
 
-// HandOver lets another gateway lead, if this one does. No change is begun any more. When
-// those that run have ended, or ctx has, it names a successor, and returns when that leads.
-// It fails with [ErrNoSuccessor] if there is none, and goes on to lead then.
+// HandOver lets another gateway lead, if this one does. No more changes begin. When the running
+// ones have ended, or ctx has, it names a successor, and returns when that leads. It fails with
+// [ErrNoSuccessor] if there is none, and goes on leading then.
 func (m *Member) HandOver(ctx context.Context) error { return m.leave(ctx, ctx) }
 
 // leaveForLanes hands over to a gateway that reaches more lanes.

@@ -10,7 +10,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// lead leads until the own term is over.
+// lead leads until the term of this gateway ends.
 func (m *Member) lead(ctx context.Context) {
 	ctx, cancel := m.enter(ctx, leading)
 	defer cancel()
@@ -50,9 +50,9 @@ func (m *Member) touchDue() bool {
 	return now.Sub(m.touched) >= proofEvery
 }
 
-// Append appends an entry of the own term, and returns its place when it is stored. It fails
-// with [ErrNotLeader] if this gateway does not lead: nothing was sent. The other errors are
-// those of [journal.Log.Append].
+// Append appends an entry of the term of this gateway, and returns its place when it is stored. It
+// fails with [ErrNotLeader] if this gateway does not lead: nothing was sent. For its other errors
+// see [journal.Log.Append].
 func (m *Member) Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error) {
 	sent := m.o.Now()
 	m.mu.Lock()

@@ -47,8 +47,8 @@ func (r *Run) Store(store func() error) error {
 	return err
 }
 
-// Go returns nil if the script may begin to write, now. It fails with [ErrNotLeader] if the
-// term of the run is over, and with [ErrLate] if the attempt was not stored just now.
+// Go returns nil if the script may begin to write now. It fails with [ErrNotLeader] if the term of
+// the run has ended, and with [ErrLate] if the attempt was not stored just now.
 func (r *Run) Go() error {
 	now := r.m.now()
 	r.m.mu.Lock()
@@ -63,8 +63,8 @@ func (r *Run) Go() error {
 	return nil
 }
 
-// End ends the run: its script does not write any more. If the term of the run is over, its
-// result is for [Member.Report].
+// End ends the run: its script has stopped writing. If the term of the run has ended, its result is
+// for [Member.Report].
 func (r *Run) End() {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()

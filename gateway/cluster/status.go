@@ -16,7 +16,7 @@ const (
 	Follower Role = "follower" // it applies what another gateway writes
 	Claiming Role = "claiming" // it tries to become the leader
 	Leader   Role = "leader"
-	Leaving  Role = "leaving" // it leads, but begins no change any more
+	Leaving  Role = "leaving" // it leads, but begins no more changes
 	Deposed  Role = "deposed" // it follows, and changes of its own term still run or are not reported
 )
 

@@ -24,9 +24,10 @@ type Attempts interface {
 	// called at each takeover, with all that are open.
 	Lock(open []Attempt)
 
-	// Judge finds out what an attempt has done, and closes it by a batch that requires that
-	// it is open. It returns nil if it is closed, by whomever. The report is what its gateway
-	// says of its end; nil if it says nothing, and its script cannot write any more.
+	// Judge finds out what an attempt has done, and closes it by a batch that requires it to be
+	// open. It returns nil once the attempt is closed, no matter which gateway closed it. The
+	// report is what its gateway says of its end; nil if it says nothing and its script cannot
+	// write any longer.
 	Judge(ctx context.Context, a Attempt, report *Report) error
 
 	// Raced keeps a report beside the verdict of an attempt that was closed without it. It
@@ -44,8 +45,8 @@ type openCase struct {
 	next   time.Time // not before
 }
 
-// Report tells the leader, whichever gateway that is, how a run has ended whose term is
-// over. That is repeated until the leader has stored it, or this process ends.
+// Report tells the leader, whichever gateway that is, how a run has ended whose term has passed. It
+// repeats that until the leader has stored it, or this process ends.
 func (m *Member) Report(report Report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,8 +112,8 @@ func (m *Member) dueCases() (due []*openCase) {
 	return due
 }
 
-// over reports whether the script of an attempt cannot write any more: its process has been
-// replaced by another one for long enough, or all its limits have passed. The mutex is held.
+// over reports whether the script of an attempt can no longer write: its process has been replaced
+// by another one for long enough, or all its limits have passed. The mutex is held.
 func (m *Member) over(a Attempt, now time.Time) bool {
 	if now.Sub(m.acked) >= goAfterSending+a.Limit+killTakes+m.o.SettleDelay {
 		return true

@@ -85,8 +85,8 @@ func (m *Member) message(message Message) Message {
 	return message
 }
 
-// hangs reports whether this leader does not write any more, or a script does not end. The
-// mutex is held.
+// hangs reports whether this leader has stopped writing, or a script does not end. The mutex is
+// held.
 func (m *Member) hangs(now time.Time) bool {
 	return now.Sub(m.confirmed()) > writerHangs || m.runHangs(now)
 }

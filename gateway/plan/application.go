@@ -105,8 +105,8 @@ func (a *Application) Idle(ctx context.Context, server string) error {
 	return a.Refused(a.drifted(server))
 }
 
-// Refused returns the error of a call that was refused as err says. A plan that another call has
-// applied meanwhile does not hold any more for that reason.
+// Refused returns the error of a call that was refused as err says. If another call has applied the
+// plan in between, the error says that instead.
 func (a *Application) Refused(err error) error {
 	if a == nil || a.drift == nil {
 		return err
@@ -194,7 +194,7 @@ func (a *Application) use(ctx context.Context) error {
 }
 
 // End returns what to put in an update when the call has ended with an outcome, unless its change
-// says so; nil: nothing. A plan whose application changed nothing can be applied again.
+// puts it; nil: nothing. A plan whose application changed nothing can be applied again.
 func (a *Application) End(outcome ps.Outcome) func(tx *store.Tx) error {
 	if a == nil || a.closed {
 		return nil

@@ -153,13 +153,13 @@ type Applying struct {
 	RequestID string
 	Earlier   string // request id of an earlier one with its key that was cut off; empty: there is none
 	Bound     *ops.Bound
-	// Parameters are those of the call as they were accepted, without secrets.
+	// Parameters are the parameters of the call as they were accepted, without secrets.
 	Parameters map[string]string
 	Announcing
 }
 
-// Apply finds the plan that a call applies. It refuses a plan of another call, and one that cannot be
-// applied any more.
+// Apply finds the plan that a call applies. It refuses a plan of another call, and one that can no
+// longer be applied.
 func (p *Plans) Apply(ctx context.Context, a Applying) (*Application, error) {
 	found, err := p.Known(ctx, a.Wanted)
 	switch {

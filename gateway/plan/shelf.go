@@ -51,7 +51,7 @@ func (s *shelf) put(of identity.Who, one shelved) (surplus []string) {
 	by, named := of.Identity(), identity.ID{Kind: of.Kind, ID: of.Name}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if named != by { // those of an earlier version are older
+	if named != by { // plans of an earlier version are older
 		s.plans[by] = append(s.plans[named], s.plans[by]...)
 		delete(s.plans, named)
 	}

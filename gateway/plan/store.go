@@ -103,7 +103,7 @@ const prefix = "pl_"
 // newID returns an id for a plan. Later ones are greater.
 func newID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
 
-// ErrAbsent means that there is no such plan, or not any more.
+// ErrAbsent means that the plan never existed or is no longer kept.
 var ErrAbsent = store.ErrAbsent
 
 // errUsed means that another call has applied the plan.
@@ -120,8 +120,8 @@ type Plans struct {
 	shelf *shelf
 }
 
-// Open returns the plans in a store, which are of the operations of a table. Those that cannot be
-// read are as good as absent. The limits bound what all of them take.
+// Open returns the plans in a store, whose operations are in a table. Plans that cannot be read
+// count as absent. The limits bound what all plans take.
 func Open(ctx context.Context, db *store.Sealed, table []*ops.Operation, limits Limits) (*Plans, error) {
 	p := &Plans{store: db, table: table, shelf: newShelf(limits, db.Now)}
 	return p, p.Load(ctx)
@@ -139,7 +139,7 @@ func (p *Plans) Stats() Stats {
 	return Stats{p.stats.made.Load(), p.stats.applied.Load(), p.stats.drifted.Load()}
 }
 
-// Load counts the plans of each caller anew, as another gateway may have kept some.
+// Load counts the plans of each caller again, as another gateway may have kept some.
 func (p *Plans) Load(ctx context.Context) error {
 	all := map[identity.ID][]shelved{}
 	var found []shelved

@@ -19,7 +19,7 @@ type Kind string
 
 // The kinds.
 const (
-	Own     Kind = "rights"  // groups of the gateway's own rights and hosts; none: those of its accounts
+	Own     Kind = "rights"  // groups of the gateway's own rights and hosts; none: groups of its accounts
 	Role    Kind = "role"    // groups whose members may use the gateway
 	Limit   Kind = "limit"   // groups that limits name
 	Gateway Kind = "gateway" // DNS names by which clients find the gateway

@@ -24,8 +24,8 @@ type Ledger struct {
 	shared bool // the gateways of a cluster count together
 }
 
-// NewLedger returns the ledger in a store, whose time is that of the store. If it is shared, several
-// gateways count together what an account spends.
+// NewLedger returns the ledger in a store. It goes by the time of the store. If the store is
+// shared, several gateways count together what an account spends.
 func NewLedger(db *store.Sealed, shared bool) *Ledger { return &Ledger{db, shared} }
 
 // Budget is what an account may do so often in an hour.
@@ -162,8 +162,7 @@ func (r *record) sum() (n int) {
 	return n
 }
 
-// add adds to the minute that a time lies in, and forgets those that do not count any
-// more.
+// add adds to the minute of a time, and removes minutes that no longer count.
 func (r *record) add(at time.Time, n int, now time.Time) {
 	own := at.Unix()
 	var kept []minute

@@ -221,9 +221,9 @@ func (p *Part) Begin(tx *store.Tx, _ *write.Attempt) error { return p.kept.make(
 func (p *Part) Begun() { p.of.kept = p.kept }
 
 // Settle counts what a run did, which has ended with a result or with an error. Only the first call
-// has an effect. If the record of the change is open, and notes what was reserved, both are to be
+// has an effect. If the record of the change is open and notes what was reserved, both must be
 // corrected together by [Spending.Done]: else a gateway that dies in between would leave a record
-// by which it is given back once more. The error is that of a correction that was not stored.
+// from which it is returned once more. Settle fails if the correction was not stored.
 func (s *Spending) Settle(result *ps.Result, err error, open bool) error {
 	if s == nil {
 		return nil
@@ -231,8 +231,8 @@ func (s *Spending) Settle(result *ps.Result, err error, open bool) error {
 	return s.end(func(kind identity.Impact) int { return affected(kind, s.op, result, err) }, open)
 }
 
-// Release gives back what the call has reserved and no run has spent. The error is that of a
-// correction that was not stored.
+// Release returns what the call has reserved and no run has spent. It fails if the correction was
+// not stored.
 func (s *Spending) Release(open bool) error {
 	if s == nil {
 		return nil

@@ -13,15 +13,15 @@ import (
 	"adgateway/ps"
 )
 
-// A gateway that begins to lead locks what the open changes of earlier terms may still write
-// to, and judges each of them once its gateway has told how it ended, or when its script
-// cannot write any more.
+// A gateway that begins to lead locks what the open changes of earlier terms may still write to,
+// and judges each of them once its gateway has reported its end, or when its script can no longer
+// write.
 
 // attempts are the open changes of the store.
 type attempts struct{ w *Writer }
 
-// Open implements [cluster.Attempts]. What the gateway knows by heart is read anew: others may
-// have changed it since.
+// Open implements [cluster.Attempts]. It reads the values that the gateway keeps in memory again,
+// because other gateways may have changed them.
 func (a attempts) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	w := a.w
 	w.handOverDoubts()
@@ -58,7 +58,7 @@ func (a attempts) Lock(open []cluster.Attempt) {
 	}
 }
 
-// errUnjudged means that it cannot be found out yet what became of a change.
+// errUnjudged means that the outcome of a change cannot be found out yet.
 var errUnjudged = errors.New("the objects of the change cannot be read yet")
 
 // Judge implements [cluster.Attempts].
@@ -116,7 +116,7 @@ func (a attempts) Raced(ctx context.Context, report cluster.Report) error {
 		c = end.Record
 		c.Outcome, c.Raced, c.Failed = v.Outcome, v.Outcome, v.Failed
 		err = w.History.Adopt(ctx, c, w.Store.Now())
-	case errors.Is(err, changes.ErrAbsent): // it was removed, and what was told of it is too long
+	case errors.Is(err, changes.ErrAbsent): // it was removed, and its report is too long
 		c, err = &changes.Record{ID: report.Attempt}, nil
 	}
 	if err != nil {

@@ -239,7 +239,7 @@ func (r *Run) writeIntents(i *ps.Intent) error {
 	return nil
 }
 
-// inTime refuses a change that a member of a cluster must not let begin any more.
+// inTime refuses a change that a member of a cluster must no longer begin.
 func (r *Run) inTime() error {
 	if r.w.Member == nil {
 		return nil

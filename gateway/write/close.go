@@ -171,8 +171,8 @@ func (w *Writer) StoreLate(ctx context.Context) error {
 	}
 }
 
-// neverStored reports whether trying again would fail again. The change stays open then, until
-// the next start finds out what became of it; the ends behind it must not wait.
+// neverStored reports whether trying again would fail again. The change then stays open until the
+// next start finds out its outcome, and the ends behind it need not wait.
 func neverStored(err error) bool {
 	return errors.Is(err, store.ErrTooMany) || errors.Is(err, store.ErrUnreadable)
 }

@@ -15,16 +15,16 @@ import (
 	"adgateway/ps"
 )
 
-// A change stays open while it is not known what became of it: nobody could read its objects
-// when its run was cut off, or when the gateway was started again. It keeps its objects locked,
-// so that it is not judged by what a later change has written, but for a minute only. After
-// that the next change of one of its objects closes it as unknown, in its own first batch.
+// A change stays open while its outcome is not known: its objects could not be read when its run
+// was cut off, or when the gateway was started again. It keeps its objects locked, so it is not
+// judged by what a later change has written, but for a minute only. After that the next change of
+// one of its objects closes it as unknown, in its own first batch.
 
 // doubt is a change that is open although its run has ended.
 type doubt struct {
 	id    string
 	locks []lock
-	hold  *hold     // nil: the objects are not locked any more
+	hold  *hold     // nil: the objects are no longer locked
 	next  time.Time // when it is looked at again
 
 	awaited bool // its run, of an earlier term, may still write: it is not judged before that has ended
@@ -55,8 +55,8 @@ func (d *doubts) await(id string, of []lock) {
 	d.all[id] = &doubt{id: id, locks: of, awaited: true}
 }
 
-// lock notes what has locked the objects of a change, and reports false if that is not in
-// doubt any more.
+// lock notes which lock the objects of a change have. It reports false if the change is no longer
+// in doubt.
 func (d *doubts) lock(id string, h *hold) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

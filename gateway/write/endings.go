@@ -14,7 +14,7 @@ import (
 // closes the change at the new leader, if that has not judged it yet, and tells the leader
 // in any case how the run has ended.
 
-// ending is what a gateway tells of the end of a run.
+// ending is a gateway's report of the end of a run.
 type ending struct {
 	Process journal.Process `json:"process"`           // that has run it
 	Verdict *Verdict        `json:"verdict,omitempty"` // nil: it is not known what became of the change
@@ -22,7 +22,7 @@ type ending struct {
 	Record  *changes.Record `json:"record,omitempty"`  // of the change; nil: it is too long
 }
 
-// mostTold is how many bytes are told of an ending. More is left out.
+// mostTold is how many bytes a report may have. More is left out.
 const mostTold = 128 << 10
 
 // tell tells the leader how the run of a change has ended.

@@ -13,9 +13,9 @@ import (
 	"adgateway/ps"
 )
 
-// Every change has a line in the audit about its outcome, whoever closes it. The first batch
-// of a change notes that the line is due. The note is removed some time after the line was
-// written; a gateway that is started again writes the lines that are missing.
+// Every change has a line in the audit about its outcome, no matter what closes it. The first batch
+// of a change notes that the line is due. The note is removed some time after the line was written;
+// a gateway that is started again writes the lines that are missing.
 
 // dueKind is the kind of these notes, by identity of the change.
 const dueKind store.Kind = "due"

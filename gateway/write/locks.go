@@ -242,7 +242,7 @@ func (l *locks) lock(ctx context.Context, one lock) error {
 	return err
 }
 
-// unlock gives an object to who waits for it longest. The mutex is held.
+// unlock hands an object to its longest waiter. The mutex is held.
 func (l *locks) unlock(object string) {
 	q := l.queues[object]
 	q.holders--

@@ -60,8 +60,8 @@ func (l *Later) Error() string { return l.Cause.Error() }
 // Unwrap returns why the change is refused.
 func (l *Later) Unwrap() error { return l.Cause }
 
-// Run is a change that is being made, for one call. One goroutine uses it at a time. A nil Run is
-// that of a call that changes nothing: it has no record and no lines.
+// Run is a change that is being made for one call. One goroutine uses it at a time. A nil Run
+// stands for a call that changes nothing: it has no record and no lines.
 type Run struct {
 	w      *Writer
 	change Change
@@ -105,8 +105,8 @@ func (r *Run) ID() string {
 	return r.record.ID
 }
 
-// Shown returns the identity that a call with an outcome tells of its change: that of the first
-// change of the request. It is empty if there is none.
+// Shown returns the identity of a change that a call with an outcome reports: the first change of
+// the request. It is empty if there is none.
 func (r *Run) Shown(outcome ps.Outcome) string {
 	if outcome == ps.OutcomeNone || r.ID() == "" {
 		return ""
@@ -136,7 +136,7 @@ const (
 // Running reports whether the history has the change, and not yet its end.
 func (r *Run) Running() bool { return r != nil && r.record != nil && r.record.Running }
 
-// PinEpoch returns that of the announcement that was allowed last; 0: none was.
+// PinEpoch returns the epoch of the announcement that was allowed last; 0: none was.
 func (r *Run) PinEpoch() uint64 {
 	if r == nil {
 		return 0
@@ -151,10 +151,10 @@ type Made struct {
 	Records []json.RawMessage // in place of those that the script has sent, if it was settled
 }
 
-// Do runs the script of the change, again if it had to wait for another change, and finds out what
-// became of it if it was cut off. The objects stay locked until then. It may be called again for a
-// change that was not made. ctx ends the waiting, and the script only as long as that has announced
-// nothing.
+// Do runs the script of the change, again if it had to wait for another change, and finds out the
+// outcome if it was cut off. The objects stay locked until then. Do may be called again for a
+// change that was not made. ctx ends the waiting, and the script only until it has announced
+// something.
 func (r *Run) Do(ctx context.Context, req ps.Request) (made Made, err error) {
 	outcome := ps.OutcomeNone
 	r.hold, r.limit = r.w.locks.begin(), req.Limit
@@ -174,9 +174,9 @@ func (r *Run) Do(ctx context.Context, req ps.Request) (made Made, err error) {
 	return made, err
 }
 
-// repeat runs the script until it need not wait any more. Waiting counts towards the limit of the
-// run, and ends when a quarter of that is left: a run that begins with less is cut off in the middle
-// of its change, and keeps its object from others until it is known what became of it.
+// repeat runs the script until it need not wait. Waiting counts towards the limit of the run, and
+// ends when a quarter of the limit is left: a run that begins with less would be cut off in the
+// middle of its change, and would keep its object locked until its outcome is known.
 func (r *Run) repeat(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	until := time.Now().Add(req.Limit)
 	waiting, cancel := context.WithDeadline(ctx, until.Add(-req.Limit/4))
@@ -244,7 +244,7 @@ func (r *Run) staysOpen(outcome ps.Outcome) bool {
 	return can
 }
 
-// release unlocks what the run has locked, unless it has left it in doubt what became of its change.
+// release unlocks what the run has locked, unless the outcome of its change is in doubt.
 func (r *Run) release(outcome ps.Outcome) {
 	if r.doubted == nil && r.staysOpen(outcome) {
 		r.doubted = r.hold
@@ -281,8 +281,8 @@ func (r *Run) beginRun(limit time.Duration) error {
 	return nil
 }
 
-// endRun notes that the script of a change does not write any more, and that the outcome of the
-// change is stored, or will be by another gateway.
+// endRun notes that the script of a change has stopped writing, and that the outcome of the change
+// is stored, or will be by another gateway.
 func (r *Run) endRun() {
 	if r.member != nil {
 		r.member.End()
@@ -290,7 +290,7 @@ func (r *Run) endRun() {
 	}
 }
 
-// deposed reports whether the term is over in which the change was begun.
+// deposed reports whether the term in which the change was begun has ended.
 func (r *Run) deposed() bool {
 	if r.w.Member == nil || r.term == 0 {
 		return false

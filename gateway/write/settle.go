@@ -15,10 +15,10 @@ import (
 	"adgateway/ps"
 )
 
-// A change is ended once, in one update: its record in the history, its key, its plan, what it
-// has spent, the names that it was about to give. The record as the store has it says which.
-// Whether the call itself ends it or whoever settles it, it is the same; whoever comes later reads
-// the outcome, and does not look at the directory again.
+// A change is ended once, in one update: its record in the history, its key, its plan, its quotas
+// and the names that it reserved. The record in the store says which of these it has. The call
+// itself or a later judge ends it in the same way. Any later attempt reads the outcome, and does
+// not look at the directory again.
 
 // mostEnding is how long it is tried to store the end of a change at once.
 const mostEnding = 15 * time.Second
@@ -110,9 +110,9 @@ func (w *Writer) recordDue(ctx context.Context) error {
 	return errors.Join(err, w.evidence.record(ctx, startSettled, ids))
 }
 
-// Settle finds the outcome of a change that was cut off, and closes it. If it is not
-// recorded in the history, only its key tells of it. It is not settled if it cannot be read yet.
-// The audit says by whom it was.
+// Settle finds the outcome of a change that was cut off, and closes it. If the change is not
+// recorded in the history, only its key shows it. It is not settled if it cannot be read yet. The
+// audit names its caller.
 func (w *Writer) Settle(
 	ctx context.Context, recorded bool, c *changes.Record, by string,
 ) (done bool, err error) {

@@ -28,9 +28,9 @@ type Attempt struct {
 // A Participant is something that is stored together with the beginning of a change: its record,
 // the plan that it applies, its key, what it spends, the names that it gives.
 type Participant interface {
-	// Begin decides with the newest state, and puts what must be stored before the change. An
-	// error refuses the change: then nothing of the update is stored. It is called again if the
-	// update is tried again, and then begins anew.
+	// Begin decides with the newest state, and puts what must be stored before the change. An error
+	// refuses the change: then nothing of the update is stored. It is called again if the update is
+	// tried again, and then starts over.
 	Begin(tx *store.Tx, a *Attempt) error
 	// Begun notes that what Begin has put is stored.
 	Begun()
@@ -46,8 +46,8 @@ type Kind interface {
 	End(tx *store.Tx, c *changes.Record, e *End) error
 }
 
-// A Verdict says how a change has ended, as its call would have reported it. It is decided once;
-// whoever comes second reads it.
+// A Verdict says how a change has ended, as its call would have reported it. It is decided once,
+// and read after that.
 type Verdict struct {
 	Outcome ps.Outcome  `json:"outcome"`
 	Idle    bool        `json:"idle,omitempty"`    // nothing had to be changed

@@ -41,7 +41,7 @@ type Options struct {
 	// Member is this gateway in a cluster; nil: it is alone. The fields below are for a Member only.
 	Member *cluster.Member
 	Relay  *store.Sealed // takes what every gateway may write, whether or not it leads
-	// Load reads anew what the gateway knows by heart, when it begins to lead.
+	// Load reads the values that the gateway keeps in memory again, when it begins to lead.
 	Load     func(ctx context.Context) error
 	Stopping context.Context // done when the gateway stops
 }
@@ -104,8 +104,8 @@ func (w *Writer) Attempts() cluster.Attempts { return attempts{w} }
 // closingEvery is how often what could not be closed at once is tried again.
 const closingEvery = time.Second
 
-// RunClosing closes the changes that could not be closed when their calls were answered, until
-// ctx is done: the store did not take them, or nobody could find out what became of them.
+// RunClosing closes the changes that could not be closed when their calls were answered, because
+// the store did not take them or their outcome could not be found out. It returns when ctx is done.
 func (w *Writer) RunClosing(ctx context.Context) {
 	every.Do(ctx, closingEvery, func() { w.closeOpen(ctx) })
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Settler().Limit)
@@ -155,7 +155,7 @@ func (w *Writer) RunMember(ctx context.Context, leading ...func(ctx context.Cont
 	}
 }
 
-// runTerm calls what only the leader does until a term is over.
+// runTerm calls the leader's work until a term ends.
 func (w *Writer) runTerm(ctx context.Context, term uint64, leading []func(ctx context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

@@ -102,7 +102,7 @@ func (p *Peers) Close() {
 // another.
 func (p *Peers) Refused() uint64 { return p.refused.Load() }
 
-// Send is that of [cluster.Peers].
+// Send implements [cluster.Peers].
 func (p *Peers) Send(m cluster.Message) {
 	l := letter{Message: m}
 	p.mu.Lock()
@@ -120,8 +120,8 @@ func (p *Peers) Send(m cluster.Message) {
 	}
 }
 
-// publish sends what is to be sent until Close. Without a connection it is lost: later it
-// would be no news any more.
+// publish sends messages until Close. Without a connection they are dropped: they would be stale
+// later.
 func (p *Peers) publish() {
 	subject := stock.BeatSubject(p.o.Cluster, p.o.Self.Gateway)
 	for {
@@ -134,7 +134,7 @@ func (p *Peers) publish() {
 	}
 }
 
-// Receive is that of [cluster.Peers].
+// Receive implements [cluster.Peers].
 func (p *Peers) Receive(ctx context.Context) (cluster.Message, bool) {
 	for {
 		select {

@@ -1,10 +1,10 @@
 // Package choice keeps which controller and which DNS server all gateways of a cluster use.
 //
-// The gateway that leads decides: it pins the first server of a lane that it can use, and moves
-// the pin when it has not reached that server for a while and can use another one. The others
-// follow its choice. What they reach themselves counts only for who should lead: a gateway that
-// reaches more lanes than the leader takes over, see [Choices.Lanes]. An administrator moves a
-// pin by [Move].
+// The gateway that leads decides: it pins the first server of a lane that it can use, and moves the
+// pin when it has not reached that server for a while and can use another one. The others follow
+// its choice. The servers that they reach themselves count only for the election: a gateway that
+// reaches more lanes than the leader takes over, see [Choices.Lanes]. An administrator moves a pin
+// by [Move].
 package choice
 
 import (
@@ -51,8 +51,8 @@ type Options struct {
 	Now func() time.Time                            // monotonic; nil: time.Now
 }
 
-// Choices are those of all lanes, as one gateway knows them: the servers.Shared of its runs. They
-// are safe for concurrent use.
+// Choices are the choices of all lanes as one gateway knows them. They implement servers.Shared for
+// its runs. They are safe for concurrent use.
 type Choices struct {
 	o Options
 
@@ -94,7 +94,7 @@ func read(ctx context.Context, db *store.Sealed, on ps.Lane) (c Choice, err erro
 	return c, err
 }
 
-// errAsItIs ends a choice that is not needed any more.
+// errAsItIs ends a choice that is no longer needed.
 var errAsItIs = errors.New("it is as it should be")
 
 // write chooses a server of a lane, unless may refuses that for what is chosen now.

@@ -44,13 +44,13 @@ type Client struct {
 	Open    func() (*store.File, error)                                          // opens the store that is there, as one that follows
 	Sources func() []Source                                                      // in the order in which they are asked
 	TLS     func(gateway string) *tls.Config                                     // of a connection to a gateway, which must prove its name
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: that of [net.Dialer]
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: DialContext of a [net.Dialer]
 }
 
-// Copy puts the file of another gateway in the place of the store of this one, and returns it
-// open. The store is closed when a copy was received. check returns why a file at a place does
-// not help. If Copy fails, with the reasons of all sources, it returns the store that was there,
-// open, or nil if it cannot be opened any more. One call at a time.
+// Copy puts the file of another gateway in the place of the store of this one, and returns it open.
+// The store is closed when a copy was received. check returns why a file at a place does not help.
+// If Copy fails, with the reasons of all sources, it returns the previous store, open, or nil if
+// that can no longer be opened. One call at a time.
 func (c *Client) Copy(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File, error) {
 	sources := c.Sources()
 	failures := make([]error, 0, len(sources)+1)

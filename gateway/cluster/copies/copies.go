@@ -76,7 +76,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// timely gives up a client that takes nothing any more.
+// timely gives up a client that has stopped reading.
 type timely struct {
 	http.ResponseWriter
 	control *http.ResponseController

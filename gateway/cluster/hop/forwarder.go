@@ -26,7 +26,7 @@ type Options struct {
 	// Waiting is how many calls may wait for a leader at a time.
 	Waiting int
 
-	// Observe is told what becomes of a call: first of each try that is repeated, then of
+	// Observe is called with the outcome of each try that is repeated, and then with the outcome of
 	// the call. The gateway is the one that was asked; empty: none.
 	Observe func(r *http.Request, outcome Outcome, gateway string)
 
@@ -80,7 +80,7 @@ type Forwarder struct {
 // peer is where a gateway is reached.
 type peer struct{ name, address string }
 
-// NewForwarder returns a forwarder. Close must be called when it is not needed any more.
+// NewForwarder returns a forwarder. Close must be called when it is no longer needed.
 func NewForwarder(options Options) *Forwarder {
 	if options.Observe == nil {
 		options.Observe = func(*http.Request, Outcome, string) {}
@@ -193,8 +193,8 @@ func (p *passage) rewrite(pr *httputil.ProxyRequest) {
 	}
 }
 
-// final leaves out the 100 Continue of the leader. The server of the client says so itself,
-// as soon as the body is read, to clients that have asked.
+// final leaves out the 100 Continue of the leader. The server of the client sends its own one, as
+// soon as the body is read, to clients that have asked.
 type final struct{ http.ResponseWriter }
 
 func (w final) WriteHeader(status int) {

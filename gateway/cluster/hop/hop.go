@@ -27,8 +27,8 @@ type Leader interface {
 	// hops, and its term. It returns false if none is known.
 	Leader() (name, address string, term uint64, ok bool)
 
-	// Changed returns a channel that is closed when Leader may return something else than at
-	// the time of the call. Who waits for that compares: it may be closed for other reasons.
+	// Changed returns a channel that is closed when Leader may return something else than at the
+	// time of the call. It may be closed for other reasons: a waiter compares.
 	Changed() <-chan struct{}
 }
 
@@ -83,7 +83,7 @@ const (
 // would take a request without a body for one that may be sent twice.
 var keyHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}
 
-// Clean removes the headers of the hop. Every listener but that of the hop must call it before
+// Clean removes the headers of the hop. Every listener except the hop's own must call it before
 // anything else reads a request.
 func Clean(header http.Header) { dropPrefix(header, prefix) }
 

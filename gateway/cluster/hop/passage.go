@@ -102,7 +102,7 @@ var (
 	errWaitedOut = errors.New("there is none for too long")
 )
 
-// next waits until another leader is known than before or the pause is over. A busy cluster has
+// next waits until another leader is known than before or the pause has passed. A busy cluster has
 // news all the time, which are no reason to ask the same gateway at once again.
 func (w *waiting) next(
 	ctx context.Context, leader Leader, before led, changed <-chan struct{}, pause <-chan time.Time,
@@ -207,7 +207,7 @@ func rejected(err error) bool {
 	return alert.Kind() == reflect.Uint8 && slices.Contains(refusals, alert.Uint())
 }
 
-// follow cuts a call off some time after another term has begun than that of the leader to
+// follow cuts a call off some time after a later term has begun than the term of the leader to
 // which it was sent. It returns when the context ends.
 func (f *Forwarder) follow(ctx context.Context, term uint64, cut context.CancelCauseFunc) {
 	for {

@@ -9,14 +9,14 @@ import (
 	"strconv"
 )
 
-// Receiver takes the calls that other gateways forward. To Next a request looks as if its
-// client were connected to this gateway: RemoteAddr and TLS are those of the client.
+// Receiver takes the calls that other gateways forward. To Next a request looks as if its client
+// were connected to this gateway: RemoteAddr and TLS describe the client.
 type Receiver struct {
 	Gateway string // the name of this gateway
 	Leader  Leader
 
-	// Peer returns the name of the gateway at the other end of a connection, by its certificate.
-	// It returns false if that gateway does not belong to the cluster any more.
+	// Peer returns the name of the gateway at the other end of a connection, by its certificate. It
+	// returns false if that gateway no longer belongs to the cluster.
 	Peer func(tls.ConnectionState) (name string, ok bool)
 
 	Next http.Handler

@@ -29,8 +29,9 @@ type Server struct {
 	none    chan struct{} // closed when the last connection is; nil: nobody waits for that
 }
 
-// NewServer returns a server for the listener of the hop. The settings show the certificate of
-// this gateway, demand those of others, and verify them; the receiver only asks for their names.
+// NewServer returns a server for the listener of the hop. The settings show the certificate of this
+// gateway, and demand and verify the certificates of the others. The receiver only asks for their
+// names.
 func NewServer(receiver *Receiver, settings *tls.Config) (*Server, error) {
 	if settings.ClientAuth != tls.RequireAndVerifyClientCert && settings.VerifyConnection == nil {
 		return nil, errors.New("hop: nothing verifies the certificates of others")
@@ -66,10 +67,10 @@ func (s *Server) count(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// Drain lets the other gateways close their connections, until there is none or ctx ends. It is
-// for a gateway that does not lead any more and stops: a call that is sent on a connection in the
-// moment in which this side closes it ends as [Unknown]. Calls are answered meanwhile, the last
-// of each connection. It is called once.
+// Drain lets the other gateways close their connections, until there is none or ctx ends. It is for
+// a gateway that has stopped leading and shuts down: a call that is sent on a connection just as
+// this side closes it ends as [Unknown]. Drain still answers calls, the last of each connection. It
+// is called once.
 func (s *Server) Drain(ctx context.Context) {
 	s.leaving.Store(true)
 	s.mutex.Lock()

@@ -132,11 +132,11 @@ func (p *places) take() (aside string, err error) {
 	return aside, atomicfile.Replace(p.newFolder().Path, p.Folder.Path)
 }
 
-// setAside renames a store that is in the place of the new one, with its head: that
-// of a gateway before it was of a cluster. It returns the new name; empty: there is none.
+// setAside renames a store that is in the place of the new one, with its head: the gateway kept it
+// before it joined a cluster. It returns the new name; empty: there is no such store.
 func (p *places) setAside(aside string) (string, error) {
 	if _, err := os.Stat(p.Store); errors.Is(err, os.ErrNotExist) {
-		// Its head must not be taken for that of the new store.
+		// Its head must not be taken for the head of the new store.
 		p.step("head")
 		return p.earlier(aside), absent(os.Rename(store.HeadOf(p.Store), store.HeadOf(aside)))
 	}

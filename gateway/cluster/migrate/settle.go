@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The kinds of values that name a gateway of the old cluster as their owner. Nobody waits for
-// it any more: what it has begun is settled as that of a gateway that was killed.
+// The kinds of values that name a gateway of the old cluster as their owner. That gateway does not
+// return: what it has begun is settled as for a gateway that was killed.
 var owned = []store.Kind{changeKind, "key", "name"}
 
 const (
@@ -29,10 +29,10 @@ func (m *migration) settle(ctx context.Context, db *store.Sealed) error {
 	return m.rewrite(ctx, db, webhookKind, `"after":`, m.moveWebhook)
 }
 
-// members are those of a JSON object.
+// members are the members of a JSON object.
 type members map[string]json.RawMessage
 
-// rewrite changes the values of a kind that have a text in them, if change says so.
+// rewrite replaces the values of a kind that contain a text, where change returns a new value.
 func (m *migration) rewrite(
 	ctx context.Context, db *store.Sealed, kind store.Kind, having string,
 	change func(store.Kind, members) (bool, error),

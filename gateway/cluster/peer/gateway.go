@@ -99,8 +99,8 @@ func (g *Gateway) Run(ctx context.Context, attempts cluster.Attempts) {
 	r.Run(ctx, attempts)
 }
 
-// RunKeys does what the leader does for the keys of the store, until its term ends: a version
-// becomes current when all gateways that live have it, and values of some kinds are sealed anew.
+// RunKeys does the leader's work for the keys of the store, until its term ends: a version becomes
+// current when all gateways that live have it, and values of some kinds are resealed.
 func (g *Gateway) RunKeys(ctx context.Context, kinds []store.Kind) {
 	g.ring.Run(ctx, keyring.RunOptions{
 		Gateway: g.self.Gateway, Kinds: kinds, Problem: g.o.Note,

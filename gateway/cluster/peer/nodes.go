@@ -16,11 +16,11 @@ import (
 	"adgateway/gateway/journal/jetstream"
 )
 
-// Nodes says where the nodes are that have the log: those of the hosts of the cluster, or a NATS
-// of the user's own.
+// Nodes says where the nodes of the log are: on the hosts of the cluster, or in a NATS of the
+// user's own.
 type Nodes struct {
 	Servers   []string // of a NATS of the user's own; empty: the nodes of the cluster
-	CA        string   // file with the certificates of its authorities; empty: those of the system
+	CA        string   // file with the certificates of its authorities; empty: the system's
 	NKeyFile  string   // with the seed of a key; empty: none
 	CredsFile string   // with a JWT and its key; empty: none
 }
@@ -29,7 +29,7 @@ type Nodes struct {
 var ErrNoNodes = errors.New("no host of the cluster has a node: its log is in a NATS of your own, " +
 	"so set cluster.servers as on the other hosts")
 
-// connect connects to one of the nodes, to that of the own host if possible.
+// connect connects to one of the nodes, if possible to the node on the same host.
 func (n Nodes) connect(id *trust.Identity, list func() trust.Members, options []nats.Option) (*nats.Conn, error) {
 	if len(n.Servers) > 0 {
 		return n.Own(id.Cluster, id.Gateway).Connect(options...)

@@ -36,7 +36,7 @@ import (
 // Options describe a gateway of a cluster. All are needed but those that say otherwise.
 type Options struct {
 	Folder   trust.Folder
-	Identity *trust.Identity // that of the folder
+	Identity *trust.Identity // from the folder
 	File     string          // of the store
 	Listen   string          // address for the other gateways
 	Wrapper  keyring.Wrapper // of the key ring in the store
@@ -117,7 +117,7 @@ func (g *Gateway) begin() time.Time {
 // copyAgain is how soon another gateway is asked again for its store.
 const copyAgain = time.Second
 
-// openFile opens the copy of the store. A gateway that has none yet gets that of another one.
+// openFile opens the copy of the store. A gateway that has none yet gets a copy from another one.
 func (g *Gateway) openFile(ctx context.Context) (err error) {
 	if g.first, err = g.open(); err != nil {
 		return err

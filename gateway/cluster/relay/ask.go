@@ -137,7 +137,7 @@ func (a *asker) exchange(
 	return o, o.err
 }
 
-// parts reads an answer. Its error is that of reading.
+// parts reads an answer. It fails if reading does.
 func (a *asker) parts(from *bufio.Reader, alive *time.Timer, visit func(part) bool) (outcome, error) {
 	for {
 		text, err := readRecord(from)

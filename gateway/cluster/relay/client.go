@@ -105,7 +105,7 @@ func (c *Client) ask(
 	return o, err
 }
 
-// Get is that of [store.Store].
+// Get implements [store.Store].
 func (c *Client) Get(ctx context.Context, kind store.Kind, key string) (store.Entry, error) {
 	var found *store.Entry
 	_, err := c.ask(ctx, question(gets, []string{string(kind), key}, nil), readFor, func(p part) bool {
@@ -121,14 +121,14 @@ func (c *Client) Get(ctx context.Context, kind store.Kind, key string) (store.En
 	return *found, nil
 }
 
-// Range is that of [store.Store].
+// Range implements [store.Store].
 func (c *Client) Range(
 	ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool,
 ) error {
 	return c.entries(ctx, question(ranges, []string{string(kind), prefix}, nil), visit)
 }
 
-// RangeBack is that of [store.Store].
+// RangeBack implements [store.Store].
 func (c *Client) RangeBack(
 	ctx context.Context, kind store.Kind, before string, visit func(store.Entry) bool,
 ) error {
@@ -140,7 +140,7 @@ func (c *Client) entries(ctx context.Context, question []byte, visit func(store.
 	return err
 }
 
-// Log is that of [store.Store].
+// Log implements [store.Store].
 func (c *Client) Log(
 	ctx context.Context, log store.Log, after store.Position, visit func(store.Appended) bool,
 ) error {
@@ -150,13 +150,13 @@ func (c *Client) Log(
 	return err
 }
 
-// End is that of [store.Store].
+// End implements [store.Store].
 func (c *Client) End(ctx context.Context, log store.Log) (store.Position, error) {
 	o, err := c.ask(ctx, question(ends, []string{string(log)}, nil), readFor, nil)
 	return o.position, err
 }
 
-// Apply is that of [store.Store]. It fails with [store.ErrUnreachable], and [store.ErrNotSent] if
+// Apply implements [store.Store]. It fails with [store.ErrUnreachable], and [store.ErrNotSent] if
 // the changes have certainly not been made.
 func (c *Client) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	message, err := changing(changes)

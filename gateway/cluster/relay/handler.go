@@ -85,7 +85,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// apply makes changes. A gateway that does not lead any more has changed nothing.
+// apply makes changes. A gateway that does not lead changes nothing.
 func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *store.File, body []byte) {
 	changes, err := decodeChanges(body)
 	if err != nil {
@@ -171,7 +171,7 @@ func (a *answer) read(
 	return o, errMessage
 }
 
-// timely gives up a gateway that takes nothing any more.
+// timely gives up a gateway that has stopped reading.
 type timely struct {
 	http.ResponseWriter
 	control *http.ResponseController

@@ -32,7 +32,7 @@ func (s *Local) usable(ctx context.Context) error {
 	return nil
 }
 
-// Apply is that of [store.File].
+// Apply implements [store.Store].
 func (s *Local) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	if err := s.usable(ctx); err != nil {
 		return 0, err
@@ -40,7 +40,7 @@ func (s *Local) Apply(ctx context.Context, changes ...store.Change) (store.Revis
 	return s.file().Apply(ctx, changes...)
 }
 
-// Update is that of [store.File].
+// Update implements [store.Updater].
 func (s *Local) Update(ctx context.Context, f func(*store.Tx) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Local) read(ctx context.Context, read func(*store.File) error) error {
 	}
 }
 
-// Get is that of [store.Store].
+// Get implements [store.Store].
 func (s *Local) Get(ctx context.Context, kind store.Kind, key string) (found store.Entry, err error) {
 	err = s.read(ctx, func(file *store.File) (err error) {
 		found, err = file.Get(ctx, kind, key)
@@ -89,8 +89,8 @@ func (s *Local) Get(ctx context.Context, kind store.Kind, key string) (found sto
 // errBroken is for a reader that has seen a part of what a file has that was replaced.
 var errBroken = fmt.Errorf("%w: another copy has taken its place", store.ErrUnreachable)
 
-// Range is that of [store.Store]. It fails with [store.ErrUnreachable] if the copy is replaced when
-// something was visited.
+// Range implements [store.Store]. It fails with [store.ErrUnreachable] if the copy is replaced
+// after a value was visited.
 func (s *Local) Range(
 	ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool,
 ) error {
@@ -99,7 +99,7 @@ func (s *Local) Range(
 	})
 }
 
-// RangeBack is that of [store.Store]. It fails as [Local.Range] does.
+// RangeBack implements [store.Store]. It fails as [Local.Range] does.
 func (s *Local) RangeBack(
 	ctx context.Context, kind store.Kind, before string, visit func(store.Entry) bool,
 ) error {
@@ -108,7 +108,7 @@ func (s *Local) RangeBack(
 	})
 }
 
-// Log is that of [store.Store]. It fails as [Local.Range] does.
+// Log implements [store.Store]. It fails as [Local.Range] does.
 func (s *Local) Log(
 	ctx context.Context, log store.Log, after store.Position, visit func(store.Appended) bool,
 ) error {
@@ -134,7 +134,7 @@ func visiting[T any](
 	})
 }
 
-// End is that of [store.Store].
+// End implements [store.Store].
 func (s *Local) End(ctx context.Context, log store.Log) (end store.Position, err error) {
 	err = s.read(ctx, func(file *store.File) (err error) {
 		end, err = file.End(ctx, log)
@@ -143,8 +143,8 @@ func (s *Local) End(ctx context.Context, log store.Log) (end store.Position, err
 	return end, err
 }
 
-// Appends is that of [store.Store]. The channel is also closed when another copy takes the place
-// of this one.
+// Appends implements [store.Store]. The channel is also closed when another copy takes the place of
+// this one.
 func (s *Local) Appends(log store.Log) <-chan struct{} { return s.file().Appends(log) }
 
 // Sweep removes what has expired while this gateway leads. Otherwise it removes nothing: the one
@@ -159,7 +159,7 @@ func (s *Local) Sweep(ctx context.Context) (int, error) {
 // State returns how the copy is.
 func (s *Local) State() store.State { return s.file().State() }
 
-// Now is that of [store.Store].
+// Now implements [store.Store].
 func (s *Local) Now() time.Time { return s.file().Now() }
 
 // Close lets other calls fail. The file remains its owner's.

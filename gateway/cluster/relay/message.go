@@ -43,7 +43,7 @@ const (
 // mostRecord is how long a record is at most.
 const mostRecord = 64 << 20
 
-// errMessage means that a message is none of this program, or of a later version.
+// errMessage means that a message is malformed, or comes from a later version.
 var errMessage = errors.New("the message cannot be read")
 
 // writer puts a message together.

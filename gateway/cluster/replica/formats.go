@@ -32,8 +32,8 @@ type Formats struct {
 	last map[string]cluster.Seen // as last read
 }
 
-// NewFormats returns what is kept in a store, which is the copy of this gateway: who leads keeps
-// what it sees, and it must not wait for another gateway.
+// NewFormats returns the formats that a store keeps. The store is the copy of this gateway, because
+// the leader keeps what it sees and must not wait for another gateway.
 func NewFormats(db *store.Sealed) *Formats {
 	return &Formats{store: db, last: map[string]cluster.Seen{}}
 }

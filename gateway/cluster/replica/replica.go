@@ -27,15 +27,15 @@ type Options struct {
 	Member  cluster.Options // without Store, Clock, Touch and Repair, which the replica sets
 	Clock   cluster.Clock   // by which the values of the file expire
 
-	// SetFormat is told the format in which values are to be written, which is the newest that
-	// all gateways read: by New, before this gateway leads, and whenever it has changed; that
-	// of [store.Sealed].
+	// SetFormat gets the format in which values are to be written, which is the newest that all
+	// gateways read. New calls it, before this gateway leads, and every change of the format does.
+	// It is [store.Sealed.SetFormat].
 	SetFormat func(format int)
 
-	// Copy puts the file of another gateway in the place of this one's, which does not reach
-	// back to the log any more, and returns it open. check returns why a file at a place does
-	// not help. If Copy fails it returns what is open in the place then; nil: the old one. A
-	// nil Copy copies nothing, and the replica stays as it is.
+	// Copy puts the file of another gateway in the place of this one's, which the log no longer
+	// reaches back to, and returns it open. check returns why a file at a place does not help. If
+	// Copy fails it returns what is open in the place then; nil: the old one. A nil Copy copies
+	// nothing, and the replica stays as it is.
 	Copy func(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File, error)
 }
 
@@ -165,7 +165,7 @@ func (r *Replica) turn(term uint64) {
 // watch gives the file its role with each change of the member's, until ctx ends.
 func (r *Replica) watch(ctx context.Context) {
 	var term uint64          // in which the file decides changes; 0: it does not
-	var over <-chan struct{} // closed when it does not any more; nil: it does not
+	var over <-chan struct{} // closed when it stops; nil: it does not
 	for {
 		changed := r.member.Changed()
 		own, _ := r.member.Leads()
@@ -190,8 +190,8 @@ func (r *Replica) watch(ctx context.Context) {
 	}
 }
 
-// touch appends an empty entry by way of the file, so that a file that writes nothing any more
-// does not look alive. It does nothing until the file decides changes.
+// touch appends an empty entry by way of the file, so a file that has stopped writing does not look
+// alive. It does nothing until the file decides changes.
 func (r *Replica) touch(ctx context.Context) error {
 	if file := r.File(); file.Leads() {
 		return file.Touch(ctx)
@@ -210,8 +210,8 @@ func (a appender) Append(ctx context.Context, batch []byte, at time.Time) (store
 	return point, err
 }
 
-// writerEnds is how long an entry waits until a file that does not lead any more has given up
-// its last batch. The entry is read again otherwise.
+// writerEnds is how long an entry waits until a file that has stopped leading has given up its last
+// batch. The entry is read again otherwise.
 const writerEnds = 100 * time.Millisecond
 
 // applier applies the entries of the log to the file.
@@ -241,8 +241,8 @@ func (a applier) Apply(ctx context.Context, e *journal.Entry, at store.Point) er
 	return err
 }
 
-// repair reads the log again from the place that the file has applied. If that is not in the
-// log any more, or is another one there, the file of another gateway takes its place.
+// repair reads the log again from the place that the file has applied. If the log no longer has
+// that place, or has another entry there, the file of another gateway takes its place.
 func (r *Replica) repair(ctx context.Context, cause error) (cluster.Log, error) {
 	r.File().Follow()
 	log := r.open()

@@ -135,7 +135,7 @@ func Reason(status cluster.Status) string {
 	return strings.Join(append([]string{stands}, Wrong(status)...), "; ")
 }
 
-// Wrong returns what is wrong with a cluster, as far as its member knows.
+// Wrong returns the faults of a cluster, as far as its member knows.
 func Wrong(s cluster.Status) (reasons []string) {
 	if s.Leader == "" {
 		seconds := int(s.Leaderless.Seconds())

@@ -59,8 +59,8 @@ func (a *Admission) Serve(ctx context.Context, conn *tls.Conn) (gateway string, 
 	return gateway, errors.Join(refused, err)
 }
 
-// Admit makes a server whose configuration is that of [Identity.AllowJoins] let gateways join,
-// until ctx ends. done is called after each try.
+// Admit lets gateways join, until ctx ends, by a server whose configuration is
+// [Identity.AllowJoins]. done is called after each try.
 func (a *Admission) Admit(ctx context.Context, server *http.Server, done func(gateway string, err error)) {
 	server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
 		JoinProtocol: func(_ *http.Server, conn *tls.Conn, _ http.Handler) { done(a.Serve(ctx, conn)) },

@@ -48,7 +48,7 @@ const (
 
 var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// checkName returns why a name cannot be that of a cluster or of a gateway.
+// checkName returns why a name cannot name a cluster or a gateway.
 func checkName(what, name string) error {
 	if !namePattern.MatchString(name) {
 		return fmt.Errorf("%q is not the name of a %s: use up to 63 lower-case letters, digits and hyphens", name, what)

@@ -31,7 +31,7 @@ const (
 // Folder has the files of a gateway.
 type Folder struct {
 	Path     string
-	Restrict func(name string) error // that of [atomicfile.Write]
+	Restrict func(name string) error // as for [atomicfile.Write]
 }
 
 // MembersFile returns the path of the copy of the list.

@@ -14,7 +14,7 @@ type Identity struct {
 	Cluster   string
 	Gateway   string
 	authority *x509.Certificate
-	shown     tls.Certificate // with that of the authority
+	shown     tls.Certificate // with the certificate of the authority
 }
 
 // newIdentity returns the identity of a certificate, its key and its authority.
@@ -43,11 +43,11 @@ func (id *Identity) Client(list func() Members, peer string) *tls.Config {
 	return id.config(list, peer)
 }
 
-// config serves both sides of a connection, as nodes connect and listen with one. verify
-// takes the place of what crypto/tls verifies, and gives a reason. Who sets ClientAuth or
-// InsecureSkipVerify so that crypto/tls verifies as well gets no clock by that. ClientCAs are
-// left out: a client that is told of them shows no certificate of others, and so no reason
-// could be given.
+// config serves both sides of a connection, as nodes connect and listen with one. verify takes the
+// place of the check in crypto/tls, and gives a reason. A caller that sets ClientAuth or
+// InsecureSkipVerify, to have crypto/tls verify as well, gets no clock by that. ClientCAs are left
+// out: a client that gets them shows no certificate of another authority, and no reason could be
+// given.
 func (id *Identity) config(list func() Members, peer string) *tls.Config {
 	only := x509.NewCertPool()
 	only.AddCert(id.authority)

@@ -17,7 +17,7 @@ type List struct {
 	now    atomic.Pointer[Members]
 }
 
-// List reads the copy of the list. Its errors are those of [LoadMembers].
+// List reads the copy of the list. It fails as [LoadMembers] does.
 func (f Folder) List() (*List, error) {
 	m, err := LoadMembers(f.MembersFile())
 	if err != nil {
@@ -38,9 +38,9 @@ func (l *List) FollowFile(ctx context.Context, changed func(Members), problem fu
 	l.follow(ctx, func() (Members, error) { return LoadMembers(l.folder.MembersFile()) }, changed, problem)
 }
 
-// FollowStore takes over what the store says, and writes it to the copy, until ctx ends.
-// changed and problem are as those of [List.FollowFile]. A store that has no list yet, since
-// it is still to be copied, changes nothing.
+// FollowStore takes over the list of the store, and writes it to the copy, until ctx ends. For
+// changed and problem see [List.FollowFile]. A store that has no list yet, since it is still to be
+// copied, changes nothing.
 func (l *List) FollowStore(ctx context.Context, r *Register, changed func(Members), problem func(error)) {
 	read := func() (Members, error) {
 		m, err := r.Members(ctx)

@@ -23,8 +23,8 @@ type Member struct {
 	NodeAddress   string    `json:"nodeAddress,omitempty"`   // host:port of its node for other nodes; empty: it has none
 	ClientAddress string    `json:"clientAddress,omitempty"` // host:port of its node for gateways
 	Joined        time.Time `json:"joined"`                  // log time; zero: it is invited
-	// Key is the digest of the public key that it joined with. A name that is given again
-	// does not bring back whoever had it before. It is empty until it has joined.
+	// Key is the digest of the public key that it joined with. It tells it from an earlier gateway
+	// of the same name. It is empty until the gateway has joined.
 	Key string `json:"key"`
 }
 
@@ -33,8 +33,7 @@ type Member struct {
 // of the authority. Those that join first find each other by lists that do not have all keys.
 func (g Member) HasJoined() bool { return g.Key != "" }
 
-// Members is the list of the gateways of a cluster. It is not changed: who changes it makes
-// another one.
+// Members is the list of the gateways of a cluster. It is immutable: a change makes another list.
 type Members struct {
 	store.Formatted
 	Cluster  string   `json:"cluster"`
@@ -124,7 +123,7 @@ func (m Members) without(name string) Members {
 	return m
 }
 
-// check returns why a list cannot be that of a cluster.
+// check returns why a list cannot be the list of a cluster.
 func (m Members) check() error {
 	if err := checkName("cluster", m.Cluster); err != nil {
 		return err
@@ -143,8 +142,8 @@ func (m Members) check() error {
 	return nil
 }
 
-// SaveMembers writes a copy of the list, which a gateway goes by until it has read the store.
-// restrict is that of [atomicfile.Write].
+// SaveMembers writes a copy of the list, which a gateway uses until it has read the store. For
+// restrict see [atomicfile.Write].
 func SaveMembers(path string, m Members, restrict func(name string) error) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

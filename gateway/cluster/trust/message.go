@@ -28,7 +28,8 @@ type request struct {
 	Hosts       []string `json:"hosts"`
 	HopAddress  string   `json:"hopAddress"`
 	NodeAddress string   `json:"nodeAddress"`
-	// ClientAddress and NodeAddress are those of a node, if the host of the gateway has one.
+	// ClientAddress and NodeAddress are the addresses of the node on the host of the gateway, if it
+	// has one.
 	ClientAddress string `json:"clientAddress"`
 }
 

@@ -256,7 +256,7 @@ func (r *Register) Remove(ctx context.Context, gateway string) error {
 	})
 }
 
-// Forget removes all that the store says of the cluster: whoever has it is alone from now on.
+// Forget removes all that the store says of the cluster. The gateway with that store is alone then.
 func (r *Register) Forget(ctx context.Context) error {
 	return r.again(func() error {
 		var changes []store.Change
@@ -272,7 +272,7 @@ func (r *Register) Forget(ctx context.Context) error {
 	})
 }
 
-// canWork returns why a cluster cannot be without a gateway that is not on its list any more.
+// canWork returns why a cluster cannot do without a gateway that has left its list.
 func (m Members) canWork(without string) error {
 	if len(m.Joined()) == 0 {
 		return fmt.Errorf("gateway %s is the last of the cluster %s, and cannot leave it", without, m.Cluster)
@@ -290,7 +290,7 @@ func sameNames(a, b Members) bool {
 	return slices.Equal(a.Names(), b.Names()) && slices.Equal(a.Nodes, b.Nodes)
 }
 
-// again decides anew when what a decision rests on has changed meanwhile.
+// again repeats a decision if the values that it rests on have changed in between.
 func (r *Register) again(decide func() error) (err error) {
 	for range mostConflicts {
 		if err = decide(); !errors.Is(err, store.ErrConflict) {
